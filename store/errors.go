@@ -1,0 +1,65 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Refusals that concern one turn, run or message, never the database.
+var (
+	// ErrFenced refuses a write under an epoch that is not the current one: the
+	// partition has another owner, or none.
+	ErrFenced = errors.New("the partition has another owner")
+	// ErrStale refuses a turn whose number is taken by another one.
+	ErrStale = errors.New("another turn of this number exists")
+	// ErrNotFound says that no such run exists.
+	ErrNotFound = errors.New("no such run")
+	// ErrClosed says that the run has ended.
+	ErrClosed = errors.New("the run has ended")
+	// ErrForeign says that the database is not one of perdure's.
+	ErrForeign = errors.New("the database is not a perdure database")
+	// ErrNewer says that the database was written by a later version.
+	ErrNewer = errors.New("the database is newer than this program")
+	// ErrStoreClosed says that the store was used after Close.
+	ErrStoreClosed = errors.New("the store is closed")
+)
+
+// ConflictError refuses a run whose workflow ID is taken.
+type ConflictError struct {
+	Existing Run // the latest run of the workflow ID
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("workflow ID %q is taken by run %s (%s)", e.Existing.WorkflowID, e.Existing.ID, e.Existing.Status)
+}
+
+// InUseError says that another engine serves a database that only one can serve.
+type InUseError struct {
+	Location string
+	Holder   string // what is known of the other engine: host, process, since when
+}
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("%s is served by another engine (%s); stop that one, or use the database without starting an engine", e.Location, e.Holder)
+}
+
+// HookError is the error of a turn's hook.
+type HookError struct{ Err error }
+
+func (e *HookError) Error() string { return "in the step transaction: " + e.Err.Error() }
+func (e *HookError) Unwrap() error { return e.Err }
+
+// UnavailableError says that the database could not answer now.
+type UnavailableError struct {
+	Op  string // the verb
+	Err error
+}
+
+func (e *UnavailableError) Error() string { return "the database is not available: " + e.Op + ": " + e.Err.Error() }
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// Unavailable reports whether the same call may work later.
+func Unavailable(err error) bool {
+	var u *UnavailableError
+	return errors.As(err, &u)
+}

@@ -1,0 +1,217 @@
+package store
+
+import "math"
+
+// Wake times of a run, in nanoseconds of engine time since 1970, with two
+// special values.
+const (
+	// Hot marks a run with work in flight (or one never started): its owner
+	// must load it as soon as it takes the partition over.
+	Hot int64 = 0
+	// Never marks a run that only a message can wake.
+	Never int64 = math.MaxInt64
+)
+
+// Info describes an open database.
+type Info struct {
+	Kind       string // "sqlite", "postgres", "memory"
+	Location   string // file path or host and database, without credentials
+	Partitions int    // fixed when the database was created, at least 1
+
+	// Domain names the commit domain of a partition: only turns whose
+	// partitions share a domain may stand in one Commit.
+	Domain func(partition int) int
+}
+
+// Node is one engine process.
+type Node struct {
+	ID   string // unique per start of a process
+	Name string // for people: host and process
+}
+
+// Ownership says that node owned a partition under an epoch.
+type Ownership struct {
+	Partition int
+	Epoch     int64 // rises by at least one with each claim
+	Node      string
+	Since     int64 // database time, ns
+	Clock     int64 // highest database time any commit of the partition has seen, ns
+}
+
+// Run is the row of one run: who it is, how it stands.
+type Run struct {
+	Partition  int
+	ID         string // run ID, unique in the database, sorts by creation time
+	WorkflowID string
+	Type       string // name of the workflow definition
+	Group      string // group of nodes that serves it
+	Chain      string // run ID of the first run of the chain
+	Attempt    int    // of the chain's retry, 1 for the first
+	Start      []byte // the encoded start event
+	Created    int64  // ns
+
+	RunState
+}
+
+// RunState is the part of a run's row that turns change, always as a whole.
+type RunState struct {
+	Status Status
+	Wake   int64  // Hot, Never, or when its owner must look at it, ns
+	Closed int64  // ns, 0 while open
+	Detail []byte // encoded: the outcome of a closed run, the reason of a parked one
+}
+
+// Status of a run as listings show it.
+type Status string
+
+// The statuses. Only the first three are open.
+const (
+	Running        Status = "running"
+	WaitingForCode Status = "waiting-for-code" // its owner lacks the definition
+	Parked         Status = "parked"           // its code does not fit its history, or it panicked
+	Completed      Status = "completed"
+	Failed         Status = "failed"
+	Canceled       Status = "canceled"
+	Terminated     Status = "terminated"
+	Continued      Status = "continued" // closed, a later run of the chain goes on
+)
+
+// Open reports whether a run in this status may still do something.
+func (s Status) Open() bool { return s == Running || s == WaitingForCode || s == Parked }
+
+// Turn is one deterministic advance of a run, or a change of its calls between
+// two advances; in either case it is committed whole or not at all.
+type Turn struct {
+	Partition int
+	Epoch     int64 // of the owner; another epoch in the database refuses the turn
+	Run       string
+
+	// Create inserts the run with this turn. Its workflow ID must be free.
+	Create *Run
+
+	// Number is the turn's number in the history of its run, 1 for the first;
+	// 0 if it adds nothing to history. If (Partition, Run, Number) exists with
+	// the same CommitID the turn is already durable and nothing is done; with
+	// another CommitID it is refused with ErrStale.
+	Number   int64
+	CommitID int64
+	Time     int64  // engine time of the turn, ns
+	Events   []byte // encoded events
+
+	State    *RunState // new state of the run, nil if unchanged
+	Calls    []Call    // rows to insert or replace
+	Closed   []int64   // numbers of calls whose rows are deleted
+	Attempts []Attempt // ledger rows to insert; one that exists stays as it is
+	Consumed []int64   // sequence numbers of inbox messages to delete
+	Messages []Message // for other runs; delivered to their inbox once
+
+	// Hook runs inside the transaction, after everything of this turn was
+	// written. Its error refuses the turn (as a *HookError) and undoes it
+	// alone. tx is what the store documents, a *sql.Tx for SQL stores.
+	Hook func(tx any) error
+}
+
+// TurnRow is a committed turn of history.
+type TurnRow struct {
+	Number   int64
+	CommitID int64
+	Epoch    int64
+	Time     int64
+	Events   []byte
+}
+
+// Call is the row of a call that must be found without replay.
+type Call struct {
+	Partition int
+	Run       string
+	Number    int64 // of the call in its run
+	State     CallState
+	Name      string // of the activity or step
+	Queue     string
+	Attempt   int   // the current or coming attempt
+	Due       int64 // when a call in backoff goes on, ns; else 0
+	Data      []byte
+}
+
+// CallState is where a call with a row stands between its turns.
+type CallState string
+
+// The states.
+const (
+	Queued      CallState = "queued"      // waits for a free slot
+	Dispatched  CallState = "dispatched"  // an attempt runs on the owner
+	External    CallState = "external"    // an attempt is completed from outside
+	Backoff     CallState = "backoff"     // waits for its next attempt's time
+	Gated       CallState = "gated"       // waits for a gate
+	Paused      CallState = "paused"      // waits for a person
+	Quarantined CallState = "quarantined" // lost too many attempts to crashes
+)
+
+// Attempt is a ledger row: one closed attempt.
+type Attempt struct {
+	Partition int
+	Run       string
+	Call      int64
+	Number    int    // attempt, 1 for the first
+	Name      string // of the activity or step
+	Outcome   string // completed, failed, timed-out, lost, drained, canceled
+	ErrorType string
+	Reason    string // why it was or was not retried
+	Started   int64  // ns
+	Ended     int64  // ns
+	Data      []byte // everything else, encoded
+
+	// Prune deletes the ledger row of this attempt number of the same call, so
+	// that a call keeps its first and its last attempts; 0 for none.
+	Prune int
+}
+
+// Message is something a run is told.
+type Message struct {
+	Partition  int
+	Sequence   int64  // given by the store; rises within a partition
+	WorkflowID string // whose latest run reads it
+	Run        string // if set, only this run may read it
+	Key        string // unique among the waiting messages of a workflow ID
+	Kind       string
+	Data       []byte
+	Posted     int64 // ns, given by the store
+}
+
+// Wake is a run and its wake time.
+type Wake struct {
+	Run  string
+	Time int64
+}
+
+// Record is all that is needed to continue a run.
+type Record struct {
+	Run   Run
+	Turns []TurnRow
+	Calls []Call
+}
+
+// Result answers a Commit.
+type Result struct {
+	Now    int64   // the database's clock at the commit, ns
+	Errors []error // one per turn
+}
+
+// Filter selects runs. The zero value selects all.
+type Filter struct {
+	Status   []Status
+	Type     string
+	IDPrefix string    // of the workflow ID
+	Call     CallState // runs that have a call in this state
+	Before   string    // run ID: only runs created before it (paging)
+	Limit    int       // 0: 100
+}
+
+// Counts says how many runs and calls are in which state.
+type Counts struct {
+	Runs  map[Status]int
+	Calls map[CallState]int
+
+	// NextRetry is the earliest Due of a call in backoff, 0 if there is none.
+	NextRetry int64
+}
