@@ -1,0 +1,189 @@
+package coro
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// Scheduler runs coroutines. Its methods, Close excepted, must be called from
+// one goroutine at a time: the one in Run, or by nobody else's leave.
+type Scheduler struct {
+	ready   []*Coroutine // runnable, in order; ready[head] is next
+	head    int
+	all     map[*Coroutine]struct{}
+	spawned int
+	halted  bool
+	closing atomic.Bool
+	failure *PanicError
+}
+
+// Coroutine is one line of execution of a Scheduler.
+type Coroutine struct {
+	scheduler *Scheduler
+	id        int
+	next      func() (struct{}, bool)
+	yield     func(struct{}) bool
+	queued    bool
+	ended     bool
+	running   atomic.Bool
+}
+
+// PanicError is a panic of user code inside a coroutine.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap gives the panic's value if it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// New makes a scheduler without coroutines.
+func New() *Scheduler { return &Scheduler{all: map[*Coroutine]struct{}{}} }
+
+// Go adds a coroutine at the end of the queue.
+func (s *Scheduler) Go(f func(*Coroutine)) *Coroutine {
+	s.spawned++
+	c := &Coroutine{scheduler: s, id: s.spawned}
+	// stop is not used: see Close.
+	c.next, _ = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		c.body(f)
+	})
+	s.all[c] = struct{}{}
+	s.enqueue(c)
+	return c
+}
+
+func (c *Coroutine) body(f func(*Coroutine)) {
+	defer func() {
+		c.ended = true
+		delete(c.scheduler.all, c)
+		// While unwinding there is nobody left to tell of a panic in a defer.
+		if v := recover(); v != nil && !c.scheduler.closing.Load() {
+			c.scheduler.fail(&PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	if c.scheduler.closing.Load() {
+		return
+	}
+	f(c)
+}
+
+func (s *Scheduler) fail(err *PanicError) {
+	if s.failure == nil {
+		s.failure = err
+	}
+	s.halted = true
+}
+
+// Run lets coroutines go on until all of them are parked or have ended, one
+// panicked, or the scheduler was halted. It returns the first panic.
+func (s *Scheduler) Run() error {
+	for !s.halted && s.head < len(s.ready) {
+		c := s.ready[s.head]
+		s.ready[s.head] = nil
+		s.head++
+		c.queued = false
+		if c.ended {
+			continue
+		}
+		c.running.Store(true)
+		c.next()
+		c.running.Store(false)
+	}
+	if s.head == len(s.ready) {
+		s.ready, s.head = s.ready[:0], 0
+	}
+	if s.failure != nil {
+		return s.failure
+	}
+	return nil
+}
+
+// Live returns how many coroutines have not ended.
+func (s *Scheduler) Live() int { return len(s.all) }
+
+// Halt stops the scheduler from inside a coroutine and never returns: neither
+// this coroutine nor another one goes on, until Close unwinds them.
+func (c *Coroutine) Halt() {
+	c.scheduler.halted = true
+	for {
+		c.Park()
+	}
+}
+
+// Running reports whether the coroutine is the one that runs now. Unlike all
+// other methods it may be called from anywhere, so that misuse is noticed.
+func (c *Coroutine) Running() bool { return c.running.Load() }
+
+// ID numbers the coroutines of a scheduler in the order of their creation,
+// from 1.
+func (c *Coroutine) ID() int { return c.id }
+
+// Park lets others run until Wake. It must be called by the coroutine itself.
+func (c *Coroutine) Park() {
+	if c.scheduler.closing.Load() {
+		runtime.Goexit()
+	}
+	c.yield(struct{}{})
+	if c.scheduler.closing.Load() {
+		runtime.Goexit()
+	}
+}
+
+// Wake puts a parked coroutine at the end of the queue; one that stands there
+// keeps its place.
+func (c *Coroutine) Wake() { c.scheduler.enqueue(c) }
+
+func (s *Scheduler) enqueue(c *Coroutine) {
+	if c.queued || c.ended {
+		return
+	}
+	c.queued = true
+	s.ready = append(s.ready, c)
+}
+
+// Close unwinds all coroutines that have not ended and reports on the returned
+// channel, by closing it, when the last one is gone. A coroutine whose deferred
+// calls never return keeps the channel open: the caller decides how long it
+// waits before it counts that goroutine as abandoned. Close must not be called
+// while Run runs, unless Run is stuck; then only the other coroutines unwind.
+func (s *Scheduler) Close() <-chan struct{} {
+	done := make(chan struct{})
+	if s.closing.Swap(true) {
+		close(done)
+		return done
+	}
+	rest := make([]*Coroutine, 0, len(s.all))
+	for c := range s.all {
+		rest = append(rest, c)
+	}
+	if len(rest) == 0 {
+		close(done)
+		return done
+	}
+	go unwind(rest, done)
+	return done
+}
+
+// unwind resumes one coroutine, which ends by Goexit and takes this goroutine
+// along; the deferred call goes on with the others.
+func unwind(rest []*Coroutine, done chan<- struct{}) {
+	if len(rest) == 0 {
+		close(done)
+		return
+	}
+	c := rest[0]
+	defer func() { go unwind(rest[1:], done) }()
+	if !c.ended {
+		c.next()
+	}
+}
