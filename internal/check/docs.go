@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// checkDocs follows every relative link in the Markdown files: the file must
+// exist, and if it is a Markdown file itself, so must the heading after #.
+func checkDocs(ctx context.Context, sh *shell) error {
+	files, err := repoFiles(ctx, sh, ".md")
+	if err != nil {
+		return err
+	}
+	var faults []string
+	for _, name := range files {
+		text, err := os.ReadFile(filepath.Join(sh.root, name))
+		if err != nil {
+			return err
+		}
+		for _, l := range markdownLinks(string(text)) {
+			if problem := follow(sh.root, name, l.target); problem != "" {
+				faults = append(faults, fmt.Sprintf("%s:%d: the link %q leads nowhere: %s.", name, l.line, l.target, problem))
+			}
+		}
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("%s", strings.Join(faults, "\n"))
+	}
+	return nil
+}
+
+// link is the target of a Markdown link and the line it stands on.
+type link struct {
+	line   int
+	target string
+}
+
+var (
+	inlineLink    = regexp.MustCompile(`\]\(\s*<?([^)\s>]+)>?(?:\s+["'(][^)]*)?\)`)
+	referenceLink = regexp.MustCompile(`^ {0,3}\[[^\]]+\]:\s+<?([^\s>]+)>?`)
+	codeSpan      = regexp.MustCompile("`+[^`]*`+")
+)
+
+// markdownLinks finds the links outside of code.
+func markdownLinks(text string) []link {
+	var links []link
+	eachProseLine(text, func(number int, line string) {
+		line = codeSpan.ReplaceAllString(line, "")
+		for _, m := range inlineLink.FindAllStringSubmatch(line, -1) {
+			links = append(links, link{number, m[1]})
+		}
+		if m := referenceLink.FindStringSubmatch(line); m != nil {
+			links = append(links, link{number, m[1]})
+		}
+	})
+	return links
+}
+
+// eachProseLine visits the lines outside of fenced code blocks, counted from 1.
+func eachProseLine(text string, visit func(number int, line string)) {
+	number, fence := 0, ""
+	for line := range strings.Lines(text) {
+		number++
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case fence != "":
+			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
+				fence = ""
+			}
+		case strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~"):
+			fence = trimmed[:3]
+		default:
+			visit(number, strings.TrimRight(line, "\r\n"))
+		}
+	}
+}
+
+// follow says what is wrong with a link in the file from, or "" if nothing is.
+// Links to other sites are not followed: their fate must not decide a build.
+func follow(root, from, target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "it is not a valid address"
+	}
+	if u.Scheme != "" || u.Host != "" {
+		return ""
+	}
+	path := filepath.Join(root, filepath.Dir(from), filepath.FromSlash(u.Path))
+	switch {
+	case u.Path == "":
+		path = filepath.Join(root, from)
+	case strings.HasPrefix(u.Path, "/"):
+		path = filepath.Join(root, filepath.FromSlash(u.Path))
+	}
+	if inside, err := filepath.Rel(root, path); err != nil || strings.HasPrefix(inside, "..") {
+		return "it points outside of the repository"
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "there is no such file"
+	}
+	if u.Fragment == "" || filepath.Ext(path) != ".md" {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	if !headings(string(text))[u.Fragment] {
+		return fmt.Sprintf("there is no heading for #%s in it", u.Fragment)
+	}
+	return ""
+}
+
+// headings are the anchors of a document as code hosts make them: lower case,
+// spaces to hyphens, punctuation dropped, and a number behind the second of a
+// name.
+func headings(text string) map[string]bool {
+	anchors := map[string]bool{}
+	eachProseLine(text, func(_ int, line string) {
+		title := strings.TrimLeft(line, "#")
+		if level := len(line) - len(title); level < 1 || level > 6 || !strings.HasPrefix(title, " ") {
+			return
+		}
+		var b strings.Builder
+		for _, r := range strings.ToLower(strings.TrimSpace(title)) {
+			switch {
+			case r == ' ':
+				b.WriteByte('-')
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				b.WriteRune(r)
+			}
+		}
+		anchor := b.String()
+		for n := 1; anchors[anchor]; n++ {
+			anchor = fmt.Sprintf("%s-%d", b.String(), n)
+		}
+		anchors[anchor] = true
+	})
+	return anchors
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// options are the flags of one run.
+type options struct {
+	only      string
+	list      bool
+	keepGoing bool
+	verbose   bool
+	fuzzTime  time.Duration
+	fuzzTotal time.Duration
+}
+
+// run is main with its surroundings as arguments. It returns the exit code: 0
+// when every step passed, 1 when one failed, 2 when the flags made no sense.
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	var opt options
+	flags := flag.NewFlagSet("check", flag.ContinueOnError)
+	flags.SetOutput(errOut)
+	flags.StringVar(&opt.only, "only", "", "run only these steps, separated by commas (-list names them)")
+	flags.BoolVar(&opt.list, "list", false, "list the steps and what each proves, and stop")
+	flags.BoolVar(&opt.keepGoing, "k", false, "go on after a failure")
+	flags.BoolVar(&opt.verbose, "v", false, "show the output of steps that pass, too")
+	flags.DurationVar(&opt.fuzzTime, "fuzztime", 5*time.Second, "how long to run each fuzz target")
+	flags.DurationVar(&opt.fuzzTotal, "fuzztotal", 4*time.Minute, "the most that all fuzz targets together may take; each gets its share")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(errOut, "check: it takes no arguments, only flags, and does not know what to do with %q.\n", flags.Arg(0))
+		return 2
+	}
+	if opt.fuzzTime <= 0 || opt.fuzzTotal <= 0 {
+		fmt.Fprintln(errOut, "check: -fuzztime and -fuzztotal must be longer than 0.")
+		return 2
+	}
+
+	steps := allSteps(opt)
+	if opt.list {
+		for _, s := range steps {
+			fmt.Fprintf(out, "%-12s %s\n", s.name, s.what)
+		}
+		return 0
+	}
+	steps, err := choose(steps, opt.only)
+	if err != nil {
+		fmt.Fprintf(errOut, "check: %v\n", err)
+		return 2
+	}
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		fmt.Fprintf(errOut, "check: %v\n", err)
+		return 2
+	}
+	sh := &shell{root: root, out: out, verbose: opt.verbose}
+	return runSteps(ctx, sh, steps, opt.keepGoing)
+}
+
+// choose keeps the steps named in only, in the order they always run in.
+func choose(steps []step, only string) ([]step, error) {
+	if only == "" {
+		return steps, nil
+	}
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.name)
+	}
+	wanted := map[string]bool{}
+	for name := range strings.SplitSeq(only, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("there is no step %q. The steps are: %s.", name, strings.Join(names, ", "))
+		}
+		wanted[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return !wanted[s.name] }), nil
+}
+
+// runSteps runs the steps one after the other and reports each.
+func runSteps(ctx context.Context, sh *shell, steps []step, keepGoing bool) int {
+	began := time.Now()
+	var failed []string
+	done := 0
+	for _, s := range steps {
+		stepBegan := time.Now()
+		if s.streams {
+			fmt.Fprintf(sh.out, "----  %s: %s\n", s.name, s.what)
+		}
+		err := s.run(ctx, sh)
+		took := time.Since(stepBegan).Round(10 * time.Millisecond)
+		done++
+		if err == nil {
+			fmt.Fprintf(sh.out, "ok    %-12s %8s  %s\n", s.name, took, s.what)
+			continue
+		}
+		failed = append(failed, s.name)
+		report(sh.out, s, took, err)
+		if ctx.Err() != nil || !keepGoing {
+			break
+		}
+	}
+
+	took := time.Since(began).Round(100 * time.Millisecond)
+	for _, n := range sh.notices {
+		fmt.Fprintf(sh.out, "note  %s\n", n)
+	}
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintf(sh.out, "Interrupted after %s.\n", took)
+		return 1
+	case len(failed) > 0:
+		fmt.Fprintf(sh.out, "FAILED after %s: %s. %d of %d steps ran.\n", took, strings.Join(failed, ", "), done, len(steps))
+		return 1
+	}
+	fmt.Fprintf(sh.out, "All %d steps passed in %s.\n", done, took)
+	return 0
+}
+
+// report prints what a failed step said and how to see it again.
+func report(out io.Writer, s step, took time.Duration, err error) {
+	fmt.Fprintf(out, "FAIL  %-12s %8s  %s\n", s.name, took, s.what)
+	for line := range strings.SplitSeq(strings.TrimRight(err.Error(), "\n"), "\n") {
+		fmt.Fprintf(out, "      %s\n", line)
+	}
+	if cmd, ok := errors.AsType[*commandError](err); ok {
+		fmt.Fprintf(out, "      Again: %s\n", cmd.line)
+	}
+	fmt.Fprintf(out, "      Again, the whole step: go run ./internal/check -only %s\n", s.name)
+}
+
+// moduleRoot is the directory of the go.mod that governs the current directory.
+func moduleRoot(ctx context.Context) (string, error) {
+	found, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("the go command could not be asked where the module is: %w", err)
+	}
+	gomod := strings.TrimSpace(string(found))
+	if filepath.Base(gomod) != "go.mod" {
+		return "", errors.New("run it inside the repository: there is no go.mod here or above.")
+	}
+	return filepath.Dir(gomod), nil
+}

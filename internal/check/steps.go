@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// staticcheck is pinned here and not in go.mod: its dependencies are no
+// business of those who import this module.
+const staticcheck = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
+
+// targets are the systems besides this one for which everything must build.
+var targets = []struct{ os, arch string }{
+	{"windows", "amd64"},
+	{"darwin", "arm64"},
+}
+
+// step is one thing CI proves.
+type step struct {
+	name    string
+	what    string // what it proves, for -list and beside its duration
+	streams bool   // it shows the output of its commands while they run
+	run     func(ctx context.Context, sh *shell) error
+}
+
+// allSteps are the steps in the order they run in, cheap ones first.
+func allSteps(opt options) []step {
+	return []step{
+		{name: "format", what: "Go files are as gofmt writes them", run: checkFormat},
+		{name: "docs", what: "links between documents lead somewhere", run: checkDocs},
+		{name: "modules", what: "go.mod is tidy and the modules are what go.sum says", run: checkModules},
+		{name: "build", what: "everything builds without a C compiler", run: checkBuild},
+		{name: "vet", what: "go vet finds nothing", run: checkVet},
+		{name: "staticcheck", what: "staticcheck finds nothing", run: checkStatic},
+		{name: "cross", what: "code and tests compile for " + targetNames(), run: checkCross},
+		{name: "test", what: "the tests pass under the race detector", streams: true, run: checkTests},
+		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
+		{name: "fuzz", what: "a short round of every fuzz target finds nothing", run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
+	}
+}
+
+func checkFormat(ctx context.Context, sh *shell) error {
+	files, err := repoFiles(ctx, sh, ".go")
+	if err != nil {
+		return err
+	}
+	goroot, err := sh.stdout(ctx, cmd("go", "env", "GOROOT"))
+	if err != nil {
+		return err
+	}
+	// The gofmt of the toolchain in use, whatever else is in the PATH.
+	gofmt := filepath.Join(strings.TrimSpace(goroot), "bin", "gofmt")
+	if runtime.GOOS == "windows" {
+		gofmt += ".exe"
+	}
+	var wrong []string
+	for some := range slices.Chunk(files, 200) { // command lines have a limit
+		listed, err := sh.stdout(ctx, cmd(append([]string{gofmt, "-l"}, some...)...))
+		if err != nil {
+			return err
+		}
+		wrong = append(wrong, strings.Fields(listed)...)
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("These files are not formatted:\n  %s\nFormat them: gofmt -w %s",
+			strings.Join(wrong, "\n  "), strings.Join(wrong, " "))
+	}
+	return nil
+}
+
+func checkModules(ctx context.Context, sh *shell) error {
+	for _, c := range []command{
+		cmd("go", "mod", "download"),
+		cmd("go", "mod", "verify"),
+		cmd("go", "mod", "tidy", "-diff"),
+	} {
+		if _, err := sh.quiet(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkBuild(ctx context.Context, sh *shell) error {
+	_, err := sh.quiet(ctx, cmd("CGO_ENABLED=0", "go", "build", "./..."))
+	return err
+}
+
+func checkVet(ctx context.Context, sh *shell) error {
+	_, err := sh.quiet(ctx, cmd("go", "vet", "./..."))
+	return err
+}
+
+func checkStatic(ctx context.Context, sh *shell) error {
+	_, err := sh.quiet(ctx, cmd("go", "run", staticcheck, "./..."))
+	return err
+}
+
+// checkCross builds for the other systems and lets vet type-check there what a
+// build leaves out: the tests.
+func checkCross(ctx context.Context, sh *shell) error {
+	for _, t := range targets {
+		for _, verb := range []string{"build", "vet"} {
+			c := cmd("CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "go", verb, "./...")
+			if _, err := sh.quiet(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func targetNames() string {
+	var names []string
+	for _, t := range targets {
+		names = append(names, t.os+"/"+t.arch)
+	}
+	return strings.Join(names, " and ")
+}
+
+func checkTests(ctx context.Context, sh *shell) error {
+	cgo, err := sh.stdout(ctx, cmd("go", "env", "CGO_ENABLED"))
+	if err != nil {
+		return err
+	}
+	args := []string{"go", "test", "-race", "-timeout", "15m", "./..."}
+	if strings.TrimSpace(cgo) != "1" {
+		args = slices.DeleteFunc(args, func(a string) bool { return a == "-race" })
+		sh.notice("The tests ran WITHOUT the race detector: it needs a C compiler (gcc or clang), and there is none here.")
+	}
+	return sh.stream(ctx, cmd(args...))
+}
+
+func checkBenchmarks(ctx context.Context, sh *shell) error {
+	_, err := sh.quiet(ctx, cmd("go", "test", "-run", "^$", "-bench", ".", "-benchtime", "1x", "-timeout", "10m", "./..."))
+	return err
+}
+
+// repoFiles are the files of the repository with this ending, relative to its
+// root: those git tracks and new ones it does not ignore. Without git (a source
+// archive) they are all files but those in hidden directories.
+func repoFiles(ctx context.Context, sh *shell, ending string) ([]string, error) {
+	var files []string
+	listed, err := sh.stdout(ctx, cmd("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"))
+	if err == nil {
+		files = strings.Split(listed, "\x00")
+	} else if files, err = walkFiles(sh.root); err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(name string) bool {
+		if !strings.HasSuffix(name, ending) {
+			return true
+		}
+		_, err := os.Stat(filepath.Join(sh.root, name)) // tracked, but deleted
+		return errors.Is(err, os.ErrNotExist)
+	})
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+func walkFiles(root string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if d.Type().IsRegular() {
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return nil
+	})
+	return files, err
+}
