@@ -1,0 +1,161 @@
+package layout
+
+// Packages are named without the path of the module; "." is its root. A name
+// that ends in "/..." stands for the package and all below it.
+
+// row says what one package may import besides the standard library. Tests are
+// not bound by it: they may import any package of this module.
+type row struct {
+	pkg  string
+	may  []string // packages of this module
+	from []string // modules of others, by the beginning of their paths
+	why  string
+}
+
+var table = []row{
+	{
+		pkg: "retry",
+		why: "the policy is useful without the engine, so it brings nothing along",
+	},
+	{
+		pkg: "internal/history",
+		may: []string{"retry"},
+		why: "the format of history must outlive all code around it; it knows policies and durable errors only",
+	},
+	{
+		pkg: "internal/core",
+		may: []string{"internal/history", "retry"},
+		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
+	},
+	{
+		pkg: "internal/coro",
+		why: "the scheduler of user code knows nothing of workflows",
+	},
+	{
+		pkg: "activity",
+		may: []string{"retry", "internal/history"},
+		why: "a declaration; who runs it is no business of it",
+	},
+	{
+		pkg: "workflow",
+		may: []string{"activity", "retry", "internal/core", "internal/coro", "internal/history"},
+		why: "verbs turn into commands of the core; no verb does I/O",
+	},
+	{
+		pkg: "store",
+		why: "the contract is for those who write stores: they need no other package",
+	},
+	{
+		pkg:  "store/storetest",
+		may:  []string{"store"},
+		from: []string{"pgregory.net/rapid"},
+		why:  "the suite knows the contract and no implementation",
+	},
+	{
+		pkg: "store/memory",
+		may: []string{"store"},
+		why: "a store knows the contract, not the engine",
+	},
+	{
+		pkg:  "store/sqlite",
+		may:  []string{"store"},
+		from: []string{"modernc.org/sqlite"},
+		why:  "a store knows the contract, not the engine; each database driver lives in one package",
+	},
+	{
+		pkg: "internal/faulty",
+		may: []string{"store"},
+		why: "it wraps any store to make it fail",
+	},
+	{
+		pkg: "internal/golden",
+		why: "a helper of tests",
+	},
+	{
+		pkg: "internal/engine",
+		may: []string{"activity", "workflow", "retry", "store", "internal/core", "internal/coro", "internal/history"},
+		why: "the engine drives the core over any store; it must not know which",
+	},
+	{
+		pkg: ".",
+		may: []string{"activity", "workflow", "retry", "store", "internal/engine", "internal/history", "internal/core"},
+		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
+	},
+	{
+		pkg: "perduretest",
+		may: []string{".", "activity", "workflow", "retry", "store", "store/memory", "internal/engine", "internal/faulty", "internal/history", "internal/core"},
+		why: "it runs the engine in virtual time, in memory",
+	},
+	{
+		pkg:  "cmd/perdure/...",
+		may:  []string{".", "activity", "workflow", "retry", "store", "store/memory", "store/sqlite", "cmd/perdure/..."},
+		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys"},
+		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot",
+	},
+	{
+		pkg: "internal/check",
+		why: "it must run before anything else compiles",
+	},
+	{
+		pkg: "internal/layout",
+		why: "tests only",
+	},
+}
+
+// testsMayUse are the modules of others that any test may import.
+var testsMayUse = []string{"pgregory.net/rapid"}
+
+// ban forbids a package to a few of ours. A deep ban covers all that they
+// import, directly or not; the others only what they name themselves.
+type ban struct {
+	of   []string
+	what []string
+	deep bool
+	why  string
+}
+
+var bans = []ban{
+	{
+		of:   []string{".", "retry", "activity", "workflow", "store", "store/storetest", "store/memory", "internal/history", "internal/core", "internal/coro", "internal/engine", "perduretest"},
+		what: []string{"database/sql/...", "modernc.org/...", "github.com/mattn/...", "github.com/ncruces/...", "github.com/jackc/..."},
+		deep: true,
+		why:  "users link no database driver that they did not import, and the engine must not know which store it has",
+	},
+	{
+		of:   []string{".", "retry", "activity", "workflow", "store", "store/memory", "store/sqlite", "internal/history", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
+		what: []string{"testing/...", "pgregory.net/..."},
+		deep: true,
+		why:  "package testing registers flags and does not belong into programs",
+	},
+	{
+		of:   []string{"internal/core"},
+		what: []string{"os/...", "io/fs", "net/...", "database/...", "syscall", "runtime/...", "context", "embed"},
+		why:  "the core does no I/O; its shell does",
+	},
+	{
+		of:   []string{"internal/core"},
+		what: []string{"math/rand/...", "crypto/...", "hash/maphash"},
+		why:  "randomness is an argument of the core; a replay must draw the same",
+	},
+	{
+		of:   []string{"internal/core"},
+		what: []string{"log/..."},
+		why:  "the core logs nothing: a replay would log it again",
+	},
+	{
+		of:   []string{"internal/core"},
+		what: []string{"sync/...", "unsafe", "reflect"},
+		why:  "the core is stepped by one goroutine and shares nothing",
+	},
+}
+
+// clocks are the functions of package time that read a clock or wait for one.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+// pure are the packages without a clock and without goroutines.
+var pure = []string{"internal/core"}
+
+const (
+	maxFileLines     = 600
+	maxFunctionLines = 80
+)
