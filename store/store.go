@@ -34,7 +34,8 @@ type Store interface {
 	// Listen calls notify, until ctx ends or the store is closed, soon (within
 	// 100 ms) after somebody posted a message or created a run: through this
 	// Store, another one, or another process. Calls may be spurious and may
-	// coalesce; notify must return quickly. Listen blocks.
+	// coalesce; notify must return quickly. Listen blocks; it answers the error
+	// of ctx or ErrStoreClosed.
 	Listen(ctx context.Context, notify func()) error
 
 	// Close releases everything, ownership included. It does not wait for
@@ -64,12 +65,14 @@ type Owner interface {
 	Commit(ctx context.Context, turns []Turn) (Result, error)
 
 	// Due lists runs of a partition whose wake time w satisfies
-	// after < w <= until, earliest first, at most limit. Runs with work in
-	// flight have wake time Hot (0): pass after = -1 to see them.
+	// after < w <= until, earliest first, at most limit (0: all); but runs that
+	// share the last wake time listed are listed all, however many, so that
+	// reading on after it leaves none out. Runs with work in flight have wake
+	// time Hot (0): pass after = -1 to see them.
 	Due(ctx context.Context, partition int, after, until int64, limit int) ([]Wake, error)
 
 	// Inbox lists messages of a partition with a sequence number above after,
-	// in order, at most limit. Turns consume them by number.
+	// in order, at most limit (0: all). Turns consume them by number.
 	Inbox(ctx context.Context, partition int, after int64, limit int) ([]Message, error)
 
 	// Load reads all that is needed to continue a run.
@@ -78,9 +81,10 @@ type Owner interface {
 
 // Client holds the verbs of a process that need not own anything.
 type Client interface {
-	// Create inserts a run that its owner will start, and a message that tells
-	// the owner so. If the workflow ID is taken it answers *ConflictError with
-	// the run that has it, unless that is this very run.
+	// Create inserts a run that its owner will start, and a message of
+	// KindCreated that tells the owner so. If the workflow ID is taken it
+	// answers *ConflictError with the run that has it, unless that is this very
+	// run. A closed run does not hinder a later one of its own chain.
 	Create(ctx context.Context, run Run) error
 
 	// Post inserts a message for the latest run of a workflow ID. A message

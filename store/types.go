@@ -80,30 +80,38 @@ const (
 func (s Status) Open() bool { return s == Running || s == WaitingForCode || s == Parked }
 
 // Turn is one deterministic advance of a run, or a change of its calls between
-// two advances; in either case it is committed whole or not at all.
+// two advances; in either case it is committed whole or not at all. Its parts
+// are written in the order of the fields. See Turn.Validate for what every
+// store refuses; a turn of a run that does not exist is refused with
+// ErrNotFound.
 type Turn struct {
 	Partition int
 	Epoch     int64 // of the owner; another epoch in the database refuses the turn
 	Run       string
 
-	// Create inserts the run with this turn. Its workflow ID must be free.
+	// Create inserts a run with this turn: the turn's own, or the next of its
+	// chain if State closes the turn's own. Its workflow ID must be free, or
+	// taken by a closed run of the same chain. A run that exists already under
+	// this ID stays as it is, and a turn of number 0 is then durable already.
 	Create *Run
 
 	// Number is the turn's number in the history of its run, 1 for the first;
 	// 0 if it adds nothing to history. If (Partition, Run, Number) exists with
 	// the same CommitID the turn is already durable and nothing is done; with
-	// another CommitID it is refused with ErrStale.
+	// another CommitID it is refused with ErrStale. A turn of number 0 that
+	// creates no run must be one that can be repeated: it has neither Messages
+	// nor Hook.
 	Number   int64
 	CommitID int64
 	Time     int64  // engine time of the turn, ns
 	Events   []byte // encoded events
 
 	State    *RunState // new state of the run, nil if unchanged
-	Calls    []Call    // rows to insert or replace
+	Calls    []Call    // rows to insert or replace; their Partition and Run are the turn's
 	Closed   []int64   // numbers of calls whose rows are deleted
 	Attempts []Attempt // ledger rows to insert; one that exists stays as it is
 	Consumed []int64   // sequence numbers of inbox messages to delete
-	Messages []Message // for other runs; delivered to their inbox once
+	Messages []Message // for other runs, which need not exist yet; delivered to their inbox once
 
 	// Hook runs inside the transaction, after everything of this turn was
 	// written. Its error refuses the turn (as a *HookError) and undoes it

@@ -1,0 +1,203 @@
+package faulty
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// ErrCrashed answers every call of a store whose process died. It is not
+// Unavailable: nobody is left who could try again.
+var ErrCrashed = errors.New("the process has crashed")
+
+// Fault is what happens at one write.
+type Fault struct {
+	kind  kind
+	delay time.Duration
+}
+
+type kind int
+
+const (
+	failBefore kind = iota + 1
+	failAfter
+	crashBefore
+	crashAfter
+	slow
+)
+
+// The faults that need no argument.
+var (
+	// FailBefore answers an Unavailable error and does nothing.
+	FailBefore = Fault{kind: failBefore}
+	// FailAfter does the work and answers an Unavailable error: the answer was
+	// lost on its way. If the work itself fails, its own error is answered.
+	FailAfter = Fault{kind: failAfter}
+	// CrashBefore ends the process before the work is done.
+	CrashBefore = Fault{kind: crashBefore}
+	// CrashAfter ends the process when the work is done and not yet answered.
+	CrashAfter = Fault{kind: crashAfter}
+)
+
+// Slow waits before the work is done; under testing/synctest in virtual time.
+func Slow(delay time.Duration) Fault { return Fault{kind: slow, delay: delay} }
+
+func (f Fault) String() string {
+	switch f.kind {
+	case failBefore:
+		return "fails before"
+	case failAfter:
+		return "fails after"
+	case crashBefore:
+		return "crashes before"
+	case crashAfter:
+		return "crashes after"
+	case slow:
+		return "takes " + f.delay.String()
+	}
+	return "no fault"
+}
+
+// Plan says which writes fail, and learns what happened. Its methods are safe
+// for concurrent use. One plan may serve several stores, whose writes then
+// count together and die together.
+type Plan struct {
+	mu      sync.Mutex
+	faults  map[int][]Fault
+	ops     []string
+	outage  bool
+	crashed chan struct{}
+	open    []store.Store // the stores underneath
+}
+
+// NewPlan returns a plan without faults. Under testing/synctest it belongs to
+// the bubble it was made in.
+func NewPlan() *Plan {
+	return &Plan{faults: map[int][]Fault{}, crashed: make(chan struct{})}
+}
+
+// At adds faults to write k, counted from 1. Slow goes with any other fault; of
+// the others a write has at most one. At panics on arguments that could never
+// have an effect.
+func (p *Plan) At(k int, faults ...Fault) *Plan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k <= len(p.ops) {
+		panic(fmt.Sprintf("faulty: write %d has begun before (%d have)", k, len(p.ops)))
+	}
+	p.faults[k] = append(p.faults[k], faults...)
+	final := 0
+	for _, f := range p.faults[k] {
+		if f.kind != slow {
+			final++
+		}
+	}
+	if final > 1 {
+		panic(fmt.Sprintf("faulty: write %d has more than one way to end: %v", k, p.faults[k]))
+	}
+	return p
+}
+
+// Writes answers how many writes have begun.
+func (p *Plan) Writes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.ops)
+}
+
+// Ops lists the writes that have begun, with the faults they met, for the
+// message of a test that fails.
+func (p *Plan) Ops() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.ops...)
+}
+
+// Outage makes every verb, Open included, fail with an Unavailable error until
+// it is switched off. Close always works, and a Listen that is under way goes
+// on but hears nothing.
+func (p *Plan) Outage(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outage = on
+}
+
+// Crash ends the process now, whatever its stores are doing.
+func (p *Plan) Crash() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.isCrashed() {
+		close(p.crashed)
+	}
+}
+
+// Crashed is closed when the process has died.
+func (p *Plan) Crashed() <-chan struct{} { return p.crashed }
+
+func (p *Plan) isCrashed() bool {
+	select {
+	case <-p.crashed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Reap closes the stores underneath, as the operating system closes the files
+// of a dead process. It is a crash if none happened before.
+func (p *Plan) Reap() error {
+	p.Crash()
+	p.mu.Lock()
+	open := p.open
+	p.open = nil
+	p.mu.Unlock()
+	var errs []error
+	for _, s := range open {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// begin admits a call. A write is counted and learns its faults.
+func (p *Plan) begin(op string, write bool) ([]Fault, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isCrashed() {
+		return nil, ErrCrashed
+	}
+	var faults []Fault
+	if write {
+		faults = p.faults[len(p.ops)+1]
+		entry := fmt.Sprintf("write %d: %s", len(p.ops)+1, op)
+		for _, f := range faults {
+			entry += ", " + f.String()
+		}
+		p.ops = append(p.ops, entry)
+	}
+	if p.outage {
+		return nil, unavailable(op, "the test has cut the database off")
+	}
+	return faults, nil
+}
+
+// end decides what a call that did its work may answer.
+func (p *Plan) end() error {
+	if p.isCrashed() {
+		return ErrCrashed
+	}
+	return nil
+}
+
+// adopt remembers a store, so that Reap can close it.
+func (p *Plan) adopt(s store.Store) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = append(p.open, s)
+}
+
+func unavailable(op, why string) error {
+	return &store.UnavailableError{Op: op, Err: errors.New(why)}
+}

@@ -1,0 +1,88 @@
+package faulty
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (s *faultyStore) Join(ctx context.Context, node store.Node) error {
+	return s.write(ctx, "Join", func() error { return s.inner.Join(ctx, node) })
+}
+
+func (s *faultyStore) Leave(ctx context.Context, node string) error {
+	return s.write(ctx, "Leave", func() error { return s.inner.Leave(ctx, node) })
+}
+
+func (s *faultyStore) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
+	var claimed []store.Ownership
+	err := s.write(ctx, "Claim", func() (err error) {
+		claimed, err = s.inner.Claim(ctx, node, partitions)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+func (s *faultyStore) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	var result store.Result
+	err := s.write(ctx, fmt.Sprintf("Commit of %d turns", len(turns)), func() (err error) {
+		result, err = s.inner.Commit(ctx, turns)
+		return err
+	})
+	if err != nil {
+		return store.Result{}, err
+	}
+	return result, nil
+}
+
+func (s *faultyStore) Create(ctx context.Context, run store.Run) error {
+	return s.write(ctx, "Create", func() error { return s.inner.Create(ctx, run) })
+}
+
+func (s *faultyStore) Post(ctx context.Context, message store.Message) error {
+	return s.write(ctx, "Post", func() error { return s.inner.Post(ctx, message) })
+}
+
+func (s *faultyStore) Due(ctx context.Context, partition int, after, until int64, limit int) ([]store.Wake, error) {
+	return read(s, "Due", func() ([]store.Wake, error) { return s.inner.Due(ctx, partition, after, until, limit) })
+}
+
+func (s *faultyStore) Inbox(ctx context.Context, partition int, after int64, limit int) ([]store.Message, error) {
+	return read(s, "Inbox", func() ([]store.Message, error) { return s.inner.Inbox(ctx, partition, after, limit) })
+}
+
+func (s *faultyStore) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
+	return read(s, "Load", func() (*store.Record, error) { return s.inner.Load(ctx, partition, run) })
+}
+
+func (s *faultyStore) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	return read(s, "Find", func() (*store.Run, error) { return s.inner.Find(ctx, partition, workflowID, run) })
+}
+
+func (s *faultyStore) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
+	return read(s, "List", func() ([]store.Run, error) { return s.inner.List(ctx, filter) })
+}
+
+func (s *faultyStore) History(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
+	return read(s, "History", func() ([]store.TurnRow, error) { return s.inner.History(ctx, partition, run, after, limit) })
+}
+
+func (s *faultyStore) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
+	return read(s, "Calls", func() ([]store.Call, error) { return s.inner.Calls(ctx, partition, run) })
+}
+
+func (s *faultyStore) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
+	return read(s, "Attempts", func() ([]store.Attempt, error) { return s.inner.Attempts(ctx, partition, run, call) })
+}
+
+func (s *faultyStore) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
+	return read(s, "Owners", func() ([]store.Ownership, error) { return s.inner.Owners(ctx, partition) })
+}
+
+func (s *faultyStore) Counts(ctx context.Context) (store.Counts, error) {
+	return read(s, "Counts", func() (store.Counts, error) { return s.inner.Counts(ctx) })
+}

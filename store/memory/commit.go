@@ -1,0 +1,153 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	if err := h.write(ctx); err != nil {
+		return store.Result{}, err
+	}
+	defer h.done()
+	db := h.db
+	now := db.clock()
+	result := store.Result{Now: now, Errors: make([]error, len(turns))}
+	for i := range turns {
+		t := &turns[i]
+		if err := t.Validate(db.info); err != nil {
+			result.Errors[i] = err
+			continue
+		}
+		p := db.partitions[t.Partition]
+		if p.owned(t.Epoch) {
+			result.Now = max(result.Now, p.tick(now))
+		}
+		result.Errors[i] = db.commit(p, t)
+	}
+	return result, nil
+}
+
+// commit makes one turn durable, or refuses it and changes nothing.
+func (db *Database) commit(p *partition, t *store.Turn) error {
+	durable, create, err := p.check(t)
+	if durable || err != nil {
+		return err
+	}
+	if t.Hook != nil {
+		// Nothing can tell whether the hook runs before or after the rows
+		// are written. Before, there is nothing to undo; and readers go on,
+		// because only the writer's turn is held, not the data.
+		if err := db.unlocked(func() error { return t.RunHook(nil) }); err != nil {
+			return err
+		}
+	}
+	db.apply(p, t, create)
+	return nil
+}
+
+// unlocked runs f with the data unlocked; other writers still wait.
+func (db *Database) unlocked(f func() error) error {
+	db.mu.Unlock()
+	defer db.mu.Lock()
+	return f()
+}
+
+// check answers whether the turn is durable already, else whether it may be
+// applied, and if so whether its run has to be inserted.
+func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
+	r := p.runs[t.Run]
+	taken := false
+	if r != nil && t.Number > 0 {
+		at, found := r.findTurn(t.Number)
+		if found && r.turns[at].CommitID == t.CommitID {
+			return true, false, nil
+		}
+		taken = found
+	}
+	if t.Create != nil && t.Number == 0 {
+		if known := p.runs[t.Create.ID]; known != nil && known.row.WorkflowID == t.Create.WorkflowID {
+			return true, false, nil
+		}
+	}
+	if !p.owned(t.Epoch) {
+		return false, false, store.ErrFenced
+	}
+	if taken {
+		return false, false, store.ErrStale
+	}
+	if t.Create != nil {
+		exists, err := p.placeable(t.Create, t.Run, t.State)
+		if err != nil {
+			return false, false, err
+		}
+		create = !exists
+	}
+	own := t.Create != nil && t.Create.ID == t.Run
+	if r == nil && !own && needsRun(t) {
+		return false, false, store.ErrNotFound
+	}
+	return false, create, nil
+}
+
+// needsRun reports whether the turn writes anything that belongs to its run.
+func needsRun(t *store.Turn) bool {
+	return t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Attempts) > 0
+}
+
+// apply writes a turn that check let pass.
+func (db *Database) apply(p *partition, t *store.Turn, create bool) {
+	if create {
+		db.insert(p, *t.Create)
+	}
+	if r := p.runs[t.Run]; r != nil {
+		p.applyRun(r, t)
+	}
+	for _, sequence := range t.Consumed {
+		p.consume(sequence)
+	}
+	for _, m := range t.Messages {
+		to := db.partitions[m.Partition]
+		to.tick(p.clock)
+		to.deliver(m)
+	}
+	if len(t.Messages) > 0 || create {
+		db.announce()
+	}
+}
+
+func (p *partition) applyRun(r *run, t *store.Turn) {
+	if t.State != nil {
+		p.setState(r, *t.State)
+	}
+	if t.Number > 0 {
+		at, _ := r.findTurn(t.Number)
+		r.turns = slices.Insert(r.turns, at, store.TurnRow{Number: t.Number, CommitID: t.CommitID, Epoch: t.Epoch, Time: t.Time, Events: t.Events})
+	}
+	for _, c := range t.Calls {
+		c.Partition, c.Run = p.id, t.Run
+		if at, found := r.findCall(c.Number); found {
+			r.calls[at] = c
+		} else {
+			r.calls = slices.Insert(r.calls, at, c)
+		}
+	}
+	for _, number := range t.Closed {
+		if at, found := r.findCall(number); found {
+			r.calls = slices.Delete(r.calls, at, at+1)
+		}
+	}
+	for _, a := range t.Attempts {
+		a.Partition, a.Run = p.id, t.Run
+		if at, found := r.findAttempt(a.Call, a.Number); !found {
+			r.attempts = slices.Insert(r.attempts, at, a)
+		}
+		if a.Prune > 0 {
+			if at, found := r.findAttempt(a.Call, a.Prune); found {
+				r.attempts = slices.Delete(r.attempts, at, at+1)
+			}
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// Database holds the data. It is a store.Opener and safe for concurrent use.
+type Database struct {
+	info  store.Info
+	clock func() int64
+
+	mu         sync.RWMutex
+	turn       *sync.Cond // signals that writing became false
+	writing    bool       // a write is in progress; it may have released mu to run a hook
+	partitions []*partition
+	runs       ordered[runKey] // of all partitions, for listings
+	nodes      map[string]store.Node
+	engine     *handle // the one that joined
+	since      time.Time
+	listeners  map[chan struct{}]struct{}
+}
+
+// runKey places a run in a listing.
+type runKey struct {
+	id        string
+	partition int
+}
+
+// Option changes how a database is made.
+type Option func(*Database)
+
+// Partitions sets the number of partitions; without it there is one. New panics
+// if n is below 1.
+func Partitions(n int) Option {
+	return func(db *Database) { db.info.Partitions = n }
+}
+
+// Clock sets the database's clock, which answers nanoseconds since 1970.
+// Without it the clock is time.Now, which is virtual under testing/synctest.
+func Clock(now func() int64) Option {
+	return func(db *Database) { db.clock = now }
+}
+
+// New makes an empty database.
+func New(options ...Option) *Database {
+	db := &Database{
+		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Domain: func(int) int { return 0 }},
+		clock:     func() int64 { return time.Now().UnixNano() },
+		nodes:     map[string]store.Node{},
+		listeners: map[chan struct{}]struct{}{},
+	}
+	for _, option := range options {
+		option(db)
+	}
+	if db.info.Partitions < 1 {
+		panic(fmt.Sprintf("memory.Partitions(%d): a database has at least one partition", db.info.Partitions))
+	}
+	db.turn = sync.NewCond(&db.mu)
+	db.runs.compare = func(a, b runKey) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.partition, b.partition))
+	}
+	for id := range db.info.Partitions {
+		db.partitions = append(db.partitions, newPartition(id))
+	}
+	return db
+}
+
+// Open returns a handle on the data. Any number may be open at once.
+func (db *Database) Open(ctx context.Context) (store.Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &handle{db: db, closed: make(chan struct{})}, nil
+}
+
+// handle is one opening of a database.
+type handle struct {
+	db     *Database
+	closed chan struct{} // closed by Close, under db.mu
+	node   string        // the node that joined through this handle, under db.mu
+}
+
+func (h *handle) Info() store.Info { return h.db.info }
+
+func (h *handle) isClosed() bool {
+	select {
+	case <-h.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// write begins a write: it waits for the one in progress and locks the data.
+// The caller must call done.
+func (h *handle) write(ctx context.Context) error {
+	db := h.db
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	db.mu.Lock()
+	if db.writing {
+		stop := context.AfterFunc(ctx, func() {
+			db.mu.Lock()
+			defer db.mu.Unlock()
+			db.turn.Broadcast()
+		})
+		defer stop()
+	}
+	for db.writing && ctx.Err() == nil {
+		db.turn.Wait()
+	}
+	err := ctx.Err()
+	if err == nil && h.isClosed() {
+		err = store.ErrStoreClosed
+	}
+	if err != nil {
+		db.mu.Unlock()
+		return err
+	}
+	db.writing = true
+	return nil
+}
+
+// done ends a write.
+func (h *handle) done() {
+	h.db.writing = false
+	h.db.turn.Broadcast()
+	h.db.mu.Unlock()
+}
+
+// read locks the data for reading. The caller must call db.mu.RUnlock.
+func (h *handle) read(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h.db.mu.RLock()
+	if h.isClosed() {
+		h.db.mu.RUnlock()
+		return store.ErrStoreClosed
+	}
+	return nil
+}
+
+// readPartition is read for a verb that names a partition.
+func (h *handle) readPartition(ctx context.Context, id int) (*partition, error) {
+	if err := h.db.info.Check(id); err != nil {
+		return nil, err
+	}
+	if err := h.read(ctx); err != nil {
+		return nil, err
+	}
+	return h.db.partitions[id], nil
+}
+
+// Close gives back the ownership of the node that joined through this handle.
+// The data stay in the Database.
+func (h *handle) Close() error {
+	if h.write(context.Background()) != nil {
+		return nil // closed before
+	}
+	defer h.done()
+	if h.node != "" {
+		h.leave(h.node)
+	}
+	close(h.closed)
+	return nil
+}
+
+func (h *handle) Listen(ctx context.Context, notify func()) error {
+	heard := make(chan struct{}, 1)
+	heard <- struct{}{} // what was posted before we listened is news too
+	h.db.mu.Lock()
+	h.db.listeners[heard] = struct{}{}
+	h.db.mu.Unlock()
+	defer func() {
+		h.db.mu.Lock()
+		delete(h.db.listeners, heard)
+		h.db.mu.Unlock()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-h.closed:
+			return store.ErrStoreClosed
+		case <-heard:
+			if h.isClosed() {
+				return store.ErrStoreClosed
+			}
+			notify()
+		}
+	}
+}
+
+// announce wakes the listeners. The data are locked.
+func (db *Database) announce() {
+	for heard := range db.listeners {
+		select {
+		case heard <- struct{}{}:
+		default: // it has news already
+		}
+	}
+}
+
+// holder describes the engine that joined, for the one that may not.
+func (db *Database) holder() string {
+	return fmt.Sprintf("node %s in this process, %d, since %s", db.engine.node, os.Getpid(), db.since.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,160 @@
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+// partition holds the data of one partition.
+type partition struct {
+	id       int
+	epoch    int64
+	node     string // the owner, "" if there is none
+	clock    int64  // highest time a write has seen
+	sequence int64  // of the last message
+	owners   []store.Ownership
+	runs     map[string]*run
+	latest   map[string]*run // by workflow ID
+	wakes    ordered[store.Wake]
+	inbox    []store.Message // by sequence
+	waiting  map[messageKey]struct{}
+}
+
+type messageKey struct{ workflow, key string }
+
+// run is a run with all that belongs to it, each list in the order it is read.
+type run struct {
+	row      store.Run
+	turns    []store.TurnRow
+	calls    []store.Call
+	attempts []store.Attempt
+}
+
+func newPartition(id int) *partition {
+	p := &partition{
+		id:      id,
+		runs:    map[string]*run{},
+		latest:  map[string]*run{},
+		waiting: map[messageKey]struct{}{},
+	}
+	p.wakes.compare = func(a, b store.Wake) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Run, b.Run))
+	}
+	return p
+}
+
+// tick moves the partition's clock, which never goes back.
+func (p *partition) tick(now int64) int64 {
+	p.clock = max(p.clock, now)
+	return p.clock
+}
+
+// owned reports whether epoch is that of the partition's owner.
+func (p *partition) owned(epoch int64) bool { return p.node != "" && p.epoch == epoch }
+
+// placeable answers whether a new run could be inserted: exists is true if it
+// was before. The state that the creating turn gives its own run, if any, is
+// taken into account: it may close the run that the new one follows.
+func (p *partition) placeable(row *store.Run, creator string, state *store.RunState) (exists bool, err error) {
+	if known, ok := p.runs[row.ID]; ok {
+		if known.row.WorkflowID != row.WorkflowID {
+			return false, fmt.Errorf("run %q exists already, for workflow ID %q", row.ID, known.row.WorkflowID)
+		}
+		return true, nil
+	}
+	latest, ok := p.latest[row.WorkflowID]
+	if !ok {
+		return false, nil
+	}
+	status := latest.row.Status
+	if state != nil && latest.row.ID == creator {
+		status = state.Status
+	}
+	if latest.row.Chain == row.Chain && !status.Open() {
+		return false, nil // the chain goes on
+	}
+	return false, &store.ConflictError{Existing: cloneRun(latest.row)}
+}
+
+// insert adds a run, which becomes the latest of its workflow ID.
+func (db *Database) insert(p *partition, row store.Run) {
+	r := &run{row: row}
+	p.runs[row.ID] = r
+	p.latest[row.WorkflowID] = r
+	p.setWake(row.ID, store.Never, row.Wake)
+	db.runs.insert(runKey{row.ID, p.id})
+}
+
+func (p *partition) setState(r *run, state store.RunState) {
+	p.setWake(r.row.ID, r.row.Wake, state.Wake)
+	r.row.RunState = state
+}
+
+func (p *partition) setWake(id string, before, after int64) {
+	if before != store.Never {
+		p.wakes.remove(store.Wake{Run: id, Time: before})
+	}
+	if after != store.Never {
+		p.wakes.insert(store.Wake{Run: id, Time: after})
+	}
+}
+
+// deliver appends a message unless one with its key waits already.
+func (p *partition) deliver(m store.Message) {
+	key := messageKey{m.WorkflowID, m.Key}
+	if _, ok := p.waiting[key]; ok {
+		return
+	}
+	p.sequence++
+	m.Sequence = p.sequence
+	m.Posted = p.clock
+	p.waiting[key] = struct{}{}
+	p.inbox = append(p.inbox, m)
+}
+
+func (p *partition) consume(sequence int64) {
+	at, found := slices.BinarySearchFunc(p.inbox, sequence, func(m store.Message, s int64) int { return cmp.Compare(m.Sequence, s) })
+	if !found {
+		return
+	}
+	m := p.inbox[at]
+	delete(p.waiting, messageKey{m.WorkflowID, m.Key})
+	if at == 0 { // the usual case: the oldest goes first
+		p.inbox[0] = store.Message{}
+		p.inbox = p.inbox[1:]
+		return
+	}
+	p.inbox = slices.Delete(p.inbox, at, at+1)
+}
+
+func (r *run) findTurn(number int64) (int, bool) {
+	return slices.BinarySearchFunc(r.turns, number, func(t store.TurnRow, n int64) int { return cmp.Compare(t.Number, n) })
+}
+
+func (r *run) findCall(number int64) (int, bool) {
+	return slices.BinarySearchFunc(r.calls, number, func(c store.Call, n int64) int { return cmp.Compare(c.Number, n) })
+}
+
+func (r *run) findAttempt(call int64, number int) (int, bool) {
+	return slices.BinarySearchFunc(r.attempts, store.Attempt{Call: call, Number: number}, func(a, b store.Attempt) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
+	})
+}
+
+// bytes copies a value that leaves the store: the receiver may change it. No
+// bytes and no value are the same.
+func bytes(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return slices.Clone(b)
+}
+
+func cloneRun(row store.Run) store.Run {
+	row.Start = bytes(row.Start)
+	row.Detail = bytes(row.Detail)
+	return row
+}

@@ -1,0 +1,139 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Find(ctx context.Context, id int, workflowID, runID string) (*store.Run, error) {
+	p, err := h.readPartition(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	r := p.latest[workflowID]
+	if runID != "" {
+		r = p.runs[runID]
+	}
+	if r == nil {
+		return nil, store.ErrNotFound
+	}
+	row := cloneRun(r.row)
+	return &row, nil
+}
+
+func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
+	if err := h.read(ctx); err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	limit := filter.Limit
+	if limit <= 0 {
+		limit = 100
+	}
+	var runs []store.Run
+	for key := range h.db.runs.descend() {
+		if len(runs) == limit {
+			break
+		}
+		if r := h.db.partitions[key.partition].runs[key.id]; selects(&filter, r) {
+			runs = append(runs, cloneRun(r.row))
+		}
+	}
+	return runs, nil
+}
+
+func selects(f *store.Filter, r *run) bool {
+	return (f.Before == "" || r.row.ID < f.Before) &&
+		(f.Type == "" || r.row.Type == f.Type) &&
+		strings.HasPrefix(r.row.WorkflowID, f.IDPrefix) &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, r.row.Status)) &&
+		(f.Call == "" || slices.ContainsFunc(r.calls, func(c store.Call) bool { return c.State == f.Call }))
+}
+
+// run finds what belongs to a run; a run that does not exist has nothing. The
+// caller must call db.mu.RUnlock unless there is an error.
+func (h *handle) run(ctx context.Context, id int, runID string) (*run, error) {
+	p, err := h.readPartition(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := p.runs[runID]; ok {
+		return r, nil
+	}
+	return &run{}, nil
+}
+
+func (h *handle) History(ctx context.Context, id int, runID string, after int64, limit int) ([]store.TurnRow, error) {
+	r, err := h.run(ctx, id, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	from := sort.Search(len(r.turns), func(i int) bool { return r.turns[i].Number > after })
+	return cloneTurns(head(r.turns[from:], limit)), nil
+}
+
+func (h *handle) Calls(ctx context.Context, id int, runID string) ([]store.Call, error) {
+	r, err := h.run(ctx, id, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	return cloneCalls(r.calls), nil
+}
+
+func (h *handle) Attempts(ctx context.Context, id int, runID string, call int64) ([]store.Attempt, error) {
+	r, err := h.run(ctx, id, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	var attempts []store.Attempt
+	for _, a := range r.attempts {
+		if call > 0 && a.Call != call {
+			continue
+		}
+		a.Data = bytes(a.Data)
+		a.Prune = 0 // an instruction, not a part of the row
+		attempts = append(attempts, a)
+	}
+	return attempts, nil
+}
+
+func (h *handle) Owners(ctx context.Context, id int) ([]store.Ownership, error) {
+	p, err := h.readPartition(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	owners := slices.Clone(p.owners)
+	for i := range owners {
+		owners[i].Clock = p.clock
+	}
+	return owners, nil
+}
+
+func (h *handle) Counts(ctx context.Context) (store.Counts, error) {
+	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
+	if err := h.read(ctx); err != nil {
+		return counts, err
+	}
+	defer h.db.mu.RUnlock()
+	for _, p := range h.db.partitions {
+		for _, r := range p.runs {
+			counts.Runs[r.row.Status]++
+			for _, c := range r.calls {
+				counts.Calls[c.State]++
+				if c.State == store.Backoff && (counts.NextRetry == 0 || c.Due < counts.NextRetry) {
+					counts.NextRetry = c.Due
+				}
+			}
+		}
+	}
+	return counts, nil
+}

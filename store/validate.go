@@ -1,0 +1,177 @@
+package store
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"unicode/utf8"
+)
+
+// KindCreated is the kind of the message that Client.Create leaves for the
+// owner of a new run. Its Run is the run's ID and its Key is CreatedKey of it.
+const KindCreated = "created"
+
+// CreatedKey is the key of the message that tells of a new run.
+func CreatedKey(run string) string { return "created/" + run }
+
+// Check answers an error if the database has no such partition.
+func (i Info) Check(partition int) error {
+	if partition < 0 || partition >= i.Partitions {
+		return fmt.Errorf("partition %d does not exist: the database has partitions 0 to %d", partition, i.Partitions-1)
+	}
+	return nil
+}
+
+// Validate answers why no store would accept the turn, or nil. A store calls it
+// before it writes, so that all stores refuse the same turns: what is missing,
+// what names another partition or run, and text that some databases cannot
+// keep (invalid UTF-8 or a NUL character).
+func (t *Turn) Validate(info Info) error {
+	if err := t.validate(info); err != nil {
+		return fmt.Errorf("turn %d of run %q is malformed: %w", t.Number, t.Run, err)
+	}
+	return nil
+}
+
+func (t *Turn) validate(info Info) error {
+	if err := info.Check(t.Partition); err != nil {
+		return err
+	}
+	if t.Number < 0 {
+		return fmt.Errorf("its number is negative")
+	}
+	if t.Run == "" && (t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Closed)+len(t.Attempts) > 0) {
+		return fmt.Errorf("it names no run")
+	}
+	if t.Number == 0 && t.Create == nil && (len(t.Messages) > 0 || t.Hook != nil) {
+		return fmt.Errorf("it has messages or a hook but neither a number nor a new run: a repeated commit could not be told from the first")
+	}
+	if err := text("run ID", t.Run); err != nil {
+		return err
+	}
+	if t.Create != nil {
+		if t.Create.Partition != t.Partition {
+			return fmt.Errorf("it creates run %q in partition %d, but belongs to partition %d", t.Create.ID, t.Create.Partition, t.Partition)
+		}
+		if err := t.Create.Validate(info); err != nil {
+			return err
+		}
+	}
+	if t.State != nil {
+		if err := t.State.validate(); err != nil {
+			return err
+		}
+	}
+	return t.validateRows(info)
+}
+
+func (t *Turn) validateRows(info Info) error {
+	for i := range t.Calls {
+		c := &t.Calls[i]
+		if c.Run != "" && c.Run != t.Run || c.Partition != 0 && c.Partition != t.Partition {
+			return fmt.Errorf("call %d belongs to run %q of partition %d", c.Number, c.Run, c.Partition)
+		}
+		if c.State == "" {
+			return fmt.Errorf("call %d has no state", c.Number)
+		}
+		if err := text("call", string(c.State), c.Name, c.Queue); err != nil {
+			return err
+		}
+	}
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		if a.Run != "" && a.Run != t.Run || a.Partition != 0 && a.Partition != t.Partition {
+			return fmt.Errorf("attempt %d of call %d belongs to run %q of partition %d", a.Number, a.Call, a.Run, a.Partition)
+		}
+		if a.Number < 1 {
+			return fmt.Errorf("attempt %d of call %d: attempts count from 1", a.Number, a.Call)
+		}
+		if a.Prune < 0 || a.Prune >= a.Number {
+			return fmt.Errorf("attempt %d of call %d prunes attempt %d, which is not an earlier one", a.Number, a.Call, a.Prune)
+		}
+		if err := text("attempt", a.Name, a.Outcome, a.ErrorType, a.Reason); err != nil {
+			return err
+		}
+	}
+	for i := range t.Messages {
+		if err := t.Messages[i].Validate(info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Validate answers why no store would create the run, or nil.
+func (r *Run) Validate(info Info) error {
+	if err := info.Check(r.Partition); err != nil {
+		return err
+	}
+	switch {
+	case r.ID == "":
+		return fmt.Errorf("a new run needs an ID")
+	case r.WorkflowID == "":
+		return fmt.Errorf("run %q has no workflow ID", r.ID)
+	case r.Type == "":
+		return fmt.Errorf("run %q has no type", r.ID)
+	case r.Chain == "":
+		return fmt.Errorf("run %q has no chain: the first run of a chain is its own", r.ID)
+	}
+	if err := text("run", r.ID, r.WorkflowID, r.Type, r.Group, r.Chain); err != nil {
+		return err
+	}
+	return r.RunState.validate()
+}
+
+func (s *RunState) validate() error {
+	if s.Status == "" {
+		return fmt.Errorf("the run's state has no status")
+	}
+	if s.Wake < 0 {
+		return fmt.Errorf("the run's wake time %d is negative", s.Wake)
+	}
+	return text("status", string(s.Status))
+}
+
+// Validate answers why no store would deliver the message, or nil.
+func (m *Message) Validate(info Info) error {
+	if err := info.Check(m.Partition); err != nil {
+		return err
+	}
+	if m.WorkflowID == "" {
+		return fmt.Errorf("the message %q is for no workflow ID", m.Key)
+	}
+	if m.Key == "" {
+		return fmt.Errorf("the message for %q has no key: a repeated post could not be told from the first", m.WorkflowID)
+	}
+	return text("message", m.WorkflowID, m.Run, m.Key, m.Kind)
+}
+
+// text refuses strings that not every database can keep.
+func text(what string, values ...string) error {
+	for _, v := range values {
+		if !utf8.ValidString(v) {
+			return fmt.Errorf("%s: %q is not valid UTF-8", what, v)
+		}
+		if strings.IndexByte(v, 0) >= 0 {
+			return fmt.Errorf("%s: %q contains a NUL character", what, v)
+		}
+	}
+	return nil
+}
+
+// RunHook calls the turn's hook, if it has one. A store calls it inside its
+// transaction; every error is a *HookError, a panic of the hook included.
+func (t *Turn) RunHook(tx any) (err error) {
+	if t.Hook == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = &HookError{Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	if err := t.Hook(tx); err != nil {
+		return &HookError{Err: err}
+	}
+	return nil
+}
