@@ -1,0 +1,60 @@
+package retry
+
+import (
+	"context"
+	"strconv"
+)
+
+// AttemptInfo says which attempt of which call is running. It is plain data.
+type AttemptInfo struct {
+	// TraceID is the same for all attempts of a call and of no other call.
+	TraceID string
+
+	// ID is unique for the attempt: "TRACE.N". It is never reused, also not
+	// when a later attempt runs in another process.
+	ID string
+
+	// Number counts from 1.
+	Number int
+
+	// Max is the largest number of attempts that the policy allows; Unlimited
+	// if it has none. A rule for an error type, Within or a budget may end the
+	// call earlier.
+	Max int
+
+	// Final says that no attempt follows this one, whatever its outcome.
+	Final bool
+}
+
+// AttemptID returns the id of the n-th attempt of a call: "TRACE.N".
+func AttemptID(traceID string, n int) string { return traceID + "." + strconv.Itoa(n) }
+
+// contextKey is the key of the attempt in a context.
+type contextKey struct{}
+
+// carrier is what a context holds under contextKey.
+type carrier interface{ attemptInfo() AttemptInfo }
+
+// FromContext returns the attempt that the context belongs to. Inside an
+// activity of the durable engine it is the activity's attempt.
+//
+// It reports false outside of attempts, and in the first attempt of a plain Do:
+// that one runs in the caller's own context, because deriving one would cost
+// more than the rest of the call. Give Do a WithTrace to be told there as well.
+func FromContext(ctx context.Context) (AttemptInfo, bool) {
+	if c, ok := ctx.Value(contextKey{}).(carrier); ok {
+		return c.attemptInfo(), true
+	}
+	return AttemptInfo{}, false
+}
+
+// NewContext returns a child of ctx for which FromContext returns info. It is
+// for runners other than Do.
+func NewContext(ctx context.Context, info AttemptInfo) context.Context {
+	return context.WithValue(ctx, contextKey{}, fixedInfo(info))
+}
+
+// fixedInfo is the carrier of NewContext.
+type fixedInfo AttemptInfo
+
+func (i fixedInfo) attemptInfo() AttemptInfo { return AttemptInfo(i) }

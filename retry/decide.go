@@ -1,0 +1,240 @@
+package retry
+
+import (
+	"slices"
+	"time"
+)
+
+// State is what a runner remembers of a call between its attempts, and what a
+// durable runner stores. It is plain data.
+type State struct {
+	// Attempt is the number of failures charged so far, this one included. It
+	// is at least 1 when Decide is asked. Attempts lost to a crash of the
+	// worker are not charged.
+	Attempt int
+
+	// First is when the call was first scheduled; Within counts from here. If
+	// it is the zero time, Within counts from the now of the decision.
+	First time.Time
+
+	// Previous is the delay before this attempt, zero for the first one.
+	Previous time.Duration
+
+	// Canceled says that the call has been canceled.
+	Canceled bool
+
+	// Budget is the verdict of the retry budget, if the call has one.
+	Budget BudgetVerdict
+}
+
+// BudgetVerdict is what a retry budget says about one more retry.
+type BudgetVerdict uint8
+
+const (
+	// BudgetAllowed is the verdict without a budget as well.
+	BudgetAllowed BudgetVerdict = iota
+	// BudgetDenied stops the call.
+	BudgetDenied
+)
+
+// Action is what a runner has to do after a failed attempt.
+type Action string
+
+const (
+	// ActionRetry: start another attempt at Decision.At.
+	ActionRetry Action = "retry"
+	// ActionStop: no further attempt; the call has failed.
+	ActionStop Action = "stop"
+	// ActionPause: no further attempt until a person decides.
+	ActionPause Action = "pause"
+)
+
+// Decision is the answer of Decide. It is plain data.
+type Decision struct {
+	Action Action
+
+	// Delay is the wait before the next attempt, zero or more; zero unless
+	// Action is ActionRetry.
+	Delay time.Duration
+
+	// At is when the next attempt is due, now plus Delay, but never after the
+	// year 2261, so that it fits an int64 of nanoseconds since 1970; the zero
+	// time unless Action is ActionRetry. A durable runner stores it and never
+	// asks again.
+	At time.Time
+
+	// Reason says why.
+	Reason Reason
+
+	// Rule is the index in Policy.Rules of the rule that decided, and -1 if
+	// none did and the policy's own fields hold.
+	Rule int
+
+	// Max is the number of attempts that the deciding rule allows.
+	Max int
+}
+
+// noRule is the Rule of a decision that the policy's own fields made.
+const noRule = -1
+
+// lastInstant is the latest due time that Decide gives: its year is the last
+// that lies completely within an int64 of nanoseconds since 1970.
+var lastInstant = time.Date(2261, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// Decide judges one failure: is there another attempt, and when?
+//
+// It is a pure function of its arguments: it reads no clock (now is the time of
+// the failure), draws nothing (u, in [0, 1), is the draw for the jitter), does
+// no I/O, logs nothing and allocates nothing. A runner that stores the
+// arguments, or the answer, never gets another answer after a crash. It has an
+// answer for every input, also for a policy that Validate would refuse.
+//
+// The judgement goes in this order, and the first stop found is the reason:
+// canceled; terminal; Stop rule or NonRetryable; timeout with StopOnTimeout;
+// Retryable; attempts; Within; budget. Stops of the last three kinds become
+// ActionPause if the policy says so.
+func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
+	rule, stop := p.filter(&s, &f)
+	allowed, backoff, jitter := p.terms(rule)
+	d := Decision{Action: ActionStop, Reason: stop, Rule: rule, Max: allowed}
+	if stop != "" {
+		return d
+	}
+
+	k := max(s.Attempt, 1)
+	if k >= allowed {
+		return d.exhausted(p, ReasonMaxAttempts)
+	}
+	delay, reason := p.wait(backoff, jitter, k, s.Previous, &f, now, u)
+	if p.bounded() && startsLate(s.First, now, delay, p.Within) {
+		return d.exhausted(p, ReasonWithin)
+	}
+	if s.Budget != BudgetAllowed {
+		return d.exhausted(p, ReasonBudget)
+	}
+
+	d.Action, d.Reason, d.Delay = ActionRetry, reason, delay
+	if d.At = now.Add(delay); d.At.After(lastInstant) {
+		d.At = lastInstant
+	}
+	return d
+}
+
+// exhausted completes a decision that something is used up.
+func (d Decision) exhausted(p *Policy, reason Reason) Decision {
+	d.Reason = reason
+	if p.OnExhausted == Pause {
+		d.Action = ActionPause
+	}
+	return d
+}
+
+// filter is the part of the judgement that looks at what the failure is. It
+// returns the rule that holds and, if the call must stop, why.
+func (p *Policy) filter(s *State, f *Failure) (rule int, stop Reason) {
+	if s.Canceled || f.Canceled {
+		return noRule, ReasonCanceled
+	}
+	if f.Terminal {
+		return noRule, ReasonTerminal
+	}
+	rule = p.match(f.Types)
+	if rule != noRule && p.Rules[rule].Stop {
+		return rule, ReasonStopRule
+	}
+	if matches(p.NonRetryable, f.Types) {
+		return noRule, ReasonNonRetryable
+	}
+	if f.Timeout != "" && p.OnTimeout == StopOnTimeout && !p.excepted(rule, f.Timeout) {
+		return noRule, ReasonTimeout
+	}
+	if rule == noRule && len(p.Retryable) > 0 && !matches(p.Retryable, f.Types) {
+		return noRule, ReasonNotRetryable
+	}
+	return rule, ""
+}
+
+// match returns the rule for an error with these types: the first Stop rule,
+// else the one that allows most attempts, else noRule.
+func (p *Policy) match(types []string) int {
+	best, most := noRule, 0
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if !matches(r.Types, types) {
+			continue
+		}
+		if r.Stop {
+			return i
+		}
+		if n := p.ruleAttempts(r); n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// excepted reports whether the rule names the kind of timeout itself, and so is
+// an exception from StopOnTimeout.
+func (p *Policy) excepted(rule int, kind TimeoutKind) bool {
+	return rule != noRule && slices.Contains(p.Rules[rule].Types, kind.TypeName())
+}
+
+// ruleAttempts is a rule's MaxAttempts with its default.
+func (p *Policy) ruleAttempts(r *Rule) int {
+	if r.MaxAttempts == 0 {
+		return p.attempts()
+	}
+	return max(r.MaxAttempts, 1)
+}
+
+// terms returns what the rule says, and the policy where it says nothing.
+func (p *Policy) terms(rule int) (attempts int, b Backoff, j Jitter) {
+	attempts, b, j = p.attempts(), p.Backoff, p.Jitter
+	if rule == noRule || p.Rules[rule].Stop {
+		return attempts, b, j
+	}
+	r := &p.Rules[rule]
+	attempts = p.ruleAttempts(r)
+	if r.Backoff != (Backoff{}) {
+		b = r.Backoff
+	}
+	if r.Jitter != (Jitter{}) {
+		j = r.Jitter
+	}
+	return attempts, b, j
+}
+
+// wait returns the delay after the k-th failure: the one asked for, exact and
+// capped, else the computed one.
+func (p *Policy) wait(b Backoff, j Jitter, k int, previous time.Duration, f *Failure, now time.Time, u float64) (time.Duration, Reason) {
+	if f.Asked {
+		asked := f.After
+		if !f.At.IsZero() {
+			asked = f.At.Sub(now)
+		}
+		return min(max(asked, 0), p.serverDelayCap()), ReasonServerDelay
+	}
+	if delay := j.Draw(b, b.Delay(k), previous, u); delay > 0 {
+		return delay, ReasonBackoff
+	}
+	return 0, ReasonImmediate
+}
+
+// startsLate reports whether an attempt after the delay starts after the end of
+// Within; exactly at the end is in time.
+func startsLate(first, now time.Time, delay, within time.Duration) bool {
+	if first.IsZero() {
+		return delay > within
+	}
+	return now.Add(delay).After(first.Add(within))
+}
+
+// matches reports whether the two lists share a name. Both are short.
+func matches(list, types []string) bool {
+	for _, name := range list {
+		if slices.Contains(types, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,312 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Do calls fn until it succeeds or the policy says stop. It runs fn on the
+// calling goroutine, waits there between attempts, and returns
+//
+//   - nil when an attempt succeeded;
+//   - the error of fn itself, when fn marked it with Terminal;
+//   - *ExhaustedError, wrapping the last failure, when no attempt is left or
+//     the policy stops on the failure;
+//   - *AbortedError when ctx is canceled: at once in a wait; during an attempt,
+//     which is told by its context, when the attempt fails (a success is
+//     kept); and without calling fn if ctx is canceled already;
+//   - *ConfigError when the call is set up wrongly. An invalid policy, or one
+//     that needs the durable engine (OnExhausted: Pause), is refused before fn
+//     is called.
+//
+// A panic of fn is a failure of type *PanicError and is judged like any other.
+//
+// Each attempt gets a fresh child of ctx, never of the context of an earlier
+// attempt. It carries the attempt's info (see FromContext) and is canceled when
+// AttemptTimeout or HeartbeatTimeout is exceeded. As fn runs on the caller's
+// goroutine, an fn that ignores its context delays Do: nothing can stop it. A
+// success that comes late is kept; a failure that comes late is a
+// *TimeoutError that wraps it.
+//
+// A first attempt that succeeds costs next to nothing: without options and
+// timeouts fn gets ctx itself, no clock is read (except for Within) and nothing
+// is allocated. Only if ctx belongs to an attempt of an enclosing call, a child
+// is derived, so that fn is not told the number of the enclosing attempt.
+//
+// CrashLimit and QueueTimeout cannot be exceeded here: a crash takes the caller
+// with it, and an attempt starts when it is due.
+func Do(ctx context.Context, policy Policy, fn func(context.Context) error, opts ...Option) error {
+	if len(opts) == 0 && policy.bare() && ctx != nil && fn != nil &&
+		ctx.Err() == nil && ctx.Value(contextKey{}) == nil {
+		err := invoke(ctx, fn)
+		if err == nil {
+			return nil
+		}
+		c := call{parent: ctx, policy: &policy, limit: policy.AttemptLimit()}
+		return c.resume(fn, err)
+	}
+	return doFully(ctx, &policy, fn, opts)
+}
+
+// Value is Do for a function with a result. On failure it returns the zero T.
+func Value[T any](ctx context.Context, policy Policy, fn func(context.Context) (T, error), opts ...Option) (T, error) {
+	var value, zero T
+	if fn == nil {
+		return zero, Do(ctx, policy, nil, opts...)
+	}
+	err := Do(ctx, policy, func(ctx context.Context) error {
+		var err error
+		value, err = fn(ctx)
+		return err
+	}, opts...)
+	if err != nil {
+		return zero, err
+	}
+	return value, nil
+}
+
+// bare reports whether the policy is valid and asks for nothing before or
+// during an attempt. False for some policies of which that is true, too.
+func (p *Policy) bare() bool {
+	return p.AttemptTimeout|p.HeartbeatTimeout == 0 && !p.bounded() && p.OnExhausted == Fail && p.plainlyValid()
+}
+
+// doFully is Do for calls that are not bare.
+func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opts []Option) error {
+	c := call{parent: ctx, policy: p, config: configure(opts)}
+	if err := c.check(fn); err != nil {
+		return &ConfigError{Name: c.name, Err: err}
+	}
+	if ctx.Err() != nil {
+		return c.aborted(1, PhaseExecution, nil)
+	}
+	c.limit = p.AttemptLimit()
+	c.clocked = c.recorded() || p.AttemptTimeout > 0 || p.HeartbeatTimeout > 0
+	if p.bounded() {
+		c.first = time.Now()
+	}
+	return c.run(fn)
+}
+
+// call is one call of Do. It lives on the stack of its caller.
+type call struct {
+	parent context.Context // captured when the call is made, never replaced
+	policy *Policy
+	config
+	limit   int // the largest number of attempts
+	clocked bool
+	id      trace
+	first   time.Time // of the first schedule; zero unless Within needs it
+	failed  []Record  // records for an ExhaustedError
+}
+
+// check refuses what cannot be honored.
+func (c *call) check(fn func(context.Context) error) error {
+	switch {
+	case c.parent == nil:
+		return errors.New("the context is nil; pass context.Background() if there is no other")
+	case fn == nil:
+		return errors.New("the function is nil")
+	case c.policy.OnExhausted == Pause:
+		return errors.New("OnExhausted is Pause, which needs the durable engine: in process nobody could resume the call; use Fail")
+	}
+	return c.policy.Validate()
+}
+
+// run makes the attempts of a call from the first one on.
+func (c *call) run(fn func(context.Context) error) error {
+	c.id = newTrace(c.trace)
+	at, err := c.attempt(1, fn)
+	return c.loop(fn, at, err)
+}
+
+// resume goes on after a first attempt that was made without any overhead.
+func (c *call) resume(fn func(context.Context) error, err error) error {
+	c.id = newTrace("")
+	return c.loop(fn, attempt{number: 1}, err)
+}
+
+// attempt is what is known of an attempt that has been made.
+type attempt struct {
+	number int
+	start  time.Time
+}
+
+// loop judges the outcome of an attempt, and waits for and makes the next one.
+func (c *call) loop(fn func(context.Context) error, at attempt, err error) error {
+	var previous time.Duration
+	for {
+		if err == nil {
+			c.succeeded(at)
+			return nil
+		}
+		if config, ok := err.(*hookError); ok {
+			return &ConfigError{Name: c.name, Err: config.err}
+		}
+		d, failure := c.judge(at, previous, err)
+		if d.Action != ActionRetry {
+			return failure
+		}
+		if !c.wait(d.Delay) {
+			return c.aborted(at.number, PhaseBackoff, err)
+		}
+		previous = d.Delay
+		at, err = c.attempt(at.number+1, fn)
+	}
+}
+
+// judge asks Decide about a failure and records the attempt. If no further
+// attempt follows, it returns what the caller gets.
+func (c *call) judge(at attempt, previous time.Duration, err error) (Decision, error) {
+	now := time.Now()
+	state := State{Attempt: at.number, First: c.first, Previous: previous, Canceled: c.parent.Err() != nil}
+	failure, u := Classify(err), c.draw()
+
+	d := Decide(c.policy, state, failure, now, u)
+	if d.Action == ActionRetry && c.budget != nil {
+		// The budget is asked last, and only if the answer matters: asking may
+		// cost a token.
+		state.Budget = c.budget()
+		d = Decide(c.policy, state, failure, now, u)
+	}
+	c.record(at, Record{End: now, Err: err, Delay: d.Delay, Reason: d.Reason})
+
+	switch {
+	case d.Action == ActionRetry:
+		return d, nil
+	case d.Reason == ReasonCanceled && state.Canceled:
+		return d, c.aborted(at.number, PhaseExecution, err)
+	case d.Reason == ReasonCanceled:
+		return d, &AbortedError{Name: c.name, Attempt: at.number, Phase: PhaseExecution, Cause: err}
+	case d.Reason == ReasonTerminal:
+		return d, err
+	}
+	return d, &ExhaustedError{
+		Name: c.name, Attempts: at.number, Reason: d.Reason, Max: d.Max,
+		Within: c.policy.Within, Records: c.failed, Err: err,
+	}
+}
+
+// draw returns a number in [0, 1).
+func (c *call) draw() float64 {
+	if c.random != nil {
+		return c.random()
+	}
+	return rand.Float64()
+}
+
+// wait sleeps until the next attempt is due and reports whether it may start:
+// not if the caller's context is canceled before.
+func (c *call) wait(delay time.Duration) bool {
+	if delay > 0 {
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.parent.Done():
+		}
+	}
+	return c.parent.Err() == nil
+}
+
+// attempt makes the n-th attempt and returns its outcome.
+func (c *call) attempt(n int, fn func(context.Context) error) (attempt, error) {
+	at := attempt{number: n}
+	if c.clocked || n > 1 {
+		at.start = time.Now()
+	}
+	ac := &attemptContext{
+		Context: c.parent, trace: c.id, number: n, max: c.limit,
+		limits: limits{start: at.start, lastBeat: at.start, attempt: c.policy.AttemptTimeout, silence: c.policy.HeartbeatTimeout},
+	}
+	defer ac.end()
+
+	ctx, err := c.derived(ac)
+	if err != nil {
+		return at, err
+	}
+	err = invoke(ctx, fn)
+	if err != nil && ac.limited() && c.parent.Err() == nil {
+		if timeout := ac.timedOut(time.Now()); timeout != nil {
+			timeout.Err = err
+			return at, timeout
+		}
+	}
+	return at, err
+}
+
+// derived lets the derive hook make the attempt's context.
+func (c *call) derived(ac *attemptContext) (context.Context, error) {
+	if c.derive == nil {
+		return ac, nil
+	}
+	ctx, err := c.callHook(ac)
+	switch {
+	case err != nil:
+		return nil, &hookError{fmt.Errorf("the derive hook failed: %w", err)}
+	case ctx == nil:
+		return nil, &hookError{errors.New("the derive hook returned no context; return the given one or a descendant of it")}
+	case ctx.Value(contextKey{}) != any(ac):
+		return nil, &hookError{errors.New("the derive hook returned a context that does not descend from the one it was given")}
+	}
+	return ctx, nil
+}
+
+// callHook runs the derive hook and turns a panic into an error.
+func (c *call) callHook(ac *attemptContext) (ctx context.Context, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = NewPanicError(v)
+		}
+	}()
+	return c.derive(ac, ac.attemptInfo())
+}
+
+// hookError sets a failure of the derive hook apart from those of attempts.
+type hookError struct{ err error }
+
+func (e *hookError) Error() string { return e.err.Error() }
+
+// invoke runs fn and turns a panic into an error.
+func invoke(ctx context.Context, fn func(context.Context) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = NewPanicError(v)
+		}
+	}()
+	return fn(ctx)
+}
+
+// succeeded records the last attempt of a call that succeeded.
+func (c *call) succeeded(at attempt) {
+	if c.recorded() {
+		c.record(at, Record{End: time.Now(), Reason: ReasonSucceeded})
+	}
+}
+
+// record keeps the record of an attempt and hands it out.
+func (c *call) record(at attempt, r Record) {
+	r.Number, r.Start = at.number, at.start
+	_, r.ID = c.id.ids(at.number)
+	if r.Err != nil {
+		c.failed = AppendRecord(c.failed, r)
+	}
+	if c.records != nil {
+		*c.records = AppendRecord(*c.records, r)
+	}
+	if c.sink != nil {
+		c.sink(r)
+	}
+}
+
+// aborted is what a call returns that its caller canceled.
+func (c *call) aborted(n int, phase Phase, last error) error {
+	cause := c.parent.Err()
+	if why := context.Cause(c.parent); !errors.Is(why, cause) {
+		cause = fmt.Errorf("%w: %w", cause, why)
+	}
+	return &AbortedError{Name: c.name, Attempt: n, Phase: phase, Cause: cause, Last: last}
+}

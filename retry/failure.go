@@ -1,0 +1,120 @@
+package retry
+
+import (
+	"slices"
+	"time"
+)
+
+// Failure is what Decide needs to know about an error. It is plain data: a
+// durable runner can store it and judge it again later.
+type Failure struct {
+	// Types are the names of the error and of all it wraps, outermost first,
+	// each once.
+	Types []string
+
+	// Canceled says that the error is a cancellation: it has the type
+	// Canceled, or wraps one that has.
+	Canceled bool
+
+	// Terminal says that the error was marked with Terminal.
+	Terminal bool
+
+	// Timeout is the kind of timeout, empty if it is none.
+	Timeout TimeoutKind
+
+	// Asked says that the error asks for its own delay: until At or, if that
+	// is the zero time, for the time After.
+	Asked bool
+	After time.Duration
+	At    time.Time
+}
+
+// Type returns the name to show for the failure: that of the outermost error
+// that has a name of its own, and Error if there is none.
+func (f Failure) Type() string {
+	if len(f.Types) > 0 {
+		return f.Types[0]
+	}
+	return TypeError
+}
+
+// maxNodes bounds the walk over an error tree: an Unwrap method may return
+// anything, its receiver included.
+const maxNodes = 1000
+
+// Classify looks at an error and at everything it wraps, joined errors
+// included, outermost first. A nil error gives the zero Failure.
+//
+// What only adds text or a mark names no type: fmt.Errorf with %w, errors.Join,
+// Terminal and After are seen through. So fmt.Errorf("charge: %w", declined)
+// has the type of declined and not, besides, the type Error.
+//
+// A *TimeoutError hides the cancellation below it: what a body returns when its
+// context was cut by a timeout is no cancellation of the call. Methods of the
+// errors that panic end the walk; what was found by then holds.
+func Classify(err error) Failure {
+	w := walk{left: maxNodes}
+	if err != nil {
+		w.guarded(err)
+		if len(w.Types) == 0 {
+			w.Types = []string{TypeError}
+		}
+	}
+	return w.Failure
+}
+
+// walk collects a Failure.
+type walk struct {
+	Failure
+	left int
+}
+
+// guarded is visit for errors that nobody vouches for.
+func (w *walk) guarded(err error) {
+	defer func() { _ = recover() }()
+	w.visit(err, false)
+}
+
+// visit takes in one error and then what it wraps. timedOut says that a
+// TimeoutError was above.
+func (w *walk) visit(err error, timedOut bool) {
+	if err == nil || w.left == 0 {
+		return
+	}
+	w.left--
+
+	switch e := err.(type) {
+	case *TerminalError:
+		w.Terminal = true
+	case *AfterError:
+		if !w.Asked {
+			w.Asked, w.After, w.At = true, e.Delay, e.At
+		}
+	case *TimeoutError:
+		if w.Timeout == "" {
+			w.Timeout = e.Kind
+		}
+		timedOut = true
+	}
+	if name := ownName(err); name != "" && !(timedOut && hiddenByTimeout(name)) {
+		w.Canceled = w.Canceled || name == TypeCanceled
+		if !slices.Contains(w.Types, name) {
+			w.Types = append(w.Types, name)
+		}
+	}
+
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		w.visit(e.Unwrap(), timedOut)
+	case interface{ Unwrap() []error }:
+		for _, child := range e.Unwrap() {
+			w.visit(child, timedOut)
+		}
+	}
+}
+
+// hiddenByTimeout are the names of the errors that a context gives to a body
+// whose time is up.
+func hiddenByTimeout(name string) bool {
+	return name == TypeCanceled || name == TypeDeadlineExceeded
+}

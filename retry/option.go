@@ -1,0 +1,104 @@
+package retry
+
+import (
+	"context"
+)
+
+// Option is a setting of one call that is not part of its policy. Make one with
+// the functions whose names begin with With. It is a struct and not a function
+// so that passing options allocates nothing.
+type Option struct {
+	kind    optionKind
+	text    string
+	derive  DeriveFunc
+	sink    func(Record)
+	records *[]Record
+	random  func() float64
+	budget  func() BudgetVerdict
+}
+
+type optionKind uint8
+
+const (
+	optionName optionKind = iota + 1
+	optionTrace
+	optionDerive
+	optionSink
+	optionRecords
+	optionRandom
+	optionBudget
+)
+
+// DeriveFunc makes the context of one attempt out of the given one, which is a
+// fresh child of the caller's context and carries the attempt's info. It must
+// return that context or a descendant of it. An error or a panic ends the call
+// with a *ConfigError and is not retried.
+type DeriveFunc func(ctx context.Context, info AttemptInfo) (context.Context, error)
+
+// WithName names the call in the errors it returns.
+func WithName(name string) Option { return Option{kind: optionName, text: name} }
+
+// WithTrace sets the trace id of the call, for correlation with what surrounds
+// it. It must not be shared by two calls, because attempt ids are made of it.
+// Without this option, or with an empty id, a random one is used.
+func WithTrace(id string) Option { return Option{kind: optionTrace, text: id} }
+
+// WithDerive adds values to the context of each attempt.
+func WithDerive(f DeriveFunc) Option { return Option{kind: optionDerive, derive: f} }
+
+// WithSink calls f with the record of each attempt once it is judged, before
+// the wait for the next one, on the goroutine of the call. A panic of f is not
+// an outcome of the attempt: it goes through to the caller of Do.
+func WithSink(f func(Record)) Option { return Option{kind: optionSink, sink: f} }
+
+// WithRecords appends the records of the attempts to *into, at most MaxRecords
+// of them (see AppendRecord), for success as for failure. Read it when the call
+// has returned.
+func WithRecords(into *[]Record) Option { return Option{kind: optionRecords, records: into} }
+
+// WithRandom replaces the source of the draws for jitter. f returns numbers in
+// [0, 1), one for each failure.
+func WithRandom(f func() float64) Option { return Option{kind: optionRandom, random: f} }
+
+// WithBudget asks f before each retry that the policy allows; BudgetDenied
+// stops the call with ReasonBudget.
+func WithBudget(f func() BudgetVerdict) Option { return Option{kind: optionBudget, budget: f} }
+
+// config is what the options of a call add up to; of two of a kind the later
+// one holds.
+type config struct {
+	name    string
+	trace   string
+	traced  bool
+	derive  DeriveFunc
+	sink    func(Record)
+	records *[]Record
+	random  func() float64
+	budget  func() BudgetVerdict
+}
+
+// configure adds up options.
+func configure(opts []Option) (c config) {
+	for i := range opts {
+		switch o := &opts[i]; o.kind {
+		case optionName:
+			c.name = o.text
+		case optionTrace:
+			c.trace, c.traced = o.text, true
+		case optionDerive:
+			c.derive = o.derive
+		case optionSink:
+			c.sink = o.sink
+		case optionRecords:
+			c.records = o.records
+		case optionRandom:
+			c.random = o.random
+		case optionBudget:
+			c.budget = o.budget
+		}
+	}
+	return c
+}
+
+// recorded reports whether somebody wants the records of the attempts.
+func (c *config) recorded() bool { return c.sink != nil || c.records != nil }

@@ -1,0 +1,285 @@
+package retry
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Unlimited is the MaxAttempts of a policy that never runs out of attempts. It
+// needs an end in time instead: a Within, or [Forever] to say that none is
+// wanted.
+const Unlimited = math.MaxInt32
+
+// Forever is the Within of a policy without an end in time. It says explicitly
+// what the zero Within says silently; [Policy.Validate] demands it beside
+// [Unlimited]. In any other duration it means "never" as well.
+const Forever time.Duration = math.MaxInt64
+
+// The values that a zero field stands for.
+const (
+	DefaultMaxAttempts    = 5
+	DefaultInitial        = time.Second
+	DefaultCoefficient    = 2.0
+	DefaultMax            = time.Minute
+	DefaultProportion     = 0.1
+	DefaultMaxServerDelay = time.Hour
+	DefaultCrashLimit     = 3
+
+	// DefaultMaxFactor times the first delay is the Max of a Linear or
+	// Exponential backoff that does not set one.
+	DefaultMaxFactor = 100
+)
+
+// Policy says whether a failed attempt is followed by another one, and when.
+//
+// It is plain data: comparable with reflect.DeepEqual, safe to copy and to
+// share between goroutines as long as nobody writes to its slices, and the same
+// in Go and in JSON. The zero Policy is a usable one: five attempts with
+// exponential backoff from one second. Each field has its own default, written
+// beside it. An attempt is one execution; MaxAttempts counts executions, the
+// first included.
+type Policy struct {
+	// MaxAttempts is the number of executions, the first included. Zero is 5;
+	// Unlimited is no limit.
+	MaxAttempts int
+
+	// Backoff is the wait between attempts. The zero Backoff is
+	// Exponential(1s, 2, 60s); no wait at all is None.
+	Backoff Backoff
+
+	// Jitter spreads the waits. The zero Jitter is Proportional(0.1); exact
+	// waits are NoJitter.
+	Jitter Jitter
+
+	// AttemptTimeout bounds one attempt. Zero is no bound.
+	AttemptTimeout time.Duration
+
+	// HeartbeatTimeout is the longest silence of one attempt between two
+	// heartbeats. Zero is no bound.
+	HeartbeatTimeout time.Duration
+
+	// QueueTimeout is the longest wait of an attempt between the moment it is
+	// due and the moment it starts. Zero is no bound. In process an attempt
+	// starts the moment it is due, so only a queue (a gate, or the workers of
+	// the durable engine) can exceed it.
+	QueueTimeout time.Duration
+
+	// Within is the time from the first schedule in which attempts may start:
+	// an attempt that would start later is not waited for, one that starts
+	// exactly at the end is allowed, and a running attempt is never cut. Zero
+	// and Forever are no bound.
+	Within time.Duration
+
+	// OnTimeout says what a timed-out attempt leads to. Zero is RetryTimeouts.
+	OnTimeout OnTimeout
+
+	// Retryable lists the error types that are retried. Empty is all. A type
+	// that a retrying rule names needs no entry here.
+	Retryable []string
+
+	// NonRetryable lists the error types that are never retried; it wins over
+	// Retryable and over every rule.
+	NonRetryable []string
+
+	// Rules are exceptions per error type, see Rule.
+	Rules []Rule
+
+	// OnExhausted says what follows when attempts, time or budget are used up.
+	// Zero is Fail.
+	OnExhausted OnExhausted
+
+	// MaxServerDelay caps a delay that the error itself asked for (see After).
+	// Zero is one hour.
+	MaxServerDelay time.Duration
+
+	// CrashLimit is the number of attempts that may be lost to a crash of the
+	// worker before the call is quarantined. A crash is not a failure and is
+	// not counted by MaxAttempts. Zero is 3. It has no meaning in process: a
+	// crash there takes the caller with it.
+	CrashLimit int
+}
+
+// Rule is the part of a policy that holds for some error types only.
+//
+// Of the rules that match an error, a Stop rule wins; among the others the one
+// that allows most attempts decides, and ties go to the first written. The
+// fields of the policy are the rule for an error that no rule matches. All
+// rules share one attempt counter.
+type Rule struct {
+	// Types are the error type names that the rule is for, see TypeName. At
+	// least one is needed.
+	Types []string
+
+	// Stop ends the call at the first such error. The other fields must then
+	// be zero.
+	Stop bool
+
+	// MaxAttempts, Backoff and Jitter replace those of the policy. Zero keeps
+	// the policy's.
+	MaxAttempts int
+	Backoff     Backoff
+	Jitter      Jitter
+}
+
+// OnTimeout says what a timed-out attempt leads to.
+type OnTimeout uint8
+
+const (
+	// RetryTimeouts judges a timed-out attempt like any other failure.
+	RetryTimeouts OnTimeout = iota
+
+	// StopOnTimeout ends the call: whether a timed-out attempt had its effect
+	// is not known, and another one might repeat it. A rule that names the
+	// timeout type (Timeout, HeartbeatTimeout, QueueTimeout) is an exception
+	// from it.
+	StopOnTimeout
+)
+
+// OnExhausted says what follows when attempts, time or budget are used up.
+type OnExhausted uint8
+
+const (
+	// Fail hands an *ExhaustedError to the caller.
+	Fail OnExhausted = iota
+
+	// Pause keeps the call open until a person decides. It needs the durable
+	// engine; Do refuses it.
+	Pause
+)
+
+// Names of the two enums in JSON; the index is the value.
+var (
+	onTimeoutNames   = []string{"retry", "stop"}
+	onExhaustedNames = []string{"fail", "pause"}
+)
+
+// String returns "retry" or "stop".
+func (o OnTimeout) String() string { return enumName(onTimeoutNames, uint8(o)) }
+
+// String returns "fail" or "pause".
+func (o OnExhausted) String() string { return enumName(onExhaustedNames, uint8(o)) }
+
+// MarshalText writes the name that String gives; an unknown value is an error.
+func (o OnTimeout) MarshalText() ([]byte, error) { return marshalEnum(onTimeoutNames, uint8(o)) }
+
+// MarshalText writes the name that String gives; an unknown value is an error.
+func (o OnExhausted) MarshalText() ([]byte, error) { return marshalEnum(onExhaustedNames, uint8(o)) }
+
+// UnmarshalText reads "retry" or "stop".
+func (o *OnTimeout) UnmarshalText(text []byte) error {
+	v, err := unmarshalEnum(onTimeoutNames, text)
+	*o = OnTimeout(v)
+	return err
+}
+
+// UnmarshalText reads "fail" or "pause".
+func (o *OnExhausted) UnmarshalText(text []byte) error {
+	v, err := unmarshalEnum(onExhaustedNames, text)
+	*o = OnExhausted(v)
+	return err
+}
+
+// WithDefaults returns the policy with every default written out: what a reader
+// or a user interface shows. Decide gives the same answers for both.
+func (p Policy) WithDefaults() Policy {
+	p.MaxAttempts = p.attempts()
+	p.Backoff = p.Backoff.withDefaults()
+	p.Jitter = p.Jitter.withDefaults()
+	p.MaxServerDelay = p.serverDelayCap()
+	if p.CrashLimit == 0 {
+		p.CrashLimit = DefaultCrashLimit
+	}
+	if len(p.Rules) > 0 {
+		rules := make([]Rule, len(p.Rules))
+		for i, r := range p.Rules {
+			rules[i] = p.ruleWithDefaults(r)
+		}
+		p.Rules = rules
+	}
+	return p
+}
+
+// ruleWithDefaults fills a rule's zero fields from a policy that has none left.
+func (p *Policy) ruleWithDefaults(r Rule) Rule {
+	if r.Stop {
+		return r
+	}
+	if r.MaxAttempts == 0 {
+		r.MaxAttempts = p.MaxAttempts
+	}
+	if r.Backoff == (Backoff{}) {
+		r.Backoff = p.Backoff
+	}
+	if r.Jitter == (Jitter{}) {
+		r.Jitter = p.Jitter
+	}
+	r.Backoff = r.Backoff.withDefaults()
+	r.Jitter = r.Jitter.withDefaults()
+	return r
+}
+
+// Delay returns the wait after the k-th failure (k counts from 1) by the
+// policy's own backoff, before jitter and without any rule.
+func (p *Policy) Delay(k int) time.Duration { return p.Backoff.Delay(k) }
+
+// AttemptLimit returns the largest number of executions that the policy or any
+// of its rules allows: no call runs more often, whatever its errors are.
+func (p *Policy) AttemptLimit() int {
+	limit := p.attempts()
+	for i := range p.Rules {
+		if r := &p.Rules[i]; !r.Stop && r.MaxAttempts > limit {
+			limit = r.MaxAttempts
+		}
+	}
+	return limit
+}
+
+// attempts is MaxAttempts with its default. Decide must have an answer for a
+// policy that was never validated too: a negative number is one attempt.
+func (p *Policy) attempts() int {
+	switch {
+	case p.MaxAttempts == 0:
+		return DefaultMaxAttempts
+	case p.MaxAttempts < 0:
+		return 1
+	}
+	return p.MaxAttempts
+}
+
+// serverDelayCap is MaxServerDelay with its default, never negative.
+func (p *Policy) serverDelayCap() time.Duration {
+	if p.MaxServerDelay == 0 {
+		return DefaultMaxServerDelay
+	}
+	return max(p.MaxServerDelay, 0)
+}
+
+// bounded reports whether the policy has an end in time.
+func (p *Policy) bounded() bool { return p.Within != 0 && p.Within != Forever }
+
+// enumName returns the name of v, or its number when it has none.
+func enumName(names []string, v uint8) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("unknown(%d)", v)
+}
+
+// marshalEnum writes the name of v.
+func marshalEnum(names []string, v uint8) ([]byte, error) {
+	if int(v) < len(names) {
+		return []byte(names[v]), nil
+	}
+	return nil, fmt.Errorf("the value %d has no name; allowed are 0 to %d", v, len(names)-1)
+}
+
+// unmarshalEnum finds the value that text names.
+func unmarshalEnum(names []string, text []byte) (uint8, error) {
+	for i, name := range names {
+		if name != "" && name == string(text) {
+			return uint8(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is not one of %s", text, quoteList(names))
+}

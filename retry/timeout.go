@@ -1,0 +1,63 @@
+package retry
+
+import (
+	"fmt"
+	"time"
+)
+
+// TimeoutKind says which of a policy's timeouts was exceeded.
+type TimeoutKind string
+
+const (
+	// TimeoutAttempt: the attempt ran longer than AttemptTimeout.
+	TimeoutAttempt TimeoutKind = "attempt"
+	// TimeoutHeartbeat: the attempt was silent longer than HeartbeatTimeout.
+	TimeoutHeartbeat TimeoutKind = "heartbeat"
+	// TimeoutQueue: the attempt did not start within QueueTimeout.
+	TimeoutQueue TimeoutKind = "queue"
+)
+
+// TypeName returns the name of the error type: Timeout, HeartbeatTimeout or
+// QueueTimeout.
+func (k TimeoutKind) TypeName() string {
+	switch k {
+	case TimeoutHeartbeat:
+		return TypeHeartbeatTimeout
+	case TimeoutQueue:
+		return TypeQueueTimeout
+	}
+	return TypeTimeout
+}
+
+// TimeoutError is the failure of an attempt that exceeded a timeout of its
+// policy. The fields are exported so that a codec can rebuild it.
+type TimeoutError struct {
+	Kind TimeoutKind
+
+	// Limit is the timeout that was exceeded.
+	Limit time.Duration
+
+	// Err is what the attempt returned when its time was up, nil if it never
+	// answered.
+	Err error
+}
+
+// Error begins with "timeout: " and says what took too long.
+func (e *TimeoutError) Error() string {
+	switch e.Kind {
+	case TimeoutHeartbeat:
+		return fmt.Sprintf("timeout: the attempt gave no sign of life for %s", formatDuration(e.Limit))
+	case TimeoutQueue:
+		return fmt.Sprintf("timeout: the attempt did not start within %s", formatDuration(e.Limit))
+	}
+	return fmt.Sprintf("timeout: the attempt ran longer than %s", formatDuration(e.Limit))
+}
+
+// ErrorType returns Timeout, HeartbeatTimeout or QueueTimeout.
+func (e *TimeoutError) ErrorType() string { return e.Kind.TypeName() }
+
+// Timeout returns true, as the timeouts of package net do.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Unwrap returns what the attempt returned when its time was up.
+func (e *TimeoutError) Unwrap() error { return e.Err }

@@ -1,0 +1,109 @@
+package retry
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Built-in type names. They cannot be registered for other errors.
+const (
+	// TypeError is the type of plain errors.New and fmt.Errorf values.
+	TypeError = "Error"
+	// TypeTimeout is the type of an attempt that ran too long.
+	TypeTimeout = "Timeout"
+	// TypeHeartbeatTimeout is the type of an attempt that was silent too long.
+	TypeHeartbeatTimeout = "HeartbeatTimeout"
+	// TypeQueueTimeout is the type of an attempt that waited too long to start.
+	TypeQueueTimeout = "QueueTimeout"
+	// TypePanic is the type of a *PanicError.
+	TypePanic = "Panic"
+	// TypeWorkerLost is the type of a *WorkerLostError.
+	TypeWorkerLost = "WorkerLost"
+	// TypeCanceled is the type of context.Canceled and of *AbortedError. It is
+	// never retried.
+	TypeCanceled = "Canceled"
+	// TypeExhausted is the type of *ExhaustedError, when one call is made in
+	// an attempt of another.
+	TypeExhausted = "Exhausted"
+	// TypeDeadlineExceeded is the type of context.DeadlineExceeded: some
+	// deadline other than the policy's own timeouts.
+	TypeDeadlineExceeded = "DeadlineExceeded"
+)
+
+// builtin holds the names above.
+var builtin = map[string]bool{
+	TypeError: true, TypeTimeout: true, TypeHeartbeatTimeout: true, TypeQueueTimeout: true,
+	TypePanic: true, TypeWorkerLost: true, TypeCanceled: true, TypeExhausted: true,
+	TypeDeadlineExceeded: true,
+}
+
+// TypeName returns the type name of one error, without looking at what it
+// wraps:
+//
+//   - what its method ErrorType() string returns, if it has one and the result
+//     is not empty;
+//   - else the name it is registered under (RegisterError, RegisterErrorType);
+//   - else Error, for values of errors.New, fmt.Errorf and errors.Join;
+//   - else its Go type without the star of a pointer, such as "fs.PathError".
+//
+// The marks Terminal and After have the name of the error they mark. The name
+// of nil is empty. Classify gives the names of the whole tree.
+func TypeName(err error) string {
+	for {
+		switch e := err.(type) {
+		case nil:
+			return ""
+		case *TerminalError:
+			err = e.Err
+		case *AfterError:
+			err = e.Err
+		default:
+			if name := ownName(err); name != "" {
+				return name
+			}
+			return TypeError
+		}
+	}
+}
+
+// ownName is TypeName, except that it is empty for errors that only add
+// something to those they wrap.
+func ownName(err error) string {
+	switch err.(type) {
+	case *TerminalError, *AfterError:
+		return ""
+	}
+	if e, ok := err.(interface{ ErrorType() string }); ok {
+		if name := e.ErrorType(); name != "" {
+			return name
+		}
+	}
+	if name, ok := registry.nameOf(err); ok {
+		return name
+	}
+	t := reflect.TypeOf(err)
+	switch t {
+	case plainType:
+		return TypeError
+	case wrapType, wrapsType, joinType:
+		return ""
+	}
+	return goTypeName(t)
+}
+
+// The types behind errors.New, fmt.Errorf and errors.Join; they have no names
+// to be had otherwise. fmt.Errorf without %w gives *fmt.wrapError's poor
+// relative *errors.errorString.
+var (
+	plainType = reflect.TypeOf(errors.New(""))
+	wrapType  = reflect.TypeOf(fmt.Errorf("%w", errors.ErrUnsupported))
+	wrapsType = reflect.TypeOf(fmt.Errorf("%w%w", errors.ErrUnsupported, errors.ErrUnsupported))
+	joinType  = reflect.TypeOf(errors.Join(errors.ErrUnsupported))
+)
+
+// goTypeName is the type as Go prints it, without the star of a pointer.
+func goTypeName(t reflect.Type) string {
+	return strings.TrimLeft(t.String(), "*")
+}
