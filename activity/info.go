@@ -1,0 +1,54 @@
+package activity
+
+import (
+	"context"
+	"time"
+)
+
+// Info is what a body can know about the attempt it is.
+type Info struct {
+	WorkflowID string
+	RunID      string
+	Workflow   string // name of the workflow
+	Activity   string // name of the activity or inline step
+
+	CallID    string // the same for all attempts of this call, unlike any other call's
+	AttemptID string // unlike any other attempt's, ever
+	Trace     string // trace parent of the call, empty if there is none
+
+	Attempt int  // from 1; attempts lost to a crash count
+	Max     int  // executions the policy allows
+	Final   bool // no attempt follows if this one fails
+
+	Scheduled time.Time // when the call was scheduled, engine time
+	Started   time.Time // when this attempt was started, engine time
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that carries info, as an engine hands it to a
+// body; tests of bodies can use it as well.
+func NewContext(ctx context.Context, info Info) context.Context {
+	return context.WithValue(ctx, contextKey{}, &info)
+}
+
+// FromContext returns the info of the attempt that runs in ctx, and false
+// outside an activity or step.
+func FromContext(ctx context.Context) (Info, bool) {
+	info, ok := ctx.Value(contextKey{}).(*Info)
+	if !ok {
+		return Info{}, false
+	}
+	return *info, true
+}
+
+// IdempotencyKey returns a key that is the same for all attempts of one call
+// and different for any two calls: let the other side recognise a repeated
+// request by it. Outside an activity or step it is empty.
+func IdempotencyKey(ctx context.Context) string {
+	info, ok := ctx.Value(contextKey{}).(*Info)
+	if !ok {
+		return ""
+	}
+	return info.CallID
+}

@@ -1,0 +1,299 @@
+package core
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// attempts is how far an activity call or inline step has come. Its exported
+// fields are the data of the call's row.
+type attempts struct {
+	state   CallState
+	attempt int // current or coming
+
+	First     int64         `json:"first"`              // when the call was scheduled
+	QueuedAt  int64         `json:"queued,omitempty"`   // when the attempt was ready to run
+	StartedAt int64         `json:"started,omitempty"`  // when the attempt in flight was started
+	Node      string        `json:"node,omitempty"`     // where
+	Failures  int           `json:"failures,omitempty"` // charged against MaxAttempts
+	Losses    int           `json:"losses,omitempty"`   // attempts lost with their process
+	Crashes   int           `json:"crashes,omitempty"`  // losses that count against CrashLimit
+	Drains    int           `json:"drains,omitempty"`   // attempts given back by a shutdown
+	Previous  time.Duration `json:"previous,omitempty"` // the last delay
+	Cancel    bool          `json:"cancel,omitempty"`   // asked to end
+
+	// OnProbation says that the last attempt was lost: the next one runs alone.
+	OnProbation bool `json:"probation,omitempty"`
+
+	Errors      []history.AttemptError `json:"errors,omitempty"`
+	ErrorsTotal int                    `json:"errors_total,omitempty"`
+	Last        *history.Failure       `json:"last,omitempty"`
+}
+
+// How many errors a retry summary keeps: the first and the last ones.
+const (
+	firstErrors = 5
+	lastErrors  = 5
+)
+
+func (a *attempts) remember(number int, f *history.Failure, at int64) {
+	a.ErrorsTotal++
+	a.Last = f
+	if len(a.Errors) == firstErrors+lastErrors {
+		copy(a.Errors[firstErrors:], a.Errors[firstErrors+1:])
+		a.Errors = a.Errors[:len(a.Errors)-1]
+	}
+	a.Errors = append(a.Errors, history.AttemptError{
+		Attempt: number, Type: f.TypeName(), Message: clip(f.Message), At: at / int64(time.Millisecond),
+	})
+}
+
+// wantSlot makes an attempt ready to run. It is started at the end of the step
+// if there is a slot.
+func (r *Run) wantSlot(c *Call) {
+	r.setState(c, "")
+	c.QueuedAt = r.now
+	c.due = 0
+	r.ready = append(r.ready, c)
+	r.touch(c)
+}
+
+// admitReady starts what can start and queues the rest.
+func (r *Run) admitReady(admit func(*Call) bool) {
+	ready := r.ready
+	r.ready = nil
+	for _, c := range ready {
+		if c.Done || (c.state != "" && c.state != Queued) {
+			continue
+		}
+		if admit(c) {
+			r.dispatch(c)
+			continue
+		}
+		if c.state == Queued {
+			continue // as on record
+		}
+		r.setState(c, Queued)
+		if c.Policy.QueueTimeout > 0 {
+			c.due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
+			r.watch(c)
+		}
+		r.touch(c)
+	}
+}
+
+// dispatch starts an attempt for which a slot is reserved.
+func (r *Run) dispatch(c *Call) {
+	r.setState(c, Dispatched)
+	c.due = 0
+	c.StartedAt = r.now
+	c.Node = r.config.Node
+	r.touch(c)
+	limit := c.Policy.AttemptLimit()
+	r.out.Dispatch = append(r.out.Dispatch, Dispatch{
+		Call: c.Number, Attempt: c.attempt, Max: limit, Final: c.Failures+1 >= limit,
+		Step: c.Step(), Probation: c.OnProbation,
+		Name: c.Name, Queue: c.Queue, Trace: c.Trace, Input: c.Input,
+		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt,
+		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout,
+	})
+}
+
+// granted starts a queued call whose slot came free.
+func (r *Run) granted(in Granted) {
+	c := r.calls[in.Call]
+	if c == nil || c.state != Queued {
+		r.out.Unused = append(r.out.Unused, in.Call)
+		return
+	}
+	if r.pastDeadline(c) {
+		r.out.Unused = append(r.out.Unused, in.Call)
+		return
+	}
+	r.dispatch(c)
+}
+
+// pastDeadline closes a call whose next attempt may not start any more.
+func (r *Run) pastDeadline(c *Call) bool {
+	within := c.Policy.Within
+	if c.Failures == 0 || within <= 0 || r.now <= addTime(c.First, within) {
+		return false
+	}
+	c.attempt-- // the attempt that does not start
+	r.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), c.Last, r.now)
+	return true
+}
+
+// fireDue handles everything whose time has come, earliest first.
+func (r *Run) fireDue() {
+	for !r.ended && r.NextDue() <= r.now {
+		c := r.dues.pop().call
+		switch {
+		case c.Kind == history.TimerStarted:
+			r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
+		case c.state == Backoff:
+			if !r.pastDeadline(c) {
+				r.wantSlot(c)
+			}
+		case c.state == Queued:
+			r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
+		}
+	}
+}
+
+// queueTimeout makes the failure of an attempt that waited too long for a slot.
+func queueTimeout(c *Call) *history.Failure {
+	c.StartedAt = 0 // it never ran
+	return history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout})
+}
+
+// attemptEnded is the end of an attempt in flight.
+func (r *Run) attemptEnded(in AttemptEnded) {
+	c := r.calls[in.Call]
+	if c == nil || c.state != Dispatched || c.attempt != in.Attempt {
+		r.out.Dropped++
+		return
+	}
+	ended := max(in.Ended, c.StartedAt)
+	switch {
+	case in.Outcome == Completed:
+		if c.attempt > 1 {
+			r.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
+		}
+		r.started(c)
+		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
+	case c.cancelRequested:
+		if c.attempt > 1 {
+			r.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
+		}
+		r.closeCanceled(c, ended)
+	case in.Outcome == Drained:
+		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
+		c.Drains++
+		c.attempt++
+		c.OnProbation = false
+		r.wantSlot(c)
+	default:
+		r.attemptFailed(c, in.Outcome, in.Failure, ended)
+	}
+}
+
+// attemptFailed charges a failure and asks the policy what to do.
+func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
+	c.Failures++
+	c.OnProbation = false
+	c.remember(c.attempt, f, ended)
+	d := retry.Decide(&c.Policy, retry.State{
+		Attempt:  c.Failures,
+		First:    time.Unix(0, c.First),
+		Previous: c.Previous,
+	}, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
+
+	var next int64
+	if d.Action == retry.ActionRetry {
+		next = d.At.UnixNano()
+	}
+	r.recordDecision(c, outcome, f, d, ended, next)
+	switch d.Action {
+	case retry.ActionStop:
+		r.closeFailed(c, d.Reason, d.Max, f, ended)
+	case retry.ActionPause:
+		c.attempt++
+		r.setState(c, Paused)
+		r.touch(c)
+	default:
+		c.attempt++
+		c.Previous = d.Delay
+		if d.Delay <= 0 {
+			r.wantSlot(c)
+			return
+		}
+		r.setState(c, Backoff)
+		c.due = next
+		r.watch(c)
+		r.touch(c)
+	}
+}
+
+// closeFailed ends a call with the failure its reason makes of the last one.
+func (r *Run) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
+	if reason != retry.ReasonTerminal && reason != retry.ReasonCanceled {
+		f = history.Exhausted(retry.ExhaustedError{
+			Name: c.Name, Attempts: c.Failures, Reason: reason, Max: limit, Within: c.Policy.Within,
+		}, f)
+	}
+	r.started(c)
+	r.happened(history.Event{
+		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
+		Reason: string(reason), Retry: r.summary(c, reason.Exhausts(), ended),
+	})
+}
+
+// closeCanceled ends a canceled call whose attempt did not succeed.
+func (r *Run) closeCanceled(c *Call, ended int64) {
+	r.started(c)
+	r.happened(history.Event{
+		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
+		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
+		Retry:   r.summary(c, false, ended),
+	})
+}
+
+// started puts the attempt that closes a call on record (E21). An attempt that
+// never ran is not.
+func (r *Run) started(c *Call) {
+	if c.StartedAt == 0 {
+		return
+	}
+	r.emit(history.Event{
+		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
+		Queued: c.QueuedAt, Started: c.StartedAt,
+	})
+}
+
+// takenOver loses all attempts in flight (E3).
+func (r *Run) takenOver() {
+	for _, n := range r.openNumbers() {
+		if c := r.calls[n]; c.state == Dispatched {
+			r.lost(c)
+		}
+	}
+}
+
+func crashLimit(p *retry.Policy) int {
+	if p.CrashLimit == 0 {
+		return retry.DefaultCrashLimit
+	}
+	return p.CrashLimit
+}
+
+// lost records an attempt that ended with its process. Only a process that died
+// while it ran the attempt in the probation lane is held against the call;
+// CrashLimit 1 says that it must not run again at all.
+func (r *Run) lost(c *Call) {
+	c.Losses++
+	if c.OnProbation {
+		c.Crashes++
+	}
+	limit := crashLimit(&c.Policy)
+	quarantine := c.Crashes >= limit || limit == 1
+	reason := retry.ReasonWorkerLost
+	if quarantine {
+		reason = retry.ReasonCrashLimit
+	}
+	r.record(c, Lost, nil, string(reason), r.now)
+	switch {
+	case c.cancelRequested:
+		r.closeCanceled(c, r.now)
+	case quarantine:
+		c.attempt++
+		r.setState(c, Quarantined)
+		r.touch(c)
+	default:
+		c.attempt++
+		c.OnProbation = true
+		r.wantSlot(c)
+	}
+}

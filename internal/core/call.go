@@ -1,0 +1,266 @@
+package core
+
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Call is one durable operation of a run. The code holds it to learn its result;
+// the exported fields are for reading.
+type Call struct {
+	Number int64
+	Kind   history.Kind // of the command that began it
+	Name   string
+	Queue  string
+	Trace  string
+	Input  history.Payload
+	Policy retry.Policy // in force, as recorded
+
+	// Once Done, either Failure is set or Result is the value.
+	Done    bool
+	Result  history.Payload
+	Failure *history.Failure
+	Retry   *history.Summary
+
+	// OnDone, if set, is called when Done becomes true.
+	OnDone func()
+
+	attempts
+	due             int64 // timers, backoff, queue time-outs: when to look again
+	cancelRequested bool
+	hasRow          bool // a row is on disk
+	isDirty         bool
+}
+
+// AttemptNumber is the number of the current or coming attempt, from 1.
+func (c *Call) AttemptNumber() int { return c.attempt }
+
+// Probation reports whether the next attempt belongs in the probation lane.
+func (c *Call) Probation() bool { return c.OnProbation }
+
+// CrashCount is how many attempts ended with their process in the probation lane.
+func (c *Call) CrashCount() int { return c.Crashes }
+
+// Step reports whether the call is an inline step, whose body is in the code.
+func (c *Call) Step() bool { return c.Kind == history.StepScheduled }
+
+func (c *Call) attempted() bool {
+	return c.Kind == history.ActivityScheduled || c.Kind == history.StepScheduled
+}
+
+// close ends the call for the code.
+func (r *Run) close(c *Call) {
+	c.Done = true
+	r.setState(c, "")
+	c.due = 0
+	delete(r.calls, c.Number)
+	r.touch(c)
+	r.mustAdvance = true
+	if c.OnDone != nil {
+		c.OnDone()
+	}
+}
+
+// setState moves a call to another state and keeps count of the busy ones.
+func (r *Run) setState(c *Call, s CallState) {
+	r.busy -= busy(c.state)
+	c.state = s
+	r.busy += busy(s)
+}
+
+func busy(s CallState) int {
+	if s == Dispatched || s == Queued {
+		return 1
+	}
+	return 0
+}
+
+// touch remembers that a call's row may have to change.
+func (r *Run) touch(c *Call) {
+	if !c.isDirty && r.out != nil {
+		c.isDirty = true
+		r.dirty = append(r.dirty, c)
+	}
+}
+
+// apply changes the machine as an event says, live and in replay alike.
+func (r *Run) apply(e *history.Event) {
+	switch e.Kind {
+	case history.ActivityScheduled, history.StepScheduled:
+		r.applyScheduled(e)
+	case history.TimerStarted:
+		c := r.open(e)
+		c.due = e.Due
+		r.watch(c)
+	case history.SignalAwaited:
+		c := r.open(e)
+		r.mailbox(e.Name).await(r, c)
+	case history.SideEffectRecorded:
+		c := r.open(e)
+		c.Result = e.Result
+		r.close(c)
+	case history.TimerFired:
+		if c := r.calls[e.Call]; c != nil {
+			r.close(c)
+		}
+	case history.TimerCanceled:
+		if c := r.calls[e.Call]; c != nil {
+			c.Failure = given(c)
+			r.close(c)
+		}
+	case history.CallCompleted, history.CallFailed, history.CallCanceled:
+		if c := r.calls[e.Call]; c != nil {
+			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
+			r.close(c)
+		}
+	case history.CallCancelRequested:
+		r.applyCancelRequested(e)
+	case history.SignalReceived:
+		if e.ID != "" {
+			r.seen[e.ID] = struct{}{}
+		}
+		r.mailbox(e.Name).deliver(r, e.Input)
+	case history.RunCancelRequested:
+		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, e.Reason
+		r.mustAdvance = true
+	case history.CodeAdvanced:
+		r.mustAdvance = true
+	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated:
+		r.applyEnd(e)
+	}
+}
+
+// open makes the call that a command event begins.
+func (r *Run) open(e *history.Event) *Call {
+	c := &Call{Number: e.Call, Kind: e.Kind, Name: e.Name, Queue: e.Queue, Trace: e.Trace, Input: e.Input}
+	r.lastCall = max(r.lastCall, e.Call)
+	r.calls[c.Number] = c
+	r.opened = c
+	return c
+}
+
+func (r *Run) applyScheduled(e *history.Event) {
+	c := r.open(e)
+	if e.Policy != nil {
+		c.Policy = *e.Policy
+	}
+	c.attempt = 1
+	c.First = r.now
+	c.QueuedAt = r.now
+	if r.out != nil {
+		r.wantSlot(c)
+		return
+	}
+	// On record without a row: its first attempt was started with the turn.
+	r.setState(c, Dispatched)
+	c.StartedAt = r.now
+	if r.config.Owner != nil {
+		c.Node = r.config.Owner(r.epoch)
+	}
+}
+
+func (r *Run) applyCancelRequested(e *history.Event) {
+	c := r.calls[e.Call]
+	if c == nil {
+		return
+	}
+	c.cancelRequested = true
+	if r.out != nil && c.state == Dispatched {
+		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+	}
+	if e.Closed {
+		c.Failure = given(c)
+		r.close(c)
+	}
+}
+
+func (r *Run) applyEnd(e *history.Event) {
+	r.ended = true
+	if r.out != nil {
+		r.out.Ended = true
+	}
+	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(Detail{
+		Result: resultOf(e), Failure: e.Failure, Reason: e.Reason,
+	})}
+}
+
+var endStatus = map[history.Kind]Status{
+	history.RunCompleted:  StatusCompleted,
+	history.RunFailed:     StatusFailed,
+	history.RunCanceled:   StatusCanceled,
+	history.RunTerminated: StatusTerminated,
+}
+
+func resultOf(e *history.Event) *history.Payload {
+	if e.Kind != history.RunCompleted {
+		return nil
+	}
+	return &e.Result
+}
+
+// endCalls gives up what is still open when the run ends.
+func (r *Run) endCalls() {
+	for _, n := range r.openNumbers() {
+		c := r.calls[n]
+		if c.state == Dispatched {
+			r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+		}
+		c.Done = true
+		r.setState(c, "")
+		delete(r.calls, n)
+		r.touch(c)
+	}
+}
+
+// given is the failure of a call that was given up without waiting for an
+// attempt of it.
+func given(c *Call) *history.Failure {
+	if !c.attempted() {
+		return history.Aborted(c.Name, 1, retry.PhaseExecution, nil)
+	}
+	phase := retry.PhaseExecution
+	attempt := c.attempt
+	switch c.state {
+	case Queued:
+		phase = retry.PhaseQueue
+	case Backoff:
+		phase, attempt = retry.PhaseBackoff, c.attempt-1
+	}
+	return history.Aborted(c.Name, attempt, phase, c.Last)
+}
+
+// mailbox holds the signals of one name and the calls that await one.
+type mailbox struct {
+	values  []history.Payload
+	waiting []*Call
+}
+
+func (r *Run) mailbox(name string) *mailbox {
+	m := r.signals[name]
+	if m == nil {
+		m = &mailbox{}
+		r.signals[name] = m
+	}
+	return m
+}
+
+func (m *mailbox) await(r *Run, c *Call) {
+	if len(m.values) == 0 {
+		m.waiting = append(m.waiting, c)
+		return
+	}
+	c.Result = m.values[0]
+	m.values = m.values[1:]
+	r.close(c)
+}
+
+func (m *mailbox) deliver(r *Run, v history.Payload) {
+	if len(m.waiting) == 0 {
+		m.values = append(m.values, v)
+		return
+	}
+	c := m.waiting[0]
+	m.waiting = m.waiting[1:]
+	c.Result = v
+	r.close(c)
+}

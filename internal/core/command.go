@@ -1,0 +1,138 @@
+package core
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Schedule describes an activity call or an inline step.
+type Schedule struct {
+	Kind   history.Kind // ActivityScheduled or StepScheduled
+	Name   string
+	Queue  string
+	Trace  string
+	Input  history.Payload
+	Policy retry.Policy
+}
+
+// Schedule begins an activity call or an inline step.
+func (r *Run) Schedule(s Schedule) *Call {
+	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input}
+	if !reflect.ValueOf(s.Policy).IsZero() {
+		e.Policy = &s.Policy
+	}
+	return r.begin(e)
+}
+
+// StartTimer begins a timer that fires d from now.
+func (r *Run) StartTimer(name string, d time.Duration) *Call {
+	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: name, Due: addTime(r.now, d)})
+}
+
+// AwaitSignal begins to wait for the next signal of a name. A buffered one is
+// there at once.
+func (r *Run) AwaitSignal(name string) *Call {
+	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.lastCall + 1, Name: name})
+}
+
+// SideEffect records the value f returns. In a replay f is not called and the
+// recorded value is returned. An error of f is returned and nothing is recorded.
+func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
+	e := history.Event{Kind: history.SideEffectRecorded, Call: r.lastCall + 1, Name: name}
+	if !r.replaying {
+		var err error
+		if e.Result, err = f(); err != nil {
+			return history.Payload{}, err
+		}
+	}
+	return r.begin(e).Result, nil
+}
+
+// Cancel gives a call up. With abandon its outcome is dropped at once. Without,
+// an attempt in flight is asked to end and the call is done when it has: a
+// success is kept; anything else is a cancellation. A call with no attempt in
+// flight is done at once either way, and one that is done stays as it is.
+func (r *Run) Cancel(c *Call, abandon bool) {
+	switch {
+	case c.Done:
+	case c.Kind == history.SignalAwaited:
+		m := r.mailbox(c.Name)
+		m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
+		c.Failure = given(c)
+		r.close(c)
+	case c.Kind == history.TimerStarted:
+		r.command(history.Event{Kind: history.TimerCanceled, Call: c.Number})
+	case c.cancelRequested && !abandon:
+	default:
+		closed := abandon || c.state != Dispatched
+		r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: closed})
+	}
+}
+
+// Complete ends the run with a result.
+func (r *Run) Complete(result history.Payload) {
+	r.command(history.Event{Kind: history.RunCompleted, Result: result})
+}
+
+// Fail ends the run with a failure; canceled says that it is the answer to a
+// request to cancel.
+func (r *Run) Fail(f *history.Failure, canceled bool) {
+	kind := history.RunFailed
+	if canceled {
+		kind = history.RunCanceled
+	}
+	r.command(history.Event{Kind: kind, Failure: f})
+}
+
+// begin records a command that begins a call and returns the call.
+func (r *Run) begin(e history.Event) *Call {
+	r.command(e)
+	return r.opened
+}
+
+// command records and applies a command, or compares it with the one on record
+// and applies that.
+func (r *Run) command(e history.Event) {
+	if !r.replaying {
+		r.happened(e)
+		return
+	}
+	if r.position >= len(r.expected) || !same(&r.expected[r.position], &e) {
+		m := &Mismatch{Turn: r.turn, Command: r.position + 1, Actual: &e}
+		if r.position < len(r.expected) {
+			m.Expected = &r.expected[r.position]
+		}
+		r.mismatch = m
+		r.program.Halt()
+	}
+	recorded := &r.expected[r.position]
+	r.position++
+	r.apply(recorded)
+}
+
+// Now is the time of the current turn, ns since 1970.
+func (r *Run) Now() int64 { return r.now }
+
+// Start is the run's start event.
+func (r *Run) Start() history.Start { return r.start }
+
+// Replaying reports whether the code goes through what happened before.
+func (r *Run) Replaying() bool { return r.replaying }
+
+// DefaultPolicy is the policy of calls that say nothing themselves.
+func (r *Run) DefaultPolicy() retry.Policy { return r.config.Policy }
+
+// Draw is the jitter draw for an attempt of a call.
+func (r *Run) Draw(call int64, attempt int) float64 {
+	return r.config.Draw(r.start.Run, call, attempt)
+}
+
+// NextCall is the number the next call will have.
+func (r *Run) NextCall() int64 { return r.lastCall + 1 }
+
+// CancelRequested reports whether the run was asked to cancel.
+func (r *Run) CancelRequested() bool { return r.cancelRequested }

@@ -1,0 +1,48 @@
+package core
+
+import (
+	"container/heap"
+	"math"
+	"time"
+)
+
+// due is a time at which a call wants to be looked at. It is void if the call's
+// due time has changed since.
+type due struct {
+	at   int64
+	call *Call
+}
+
+// dueHeap orders due times, and calls with the same one by number.
+type dueHeap []due
+
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].call.Number < h[j].call.Number
+}
+func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)   { *h = append(*h, x.(due)) }
+func (h *dueHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = due{}
+	*h = old[:len(old)-1]
+	return last
+}
+
+func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
+
+// watch makes sure that a call with a due time is looked at then.
+func (r *Run) watch(c *Call) {
+	if c.due > 0 {
+		heap.Push(&r.dues, due{at: c.due, call: c})
+	}
+}
+
+// addTime adds a duration to a time, both in ns, without overflow.
+func addTime(t int64, d time.Duration) int64 {
+	if d > 0 && t > math.MaxInt64-1-int64(d) {
+		return math.MaxInt64 - 1
+	}
+	return t + max(int64(d), 0)
+}

@@ -1,0 +1,59 @@
+package core
+
+import "github.com/perdure/perdure/internal/history"
+
+// Input is something that happened to a run. Step takes a list of them; their
+// order is kept in history. Due times are no inputs: the machine sees them by
+// itself from the engine time it is given.
+type Input interface{ input() }
+
+// Outcome is how an attempt ended.
+type Outcome string
+
+// The outcomes, as the ledger shows them.
+const (
+	Completed Outcome = "completed"
+	Failed    Outcome = "failed"
+	TimedOut  Outcome = "timed-out"
+	Lost      Outcome = "lost"     // its process died
+	Drained   Outcome = "drained"  // its process shut down; charges nothing
+	Canceled  Outcome = "canceled" // nobody wants it any more
+)
+
+// AttemptEnded says that an attempt ended. One for a call that is closed, or for
+// an earlier attempt, is dropped and counted.
+type AttemptEnded struct {
+	Call    int64
+	Attempt int
+	Outcome Outcome // Completed, Failed, TimedOut, Drained or Canceled
+	Result  history.Payload
+	Failure *history.Failure // unless completed
+	Ended   int64
+}
+
+// Granted says that a slot was reserved for a queued call. If the call no longer
+// wants it, Turn.Unused says so.
+type Granted struct{ Call int64 }
+
+// TakenOver says that the run's node died and another one took over: attempts in
+// flight are lost. It must be the first input after Load in that case.
+type TakenOver struct{}
+
+// SignalArrived delivers a signal. One with an ID that was seen before is dropped.
+type SignalArrived struct {
+	Name, ID string
+	Value    history.Payload
+}
+
+// CancelRun asks the run to end; its code decides how.
+type CancelRun struct{ Reason string }
+
+// TerminateRun ends the run at once.
+type TerminateRun struct{ Reason string }
+
+func (AttemptEnded) input()  {}
+func (Granted) input()       {}
+func (TakenOver) input()     {}
+func (SignalArrived) input() {}
+func (CancelRun) input()     {}
+func (TerminateRun) input()  {}

@@ -1,0 +1,99 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Record is the ledger's record of one closed attempt.
+type Record struct {
+	Call      int64
+	Attempt   int
+	Name      string
+	Outcome   Outcome
+	ErrorType string
+	Reason    string
+	Started   int64 // 0: it never started
+	Ended     int64
+	Data      []byte // an encoded AttemptDetail
+	Prune     int    // attempt whose record makes room, 0 for none
+}
+
+// AttemptDetail is what a ledger record says beyond its columns.
+type AttemptDetail struct {
+	ID      string        `json:"id"` // equal to no other attempt's, ever
+	Node    string        `json:"node,omitempty"`
+	Queued  int64         `json:"queued,omitempty"`
+	Message string        `json:"message,omitempty"`
+	Stack   string        `json:"stack,omitempty"`
+	Delay   time.Duration `json:"delay,omitempty"` // chosen wait before the next attempt, ns
+	Next    int64         `json:"next,omitempty"`  // when the next attempt is due, ns since 1970
+	Rule    int           `json:"rule,omitempty"`  // the policy's rule that decided, from 1; 0: the policy itself
+}
+
+// How many attempts of a call the ledger keeps: the first and the last ones.
+const (
+	FirstAttempts = 100
+	LastAttempts  = 1000
+)
+
+// CallID names a call uniquely: trace id of its attempts, idempotency key.
+func CallID(run string, call int64) string { return fmt.Sprintf("%s/%d", run, call) }
+
+// AttemptID names an attempt uniquely.
+func AttemptID(run string, call int64, attempt int) string {
+	return fmt.Sprintf("%s/%d.%d", run, call, attempt)
+}
+
+// record keeps an attempt about which nothing had to be decided.
+func (r *Run) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
+	r.keep(c, outcome, f, reason, AttemptDetail{}, ended)
+}
+
+// recordDecision keeps a failed attempt with what the policy decided.
+func (r *Run) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended, next int64) {
+	r.keep(c, outcome, f, string(d.Reason), AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1}, ended)
+}
+
+func (r *Run) keep(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
+	rec := Record{
+		Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason,
+		Started: c.StartedAt, Ended: ended,
+	}
+	detail.ID = AttemptID(r.start.Run, c.Number, c.attempt)
+	detail.Node, detail.Queued = c.Node, c.QueuedAt
+	if f != nil {
+		rec.ErrorType = f.TypeName()
+		detail.Message, detail.Stack = f.Message, f.StackTrace()
+	}
+	if old := c.attempt - LastAttempts; old > FirstAttempts {
+		rec.Prune = old
+	}
+	rec.Data, _ = json.Marshal(detail) // strings and numbers only: cannot fail
+	r.out.Attempts = append(r.out.Attempts, rec)
+}
+
+// summary is the retry summary of a call that is about to close, nil if its first
+// attempt succeeded.
+func (r *Run) summary(c *Call, exhausted bool, ended int64) *history.Summary {
+	if c.attempt == 1 && c.Failures == 0 {
+		return nil
+	}
+	s := &history.Summary{
+		TotalAttempts:   c.attempt,
+		TotalDurationMS: (ended - c.First) / int64(time.Millisecond),
+		Exhausted:       exhausted,
+		Errors:          c.Errors,
+		ErrorsTotal:     c.ErrorsTotal,
+		LostToCrashes:   c.Losses,
+		Drained:         c.Drains,
+	}
+	if c.Last != nil {
+		s.LastError = clip(c.Last.Message)
+	}
+	return s
+}

@@ -1,0 +1,96 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// Mismatch is the first difference between what a run's code asks for and what
+// its history has on record.
+type Mismatch struct {
+	Turn     int64          `json:"turn"`
+	Command  int            `json:"command"`            // position among the turn's commands, from 1
+	Expected *history.Event `json:"expected,omitempty"` // on record; nil: nothing more
+	Actual   *history.Event `json:"actual,omitempty"`   // asked for; nil: nothing more
+}
+
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("the code does not fit the history: turn %d, command %d: history has %s, the code asks for %s%s",
+		m.Turn, m.Command, describe(m.Expected), describe(m.Actual), m.hint())
+}
+
+// hint names the one thing that differs between two commands of a kind.
+func (m *Mismatch) hint() string {
+	e, a := m.Expected, m.Actual
+	switch {
+	case e == nil || a == nil || e.Kind != a.Kind:
+		return ""
+	case e.Name != a.Name:
+		return " (the name differs)"
+	case e.Call != a.Call:
+		return " (the call differs)"
+	case !e.Input.Equal(a.Input):
+		return " (the input differs)"
+	case !e.Result.Equal(a.Result):
+		return " (the result differs)"
+	}
+	return " (the failure differs)"
+}
+
+func describe(e *history.Event) string {
+	if e == nil {
+		return "nothing more"
+	}
+	var b strings.Builder
+	b.WriteString(string(e.Kind))
+	if e.Name != "" {
+		fmt.Fprintf(&b, " %q", e.Name)
+	}
+	if e.Kind == history.TimerCanceled || e.Kind == history.CallCancelRequested {
+		fmt.Fprintf(&b, " of call %d", e.Call)
+	}
+	if !e.Input.Absent() {
+		b.WriteString(" with input " + clip(e.Input.String()))
+	}
+	if !e.Result.Absent() && e.Kind == history.RunCompleted {
+		b.WriteString(" with result " + clip(e.Result.String()))
+	}
+	if e.Failure != nil {
+		fmt.Fprintf(&b, " with %s: %s", e.Failure.Type, clip(e.Failure.Message))
+	}
+	return b.String()
+}
+
+func clip(s string) string {
+	const limit = 200
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+// same reports whether a command fits the one on record. Due times, policies and
+// queues may differ: what was recorded stays.
+func same(recorded, asked *history.Event) bool {
+	if recorded.Kind != asked.Kind || recorded.Name != asked.Name || !recorded.Input.Equal(asked.Input) {
+		return false
+	}
+	switch recorded.Kind {
+	case history.TimerCanceled, history.CallCancelRequested:
+		return recorded.Call == asked.Call
+	case history.RunCompleted:
+		return recorded.Result.Equal(asked.Result)
+	case history.RunFailed, history.RunCanceled:
+		return sameFailure(recorded.Failure, asked.Failure)
+	}
+	return true
+}
+
+func sameFailure(a, b *history.Failure) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Type == b.Type && a.Message == b.Message
+}

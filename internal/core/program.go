@@ -1,0 +1,14 @@
+package core
+
+// Program is the code of a run as the machine sees it. While Advance runs, the
+// code calls the command methods of its Run; at no other time.
+type Program interface {
+	// Advance lets the code go on until all of it waits or it has ended. An error
+	// means that it panicked.
+	Advance() error
+	// Canceled tells the code that the run was asked to cancel. It is called once,
+	// right before an Advance.
+	Canceled(reason string)
+	// Halt stops the code from inside a command, for good: it does not return.
+	Halt()
+}

@@ -1,0 +1,93 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// writeRows turns the touched calls into rows to write or delete.
+func (r *Run) writeRows() {
+	for _, c := range r.dirty {
+		c.isDirty = false
+		switch {
+		case c.Done:
+			if c.hasRow {
+				c.hasRow = false
+				r.out.Closed = append(r.out.Closed, c.Number)
+			}
+		case !c.attempted():
+		case c.state == Dispatched && c.attempt == 1 && !c.hasRow:
+			// History alone says so.
+		default:
+			c.hasRow = true
+			r.out.Rows = append(r.out.Rows, c.row())
+		}
+	}
+	r.dirty = r.dirty[:0]
+}
+
+func (c *Call) row() Row {
+	c.Cancel = c.cancelRequested
+	data, _ := json.Marshal(&c.attempts) // strings and numbers only: cannot fail
+	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
+	if c.state == Backoff {
+		row.Due = c.due
+	}
+	return row
+}
+
+// restore gives a replayed call the state of its row.
+func (r *Run) restore(c *Call, row Row) error {
+	if err := json.Unmarshal(row.Data, &c.attempts); err != nil {
+		return fmt.Errorf("the row of call %d cannot be read: %w", row.Call, err)
+	}
+	r.setState(c, row.State)
+	c.attempt = row.Attempt
+	c.hasRow = true
+	c.cancelRequested = c.cancelRequested || c.Cancel
+	switch c.state {
+	case Backoff:
+		c.due = row.Due
+	case Queued:
+		if c.Policy.QueueTimeout > 0 {
+			c.due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
+		}
+	}
+	r.watch(c)
+	return nil
+}
+
+// Progress is the state of a pending call for people and programs that only
+// read: a row decoded.
+type Progress struct {
+	attempts
+}
+
+// DecodeProgress reads the data of a call's row.
+func DecodeProgress(data []byte) (*Progress, error) {
+	p := &Progress{}
+	if err := json.Unmarshal(data, &p.attempts); err != nil {
+		return nil, fmt.Errorf("the row of a call cannot be read: %w", err)
+	}
+	return p, nil
+}
+
+func encodeDetail(d Detail) []byte {
+	data, _ := json.Marshal(d) // payloads are valid JSON already: cannot fail
+	return data
+}
+
+// EncodeDetail makes the document beside a status.
+func EncodeDetail(d Detail) []byte { return encodeDetail(d) }
+
+// DecodeDetail reads the document beside a status; an absent one is zero.
+func DecodeDetail(data []byte) (Detail, error) {
+	var d Detail
+	if len(data) == 0 {
+		return d, nil
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("the detail of a run cannot be read: %w", err)
+	}
+	return d, nil
+}

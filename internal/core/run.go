@@ -1,0 +1,353 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Config is what a machine is told about the world once.
+type Config struct {
+	// Node is how ledger and history name the process that runs attempts.
+	Node string
+	// Policy is for calls that say nothing themselves.
+	Policy retry.Policy
+	// Draw gives the u in [0, 1) by which the delay after an attempt is jittered.
+	// It must depend on nothing but its arguments. Nil: a hash of them.
+	Draw func(run string, call int64, attempt int) float64
+	// Owner names the node that owned the run's partition under an epoch.
+	Owner func(epoch int64) string
+	// Near is how far off a due time may be for the run to stay Hot, in ns.
+	Near int64
+}
+
+// StoredTurn is a committed turn as Load takes it.
+type StoredTurn struct {
+	Number int64
+	Epoch  int64
+	Time   int64
+	Events []history.Event
+}
+
+// Run is the step machine of one run. It is not safe for concurrent use. After
+// an error of Load or Step it must be dropped.
+type Run struct {
+	config  Config
+	start   history.Start
+	program Program // nil: the code is missing or parked
+
+	now   int64 // engine time of the current turn
+	turn  int64 // number of the last turn
+	epoch int64 // under which the last loaded turn was committed
+
+	calls    map[int64]*Call // open
+	opened   *Call           // by the last event that opened one
+	lastCall int64
+	busy     int // open calls that are dispatched or queued
+	dues     dueHeap
+	signals  map[string]*mailbox
+	seen     map[string]struct{} // IDs of signals
+
+	cancelRequested bool
+	cancelReason    string
+	cancelUntold    bool // the code does not know yet
+	mustAdvance     bool // something happened that the code can see
+	ended           bool
+	state           State // as last committed or about to be
+
+	// What the current turn of a replay has on record.
+	replaying bool
+	expected  []history.Event
+	position  int
+	mismatch  *Mismatch
+
+	// The turn being made.
+	out   *Turn
+	dirty []*Call // calls whose row may change
+	ready []*Call // calls that want a slot
+}
+
+// New makes the machine of a run that has no turn yet. The program may be nil.
+func New(config Config, start history.Start, program Program) *Run {
+	if config.Draw == nil {
+		config.Draw = Draw
+	}
+	return &Run{
+		config:      config,
+		start:       start,
+		program:     program,
+		now:         start.Created,
+		calls:       map[int64]*Call{},
+		signals:     map[string]*mailbox{},
+		seen:        map[string]struct{}{},
+		mustAdvance: true,
+		state:       State{Status: StatusRunning, Wake: Hot},
+	}
+}
+
+// Bind gives the machine its program, which usually wants to know the machine.
+// It must be called before Load and Step.
+func (r *Run) Bind(program Program) { r.program = program }
+
+// Load replays the turns and applies the rows of a run and its state. It must be
+// the first call on a Run that has history. It returns a *Mismatch if the code
+// differs from the history, and the error of the program if it panicked.
+func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
+	for _, t := range turns {
+		if t.Number != r.turn+1 {
+			return fmt.Errorf("the history has a gap: turn %d follows turn %d", t.Number, r.turn)
+		}
+		if err := r.replay(t); err != nil {
+			return err
+		}
+	}
+	for _, row := range rows {
+		c, ok := r.calls[row.Call]
+		if !ok {
+			return fmt.Errorf("the row of call %d has no open call in history", row.Call)
+		}
+		if err := r.restore(c, row); err != nil {
+			return err
+		}
+	}
+	r.state = state
+	for _, n := range r.openNumbers() {
+		if c := r.calls[n]; c.state == Queued {
+			r.ready = append(r.ready, c)
+		}
+	}
+	return nil
+}
+
+func (r *Run) openNumbers() []int64 {
+	return slices.Sorted(maps.Keys(r.calls))
+}
+
+func (r *Run) replay(t StoredTurn) error {
+	r.turn, r.epoch = t.Number, t.Epoch
+	r.now = max(r.now, t.Time)
+	inputs := t.Events
+	if i := slices.IndexFunc(t.Events, func(e history.Event) bool { return e.Kind.Command() }); i >= 0 {
+		inputs = t.Events[:i]
+	}
+	r.expected, r.position = t.Events[len(inputs):], 0
+	deferred := false
+	for i := range inputs {
+		if inputs[i].Kind == history.CodeDeferred {
+			deferred = true
+			continue
+		}
+		r.apply(&inputs[i])
+	}
+	if r.program == nil || deferred || r.ended {
+		for i := range r.expected {
+			r.apply(&r.expected[i])
+		}
+		if r.program == nil && !deferred {
+			r.mustAdvance, r.cancelUntold = false, false
+		}
+		return nil
+	}
+	r.replaying = true
+	err := r.advance()
+	r.replaying = false
+	if r.mismatch == nil && err == nil && r.position < len(r.expected) {
+		r.mismatch = &Mismatch{Turn: r.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
+	}
+	if r.mismatch != nil {
+		return r.mismatch
+	}
+	return err
+}
+
+func (r *Run) advance() error {
+	if r.cancelUntold {
+		r.cancelUntold = false
+		r.program.Canceled(r.cancelReason)
+	}
+	err := r.program.Advance()
+	r.mustAdvance = false
+	return err
+}
+
+// Step advances the run to now. The inputs are taken in order, then what is due;
+// then the code goes on. admit is asked for each attempt that could start: true
+// reserves a slot for it. Without a slot the call stays queued.
+func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
+	r.now = max(r.now, now)
+	r.out = &Turn{Time: r.now}
+	for _, in := range inputs {
+		if r.ended {
+			r.refuse(in)
+			continue
+		}
+		r.take(in)
+	}
+	if !r.ended {
+		r.fireDue()
+	}
+	if r.mustAdvance && !r.ended {
+		if r.program == nil {
+			if len(r.out.Events) > 0 {
+				r.emit(history.Event{Kind: history.CodeDeferred})
+			}
+		} else if err := r.step(); err != nil {
+			return nil, err
+		}
+	}
+	if r.ended {
+		r.endCalls()
+	}
+	r.admitReady(admit)
+	r.writeRows()
+	r.settle()
+	out := r.out
+	r.out = nil
+	if len(out.Events) > 0 {
+		r.turn++
+		out.Number = r.turn
+	}
+	return out, nil
+}
+
+func (r *Run) step() error {
+	before := len(r.out.Events)
+	resuming := before == 0
+	if err := r.advance(); err != nil {
+		return err
+	}
+	if resuming && (len(r.out.Events) == 0 || r.turn > 0) {
+		// Nothing on record says that the code ran here: say so, before what it did.
+		r.out.Events = slices.Insert(r.out.Events, 0, history.Event{Kind: history.CodeAdvanced})
+	}
+	return nil
+}
+
+// emit puts an event on record in the turn being made.
+func (r *Run) emit(e history.Event) {
+	r.out.Events = append(r.out.Events, e)
+}
+
+// happened records an input event and applies it.
+func (r *Run) happened(e history.Event) {
+	r.emit(e)
+	r.apply(&e)
+}
+
+// take handles one input.
+func (r *Run) take(in Input) {
+	switch in := in.(type) {
+	case AttemptEnded:
+		r.attemptEnded(in)
+	case Granted:
+		r.granted(in)
+	case TakenOver:
+		r.takenOver()
+	case SignalArrived:
+		if _, dup := r.seen[in.ID]; dup && in.ID != "" {
+			r.out.Dropped++
+			return
+		}
+		r.happened(history.Event{Kind: history.SignalReceived, Name: in.Name, ID: in.ID, Input: in.Value})
+	case CancelRun:
+		if r.cancelRequested {
+			r.out.Dropped++
+			return
+		}
+		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason})
+	case TerminateRun:
+		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason})
+	}
+}
+
+// refuse drops an input of a run that has ended.
+func (r *Run) refuse(in Input) {
+	r.out.Dropped++
+	if g, ok := in.(Granted); ok {
+		r.out.Unused = append(r.out.Unused, g.Call)
+	}
+}
+
+// settle works out the state of the run's row at the end of a step.
+func (r *Run) settle() {
+	next := r.state
+	if r.ended {
+		next.Wake = Never
+	} else {
+		next.Wake = r.wakeAfterStep()
+	}
+	if next.Status != r.state.Status || next.Wake != r.state.Wake || r.out.Ended {
+		next.Detail = r.state.Detail
+		r.state = next
+		r.out.State = &next
+	}
+}
+
+// wakeAfterStep is the wake time the row must have. A row may say Hot although
+// the run only waits for a near time: that spares writes.
+func (r *Run) wakeAfterStep() int64 {
+	due := r.NextDue()
+	switch {
+	case r.busy > 0:
+		return Hot
+	case due != Never && due-r.now <= r.config.Near && r.state.Wake <= due:
+		return r.state.Wake
+	}
+	return due
+}
+
+// NextDue is when the run must be stepped next although nothing happened, Never
+// if at no time.
+func (r *Run) NextDue() int64 {
+	for len(r.dues) > 0 {
+		if d := r.dues[0]; d.call.due == d.at && !d.call.Done {
+			return d.at
+		}
+		r.dues.pop()
+	}
+	return Never
+}
+
+// LastTurn is the number of the last turn, 0 before the first.
+func (r *Run) LastTurn() int64 { return r.turn }
+
+// Ended reports whether the run is closed.
+func (r *Run) Ended() bool { return r.ended }
+
+// State is the state of the run's row as the last step left it.
+func (r *Run) State() State { return r.state }
+
+// Idle reports whether the run holds nothing in memory that its rows do not: no
+// attempt runs or waits for a slot.
+func (r *Run) Idle() bool { return r.busy == 0 }
+
+// MustAdvance reports whether the code has not seen yet what happened, or has
+// never run: the run wants a step although nothing is due.
+func (r *Run) MustAdvance() bool { return r.mustAdvance && !r.ended }
+
+// Hold changes the status of an open run that has no program: parked or waiting
+// for code, with the reason. Resume makes it running again. Either takes effect
+// with the next step.
+func (r *Run) Hold(status Status, detail []byte) *State {
+	next := r.state
+	next.Status, next.Detail = status, detail
+	return r.replaceState(next)
+}
+
+// Resume makes a held run running again.
+func (r *Run) Resume() *State {
+	if r.state.Status == StatusRunning {
+		return nil
+	}
+	next := r.state
+	next.Status, next.Detail = StatusRunning, nil
+	return r.replaceState(next)
+}
+
+func (r *Run) replaceState(next State) *State {
+	r.state = next
+	return &next
+}

@@ -1,0 +1,125 @@
+package core
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// Turn is what one Step decided. Nothing of it has happened yet.
+type Turn struct {
+	Number int64 // in history; 0 if there are no events
+	Time   int64
+	Events []history.Event
+
+	Rows     []Row    // calls whose row is written
+	Closed   []int64  // calls whose row is deleted
+	Attempts []Record // ledger records
+	State    *State   // new state of the run's row, nil if unchanged
+
+	// To be done once the turn is durable.
+	Dispatch  []Dispatch
+	Interrupt []Interrupt
+	Unused    []int64 // calls whose Granted slot is free again
+
+	Ended   bool // the run is closed
+	Dropped int  // inputs that came too late or twice
+}
+
+// Empty reports whether there is nothing to commit.
+func (t *Turn) Empty() bool {
+	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && t.State == nil
+}
+
+// Dispatch is an attempt to be started.
+type Dispatch struct {
+	Call      int64
+	Attempt   int
+	Max       int  // executions the policy allows
+	Final     bool // no more attempt follows a failure of this one
+	Step      bool // an inline step: its body is in the run's code
+	Probation bool // it was lost before: run it in the probation lane
+	Name      string
+	Queue     string
+	Trace     string
+	Input     history.Payload
+	Scheduled int64 // when its call was scheduled
+	Queued    int64 // when this attempt was ready to run
+	Started   int64
+
+	AttemptTimeout   time.Duration // 0: none
+	HeartbeatTimeout time.Duration // 0: none
+}
+
+// Interrupt is an attempt whose result nobody waits for any more, or which is
+// asked to end.
+type Interrupt struct {
+	Call    int64
+	Attempt int
+}
+
+// Row is the durable state of a call that must be found without replay.
+type Row struct {
+	Call    int64
+	State   CallState
+	Name    string
+	Queue   string
+	Attempt int
+	Due     int64
+	Data    []byte
+}
+
+// CallState is where a call stands between turns.
+type CallState string
+
+// The states of a call that has a row. The same words stand in the store.
+const (
+	Queued      CallState = "queued"
+	Dispatched  CallState = "dispatched"
+	External    CallState = "external"
+	Backoff     CallState = "backoff"
+	Gated       CallState = "gated"
+	Paused      CallState = "paused"
+	Quarantined CallState = "quarantined"
+)
+
+// State is the part of a run's row that turns change.
+type State struct {
+	Status Status
+	Wake   int64
+	Closed int64
+	Detail []byte
+}
+
+// Status of a run. The same words stand in the store.
+type Status string
+
+// The statuses.
+const (
+	StatusRunning        Status = "running"
+	StatusWaitingForCode Status = "waiting-for-code"
+	StatusParked         Status = "parked"
+	StatusCompleted      Status = "completed"
+	StatusFailed         Status = "failed"
+	StatusCanceled       Status = "canceled"
+	StatusTerminated     Status = "terminated"
+)
+
+// Detail is the document beside a status: the outcome of a closed run, or why an
+// open one does not go on.
+type Detail struct {
+	Result  *history.Payload `json:"result,omitempty"`
+	Failure *history.Failure `json:"failure,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
+	// Mismatch says where the code of a parked run differs from its history.
+	Mismatch *Mismatch `json:"mismatch,omitempty"`
+	Stack    string    `json:"stack,omitempty"`
+	// Fingerprint of the code that was tried last.
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// Wake times of a run with no time to tell. The store has the same values.
+const (
+	Hot   int64 = 0
+	Never int64 = 1<<63 - 1
+)

@@ -1,0 +1,144 @@
+package history
+
+import "github.com/perdure/perdure/retry"
+
+// Kind says what an event is.
+type Kind string
+
+// Kinds of inputs: what happened to the run. A turn begins with them.
+const (
+	// AttemptStarted stands before the event that closes its call; attempts that
+	// led to another one leave nothing in history (they are in the ledger).
+	AttemptStarted     Kind = "AttemptStarted"
+	CallCompleted      Kind = "CallCompleted"
+	CallFailed         Kind = "CallFailed"
+	CallCanceled       Kind = "CallCanceled"
+	TimerFired         Kind = "TimerFired"
+	SignalReceived     Kind = "SignalReceived"
+	RunCancelRequested Kind = "RunCancelRequested"
+	RunTerminated      Kind = "RunTerminated"
+	// CodeAdvanced marks a turn in which the code ran although nothing else of
+	// the turn says so.
+	CodeAdvanced Kind = "CodeAdvanced"
+	// CodeDeferred ends a turn in which the code could not run (it is missing or
+	// parked): it sees the turn's inputs in the next turn in which it runs.
+	CodeDeferred Kind = "CodeDeferred"
+)
+
+// Kinds of commands: what the run's code asked for.
+const (
+	ActivityScheduled   Kind = "ActivityScheduled"
+	StepScheduled       Kind = "StepScheduled"
+	TimerStarted        Kind = "TimerStarted"
+	TimerCanceled       Kind = "TimerCanceled"
+	CallCancelRequested Kind = "CallCancelRequested"
+	SideEffectRecorded  Kind = "SideEffectRecorded"
+	SignalAwaited       Kind = "SignalAwaited"
+	RunCompleted        Kind = "RunCompleted"
+	RunFailed           Kind = "RunFailed"
+	RunCanceled         Kind = "RunCanceled"
+)
+
+// RunStarted is the kind of the start event, which stands before the first turn.
+const RunStarted Kind = "RunStarted"
+
+// Command reports whether events of this kind are commands.
+func (k Kind) Command() bool {
+	switch k {
+	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
+		SideEffectRecorded, SignalAwaited, RunCompleted, RunFailed, RunCanceled:
+		return true
+	}
+	return false
+}
+
+// Terminal reports whether events of this kind end their run.
+func (k Kind) Terminal() bool {
+	switch k {
+	case RunCompleted, RunFailed, RunCanceled, RunTerminated:
+		return true
+	}
+	return false
+}
+
+// Event is one entry of a history. Which fields are set depends on Kind; all
+// times are engine time in nanoseconds since 1970.
+type Event struct {
+	Kind Kind  `json:"kind"`
+	Call int64 `json:"call,omitempty"` // number of the call it is about
+
+	// Name of the activity, step, timer, side effect or signal.
+	Name string `json:"name,omitempty"`
+
+	// Input of a scheduled activity, value of a signal.
+	Input Payload `json:"input,omitzero"`
+	// Result of a completed call, side effect or run.
+	Result Payload `json:"result,omitzero"`
+	// Failure of a failed call or run, reason of a canceled one.
+	Failure *Failure `json:"failure,omitempty"`
+
+	// Policy and queue of a scheduled activity or step; absent if default.
+	Policy *retry.Policy `json:"policy,omitempty"`
+	Queue  string        `json:"queue,omitempty"`
+	// Trace is the trace parent of a scheduled call.
+	Trace string `json:"trace,omitempty"`
+
+	// Due is when a started timer fires.
+	Due int64 `json:"due,omitempty"`
+
+	// Attempt that closed a call, where it ran, when it was queued and started,
+	// when it ended.
+	Attempt int    `json:"attempt,omitempty"`
+	Node    string `json:"node,omitempty"`
+	Queued  int64  `json:"queued,omitempty"`
+	Started int64  `json:"started,omitempty"`
+	Ended   int64  `json:"ended,omitempty"`
+	// Retry summarises the attempts of a call that needed more than one.
+	Retry *Summary `json:"retry,omitempty"`
+
+	// ID of a signal, by which a second one is recognised.
+	ID string `json:"id,omitempty"`
+	// Reason somebody gave for a cancellation or termination.
+	Reason string `json:"reason,omitempty"`
+	// Closed says that a canceled call ended with its cancellation; otherwise its
+	// running attempt is waited for.
+	Closed bool `json:"closed,omitempty"`
+}
+
+// Summary is the retry summary of a call that needed more than one attempt.
+type Summary struct {
+	TotalAttempts   int            `json:"total_attempts"`
+	TotalDurationMS int64          `json:"total_duration_ms"` // first schedule to the end of the last attempt
+	Exhausted       bool           `json:"exhausted"`
+	LastError       string         `json:"last_error,omitempty"`
+	Errors          []AttemptError `json:"errors,omitempty"`       // the first and the last ones
+	ErrorsTotal     int            `json:"errors_total,omitempty"` // how many there were
+	LostToCrashes   int            `json:"lost_to_crashes,omitempty"`
+	Drained         int            `json:"drained,omitempty"`
+}
+
+// AttemptError is one failed attempt in a Summary.
+type AttemptError struct {
+	Attempt int    `json:"attempt"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	At      int64  `json:"at_ms"` // ms since 1970
+}
+
+// Start is the start event of a run: everything its first turn depends on.
+type Start struct {
+	Kind       Kind    `json:"kind"` // RunStarted
+	Format     int     `json:"v"`
+	WorkflowID string  `json:"workflow_id"`
+	Run        string  `json:"run"`
+	Type       string  `json:"type"`
+	Group      string  `json:"group,omitempty"`
+	Chain      string  `json:"chain"`   // run ID of the chain's first run
+	Attempt    int     `json:"attempt"` // of the chain's retry, 1 for the first
+	Input      Payload `json:"input,omitzero"`
+	Trace      string  `json:"trace,omitempty"`
+	Created    int64   `json:"created"`
+	// FirstTurn is the time before which the first turn may not be taken; 0 for
+	// at once.
+	FirstTurn int64 `json:"first_turn,omitempty"`
+}

@@ -1,0 +1,358 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// Failure is an error as a durable value: a tree of what an error was and what
+// it wrapped. Err makes an error of it that answers errors.Is and errors.As for
+// the sentinels and types registered with package retry, and for those of
+// package retry itself, as the original did.
+type Failure struct {
+	// Type is the error's type name; empty for an error that only adds text to
+	// what it wraps.
+	Type    string          `json:"type,omitempty"`
+	Message string          `json:"message"`
+	Form    form            `json:"form,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	Stack   string          `json:"stack,omitempty"`
+	Causes  []*Failure      `json:"causes,omitempty"`
+}
+
+// form says how Err rebuilds an error.
+type form string
+
+const (
+	opaque    form = ""         // text and type name only
+	sentinel  form = "sentinel" // the registered value itself
+	value     form = "value"    // a value of a registered type
+	terminal  form = "terminal"
+	after     form = "after"
+	timeout   form = "timeout"
+	panicked  form = "panic"
+	aborted   form = "aborted"
+	exhausted form = "exhausted"
+	lost      form = "worker-lost"
+)
+
+// Bounds of a failure: what is cut is marked.
+const (
+	maxMessage = 8 << 10
+	maxDepth   = 32
+	maxNodes   = 128
+)
+
+// FromError makes the durable value of an error, nil for nil. Methods of the
+// error that panic are survived: their text says so.
+func FromError(err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	left := maxNodes
+	return encodeError(err, maxDepth, &left)
+}
+
+func encodeError(err error, depth int, left *int) (f *Failure) {
+	*left--
+	f = &Failure{Type: typeName(err), Message: bound(text(err))}
+	defer func() {
+		if v := recover(); v != nil {
+			f.Form, f.Data, f.Causes = opaque, nil, nil
+		}
+	}()
+	f.fill(err)
+	if depth == 0 {
+		return f
+	}
+	for _, c := range unwrap(err) {
+		if c == nil {
+			continue
+		}
+		if *left <= 0 {
+			break
+		}
+		f.Causes = append(f.Causes, encodeError(c, depth-1, left))
+	}
+	if len(f.Causes) > 0 && f.Form == opaque && f.Type == retry.TypeError {
+		f.Type = ""
+	}
+	return f
+}
+
+func typeName(err error) (name string) {
+	defer func() {
+		if recover() != nil {
+			name = retry.TypeError
+		}
+	}()
+	return retry.TypeName(err)
+}
+
+func text(err error) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = "(the error's Error method panicked)"
+		}
+	}()
+	return err.Error()
+}
+
+func bound(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxMessage {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxMessage], "") + "… (cut)"
+}
+
+func unwrap(err error) []error {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		return e.Unwrap()
+	}
+	return nil
+}
+
+type (
+	afterData struct {
+		Delay time.Duration `json:"delay"`
+		At    int64         `json:"at,omitempty"` // ns since 1970
+	}
+	timeoutData struct {
+		Kind  retry.TimeoutKind `json:"kind"`
+		Limit time.Duration     `json:"limit"`
+	}
+	panicData struct {
+		Value string `json:"value"`
+	}
+	abortedData struct {
+		Name    string      `json:"name,omitempty"`
+		Attempt int         `json:"attempt"`
+		Phase   retry.Phase `json:"phase"`
+		Cause   bool        `json:"cause,omitempty"` // the first of the causes is the cause, not the last failure
+	}
+	exhaustedData struct {
+		Name     string        `json:"name,omitempty"`
+		Attempts int           `json:"attempts"`
+		Reason   retry.Reason  `json:"reason"`
+		Max      int           `json:"max,omitempty"`
+		Within   time.Duration `json:"within,omitempty"`
+	}
+)
+
+// fill sets what the form of the error needs.
+func (f *Failure) fill(err error) {
+	switch e := err.(type) {
+	case *restored:
+		*f = *e.failure
+		f.Causes = nil
+	case *retry.TerminalError:
+		f.Form, f.Type = terminal, ""
+	case *retry.AfterError:
+		f.Form, f.Type = after, ""
+		d := afterData{Delay: e.Delay}
+		if !e.At.IsZero() {
+			d.At = e.At.UnixNano()
+		}
+		f.Data = marshal(d)
+	case *retry.TimeoutError:
+		f.Form, f.Data = timeout, marshal(timeoutData{e.Kind, e.Limit})
+	case *retry.PanicError:
+		f.Form, f.Data, f.Stack = panicked, marshal(panicData{bound(e.Value)}), e.Stack
+	case *retry.AbortedError:
+		f.Form, f.Data = aborted, marshal(abortedData{e.Name, e.Attempt, e.Phase, e.Cause != nil})
+	case *retry.ExhaustedError:
+		f.Form, f.Data = exhausted, marshal(exhaustedData{e.Name, e.Attempts, e.Reason, e.Max, e.Within})
+	case *retry.WorkerLostError:
+		f.Form, f.Data = lost, marshal(e)
+	default:
+		if name, ok := retry.SentinelName(err); ok {
+			f.Form, f.Type = sentinel, name
+		} else if name, ok := retry.RegisteredTypeName(err); ok {
+			if data, jsonErr := json.Marshal(err); jsonErr == nil {
+				f.Form, f.Type, f.Data = value, name, data
+			}
+		}
+	}
+}
+
+func marshal(v any) json.RawMessage {
+	data, _ := json.Marshal(v) // strings and numbers only: cannot fail
+	return data
+}
+
+// Err rebuilds the error. What this program cannot rebuild (an unregistered
+// type, data of a newer version) keeps its text, its type name and what it
+// wraps. Err of nil is nil.
+func (f *Failure) Err() error {
+	if f == nil {
+		return nil
+	}
+	causes := make([]error, 0, len(f.Causes))
+	for _, c := range f.Causes {
+		if err := c.Err(); err != nil {
+			causes = append(causes, err)
+		}
+	}
+	if err, ok := f.rebuild(causes); ok {
+		return err
+	}
+	return &restored{failure: f, causes: causes}
+}
+
+func (f *Failure) rebuild(causes []error) (error, bool) {
+	first := func() error {
+		if len(causes) == 0 {
+			return nil
+		}
+		return causes[0]
+	}
+	read := func(v any) bool { return json.Unmarshal(f.Data, v) == nil }
+	switch f.Form {
+	case sentinel:
+		err, ok := retry.SentinelByName(f.Type)
+		return err, ok
+	case value:
+		err, decodeErr := retry.DecodeRegistered(f.Type, f.Data)
+		if decodeErr != nil {
+			return nil, false
+		}
+		if len(causes) > 0 && !carries(err, len(causes)) {
+			return &restored{failure: f, value: err, causes: causes}, true
+		}
+		return err, true
+	case terminal:
+		return &retry.TerminalError{Err: first()}, true
+	case after:
+		var d afterData
+		e := &retry.AfterError{Err: first()}
+		ok := read(&d)
+		if e.Delay = d.Delay; d.At != 0 {
+			e.At = time.Unix(0, d.At)
+		}
+		return e, ok
+	case timeout:
+		var d timeoutData
+		ok := read(&d)
+		return &retry.TimeoutError{Kind: d.Kind, Limit: d.Limit, Err: first()}, ok
+	case panicked:
+		var d panicData
+		ok := read(&d)
+		return &retry.PanicError{Value: d.Value, Stack: f.Stack, Err: first()}, ok
+	case aborted:
+		return f.rebuildAborted(causes)
+	case exhausted:
+		var d exhaustedData
+		ok := read(&d)
+		return &retry.ExhaustedError{Name: d.Name, Attempts: d.Attempts, Reason: d.Reason, Max: d.Max, Within: d.Within, Err: first()}, ok
+	case lost:
+		e := &retry.WorkerLostError{}
+		return e, read(e)
+	}
+	return nil, false
+}
+
+func (f *Failure) rebuildAborted(causes []error) (error, bool) {
+	var d abortedData
+	if json.Unmarshal(f.Data, &d) != nil {
+		return nil, false
+	}
+	e := &retry.AbortedError{Name: d.Name, Attempt: d.Attempt, Phase: d.Phase}
+	if d.Cause && len(causes) > 0 {
+		e.Cause, causes = causes[0], causes[1:]
+	}
+	if len(causes) > 0 {
+		e.Last = causes[0]
+	}
+	return e, true
+}
+
+// carries reports whether a rebuilt value wraps as much as the original did.
+func carries(err error, causes int) bool {
+	n := 0
+	for _, c := range unwrap(err) {
+		if c != nil {
+			n++
+		}
+	}
+	return n == causes
+}
+
+// TypeName is the type to show: that of the outermost error that has one.
+func (f *Failure) TypeName() string {
+	if n := f.find(func(n *Failure) bool { return n.Type != "" }); n != nil {
+		return n.Type
+	}
+	return retry.TypeError
+}
+
+// StackTrace is the stack of the panic in the tree, empty if there was none.
+func (f *Failure) StackTrace() string {
+	if n := f.find(func(n *Failure) bool { return n.Stack != "" }); n != nil {
+		return n.Stack
+	}
+	return ""
+}
+
+func (f *Failure) find(is func(*Failure) bool) *Failure {
+	if f == nil || is(f) {
+		return f
+	}
+	for _, c := range f.Causes {
+		if n := c.find(is); n != nil {
+			return n
+		}
+	}
+	return nil
+}
+
+// Exhausted is the failure of a call whose last failure was not retried.
+func Exhausted(e retry.ExhaustedError, last *Failure) *Failure {
+	f := FromError(&e)
+	if last != nil {
+		f.Causes = []*Failure{last}
+	}
+	return f
+}
+
+// Aborted is the failure of a canceled call.
+func Aborted(name string, attempt int, phase retry.Phase, last *Failure) *Failure {
+	f := FromError(&retry.AbortedError{Name: name, Attempt: attempt, Phase: phase, Cause: context.Canceled})
+	if last != nil {
+		f.Causes = append(f.Causes, last)
+	}
+	return f
+}
+
+// restored is an error that was rebuilt as text, type name and causes, with a
+// value of its registered type if there is one.
+type restored struct {
+	failure *Failure
+	value   error
+	causes  []error
+}
+
+func (e *restored) Error() string { return e.failure.Message }
+
+// ErrorType gives the original's type name; empty if it only added text.
+func (e *restored) ErrorType() string { return e.failure.Type }
+
+func (e *restored) Unwrap() []error { return e.causes }
+
+// As lets errors.As find the value of the registered type.
+func (e *restored) As(target any) bool {
+	return e.value != nil && errors.As(e.value, target)
+}
+
+// Is lets errors.Is find it.
+func (e *restored) Is(target error) bool {
+	return e.value != nil && errors.Is(e.value, target)
+}
