@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -253,10 +254,11 @@ func (r *Run) started(c *Call) {
 	})
 }
 
-// takenOver loses all attempts in flight (E3).
-func (r *Run) takenOver() {
+// takenOver loses the attempts in flight (E3).
+func (r *Run) takenOver(alive []AttemptRef) {
 	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.state == Dispatched {
+		c := r.calls[n]
+		if c.state == Dispatched && !slices.Contains(alive, AttemptRef{c.Number, c.attempt}) {
 			r.lost(c)
 		}
 	}

@@ -14,7 +14,7 @@
 //     Run and load it anew: the machine has already moved on in memory.
 //  2. One Turn at a time: commit one before taking the next Step.
 //  3. Hand in engine time that never goes back.
-//  4. After a node took a run over, hand in Lost once before anything else.
+//  4. After Load, hand in TakenOver before anything else.
 //
 // # History and rows
 //

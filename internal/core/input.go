@@ -35,9 +35,16 @@ type AttemptEnded struct {
 // wants it, Turn.Unused says so.
 type Granted struct{ Call int64 }
 
-// TakenOver says that the run's node died and another one took over: attempts in
-// flight are lost. It must be the first input after Load in that case.
-type TakenOver struct{}
+// TakenOver says that the run was loaded: attempts in flight are lost, except
+// those of which the node knows that they are still running. It must be the
+// first input after Load.
+type TakenOver struct{ Alive []AttemptRef }
+
+// AttemptRef names an attempt of a run.
+type AttemptRef struct {
+	Call    int64
+	Attempt int
+}
 
 // SignalArrived delivers a signal. One with an ID that was seen before is dropped.
 type SignalArrived struct {

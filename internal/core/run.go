@@ -57,6 +57,7 @@ type Run struct {
 	mustAdvance     bool // something happened that the code can see
 	ended           bool
 	state           State // as last committed or about to be
+	stateChanged    bool  // and not yet part of a turn
 
 	// What the current turn of a replay has on record.
 	replaying bool
@@ -245,7 +246,7 @@ func (r *Run) take(in Input) {
 	case Granted:
 		r.granted(in)
 	case TakenOver:
-		r.takenOver()
+		r.takenOver(in.Alive)
 	case SignalArrived:
 		if _, dup := r.seen[in.ID]; dup && in.ID != "" {
 			r.out.Dropped++
@@ -279,8 +280,8 @@ func (r *Run) settle() {
 	} else {
 		next.Wake = r.wakeAfterStep()
 	}
-	if next.Status != r.state.Status || next.Wake != r.state.Wake || r.out.Ended {
-		next.Detail = r.state.Detail
+	if r.stateChanged || next.Wake != r.state.Wake || r.out.Ended {
+		r.stateChanged = false
 		r.state = next
 		r.out.State = &next
 	}
@@ -329,25 +330,16 @@ func (r *Run) Idle() bool { return r.busy == 0 }
 func (r *Run) MustAdvance() bool { return r.mustAdvance && !r.ended }
 
 // Hold changes the status of an open run that has no program: parked or waiting
-// for code, with the reason. Resume makes it running again. Either takes effect
-// with the next step.
-func (r *Run) Hold(status Status, detail []byte) *State {
-	next := r.state
-	next.Status, next.Detail = status, detail
-	return r.replaceState(next)
+// for code, with the reason. It takes effect with the next step.
+func (r *Run) Hold(status Status, detail []byte) {
+	r.state.Status, r.state.Detail = status, detail
+	r.stateChanged = true
 }
 
-// Resume makes a held run running again.
-func (r *Run) Resume() *State {
-	if r.state.Status == StatusRunning {
-		return nil
+// Resume makes a held run running again, with the next step.
+func (r *Run) Resume() {
+	if r.state.Status != StatusRunning {
+		r.state.Status, r.state.Detail = StatusRunning, nil
+		r.stateChanged = true
 	}
-	next := r.state
-	next.Status, next.Detail = StatusRunning, nil
-	return r.replaceState(next)
-}
-
-func (r *Run) replaceState(next State) *State {
-	r.state = next
-	return &next
 }

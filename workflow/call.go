@@ -1,0 +1,56 @@
+package workflow
+
+import (
+	"fmt"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Call runs an activity and waits for its result. The engine retries it by its
+// policy: the one given here, else the activity's, else the engine's, else
+// retry.Policy{}. When no attempt follows any more the error is
+//
+//   - a *retry.ExhaustedError around the last failure,
+//   - the very error, if it was marked with retry.Terminal,
+//   - a *retry.AbortedError, if the call or its scope was canceled.
+//
+// errors.Is and errors.As see through all of them to errors registered with
+// package retry, now and in every replay.
+func Call[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts ...activity.Option) (Out, error) {
+	return Async(wf, a, in, opts...).Get(wf)
+}
+
+// Async starts an activity and returns at once.
+func Async[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts ...activity.Option) Future[Out] {
+	wf.enter()
+	input, err := history.Encode(in)
+	if err != nil {
+		err = retry.Terminal(fmt.Errorf("the input of %q: %w", a.Name(), err))
+		return Future[Out]{refuse(a.Name(), err)}
+	}
+	return Future[Out]{wf.schedule(history.ActivityScheduled, a.Name(), input, a.Options(), opts)}
+}
+
+// schedule begins an activity call or an inline step.
+func (wf *Context) schedule(kind history.Kind, name string, input history.Payload, options activity.Options, opts []activity.Option) *pending {
+	if wf.scope.err != nil {
+		return refuse(name, wf.scope.aborted(name))
+	}
+	for _, o := range opts {
+		o(&options)
+	}
+	run := wf.instance.run
+	policy := run.DefaultPolicy()
+	if options.Retry != nil {
+		policy = *options.Retry
+		if err := activity.ValidatePolicy(policy); err != nil {
+			return refuse(name, retry.Terminal(fmt.Errorf("the retry policy of %q is not usable: %w", name, err)))
+		}
+	}
+	return wf.follow(run.Schedule(core.Schedule{
+		Kind: kind, Name: name, Trace: run.Start().Trace, Input: input, Policy: policy,
+	}))
+}

@@ -1,0 +1,133 @@
+package workflow
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/perdure/perdure/internal/coro"
+)
+
+// ErrChannelClosed is what Receive returns from a closed, empty channel.
+var ErrChannelClosed = errors.New("the channel is closed")
+
+// Channel carries values between coroutines of one run. It is not durable by
+// itself: replay rebuilds it. Make one with NewChannel.
+type Channel[T any] struct {
+	capacity  int
+	values    []T
+	taken     int // how many were received so far
+	closed    bool
+	senders   []*coro.Coroutine
+	receivers []*coro.Coroutine
+}
+
+// NewChannel makes a channel that holds up to capacity values that nobody has
+// received. With capacity 0 a Send returns when its value was received.
+func NewChannel[T any](wf *Context, capacity int) *Channel[T] {
+	wf.enter()
+	return &Channel[T]{capacity: max(capacity, 0)}
+}
+
+// Send hands a value over, waiting while the channel is full. Its error says
+// that the scope was canceled meanwhile. Sending to a closed channel panics.
+func (c *Channel[T]) Send(wf *Context, v T) error {
+	wf.enter()
+	for len(c.values) > c.capacity || c.capacity > 0 && len(c.values) == c.capacity {
+		if err := wf.wait(&c.senders); err != nil {
+			return err
+		}
+	}
+	if c.closed {
+		panic("workflow: send on a closed channel")
+	}
+	if wf.scope.err != nil {
+		return wf.scope.aborted("send")
+	}
+	c.values = append(c.values, v)
+	number := c.taken + len(c.values)
+	wakeAll(&c.receivers)
+	for c.capacity == 0 && c.taken < number {
+		err := wf.wait(&c.senders)
+		if c.taken >= number {
+			return nil
+		}
+		if err != nil {
+			c.values = nil // an unbuffered channel holds no other value
+			return err
+		}
+	}
+	return nil
+}
+
+// Receive takes the next value, waiting for one. Its error is ErrChannelClosed,
+// or says that the scope was canceled.
+func (c *Channel[T]) Receive(wf *Context) (T, error) {
+	wf.enter()
+	var zero T
+	for len(c.values) == 0 {
+		if c.closed {
+			return zero, ErrChannelClosed
+		}
+		if err := wf.wait(&c.receivers); err != nil {
+			return zero, err
+		}
+	}
+	v := c.values[0]
+	c.values = c.values[1:]
+	c.taken++
+	wakeAll(&c.senders)
+	return v, nil
+}
+
+// Close says that nothing more will be sent. Closing twice panics.
+func (c *Channel[T]) Close(wf *Context) {
+	wf.enter()
+	if c.closed {
+		panic("workflow: close of a closed channel")
+	}
+	c.closed = true
+	wakeAll(&c.receivers)
+	wakeAll(&c.senders)
+}
+
+// Receivable is ready when Receive would return at once: for Select and WaitAny.
+func (c *Channel[T]) Receivable() Waitable { return (*receivable[T])(c) }
+
+type receivable[T any] Channel[T]
+
+func (c *receivable[T]) ready() bool { return len(c.values) > 0 || c.closed }
+func (c *receivable[T]) subscribe(co *coro.Coroutine) {
+	if !slices.Contains(c.receivers, co) {
+		c.receivers = append(c.receivers, co)
+	}
+}
+func (c *receivable[T]) unsubscribe(co *coro.Coroutine) {
+	c.receivers = slices.DeleteFunc(c.receivers, func(w *coro.Coroutine) bool { return w == co })
+}
+func (c *receivable[T]) abandon() {}
+
+// wait parks the coroutine among others until it is woken or its scope is
+// canceled.
+func (wf *Context) wait(among *[]*coro.Coroutine) error {
+	s := wf.scope
+	if s.err != nil {
+		return s.aborted("channel")
+	}
+	*among = append(*among, wf.co)
+	s.parked = append(s.parked, wf.co)
+	wf.park()
+	leave := func(w *coro.Coroutine) bool { return w == wf.co }
+	*among = slices.DeleteFunc(*among, leave)
+	s.parked = slices.DeleteFunc(s.parked, leave)
+	if s.err != nil {
+		return s.aborted("channel")
+	}
+	return nil
+}
+
+func wakeAll(among *[]*coro.Coroutine) {
+	for _, co := range *among {
+		co.Wake()
+	}
+	*among = nil
+}

@@ -1,0 +1,61 @@
+package workflow
+
+import (
+	"errors"
+	"time"
+
+	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/retry"
+)
+
+// Context is a workflow's way to everything durable. It belongs to one coroutine
+// of one run and is not a context.Context: it cannot be handed to I/O.
+type Context struct {
+	instance *Instance
+	co       *coro.Coroutine
+	scope    *scope
+}
+
+var errMisuse = errors.New("a workflow context was used outside of its coroutine: " +
+	"inside an inline step, an activity, a goroutine, or another coroutine than the one it was made for; " +
+	"hand values into steps and return values from them, and use the context that Go and Map pass to your function")
+
+// enter makes sure that the verb runs where it may. Misuse panics with an error
+// that no retry repeats.
+func (wf *Context) enter() {
+	if wf == nil || !wf.co.Running() {
+		panic(retry.Terminal(errMisuse))
+	}
+	wf.instance.current = wf.co
+}
+
+// with returns the same coroutine's context in another scope.
+func (wf *Context) with(s *scope) *Context {
+	return &Context{instance: wf.instance, co: wf.co, scope: s}
+}
+
+// Err returns nil until the context's scope is canceled, and then why.
+func (wf *Context) Err() error { return wf.scope.err }
+
+// park waits until something wakes the coroutine.
+func (wf *Context) park() { wf.co.Park() }
+
+// Info says which run the code is.
+type Info struct {
+	WorkflowID string
+	RunID      string
+	Workflow   string // name
+	Attempt    int    // of the chain's retry, from 1
+	Trace      string // trace parent given at the start
+	Started    time.Time
+}
+
+// GetInfo returns what the code can know about its run.
+func GetInfo(wf *Context) Info {
+	wf.enter()
+	s := wf.instance.run.Start()
+	return Info{
+		WorkflowID: s.WorkflowID, RunID: s.Run, Workflow: s.Type, Attempt: s.Attempt,
+		Trace: s.Trace, Started: time.Unix(0, s.Created),
+	}
+}

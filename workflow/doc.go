@@ -1,0 +1,33 @@
+// Package workflow is what durable code is written with.
+//
+// A workflow is a Go function that the engine can stop at any moment and resume
+// elsewhere: it is replayed from its recorded history, so it must do the same
+// again given the same results. Everything that touches the world happens in
+// activities (package activity) and inline steps; everything that waits happens
+// through this package, on a *Context:
+//
+//	var Checkout = workflow.New("checkout", func(wf *workflow.Context, o Order) (Receipt, error) {
+//		p, err := workflow.Call(wf, Charge, o)
+//		if err != nil {
+//			return Receipt{}, err
+//		}
+//		return Receipt{Payment: p}, workflow.Sleep(wf, 24*time.Hour)
+//	})
+//
+// # Rules
+//
+// Workflow code may use any Go that depends on nothing but its input and what
+// this package returns. It must not read the clock (use Now), draw random
+// numbers (Rand, UUID), start goroutines (Go), use Go channels (NewChannel),
+// range over maps where the order shows, or do I/O (Call, Do). Code that no
+// longer asks for what its history has on record is not guessed about: the run
+// is parked, with the first difference, until the code fits again.
+//
+// A *Context belongs to one coroutine. Using it anywhere else, inside an inline
+// step for instance, panics with a message that says so.
+//
+// # Waiting costs nothing
+//
+// A run that waits (for an activity in backoff, a timer, a signal) holds no
+// goroutine and no connection, and after a while no memory.
+package workflow

@@ -1,0 +1,122 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Future is the coming result of a call. Its zero value is not usable.
+type Future[T any] struct{ *pending }
+
+// Get waits for the result. Called again, it returns the same.
+func (f Future[T]) Get(wf *Context) (T, error) {
+	wf.enter()
+	var result T
+	for !f.ready() {
+		f.subscribe(wf.co)
+		wf.park()
+	}
+	if err := f.failure(); err != nil {
+		return result, err
+	}
+	if err := f.value().Decode(&result); err != nil {
+		return result, retry.Terminal(fmt.Errorf("the result of %q: %w", f.name(), err))
+	}
+	return result, nil
+}
+
+// Ready reports whether Get would return at once.
+func (f Future[T]) Ready() bool { return f.ready() }
+
+// pending is what is common to futures of all types: a call, or why none was
+// made.
+type pending struct {
+	instance *Instance
+	scope    *scope
+	call     *core.Call // nil if refused
+	refused  error
+	label    string
+	waiting  []*coro.Coroutine
+}
+
+// follow makes the pending result of a call that was just begun.
+func (wf *Context) follow(call *core.Call) *pending {
+	p := &pending{instance: wf.instance, scope: wf.scope, call: call, label: call.Name}
+	if call.Done {
+		return p
+	}
+	p.scope.add(call)
+	call.OnDone = func() {
+		p.scope.remove(call)
+		delete(p.instance.bodies, call.Number)
+		for _, co := range p.waiting {
+			co.Wake()
+		}
+		p.waiting = nil
+	}
+	return p
+}
+
+// refuse makes a pending result that is an error already.
+func refuse(name string, err error) *pending { return &pending{label: name, refused: err} }
+
+func (p *pending) name() string { return p.label }
+
+func (p *pending) ready() bool { return p.call == nil || p.call.Done }
+
+func (p *pending) subscribe(co *coro.Coroutine) {
+	if !slices.Contains(p.waiting, co) {
+		p.waiting = append(p.waiting, co)
+	}
+}
+
+func (p *pending) unsubscribe(co *coro.Coroutine) {
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *coro.Coroutine) bool { return w == co })
+}
+
+// abandon gives the call up and drops its outcome.
+func (p *pending) abandon() {
+	if !p.ready() {
+		p.instance.run.Cancel(p.call, true)
+	}
+}
+
+func (p *pending) value() history.Payload { return p.call.Result }
+
+func (p *pending) failure() error {
+	if p.call == nil {
+		return p.refused
+	}
+	err := p.call.Failure.Err()
+	switch e := err.(type) {
+	case *retry.ExhaustedError:
+		e.Records = records(p.call.Retry)
+	case *retry.AbortedError:
+		if p.scope.err != nil {
+			e.Cause = p.scope.err
+		}
+	}
+	return err
+}
+
+// records are what a retry summary still knows of the failed attempts.
+func records(s *history.Summary) []retry.Record {
+	if s == nil {
+		return nil
+	}
+	out := make([]retry.Record, len(s.Errors))
+	for i, e := range s.Errors {
+		out[i] = retry.Record{
+			Number: e.Attempt,
+			End:    time.UnixMilli(e.At),
+			Err:    (&history.Failure{Type: e.Type, Message: e.Message}).Err(),
+		}
+	}
+	return out
+}

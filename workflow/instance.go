@@ -1,0 +1,70 @@
+package workflow
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Instance is the code of one run while it is in memory. Engines drive it;
+// users have no use for it. Its methods, Close and Body excepted, are called by
+// one goroutine at a time.
+type Instance struct {
+	run       *core.Run
+	scheduler *coro.Scheduler
+	current   *coro.Coroutine
+	root      *scope
+	bodies    map[int64]Body // of open inline steps, by call
+	random    *rand.Rand
+}
+
+// Body is an inline step ready to run.
+type Body func(ctx context.Context) (history.Payload, error)
+
+func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *Instance {
+	i := &Instance{
+		run:       run,
+		scheduler: coro.New(),
+		root:      newScope(nil),
+		bodies:    map[int64]Body{},
+	}
+	i.start(i.root, func(wf *Context) {
+		result, err := main(wf)
+		if err == nil {
+			run.Complete(result)
+		} else {
+			canceled := run.CancelRequested() && retry.Classify(err).Canceled
+			run.Fail(history.FromError(err), canceled)
+		}
+		wf.co.Halt() // the other coroutines end with the run
+	})
+	return i
+}
+
+// start runs f in a coroutine of its own.
+func (i *Instance) start(s *scope, f func(*Context)) {
+	i.scheduler.Go(func(c *coro.Coroutine) { f(&Context{instance: i, co: c, scope: s}) })
+}
+
+// Advance lets the code go on until all of it waits or it ended. It returns a
+// *coro.PanicError if the code panicked.
+func (i *Instance) Advance() error { return i.scheduler.Run() }
+
+// Canceled tells the code that its run was asked to cancel.
+func (i *Instance) Canceled(reason string) {
+	i.root.cancel(i.run, &CancelError{Reason: reason})
+}
+
+// Halt stops the code for good from inside one of its coroutines.
+func (i *Instance) Halt() { i.current.Halt() }
+
+// Body returns the body of an open inline step, nil if there is none.
+func (i *Instance) Body(call int64) Body { return i.bodies[call] }
+
+// Close ends the code: its coroutines are unwound, deferred calls included. The
+// channel is closed when all are gone.
+func (i *Instance) Close() <-chan struct{} { return i.scheduler.Close() }

@@ -1,0 +1,108 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/retry"
+)
+
+// scope is a part of a run that can be canceled by itself.
+type scope struct {
+	err      error        // why it is canceled
+	calls    []*core.Call // open calls, oldest first
+	children []*scope
+	parked   []*coro.Coroutine // wait for something that is no call
+}
+
+func newScope(parent *scope) *scope {
+	s := &scope{}
+	if parent != nil {
+		s.err = parent.err
+		parent.children = append(parent.children, s)
+	}
+	return s
+}
+
+// cancel gives up the scope's calls in the order they were made, then its inner
+// scopes in theirs. It is sticky: the first reason stays.
+func (s *scope) cancel(run *core.Run, err error) {
+	if s.err != nil {
+		return
+	}
+	s.err = err
+	for _, c := range slices.Clone(s.calls) {
+		run.Cancel(c, false)
+	}
+	for _, child := range s.children {
+		child.cancel(run, err)
+	}
+	for _, co := range s.parked {
+		co.Wake()
+	}
+	s.parked = nil
+}
+
+// add remembers an open call.
+func (s *scope) add(c *core.Call) { s.calls = append(s.calls, c) }
+
+// remove forgets a call that is done.
+func (s *scope) remove(c *core.Call) {
+	if i := slices.Index(s.calls, c); i >= 0 {
+		s.calls = slices.Delete(s.calls, i, i+1)
+	}
+}
+
+// leave detaches a scope whose code is through.
+func (s *scope) leave(child *scope) {
+	if i := slices.Index(s.children, child); i >= 0 {
+		s.children = slices.Delete(s.children, i, i+1)
+	}
+}
+
+// aborted is what a verb returns in a canceled scope without doing anything.
+func (s *scope) aborted(name string) error {
+	return &retry.AbortedError{Name: name, Attempt: 1, Phase: retry.PhaseExecution, Cause: s.err}
+}
+
+// CancelError is why a scope is canceled: somebody asked for it.
+type CancelError struct {
+	Reason string // as given, may be empty
+}
+
+func (e *CancelError) Error() string {
+	if e.Reason == "" {
+		return "canceled"
+	}
+	return fmt.Sprintf("canceled: %s", e.Reason)
+}
+
+// ErrorType returns Canceled.
+func (e *CancelError) ErrorType() string { return retry.TypeCanceled }
+
+// Unwrap returns context.Canceled.
+func (e *CancelError) Unwrap() error { return context.Canceled }
+
+// WithCancel returns a context whose calls can be canceled together, and the
+// function that does it. Canceling waits for nothing: what runs is asked to end
+// and then returns a *retry.AbortedError, or its result if it succeeds all the
+// same; what waits (in backoff, in a queue, for a timer, a signal) ends at once;
+// what begins later does not run. The parent's cancellation reaches it too.
+func WithCancel(wf *Context) (*Context, func()) {
+	wf.enter()
+	s := newScope(wf.scope)
+	return wf.with(s), func() {
+		wf.enter()
+		s.cancel(wf.instance.run, &CancelError{})
+	}
+}
+
+// Shield returns a context that no cancellation reaches: for cleaning up after
+// one.
+func Shield(wf *Context) *Context {
+	wf.enter()
+	return wf.with(newScope(nil))
+}

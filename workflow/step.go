@@ -1,0 +1,42 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Do runs an inline step: an activity that is written where it is used. It has
+// the same policy, ledger and recovery as a registered one. The closure may read
+// variables of the workflow, but its only output is its result: what it writes
+// to variables is lost when the run is resumed from history. Using the workflow
+// context inside it panics.
+func Do[T any](wf *Context, name string, fn func(ctx context.Context) (T, error), opts ...activity.Option) (T, error) {
+	return DoAsync(wf, name, fn, opts...).Get(wf)
+}
+
+// DoAsync starts an inline step and returns at once.
+func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, error), opts ...activity.Option) Future[T] {
+	wf.enter()
+	if name == "" {
+		return Future[T]{refuse(name, retry.Terminal(fmt.Errorf("an inline step needs a name")))}
+	}
+	p := wf.schedule(history.StepScheduled, name, history.Payload{}, activity.Options{}, opts)
+	if !p.ready() {
+		wf.instance.bodies[p.call.Number] = func(ctx context.Context) (history.Payload, error) {
+			out, err := fn(ctx)
+			if err != nil {
+				return history.Payload{}, err
+			}
+			result, err := history.Encode(out)
+			if err != nil {
+				return history.Payload{}, retry.Terminal(fmt.Errorf("the result of step %q: %w", name, err))
+			}
+			return result, nil
+		}
+	}
+	return Future[T]{p}
+}

@@ -1,0 +1,43 @@
+package workflow
+
+import "time"
+
+// Timer is the coming end of a durable timer.
+type Timer struct{ *pending }
+
+// Wait waits until the timer fires. Its error says that the timer was canceled.
+func (t Timer) Wait(wf *Context) error {
+	_, err := Future[struct{}](t).Get(wf)
+	return err
+}
+
+// NewTimer starts a durable timer that fires d from now: not earlier, also
+// after a restart, and not later than the engine is up again.
+func NewTimer(wf *Context, d time.Duration) Timer {
+	wf.enter()
+	return Timer{wf.timer("timer", d)}
+}
+
+func (wf *Context) timer(name string, d time.Duration) *pending {
+	if wf.scope.err != nil {
+		return refuse(name, wf.scope.aborted(name))
+	}
+	return wf.follow(wf.instance.run.StartTimer(name, d))
+}
+
+// Sleep waits for d, durably. Nothing is waited for, and no timer made, if d is
+// zero or less. Its error says that the scope was canceled.
+func Sleep(wf *Context, d time.Duration) error {
+	wf.enter()
+	return wf.sleep("sleep", d)
+}
+
+func (wf *Context) sleep(name string, d time.Duration) error {
+	if d <= 0 {
+		if wf.scope.err != nil {
+			return wf.scope.aborted(name)
+		}
+		return nil
+	}
+	return Timer{wf.timer(name, d)}.Wait(wf)
+}

@@ -1,0 +1,61 @@
+package workflow
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// SideEffect runs fn once and records the value it returns; replays get that
+// value. fn should be short and must not fail: for anything that can, use Do. If
+// the process dies before the turn is durable, fn runs again. A value that
+// cannot be recorded panics.
+func SideEffect[T any](wf *Context, name string, fn func() T) T {
+	wf.enter()
+	recorded, err := wf.instance.run.SideEffect(name, func() (history.Payload, error) { return history.Encode(fn()) })
+	var v T
+	if err == nil {
+		err = recorded.Decode(&v)
+	}
+	if err != nil {
+		panic(fmt.Errorf("side effect %q: %w", name, err))
+	}
+	return v
+}
+
+// Now is the engine's time at the beginning of the current turn: it stands still
+// while the code runs, and replays see the same.
+func Now(wf *Context) time.Time {
+	wf.enter()
+	return time.Unix(0, wf.instance.run.Now())
+}
+
+// Rand is the run's source of random numbers: seeded by the run, so that replays
+// draw the same. It is not for secrets.
+func Rand(wf *Context) *rand.Rand {
+	wf.enter()
+	i := wf.instance
+	if i.random == nil {
+		h := fnv.New128a()
+		_, _ = h.Write([]byte(i.run.Start().Run))
+		sum := h.Sum(nil)
+		var hi, lo uint64
+		for b := range 8 {
+			hi, lo = hi<<8|uint64(sum[b]), lo<<8|uint64(sum[8+b])
+		}
+		i.random = rand.New(rand.NewPCG(hi, lo))
+	}
+	return i.random
+}
+
+// UUID makes a random UUID (version 4), the same in every replay.
+func UUID(wf *Context) string {
+	r := Rand(wf)
+	hi, lo := r.Uint64(), r.Uint64()
+	hi = hi&^0xf000 | 0x4000
+	lo = lo&^(3<<62) | 2<<62
+	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff)
+}
