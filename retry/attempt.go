@@ -38,9 +38,11 @@ type carrier interface{ attemptInfo() AttemptInfo }
 // FromContext returns the attempt that the context belongs to. Inside an
 // activity of the durable engine it is the activity's attempt.
 //
-// It reports false outside of attempts, and in the first attempt of a plain Do:
-// that one runs in the caller's own context, because deriving one would cost
-// more than the rest of the call. Give Do a WithTrace to be told there as well.
+// The first attempt of a plain Do, one without options and timeouts, runs in the
+// caller's own context, because deriving one would cost more than the rest of
+// the call. There FromContext says what it says to the caller: false or, if the
+// call is made within an attempt of another call, that attempt. Give Do a
+// WithTrace to be told of its own attempts from the first one on.
 func FromContext(ctx context.Context) (AttemptInfo, bool) {
 	if c, ok := ctx.Value(contextKey{}).(carrier); ok {
 		return c.attemptInfo(), true

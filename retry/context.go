@@ -228,12 +228,18 @@ func (c *attemptContext) timedOut(now time.Time) *TimeoutError {
 	return c.exceeded(now)
 }
 
-// Heartbeat says that the attempt which ctx belongs to is alive; it starts the
-// time of HeartbeatTimeout anew. It does nothing if the policy has none, if ctx
-// belongs to no attempt of Do, and after the silence has lasted too long: then
-// ctx is canceled. It is safe for concurrent use.
+// Heartbeat says that the attempt which ctx belongs to is alive, and with it all
+// attempts around it; the time of their HeartbeatTimeout starts anew. It does
+// nothing for an attempt whose policy has none, or that was silent for too long
+// already: its context is canceled and stays so. It is safe for concurrent use.
+// In an activity of the durable engine use the heartbeat of package activity.
 func Heartbeat(ctx context.Context) {
-	if c, ok := ctx.Value(contextKey{}).(*attemptContext); ok {
+	for {
+		c, ok := ctx.Value(contextKey{}).(*attemptContext)
+		if !ok {
+			return
+		}
 		c.beat()
+		ctx = c.Context
 	}
 }

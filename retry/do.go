@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -33,20 +34,18 @@ import (
 //
 // A first attempt that succeeds costs next to nothing: without options and
 // timeouts fn gets ctx itself, no clock is read (except for Within) and nothing
-// is allocated. Only if ctx belongs to an attempt of an enclosing call, a child
-// is derived, so that fn is not told the number of the enclosing attempt.
+// is allocated.
 //
 // CrashLimit and QueueTimeout cannot be exceeded here: a crash takes the caller
 // with it, and an attempt starts when it is due.
 func Do(ctx context.Context, policy Policy, fn func(context.Context) error, opts ...Option) error {
-	if len(opts) == 0 && policy.bare() && ctx != nil && fn != nil &&
-		ctx.Err() == nil && ctx.Value(contextKey{}) == nil {
+	if len(opts) == 0 && ctx != nil && fn != nil && policy.bare() && ctx.Err() == nil {
 		err := invoke(ctx, fn)
 		if err == nil {
 			return nil
 		}
-		c := call{parent: ctx, policy: &policy, limit: policy.AttemptLimit()}
-		return c.resume(fn, err)
+		c := call{parent: ctx, limit: policy.AttemptLimit()}
+		return c.resume(&policy, fn, err)
 	}
 	return doFully(ctx, &policy, fn, opts)
 }
@@ -69,74 +68,88 @@ func Value[T any](ctx context.Context, policy Policy, fn func(context.Context) (
 }
 
 // bare reports whether the policy is valid and asks for nothing before or
-// during an attempt. False for some policies of which that is true, too.
+// during an attempt. It is what Do pays at every call, and therefore a chain of
+// comparisons that recognizes common policies; false says nothing.
 func (p *Policy) bare() bool {
-	return p.AttemptTimeout|p.HeartbeatTimeout == 0 && !p.bounded() && p.OnExhausted == Fail && p.plainlyValid()
+	unset := int64(len(p.Rules)|len(p.Retryable)|len(p.NonRetryable)) |
+		int64(p.AttemptTimeout|p.HeartbeatTimeout) | int64(p.OnTimeout) | int64(p.OnExhausted) | int64(p.Jitter.Kind)
+	signs := int64(p.MaxAttempts|p.CrashLimit) | int64(p.QueueTimeout|p.MaxServerDelay)
+	return unset == 0 && signs >= 0 && p.MaxAttempts < Unlimited && !p.bounded() &&
+		p.Jitter.Proportion == 0 && p.Backoff.bare()
+}
+
+// bare recognizes the default and a well-formed exponential backoff.
+func (b *Backoff) bare() bool {
+	if b.Kind == BackoffExponential {
+		return b.Initial >= 0 && b.Max >= b.Initial && b.Coefficient >= 1 && b.Coefficient <= math.MaxFloat64
+	}
+	return int64(b.Kind)|int64(b.Initial|b.Max) == 0 && b.Coefficient == 0
 }
 
 // doFully is Do for calls that are not bare.
 func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opts []Option) error {
-	c := call{parent: ctx, policy: p, config: configure(opts)}
-	if err := c.check(fn); err != nil {
+	c := call{parent: ctx, config: configure(opts)}
+	if err := c.check(p, fn); err != nil {
 		return &ConfigError{Name: c.name, Err: err}
 	}
 	if ctx.Err() != nil {
 		return c.aborted(1, PhaseExecution, nil)
 	}
 	c.limit = p.AttemptLimit()
-	c.clocked = c.recorded() || p.AttemptTimeout > 0 || p.HeartbeatTimeout > 0
 	if p.bounded() {
 		c.first = time.Now()
 	}
-	return c.run(fn)
+	if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() {
+		return c.resume(p, fn, invoke(ctx, fn))
+	}
+	c.id = newTrace(c.trace)
+	at, err := c.attempt(p, 1, fn)
+	return c.loop(p, fn, at, err)
 }
 
-// call is one call of Do. It lives on the stack of its caller.
+// call is one call of Do. It lives on the stack; so does the policy, which its
+// methods get as an argument: as a field it would be taken to escape together
+// with the other fields.
 type call struct {
 	parent context.Context // captured when the call is made, never replaced
-	policy *Policy
 	config
-	limit   int // the largest number of attempts
-	clocked bool
-	id      trace
-	first   time.Time // of the first schedule; zero unless Within needs it
-	failed  []Record  // records for an ExhaustedError
+	limit  int // the largest number of attempts
+	id     trace
+	first  time.Time // of the first schedule; zero unless Within needs it
+	failed []Record  // records for an ExhaustedError
 }
 
 // check refuses what cannot be honored.
-func (c *call) check(fn func(context.Context) error) error {
+func (c *call) check(p *Policy, fn func(context.Context) error) error {
 	switch {
 	case c.parent == nil:
 		return errors.New("the context is nil; pass context.Background() if there is no other")
 	case fn == nil:
 		return errors.New("the function is nil")
-	case c.policy.OnExhausted == Pause:
+	case p.OnExhausted == Pause:
 		return errors.New("OnExhausted is Pause, which needs the durable engine: in process nobody could resume the call; use Fail")
 	}
-	return c.policy.Validate()
+	return p.Validate()
 }
 
-// run makes the attempts of a call from the first one on.
-func (c *call) run(fn func(context.Context) error) error {
-	c.id = newTrace(c.trace)
-	at, err := c.attempt(1, fn)
-	return c.loop(fn, at, err)
-}
-
-// resume goes on after a first attempt that was made without any overhead.
-func (c *call) resume(fn func(context.Context) error, err error) error {
+// resume goes on after a first attempt that was made in the caller's context.
+func (c *call) resume(p *Policy, fn func(context.Context) error, err error) error {
+	if err == nil {
+		return nil
+	}
 	c.id = newTrace("")
-	return c.loop(fn, attempt{number: 1}, err)
+	return c.loop(p, fn, attempt{number: 1}, err)
 }
 
 // attempt is what is known of an attempt that has been made.
 type attempt struct {
 	number int
+	id     string // empty unless a hook or a record needed it
 	start  time.Time
 }
 
 // loop judges the outcome of an attempt, and waits for and makes the next one.
-func (c *call) loop(fn func(context.Context) error, at attempt, err error) error {
+func (c *call) loop(p *Policy, fn func(context.Context) error, at attempt, err error) error {
 	var previous time.Duration
 	for {
 		if err == nil {
@@ -146,7 +159,7 @@ func (c *call) loop(fn func(context.Context) error, at attempt, err error) error
 		if config, ok := err.(*hookError); ok {
 			return &ConfigError{Name: c.name, Err: config.err}
 		}
-		d, failure := c.judge(at, previous, err)
+		d, failure := c.judge(p, at, previous, err)
 		if d.Action != ActionRetry {
 			return failure
 		}
@@ -154,23 +167,23 @@ func (c *call) loop(fn func(context.Context) error, at attempt, err error) error
 			return c.aborted(at.number, PhaseBackoff, err)
 		}
 		previous = d.Delay
-		at, err = c.attempt(at.number+1, fn)
+		at, err = c.attempt(p, at.number+1, fn)
 	}
 }
 
 // judge asks Decide about a failure and records the attempt. If no further
 // attempt follows, it returns what the caller gets.
-func (c *call) judge(at attempt, previous time.Duration, err error) (Decision, error) {
+func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (Decision, error) {
 	now := time.Now()
 	state := State{Attempt: at.number, First: c.first, Previous: previous, Canceled: c.parent.Err() != nil}
 	failure, u := Classify(err), c.draw()
 
-	d := Decide(c.policy, state, failure, now, u)
+	d := Decide(p, state, failure, now, u)
 	if d.Action == ActionRetry && c.budget != nil {
 		// The budget is asked last, and only if the answer matters: asking may
 		// cost a token.
 		state.Budget = c.budget()
-		d = Decide(c.policy, state, failure, now, u)
+		d = Decide(p, state, failure, now, u)
 	}
 	c.record(at, Record{End: now, Err: err, Delay: d.Delay, Reason: d.Reason})
 
@@ -186,7 +199,7 @@ func (c *call) judge(at attempt, previous time.Duration, err error) (Decision, e
 	}
 	return d, &ExhaustedError{
 		Name: c.name, Attempts: at.number, Reason: d.Reason, Max: d.Max,
-		Within: c.policy.Within, Records: c.failed, Err: err,
+		Within: p.Within, Records: c.failed, Err: err,
 	}
 }
 
@@ -213,22 +226,26 @@ func (c *call) wait(delay time.Duration) bool {
 }
 
 // attempt makes the n-th attempt and returns its outcome.
-func (c *call) attempt(n int, fn func(context.Context) error) (attempt, error) {
-	at := attempt{number: n}
-	if c.clocked || n > 1 {
-		at.start = time.Now()
-	}
+func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attempt, error) {
+	at := attempt{number: n, start: time.Now()}
 	ac := &attemptContext{
 		Context: c.parent, trace: c.id, number: n, max: c.limit,
-		limits: limits{start: at.start, lastBeat: at.start, attempt: c.policy.AttemptTimeout, silence: c.policy.HeartbeatTimeout},
+		limits: limits{start: at.start, lastBeat: at.start, attempt: p.AttemptTimeout, silence: p.HeartbeatTimeout},
 	}
 	defer ac.end()
 
-	ctx, err := c.derived(ac)
-	if err != nil {
-		return at, err
+	ctx := context.Context(ac)
+	if c.derive != nil || c.recorded() {
+		info := ac.attemptInfo()
+		at.id = info.ID
+		if c.derive != nil {
+			var err error
+			if ctx, err = c.derived(ac, info); err != nil {
+				return at, err
+			}
+		}
 	}
-	err = invoke(ctx, fn)
+	err := invoke(ctx, fn)
 	if err != nil && ac.limited() && c.parent.Err() == nil {
 		if timeout := ac.timedOut(time.Now()); timeout != nil {
 			timeout.Err = err
@@ -239,11 +256,8 @@ func (c *call) attempt(n int, fn func(context.Context) error) (attempt, error) {
 }
 
 // derived lets the derive hook make the attempt's context.
-func (c *call) derived(ac *attemptContext) (context.Context, error) {
-	if c.derive == nil {
-		return ac, nil
-	}
-	ctx, err := c.callHook(ac)
+func (c *call) derived(ac *attemptContext, info AttemptInfo) (context.Context, error) {
+	ctx, err := c.callHook(ac, info)
 	switch {
 	case err != nil:
 		return nil, &hookError{fmt.Errorf("the derive hook failed: %w", err)}
@@ -256,13 +270,13 @@ func (c *call) derived(ac *attemptContext) (context.Context, error) {
 }
 
 // callHook runs the derive hook and turns a panic into an error.
-func (c *call) callHook(ac *attemptContext) (ctx context.Context, err error) {
+func (c *call) callHook(ac *attemptContext, info AttemptInfo) (ctx context.Context, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = NewPanicError(v)
 		}
 	}()
-	return c.derive(ac, ac.attemptInfo())
+	return c.derive(ac, info)
 }
 
 // hookError sets a failure of the derive hook apart from those of attempts.
@@ -272,12 +286,18 @@ func (e *hookError) Error() string { return e.err.Error() }
 
 // invoke runs fn and turns a panic into an error.
 func invoke(ctx context.Context, fn func(context.Context) error) (err error) {
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil { // nil if the goroutine is ending (Goexit)
 			err = NewPanicError(v)
 		}
 	}()
-	return fn(ctx)
+	err = fn(ctx)
+	returned = true
+	return err
 }
 
 // succeeded records the last attempt of a call that succeeded.
@@ -289,8 +309,10 @@ func (c *call) succeeded(at attempt) {
 
 // record keeps the record of an attempt and hands it out.
 func (c *call) record(at attempt, r Record) {
-	r.Number, r.Start = at.number, at.start
-	_, r.ID = c.id.ids(at.number)
+	r.Number, r.ID, r.Start = at.number, at.id, at.start
+	if r.ID == "" {
+		_, r.ID = c.id.ids(at.number)
+	}
 	if r.Err != nil {
 		c.failed = AppendRecord(c.failed, r)
 	}

@@ -49,32 +49,8 @@ func (e *PolicyError) Error() string {
 }
 
 // Validate returns nil or a *PolicyError that lists everything that is wrong
-// with the policy. It does not allocate for a valid one.
-func (p Policy) Validate() error {
-	if p.plainlyValid() {
-		return nil
-	}
-	return p.validate()
-}
-
-// plainlyValid recognizes the common valid policies at the cost of a few
-// comparisons, so that Do can afford to check at every call. False says
-// nothing.
-func (p *Policy) plainlyValid() bool {
-	return len(p.Rules) == 0 && len(p.Retryable) == 0 && len(p.NonRetryable) == 0 &&
-		p.MaxAttempts >= 0 && p.MaxAttempts < Unlimited &&
-		p.Backoff.plainlyValid() && p.Jitter == (Jitter{}) &&
-		p.AttemptTimeout|p.HeartbeatTimeout|p.QueueTimeout|p.Within|p.MaxServerDelay >= 0 &&
-		p.CrashLimit >= 0 && p.OnTimeout <= StopOnTimeout && p.OnExhausted <= Pause
-}
-
-// plainlyValid recognizes the default and the well-formed exponential backoff.
-func (b *Backoff) plainlyValid() bool {
-	if b.Kind == BackoffExponential {
-		return b.Initial >= 0 && b.Max >= b.Initial && b.Coefficient >= 1 && b.Coefficient <= math.MaxFloat64
-	}
-	return *b == Backoff{}
-}
+// with the policy. It allocates nothing for a valid one.
+func (p Policy) Validate() error { return p.validate() }
 
 // faults collects what is wrong.
 type faults []Fault
@@ -91,7 +67,7 @@ func (f *faults) duration(field string, d time.Duration, zero string) {
 	}
 }
 
-// validate is Validate without the short cut.
+// validate is Validate without a copy of the policy.
 func (p *Policy) validate() error {
 	var f faults
 	f.attempts("MaxAttempts", p.MaxAttempts, "the default, 5", p.Within)
@@ -184,35 +160,46 @@ func (f *faults) jitter(field string, j Jitter, b Backoff) {
 	}
 }
 
-// rule checks the i-th rule.
+// rule checks the i-th rule. The index becomes part of the field names only if
+// something is wrong: Do validates at every call.
 func (f *faults) rule(p *Policy, i int) {
-	r, field := &p.Rules[i], fmt.Sprintf("Rules[%d]", i)
+	before := len(*f)
+	f.ruleFields(p, &p.Rules[i])
+	for n := before; n < len(*f); n++ {
+		fault := &(*f)[n]
+		fault.Field = strings.TrimSuffix(fmt.Sprintf("Rules[%d].%s", i, fault.Field), ".")
+	}
+}
+
+// ruleFields checks the fields of one rule.
+func (f *faults) ruleFields(p *Policy, r *Rule) {
 	if len(r.Types) == 0 {
-		f.add(field+".Types", "empty", "one error type name or more")
+		f.add("Types", "empty", "one error type name or more")
 	}
 	set := r.MaxAttempts != 0 || r.Backoff != (Backoff{}) || r.Jitter != (Jitter{})
 	switch {
 	case r.Stop:
-		f.typeNames(field+".Types", r.Types)
+		f.typeNames("Types", r.Types)
 		if set {
-			f.add(field+".Stop", "true with other settings", "true alone, because after a stop nothing else has a meaning")
+			f.add("Stop", "true with other settings", "true alone, because after a stop nothing else has a meaning")
 		}
 		return
 	case !set:
-		f.add(field, "without a setting", "a rule that sets Stop, MaxAttempts, Backoff or Jitter")
+		f.add("", "without a setting", "a rule that sets Stop, MaxAttempts, Backoff or Jitter")
 	}
-	f.retried(field+".Types", r.Types)
-	f.attempts(field+".MaxAttempts", r.MaxAttempts, "the policy's", p.Within)
-	f.backoff(field+".Backoff", r.Backoff)
-	b := r.Backoff
+	f.retried("Types", r.Types)
+	f.attempts("MaxAttempts", r.MaxAttempts, "the policy's", p.Within)
+	f.backoff("Backoff", r.Backoff)
+
+	// What the rule inherits must go with what it has.
+	b, j := r.Backoff, r.Jitter
 	if b == (Backoff{}) {
 		b = p.Backoff
 	}
-	j, jitterField := r.Jitter, field+".Jitter"
 	if j == (Jitter{}) && b != p.Backoff {
-		j = p.Jitter // inherited, and so must go with the rule's own backoff
+		j = p.Jitter
 	}
-	f.jitter(jitterField, j, b)
+	f.jitter("Jitter", j, b)
 }
 
 // retried checks names in a list of what is retried.

@@ -1,0 +1,96 @@
+package retry
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// httpDates are the three date formats of RFC 9110, section 5.6.7; all are in
+// GMT.
+var httpDates = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
+
+// ParseRetryAfter reads the value of an HTTP Retry-After header (RFC 9110,
+// section 10.2.3): a whole number of seconds, or a date, from which it subtracts
+// now. A date in the past is zero; a delay too long for a Duration is the
+// longest one. It reports false for anything else, such as an empty value or a
+// negative number.
+func ParseRetryAfter(value string, now time.Time) (delay time.Duration, ok bool) {
+	value = strings.TrimSpace(value)
+	if isDigits(value) {
+		seconds, err := strconv.ParseUint(value, 10, 64)
+		if err != nil || seconds > math.MaxInt64/uint64(time.Second) {
+			return math.MaxInt64, true
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	for _, layout := range httpDates {
+		if at, err := time.Parse(layout, value); err == nil {
+			return max(at.Sub(now), 0), true
+		}
+	}
+	return 0, false
+}
+
+// AfterHTTP gives err the delay that the Retry-After header of a response asks
+// for, as After does. An absent or unreadable value leaves err as it is. now is
+// the time to which a date is compared; the response's own Date is the best
+// choice if the clocks of both sides may differ.
+//
+//	retry.AfterHTTP(err, resp.Header.Get("Retry-After"), time.Now())
+func AfterHTTP(err error, retryAfter string, now time.Time) error {
+	if delay, ok := ParseRetryAfter(retryAfter, now); ok {
+		return After(err, delay)
+	}
+	return err
+}
+
+// AfterPushback gives err the delay that a gRPC server asks for in the trailer
+// "grpc-retry-pushback-ms", as After does. By gRPC's retry design (A6) a value
+// that is negative or not a number tells the client not to retry; err is then
+// marked with Terminal. An empty value, for an absent trailer, leaves err as it
+// is.
+func AfterPushback(err error, pushback string) error {
+	switch {
+	case pushback == "":
+		return err
+	case !isDigits(pushback):
+		return Terminal(err)
+	}
+	ms, parseErr := strconv.ParseUint(pushback, 10, 64)
+	if parseErr != nil || ms > math.MaxInt64/uint64(time.Millisecond) {
+		return After(err, math.MaxInt64)
+	}
+	return After(err, time.Duration(ms)*time.Millisecond)
+}
+
+// RetryDelay is what a google.protobuf.Duration offers: seconds and nanoseconds
+// of the same sign.
+type RetryDelay interface {
+	GetSeconds() int64
+	GetNanos() int32
+}
+
+// AfterRetryInfo gives err the delay of a google.rpc.RetryInfo, as After does;
+// pass the message's GetRetryDelay(). A negative or malformed delay tells the
+// client not to retry; err is then marked with Terminal. A nil delay leaves err
+// as it is.
+func AfterRetryInfo(err error, delay RetryDelay) error {
+	if delay == nil {
+		return err
+	}
+	seconds, nanos := delay.GetSeconds(), delay.GetNanos()
+	switch {
+	case seconds < 0 || nanos < 0 || nanos >= int32(time.Second):
+		return Terminal(err)
+	case seconds > math.MaxInt64/int64(time.Second)-1:
+		return After(err, math.MaxInt64)
+	}
+	return After(err, time.Duration(seconds)*time.Second+time.Duration(nanos))
+}
+
+// isDigits reports whether s is a number without a sign.
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
