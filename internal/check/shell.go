@@ -88,7 +88,7 @@ func (sh *shell) quiet(ctx context.Context, c command) (string, error) {
 func (sh *shell) stdout(ctx context.Context, c command) (string, error) {
 	var out, said bytes.Buffer
 	if err := sh.run(ctx, c, &out, &said); err != nil {
-		return "", &commandError{line: c.String(), output: out.String() + said.String(), cause: err}
+		return out.String(), &commandError{line: c.String(), output: out.String() + said.String(), cause: err}
 	}
 	return out.String(), nil
 }
