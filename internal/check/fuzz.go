@@ -29,6 +29,7 @@ func (f fuzzer) check(ctx context.Context, sh *shell) error {
 	for _, t := range found {
 		// No unit tests (-run), one target at a time: the go command asks for both.
 		c := cmd("go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), t.pkg)
+		fmt.Fprintf(sh.out, "      %s\n", c)
 		output, err := sh.quiet(ctx, c)
 		if err != nil && !roundEnded(output) {
 			return fmt.Errorf("%w\nA failing input that was written to testdata/fuzz belongs into the repository: from then on it is a test.", err)

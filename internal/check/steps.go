@@ -41,7 +41,7 @@ func allSteps(opt options) []step {
 		{name: "cross", what: "code and tests compile for " + targetNames(), run: checkCross},
 		{name: "test", what: "the tests pass under the race detector", streams: true, run: checkTests},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
-		{name: "fuzz", what: "a short round of every fuzz target finds nothing", run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
+		{name: "fuzz", what: "a short round of every fuzz target finds nothing", streams: true, run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
 	}
 }
 
