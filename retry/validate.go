@@ -140,7 +140,7 @@ func (f *faults) backoff(field string, b Backoff) {
 	case !capped:
 		f.add(field+".Max", formatDuration(b.Max), "0, because only a linear or exponential backoff has a maximum")
 	case b.Max < b.Initial || b.Max < 0:
-		f.add(field+".Max", formatDuration(b.Max), "0 (100 times the first delay), or the first delay ("+formatDuration(b.Initial)+") or more")
+		f.add(field+".Max", formatDuration(b.Max), "0 (100 times the first delay), or the first delay ("+formatDuration(max(b.Initial, 0))+") or more")
 	}
 }
 
@@ -155,7 +155,14 @@ func (f *faults) jitter(field string, j Jitter, b Backoff) {
 		f.add(field+".Kind", "not set", "a kind, because the proportion is set")
 	case j.Kind != JitterProportional && p != 0:
 		f.add(field+".Proportion", formatFloat(p), "0, because only proportional jitter has a proportion")
-	case j.Kind == JitterDecorrelated && (b.Kind == BackoffNone || b.Kind == BackoffFixed):
+	default:
+		f.decorrelated(field, j, b)
+	}
+}
+
+// decorrelated checks that this jitter has a maximum to grow up to.
+func (f *faults) decorrelated(field string, j Jitter, b Backoff) {
+	if j.Kind == JitterDecorrelated && (b.Kind == BackoffNone || b.Kind == BackoffFixed) {
 		f.add(field+".Kind", "decorrelated with a backoff that is "+b.Kind.String(), "decorrelated with a linear or exponential backoff, because it grows up to their maximum")
 	}
 }
@@ -192,14 +199,14 @@ func (f *faults) ruleFields(p *Policy, r *Rule) {
 	f.backoff("Backoff", r.Backoff)
 
 	// What the rule inherits must go with what it has.
-	b, j := r.Backoff, r.Jitter
+	b := r.Backoff
 	if b == (Backoff{}) {
 		b = p.Backoff
 	}
-	if j == (Jitter{}) && b != p.Backoff {
-		j = p.Jitter
+	f.jitter("Jitter", r.Jitter, b)
+	if r.Jitter == (Jitter{}) && b != p.Backoff {
+		f.decorrelated("Jitter", p.Jitter, b)
 	}
-	f.jitter("Jitter", j, b)
 }
 
 // retried checks names in a list of what is retried.

@@ -1,0 +1,99 @@
+package retry_test
+
+import (
+	"io"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+func TestR7_RetryAfter(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.FixedZone("elsewhere", 3600))
+	for value, want := range map[string]time.Duration{
+		"0": 0, "120": 2 * time.Minute, " 7 ": 7 * time.Second, "007": 7 * time.Second,
+		"99999999999": retry.Forever, "99999999999999999999999999": retry.Forever,
+		"Sun, 01 Mar 2026 11:01:30 GMT":   90 * time.Second,
+		"Sunday, 01-Mar-26 11:01:30 GMT":  90 * time.Second,
+		"Sun Mar  1 11:01:30 2026":        90 * time.Second,
+		"Sun, 01 Mar 2020 11:01:30 GMT":   0,
+		"Fri, 31 Dec 9999 23:59:59 GMT":   retry.Forever,
+		"Mon, 01 Jan 0001 00:00:00 GMT":   0,
+		"":                                -1,
+		"-5":                              -1,
+		"+5":                              -1,
+		"1.5":                             -1,
+		"1e3":                             -1,
+		"5s":                              -1,
+		"soon":                            -1,
+		"Sun, 01 Mar 2026 11:01:30 +0100": -1,
+		"Sun, 99 Mar 2026 11:01:30 GMT":   -1,
+		"٣":                               -1,
+	} {
+		got, ok := retry.ParseRetryAfter(value, now)
+		if ok != (want >= 0) || (ok && got != want) {
+			t.Errorf("%q: got %s, %v, want %s", value, got, ok, want)
+		}
+		f := retry.Classify(retry.AfterHTTP(io.EOF, value, now))
+		if f.Asked != ok || f.After != max(got, 0) || f.Terminal || f.Type() != "EOF" {
+			t.Errorf("%q: got %+v", value, f)
+		}
+	}
+}
+
+func TestR7_Pushback(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"0": 0, "1500": 1500 * time.Millisecond, "99999999999999999999": retry.Forever, "9223372036855": retry.Forever,
+		"-1": -1, "x": -1, "1.5": -1, " ": -1,
+	} {
+		f := retry.Classify(retry.AfterPushback(io.EOF, value))
+		if f.Terminal != (want < 0) || f.Asked == f.Terminal || f.After != max(want, 0) {
+			t.Errorf("%q: got %+v", value, f)
+		}
+	}
+	if err := retry.AfterPushback(io.EOF, ""); err != io.EOF {
+		t.Errorf("an absent trailer gives %v", err)
+	}
+}
+
+// protoDuration has the getters of a google.protobuf.Duration.
+type protoDuration struct {
+	seconds int64
+	nanos   int32
+}
+
+func (d protoDuration) GetSeconds() int64 { return d.seconds }
+func (d protoDuration) GetNanos() int32   { return d.nanos }
+
+func TestR7_RetryInfo(t *testing.T) {
+	for delay, want := range map[protoDuration]time.Duration{
+		{}: 0, {2, 500_000_000}: 2500 * time.Millisecond, {0, 1}: 1,
+		{math.MaxInt64, 0}: retry.Forever, {9223372036, 999_999_999}: retry.Forever, {9223372035, 999_999_999}: 9223372035999999999,
+		{-1, 0}: -1, {0, -1}: -1, {1, -1}: -1, {0, 1_000_000_000}: -1, {math.MinInt64, math.MinInt32}: -1,
+	} {
+		f := retry.Classify(retry.AfterRetryInfo(io.EOF, delay))
+		if f.Terminal != (want < 0) || f.Asked == f.Terminal || f.After != max(want, 0) {
+			t.Errorf("%+v: got %+v", delay, f)
+		}
+	}
+	if err := retry.AfterRetryInfo(io.EOF, nil); err != io.EOF {
+		t.Errorf("an absent delay gives %v", err)
+	}
+}
+
+func FuzzParseRetryAfter(f *testing.F) {
+	f.Add("120", int64(0))
+	f.Add("Sun, 01 Mar 2026 11:01:30 GMT", int64(1772362800))
+	f.Add("99999999999999999999999999", int64(math.MaxInt64))
+	f.Add("-1", int64(math.MinInt64))
+	f.Fuzz(func(t *testing.T, value string, now int64) {
+		d, ok := retry.ParseRetryAfter(value, time.Unix(now, 0))
+		if d < 0 || (!ok && d != 0) {
+			t.Fatalf("%q gives %d, %v", value, d, ok)
+		}
+		if f := retry.Classify(retry.AfterPushback(io.EOF, value)); f.After < 0 || (f.Asked && f.Terminal) {
+			t.Fatalf("%q gives %+v", value, f)
+		}
+	})
+}
