@@ -1,0 +1,128 @@
+package perdure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// Engine is an open database with, after Start, a worker on it. It is safe for
+// concurrent use.
+type Engine struct {
+	inner *engine.Engine
+}
+
+// Definition is a workflow or an activity, as package workflow and package
+// activity make them.
+type Definition interface{ Name() string }
+
+// Option is a setting of Open.
+type Option func(*settings)
+
+type settings struct {
+	engine.Config
+	faults []error
+}
+
+// Register gives the engine the workflows and activities it can run.
+func Register(definitions ...Definition) Option {
+	return func(s *settings) {
+		for _, d := range definitions {
+			switch d := d.(type) {
+			case workflow.Definition:
+				s.Workflows = append(s.Workflows, d)
+			case activity.Definition:
+				s.Activities = append(s.Activities, d)
+			case nil:
+				s.faults = append(s.faults, errors.New("perdure.Register: a definition is nil"))
+			default:
+				s.faults = append(s.faults, fmt.Errorf("perdure.Register: %q is a %T, neither a workflow nor an activity", d.Name(), d))
+			}
+		}
+	}
+}
+
+// Retry sets the policy of activities and steps that have none. Without it that
+// is retry.Policy{}.
+func Retry(p retry.Policy) Option { return func(s *settings) { s.Policy = p } }
+
+// Concurrency sets how many attempts may run at once in this process; further
+// ones queue. Default 128.
+func Concurrency(n int) Option { return func(s *settings) { s.Config.Concurrency = n } }
+
+// MaxResident sets how many idle runs stay in memory, so that they need no
+// replay when something happens to them. Default 1,000; negative: none.
+func MaxResident(n int) Option { return func(s *settings) { s.Config.MaxResident = n } }
+
+// TurnTimeout sets how long workflow code may run without waiting for anything
+// durable before its run is parked. Default 10 s.
+func TurnTimeout(d time.Duration) Option { return func(s *settings) { s.Config.TurnTimeout = d } }
+
+// Group names the set of engines that serve the same definitions on a database
+// they share with others. Workflow IDs of different groups do not meet. Default
+// is the empty group.
+func Group(name string) Option { return func(s *settings) { s.Config.Group = name } }
+
+// NodeName sets how ledger and history name this process. Default is host and
+// process ID.
+func NodeName(name string) Option { return func(s *settings) { s.Node = name } }
+
+// Logger sets where the engine reports what an operator should know. Default is
+// slog.Default().
+func Logger(l *slog.Logger) Option { return func(s *settings) { s.Config.Logger = l } }
+
+// Open opens a database: sqlite.File(path), or memory.New() for tests. The
+// engine is then a client: it can start runs, send signals, wait for results and
+// read, while another engine does the work. After Start it works itself.
+//
+// All mistakes in the options are reported at once.
+func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, error) {
+	s := settings{Config: engine.Config{Store: db}}
+	for _, o := range options {
+		o(&s)
+	}
+	if len(s.faults) > 0 {
+		return nil, errors.Join(s.faults...)
+	}
+	inner, err := engine.Open(ctx, s.Config)
+	if err != nil {
+		return nil, fmt.Errorf("perdure.Open: %w", err)
+	}
+	return &Engine{inner}, nil
+}
+
+// Start makes the engine a worker. Runs that were interrupted go on. A database
+// that only one engine can serve at a time refuses a second one with an error
+// that says who serves it.
+func (e *Engine) Start(ctx context.Context) error {
+	if err := e.inner.Start(ctx); err != nil {
+		return fmt.Errorf("perdure: start: %w", err)
+	}
+	return nil
+}
+
+// Stop ends the engine gracefully: nothing new begins, attempts that run may
+// finish until ctx ends, and are then asked to end by their context. No attempt
+// is charged for that; a later engine goes on where this one stopped. The
+// database is closed. Stopping again does nothing.
+func (e *Engine) Stop(ctx context.Context) error { return e.inner.Stop(ctx) }
+
+// Close is Stop without waiting for running attempts to finish by themselves.
+func (e *Engine) Close() error {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	return e.inner.Stop(now)
+}
+
+// Health returns what keeps the engine from doing its work right now, nil if
+// nothing does. An engine that cannot reach its database waits for it; it does
+// not stop.
+func (e *Engine) Health() error { return e.inner.Health() }

@@ -1,0 +1,60 @@
+package perdure
+
+import (
+	"fmt"
+
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/store"
+)
+
+// RunError is the end of a run that did not complete.
+type RunError struct {
+	WorkflowID string
+	RunID      string
+	Status     string // failed, canceled or terminated
+	Reason     string // given by whoever terminated the run
+	Err        error  // of the workflow's code; nil if the run was terminated
+}
+
+func (e *RunError) Error() string {
+	text := fmt.Sprintf("workflow %q %s", e.WorkflowID, e.Status)
+	if e.Reason != "" {
+		text += " (" + e.Reason + ")"
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the error of the workflow's code.
+func (e *RunError) Unwrap() error { return e.Err }
+
+// Errors that callers may want to tell apart.
+var (
+	// ErrNotFound says that no run has the workflow ID.
+	ErrNotFound = store.ErrNotFound
+	// ErrClosed says that the run has ended: nobody would read the message.
+	ErrClosed = store.ErrClosed
+	// ErrStopped says that the engine was stopped.
+	ErrStopped = engine.ErrStopped
+	// ErrStarted says that Start was called twice.
+	ErrStarted = engine.ErrStarted
+	// ErrForeign says that the file is not a perdure database.
+	ErrForeign = store.ErrForeign
+	// ErrNewer says that the database was written by a later version.
+	ErrNewer = store.ErrNewer
+)
+
+// IDInUseError says that a workflow ID belongs to a run of another workflow or
+// with another input.
+type IDInUseError = engine.IDInUseError
+
+// InUseError says that another engine serves the database.
+type InUseError = store.InUseError
+
+// InputError says that an ID or a name cannot be accepted, and why.
+type InputError = engine.InputError
+
+// UnavailableError says that the database could not answer.
+type UnavailableError = store.UnavailableError

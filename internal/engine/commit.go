@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+)
+
+// maxGroup is how many turns one transaction takes.
+const maxGroup = 512
+
+// committer makes turns durable, all that are ready at a moment in one
+// transaction.
+type committer struct {
+	engine *Engine
+	queue  chan *pendingTurn
+}
+
+type pendingTurn struct {
+	turn store.Turn
+	done chan error
+}
+
+func newCommitter(e *Engine) *committer {
+	return &committer{engine: e, queue: make(chan *pendingTurn, 2*maxGroup)}
+}
+
+// commit returns when the turn is durable, refused, or the engine ends.
+func (c *committer) commit(t store.Turn) error {
+	p := &pendingTurn{turn: t, done: make(chan error, 1)}
+	select {
+	case c.queue <- p:
+	case <-c.engine.ctx.Done():
+		return ErrStopped
+	}
+	select {
+	case err := <-p.done:
+		return err
+	case <-c.engine.ctx.Done():
+		return ErrStopped
+	}
+}
+
+func (c *committer) loop() {
+	group := make([]*pendingTurn, 0, maxGroup)
+	for {
+		select {
+		case p := <-c.queue:
+			group = append(group[:0], p)
+		case <-c.engine.ctx.Done():
+			return
+		}
+		for more := true; more && len(group) < maxGroup; {
+			select {
+			case p := <-c.queue:
+				group = append(group, p)
+			default:
+				more = false
+			}
+		}
+		for _, g := range byDomain(group, c.engine.db.Info()) {
+			c.commitGroup(g)
+		}
+	}
+}
+
+// byDomain splits a group so that no part spans commit domains.
+func byDomain(group []*pendingTurn, info store.Info) [][]*pendingTurn {
+	first := info.Domain(group[0].turn.Partition)
+	var parts [][]*pendingTurn
+	index := map[int]int{}
+	for _, p := range group {
+		d := info.Domain(p.turn.Partition)
+		if d == first && len(parts) == 0 {
+			parts, index[d] = append(parts, nil), 0
+		}
+		i, ok := index[d]
+		if !ok {
+			i = len(parts)
+			index[d], parts = i, append(parts, nil)
+		}
+		parts[i] = append(parts[i], p)
+	}
+	return parts
+}
+
+// commitGroup commits turns until each is durable or refused. While the database
+// does not answer, it asks again with the same bytes: a turn whose answer was
+// lost is recognised by the store. A group that the database cannot take is
+// halved until the culprit is alone.
+func (c *committer) commitGroup(group []*pendingTurn) {
+	turns := make([]store.Turn, len(group))
+	for i, p := range group {
+		turns[i] = p.turn
+	}
+	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)
+	for k := 1; ; k++ {
+		result, err := c.engine.db.Commit(c.engine.ctx, turns)
+		switch {
+		case err == nil:
+			c.engine.answered()
+			c.engine.clock.observe(result.Now)
+			for i, p := range group {
+				p.done <- result.Errors[i]
+			}
+			return
+		case c.engine.ctx.Err() != nil:
+			return
+		case store.Unavailable(err):
+			c.engine.unanswered("committing turns", err)
+			if !c.engine.pause(backoff.Delay(k)) {
+				return
+			}
+		case len(group) > 1:
+			half := len(group) / 2
+			c.commitGroup(group[:half])
+			c.commitGroup(group[half:])
+			return
+		default:
+			group[0].done <- errors.Join(errors.New("the database refused the turn"), err)
+			return
+		}
+	}
+}

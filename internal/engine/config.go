@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// Config is what an engine is told once. Zero values have defaults.
+type Config struct {
+	Store      store.Opener
+	Workflows  []workflow.Definition
+	Activities []activity.Definition
+
+	// Group names the set of nodes that serve the same definitions.
+	Group string
+	// Node names the process for people; default is host:process.
+	Node string
+	// Policy is for activities that say nothing themselves.
+	Policy retry.Policy
+	// Concurrency is how many attempts may run at once; default 128.
+	Concurrency int
+	// MaxResident is how many idle runs are kept in memory; default 1,000,
+	// negative: none.
+	MaxResident int
+	// TurnTimeout is how long workflow code may run without waiting before its
+	// run is parked; default 10 s.
+	TurnTimeout time.Duration
+	// Logger is told what an operator should know; default slog.Default().
+	Logger *slog.Logger
+	// Draw overrides the draw for jitter, for tests.
+	Draw func(run string, call int64, attempt int) float64
+}
+
+// Limits and defaults.
+const (
+	defaultConcurrency = 128
+	defaultMaxResident = 1000
+	defaultTurnTimeout = 10 * time.Second
+
+	// MaxID is the longest workflow ID, in bytes.
+	MaxID = 1000
+	// maxName is the longest name of a definition, signal or group, in bytes.
+	maxName = 200
+)
+
+// normalize fills in defaults and reports everything that is wrong.
+func (c *Config) normalize() error {
+	var errs []error
+	if c.Store == nil {
+		errs = append(errs, errors.New("no database was given"))
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = defaultConcurrency
+	}
+	if c.Concurrency < 0 {
+		errs = append(errs, fmt.Errorf("the concurrency is %d: it must be at least 1, or 0 for the default (%d)", c.Concurrency, defaultConcurrency))
+	}
+	switch {
+	case c.MaxResident == 0:
+		c.MaxResident = defaultMaxResident
+	case c.MaxResident < 0:
+		c.MaxResident = 0
+	}
+	if c.TurnTimeout == 0 {
+		c.TurnTimeout = defaultTurnTimeout
+	}
+	if c.TurnTimeout < 0 {
+		errs = append(errs, fmt.Errorf("the turn timeout is %s: it must be positive, or 0 for the default (%s)", c.TurnTimeout, defaultTurnTimeout))
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Node == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "localhost"
+		}
+		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
+	}
+	if c.Group != "" {
+		errs = append(errs, checkName("group", c.Group))
+	}
+	if err := activity.ValidatePolicy(c.Policy); err != nil {
+		errs = append(errs, fmt.Errorf("the engine's retry policy: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// definitions are what an engine can run, by name.
+type definitions struct {
+	workflows  map[string]workflow.Definition
+	activities map[string]activity.Definition
+}
+
+func (c *Config) definitions() (*definitions, error) {
+	d := &definitions{workflows: map[string]workflow.Definition{}, activities: map[string]activity.Definition{}}
+	var errs []error
+	for _, w := range c.Workflows {
+		errs = append(errs, checkName("workflow name", w.Name()))
+		if _, dup := d.workflows[w.Name()]; dup {
+			errs = append(errs, fmt.Errorf("two workflows have the name %q", w.Name()))
+		}
+		if !w.Implemented() {
+			errs = append(errs, fmt.Errorf("workflow %q is declared but has no code; register what its Impl method returns", w.Name()))
+		}
+		d.workflows[w.Name()] = w
+	}
+	for _, a := range c.Activities {
+		errs = append(errs, checkName("activity name", a.Name()))
+		if _, dup := d.activities[a.Name()]; dup {
+			errs = append(errs, fmt.Errorf("two activities have the name %q", a.Name()))
+		}
+		if !a.Implemented() {
+			errs = append(errs, fmt.Errorf("activity %q is declared but has no implementation; register what its Impl method returns", a.Name()))
+		}
+		if err := a.Options().Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("activity %q: %w", a.Name(), err))
+		}
+		d.activities[a.Name()] = a
+	}
+	return d, errors.Join(errs...)
+}
+
+// checkName refuses names that cannot be stored or shown.
+func checkName(what, s string) error { return checkText(what, s, maxName) }
+
+// checkText refuses texts that cannot be stored or shown.
+func checkText(what, s string, limit int) error {
+	switch {
+	case s == "":
+		return &InputError{What: what, Problem: "is empty"}
+	case len(s) > limit:
+		return &InputError{What: what, Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)}
+	case !utf8.ValidString(s):
+		return &InputError{What: what, Problem: "is not valid UTF-8"}
+	case strings.ContainsRune(s, 0):
+		return &InputError{What: what, Problem: "contains a NUL character"}
+	}
+	return nil
+}
+
+// InputError says that something handed in cannot be accepted.
+type InputError struct {
+	What    string // "workflow ID", "signal name" ...
+	Problem string // "is empty" ...
+}
+
+func (e *InputError) Error() string { return "the " + e.What + " " + e.Problem }

@@ -1,0 +1,34 @@
+// Package engine moves runs: it connects the pure machine of internal/core with
+// a store, a clock and goroutines.
+//
+// # How a run moves
+//
+// A run in memory is a resident. What happens to it (an attempt ended, a slot
+// came free, a message arrived, a time has come) is put into its mailbox, and if
+// nobody works on it, a goroutine begins to: it takes the mailbox, steps the
+// machine, hands the turn to the committer and waits. Only when the turn is
+// durable does anything of it happen: attempts start, waiting callers are
+// answered. Then the next mailbox is taken. So a run has one turn in flight, and
+// runs do not wait for each other, except in the committer, which makes all
+// turns that are ready at a moment durable in one transaction.
+//
+// A resident that only waits for something far off is dropped from memory and
+// loaded again, by replay, when it is needed.
+//
+// # Where things are
+//
+//	engine.go      life of the engine: Open, Start, Stop
+//	config.go      what it is told
+//	resident.go    mailbox and step loop of a run
+//	load.go        from the store into memory; parking
+//	guard.go       user code under watch: panics, turns that do not end
+//	commit.go      group commit, lost answers, culprits
+//	attempt.go     running bodies: contexts, timeouts, panics
+//	slots.go       concurrency, the queue, the probation lane
+//	wake.go        due times and the scan for them
+//	inbox.go       messages from clients and other runs
+//	start.go       starting runs and waiting for results
+//	message.go     signals, cancellation, termination
+//	view.go        describe, list, history, attempts
+//	clock.go       engine time
+package engine

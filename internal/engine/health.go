@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// health is what is wrong with an engine right now, guarded by the engine's mu.
+type health struct {
+	outage     error               // the database does not answer
+	unserved   map[string]struct{} // activities that are called but not registered
+	stuckTurns int                 // turns of workflow code that never ended
+	lateBodies int                 // attempts whose body ignores its timeout
+}
+
+// Health reports what keeps the engine from doing its work; nil if nothing does.
+func (e *Engine) Health() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	if e.phase == stopped {
+		errs = append(errs, ErrStopped)
+	}
+	if e.health.outage != nil {
+		errs = append(errs, e.health.outage)
+	}
+	for name := range e.health.unserved {
+		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
+	}
+	if n := e.health.stuckTurns; n > 0 {
+		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; their goroutines are lost until the process ends", n))
+	}
+	if n := e.health.lateBodies; n > e.config.Concurrency {
+		errs = append(errs, fmt.Errorf("%d activities ignore their timeout; no further ones are started beside them", n))
+	}
+	return errors.Join(errs...)
+}
+
+// unanswered notes that the database could not answer, and says so once.
+func (e *Engine) unanswered(what string, err error) {
+	e.mu.Lock()
+	first := e.health.outage == nil
+	e.health.outage = err
+	e.mu.Unlock()
+	if first {
+		e.log.Error("perdure: the database does not answer; the engine waits for it and goes on by itself", "while", what, "error", err)
+	}
+}
+
+// answered notes that the database answers.
+func (e *Engine) answered() {
+	e.mu.Lock()
+	was := e.health.outage
+	e.health.outage = nil
+	e.mu.Unlock()
+	if was != nil {
+		e.log.Info("perdure: the database answers again")
+	}
+}
+
+// unservedActivity notes a call of an activity that this engine cannot run.
+func (e *Engine) unservedActivity(name string) {
+	if e.health.unserved == nil {
+		e.health.unserved = map[string]struct{}{}
+	}
+	if _, known := e.health.unserved[name]; known {
+		return
+	}
+	e.health.unserved[name] = struct{}{}
+	e.log.Error("perdure: an activity is called but not registered with this engine; its calls wait in the queue until an engine starts that has it", "activity", name)
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// Kinds of messages beside store.KindCreated.
+const (
+	kindSignal    = "signal"
+	kindCancel    = "cancel"
+	kindTerminate = "terminate"
+)
+
+// message is the data of a store.Message.
+type message struct {
+	Name   string          `json:"name,omitempty"`   // of a signal
+	ID     string          `json:"id,omitempty"`     // of a signal
+	Value  history.Payload `json:"value,omitzero"`   // of a signal
+	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
+}
+
+// input is the message in the machine's words; nil says only that the run exists.
+func decodeMessage(m store.Message) (core.Input, error) {
+	if m.Kind == store.KindCreated {
+		return nil, nil
+	}
+	var d message
+	if err := json.Unmarshal(m.Data, &d); err != nil {
+		return nil, fmt.Errorf("message %d of workflow %q cannot be read: %w", m.Sequence, m.WorkflowID, err)
+	}
+	switch m.Kind {
+	case kindSignal:
+		return core.SignalArrived{Name: d.Name, ID: d.ID, Value: d.Value}, nil
+	case kindCancel:
+		return core.CancelRun{Reason: d.Reason}, nil
+	case kindTerminate:
+		return core.TerminateRun{Reason: d.Reason}, nil
+	}
+	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
+}
+
+// How the inbox is read: at once when something is known to be there, and
+// otherwise from time to time in case a notification was lost.
+const (
+	inboxEvery = 5 * time.Second
+	inboxPage  = 500
+)
+
+func (e *Engine) kickInbox() { kick(e.inboxKick) }
+
+// listen learns of messages posted by others.
+func (e *Engine) listen() {
+	for e.ctx.Err() == nil {
+		if err := e.db.Listen(e.ctx, e.kickInbox); err != nil && e.ctx.Err() == nil {
+			e.log.Warn("perdure: listening for messages failed; they are still found, but later", "error", err)
+		}
+		if !e.pause(time.Second) {
+			return
+		}
+	}
+}
+
+func (e *Engine) inboxLoop() {
+	timer := time.NewTimer(inboxEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-e.inboxKick:
+		case <-timer.C:
+		case <-e.ctx.Done():
+			return
+		}
+		e.mu.Lock()
+		owned := make([]*partition, 0, len(e.partitions))
+		for _, p := range e.partitions {
+			owned = append(owned, p)
+		}
+		e.mu.Unlock()
+		for _, p := range owned {
+			if e.readInbox(p) != nil && e.ctx.Err() != nil {
+				return
+			}
+		}
+		timer.Reset(inboxEvery)
+	}
+}
+
+// readInbox delivers the messages of a partition that were not delivered before.
+func (e *Engine) readInbox(p *partition) error {
+	// What was consumed before this look cannot show up in it.
+	consumed := e.consumed(p)
+	defer e.forget(p, consumed)
+	for after := int64(0); ; {
+		var page []store.Message
+		err := e.insist("reading messages", func() (err error) {
+			page, err = e.db.Inbox(e.ctx, p.number, after, inboxPage)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, m := range page {
+			after = m.Sequence
+			if err := e.route(p, m); err != nil {
+				return err
+			}
+		}
+		if len(page) < inboxPage {
+			return nil
+		}
+	}
+}
+
+func (e *Engine) consumed(p *partition) []int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var done []int64
+	for s, consumed := range p.pending {
+		if consumed {
+			done = append(done, s)
+		}
+	}
+	return done
+}
+
+func (e *Engine) forget(p *partition, sequences []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range sequences {
+		delete(p.pending, s)
+	}
+}
+
+// route delivers a message to its run, once.
+func (e *Engine) route(p *partition, m store.Message) error {
+	e.mu.Lock()
+	_, known := p.pending[m.Sequence]
+	if !known {
+		p.pending[m.Sequence] = false
+	}
+	e.mu.Unlock()
+	if known {
+		return nil
+	}
+	in, err := decodeMessage(m)
+	if err != nil {
+		e.log.Error("perdure: a message is left in the inbox", "error", err)
+		return nil
+	}
+	run := m.Run
+	if run == "" {
+		var latest *store.Run
+		err := e.insist("finding the run of a message", func() (err error) {
+			latest, err = e.db.Find(e.ctx, p.number, m.WorkflowID, "")
+			return err
+		})
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+			return nil
+		case err != nil:
+			return err
+		}
+		run = latest.ID
+	}
+	e.deliver(p, run, mail{input: in, sequence: m.Sequence})
+	return nil
+}

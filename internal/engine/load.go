@@ -1,0 +1,309 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// hold says why a run has no code for now.
+type hold struct {
+	status core.Status
+	detail core.Detail
+}
+
+// errGone says that there is no such run, or that it has ended.
+var errGone = errors.New("the run is gone")
+
+// load brings a run into memory: from the database, or newly created. If its code
+// is missing or does not fit, it is loaded without and held.
+func (e *Engine) load(r *resident, todo []mail) error {
+	var rec *store.Record
+	err := e.insist("loading run "+r.id, func() (err error) {
+		rec, err = e.db.Load(e.ctx, r.partition.number, r.id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()) {
+		e.discard(r, todo)
+		return errGone
+	}
+	if err != nil {
+		return err
+	}
+	past, err := decodeRecord(rec)
+	if err != nil {
+		e.parkCulprit(r, err)
+		return err
+	}
+	h := e.loadWithCode(r, past)
+	if h == nil {
+		if past.state.Status != core.StatusRunning {
+			r.run.Resume()
+			e.log.Info("perdure: a run goes on, its code fits again", "run", r.id, "workflow", past.start.WorkflowID, "was", string(past.state.Status))
+		}
+		return nil
+	}
+	return e.loadWithoutCode(r, past, h)
+}
+
+// past is a run's record, decoded.
+type past struct {
+	start history.Start
+	turns []core.StoredTurn
+	rows  []core.Row
+	state core.State
+}
+
+func decodeRecord(rec *store.Record) (*past, error) {
+	start, err := history.DecodeStart(rec.Run.Start)
+	if err != nil {
+		return nil, err
+	}
+	p := &past{start: start, state: core.State{
+		Status: core.Status(rec.Run.Status), Wake: rec.Run.Wake, Closed: rec.Run.Closed, Detail: rec.Run.Detail,
+	}}
+	for _, t := range rec.Turns {
+		events, err := history.DecodeTurn(t.Events)
+		if err != nil {
+			return nil, fmt.Errorf("turn %d: %w", t.Number, err)
+		}
+		p.turns = append(p.turns, core.StoredTurn{Number: t.Number, Epoch: t.Epoch, Time: t.Time, Events: events})
+	}
+	for _, c := range rec.Calls {
+		p.rows = append(p.rows, core.Row{
+			Call: c.Number, State: core.CallState(c.State), Name: c.Name, Queue: c.Queue,
+			Attempt: c.Attempt, Due: c.Due, Data: c.Data,
+		})
+	}
+	return p, nil
+}
+
+// loadWithCode replays a run with its code; a hold says why that is not possible.
+func (e *Engine) loadWithCode(r *resident, past *past) *hold {
+	def := e.defs.workflows[past.start.Type]
+	if def == nil {
+		return e.missing(past.start.Type)
+	}
+	if h := e.stillParked(def, past); h != nil {
+		return h
+	}
+	run := core.New(e.coreConfig(r.partition), past.start, nil)
+	instance := def.Begin(run)
+	run.Bind(instance)
+	if err := e.guard(func() error { return run.Load(past.turns, past.rows, past.state) }); err != nil {
+		endInstance(instance, err)
+		return e.parked(def, past.start, err)
+	}
+	r.run, r.instance, r.hold = run, instance, nil
+	return nil
+}
+
+// loadWithoutCode rebuilds the machine alone and holds the run.
+func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
+	run := core.New(e.coreConfig(r.partition), past.start, nil)
+	if err := run.Load(past.turns, past.rows, past.state); err != nil {
+		e.parkCulprit(r, err)
+		return err
+	}
+	r.run, r.instance, r.hold = run, nil, h
+	if past.state.Status != h.status {
+		run.Hold(h.status, core.EncodeDetail(h.detail))
+		e.log.Error("perdure: a run is held", "workflow", past.start.WorkflowID, "run", r.id, "status", string(h.status), "reason", h.detail.Reason)
+	}
+	return nil
+}
+
+// missing is the hold of a run whose code this engine lacks.
+func (e *Engine) missing(name string) *hold {
+	return &hold{core.StatusWaitingForCode, core.Detail{
+		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.node.Name),
+	}}
+}
+
+// stillParked is the hold of a run that was parked by the very code that would be
+// tried.
+func (e *Engine) stillParked(def workflow.Definition, past *past) *hold {
+	if past.state.Status != core.StatusParked {
+		return nil
+	}
+	d, err := core.DecodeDetail(past.state.Detail)
+	if err != nil || d.Fingerprint != fingerprint(def) {
+		return nil
+	}
+	return &hold{core.StatusParked, d}
+}
+
+// worthTrying reports whether a held run might go on with the code of this
+// engine.
+func (e *Engine) worthTrying(r store.Run) bool {
+	def := e.defs.workflows[r.Type]
+	if def == nil {
+		return false
+	}
+	d, err := core.DecodeDetail(r.Detail)
+	return err != nil || r.Status != store.Parked || d.Fingerprint != fingerprint(def)
+}
+
+// parked is the hold of a run whose code failed in a way that is not the run's
+// failure.
+func (e *Engine) parked(def workflow.Definition, start history.Start, err error) *hold {
+	d := core.Detail{Reason: err.Error(), Fingerprint: fingerprint(def)}
+	var mismatch *core.Mismatch
+	var panicked *coro.PanicError
+	var stuck *stuckError
+	switch {
+	case errors.As(err, &mismatch):
+		d.Mismatch = mismatch
+	case errors.As(err, &panicked):
+		d.Reason = "the workflow's code panicked: " + fmt.Sprint(panicked.Value)
+		d.Stack = string(panicked.Stack)
+	case errors.As(err, &stuck):
+		d.Stack = stuck.stack
+	}
+	return &hold{core.StatusParked, d}
+}
+
+// stepOrPark takes a step. If the code panics or gets stuck, the step is taken
+// anew without it, and the run is parked with it.
+func (e *Engine) stepOrPark(r *resident, inputs []core.Input) (*core.Turn, error) {
+	var out *core.Turn
+	err := e.guard(func() (err error) {
+		out, err = r.run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c) })
+		return err
+	})
+	if err == nil || e.ctx.Err() != nil {
+		return out, err
+	}
+	endInstance(r.instance, err)
+	r.instance = nil
+	start := r.run.Start()
+	h := e.parked(e.defs.workflows[start.Type], start, err)
+	if err := e.reloadHeld(r, start, h); err != nil {
+		return nil, err
+	}
+	inputs = append([]core.Input{core.TakenOver{Alive: e.alive(r)}}, withoutTakenOver(inputs)...)
+	return r.run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c) })
+}
+
+func withoutTakenOver(inputs []core.Input) []core.Input {
+	if len(inputs) > 0 {
+		if _, is := inputs[0].(core.TakenOver); is {
+			return inputs[1:]
+		}
+	}
+	return inputs
+}
+
+// reloadHeld rebuilds a run without its code after that failed.
+func (e *Engine) reloadHeld(r *resident, start history.Start, h *hold) error {
+	if r.create != nil {
+		return e.loadWithoutCode(r, &past{start: start, state: core.State{Status: core.StatusRunning}}, h)
+	}
+	var rec *store.Record
+	err := e.insist("loading run "+r.id, func() (err error) {
+		rec, err = e.db.Load(e.ctx, r.partition.number, r.id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	past, err := decodeRecord(rec)
+	if err != nil {
+		return err
+	}
+	return e.loadWithoutCode(r, past, h)
+}
+
+// endInstance drops the code of a run that failed. Code that is stuck cannot be
+// unwound: its goroutines are abandoned.
+func endInstance(i *workflow.Instance, err error) {
+	var stuck *stuckError
+	if i != nil && !errors.As(err, &stuck) {
+		i.Close()
+	}
+}
+
+// alive lists the attempts of a run that this process is running.
+func (e *Engine) alive(r *resident) []core.AttemptRef {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var refs []core.AttemptRef
+	for key := range e.executions {
+		if key.run == r.id {
+			refs = append(refs, core.AttemptRef{Call: key.call, Attempt: key.attempt})
+		}
+	}
+	return refs
+}
+
+// discard consumes the messages of a run that has ended.
+func (e *Engine) discard(r *resident, todo []mail) {
+	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id}
+	for _, m := range todo {
+		if m.sequence != 0 {
+			t.Consumed = append(t.Consumed, m.sequence)
+		}
+	}
+	if len(t.Consumed) > 0 && e.committer.commit(t) == nil {
+		e.settled(r, t.Consumed)
+	}
+}
+
+// parkCulprit parks a run that cannot be loaded or committed, by its row alone.
+func (e *Engine) parkCulprit(r *resident, cause error) {
+	e.log.Error("perdure: a run cannot go on and is parked", "run", r.id, "error", cause)
+	if r.create != nil {
+		return // it does not exist
+	}
+	err := e.committer.commit(store.Turn{
+		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
+		State: &store.RunState{Status: store.Parked, Wake: store.Never, Detail: core.EncodeDetail(core.Detail{Reason: cause.Error()})},
+	})
+	if err != nil {
+		e.log.Error("perdure: a run could not even be parked", "run", r.id, "error", err)
+	}
+}
+
+func (e *Engine) coreConfig(p *partition) core.Config {
+	return core.Config{
+		Node: e.node.ID, Policy: e.config.Policy, Draw: e.config.Draw, Near: int64(near),
+		Owner: func(epoch int64) string { return p.owners[epoch] },
+	}
+}
+
+// fingerprint tells whether code is the same that was tried before: its declared
+// version, else the build of this program.
+func fingerprint(def workflow.Definition) string {
+	if v := def.Fingerprint(); v != "" {
+		return "version " + v
+	}
+	return "build " + buildID()
+}
+
+// buildID is a hash of the running executable.
+var buildID = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "unknown"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unknown"
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+})

@@ -1,0 +1,355 @@
+package engine
+
+import (
+	"container/list"
+	"errors"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// resident is a run in memory. Its first group of fields belongs to the
+// goroutine that works on it, the second to the engine's mu.
+type resident struct {
+	partition *partition
+	id        string
+
+	run      *core.Run          // nil: to be loaded
+	instance *workflow.Instance // nil: no code, see hold
+	create   *store.Run         // its row is not in the database yet
+	hold     *hold              // why there is no code
+	wake     int64              // the next due time known to the wake heap
+
+	mail    []mail
+	poked   bool // wants a step without mail
+	busy    bool // somebody works on it
+	dropped bool // no longer in memory
+	granted map[int64]lane
+	idling  *list.Element  // place among the idle
+	started []chan<- error // told when the run's row is durable
+}
+
+// mail is an input and the inbox message it came as, if any.
+type mail struct {
+	input    core.Input // nil: the message only says that the run exists
+	sequence int64
+}
+
+// near is how far off a run's next wake may be for it to stay in memory.
+const near = 5 * time.Second
+
+// poke makes a run take a step.
+func (e *Engine) poke(p *partition, run string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.resident(p, run)
+	r.poked = true
+	e.rouse(r)
+}
+
+// deliver puts mail into a run's mailbox.
+func (e *Engine) deliver(p *partition, run string, m mail) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deliverLocked(p, run, m)
+}
+
+func (e *Engine) deliverLocked(p *partition, run string, m mail) {
+	r := e.resident(p, run)
+	r.mail = append(r.mail, m)
+	e.rouse(r)
+}
+
+// resident returns the run in memory, making a place for it if there is none.
+func (e *Engine) resident(p *partition, run string) *resident {
+	r := e.residents[run]
+	if r == nil {
+		r = &resident{partition: p, id: run}
+		e.residents[run] = r
+	}
+	return r
+}
+
+// rouse gets somebody to work on a resident.
+func (e *Engine) rouse(r *resident) {
+	if r.idling != nil {
+		e.idle.Remove(r.idling)
+		r.idling = nil
+	}
+	if r.busy || e.phase == stopped {
+		return
+	}
+	r.busy = true
+	e.busy++
+	e.work.Go(func() { e.advance(r) })
+}
+
+// advance works on a resident until nothing is left to do for it.
+func (e *Engine) advance(r *resident) {
+	for {
+		e.mu.Lock()
+		if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked) {
+			e.rest(r)
+			e.mu.Unlock()
+			return
+		}
+		todo := r.mail
+		r.mail, r.poked = nil, false
+		e.mu.Unlock()
+		if err := e.turn(r, todo); err != nil {
+			e.mu.Lock()
+			e.unload(r)
+			e.mu.Unlock()
+		}
+	}
+}
+
+// rest ends the work on a resident: it stays in memory, at the end of the idle,
+// or leaves.
+func (e *Engine) rest(r *resident) {
+	r.busy = false
+	e.busy--
+	e.quiet.Broadcast()
+	if r.dropped || r.run == nil || e.phase == stopped {
+		return
+	}
+	if !r.run.Idle() {
+		return // attempts run or are queued here
+	}
+	due := r.run.NextDue()
+	far := due != core.Never && due-e.clock.now() > int64(near)
+	if far || e.config.MaxResident == 0 {
+		e.unload(r)
+		return
+	}
+	r.idling = e.idle.PushBack(r)
+	for e.idle.Len() > e.config.MaxResident {
+		e.unload(e.idle.Front().Value.(*resident))
+	}
+}
+
+// unload drops a resident from memory; what is durable of it is in the database
+// and, if it is due soon, in the wake heap.
+func (e *Engine) unload(r *resident) {
+	if r.dropped {
+		return
+	}
+	r.dropped = true
+	if e.residents[r.id] == r {
+		delete(e.residents, r.id)
+	}
+	if r.idling != nil {
+		e.idle.Remove(r.idling)
+		r.idling = nil
+	}
+	for _, l := range r.granted {
+		e.slots.release(e, l)
+	}
+	if r.run != nil && !r.run.Ended() && e.phase != stopped {
+		if due := r.run.NextDue(); due <= r.partition.scanned || r.run.State().Wake == core.Hot {
+			e.addWake(due, r)
+		}
+	}
+	if r.instance != nil {
+		r.instance.Close()
+	}
+	if len(r.mail) > 0 && e.phase != stopped && e.partitions[r.partition.number] == r.partition {
+		for _, m := range r.mail {
+			e.deliverLocked(r.partition, r.id, m)
+		}
+		r.mail = nil
+	}
+}
+
+// turn takes one step of a run and makes it durable. An error means that the
+// resident is of no use any more.
+func (e *Engine) turn(r *resident, todo []mail) error {
+	inputs := make([]core.Input, 0, len(todo)+1)
+	if r.run == nil {
+		if err := e.load(r, todo); err != nil {
+			return err
+		}
+		inputs = append(inputs, core.TakenOver{Alive: e.alive(r)})
+	}
+	consuming := false
+	for _, m := range todo {
+		if m.input != nil {
+			inputs = append(inputs, m.input)
+		}
+		consuming = consuming || m.sequence != 0
+	}
+	out, err := e.stepOrPark(r, inputs)
+	if err != nil {
+		return err
+	}
+	if !out.Empty() || consuming || r.create != nil {
+		if err := e.commitTurn(r, out, todo); err != nil {
+			e.undo(r, out)
+			return err
+		}
+	}
+	e.carryOut(r, out)
+	return nil
+}
+
+// commitTurn makes a turn durable.
+func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
+	t, err := e.storeTurn(r, out)
+	if err != nil {
+		return err
+	}
+	for _, m := range todo {
+		if m.sequence != 0 {
+			t.Consumed = append(t.Consumed, m.sequence)
+		}
+	}
+	err = e.committer.commit(t)
+	conflict := (*store.ConflictError)(nil)
+	switch {
+	case err == nil:
+		e.settled(r, t.Consumed)
+		return nil
+	case errors.As(err, &conflict):
+		e.tellStarted(r, err)
+	case errors.Is(err, store.ErrFenced):
+		e.tellStarted(r, err)
+		e.lose(r.partition)
+	case errors.Is(err, store.ErrStale):
+		e.log.Error("perdure: a turn was refused because another one took its place; the run is loaded anew", "run", r.id, "turn", out.Number)
+		e.putBack(r, todo)
+	case e.ctx.Err() != nil:
+	default:
+		e.tellStarted(r, err)
+		e.parkCulprit(r, err)
+	}
+	return err
+}
+
+// putBack returns mail whose turn was refused; the run will be loaded anew.
+func (e *Engine) putBack(r *resident, todo []mail) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.mail = append(todo, r.mail...)
+	r.poked = true
+}
+
+// settled notes that a turn is durable: the run's row exists, its messages are
+// consumed.
+func (e *Engine) settled(r *resident, consumed []int64) {
+	if r.create != nil {
+		r.create = nil
+		e.tellStarted(r, nil)
+	}
+	if len(consumed) == 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range consumed {
+		r.partition.pending[s] = true
+	}
+}
+
+// tellStarted answers those who wait for the run's row.
+func (e *Engine) tellStarted(r *resident, err error) {
+	e.mu.Lock()
+	started := r.started
+	r.started = nil
+	e.mu.Unlock()
+	for _, ch := range started {
+		ch <- err
+	}
+}
+
+// undo gives back what a turn that is not durable had reserved.
+func (e *Engine) undo(r *resident, out *core.Turn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, d := range out.Dispatch {
+		if _, granted := r.granted[d.Call]; !granted {
+			e.slots.release(e, laneOf(d.Probation))
+		}
+	}
+}
+
+// carryOut does what a durable turn asks for.
+func (e *Engine) carryOut(r *resident, out *core.Turn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, i := range out.Interrupt {
+		if x := e.executions[attemptKey{r.id, i.Call, i.Attempt}]; x != nil {
+			x.cancel(errUnwanted)
+		}
+	}
+	for _, call := range out.Unused {
+		if l, ok := r.granted[call]; ok {
+			delete(r.granted, call)
+			e.slots.release(e, l)
+		}
+	}
+	for _, d := range out.Dispatch {
+		delete(r.granted, d.Call)
+		e.begin(r, d)
+	}
+	if out.Dropped > 0 {
+		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)
+	}
+	if out.Ended {
+		for _, w := range e.waiters[r.id] {
+			w <- *out.State
+		}
+		delete(e.waiters, r.id)
+		e.unload(r)
+		return
+	}
+	if due := r.run.NextDue(); due != r.wake {
+		r.wake = due
+		if due-e.clock.now() <= int64(near) {
+			e.addWake(due, r)
+		}
+	}
+}
+
+// storeTurn is a core turn in the store's words.
+func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
+	p := r.partition
+	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
+	if out.Number > 0 {
+		events, err := history.EncodeTurn(out.Events)
+		if err != nil {
+			return t, err
+		}
+		t.Events, t.CommitID = events, newCommitID()
+	}
+	if out.State != nil {
+		s := storeState(*out.State)
+		t.State = &s
+	}
+	if r.create != nil {
+		c := *r.create
+		if t.State != nil {
+			c.RunState, t.State = *t.State, nil
+		}
+		t.Create = &c
+	}
+	for _, row := range out.Rows {
+		t.Calls = append(t.Calls, store.Call{
+			Partition: p.number, Run: r.id, Number: row.Call, State: store.CallState(row.State), Name: row.Name,
+			Queue: row.Queue, Attempt: row.Attempt, Due: row.Due, Data: row.Data,
+		})
+	}
+	for _, a := range out.Attempts {
+		t.Attempts = append(t.Attempts, store.Attempt{
+			Partition: p.number, Run: r.id, Call: a.Call, Number: a.Attempt, Name: a.Name, Outcome: string(a.Outcome),
+			ErrorType: a.ErrorType, Reason: a.Reason, Started: a.Started, Ended: a.Ended, Data: a.Data, Prune: a.Prune,
+		})
+	}
+	return t, nil
+}
+
+func storeState(s core.State) store.RunState {
+	return store.RunState{Status: store.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail}
+}

@@ -1,0 +1,272 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+)
+
+// Run is a run as listings show it.
+type Run struct {
+	WorkflowID string     `json:"workflow_id"`
+	RunID      string     `json:"run_id"`
+	Workflow   string     `json:"workflow"` // name
+	Status     string     `json:"status"`
+	Attempt    int        `json:"attempt"`
+	Created    time.Time  `json:"created"`
+	Closed     *time.Time `json:"closed,omitempty"`
+	NextWake   *time.Time `json:"next_wake,omitempty"` // when it goes on by itself, if it waits for a time
+}
+
+// Description is a run with all that can be said about where it stands.
+type Description struct {
+	Run
+	Input   history.Payload  `json:"input,omitzero"`
+	Result  *history.Payload `json:"result,omitempty"`
+	Failure *history.Failure `json:"failure,omitempty"`
+	// Reason why it is held, or was terminated.
+	Reason   string         `json:"reason,omitempty"`
+	Mismatch *core.Mismatch `json:"mismatch,omitempty"`
+	Stack    string         `json:"stack,omitempty"`
+	Trace    string         `json:"trace,omitempty"`
+	// Pending are the calls that are not closed, by number.
+	Pending []PendingCall `json:"pending,omitempty"`
+}
+
+// PendingCall is a call of a run that is not closed.
+type PendingCall struct {
+	Call  int64  `json:"call"`
+	Kind  string `json:"kind"` // activity, step, timer, signal
+	Name  string `json:"name"`
+	State string `json:"state"` // running, queued, backoff, quarantined, waiting
+
+	Attempt       int        `json:"attempt,omitempty"` // current or coming
+	Max           int        `json:"max,omitempty"`     // executions the policy allows
+	Failures      int        `json:"failures,omitempty"`
+	LostToCrashes int        `json:"lost_to_crashes,omitempty"`
+	Next          *time.Time `json:"next,omitempty"`     // when it goes on
+	Deadline      *time.Time `json:"deadline,omitempty"` // after which no attempt starts
+	LastError     string     `json:"last_error,omitempty"`
+	LastErrorType string     `json:"last_error_type,omitempty"`
+	Node          string     `json:"node,omitempty"`
+	Scheduled     time.Time  `json:"scheduled"`
+}
+
+// Find returns a run's row: by run ID, or the latest of the workflow ID.
+func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, error) {
+	if err := checkText("workflow ID", workflowID, MaxID); err != nil {
+		return nil, err
+	}
+	return e.db.Find(ctx, partitionOf(e.config.Group, workflowID, e.db.Info().Partitions), workflowID, run)
+}
+
+// List returns runs, newest first.
+func (e *Engine) List(ctx context.Context, filter store.Filter) ([]Run, error) {
+	rows, err := e.db.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Run, len(rows))
+	for i := range rows {
+		out[i] = viewRun(&rows[i])
+	}
+	return out, nil
+}
+
+// Counts returns how many runs and calls are in which state.
+func (e *Engine) Counts(ctx context.Context) (store.Counts, error) { return e.db.Counts(ctx) }
+
+// Info says what and where the database is.
+func (e *Engine) Info() store.Info { return e.db.Info() }
+
+func viewRun(r *store.Run) Run {
+	v := Run{
+		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
+		Created: time.Unix(0, r.Created).UTC(), Closed: optionalTime(r.Closed),
+	}
+	if r.Wake != store.Never {
+		v.NextWake = optionalTime(r.Wake)
+	}
+	return v
+}
+
+func optionalTime(ns int64) *time.Time {
+	if ns == 0 {
+		return nil
+	}
+	t := time.Unix(0, ns).UTC()
+	return &t
+}
+
+// Describe returns a run with its pending calls. It reads what is committed and
+// asks nobody, so it works from any process and for closed runs.
+func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Description, error) {
+	row, err := e.find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return nil, err
+	}
+	detail, err := core.DecodeDetail(row.Detail)
+	if err != nil {
+		return nil, err
+	}
+	d := &Description{
+		Run: viewRun(row), Input: start.Input, Trace: start.Trace,
+		Result: detail.Result, Failure: detail.Failure, Reason: detail.Reason, Mismatch: detail.Mismatch, Stack: detail.Stack,
+	}
+	if !row.Status.Open() {
+		return d, nil
+	}
+	s, err := e.snapshot(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	d.Pending = s.pending()
+	return d, nil
+}
+
+// TurnEvent is an event of a history with its place.
+type TurnEvent struct {
+	Turn int64     `json:"turn"`
+	Time time.Time `json:"time"`
+	history.Event
+}
+
+// History returns the start event and all events of a run.
+func (e *Engine) History(ctx context.Context, workflowID, run string) (history.Start, []TurnEvent, error) {
+	row, err := e.find(ctx, workflowID, run)
+	if err != nil {
+		return history.Start{}, nil, err
+	}
+	s, err := e.snapshot(ctx, row)
+	if err != nil {
+		return history.Start{}, nil, err
+	}
+	return s.start, s.events, nil
+}
+
+// snapshot is a run as committed, read without running its code.
+type snapshot struct {
+	start  history.Start
+	events []TurnEvent
+	epochs map[int64]int64 // of turns, by turn number
+	rows   map[int64]store.Call
+	owners map[int64]string
+}
+
+func (e *Engine) snapshot(ctx context.Context, row *store.Run) (*snapshot, error) {
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return nil, err
+	}
+	// Rows first: a call that closes in between is then closed in the history.
+	calls, err := e.db.Calls(ctx, row.Partition, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := e.db.Owners(ctx, row.Partition)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{start: start, epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
+	for _, c := range calls {
+		s.rows[c.Number] = c
+	}
+	for _, o := range owners {
+		s.owners[o.Epoch] = o.Node
+	}
+	for _, t := range turns {
+		events, err := history.DecodeTurn(t.Events)
+		if err != nil {
+			return nil, err
+		}
+		s.epochs[t.Number] = t.Epoch
+		for _, ev := range events {
+			s.events = append(s.events, TurnEvent{Turn: t.Number, Time: time.Unix(0, t.Time).UTC(), Event: ev})
+		}
+	}
+	return s, nil
+}
+
+var callKinds = map[history.Kind]string{
+	history.ActivityScheduled: "activity",
+	history.StepScheduled:     "step",
+	history.TimerStarted:      "timer",
+	history.SignalAwaited:     "signal",
+}
+
+// pending works the open calls out of history and rows.
+func (s *snapshot) pending() []PendingCall {
+	closed := map[int64]bool{}
+	delivered := map[string]int{}
+	for _, ev := range s.events {
+		switch ev.Kind {
+		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
+			closed[ev.Call] = true
+		case history.CallCancelRequested:
+			closed[ev.Call] = closed[ev.Call] || ev.Closed
+		case history.SignalReceived:
+			delivered[ev.Name]++
+		}
+	}
+	var out []PendingCall
+	for _, ev := range s.events {
+		kind, begins := callKinds[ev.Kind]
+		if !begins || closed[ev.Call] {
+			continue
+		}
+		if ev.Kind == history.SignalAwaited && delivered[ev.Name] > 0 {
+			delivered[ev.Name]--
+			continue
+		}
+		out = append(out, s.pendingCall(kind, ev))
+	}
+	return out
+}
+
+func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
+	p := PendingCall{Call: ev.Call, Kind: kind, Name: ev.Name, State: "waiting", Scheduled: ev.Time, Next: optionalTime(ev.Due)}
+	if kind != "activity" && kind != "step" {
+		return p
+	}
+	p.State, p.Attempt, p.Node = "running", 1, s.owners[s.epochs[ev.Turn]]
+	var policy retry.Policy
+	if ev.Policy != nil {
+		policy = *ev.Policy
+	}
+	p.Max = policy.AttemptLimit()
+	if w := policy.Within; w > 0 && w != retry.Forever {
+		deadline := ev.Time.Add(w)
+		p.Deadline = &deadline
+	}
+	row, ok := s.rows[ev.Call]
+	if !ok {
+		return p
+	}
+	p.Attempt, p.Node = row.Attempt, ""
+	if row.State != store.Dispatched {
+		p.State = string(row.State)
+		p.Next = optionalTime(row.Due)
+	}
+	if progress, err := core.DecodeProgress(row.Data); err == nil {
+		p.Failures, p.LostToCrashes = progress.Failures, progress.Losses
+		if progress.Last != nil {
+			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()
+		}
+		if row.State == store.Dispatched {
+			p.Node = progress.Node
+		}
+	}
+	return p
+}

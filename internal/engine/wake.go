@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/store"
+)
+
+// wakeEntry is a time at which a run wants a step. It is void if the run is in
+// memory and waits for another time.
+type wakeEntry struct {
+	at        int64
+	partition *partition
+	run       string
+}
+
+type wakeHeap []wakeEntry
+
+func (h wakeHeap) Len() int           { return len(h) }
+func (h wakeHeap) Less(i, j int) bool { return h[i].at < h[j].at }
+func (h wakeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *wakeHeap) Push(x any)        { *h = append(*h, x.(wakeEntry)) }
+func (h *wakeHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = wakeEntry{}
+	*h = old[:len(old)-1]
+	return last
+}
+
+// How far ahead due times are read from the database, how often, and how many
+// at once.
+const (
+	scanAhead = time.Minute
+	scanEvery = 20 * time.Second
+	scanLimit = 1000
+)
+
+// addWake remembers a due time. The engine's mu is held.
+func (e *Engine) addWake(at int64, r *resident) {
+	if at == core.Never {
+		return
+	}
+	heap.Push(&e.wakes, wakeEntry{at: at, partition: r.partition, run: r.id})
+	if e.wakes[0].at == at {
+		kick(e.wakeKick)
+	}
+}
+
+func kick(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// wakeLoop steps runs whose time has come and reads ahead what comes next.
+func (e *Engine) wakeLoop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	nextScan := e.clock.now()
+	for {
+		if now := e.clock.now(); now >= nextScan {
+			more, err := e.scan(now)
+			if err != nil {
+				return
+			}
+			nextScan = now + int64(scanEvery)
+			if more {
+				nextScan = now + int64(100*time.Millisecond)
+			}
+		}
+		timer.Reset(e.clock.until(min(e.wakeDue(), nextScan)))
+		select {
+		case <-timer.C:
+		case <-e.wakeKick:
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}
+
+// wakeDue steps the runs that are due and returns when the next one is.
+func (e *Engine) wakeDue() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.clock.now()
+	for len(e.wakes) > 0 && e.wakes[0].at <= now {
+		w := heap.Pop(&e.wakes).(wakeEntry)
+		if e.partitions[w.partition.number] != w.partition {
+			continue
+		}
+		r := e.residents[w.run]
+		if r != nil && r.run != nil && !r.busy && r.wake != w.at {
+			continue
+		}
+		r = e.resident(w.partition, w.run)
+		r.poked = true
+		e.rouse(r)
+	}
+	if len(e.wakes) == 0 {
+		return core.Never
+	}
+	return e.wakes[0].at
+}
+
+// scan reads the due times of the near future; more says that it did not read
+// all of them.
+func (e *Engine) scan(now int64) (more bool, err error) {
+	until := now + int64(scanAhead)
+	e.mu.Lock()
+	owned := make([]*partition, 0, len(e.partitions))
+	for _, p := range e.partitions {
+		owned = append(owned, p)
+	}
+	e.mu.Unlock()
+	for _, p := range owned {
+		var due []store.Wake
+		err := e.insist("looking for due runs", func() (err error) {
+			due, err = e.db.Due(e.ctx, p.number, p.scanned, until, scanLimit)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		e.mu.Lock()
+		p.scanned = until
+		if len(due) == scanLimit {
+			// The last wake time may be shared by runs that were not read.
+			p.scanned, more = due[len(due)-1].Time-1, true
+		}
+		for _, w := range due {
+			if r := e.residents[w.Run]; r == nil {
+				heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
+			}
+		}
+		e.mu.Unlock()
+	}
+	return more, nil
+}

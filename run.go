@@ -1,0 +1,100 @@
+package perdure
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/workflow"
+)
+
+// StartOption is a setting of Run and Start.
+type StartOption func(*engine.StartRequest)
+
+// TraceParent gives the run a W3C trace parent, which its attempts are told.
+func TraceParent(traceparent string) StartOption {
+	return func(r *engine.StartRequest) { r.Trace = traceparent }
+}
+
+// Run starts a workflow under an ID and waits for its result. If the ID has a
+// run of this workflow with the same input already, because it was started
+// before a crash for instance, Run attaches to it: running, it is waited for;
+// ended, its result is returned. Another workflow or input under the ID is an
+// *IDInUseError.
+//
+// An error of the workflow answers errors.Is and errors.As as Handle.Result says.
+func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Out, error) {
+	h, err := Start(ctx, e, w, id, in, options...)
+	if err != nil {
+		var zero Out
+		return zero, err
+	}
+	return h.Result(ctx)
+}
+
+// Start starts a workflow under an ID, at most 1,000 bytes, and returns when the
+// run is durable: no crash can lose it from then on. If the ID has a run already
+// it attaches to that one as Run does. If ctx ends first, whether the run exists
+// is not known; ask again with the same ID.
+func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
+	input, err := history.Encode(in)
+	if err != nil {
+		return Handle[Out]{}, fmt.Errorf("perdure: start %q: input: %w", id, err)
+	}
+	req := engine.StartRequest{WorkflowID: id, Type: w.Name(), Input: input}
+	for _, o := range options {
+		o(&req)
+	}
+	run, attached, err := e.inner.StartRun(ctx, req)
+	if err != nil {
+		return Handle[Out]{}, fmt.Errorf("perdure: start %q: %w", id, err)
+	}
+	return Handle[Out]{engine: e, id: id, run: run, attached: attached}, nil
+}
+
+// Handle is a typed reference to a run. It is a value; copies are equal.
+type Handle[Out any] struct {
+	engine   *Engine
+	id, run  string
+	attached bool
+}
+
+// Attach returns a handle to the latest run of a workflow ID, whether or not
+// there is one; Result tells.
+func Attach[Out any](e *Engine, id string) Handle[Out] { return Handle[Out]{engine: e, id: id} }
+
+// ID returns the workflow ID.
+func (h Handle[Out]) ID() string { return h.id }
+
+// RunID returns the run ID, empty for a handle of Attach.
+func (h Handle[Out]) RunID() string { return h.run }
+
+// Attached reports whether Start found the run and did not make it.
+func (h Handle[Out]) Attached() bool { return h.attached }
+
+// Result waits until the run has ended, here or in another process, and returns
+// its result. A failed run gives a *RunError around the workflow's error, for
+// which errors.Is and errors.As hold as inside the workflow, for all errors
+// registered with package retry. If ctx ends first the run goes on.
+func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
+	var out Out
+	s, err := h.engine.inner.Result(ctx, h.id, h.run)
+	if err != nil {
+		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
+	}
+	d, err := core.DecodeDetail(s.Detail)
+	if err != nil {
+		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
+	}
+	if s.Status != core.StatusCompleted {
+		return out, &RunError{WorkflowID: h.id, RunID: h.run, Status: string(s.Status), Reason: d.Reason, Err: d.Failure.Err()}
+	}
+	if d.Result != nil {
+		if err := d.Result.Decode(&out); err != nil {
+			return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
+		}
+	}
+	return out, nil
+}

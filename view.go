@@ -1,0 +1,98 @@
+package perdure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// The views of runs, calls and attempts. All of them are plain data and have
+// stable JSON names.
+type (
+	// RunInfo is a run as listings show it.
+	RunInfo = engine.Run
+	// Description is a run with all that can be said about where it stands.
+	Description = engine.Description
+	// PendingCall is a call of a run that is not closed.
+	PendingCall = engine.PendingCall
+	// Attempt is one attempt of one call.
+	Attempt = engine.Attempt
+	// Filter selects runs for List.
+	Filter = store.Filter
+	// Counts says how many runs and calls are in which state.
+	Counts = store.Counts
+)
+
+// List returns runs, newest first; Filter.Before pages.
+func (e *Engine) List(ctx context.Context, filter Filter) ([]RunInfo, error) {
+	return e.inner.List(ctx, filter)
+}
+
+// Counts returns how many runs and calls are in which state.
+func (e *Engine) Counts(ctx context.Context) (Counts, error) { return e.inner.Counts(ctx) }
+
+// Location says where the database is, without credentials.
+func (e *Engine) Location() string { return e.inner.Info().Location }
+
+// Describe returns where the latest run of a workflow ID stands, its pending
+// calls and their retries included. It reads what is committed, so it works
+// beside a running engine, without one, and for runs that have ended.
+func (e *Engine) Describe(ctx context.Context, id string) (*Description, error) {
+	d, err := e.inner.Describe(ctx, id, "")
+	if err != nil {
+		return nil, fmt.Errorf("perdure: describe %q: %w", id, err)
+	}
+	return d, nil
+}
+
+// Attempts returns every attempt of every call of the latest run of a workflow
+// ID that the ledger keeps: all of them, or, of a call with more than 1,100, the
+// first 100 and the last 1,000.
+func (e *Engine) Attempts(ctx context.Context, id string) ([]Attempt, error) {
+	a, err := e.inner.Attempts(ctx, id, "", 0)
+	if err != nil {
+		return nil, fmt.Errorf("perdure: attempts of %q: %w", id, err)
+	}
+	return a, nil
+}
+
+// Event is an entry of a run's history.
+type Event struct {
+	Turn int64     // the turn it belongs to; 0 for the start
+	Time time.Time // engine time of the turn
+	Kind string    // ActivityScheduled, CallCompleted ...
+	Call int64     // number of the call it is about, 0 if it is about none
+	Name string    // of the activity, step, timer or signal
+
+	json []byte
+}
+
+// MarshalJSON writes the event with all its fields, as it is recorded.
+func (e Event) MarshalJSON() ([]byte, error) { return e.json, nil }
+
+// History returns the events of the latest run of a workflow ID, oldest first.
+func (e *Engine) History(ctx context.Context, id string) ([]Event, error) {
+	start, events, err := e.inner.History(ctx, id, "")
+	if err != nil {
+		return nil, fmt.Errorf("perdure: history of %q: %w", id, err)
+	}
+	raw, err := json.Marshal(start)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Event, 0, len(events)+1)
+	out = append(out, Event{Time: time.Unix(0, start.Created).UTC(), Kind: string(history.RunStarted), Name: start.Type, json: raw})
+	for _, ev := range events {
+		raw, err := json.Marshal(ev)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Event{Turn: ev.Turn, Time: ev.Time, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, json: raw})
+	}
+	return out, nil
+}
