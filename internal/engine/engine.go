@@ -33,6 +33,7 @@ type Engine struct {
 	work      sync.WaitGroup
 
 	committer *committer
+	loading   chan struct{} // as many runs are loaded at once as it holds
 	inboxKick chan struct{}
 	wakeKick  chan struct{}
 
@@ -71,6 +72,9 @@ type partition struct {
 	pending map[int64]bool
 }
 
+// maxLoading bounds how many runs are loaded at once, after a crash for instance.
+const maxLoading = 64
+
 // Errors of an engine's life.
 var (
 	ErrStopped  = errors.New("the engine is stopped")
@@ -99,6 +103,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		log:        config.Logger,
 		node:       store.Node{ID: config.Node + "/" + newToken()[:8], Name: config.Node},
 		clock:      newClock(time.Now().UnixNano()),
+		loading:    make(chan struct{}, maxLoading),
 		inboxKick:  make(chan struct{}, 1),
 		wakeKick:   make(chan struct{}, 1),
 		partitions: map[int]*partition{},
@@ -272,10 +277,11 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.phase = draining
 	e.mu.Unlock()
 
-	e.waitFor(ctx, func() bool { return len(e.executions) == 0 })
+	ended := func() bool { return len(e.executions) == 0 && e.busy == 0 }
+	e.waitFor(ctx, ended)
 	e.interrupt(errShutdown)
 	grace, cancel := context.WithTimeout(context.Background(), time.Second)
-	e.waitFor(grace, func() bool { return len(e.executions) == 0 })
+	e.waitFor(grace, ended)
 	cancel()
 	e.giveUpAttempts()
 	settle, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -305,12 +311,7 @@ func (e *Engine) end() {
 	for _, r := range e.residents {
 		e.unload(r)
 	}
-	for _, all := range e.waiters {
-		for _, w := range all {
-			close(w)
-		}
-	}
-	clear(e.waiters)
+	e.dismissWaiters()
 }
 
 // waitFor waits until a condition over the engine's state holds or ctx ends.
@@ -355,4 +356,15 @@ func (e *Engine) lose(p *partition) {
 			x.cancel(store.ErrFenced)
 		}
 	}
+	e.dismissWaiters()
+}
+
+// dismissWaiters makes those who wait for results look for themselves again.
+func (e *Engine) dismissWaiters() {
+	for _, all := range e.waiters {
+		for _, w := range all {
+			close(w)
+		}
+	}
+	clear(e.waiters)
 }

@@ -21,6 +21,9 @@ func (e *Engine) Health() error {
 	if e.phase == stopped {
 		errs = append(errs, ErrStopped)
 	}
+	if e.phase == running && len(e.partitions) < e.db.Info().Partitions {
+		errs = append(errs, errors.New("another engine took over what this one served; stop this one"))
+	}
 	if e.health.outage != nil {
 		errs = append(errs, e.health.outage)
 	}

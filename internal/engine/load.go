@@ -28,11 +28,9 @@ var errGone = errors.New("the run is gone")
 // load brings a run into memory: from the database, or newly created. If its code
 // is missing or does not fit, it is loaded without and held.
 func (e *Engine) load(r *resident, todo []mail) error {
-	var rec *store.Record
-	err := e.insist("loading run "+r.id, func() (err error) {
-		rec, err = e.db.Load(e.ctx, r.partition.number, r.id)
-		return err
-	})
+	e.loading <- struct{}{}
+	defer func() { <-e.loading }()
+	rec, err := e.readRecord(r)
 	if errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()) {
 		e.discard(r, todo)
 		return errGone
@@ -54,6 +52,15 @@ func (e *Engine) load(r *resident, todo []mail) error {
 		return nil
 	}
 	return e.loadWithoutCode(r, past, h)
+}
+
+func (e *Engine) readRecord(r *resident) (*store.Record, error) {
+	var rec *store.Record
+	err := e.insist("loading run "+r.id, func() (err error) {
+		rec, err = e.db.Load(e.ctx, r.partition.number, r.id)
+		return err
+	})
+	return rec, err
 }
 
 // past is a run's record, decoded.
@@ -209,11 +216,7 @@ func (e *Engine) reloadHeld(r *resident, start history.Start, h *hold) error {
 	if r.create != nil {
 		return e.loadWithoutCode(r, &past{start: start, state: core.State{Status: core.StatusRunning}}, h)
 	}
-	var rec *store.Record
-	err := e.insist("loading run "+r.id, func() (err error) {
-		rec, err = e.db.Load(e.ctx, r.partition.number, r.id)
-		return err
-	})
+	rec, err := e.readRecord(r)
 	if err != nil {
 		return err
 	}

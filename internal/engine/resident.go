@@ -116,14 +116,18 @@ func (e *Engine) rest(r *resident) {
 	if r.dropped || r.run == nil || e.phase == stopped {
 		return
 	}
-	if !r.run.Idle() {
-		return // attempts run or are queued here
-	}
 	due := r.run.NextDue()
 	far := due != core.Never && due-e.clock.now() > int64(near)
-	if far || e.config.MaxResident == 0 {
+	if r.run.Idle() && (far || e.config.MaxResident == 0) {
 		e.unload(r)
 		return
+	}
+	if due != r.wake {
+		r.wake = due
+		e.addWake(due, r)
+	}
+	if !r.run.Idle() {
+		return // attempts run or are queued here
 	}
 	r.idling = e.idle.PushBack(r)
 	for e.idle.Len() > e.config.MaxResident {
@@ -158,7 +162,9 @@ func (e *Engine) unload(r *resident) {
 	}
 	if len(r.mail) > 0 && e.phase != stopped && e.partitions[r.partition.number] == r.partition {
 		for _, m := range r.mail {
-			e.deliverLocked(r.partition, r.id, m)
+			if _, granted := m.input.(core.Granted); !granted { // its slot went above
+				e.deliverLocked(r.partition, r.id, m)
+			}
 		}
 		r.mail = nil
 	}
@@ -304,12 +310,6 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 		delete(e.waiters, r.id)
 		e.unload(r)
 		return
-	}
-	if due := r.run.NextDue(); due != r.wake {
-		r.wake = due
-		if due-e.clock.now() <= int64(near) {
-			e.addWake(due, r)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -130,62 +131,79 @@ const resultPoll = 50 * time.Millisecond
 func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State, error) {
 	number := partitionOf(e.config.Group, workflowID, e.db.Info().Partitions)
 	for {
-		ch := e.await(run)
-		if ch == nil {
+		ch, resident := e.await(number, run)
+		if !resident {
 			row, err := e.db.Find(ctx, number, workflowID, run)
-			if err != nil && !store.Unavailable(err) {
+			switch {
+			case err != nil && !store.Unavailable(err):
+				e.unawait(run, ch)
 				return core.State{}, err
-			}
-			if err == nil && !row.Status.Open() {
+			case err == nil && !row.Status.Open():
+				e.unawait(run, ch)
 				return coreState(row.RunState), nil
-			}
-			if err == nil {
+			case err == nil && run == "":
 				run = row.ID
-			}
-			if ch = e.await(run); ch == nil {
-				if err := e.waitBriefly(ctx); err != nil {
-					return core.State{}, err
-				}
 				continue
 			}
 		}
-		select {
-		case s, ok := <-ch:
-			if !ok {
-				return core.State{}, ErrStopped
-			}
-			return s, nil
-		case <-ctx.Done():
-			return core.State{}, ctx.Err()
+		s, ended, err := e.waitEnd(ctx, ch)
+		if ended || err != nil {
+			e.unawait(run, ch)
+			return s, err
 		}
 	}
 }
 
-// waitBriefly waits before a client looks again.
-func (e *Engine) waitBriefly(ctx context.Context) error {
-	t := time.NewTimer(resultPoll)
-	defer t.Stop()
+// waitEnd waits for the end of a run, or, without a channel that would tell,
+// until it is time to look again.
+func (e *Engine) waitEnd(ctx context.Context, ch chan core.State) (s core.State, ended bool, err error) {
+	var again <-chan time.Time
+	if ch == nil {
+		t := time.NewTimer(resultPoll)
+		defer t.Stop()
+		again = t.C
+	}
 	select {
-	case <-t.C:
-		return nil
+	case s, ended = <-ch:
+		if !ended && e.ctx.Err() != nil {
+			return s, false, ErrStopped
+		}
+		return s, ended, nil
+	case <-again:
+		return s, false, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return s, false, ctx.Err()
 	case <-e.ctx.Done():
-		return ErrStopped
+		return s, false, ErrStopped
 	}
 }
 
-// await returns a channel that will get the final state of a run that is in this
-// engine's memory, nil if it is not.
-func (e *Engine) await(run string) chan core.State {
+// await returns a channel that will get the final state of a run if this engine
+// serves its partition, and whether the run is in memory and so has not ended.
+func (e *Engine) await(number int, run string) (ch chan core.State, resident bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.residents[run] == nil {
-		return nil
+	if run == "" || e.owns(number) == nil {
+		return nil, false
 	}
-	ch := make(chan core.State, 1)
+	ch = make(chan core.State, 1)
 	e.waiters[run] = append(e.waiters[run], ch)
-	return ch
+	return ch, e.residents[run] != nil
+}
+
+// unawait forgets a channel that nobody reads any more.
+func (e *Engine) unawait(run string, ch chan core.State) {
+	if ch == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	rest := slices.DeleteFunc(e.waiters[run], func(w chan core.State) bool { return w == ch })
+	if len(rest) == 0 {
+		delete(e.waiters, run)
+		return
+	}
+	e.waiters[run] = rest
 }
 
 func coreState(s store.RunState) core.State {

@@ -93,7 +93,7 @@ func (e *Engine) wakeDue() int64 {
 			continue
 		}
 		r := e.residents[w.run]
-		if r != nil && r.run != nil && !r.busy && r.wake != w.at {
+		if r != nil && !r.busy && r.run != nil && r.wake != w.at {
 			continue
 		}
 		r = e.resident(w.partition, w.run)
