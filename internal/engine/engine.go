@@ -311,7 +311,9 @@ func (e *Engine) end() {
 	for _, r := range e.residents {
 		e.unload(r)
 	}
-	e.dismissWaiters()
+	for run := range e.waiters {
+		e.dismissWaiters(run)
+	}
 }
 
 // waitFor waits until a condition over the engine's state holds or ctx ends.
@@ -356,15 +358,16 @@ func (e *Engine) lose(p *partition) {
 			x.cancel(store.ErrFenced)
 		}
 	}
-	e.dismissWaiters()
+	for run := range e.waiters {
+		e.dismissWaiters(run)
+	}
 }
 
-// dismissWaiters makes those who wait for results look for themselves again.
-func (e *Engine) dismissWaiters() {
-	for _, all := range e.waiters {
-		for _, w := range all {
-			close(w)
-		}
+// dismissWaiters makes those who wait for a run's result look for themselves
+// again.
+func (e *Engine) dismissWaiters(run string) {
+	for _, w := range e.waiters[run] {
+		close(w)
 	}
-	clear(e.waiters)
+	delete(e.waiters, run)
 }

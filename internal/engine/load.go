@@ -249,8 +249,12 @@ func (e *Engine) alive(r *resident) []core.AttemptRef {
 	return refs
 }
 
-// discard consumes the messages of a run that has ended.
+// discard consumes the messages of a run that has ended. Whoever waits for it is
+// told to look for itself.
 func (e *Engine) discard(r *resident, todo []mail) {
+	e.mu.Lock()
+	e.dismissWaiters(r.id)
+	e.mu.Unlock()
 	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id}
 	for _, m := range todo {
 		if m.sequence != 0 {
