@@ -12,6 +12,7 @@ import (
 
 // scope is a part of a run that can be canceled by itself.
 type scope struct {
+	parent   *scope       // nil for the root and for shields
 	err      error        // why it is canceled
 	calls    []*core.Call // open calls, oldest first
 	children []*scope
@@ -19,7 +20,7 @@ type scope struct {
 }
 
 func newScope(parent *scope) *scope {
-	s := &scope{}
+	s := &scope{parent: parent}
 	if parent != nil {
 		s.err = parent.err
 		parent.children = append(parent.children, s)
@@ -37,13 +38,14 @@ func (s *scope) cancel(run *core.Run, err error) {
 	for _, c := range slices.Clone(s.calls) {
 		run.Cancel(c, false)
 	}
-	for _, child := range s.children {
+	for _, child := range slices.Clone(s.children) {
 		child.cancel(run, err)
 	}
 	for _, co := range s.parked {
 		co.Wake()
 	}
 	s.parked = nil
+	s.leave()
 }
 
 // add remembers an open call.
@@ -56,10 +58,14 @@ func (s *scope) remove(c *core.Call) {
 	}
 }
 
-// leave detaches a scope whose code is through.
-func (s *scope) leave(child *scope) {
-	if i := slices.Index(s.children, child); i >= 0 {
-		s.children = slices.Delete(s.children, i, i+1)
+// leave detaches a scope that needs its parent's cancellation no more.
+func (s *scope) leave() {
+	if s.parent == nil {
+		return
+	}
+	siblings := s.parent.children
+	if i := slices.Index(siblings, s); i >= 0 {
+		s.parent.children = slices.Delete(siblings, i, i+1)
 	}
 }
 

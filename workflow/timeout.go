@@ -16,7 +16,7 @@ func Timeout[T any](wf *Context, d time.Duration, fn func(wf *Context) (T, error
 		return fn(wf)
 	}
 	s := newScope(wf.scope)
-	defer wf.scope.leave(s)
+	defer s.leave()
 	deadline := wf.timer("timeout", d)
 	expired := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d}
 	wf.instance.start(wf.scope, func(watch *Context) {

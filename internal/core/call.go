@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -165,6 +167,9 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 		return
 	}
 	c.cancelRequested = true
+	if c.Kind == history.SignalAwaited {
+		r.mailbox(c.Name).withdraw(c)
+	}
 	if r.out != nil && c.state == Dispatched {
 		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
 	}
@@ -252,6 +257,10 @@ func (m *mailbox) await(r *Run, c *Call) {
 	c.Result = m.values[0]
 	m.values = m.values[1:]
 	r.close(c)
+}
+
+func (m *mailbox) withdraw(c *Call) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
 }
 
 func (m *mailbox) deliver(r *Run, v history.Payload) {

@@ -2,7 +2,6 @@ package core
 
 import (
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -59,11 +58,6 @@ func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (histor
 func (r *Run) Cancel(c *Call, abandon bool) {
 	switch {
 	case c.Done:
-	case c.Kind == history.SignalAwaited:
-		m := r.mailbox(c.Name)
-		m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
-		c.Failure = given(c)
-		r.close(c)
 	case c.Kind == history.TimerStarted:
 		r.command(history.Event{Kind: history.TimerCanceled, Call: c.Number})
 	case c.cancelRequested && !abandon:
