@@ -61,13 +61,13 @@ func ExampleEngine_Attempts() {
 	fmt.Println(perdure.Run(ctx, eng, job, "job-1", "x"))
 	attempts, err := eng.Attempts(ctx, "job-1")
 	for _, a := range attempts {
-		fmt.Println(a.Number, a.Outcome, a.Reason, a.Message)
+		fmt.Printf("%d %s: %s %q\n", a.Number, a.Outcome, a.Reason, a.Message)
 	}
 	fmt.Println(err)
 	// Output:
 	// done <nil>
-	// 1 failed backoff connection refused
-	// 2 failed backoff connection refused
-	// 3 completed succeeded
+	// 1 failed: backoff "connection refused"
+	// 2 failed: backoff "connection refused"
+	// 3 completed: succeeded ""
 	// <nil>
 }
