@@ -145,7 +145,7 @@ func (p *Policy) filter(s *State, f *Failure) (rule int, stop Reason) {
 	if matches(p.NonRetryable, f.Types) {
 		return noRule, ReasonNonRetryable
 	}
-	if f.Timeout != "" && p.OnTimeout == StopOnTimeout && !p.excepted(rule, f.Timeout) {
+	if f.Timeout != "" && p.OnTimeout == StopOnTimeout && !p.excepted(f.Timeout) {
 		return noRule, ReasonTimeout
 	}
 	if rule == noRule && len(p.Retryable) > 0 && !matches(p.Retryable, f.Types) {
@@ -173,10 +173,16 @@ func (p *Policy) match(types []string) int {
 	return best
 }
 
-// excepted reports whether the rule names the kind of timeout itself, and so is
-// an exception from StopOnTimeout.
-func (p *Policy) excepted(rule int, kind TimeoutKind) bool {
-	return rule != noRule && slices.Contains(p.Rules[rule].Types, kind.TypeName())
+// excepted reports whether a rule names this kind of timeout, and so makes an
+// exception from StopOnTimeout. Stop rules have been judged before.
+func (p *Policy) excepted(kind TimeoutKind) bool {
+	name := kind.TypeName()
+	for i := range p.Rules {
+		if slices.Contains(p.Rules[i].Types, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // ruleAttempts is a rule's MaxAttempts with its default.

@@ -221,11 +221,11 @@ func (p *Policy) ruleWithDefaults(r Rule) Rule {
 
 // Delay returns the wait after the k-th failure (k counts from 1) by the
 // policy's own backoff, before jitter and without any rule.
-func (p *Policy) Delay(k int) time.Duration { return p.Backoff.Delay(k) }
+func (p Policy) Delay(k int) time.Duration { return p.Backoff.Delay(k) }
 
 // AttemptLimit returns the largest number of executions that the policy or any
 // of its rules allows: no call runs more often, whatever its errors are.
-func (p *Policy) AttemptLimit() int {
+func (p Policy) AttemptLimit() int {
 	limit := p.attempts()
 	for i := range p.Rules {
 		if r := &p.Rules[i]; !r.Stop && r.MaxAttempts > limit {

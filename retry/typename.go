@@ -93,9 +93,8 @@ func ownName(err error) string {
 	return goTypeName(t)
 }
 
-// The types behind errors.New, fmt.Errorf and errors.Join; they have no names
-// to be had otherwise. fmt.Errorf without %w gives *fmt.wrapError's poor
-// relative *errors.errorString.
+// The types behind errors.New (and fmt.Errorf without %w), fmt.Errorf with one
+// and with several %w, and errors.Join. None of them is exported.
 var (
 	plainType = reflect.TypeOf(errors.New(""))
 	wrapType  = reflect.TypeOf(fmt.Errorf("%w", errors.ErrUnsupported))
