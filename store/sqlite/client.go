@@ -1,0 +1,75 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Create(ctx context.Context, run store.Run) error {
+	if err := run.Validate(h.info); err != nil {
+		return err
+	}
+	inserted := false
+	err := h.write(ctx, "Create", func(c *conn) error {
+		var err error
+		if inserted, err = c.placeRun(&run); err != nil || !inserted {
+			return err
+		}
+		return c.post(&store.Message{
+			Partition:  run.Partition,
+			WorkflowID: run.WorkflowID,
+			Run:        run.ID,
+			Key:        store.CreatedKey(run.ID),
+			Kind:       store.KindCreated,
+		}, h.clock())
+	})
+	if err == nil && inserted {
+		announce(h.path)
+	}
+	return err
+}
+
+func (h *handle) Post(ctx context.Context, m store.Message) error {
+	if err := m.Validate(h.info); err != nil {
+		return err
+	}
+	err := h.write(ctx, "Post", func(c *conn) error {
+		// The columns are few: a run may carry megabytes.
+		query, key := `SELECT status, workflow_id FROM runs WHERE partition = ? AND workflow_id = ? AND latest = 1`, m.WorkflowID
+		if m.Run != "" {
+			query, key = `SELECT status, workflow_id FROM runs WHERE partition = ? AND id = ?`, m.Run
+		}
+		err := store.ErrNotFound
+		failed := c.query(context.Background(), query, func(r row) error {
+			switch {
+			case r.text(1) != m.WorkflowID: // the run is another workflow's
+			case store.Status(r.text(0)).Open():
+				err = nil
+			default:
+				err = store.ErrClosed
+			}
+			return nil
+		}, int64(m.Partition), key)
+		if failed != nil {
+			return failed
+		}
+		if err != nil {
+			return err
+		}
+		return c.post(&m, h.clock())
+	})
+	if err == nil {
+		announce(h.path)
+	}
+	return err
+}
+
+// post delivers a message under the partition's clock, which it moves.
+func (c *conn) post(m *store.Message, now int64) error {
+	var clock int64
+	if _, err := c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? RETURNING clock`, []*int64{&clock}, now, int64(m.Partition)); err != nil {
+		return err
+	}
+	return c.deliver(m, clock)
+}

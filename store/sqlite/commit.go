@@ -1,0 +1,271 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/perdure/perdure/store"
+)
+
+// errUnusual says that a batch needs an answer for each turn.
+var errUnusual = errors.New("something about the batch is unusual")
+
+// batch is one Commit under way.
+type batch struct {
+	c      *conn
+	turns  []store.Turn
+	errs   []error // the answers so far
+	now    int64   // the clock when it began
+	clock  int64   // of the partition, which does not go back
+	epoch  int64   // of the partition's owner, if owned
+	owned  bool
+	posted bool // a message was delivered
+
+	lost map[int]error // turns that ended the transaction, and how
+}
+
+func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	b := &batch{turns: turns, errs: make([]error, len(turns)), lost: map[int]error{}}
+	var live []int
+	for i := range turns {
+		if b.errs[i] = turns[i].Validate(h.info); b.errs[i] == nil {
+			live = append(live, i)
+		}
+	}
+	together := true
+	for {
+		var err error
+		if together {
+			err = h.commit(ctx, b, live, b.together)
+		} else {
+			err = h.commit(ctx, b, live, b.oneByOne)
+		}
+		if lost, ok := errors.AsType[*lostError](err); ok {
+			b.lost[lost.turn] = lost.err // without the culprit it will do
+			continue
+		}
+		if errors.Is(err, errUnusual) {
+			together = false
+			continue
+		}
+		if err != nil {
+			return store.Result{}, err
+		}
+		break
+	}
+	if b.posted {
+		announce(h.path)
+	}
+	return store.Result{Now: b.clock, Errors: b.errs}, nil
+}
+
+// commit writes the live turns of a batch in one transaction.
+func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(live []int) error) error {
+	return h.write(ctx, "Commit", func(c *conn) error {
+		b.c, b.now, b.posted = c, h.clock(), false
+		b.clock = b.now
+		for _, i := range live {
+			b.errs[i] = nil
+		}
+		if err := b.fence(live); err != nil {
+			return err
+		}
+		return write(live)
+	})
+}
+
+// fence moves the clock under the epoch of the turns, which locks out every
+// other owner until the commit ends, and learns which epoch is the owner's.
+func (b *batch) fence(live []int) error {
+	tried := map[int64]bool{}
+	b.owned = false
+	for _, i := range live {
+		epoch := b.turns[i].Epoch
+		if tried[epoch] {
+			continue
+		}
+		tried[epoch] = true
+		found, err := b.c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? AND epoch = ? AND node IS NOT NULL RETURNING clock`,
+			[]*int64{&b.clock}, b.now, int64(b.turns[i].Partition), epoch)
+		if err != nil {
+			return err
+		}
+		if found {
+			b.epoch, b.owned = epoch, true
+			return nil
+		}
+	}
+	return nil
+}
+
+func (b *batch) fenced(t *store.Turn) bool { return !b.owned || t.Epoch != b.epoch }
+
+// together writes the turns in order: neighbours that are plain set-wise, the
+// others one by one. A turn is plain if nothing of it can be refused but its
+// data: it is under the right epoch, has no hook, and creates no run or its own,
+// whose IDs were free.
+func (b *batch) together(live []int) error {
+	var plain []int
+	runs := map[string]bool{} // of the plain turns that are not written yet
+	flush := func() error {
+		err := b.plain(plain)
+		plain = plain[:0]
+		clear(runs)
+		return err
+	}
+	for _, i := range live {
+		t := &b.turns[i]
+		is := !b.fenced(t) && t.Hook == nil && (t.Create == nil || t.Create.ID == t.Run)
+		if is && t.Create != nil {
+			if runs[t.Run] { // an earlier turn must not find the run
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+			inserted, err := b.c.insertRun(t.Create)
+			if err != nil {
+				return err
+			}
+			is = inserted
+		}
+		if is {
+			plain = append(plain, i)
+			runs[t.Run] = true
+			continue
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+		if err := b.oneByOne([]int{i}); err != nil {
+			return err
+		}
+	}
+	return flush()
+}
+
+// plain writes plain turns whose new runs were inserted before.
+func (b *batch) plain(plain []int) error {
+	if err := b.insertTurns(plain); err != nil {
+		return err
+	}
+	for _, i := range plain {
+		t := &b.turns[i]
+		found, err := b.applyState(t)
+		if err == nil {
+			err = b.applyRows(t)
+		}
+		if isConstraint(err) || err == nil && !found {
+			return errUnusual // no such run
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneByOne writes each turn in a savepoint of its own.
+func (b *batch) oneByOne(live []int) error {
+	for _, i := range live {
+		if _, err := b.c.exec("SAVEPOINT perdure_turn"); err != nil {
+			return err
+		}
+		err := b.turn(i)
+		if err != nil {
+			if !refusal(err) {
+				return err
+			}
+			b.errs[i] = err
+			if _, undo := b.c.exec("ROLLBACK TO perdure_turn"); undo != nil {
+				return &brokenError{&lostError{i, err}}
+			}
+		}
+		if _, gone := b.c.exec("RELEASE perdure_turn"); gone != nil {
+			return &brokenError{&lostError{i, &store.HookError{Err: errEnded}}}
+		}
+	}
+	return nil
+}
+
+// refusal reports whether an error is about the turn alone.
+func refusal(err error) bool {
+	if _, hook := errors.AsType[*store.HookError](err); hook {
+		return true
+	}
+	return code(err) == 0 || !breaks(err) && !unavailable(err)
+}
+
+// turn writes one turn, or answers why not; the caller undoes what it wrote.
+func (b *batch) turn(i int) error {
+	t := &b.turns[i]
+	durable, taken, err := b.known(t)
+	if durable || err != nil {
+		return err
+	}
+	if err := b.lost[i]; err != nil {
+		return err
+	}
+	if b.fenced(t) {
+		return store.ErrFenced
+	}
+	if taken {
+		return store.ErrStale
+	}
+	own := t.Create != nil && t.Create.ID == t.Run
+	if own {
+		if _, err := b.c.placeRun(t.Create); err != nil {
+			return err
+		}
+	}
+	if found, err := b.applyState(t); err != nil || !found {
+		return notFound(err)
+	}
+	if t.Create != nil && !own {
+		if exists, err := b.c.exists(t.Partition, t.Run); err != nil || !exists {
+			return notFound(err)
+		}
+		if _, err := b.c.placeRun(t.Create); err != nil {
+			return err
+		}
+	}
+	if t.Number > 0 {
+		_, err := b.c.exec(insertTurns(1), int64(t.Partition), t.Run, t.Number, t.CommitID, t.Epoch, t.Time, payload(t.Events))
+		if isConstraint(err) {
+			return store.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := b.applyRows(t); err != nil {
+		if isConstraint(err) {
+			return store.ErrNotFound
+		}
+		return err
+	}
+	return b.c.runHook(t)
+}
+
+// known answers whether the turn is durable already, or its number taken.
+func (b *batch) known(t *store.Turn) (durable, taken bool, err error) {
+	if t.Number > 0 {
+		var commit int64
+		taken, err = b.c.one(`SELECT commit_id FROM turns WHERE partition = ? AND run = ? AND number = ?`,
+			[]*int64{&commit}, int64(t.Partition), t.Run, t.Number)
+		if err != nil || taken && commit == t.CommitID {
+			return err == nil, false, err
+		}
+	}
+	if t.Number == 0 && t.Create != nil {
+		durable, err = b.c.one(`SELECT 1 FROM runs WHERE partition = ? AND id = ? AND workflow_id = ?`, nil,
+			int64(t.Partition), t.Create.ID, t.Create.WorkflowID)
+	}
+	return durable, taken, err
+}
+
+func notFound(err error) error {
+	if err == nil {
+		return store.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"unicode/utf8"
+	"unsafe"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// conn is a connection with its prepared statements. It talks to the driver
+// directly: database/sql would cost more than SQLite for the small statements
+// of a commit. Not safe for concurrent use; a pool hands it to one at a time.
+type conn struct {
+	raw   driver.Conn
+	stmts map[string]driver.Stmt
+	args  []driver.NamedValue // reused from call to call
+	hooks *sql.DB             // see hook.go
+}
+
+func connect(ctx context.Context, dsn string) (*conn, error) {
+	connector, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{raw: raw, stmts: map[string]driver.Stmt{}}, nil
+}
+
+func (c *conn) close() error {
+	var errs []error
+	if c.hooks != nil {
+		errs = append(errs, c.hooks.Close())
+	}
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.raw.Close())...)
+}
+
+// prepare returns the statement for a query, which is prepared once and kept:
+// queries are constants, their number is small.
+func (c *conn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
+	if s, ok := c.stmts[query]; ok {
+		return s, nil
+	}
+	s, err := c.raw.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	c.stmts[query] = s
+	return s, nil
+}
+
+func (c *conn) bind(args []driver.Value) []driver.NamedValue {
+	for len(c.args) < len(args) {
+		c.args = append(c.args, driver.NamedValue{Ordinal: len(c.args) + 1})
+	}
+	for i, a := range args {
+		c.args[i].Value = a
+	}
+	return c.args[:len(args)]
+}
+
+// unbind forgets the values, which may be large, once a statement has them.
+func unbind(args []driver.NamedValue) {
+	for i := range args {
+		args[i].Value = nil
+	}
+}
+
+// exec runs a statement of a write, which is never cut short, and answers how
+// many rows it changed.
+func (c *conn) exec(query string, args ...driver.Value) (int64, error) {
+	s, err := c.prepare(context.Background(), query)
+	if err != nil {
+		return 0, err
+	}
+	bound := c.bind(args)
+	result, err := s.(driver.StmtExecContext).ExecContext(context.Background(), bound)
+	unbind(bound)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// script runs statements that are used once, without preparing them for later.
+func (c *conn) script(statements string) error {
+	_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), statements, nil)
+	return err
+}
+
+// query calls each for every row. An error of each ends it and is answered.
+func (c *conn) query(ctx context.Context, query string, each func(row) error, args ...driver.Value) error {
+	s, err := c.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	bound := c.bind(args)
+	rows, err := s.(driver.StmtQueryContext).QueryContext(ctx, bound)
+	unbind(bound)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	values := make(row, len(rows.Columns()))
+	for {
+		if err := ctx.Err(); err != nil {
+			return err // a long result is cut short between rows too
+		}
+		err := rows.Next(values)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = each(values)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// one reads the integers of the only row of a statement of a write into dest,
+// and answers whether there is a row.
+func (c *conn) one(query string, dest []*int64, args ...driver.Value) (found bool, err error) {
+	err = c.query(context.Background(), query, func(r row) error {
+		found = true
+		for i, d := range dest {
+			*d = r.int(i)
+		}
+		return nil
+	}, args...)
+	return found, err
+}
+
+// row is a row of a result, valid until the next one is read. Its strings and
+// bytes may be kept.
+type row []driver.Value
+
+func (r row) int(i int) int64 {
+	n, _ := r[i].(int64)
+	return n
+}
+
+func (r row) text(i int) string {
+	s, _ := r[i].(string)
+	return s
+}
+
+// bytes reads a column of type ANY that payload wrote.
+func (r row) bytes(i int) []byte {
+	switch v := r[i].(type) {
+	case string:
+		return []byte(v)
+	case []byte:
+		return v
+	}
+	return nil
+}
+
+// payload is how opaque bytes are written: as text if they are, so that the
+// tables can be read, else as a blob. Nothing is NULL.
+func payload(b []byte) driver.Value {
+	if len(b) == 0 {
+		return nil
+	}
+	s := unsafe.String(&b[0], len(b)) // the driver copies it before it returns
+	if !utf8.ValidString(s) {
+		return b
+	}
+	for i := range len(s) {
+		if s[i] == 0 { // the shell would show only what is before it
+			return b
+		}
+	}
+	return s
+}
+
+// transact runs f between BEGIN IMMEDIATE and COMMIT.
+func transact(c *conn, f func(c *conn) error) error {
+	if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
+		if code(err) == lib.SQLITE_BUSY {
+			return err
+		}
+		return &brokenError{err}
+	}
+	err := f(c)
+	if err == nil {
+		_, err = c.exec("COMMIT")
+	}
+	if err != nil {
+		if _, undo := c.exec("ROLLBACK"); undo != nil {
+			// SQLite has rolled back by itself, or cannot: only a new
+			// connection is certain to be clean.
+			return &brokenError{err}
+		}
+	}
+	return err
+}

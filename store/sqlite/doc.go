@@ -1,0 +1,41 @@
+// Package sqlite keeps a perdure database in one SQLite file, without a C
+// compiler.
+//
+//	eng, err := perdure.Open(ctx, sqlite.File("shop.db"), ...)
+//
+// One engine serves a file at a time. Join takes an operating-system lock on a
+// file beside the database (shop.db-lock), which says who holds it. The lock
+// dies with its process, so that after kill -9 another engine can start at
+// once. Any number of clients, in this process or in others on the same
+// machine, may read the file and create runs and post messages meanwhile.
+//
+// # Durability
+//
+// The file is in WAL mode with synchronous=FULL: a commit is on the disk
+// before it is answered. Durability(Normal) gives that up for speed.
+//
+// # How it works
+//
+// There is one connection that writes, passed from writer to writer in Go, and
+// a few that only read and never wait for it. A Commit is one transaction: it
+// checks the epochs and moves the clock in one statement, inserts the history
+// of all plain turns with many rows a statement, and gives a savepoint only to
+// turns that need one (hooks, and runs that follow another in a chain). If
+// anything is unusual - a turn that is durable already, a stale one, a run that
+// does not exist - the transaction is rolled back and done again turn by turn,
+// so that every turn gets its own answer.
+//
+// Another process's writes are noticed through PRAGMA data_version, polled
+// every 20 ms on the writing connection, for which it changes only when
+// another connection wrote. Writes of the same process are announced directly.
+//
+// The tables are meant to be read in the sqlite3 shell too: see
+// migrations/0001_initial.sql.
+//
+// # Hooks
+//
+// The hook of a turn receives a *sql.Tx on the writing connection, in the
+// transaction of the commit, inside a savepoint of its own. It must not be
+// committed or rolled back by the hook, whose error decides, and no method of
+// the Store may be called inside a hook: the writer is taken.
+package sqlite

@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/store"
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// brokenError is an error after which the connection must not be used again.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }
+
+// code is SQLite's primary result code of an error, 0 if it has none.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// isConstraint reports whether the data of a statement broke a rule.
+func isConstraint(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
+
+// breaks reports whether a connection is better opened anew after an error.
+func breaks(err error) bool {
+	if _, broken := errors.AsType[*brokenError](err); broken {
+		return true
+	}
+	switch code(err) {
+	case lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_NOMEM,
+		lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_INTERRUPT, lib.SQLITE_MISUSE:
+		return true
+	}
+	return false
+}
+
+// fail puts an error into the terms of the contract.
+func (h *handle) fail(op string, err error) error {
+	if broken, ok := errors.AsType[*brokenError](err); ok {
+		err = broken.err
+	}
+	switch {
+	case code(err) == 0:
+		return err // nil, a refusal, the context's, or ErrStoreClosed
+	case unavailable(err):
+		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err)}
+	}
+	return fmt.Errorf("%s: %s: %w", op, h.path, err)
+}
+
+// unavailable reports whether the same call may work later.
+func unavailable(err error) bool {
+	switch code(err) {
+	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_READONLY,
+		lib.SQLITE_CANTOPEN, lib.SQLITE_INTERRUPT, lib.SQLITE_NOMEM, lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
+// explain puts an error of Open into words for the person who can act.
+func explain(path string, err error) error {
+	switch code(err) {
+	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		return fmt.Errorf("%s cannot be written: check that the file and its directory are writable by this user (%w)", path, cause(err))
+	case lib.SQLITE_NOTADB:
+		return fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
+	}
+	return err
+}
+
+// cause takes the Unavailable wrapper off: a file that may not be written will
+// not become writable by waiting.
+func cause(err error) error {
+	if u, ok := errors.AsType[*store.UnavailableError](err); ok {
+		return u.Err
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/store"
+)
+
+// errEnded refuses what would end the transaction of a whole commit.
+var errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook answers an error: neither commit it nor roll it back")
+
+// runHook calls the hook of a turn with a real *sql.Tx on this connection. The
+// caller holds a savepoint for the turn. Rows and statements that the hook
+// leaves open are closed here.
+func (c *conn) runHook(t *store.Turn) error {
+	if t.Hook == nil {
+		return nil
+	}
+	if c.hooks == nil {
+		c.hooks = sql.OpenDB(lender{c})
+		c.hooks.SetMaxOpenConns(1)
+	}
+	tx, err := c.hooks.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	undo := true // also if the hook ends its goroutine
+	defer func() {
+		if undo {
+			tx.Rollback()
+		}
+	}()
+	if err := t.RunHook(tx); err != nil {
+		return err
+	}
+	undo = false
+	if err := tx.Commit(); err != nil { // it was ended by the hook
+		return &store.HookError{Err: errEnded}
+	}
+	return nil
+}
+
+// lender is a driver.Connector that lends a connection which somebody else owns.
+type lender struct{ c *conn }
+
+func (l lender) Connect(context.Context) (driver.Conn, error) { return &lent{raw: l.c.raw}, nil }
+func (l lender) Driver() driver.Driver                        { return nil }
+
+// lent is the connection as database/sql sees it: in a transaction all the
+// time, which ends when the hook does.
+type lent struct{ raw driver.Conn }
+
+func (l *lent) Begin() (driver.Tx, error)                                    { return openTx{}, nil }
+func (l *lent) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return openTx{}, nil }
+func (l *lent) Close() error                                                 { return nil } // it is only lent
+func (l *lent) Prepare(query string) (driver.Stmt, error) {
+	return l.PrepareContext(context.Background(), query)
+}
+
+func (l *lent) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if err := stays(query); err != nil {
+		return nil, err
+	}
+	return l.raw.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+}
+
+func (l *lent) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := stays(query); err != nil {
+		return nil, err
+	}
+	return l.raw.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+func (l *lent) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := stays(query); err != nil {
+		return nil, err
+	}
+	return l.raw.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+// openTx is the end of a *sql.Tx that ends nothing: the savepoint around the
+// hook does.
+type openTx struct{}
+
+func (openTx) Commit() error   { return nil }
+func (openTx) Rollback() error { return nil }
+
+// stays refuses the statements that end a transaction. What is hidden from it
+// is found out afterwards: see lostError.
+func stays(query string) error {
+	for i, statement := range strings.Split(query, ";") {
+		words := strings.Fields(strings.ToUpper(statement))
+		switch {
+		case len(words) == 0:
+		case words[0] == "COMMIT", words[0] == "END" && i == 0: // a later END may be a trigger's
+			return errEnded
+		case words[0] == "ROLLBACK" && !slices.Contains(words, "TO"): // TO a savepoint of its own
+			return errEnded
+		}
+	}
+	return nil
+}
+
+// lostError says that the transaction of a whole commit ended while a turn was
+// written: SQLite rolls back a transaction whose write is interrupted, as when
+// the context that a hook used ends.
+type lostError struct {
+	turn int // its place in the batch
+	err  error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("the transaction ended while turn %d of the batch was written: %v", e.turn, e.err)
+}
+
+func (e *lostError) Unwrap() error { return e.err }

@@ -1,0 +1,56 @@
+package sqlite
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/perdure/perdure/store"
+)
+
+// fileLock is the right to be the engine of a database. The operating system
+// takes it back when the process dies, however it dies.
+type fileLock struct {
+	file   *os.File
+	holder string // who has it, which is also what the file says
+}
+
+// acquire takes the lock at once or answers who has it.
+func acquire(path, location, holder string) (*fileLock, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the lock of the database cannot be opened: %w", err)
+	}
+	free, err := tryLock(file)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("the file system cannot lock %s, so it cannot be told whether another engine uses the database: %w", path, err)
+	}
+	if !free {
+		defer file.Close()
+		other, _ := io.ReadAll(io.LimitReader(file, 1024))
+		text := strings.TrimSpace(string(other))
+		if text == "" {
+			text = "it has just started"
+		}
+		return nil, &store.InUseError{Location: location, Holder: text}
+	}
+	// What the file says is for people. It may be left from a process that
+	// died: only the lock counts.
+	if err := file.Truncate(0); err == nil {
+		_, err = file.WriteAt([]byte(holder+"\n"), 0)
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s cannot be written: %w", path, err)
+	}
+	return &fileLock{file, holder}, nil
+}
+
+// release gives the lock back. The file stays: removing it would let two
+// engines lock two files of one name.
+func (l *fileLock) release() {
+	l.file.Truncate(0) // so that it names nobody
+	l.file.Close()
+}

@@ -1,0 +1,18 @@
+//go:build unix && !aix && !solaris
+
+package sqlite
+
+import (
+	"os"
+	"syscall"
+)
+
+// tryLock locks the file for this opening of it: a second opening, in this
+// process or another, is refused until this one is closed.
+func tryLock(f *os.File) (free bool, err error) {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == syscall.EWOULDBLOCK {
+		return false, nil
+	}
+	return err == nil, err
+}

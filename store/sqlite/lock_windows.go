@@ -1,0 +1,20 @@
+package sqlite
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// tryLock locks the file for this opening of it: a second opening, in this
+// process or another, is refused until this one is closed. Locks are mandatory
+// on Windows, so a byte far behind the text is locked: others can read who
+// holds it.
+func tryLock(f *os.File) (free bool, err error) {
+	at := &windows.Overlapped{OffsetHigh: 1}
+	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	if err == windows.ERROR_LOCK_VIOLATION {
+		return false, nil
+	}
+	return err == nil, err
+}

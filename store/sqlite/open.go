@@ -1,0 +1,133 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/perdure/perdure/store"
+	lib "modernc.org/sqlite/lib"
+)
+
+// applicationID marks our files in their header: "perd".
+const applicationID = 0x70657264
+
+// locate turns a path into the one name of its file, by which handles of this
+// process find each other and engines find the lock: absolute, without
+// symbolic links.
+func locate(path string) (string, error) {
+	if path == "" || strings.HasPrefix(path, ":") || strings.HasPrefix(path, "file:") {
+		return "", fmt.Errorf("%q is not a file path: name a file, or use the memory store", path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	} else {
+		return "", fmt.Errorf("the directory of the database does not exist: create %s first (%w)", filepath.Dir(path), err)
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be opened: %w", path, err)
+	}
+	if info.IsDir() {
+		return "", fmt.Errorf("%s is a directory: name a file in it", path)
+	}
+	return path, nil
+}
+
+// dsn is the driver's name for a connection. busy_timeout is for writers of
+// other processes only; writers of this one queue before they get here.
+func dsn(path, mode string, pragmas ...string) string {
+	name := filepath.ToSlash(path)
+	if runtime.GOOS == "windows" && !strings.HasPrefix(name, "//") {
+		name = "/" + name
+	}
+	if runtime.GOOS == "windows" {
+		name = "//" + name
+	}
+	query := url.Values{"mode": {mode}, "_pragma": append([]string{"busy_timeout(1000)"}, pragmas...)}
+	return "file:" + (&url.URL{Path: name}).EscapedPath() + "?" + query.Encode()
+}
+
+// inspect refuses a file that is none of ours before anything could change it.
+func inspect(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be opened: %w", path, err)
+	}
+	c, err := connect(ctx, dsn(path, "ro"))
+	if err != nil {
+		return explain(path, err)
+	}
+	defer c.close()
+	_, _, err = identify(c, path)
+	return explain(path, err)
+}
+
+// identify reads whose file it is and its schema version; empty is a file
+// without tables. It answers an error for one that we must not touch.
+func identify(c *conn, path string) (version int64, empty bool, err error) {
+	var owner, tables int64
+	for _, q := range []struct {
+		query string
+		dest  *int64
+	}{
+		{"PRAGMA application_id", &owner},
+		{"PRAGMA user_version", &version},
+		{"SELECT count(*) FROM sqlite_schema", &tables},
+	} {
+		if _, err := c.one(q.query, []*int64{q.dest}); err != nil {
+			return 0, false, err
+		}
+	}
+	switch {
+	case owner == 0 && tables == 0 && version == 0:
+		return 0, true, nil
+	case owner != applicationID:
+		return 0, false, fmt.Errorf("%s: %w: it is an SQLite file of another program", path, store.ErrForeign)
+	case version > int64(len(migrations)):
+		return 0, false, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program", path, store.ErrNewer, version, len(migrations))
+	}
+	return version, false, nil
+}
+
+// create makes the file if it does not exist, in WAL mode.
+func create(ctx context.Context, path string) error {
+	c, err := connect(ctx, dsn(path, "rwc"))
+	if err != nil {
+		return explain(path, err)
+	}
+	defer c.close()
+	mode := ""
+	err = c.query(ctx, "PRAGMA journal_mode = wal", func(r row) error {
+		mode = r.text(0)
+		return nil
+	})
+	if err != nil {
+		if code(err) == lib.SQLITE_BUSY {
+			return &store.UnavailableError{Op: "Open", Err: fmt.Errorf("%s: %w", path, err)}
+		}
+		return explain(path, err)
+	}
+	if mode != "wal" {
+		return fmt.Errorf("%s cannot be put into WAL mode (it is in mode %q): its file system may lack shared memory or locks; use a local disk", path, mode)
+	}
+	return nil
+}

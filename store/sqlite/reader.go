@@ -1,0 +1,194 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	var found *store.Run
+	err := h.readPartition(ctx, "Find", partition, func(c *conn) (err error) {
+		found, err = c.findRun(ctx, partition, workflowID, run)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
+	limit := filter.Limit
+	if limit <= 0 {
+		limit = 100
+	}
+	var runs []store.Run
+	err := h.read(ctx, "List", func(c *conn) (err error) {
+		if len(filter.Status) == 0 {
+			runs, err = c.list(ctx, &filter, "", limit)
+			return err
+		}
+		// One query a status: each walks an index from its newest end and
+		// stops at the limit, however many runs are in that status.
+		statuses := slices.Clone(filter.Status)
+		slices.Sort(statuses)
+		for _, status := range slices.Compact(statuses) {
+			if status == "" {
+				continue // no run has it
+			}
+			some, err := c.list(ctx, &filter, status, limit)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, some...)
+		}
+		slices.SortFunc(runs, func(a, b store.Run) int { return strings.Compare(b.ID, a.ID) })
+		runs = runs[:min(limit, len(runs))]
+		return nil
+	})
+	return runs, err
+}
+
+// list reads the runs that a filter selects, of one status if it is given. It
+// names the one partition there is, so that the indexes serve.
+func (c *conn) list(ctx context.Context, filter *store.Filter, status store.Status, limit int) ([]store.Run, error) {
+	where, args := "partition = 0", []driver.Value{}
+	add := func(condition string, values ...driver.Value) {
+		where, args = where+" AND "+condition, append(args, values...)
+	}
+	if status != "" {
+		add("status = ?", string(status))
+	}
+	if filter.Type != "" {
+		add("type = ?", filter.Type)
+	}
+	if filter.IDPrefix != "" {
+		add("substr(workflow_id, 1, length(?)) = ?", filter.IDPrefix, filter.IDPrefix)
+	}
+	if filter.Call != "" {
+		add("id IN (SELECT run FROM calls WHERE partition = 0 AND state = ?)", string(filter.Call))
+	}
+	if filter.Before != "" {
+		add("id < ?", filter.Before)
+	}
+	var runs []store.Run
+	err := c.query(ctx, `SELECT `+runColumns+` FROM runs WHERE `+where+` ORDER BY id DESC LIMIT ?`, func(r row) error {
+		runs = append(runs, scanRun(r))
+		return nil
+	}, append(args, int64(limit))...)
+	return runs, err
+}
+
+func (h *handle) History(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
+	var turns []store.TurnRow
+	err := h.readPartition(ctx, "History", partition, func(c *conn) (err error) {
+		turns, err = c.history(ctx, partition, run, after, limit)
+		return err
+	})
+	return turns, err
+}
+
+func (c *conn) history(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
+	var turns []store.TurnRow
+	err := c.query(ctx, `SELECT number, commit_id, epoch, time, events FROM turns
+		WHERE partition = ? AND run = ? AND number > ? ORDER BY number LIMIT ?`, func(r row) error {
+		turns = append(turns, store.TurnRow{Number: r.int(0), CommitID: r.int(1), Epoch: r.int(2), Time: r.int(3), Events: r.bytes(4)})
+		return nil
+	}, int64(partition), run, after, all(limit))
+	return turns, err
+}
+
+func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
+	var calls []store.Call
+	err := h.readPartition(ctx, "Calls", partition, func(c *conn) (err error) {
+		calls, err = c.calls(ctx, partition, run)
+		return err
+	})
+	return calls, err
+}
+
+func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
+	var calls []store.Call
+	err := c.query(ctx, `SELECT number, state, name, queue, attempt, due, data FROM calls
+		WHERE partition = ? AND run = ? ORDER BY number`, func(r row) error {
+		calls = append(calls, store.Call{
+			Partition: partition,
+			Run:       run,
+			Number:    r.int(0),
+			State:     store.CallState(r.text(1)),
+			Name:      r.text(2),
+			Queue:     r.text(3),
+			Attempt:   int(r.int(4)),
+			Due:       r.int(5),
+			Data:      r.bytes(6),
+		})
+		return nil
+	}, int64(partition), run)
+	return calls, err
+}
+
+func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
+	query, args := "", []driver.Value{int64(partition), run}
+	if call > 0 {
+		query, args = " AND call = ?", append(args, call)
+	}
+	var attempts []store.Attempt
+	err := h.readPartition(ctx, "Attempts", partition, func(c *conn) error {
+		return c.query(ctx, `SELECT call, number, name, outcome, error_type, reason, started, ended, data FROM attempts
+			WHERE partition = ? AND run = ?`+query+` ORDER BY call, number`, func(r row) error {
+			attempts = append(attempts, store.Attempt{
+				Partition: partition,
+				Run:       run,
+				Call:      r.int(0),
+				Number:    int(r.int(1)),
+				Name:      r.text(2),
+				Outcome:   r.text(3),
+				ErrorType: r.text(4),
+				Reason:    r.text(5),
+				Started:   r.int(6),
+				Ended:     r.int(7),
+				Data:      r.bytes(8),
+			})
+			return nil
+		}, args...)
+	})
+	return attempts, err
+}
+
+func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
+	var owners []store.Ownership
+	err := h.readPartition(ctx, "Owners", partition, func(c *conn) error {
+		return c.query(ctx, `SELECT o.epoch, o.node, o.since, p.clock FROM owners o JOIN partitions p ON p.id = o.partition
+			WHERE o.partition = ? ORDER BY o.epoch`, func(r row) error {
+			owners = append(owners, store.Ownership{Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(3)})
+			return nil
+		}, int64(partition))
+	})
+	return owners, err
+}
+
+func (h *handle) Counts(ctx context.Context) (store.Counts, error) {
+	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
+	err := h.read(ctx, "Counts", func(c *conn) error {
+		err := c.query(ctx, `SELECT status, count(*) FROM runs WHERE partition = 0 GROUP BY status`, func(r row) error {
+			counts.Runs[store.Status(r.text(0))] = int(r.int(1))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return c.query(ctx, `SELECT state, count(*), min(due) FROM calls WHERE partition = 0 GROUP BY state`, func(r row) error {
+			state := store.CallState(r.text(0))
+			counts.Calls[state] = int(r.int(1))
+			if state == store.Backoff {
+				counts.NextRetry = r.int(2)
+			}
+			return nil
+		})
+	})
+	return counts, err
+}

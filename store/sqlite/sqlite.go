@@ -1,0 +1,185 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// readers is how many connections read at once.
+const readers = 4
+
+// Level says what a commit survives.
+type Level int
+
+const (
+	// Full: a commit that was answered survives kill -9 and power loss.
+	Full Level = iota
+	// Normal: a commit that was answered survives kill -9, but the last ones
+	// before a power loss may be lost. The file stays consistent: it is as if
+	// the machine had failed a little earlier.
+	Normal
+)
+
+// Option changes how a file is opened.
+type Option func(*file)
+
+// Durability sets what a commit survives; without it, Full.
+func Durability(level Level) Option { return func(f *file) { f.level = level } }
+
+// Exclusive says that no other process uses the file, so that Listen need not
+// look for changes by others: it hears only what is posted in this process.
+// Under testing/synctest it keeps virtual time from passing in steps of the
+// polling interval.
+func Exclusive() Option { return func(f *file) { f.exclusive = true } }
+
+// Clock sets the database's clock, which answers nanoseconds since 1970.
+// Without it the clock is time.Now.
+func Clock(now func() int64) Option { return func(f *file) { f.clock = now } }
+
+// file is the store.Opener for one path.
+type file struct {
+	path      string
+	level     Level
+	exclusive bool
+	clock     func() int64
+}
+
+// File names a database file. Open creates it if it does not exist; its
+// directory must exist.
+func File(path string, options ...Option) store.Opener {
+	f := &file{path: path, clock: func() int64 { return time.Now().UnixNano() }}
+	for _, option := range options {
+		option(f)
+	}
+	return f
+}
+
+// handle is an open database.
+type handle struct {
+	info      store.Info
+	path      string // absolute, without symbolic links: the name of the file in this process
+	exclusive bool
+	clock     func() int64
+
+	closing sync.Once
+	closed  chan struct{}
+	writer  *pool // of one
+	reader  *pool
+
+	// Who joined through this handle; guarded by the possession of the writer.
+	node string
+	lock *fileLock
+}
+
+func (f *file) Open(ctx context.Context) (store.Store, error) {
+	if f.level != Full && f.level != Normal {
+		return nil, fmt.Errorf("there is no durability level %d: use sqlite.Full or sqlite.Normal", f.level)
+	}
+	path, err := locate(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := inspect(ctx, path); err != nil {
+		return nil, err
+	}
+	synchronous := "synchronous(full)"
+	if f.level == Normal {
+		synchronous = "synchronous(normal)"
+	}
+	h := &handle{
+		info: store.Info{
+			Kind:       "sqlite",
+			Location:   path,
+			Partitions: 1,
+			Domain:     func(int) int { return 0 },
+		},
+		path:      path,
+		exclusive: f.exclusive,
+		clock:     f.clock,
+		closed:    make(chan struct{}),
+	}
+	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, "cache_size(-16000)", "journal_size_limit(67108864)", "temp_store(memory)")
+	h.writer = newPool(writing, 1, h.closed)
+	h.reader = newPool(dsn(path, "ro", "query_only(on)", "temp_store(memory)"), readers, h.closed)
+	if err := create(ctx, path); err != nil {
+		return nil, err
+	}
+	// A first write tells now, not in the middle of work, that the file or its
+	// directory cannot be written.
+	err = h.write(ctx, "Open", migrate)
+	if err != nil {
+		h.Close()
+		return nil, explain(path, err)
+	}
+	return h, nil
+}
+
+func (h *handle) Info() store.Info { return h.info }
+
+// Close gives back the ownership of the node that joined through this handle,
+// waits for calls in progress and closes the file.
+func (h *handle) Close() (err error) {
+	h.closing.Do(func() { err = h.close() })
+	return err
+}
+
+func (h *handle) close() error {
+	c := <-h.writer.free // open or not: it is never given back
+	close(h.closed)
+	var left error
+	if h.node != "" {
+		if c == nil {
+			c, left = connect(context.Background(), h.writer.dsn)
+		}
+		if left == nil {
+			left = transact(c, func(c *conn) error { return leave(c, h.node) })
+		}
+		h.unlock() // whatever is left in the file, the next engine clears
+	}
+	errs := []error{h.fail("Close", left), h.reader.drain()}
+	if c != nil {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(errs...)
+}
+
+// write runs f in a write transaction. What f did is committed if it answers
+// nil, and otherwise undone. Once begun it does not heed ctx any more: it is
+// done or it is not.
+func (h *handle) write(ctx context.Context, op string, f func(c *conn) error) error {
+	c, err := h.writer.get(ctx)
+	if err != nil {
+		return h.fail(op, err)
+	}
+	broken := true // unless we get to the end: a hook may end its goroutine
+	defer func() { h.writer.put(c, broken) }()
+	err = transact(c, f)
+	broken = breaks(err)
+	return h.fail(op, err)
+}
+
+// read runs f with a connection for reading.
+func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) error {
+	c, err := h.reader.get(ctx)
+	if err != nil {
+		return h.fail(op, err)
+	}
+	broken := true
+	defer func() { h.reader.put(c, broken) }()
+	err = f(c)
+	broken = breaks(err)
+	return h.fail(op, err)
+}
+
+// readPartition is read for a verb that names a partition.
+func (h *handle) readPartition(ctx context.Context, op string, partition int, f func(c *conn) error) error {
+	if err := h.info.Check(partition); err != nil {
+		return err
+	}
+	return h.read(ctx, op, f)
+}

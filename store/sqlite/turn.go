@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"strings"
+	"sync"
+
+	"github.com/perdure/perdure/store"
+)
+
+// chunks are the numbers of rows for which there is an INSERT of turns. Many
+// rows a statement cost a third less than one row each; beyond 128 nothing is
+// gained.
+var chunks = []int{128, 32, 8, 1}
+
+// insertTurns returns the statement that inserts n turns.
+var insertTurns = func() func(n int) string {
+	texts := map[int]string{}
+	once := sync.OnceFunc(func() {
+		for _, n := range chunks {
+			tuples := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?), ", n), ", ")
+			texts[n] = `INSERT INTO turns (partition, run, number, commit_id, epoch, time, events) VALUES ` + tuples + ` ON CONFLICT DO NOTHING`
+		}
+	})
+	return func(n int) string {
+		once()
+		return texts[n]
+	}
+}()
+
+// insertTurns writes the history rows of plain turns. It is unusual if a row
+// exists already.
+func (b *batch) insertTurns(plain []int) error {
+	var rows []int
+	for _, i := range plain {
+		if b.turns[i].Number > 0 {
+			rows = append(rows, i)
+		}
+	}
+	args := make([]driver.Value, 0, 7*min(len(rows), chunks[0]))
+	for _, n := range chunks {
+		for len(rows) >= n {
+			args = args[:0]
+			for _, i := range rows[:n] {
+				t := &b.turns[i]
+				args = append(args, int64(t.Partition), t.Run, t.Number, t.CommitID, t.Epoch, t.Time, payload(t.Events))
+			}
+			inserted, err := b.c.exec(insertTurns(n), args...)
+			if isConstraint(err) || err == nil && inserted < int64(n) {
+				return errUnusual
+			}
+			if err != nil {
+				return err
+			}
+			rows = rows[n:]
+		}
+	}
+	return nil
+}
+
+// applyState writes the new state of the turn's run and answers whether the
+// run was found.
+func (b *batch) applyState(t *store.Turn) (found bool, err error) {
+	if t.State == nil {
+		return true, nil
+	}
+	changed, err := b.c.exec(`UPDATE runs SET status = ?, wake = ?, closed = ?, detail = ? WHERE partition = ? AND id = ?`,
+		string(t.State.Status), wake(t.State.Wake), t.State.Closed, payload(t.State.Detail), int64(t.Partition), t.Run)
+	return changed > 0, err
+}
+
+// wake is how a wake time is written.
+func wake(w int64) driver.Value {
+	if w == store.Never {
+		return nil
+	}
+	return w
+}
+
+// applyRows writes everything of a turn but its run and its history. A
+// constraint is broken only if the run does not exist.
+func (b *batch) applyRows(t *store.Turn) error {
+	partition := int64(t.Partition)
+	for i := range t.Calls {
+		c := &t.Calls[i]
+		_, err := b.c.exec(`INSERT INTO calls (partition, run, number, state, name, queue, attempt, due, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (partition, run, number) DO UPDATE SET state = excluded.state, name = excluded.name, queue = excluded.queue,
+			attempt = excluded.attempt, due = excluded.due, data = excluded.data`,
+			partition, t.Run, c.Number, string(c.State), c.Name, c.Queue, int64(c.Attempt), c.Due, payload(c.Data))
+		if err != nil {
+			return err
+		}
+	}
+	for _, number := range t.Closed {
+		if _, err := b.c.exec(`DELETE FROM calls WHERE partition = ? AND run = ? AND number = ?`, partition, t.Run, number); err != nil {
+			return err
+		}
+	}
+	for i := range t.Attempts {
+		if err := b.applyAttempt(partition, t.Run, &t.Attempts[i]); err != nil {
+			return err
+		}
+	}
+	for _, sequence := range t.Consumed {
+		if _, err := b.c.exec(`DELETE FROM inbox WHERE partition = ? AND sequence = ?`, partition, sequence); err != nil {
+			return err
+		}
+	}
+	for i := range t.Messages {
+		if err := b.c.deliver(&t.Messages[i], b.clock); err != nil {
+			return err
+		}
+		b.posted = true
+	}
+	if t.Create != nil {
+		b.posted = true
+	}
+	return nil
+}
+
+func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) error {
+	_, err := b.c.exec(`INSERT INTO attempts (partition, run, call, number, name, outcome, error_type, reason, started, ended, data)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		partition, run, a.Call, int64(a.Number), a.Name, a.Outcome, a.ErrorType, a.Reason, a.Started, a.Ended, payload(a.Data))
+	if err != nil || a.Prune == 0 {
+		return err
+	}
+	_, err = b.c.exec(`DELETE FROM attempts WHERE partition = ? AND run = ? AND call = ? AND number = ?`, partition, run, a.Call, int64(a.Prune))
+	return err
+}
+
+// deliver puts a message into the inbox unless one with its key waits there.
+func (c *conn) deliver(m *store.Message, now int64) error {
+	inserted, err := c.exec(`INSERT INTO inbox (partition, sequence, workflow_id, run, key, kind, posted, data)
+		SELECT id, sequence + 1, ?, ?, ?, ?, ?, ? FROM partitions WHERE id = ? ON CONFLICT (partition, workflow_id, key) DO NOTHING`,
+		m.WorkflowID, m.Run, m.Key, m.Kind, now, payload(m.Data), int64(m.Partition))
+	if err != nil || inserted == 0 {
+		return err
+	}
+	_, err = c.exec(`UPDATE partitions SET sequence = sequence + 1 WHERE id = ?`, int64(m.Partition))
+	return err
+}

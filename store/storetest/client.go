@@ -1,0 +1,229 @@
+package storetest
+
+import (
+	"github.com/perdure/perdure/store"
+)
+
+// clientChecks are about Create and Post.
+var clientChecks = []check{
+	{"Client/CreateTellsTheOwner", func(f *fixture) {
+		run := f.newRun()
+		client := f.open()
+		f.must(client.Create(f.Context(), run))
+		equal(f, f.find(run.ID), run)
+		inbox := f.inbox()
+		equal(f, len(inbox), 1)
+		m := inbox[0]
+		if m.Posted <= 0 || m.Sequence <= 0 {
+			f.Errorf("the store gave no time or number: %+v", m)
+		}
+		equal(f, m, store.Message{Partition: f.partition, Sequence: m.Sequence, WorkflowID: run.WorkflowID, Run: run.ID,
+			Key: store.CreatedKey(run.ID), Kind: store.KindCreated, Posted: m.Posted})
+		equal(f, f.due(-1, 0, 0), []store.Wake{{Run: run.ID}})
+	}},
+	{"Client/CreateTwiceIsOnce", func(f *fixture) {
+		run := f.newRun()
+		f.must(f.store.Create(f.Context(), run))
+		f.must(f.store.Create(f.Context(), run))
+		equal(f, len(f.inbox()), 1)
+		t := f.first(run)
+		t.Consumed = []int64{f.inbox()[0].Sequence}
+		t.State = closed(store.Completed)
+		f.commits(t)
+		f.must(f.store.Create(f.Context(), run)) // even when all is over
+		equal(f, len(f.inbox()), 0)
+		equal(f, f.find(run.ID).Status, store.Completed)
+	}},
+	{"Client/CreateConflictsWithATakenID", func(f *fixture) {
+		run := f.created()
+		rival := f.newRun()
+		rival.WorkflowID = run.WorkflowID
+		f.conflict(f.store.Create(f.Context(), rival), run)
+		equal(f, len(f.inbox()), 0)
+	}},
+	{"Client/CreateRefusesMalformedRuns", func(f *fixture) {
+		for _, spoil := range []func(r *store.Run){
+			func(r *store.Run) { r.Partition++ },
+			func(r *store.Run) { r.Partition = -1 },
+			func(r *store.Run) { r.ID = "" },
+			func(r *store.Run) { r.WorkflowID = "" },
+			func(r *store.Run) { r.WorkflowID = "a\x00b" },
+			func(r *store.Run) { r.Type = "\xff" },
+			func(r *store.Run) { r.Status = "" },
+		} {
+			run := f.newRun()
+			spoil(&run)
+			f.malformed(f.store.Create(f.Context(), run))
+		}
+		runs, err := f.store.List(f.Context(), store.Filter{})
+		f.must(err)
+		equal(f, len(runs), 0)
+	}},
+	{"Client/PostReachesTheInboxInOrder", func(f *fixture) {
+		run := f.created()
+		client := f.open()
+		for _, key := range []string{"c", "a", "b"} {
+			f.must(client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key, Kind: "signal", Data: []byte(key)}))
+		}
+		inbox := f.inbox()
+		equal(f, keys(inbox), []string{"c", "a", "b"})
+		for i, m := range inbox {
+			equal(f, m, store.Message{Partition: f.partition, Sequence: m.Sequence, WorkflowID: run.WorkflowID, Key: m.Key, Kind: "signal", Data: []byte(m.Key), Posted: m.Posted})
+			if m.Posted <= 0 || i > 0 && (m.Sequence <= inbox[i-1].Sequence || m.Posted < inbox[i-1].Posted) {
+				f.Errorf("message %d has number %d and time %d", i, m.Sequence, m.Posted)
+			}
+		}
+	}},
+	{"Client/PostTwiceIsOnceWhileItWaits", func(f *fixture) {
+		run, other := f.created(), f.created()
+		m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k", Data: []byte("1")}
+		f.must(f.store.Post(f.Context(), m))
+		again := m
+		again.Data = []byte("2")
+		f.must(f.store.Post(f.Context(), again))
+		elsewhere := m
+		elsewhere.WorkflowID = other.WorkflowID
+		f.must(f.store.Post(f.Context(), elsewhere))
+		inbox := f.inbox()
+		equal(f, len(inbox), 2)
+		equal(f, string(inbox[0].Data), "1")
+		eat := f.turn(run, 2)
+		eat.Consumed = []int64{inbox[0].Sequence}
+		f.commits(eat)
+		f.must(f.store.Post(f.Context(), m)) // nothing of the name waits now
+		after := f.inbox()
+		equal(f, len(after), 2)
+		if after[1].Sequence <= inbox[1].Sequence {
+			f.Errorf("number %d was given after %d", after[1].Sequence, inbox[1].Sequence)
+		}
+	}},
+	{"Client/PostToNobody", func(f *fixture) {
+		run := f.created()
+		post := func(m store.Message) error {
+			m.Partition, m.Key = f.partition, "k"
+			return f.store.Post(f.Context(), m)
+		}
+		f.is(post(store.Message{WorkflowID: "unknown"}), store.ErrNotFound)
+		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: "unknown"}), store.ErrNotFound)
+		f.is(post(store.Message{WorkflowID: "unknown", Run: run.ID}), store.ErrNotFound)
+		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: run.ID}), nil)
+		next := f.newRun()
+		next.WorkflowID, next.Chain = run.WorkflowID, run.ID
+		t := f.turn(run, 2)
+		t.State, t.Create = closed(store.Continued), &next
+		t.Consumed = []int64{f.inbox()[0].Sequence}
+		f.commits(t)
+		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: run.ID}), store.ErrClosed)
+		f.is(post(store.Message{WorkflowID: run.WorkflowID, Run: next.ID}), nil)
+		end := f.turn(next, 1)
+		end.State = closed(store.Terminated)
+		end.Consumed = []int64{f.inbox()[0].Sequence}
+		f.commits(end)
+		f.is(post(store.Message{WorkflowID: run.WorkflowID}), store.ErrClosed)
+		equal(f, len(f.inbox()), 0)
+	}},
+	{"Client/PostReachesWaitingAndParkedRuns", func(f *fixture) {
+		for _, status := range []store.Status{store.WaitingForCode, store.Parked} {
+			run := f.newRun()
+			run.Status = status
+			f.commits(f.first(run))
+			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}))
+		}
+	}},
+	{"Client/PostRefusesMalformedMessages", func(f *fixture) {
+		run := f.created()
+		for _, spoil := range []func(m *store.Message){
+			func(m *store.Message) { m.Partition++ },
+			func(m *store.Message) { m.WorkflowID = "" },
+			func(m *store.Message) { m.Key = "" },
+			func(m *store.Message) { m.Key = "\x00" },
+			func(m *store.Message) { m.Kind = "\xff" },
+		} {
+			m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}
+			spoil(&m)
+			f.malformed(f.store.Post(f.Context(), m))
+		}
+		equal(f, len(f.inbox()), 0)
+	}},
+}
+
+// inboxChecks are about messages that turns send and consume.
+var inboxChecks = []check{
+	{"Inbox/PagesByNumber", func(f *fixture) {
+		run := f.created()
+		for _, key := range []string{"a", "b", "c", "d"} {
+			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
+		}
+		page, err := f.store.Inbox(f.Context(), f.partition, 0, 3)
+		f.must(err)
+		equal(f, keys(page), []string{"a", "b", "c"})
+		page, err = f.store.Inbox(f.Context(), f.partition, page[2].Sequence, 3)
+		f.must(err)
+		equal(f, keys(page), []string{"d"})
+		page, err = f.store.Inbox(f.Context(), f.partition, page[0].Sequence, 3)
+		f.must(err)
+		equal(f, len(page), 0)
+	}},
+	{"Inbox/ConsumedIsGoneAndNumbersAreNotUsedAgain", func(f *fixture) {
+		run := f.created()
+		var last int64
+		for i := range int64(5) {
+			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}))
+			inbox := f.inbox()
+			equal(f, len(inbox), 1)
+			if inbox[0].Sequence <= last {
+				f.Fatalf("number %d after %d", inbox[0].Sequence, last)
+			}
+			last = inbox[0].Sequence
+			t := f.turn(run, i+2)
+			t.Consumed = []int64{last, last + 1000}
+			f.commits(t)
+			equal(f, len(f.inbox()), 0)
+		}
+	}},
+	{"Inbox/ConsumedByATurnOfNoRun", func(f *fixture) {
+		run := f.created()
+		f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k"}))
+		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Consumed: []int64{f.inbox()[0].Sequence}})
+		equal(f, len(f.inbox()), 0)
+	}},
+	{"Inbox/MessagesOfATurnAreDeliveredOnceAndToAnybody", func(f *fixture) {
+		run := f.created()
+		t := f.turn(run, 2)
+		t.Messages = []store.Message{
+			{Partition: f.partition, WorkflowID: "not yet there", Run: "r", Key: "1", Kind: "start-child", Data: []byte("x")},
+			{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "2"},
+			{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "2"},
+		}
+		f.commits(t)
+		inbox := f.inbox()
+		equal(f, keys(inbox), []string{"1", "2"})
+		if inbox[0].Posted <= 0 {
+			f.Error("the message has no time")
+		}
+		equal(f, inbox[0], store.Message{Partition: f.partition, Sequence: inbox[0].Sequence, WorkflowID: "not yet there", Run: "r", Key: "1", Kind: "start-child", Data: []byte("x"), Posted: inbox[0].Posted})
+		f.commits(t)
+		equal(f, len(f.inbox()), 2)
+		eat := f.turn(run, 3)
+		eat.Consumed = []int64{inbox[0].Sequence, inbox[1].Sequence}
+		f.commits(eat)
+		f.commits(t, eat) // durable turns: nothing comes back
+		equal(f, len(f.inbox()), 0)
+	}},
+	{"Inbox/OtherPartitions", func(f *fixture) {
+		if f.store.Info().Partitions == 1 {
+			f.Skip("one partition")
+		}
+		run := f.created()
+		t := f.turn(run, 2)
+		t.Messages = []store.Message{{Partition: 0, WorkflowID: "w", Key: "k"}}
+		f.commits(t)
+		f.commits(t)
+		equal(f, len(f.inbox()), 0)
+		there, err := f.store.Inbox(f.Context(), 0, 0, 0)
+		f.must(err)
+		equal(f, keys(there), []string{"k"})
+		_, err = f.store.Find(f.Context(), 0, "", run.ID)
+		f.is(err, store.ErrNotFound)
+	}},
+}

@@ -1,0 +1,293 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// lifeChecks are about opening, closing and using a store from many places.
+var lifeChecks = []check{
+	{"Life/Info", func(f *fixture) {
+		info := f.store.Info()
+		if info.Kind == "" || info.Location == "" || info.Partitions < 1 || info.Domain == nil {
+			f.Fatalf("%+v", info)
+		}
+		for p := range info.Partitions {
+			equal(f, info.Domain(p), info.Domain(p))
+		}
+	}},
+	{"Life/ReopenKeepsEverything", func(f *fixture) {
+		run := f.newRun()
+		t := f.first(run)
+		t.Calls = []store.Call{{Number: 1, State: store.Queued}}
+		t.Attempts = []store.Attempt{{Call: 1, Number: 1}}
+		f.commits(t)
+		f.must(f.store.Create(f.Context(), f.newRun()))
+		before := f.dump(run.ID)
+		owners, err := f.store.Owners(f.Context(), f.partition)
+		f.must(err)
+		f.must(f.store.Close())
+		f.store = f.open()
+		if after := f.dump(run.ID); after != before {
+			f.Fatalf("before: %s\nafter:  %s", before, after)
+		}
+		again, err := f.store.Owners(f.Context(), f.partition)
+		f.must(err)
+		equal(f, again, owners)
+		// Nobody owns it now, whoever did before.
+		f.refuses(f.turn(run, 2), store.ErrFenced)
+		f.join("node-2")
+		f.commits(t)
+		f.commits(f.turn(run, 2))
+		last := f.inbox()[0].Sequence
+		f.must(f.store.Create(f.Context(), f.newRun()))
+		if next := f.inbox()[1].Sequence; next <= last {
+			f.Errorf("number %d after %d", next, last)
+		}
+	}},
+	{"Life/CloseEndsEveryVerb", func(f *fixture) {
+		run := f.created()
+		f.must(f.store.Close())
+		f.must(f.store.Close())
+		for name, err := range verbs(f.Context(), f.store, run, f.partition) {
+			if !errors.Is(err, store.ErrStoreClosed) {
+				f.Errorf("%s after Close: %v", name, err)
+			}
+		}
+		f.store.Info() // is known for ever
+	}},
+	{"Life/CloseWhileInUse", func(f *fixture) {
+		run := f.created()
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for {
+					_, err := f.store.Load(f.Context(), f.partition, run.ID)
+					if errors.Is(err, store.ErrStoreClosed) {
+						return
+					}
+					if err != nil {
+						f.Error(err)
+						return
+					}
+				}
+			})
+			wg.Go(func() {
+				for {
+					_, err := f.store.Commit(f.Context(), []store.Turn{f.first(f.newRun())})
+					if errors.Is(err, store.ErrStoreClosed) {
+						return
+					}
+					if err != nil {
+						f.Error(err)
+						return
+					}
+				}
+			})
+		}
+		for range 2 {
+			wg.Go(func() {
+				if err := f.store.Close(); err != nil {
+					f.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}},
+	{"Life/ManyCommittersAndReaders", func(f *fixture) {
+		const committers, turns = 8, 25
+		client := f.open()
+		var wg sync.WaitGroup
+		stop, cancel := context.WithCancel(f.Context())
+		for range 3 {
+			wg.Go(func() {
+				for stop.Err() == nil {
+					runs, err := client.List(f.Context(), store.Filter{Limit: 5})
+					if err != nil {
+						f.Error(err)
+						return
+					}
+					for _, r := range runs {
+						record, err := client.Load(f.Context(), f.partition, r.ID)
+						if err != nil {
+							f.Error(err)
+							return
+						}
+						for i, t := range record.Turns {
+							if t.Number != int64(i+1) {
+								f.Errorf("run %s has turn %d at place %d", r.ID, t.Number, i)
+							}
+						}
+						if want := int64(len(record.Turns)); record.Run.Wake != want {
+							f.Errorf("run %s has %d turns but the state of turn %d", r.ID, want, record.Run.Wake)
+						}
+					}
+				}
+			})
+		}
+		var work sync.WaitGroup
+		for range committers {
+			run := f.newRun()
+			work.Go(func() {
+				for n := int64(1); n <= turns; n++ {
+					t := f.turn(run, n)
+					if n == 1 {
+						t.Create = &run
+					}
+					t.State = &store.RunState{Status: store.Running, Wake: n}
+					result, err := f.store.Commit(f.Context(), []store.Turn{t, t})
+					if err = errors.Join(append(result.Errors, err)...); err != nil {
+						f.Error(err)
+						return
+					}
+					if err := client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: fmt.Sprint(n)}); err != nil {
+						f.Error(err)
+						return
+					}
+				}
+			})
+		}
+		work.Wait()
+		cancel()
+		wg.Wait()
+		inbox := f.inbox()
+		equal(f, len(inbox), committers*turns)
+		for i := range inbox[1:] {
+			if inbox[i].Sequence >= inbox[i+1].Sequence {
+				f.Fatal("the inbox is out of order")
+			}
+		}
+	}},
+	{"Life/RivalsForOneWorkflowID", func(f *fixture) {
+		const rivals = 8
+		template := f.newRun()
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		won := 0
+		for i := range rivals {
+			run := f.newRun()
+			run.WorkflowID = template.WorkflowID
+			wg.Go(func() {
+				var err error
+				if i%2 == 0 {
+					err = f.store.Create(f.Context(), run)
+				} else {
+					var result store.Result
+					result, err = f.store.Commit(f.Context(), []store.Turn{f.first(run)})
+					err = errors.Join(append(result.Errors, err)...)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				var conflict *store.ConflictError
+				if err == nil {
+					won++
+				} else if !errors.As(err, &conflict) {
+					f.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		equal(f, won, 1)
+	}},
+}
+
+func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]error {
+	errs := map[string]error{
+		"Join":   s.Join(ctx, store.Node{ID: "n"}),
+		"Leave":  s.Leave(ctx, "n"),
+		"Create": s.Create(ctx, run),
+		"Post":   s.Post(ctx, store.Message{Partition: p, WorkflowID: run.WorkflowID, Key: "k"}),
+		"Listen": s.Listen(ctx, func() {}),
+	}
+	_, errs["Claim"] = s.Claim(ctx, "n", []int{p})
+	_, errs["Commit"] = s.Commit(ctx, nil)
+	_, errs["Due"] = s.Due(ctx, p, 0, 1, 1)
+	_, errs["Inbox"] = s.Inbox(ctx, p, 0, 1)
+	_, errs["Load"] = s.Load(ctx, p, run.ID)
+	_, errs["Find"] = s.Find(ctx, p, "", run.ID)
+	_, errs["List"] = s.List(ctx, store.Filter{})
+	_, errs["History"] = s.History(ctx, p, run.ID, 0, 0)
+	_, errs["Calls"] = s.Calls(ctx, p, run.ID)
+	_, errs["Attempts"] = s.Attempts(ctx, p, run.ID, 0)
+	_, errs["Owners"] = s.Owners(ctx, p)
+	_, errs["Counts"] = s.Counts(ctx)
+	return errs
+}
+
+// listenChecks are about Listen.
+var listenChecks = []check{
+	{"Listen/HearsPostsCreatesAndMessages", func(f *fixture) {
+		run := f.created()
+		client := f.open()
+		for _, ear := range []store.Store{f.store, client} {
+			heard, _ := f.listen(ear)
+			for i, speak := range []func() error{
+				func() error { return client.Create(f.Context(), f.newRun()) },
+				func() error { return f.store.Create(f.Context(), f.newRun()) },
+				func() error {
+					return client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "a"})
+				},
+				func() error {
+					return f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "b"})
+				},
+				func() error {
+					t := f.turn(run, int64(len(f.history(run.ID))+1))
+					t.Messages = []store.Message{{Partition: f.partition, WorkflowID: "w", Key: fmt.Sprint(t.Number)}}
+					return f.commit(t)[0]
+				},
+			} {
+				settle(heard)
+				f.must(speak())
+				select {
+				case <-heard:
+				case <-time.After(10 * time.Second): // it should be 100 ms
+					f.Fatalf("nothing was heard of message %d", i)
+				}
+			}
+		}
+	}},
+	{"Listen/EndsWithItsContext", func(f *fixture) {
+		ctx, cancel := context.WithCancel(f.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- f.store.Listen(ctx, func() {}) }()
+		cancel()
+		f.is(<-ended, context.Canceled)
+	}},
+	{"Listen/EndsWithTheStore", func(f *fixture) {
+		_, ended := f.listen(f.store)
+		f.must(f.store.Close())
+		f.is(<-ended, store.ErrStoreClosed)
+	}},
+}
+
+// listen starts to listen; heard has a value whenever something was heard.
+func (f *fixture) listen(s store.Store) (heard chan struct{}, ended chan error) {
+	heard, ended = make(chan struct{}, 1), make(chan error, 1)
+	go func() {
+		ended <- s.Listen(f.Context(), func() {
+			select {
+			case heard <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	return heard, ended
+}
+
+// settle waits until a listener has been quiet for a while, so that what it
+// hears next is new. A listener that is never quiet passes too: it wakes more
+// often than it must, which the contract allows.
+func settle(heard chan struct{}) {
+	for range 20 {
+		select {
+		case <-heard:
+		case <-time.After(50 * time.Millisecond):
+			return
+		}
+	}
+}

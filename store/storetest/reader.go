@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+// readerChecks are about the verbs that only look.
+var readerChecks = []check{
+	{"Reader/Find", func(f *fixture) {
+		run := f.created()
+		byID, err := f.store.Find(f.Context(), f.partition, "whatever", run.ID)
+		f.must(err)
+		equal(f, *byID, run)
+		latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
+		f.must(err)
+		equal(f, *latest, run)
+		for _, key := range [][2]string{{"unknown", ""}, {run.WorkflowID, "unknown"}, {"", ""}, {run.WorkflowID + "\x00", ""}} {
+			_, err := f.store.Find(f.Context(), f.partition, key[0], key[1])
+			f.is(err, store.ErrNotFound)
+		}
+	}},
+	{"Reader/UnknownRunsHaveNothing", func(f *fixture) {
+		equal(f, len(f.history("nobody"))+len(f.calls("nobody"))+len(f.attempts("nobody")), 0)
+	}},
+	{"Reader/UnknownPartitionsAreRefused", func(f *fixture) {
+		ctx, s := f.Context(), f.store
+		for _, p := range []int{-1, f.partition + 1} {
+			_, find := s.Find(ctx, p, "w", "")
+			_, history := s.History(ctx, p, "r", 0, 0)
+			_, calls := s.Calls(ctx, p, "r")
+			_, attempts := s.Attempts(ctx, p, "r", 0)
+			_, owners := s.Owners(ctx, p)
+			_, due := s.Due(ctx, p, 0, 1, 1)
+			_, inbox := s.Inbox(ctx, p, 0, 1)
+			_, load := s.Load(ctx, p, "r")
+			for _, err := range []error{find, history, calls, attempts, owners, due, inbox, load} {
+				f.malformed(err)
+			}
+		}
+	}},
+	{"Reader/HistoryPages", func(f *fixture) {
+		run := f.created()
+		for n := int64(2); n <= 10; n++ {
+			f.commits(f.turn(run, n))
+		}
+		page := func(after int64, limit int) (numbers []int64) {
+			turns, err := f.store.History(f.Context(), f.partition, run.ID, after, limit)
+			f.must(err)
+			for _, t := range turns {
+				numbers = append(numbers, t.Number)
+			}
+			return numbers
+		}
+		equal(f, page(0, 3), []int64{1, 2, 3})
+		equal(f, page(3, 4), []int64{4, 5, 6, 7})
+		equal(f, page(7, 0), []int64{8, 9, 10})
+		equal(f, page(10, 5), nil)
+	}},
+	{"Reader/ListNewestFirstByPages", func(f *fixture) {
+		var ids []string
+		for range 7 {
+			ids = append(ids, f.created().ID)
+		}
+		slices.Reverse(ids)
+		equal(f, f.list(store.Filter{}), ids)
+		equal(f, f.list(store.Filter{Limit: 3}), ids[:3])
+		equal(f, f.list(store.Filter{Limit: 3, Before: ids[2]}), ids[3:6])
+		equal(f, f.list(store.Filter{Limit: 3, Before: ids[5]}), ids[6:])
+		equal(f, f.list(store.Filter{Before: ids[6]}), nil)
+		runs, err := f.store.List(f.Context(), store.Filter{Limit: 1})
+		f.must(err)
+		equal(f, runs[0], f.find(ids[0]))
+	}},
+	{"Reader/ListOfAHundredByDefault", func(f *fixture) {
+		for range 3 {
+			var batch []store.Turn
+			for range 40 {
+				batch = append(batch, f.first(f.newRun()))
+			}
+			f.commits(batch...)
+		}
+		equal(f, len(f.list(store.Filter{})), 100)
+		equal(f, len(f.list(store.Filter{Limit: 110})), 110)
+		equal(f, len(f.list(store.Filter{Limit: 1000, Status: []store.Status{store.Running, store.Failed}})), 120)
+	}},
+	{"Reader/ListFilters", func(f *fixture) {
+		statuses := []store.Status{store.Running, store.Parked, store.Completed, store.Failed}
+		states := []store.CallState{store.Backoff, store.Paused}
+		var ids []string
+		for i := range 24 {
+			run := f.newRun()
+			run.Status = statuses[i%4]
+			run.Type = fmt.Sprintf("type-%d", i%3)
+			run.WorkflowID = fmt.Sprintf("%d-%s", i%2, run.WorkflowID)
+			t := f.first(run)
+			if i%4 < 2 {
+				t.Calls = []store.Call{{Number: 1, State: states[i%4]}, {Number: 2, State: states[i%4]}}
+			}
+			f.commits(t)
+			ids = append(ids, run.ID)
+		}
+		pick := func(keep func(i int) bool) (list []string) {
+			for i := len(ids) - 1; i >= 0; i-- {
+				if keep(i) {
+					list = append(list, ids[i])
+				}
+			}
+			return list
+		}
+		equal(f, f.list(store.Filter{Status: []store.Status{store.Parked}}), pick(func(i int) bool { return i%4 == 1 }))
+		equal(f, f.list(store.Filter{Status: []store.Status{store.Failed, store.Running, store.Failed}}), pick(func(i int) bool { return i%4 == 3 || i%4 == 0 }))
+		equal(f, f.list(store.Filter{Status: []store.Status{store.Failed, store.Running}, Limit: 5, Before: ids[20]}),
+			pick(func(i int) bool { return (i%4 == 3 || i%4 == 0) && i < 20 })[:5])
+		equal(f, f.list(store.Filter{Type: "type-2"}), pick(func(i int) bool { return i%3 == 2 }))
+		equal(f, f.list(store.Filter{IDPrefix: "1-"}), pick(func(i int) bool { return i%2 == 1 }))
+		equal(f, f.list(store.Filter{IDPrefix: "%"}), nil)
+		equal(f, f.list(store.Filter{Call: store.Paused}), pick(func(i int) bool { return i%4 == 1 }))
+		equal(f, f.list(store.Filter{Call: store.Paused, Type: "type-1", Status: []store.Status{store.Parked}, IDPrefix: "1-", Before: ids[13]}),
+			pick(func(i int) bool { return i%4 == 1 && i%3 == 1 && i < 13 }))
+		equal(f, f.list(store.Filter{Status: []store.Status{"unheard of"}}), nil)
+		equal(f, f.list(store.Filter{Status: []store.Status{""}}), nil)
+	}},
+	{"Reader/Counts", func(f *fixture) {
+		empty, err := f.store.Counts(f.Context())
+		f.must(err)
+		equal(f, empty, store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}})
+		for i := range 6 {
+			run := f.newRun()
+			if i >= 4 {
+				run.Status = store.Parked
+			}
+			t := f.first(run)
+			t.Calls = []store.Call{{Number: 1, State: store.Backoff, Due: int64(100 + i)}, {Number: 2, State: store.Queued}, {Number: 3, State: store.Gated, Due: 1}}
+			if i%2 == 1 {
+				t.Calls = nil
+			}
+			f.commits(t)
+		}
+		counts, err := f.store.Counts(f.Context())
+		f.must(err)
+		equal(f, counts, store.Counts{
+			Runs:      map[store.Status]int{store.Running: 4, store.Parked: 2},
+			Calls:     map[store.CallState]int{store.Backoff: 3, store.Queued: 3, store.Gated: 3},
+			NextRetry: 100,
+		})
+	}},
+	{"Reader/CanceledContextIsHeeded", func(f *fixture) {
+		run := f.created()
+		if _, err := f.store.Load(canceled(), f.partition, run.ID); err == nil || store.Unavailable(err) {
+			f.Errorf("Load answered %v", err)
+		}
+		if _, err := f.store.List(canceled(), store.Filter{}); err == nil || store.Unavailable(err) {
+			f.Errorf("List answered %v", err)
+		}
+		equal(f, len(f.history(run.ID)), 1)
+	}},
+}
+
+// list reads the IDs of the runs that a filter selects.
+func (f *fixture) list(filter store.Filter) (ids []string) {
+	f.Helper()
+	runs, err := f.store.List(f.Context(), filter)
+	f.must(err)
+	for _, r := range runs {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}

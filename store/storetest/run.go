@@ -1,0 +1,178 @@
+package storetest
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+// runChecks are about creating runs with turns, chains and wake times.
+var runChecks = []check{
+	{"Create/WithATurnConflictsWithATakenID", func(f *fixture) {
+		run := f.created()
+		rival := f.newRun()
+		rival.WorkflowID = run.WorkflowID
+		bystander := f.newRun()
+		for range 2 {
+			errs := f.commit(f.first(rival), f.first(bystander))
+			f.conflict(errs[0], run)
+			f.is(errs[1], nil)
+		}
+		_, err := f.store.Find(f.Context(), f.partition, "", rival.ID)
+		f.is(err, store.ErrNotFound)
+		equal(f, len(f.history(rival.ID)), 0)
+		// A closed run has its ID still.
+		end := f.turn(run, 2)
+		end.State = closed(store.Completed)
+		f.commits(end)
+		run.RunState = *end.State
+		f.conflict(f.commit(f.first(rival))[0], run)
+	}},
+	{"Create/RivalsInOneBatch", func(f *fixture) {
+		run, rival := f.newRun(), f.newRun()
+		rival.WorkflowID = run.WorkflowID
+		errs := f.commit(f.first(run), f.first(rival))
+		f.is(errs[0], nil)
+		f.conflict(errs[1], run)
+	}},
+	{"Create/RunIDOfAnotherWorkflowIsRefused", func(f *fixture) {
+		run := f.created()
+		impostor := f.newRun()
+		impostor.ID = run.ID
+		t := f.first(impostor)
+		t.Number, t.CommitID = 2, 2
+		f.malformed(f.commit(t)[0])
+		f.malformed(f.store.Create(f.Context(), impostor))
+		equal(f, f.find(run.ID), run)
+	}},
+	{"Create/FirstTurnOfARunThatAClientCreated", func(f *fixture) {
+		run := f.newRun()
+		f.must(f.store.Create(f.Context(), run))
+		t := f.first(run)
+		t.State = &store.RunState{Status: store.Running, Wake: 5}
+		f.commits(t)
+		equal(f, len(f.history(run.ID)), 1)
+		equal(f, f.find(run.ID).Wake, 5)
+	}},
+	{"Create/WithoutAHistoryIsDurableOnceTheRunExists", func(f *fixture) {
+		run := f.newRun()
+		t := f.turn(run, 0)
+		t.Create = &run
+		t.Messages = []store.Message{{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "begin"}}
+		f.commits(t)
+		eat := f.turn(run, 1)
+		eat.Consumed = []int64{f.inbox()[0].Sequence}
+		eat.State = closed(store.Completed)
+		f.commits(eat)
+		f.commits(t) // again, late
+		equal(f, len(f.inbox()), 0)
+		equal(f, f.find(run.ID).Status, store.Completed)
+	}},
+	{"Create/ChainGoesOnInTheTurnThatClosesItsPredecessor", func(f *fixture) {
+		run := f.created()
+		next := f.newRun()
+		next.WorkflowID, next.Chain, next.Attempt = run.WorkflowID, run.ID, 2
+		t := f.turn(run, 2)
+		t.Create = &next
+		f.conflict(f.commit(t)[0], run) // it is open still
+		equal(f, len(f.history(run.ID)), 1)
+		t.State = closed(store.Continued)
+		f.commits(t)
+		f.commits(t)
+		latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
+		f.must(err)
+		equal(f, *latest, next)
+		equal(f, f.find(run.ID).Status, store.Continued)
+		f.commits(f.turn(next, 1))
+		// The first of the chain is known for ever: creating it again is done.
+		f.must(f.store.Create(f.Context(), run))
+		equal(f, len(f.inbox()), 0)
+		// And on, by a turn of its own after the end of the one before.
+		end := f.turn(next, 2)
+		end.State = closed(store.Failed)
+		third := f.newRun()
+		third.WorkflowID, third.Chain = run.WorkflowID, run.ID
+		f.commits(end, f.first(third))
+		latest, err = f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
+		f.must(err)
+		equal(f, *latest, third)
+	}},
+	{"Create/AnotherChainDoesNotGoOn", func(f *fixture) {
+		run := f.created()
+		next := f.newRun()
+		next.WorkflowID = run.WorkflowID
+		t := f.turn(run, 2)
+		t.State = closed(store.Completed)
+		t.Create = &next
+		var conflict *store.ConflictError
+		if err := f.commit(t)[0]; !errors.As(err, &conflict) || conflict.Existing.ID != run.ID {
+			f.Fatalf("got %v, want a ConflictError about %s", err, run.ID)
+		}
+		equal(f, f.find(run.ID), run)
+	}},
+	{"Create/SuccessorOfAnUnknownRunIsNotFound", func(f *fixture) {
+		next := f.newRun()
+		t := f.turn(f.newRun(), 1)
+		t.Create = &next
+		f.refuses(t, store.ErrNotFound)
+		_, err := f.store.Find(f.Context(), f.partition, "", next.ID)
+		f.is(err, store.ErrNotFound)
+	}},
+	{"Due/WindowsHotAndNever", func(f *fixture) {
+		wakes := map[string]int64{}
+		add := func(wake int64) string {
+			run := f.newRun()
+			run.Wake = wake
+			f.commits(f.first(run))
+			wakes[run.ID] = wake
+			return run.ID
+		}
+		ten, hot, never, twenty, far := add(10), add(store.Hot), add(store.Never), add(20), add(store.Never-1)
+		w := func(ids ...string) (list []store.Wake) {
+			for _, id := range ids {
+				list = append(list, store.Wake{Run: id, Time: wakes[id]})
+			}
+			return list
+		}
+		equal(f, f.due(-1, store.Never, 0), w(hot, ten, twenty, far))
+		equal(f, f.due(-1, 0, 0), w(hot))
+		equal(f, f.due(0, 10, 0), w(ten))
+		equal(f, f.due(9, 20, 0), w(ten, twenty))
+		equal(f, f.due(10, 20, 0), w(twenty))
+		equal(f, f.due(-1, 20, 2), w(hot, ten))
+		equal(f, f.due(20, 20, 0), nil)
+		equal(f, f.due(20, 10, 0), nil)
+		equal(f, f.due(store.Never, store.Never, 0), nil)
+		// Wake times change with the state, to and from the special ones.
+		t := f.turn(store.Run{ID: ten}, 0)
+		t.State = &store.RunState{Status: store.Running, Wake: store.Never}
+		u := f.turn(store.Run{ID: never}, 0)
+		u.State = &store.RunState{Status: store.Running, Wake: 15}
+		f.commits(t, u)
+		wakes[never] = 15
+		equal(f, f.due(-1, 20, 0), w(hot, never, twenty))
+		equal(f, f.find(ten).Wake, store.Never)
+	}},
+	{"Due/RunsOfOneWakeTimeAreNeverCut", func(f *fixture) {
+		const n = 50
+		var ids []string
+		for range n {
+			run := f.newRun()
+			run.Wake = 1000
+			f.commits(f.first(run))
+			ids = append(ids, run.ID)
+		}
+		early, late := f.newRun(), f.newRun()
+		early.Wake, late.Wake = 999, 1001
+		f.commits(f.first(early), f.first(late))
+		list := f.due(0, 5000, 3)
+		equal(f, len(list), n+1)
+		equal(f, list[0].Run, early.ID)
+		slices.Sort(ids)
+		for i, id := range ids {
+			equal(f, list[i+1], store.Wake{Run: id, Time: 1000})
+		}
+		equal(f, f.due(1000, 5000, 3), []store.Wake{{Run: late.ID, Time: 1001}})
+	}},
+}

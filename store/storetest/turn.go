@@ -1,0 +1,202 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"runtime"
+	"strings"
+
+	"github.com/perdure/perdure/store"
+)
+
+// turnChecks are about what a turn writes.
+var turnChecks = []check{
+	{"Turn/StateReplacesTheWhole", func(f *fixture) {
+		run := f.created()
+		for _, state := range []store.RunState{
+			{Status: store.WaitingForCode, Wake: 12345, Detail: []byte(`"no such workflow"`)},
+			{Status: store.Parked, Wake: store.Never, Detail: []byte{0xff, 0, 1}},
+			{Status: store.Running, Wake: store.Hot},
+			{Status: store.Completed, Wake: store.Never, Closed: math.MaxInt64, Detail: []byte(`{}`)},
+		} {
+			t := f.turn(run, 0)
+			t.State = &state
+			f.commits(t)
+			equal(f, f.find(run.ID).RunState, state)
+		}
+		f.commits(f.turn(run, 2))
+		equal(f, f.find(run.ID).Status, store.Completed) // nil leaves it
+	}},
+	{"Turn/CallsAreReplacedAndDeleted", func(f *fixture) {
+		run, other := f.created(), f.created()
+		call := func(number int64, state store.CallState) store.Call {
+			return store.Call{Partition: f.partition, Run: run.ID, Number: number, State: state, Name: "charge", Queue: "gpu", Attempt: 3, Due: 99, Data: []byte("d")}
+		}
+		t := f.turn(run, 2)
+		t.Calls = []store.Call{call(5, store.Backoff), call(2, store.Queued), {Number: 9, State: store.External}}
+		f.commits(t)
+		equal(f, f.calls(run.ID), []store.Call{call(2, store.Queued), call(5, store.Backoff), {Partition: f.partition, Run: run.ID, Number: 9, State: store.External}})
+		t = f.turn(run, 0)
+		changed := call(5, store.Paused)
+		changed.Data, changed.Due, changed.Queue, changed.Name, changed.Attempt = nil, 0, "", "other", 4
+		t.Calls = []store.Call{changed}
+		t.Closed = []int64{2, 77}
+		f.commits(t, t) // a change of calls can be repeated
+		equal(f, f.calls(run.ID), []store.Call{changed, {Partition: f.partition, Run: run.ID, Number: 9, State: store.External}})
+		equal(f, len(f.calls(other.ID)), 0)
+	}},
+	{"Turn/LedgerRowsAreInsertedOnce", func(f *fixture) {
+		run := f.created()
+		attempt := store.Attempt{Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "net", Reason: "will retry", Started: 5, Ended: 6, Data: []byte(`{"node":"a"}`)}
+		t := f.turn(run, 2)
+		t.Attempts = []store.Attempt{attempt}
+		f.commits(t)
+		attempt.Outcome, attempt.Data = "completed", nil
+		t = f.turn(run, 3)
+		t.Attempts = []store.Attempt{attempt, {Call: 2, Number: 1}, {Call: 1, Number: 2}}
+		f.commits(t)
+		stored := f.attempts(run.ID)
+		equal(f, len(stored), 3)
+		equal(f, stored[0], store.Attempt{Partition: f.partition, Run: run.ID, Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "net", Reason: "will retry", Started: 5, Ended: 6, Data: []byte(`{"node":"a"}`)})
+		equal(f, [4]int64{stored[1].Call, int64(stored[1].Number), stored[2].Call, int64(stored[2].Number)}, [4]int64{1, 2, 2, 1})
+		only, err := f.store.Attempts(f.Context(), f.partition, run.ID, 2)
+		f.must(err)
+		equal(f, only, stored[2:])
+	}},
+	{"Turn/PruneKeepsFirstAndLastAttempts", func(f *fixture) {
+		run := f.created()
+		const first, last, total = 3, 4, 20
+		for n := 1; n <= total; n++ {
+			t := f.turn(run, int64(n+1))
+			a := store.Attempt{Call: 7, Number: n}
+			if n > first+last {
+				a.Prune = n - last
+			}
+			t.Attempts = []store.Attempt{a}
+			f.commits(t)
+		}
+		var numbers []int
+		for _, a := range f.attempts(run.ID) {
+			numbers = append(numbers, a.Number)
+			equal(f, a.Prune, 0)
+		}
+		equal(f, numbers, []int{1, 2, 3, 17, 18, 19, 20})
+	}},
+	{"Turn/HookRunsOnceAndItsErrorUndoesTheTurnAlone", func(f *fixture) {
+		run, other := f.created(), f.created()
+		before := f.dump(run.ID)
+		boom := errors.New("boom")
+		ran := 0
+		t := f.turn(run, 2)
+		t.State = closed(store.Completed)
+		t.Calls = []store.Call{{Number: 1, State: store.Queued}}
+		t.Attempts = []store.Attempt{{Call: 1, Number: 1}}
+		t.Messages = []store.Message{{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "no"}}
+		t.Hook = func(any) error { ran++; return boom }
+		bystander := f.created()
+		before = f.dump(run.ID)
+		errs := f.commit(f.turn(bystander, 2), t, f.turn(bystander, 3))
+		var hook *store.HookError
+		if !errors.As(errs[1], &hook) || !errors.Is(errs[1], boom) {
+			f.Fatalf("got %v, want a HookError of boom", errs[1])
+		}
+		f.is(errors.Join(errs[0], errs[2]), nil)
+		equal(f, ran, 1)
+		if after := f.dump(run.ID); after != before {
+			f.Fatalf("before: %s\nafter:  %s", before, after)
+		}
+		equal(f, len(f.history(bystander.ID)), 3)
+		t.Hook = func(any) error { ran++; return nil }
+		f.commits(t)
+		equal(f, ran, 2)
+		equal(f, f.find(run.ID).Status, store.Completed)
+	}},
+	{"Turn/HookPanicIsAnError", func(f *fixture) {
+		run := f.created()
+		t := f.turn(run, 2)
+		t.Hook = func(any) error { panic("ouch") }
+		var hook *store.HookError
+		if err := f.commit(t)[0]; !errors.As(err, &hook) || !strings.Contains(err.Error(), "ouch") {
+			f.Fatalf("got %v", err)
+		}
+		f.commits(f.turn(run, 2)) // nobody holds anything
+	}},
+	{"Turn/HookMayEndItsGoroutine", func(f *fixture) {
+		run := f.created()
+		t := f.turn(run, 2)
+		ended := make(chan struct{})
+		t.Hook = func(any) error {
+			defer close(ended)
+			runtime.Goexit()
+			return nil
+		}
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			f.store.Commit(f.Context(), []store.Turn{t})
+		}()
+		<-ended
+		<-gone
+		equal(f, len(f.history(run.ID)), 1)
+		f.commits(f.turn(run, 2))
+	}},
+	{"Turn/BytesAreOpaque", func(f *fixture) {
+		run := f.newRun()
+		f.commits(f.first(run))
+		large := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16)
+		for i, b := range [][]byte{nil, []byte(`{"a":"ü"}`), {0}, {0xff, 0xfe}, []byte("a\x00b"), []byte("'; DROP TABLE runs; --"), []byte("𝄞"), large, append([]byte{0x80}, large...)} {
+			t := f.turn(run, int64(i+2))
+			t.Events = b
+			t.State = &store.RunState{Status: store.Running, Detail: b}
+			t.Calls = []store.Call{{Number: 1, State: store.Queued, Data: b}}
+			t.Attempts = []store.Attempt{{Call: 1, Number: i + 1, Data: b}}
+			t.Messages = []store.Message{{Partition: f.partition, WorkflowID: run.WorkflowID, Key: t.Run, Data: b}}
+			f.commits(t)
+			inbox := f.inbox()
+			for name, got := range map[string][]byte{
+				"Events":  f.history(run.ID)[i+1].Events,
+				"Detail":  f.find(run.ID).Detail,
+				"Call":    f.calls(run.ID)[0].Data,
+				"Attempt": f.attempts(run.ID)[i].Data,
+				"Message": inbox[0].Data,
+			} {
+				if !bytes.Equal(got, b) || len(b) == 0 && got != nil {
+					f.Errorf("%s: bytes %d came back as %d bytes (nil: %v)", name, i, len(got), got == nil)
+				}
+			}
+			eat := f.turn(run, 0)
+			eat.Consumed = []int64{inbox[0].Sequence}
+			f.commits(eat)
+		}
+	}},
+	{"Turn/OddStringsComeBack", func(f *fixture) {
+		for _, s := range []string{"ü 𝄞 日本", `"quoted" 'single' \back %x ? ; --`, "line\nbreak\ttab", "‮right to left", strings.Repeat("long", 1000), " ", "NULL", "1e5", "\x01\x7f"} {
+			run := f.newRun()
+			run.ID, run.Chain = run.ID+s, run.Chain+s
+			run.WorkflowID, run.Type, run.Group = run.WorkflowID+s, s, s
+			t := f.first(run)
+			t.Calls = []store.Call{{Number: 1, State: store.CallState(s), Name: s, Queue: s}}
+			t.Attempts = []store.Attempt{{Call: 1, Number: 1, Name: s, Outcome: s, ErrorType: s, Reason: s}}
+			t.Messages = []store.Message{{Partition: f.partition, WorkflowID: s, Run: s, Key: s, Kind: s}}
+			f.commits(t)
+			equal(f, f.find(run.ID), run)
+			call, attempt := f.calls(run.ID)[0], f.attempts(run.ID)[0]
+			equal(f, [2]string{call.Name, call.Queue}, [2]string{s, s})
+			equal(f, [4]string{attempt.Name, attempt.Outcome, attempt.ErrorType, attempt.Reason}, [4]string{s, s, s, s})
+			inbox := f.inbox()
+			m := inbox[len(inbox)-1]
+			equal(f, [4]string{m.WorkflowID, m.Run, m.Key, m.Kind}, [4]string{s, s, s, s})
+			found, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
+			f.must(err)
+			equal(f, *found, run)
+		}
+	}},
+	{"Turn/BytesHandedOutBelongToTheReceiver", func(f *fixture) {
+		run := f.created()
+		f.history(run.ID)[0].Events[0] = 'X'
+		f.find(run.ID).Start[0] = 'X'
+		equal(f, f.history(run.ID)[0].Events[0], '[')
+		equal(f, f.find(run.ID).Start[0], '{')
+	}},
+}
