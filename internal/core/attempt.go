@@ -129,7 +129,7 @@ func (r *Run) pastDeadline(c *Call) bool {
 
 // fireDue handles everything whose time has come, earliest first.
 func (r *Run) fireDue() {
-	for !r.ended && r.NextDue() <= r.now {
+	for !r.ended && len(r.dues) > 0 && r.NextDue() <= r.now {
 		c := r.dues.pop().call
 		switch {
 		case c.Kind == history.TimerStarted:

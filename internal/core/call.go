@@ -118,9 +118,7 @@ func (r *Run) apply(e *history.Event) {
 	case history.CallCancelRequested:
 		r.applyCancelRequested(e)
 	case history.SignalReceived:
-		if e.ID != "" {
-			r.seen[e.ID] = struct{}{}
-		}
+		r.seen.add(e.ID)
 		r.mailbox(e.Name).deliver(r, e.Input)
 	case history.RunCancelRequested:
 		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, e.Reason

@@ -49,12 +49,13 @@ type Run struct {
 	busy     int // open calls that are dispatched or queued
 	dues     dueHeap
 	signals  map[string]*mailbox
-	seen     map[string]struct{} // IDs of signals
+	seen     idSet // IDs of signals
 
 	cancelRequested bool
 	cancelReason    string
 	cancelUntold    bool // the code does not know yet
 	mustAdvance     bool // something happened that the code can see
+	codeRan         bool // at least once
 	ended           bool
 	state           State // as last committed or about to be
 	stateChanged    bool  // and not yet part of a turn
@@ -83,7 +84,6 @@ func New(config Config, start history.Start, program Program) *Run {
 		now:         start.Created,
 		calls:       map[int64]*Call{},
 		signals:     map[string]*mailbox{},
-		seen:        map[string]struct{}{},
 		mustAdvance: true,
 		state:       State{Status: StatusRunning, Wake: Hot},
 	}
@@ -170,7 +170,7 @@ func (r *Run) advance() error {
 		r.program.Canceled(r.cancelReason)
 	}
 	err := r.program.Advance()
-	r.mustAdvance = false
+	r.mustAdvance, r.codeRan = false, true
 	return err
 }
 
@@ -191,7 +191,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.fireDue()
 	}
 	if r.mustAdvance && !r.ended {
-		if r.program == nil {
+		if r.program == nil || r.now < r.firstTurn() {
 			if len(r.out.Events) > 0 {
 				r.emit(history.Event{Kind: history.CodeDeferred})
 			}
@@ -248,7 +248,7 @@ func (r *Run) take(in Input) {
 	case TakenOver:
 		r.takenOver(in.Alive)
 	case SignalArrived:
-		if _, dup := r.seen[in.ID]; dup && in.ID != "" {
+		if r.seen.has(in.ID) {
 			r.out.Dropped++
 			return
 		}
@@ -305,9 +305,25 @@ func (r *Run) wakeAfterStep() int64 {
 func (r *Run) NextDue() int64 {
 	for len(r.dues) > 0 {
 		if d := r.dues[0]; d.call.due == d.at && !d.call.Done {
-			return d.at
+			return min(d.at, r.firstDue())
 		}
 		r.dues.pop()
+	}
+	return r.firstDue()
+}
+
+// firstTurn is the time before which the code may not run.
+func (r *Run) firstTurn() int64 {
+	if r.codeRan {
+		return 0
+	}
+	return r.start.FirstTurn
+}
+
+// firstDue is when the code runs first, Never if it need not be waited for.
+func (r *Run) firstDue() int64 {
+	if at := r.firstTurn(); at > r.now && r.program != nil && !r.ended {
+		return at
 	}
 	return Never
 }
@@ -327,7 +343,7 @@ func (r *Run) Idle() bool { return r.busy == 0 }
 
 // MustAdvance reports whether the code has not seen yet what happened, or has
 // never run: the run wants a step although nothing is due.
-func (r *Run) MustAdvance() bool { return r.mustAdvance && !r.ended }
+func (r *Run) MustAdvance() bool { return r.mustAdvance && !r.ended && r.now >= r.firstTurn() }
 
 // Hold changes the status of an open run that has no program: parked or waiting
 // for code, with the reason. It takes effect with the next step.

@@ -1,0 +1,34 @@
+package core
+
+// maxSeen is how many signal IDs a run remembers. An older one is forgotten: the
+// same signal sent again would then be a new one.
+const maxSeen = 10_000
+
+// idSet remembers the last IDs it was given. The empty ID is none.
+type idSet struct {
+	known map[string]struct{}
+	order []string // a ring once it is full; next is the oldest
+	next  int
+}
+
+func (s *idSet) has(id string) bool {
+	_, known := s.known[id]
+	return known
+}
+
+func (s *idSet) add(id string) {
+	if id == "" || s.has(id) {
+		return
+	}
+	if s.known == nil {
+		s.known = map[string]struct{}{}
+	}
+	s.known[id] = struct{}{}
+	if len(s.order) < maxSeen {
+		s.order = append(s.order, id)
+		return
+	}
+	delete(s.known, s.order[s.next])
+	s.order[s.next] = id
+	s.next = (s.next + 1) % maxSeen
+}
