@@ -17,7 +17,7 @@ type document struct {
 
 // EncodeTurn makes the document of a turn's events.
 func EncodeTurn(events []Event) ([]byte, error) {
-	return json.Marshal(document{Format: Format, Events: events})
+	return appendTurn(make([]byte, 0, 128*(1+len(events))), events)
 }
 
 // DecodeTurn reads the document of a turn.
