@@ -220,7 +220,11 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 
 // closeFailed ends a call with the failure its reason makes of the last one.
 func (r *Run) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
-	if reason != retry.ReasonTerminal && reason != retry.ReasonCanceled {
+	switch reason {
+	case retry.ReasonTerminal:
+	case retry.ReasonCanceled: // by the body's own account, nobody asked for it here
+		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
+	default:
 		f = history.Exhausted(retry.ExhaustedError{
 			Name: c.Name, Attempts: c.Failures, Reason: reason, Max: limit, Within: c.Policy.Within,
 		}, f)
@@ -238,7 +242,7 @@ func (r *Run) closeCanceled(c *Call, ended int64) {
 	r.happened(history.Event{
 		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
 		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
-		Retry:   r.summary(c, false, ended),
+		Reason:  string(retry.ReasonCanceled), Retry: r.summary(c, false, ended),
 	})
 }
 

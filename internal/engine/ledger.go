@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
 
@@ -31,6 +32,7 @@ type Attempt struct {
 	Ended     *time.Time    `json:"ended,omitempty"`
 	Delay     time.Duration `json:"delay_ns,omitempty"` // chosen wait before the next attempt
 	Next      *time.Time    `json:"next,omitempty"`     // when that is due
+	Rule      int           `json:"rule,omitempty"`     // the policy\'s rule that decided, from 1; 0: the policy itself
 }
 
 // Attempts returns the attempts of a run's calls (of one call if call > 0), by
@@ -79,7 +81,7 @@ func viewAttempt(a store.Attempt) (Attempt, error) {
 		Call: a.Call, Name: a.Name, Number: a.Number, ID: d.ID, Outcome: a.Outcome, Reason: a.Reason,
 		ErrorType: a.ErrorType, Message: d.Message, Stack: d.Stack, Node: d.Node,
 		Queued: optionalTime(d.Queued), Started: optionalTime(a.Started), Ended: optionalTime(a.Ended),
-		Delay: d.Delay, Next: optionalTime(d.Next),
+		Delay: d.Delay, Next: optionalTime(d.Next), Rule: d.Rule,
 	}, nil
 }
 
@@ -104,6 +106,9 @@ func (s *snapshot) attempts(run string, open bool) []Attempt {
 				Call: ev.Call, Name: names[ev.Call], Number: st.Attempt, ID: core.AttemptID(run, ev.Call, st.Attempt),
 				Outcome: closedBy[ev.Kind], Reason: ev.Reason, Node: st.Node,
 				Queued: optionalTime(st.Queued), Started: optionalTime(st.Started), Ended: optionalTime(ev.Ended),
+			}
+			if ev.Kind == history.CallCompleted {
+				a.Reason = string(retry.ReasonSucceeded)
 			}
 			if ev.Failure != nil {
 				a.ErrorType, a.Message = ev.Failure.TypeName(), ev.Failure.Message

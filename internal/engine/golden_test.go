@@ -1,0 +1,155 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/golden"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// TestR16_GoldenEngine plays the golden table with the durable engine in virtual
+// time: the schedules are those of Decide and of Do, to the nanosecond, and what
+// is played is the same after every step was a replay.
+func TestR16_GoldenEngine(t *testing.T) {
+	table, err := golden.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []struct {
+		name        string
+		maxResident int
+	}{{"resident", 0}, {"evicted", -1}} {
+		t.Run(mode.name, func(t *testing.T) {
+			for _, c := range table.Cases {
+				if needsBudget(c) {
+					continue // see TestR16_GoldenCasesTheEngineRefuses
+				}
+				t.Run(c.Name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t)
+						w.maxResident = mode.maxResident
+						if activity.ValidatePolicy(c.Policy) != nil {
+							mustRefuse(t, w, c)
+							return
+						}
+						if got := playEngine(t, w, c); got.String() != c.Want.String() {
+							t.Errorf("the engine does\n%swant\n%s", got, c.Want)
+						}
+					})
+				})
+			}
+		})
+	}
+}
+
+// playEngine plays a case as the only activity of a workflow.
+func playEngine(t *testing.T, w *world, c *golden.Case) golden.Trace {
+	var trace golden.Trace
+	play := activity.New("play", func(ctx context.Context, _ int) (int, error) {
+		info, _ := activity.FromContext(ctx)
+		trace.Starts = append(trace.Starts, time.Since(info.Scheduled))
+		return 0, c.Run(ctx, info.Attempt, info.Scheduled, func() { t.Error("the engine has no heartbeats") })
+	}, activity.Retry(c.Policy))
+	once := workflow.New("once", func(wf *workflow.Context, _ int) (int, error) {
+		if c.CancelAt == 0 {
+			var cancel func()
+			wf, cancel = workflow.WithCancel(wf)
+			cancel()
+		}
+		return workflow.Call(wf, play, 0)
+	})
+	config := w.config(once, play)
+	config.Draw = func(_ string, _ int64, attempt int) float64 { return c.Attempts[attempt-1].U }
+	e := w.startWith(config)
+	begin(t, e, once, "case", 0)
+	if c.CancelAt > 0 {
+		time.Sleep(c.CancelAt)
+		if err := e.Cancel(t.Context(), "case", "", "the case says so"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := finish[int](t, e, "case")
+	trace.End = golden.End(err)
+	for _, a := range attemptsOf(t, e, "case") {
+		reason := retry.Reason(a.Reason)
+		if reason == retry.ReasonSucceeded {
+			continue
+		}
+		j := golden.Judgment{Action: retry.ActionStop, Delay: a.Delay, Reason: reason, Rule: a.Rule - 1}
+		if reason.Retries() {
+			j.Action = retry.ActionRetry
+		}
+		trace.Judgments = append(trace.Judgments, j)
+	}
+	return trace
+}
+
+// mustRefuse checks that the engine does not accept what it cannot honor, in a
+// declaration, in a call and as its own default.
+func mustRefuse(t *testing.T, w *world, c *golden.Case) {
+	t.Helper()
+	refused := func(err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "not supported by this version") {
+			t.Errorf("got %v, want a refusal that says so", err)
+		}
+	}
+	body := func(context.Context, int) (int, error) {
+		t.Error("the activity ran")
+		return 0, nil
+	}
+	_, err := openOnly(w.config(activity.New("play", body, activity.Retry(c.Policy))))
+	refused(err)
+
+	config := w.config()
+	config.Policy = c.Policy
+	_, err = openOnly(config)
+	refused(err)
+
+	play := activity.New("play", body)
+	once := workflow.New("once", func(wf *workflow.Context, _ int) (int, error) {
+		return workflow.Call(wf, play, 0, activity.Retry(c.Policy))
+	})
+	e := w.start(once, play)
+	begin(t, e, once, "case", 0)
+	_, err = finish[int](t, e, "case")
+	refused(err)
+}
+
+// TestR16_GoldenCasesTheEngineRefuses keeps account of the cases of the table
+// that the engine does not play. Their number may only fall.
+func TestR16_GoldenCasesTheEngineRefuses(t *testing.T) {
+	table, err := golden.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, c := range table.Cases {
+		switch {
+		case needsBudget(c):
+			count["needs a budget"]++
+		case c.Policy.HeartbeatTimeout != 0:
+			count["needs heartbeats"]++
+		case c.Policy.OnExhausted == retry.Pause:
+			count["pauses"]++
+		default:
+			count["played"]++
+		}
+	}
+	want := "map[needs a budget:4 needs heartbeats:5 pauses:5 played:" + fmt.Sprint(len(table.Cases)-14) + "]"
+	if got := fmt.Sprint(count); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func needsBudget(c *golden.Case) bool {
+	return slices.ContainsFunc(c.Attempts, func(a golden.Attempt) bool { return a.Denied })
+}

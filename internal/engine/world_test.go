@@ -1,0 +1,264 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/memory"
+	"github.com/perdure/perdure/workflow"
+)
+
+// world is a database in memory and the engines that live on it, one after the
+// other or side by side.
+type world struct {
+	t           *testing.T
+	db          store.Opener
+	maxResident int
+	log         *record
+}
+
+// newWorld makes a world of its own, with runs kept in memory.
+func newWorld(t *testing.T) *world {
+	return &world{t: t, db: memory.New(), log: &record{}}
+}
+
+// inBothModes runs a test in virtual time twice: with runs kept in memory
+// between their turns, and with runs dropped after every turn, so that each step
+// is a replay.
+func inBothModes(t *testing.T, test func(t *testing.T, w *world)) {
+	for _, mode := range []struct {
+		name        string
+		maxResident int
+	}{{"resident", 0}, {"evicted", -1}} {
+		t.Run(mode.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.maxResident = mode.maxResident
+				test(t, w)
+			})
+		})
+	}
+}
+
+// inVirtualTime runs a test once, with runs kept in memory.
+func inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t)) })
+}
+
+// config is what the world's engines are told, with these definitions.
+func (w *world) config(definitions ...any) engine.Config {
+	c := engine.Config{Store: w.db, Node: "node", MaxResident: w.maxResident, Logger: slog.New(w.log)}
+	for _, d := range definitions {
+		switch d := d.(type) {
+		case workflow.Definition:
+			c.Workflows = append(c.Workflows, d)
+		case activity.Definition:
+			c.Activities = append(c.Activities, d)
+		default:
+			w.t.Fatalf("%T is no definition", d)
+		}
+	}
+	return c
+}
+
+// openOnly opens an engine that is expected to be refused.
+func openOnly(c engine.Config) (*engine.Engine, error) {
+	return engine.Open(context.Background(), c)
+}
+
+// open opens an engine and does not start it. It is stopped with the test.
+func (w *world) open(c engine.Config) *engine.Engine {
+	w.t.Helper()
+	e, err := engine.Open(w.t.Context(), c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { stop(w.t, e) })
+	return e
+}
+
+// start opens and starts an engine with the definitions.
+func (w *world) start(definitions ...any) *engine.Engine {
+	w.t.Helper()
+	return w.startWith(w.config(definitions...))
+}
+
+func (w *world) startWith(c engine.Config) *engine.Engine {
+	w.t.Helper()
+	e := w.open(c)
+	if err := e.Start(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	return e
+}
+
+// stop ends an engine without waiting for its attempts. Its context is its own,
+// because that of a test has ended when its cleanups run.
+func stop(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := e.Stop(now); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+}
+
+// begin starts a run and returns its run ID.
+func begin[In, Out any](t *testing.T, e *engine.Engine, w workflow.Workflow[In, Out], id string, in In) string {
+	t.Helper()
+	run, _, err := tryBegin(t.Context(), e, w, id, in)
+	if err != nil {
+		t.Fatalf("start %q: %v", id, err)
+	}
+	return run
+}
+
+func tryBegin[In, Out any](ctx context.Context, e *engine.Engine, w workflow.Workflow[In, Out], id string, in In) (run string, attached bool, err error) {
+	input, err := history.Encode(in)
+	if err != nil {
+		return "", false, err
+	}
+	return e.StartRun(ctx, engine.StartRequest{WorkflowID: id, Type: w.Name(), Input: input})
+}
+
+// finish waits for the end of the latest run of a workflow ID and returns its
+// result, or the error it failed with.
+func finish[Out any](t *testing.T, e *engine.Engine, id string) (Out, error) {
+	t.Helper()
+	var out Out
+	s, err := e.Result(t.Context(), id, "")
+	if err != nil {
+		t.Fatalf("result of %q: %v", id, err)
+	}
+	d, err := core.DecodeDetail(s.Detail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch s.Status {
+	case core.StatusCompleted:
+		if err := d.Result.Decode(&out); err != nil {
+			t.Fatal(err)
+		}
+		return out, nil
+	case core.StatusTerminated:
+		return out, errors.New("terminated: " + d.Reason)
+	}
+	return out, d.Failure.Err()
+}
+
+// complete runs a workflow to its end and demands success.
+func complete[In, Out any](t *testing.T, e *engine.Engine, w workflow.Workflow[In, Out], id string, in In) Out {
+	t.Helper()
+	begin(t, e, w, id, in)
+	out, err := finish[Out](t, e, id)
+	if err != nil {
+		t.Fatalf("workflow %q: %v", id, err)
+	}
+	return out
+}
+
+// describe returns what is known of the latest run of a workflow ID.
+func describe(t *testing.T, e *engine.Engine, id string) *engine.Description {
+	t.Helper()
+	d, err := e.Describe(t.Context(), id, "")
+	if err != nil {
+		t.Fatalf("describe %q: %v", id, err)
+	}
+	return d
+}
+
+// onlyCall returns the one pending call of a run.
+func onlyCall(t *testing.T, e *engine.Engine, id string) engine.PendingCall {
+	t.Helper()
+	d := describe(t, e, id)
+	if len(d.Pending) != 1 {
+		t.Fatalf("%q has the pending calls %+v, want one", id, d.Pending)
+	}
+	return d.Pending[0]
+}
+
+// attemptsOf returns all attempts of a run.
+func attemptsOf(t *testing.T, e *engine.Engine, id string) []engine.Attempt {
+	t.Helper()
+	a, err := e.Attempts(t.Context(), id, "", 0)
+	if err != nil {
+		t.Fatalf("attempts of %q: %v", id, err)
+	}
+	return a
+}
+
+// eventsOf returns the history of a run.
+func eventsOf(t *testing.T, e *engine.Engine, id string) []engine.TurnEvent {
+	t.Helper()
+	_, events, err := e.History(t.Context(), id, "")
+	if err != nil {
+		t.Fatalf("history of %q: %v", id, err)
+	}
+	return events
+}
+
+// signal sends a signal.
+func signal(t *testing.T, e *engine.Engine, workflowID, name, id string, value any) {
+	t.Helper()
+	payload, err := history.Encode(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Signal(t.Context(), workflowID, name, id, payload); err != nil {
+		t.Fatalf("signal %q: %v", workflowID, err)
+	}
+}
+
+// settle waits until nothing happens any more until time passes.
+func settle() { synctest.Wait() }
+
+// pass lets virtual time pass, and then what follows from that happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// record is a slog.Handler that keeps what it is told.
+type record struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *record) Enabled(context.Context, slog.Level) bool { return true }
+func (r *record) WithAttrs([]slog.Attr) slog.Handler       { return r }
+func (r *record) WithGroup(string) slog.Handler            { return r }
+
+func (r *record) Handle(ctx context.Context, rec slog.Record) error {
+	var b bytes.Buffer
+	if err := slog.NewTextHandler(&b, nil).Handle(ctx, rec); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, b.String())
+	return nil
+}
+
+// count says how many lines contain a text.
+func (r *record) count(text string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, line := range r.lines {
+		if bytes.Contains([]byte(line), []byte(text)) {
+			n++
+		}
+	}
+	return n
+}
