@@ -47,7 +47,7 @@ func (e *Engine) begin(r *resident, d core.Dispatch) {
 	if d.AttemptTimeout > 0 {
 		x.timer = time.AfterFunc(d.AttemptTimeout, func() { e.timedOut(x, d.AttemptTimeout) })
 	}
-	go e.execute(ctx, x, body)
+	e.code.run(func() { e.execute(ctx, x, body) })
 }
 
 // body finds what an attempt runs. It exists: admit looked.

@@ -30,7 +30,9 @@ type Engine struct {
 	bodies context.Context
 	// interrupt asks all running attempts to end.
 	interrupt context.CancelCauseFunc
-	work      sync.WaitGroup
+	work      sync.WaitGroup // the engine's own loops
+	steps     workers        // work on residents
+	code      workers        // run what users wrote, and may never come back
 
 	committer *committer
 	loading   chan struct{} // as many runs are loaded at once as it holds
@@ -306,6 +308,9 @@ func (e *Engine) end() {
 	e.cancel()
 	e.interrupt(errShutdown)
 	e.work.Wait()
+	e.steps.stop()
+	e.code.stop()
+	e.steps.wait()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.residents {

@@ -24,11 +24,11 @@ var errGoexit = errors.New("the workflow's code called runtime.Goexit (a test's 
 // own, so that one that never ends can be left behind.
 func (e *Engine) guard(f func() error) error {
 	result := make(chan error, 1)
-	go func() {
+	e.code.run(func() {
 		err := errGoexit
 		defer func() { result <- err }()
 		err = f()
-	}()
+	})
 	timer := time.NewTimer(e.config.TurnTimeout)
 	defer timer.Stop()
 	select {

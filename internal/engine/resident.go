@@ -84,7 +84,7 @@ func (e *Engine) rouse(r *resident) {
 	}
 	r.busy = true
 	e.busy++
-	e.work.Go(func() { e.advance(r) })
+	e.steps.run(func() { e.advance(r) })
 }
 
 // advance works on a resident until nothing is left to do for it.
