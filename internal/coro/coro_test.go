@@ -126,8 +126,7 @@ func TestCloseRunsDefersAndCannotBeRecovered(t *testing.T) {
 
 func TestRunningIsTrueOnlyInsideItsOwnTurn(t *testing.T) {
 	s := New()
-	var first *Coroutine
-	first = s.Go(func(c *Coroutine) {
+	first := s.Go(func(c *Coroutine) {
 		if !c.Running() {
 			t.Error("not running inside itself")
 		}

@@ -23,12 +23,16 @@
 //	load.go        from the store into memory; parking
 //	guard.go       user code under watch: panics, turns that do not end
 //	commit.go      group commit, lost answers, culprits
+//	workers.go     goroutines that are kept
 //	attempt.go     running bodies: contexts, timeouts, panics
 //	slots.go       concurrency, the queue, the probation lane
 //	wake.go        due times and the scan for them
 //	inbox.go       messages from clients and other runs
 //	start.go       starting runs and waiting for results
 //	message.go     signals, cancellation, termination
-//	view.go        describe, list, history, attempts
+//	view.go        describe, list, history
+//	ledger.go      attempts, from ledger and history together
+//	health.go      what is wrong right now
 //	clock.go       engine time
+//	id.go          run IDs, placement
 package engine
