@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -26,11 +27,12 @@ type world struct {
 	db          store.Opener
 	maxResident int
 	log         *record
+	plans       map[*engine.Engine]*faulty.Plan // what happens to their writes
 }
 
 // newWorld makes a world of its own, with runs kept in memory.
 func newWorld(t *testing.T) *world {
-	return &world{t: t, db: memory.New(), log: &record{}}
+	return &world{t: t, db: memory.New(), log: &record{}, plans: map[*engine.Engine]*faulty.Plan{}}
 }
 
 // inBothModes runs a test in virtual time twice: with runs kept in memory
@@ -80,11 +82,17 @@ func openOnly(c engine.Config) (*engine.Engine, error) {
 // open opens an engine and does not start it. It is stopped with the test.
 func (w *world) open(c engine.Config) *engine.Engine {
 	w.t.Helper()
+	plan := faulty.NewPlan()
+	c.Store = faulty.Wrap(c.Store, plan)
 	e, err := engine.Open(w.t.Context(), c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { stop(w.t, e) })
+	w.plans[e] = plan
+	w.t.Cleanup(func() {
+		plan.Outage(false)
+		stop(w.t, e)
+	})
 	return e
 }
 
@@ -261,4 +269,17 @@ func (r *record) count(text string) int {
 		}
 	}
 	return n
+}
+
+// kill ends an engine as kill -9 ends a process: nothing reaches the database
+// any more, and the operating system gives back what the process held.
+func (w *world) kill(e *engine.Engine) {
+	w.t.Helper()
+	plan := w.plans[e]
+	plan.Crash()
+	e.Kill()
+	settle()
+	if err := plan.Reap(); err != nil {
+		w.t.Fatal(err)
+	}
 }
