@@ -1,0 +1,12 @@
+//go:build (!unix && !windows) || aix
+
+package term
+
+import "os"
+
+func understands(*os.File) bool { return false }
+
+func width(*os.File) int { return 0 }
+
+// IsBrokenPipe reports whether a write failed because nobody reads any more.
+func IsBrokenPipe(error) bool { return false }

@@ -1,0 +1,83 @@
+package term
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Duration is a duration for people, with about two digits that matter: 340ms,
+// 1.2s, 45s, 3m04s, 2h05m, 3d04h. Less than a microsecond is 0s. Negative ones
+// have a minus.
+func Duration(d time.Duration) string {
+	if d < 0 {
+		if d == -d { // the one that has no positive
+			d++
+		}
+		return "-" + Duration(-d)
+	}
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Microsecond:
+		return "0s"
+	case d < time.Millisecond:
+		return fmt.Sprintf("%dµs", d/time.Microsecond)
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d/time.Millisecond)
+	case d < 10*time.Second:
+		tenths := int64(d / (100 * time.Millisecond))
+		if tenths%10 == 0 {
+			return fmt.Sprintf("%ds", tenths/10)
+		}
+		return fmt.Sprintf("%d.%ds", tenths/10, tenths%10)
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < day:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
+}
+
+// When says how far a time is from now: "in 1.2s", "3m04s ago", "now".
+func When(t, now time.Time) string {
+	d := t.Sub(now)
+	switch {
+	case d >= time.Millisecond:
+		return "in " + Duration(d)
+	case d <= -time.Millisecond:
+		return Duration(-d) + " ago"
+	}
+	return "now"
+}
+
+// Until is the countdown to a time that may have passed already.
+func Until(t, now time.Time) string {
+	if !t.After(now) {
+		return "now"
+	}
+	return When(t, now)
+}
+
+// Time is a time in the zone of the machine, to the millisecond.
+func Time(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+
+// Count is a number with its thousands set apart: 1,234.
+func Count(n int) string {
+	if n < 0 {
+		return "-" + Count(-n)
+	}
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return Count(n/1000) + fmt.Sprintf(",%03d", n%1000)
+}
+
+// Plural is a count with its noun: "1 order", "1,200 orders".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + many
+}

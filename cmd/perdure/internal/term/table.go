@@ -1,0 +1,104 @@
+package term
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table is lines with columns. Make one with its heads, add rows, write it.
+type Table struct {
+	heads []string
+	right map[int]bool // columns of numbers
+	rows  [][]cell
+	Style Style
+	// Indent stands before each line.
+	Indent string
+}
+
+// cell is a text with its colour.
+type cell struct {
+	text   string
+	colour Colour
+}
+
+// Right sets columns, from 0, flush right.
+func (t *Table) Right(columns ...int) {
+	if t.right == nil {
+		t.right = map[int]bool{}
+	}
+	for _, c := range columns {
+		t.right[c] = true
+	}
+}
+
+// NewTable makes a table with the heads of its columns.
+func NewTable(style Style, heads ...string) *Table { return &Table{Style: style, heads: heads} }
+
+// Row adds a row. A value is a string, which is escaped, or what Paint made.
+func (t *Table) Row(values ...any) {
+	row := make([]cell, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case string:
+			row[i] = cell{text: Escape(v)}
+		case Painted:
+			row[i] = cell{Escape(v.Text), v.Colour}
+		}
+	}
+	t.rows = append(t.rows, row)
+}
+
+// Len is how many rows there are.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Write writes heads and rows. Columns are as wide as their widest cell; the
+// last one is not padded.
+func (t *Table) Write(w io.Writer) error {
+	head := make([]cell, len(t.heads))
+	for i, h := range t.heads {
+		head[i] = cell{h, Faint}
+	}
+	lines := t.rows
+	if len(head) > 0 {
+		lines = append([][]cell{head}, t.rows...)
+	}
+	var widths []int
+	for _, row := range lines {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+		}
+	}
+	var b strings.Builder
+	for _, row := range lines {
+		t.line(&b, row, widths)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Table) line(b *strings.Builder, row []cell, widths []int) {
+	last := len(row) - 1
+	for last > 0 && row[last].text == "" {
+		last-- // no trailing blanks
+	}
+	b.WriteString(t.Indent)
+	for i, c := range row[:last+1] {
+		blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
+		if t.right[i] {
+			b.WriteString(blanks)
+		}
+		b.WriteString(t.Style.Paint(c.text, c.colour))
+		if i == last {
+			break
+		}
+		if !t.right[i] {
+			b.WriteString(blanks)
+		}
+		b.WriteString("  ")
+	}
+	b.WriteByte('\n')
+}
