@@ -111,8 +111,17 @@ func statusError(kind Kind, order string, resp *http.Response, answer []byte) er
 
 // ReadBook asks the service for its book.
 func ReadBook(ctx context.Context, baseURL string) (Totals, error) {
+	return readBook(ctx, baseURL, "/book")
+}
+
+// ReadSums asks for the book without its Orders, whose number has no bound.
+func ReadSums(ctx context.Context, baseURL string) (Totals, error) {
+	return readBook(ctx, baseURL, "/book?orders=none")
+}
+
+func readBook(ctx context.Context, baseURL, path string) (Totals, error) {
 	var t Totals
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(baseURL, "/")+"/book", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(baseURL, "/")+path, nil)
 	if err != nil {
 		return t, fmt.Errorf("The address of the service is wrong: %w", err)
 	}

@@ -44,6 +44,13 @@ func TestPostReturnsTheResult(t *testing.T) {
 	if err != nil || totals.Effects[Charge] != 1 || totals.Orders["A"].Notified != 1 {
 		t.Errorf("the book: %+v, %v", totals, err)
 	}
+	sums, err := ReadSums(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sums.Orders != nil || sums.Requests != totals.Requests || sums.Effects[Charge] != totals.Effects[Charge] {
+		t.Errorf("the sums of the book are %+v; the book is %+v", sums, totals)
+	}
 }
 
 func TestStatusesBecomeTypedErrors(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 //
 //	POST /reserve, /charge, /ship, /notify   an Order as JSON, header Idempotency-Key; answers a Result
 //	GET  /book                               the Totals
+//	GET  /book?orders=none                   the Totals without Orders
 //
 // Errors are JSON as well: {"error": "card_declined", "message": "..."}. It is
 // safe for concurrent use.
@@ -56,6 +57,10 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			answerError(w, http.StatusMethodNotAllowed, "method_not_allowed", "Ask for the book with GET.")
+			return
+		}
+		if r.URL.Query().Get("orders") == "none" {
+			answerJSON(w, http.StatusOK, s.book.Sums())
 			return
 		}
 		answerJSON(w, http.StatusOK, s.book.Totals())
