@@ -169,7 +169,7 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 		r.mailbox(c.Name).withdraw(c)
 	}
 	if r.out != nil && c.state == Dispatched {
-		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+		r.interrupt(c, e.Closed)
 	}
 	if e.Closed {
 		c.Failure = given(c)
@@ -201,12 +201,21 @@ func resultOf(e *history.Event) *history.Payload {
 	return &e.Result
 }
 
+// interrupt asks the attempt in flight to end. If nobody waits for that, it is put
+// on record now: what it still does or says is nobody's business any more.
+func (r *Run) interrupt(c *Call, givenUp bool) {
+	r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+	if givenUp {
+		r.record(c, Canceled, nil, string(retry.ReasonCanceled), r.now)
+	}
+}
+
 // endCalls gives up what is still open when the run ends.
 func (r *Run) endCalls() {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
 		if c.state == Dispatched {
-			r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+			r.interrupt(c, true)
 		}
 		c.Done = true
 		r.setState(c, "")
