@@ -39,6 +39,10 @@ type Config struct {
 	Logger *slog.Logger
 	// Draw overrides the draw for jitter, for tests.
 	Draw func(run string, call int64, attempt int) float64
+	// InboxEvery is how often the inbox is read although nobody said that
+	// something is there, ScanAhead how far ahead due times are read. Tests that
+	// let virtual months pass set both high; defaults 5 s and 1 min.
+	InboxEvery, ScanAhead time.Duration
 }
 
 // Limits and defaults.
@@ -46,6 +50,8 @@ const (
 	defaultConcurrency = 128
 	defaultMaxResident = 1000
 	defaultTurnTimeout = 10 * time.Second
+	defaultInboxEvery  = 5 * time.Second
+	defaultScanAhead   = time.Minute
 
 	// MaxID is the longest workflow ID, in bytes.
 	MaxID = 1000
@@ -76,6 +82,12 @@ func (c *Config) normalize() error {
 	}
 	if c.TurnTimeout < 0 {
 		errs = append(errs, fmt.Errorf("the turn timeout is %s: it must be positive, or 0 for the default (%s)", c.TurnTimeout, defaultTurnTimeout))
+	}
+	if c.InboxEvery == 0 {
+		c.InboxEvery = defaultInboxEvery
+	}
+	if c.ScanAhead == 0 {
+		c.ScanAhead = defaultScanAhead
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -46,12 +46,10 @@ func decodeMessage(m store.Message) (core.Input, error) {
 	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
 }
 
-// How the inbox is read: at once when something is known to be there, and
-// otherwise from time to time in case a notification was lost.
-const (
-	inboxEvery = 5 * time.Second
-	inboxPage  = 500
-)
+// inboxPage is how many messages are read at once. The inbox is read when
+// something is known to be there, and from time to time in case a notification
+// was lost.
+const inboxPage = 500
 
 func (e *Engine) kickInbox() { kick(e.inboxKick) }
 
@@ -68,7 +66,7 @@ func (e *Engine) listen() {
 }
 
 func (e *Engine) inboxLoop() {
-	timer := time.NewTimer(inboxEvery)
+	timer := time.NewTimer(e.config.InboxEvery)
 	defer timer.Stop()
 	for {
 		select {
@@ -88,7 +86,7 @@ func (e *Engine) inboxLoop() {
 				return
 			}
 		}
-		timer.Reset(inboxEvery)
+		timer.Reset(e.config.InboxEvery)
 	}
 }
 

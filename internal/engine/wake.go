@@ -30,13 +30,9 @@ func (h *wakeHeap) Pop() any {
 	return last
 }
 
-// How far ahead due times are read from the database, how often, and how many
-// at once.
-const (
-	scanAhead = time.Minute
-	scanEvery = 20 * time.Second
-	scanLimit = 1000
-)
+// scanLimit is how many due times are read from the database at once. They are
+// read for the next Config.ScanAhead, and again when a third of that has passed.
+const scanLimit = 1000
 
 // addWake remembers a due time. The engine's mu is held.
 func (e *Engine) addWake(at int64, r *resident) {
@@ -67,7 +63,7 @@ func (e *Engine) wakeLoop() {
 			if err != nil {
 				return
 			}
-			nextScan = now + int64(scanEvery)
+			nextScan = now + int64(e.config.ScanAhead/3)
 			if more {
 				nextScan = now + int64(100*time.Millisecond)
 			}
@@ -109,7 +105,7 @@ func (e *Engine) wakeDue() int64 {
 // scan reads the due times of the near future; more says that it did not read
 // all of them.
 func (e *Engine) scan(now int64) (more bool, err error) {
-	until := now + int64(scanAhead)
+	until := now + int64(e.config.ScanAhead)
 	e.mu.Lock()
 	owned := make([]*partition, 0, len(e.partitions))
 	for _, p := range e.partitions {
@@ -117,19 +113,18 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 	}
 	e.mu.Unlock()
 	for _, p := range owned {
+		after := e.scanned(p, until)
 		var due []store.Wake
 		err := e.insist("looking for due runs", func() (err error) {
-			due, err = e.db.Due(e.ctx, p.number, p.scanned, until, scanLimit)
+			due, err = e.db.Due(e.ctx, p.number, after, until, scanLimit)
 			return err
 		})
 		if err != nil {
 			return false, err
 		}
 		e.mu.Lock()
-		p.scanned = until
-		if len(due) == scanLimit {
-			// The last wake time may be shared by runs that were not read.
-			p.scanned, more = due[len(due)-1].Time-1, true
+		if len(due) >= scanLimit {
+			p.scanned, more = due[len(due)-1].Time, true
 		}
 		for _, w := range due {
 			if r := e.residents[w.Run]; r == nil {
@@ -139,4 +134,15 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 		e.mu.Unlock()
 	}
 	return more, nil
+}
+
+// scanned says up to where due times will be known when they have been read, and
+// returns up to where they are. It is said before they are read: a run that is
+// dropped from memory meanwhile, with a due time that the answer may be too early
+// to have, must put it into the heap by itself.
+func (e *Engine) scanned(p *partition, until int64) (after int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	after, p.scanned = p.scanned, until
+	return after
 }
