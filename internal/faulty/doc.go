@@ -21,5 +21,5 @@
 //	engine = open(db)       // the next life
 //
 // An Outage makes every verb fail until it ends, as a database does that is
-// away for a while.
+// away for a while; CutOff begins one at a chosen write.
 package faulty

@@ -166,6 +166,30 @@ func TestOutageStopsEveryVerb(t *testing.T) {
 	}
 }
 
+func TestCutOffIsAnOutageFromOneWriteOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := faulty.NewPlan().At(2, faulty.CutOff(time.Minute))
+		s := open(t, faulty.Wrap(memory.New(), plan))
+		if err := s.Create(t.Context(), newRun("a")); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"b", "c"} {
+			if err := s.Create(t.Context(), newRun(id)); !store.Unavailable(err) {
+				t.Errorf("run %q: got %v, want an outage", id, err)
+			}
+		}
+		if _, err := s.Counts(t.Context()); !store.Unavailable(err) {
+			t.Errorf("a read answered %v during the outage", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		counts, err := s.Counts(t.Context())
+		if err != nil || counts.Runs[store.Running] != 1 {
+			t.Errorf("after the outage: %+v, %v, want the one run of before", counts, err)
+		}
+	})
+}
+
 func TestSlowTakesVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plan := faulty.NewPlan().At(1, faulty.Slow(time.Hour)).At(2, faulty.Slow(time.Hour)).At(3, faulty.Slow(time.Hour), faulty.FailAfter)

@@ -27,6 +27,7 @@ const (
 	crashBefore
 	crashAfter
 	slow
+	cutOff
 )
 
 // The faults that need no argument.
@@ -45,6 +46,10 @@ var (
 // Slow waits before the work is done; under testing/synctest in virtual time.
 func Slow(delay time.Duration) Fault { return Fault{kind: slow, delay: delay} }
 
+// CutOff begins an outage with the write, which fails like everything after it,
+// and ends it when the time has passed; under testing/synctest virtual time.
+func CutOff(length time.Duration) Fault { return Fault{kind: cutOff, delay: length} }
+
 func (f Fault) String() string {
 	switch f.kind {
 	case failBefore:
@@ -57,6 +62,8 @@ func (f Fault) String() string {
 		return "crashes after"
 	case slow:
 		return "takes " + f.delay.String()
+	case cutOff:
+		return "begins an outage of " + f.delay.String()
 	}
 	return "no fault"
 }
@@ -174,6 +181,10 @@ func (p *Plan) begin(op string, write bool) ([]Fault, error) {
 		entry := fmt.Sprintf("write %d: %s", len(p.ops)+1, op)
 		for _, f := range faults {
 			entry += ", " + f.String()
+			if f.kind == cutOff {
+				p.outage = true
+				time.AfterFunc(f.delay, func() { p.Outage(false) })
+			}
 		}
 		p.ops = append(p.ops, entry)
 	}
