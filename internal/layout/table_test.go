@@ -101,6 +101,10 @@ var table = []row{
 		pkg: "internal/layout",
 		why: "tests only",
 	},
+	{
+		pkg: "internal/killtest",
+		why: "tests only",
+	},
 }
 
 // testsMayUse are the modules of others that any test may import.

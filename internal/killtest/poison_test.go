@@ -1,0 +1,137 @@
+package killtest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/retry"
+)
+
+// TestE3_PoisonIsQuarantinedAndNobodyElse: two activities kill their process
+// each time they run. Both end in quarantine after their limit; everything else
+// completes, whoever it was that stood beside them.
+func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
+	const poisons, bystanders = 2, 24
+	s := newScene(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	for i := range poisons {
+		if _, err := perdure.Start(ctx, s.client, doomed, fmt.Sprint("poison ", i), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var handles []perdure.Handle[int]
+	for i := range bystanders {
+		h, err := perdure.Start(ctx, s.client, sequence, fmt.Sprint("bystander ", i), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles = append(handles, h)
+	}
+
+	// The first death takes both along, perhaps; each death in the lane is blamed
+	// on one.
+	most := poisons * (retry.DefaultCrashLimit + 1)
+	var w *worker
+	for quarantined := 0; quarantined < poisons; {
+		if len(s.workers) == most+1 {
+			t.Fatalf("the worker died %d times and %d of %d calls are quarantined", most, quarantined, poisons)
+		}
+		w = s.spawn()
+		<-w.ready
+		quarantined = s.awaitDeathOrQuarantine(w, poisons)
+	}
+	for i, h := range handles {
+		if got, err := h.Result(ctx); err != nil || got != repeat(5, i) {
+			t.Errorf("bystander %d: %d, %v", i, got, err)
+		}
+	}
+	if err := w.stop(); err != nil {
+		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
+	}
+	s.listen()
+	s.judgePoison(poisons)
+	s.judgeBystanders(bystanders)
+	t.Logf("the worker died %d times", len(s.workers)-1)
+}
+
+// awaitDeathOrQuarantine returns how many calls are quarantined once the worker
+// is dead, or all of the poison is.
+func (s *scene) awaitDeathOrQuarantine(w *worker, all int) int {
+	s.t.Helper()
+	for {
+		dead := false
+		select {
+		case <-w.dead:
+			dead = true
+		default:
+		}
+		var counts perdure.Counts
+		err := patiently(s.t.Context(), func() (err error) {
+			counts, err = s.client.Counts(s.t.Context())
+			return err
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if n := counts.Calls["quarantined"]; n == all || dead {
+			return n
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (s *scene) judgePoison(poisons int) {
+	s.t.Helper()
+	executions := map[string]int{}
+	for _, e := range s.book.all() {
+		if e.Phase == "begin" && e.Step == "poison" {
+			executions[e.Workflow]++
+		}
+	}
+	for i := range poisons {
+		id := fmt.Sprint("poison ", i)
+		d, err := s.client.Describe(s.t.Context(), id)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if len(d.Pending) != 1 || d.Pending[0].State != "quarantined" || d.Pending[0].Name != "poison" {
+			s.t.Errorf("%s has the pending calls %+v, want one that is quarantined", id, d.Pending)
+			continue
+		}
+		// The other one may have killed the process before this one's body began:
+		// not every loss was an execution. In the lane there is no other one.
+		lost, ran := d.Pending[0].LostToCrashes, executions[id]
+		if lost < retry.DefaultCrashLimit+1 || ran > lost || ran < retry.DefaultCrashLimit {
+			s.t.Errorf("%s ran %d times and lost %d attempts, want at least %d of them in the lane", id, ran, lost, retry.DefaultCrashLimit)
+		}
+	}
+}
+
+func (s *scene) judgeBystanders(bystanders int) {
+	s.t.Helper()
+	runs, err := s.client.List(s.t.Context(), perdure.Filter{Call: "quarantined"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range runs {
+		if r.Workflow != doomed.Name() {
+			s.t.Errorf("%s has a quarantined call", r.WorkflowID)
+		}
+	}
+	for i := range bystanders {
+		attempts, err := s.client.Attempts(s.t.Context(), fmt.Sprint("bystander ", i))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, a := range attempts {
+			if a.Outcome != "completed" && a.Outcome != "lost" {
+				s.t.Errorf("bystander %d: attempt %s was %s (%s)", i, a.ID, a.Outcome, a.Reason)
+			}
+		}
+	}
+}

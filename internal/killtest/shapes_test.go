@@ -1,0 +1,237 @@
+package killtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// effect is what one activity is to do.
+type effect struct {
+	Step  string
+	Order int
+	Value int
+	Tag   string
+	Fails int
+}
+
+var errFlaky = errors.New("the book says: fail")
+
+// ink is the worker's pen. Inline steps have no other way to it.
+var ink *pen
+
+// perform is the body of all activities: it tells the book, works a little, tells
+// the book again.
+func perform(ctx context.Context, e effect) (int, error) {
+	info, _ := activity.FromContext(ctx)
+	line := entry{
+		Phase: "begin", Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
+		Workflow: info.WorkflowID, Step: e.Step, Order: e.Order, Tag: e.Tag, Fails: e.Fails,
+	}
+	fail := ink.write(line).Fail
+	time.Sleep(rand.N(4 * time.Millisecond)) // so that deaths meet bodies
+	if fail {
+		line.Phase = "failed"
+		ink.write(line)
+		return 0, errFlaky
+	}
+	line.Phase = "done"
+	ink.write(line)
+	return grow(e.Value), nil
+}
+
+// grow is what an effect makes of a value.
+func grow(v int) int { return v%1_000_003*7 + 3 }
+
+var (
+	act = activity.New("act", perform, activity.Retry(retry.Policy{
+		MaxAttempts: 3, Backoff: retry.Exponential(5*time.Millisecond, 4, time.Second),
+	}))
+
+	// linger ends only when it is no longer wanted.
+	linger = activity.New("linger", func(ctx context.Context, e effect) (int, error) {
+		info, _ := activity.FromContext(ctx)
+		ink.write(entry{
+			Phase: "begin", Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
+			Workflow: info.WorkflowID, Step: e.Step, Order: e.Order,
+		})
+		<-ctx.Done()
+		return 0, ctx.Err()
+	})
+
+	// poison takes its process with it.
+	poison = activity.New("poison", func(ctx context.Context, e effect) (int, error) {
+		info, _ := activity.FromContext(ctx)
+		ink.write(entry{
+			Phase: "begin", Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
+			Workflow: info.WorkflowID, Step: e.Step, Order: e.Order,
+		})
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = self.Kill()
+		}
+		time.Sleep(time.Hour)
+		return 0, err
+	})
+)
+
+// The workflows. Each takes a number and computes from it in its own way; what
+// it must come to is written beside it.
+var (
+	sequence = workflow.New("sequence", func(wf *workflow.Context, v int) (int, error) {
+		for i := range 5 {
+			var err error
+			if v, err = workflow.Call(wf, act, effect{Step: fmt.Sprint("s", i), Order: i, Value: v}); err != nil {
+				return 0, err
+			}
+		}
+		return v, nil
+	})
+
+	parallel = workflow.New("parallel", func(wf *workflow.Context, v int) (int, error) {
+		sum := 0
+		for round := range 2 {
+			parts, err := workflow.Map(wf, []int{v, v + 1, v + 2, v + 3, v + 4}, func(wf *workflow.Context, part int) (int, error) {
+				return workflow.Call(wf, act, effect{Step: fmt.Sprint("p", part), Order: round, Value: part})
+			})
+			if err != nil {
+				return 0, err
+			}
+			for _, p := range parts {
+				sum += p
+			}
+		}
+		return sum, nil
+	})
+
+	flaky = workflow.New("flaky", func(wf *workflow.Context, v int) (int, error) {
+		for i := range 3 {
+			var err error
+			if v, err = workflow.Call(wf, act, effect{Step: fmt.Sprint("f", i), Order: i, Value: v, Fails: 2}); err != nil {
+				return 0, err
+			}
+		}
+		return v, nil
+	})
+
+	timers = workflow.New("timers", func(wf *workflow.Context, v int) (int, error) {
+		for i := range 3 {
+			var err error
+			if v, err = workflow.Call(wf, act, effect{Step: fmt.Sprint("t", i), Order: i, Value: v}); err != nil {
+				return 0, err
+			}
+			if err := workflow.Sleep(wf, time.Duration(20+v%150)*time.Millisecond); err != nil {
+				return 0, err
+			}
+		}
+		return v, nil
+	})
+
+	race = workflow.New("race", func(wf *workflow.Context, v int) (int, error) {
+		slow := workflow.Async(wf, linger, effect{Step: "slow"})
+		if won := workflow.Select(wf, slow, workflow.NewTimer(wf, 30*time.Millisecond)); won != 1 {
+			return 0, fmt.Errorf("the activity won")
+		}
+		return workflow.Call(wf, act, effect{Step: "after", Order: 1, Value: v})
+	})
+
+	block = workflow.New("block", func(wf *workflow.Context, v int) (int, error) {
+		policy := retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(10 * time.Millisecond)}
+		return workflow.Retry(wf, policy, func(wf *workflow.Context) (int, error) {
+			first, err := workflow.Call(wf, act, effect{Step: "before", Value: v})
+			if err != nil {
+				return 0, err
+			}
+			return workflow.Call(wf, act, effect{Step: "within", Value: first, Fails: 3}, activity.Retry(retry.Never))
+		})
+	})
+
+	// remember draws numbers of which every attempt of every step must see the
+	// same: the result is what the workflow itself believes they were.
+	remember = workflow.New("remember", func(wf *workflow.Context, v int) (string, error) {
+		tag := workflow.SideEffect(wf, "draw", func() string { return strconv.Itoa(rand.Int()) })
+		tag += " " + workflow.UUID(wf) + " " + strconv.FormatInt(workflow.Now(wf).UnixNano(), 10)
+		for i := range 3 {
+			e := effect{Step: fmt.Sprint("r", i), Order: i, Value: v, Tag: tag}
+			if _, err := workflow.Do(wf, e.Step, func(ctx context.Context) (int, error) { return perform(ctx, e) }); err != nil {
+				return "", err
+			}
+		}
+		return tag, nil
+	})
+
+	numbered = workflow.NewSignal[int]("numbered")
+
+	inbox = workflow.New("inbox", func(wf *workflow.Context, signals int) ([]int, error) {
+		var seen []int
+		for i := range signals {
+			n, err := workflow.Receive(wf, numbered)
+			if err != nil {
+				return nil, err
+			}
+			seen = append(seen, n)
+			if _, err := workflow.Call(wf, act, effect{Step: fmt.Sprint("i", i), Order: i}); err != nil {
+				return nil, err
+			}
+		}
+		return seen, nil
+	})
+
+	pipeline = workflow.New("pipeline", func(wf *workflow.Context, v int) (int, error) {
+		results := workflow.NewChannel[int](wf, 1)
+		workflow.Go(wf, func(wf *workflow.Context) {
+			defer results.Close(wf)
+			for i := range 4 {
+				n, err := workflow.Call(wf, act, effect{Step: fmt.Sprint("c", i), Order: i, Value: v + i})
+				if err != nil || results.Send(wf, n) != nil {
+					return
+				}
+			}
+		})
+		sum := 0
+		for {
+			n, err := results.Receive(wf)
+			if errors.Is(err, workflow.ErrChannelClosed) {
+				return sum, nil
+			}
+			if err != nil {
+				return 0, err
+			}
+			sum += n
+		}
+	})
+
+	undo = workflow.New("undo", func(wf *workflow.Context, v int) (int, error) {
+		_, err := workflow.Call(wf, act, effect{Step: "make", Value: v})
+		if err == nil {
+			_, err = workflow.Receive(wf, numbered) // which nobody sends
+		}
+		if _, cleanup := workflow.Call(workflow.Shield(wf), act, effect{Step: "undo", Order: 1, Value: v}); cleanup != nil {
+			return 0, cleanup
+		}
+		return 0, err
+	})
+
+	doomed = workflow.New("doomed", func(wf *workflow.Context, v int) (int, error) {
+		v, err := workflow.Call(wf, act, effect{Step: "before", Value: v})
+		if err != nil {
+			return 0, err
+		}
+		return workflow.Call(wf, poison, effect{Step: "poison", Order: 1, Value: v})
+	})
+)
+
+// definitions are what a worker registers.
+func definitions() perdure.Option {
+	return perdure.Register(act, linger, poison,
+		sequence, parallel, flaky, timers, race, block, remember, inbox, pipeline, undo, doomed)
+}
