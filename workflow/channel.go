@@ -14,11 +14,18 @@ var ErrChannelClosed = errors.New("the channel is closed")
 // itself: replay rebuilds it. Make one with NewChannel.
 type Channel[T any] struct {
 	capacity  int
-	values    []T
+	values    []sent[T]
 	taken     int // how many were received so far
 	closed    bool
+	closedIn  int64 // turn
 	senders   []*coro.Coroutine
 	receivers []*coro.Coroutine
+}
+
+// sent is a value that nobody has received, and the turn in which it came.
+type sent[T any] struct {
+	value T
+	turn  int64
 }
 
 // NewChannel makes a channel that holds up to capacity values that nobody has
@@ -32,7 +39,7 @@ func NewChannel[T any](wf *Context, capacity int) *Channel[T] {
 // that the scope was canceled meanwhile. Sending to a closed channel panics.
 func (c *Channel[T]) Send(wf *Context, v T) error {
 	wf.enter()
-	for len(c.values) > c.capacity || c.capacity > 0 && len(c.values) == c.capacity {
+	for !c.closed && len(c.values) >= max(c.capacity, 1) {
 		if err := wf.wait(&c.senders); err != nil {
 			return err
 		}
@@ -43,7 +50,7 @@ func (c *Channel[T]) Send(wf *Context, v T) error {
 	if wf.scope.err != nil {
 		return wf.scope.aborted("send")
 	}
-	c.values = append(c.values, v)
+	c.values = append(c.values, sent[T]{v, wf.instance.run.CurrentTurn()})
 	number := c.taken + len(c.values)
 	wakeAll(&c.receivers)
 	for c.capacity == 0 && c.taken < number {
@@ -76,7 +83,7 @@ func (c *Channel[T]) Receive(wf *Context) (T, error) {
 	c.values = c.values[1:]
 	c.taken++
 	wakeAll(&c.senders)
-	return v, nil
+	return v.value, nil
 }
 
 // Close says that nothing more will be sent. Closing twice panics.
@@ -85,7 +92,7 @@ func (c *Channel[T]) Close(wf *Context) {
 	if c.closed {
 		panic("workflow: close of a closed channel")
 	}
-	c.closed = true
+	c.closed, c.closedIn = true, wf.instance.run.CurrentTurn()
 	wakeAll(&c.receivers)
 	wakeAll(&c.senders)
 }
@@ -96,6 +103,12 @@ func (c *Channel[T]) Receivable() Waitable { return (*receivable[T])(c) }
 type receivable[T any] Channel[T]
 
 func (c *receivable[T]) ready() bool { return len(c.values) > 0 || c.closed }
+func (c *receivable[T]) since() int64 {
+	if len(c.values) > 0 {
+		return c.values[0].turn
+	}
+	return c.closedIn
+}
 func (c *receivable[T]) subscribe(co *coro.Coroutine) {
 	if !slices.Contains(c.receivers, co) {
 		c.receivers = append(c.receivers, co)

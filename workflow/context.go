@@ -17,13 +17,13 @@ type Context struct {
 }
 
 var errMisuse = errors.New("a workflow context was used outside of its coroutine: " +
-	"inside an inline step, an activity, a goroutine, or another coroutine than the one it was made for; " +
+	"inside an inline step, the function of a SideEffect, an activity, a goroutine, or another coroutine than the one it was made for; " +
 	"hand values into steps and return values from them, and use the context that Go and Map pass to your function")
 
 // enter makes sure that the verb runs where it may. Misuse panics with an error
 // that no retry repeats.
 func (wf *Context) enter() {
-	if wf == nil || !wf.co.Running() {
+	if wf == nil || wf.co == nil || !wf.co.Running() || wf.instance.recording {
 		panic(retry.Terminal(errMisuse))
 	}
 	wf.instance.current = wf.co
@@ -38,7 +38,10 @@ func (wf *Context) with(s *scope) *Context {
 func (wf *Context) Err() error { return wf.scope.err }
 
 // park waits until something wakes the coroutine.
-func (wf *Context) park() { wf.co.Park() }
+func (wf *Context) park() {
+	wf.co.Park()
+	wf.instance.current = wf.co // others ran meanwhile
+}
 
 // Info says which run the code is.
 type Info struct {
@@ -56,6 +59,6 @@ func GetInfo(wf *Context) Info {
 	s := wf.instance.run.Start()
 	return Info{
 		WorkflowID: s.WorkflowID, RunID: s.Run, Workflow: s.Type, Attempt: s.Attempt,
-		Trace: s.Trace, Started: time.Unix(0, s.Created),
+		Trace: s.Trace, Started: time.Unix(0, s.Created).UTC(),
 	}
 }

@@ -22,6 +22,7 @@ func (f Future[T]) Get(wf *Context) (T, error) {
 		f.subscribe(wf.co)
 		wf.park()
 	}
+	f.read = true
 	if err := f.failure(); err != nil {
 		return result, err
 	}
@@ -42,6 +43,7 @@ type pending struct {
 	call     *core.Call // nil if refused
 	refused  error
 	label    string
+	read     bool // somebody got the result
 	waiting  []*coro.Coroutine
 }
 
@@ -80,11 +82,23 @@ func (p *pending) unsubscribe(co *coro.Coroutine) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *coro.Coroutine) bool { return w == co })
 }
 
-// abandon gives the call up and drops its outcome.
+// abandon gives the call up and drops its outcome. A signal that nobody read
+// stays for the next one who waits for it.
 func (p *pending) abandon() {
-	if !p.ready() {
+	switch {
+	case !p.ready():
 		p.instance.run.Cancel(p.call, true)
+	case p.call != nil && !p.read:
+		p.instance.run.Return(p.call)
 	}
+}
+
+// since is the turn in which the result was there.
+func (p *pending) since() int64 {
+	if p.call == nil {
+		return 0 // from the beginning
+	}
+	return p.call.Turn
 }
 
 func (p *pending) value() history.Payload { return p.call.Result }
@@ -114,7 +128,7 @@ func records(s *history.Summary) []retry.Record {
 	for i, e := range s.Errors {
 		out[i] = retry.Record{
 			Number: e.Attempt,
-			End:    time.UnixMilli(e.At),
+			End:    time.UnixMilli(e.At).UTC(),
 			Err:    (&history.Failure{Type: e.Type, Message: e.Message}).Err(),
 		}
 	}

@@ -16,7 +16,8 @@ import (
 type Instance struct {
 	run       *core.Run
 	scheduler *coro.Scheduler
-	current   *coro.Coroutine
+	current   *coro.Coroutine // the one that runs, for Halt
+	recording bool            // the function of a SideEffect runs
 	root      *scope
 	bodies    map[int64]Body // of open inline steps, by call
 	random    *rand.Rand
@@ -47,16 +48,27 @@ func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *I
 
 // start runs f in a coroutine of its own.
 func (i *Instance) start(s *scope, f func(*Context)) {
-	i.scheduler.Go(func(c *coro.Coroutine) { f(&Context{instance: i, co: c, scope: s}) })
+	i.scheduler.Go(func(c *coro.Coroutine) {
+		i.current = c
+		f(&Context{instance: i, co: c, scope: s})
+	})
 }
 
 // Advance lets the code go on until all of it waits or it ended. It returns a
 // *coro.PanicError if the code panicked.
 func (i *Instance) Advance() error { return i.scheduler.Run() }
 
-// Canceled tells the code that its run was asked to cancel.
+// Canceled tells the code that its run was asked to cancel. What that gives up is
+// commands, and these can differ from the history: so it happens in a coroutine,
+// which Halt can stop, and before all others.
 func (i *Instance) Canceled(reason string) {
-	i.root.cancel(i.run, &CancelError{Reason: reason})
+	first := coro.New()
+	first.Go(func(c *coro.Coroutine) {
+		i.current = c
+		i.root.cancel(i.run, &CancelError{Reason: reason})
+	})
+	_ = first.Run() // canceling calls no code of users
+	<-first.Close()
 }
 
 // Halt stops the code for good from inside one of its coroutines.

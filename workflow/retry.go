@@ -23,17 +23,17 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 	}
 	run := wf.instance.run
 	seed := run.NextCall() // tells this block from others of the run
-	state := retry.State{First: time.Unix(0, run.Now())}
+	state := retry.State{First: time.Unix(0, run.Now()).UTC()}
 	var history []retry.Record
 	for {
-		started := time.Unix(0, run.Now())
+		started := time.Unix(0, run.Now()).UTC()
 		out, err := Timeout(wf, policy.AttemptTimeout, fn)
 		if err == nil {
 			return out, nil
 		}
 		state.Attempt++
 		state.Canceled = wf.scope.err != nil
-		now := time.Unix(0, run.Now())
+		now := time.Unix(0, run.Now()).UTC()
 		d := retry.Decide(&policy, state, retry.Classify(err), now, run.Draw(seed, state.Attempt))
 		history = retry.AppendRecord(history, retry.Record{
 			Number: state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,

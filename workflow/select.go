@@ -5,6 +5,7 @@ import "github.com/perdure/perdure/internal/coro"
 // Waitable is something to wait for: a Future, a Timer, a channel's Receiver.
 type Waitable interface {
 	ready() bool
+	since() int64 // the turn in which it became ready, if it is
 	subscribe(*coro.Coroutine)
 	unsubscribe(*coro.Coroutine)
 	abandon()
@@ -19,8 +20,8 @@ type Waitable interface {
 // panics.
 func Select(wf *Context, cases ...Waitable) int {
 	winner := WaitAny(wf, cases...)
-	for i, c := range cases {
-		if i != winner {
+	for _, c := range cases {
+		if c != cases[winner] {
 			c.abandon()
 		}
 	}
@@ -35,19 +36,28 @@ func WaitAny(wf *Context, cases ...Waitable) int {
 		panic("workflow: Select and WaitAny need at least one argument; without one they would wait for ever")
 	}
 	for {
-		for i, c := range cases {
-			if c.ready() {
-				for _, other := range cases {
-					other.unsubscribe(wf.co)
-				}
-				return i
+		if first := earliest(cases); first >= 0 {
+			for _, c := range cases {
+				c.unsubscribe(wf.co)
 			}
+			return first
 		}
 		for _, c := range cases {
 			c.subscribe(wf.co)
 		}
 		wf.park()
 	}
+}
+
+// earliest is the index of what was ready first, -1 if nothing is.
+func earliest(cases []Waitable) int {
+	first := -1
+	for i, c := range cases {
+		if c.ready() && (first < 0 || c.since() < cases[first].since()) {
+			first = i
+		}
+	}
+	return first
 }
 
 // WaitAll waits until all are ready.

@@ -15,7 +15,11 @@ import (
 // cannot be recorded panics.
 func SideEffect[T any](wf *Context, name string, fn func() T) T {
 	wf.enter()
-	recorded, err := wf.instance.run.SideEffect(name, func() (history.Payload, error) { return history.Encode(fn()) })
+	recorded, err := wf.instance.run.SideEffect(name, func() (history.Payload, error) {
+		wf.instance.recording = true
+		defer func() { wf.instance.recording = false }()
+		return history.Encode(fn())
+	})
 	var v T
 	if err == nil {
 		err = recorded.Decode(&v)
@@ -26,11 +30,11 @@ func SideEffect[T any](wf *Context, name string, fn func() T) T {
 	return v
 }
 
-// Now is the engine's time at the beginning of the current turn: it stands still
-// while the code runs, and replays see the same.
+// Now is the engine's time at the beginning of the current turn, in UTC: it stands
+// still while the code runs, and replays see the same, on any machine.
 func Now(wf *Context) time.Time {
 	wf.enter()
-	return time.Unix(0, wf.instance.run.Now())
+	return time.Unix(0, wf.instance.run.Now()).UTC()
 }
 
 // Rand is the run's source of random numbers: seeded by the run, so that replays

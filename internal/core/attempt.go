@@ -102,6 +102,16 @@ func (r *Run) dispatch(c *Call) {
 	})
 }
 
+// dropLate closes the calls that want a slot for an attempt that may not start
+// any more: they waited for it too long, on another node perhaps.
+func (r *Run) dropLate() {
+	for _, c := range r.ready {
+		if !c.Done && (c.state == "" || c.state == Queued) {
+			r.pastDeadline(c)
+		}
+	}
+}
+
 // granted starts a queued call whose slot came free.
 func (r *Run) granted(in Granted) {
 	c := r.calls[in.Call]
@@ -146,7 +156,7 @@ func (r *Run) fireDue() {
 
 // queueTimeout makes the failure of an attempt that waited too long for a slot.
 func queueTimeout(c *Call) *history.Failure {
-	c.StartedAt = 0 // it never ran
+	c.StartedAt, c.Node = 0, "" // it never ran
 	return history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout})
 }
 
@@ -166,8 +176,11 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 		r.started(c)
 		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
 	case c.cancelRequested:
-		if c.attempt > 1 {
+		if c.attempt > 1 || in.Failure != nil {
 			r.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
+		}
+		if in.Failure != nil && in.Outcome != Drained {
+			c.Last = in.Failure
 		}
 		r.closeCanceled(c, ended)
 	case in.Outcome == Drained:
@@ -252,9 +265,13 @@ func (r *Run) started(c *Call) {
 	if c.StartedAt == 0 {
 		return
 	}
+	queued := c.QueuedAt
+	if queued > c.StartedAt {
+		queued = 0 // that of the next attempt, which may not start any more
+	}
 	r.emit(history.Event{
 		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
-		Queued: c.QueuedAt, Started: c.StartedAt,
+		Queued: queued, Started: c.StartedAt,
 	})
 }
 

@@ -24,6 +24,9 @@ type Call struct {
 	Failure *history.Failure
 	Retry   *history.Summary
 
+	// Turn in which it became done: what was done in an earlier turn came first.
+	Turn int64
+
 	// OnDone, if set, is called when Done becomes true.
 	OnDone func()
 
@@ -53,6 +56,7 @@ func (c *Call) attempted() bool {
 // close ends the call for the code.
 func (r *Run) close(c *Call) {
 	c.Done = true
+	c.Turn = r.CurrentTurn()
 	r.setState(c, "")
 	c.due = 0
 	delete(r.calls, c.Number)
@@ -162,6 +166,9 @@ func (r *Run) applyScheduled(e *history.Event) {
 func (r *Run) applyCancelRequested(e *history.Event) {
 	c := r.calls[e.Call]
 	if c == nil {
+		if e.Name != "" { // a signal that was delivered and not read
+			r.mailbox(e.Name).giveBack(r, e.Input)
+		}
 		return
 	}
 	c.cancelRequested = true
@@ -172,7 +179,10 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 		r.interrupt(c, e.Closed)
 	}
 	if e.Closed {
-		c.Failure = given(c)
+		c.Failure, c.Retry = e.Failure, e.Retry
+		if c.Failure == nil {
+			c.Failure = given(c)
+		}
 		r.close(c)
 	}
 }
@@ -237,6 +247,8 @@ func given(c *Call) *history.Failure {
 		phase = retry.PhaseQueue
 	case Backoff:
 		phase, attempt = retry.PhaseBackoff, c.attempt-1
+	case Paused, Quarantined:
+		attempt = c.attempt - 1
 	}
 	return history.Aborted(c.Name, attempt, phase, c.Last)
 }
@@ -268,6 +280,14 @@ func (m *mailbox) await(r *Run, c *Call) {
 
 func (m *mailbox) withdraw(c *Call) {
 	m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
+}
+
+// giveBack puts a value before all others: it was the first to be taken.
+func (m *mailbox) giveBack(r *Run, v history.Payload) {
+	rest := m.values
+	m.values = nil
+	m.deliver(r, v)
+	m.values = append(m.values, rest...)
 }
 
 func (m *mailbox) deliver(r *Run, v history.Payload) {

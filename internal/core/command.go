@@ -62,9 +62,33 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 		r.command(history.Event{Kind: history.TimerCanceled, Call: c.Number})
 	case c.cancelRequested && !abandon:
 	default:
-		closed := abandon || c.state != Dispatched
-		r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: closed})
+		r.command(r.cancelRequest(c, abandon))
 	}
+}
+
+// cancelRequest makes the command that gives a call up. How far a call had come
+// after its first attempt was started is not in history, so what the code is told
+// of it must be.
+func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
+	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched}
+	if e.Closed && (c.attempt > 1 || c.state == Queued) && !r.replaying {
+		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
+		if e.Retry != nil && c.state != Dispatched {
+			e.Retry.TotalAttempts-- // the coming one
+		}
+	}
+	return e
+}
+
+// Return gives back the signal that a call received: it is the next one to be
+// read again, and the call is as if it had been canceled before.
+func (r *Run) Return(c *Call) {
+	if c.Kind != history.SignalAwaited || !c.Done || c.Failure != nil {
+		return
+	}
+	value := c.Result
+	c.Result, c.Failure = history.Payload{}, given(c)
+	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Closed: true})
 }
 
 // Complete ends the run with a result.
@@ -106,6 +130,14 @@ func (r *Run) command(e history.Event) {
 	recorded := &r.expected[r.position]
 	r.position++
 	r.apply(recorded)
+}
+
+// CurrentTurn is the number of the turn in which the code runs.
+func (r *Run) CurrentTurn() int64 {
+	if r.out != nil {
+		return r.turn + 1
+	}
+	return r.turn
 }
 
 // Now is the time of the current turn, ns since 1970.

@@ -58,7 +58,7 @@ func describe(e *history.Event) string {
 		b.WriteString(" with result " + clip(e.Result.String()))
 	}
 	if e.Failure != nil {
-		fmt.Fprintf(&b, " with %s: %s", e.Failure.Type, clip(e.Failure.Message))
+		fmt.Fprintf(&b, " with %s: %s", e.Failure.TypeName(), clip(e.Failure.Message))
 	}
 	return b.String()
 }

@@ -38,10 +38,11 @@ func (c *Call) row() Row {
 
 // restore gives a replayed call the state of its row.
 func (r *Run) restore(c *Call, row Row) error {
+	r.setState(c, row.State)
+	c.attempts = attempts{state: row.State} // nothing of what replay assumed
 	if err := json.Unmarshal(row.Data, &c.attempts); err != nil {
 		return fmt.Errorf("the row of call %d cannot be read: %w", row.Call, err)
 	}
-	r.setState(c, row.State)
 	c.attempt = row.Attempt
 	c.hasRow = true
 	c.cancelRequested = c.cancelRequested || c.Cancel

@@ -189,6 +189,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	}
 	if !r.ended {
 		r.fireDue()
+		r.dropLate()
 	}
 	if r.mustAdvance && !r.ended {
 		if r.program == nil || r.now < r.firstTurn() {

@@ -316,6 +316,7 @@ func (f *Failure) find(is func(*Failure) bool) *Failure {
 
 // Exhausted is the failure of a call whose last failure was not retried.
 func Exhausted(e retry.ExhaustedError, last *Failure) *Failure {
+	e.Err = last.Err() // its text may name the type
 	f := FromError(&e)
 	if last != nil {
 		f.Causes = []*Failure{last}

@@ -1,0 +1,334 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// beginning is the engine time at which the runs of these tests are created.
+var beginning = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
+
+// code makes the program of a run.
+type code func(*core.Run) *workflow.Instance
+
+// driver is the shell around one machine: it keeps what a store would keep, as
+// bytes where a store keeps bytes, and holds every turn against the invariants.
+type driver struct {
+	t      testing.TB
+	start  history.Start
+	policy retry.Policy // of the engine
+	near   int64
+	epoch  int64
+	now    int64
+
+	code     code // nil: missing
+	run      *core.Run
+	instance *workflow.Instance
+
+	turns  []storedTurn
+	rows   map[int64]core.Row
+	state  core.State
+	ledger []core.Record
+
+	running map[core.AttemptRef]core.Dispatch // started and not ended
+	begun   map[core.AttemptRef]bool          // ever started
+	known   map[core.AttemptRef]bool          // on record with an end
+	highest map[int64]int
+	closed  map[int64]bool
+}
+
+// storedTurn is a turn as a store keeps it.
+type storedTurn struct {
+	number, epoch, time int64
+	events              []byte
+}
+
+func newDriver(t testing.TB, c code, input any) *driver {
+	t.Helper()
+	payload, err := history.Encode(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &driver{
+		t: t, code: c, epoch: 1, now: beginning,
+		start: history.Start{
+			Kind: history.RunStarted, Format: history.Format, WorkflowID: "order-1", Run: "r1", Type: "test",
+			Chain: "r1", Attempt: 1, Input: payload, Created: beginning,
+		},
+		rows: map[int64]core.Row{}, state: core.State{Status: core.StatusRunning, Wake: core.Hot},
+		running: map[core.AttemptRef]core.Dispatch{}, begun: map[core.AttemptRef]bool{},
+		known: map[core.AttemptRef]bool{}, highest: map[int64]int{}, closed: map[int64]bool{},
+	}
+	d.run, d.instance = d.build(c)
+	t.Cleanup(func() { d.drop() })
+	return d
+}
+
+func (d *driver) build(c code) (*core.Run, *workflow.Instance) {
+	config := core.Config{
+		Node: nodeName(d.epoch), Policy: d.policy, Owner: nodeName, Near: d.near,
+		Draw: func(string, int64, int) float64 { return 0.5 }, // proportional jitter changes nothing
+	}
+	run := core.New(config, d.start, nil)
+	if c == nil {
+		return run, nil
+	}
+	instance := c(run)
+	run.Bind(instance)
+	return run, instance
+}
+
+func nodeName(epoch int64) string { return fmt.Sprintf("node-%d", epoch) }
+
+// drop unwinds the code.
+func (d *driver) drop() {
+	if d.instance != nil {
+		<-d.instance.Close()
+	}
+	d.run, d.instance = nil, nil
+}
+
+// load makes a machine from the records.
+func (d *driver) load(c code) (*core.Run, *workflow.Instance, error) {
+	return d.loadTurns(c, d.turns, slices.Collect(maps.Values(d.rows)), d.state)
+}
+
+func (d *driver) loadTurns(c code, turns []storedTurn, rows []core.Row, state core.State) (*core.Run, *workflow.Instance, error) {
+	run, instance := d.build(c)
+	stored := make([]core.StoredTurn, len(turns))
+	for i, t := range turns {
+		events, err := history.DecodeTurn(t.events)
+		if err != nil {
+			d.t.Fatalf("turn %d: %v", t.number, err)
+		}
+		stored[i] = core.StoredTurn{Number: t.number, Epoch: t.epoch, Time: t.time, Events: events}
+	}
+	slices.SortFunc(rows, func(a, b core.Row) int { return int(a.Call - b.Call) })
+	return run, instance, run.Load(stored, rows, state)
+}
+
+// reload drops the machine and makes it anew, with the given code.
+func (d *driver) reload(c code) error {
+	d.drop()
+	run, instance, err := d.load(c)
+	if err != nil {
+		if instance != nil {
+			<-instance.Close()
+		}
+		return err
+	}
+	d.code, d.run, d.instance = c, run, instance
+	return nil
+}
+
+// crash is reload on another node, with no attempt left alive.
+func (d *driver) crash(c code) error {
+	d.epoch++
+	clear(d.running)
+	return d.reload(c)
+}
+
+// alive are the attempts that run.
+func (d *driver) alive() []core.AttemptRef {
+	refs := slices.Collect(maps.Keys(d.running))
+	slices.SortFunc(refs, func(a, b core.AttemptRef) int { return int(a.Call-b.Call)*1000 + a.Attempt - b.Attempt })
+	return refs
+}
+
+// step takes a step, keeps what it says, and checks that a machine made from the
+// records is the machine that took it.
+func (d *driver) step(inputs []core.Input, admit func(*core.Call) bool) (*core.Turn, error) {
+	d.t.Helper()
+	turn, err := d.run.Step(d.now, inputs, admit)
+	if err != nil {
+		return nil, err
+	}
+	d.keep(turn)
+	if !d.run.Ended() {
+		d.checkReload()
+	}
+	return turn, nil
+}
+
+func (d *driver) keep(turn *core.Turn) {
+	d.t.Helper()
+	if len(turn.Events) > 0 {
+		if want := int64(len(d.turns)) + 1; turn.Number != want {
+			d.t.Fatalf("the turn has number %d, want %d", turn.Number, want)
+		}
+		d.checkEvents(turn.Events)
+		data, err := history.EncodeTurn(turn.Events)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		d.turns = append(d.turns, storedTurn{turn.Number, d.epoch, turn.Time, data})
+	}
+	for _, row := range turn.Rows {
+		d.rows[row.Call] = row
+	}
+	for _, n := range turn.Closed {
+		if _, ok := d.rows[n]; !ok {
+			d.t.Errorf("the row of call %d is deleted but was never written", n)
+		}
+		delete(d.rows, n)
+	}
+	for _, rec := range turn.Attempts {
+		d.keepRecord(rec)
+	}
+	if turn.State != nil {
+		d.state = *turn.State
+	}
+	d.keepAttempts(turn)
+}
+
+func (d *driver) keepRecord(rec core.Record) {
+	d.t.Helper()
+	ref := core.AttemptRef{Call: rec.Call, Attempt: rec.Attempt}
+	if slices.ContainsFunc(d.ledger, func(r core.Record) bool { return r.Call == rec.Call && r.Attempt == rec.Attempt }) {
+		d.t.Errorf("attempt %d.%d is in the ledger twice", rec.Call, rec.Attempt)
+	}
+	if rec.Started != 0 && !d.begun[ref] {
+		d.t.Errorf("attempt %d.%d is in the ledger as started but was not", rec.Call, rec.Attempt)
+	}
+	d.known[ref] = true
+	d.ledger = append(d.ledger, rec)
+	delete(d.running, ref)
+}
+
+func (d *driver) keepAttempts(turn *core.Turn) {
+	d.t.Helper()
+	for _, in := range turn.Interrupt {
+		ref := core.AttemptRef{Call: in.Call, Attempt: in.Attempt}
+		if d.run.StateOf(in.Call) == "" {
+			delete(d.running, ref)
+		}
+	}
+	for _, x := range turn.Dispatch {
+		ref := core.AttemptRef{Call: x.Call, Attempt: x.Attempt}
+		if d.begun[ref] || x.Attempt <= d.highest[x.Call] {
+			d.t.Errorf("attempt %d.%d starts after attempt %d", x.Call, x.Attempt, d.highest[x.Call])
+		}
+		if row, ok := d.rows[x.Call]; x.Attempt > 1 && (!ok || row.State != core.Dispatched || row.Attempt != x.Attempt) {
+			d.t.Errorf("attempt %d.%d starts without a row that says so", x.Call, x.Attempt)
+		}
+		d.begun[ref], d.running[ref], d.highest[x.Call] = true, x, x.Attempt
+	}
+	if !turn.Ended {
+		return
+	}
+	clear(d.running)
+	if len(d.rows) > 0 {
+		d.t.Errorf("the run ended and left rows: %v", d.rows)
+	}
+	for ref := range d.begun {
+		if !d.known[ref] {
+			d.t.Errorf("attempt %d.%d was started and has no record of its end", ref.Call, ref.Attempt)
+		}
+	}
+}
+
+// checkEvents holds a turn against the rules of history: inputs before commands,
+// one end per call, nothing after the end of the run.
+func (d *driver) checkEvents(events []history.Event) {
+	d.t.Helper()
+	commands, ended := false, false
+	for i, e := range events {
+		if ended {
+			d.t.Errorf("%s stands after the end of the run", e.Kind)
+		}
+		if commands && !e.Kind.Command() {
+			d.t.Errorf("the input %s stands after a command", e.Kind)
+		}
+		commands = e.Kind.Command()
+		ended = e.Kind.Terminal()
+		switch e.Kind {
+		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
+			d.close(e.Call)
+		case history.CallCancelRequested:
+			if e.Closed {
+				d.close(e.Call)
+			}
+		case history.AttemptStarted:
+			d.known[core.AttemptRef{Call: e.Call, Attempt: e.Attempt}] = true
+			if i+1 >= len(events) || events[i+1].Call != e.Call {
+				d.t.Errorf("AttemptStarted of call %d does not stand before the end of the call", e.Call)
+			}
+			if e.Queued > e.Started {
+				d.t.Errorf("attempt %d.%d was queued after it was started", e.Call, e.Attempt)
+			}
+		}
+	}
+}
+
+func (d *driver) close(call int64) {
+	if d.closed[call] {
+		d.t.Errorf("call %d ends twice", call)
+	}
+	d.closed[call] = true
+	for ref := range d.running {
+		if ref.Call == call {
+			delete(d.running, ref)
+		}
+	}
+}
+
+// checkReload makes a second machine from the records and compares.
+func (d *driver) checkReload() {
+	d.t.Helper()
+	run, instance, err := d.load(d.code)
+	if instance != nil {
+		defer func() { <-instance.Close() }()
+	}
+	if err != nil {
+		d.t.Fatalf("after turn %d the run cannot be loaded: %v", len(d.turns), err)
+	}
+	if got, want := run.Dump(), d.run.Dump(); got != want {
+		d.t.Fatalf("after turn %d a machine made from the records differs\n--- in memory\n%s--- from records\n%s", len(d.turns), want, got)
+	}
+}
+
+// outcome is how the run ended.
+func (d *driver) outcome() core.Detail {
+	d.t.Helper()
+	detail, err := core.DecodeDetail(d.state.Detail)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return detail
+}
+
+// events are all events on record.
+func (d *driver) events() []history.Event {
+	var all []history.Event
+	for _, t := range d.turns {
+		events, err := history.DecodeTurn(t.events)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		all = append(all, events...)
+	}
+	return all
+}
+
+func anySlot(*core.Call) bool { return true }
+func noSlot(*core.Call) bool  { return false }
+
+// scriptError is an error as scripts and the generator make it.
+type scriptError struct{ kind, text string }
+
+func (e *scriptError) Error() string     { return e.text }
+func (e *scriptError) ErrorType() string { return e.kind }
+
+// errDeclined is a sentinel, for what must hold after a replay.
+var errDeclined = errors.New("the card was declined")
+
+func init() { retry.RegisterError("core_test.Declined", errDeclined) }

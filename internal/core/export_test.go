@@ -1,0 +1,48 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Dump renders everything that makes a difference to what the machine does next,
+// its clock excepted: two machines with the same dump are the same machine.
+func (r *Run) Dump() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "turn %d, last call %d, busy %d, status %s, wake %d, closed %d, detail %s\n",
+		r.turn, r.lastCall, r.busy, r.state.Status, r.state.Wake, r.state.Closed, r.state.Detail)
+	fmt.Fprintf(&b, "ended %t, must advance %t, cancel requested %t (%q), untold %t, next due %d\n",
+		r.ended, r.mustAdvance, r.cancelRequested, r.cancelReason, r.cancelUntold, r.NextDue())
+	for _, n := range r.openNumbers() {
+		c := r.calls[n]
+		c.Cancel = c.cancelRequested // as its row would say
+		data, _ := json.Marshal(&c.attempts)
+		policy, _ := json.Marshal(c.Policy)
+		fmt.Fprintf(&b, "call %d %s %q queue %q trace %q input %s policy %s state %q attempt %d due %d cancel %t row %t %s\n",
+			n, c.Kind, c.Name, c.Queue, c.Trace, c.Input, policy, c.state, c.attempt, c.due, c.cancelRequested, c.hasRow, data)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.signals)) {
+		m := r.signals[name]
+		if len(m.values)+len(m.waiting) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "signal %q values %v waiting", name, m.values)
+		for _, c := range m.waiting {
+			fmt.Fprintf(&b, " %d", c.Number)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "seen %q from %d\n", r.seen.order, r.seen.next)
+	return b.String()
+}
+
+// StateOf is where an open call stands, empty if there is none.
+func (r *Run) StateOf(call int64) CallState {
+	if c := r.calls[call]; c != nil {
+		return c.state
+	}
+	return ""
+}

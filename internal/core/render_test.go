@@ -1,0 +1,186 @@
+package core_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+)
+
+// renderTurn is a turn as scripts show it.
+func renderTurn(t *core.Turn) string {
+	var b strings.Builder
+	if len(t.Events) > 0 {
+		fmt.Fprintf(&b, "turn %d at %s\n", t.Number, at(t.Time))
+		for i := range t.Events {
+			fmt.Fprintf(&b, "  %s\n", renderEvent(&t.Events[i]))
+		}
+	}
+	for _, r := range t.Rows {
+		b.WriteString(renderRow(r))
+	}
+	for _, n := range t.Closed {
+		fmt.Fprintf(&b, "row %d deleted\n", n)
+	}
+	for _, r := range t.Attempts {
+		b.WriteString(renderRecord(r))
+	}
+	if t.State != nil {
+		fmt.Fprintf(&b, "state %s, wake %s", t.State.Status, at(t.State.Wake))
+		if t.State.Closed != 0 {
+			fmt.Fprintf(&b, ", closed %s", at(t.State.Closed))
+		}
+		b.WriteByte('\n')
+	}
+	for _, d := range t.Dispatch {
+		b.WriteString(renderDispatch(d))
+	}
+	for _, in := range t.Interrupt {
+		fmt.Fprintf(&b, "interrupt %d.%d\n", in.Call, in.Attempt)
+	}
+	for _, n := range t.Unused {
+		fmt.Fprintf(&b, "slot of call %d unused\n", n)
+	}
+	if t.Dropped > 0 {
+		fmt.Fprintf(&b, "dropped %d\n", t.Dropped)
+	}
+	if b.Len() == 0 {
+		return "nothing\n"
+	}
+	return b.String()
+}
+
+// at is an engine time since the beginning.
+func at(ns int64) string {
+	switch ns {
+	case core.Hot:
+		return "hot"
+	case core.Never:
+		return "never"
+	}
+	return time.Duration(ns - beginning).String()
+}
+
+func renderEvent(e *history.Event) string {
+	var b strings.Builder
+	b.WriteString(string(e.Kind))
+	add := func(set bool, format string, args ...any) {
+		if set {
+			fmt.Fprintf(&b, " "+format, args...)
+		}
+	}
+	add(e.Call != 0, "#%d", e.Call)
+	add(e.Name != "", "%s", e.Name)
+	add(e.ID != "", "id=%s", e.ID)
+	add(!e.Input.Absent(), "input=%s", e.Input)
+	add(!e.Result.Absent(), "result=%s", e.Result)
+	if e.Policy != nil {
+		policy, _ := json.Marshal(e.Policy)
+		add(true, "policy=%s", policy)
+	}
+	add(e.Queue != "", "queue=%s", e.Queue)
+	add(e.Due != 0, "due=%s", at(e.Due))
+	add(e.Attempt != 0, "attempt=%d", e.Attempt)
+	add(e.Node != "", "on %s", e.Node)
+	if e.Queued != e.Started {
+		add(e.Queued != 0, "queued=%s", at(e.Queued))
+	}
+	add(e.Started != 0, "started=%s", at(e.Started))
+	add(e.Ended != 0, "ended=%s", at(e.Ended))
+	add(e.Closed, "closed")
+	add(e.Reason != "", "reason=%q", e.Reason)
+	if e.Failure != nil {
+		add(true, "failure=%s", renderFailure(e.Failure))
+	}
+	if e.Retry != nil {
+		summary, _ := json.Marshal(e.Retry)
+		add(true, "retry=%s", summary)
+	}
+	return b.String()
+}
+
+func renderFailure(f *history.Failure) string {
+	s := fmt.Sprintf("%s(%q", f.Type, f.Message)
+	for _, c := range f.Causes {
+		s += ", " + renderFailure(c)
+	}
+	return s + ")"
+}
+
+func renderRow(r core.Row) string {
+	s := fmt.Sprintf("row %d %s attempt=%d", r.Call, r.State, r.Attempt)
+	if r.Due != 0 {
+		s += " due=" + at(r.Due)
+	}
+	p, err := core.DecodeProgress(r.Data)
+	if err != nil {
+		return s + " " + err.Error() + "\n"
+	}
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"failures", p.Failures}, {"losses", p.Losses}, {"crashes", p.Crashes}, {"drains", p.Drains}} {
+		if n.value != 0 {
+			s += fmt.Sprintf(" %s=%d", n.name, n.value)
+		}
+	}
+	if p.OnProbation {
+		s += " probation"
+	}
+	if p.Cancel {
+		s += " cancel"
+	}
+	return s + "\n"
+}
+
+func renderRecord(r core.Record) string {
+	s := fmt.Sprintf("ledger %d.%d %s %s", r.Call, r.Attempt, r.Name, r.Outcome)
+	if r.ErrorType != "" {
+		s += " " + r.ErrorType
+	}
+	s += " reason=" + r.Reason
+	if r.Started != 0 {
+		s += " started=" + at(r.Started)
+	}
+	s += " ended=" + at(r.Ended)
+	var d core.AttemptDetail
+	if err := json.Unmarshal(r.Data, &d); err != nil {
+		return s + " " + err.Error() + "\n"
+	}
+	if d.Node != "" {
+		s += " on " + d.Node
+	}
+	if d.Message != "" {
+		s += fmt.Sprintf(" message=%q", d.Message)
+	}
+	if d.Next != 0 {
+		s += fmt.Sprintf(" delay=%s next=%s", d.Delay, at(d.Next))
+	}
+	if d.Rule != 0 {
+		s += fmt.Sprintf(" rule=%d", d.Rule)
+	}
+	if r.Prune != 0 {
+		s += fmt.Sprintf(" prune=%d", r.Prune)
+	}
+	return s + "\n"
+}
+
+func renderDispatch(d core.Dispatch) string {
+	s := fmt.Sprintf("dispatch %d.%d %s, at most %d", d.Call, d.Attempt, d.Name, d.Max)
+	if d.Final {
+		s += ", final"
+	}
+	if d.Step {
+		s += ", inline"
+	}
+	if d.Probation {
+		s += ", on probation"
+	}
+	if d.AttemptTimeout != 0 {
+		s += fmt.Sprintf(", timeout %s", d.AttemptTimeout)
+	}
+	return s + "\n"
+}

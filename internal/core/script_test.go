@@ -1,0 +1,334 @@
+package core_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// TestScripts plays the scripts in testdata/scripts. A script is a sequence of
+// commands, one a line, each followed by what it made the machine say, indented.
+// After every step the driver also compares the machine with one made from the
+// records (I5). Words of commands:
+//
+//	start NAME [input=JSON]   make the run of a workflow of programs_test.go
+//	step                      take a step without inputs
+//	complete CALL[.ATTEMPT] [result=JSON]
+//	fail CALL[.ATTEMPT] [type=T] [message=M] [terminal] [after=DURATION] [declined] [canceled]
+//	timeout CALL[.ATTEMPT]    the attempt ran too long
+//	drain CALL[.ATTEMPT]      its process shuts down
+//	grant CALL                a slot came free
+//	signal NAME [value=JSON] [id=ID]
+//	cancel, terminate [reason=R]
+//	crash [code=NAME|none]    the process dies; another loads the run and takes over
+//	evict [code=NAME|none]    the machine is dropped and loaded again
+//	hold STATUS, resume       the status of a run without code
+//
+// Any command that is an input can be written after "+": it then waits for the
+// next step. All take now=DURATION (since the beginning) or now=+DURATION, and
+// slots=N, which is how many attempts may start.
+func TestScripts(t *testing.T) {
+	paths, err := filepath.Glob("testdata/scripts/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			have, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := playScript(t, string(have))
+			if *update {
+				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			compareLines(t, path, want, string(have))
+		})
+	}
+}
+
+// compareLines reports the first line that differs.
+func compareLines(t *testing.T, path, got, want string) {
+	t.Helper()
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		line := func(s []string) string {
+			if i < len(s) {
+				return s[i]
+			}
+			return "(end of file)"
+		}
+		if line(g) != line(w) {
+			t.Fatalf("%s:%d\n got: %s\nwant: %s\nRun the test with -update to rewrite it, and read the difference.", path, i+1, line(g), line(w))
+		}
+	}
+}
+
+// playScript returns the script with the output of a fresh run.
+func playScript(t *testing.T, text string) string {
+	var out bytes.Buffer
+	p := &player{t: t}
+	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		if strings.HasPrefix(line, "  ") {
+			continue // output of an earlier run
+		}
+		fmt.Fprintln(&out, strings.TrimRight(line, " "))
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for said := range strings.Lines(p.play(words)) {
+			fmt.Fprint(&out, "  ", said)
+		}
+	}
+	return out.String()
+}
+
+// player is the state of one script.
+type player struct {
+	t       *testing.T
+	d       *driver
+	pending []core.Input
+}
+
+// arguments are the words of a command after the verb.
+type arguments struct {
+	t     *testing.T
+	words []string
+	named map[string]string
+}
+
+func parseArguments(t *testing.T, words []string) *arguments {
+	a := &arguments{t: t, named: map[string]string{}}
+	for _, w := range words {
+		if name, value, ok := strings.Cut(w, "="); ok {
+			a.named[name] = strings.ReplaceAll(value, "_", " ")
+		} else {
+			a.words = append(a.words, w)
+		}
+	}
+	return a
+}
+
+func (a *arguments) word(i int) string {
+	if i >= len(a.words) {
+		a.t.Fatalf("argument %d is missing", i+1)
+	}
+	return a.words[i]
+}
+
+func (a *arguments) flag(name string) bool {
+	return slices.Contains(a.words, name)
+}
+
+func (a *arguments) duration(name string) time.Duration {
+	d, err := time.ParseDuration(a.named[name])
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return d
+}
+
+func (a *arguments) payload(name string) history.Payload {
+	text, ok := a.named[name]
+	if !ok {
+		return history.Payload{}
+	}
+	p, err := history.Encode(json.RawMessage(text))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return p
+}
+
+// play plays one command and returns its output.
+func (p *player) play(words []string) string {
+	p.t.Helper()
+	verb, later := strings.CutPrefix(words[0], "+")
+	a := parseArguments(p.t, words[1:])
+	if verb == "start" {
+		p.start(a)
+	}
+	if now, ok := a.named["now"]; ok {
+		p.advance(now)
+	}
+	switch verb {
+	case "start", "step":
+		return p.step(a)
+	case "crash", "evict":
+		return p.reload(verb, a)
+	case "hold":
+		p.d.run.Hold(core.Status(a.word(0)), nil)
+		return p.step(a)
+	case "resume":
+		p.d.run.Resume()
+		return p.step(a)
+	}
+	p.pending = append(p.pending, p.input(verb, a))
+	if later {
+		return ""
+	}
+	return p.step(a)
+}
+
+func (p *player) start(a *arguments) {
+	p.d = newDriver(p.t, programOf(p.t, a.word(0)), nil)
+	p.d.start.Input = a.payload("input")
+	p.d.drop()
+	p.d.run, p.d.instance = p.d.build(p.d.code)
+}
+
+func (p *player) advance(now string) {
+	relative, isRelative := strings.CutPrefix(now, "+")
+	d, err := time.ParseDuration(relative)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if isRelative {
+		p.d.now += int64(d)
+	} else {
+		p.d.now = beginning + int64(d)
+	}
+}
+
+func (p *player) step(a *arguments) string {
+	p.t.Helper()
+	slots := 1 << 30
+	if s, ok := a.named["slots"]; ok {
+		var err error
+		if slots, err = strconv.Atoi(s); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	inputs := p.pending
+	p.pending = nil
+	turn, err := p.d.step(inputs, func(*core.Call) bool {
+		slots--
+		return slots >= 0
+	})
+	if err != nil {
+		return firstLine(err)
+	}
+	return renderTurn(turn)
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return "error: " + line + "\n"
+}
+
+func (p *player) reload(verb string, a *arguments) string {
+	c := p.d.code
+	if name, ok := a.named["code"]; ok {
+		c = programOf(p.t, name)
+	}
+	if verb == "evict" {
+		if err := p.d.reload(c); err != nil {
+			return firstLine(err)
+		}
+		if a.named["code"] == "" {
+			return "same\n" // the driver compared after the last step
+		}
+		return fmt.Sprintf("loaded, must advance: %t\n", p.d.run.MustAdvance())
+	}
+	if err := p.d.crash(c); err != nil {
+		return firstLine(err)
+	}
+	p.pending = append([]core.Input{core.TakenOver{}}, p.pending...)
+	return p.step(a)
+}
+
+// input makes the input a command describes.
+func (p *player) input(verb string, a *arguments) core.Input {
+	switch verb {
+	case "signal":
+		return core.SignalArrived{Name: a.word(0), ID: a.named["id"], Value: a.payload("value")}
+	case "cancel":
+		return core.CancelRun{Reason: a.named["reason"]}
+	case "terminate":
+		return core.TerminateRun{Reason: a.named["reason"]}
+	case "grant":
+		return core.Granted{Call: p.ref(a.word(0)).Call}
+	}
+	ref := p.ref(a.word(0))
+	end := core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Ended: p.d.now}
+	switch verb {
+	case "complete":
+		end.Outcome, end.Result = core.Completed, a.payload("result")
+	case "fail":
+		end.Outcome, end.Failure = core.Failed, history.FromError(failure(a))
+	case "timeout":
+		end.Outcome = core.TimedOut
+		end.Failure = history.FromError(&retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: time.Second})
+	case "drain":
+		end.Outcome = core.Drained
+	default:
+		p.t.Fatalf("unknown command %q", verb)
+	}
+	return end
+}
+
+// ref reads CALL or CALL.ATTEMPT; without an attempt it is the one in flight.
+func (p *player) ref(s string) core.AttemptRef {
+	call, attempt, both := strings.Cut(s, ".")
+	n, err := strconv.ParseInt(call, 10, 64)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ref := core.AttemptRef{Call: n, Attempt: 1}
+	if !both {
+		for _, alive := range p.d.alive() {
+			if alive.Call == n {
+				ref.Attempt = alive.Attempt
+			}
+		}
+		return ref
+	}
+	if ref.Attempt, err = strconv.Atoi(attempt); err != nil {
+		p.t.Fatal(err)
+	}
+	return ref
+}
+
+// failure makes the error a fail command describes.
+func failure(a *arguments) error {
+	e := &scriptError{kind: retry.TypeError, text: "boom"}
+	if s, ok := a.named["type"]; ok {
+		e.kind = s
+	}
+	if s, ok := a.named["message"]; ok {
+		e.text = s
+	}
+	var err error = e
+	if a.flag("declined") {
+		err = fmt.Errorf("charge: %w", errDeclined)
+	}
+	if a.flag("canceled") {
+		err = context.Canceled
+	}
+	if _, ok := a.named["after"]; ok {
+		err = retry.After(err, a.duration("after"))
+	}
+	if a.flag("terminal") {
+		err = retry.Terminal(err)
+	}
+	return err
+}
