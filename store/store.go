@@ -31,11 +31,12 @@ type Store interface {
 	// Info says what and where the database is. It never changes while open.
 	Info() Info
 
-	// Listen calls notify, until ctx ends or the store is closed, soon (within
-	// 100 ms) after somebody posted a message or created a run: through this
-	// Store, another one, or another process. Calls may be spurious and may
-	// coalesce; notify must return quickly. Listen blocks; it answers the error
-	// of ctx or ErrStoreClosed.
+	// Listen calls notify once when it begins and then, until ctx ends or the
+	// store is closed, soon (within 100 ms) after a message came into an inbox
+	// by Post, by Create or with a turn: through this Store, another one, or
+	// another process. Calls may be spurious and may coalesce; notify must
+	// return quickly. Listen blocks; it answers the error of ctx or
+	// ErrStoreClosed.
 	Listen(ctx context.Context, notify func()) error
 
 	// Close releases everything, ownership included. It does not wait for

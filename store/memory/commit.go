@@ -78,16 +78,16 @@ func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
 	if taken {
 		return false, false, store.ErrStale
 	}
+	own := t.Create != nil && t.Create.ID == t.Run
+	if r == nil && !own && needsRun(t) {
+		return false, false, store.ErrNotFound
+	}
 	if t.Create != nil {
 		exists, err := p.placeable(t.Create, t.Run, t.State)
 		if err != nil {
 			return false, false, err
 		}
 		create = !exists
-	}
-	own := t.Create != nil && t.Create.ID == t.Run
-	if r == nil && !own && needsRun(t) {
-		return false, false, store.ErrNotFound
 	}
 	return false, create, nil
 }
@@ -113,7 +113,7 @@ func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 		to.tick(p.clock)
 		to.deliver(m)
 	}
-	if len(t.Messages) > 0 || create {
+	if len(t.Messages) > 0 {
 		db.announce()
 	}
 }

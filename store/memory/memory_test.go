@@ -15,3 +15,7 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+func TestClockNeverGoesBack(t *testing.T) {
+	storetest.Clock(t, func(_ *testing.T, clock func() int64) store.Opener { return memory.New(memory.Clock(clock)) })
+}

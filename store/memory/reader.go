@@ -129,7 +129,7 @@ func (h *handle) Counts(ctx context.Context) (store.Counts, error) {
 			counts.Runs[r.row.Status]++
 			for _, c := range r.calls {
 				counts.Calls[c.State]++
-				if c.State == store.Backoff && (counts.NextRetry == 0 || c.Due < counts.NextRetry) {
+				if c.State == store.Backoff && c.Due > 0 && (counts.NextRetry == 0 || c.Due < counts.NextRetry) {
 					counts.NextRetry = c.Due
 				}
 			}

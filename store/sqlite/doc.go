@@ -4,7 +4,7 @@
 //	eng, err := perdure.Open(ctx, sqlite.File("shop.db"), ...)
 //
 // One engine serves a file at a time. Join takes an operating-system lock on a
-// file beside the database (shop.db-lock), which says who holds it. The lock
+// file beside the database (shop.db.lock), which says who holds it. The lock
 // dies with its process, so that after kill -9 another engine can start at
 // once. Any number of clients, in this process or in others on the same
 // machine, may read the file and create runs and post messages meanwhile.

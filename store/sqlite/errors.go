@@ -67,11 +67,15 @@ func unavailable(err error) bool {
 func explain(path string, err error) error {
 	switch code(err) {
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
-		return fmt.Errorf("%s cannot be written: check that the file and its directory are writable by this user (%w)", path, cause(err))
+		return unwritable(path, cause(err))
 	case lib.SQLITE_NOTADB:
 		return fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
 	}
 	return err
+}
+
+func unwritable(path string, err error) error {
+	return fmt.Errorf("%s cannot be written: check that the file and its directory are writable by this user (%w)", path, err)
 }
 
 // cause takes the Unavailable wrapper off: a file that may not be written will

@@ -18,6 +18,10 @@ import (
 // applicationID marks our files in their header: "perd".
 const applicationID = 0x70657264
 
+// smallest is the size of the smallest SQLite file. SQLite takes what is
+// smaller for an empty one, and would overwrite it.
+const smallest = 512
+
 // locate turns a path into the one name of its file, by which handles of this
 // process find each other and engines find the lock: absolute, without
 // symbolic links.
@@ -34,7 +38,7 @@ func locate(path string) (string, error) {
 	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		path = filepath.Join(dir, filepath.Base(path))
 	} else {
-		return "", fmt.Errorf("the directory of the database does not exist: create %s first (%w)", filepath.Dir(path), err)
+		return "", fmt.Errorf("%s cannot be created: its directory does not exist; create that first (%w)", path, err)
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,6 +75,9 @@ func inspect(ctx context.Context, path string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s cannot be opened: %w", path, err)
+	}
+	if info.Size() < smallest {
+		return fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
 	}
 	c, err := connect(ctx, dsn(path, "ro"))
 	if err != nil {
@@ -115,6 +122,17 @@ func create(ctx context.Context, path string) error {
 		return explain(path, err)
 	}
 	defer c.close()
+	// SQLite opens a file for reading if it cannot be written, and says so
+	// only at the first write.
+	readOnly, err := c.raw.(interface {
+		IsReadOnly(schema string) (bool, error)
+	}).IsReadOnly("main")
+	if err != nil {
+		return explain(path, err)
+	}
+	if readOnly {
+		return unwritable(path, fs.ErrPermission)
+	}
 	mode := ""
 	err = c.query(ctx, "PRAGMA journal_mode = wal", func(r row) error {
 		mode = r.text(0)

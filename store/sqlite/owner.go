@@ -13,37 +13,34 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 	if node.ID == "" {
 		return fmt.Errorf("a node needs an ID to join")
 	}
-	c, err := h.writer.get(ctx) // it guards h.node and h.lock
-	if err != nil {
-		return h.fail("Join", err)
-	}
-	defer func() { h.writer.put(c, breaks(err)) }()
-	if h.node == node.ID {
-		return nil
-	}
-	if h.lock != nil {
-		return &store.InUseError{Location: h.info.Location, Holder: h.lock.holder}
-	}
-	lock, err := acquire(h.path+"-lock", h.info.Location, holder(node))
-	if err != nil {
-		return err
-	}
-	err = transact(c, func(c *conn) error {
-		// Whoever was here is dead: the lock was free.
-		for _, query := range []string{`DELETE FROM nodes`, `UPDATE partitions SET node = NULL WHERE node IS NOT NULL`} {
-			if _, err := c.exec(query); err != nil {
-				return err
-			}
+	return h.hold(ctx, h.writer, "Join", func(c *conn) error {
+		if h.node == node.ID {
+			return nil
 		}
-		_, err := c.exec(`INSERT INTO nodes (id, name, joined) VALUES (?, ?, ?)`, node.ID, node.Name, h.clock())
-		return err
+		if h.lock != nil {
+			return &store.InUseError{Location: h.info.Location, Holder: h.lock.holder}
+		}
+		lock, err := acquire(h.path+".lock", h.info.Location, holder(node))
+		if err != nil {
+			return err
+		}
+		err = transact(c, func(c *conn) error {
+			// Whoever was here is dead: the lock was free.
+			for _, query := range []string{`DELETE FROM nodes`, `UPDATE partitions SET node = NULL WHERE node IS NOT NULL`} {
+				if _, err := c.exec(query); err != nil {
+					return err
+				}
+			}
+			_, err := c.exec(`INSERT INTO nodes (id, name, joined) VALUES (?, ?, ?)`, node.ID, node.Name, h.clock())
+			return err
+		})
+		if err != nil {
+			lock.release()
+			return err
+		}
+		h.node, h.lock = node.ID, lock
+		return nil
 	})
-	if err != nil {
-		lock.release()
-		return h.fail("Join", err)
-	}
-	h.node, h.lock = node.ID, lock
-	return nil
 }
 
 // holder describes this engine for the one that may not join.
@@ -60,14 +57,12 @@ func holder(node store.Node) string {
 }
 
 func (h *handle) Leave(ctx context.Context, node string) error {
-	return h.write(ctx, "Leave", func(c *conn) error {
-		if err := leave(c, node); err != nil {
-			return err
-		}
-		if node == h.node {
+	return h.hold(ctx, h.writer, "Leave", func(c *conn) error {
+		err := transact(c, func(c *conn) error { return leave(c, node) })
+		if err == nil && node == h.node {
 			h.unlock()
 		}
-		return nil
+		return err
 	})
 }
 
@@ -79,7 +74,7 @@ func leave(c *conn, node string) error {
 	return err
 }
 
-// unlock lets another engine join. The caller possesses the writer.
+// unlock lets another engine join. The caller holds the writer.
 func (h *handle) unlock() {
 	if h.lock != nil {
 		h.lock.release()

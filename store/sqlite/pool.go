@@ -3,23 +3,27 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/perdure/perdure/store"
 )
 
-// pool hands out a fixed number of connections, opened when first needed. A
-// caller that must wait waits in Go and heeds its context; nothing waits inside
-// SQLite for a lock that this process holds.
+// pool hands out connections, at most so many at a time, opened when first
+// needed. A caller that must wait waits in Go and heeds its context; nothing
+// waits inside SQLite for a lock that this process holds.
 type pool struct {
 	dsn    string
 	closed <-chan struct{}
-	free   chan *conn // nil stands for a connection that is not open yet
+	slots  chan struct{} // one value for each connection that may be taken
+
+	mu   sync.Mutex
+	idle []*conn // last used last
 }
 
 func newPool(dsn string, size int, closed <-chan struct{}) *pool {
-	p := &pool{dsn: dsn, closed: closed, free: make(chan *conn, size)}
+	p := &pool{dsn: dsn, closed: closed, slots: make(chan struct{}, size)}
 	for range size {
-		p.free <- nil
+		p.slots <- struct{}{}
 	}
 	return p
 }
@@ -39,51 +43,70 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 		return nil, store.ErrStoreClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case c := <-p.free:
-		return p.ready(ctx, c)
+	case <-p.slots:
+		return p.ready(ctx)
 	}
 }
 
-// tryGet is get without waiting: nil if no connection is free.
+// tryGet is get without waiting: nil if all connections are taken.
 func (p *pool) tryGet(ctx context.Context) (*conn, error) {
 	select {
-	case c := <-p.free:
-		return p.ready(ctx, c)
+	case <-p.slots:
+		return p.ready(ctx)
 	default:
 		return nil, nil
 	}
 }
 
-func (p *pool) ready(ctx context.Context, c *conn) (*conn, error) {
-	if c != nil {
+// ready finds or opens a connection for the slot that the caller took.
+func (p *pool) ready(ctx context.Context) (*conn, error) {
+	if c := p.pop(); c != nil {
 		return c, nil
 	}
 	c, err := connect(ctx, p.dsn)
 	if err != nil {
-		p.free <- nil
+		p.slots <- struct{}{}
 		return nil, err
 	}
 	return c, nil
 }
 
-// put gives a connection back. A broken one is closed, and opened anew for the
-// next caller.
-func (p *pool) put(c *conn, broken bool) {
-	if broken && c != nil {
-		c.close() // it is given up in any case
-		c = nil
+// pop returns the idle connection that was used last, whose statements are
+// prepared and whose pages are cached; nil if none is idle.
+func (p *pool) pop() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
 	}
-	p.free <- c
+	last := len(p.idle) - 1
+	c := p.idle[last]
+	p.idle = p.idle[:last]
+	return c
 }
 
-// drain waits until all connections are back and closes them. No caller gets
-// one any more.
+// put gives a connection back. A broken one is closed, and opened anew when it
+// is needed.
+func (p *pool) put(c *conn, broken bool) {
+	if broken {
+		c.close() // it is given up in any case
+	} else {
+		p.mu.Lock()
+		p.idle = append(p.idle, c)
+		p.mu.Unlock()
+	}
+	p.slots <- struct{}{}
+}
+
+// drain waits until all connections are back and closes them. The pool hands
+// out none any more.
 func (p *pool) drain() error {
+	for range cap(p.slots) {
+		<-p.slots
+	}
 	var errs []error
-	for range cap(p.free) {
-		if c := <-p.free; c != nil {
-			errs = append(errs, c.close())
-		}
+	for c := p.pop(); c != nil; c = p.pop() {
+		errs = append(errs, c.close())
 	}
 	return errors.Join(errs...)
 }

@@ -181,7 +181,7 @@ func (h *handle) Counts(ctx context.Context) (store.Counts, error) {
 		if err != nil {
 			return err
 		}
-		return c.query(ctx, `SELECT state, count(*), min(due) FROM calls WHERE partition = 0 GROUP BY state`, func(r row) error {
+		return c.query(ctx, `SELECT state, count(*), min(nullif(due, 0)) FROM calls WHERE partition = 0 GROUP BY state`, func(r row) error {
 			state := store.CallState(r.text(0))
 			counts.Calls[state] = int(r.int(1))
 			if state == store.Backoff {

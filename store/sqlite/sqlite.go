@@ -71,7 +71,7 @@ type handle struct {
 	writer  *pool // of one
 	reader  *pool
 
-	// Who joined through this handle; guarded by the possession of the writer.
+	// Who joined through this handle; guarded by holding the writer.
 	node string
 	lock *fileLock
 }
@@ -109,10 +109,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	if err := create(ctx, path); err != nil {
 		return nil, err
 	}
-	// A first write tells now, not in the middle of work, that the file or its
-	// directory cannot be written.
-	err = h.write(ctx, "Open", migrate)
-	if err != nil {
+	if err := h.write(ctx, "Open", migrate); err != nil {
 		h.Close()
 		return nil, explain(path, err)
 	}
@@ -129,48 +126,40 @@ func (h *handle) Close() (err error) {
 }
 
 func (h *handle) close() error {
-	c := <-h.writer.free // open or not: it is never given back
-	close(h.closed)
-	var left error
-	if h.node != "" {
-		if c == nil {
-			c, left = connect(context.Background(), h.writer.dsn)
-		}
-		if left == nil {
-			left = transact(c, func(c *conn) error { return leave(c, h.node) })
-		}
-		h.unlock() // whatever is left in the file, the next engine clears
-	}
-	errs := []error{h.fail("Close", left), h.reader.drain()}
+	c, err := h.writer.get(context.Background())
+	close(h.closed) // from here on nobody gets a connection
 	if c != nil {
-		errs = append(errs, c.close())
+		if h.node != "" {
+			// If it fails, the next engine to join clears what is left.
+			err = transact(c, func(c *conn) error { return leave(c, h.node) })
+		}
+		h.writer.put(c, err != nil)
 	}
-	return errors.Join(errs...)
+	err = errors.Join(h.fail("Close", err), h.writer.drain(), h.reader.drain())
+	h.unlock()
+	return err
 }
 
 // write runs f in a write transaction. What f did is committed if it answers
 // nil, and otherwise undone. Once begun it does not heed ctx any more: it is
 // done or it is not.
 func (h *handle) write(ctx context.Context, op string, f func(c *conn) error) error {
-	c, err := h.writer.get(ctx)
-	if err != nil {
-		return h.fail(op, err)
-	}
-	broken := true // unless we get to the end: a hook may end its goroutine
-	defer func() { h.writer.put(c, broken) }()
-	err = transact(c, f)
-	broken = breaks(err)
-	return h.fail(op, err)
+	return h.hold(ctx, h.writer, op, func(c *conn) error { return transact(c, f) })
 }
 
 // read runs f with a connection for reading.
 func (h *handle) read(ctx context.Context, op string, f func(c *conn) error) error {
-	c, err := h.reader.get(ctx)
+	return h.hold(ctx, h.reader, op, f)
+}
+
+// hold runs f with a connection and puts its error into the contract's terms.
+func (h *handle) hold(ctx context.Context, p *pool, op string, f func(c *conn) error) error {
+	c, err := p.get(ctx)
 	if err != nil {
 		return h.fail(op, err)
 	}
-	broken := true
-	defer func() { h.reader.put(c, broken) }()
+	broken := true // unless we get to the end: a hook may end its goroutine
+	defer func() { p.put(c, broken) }()
 	err = f(c)
 	broken = breaks(err)
 	return h.fail(op, err)

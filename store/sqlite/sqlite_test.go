@@ -1,23 +1,37 @@
 package sqlite_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/store/storetest"
+	"pgregory.net/rapid"
 )
 
 func TestContract(t *testing.T) {
-	for name, options := range map[string][]sqlite.Option{
-		"Shared":    nil,
-		"Exclusive": {sqlite.Exclusive()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) store.Opener {
-				return sqlite.File(filepath.Join(t.TempDir(), "test.db"), options...)
-			})
-		})
+	storetest.Run(t, func(t *testing.T) store.Opener {
+		return sqlite.File(filepath.Join(t.TempDir(), "test.db"))
+	})
+}
+
+func TestClockNeverGoesBack(t *testing.T) {
+	storetest.Clock(t, func(t *testing.T, clock func() int64) store.Opener {
+		return sqlite.File(filepath.Join(t.TempDir(), "test.db"), sqlite.Clock(clock))
+	})
+}
+
+func TestLockstepWithMemory(t *testing.T) {
+	inMemory := func(_ *rapid.T, clock func() int64) store.Opener { return memory.New(memory.Clock(clock)) }
+	onDisk := func(rt *rapid.T, clock func() int64) store.Opener {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		return sqlite.File(filepath.Join(dir, "test.db"), sqlite.Clock(clock), sqlite.Durability(sqlite.Normal), sqlite.Exclusive())
 	}
+	storetest.Lockstep(t, inMemory, onDisk)
 }

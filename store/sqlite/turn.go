@@ -112,9 +112,6 @@ func (b *batch) applyRows(t *store.Turn) error {
 		}
 		b.posted = true
 	}
-	if t.Create != nil {
-		b.posted = true
-	}
 	return nil
 }
 
