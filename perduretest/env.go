@@ -1,0 +1,281 @@
+package perduretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/memory"
+)
+
+// Env is a database, the engine that serves it at the moment, and a plan of what
+// shall go wrong. Its methods are safe for concurrent use. Those that need an
+// engine start the first one.
+type Env struct {
+	t      *testing.T
+	config config
+	store  store.Opener
+
+	lives sync.WaitGroup
+
+	mu            sync.Mutex
+	definitions   []perdure.Definition
+	faults        map[int][]faulty.Fault // by write, over all lives
+	writes        []string               // of the lives that are over
+	born, crashes int
+	darkUntil     time.Time // end of an outage
+	life          *life     // nil between two
+	changed       chan struct{}
+	failure       error // why no engine starts
+	living        bool  // somebody sees to it that there is a life
+	closed        bool
+	signals       int // sent so far
+}
+
+// Test runs f in virtual time with an environment of its own. As in
+// testing/synctest, t.Run, t.Parallel and t.Deadline must not be called inside.
+func Test(t *testing.T, f func(t *testing.T, env *Env), options ...Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		env := newEnv(t, options)
+		// A cleanup runs also after t.FailNow, and after those that f registers.
+		t.Cleanup(env.close)
+		f(t, env)
+	})
+}
+
+func newEnv(t *testing.T, options []Option) *Env {
+	e := &Env{t: t, config: config{patience: defaultPatience}, faults: map[int][]faulty.Fault{}, changed: make(chan struct{})}
+	for _, o := range options {
+		o(&e.config)
+	}
+	if e.config.store != nil {
+		e.store = e.config.store()
+	} else {
+		e.store = memory.New()
+	}
+	return e
+}
+
+// Register gives the engines of this environment workflows and activities, from
+// the next start of one on. A definition replaces an earlier one of its name, so
+// that Register and Restart deploy new code.
+func (e *Env) Register(definitions ...perdure.Definition) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, d := range definitions {
+		if d == nil {
+			continue // perdure.Open reports it
+		}
+		e.definitions = slices.DeleteFunc(e.definitions, func(old perdure.Definition) bool {
+			return old != nil && old.Name() == d.Name()
+		})
+	}
+	e.definitions = append(e.definitions, definitions...)
+}
+
+// At plans faults for a write to the database, counted from 1 over all engines
+// of this environment: those that start an engine and end it count as well. Slow
+// goes with any other fault. A write that has begun already fails the test.
+func (e *Env) At(write int, faults ...Fault) {
+	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if begun := e.writesLocked(); write <= begun {
+		e.t.Fatalf("Env.At(%d): %d writes have begun already", write, begun)
+	}
+	for _, f := range faults {
+		e.faults[write] = append(e.faults[write], f.inner)
+		if e.life != nil {
+			e.life.plan.At(write-len(e.writes), f.inner)
+		}
+	}
+}
+
+// Writes returns how many writes to the database have begun.
+func (e *Env) Writes() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.writesLocked()
+}
+
+func (e *Env) writesLocked() int {
+	n := len(e.writes)
+	if e.life != nil {
+		n += e.life.plan.Writes()
+	}
+	return n
+}
+
+// Crashes returns how often the process has died.
+func (e *Env) Crashes() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.crashes
+}
+
+// Outage makes the database unavailable from now on for a while.
+func (e *Env) Outage(length time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.darkUntil = time.Now().Add(length)
+	if e.life != nil {
+		e.life.darken(e.darkUntil)
+	}
+}
+
+// Engine returns the engine that serves the database now, starting one if there
+// is none. It is dead after the next crash: ask again. If none can be started
+// the test fails.
+func (e *Env) Engine() *perdure.Engine {
+	e.t.Helper()
+	l, err := e.await()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return l.engine
+}
+
+// Crash ends the process now, as kill -9 does, and returns when the next engine
+// is there.
+func (e *Env) Crash() {
+	e.t.Helper()
+	l, err := e.await()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	l.plan.Crash()
+	<-l.over
+	e.Engine()
+}
+
+// Restart stops the engine as a deployment does, giving attempts that run 10
+// seconds, and returns when the next one is there.
+func (e *Env) Restart() {
+	e.t.Helper()
+	l, err := e.await()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := e.stop(ctx, l); err != nil {
+		e.t.Fatalf("The engine did not stop: %v", err)
+	}
+	e.Engine()
+}
+
+// Describe returns where the latest run of a workflow ID stands.
+func (e *Env) Describe(id string) *perdure.Description {
+	e.t.Helper()
+	return look(e, id, (*perdure.Engine).Describe)
+}
+
+// History returns the events of the latest run of a workflow ID.
+func (e *Env) History(id string) []perdure.Event {
+	e.t.Helper()
+	return look(e, id, (*perdure.Engine).History)
+}
+
+// Attempts returns every attempt of the latest run of a workflow ID.
+func (e *Env) Attempts(id string) []perdure.Attempt {
+	e.t.Helper()
+	return look(e, id, (*perdure.Engine).Attempts)
+}
+
+func look[T any](e *Env, id string, ask func(*perdure.Engine, context.Context, string) (T, error)) (answer T) {
+	e.t.Helper()
+	err := e.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
+		answer, err = ask(eng, ctx, id)
+		return err
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return answer
+}
+
+func (e *Env) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+var errClosed = errors.New("perduretest: the test is over")
+
+// close stops the engine, reports, and looks for goroutines that are left.
+func (e *Env) close() {
+	e.mu.Lock()
+	e.closed = true
+	l := e.life
+	e.tell()
+	e.mu.Unlock()
+	if l != nil {
+		now, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := e.stop(now, l); err != nil {
+			e.t.Errorf("The engine did not stop: %v", err)
+		}
+	}
+	e.lives.Wait()
+	if left := leftover(); left != "" {
+		e.t.Errorf("Goroutines are left after the engine has stopped:\n%s", left)
+	}
+	if e.t.Failed() {
+		e.t.Log(e.report())
+	}
+}
+
+// logger writes what an engine says to the test's own output, until the
+// process is dead.
+func (l *life) logger(t *testing.T) *slog.Logger {
+	return slog.New(&mortal{slog.NewTextHandler(t.Output(), nil), l.plan.Crashed()})
+}
+
+// mortal is a handler that is silent after the death of its process.
+type mortal struct {
+	slog.Handler
+	dead <-chan struct{}
+}
+
+func (m *mortal) Handle(ctx context.Context, r slog.Record) error {
+	select {
+	case <-m.dead:
+		return nil
+	default:
+		return m.Handler.Handle(ctx, r)
+	}
+}
+
+func (m *mortal) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &mortal{m.Handler.WithAttrs(attrs), m.dead}
+}
+
+func (m *mortal) WithGroup(name string) slog.Handler {
+	return &mortal{m.Handler.WithGroup(name), m.dead}
+}
+
+// engineOptions are what every engine of the environment is opened with.
+func (e *Env) engineOptions(l *life) []perdure.Option {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	options := []perdure.Option{
+		perdure.Register(slices.Clone(e.definitions)...),
+		perdure.NodeName(fmt.Sprintf("life-%d", l.number)),
+		perdure.Logger(l.logger(e.t)),
+		virtual(e.config.seed),
+	}
+	if !e.config.resident {
+		options = append(options, perdure.MaxResident(-1))
+	}
+	return append(options, e.config.engine...)
+}

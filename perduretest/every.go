@@ -1,0 +1,37 @@
+package perduretest
+
+import (
+	"fmt"
+	"testing"
+)
+
+// maxWrites is more than any scenario makes.
+const maxWrites = 10_000
+
+// EveryWrite runs f with the fault at the first write to the database, then with
+// the fault at the second, and so on, until a run makes fewer writes than that:
+// so it has met every write there is, those that the fault itself brought about
+// included. Each run is a subtest, named write=1, write=2 ..., with an
+// environment of its own.
+//
+//	go test -run 'TestCheckoutSurvives/^write=7$'
+func EveryWrite(t *testing.T, fault Fault, f func(t *testing.T, env *Env), options ...Option) {
+	t.Helper()
+	for write := 1; write <= maxWrites; write++ {
+		met := true // also if -run leaves this subtest out
+		t.Run(fmt.Sprintf("write=%d", write), func(t *testing.T) {
+			var env *Env
+			// Deferred, because a test that failed does not come back.
+			defer func() { met = env != nil && env.Writes() >= write }()
+			Test(t, func(t *testing.T, e *Env) {
+				env = e
+				env.At(write, fault)
+				f(t, env)
+			}, options...)
+		})
+		if !met {
+			return
+		}
+	}
+	t.Errorf("EveryWrite looked at %d writes and the scenario still makes more.", maxWrites)
+}
