@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/retry"
@@ -97,7 +98,7 @@ func (c *committer) commitGroup(group []*pendingTurn) {
 	}
 	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)
 	for k := 1; ; k++ {
-		result, err := c.engine.db.Commit(c.engine.ctx, turns)
+		result, err := c.write(turns)
 		switch {
 		case err == nil:
 			c.engine.answered()
@@ -123,4 +124,21 @@ func (c *committer) commitGroup(group []*pendingTurn) {
 			return
 		}
 	}
+}
+
+// slowCommit is how long a commit may take before the engine says so.
+const slowCommit = 5 * time.Second
+
+// write asks the database once, and lets it be known if that takes long.
+func (c *committer) write(turns []store.Turn) (store.Result, error) {
+	said := make(chan struct{})
+	slow := time.AfterFunc(slowCommit, func() {
+		defer close(said)
+		c.engine.unanswered("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
+	})
+	result, err := c.engine.db.Commit(c.engine.ctx, turns)
+	if !slow.Stop() {
+		<-said // so that nobody says afterwards that it is slow
+	}
+	return result, err
 }

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -140,14 +139,15 @@ func (e *Engine) Start(ctx context.Context) error {
 	for i := range all {
 		all[i] = i
 	}
+	leave := func() error { return e.db.Leave(context.WithoutCancel(ctx), e.node.ID) }
 	owned, err := e.db.Claim(ctx, e.node.ID, all)
 	if err != nil {
-		return errors.Join(err, e.db.Leave(ctx, e.node.ID))
+		return errors.Join(err, leave())
 	}
 	for _, o := range owned {
 		e.clock.observe(o.Clock)
 		if err := e.own(ctx, o); err != nil {
-			return errors.Join(err, e.db.Leave(ctx, e.node.ID))
+			return errors.Join(err, leave())
 		}
 	}
 	e.phase = running
@@ -182,7 +182,7 @@ func (e *Engine) recover() {
 	e.mu.Unlock()
 	for _, p := range owned {
 		var hot []store.Wake
-		err := e.insist("recovering runs", func() (err error) {
+		err := e.persist("recovering runs", func() (err error) {
 			hot, err = e.db.Due(e.ctx, p.number, store.Hot-1, store.Hot, 1<<30)
 			return err
 		})
@@ -205,7 +205,7 @@ func (e *Engine) reviewHeld(p *partition) error {
 	filter := store.Filter{Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
 		var held []store.Run
-		err := e.insist("reviewing parked runs", func() (err error) {
+		err := e.persist("reviewing parked runs", func() (err error) {
 			held, err = e.db.List(e.ctx, filter)
 			return err
 		})
@@ -224,25 +224,39 @@ func (e *Engine) reviewHeld(p *partition) error {
 	}
 }
 
-// insist repeats a read until the database answers or the engine ends.
+// insist repeats a read about one run until the database answers or the engine
+// ends. An error that would come again is returned.
 func (e *Engine) insist(what string, read func() error) error {
+	var definite error
+	err := e.persist(what, func() error {
+		err := read()
+		if err != nil && !store.Unavailable(err) {
+			definite, err = err, nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return definite
+}
+
+// persist repeats a read without which the engine cannot work, whatever its error
+// is, until it succeeds or the engine ends.
+func (e *Engine) persist(what string, read func() error) error {
 	backoff := retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
 	for k := 1; ; k++ {
 		err := read()
+		if e.ctx.Err() != nil {
+			return ErrStopped
+		}
 		if err == nil {
 			e.answered()
 			return nil
 		}
-		if e.ctx.Err() != nil {
-			return e.ctx.Err()
-		}
-		if !store.Unavailable(err) {
-			e.log.Error("perdure: "+what+" failed", "error", err)
-			return fmt.Errorf("%s: %w", what, err)
-		}
 		e.unanswered(what, err)
 		if !e.pause(backoff.Delay(k)) {
-			return e.ctx.Err()
+			return ErrStopped
 		}
 	}
 }
@@ -353,6 +367,7 @@ func (e *Engine) lose(p *partition) {
 	}
 	delete(e.partitions, p.number)
 	e.log.Error("perdure: another engine took a partition over", "partition", p.number, "epoch", p.epoch)
+	e.slots.forget(p)
 	for _, r := range e.residents {
 		if r.partition == p {
 			e.unload(r)

@@ -20,13 +20,25 @@ func (e *stuckError) Error() string {
 
 var errGoexit = errors.New("the workflow's code called runtime.Goexit (a test's FailNow, perhaps)")
 
+// stint is one use of workflow code under watch: a replay or a step. Guarded by
+// the engine's mu.
+type stint struct {
+	givenUp  bool
+	admitted []lane // slots it was given; a step that is given up leaves them
+}
+
 // guard runs f, which runs workflow code, under watch: on a goroutine of its
-// own, so that one that never ends can be left behind.
-func (e *Engine) guard(f func() error) error {
+// own, so that one that does not end in time can be left behind. Should it come
+// back after all, its goroutine is not lost, and late is called on it.
+func (e *Engine) guard(s *stint, f func() error, late func()) error {
 	result := make(chan error, 1)
 	e.code.run(func() {
 		err := errGoexit
-		defer func() { result <- err }()
+		defer func() {
+			if e.cameBack(s, result, err) {
+				late()
+			}
+		}()
 		err = f()
 	})
 	timer := time.NewTimer(e.config.TurnTimeout)
@@ -36,10 +48,32 @@ func (e *Engine) guard(f func() error) error {
 		return err
 	case <-timer.C:
 	}
+	stack := workflowStacks()
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case err := <-result: // just in time
+		return err
+	default:
+	}
+	s.givenUp = true
+	for _, l := range s.admitted {
+		e.slots.release(e, l)
+	}
 	e.health.stuckTurns++
-	e.mu.Unlock()
-	return &stuckError{after: e.config.TurnTimeout, stack: workflowStacks()}
+	return &stuckError{after: e.config.TurnTimeout, stack: stack}
+}
+
+// cameBack hands over the result of a stint, unless it was given up before.
+func (e *Engine) cameBack(s *stint, result chan<- error, err error) (late bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s.givenUp {
+		e.health.stuckTurns--
+		return true
+	}
+	result <- err
+	return false
 }
 
 // workflowStacks returns the stacks of the goroutines that run workflow code

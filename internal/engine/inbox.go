@@ -97,7 +97,7 @@ func (e *Engine) readInbox(p *partition) error {
 	defer e.forget(p, consumed)
 	for after := int64(0); ; {
 		var page []store.Message
-		err := e.insist("reading messages", func() (err error) {
+		err := e.persist("reading messages", func() (err error) {
 			page, err = e.db.Inbox(e.ctx, p.number, after, inboxPage)
 			return err
 		})

@@ -31,11 +31,14 @@ func (e *Engine) load(r *resident, todo []mail) error {
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
 	rec, err := e.readRecord(r)
-	if errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()) {
+	switch {
+	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
 		e.discard(r, todo)
 		return errGone
-	}
-	if err != nil {
+	case errors.Is(err, ErrStopped):
+		return err
+	case err != nil: // it would come again
+		e.parkCulprit(r, err)
 		return err
 	}
 	past, err := decodeRecord(rec)
@@ -107,7 +110,8 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 	run := core.New(e.coreConfig(r.partition), past.start, nil)
 	instance := def.Begin(run)
 	run.Bind(instance)
-	if err := e.guard(func() error { return run.Load(past.turns, past.rows, past.state) }); err != nil {
+	replay := func() error { return run.Load(past.turns, past.rows, past.state) }
+	if err := e.guard(&stint{}, replay, func() { instance.Close() }); err != nil {
 		endInstance(instance, err)
 		return e.parked(def, past.start, err)
 	}
@@ -184,10 +188,12 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 // anew without it, and the run is parked with it.
 func (e *Engine) stepOrPark(r *resident, inputs []core.Input) (*core.Turn, error) {
 	var out *core.Turn
-	err := e.guard(func() (err error) {
-		out, err = r.run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c) })
+	var now stint
+	run, instance := r.run, r.instance
+	err := e.guard(&now, func() (err error) {
+		out, err = run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
 		return err
-	})
+	}, func() { instance.Close() })
 	if err == nil || e.ctx.Err() != nil {
 		return out, err
 	}
@@ -199,7 +205,7 @@ func (e *Engine) stepOrPark(r *resident, inputs []core.Input) (*core.Turn, error
 		return nil, err
 	}
 	inputs = append([]core.Input{core.TakenOver{Alive: e.alive(r)}}, withoutTakenOver(inputs)...)
-	return r.run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c) })
+	return r.run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &stint{}) })
 }
 
 func withoutTakenOver(inputs []core.Input) []core.Input {
@@ -228,7 +234,7 @@ func (e *Engine) reloadHeld(r *resident, start history.Start, h *hold) error {
 }
 
 // endInstance drops the code of a run that failed. Code that is stuck cannot be
-// unwound: its goroutines are abandoned.
+// unwound now: its goroutines are abandoned until it comes back, if it ever does.
 func endInstance(i *workflow.Instance, err error) {
 	var stuck *stuckError
 	if i != nil && !errors.As(err, &stuck) {

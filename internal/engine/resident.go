@@ -58,6 +58,9 @@ func (e *Engine) deliver(p *partition, run string, m mail) {
 }
 
 func (e *Engine) deliverLocked(p *partition, run string, m mail) {
+	if e.partitions[p.number] != p {
+		return // another node has it, and will find what is durable
+	}
 	r := e.resident(p, run)
 	r.mail = append(r.mail, m)
 	e.rouse(r)
@@ -113,7 +116,11 @@ func (e *Engine) rest(r *resident) {
 	r.busy = false
 	e.busy--
 	e.quiet.Broadcast()
-	if r.dropped || r.run == nil || e.phase == stopped {
+	if r.dropped {
+		e.closeCode(r)
+		return
+	}
+	if r.run == nil || e.phase == stopped {
 		return
 	}
 	due := r.run.NextDue()
@@ -152,21 +159,35 @@ func (e *Engine) unload(r *resident) {
 	for _, l := range r.granted {
 		e.slots.release(e, l)
 	}
-	if r.run != nil && !r.run.Ended() && e.phase != stopped {
+	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
+	if served && r.run != nil && !r.run.Ended() {
 		if due := r.run.NextDue(); due <= r.partition.scanned || r.run.State().Wake == core.Hot {
 			e.addWake(due, r)
 		}
 	}
-	if r.instance != nil {
-		r.instance.Close()
+	if !r.busy {
+		e.closeCode(r)
 	}
-	if len(r.mail) > 0 && e.phase != stopped && e.partitions[r.partition.number] == r.partition {
+	if served {
 		for _, m := range r.mail {
 			if _, granted := m.input.(core.Granted); !granted { // its slot went above
 				e.deliverLocked(r.partition, r.id, m)
 			}
 		}
-		r.mail = nil
+		if r.poked {
+			again := e.resident(r.partition, r.id)
+			again.poked = true
+			e.rouse(again)
+		}
+	}
+	r.mail = nil
+}
+
+// closeCode unwinds the code of a resident on which nobody works.
+func (e *Engine) closeCode(r *resident) {
+	if r.instance != nil {
+		r.instance.Close()
+		r.instance = nil
 	}
 }
 
@@ -193,6 +214,8 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	}
 	if !out.Empty() || consuming || r.create != nil {
 		if err := e.commitTurn(r, out, todo); err != nil {
+			e.mu.Lock()
+			defer e.mu.Unlock()
 			e.undo(r, out)
 			return err
 		}
@@ -270,10 +293,9 @@ func (e *Engine) tellStarted(r *resident, err error) {
 	}
 }
 
-// undo gives back what a turn that is not durable had reserved.
+// undo gives back what a turn that is not durable had reserved. Slots that were
+// granted are given back when the resident is unloaded. The engine's mu is held.
 func (e *Engine) undo(r *resident, out *core.Turn) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	for _, d := range out.Dispatch {
 		if _, granted := r.granted[d.Call]; !granted {
 			e.slots.release(e, laneOf(d.Probation))
@@ -285,6 +307,10 @@ func (e *Engine) undo(r *resident, out *core.Turn) {
 func (e *Engine) carryOut(r *resident, out *core.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if r.dropped { // another node took the run over and does it
+		e.undo(r, out)
+		return
+	}
 	for _, i := range out.Interrupt {
 		if x := e.executions[attemptKey{r.id, i.Call, i.Attempt}]; x != nil {
 			x.cancel(errUnwanted)

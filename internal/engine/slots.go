@@ -46,10 +46,10 @@ type waiter struct {
 }
 
 // admit reserves a slot for a call's next attempt, or queues the call.
-func (e *Engine) admit(r *resident, c *core.Call) bool {
+func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.phase != running || r.dropped {
+	if e.phase != running || r.dropped || now.givenUp {
 		return false // it stays queued in the database
 	}
 	if c.Step() {
@@ -65,6 +65,7 @@ func (e *Engine) admit(r *resident, c *core.Call) bool {
 	if c.Probation() {
 		if !s.inLane {
 			s.inLane = true
+			now.admitted = append(now.admitted, probation)
 			return true
 		}
 		at, _ := slices.BinarySearchFunc(s.onTrial, w.crashes+1, func(o waiter, crashes int) int { return o.crashes - crashes })
@@ -73,6 +74,7 @@ func (e *Engine) admit(r *resident, c *core.Call) bool {
 	}
 	if s.used < s.limit && s.head == len(s.queue) {
 		s.used++
+		now.admitted = append(now.admitted, regular)
 		return true
 	}
 	s.queue = append(s.queue, w)
@@ -96,6 +98,13 @@ func (s *slots) release(e *Engine, l lane) {
 	}
 	r.granted[w.call] = l
 	e.deliverLocked(w.partition, w.run, mail{input: core.Granted{Call: w.call}})
+}
+
+// forget drops the waiting calls of a partition that another node took over.
+func (s *slots) forget(p *partition) {
+	of := func(w waiter) bool { return w.partition == p }
+	s.queue, s.head = slices.DeleteFunc(s.queue[s.head:], of), 0
+	s.onTrial = slices.DeleteFunc(s.onTrial, of)
 }
 
 func (s *slots) free(l lane) {

@@ -115,7 +115,7 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 	for _, p := range owned {
 		after := e.scanned(p, until)
 		var due []store.Wake
-		err := e.insist("looking for due runs", func() (err error) {
+		err := e.persist("looking for due runs", func() (err error) {
 			due, err = e.db.Due(e.ctx, p.number, after, until, scanLimit)
 			return err
 		})
