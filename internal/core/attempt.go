@@ -61,10 +61,17 @@ func (r *Run) wantSlot(c *Call) {
 	r.touch(c)
 }
 
-// admitReady starts what can start and queues the rest.
+// admitReady starts what has or gets a slot and queues the rest.
 func (r *Run) admitReady(admit func(*Call) bool) {
-	ready := r.ready
-	r.ready = nil
+	reserved, ready := r.reserved, r.ready
+	r.reserved, r.ready = nil, nil
+	for _, c := range reserved {
+		if c.state == Queued {
+			r.dispatch(c)
+		} else {
+			r.out.Unused = append(r.out.Unused, c.Number)
+		}
+	}
 	for _, c := range ready {
 		if c.Done || (c.state != "" && c.state != Queued) {
 			continue
@@ -77,10 +84,8 @@ func (r *Run) admitReady(admit func(*Call) bool) {
 			continue // as on record
 		}
 		r.setState(c, Queued)
-		if c.Policy.QueueTimeout > 0 {
-			c.due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
-			r.watch(c)
-		}
+		c.due = c.queueDue()
+		r.watch(c)
 		r.touch(c)
 	}
 }
@@ -112,24 +117,42 @@ func (r *Run) dropLate() {
 	}
 }
 
-// granted starts a queued call whose slot came free.
+// queueDue is when a queued call has waited too long for its slot: when its
+// QueueTimeout is over, or when the attempt may not start any more.
+func (c *Call) queueDue() int64 {
+	var due int64
+	if c.Policy.QueueTimeout > 0 {
+		due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
+	}
+	if end := c.deadline(); c.Failures > 0 && end != Never && (due == 0 || end < due) {
+		due = end + 1
+	}
+	return due
+}
+
+// deadline is the last moment at which an attempt after a failure may start.
+func (c *Call) deadline() int64 {
+	if c.Policy.Within <= 0 || c.Policy.Within == retry.Forever {
+		return Never
+	}
+	return addTime(c.First, c.Policy.Within)
+}
+
+// granted notes that a slot is reserved for a queued call. It is started at the
+// end of the step, unless something else of the step ends it.
 func (r *Run) granted(in Granted) {
 	c := r.calls[in.Call]
-	if c == nil || c.state != Queued {
+	if c == nil || c.state != Queued || r.pastDeadline(c) {
 		r.out.Unused = append(r.out.Unused, in.Call)
 		return
 	}
-	if r.pastDeadline(c) {
-		r.out.Unused = append(r.out.Unused, in.Call)
-		return
-	}
-	r.dispatch(c)
+	c.due = 0 // it waits no more
+	r.reserved = append(r.reserved, c)
 }
 
 // pastDeadline closes a call whose next attempt may not start any more.
 func (r *Run) pastDeadline(c *Call) bool {
-	within := c.Policy.Within
-	if c.Failures == 0 || within <= 0 || r.now <= addTime(c.First, within) {
+	if c.Failures == 0 || r.now <= c.deadline() {
 		return false
 	}
 	c.attempt-- // the attempt that does not start
@@ -148,7 +171,7 @@ func (r *Run) fireDue() {
 			if !r.pastDeadline(c) {
 				r.wantSlot(c)
 			}
-		case c.state == Queued:
+		case c.state == Queued && !r.pastDeadline(c):
 			r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
 		}
 	}

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -17,13 +18,19 @@ import (
 // beginning is the engine time at which the runs of these tests are created.
 var beginning = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 
+// tester is a test, of package testing or of rapid.
+type tester interface {
+	rapid.TB
+	Cleanup(func())
+}
+
 // code makes the program of a run.
 type code func(*core.Run) *workflow.Instance
 
 // driver is the shell around one machine: it keeps what a store would keep, as
 // bytes where a store keeps bytes, and holds every turn against the invariants.
 type driver struct {
-	t      testing.TB
+	t      tester
 	start  history.Start
 	policy retry.Policy // of the engine
 	near   int64
@@ -52,7 +59,7 @@ type storedTurn struct {
 	events              []byte
 }
 
-func newDriver(t testing.TB, c code, input any) *driver {
+func newDriver(t tester, c code, input any) *driver {
 	t.Helper()
 	payload, err := history.Encode(input)
 	if err != nil {

@@ -50,9 +50,7 @@ func (r *Run) restore(c *Call, row Row) error {
 	case Backoff:
 		c.due = row.Due
 	case Queued:
-		if c.Policy.QueueTimeout > 0 {
-			c.due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
-		}
+		c.due = c.queueDue()
 	}
 	r.watch(c)
 	return nil

@@ -70,6 +70,8 @@ type Run struct {
 	out   *Turn
 	dirty []*Call // calls whose row may change
 	ready []*Call // calls that want a slot
+
+	reserved []*Call // queued calls for which one is reserved
 }
 
 // New makes the machine of a run that has no turn yet. The program may be nil.
