@@ -101,7 +101,7 @@ func (c *committer) commitGroup(group []*pendingTurn) {
 		result, err := c.write(turns)
 		switch {
 		case err == nil:
-			c.engine.answered()
+			c.engine.answered(writing)
 			c.engine.clock.observe(result.Now)
 			for i, p := range group {
 				p.done <- result.Errors[i]
@@ -110,7 +110,7 @@ func (c *committer) commitGroup(group []*pendingTurn) {
 		case c.engine.ctx.Err() != nil:
 			return
 		case store.Unavailable(err):
-			c.engine.unanswered("committing turns", err)
+			c.engine.unanswered(writing, "committing turns", err)
 			if !c.engine.pause(backoff.Delay(k)) {
 				return
 			}
@@ -134,7 +134,7 @@ func (c *committer) write(turns []store.Turn) (store.Result, error) {
 	said := make(chan struct{})
 	slow := time.AfterFunc(slowCommit, func() {
 		defer close(said)
-		c.engine.unanswered("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
+		c.engine.unanswered(writing, "committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
 	})
 	result, err := c.engine.db.Commit(c.engine.ctx, turns)
 	if !slow.Stop() {

@@ -251,10 +251,10 @@ func (e *Engine) persist(what string, read func() error) error {
 			return ErrStopped
 		}
 		if err == nil {
-			e.answered()
+			e.answered(reading)
 			return nil
 		}
-		e.unanswered(what, err)
+		e.unanswered(reading, what, err)
 		if !e.pause(backoff.Delay(k)) {
 			return ErrStopped
 		}

@@ -7,11 +7,19 @@ import (
 
 // health is what is wrong with an engine right now, guarded by the engine's mu.
 type health struct {
-	outage     error               // the database does not answer
+	outage     [2]error            // the database does not answer, by side
 	unserved   map[string]struct{} // activities that are called but not registered
 	stuckTurns int                 // turns of workflow code that never ended
 	lateBodies int                 // attempts whose body ignores its timeout
 }
+
+// side is what is asked of the database: a full disk can still be read.
+type side int
+
+const (
+	reading side = iota
+	writing
+)
 
 // Health reports what keeps the engine from doing its work; nil if nothing does.
 func (e *Engine) Health() error {
@@ -24,9 +32,7 @@ func (e *Engine) Health() error {
 	if e.phase == running && len(e.partitions) < e.db.Info().Partitions {
 		errs = append(errs, errors.New("another engine took over what this one served; stop this one"))
 	}
-	if e.health.outage != nil {
-		errs = append(errs, e.health.outage)
-	}
+	errs = append(errs, e.health.outage[:]...)
 	for name := range e.health.unserved {
 		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
 	}
@@ -40,10 +46,10 @@ func (e *Engine) Health() error {
 }
 
 // unanswered notes that the database could not answer, and says so once.
-func (e *Engine) unanswered(what string, err error) {
+func (e *Engine) unanswered(by side, what string, err error) {
 	e.mu.Lock()
-	first := e.health.outage == nil
-	e.health.outage = err
+	first := e.health.outage[by] == nil
+	e.health.outage[by] = err
 	e.mu.Unlock()
 	if first {
 		e.log.Error("perdure: the database does not answer; the engine waits for it and goes on by itself", "while", what, "error", err)
@@ -51,13 +57,13 @@ func (e *Engine) unanswered(what string, err error) {
 }
 
 // answered notes that the database answers.
-func (e *Engine) answered() {
+func (e *Engine) answered(by side) {
 	e.mu.Lock()
-	was := e.health.outage
-	e.health.outage = nil
+	was := e.health.outage[by]
+	e.health.outage[by] = nil
 	e.mu.Unlock()
 	if was != nil {
-		e.log.Info("perdure: the database answers again")
+		e.log.Info("perdure: the database answers again", "after", was)
 	}
 }
 
