@@ -50,6 +50,7 @@ type driver struct {
 	begun   map[core.AttemptRef]bool          // ever started
 	known   map[core.AttemptRef]bool          // on record with an end
 	highest map[int64]int
+	due     map[int64]int64 // of calls in backoff
 	closed  map[int64]bool
 }
 
@@ -73,7 +74,7 @@ func newDriver(t tester, c code, input any) *driver {
 		},
 		rows: map[int64]core.Row{}, state: core.State{Status: core.StatusRunning, Wake: core.Hot},
 		running: map[core.AttemptRef]core.Dispatch{}, begun: map[core.AttemptRef]bool{},
-		known: map[core.AttemptRef]bool{}, highest: map[int64]int{}, closed: map[int64]bool{},
+		known: map[core.AttemptRef]bool{}, highest: map[int64]int{}, due: map[int64]int64{}, closed: map[int64]bool{},
 	}
 	d.run, d.instance = d.build(c)
 	t.Cleanup(func() { d.drop() })
@@ -181,6 +182,9 @@ func (d *driver) keep(turn *core.Turn) {
 	}
 	for _, row := range turn.Rows {
 		d.rows[row.Call] = row
+		if row.Due != 0 {
+			d.due[row.Call] = row.Due
+		}
 	}
 	for _, n := range turn.Closed {
 		if _, ok := d.rows[n]; !ok {
@@ -195,6 +199,22 @@ func (d *driver) keep(turn *core.Turn) {
 		d.state = *turn.State
 	}
 	d.keepAttempts(turn)
+	d.checkWake(turn)
+}
+
+// checkWake sees that the row of the run wakes it when it has something to do.
+func (d *driver) checkWake(turn *core.Turn) {
+	d.t.Helper()
+	switch {
+	case d.state.Wake != d.run.State().Wake || d.state.Status != d.run.State().Status:
+		d.t.Errorf("the row says %+v, the machine %+v", d.state, d.run.State())
+	case turn.Ended && d.state.Wake != core.Never:
+		d.t.Errorf("an ended run wakes at %s", at(d.state.Wake))
+	case !d.run.Idle() && d.state.Wake != core.Hot:
+		d.t.Errorf("a run with attempts in flight or queued wakes at %s", at(d.state.Wake))
+	case !turn.Ended && d.state.Wake > d.run.NextDue():
+		d.t.Errorf("the run wakes at %s, it is due at %s", at(d.state.Wake), at(d.run.NextDue()))
+	}
 }
 
 func (d *driver) keepRecord(rec core.Record) {
@@ -221,6 +241,9 @@ func (d *driver) keepAttempts(turn *core.Turn) {
 	}
 	for _, x := range turn.Dispatch {
 		ref := core.AttemptRef{Call: x.Call, Attempt: x.Attempt}
+		if x.Started < d.due[x.Call] { // I7
+			d.t.Errorf("attempt %d.%d starts at %s, it is due at %s", x.Call, x.Attempt, at(x.Started), at(d.due[x.Call]))
+		}
 		if d.begun[ref] || x.Attempt <= d.highest[x.Call] {
 			d.t.Errorf("attempt %d.%d starts after attempt %d", x.Call, x.Attempt, d.highest[x.Call])
 		}
