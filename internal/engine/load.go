@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -127,8 +128,8 @@ func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
 		return err
 	}
 	r.run, r.instance, r.hold = run, nil, h
-	if past.state.Status != h.status {
-		run.Hold(h.status, core.EncodeDetail(h.detail))
+	if detail := core.EncodeDetail(h.detail); past.state.Status != h.status || !bytes.Equal(past.state.Detail, detail) {
+		run.Hold(h.status, detail)
 		e.log.Error("perdure: a run is held", "workflow", past.start.WorkflowID, "run", r.id, "status", string(h.status), "reason", h.detail.Reason)
 	}
 	return nil

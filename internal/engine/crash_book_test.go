@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// book is what the world outside of the engine has seen: every body that began
+// to run, and every turn that became durable. It shares nothing with the engine
+// and notes at once what must never happen.
+type book struct {
+	began time.Time
+
+	mu         sync.Mutex
+	executions []*execution
+	faults     []string
+	serial     int
+	commits    map[turnKey]int64       // durable turns and their commit IDs
+	last       map[string]turnKey      // the last durable turn of each run
+	epochs     map[string]int64        // its epoch
+	dispatched map[string]int          // by call ID: the attempt that may run
+	closed     map[string]history.Kind // by call ID: how it was closed, durably
+	ended      map[string]history.Kind // by run
+}
+
+type turnKey struct {
+	run    string
+	number int64
+}
+
+// execution is one run of a body.
+type execution struct {
+	callID  string
+	attempt int
+	what    string // name and input: the same for all attempts of a call
+	key     string // idempotency key, as the other side would see it
+	outcome string // running, succeeded, failed, panicked
+}
+
+func newBook() *book {
+	return &book{
+		began:      time.Now(),
+		commits:    map[turnKey]int64{},
+		last:       map[string]turnKey{},
+		epochs:     map[string]int64{},
+		dispatched: map[string]int{},
+		closed:     map[string]history.Kind{},
+		ended:      map[string]history.Kind{},
+	}
+}
+
+func (b *book) blame(format string, args ...any) {
+	b.faults = append(b.faults, fmt.Sprintf(format, args...))
+}
+
+// begin notes that a body runs.
+func (b *book) begin(ctx context.Context, input any) *execution {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	info, ok := activity.FromContext(ctx)
+	if !ok {
+		b.blame("a body runs without knowing which attempt it is")
+	}
+	x := &execution{
+		callID: info.CallID, attempt: info.Attempt, key: activity.IdempotencyKey(ctx),
+		what: fmt.Sprintf("%s(%v)", info.Activity, input), outcome: "running",
+	}
+	if kind := b.closed[x.callID]; kind == history.CallCompleted || kind == history.CallFailed {
+		b.blame("%s runs again, attempt %d, after %s was durable", x.what, x.attempt, kind)
+	}
+	if d := b.dispatched[x.callID]; d != x.attempt {
+		b.blame("%s runs as attempt %d, but durable is attempt %d", x.what, x.attempt, d)
+	}
+	for _, o := range b.executions {
+		if o.callID == x.callID && o.attempt >= x.attempt {
+			b.blame("%s runs as attempt %d after attempt %d", x.what, x.attempt, o.attempt)
+		}
+		if o.what == x.what && o.key != x.key {
+			b.blame("%s has the idempotency keys %s and %s", x.what, o.key, x.key)
+		}
+	}
+	b.executions = append(b.executions, x)
+	return x
+}
+
+func (b *book) end(x *execution, outcome string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x.outcome = outcome
+}
+
+// next counts how often something happened.
+func (b *book) next() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.serial++
+	return b.serial
+}
+
+// age is how much time has passed in the test.
+func (b *book) age() time.Duration { return time.Since(b.began) }
+
+// kept makes a body that keeps the book.
+func kept[In, Out any](b *book, f activity.Func[In, Out]) activity.Func[In, Out] {
+	return func(ctx context.Context, in In) (out Out, err error) {
+		x := b.begin(ctx, in)
+		outcome := "panicked"
+		defer func() { b.end(x, outcome) }()
+		out, err = f(ctx, in)
+		outcome = "succeeded"
+		if err != nil {
+			outcome = "failed"
+		}
+		return out, err
+	}
+}
+
+// durable notes a turn that the database has taken.
+func (b *book) durable(t *store.Turn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t.Number > 0 {
+		key := turnKey{t.Run, t.Number}
+		if id, known := b.commits[key]; known {
+			if id != t.CommitID {
+				b.blame("turn %d of the run is durable twice, as two different ones", t.Number)
+			}
+			return // the answer was lost, and asked for again
+		}
+		b.commits[key] = t.CommitID
+		if prev := b.last[t.Run]; prev.number+1 != t.Number {
+			b.blame("turn %d is durable after turn %d: history has a gap", t.Number, prev.number)
+		}
+		b.last[t.Run] = key
+	}
+	if t.Epoch < b.epochs[t.Run] {
+		b.blame("a turn is durable under epoch %d after one under epoch %d", t.Epoch, b.epochs[t.Run])
+	}
+	b.epochs[t.Run] = t.Epoch
+	events, err := history.DecodeTurn(t.Events)
+	if t.Number > 0 && err != nil {
+		b.blame("turn %d cannot be read: %v", t.Number, err)
+	}
+	if kind, over := b.ended[t.Run]; over && len(events) > 0 {
+		b.blame("turn %d is durable after %s", t.Number, kind)
+	}
+	for i := range events {
+		b.event(t.Run, &events[i])
+	}
+	for _, c := range t.Calls {
+		id := core.CallID(t.Run, c.Number)
+		delete(b.dispatched, id)
+		if c.State == store.Dispatched {
+			b.dispatched[id] = c.Attempt
+		}
+		if c.State == store.Quarantined {
+			b.blame("call %d, %s, is quarantined", c.Number, c.Name)
+		}
+	}
+}
+
+// event notes an event of a durable turn.
+func (b *book) event(run string, e *history.Event) {
+	id := core.CallID(run, e.Call)
+	switch {
+	case e.Kind == history.ActivityScheduled || e.Kind == history.StepScheduled:
+		b.dispatched[id] = 1 // unless a row says that it is queued
+	case e.Kind == history.CallCompleted, e.Kind == history.CallFailed, e.Kind == history.CallCanceled,
+		e.Kind == history.TimerFired, e.Kind == history.TimerCanceled,
+		e.Kind == history.CallCancelRequested && e.Closed:
+		if before, twice := b.closed[id]; twice {
+			b.blame("call %d has two results: %s and %s", e.Call, before, e.Kind)
+		}
+		b.closed[id] = e.Kind
+	case e.Kind.Terminal():
+		b.ended[run] = e.Kind
+	}
+}
+
+// witness is an opener whose stores tell the book what became durable.
+type witness struct {
+	store.Opener
+	book *book
+}
+
+func (w witness) Open(ctx context.Context) (store.Store, error) {
+	s, err := w.Opener.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return witnessed{s, w.book}, nil
+}
+
+type witnessed struct {
+	store.Store
+	book *book
+}
+
+func (w witnessed) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	result, err := w.Store.Commit(ctx, turns)
+	if err == nil {
+		for i := range turns {
+			if result.Errors[i] == nil {
+				w.book.durable(&turns[i])
+			}
+		}
+	}
+	return result, err
+}

@@ -1,0 +1,232 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/retry"
+)
+
+// account is what a run of a shape came to.
+type account struct {
+	outcome    string         // of the run, as its caller sees it
+	again      string         // the same, asked of a later engine
+	calls      []string       // what the history says of each call
+	executions map[string]int // by name and input
+	attempts   []perdure.Attempt
+	crashes    int
+}
+
+// play runs a shape to its end, stops the engine in good order, starts another
+// one and reads there what happened.
+func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
+	t.Helper()
+	env.Register(theFlow.Impl(s.flow(b)))
+	if s.bodies != nil {
+		for name, body := range s.bodies(b) {
+			switch name {
+			case work.Name():
+				env.Register(work.Impl(kept(b, body)))
+			case more.Name():
+				env.Register(more.Impl(kept(b, body)))
+			case cleanup.Name():
+				env.Register(cleanup.Impl(kept(b, body)))
+			default:
+				t.Fatalf("there is no activity %q", name)
+			}
+		}
+	}
+	h, err := perduretest.Start(env, theFlow, theID, "in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.meddle != nil {
+		s.meddle(t, env)
+	}
+	a := account{executions: map[string]int{}}
+	a.outcome = outcome(h.Result())
+	env.Restart()
+	a.again = outcome(h.Result())
+	a.calls = callsOf(t, env.History(theID))
+	if s.anyOrder {
+		slices.Sort(a.calls)
+	}
+	a.attempts = env.Attempts(theID)
+	a.crashes = env.Crashes()
+	if err := env.Engine().Health(); err != nil {
+		t.Errorf("in the end the engine says: %v", err)
+	}
+	for _, x := range b.executions {
+		a.executions[masked(x.what)]++
+	}
+	return a
+}
+
+// outcome is a result or an error without what may differ: messages that say how
+// many attempts it took.
+func outcome(result string, err error) string {
+	if err == nil {
+		return "completed with " + masked(result)
+	}
+	var end *perdure.RunError
+	if !errors.As(err, &end) {
+		return "no result: " + err.Error()
+	}
+	return fmt.Sprintf("%s with %v", end.Status, retry.Classify(end.Err).Types)
+}
+
+// drawn matches what side effects made.
+var drawn = regexp.MustCompile(`\br\d+\b`)
+
+// masked hides it.
+func masked(s string) string { return drawn.ReplaceAllString(s, "r#") }
+
+// callsOf says for each call, in the order in which the code made them, what it
+// was and how it ended; then what else the history has on record.
+func callsOf(t *testing.T, events []perdure.Event) []string {
+	t.Helper()
+	begun := map[int64]string{}
+	ended := map[int64]string{}
+	var order []int64
+	var rest []string
+	for _, view := range events[1:] {
+		raw, err := json.Marshal(view)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e history.Event
+		if err := json.Unmarshal(raw, &e); err != nil {
+			t.Fatal(err)
+		}
+		failure := ""
+		if e.Failure != nil {
+			failure = e.Failure.TypeName()
+		}
+		switch e.Kind {
+		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded:
+			order = append(order, e.Call)
+			begun[e.Call] = fmt.Sprintf("%s %s(%s)%s", e.Kind, e.Name, e.Input.Data, e.Result.Data)
+		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
+			ended[e.Call] = fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure)
+		case history.CallCancelRequested:
+			if e.Closed {
+				ended[e.Call] = "given up"
+			}
+		case history.SignalReceived, history.RunCancelRequested:
+			rest = append(rest, fmt.Sprintf("%s %s %s%s%s", e.Kind, e.Name, e.ID, e.Input.Data, e.Reason))
+		case history.RunCompleted, history.RunFailed, history.RunCanceled:
+			rest = append(rest, fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure))
+		case history.AttemptStarted, history.CodeAdvanced:
+		default:
+			t.Errorf("nobody expects %s in this history", e.Kind)
+		}
+	}
+	var calls []string
+	for _, n := range order {
+		calls = append(calls, masked(begun[n]+": "+ended[n]))
+	}
+	return append(calls, masked(fmt.Sprint(rest)))
+}
+
+// judge holds a run with faults against the one without.
+func judge(t *testing.T, got, want account, b *book) {
+	t.Helper()
+	for _, f := range b.faults {
+		t.Errorf("The book says: %s.", f)
+	}
+	if got.outcome != want.outcome || got.again != want.again {
+		t.Errorf("The run %s, and later %s; without faults it %s.", got.outcome, got.again, want.outcome)
+	}
+	if !slices.Equal(got.calls, want.calls) {
+		t.Errorf("The history says\n%s\nand without faults\n%s", lines(got.calls), lines(want.calls))
+	}
+	judgeAttempts(t, got, b)
+	if got.crashes > 0 {
+		return
+	}
+	// The process lived on: nothing may have run twice.
+	for what, n := range got.executions {
+		if n != want.executions[what] {
+			t.Errorf("%s ran %d times, without faults %d times.", what, n, want.executions[what])
+		}
+	}
+}
+
+func lines(all []string) (text string) {
+	for _, s := range all {
+		text += "  " + s + "\n"
+	}
+	return text
+}
+
+// judgeAttempts compares the ledger with the book.
+func judgeAttempts(t *testing.T, a account, b *book) {
+	t.Helper()
+	type attemptOf struct {
+		callID string
+		number int
+	}
+	ran := map[attemptOf]*execution{}
+	for _, x := range b.executions {
+		ran[attemptOf{x.callID, x.attempt}] = x
+	}
+	lost := map[int64]int{}
+	for i, at := range a.attempts {
+		id := at.ID[:len(at.ID)-len(fmt.Sprintf(".%d", at.Number))]
+		key := attemptOf{id, at.Number}
+		x := ran[key]
+		delete(ran, key)
+		first := i == 0 || a.attempts[i-1].Call != at.Call
+		switch {
+		case at.Reason == "":
+			t.Errorf("Attempt %d of call %d has no cause on record.", at.Number, at.Call)
+		case first && at.Number != 1, !first && at.Number != a.attempts[i-1].Number+1:
+			t.Errorf("Attempt %d of call %d does not follow the one before.", at.Number, at.Call)
+		case !first && a.attempts[i-1].Outcome == "completed":
+			t.Errorf("Attempt %d of call %d follows one that completed.", at.Number, at.Call)
+		}
+		if !first {
+			judgeDelay(t, a.attempts[i-1], at)
+		}
+		switch at.Outcome {
+		case "completed":
+			if x == nil || x.outcome != "succeeded" {
+				t.Errorf("Attempt %d of call %d completed, and the book has %+v.", at.Number, at.Call, x)
+			}
+		case "failed":
+			if x == nil || x.outcome != "failed" && x.outcome != "panicked" {
+				t.Errorf("Attempt %d of call %d failed, and the book has %+v.", at.Number, at.Call, x)
+			}
+		case "lost":
+			if lost[at.Call]++; lost[at.Call] > a.crashes {
+				t.Errorf("Call %d lost %d attempts in %d crashes.", at.Call, lost[at.Call], a.crashes)
+			}
+		case "canceled", "timed-out", "drained":
+		default:
+			t.Errorf("Attempt %d of call %d is %q in the end.", at.Number, at.Call, at.Outcome)
+		}
+	}
+	for key := range ran {
+		t.Errorf("Attempt %d of %s ran and is not in the ledger.", key.number, key.callID)
+	}
+}
+
+// judgeDelay makes sure that an attempt began when the one before it said (I7),
+// at the time first recorded if the process died meanwhile (E5).
+func judgeDelay(t *testing.T, before, at perdure.Attempt) {
+	t.Helper()
+	if before.Next == nil || at.Queued == nil {
+		return
+	}
+	if late := at.Queued.Sub(*before.Next); late < 0 || late > time.Minute {
+		t.Errorf("Attempt %d of call %d was ready %s after it was due.", at.Number, at.Call, late)
+	}
+}
