@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,6 +26,11 @@ func TestClockNeverGoesBack(t *testing.T) {
 }
 
 func TestLockstepWithMemory(t *testing.T) {
+	if raceDetector { // which makes it slow, and has nothing to find here
+		checks := flag.Lookup("rapid.checks").Value
+		defer flag.Set("rapid.checks", checks.String())
+		flag.Set("rapid.checks", "15")
+	}
 	inMemory := func(_ *rapid.T, clock func() int64) store.Opener { return memory.New(memory.Clock(clock)) }
 	onDisk := func(rt *rapid.T, clock func() int64) store.Opener {
 		dir, err := os.MkdirTemp(t.TempDir(), "")

@@ -100,7 +100,7 @@ var lifeChecks = []check{
 		wg.Wait()
 	}},
 	{"Life/ManyCommittersAndReaders", func(f *fixture) {
-		const committers, turns = 8, 25
+		const committers, turns = 6, 12
 		client := f.open()
 		var wg sync.WaitGroup
 		stop, cancel := context.WithCancel(f.Context())

@@ -145,7 +145,7 @@ var turnChecks = []check{
 		run := f.newRun()
 		f.commits(f.first(run))
 		large := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16)
-		for i, b := range [][]byte{nil, []byte(`{"a":"ü"}`), {0}, {0xff, 0xfe}, []byte("a\x00b"), []byte("'; DROP TABLE runs; --"), []byte("𝄞"), large, append([]byte{0x80}, large...)} {
+		for i, b := range [][]byte{nil, []byte(`{"a":"ü"}`), {0}, {0xff, 0xfe}, []byte("a\x00b"), []byte("'; DROP TABLE runs; --"), []byte("𝄞"), large, append([]byte{0x80}, large[:1<<20]...)} {
 			t := f.turn(run, int64(i+2))
 			t.Events = b
 			t.State = &store.RunState{Status: store.Running, Detail: b}

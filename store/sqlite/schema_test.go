@@ -1,0 +1,110 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/perdure/perdure/store"
+)
+
+func TestPayloadsAreReadableInTheShell(t *testing.T) {
+	h, epoch := owned(t)
+	turn := firstTurn(epoch, "r")
+	turn.Events = []byte(`[{"ü":1}]`)
+	binary := store.Turn{Epoch: epoch, Run: "r", Number: 2, CommitID: 2, Events: []byte("a\x00b")}
+	if err := commitAll(t.Context(), h, turn, binary); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := h.read(t.Context(), "types", func(c *conn) error {
+		return c.query(t.Context(), "SELECT typeof(events) FROM turns ORDER BY number", func(r row) error {
+			got = append(got, r.text(0))
+			return nil
+		})
+	})
+	if err != nil || fmt.Sprint(got) != "[text blob]" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestQueriesUseIndexes(t *testing.T) {
+	h, epoch := owned(t)
+	ctx := t.Context()
+	turn := firstTurn(epoch, "r")
+	turn.State = &store.RunState{Status: store.Running}
+	turn.Calls = []store.Call{{Number: 1, State: store.Queued}}
+	turn.Closed, turn.Consumed = []int64{2}, []int64{3}
+	turn.Attempts = []store.Attempt{{Call: 1, Number: 2, Prune: 1}}
+	turn.Messages = []store.Message{{WorkflowID: "workflow-r", Key: "k"}}
+	err := errors.Join(
+		commitAll(ctx, h, turn),
+		commitAll(ctx, h, turn), // again, which reads more
+		commitAll(ctx, h, store.Turn{Epoch: epoch, Run: "q", Number: 1, Create: firstTurn(epoch, "r").Create}),
+		h.Create(ctx, *firstTurn(epoch, "s").Create),
+		h.Post(ctx, store.Message{WorkflowID: "workflow-r", Key: "l"}),
+		h.Post(ctx, store.Message{WorkflowID: "workflow-r", Run: "r", Key: "m"}),
+	)
+	if !errors.Is(err, store.ErrNotFound) { // of the third
+		t.Fatal(err)
+	}
+	h.Due(ctx, 0, -1, 100, 1)
+	h.Inbox(ctx, 0, 0, 1)
+	h.Load(ctx, 0, "r")
+	h.Find(ctx, 0, "w", "")
+	h.Attempts(ctx, 0, "r", 0)
+	h.Attempts(ctx, 0, "r", 1)
+	h.Owners(ctx, 0)
+	h.Counts(ctx)
+	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}} {
+		h.List(ctx, filter)
+	}
+	tiny := []string{"SCAN partitions", "SCAN nodes", "SCAN sqlite_master"}
+	checked := 0
+	for _, p := range []*pool{h.reader, h.writer} {
+		err := h.hold(ctx, p, "explain", func(c *conn) error {
+			for _, query := range slices.Collect(maps.Keys(c.stmts)) {
+				if word, _, _ := strings.Cut(query, " "); !slices.Contains([]string{"SELECT", "UPDATE", "DELETE", "INSERT"}, word) {
+					continue
+				}
+				checked++
+				err := c.query(ctx, "EXPLAIN QUERY PLAN "+strings.ReplaceAll(query, "?", "1"), func(r row) error {
+					plan := r.text(3)
+					scans := strings.HasPrefix(plan, "SCAN") && !slices.Contains(tiny, plan) && !strings.Contains(plan, "CONSTANT ROW")
+					sorts := strings.Contains(plan, "TEMP B-TREE") && !strings.Contains(query, "id IN")
+					if scans || sorts {
+						t.Errorf("%s\n\t%s", query, plan)
+					}
+					return nil
+				})
+				if err != nil {
+					return fmt.Errorf("%s: %w", query, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if checked < 35 {
+		t.Errorf("only %d queries were looked at", checked)
+	}
+}
+
+func TestSchemaIsMarkedAsOurs(t *testing.T) {
+	h, _ := owned(t)
+	err := h.read(t.Context(), "identify", func(c *conn) error {
+		version, empty, err := identify(c, h.path)
+		if version != int64(len(migrations)) || empty {
+			t.Errorf("version %d of %d, empty: %v", version, len(migrations), empty)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
