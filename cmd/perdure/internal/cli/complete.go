@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/store"
+	"github.com/spf13/cobra"
+)
+
+// completeID offers the shell the workflow IDs that begin with what was typed.
+func (a *app) completeID(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var ids []string
+	err := a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+		runs, err := e.List(cmd.Context(), store.Filter{IDPrefix: typed})
+		for _, r := range runs {
+			if !strings.ContainsFunc(r.WorkflowID, func(c rune) bool { return c < ' ' }) {
+				ids = append(ids, r.WorkflowID+"\t"+r.Workflow+", "+r.Status)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

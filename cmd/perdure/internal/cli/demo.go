@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/demo"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var opt demo.Options
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "See orders fulfilled by a program that is killed on purpose",
+		Long: `Fulfil some hundred orders with an unreliable service, by a program that is killed
+with kill -9 in the middle, several times, and hold what it says at the end against
+the service's own book: was every card charged exactly once?
+
+It takes less than a minute. Everything is kept in one directory; Ctrl-C stops it,
+and the same command goes on from there.
+
+An order file is CSV with a line of heads, or JSON, with these columns:
+  id, customer, item, quantity, amount_cents, currency, card, address, country
+A card that ends in 0002, 9995 or 0069 is declined.`,
+		Example: `  perdure demo
+  perdure demo --fresh
+  perdure demo --input orders.csv --dir my-demo --kills 10`,
+		Args:        a.noArguments,
+		Annotations: map[string]string{noDatabase: "The demo keeps its database in the directory that --dir names."},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), opt) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opt.Input, "input", "", "order `file`, CSV or JSON (default: 300 orders that come along)")
+	flags.StringVar(&opt.Dir, "dir", demo.DefaultDir, "`directory` in which everything is kept")
+	flags.BoolVar(&opt.Fresh, "fresh", false, "begin anew, and delete what an earlier demo left there")
+	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "how `often` to kill the worker")
+	cmd.AddCommand(a.demoWorkerCommand(), a.demoServiceCommand())
+	return cmd
+}
+
+const maxKills = 1000
+
+func (a *app) demo(ctx context.Context, opt demo.Options) error {
+	if opt.Kills < 0 || opt.Kills > maxKills {
+		return usage("Use a number from 0 to 1000.", "--kills is %d.", opt.Kills)
+	}
+	if opt.Dir == "" {
+		return usage("Leave --dir away, or name a directory.", "--dir is empty.")
+	}
+	opt.Command = ownName()
+	// The progress is news and written at once; the report is the result.
+	opt.Out, opt.Terminal = a.env.Stdout, a.stdout
+	if a.format != formatTable {
+		opt.Out, opt.Terminal = a.env.Stderr, a.stderr
+	}
+	report, err := demo.Run(ctx, opt)
+	if err != nil {
+		return err
+	}
+	if a.format != formatTable {
+		err = a.document(report)
+	} else {
+		err = report.Write(a.out, a.stdout.Style, opt.Command)
+	}
+	if err == nil && !report.True() {
+		err = &Error{Code: exitError, What: fmt.Sprintf("%d things do not hold.", len(report.Violations)), Silent: a.format == formatTable}
+	}
+	return err
+}
+
+// ownName is how the user can call this program again.
+func ownName() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "perdure"
+	}
+	if strings.Contains(filepath.ToSlash(self), "/go-build") {
+		return "go run ./cmd/perdure" // its executable is gone when it ends
+	}
+	if found, err := exec.LookPath("perdure"); err == nil && sameFile(found, self) {
+		return "perdure"
+	}
+	return demo.Quote(os.Args[0])
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// childArgs are the arguments of the processes that the demo starts.
+func (a *app) demoChild(use string, run func(ctx context.Context, log *slog.Logger) error) *cobra.Command {
+	return &cobra.Command{
+		Use:         use,
+		Hidden:      true,
+		Args:        a.noArguments,
+		Annotations: map[string]string{noDatabase: "The demo keeps its database in the directory that --dir names."},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// An interrupt from the keyboard reaches all processes of the
+			// terminal. The parent ends its children in good order; they wait for
+			// that.
+			return run(context.WithoutCancel(cmd.Context()), slog.New(slog.NewTextHandler(a.env.Stderr, nil)))
+		},
+	}
+}
+
+func (a *app) demoWorkerCommand() *cobra.Command {
+	opt := demo.WorkerOptions{Orphaned: a.env.Stdin, Reports: a.env.Stdout}
+	cmd := a.demoChild("worker", func(ctx context.Context, log *slog.Logger) error {
+		opt.Log = log
+		return demo.Worker(ctx, opt)
+	})
+	cmd.Flags().StringVar(&opt.Dir, "dir", "", "directory of the demo")
+	cmd.Flags().StringVar(&opt.Service, "service", "", "address of the service")
+	return cmd
+}
+
+func (a *app) demoServiceCommand() *cobra.Command {
+	opt := demo.ServiceOptions{Orphaned: a.env.Stdin, Reports: a.env.Stdout}
+	cmd := a.demoChild("service", func(ctx context.Context, _ *slog.Logger) error { return demo.Service(ctx, opt) })
+	cmd.Flags().StringVar(&opt.Dir, "dir", "", "directory of the demo")
+	return cmd
+}

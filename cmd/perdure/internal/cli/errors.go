@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/demo"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitRunFailed   = 3 // the run that was waited for did not complete
+	exitNotFound    = 5
+	exitTimedOut    = 6 // a wait did
+	exitInterrupted = 130
+)
+
+// kinds are the names of the exit codes in JSON.
+var kinds = map[int]string{
+	exitError: "error", exitUsage: "usage", exitRunFailed: "run_failed", exitNotFound: "not_found",
+	exitTimedOut: "timed_out", exitInterrupted: "interrupted",
+}
+
+// Error is what ended the command: what was wrong, what to do about it, and the
+// exit code.
+type Error struct {
+	Code int
+	What string // one or more sentences
+	Hint string // what to do; may be empty
+	// Silent says that everything was said already; only the code is left.
+	Silent bool
+}
+
+func (e *Error) Error() string { return e.What }
+
+// usage is an error in how the command was called.
+func usage(hint, format string, args ...any) *Error {
+	return &Error{Code: exitUsage, What: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// explain turns any error into one that a person can act upon.
+func (a *app) explain(ctx context.Context, err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if errors.Is(err, demo.ErrInterrupted) {
+		return &Error{Code: exitInterrupted, What: "The demo was interrupted.", Silent: a.format == formatTable}
+	}
+	if ctx.Err() != nil {
+		return &Error{Code: exitInterrupted, What: "Interrupted."}
+	}
+	e := &Error{Code: exitError, What: sentence(err)}
+	directory, isDirectory := errors.AsType[*demo.DirectoryError](err)
+	input, isInput := errors.AsType[*perdure.InputError](err)
+	child, isChild := errors.AsType[*demo.ChildError](err)
+	switch {
+	case errors.Is(err, perdure.ErrNotFound):
+		e.Code = exitNotFound
+		e.Hint = "See which workflows there are: perdure list"
+	case errors.Is(err, perdure.ErrClosed):
+		e.Hint = "A run that has ended takes no messages. See how it ended: perdure show ID"
+	case errors.Is(err, perdure.ErrForeign):
+		e.Hint = "Name the file of a perdure engine with --db FILE."
+	case errors.Is(err, perdure.ErrNewer):
+		e.Hint = "Use the version of this command that belongs to the engine."
+	case isDirectory:
+		e.Hint = directory.Hint
+	case isInput:
+		e.Code, e.What = exitUsage, sentence(input)
+	case isChild:
+		e.Hint = "Its log is " + child.Log
+	}
+	return e
+}
+
+// sentence is the text of an error as a sentence, without the names of our
+// packages, which say nothing to somebody at a shell.
+func sentence(err error) string {
+	text := strings.TrimPrefix(err.Error(), "perdure: ")
+	text = strings.TrimPrefix(text, "perdure.Open: ")
+	if text == "" {
+		return "Unknown error."
+	}
+	// A name or a path at the beginning stays as it is.
+	word, _, _ := strings.Cut(text, " ")
+	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
+
+// complain tells of an error: to people in words, to programs as one JSON object.
+func (a *app) complain(e *Error) {
+	if e.Silent {
+		return
+	}
+	if a.wantsJSON() {
+		text, _ := json.Marshal(map[string]any{"error": struct {
+			Kind    string `json:"kind"`
+			Exit    int    `json:"exit"`
+			Message string `json:"message"`
+			Hint    string `json:"hint,omitempty"`
+		}{kinds[e.Code], e.Code, e.What, e.Hint}}) // strings and numbers only: cannot fail
+		fmt.Fprintf(a.env.Stderr, "%s\n", text)
+		return
+	}
+	fmt.Fprintf(a.env.Stderr, "%s %s\n", a.stderr.Paint("perdure:", term.Bad), strings.Join(term.Lines(e.What), "\n"))
+	if e.Hint != "" {
+		fmt.Fprintln(a.env.Stderr, strings.Join(term.Lines(e.Hint), "\n"))
+	}
+}
+
+// wantsJSON reports whether errors are to be JSON. The flags may be what is wrong,
+// so the arguments are looked at as they came.
+func (a *app) wantsJSON() bool {
+	if a.format != formatTable {
+		return true
+	}
+	for i, arg := range a.env.Args {
+		name, value, joined := strings.Cut(arg, "=")
+		switch {
+		case arg == "--":
+			return false
+		case !joined && (arg == "-o" || arg == "--output") && i+1 < len(a.env.Args):
+			value = a.env.Args[i+1]
+		case !joined && strings.HasPrefix(arg, "-o"):
+			value = arg[2:]
+		case name != "-o" && name != "--output":
+			continue
+		}
+		if slices.Contains([]string{"json", "jsonl"}, value) {
+			return true
+		}
+	}
+	return false
+}

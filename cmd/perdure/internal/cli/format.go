@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+)
+
+// format is how the output looks.
+type format string
+
+const (
+	formatTable format = "table" // for people
+	formatJSON  format = "json"  // one document
+	formatLines format = "jsonl" // one object a line
+)
+
+// Set makes format a flag.
+func (f *format) Set(s string) error {
+	switch format(s) {
+	case formatTable, formatJSON, formatLines:
+		*f = format(s)
+		return nil
+	}
+	return fmt.Errorf("it is one of table, json and jsonl")
+}
+
+func (f *format) String() string { return string(*f) }
+
+// Type is what the help calls the value.
+func (f *format) Type() string { return "table|json|jsonl" }
+
+// document writes one object for programs.
+func (a *app) document(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	if a.format == formatJSON {
+		enc.SetIndent("", "  ")
+	}
+	return enc.Encode(v)
+}
+
+// documents writes several objects for programs: as one array or one a line.
+func documents[T any](a *app, all []T) error {
+	if a.format == formatJSON {
+		if all == nil {
+			all = []T{}
+		}
+		return a.document(all)
+	}
+	for _, v := range all {
+		if err := a.document(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table makes a table in the style of standard output.
+func (a *app) table(heads ...string) *term.Table { return term.NewTable(a.stdout.Style, heads...) }
+
+// printf writes a line for people. What came from others must be escaped.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// clip cuts a text that would make a table much wider than the terminal. What is
+// piped is not cut.
+func (a *app) clip(s string, columns int) string {
+	if a.stdout.Width() == 0 {
+		return s
+	}
+	return term.Clip(s, max(columns, a.stdout.Width()/2))
+}
+
+// statuses are coloured by what they mean.
+var statusColours = map[string]term.Colour{
+	"completed": term.Good, "failed": term.Bad, "canceled": term.Bad, "terminated": term.Bad,
+	"timed-out": term.Bad, "lost": term.Bad,
+	"parked": term.Bad, "quarantined": term.Bad, "waiting-for-code": term.Bad,
+	"running": term.Busy, "backoff": term.Busy, "queued": term.Busy,
+}
+
+func status(s string) term.Painted { return term.Painted{Text: s, Colour: statusColours[s]} }

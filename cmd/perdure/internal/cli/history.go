@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) historyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "history ID",
+		Short: "Show everything that happened to one workflow",
+		Long: `Show the history of a workflow: what happened to it and what its code asked for, in
+order. It is from this record that a workflow goes on after a crash. Attempts that
+failed and were followed by another one are not in it; see: perdure attempts`,
+		Example: `  perdure history order-17
+  perdure history order-17 -o jsonl`,
+		Args:              arguments,
+		ValidArgsFunction: a.completeID,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.history(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) history(ctx context.Context, id string) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		events, err := e.History(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return documents(a, events)
+		}
+		table := a.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
+		table.Right(0, 3)
+		for _, ev := range events {
+			detail, err := eventDetail(ev)
+			if err != nil {
+				return err
+			}
+			call := ""
+			if ev.Call > 0 {
+				call = fmt.Sprint(ev.Call)
+			}
+			table.Row(fmt.Sprint(ev.Turn), term.Time(ev.Time), ev.Kind, call, ev.Name, a.clip(detail, 60))
+		}
+		return table.Write(a.out)
+	})
+}
+
+// recorded is what of an event is shown beside its columns.
+type recorded struct {
+	Input   value `json:"input"`
+	Result  value `json:"result"`
+	Failure *struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"failure"`
+	Due     int64  `json:"due"`
+	Attempt int    `json:"attempt"`
+	Node    string `json:"node"`
+	ID      string `json:"id"`
+	Reason  string `json:"reason"`
+	Retry   *struct {
+		Attempts int   `json:"total_attempts"`
+		MS       int64 `json:"total_duration_ms"`
+	} `json:"retry"`
+}
+
+// value is a payload in an event.
+type value struct {
+	JSON     json.RawMessage `json:"json"`
+	Encoding string          `json:"encoding"`
+	Bytes    []byte          `json:"bytes"`
+}
+
+func (v value) String() string {
+	switch {
+	case v.JSON != nil:
+		return string(v.JSON)
+	case v.Encoding != "":
+		return fmt.Sprintf("(%s, %d bytes)", v.Encoding, len(v.Bytes))
+	}
+	return ""
+}
+
+// eventDetail says in one line what an event is about.
+func eventDetail(ev perdure.Event) (string, error) {
+	raw, err := ev.MarshalJSON()
+	if err != nil {
+		return "", err
+	}
+	var r recorded
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return "", fmt.Errorf("the event of turn %d cannot be read: %w", ev.Turn, err)
+	}
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if s := r.Input.String(); s != "" {
+		add("input %s", s)
+	}
+	if s := r.Result.String(); s != "" {
+		add("result %s", s)
+	}
+	if r.Failure != nil {
+		add("%s", typed(r.Failure.Type, r.Failure.Message))
+	}
+	if r.Due > 0 {
+		add("due %s", term.Time(time.Unix(0, r.Due)))
+	}
+	if r.Attempt > 0 && r.Node != "" {
+		add("attempt %d on %s", r.Attempt, r.Node)
+	}
+	if r.ID != "" {
+		add("id %s", r.ID)
+	}
+	if r.Reason != "" {
+		add("reason %s", r.Reason)
+	}
+	if r.Retry != nil && r.Retry.Attempts > 1 {
+		add("%d attempts in %s", r.Retry.Attempts, term.Duration(time.Duration(r.Retry.MS)*time.Millisecond))
+	}
+	return strings.Join(parts, ", "), nil
+}

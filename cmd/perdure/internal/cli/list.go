@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/store"
+	"github.com/spf13/cobra"
+)
+
+// runStatuses are what --status accepts.
+var runStatuses = []string{
+	string(store.Running), string(store.WaitingForCode), string(store.Parked), string(store.Completed),
+	string(store.Failed), string(store.Canceled), string(store.Terminated), string(store.Continued),
+}
+
+// listOptions are the flags of list.
+type listOptions struct {
+	status   []string
+	workflow string
+	prefix   string
+	limit    int
+	retrying bool
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var opt listOptions
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List workflows, the newest first",
+		Long: `List the workflows of a database, the newest first.
+
+With --retrying it lists those that have a step which failed and waits for its next
+attempt, and says which, when that will be, and how it failed.`,
+		Example: `  perdure list
+  perdure list --status running,parked --type fulfil-order
+  perdure list --retrying
+  perdure list --prefix order- --limit 0 -o jsonl`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), opt) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&opt.status, "status", nil, "only with this `status`; several with commas: "+strings.Join(runStatuses, ", "))
+	flags.StringVar(&opt.workflow, "type", "", "only of the workflow with this `name`")
+	flags.StringVar(&opt.prefix, "prefix", "", "only with workflow IDs that begin with this `text`")
+	flags.IntVar(&opt.limit, "limit", 100, "at most so `many`; 0 for all")
+	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (opt *listOptions) filter() (store.Filter, error) {
+	f := store.Filter{Type: opt.workflow, IDPrefix: opt.prefix}
+	for _, s := range opt.status {
+		if !slices.Contains(runStatuses, s) {
+			return f, usage("It is one of: "+strings.Join(runStatuses, ", "), "There is no status %q.", s)
+		}
+		f.Status = append(f.Status, store.Status(s))
+	}
+	if opt.limit < 0 {
+		return f, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
+	}
+	if opt.retrying {
+		f.Call = store.Backoff
+	}
+	return f, nil
+}
+
+func (a *app) list(ctx context.Context, opt listOptions) error {
+	filter, err := opt.filter()
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		runs, more, err := pages(ctx, e, filter, opt.limit)
+		if err != nil {
+			return err
+		}
+		if opt.retrying {
+			err = a.listRetrying(ctx, e, runs)
+		} else {
+			err = a.listRuns(runs)
+		}
+		if err == nil && more && a.format == formatTable {
+			a.printf("\nThere are more; these are the newest %d. Use --limit to see others.\n", len(runs))
+		}
+		return err
+	})
+}
+
+// pages reads runs page by page, and says whether there are more than limit.
+func pages(ctx context.Context, e *perdure.Engine, filter store.Filter, limit int) (all []perdure.RunInfo, more bool, err error) {
+	const page = 500
+	for {
+		filter.Limit = page
+		if limit > 0 {
+			filter.Limit = min(page, limit-len(all)+1)
+		}
+		runs, err := e.List(ctx, filter)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, runs...)
+		if limit > 0 && len(all) > limit {
+			return all[:limit], true, nil
+		}
+		if len(runs) < filter.Limit {
+			return all, false, nil
+		}
+		filter.Before = runs[len(runs)-1].RunID
+	}
+}
+
+func (a *app) listRuns(runs []perdure.RunInfo) error {
+	if a.format != formatTable {
+		return documents(a, runs)
+	}
+	if len(runs) == 0 {
+		a.printf("There are no such workflows.\n")
+		return nil
+	}
+	now := a.env.Now()
+	table := a.table("ID", "WORKFLOW", "STATUS", "STARTED", "TOOK")
+	for _, r := range runs {
+		took := term.Duration(now.Sub(r.Created)) + " so far"
+		if r.Closed != nil {
+			took = term.Duration(r.Closed.Sub(r.Created))
+		}
+		table.Row(r.WorkflowID, r.Workflow, status(r.Status), term.Time(r.Created), took)
+	}
+	return table.Write(a.out)
+}
+
+// retryingRun is a run with those of its calls that wait for another attempt.
+type retryingRun struct {
+	perdure.RunInfo
+	Pending []perdure.PendingCall `json:"pending"`
+}
+
+func (a *app) listRetrying(ctx context.Context, e *perdure.Engine, runs []perdure.RunInfo) error {
+	var all []retryingRun
+	for _, r := range runs {
+		d, err := e.Describe(ctx, r.WorkflowID)
+		if err != nil {
+			return err
+		}
+		waiting := slices.DeleteFunc(d.Pending, func(p perdure.PendingCall) bool { return p.State != string(store.Backoff) })
+		if d.RunID == r.RunID && len(waiting) > 0 { // else it went on in the meantime
+			all = append(all, retryingRun{d.Run, waiting})
+		}
+	}
+	if a.format != formatTable {
+		return documents(a, all)
+	}
+	if len(all) == 0 {
+		a.printf("Nothing waits for another attempt.\n")
+		return nil
+	}
+	now := a.env.Now()
+	table := a.table("ID", "STEP", "FAILED", "NEXT ATTEMPT", "WHEN", "LAST ERROR")
+	for _, r := range all {
+		for _, p := range r.Pending {
+			next := "now"
+			if p.Next != nil {
+				next = term.Until(*p.Next, now)
+			}
+			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), attemptOf(p), next, a.clip(lastError(p), 60))
+		}
+	}
+	return table.Write(a.out)
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const rootHelp = `perdure looks at durable workflows and tells them things: which there are, where
+each of them stands, which attempts it took and why. The database of an engine can
+be read while the engine runs, and when it does not.
+
+New here? Run the demo: it takes a minute and shows what perdure does.
+
+Exit codes:
+  0    all went well
+  1    an error
+  2    the command was called in a wrong way
+  3    the run that was waited for did not complete
+  5    there is no such workflow
+  6    the time for waiting was up
+  130  interrupted`
+
+const rootExample = `  perdure demo
+  perdure list --status running
+  perdure list --retrying --db sqlite:shop.db
+  perdure attempts order-17
+  perdure show order-17 -o json`
+
+// root makes the command with all its subcommands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "perdure",
+		Short:             "Look at durable workflows and drive them",
+		Long:              rootHelp,
+		Example:           rootExample,
+		Args:              a.noArguments,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: a.checkFlags,
+	}
+	root.PersistentFlags().StringVar(&a.db, "db", "", "`database`: sqlite:FILE or just FILE (default $PERDURE_DB, else perdure.db here)")
+	root.PersistentFlags().VarP(&a.format, "output", "o", "for people a table, for programs json or jsonl")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("See: "+cmd.CommandPath()+" --help", "%s", sentence(err))
+	})
+	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
+	root.AddCommand(
+		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(),
+		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.versionCommand(),
+	)
+	root.InitDefaultHelpCmd()
+	return root
+}
+
+// noDatabase marks commands that use none, and refuse to be told one.
+const noDatabase = "no-database"
+
+func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
+	if why := cmd.Annotations[noDatabase]; why != "" && cmd.Flags().Changed("db") {
+		return usage(why, "The command %q takes no --db.", cmd.CommandPath())
+	}
+	return nil
+}
+
+// noArguments is for commands without arguments, and for the root, whose argument
+// would be a command that does not exist.
+func (a *app) noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() && !cmd.HasParent() {
+		hint := "See: perdure --help"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = "Did you mean: perdure " + strings.Join(near, ", perdure ")
+		}
+		return usage(hint, "There is no command %q.", args[0])
+	}
+	return usage("See: "+cmd.CommandPath()+" --help", "The command %q takes no arguments, and got %q.", cmd.CommandPath(), strings.Join(args, " "))
+}
+
+// arguments asks for as many arguments as the usage line of a command names; those
+// in brackets may be missing.
+func arguments(cmd *cobra.Command, args []string) error {
+	names := strings.Fields(cmd.Use)[1:]
+	least := 0
+	for _, n := range names {
+		if !strings.HasPrefix(n, "[") {
+			least++
+		}
+	}
+	hint := "Usage: " + cmd.UseLine()
+	switch {
+	case len(args) < least:
+		return usage(hint, "The %s is missing.", names[len(args)])
+	case len(args) > len(names):
+		return usage(hint, "There are too many arguments, from %q on. A text with blanks needs quotes.", args[len(names)])
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/retry"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) showCommand() *cobra.Command {
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show where one workflow stands",
+		Long: `Show where a workflow stands: its input, its result or failure, and what it is
+waiting for. Of a step that failed and is tried again it shows which attempt comes
+next, when, and how the last one failed; of a workflow that cannot go on, why.
+
+With --wait it first waits until the workflow has ended. The exit code is then 3 if
+it did not complete, and 6 if it has not ended in time.`,
+		Example: `  perdure show order-17
+  perdure show order-17 --wait 30s
+  perdure show order-17 -o json`,
+		Args:              arguments,
+		ValidArgsFunction: a.completeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("wait") && wait <= 0 {
+				return usage("Use a duration such as 30s or 5m.", "The time to wait is %s.", wait)
+			}
+			return a.show(cmd.Context(), args[0], wait)
+		},
+	}
+	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so `long` for its end, for instance 30s")
+	return cmd
+}
+
+func (a *app) show(ctx context.Context, id string, wait time.Duration) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		var outcome error
+		if wait > 0 {
+			var err error
+			if outcome, err = a.await(ctx, e, id, wait); err != nil {
+				return err
+			}
+		}
+		d, err := e.Describe(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			err = a.document(d)
+		} else {
+			err = a.describe(d)
+		}
+		return errors.Join(err, outcome)
+	})
+}
+
+// await waits for the end of a run. Outcome says that it did not complete, or has
+// not ended in time; the run is shown all the same.
+func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time.Duration) (outcome, err error) {
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	_, err = perdure.Attach[json.RawMessage](e, id).Result(limited)
+	if failed, ok := errors.AsType[*perdure.RunError](err); ok {
+		return &Error{Code: exitRunFailed, What: fmt.Sprintf("Workflow %q did not complete: it %s.", id, wasStatus(failed.Status))}, nil
+	}
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return &Error{Code: exitTimedOut, What: fmt.Sprintf("Workflow %q has not ended within %s.", id, term.Duration(wait)), Hint: "It goes on; wait longer with --wait."}, nil
+	}
+	return nil, err
+}
+
+// wasStatus is a status as the end of a sentence.
+func wasStatus(status string) string {
+	if status == "failed" {
+		return "failed"
+	}
+	return "was " + status
+}
+
+// describe shows a run to a person.
+func (a *app) describe(d *perdure.Description) error {
+	now := a.env.Now()
+	a.printf("%s  %s  %s\n\n", a.stdout.Paint(term.Escape(d.WorkflowID), term.Strong), term.Escape(d.Workflow),
+		a.stdout.Paint(d.Status, statusColours[d.Status]))
+	facts := a.table()
+	facts.Indent = "  "
+	fact := func(name, text string) {
+		if text != "" {
+			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
+		}
+	}
+	fact("run", d.RunID)
+	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
+	if d.Closed != nil {
+		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
+	}
+	fact("trace", d.Trace)
+	fact("input", d.Input.String())
+	if d.Result != nil {
+		fact("result", d.Result.String())
+	}
+	name := "failure"
+	for f, last := d.Failure, ""; f != nil; name = "because of" {
+		if f.Message != last || f.Type != "" {
+			fact(name, typed(f.Type, f.Message))
+		}
+		last = f.Message
+		if len(f.Causes) == 0 {
+			break
+		}
+		f = f.Causes[0]
+	}
+	fact("reason", d.Reason)
+	if err := facts.Write(a.out); err != nil {
+		return err
+	}
+	if d.Status == "parked" || d.Status == "waiting-for-code" {
+		a.explainHold(d)
+	}
+	stack := d.Stack
+	if d.Failure != nil && stack == "" {
+		stack = d.Failure.StackTrace()
+	}
+	if stack != "" {
+		a.printf("\n  stack\n")
+		for _, line := range term.Lines(stack) {
+			a.printf("    %s\n", line)
+		}
+	}
+	return a.pending(d.Pending, now)
+}
+
+// explainHold says why a run does not go on although nothing failed.
+func (a *app) explainHold(d *perdure.Description) {
+	a.printf("\n")
+	switch {
+	case d.Mismatch != nil:
+		a.printf("It is parked: its code asks for something else than what its history has on record.\n")
+		a.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
+		a.printf("  %s %s\n", a.stdout.Paint("-", term.Good), event(d.Mismatch.Expected))
+		a.printf("  %s %s\n", a.stdout.Paint("+", term.Bad), event(d.Mismatch.Actual))
+		a.printf("The line with - is the history, the one with + is the code. Nothing is lost: start\nthe engine with code that fits, and the workflow goes on.\n")
+	case d.Status == "waiting-for-code":
+		a.printf("It waits for an engine that has its code. Nothing is lost.\n")
+	default:
+		a.printf("It is parked: its code could not run. Nothing is lost: start the engine with code\nthat can, and the workflow goes on.\n")
+	}
+}
+
+// event is a command of a history as one line; nil is its end.
+func event[E any](e *E) string {
+	if e == nil {
+		return "(nothing more)"
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err.Error()
+	}
+	return term.Escape(string(text))
+}
+
+// pending shows the calls that are not closed.
+func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	a.printf("\nIt is waiting for:\n\n")
+	table := a.table("CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
+	table.Indent = "  "
+	table.Right(0)
+	for _, p := range calls {
+		next := ""
+		if p.Next != nil {
+			next = term.Until(*p.Next, now) + " (" + term.Time(*p.Next) + ")"
+		}
+		table.Row(fmt.Sprint(p.Call), p.Kind, p.Name, status(p.State), attemptOf(p), next, p.Node, a.clip(lastError(p), 60))
+	}
+	if err := table.Write(a.out); err != nil {
+		return err
+	}
+	for _, p := range calls {
+		if p.Deadline != nil {
+			a.printf("\n  Call %d: no attempt starts after %s (%s).\n", p.Call, term.Time(*p.Deadline), term.When(*p.Deadline, now))
+		}
+		if p.LostToCrashes > 0 {
+			a.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, attemptsWere(p.LostToCrashes))
+		}
+		if p.State == "quarantined" {
+			a.printf("\n  Call %d: the process died each time it ran, so it does not run again.\n", p.Call)
+		}
+	}
+	return nil
+}
+
+func attemptsWere(n int) string {
+	if n == 1 {
+		return "1 attempt was"
+	}
+	return fmt.Sprintf("%d attempts were", n)
+}
+
+// attemptOf is which attempt a call is at, such as "3 of 5".
+func attemptOf(p perdure.PendingCall) string {
+	switch {
+	case p.Attempt == 0:
+		return ""
+	case p.Max == 0 || p.Max >= retry.Unlimited:
+		return fmt.Sprint(p.Attempt)
+	}
+	return fmt.Sprintf("%d of %d", p.Attempt, p.Max)
+}
+
+func lastError(p perdure.PendingCall) string { return typed(p.LastErrorType, p.LastError) }
+
+// typed is an error with its type, unless that says nothing.
+func typed(name, message string) string {
+	if name == "" || name == retry.TypeError || message == "" {
+		return message
+	}
+	return name + ": " + message
+}

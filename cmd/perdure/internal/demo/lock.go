@@ -1,0 +1,34 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// lock is the right to work in a directory. The operating system takes it back
+// when the process dies, however it dies.
+type lock struct{ file *os.File }
+
+// errLocked says that another process has the lock.
+var errLocked = errors.New("locked by another process")
+
+func acquire(path string) (*lock, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the directory of the demo cannot be used: %w", err)
+	}
+	free, err := tryLock(file)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s cannot be locked: %w", path, err)
+	case !free:
+		err = errLocked
+	default:
+		return &lock{file}, nil
+	}
+	file.Close()
+	return nil, err
+}
+
+func (l *lock) release() { l.file.Close() }

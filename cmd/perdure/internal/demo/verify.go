@@ -1,0 +1,223 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/shop"
+	"github.com/perdure/perdure/retry"
+)
+
+// Report is what a demo comes to. All numbers are counted at the end, from the
+// engine's database and the service's book.
+type Report struct {
+	Orders   int          `json:"orders"`
+	Settled  int          `json:"settled"`
+	Declined int          `json:"declined"`
+	Faults   []shop.Fault `json:"malformed,omitempty"` // lines that were left out
+
+	// Violations say what does not hold; there should be none.
+	Violations []string `json:"violations"`
+
+	Crashes  int     `json:"crashes"` // kills of the worker that were survived
+	Seconds  float64 `json:"seconds"` // at work, over all starts
+	Database string  `json:"database"`
+
+	Steps    int            `json:"steps"`    // activity calls
+	Attempts int            `json:"attempts"` // of all steps
+	Outcomes map[string]int `json:"outcomes"` // of the attempts
+	Reasons  map[string]int `json:"reasons"`  // what followed each attempt, and why
+	Errors   map[string]int `json:"errors"`   // failed attempts by error type
+	Lost     int            `json:"lost"`     // attempts that died with their worker
+	Longest  string         `json:"longest"`  // the order with the most attempts of one step
+	Most     int            `json:"most"`     // how many that were
+
+	Service ServiceReport `json:"service"`
+}
+
+// ServiceReport is what the service's own book says.
+type ServiceReport struct {
+	Requests    int `json:"requests"`
+	Charges     int `json:"charges"`
+	Duplicates  int `json:"duplicates"`   // requests for work that was done before
+	LostAnswers int `json:"lost_answers"` // of work that was done
+	InOutage    int `json:"in_outage"`
+}
+
+// True reports whether everything holds.
+func (r *Report) True() bool { return len(r.Violations) == 0 }
+
+// verdict is what the engine says about one order.
+type verdict struct {
+	order    shop.Order
+	status   string // of the run
+	outcome  Outcome
+	failure  string
+	attempts []perdure.Attempt
+}
+
+// review counts everything anew, from what is on the disk.
+func (d *demo) review(ctx context.Context) (*Report, error) {
+	book, err := shop.OpenBook(d.dir.book())
+	if err != nil {
+		return nil, err
+	}
+	totals := book.Totals()
+	if err := book.Close(); err != nil {
+		return nil, err
+	}
+	verdicts, err := d.verdicts(ctx)
+	if err != nil {
+		return nil, d.stopped(ctx, err)
+	}
+	r := &Report{
+		Orders: len(d.input.orders), Faults: d.input.faults, Violations: []string{},
+		Crashes: d.state.Kills, Seconds: d.state.Active.Round(100 * time.Millisecond).Seconds(), Database: d.dir.database(),
+		Outcomes: map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
+		Service: ServiceReport{
+			Requests: totals.Requests, Charges: totals.Effects[shop.Charge], Duplicates: totals.Duplicates,
+			LostAnswers: totals.LostAnswers, InOutage: totals.InOutage,
+		},
+	}
+	for _, v := range verdicts {
+		r.count(v)
+	}
+	r.Violations = append(r.Violations, compare(verdicts, totals)...)
+	d.state.Finished = true
+	return r, d.dir.save(d.state)
+}
+
+// verdicts asks the engine about every order.
+func (d *demo) verdicts(ctx context.Context) ([]verdict, error) {
+	all := make([]verdict, len(d.input.orders))
+	errs := make(chan error, len(all))
+	places := make(chan struct{}, 4)
+	var wait sync.WaitGroup
+	for i, o := range d.input.orders {
+		places <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-places }()
+			v, err := d.verdict(ctx, o)
+			if err != nil {
+				errs <- err
+			}
+			all[i] = v
+		})
+	}
+	wait.Wait()
+	close(errs)
+	return all, <-errs
+}
+
+func (d *demo) verdict(ctx context.Context, o shop.Order) (verdict, error) {
+	v := verdict{order: o}
+	run, err := d.engine.Describe(ctx, o.ID)
+	if errors.Is(err, perdure.ErrNotFound) {
+		v.status = "lost: the database does not know it"
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	v.status = run.Status
+	if run.Result != nil {
+		if err := run.Result.Decode(&v.outcome); err != nil {
+			return v, err
+		}
+	}
+	if run.Failure != nil {
+		v.failure = run.Failure.Message
+	}
+	v.attempts, err = d.engine.Attempts(ctx, o.ID)
+	return v, err
+}
+
+// count adds an order to the sums.
+func (r *Report) count(v verdict) {
+	switch v.outcome.Status {
+	case Settled:
+		r.Settled++
+	case Declined:
+		r.Declined++
+	}
+	steps := map[int64]int{}
+	for _, a := range v.attempts {
+		steps[a.Call]++
+		r.Attempts++
+		r.Outcomes[a.Outcome]++
+		r.Reasons[a.Reason]++
+		if a.ErrorType != "" {
+			r.Errors[a.ErrorType]++
+		}
+		if a.Reason == string(retry.ReasonWorkerLost) {
+			r.Lost++
+		}
+		if a.Number > r.Most {
+			r.Most, r.Longest = a.Number, v.order.ID
+		}
+	}
+	r.Steps += len(steps)
+}
+
+// compare holds what the engine says against what the service's book says, order
+// by order, and returns every difference.
+func compare(verdicts []verdict, book shop.Totals) []string {
+	var wrong []string
+	known := map[string]bool{}
+	for _, v := range verdicts {
+		known[v.order.ID] = true
+		for _, what := range v.differences(book.Orders[v.order.ID]) {
+			wrong = append(wrong, fmt.Sprintf("order %s: %s", v.order.ID, what))
+		}
+	}
+	for id := range book.Orders {
+		if !known[id] {
+			wrong = append(wrong, fmt.Sprintf("order %s: the service worked for it, and nobody ordered it", id))
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// differences are what is wrong with one order.
+func (v *verdict) differences(book shop.Tally) []string {
+	var wrong []string
+	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	want := shop.Tally{Reserved: 1}
+	switch v.outcome.Status {
+	case Settled:
+		want.Charged, want.Shipped, want.Notified = 1, 1, 1
+		want.ChargedCents = v.order.AmountCents
+	case Declined:
+		want.Declined = v.outcome.Declined
+	default:
+		add("%s", strings.TrimSpace(fmt.Sprintf("it is neither settled nor declined; its workflow is %s. %s", v.status, v.failure)))
+		want = book // at most once holds all the same
+		want.Reserved, want.Charged = min(want.Reserved, 1), min(want.Charged, 1)
+		want.Shipped, want.Notified = min(want.Shipped, 1), min(want.Notified, 1)
+	}
+	for _, n := range []struct {
+		what      string
+		have, was int
+	}{
+		{"reserved", book.Reserved, want.Reserved}, {"charged", book.Charged, want.Charged},
+		{"shipped", book.Shipped, want.Shipped}, {"notified", book.Notified, want.Notified},
+	} {
+		if n.have != n.was {
+			add("by the book of the service it was %s %d times instead of %d", n.what, n.have, n.was)
+		}
+	}
+	if book.ChargedCents != want.ChargedCents {
+		add("by the book of the service %d cents were charged instead of %d", book.ChargedCents, want.ChargedCents)
+	}
+	if book.Declined != want.Declined {
+		add("the card was declined as %q by the book, and as %q by the workflow", book.Declined, want.Declined)
+	}
+	return wrong
+}
