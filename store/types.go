@@ -115,7 +115,9 @@ type Turn struct {
 
 	// Hook runs inside the transaction, after everything of this turn was
 	// written. Its error refuses the turn (as a *HookError) and undoes it
-	// alone. tx is what the store documents, a *sql.Tx for SQL stores.
+	// alone. tx is what the store documents, a *sql.Tx for SQL stores. A store
+	// that has to begin the transaction anew runs the hook again: only what it
+	// does through tx happens once. It must not call the store.
 	Hook func(tx any) error
 }
 
