@@ -112,7 +112,7 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 	instance := def.Begin(run)
 	run.Bind(instance)
 	replay := func() error { return run.Load(past.turns, past.rows, past.state) }
-	if err := e.guard(&stint{}, replay, func() { instance.Close() }); err != nil {
+	if err := e.guard(&stint{}, replay, func() { endInstance(instance, nil) }); err != nil {
 		endInstance(instance, err)
 		return e.parked(def, past.start, err)
 	}
@@ -188,13 +188,7 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 // stepOrPark takes a step. If the code panics or gets stuck, the step is taken
 // anew without it, and the run is parked with it.
 func (e *Engine) stepOrPark(r *resident, inputs []core.Input) (*core.Turn, error) {
-	var out *core.Turn
-	var now stint
-	run, instance := r.run, r.instance
-	err := e.guard(&now, func() (err error) {
-		out, err = run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
-		return err
-	}, func() { instance.Close() })
+	out, err := e.step(r, inputs)
 	if err == nil || e.ctx.Err() != nil {
 		return out, err
 	}
@@ -205,8 +199,23 @@ func (e *Engine) stepOrPark(r *resident, inputs []core.Input) (*core.Turn, error
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	inputs = append([]core.Input{core.TakenOver{Alive: e.alive(r)}}, withoutTakenOver(inputs)...)
-	return r.run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &stint{}) })
+	return e.step(r, append([]core.Input{core.TakenOver{Alive: e.alive(r)}}, withoutTakenOver(inputs)...))
+}
+
+// step takes a step under watch. One that is given up may still be running: what
+// it writes must not be looked at any more.
+func (e *Engine) step(r *resident, inputs []core.Input) (*core.Turn, error) {
+	var now stint
+	run, instance := r.run, r.instance
+	var out *core.Turn
+	err := e.guard(&now, func() (err error) {
+		out, err = run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
+		return err
+	}, func() { endInstance(instance, nil) })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func withoutTakenOver(inputs []core.Input) []core.Input {
