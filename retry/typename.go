@@ -43,7 +43,8 @@ var builtin = map[string]bool{
 // wraps:
 //
 //   - what its method ErrorType() string returns, if it has one and the result
-//     is not empty;
+//     is not empty; an empty result of an error that wraps something says that
+//     it only adds text to that;
 //   - else the name it is registered under (RegisterError, RegisterErrorType);
 //   - else Error, for values of errors.New, fmt.Errorf and errors.Join;
 //   - else its Go type without the star of a pointer, such as "fs.PathError".
@@ -79,6 +80,9 @@ func ownName(err error) string {
 		if name := e.ErrorType(); name != "" {
 			return name
 		}
+		if wraps(err) {
+			return ""
+		}
 	}
 	if name, ok := registry.nameOf(err); ok {
 		return name
@@ -91,6 +95,17 @@ func ownName(err error) string {
 		return ""
 	}
 	return goTypeName(t)
+}
+
+// wraps reports whether there is an error below err.
+func wraps(err error) bool {
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return e.Unwrap() != nil
+	case interface{ Unwrap() []error }:
+		return len(e.Unwrap()) > 0
+	}
+	return false
 }
 
 // The types behind errors.New (and fmt.Errorf without %w), fmt.Errorf with one

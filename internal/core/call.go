@@ -37,9 +37,6 @@ type Call struct {
 	isDirty         bool
 }
 
-// AttemptNumber is the number of the current or coming attempt, from 1.
-func (c *Call) AttemptNumber() int { return c.attempt }
-
 // Probation reports whether the next attempt belongs in the probation lane.
 func (c *Call) Probation() bool { return c.OnProbation }
 

@@ -146,9 +146,6 @@ func (r *Run) Now() int64 { return r.now }
 // Start is the run's start event.
 func (r *Run) Start() history.Start { return r.start }
 
-// Replaying reports whether the code goes through what happened before.
-func (r *Run) Replaying() bool { return r.replaying }
-
 // DefaultPolicy is the policy of calls that say nothing themselves.
 func (r *Run) DefaultPolicy() retry.Policy { return r.config.Policy }
 

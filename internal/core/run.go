@@ -331,9 +331,6 @@ func (r *Run) firstDue() int64 {
 	return Never
 }
 
-// LastTurn is the number of the last turn, 0 before the first.
-func (r *Run) LastTurn() int64 { return r.turn }
-
 // Ended reports whether the run is closed.
 func (r *Run) Ended() bool { return r.ended }
 
@@ -343,10 +340,6 @@ func (r *Run) State() State { return r.state }
 // Idle reports whether the run holds nothing in memory that its rows do not: no
 // attempt runs or waits for a slot.
 func (r *Run) Idle() bool { return r.busy == 0 }
-
-// MustAdvance reports whether the code has not seen yet what happened, or has
-// never run: the run wants a step although nothing is due.
-func (r *Run) MustAdvance() bool { return r.mustAdvance && !r.ended && r.now >= r.firstTurn() }
 
 // Hold changes the status of an open run that has no program: parked or waiting
 // for code, with the reason. It takes effect with the next step.

@@ -91,7 +91,7 @@ func typeName(err error) (name string) {
 			name = retry.TypeError
 		}
 	}()
-	return retry.TypeName(err)
+	return bound(retry.TypeName(err))
 }
 
 func text(err error) (s string) {
@@ -168,11 +168,13 @@ func (f *Failure) fill(err error) {
 	case *retry.PanicError:
 		f.Form, f.Data, f.Stack = panicked, marshal(panicData{bound(e.Value)}), e.Stack
 	case *retry.AbortedError:
-		f.Form, f.Data = aborted, marshal(abortedData{e.Name, e.Attempt, e.Phase, e.Cause != nil})
+		f.Form, f.Data = aborted, marshal(abortedData{bound(e.Name), e.Attempt, e.Phase, e.Cause != nil})
 	case *retry.ExhaustedError:
-		f.Form, f.Data = exhausted, marshal(exhaustedData{e.Name, e.Attempts, e.Reason, e.Max, e.Within})
+		f.Form, f.Data = exhausted, marshal(exhaustedData{bound(e.Name), e.Attempts, e.Reason, e.Max, e.Within})
 	case *retry.WorkerLostError:
-		f.Form, f.Data = lost, marshal(e)
+		known := *e
+		known.Worker = bound(known.Worker)
+		f.Form, f.Data = lost, marshal(known)
 	default:
 		if name, ok := retry.SentinelName(err); ok {
 			f.Form, f.Type = sentinel, name
@@ -215,6 +217,12 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 		}
 		return causes[0]
 	}
+	marked := func(empty error) error { // what a mark marks; the text is there if the tree was cut
+		if len(causes) == 0 && f.Message != empty.Error() {
+			return &restored{failure: &Failure{Type: retry.TypeError, Message: f.Message}}
+		}
+		return first()
+	}
 	read := func(v any) bool { return json.Unmarshal(f.Data, v) == nil }
 	switch f.Form {
 	case sentinel:
@@ -225,18 +233,18 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 		if decodeErr != nil {
 			return nil, false
 		}
-		if len(causes) > 0 && !carries(err, len(causes)) {
+		if bound(text(err)) != f.Message || len(causes) > 0 && !carries(err, len(causes)) {
 			return &restored{failure: f, value: err, causes: causes}, true
 		}
 		return err, true
 	case terminal:
-		return &retry.TerminalError{Err: first()}, true
+		return &retry.TerminalError{Err: marked(&retry.TerminalError{})}, true
 	case after:
 		var d afterData
-		e := &retry.AfterError{Err: first()}
+		e := &retry.AfterError{Err: marked(&retry.AfterError{})}
 		ok := read(&d)
 		if e.Delay = d.Delay; d.At != 0 {
-			e.At = time.Unix(0, d.At)
+			e.At = time.Unix(0, d.At).UTC()
 		}
 		return e, ok
 	case timeout:

@@ -3,8 +3,8 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // EncodingJSON is the encoding of values that nobody configured otherwise.
@@ -16,43 +16,53 @@ type Payload struct {
 	Data     []byte
 }
 
-// Encode makes the payload of a value. A Payload passes through unchanged.
+// MaxPayload is how long an encoded value may be, in bytes. Every value is part
+// of a transaction, and of every replay of its run.
+const MaxPayload = 2 << 20
+
+// Encode makes the payload of a value. Equal values give equal bytes, also when
+// they went through a database: JSON is compact, with the characters escaped that
+// encoding/json escapes. A Payload in another encoding passes through unchanged.
+// It is an error if the value cannot be encoded, holds text that is not UTF-8, or
+// is longer than MaxPayload.
 func Encode(v any) (Payload, error) {
-	switch v := v.(type) {
-	case Payload:
-		return v, nil
-	case json.RawMessage:
-		if !json.Valid(v) {
-			return Payload{}, errors.New("the value is a json.RawMessage that holds no valid JSON")
-		}
-		return compact(v)
+	p, err := encode(v)
+	switch {
+	case err != nil:
+		return Payload{}, fmt.Errorf("a value of type %T cannot be encoded as JSON: %w", v, err)
+	case p.Encoding == EncodingJSON && !utf8.Valid(p.Data):
+		return Payload{}, fmt.Errorf("a value of type %T cannot be encoded as JSON: its JSON is not valid UTF-8", v)
+	case len(p.Data) > MaxPayload:
+		return Payload{}, fmt.Errorf("a value of type %T is %d bytes long when encoded, and %d is the limit; keep it elsewhere (in a file, an object store, a table) and pass a reference to it",
+			v, len(p.Data), MaxPayload)
+	}
+	return p, nil
+}
+
+func encode(v any) (Payload, error) {
+	switch p, ok := v.(Payload); {
+	case !ok:
+	case p.Absent() || p.Encoding != EncodingJSON:
+		return p, nil
+	default:
+		v = json.RawMessage(p.Data)
 	}
 	data, err := json.Marshal(v)
-	if err != nil {
-		return Payload{}, fmt.Errorf("a value of type %T cannot be encoded as JSON: %w", v, err)
-	}
-	return Payload{Encoding: EncodingJSON, Data: data}, nil
+	return Payload{Encoding: EncodingJSON, Data: data}, err
 }
 
-func compact(raw []byte) (Payload, error) {
-	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
-		return Payload{}, err
-	}
-	return Payload{Encoding: EncodingJSON, Data: b.Bytes()}, nil
-}
-
-// Decode fills the value v points to. An absent payload leaves v alone.
+// Decode fills the value v points to; a Payload is taken as it is. An absent
+// payload leaves v alone.
 func (p Payload) Decode(v any) error {
+	if raw, ok := v.(*Payload); ok {
+		*raw = p
+		return nil
+	}
 	switch {
 	case p.Absent():
 		return nil
 	case p.Encoding != EncodingJSON:
 		return fmt.Errorf("payload encoding %q is not known to this program", p.Encoding)
-	}
-	if raw, ok := v.(*Payload); ok {
-		*raw = p
-		return nil
 	}
 	if err := json.Unmarshal(p.Data, v); err != nil {
 		return fmt.Errorf("the recorded value does not fit type %T: %w", v, err)
