@@ -26,6 +26,7 @@ const (
 	ordersName   = "orders.jsonl"
 	stateName    = "demo.json"
 	lockName     = "demo.lock"
+	serviceLock  = "service.lock"
 	workerLog    = "worker.log"
 	serviceLog   = "service.log"
 )
@@ -100,7 +101,7 @@ func (d directory) claimable() error {
 // ours reports whether a demo makes files of this name.
 func (d directory) ours(name string) bool {
 	switch name {
-	case bookName, ordersName, stateName, stateName + ".new", lockName, workerLog, serviceLog:
+	case bookName, ordersName, stateName, stateName + ".new", lockName, serviceLock, workerLog, serviceLog:
 		return true
 	}
 	// Beside the database lie a write-ahead log, shared memory and a lock.
@@ -149,7 +150,7 @@ func (d directory) clear() error {
 		return fmt.Errorf("the old demo cannot be removed: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() == stateName || e.Name() == lockName || !d.ours(e.Name()) {
+		if e.Name() == stateName || e.Name() == lockName || e.Name() == serviceLock || !d.ours(e.Name()) {
 			continue
 		}
 		if err := os.Remove(d.file(e.Name())); err != nil {

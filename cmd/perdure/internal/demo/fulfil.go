@@ -64,12 +64,16 @@ var (
 	notify  = activity.Declare[shop.Order, shop.Result](string(shop.Notify), activity.Retry(patient))
 )
 
+// attemptTimeout is how long a request may take. The service is never that slow;
+// it hangs.
+const attemptTimeout = 2 * time.Second
+
 // soon retries what the order waits for.
 var soon = retry.Policy{
 	MaxAttempts:    40,
 	Backoff:        retry.Exponential(200*time.Millisecond, 2, 2*time.Second),
 	Jitter:         retry.EqualJitter,
-	AttemptTimeout: 2 * time.Second,
+	AttemptTimeout: attemptTimeout,
 	// The service says when to come again, so that it takes no guessing; but in a
 	// crowd it may take many times.
 	Rules: []retry.Rule{{Types: []string{shop.TypeRateLimited}, MaxAttempts: 200}},
@@ -83,7 +87,7 @@ var patient = retry.Policy{
 	MaxAttempts:    40,
 	Backoff:        retry.Exponential(500*time.Millisecond, 1.5, 3*time.Second),
 	Jitter:         retry.FullJitter,
-	AttemptTimeout: 2 * time.Second,
+	AttemptTimeout: attemptTimeout,
 	Rules:          []retry.Rule{{Types: []string{shop.TypeRateLimited}, MaxAttempts: 200}},
 	CrashLimit:     1000,
 }

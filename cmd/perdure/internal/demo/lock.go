@@ -1,9 +1,11 @@
 package demo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"time"
 )
 
 // lock is the right to work in a directory. The operating system takes it back
@@ -29,6 +31,23 @@ func acquire(path string) (*lock, error) {
 	}
 	file.Close()
 	return nil, err
+}
+
+// outlive tries to take something that another process has, for as long as one
+// whose parent was killed may take to notice that and to end. Two services with
+// one book, above all, must not be.
+func outlive(ctx context.Context, try func() (taken bool, err error)) error {
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		taken, err := try()
+		if !taken || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (l *lock) release() { l.file.Close() }

@@ -75,10 +75,11 @@ func (s *screen) write(text string) {
 // panel is the progress in a few lines, none wider than the terminal: one that
 // breaks could not be erased.
 func (s *screen) panel(p progress, now time.Time) []string {
-	orders := fmt.Sprintf("%d settled, %d declined, %d to go", p.settled, p.declined, p.orders-p.done())
+	orders := fmt.Sprintf("%d settled, %d declined, ", p.settled, p.declined)
 	if p.failed > 0 {
-		orders += fmt.Sprintf(", %d FAILED", p.failed)
+		orders += fmt.Sprintf("%d FAILED, ", p.failed)
 	}
+	orders += fmt.Sprintf("%d to go", p.orders-p.done())
 	worker := "none: it is being started"
 	if p.worker > 0 {
 		worker = fmt.Sprintf("process %d", p.worker)
@@ -106,7 +107,7 @@ func (s *screen) panel(p progress, now time.Time) []string {
 
 // bar is how much of a whole is done.
 func bar(done, all int) string {
-	const width = 24
+	const width = 20
 	full := width
 	if all > 0 {
 		full = min(width*done/all, width)

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
@@ -28,8 +29,19 @@ func Service(ctx context.Context, opt ServiceOptions) error {
 		cancel()
 	}()
 	reports := newReporter(opt.Reports)
-	err := shop.Serve(ctx, shop.ServeOptions{
-		BookFile:  directory(opt.Dir).book(),
+	d := directory(opt.Dir)
+	var l *lock
+	err := outlive(ctx, func() (taken bool, err error) {
+		l, err = acquire(d.file(serviceLock))
+		return errors.Is(err, errLocked), err
+	})
+	if err != nil {
+		reports.send(report{Event: eventFailed, Message: err.Error()})
+		return err
+	}
+	defer l.release()
+	err = shop.Serve(ctx, shop.ServeOptions{
+		BookFile:  d.book(),
 		Behaviour: shop.BadDay(badDay),
 		Ready:     func(url string) { reports.send(report{Event: eventReady, URL: url}) },
 	})

@@ -44,7 +44,7 @@ func (r *Report) result(b *strings.Builder, style term.Style) {
 	b.WriteByte('\n')
 	if r.True() {
 		fmt.Fprintf(b, "%s The service's own book has %s\nfor %s, each over the right amount, and nothing in it was done\ntwice or left out.\n",
-			style.Paint("Every card was charged exactly once.", term.Good),
+			style.Paint("Every charge was made exactly once.", term.Good),
 			term.Plural(r.Service.Charges, "charge", "charges"), term.Plural(r.Settled, "settled order", "settled orders"))
 		return
 	}
@@ -57,7 +57,7 @@ func (r *Report) result(b *strings.Builder, style term.Style) {
 		}
 		fmt.Fprintf(b, "  %s\n", term.Escape(v))
 	}
-	b.WriteString("\nThat is a bug of perdure. Please keep the directory and report it.\n")
+	b.WriteString("\nThis should not happen, whatever the service does. Please keep the directory and\nreport it.\n")
 }
 
 // meaning is what a reason says to somebody who sees it for the first time.
@@ -81,7 +81,7 @@ var errorMeaning = map[string]string{
 	shop.TypeNetwork:     "the connection broke: nobody knows whether it was done",
 	shop.TypeDeclined:    "402: this card, never",
 	shop.TypeRejected:    "400: the request was wrong",
-	retry.TypeTimeout:    "no answer within 2s: nobody knows whether it was done",
+	retry.TypeTimeout:    fmt.Sprintf("no answer within %s: nobody knows whether it was done", term.Duration(attemptTimeout)),
 }
 
 func (r *Report) record(b *strings.Builder, style term.Style) {
@@ -116,7 +116,7 @@ func byCount(counts map[string]int) []string {
 
 func (r *Report) shopBook(b *strings.Builder) {
 	s := r.Service
-	fmt.Fprintf(b, "\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it knew\nthem by their idempotency key and did nothing twice.\n",
+	fmt.Fprintf(b, "\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it knew\nthem by the key that perdure gives every step, and did nothing twice.\n",
 		term.Plural(s.Requests, "request", "requests"), term.Count(s.LostAnswers), term.Plural(s.Duplicates, "request", "requests"))
 }
 

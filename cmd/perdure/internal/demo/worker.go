@@ -79,7 +79,12 @@ func (w *worker) work(ctx context.Context, opt WorkerOptions) error {
 			opt.Log.Error("the engine could not be stopped in good order", "error", err)
 		}
 	}()
-	if err := engine.Start(ctx); err != nil {
+	err = outlive(ctx, func() (taken bool, err error) {
+		err = engine.Start(ctx)
+		_, taken = errors.AsType[*perdure.InUseError](err)
+		return taken, err
+	})
+	if err != nil {
 		return err
 	}
 	w.reports.send(report{Event: eventReady})

@@ -1,0 +1,167 @@
+package demo
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/shop"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares a text with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("%s differs (run with -update if that is meant). Got:\n%s", name, got)
+	}
+}
+
+func someProgress(now time.Time) progress {
+	return progress{
+		orders: 300, settled: 118, declined: 9, steps: 812, requests: 1104, running: 14, waiting: 61,
+		next: now.Add(400 * time.Millisecond), kills: 2, worker: 4711, elapsed: 12300 * time.Millisecond, database: "perdure-demo/demo.db",
+	}
+}
+
+func TestProgressInAPipeIsALineASecond(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var out bytes.Buffer
+	s := screen{out: &out}
+	for range 25 {
+		s.show(someProgress(now), now)
+		now = now.Add(100 * time.Millisecond)
+	}
+	s.news(13*time.Second, "something happened")
+	if strings.Contains(out.String(), "\x1b") {
+		t.Errorf("what is piped has escapes: %q", out.String())
+	}
+	golden(t, "progress-pipe.txt", out.String())
+}
+
+func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var out bytes.Buffer
+	s := screen{out: &out, term: term.Terminal{Moves: true}}
+	p := someProgress(now)
+	s.show(p, now)
+	p.worker, p.failed, p.next = 0, 1, time.Time{}
+	s.news(13*time.Second, "something happened")
+	s.show(p, now.Add(time.Millisecond)) // too soon
+	s.show(p, now.Add(time.Second))
+	s.clear()
+	golden(t, "progress-terminal.txt", strings.ReplaceAll(out.String(), "\x1b", "ESC"))
+	for line := range strings.SplitSeq(out.String(), "\n") {
+		if utf8.RuneCountInString(line) > 80 {
+			t.Errorf("a line of the panel is wider than a terminal of 80 columns: %q", line)
+		}
+	}
+}
+
+func TestNothingIsWrittenAfterAWriteFailed(t *testing.T) {
+	broken := errors.New("broken pipe")
+	w := &failing{err: broken}
+	s := screen{out: w}
+	s.say("one")
+	s.say("two")
+	if !errors.Is(s.err, broken) || w.calls != 1 {
+		t.Errorf("%v after %d writes", s.err, w.calls)
+	}
+}
+
+type failing struct {
+	err   error
+	calls int
+}
+
+func (f *failing) Write([]byte) (int, error) {
+	f.calls++
+	return 0, f.err
+}
+
+func someReport() *Report {
+	return &Report{
+		Orders: 300, Settled: 293, Declined: 7, Violations: []string{}, Crashes: 3, Seconds: 18.4, Database: "my demo/demo.db",
+		Faults: []shop.Fault{{Line: 7, Reason: "The quantity is 0."}},
+		Steps:  1186, Attempts: 3530, Lost: 37, Longest: "W-42086", Most: 12,
+		Reasons:  map[string]int{"server_delay": 1194, "succeeded": 1179, "backoff": 1113, "worker_lost": 37, "terminal": 7},
+		Errors:   map[string]int{"RateLimited": 1194, "NetworkError": 554, "Unavailable": 552, "CardDeclined": 7, "Timeout": 7},
+		Service:  ServiceReport{Requests: 3528, Charges: 293, Duplicates: 68, LostAnswers: 43, InOutage: 900},
+		Outcomes: map[string]int{},
+	}
+}
+
+func TestReportForAPerson(t *testing.T) {
+	var out bytes.Buffer
+	if err := someReport().Write(&out, term.Style{}, "perdure"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.txt", out.String())
+}
+
+func TestReportThatDoesNotHoldSaysSoLoudly(t *testing.T) {
+	r := someReport()
+	r.Settled--
+	for range 22 {
+		r.Violations = append(r.Violations, "order W-1: by the book of the service it was charged 2 times instead of 1")
+	}
+	var out bytes.Buffer
+	if err := r.Write(&out, term.Style{}, "perdure"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report-violated.txt", out.String())
+}
+
+func TestEveryReasonAndErrorOfTheDemoIsExplained(t *testing.T) {
+	r := someReport()
+	for name := range r.Reasons {
+		found := false
+		for reason, text := range meaning {
+			found = found || string(reason) == name && text != ""
+		}
+		if !found {
+			t.Errorf("the reason %s is not explained", name)
+		}
+	}
+	for name := range r.Errors {
+		if errorMeaning[name] == "" {
+			t.Errorf("the error type %s is not explained", name)
+		}
+	}
+}
+
+func TestCommandsCanBePasted(t *testing.T) {
+	for in, want := range map[string]string{
+		"perdure-demo/demo.db": "perdure-demo/demo.db", "my demo": "'my demo'", "it's": `'it'\''s'`, "": "''", "$HOME": "'$HOME'",
+	} {
+		if got := Quote(in); got != want {
+			t.Errorf("Quote(%q) is %s; want %s", in, got, want)
+		}
+	}
+	d := demo{opt: Options{Input: "a b.csv", Dir: "x", Kills: 5}}
+	if got := d.flags(); got != " --input 'a b.csv' --dir x --kills 5" {
+		t.Error(got)
+	}
+	d = demo{opt: Options{Dir: DefaultDir, Kills: DefaultKills}}
+	if got := d.flags(); got != "" {
+		t.Error(got)
+	}
+}

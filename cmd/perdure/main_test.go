@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/cli"
+	"github.com/perdure/perdure/cmd/perdure/internal/demo"
+	"github.com/perdure/perdure/cmd/perdure/internal/shop"
+)
+
+// asCommand makes the test binary be the command: so the processes that the demo
+// starts are the ones under test, with the race detector if that is on.
+const asCommand = "PERDURE_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Main())
+	}
+	os.Exit(m.Run())
+}
+
+// command prepares a call of the command in its own directory.
+func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), asCommand+"=1", "PERDURE_DB=")
+	return cmd
+}
+
+// run calls the command and returns what it wrote and its exit code.
+func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := command(t, dir, args...)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// orderFile writes the first orders of the sample, and a malformed one in line 5.
+func orderFile(t *testing.T, dir string, orders int) string {
+	t.Helper()
+	lines := strings.SplitAfter(shop.SampleOrders, "\n")[:orders+1]
+	bad := "W-1,No Quantity,hand grinder,none,100,EUR,4242424242424242,Somewhere 1,FR\n"
+	declined := "W-2,No Money,hand grinder,1,100,EUR,4000000000009995,Somewhere 2,FR\n"
+	text := strings.Join(lines[:4], "") + bad + declined + strings.Join(lines[4:orders], "")
+	path := filepath.Join(dir, "orders.csv")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// check reads a report and says what is wrong with it.
+func check(t *testing.T, stdout string, orders, crashes int) demo.Report {
+	t.Helper()
+	var r demo.Report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatalf("the report cannot be read: %v\n%s", err, stdout)
+	}
+	if len(r.Violations) > 0 {
+		t.Errorf("it does not hold:\n%s", strings.Join(r.Violations, "\n"))
+	}
+	if r.Orders != orders || r.Settled+r.Declined != orders || r.Declined == 0 {
+		t.Errorf("%d orders, %d settled, %d declined; want %d in all, and one declined at least", r.Orders, r.Settled, r.Declined, orders)
+	}
+	if r.Service.Charges != r.Settled {
+		t.Errorf("%d charges for %d settled orders", r.Service.Charges, r.Settled)
+	}
+	if len(r.Faults) != 1 || r.Faults[0].Line != 5 {
+		t.Errorf("the malformed line 5 was reported as %v", r.Faults)
+	}
+	if r.Crashes < crashes {
+		t.Errorf("the worker was killed %d times; want %d at least", r.Crashes, crashes)
+	}
+	if r.Steps < r.Settled*4 || r.Attempts < r.Steps || r.Lost == 0 {
+		t.Errorf("%d steps, %d attempts, %d of them lost: that cannot be", r.Steps, r.Attempts, r.Lost)
+	}
+	return r
+}
+
+func TestDemoSurvivesKillsAndChargesOnce(t *testing.T) {
+	dir := t.TempDir()
+	input := orderFile(t, dir, 20)
+	stdout, stderr, code := run(t, dir, "demo", "--input", input, "--dir", "d", "-o", "json")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	r := check(t, stdout, 20, 2)
+	for _, want := range []string{"line 5, order \"W-1\"", "kill -9 of the worker", "a new worker goes on"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("the progress does not say %q:\n%s", want, stderr)
+		}
+	}
+
+	// What it left can be read, and the engine's view is the same.
+	stdout, stderr, code = run(t, dir, "list", "--db", r.Database, "--status", "completed", "-o", "jsonl")
+	if got := strings.Count(stdout, "\n"); code != 0 || got != 20 {
+		t.Errorf("list: exit code %d, %d runs\n%s", code, got, stderr)
+	}
+	stdout, _, _ = run(t, dir, "attempts", r.Longest, "--db", r.Database, "-o", "json")
+	var attempts []struct{ Attempt int }
+	if err := json.Unmarshal([]byte(stdout), &attempts); err != nil || len(attempts) < r.Most {
+		t.Errorf("attempts of %s: %v, %d of them; want %d at least", r.Longest, err, len(attempts), r.Most)
+	}
+
+	// Finished is finished: the same report again, without any work.
+	stdout, stderr, code = run(t, dir, "demo", "--input", input, "--dir", "d", "-o", "json")
+	again := check(t, stdout, 20, 2)
+	if code != 0 || !strings.Contains(stderr, "finished already") || again.Service.Requests != r.Service.Requests {
+		t.Errorf("a finished demo: exit code %d\n%s", code, stderr)
+	}
+}
+
+func TestDemoGoesOnAfterAnInterrupt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot send an interrupt to another one here")
+	}
+	dir := t.TempDir()
+	input := orderFile(t, dir, 24)
+	cmd := command(t, dir, "demo", "--input", input)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// After the first kill there is something to interrupt.
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), "kill -9 of the worker") {
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the exit code is looked at
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("an interrupted demo ends with exit code %d\n%s", code, rest)
+	}
+	if !strings.Contains(string(rest), "The same command goes on from here") {
+		t.Errorf("an interrupted demo does not say how to go on:\n%s", rest)
+	}
+
+	_, stderr, code := run(t, dir, "demo")
+	if code != 1 || !strings.Contains(stderr, "begun with other orders") {
+		t.Errorf("another order file: exit code %d\n%s", code, stderr)
+	}
+	stdout, stderr, code := run(t, dir, "demo", "--input", input, "-o", "json")
+	if code != 0 || !strings.Contains(stderr, "goes on where it was stopped") {
+		t.Errorf("the second start: exit code %d\n%s", code, stderr)
+	}
+	check(t, stdout, 24, 2)
+}
+
+func TestF2_AReaderThatHasSeenEnoughIsNoError(t *testing.T) {
+	dir := t.TempDir()
+	cmd := command(t, dir, "--help")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	cmd.Stdout = writer
+	err = cmd.Run()
+	writer.Close()
+	if err != nil || stderr.Len() > 0 {
+		t.Errorf("%v\n%s", err, stderr.String())
+	}
+}
+
+func TestChildrenOfTheDemoEndWithIt(t *testing.T) {
+	dir := t.TempDir()
+	input := orderFile(t, dir, 20)
+	cmd := command(t, dir, "demo", "--input", input, "--kills", "0", "--dir", "d")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), "in flight") {
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	// The new start gets the database and the book as soon as the orphans, which
+	// noticed that they are some, have let go.
+	stdout, stderr, code := run(t, dir, "demo", "--input", input, "--kills", "0", "--dir", "d", "-o", "json")
+	var r demo.Report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || !r.True() || r.Settled+r.Declined != 20 {
+		t.Errorf("%v, exit code %d\n%s\n%s", err, code, stdout, stderr)
+	}
+}
