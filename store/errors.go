@@ -55,7 +55,9 @@ type UnavailableError struct {
 	Err error
 }
 
-func (e *UnavailableError) Error() string { return "the database is not available: " + e.Op + ": " + e.Err.Error() }
+func (e *UnavailableError) Error() string {
+	return "the database is not available: " + e.Op + ": " + e.Err.Error()
+}
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Unavailable reports whether the same call may work later.
