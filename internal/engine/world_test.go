@@ -237,6 +237,16 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// busy is a body that takes its time unless it is told to end.
+func busy(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // record is a slog.Handler that keeps what it is told.
 type record struct {
 	mu    sync.Mutex
