@@ -25,7 +25,7 @@ first 100 and the last 1,000 are kept; a line says what is not.`,
 }
 
 func (a *app) attempts(ctx context.Context, id string) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		attempts, err := e.Attempts(ctx, id)
 		if err != nil {
 			return err

@@ -59,7 +59,9 @@ func Run(ctx context.Context, env Env) int {
 	root.SetOut(a.out)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
-	err = errors.Join(err, a.out.Flush())
+	if failed := a.out.Flush(); failed != nil && !term.IsBrokenPipe(failed) {
+		err = errors.Join(err, failed)
+	}
 	if err == nil || term.IsBrokenPipe(err) {
 		return exitOK
 	}

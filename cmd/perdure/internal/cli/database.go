@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/store/sqlite"
 )
 
@@ -69,6 +71,26 @@ func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 		return nil, &Error{Code: exitError, What: "The file " + path + " is empty: no engine has used it as a database yet.", Hint: hint}
 	}
 	return perdure.Open(ctx, sqlite.File(path), perdure.Logger(slog.New(slog.DiscardHandler)))
+}
+
+// withRun opens the database for a command that is about one workflow.
+func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) error) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		err := f(e)
+		switch {
+		case errors.Is(err, perdure.ErrNotFound):
+			return &Error{
+				Code: exitNotFound, What: fmt.Sprintf("There is no workflow %q in %s.", id, e.Location()),
+				Hint: "See which ones there are: perdure list",
+			}
+		case errors.Is(err, perdure.ErrClosed):
+			return &Error{
+				Code: exitError, What: fmt.Sprintf("Workflow %q has ended, so it takes no more messages.", id),
+				Hint: "See how it ended: perdure show " + demo.Quote(id),
+			}
+		}
+		return err
+	})
 }
 
 // withEngine opens the database for the time of f.

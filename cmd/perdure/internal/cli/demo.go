@@ -39,7 +39,7 @@ A card that ends in 0002, 9995 or 0069 is declined.`,
 	flags.StringVar(&opt.Input, "input", "", "order `file`, CSV or JSON (default: 300 orders that come along)")
 	flags.StringVar(&opt.Dir, "dir", demo.DefaultDir, "`directory` in which everything is kept")
 	flags.BoolVar(&opt.Fresh, "fresh", false, "begin anew, and delete what an earlier demo left there")
-	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "how `often` to kill the worker")
+	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "`number` of times that the worker is killed")
 	cmd.AddCommand(a.demoWorkerCommand(), a.demoServiceCommand())
 	return cmd
 }

@@ -63,11 +63,6 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	input, isInput := errors.AsType[*perdure.InputError](err)
 	child, isChild := errors.AsType[*demo.ChildError](err)
 	switch {
-	case errors.Is(err, perdure.ErrNotFound):
-		e.Code = exitNotFound
-		e.Hint = "See which workflows there are: perdure list"
-	case errors.Is(err, perdure.ErrClosed):
-		e.Hint = "A run that has ended takes no messages. See how it ended: perdure show ID"
 	case errors.Is(err, perdure.ErrForeign):
 		e.Hint = "Name the file of a perdure engine with --db FILE."
 	case errors.Is(err, perdure.ErrNewer):

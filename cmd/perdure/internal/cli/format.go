@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 )
@@ -33,12 +35,23 @@ func (f *format) Type() string { return "table|json|jsonl" }
 
 // document writes one object for programs.
 func (a *app) document(v any) error {
-	enc := json.NewEncoder(a.out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if a.format == formatJSON {
 		enc.SetIndent("", "  ")
 	}
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	// JSON escapes most of what a terminal would obey; this escapes the rest, in
+	// the words of JSON.
+	for line := range bytes.Lines(text.Bytes()) {
+		text := strings.ToValidUTF8(string(bytes.TrimSuffix(line, []byte("\n"))), "\ufffd")
+		a.out.WriteString(term.Escape(text))
+		a.out.WriteByte('\n')
+	}
+	return nil
 }
 
 // documents writes several objects for programs: as one array or one a line.

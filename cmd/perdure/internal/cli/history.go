@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,7 +29,7 @@ failed and were followed by another one are not in it; see: perdure attempts`,
 }
 
 func (a *app) history(ctx context.Context, id string) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		events, err := e.History(ctx, id)
 		if err != nil {
 			return err
@@ -38,7 +39,11 @@ func (a *app) history(ctx context.Context, id string) error {
 		}
 		table := a.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
 		table.Right(0, 3)
+		names := map[int64]string{}
 		for _, ev := range events {
+			if ev.Name != "" && ev.Call > 0 {
+				names[ev.Call] = ev.Name
+			}
 			detail, err := eventDetail(ev)
 			if err != nil {
 				return err
@@ -47,7 +52,7 @@ func (a *app) history(ctx context.Context, id string) error {
 			if ev.Call > 0 {
 				call = fmt.Sprint(ev.Call)
 			}
-			table.Row(fmt.Sprint(ev.Turn), term.Time(ev.Time), ev.Kind, call, ev.Name, a.clip(detail, 60))
+			table.Row(fmt.Sprint(ev.Turn), term.Time(ev.Time), ev.Kind, call, cmp.Or(ev.Name, names[ev.Call]), a.clip(detail, 60))
 		}
 		return table.Write(a.out)
 	})

@@ -47,7 +47,7 @@ attempt, and says which, when that will be, and how it failed.`,
 	flags.StringSliceVar(&opt.status, "status", nil, "only with this `status`; several with commas: "+strings.Join(runStatuses, ", "))
 	flags.StringVar(&opt.workflow, "type", "", "only of the workflow with this `name`")
 	flags.StringVar(&opt.prefix, "prefix", "", "only with workflow IDs that begin with this `text`")
-	flags.IntVar(&opt.limit, "limit", 100, "at most so `many`; 0 for all")
+	flags.IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -68,7 +69,7 @@ func (a *app) signal(ctx context.Context, id, name, value, key string) error {
 	if key != "" {
 		options = append(options, perdure.SignalID(key))
 	}
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		if err := e.SignalJSON(ctx, id, name, json.RawMessage(value), options...); err != nil {
 			return err
 		}
@@ -88,12 +89,12 @@ given up. Asking again does nothing. To end it without asking: perdure terminate
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+			return a.withRun(cmd.Context(), args[0], func(e *perdure.Engine) error {
 				if err := e.Cancel(cmd.Context(), args[0], reason); err != nil {
 					return err
 				}
 				return a.confirm(sent{WorkflowID: args[0], Sent: "cancel", Reason: reason},
-					"Workflow %s is asked to end. See how it does: perdure show %s\n", term.Escape(args[0]), term.Escape(args[0]))
+					"Workflow %s is asked to end. See how it does: perdure show %s\n", term.Escape(args[0]), demo.Quote(term.Escape(args[0])))
 			})
 		},
 	}
@@ -112,7 +113,7 @@ perdure cancel`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+			return a.withRun(cmd.Context(), args[0], func(e *perdure.Engine) error {
 				if err := e.Terminate(cmd.Context(), args[0], reason); err != nil {
 					return err
 				}

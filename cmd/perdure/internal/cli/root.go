@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootHelp = `perdure looks at durable workflows and tells them things: which there are, where
@@ -39,11 +41,18 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: a.checkFlags,
+
+		SuggestionsMinimumDistance: 2,
 	}
 	root.PersistentFlags().StringVar(&a.db, "db", "", "`database`: sqlite:FILE or just FILE (default $PERDURE_DB, else perdure.db here)")
-	root.PersistentFlags().VarP(&a.format, "output", "o", "for people a table, for programs json or jsonl")
+	root.PersistentFlags().VarP(&a.format, "output", "o", "table for people, json or jsonl for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("See: "+cmd.CommandPath()+" --help", "%s", sentence(err))
+		hint := "See: " + cmd.CommandPath() + " --help"
+		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			_, what := pflag.UnquoteUsage(wrong.GetFlag())
+			return usage(hint, "%q is no value for --%s (%s).", wrong.GetValue(), wrong.GetFlag().Name, what)
+		}
+		return usage(hint, "%s", sentence(err))
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(

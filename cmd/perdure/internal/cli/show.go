@@ -41,7 +41,7 @@ it did not complete, and 6 if it has not ended in time.`,
 }
 
 func (a *app) show(ctx context.Context, id string, wait time.Duration) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
+	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		var outcome error
 		if wait > 0 {
 			var err error

@@ -244,7 +244,11 @@ func readInput(path string) (input, error) {
 	} else {
 		in.name = path
 		var file *os.File
-		if file, err = os.Open(path); err != nil {
+		file, err = os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return in, &InputError{fmt.Errorf("There is no order file %s.", path)}
+		}
+		if err != nil {
 			return in, &InputError{fmt.Errorf("The order file cannot be opened: %w", err)}
 		}
 		defer file.Close()

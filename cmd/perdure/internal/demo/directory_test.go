@@ -140,7 +140,7 @@ func TestOrderFilesThatCannotBeUsedAreRefused(t *testing.T) {
 	}
 	head := strings.Join(shop.Columns, ",") + "\n"
 	for name, c := range map[string]struct{ path, want string }{
-		"missing":  {filepath.Join(dir, "nothing.csv"), "cannot be opened"},
+		"missing":  {filepath.Join(dir, "nothing.csv"), "There is no order file"},
 		"empty":    {write("empty.csv", ""), "is empty"},
 		"heads":    {write("heads.csv", head), "no order that can be used"},
 		"all bad":  {write("bad.csv", head+"x,y\n"), "The first fault is in line 2"},

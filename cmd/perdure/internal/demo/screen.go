@@ -107,7 +107,7 @@ func (s *screen) panel(p progress, now time.Time) []string {
 
 // bar is how much of a whole is done.
 func bar(done, all int) string {
-	const width = 20
+	const width = 16
 	full := width
 	if all > 0 {
 		full = min(width*done/all, width)

@@ -3,6 +3,7 @@ package term
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/windows"
 )
@@ -28,5 +29,5 @@ func width(f *os.File) int {
 
 // IsBrokenPipe reports whether a write failed because nobody reads any more.
 func IsBrokenPipe(err error) bool {
-	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }

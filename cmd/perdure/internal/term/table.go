@@ -53,7 +53,7 @@ func (t *Table) Row(values ...any) {
 func (t *Table) Len() int { return len(t.rows) }
 
 // Write writes heads and rows. Columns are as wide as their widest cell; the
-// last one is not padded.
+// last one is not padded, and those without any text are left out.
 func (t *Table) Write(w io.Writer) error {
 	head := make([]cell, len(t.heads))
 	for i, h := range t.heads {
@@ -63,6 +63,7 @@ func (t *Table) Write(w io.Writer) error {
 	if len(head) > 0 {
 		lines = append([][]cell{head}, t.rows...)
 	}
+	lines = t.withoutEmpty(lines)
 	var widths []int
 	for _, row := range lines {
 		for i, c := range row {
@@ -78,6 +79,31 @@ func (t *Table) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// withoutEmpty leaves out the columns for which no row has anything to say, except
+// the first one.
+func (t *Table) withoutEmpty(lines [][]cell) [][]cell {
+	used := map[int]bool{0: true}
+	for _, row := range t.rows {
+		for i, c := range row {
+			used[i] = used[i] || c.text != ""
+		}
+	}
+	right := map[int]bool{}
+	out := make([][]cell, len(lines))
+	for n, row := range lines {
+		for i, c := range row {
+			if used[i] {
+				if t.right[i] {
+					right[len(out[n])] = true
+				}
+				out[n] = append(out[n], c)
+			}
+		}
+	}
+	t.right = right
+	return out
 }
 
 func (t *Table) line(b *strings.Builder, row []cell, widths []int) {

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+)
+
+// call runs the command in the current directory.
+func call(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Run(t.Context(), Env{
+		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Getenv: func(string) string { return "" }, Now: time.Now,
+	})
+	return out.String(), errs.String(), code
+}
+
+// printer is an app whose output can be read.
+func printer(now time.Time) (*app, func() string) {
+	var out bytes.Buffer
+	a := &app{env: Env{Now: func() time.Time { return now }}, format: formatTable}
+	a.out = bufio.NewWriter(&out)
+	return a, func() string {
+		a.out.Flush()
+		return out.String()
+	}
+}
+
+func TestAttemptsThatAreNotKeptAreShownAsAGap(t *testing.T) {
+	start := time.Unix(0, 0)
+	at := func(n int) *time.Time { moment := start.Add(time.Duration(n) * time.Second); return &moment }
+	a, output := printer(start.Add(time.Hour))
+	var attempts []perdure.Attempt
+	for _, n := range []int{1, 2, 901, 903} {
+		attempts = append(attempts, perdure.Attempt{
+			Call: 1, Name: "poll", Number: n, Outcome: "failed", Reason: "immediate", Started: at(n), Ended: at(n + 1), ErrorType: "Error", Message: "not yet",
+		})
+	}
+	attempts = append(attempts, perdure.Attempt{Call: 2, Name: "done", Number: 3, Outcome: "running", Started: at(3590)})
+	if err := a.attemptTable(attempts); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+CALL  STEP  ATTEMPT  OUTCOME     STARTED                  TOOK        REASON     ERROR
+   1  poll        1  failed      1970-01-01 00:00:01.000  1s          immediate  not yet
+   1  poll        2  failed      1970-01-01 00:00:02.000  1s          immediate  not yet
+   1  poll    3-900  (not kept)
+   1  poll      901  failed      1970-01-01 00:15:01.000  1s          immediate  not yet
+   1  poll      902  (not kept)
+   1  poll      903  failed      1970-01-01 00:15:03.000  1s          immediate  not yet
+   2  done      1-2  (not kept)
+   2  done        3  running     1970-01-01 00:59:50.000  10s so far
+`
+	if got := "\n" + output(); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
+func TestWhatIsHeldBackIsExplained(t *testing.T) {
+	now := time.Unix(1000, 0)
+	a, output := printer(now)
+	a.stdout.Style = term.Style{Colours: true}
+	d := &perdure.Description{Stack: "main.f()\n\t/src/f.go:7 \x1b[2J"}
+	d.WorkflowID, d.Workflow, d.Status, d.Reason, d.Created = "x", "w", "parked", "the workflow's code panicked: oh", now
+	d.Pending = []perdure.PendingCall{{Call: 4, Kind: "activity", Name: "poison", State: "quarantined", Attempt: 5, Max: 1<<31 - 1, LostToCrashes: 4}}
+	if err := a.describe(d); err != nil {
+		t.Fatal(err)
+	}
+	got := output()
+	for _, want := range []string{
+		"its code could not run", "    main.f()\n", `        /src/f.go:7 \u001b[2J`,
+		"4 attempts were lost with the process", "it does not run again", "\x1b[31mparked\x1b[0m", "\x1b[31mquarantined\x1b[0m",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it does not say %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "of 2147483647") {
+		t.Errorf("no limit is shown as a number:\n%s", got)
+	}
+}
+
+func TestF2_JSONIsSafeOnATerminalAndUnchanged(t *testing.T) {
+	in := map[string]string{"text": "csi \u009b2J, bidi \u202e, <tag> & del \x7f"}
+	for _, f := range []format{formatJSON, formatLines} {
+		a, output := printer(time.Now())
+		a.format = f
+		if err := a.document(in); err != nil {
+			t.Fatal(err)
+		}
+		got := output()
+		if strings.ContainsAny(got, "\u009b\u202e\x7f") || !strings.Contains(got, "<tag> &") {
+			t.Errorf("%s: %q", f, got)
+		}
+		var back map[string]string
+		if err := json.Unmarshal([]byte(got), &back); err != nil || back["text"] != in["text"] {
+			t.Errorf("%s: read back as %q, %v", f, back["text"], err)
+		}
+	}
+}
+
+func TestVersionSaysWhatThisIs(t *testing.T) {
+	stdout, _, code := call(t, "version")
+	if code != 0 || !strings.HasPrefix(stdout, "perdure ") || !strings.Contains(stdout, "go1.") {
+		t.Errorf("%d: %s", code, stdout)
+	}
+	stdout, _, code = call(t, "version", "-o", "json")
+	var v versionInfo
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 || v.Go == "" || v.Version == "" {
+		t.Errorf("%d: %s", code, stdout)
+	}
+}
+
+func TestF2_ShellsCanCompleteIDs(t *testing.T) {
+	t.Chdir(t.TempDir())
+	stdout, _, code := call(t, "__complete", "show", "--db", "shop.db", "order")
+	if code != 0 || strings.Contains(stdout, "order-") {
+		t.Errorf("without a database: %d: %s", code, stdout)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		work(t, time.Second, false)
+		stdout, _, code := call(t, "__complete", "show", "--db", "shop.db", "order-1")
+		if code != 0 || !strings.Contains(stdout, "order-1\tbuy, running") || strings.Contains(stdout, "order-2") {
+			t.Errorf("%d: %s", code, stdout)
+		}
+	})
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if stdout, _, code := call(t, "completion", shell); code != 0 || !strings.Contains(stdout, "perdure") {
+			t.Errorf("completion for %s: exit code %d", shell, code)
+		}
+	}
+}
+
+// pipe is a standard output that fails.
+type pipe struct{ err error }
+
+func (p pipe) Write([]byte) (int, error) { return 0, p.err }
+
+func TestAFullDiskIsAnErrorAndAClosedPipeIsNone(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		code int
+	}{{errors.New("no space left on device"), exitError}, {syscall.EPIPE, exitOK}} {
+		var stderr bytes.Buffer
+		code := Run(t.Context(), Env{
+			Args: []string{"version"}, Stdin: strings.NewReader(""), Stdout: pipe{test.err}, Stderr: &stderr,
+			Getenv: func(string) string { return "" }, Now: time.Now,
+		})
+		if code != test.code || (code == 0) != (stderr.Len() == 0) {
+			t.Errorf("%v: exit code %d, %s", test.err, code, stderr.String())
+		}
+	}
+}

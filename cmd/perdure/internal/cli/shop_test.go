@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/workflow"
+)
+
+// order is the input of the workflows of the scripts.
+type order struct {
+	Item  string `json:"item"`
+	Cents int    `json:"cents"`
+}
+
+// unavailable is an error with a type of its own.
+type unavailable struct{ text string }
+
+func (e *unavailable) Error() string     { return e.text }
+func (e *unavailable) ErrorType() string { return "Unavailable" }
+
+var (
+	exact = retry.Policy{MaxAttempts: 3, Backoff: retry.Exponential(time.Second, 2, time.Minute), Jitter: retry.NoJitter}
+	slow  = retry.Policy{MaxAttempts: 5, Backoff: retry.Fixed(10 * time.Minute), Jitter: retry.NoJitter, Within: time.Hour}
+
+	// charge works at the second attempt.
+	charge = activity.New("charge", func(ctx context.Context, o order) (string, error) {
+		time.Sleep(250 * time.Millisecond)
+		if info, _ := activity.FromContext(ctx); info.Attempt < 2 {
+			return "", &unavailable{"the gateway is away (503)"}
+		}
+		return fmt.Sprintf("charged %d", o.Cents), nil
+	}, activity.Retry(exact))
+
+	// ship never works, and its error tries to fool the terminal.
+	ship = activity.New("ship", func(context.Context, order) (string, error) {
+		return "", &unavailable{"no carrier \x1b[31m\aanswers\nor so \u202e"}
+	}, activity.Retry(exact))
+
+	// reserve waits long for its next attempt.
+	reserve = activity.New("reserve", func(context.Context, order) (string, error) {
+		return "", &unavailable{"the stock system is away"}
+	}, activity.Retry(slow))
+
+	approved = workflow.NewSignal[bool]("approved")
+
+	buy = workflow.New("buy", func(wf *workflow.Context, o order) (string, error) {
+		return workflow.Call(wf, charge, o)
+	}, workflow.Version("1"))
+
+	send = workflow.New("send", func(wf *workflow.Context, o order) (string, error) {
+		return workflow.Call(wf, ship, o)
+	}, workflow.Version("1"))
+
+	hold = workflow.New("hold", func(wf *workflow.Context, o order) (string, error) {
+		return workflow.Call(wf, reserve, o)
+	}, workflow.Version("1"))
+
+	approve = workflow.New("approve", func(wf *workflow.Context, o order) (string, error) {
+		yes, err := workflow.Receive(wf, approved)
+		if err != nil {
+			return "", err
+		}
+		if !yes {
+			return "", retry.Terminal(errors.New("nobody wanted it"))
+		}
+		return "approved", nil
+	}, workflow.Version("1"))
+
+	remind = workflow.New("remind", func(wf *workflow.Context, o order) (string, error) {
+		if err := workflow.Sleep(wf, 48*time.Hour); err != nil {
+			return "", err
+		}
+		return "reminded", nil
+	}, workflow.Version("1"))
+
+	// remindV2 does something else than what the history of remind has on record.
+	remindV2 = workflow.New("remind", func(wf *workflow.Context, o order) (string, error) {
+		return workflow.Call(wf, charge, o)
+	}, workflow.Version("2"))
+)
+
+// work lets an engine work on shop.db for some time, and starts the workflows of
+// the scripts if they are not there yet.
+func work(t *testing.T, d time.Duration, v2 bool) {
+	t.Helper()
+	reminder := remind
+	if v2 {
+		reminder = remindV2
+	}
+	engine, err := perdure.Open(t.Context(), sqlite.File("shop.db", sqlite.Exclusive()),
+		perdure.Register(buy, send, hold, approve, reminder, charge, ship, reserve),
+		perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range []workflow.Workflow[order, string]{buy, send, hold, approve, remind} {
+		o := order{Item: "grinder", Cents: 1900 + i}
+		if _, err := perdure.Start(t.Context(), engine, w, fmt.Sprintf("order-%d", i+1), o); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond) // so that each has its own time of start
+	}
+	time.Sleep(d)
+	if err := engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
