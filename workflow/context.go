@@ -29,6 +29,13 @@ func (wf *Context) enter() {
 	wf.instance.current = wf.co
 }
 
+// enter makes sure that a coroutine of the run runs, whichever it is.
+func (i *Instance) enter() {
+	if i.current == nil || !i.current.Running() || i.recording {
+		panic(retry.Terminal(errMisuse))
+	}
+}
+
 // with returns the same coroutine's context in another scope.
 func (wf *Context) with(s *scope) *Context {
 	return &Context{instance: wf.instance, co: wf.co, scope: s}

@@ -96,12 +96,13 @@ func (e *CancelError) Unwrap() error { return context.Canceled }
 // function that does it. Canceling waits for nothing: what runs is asked to end
 // and then returns a *retry.AbortedError, or its result if it succeeds all the
 // same; what waits (in backoff, in a queue, for a timer, a signal) ends at once;
-// what begins later does not run. The parent's cancellation reaches it too.
+// what begins later does not run. The parent's cancellation reaches it too. Any
+// coroutine of the run may call the function, more than once.
 func WithCancel(wf *Context) (*Context, func()) {
 	wf.enter()
 	s := newScope(wf.scope)
 	return wf.with(s), func() {
-		wf.enter()
+		wf.instance.enter()
 		s.cancel(wf.instance.run, &CancelError{})
 	}
 }

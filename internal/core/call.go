@@ -1,8 +1,6 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -32,6 +30,7 @@ type Call struct {
 
 	attempts
 	due             int64 // timers, backoff, queue time-outs: when to look again
+	place           int64 // of the signal that was received
 	cancelRequested bool
 	hasRow          bool // a row is on disk
 	isDirty         bool
@@ -119,8 +118,8 @@ func (r *Run) apply(e *history.Event) {
 	case history.CallCancelRequested:
 		r.applyCancelRequested(e)
 	case history.SignalReceived:
-		r.seen.add(e.ID)
-		r.mailbox(e.Name).deliver(r, e.Input)
+		r.seen.add(signalKey(e.Name, e.ID))
+		r.mailbox(e.Name).arrive(r, e.Input)
 	case history.RunCancelRequested:
 		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, e.Reason
 		r.mustAdvance = true
@@ -163,8 +162,8 @@ func (r *Run) applyScheduled(e *history.Event) {
 func (r *Run) applyCancelRequested(e *history.Event) {
 	c := r.calls[e.Call]
 	if c == nil {
-		if e.Name != "" { // a signal that was delivered and not read
-			r.mailbox(e.Name).giveBack(r, e.Input)
+		if e.Place != 0 { // a signal that was delivered and not read
+			r.mailbox(e.Name).deliver(r, received{e.Input, e.Place})
 		}
 		return
 	}
@@ -248,52 +247,4 @@ func given(c *Call) *history.Failure {
 		attempt = c.attempt - 1
 	}
 	return history.Aborted(c.Name, attempt, phase, c.Last)
-}
-
-// mailbox holds the signals of one name and the calls that await one.
-type mailbox struct {
-	values  []history.Payload
-	waiting []*Call
-}
-
-func (r *Run) mailbox(name string) *mailbox {
-	m := r.signals[name]
-	if m == nil {
-		m = &mailbox{}
-		r.signals[name] = m
-	}
-	return m
-}
-
-func (m *mailbox) await(r *Run, c *Call) {
-	if len(m.values) == 0 {
-		m.waiting = append(m.waiting, c)
-		return
-	}
-	c.Result = m.values[0]
-	m.values = m.values[1:]
-	r.close(c)
-}
-
-func (m *mailbox) withdraw(c *Call) {
-	m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
-}
-
-// giveBack puts a value before all others: it was the first to be taken.
-func (m *mailbox) giveBack(r *Run, v history.Payload) {
-	rest := m.values
-	m.values = nil
-	m.deliver(r, v)
-	m.values = append(m.values, rest...)
-}
-
-func (m *mailbox) deliver(r *Run, v history.Payload) {
-	if len(m.waiting) == 0 {
-		m.values = append(m.values, v)
-		return
-	}
-	c := m.waiting[0]
-	m.waiting = m.waiting[1:]
-	c.Result = v
-	r.close(c)
 }

@@ -80,15 +80,15 @@ func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	return e
 }
 
-// Return gives back the signal that a call received: it is the next one to be
-// read again, and the call is as if it had been canceled before.
+// Return gives back the signal that a call received, to its place before all that
+// came later, and the call is as if it had been canceled before.
 func (r *Run) Return(c *Call) {
 	if c.Kind != history.SignalAwaited || !c.Done || c.Failure != nil {
 		return
 	}
 	value := c.Result
 	c.Result, c.Failure = history.Payload{}, given(c)
-	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Closed: true})
+	r.command(history.Event{Kind: history.CallCancelRequested, Call: c.Number, Name: c.Name, Input: value, Place: c.place, Closed: true})
 }
 
 // Complete ends the run with a result.

@@ -26,10 +26,7 @@ func (r *Run) Dump() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.signals)) {
 		m := r.signals[name]
-		if len(m.values)+len(m.waiting) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "signal %q values %v waiting", name, m.values)
+		fmt.Fprintf(&b, "signal %q arrived %d values %v waiting", name, m.arrived, m.values)
 		for _, c := range m.waiting {
 			fmt.Fprintf(&b, " %d", c.Number)
 		}

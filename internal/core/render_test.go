@@ -90,6 +90,7 @@ func renderEvent(e *history.Event) string {
 	}
 	add(e.Started != 0, "started=%s", at(e.Started))
 	add(e.Ended != 0, "ended=%s", at(e.Ended))
+	add(e.Place != 0, "place=%d", e.Place)
 	add(e.Closed, "closed")
 	add(e.Reason != "", "reason=%q", e.Reason)
 	if e.Failure != nil {

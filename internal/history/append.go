@@ -65,6 +65,7 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 		}
 	}
 	b = appendText(b, `,"id":`, e.ID)
+	b = appendInt(b, `,"place":`, e.Place)
 	b = appendText(b, `,"reason":`, e.Reason)
 	if e.Closed {
 		b = append(b, `,"closed":true`...)

@@ -47,6 +47,7 @@ func TestEventsAreWrittenAsTheirTagsSay(t *testing.T) {
 			Started: rapid.Int64().Draw(t, "started"),
 			Ended:   rapid.Int64().Draw(t, "ended"),
 			ID:      rapid.String().Draw(t, "id"),
+			Place:   rapid.Int64().Draw(t, "place"),
 			Reason:  rapid.String().Draw(t, "reason"),
 			Closed:  rapid.Bool().Draw(t, "closed"),
 		}

@@ -98,6 +98,9 @@ type Event struct {
 
 	// ID of a signal, by which a second one is recognised.
 	ID string `json:"id,omitempty"`
+	// Place among the signals of its name, from 1, of one that a canceled call
+	// had received and gives back.
+	Place int64 `json:"place,omitempty"`
 	// Reason somebody gave for a cancellation or termination.
 	Reason string `json:"reason,omitempty"`
 	// Closed says that a canceled call ended with its cancellation; otherwise its

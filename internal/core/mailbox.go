@@ -1,0 +1,68 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// mailbox holds the signals of one name and the calls that await one. Either
+// there are no values or nobody waits.
+type mailbox struct {
+	arrived int64      // how many signals came so far
+	values  []received // in the order in which they came
+	waiting []*Call
+}
+
+// received is a signal's value and its place among the signals of its name,
+// from 1.
+type received struct {
+	value history.Payload
+	place int64
+}
+
+func (r *Run) mailbox(name string) *mailbox {
+	m := r.signals[name]
+	if m == nil {
+		m = &mailbox{}
+		r.signals[name] = m
+	}
+	return m
+}
+
+// arrive takes a new signal in.
+func (m *mailbox) arrive(r *Run, v history.Payload) {
+	m.arrived++
+	m.deliver(r, received{v, m.arrived})
+}
+
+func (m *mailbox) await(r *Run, c *Call) {
+	if len(m.values) == 0 {
+		m.waiting = append(m.waiting, c)
+		return
+	}
+	first := m.values[0]
+	m.values = m.values[1:]
+	c.Result, c.place = first.value, first.place
+	r.close(c)
+}
+
+func (m *mailbox) withdraw(c *Call) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(w *Call) bool { return w == c })
+}
+
+// deliver hands a value to the first who waits, or puts it where it belongs.
+func (m *mailbox) deliver(r *Run, v received) {
+	if len(m.waiting) == 0 {
+		at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {
+			return cmp.Compare(have.place, place)
+		})
+		m.values = slices.Insert(m.values, at, v)
+		return
+	}
+	c := m.waiting[0]
+	m.waiting = m.waiting[1:]
+	c.Result, c.place = v.value, v.place
+	r.close(c)
+}
