@@ -350,6 +350,17 @@ func (e *Engine) waitFor(ctx context.Context, holds func() bool) {
 	}
 }
 
+// usable refuses a stopped engine and an impossible workflow ID.
+func (e *Engine) usable(workflowID string) error {
+	e.mu.Lock()
+	over := e.phase == stopped
+	e.mu.Unlock()
+	if over {
+		return ErrStopped
+	}
+	return checkText("workflow ID", workflowID, MaxID)
+}
+
 // owns returns the partition if this node serves it.
 func (e *Engine) owns(number int) *partition {
 	if e.phase != running && e.phase != draining {

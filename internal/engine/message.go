@@ -41,7 +41,7 @@ func (e *Engine) Terminate(ctx context.Context, workflowID, run, reason string) 
 
 // post makes a message durable and tells the owner, if that is here, to look.
 func (e *Engine) post(ctx context.Context, workflowID, run, kind, key string, m message) error {
-	if err := checkText("workflow ID", workflowID, MaxID); err != nil {
+	if err := e.usable(workflowID); err != nil {
 		return err
 	}
 	data, err := json.Marshal(m)

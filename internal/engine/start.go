@@ -39,7 +39,7 @@ func (e *IDInUseError) Error() string {
 // workflow with the same input, that one is returned and attached is true; with
 // another workflow or input, an *IDInUseError.
 func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, attached bool, err error) {
-	if err := checkText("workflow ID", req.WorkflowID, MaxID); err != nil {
+	if err := e.usable(req.WorkflowID); err != nil {
 		return "", false, err
 	}
 	if err := checkName("workflow name", req.Type); err != nil {
@@ -129,6 +129,9 @@ const resultPoll = 50 * time.Millisecond
 
 // Result waits until a run has ended and returns its final state.
 func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State, error) {
+	if err := e.usable(workflowID); err != nil {
+		return core.State{}, err
+	}
 	number := partitionOf(e.config.Group, workflowID, e.db.Info().Partitions)
 	for {
 		ch, resident := e.await(number, run)

@@ -58,7 +58,7 @@ type PendingCall struct {
 
 // Find returns a run's row: by run ID, or the latest of the workflow ID.
 func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, error) {
-	if err := checkText("workflow ID", workflowID, MaxID); err != nil {
+	if err := e.usable(workflowID); err != nil {
 		return nil, err
 	}
 	return e.db.Find(ctx, partitionOf(e.config.Group, workflowID, e.db.Info().Partitions), workflowID, run)

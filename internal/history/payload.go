@@ -20,11 +20,16 @@ type Payload struct {
 // of a transaction, and of every replay of its run.
 const MaxPayload = 2 << 20
 
+// MaxNesting is how deep lists and objects may be nested in an encoded value.
+// Readers of JSON have a limit (that of encoding/json is 10,000), and what could
+// be written but not read would be lost.
+const MaxNesting = 5000
+
 // Encode makes the payload of a value. Equal values give equal bytes, also when
 // they went through a database: JSON is compact, with the characters escaped that
 // encoding/json escapes. A Payload in another encoding passes through unchanged.
-// It is an error if the value cannot be encoded, holds text that is not UTF-8, or
-// is longer than MaxPayload.
+// It is an error if the value cannot be encoded, holds text that is not UTF-8, is
+// longer than MaxPayload or nested deeper than MaxNesting.
 func Encode(v any) (Payload, error) {
 	p, err := encode(v)
 	switch {
@@ -35,8 +40,33 @@ func Encode(v any) (Payload, error) {
 	case len(p.Data) > MaxPayload:
 		return Payload{}, fmt.Errorf("a value of type %T is %d bytes long when encoded, and %d is the limit; keep it elsewhere (in a file, an object store, a table) and pass a reference to it",
 			v, len(p.Data), MaxPayload)
+	case p.Encoding == EncodingJSON && nesting(p.Data) > MaxNesting:
+		return Payload{}, fmt.Errorf("a value of type %T is nested too deeply when encoded: lists and objects may be nested %d deep", v, MaxNesting)
 	}
 	return p, nil
+}
+
+// nesting is how deep lists and objects are nested in valid JSON.
+func nesting(data []byte) (deepest int) {
+	if len(data) < 2*MaxNesting {
+		return 0 // too short to be deep
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
 }
 
 func encode(v any) (Payload, error) {
