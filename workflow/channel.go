@@ -117,7 +117,8 @@ func (c *receivable[T]) subscribe(co *coro.Coroutine) {
 func (c *receivable[T]) unsubscribe(co *coro.Coroutine) {
 	c.receivers = slices.DeleteFunc(c.receivers, func(w *coro.Coroutine) bool { return w == co })
 }
-func (c *receivable[T]) abandon() {}
+func (c *receivable[T]) ending() bool { return false }
+func (c *receivable[T]) abandon()     {}
 
 // wait parks the coroutine among others until it is woken or its scope is
 // canceled.

@@ -42,7 +42,10 @@ func (wf *Context) with(s *scope) *Context {
 }
 
 // Err returns nil until the context's scope is canceled, and then why.
-func (wf *Context) Err() error { return wf.scope.err }
+func (wf *Context) Err() error {
+	wf.enter()
+	return wf.scope.err
+}
 
 // park waits until something wakes the coroutine.
 func (wf *Context) park() {

@@ -82,6 +82,9 @@ func (p *pending) unsubscribe(co *coro.Coroutine) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *coro.Coroutine) bool { return w == co })
 }
 
+// ending: a canceled call is done at once or when its attempt has ended.
+func (p *pending) ending() bool { return p.call == nil || p.scope.err != nil }
+
 // abandon gives the call up and drops its outcome. A signal that nobody read
 // stays for the next one who waits for it.
 func (p *pending) abandon() {

@@ -30,16 +30,21 @@ func newScope(parent *scope) *scope {
 
 // cancel gives up the scope's calls in the order they were made, then its inner
 // scopes in theirs. It is sticky: the first reason stays.
-func (s *scope) cancel(run *core.Run, err error) {
+func (s *scope) cancel(run *core.Run, err error) { s.end(run, err, false) }
+
+// expire is cancel for a deadline: it does not wait for running attempts to end.
+func (s *scope) expire(run *core.Run, err error) { s.end(run, err, true) }
+
+func (s *scope) end(run *core.Run, err error, abandon bool) {
 	if s.err != nil {
 		return
 	}
 	s.err = err
 	for _, c := range slices.Clone(s.calls) {
-		run.Cancel(c, false)
+		run.Cancel(c, abandon)
 	}
 	for _, child := range slices.Clone(s.children) {
-		child.cancel(run, err)
+		child.end(run, err, abandon)
 	}
 	for _, co := range s.parked {
 		co.Wake()

@@ -1,6 +1,10 @@
 package workflow
 
-import "github.com/perdure/perdure/internal/coro"
+import (
+	"slices"
+
+	"github.com/perdure/perdure/internal/coro"
+)
 
 // Waitable is something to wait for: a Future, a Timer, a channel's Receiver.
 type Waitable interface {
@@ -8,6 +12,7 @@ type Waitable interface {
 	since() int64 // the turn in which it became ready, if it is
 	subscribe(*coro.Coroutine)
 	unsubscribe(*coro.Coroutine)
+	ending() bool // it becomes ready although, or because, its scope is canceled
 	abandon()
 }
 
@@ -16,12 +21,12 @@ type Waitable interface {
 // came first in history wins; of those that came in the same turn, the first
 // argument. A losing activity is canceled and its outcome dropped, a losing
 // timer removed, a losing wait for a signal or a channel withdrawn (the value
-// stays for the next one). To keep the others use WaitAny. Without arguments it
-// panics.
+// stays for the next one). To keep the others use WaitAny. In a canceled scope it
+// returns as WaitAny says. Without arguments it panics.
 func Select(wf *Context, cases ...Waitable) int {
 	winner := WaitAny(wf, cases...)
 	for _, c := range cases {
-		if c != cases[winner] {
+		if winner < 0 || c != cases[winner] {
 			c.abandon()
 		}
 	}
@@ -29,7 +34,9 @@ func Select(wf *Context, cases ...Waitable) int {
 }
 
 // WaitAny waits until at least one of several is ready and returns the index of
-// the first that is. Nothing is given up. Without arguments it panics.
+// the first that is. Nothing is given up. When the scope is canceled, calls in it
+// become ready as canceled; if there are only others (channels, say), WaitAny
+// returns -1. Without arguments it panics.
 func WaitAny(wf *Context, cases ...Waitable) int {
 	wf.enter()
 	if len(cases) == 0 {
@@ -42,11 +49,29 @@ func WaitAny(wf *Context, cases ...Waitable) int {
 			}
 			return first
 		}
-		for _, c := range cases {
-			c.subscribe(wf.co)
+		if !wf.waitOn(cases) {
+			return -1
 		}
-		wf.park()
 	}
+}
+
+// waitOn parks until one of several may have become ready. It answers false if
+// the scope is canceled and none of them ever will because of that.
+func (wf *Context) waitOn(cases []Waitable) bool {
+	s := wf.scope
+	if s.err != nil && !slices.ContainsFunc(cases, Waitable.ending) {
+		for _, c := range cases {
+			c.unsubscribe(wf.co)
+		}
+		return false
+	}
+	for _, c := range cases {
+		c.subscribe(wf.co)
+	}
+	s.parked = append(s.parked, wf.co)
+	wf.park()
+	s.parked = slices.DeleteFunc(s.parked, func(co *coro.Coroutine) bool { return co == wf.co })
+	return true
 }
 
 // earliest is the index of what was ready first, -1 if nothing is.
@@ -60,13 +85,16 @@ func earliest(cases []Waitable) int {
 	return first
 }
 
-// WaitAll waits until all are ready.
-func WaitAll(wf *Context, all ...Waitable) {
+// WaitAll waits until all are ready. Its error says that the scope was canceled
+// and one of them is nothing that a cancellation ends (a channel, say).
+func WaitAll(wf *Context, all ...Waitable) error {
 	wf.enter()
 	for _, c := range all {
 		for !c.ready() {
-			c.subscribe(wf.co)
-			wf.park()
+			if !wf.waitOn([]Waitable{c}) {
+				return wf.scope.aborted("wait")
+			}
 		}
 	}
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 // SideEffect runs fn once and records the value it returns; replays get that
 // value. fn should be short and must not fail: for anything that can, use Do. If
 // the process dies before the turn is durable, fn runs again. A value that
-// cannot be recorded panics.
+// cannot be recorded panics, which parks the run: do not recover it.
 func SideEffect[T any](wf *Context, name string, fn func() T) T {
 	wf.enter()
 	recorded, err := wf.instance.run.SideEffect(name, func() (history.Payload, error) {
