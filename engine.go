@@ -66,17 +66,12 @@ func MaxResident(n int) Option { return func(s *settings) { s.Config.MaxResident
 // durable before its run is parked. Default 10 s.
 func TurnTimeout(d time.Duration) Option { return func(s *settings) { s.Config.TurnTimeout = d } }
 
-// Group names the set of engines that serve the same definitions on a database
-// they share with others. Workflow IDs of different groups do not meet. Default
-// is the empty group.
-func Group(name string) Option { return func(s *settings) { s.Config.Group = name } }
-
 // NodeName sets how ledger and history name this process. Default is host and
 // process ID.
 func NodeName(name string) Option { return func(s *settings) { s.Node = name } }
 
 // Logger sets where the engine reports what an operator should know. Default is
-// slog.Default().
+// slog.Default(). Its handler must not call the engine.
 func Logger(l *slog.Logger) Option { return func(s *settings) { s.Config.Logger = l } }
 
 // Open opens a database: sqlite.File(path), or memory.New() for tests. The

@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
 
-// RunError is the end of a run that did not complete.
+// RunError is the end of a run that did not complete. It tells a run that was
+// canceled from a wait that was: for both, errors.Is finds context.Canceled.
 type RunError struct {
 	WorkflowID string
 	RunID      string
@@ -54,7 +56,7 @@ type IDInUseError = engine.IDInUseError
 type InUseError = store.InUseError
 
 // InputError says that an ID or a name cannot be accepted, and why.
-type InputError = engine.InputError
+type InputError = history.InputError
 
 // UnavailableError says that the database could not answer.
 type UnavailableError = store.UnavailableError

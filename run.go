@@ -37,7 +37,11 @@ func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Ou
 // Start starts a workflow under an ID, at most 1,000 bytes, and returns when the
 // run is durable: no crash can lose it from then on. If the ID has a run already
 // it attaches to that one as Run does. If ctx ends first, whether the run exists
-// is not known; ask again with the same ID.
+// is not known; ask again with the same ID. ctx bounds the call, not the run.
+//
+// Where the engine runs workflows itself, the first turn of the code is taken
+// before the ID is known to be free; if it is not, nothing of that turn happens,
+// but functions of workflow.SideEffect in it have run.
 func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
 	input, err := history.Encode(in)
 	if err != nil {

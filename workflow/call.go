@@ -39,6 +39,13 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	if wf.scope.err != nil {
 		return refuse(name, wf.scope.aborted(name))
 	}
+	what := "activity name"
+	if kind == history.StepScheduled {
+		what = "step name"
+	}
+	if err := history.CheckName(what, name); err != nil {
+		return refuse(name, retry.Terminal(err))
+	}
 	for _, o := range opts {
 		o(&options)
 	}

@@ -57,7 +57,7 @@ func TestE40_CallsThatCannotBeMadeAreRefused(t *testing.T) {
 	for i, want := range []string{
 		`true the input of "odd": a value of type func() cannot be encoded as JSON`,
 		`true the retry policy of "echo" is not usable`, `true the retry policy of "echo" is not usable`,
-		"true an inline step needs a name",
+		"true the step name is empty",
 	} {
 		if !contains(log[i], want) {
 			t.Errorf("%s", log[i])

@@ -1,6 +1,9 @@
 package workflow
 
-import "github.com/perdure/perdure/internal/history"
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
 
 // Signal is the typed handle of a kind of message that runs can be sent. Make
 // one per kind, at package level. Its zero value is not usable.
@@ -26,6 +29,9 @@ func ReceiveAsync[T any](wf *Context, s Signal[T]) Future[T] {
 	wf.enter()
 	if wf.scope.err != nil {
 		return Future[T]{refuse(s.name, wf.scope.aborted(s.name))}
+	}
+	if err := history.CheckName("signal name", s.name); err != nil {
+		return Future[T]{refuse(s.name, retry.Terminal(err))}
 	}
 	return Future[T]{wf.follow(wf.instance.run.AwaitSignal(s.name))}
 }

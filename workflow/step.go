@@ -21,9 +21,6 @@ func Do[T any](wf *Context, name string, fn func(ctx context.Context) (T, error)
 // DoAsync starts an inline step and returns at once.
 func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, error), opts ...activity.Option) Future[T] {
 	wf.enter()
-	if name == "" {
-		return Future[T]{refuse(name, retry.Terminal(fmt.Errorf("an inline step needs a name")))}
-	}
 	p := wf.schedule(history.StepScheduled, name, history.Payload{}, activity.Options{}, opts)
 	if !p.ready() {
 		wf.instance.bodies[p.call.Number] = func(ctx context.Context) (history.Payload, error) {

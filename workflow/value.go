@@ -12,9 +12,12 @@ import (
 // SideEffect runs fn once and records the value it returns; replays get that
 // value. fn should be short and must not fail: for anything that can, use Do. If
 // the process dies before the turn is durable, fn runs again. A value that
-// cannot be recorded panics, which parks the run: do not recover it.
+// or name that cannot be recorded panics, which parks the run: do not recover it.
 func SideEffect[T any](wf *Context, name string, fn func() T) T {
 	wf.enter()
+	if err := history.CheckName("side effect name", name); err != nil {
+		panic(err)
+	}
 	recorded, err := wf.instance.run.SideEffect(name, func() (history.Payload, error) {
 		wf.instance.recording = true
 		defer func() { wf.instance.recording = false }()

@@ -124,7 +124,7 @@ func (c *Call) queueDue() int64 {
 	if c.Policy.QueueTimeout > 0 {
 		due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
 	}
-	if end := c.deadline(); c.Failures > 0 && end != Never && (due == 0 || end < due) {
+	if end := c.deadline(); c.attempt > 1 && end != Never && (due == 0 || end < due) {
 		due = end + 1
 	}
 	return due
@@ -142,7 +142,7 @@ func (c *Call) deadline() int64 {
 // end of the step, unless something else of the step ends it.
 func (r *Run) granted(in Granted) {
 	c := r.calls[in.Call]
-	if c == nil || c.state != Queued || r.pastDeadline(c) {
+	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || r.pastDeadline(c) {
 		r.out.Unused = append(r.out.Unused, in.Call)
 		return
 	}
@@ -152,11 +152,15 @@ func (r *Run) granted(in Granted) {
 
 // pastDeadline closes a call whose next attempt may not start any more.
 func (r *Run) pastDeadline(c *Call) bool {
-	if c.Failures == 0 || r.now <= c.deadline() {
+	if c.attempt == 1 || r.now <= c.deadline() {
 		return false
 	}
 	c.attempt-- // the attempt that does not start
-	r.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), c.Last, r.now)
+	last := c.Last
+	if last == nil { // its attempts were lost or given back, none failed
+		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt, Losses: c.Losses, Limit: crashLimit(&c.Policy)})
+	}
+	r.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), last, r.now)
 	return true
 }
 
@@ -252,6 +256,18 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 		r.watch(c)
 		r.touch(c)
 	}
+}
+
+// offProbation takes an attempt in flight out of probation: it ran long enough
+// for its process to be trusted with it.
+func (r *Run) offProbation(in OffProbation) {
+	c := r.calls[in.Call]
+	if c == nil || c.state != Dispatched || c.attempt != in.Attempt || !c.OnProbation {
+		return
+	}
+	c.OnProbation = false
+	r.touch(c)
+	r.out.OffProbation = append(r.out.OffProbation, in.AttemptRef)
 }
 
 // closeFailed ends a call with the failure its reason makes of the last one.

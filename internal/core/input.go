@@ -46,6 +46,10 @@ type AttemptRef struct {
 	Attempt int
 }
 
+// OffProbation says that an attempt in the probation lane has run for so long
+// that others may enter it.
+type OffProbation struct{ AttemptRef }
+
 // SignalArrived delivers a signal. One with an ID that was seen before is dropped.
 type SignalArrived struct {
 	Name, ID string
@@ -60,6 +64,7 @@ type TerminateRun struct{ Reason string }
 
 func (AttemptEnded) input()  {}
 func (Granted) input()       {}
+func (OffProbation) input()  {}
 func (TakenOver) input()     {}
 func (SignalArrived) input() {}
 func (CancelRun) input()     {}

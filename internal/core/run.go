@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,9 @@ type Config struct {
 	Draw func(run string, call int64, attempt int) float64
 	// Owner names the node that owned the run's partition under an epoch.
 	Owner func(epoch int64) string
+	// Progress, if set, is called before each turn that the code takes, replayed
+	// ones included.
+	Progress func()
 	// Near is how far off a due time may be for the run to stay Hot, in ns.
 	Near int64
 }
@@ -31,6 +35,10 @@ type StoredTurn struct {
 	Time   int64
 	Events []history.Event
 }
+
+// ErrDeadlock says that the code waits although nothing is open that could end
+// its wait: for a channel that nobody sends to, for instance.
+var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer or signal open that could wake it")
 
 // Run is the step machine of one run. It is not safe for concurrent use. After
 // an error of Load or Step it must be dropped.
@@ -170,6 +178,12 @@ func (r *Run) advance() error {
 	if r.cancelUntold {
 		r.cancelUntold = false
 		r.program.Canceled(r.cancelReason)
+		if r.mismatch != nil {
+			return r.mismatch // the first difference is the one to tell
+		}
+	}
+	if r.config.Progress != nil {
+		r.config.Progress()
 	}
 	err := r.program.Advance()
 	r.mustAdvance, r.codeRan = false, true
@@ -223,6 +237,9 @@ func (r *Run) step() error {
 	if err := r.advance(); err != nil {
 		return err
 	}
+	if !r.ended && len(r.calls) == 0 {
+		return ErrDeadlock
+	}
 	if resuming && (len(r.out.Events) == 0 || r.turn > 0) {
 		// Nothing on record says that the code ran here: say so, before what it did.
 		r.out.Events = slices.Insert(r.out.Events, 0, history.Event{Kind: history.CodeAdvanced})
@@ -248,10 +265,12 @@ func (r *Run) take(in Input) {
 		r.attemptEnded(in)
 	case Granted:
 		r.granted(in)
+	case OffProbation:
+		r.offProbation(in)
 	case TakenOver:
 		r.takenOver(in.Alive)
 	case SignalArrived:
-		if r.seen.has(in.ID) {
+		if r.seen.has(signalKey(in.Name, in.ID)) {
 			r.out.Dropped++
 			return
 		}
@@ -354,4 +373,15 @@ func (r *Run) Resume() {
 		r.state.Status, r.state.Detail = StatusRunning, nil
 		r.stateChanged = true
 	}
+}
+
+// AwaitsSignal reports whether the code waits for a signal: it may come soon,
+// however far off the next due time is.
+func (r *Run) AwaitsSignal() bool {
+	for _, m := range r.signals {
+		if len(m.waiting) > 0 {
+			return true
+		}
+	}
+	return false
 }

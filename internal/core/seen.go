@@ -4,6 +4,15 @@ package core
 // same signal sent again would then be a new one.
 const maxSeen = 10_000
 
+// signalKey is what a signal is recognised by: IDs of different signals do not
+// meet. A signal without an ID has none.
+func signalKey(name, id string) string {
+	if id == "" {
+		return ""
+	}
+	return name + "\x00" + id
+}
+
 // idSet remembers the last IDs it was given. The empty ID is none.
 type idSet struct {
 	known map[string]struct{}

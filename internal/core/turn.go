@@ -21,6 +21,8 @@ type Turn struct {
 	Dispatch  []Dispatch
 	Interrupt []Interrupt
 	Unused    []int64 // calls whose Granted slot is free again
+	// OffProbation are attempts that need the probation lane no more.
+	OffProbation []AttemptRef
 
 	Ended   bool // the run is closed
 	Dropped int  // inputs that came too late or twice

@@ -29,7 +29,13 @@ type execution struct {
 	cancel   context.CancelCauseFunc
 	timer    *time.Timer // enforces the attempt's timeout, nil if it has none
 	over     atomic.Bool // its end was reported
+	trial    *time.Timer // ends its time in the probation lane, nil elsewhere
+	holds    bool        // its slot was not given back although it is over
 }
+
+// trialTime is how long an attempt keeps the probation lane to itself. One that
+// runs longer, and its process with it, makes room for the next.
+const trialTime = 30 * time.Second
 
 // errUnwanted is the cause of a body's context when nobody wants the attempt any
 // more.
@@ -37,25 +43,57 @@ var errUnwanted = &workflow.CancelError{Reason: "the call was canceled"}
 
 // begin starts an attempt. Its turn is durable, its slot reserved; the engine's
 // mu is held.
-func (e *Engine) begin(r *resident, d core.Dispatch) {
-	ctx, cancel := context.WithCancelCause(activity.NewContext(e.bodies, attemptInfo(r, d)))
-	x := &execution{
-		key: attemptKey{r.id, d.Call, d.Attempt}, resident: r, lane: laneOf(d.Probation), cancel: cancel,
+func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
+	info := attemptInfo(r, d)
+	ctx, cancel := context.WithCancelCause(retry.NewContext(activity.NewContext(e.bodies, info), retry.AttemptInfo{
+		TraceID: info.CallID, ID: info.AttemptID, Number: d.Attempt, Max: d.Max, Final: d.Final,
+	}))
+	x := &execution{key: attemptKey{r.id, d.Call, d.Attempt}, resident: r, lane: l, cancel: cancel}
+	body := e.body(r, d)
+	if body == nil || e.phase != running { // its code was dropped, or the engine stops
+		cancel(nil)
+		e.report(x, core.AttemptEnded{Outcome: core.Drained})
+		e.slots.release(e, l)
+		return
 	}
 	e.executions[x.key] = x
-	body := e.body(r, d)
 	if d.AttemptTimeout > 0 {
-		x.timer = time.AfterFunc(d.AttemptTimeout, func() { e.timedOut(x, d.AttemptTimeout) })
+		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
+		// The body sees the deadline; the timer holds also for one that does not look.
+		timed, stop := context.WithTimeoutCause(ctx, d.AttemptTimeout, timeout)
+		ctx, x.cancel = timed, func(cause error) { cancel(cause); stop() }
+		x.timer = time.AfterFunc(d.AttemptTimeout, func() { e.timedOut(x, timeout) })
+	}
+	if l == probation {
+		offer := core.OffProbation{AttemptRef: core.AttemptRef{Call: d.Call, Attempt: d.Attempt}}
+		x.trial = time.AfterFunc(trialTime, func() { e.deliver(r.partition, r.id, mail{input: offer}) })
 	}
 	e.code.run(func() { e.execute(ctx, x, body) })
 }
 
-// body finds what an attempt runs. It exists: admit looked.
+// leaveProbation moves a running attempt out of the probation lane. It may exceed
+// the limit of regular slots by one.
+func (e *Engine) leaveProbation(x *execution) {
+	if x == nil || x.lane != probation {
+		return
+	}
+	x.lane = regular
+	e.slots.used++
+	e.slots.release(e, probation)
+}
+
+// body finds what an attempt runs, nil if that is gone.
 func (e *Engine) body(r *resident, d core.Dispatch) workflow.Body {
 	if d.Step {
+		if r.instance == nil {
+			return nil
+		}
 		return r.instance.Body(d.Call)
 	}
 	def := e.defs.activities[d.Name]
+	if def == nil {
+		return nil
+	}
 	return func(ctx context.Context) (history.Payload, error) {
 		out, err := def.Invoke(ctx, d.Input.Decode)
 		if err != nil {
@@ -95,9 +133,7 @@ func (e *Engine) execute(ctx context.Context, x *execution, body workflow.Body) 
 
 // bodyReturned reports the end of an attempt, unless its timeout did before.
 func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.Payload, err error) {
-	if x.timer != nil {
-		x.timer.Stop()
-	}
+	x.stopTimers()
 	if x.over.Swap(true) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -107,8 +143,12 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 	in := core.AttemptEnded{Outcome: core.Completed, Result: result}
 	if err != nil {
 		in.Outcome, in.Failure = core.Failed, history.FromError(err)
-		if errors.Is(context.Cause(ctx), errShutdown) {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, errShutdown) {
 			in.Outcome = core.Drained
+		}
+		if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
+			in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
 		}
 	}
 	e.mu.Lock()
@@ -129,18 +169,26 @@ func (e *Engine) report(x *execution, in core.AttemptEnded) {
 }
 
 // timedOut ends an attempt whose time is up, whether or not its body cares.
-func (e *Engine) timedOut(x *execution, limit time.Duration) {
+func (e *Engine) timedOut(x *execution, failure *retry.TimeoutError) {
 	if x.over.Swap(true) {
 		return
 	}
-	failure := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: limit}
-	x.cancel(failure)
-	e.mu.Lock()
+	e.mu.Lock() // begin, which sets the timers, has let go of it
 	defer e.mu.Unlock()
+	x.stopTimers()
+	x.cancel(failure)
 	e.report(x, core.AttemptEnded{Outcome: core.TimedOut, Failure: history.FromError(failure)})
 	e.health.lateBodies++
-	if e.health.lateBodies <= e.config.Concurrency {
+	if x.holds = e.health.lateBodies > e.config.Concurrency; !x.holds {
 		e.slots.release(e, x.lane)
+	}
+}
+
+func (x *execution) stopTimers() {
+	for _, t := range []*time.Timer{x.timer, x.trial} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 }
 
@@ -148,7 +196,7 @@ func (e *Engine) timedOut(x *execution, limit time.Duration) {
 // was freed then, unless too many such bodies were running.
 func (e *Engine) lateReturn(x *execution) {
 	e.health.lateBodies--
-	if e.health.lateBodies >= e.config.Concurrency {
+	if x.holds {
 		e.slots.release(e, x.lane)
 	}
 }

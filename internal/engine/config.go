@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -52,11 +51,6 @@ const (
 	defaultTurnTimeout = 10 * time.Second
 	defaultInboxEvery  = 5 * time.Second
 	defaultScanAhead   = time.Minute
-
-	// MaxID is the longest workflow ID, in bytes.
-	MaxID = 1000
-	// maxName is the longest name of a definition, signal or group, in bytes.
-	maxName = 200
 )
 
 // normalize fills in defaults and reports everything that is wrong.
@@ -100,7 +94,7 @@ func (c *Config) normalize() error {
 		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
 	}
 	if c.Group != "" {
-		errs = append(errs, checkName("group", c.Group))
+		errs = append(errs, history.CheckName("group", c.Group))
 	}
 	if err := activity.ValidatePolicy(c.Policy); err != nil {
 		errs = append(errs, fmt.Errorf("the engine's retry policy: %w", err))
@@ -118,7 +112,7 @@ func (c *Config) definitions() (*definitions, error) {
 	d := &definitions{workflows: map[string]workflow.Definition{}, activities: map[string]activity.Definition{}}
 	var errs []error
 	for _, w := range c.Workflows {
-		errs = append(errs, checkName("workflow name", w.Name()))
+		errs = append(errs, history.CheckName("workflow name", w.Name()))
 		if _, dup := d.workflows[w.Name()]; dup {
 			errs = append(errs, fmt.Errorf("two workflows have the name %q", w.Name()))
 		}
@@ -128,7 +122,7 @@ func (c *Config) definitions() (*definitions, error) {
 		d.workflows[w.Name()] = w
 	}
 	for _, a := range c.Activities {
-		errs = append(errs, checkName("activity name", a.Name()))
+		errs = append(errs, history.CheckName("activity name", a.Name()))
 		if _, dup := d.activities[a.Name()]; dup {
 			errs = append(errs, fmt.Errorf("two activities have the name %q", a.Name()))
 		}
@@ -142,29 +136,3 @@ func (c *Config) definitions() (*definitions, error) {
 	}
 	return d, errors.Join(errs...)
 }
-
-// checkName refuses names that cannot be stored or shown.
-func checkName(what, s string) error { return checkText(what, s, maxName) }
-
-// checkText refuses texts that cannot be stored or shown.
-func checkText(what, s string, limit int) error {
-	switch {
-	case s == "":
-		return &InputError{What: what, Problem: "is empty"}
-	case len(s) > limit:
-		return &InputError{What: what, Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(s), limit)}
-	case !utf8.ValidString(s):
-		return &InputError{What: what, Problem: "is not valid UTF-8"}
-	case strings.ContainsRune(s, 0):
-		return &InputError{What: what, Problem: "contains a NUL character"}
-	}
-	return nil
-}
-
-// InputError says that something handed in cannot be accepted.
-type InputError struct {
-	What    string // "workflow ID", "signal name" ...
-	Problem string // "is empty" ...
-}
-
-func (e *InputError) Error() string { return "the " + e.What + " " + e.Problem }

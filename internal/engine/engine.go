@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -358,7 +359,7 @@ func (e *Engine) usable(workflowID string) error {
 	if over {
 		return ErrStopped
 	}
-	return checkText("workflow ID", workflowID, MaxID)
+	return history.CheckID("workflow ID", workflowID)
 }
 
 // owns returns the partition if this node serves it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,6 +24,8 @@ var errGoexit = errors.New("the workflow's code called runtime.Goexit (a test's 
 // stint is one use of workflow code under watch: a replay or a step. Guarded by
 // the engine's mu.
 type stint struct {
+	progress atomic.Int64 // turns begun so far: each has its own time
+
 	givenUp  bool
 	admitted []lane // slots it was given; a step that is given up leaves them
 }
@@ -43,10 +46,13 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 	})
 	timer := time.NewTimer(e.config.TurnTimeout)
 	defer timer.Stop()
-	select {
-	case err := <-result:
-		return err
-	case <-timer.C:
+	for seen := int64(-1); seen != s.progress.Load(); timer.Reset(e.config.TurnTimeout) {
+		seen = s.progress.Load()
+		select {
+		case err := <-result:
+			return err
+		case <-timer.C:
+		}
 	}
 	stack := workflowStacks()
 	e.mu.Lock()

@@ -164,6 +164,7 @@ func (e *Engine) route(p *partition, m store.Message) error {
 			e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 			return nil
 		case err != nil:
+			e.forget(p, []int64{m.Sequence}) // so that it is routed again
 			return err
 		}
 		run = latest.ID

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/perdure/perdure/internal/core"
@@ -108,11 +109,14 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
-	run := core.New(e.coreConfig(r.partition), past.start, nil)
+	config := e.coreConfig(r.partition)
+	var watch stint
+	config.Progress = func() { watch.progress.Add(1) }
+	run := core.New(config, past.start, nil)
 	instance := def.Begin(run)
 	run.Bind(instance)
 	replay := func() error { return run.Load(past.turns, past.rows, past.state) }
-	if err := e.guard(&stint{}, replay, func() { endInstance(instance, nil) }); err != nil {
+	if err := e.guard(&watch, replay, func() { endInstance(instance, nil) }); err != nil {
 		endInstance(instance, err)
 		return e.parked(def, past.start, err)
 	}
@@ -149,11 +153,15 @@ func (e *Engine) stillParked(def workflow.Definition, past *past) *hold {
 		return nil
 	}
 	d, err := core.DecodeDetail(past.state.Detail)
-	if err != nil || d.Fingerprint != fingerprint(def) {
+	if err != nil || (d.Fingerprint != fingerprint(def) && d.Fingerprint != e.untilRestart()) {
 		return nil
 	}
 	return &hold{core.StatusParked, d}
 }
+
+// untilRestart is the fingerprint of a run that is parked for a reason that may
+// be gone when the engine starts the next time, whatever its code.
+func (e *Engine) untilRestart() string { return "node " + e.node.ID }
 
 // worthTrying reports whether a held run might go on with the code of this
 // engine.
@@ -180,26 +188,30 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 		d.Reason = "the workflow's code panicked: " + fmt.Sprint(panicked.Value)
 		d.Stack = string(panicked.Stack)
 	case errors.As(err, &stuck):
-		d.Stack = stuck.stack
+		d.Stack, d.Fingerprint = stuck.stack, e.untilRestart()
 	}
 	return &hold{core.StatusParked, d}
 }
 
 // stepOrPark takes a step. If the code panics or gets stuck, the step is taken
 // anew without it, and the run is parked with it.
-func (e *Engine) stepOrPark(r *resident, inputs []core.Input) (*core.Turn, error) {
+func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*core.Turn, error) {
 	out, err := e.step(r, inputs)
-	if err == nil || e.ctx.Err() != nil {
-		return out, err
+	if err == nil {
+		return out, nil
 	}
 	endInstance(r.instance, err)
 	r.instance = nil
+	if e.ctx.Err() != nil {
+		return nil, err
+	}
+	alive := e.alive(r, todo)
 	start := r.run.Start()
 	h := e.parked(e.defs.workflows[start.Type], start, err)
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	return e.step(r, append([]core.Input{core.TakenOver{Alive: e.alive(r)}}, withoutTakenOver(inputs)...))
+	return e.step(r, append([]core.Input{core.TakenOver{Alive: alive}}, withoutTakenOver(inputs)...))
 }
 
 // step takes a step under watch. One that is given up may still be running: what
@@ -252,14 +264,20 @@ func endInstance(i *workflow.Instance, err error) {
 	}
 }
 
-// alive lists the attempts of a run that this process is running.
-func (e *Engine) alive(r *resident) []core.AttemptRef {
+// alive lists the attempts of a run that this process is running, or whose end is
+// in the mail.
+func (e *Engine) alive(r *resident, todo []mail) []core.AttemptRef {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var refs []core.AttemptRef
 	for key := range e.executions {
 		if key.run == r.id {
 			refs = append(refs, core.AttemptRef{Call: key.call, Attempt: key.attempt})
+		}
+	}
+	for _, m := range slices.Concat(todo, r.mail) {
+		if end, ok := m.input.(core.AttemptEnded); ok {
+			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}
 	}
 	return refs
@@ -290,8 +308,11 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	}
 	err := e.committer.commit(store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		State: &store.RunState{Status: store.Parked, Wake: store.Never, Detail: core.EncodeDetail(core.Detail{Reason: cause.Error()})},
+		State: &store.RunState{Status: store.Parked, Wake: store.Never, Detail: core.EncodeDetail(core.Detail{
+			Reason: cause.Error(), Fingerprint: e.untilRestart(),
+		})},
 	})
+	r.run = nil // it has no times to be woken at
 	if err != nil {
 		e.log.Error("perdure: a run could not even be parked", "run", r.id, "error", err)
 	}

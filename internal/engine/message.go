@@ -13,14 +13,14 @@ import (
 // signal is durable. With an ID, sending it again does nothing, also after it was
 // read.
 func (e *Engine) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
-	if err := checkName("signal name", name); err != nil {
+	if err := history.CheckName("signal name", name); err != nil {
 		return err
 	}
 	key := "signal/" + name + "/"
 	if id == "" {
 		key += "once/" + newToken()
 	} else {
-		if err := checkText("signal ID", id, MaxID); err != nil {
+		if err := history.CheckID("signal ID", id); err != nil {
 			return err
 		}
 		key += "id/" + id

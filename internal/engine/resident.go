@@ -24,10 +24,10 @@ type resident struct {
 	wake     int64              // the next due time known to the wake heap
 
 	mail    []mail
-	poked   bool // wants a step without mail
-	busy    bool // somebody works on it
-	dropped bool // no longer in memory
-	granted map[int64]lane
+	poked   bool           // wants a step without mail
+	busy    bool           // somebody works on it
+	dropped bool           // no longer in memory
+	granted map[int64]lane // slots on the way to its calls
 	idling  *list.Element  // place among the idle
 	started []chan<- error // told when the run's row is durable
 }
@@ -125,7 +125,7 @@ func (e *Engine) rest(r *resident) {
 	}
 	due := r.run.NextDue()
 	far := due != core.Never && due-e.clock.now() > int64(near)
-	if r.run.Idle() && (far || e.config.MaxResident == 0) {
+	if r.run.Idle() && (far && !r.run.AwaitsSignal() || e.config.MaxResident == 0) {
 		e.unload(r)
 		return
 	}
@@ -161,7 +161,9 @@ func (e *Engine) unload(r *resident) {
 	}
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
 	if served && r.run != nil && !r.run.Ended() {
-		if due := r.run.NextDue(); due <= r.partition.scanned || r.run.State().Wake == core.Hot {
+		// The row may name an older time that the scan has passed already.
+		due := r.run.NextDue()
+		if due != r.wake && (due <= r.partition.scanned || r.run.State().Wake <= r.partition.scanned) {
 			e.addWake(due, r)
 		}
 	}
@@ -194,21 +196,17 @@ func (e *Engine) closeCode(r *resident) {
 // turn takes one step of a run and makes it durable. An error means that the
 // resident is of no use any more.
 func (e *Engine) turn(r *resident, todo []mail) error {
-	inputs := make([]core.Input, 0, len(todo)+1)
-	if r.run == nil {
+	loaded := r.run == nil
+	if loaded {
 		if err := e.load(r, todo); err != nil {
 			return err
 		}
-		inputs = append(inputs, core.TakenOver{Alive: e.alive(r)})
 	}
-	consuming := false
-	for _, m := range todo {
-		if m.input != nil {
-			inputs = append(inputs, m.input)
-		}
-		consuming = consuming || m.sequence != 0
+	inputs, consuming := e.inputs(r, todo)
+	if loaded {
+		inputs = append([]core.Input{core.TakenOver{Alive: e.alive(r, todo)}}, inputs...)
 	}
-	out, err := e.stepOrPark(r, inputs)
+	out, err := e.stepOrPark(r, inputs, todo)
 	if err != nil {
 		return err
 	}
@@ -224,10 +222,30 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	return nil
 }
 
+// inputs opens mail. A grant that was withdrawn meanwhile is thrown away.
+func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input, consuming bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, m := range todo {
+		consuming = consuming || m.sequence != 0
+		if g, ok := m.input.(core.Granted); ok {
+			if _, still := r.granted[g.Call]; !still {
+				continue
+			}
+		}
+		if m.input != nil {
+			inputs = append(inputs, m.input)
+		}
+	}
+	return inputs, consuming
+}
+
 // commitTurn makes a turn durable.
 func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
 	t, err := e.storeTurn(r, out)
 	if err != nil {
+		e.tellStarted(r, err)
+		e.parkCulprit(r, err)
 		return err
 	}
 	for _, m := range todo {
@@ -323,8 +341,15 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 		}
 	}
 	for _, d := range out.Dispatch {
+		l, granted := r.granted[d.Call]
+		if !granted {
+			l = laneOf(d.Probation)
+		}
 		delete(r.granted, d.Call)
-		e.begin(r, d)
+		e.begin(r, d, l)
+	}
+	for _, ref := range out.OffProbation {
+		e.leaveProbation(e.executions[attemptKey{r.id, ref.Call, ref.Attempt}])
 	}
 	if out.Dropped > 0 {
 		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)

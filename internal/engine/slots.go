@@ -16,10 +16,17 @@ import (
 type slots struct {
 	limit   int
 	used    int
-	queue   []waiter // regular calls; queue[head] is next
+	queue   []*waiter // regular calls; queue[head] is next
 	head    int
 	inLane  bool // the probation lane is taken
-	onTrial []waiter
+	onTrial []*waiter
+	waiting map[callKey]*waiter // all of the two queues: a call waits once
+}
+
+// callKey names a call of a run.
+type callKey struct {
+	run  string
+	call int64
 }
 
 // lane is where an attempt runs.
@@ -40,9 +47,10 @@ func laneOf(onProbation bool) lane {
 // waiter is a call without a slot.
 type waiter struct {
 	partition *partition
-	run       string
-	call      int64
-	crashes   int
+	callKey
+	lane    lane
+	crashes int
+	left    bool // it waits no more
 }
 
 // admit reserves a slot for a call's next attempt, or queues the call.
@@ -60,25 +68,56 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 		e.unservedActivity(c.Name)
 		return false
 	}
-	w := waiter{partition: r.partition, run: r.id, call: c.Number, crashes: c.CrashCount()}
-	s := &e.slots
-	if c.Probation() {
-		if !s.inLane {
-			s.inLane = true
-			now.admitted = append(now.admitted, probation)
+	l := laneOf(c.Probation())
+	if granted, ok := r.granted[c.Number]; ok { // its slot is on the way already
+		delete(r.granted, c.Number)
+		if granted == l {
+			now.admitted = append(now.admitted, l)
 			return true
 		}
-		at, _ := slices.BinarySearchFunc(s.onTrial, w.crashes+1, func(o waiter, crashes int) int { return o.crashes - crashes })
-		s.onTrial = slices.Insert(s.onTrial, at, w)
-		return false
+		e.slots.release(e, granted)
 	}
-	if s.used < s.limit && s.head == len(s.queue) {
-		s.used++
-		now.admitted = append(now.admitted, regular)
+	s := &e.slots
+	if s.take(l) {
+		now.admitted = append(now.admitted, l)
 		return true
 	}
-	s.queue = append(s.queue, w)
+	s.wait(&waiter{partition: r.partition, callKey: callKey{r.id, c.Number}, lane: l, crashes: c.CrashCount()})
 	return false
+}
+
+// take reserves a slot if there is one and nobody was there before.
+func (s *slots) take(l lane) bool {
+	switch {
+	case l == probation && !s.inLane:
+		s.inLane = true
+	case l == regular && s.used < s.limit && s.head == len(s.queue):
+		s.used++
+	default:
+		return false
+	}
+	return true
+}
+
+// wait adds a call to the queue of its lane. One that stands there keeps its
+// place.
+func (s *slots) wait(w *waiter) {
+	if old := s.waiting[w.callKey]; old != nil {
+		if old.lane == w.lane {
+			return
+		}
+		old.left = true
+	}
+	if s.waiting == nil {
+		s.waiting = map[callKey]*waiter{}
+	}
+	s.waiting[w.callKey] = w
+	if w.lane == regular {
+		s.queue = append(s.queue, w)
+		return
+	}
+	at, _ := slices.BinarySearchFunc(s.onTrial, w.crashes+1, func(o *waiter, crashes int) int { return o.crashes - crashes })
+	s.onTrial = slices.Insert(s.onTrial, at, w)
 }
 
 // release gives a slot to the next call in the queue, or frees it.
@@ -102,9 +141,12 @@ func (s *slots) release(e *Engine, l lane) {
 
 // forget drops the waiting calls of a partition that another node took over.
 func (s *slots) forget(p *partition) {
-	of := func(w waiter) bool { return w.partition == p }
-	s.queue, s.head = slices.DeleteFunc(s.queue[s.head:], of), 0
-	s.onTrial = slices.DeleteFunc(s.onTrial, of)
+	for key, w := range s.waiting {
+		if w.partition == p {
+			w.left = true
+			delete(s.waiting, key)
+		}
+	}
 }
 
 func (s *slots) free(l lane) {
@@ -115,20 +157,34 @@ func (s *slots) free(l lane) {
 	}
 }
 
-func (s *slots) next(l lane) (waiter, bool) {
+// next takes the first call out of a queue.
+func (s *slots) next(l lane) (*waiter, bool) {
+	for {
+		w, ok := s.first(l)
+		if !ok {
+			return nil, false
+		}
+		if !w.left {
+			delete(s.waiting, w.callKey)
+			return w, true
+		}
+	}
+}
+
+func (s *slots) first(l lane) (*waiter, bool) {
 	if l == probation {
 		if len(s.onTrial) == 0 {
-			return waiter{}, false
+			return nil, false
 		}
 		w := s.onTrial[0]
 		s.onTrial = slices.Delete(s.onTrial, 0, 1)
 		return w, true
 	}
 	if s.head == len(s.queue) {
-		return waiter{}, false
+		return nil, false
 	}
 	w := s.queue[s.head]
-	s.queue[s.head] = waiter{}
+	s.queue[s.head] = nil
 	if s.head++; s.head == len(s.queue) {
 		s.queue, s.head = s.queue[:0], 0
 	} else if s.head > 1024 && s.head*2 > len(s.queue) {

@@ -42,7 +42,7 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	if err := e.usable(req.WorkflowID); err != nil {
 		return "", false, err
 	}
-	if err := checkName("workflow name", req.Type); err != nil {
+	if err := history.CheckName("workflow name", req.Type); err != nil {
 		return "", false, err
 	}
 	number := partitionOf(e.config.Group, req.WorkflowID, e.db.Info().Partitions)
@@ -85,7 +85,7 @@ func (e *Engine) create(ctx context.Context, row store.Run, start history.Start)
 	def := e.defs.workflows[row.Type]
 	if def == nil {
 		e.mu.Unlock()
-		return &InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
+		return &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
 	r := &resident{partition: p, id: row.ID, create: &row, poked: true}
 	r.run = core.New(e.coreConfig(p), start, nil)
@@ -147,6 +147,9 @@ func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State
 			case err == nil && run == "":
 				run = row.ID
 				continue
+			case err != nil: // nobody may be left to tell: look again
+				e.unawait(run, ch)
+				ch = nil
 			}
 		}
 		s, ended, err := e.waitEnd(ctx, ch)

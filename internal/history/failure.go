@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -43,9 +44,10 @@ const (
 
 // Bounds of a failure: what is cut is marked.
 const (
-	maxMessage = 8 << 10
-	maxDepth   = 32
-	maxNodes   = 128
+	maxMessage  = 8 << 10
+	maxTypeName = 200
+	maxDepth    = 32
+	maxNodes    = 128
 )
 
 // FromError makes the durable value of an error, nil for nil. Methods of the
@@ -91,7 +93,8 @@ func typeName(err error) (name string) {
 			name = retry.TypeError
 		}
 	}()
-	return bound(retry.TypeName(err))
+	name = strings.ReplaceAll(bound(retry.TypeName(err)), "\x00", "\uFFFD") // no database keeps a NUL in a name
+	return strings.ToValidUTF8(name[:min(len(name), maxTypeName)], "")
 }
 
 func text(err error) (s string) {
@@ -119,6 +122,18 @@ func unwrap(err error) []error {
 		return e.Unwrap()
 	}
 	return nil
+}
+
+// unixNano is a time in ns since 1970, or the nearest that an int64 can say.
+func unixNano(t time.Time) int64 {
+	first, last := time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
+	switch {
+	case t.Before(first):
+		return math.MinInt64
+	case t.After(last):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }
 
 type (
@@ -160,7 +175,7 @@ func (f *Failure) fill(err error) {
 		f.Form, f.Type = after, ""
 		d := afterData{Delay: e.Delay}
 		if !e.At.IsZero() {
-			d.At = e.At.UnixNano()
+			d.At = unixNano(e.At)
 		}
 		f.Data = marshal(d)
 	case *retry.TimeoutError:
