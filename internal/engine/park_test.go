@@ -380,8 +380,7 @@ func TestE47_PanicParks(t *testing.T) {
 			return workflow.New("order", func(wf *workflow.Context, _ int) (int, error) {
 				n, err := workflow.Call(wf, reserve, 1)
 				if panics {
-					var m map[string]int
-					m["x"] = n
+					n = make([]int, 1)[n]
 				}
 				return n, err
 			}, workflow.Version(version))
@@ -391,7 +390,7 @@ func TestE47_PanicParks(t *testing.T) {
 		begin(t, e, order("1", true), "other", 0)
 		settle()
 		d := describe(t, e, "order")
-		if d.Status != "parked" || d.Reason != "the workflow's code panicked: assignment to entry in nil map" {
+		if d.Status != "parked" || d.Reason != "the workflow's code panicked: runtime error: index out of range [2] with length 1" {
 			t.Errorf("the run is %s: %s", d.Status, d.Reason)
 		}
 		if !strings.Contains(d.Stack, "park_test.go") {
