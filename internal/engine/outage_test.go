@@ -338,6 +338,7 @@ func TestI9_ARunThatCannotBeReadIsParked(t *testing.T) {
 		if got, err := finish[int](t, e, "sound"); got != 1 || err != nil {
 			t.Errorf("the sound run: %d, %v", got, err)
 		}
+		settle()
 		row, err := e.List(t.Context(), store.Filter{Status: []store.Status{store.Parked}})
 		if err != nil || len(row) != 1 || row[0].WorkflowID != "broken" {
 			t.Errorf("parked are %+v, %v", row, err)
