@@ -97,6 +97,7 @@ func check(t *testing.T, stdout string, orders, crashes int) demo.Report {
 }
 
 func TestDemoSurvivesKillsAndChargesOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	input := orderFile(t, dir, 20)
 	stdout, stderr, code := run(t, dir, "demo", "--input", input, "--dir", "d", "-o", "json")
@@ -133,6 +134,7 @@ func TestDemoGoesOnAfterAnInterrupt(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot send an interrupt to another one here")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	input := orderFile(t, dir, 24)
 	cmd := command(t, dir, "demo", "--input", input)
@@ -192,6 +194,7 @@ func TestF2_AReaderThatHasSeenEnoughIsNoError(t *testing.T) {
 }
 
 func TestChildrenOfTheDemoEndWithIt(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	input := orderFile(t, dir, 20)
 	cmd := command(t, dir, "demo", "--input", input, "--kills", "0", "--dir", "d")

@@ -74,22 +74,27 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	defer d.engine.Close()
-	if d.state.Finished {
-		d.screen.say("This demo is finished already, and its result is below. To see it again from\nthe start: %s demo --fresh%s", opt.Command, d.flags())
-		return d.review(ctx)
+	report, err := d.play(ctx)
+	if errors.Is(err, ErrInterrupted) {
+		d.screen.say("\nStopped in good order: %d of %s are done.\nThe same command goes on from here:\n\n  %s demo%s",
+			d.progress.done(), term.Plural(len(in.orders), "order", "orders"), opt.Command, d.flags())
 	}
+	return report, err
+}
+
+// play lets everything happen that has not happened yet, and judges it.
+func (d *demo) play(ctx context.Context) (*Report, error) {
 	if err := d.recall(ctx); err != nil {
 		return nil, d.stopped(ctx, err)
 	}
-	d.introduce()
-	err = d.run(ctx)
-	d.state.Active = d.elapsed()
-	saved := d.dir.save(d.state)
-	if errors.Is(err, ErrInterrupted) {
-		d.screen.say("\nStopped in good order: %d of %s are done. The same command goes on from here:\n\n  %s demo%s",
-			d.progress.done(), term.Plural(len(in.orders), "order", "orders"), opt.Command, d.flags())
+	if d.state.Finished {
+		d.screen.say("This demo is finished already, and its result is below. To see it again from\nthe start: %s demo --fresh%s", d.opt.Command, d.flags())
+		return d.review(ctx)
 	}
-	if err = errors.Join(err, saved, d.screen.err); err != nil {
+	d.introduce()
+	err := d.run(ctx)
+	d.state.Active = d.elapsed()
+	if err = errors.Join(err, d.dir.save(d.state), d.screen.err); err != nil {
 		return nil, err
 	}
 	return d.review(ctx)

@@ -18,7 +18,7 @@ const DefaultKills = 3
 func (d *demo) introduce() {
 	s := &d.screen
 	if d.state.Active > 0 {
-		s.say("The demo in %s goes on where it was stopped: %d of %s are done, after %s\nand %s. To begin anew: %s demo --fresh%s\n", d.dir, d.progress.done(),
+		s.say("The demo in %s goes on where it was stopped:\n%d of %s are done, after %s and %s.\nTo begin anew: %s demo --fresh%s\n", d.dir, d.progress.done(),
 			term.Plural(len(d.input.orders), "order", "orders"), term.Duration(d.state.Active),
 			term.Plural(d.state.Kills, "crash", "crashes"), d.opt.Command, d.flags())
 		return
