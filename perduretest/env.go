@@ -116,6 +116,18 @@ func (e *Env) writesLocked() int {
 	return n
 }
 
+// Ops lists the writes that have begun, with their numbers and the faults they
+// met: to find out which write of a scenario is which.
+func (e *Env) Ops() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ops := slices.Clone(e.writes)
+	if e.life != nil {
+		ops = append(ops, e.life.ops(len(ops))...)
+	}
+	return ops
+}
+
 // Crashes returns how often the process has died.
 func (e *Env) Crashes() int {
 	e.mu.Lock()

@@ -34,6 +34,16 @@ func (l *life) crashed() bool {
 	}
 }
 
+// ops lists the writes of the life, of which so many came before.
+func (l *life) ops(before int) []string {
+	ops := l.plan.Ops()
+	for i, op := range ops {
+		_, what, _ := strings.Cut(op, ": ") // its number within this life
+		ops[i] = fmt.Sprintf("%d (life %d): %s", before+i+1, l.number, what)
+	}
+	return ops
+}
+
 // darken cuts the process off from the database until a time.
 func (l *life) darken(until time.Time) {
 	length := time.Until(until)
@@ -171,10 +181,7 @@ func (e *Env) end(l *life, failure error) (again bool) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, op := range l.plan.Ops() {
-		_, what, _ := strings.Cut(op, ": ") // its number within this life
-		e.writes = append(e.writes, fmt.Sprintf("%d (life %d): %s", len(e.writes)+1, l.number, what))
-	}
+	e.writes = append(e.writes, l.ops(len(e.writes))...)
 	if crashed {
 		e.crashes++
 	}

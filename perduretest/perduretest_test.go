@@ -191,20 +191,20 @@ func TestOutageIsVisibleAndPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		eng := env.Engine()
-		env.Outage(time.Hour)
-		time.Sleep(30 * time.Minute)
+		env.Outage(5 * time.Minute)
+		time.Sleep(4 * time.Minute)
 		if err := eng.Health(); !store.Unavailable(err) {
 			t.Errorf("in the outage the engine says %v", err)
 		}
-		if slept, err := h.Result(); err != nil || slept < time.Hour {
+		if slept, err := h.Result(); err != nil || slept < 5*time.Minute {
 			t.Errorf("slept %s, %v", slept, err)
 		}
 		if err := eng.Health(); err != nil || env.Crashes() > 0 {
 			t.Errorf("after the outage the engine says %v, %d crashes", err, env.Crashes())
 		}
-		env.Outage(time.Hour)
+		env.Outage(5 * time.Minute)
 		began := time.Now()
-		if _, err := perduretest.Run(env, sleeper, "t", 0); err != nil || time.Since(began) < time.Hour {
+		if _, err := perduretest.Run(env, sleeper, "t", 0); err != nil || time.Since(began) < 5*time.Minute {
 			t.Errorf("a start in an outage: %v after %s", err, time.Since(began))
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
@@ -16,8 +15,6 @@ import (
 // to run, and every turn that became durable. It shares nothing with the engine
 // and notes at once what must never happen.
 type book struct {
-	began time.Time
-
 	mu         sync.Mutex
 	executions []*execution
 	faults     []string
@@ -26,6 +23,7 @@ type book struct {
 	last       map[string]turnKey      // the last durable turn of each run
 	epochs     map[string]int64        // its epoch
 	dispatched map[string]int          // by call ID: the attempt that may run
+	failed     map[string]map[int]bool // by call ID: attempts on record as failed
 	closed     map[string]history.Kind // by call ID: how it was closed, durably
 	ended      map[string]history.Kind // by run
 }
@@ -46,11 +44,11 @@ type execution struct {
 
 func newBook() *book {
 	return &book{
-		began:      time.Now(),
 		commits:    map[turnKey]int64{},
 		last:       map[string]turnKey{},
 		epochs:     map[string]int64{},
 		dispatched: map[string]int{},
+		failed:     map[string]map[int]bool{},
 		closed:     map[string]history.Kind{},
 		ended:      map[string]history.Kind{},
 	}
@@ -104,8 +102,14 @@ func (b *book) next() int {
 	return b.serial
 }
 
-// age is how much time has passed in the test.
-func (b *book) age() time.Duration { return time.Since(b.began) }
+// failures says how many attempts of a body's call are on record as failed. A
+// body that decides by it fails equally often however often the process dies.
+func (b *book) failures(ctx context.Context) int {
+	info, _ := activity.FromContext(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.failed[info.CallID])
+}
 
 // kept makes a body that keeps the book.
 func kept[In, Out any](b *book, f activity.Func[In, Out]) activity.Func[In, Out] {
@@ -153,6 +157,15 @@ func (b *book) durable(t *store.Turn) {
 	}
 	for i := range events {
 		b.event(t.Run, &events[i])
+	}
+	for _, a := range t.Attempts {
+		if a.Outcome == string(core.Failed) || a.Outcome == string(core.TimedOut) {
+			id := core.CallID(t.Run, a.Call)
+			if b.failed[id] == nil {
+				b.failed[id] = map[int]bool{}
+			}
+			b.failed[id][a.Number] = true // not for the second time if the turn is
+		}
 	}
 	for _, c := range t.Calls {
 		id := core.CallID(t.Run, c.Number)

@@ -23,27 +23,34 @@ type account struct {
 	executions map[string]int // by name and input
 	attempts   []perdure.Attempt
 	crashes    int
+	writes     int // to the database
+}
+
+// register hands the code of a shape to the engines to come.
+func (s shape) register(t *testing.T, env *perduretest.Env, b *book) {
+	t.Helper()
+	env.Register(theFlow.Impl(s.flow(b)))
+	if s.bodies == nil {
+		return
+	}
+	for name, body := range s.bodies(b) {
+		switch name {
+		case work.Name():
+			env.Register(work.Impl(kept(b, body)))
+		case more.Name():
+			env.Register(more.Impl(kept(b, body)))
+		case cleanup.Name():
+			env.Register(cleanup.Impl(kept(b, body)))
+		default:
+			t.Fatalf("There is no activity %q.", name)
+		}
+	}
 }
 
 // play runs a shape to its end, stops the engine in good order, starts another
 // one and reads there what happened.
 func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	t.Helper()
-	env.Register(theFlow.Impl(s.flow(b)))
-	if s.bodies != nil {
-		for name, body := range s.bodies(b) {
-			switch name {
-			case work.Name():
-				env.Register(work.Impl(kept(b, body)))
-			case more.Name():
-				env.Register(more.Impl(kept(b, body)))
-			case cleanup.Name():
-				env.Register(cleanup.Impl(kept(b, body)))
-			default:
-				t.Fatalf("there is no activity %q", name)
-			}
-		}
-	}
 	h, err := perduretest.Start(env, theFlow, theID, "in")
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +60,10 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	}
 	a := account{executions: map[string]int{}}
 	a.outcome = outcome(h.Result())
+	time.Sleep(5 * time.Second) // reads that failed are tried again within that
+	if err := env.Engine().Health(); err != nil {
+		t.Errorf("After the run the engine says: %v", err)
+	}
 	env.Restart()
 	a.again = outcome(h.Result())
 	a.calls = callsOf(t, env.History(theID))
@@ -60,10 +71,7 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 		slices.Sort(a.calls)
 	}
 	a.attempts = env.Attempts(theID)
-	a.crashes = env.Crashes()
-	if err := env.Engine().Health(); err != nil {
-		t.Errorf("in the end the engine says: %v", err)
-	}
+	a.crashes, a.writes = env.Crashes(), env.Writes()
 	for _, x := range b.executions {
 		a.executions[masked(x.what)]++
 	}
@@ -118,7 +126,8 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			ended[e.Call] = fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure)
 		case history.CallCancelRequested:
 			if e.Closed {
-				ended[e.Call] = "given up"
+				// The code sees the same as when an attempt of it was waited for.
+				ended[e.Call] = fmt.Sprintf("%s %s", history.CallCanceled, retry.TypeCanceled)
 			}
 		case history.SignalReceived, history.RunCancelRequested:
 			rest = append(rest, fmt.Sprintf("%s %s %s%s%s", e.Kind, e.Name, e.ID, e.Input.Data, e.Reason))

@@ -147,8 +147,8 @@ var shapes = []shape{
 		},
 		bodies: func(b *book) bodies {
 			return bodies{
-				"work": func(_ context.Context, in string) (string, error) {
-					if b.age() < 25*time.Second { // the other side comes back
+				"work": func(ctx context.Context, in string) (string, error) {
+					if b.failures(ctx) < 3 {
 						return "", errRefused
 					}
 					return in + "'", nil
@@ -243,7 +243,7 @@ var shapes = []shape{
 					return "", err
 				}
 				return step(func(ctx context.Context, in string) (string, error) {
-					if b.age() < 15*time.Second {
+					if b.failures(ctx) < 2 {
 						return "", errRefused
 					}
 					return in + "'", nil
@@ -315,8 +315,8 @@ var shapes = []shape{
 		},
 		bodies: func(b *book) bodies {
 			return bodies{
-				"work": func(_ context.Context, in string) (string, error) {
-					if b.age() < 15*time.Second {
+				"work": func(ctx context.Context, in string) (string, error) {
+					if b.failures(ctx) < 2 {
 						panic("not yet")
 					}
 					return in + "'", nil
@@ -405,7 +405,7 @@ var shapes = []shape{
 		},
 		bodies: func(b *book) bodies {
 			return bodies{"work": func(ctx context.Context, in string) (string, error) {
-				if b.age() < 5*time.Second {
+				if b.failures(ctx) < 1 {
 					return untilCanceled(ctx, in)
 				}
 				return in + "'", nil
