@@ -246,6 +246,11 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 			inputs = append(inputs, drawEnd(t, d, ref))
 		}
 	}
+	for _, ref := range d.alive() {
+		if d.running[ref].Probation && rapid.Bool().Draw(t, "off probation") {
+			inputs = append(inputs, core.OffProbation{AttemptRef: ref})
+		}
+	}
 	for _, n := range slices.Sorted(maps.Keys(d.rows)) {
 		if d.rows[n].State == core.Queued && rapid.Bool().Draw(t, "granted") {
 			inputs = append(inputs, core.Granted{Call: n})

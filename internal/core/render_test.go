@@ -41,6 +41,9 @@ func renderTurn(t *core.Turn) string {
 	for _, in := range t.Interrupt {
 		fmt.Fprintf(&b, "interrupt %d.%d\n", in.Call, in.Attempt)
 	}
+	for _, ref := range t.OffProbation {
+		fmt.Fprintf(&b, "off probation %d.%d\n", ref.Call, ref.Attempt)
+	}
 	for _, n := range t.Unused {
 		fmt.Fprintf(&b, "slot of call %d unused\n", n)
 	}

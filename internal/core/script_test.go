@@ -33,6 +33,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //	timeout CALL[.ATTEMPT]    the attempt ran too long
 //	drain CALL[.ATTEMPT]      its process shuts down
 //	grant CALL                a slot came free
+//	trust CALL[.ATTEMPT]      it has run long enough to leave the probation lane
 //	signal NAME [value=JSON] [id=ID]
 //	cancel, terminate [reason=R]
 //	crash [code=NAME|none]    the process dies; another loads the run and takes over
@@ -264,6 +265,8 @@ func (p *player) input(verb string, a *arguments) core.Input {
 		return core.TerminateRun{Reason: a.named["reason"]}
 	case "grant":
 		return core.Granted{Call: p.ref(a.word(0)).Call}
+	case "trust":
+		return core.OffProbation{AttemptRef: p.ref(a.word(0))}
 	}
 	ref := p.ref(a.word(0))
 	end := core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Ended: p.d.now}
