@@ -171,6 +171,14 @@ var programs = map[string]workflow.Func[int, string]{
 			return workflow.Call(wf, charge, order)
 		})
 	},
+	// deadlock waits for a channel that nobody sends to.
+	"deadlock": func(wf *workflow.Context, order int) (string, error) {
+		s, err := workflow.Call(wf, ship, order)
+		if err == nil {
+			_, err = workflow.NewChannel[int](wf, 0).Receive(wf)
+		}
+		return s, err
+	},
 	"panic": func(wf *workflow.Context, order int) (string, error) {
 		s, err := workflow.Call(wf, ship, order)
 		if s == "bad" {
