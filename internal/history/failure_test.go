@@ -328,7 +328,7 @@ func TestE4_HostileErrorsAreSurvived(t *testing.T) {
 		"very long":              errors.New(long),
 		"very long, wrapped":     fmt.Errorf("x: %w", errors.New(long)),
 		"not UTF-8":              errors.New("a\xffb\xc3"),
-		"very deep":              deep(10_000, errDeclined),
+		"very deep":              deep(2000, errDeclined),
 		"very deep and terminal": retry.Terminal(deepTerminal(100)),
 		"very wide":              errors.Join(make1000()...),
 		"long panic":             retry.NewPanicError(long),
