@@ -177,7 +177,9 @@ func (e *Env) end(l *life, failure error) (again bool) {
 	failure = errors.Join(failure, l.plan.Reap())
 	if crashed {
 		failure = nil // what a dying process said does not count
-		time.Sleep(e.config.downtime)
+		// Time passes when all goroutines wait. So none of the dead process begins
+		// anything after the next one did.
+		time.Sleep(max(e.config.downtime, 1))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -36,8 +36,8 @@ func Store(open func() store.Opener) Option { return func(c *config) { c.store =
 // Resident keeps runs in memory between their turns, as an engine normally does.
 func Resident() Option { return func(c *config) { c.resident = true } }
 
-// Downtime sets how long nobody serves the database after a crash. Default is
-// no time at all.
+// Downtime sets how long nobody serves the database after a crash. Default is a
+// nanosecond.
 func Downtime(d time.Duration) Option { return func(c *config) { c.downtime = d } }
 
 // Patience sets how long, in virtual time, a verb of this package waits before it
