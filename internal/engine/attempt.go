@@ -128,6 +128,10 @@ func (e *Engine) execute(ctx context.Context, x *execution, body workflow.Body) 
 		x.cancel(nil)
 		e.bodyReturned(ctx, x, result, err)
 	}()
+	if unwanted := context.Cause(ctx); unwanted != nil {
+		err = unwanted
+		return
+	}
 	result, err = body(ctx)
 }
 
