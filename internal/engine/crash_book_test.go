@@ -16,6 +16,7 @@ import (
 // and notes at once what must never happen.
 type book struct {
 	mu         sync.Mutex
+	store      store.Store // as last opened
 	executions []*execution
 	faults     []string
 	serial     int
@@ -208,7 +209,33 @@ func (w witness) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.book.mu.Lock()
+	defer w.book.mu.Unlock()
+	w.book.store = s
 	return witnessed{s, w.book}, nil
+}
+
+// remains are the messages and the rows of calls that the database still has.
+func (b *book) remains(ctx context.Context) (all []string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	inbox, err := b.store.Inbox(ctx, 0, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range inbox {
+		all = append(all, fmt.Sprintf("message %s", m.Key))
+	}
+	counts, err := b.store.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for state, n := range counts.Calls {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%d calls that are %s", n, state))
+		}
+	}
+	return all, nil
 }
 
 type witnessed struct {

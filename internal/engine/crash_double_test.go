@@ -14,9 +14,9 @@ const doubles = 40
 // TestTwoCrashesInARow lets the process die at a write, and again at a write of
 // the life that follows. Which ones the seed decides. One case alone:
 //
-//	go test -run 'TestTwoCrashesInARow/^map$/^memory-evicted$/^seed=7$' ./internal/engine
+//	go test -run 'TestTwoCrashesInARow/^queue$/^memory-evicted$/^seed=7$' ./internal/engine
 func TestTwoCrashesInARow(t *testing.T) {
-	chosen := map[string]bool{"map": true, "retry-in-the-engine": true, "signals": true}
+	chosen := map[string]bool{"queue": true, "retry-in-the-engine": true, "signals": true}
 	for _, s := range shapes {
 		if !chosen[s.name] {
 			continue
@@ -43,7 +43,7 @@ func crashTwice(t *testing.T, s shape, in setting, seed uint64, want account) {
 	}
 	first := 1 + r.IntN(want.writes*2/3) // turns may merge, so that there are fewer
 	second := first + 1 + r.IntN(want.writes)
-	stage := newStage(t, in)
+	stage := newStage(t, in, s)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		env.At(first, pick())
 		env.At(second, pick())

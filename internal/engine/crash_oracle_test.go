@@ -64,6 +64,10 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	if err := env.Engine().Health(); err != nil {
 		t.Errorf("After the run the engine says: %v", err)
 	}
+	remains, err := b.remains(t.Context())
+	if len(remains) > 0 || err != nil {
+		t.Errorf("After the run the database has: %v, %v", remains, err)
+	}
 	env.Restart()
 	a.again = outcome(h.Result())
 	a.calls = callsOf(t, env.History(theID))

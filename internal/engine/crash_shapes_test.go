@@ -23,6 +23,9 @@ type shape struct {
 	// end.
 	anyOrder bool
 
+	// slots is how many attempts may run at once; 0 for as many as usual.
+	slots int
+
 	// flow and bodies are made for each run of the test.
 	flow   func(b *book) workflow.Func[string, string]
 	bodies func(b *book) map[string]activity.Func[string, string]
@@ -94,26 +97,15 @@ var shapes = []shape{
 	{
 		name:     "map",
 		anyOrder: true,
-		flow: func(*book) workflow.Func[string, string] {
-			return func(wf *workflow.Context, in string) (string, error) {
-				out, err := workflow.Map(wf, []string{"a", "b", "c", "d"}, func(wf *workflow.Context, item string) (string, error) {
-					first, err := workflow.Call(wf, work, item)
-					if err != nil {
-						return "", err
-					}
-					return workflow.Call(wf, more, first)
-				})
-				return in + ":" + strings.Join(out, ","), err
-			}
-		},
-		bodies: func(*book) bodies {
-			return bodies{
-				"work": func(ctx context.Context, in string) (string, error) {
-					return after(time.Duration(in[0]-'a')*time.Second)(ctx, in) // a and b end in different turns
-				},
-				"more": after(time.Second),
-			}
-		},
+		flow:     twoCallsEach,
+		bodies:   someFaster,
+	},
+	{
+		name:     "queue",
+		anyOrder: true,
+		slots:    1,
+		flow:     twoCallsEach,
+		bodies:   someFaster,
 	},
 	{
 		name: "select-won-by-the-activity",
@@ -412,6 +404,30 @@ var shapes = []shape{
 			}}
 		},
 	},
+}
+
+// twoCallsEach is a parallel map of which each item takes two calls.
+func twoCallsEach(*book) workflow.Func[string, string] {
+	return func(wf *workflow.Context, in string) (string, error) {
+		out, err := workflow.Map(wf, []string{"a", "b", "c", "d"}, func(wf *workflow.Context, item string) (string, error) {
+			first, err := workflow.Call(wf, work, item)
+			if err != nil {
+				return "", err
+			}
+			return workflow.Call(wf, more, first)
+		})
+		return in + ":" + strings.Join(out, ","), err
+	}
+}
+
+// someFaster lets the first calls of a map end in different turns.
+func someFaster(*book) bodies {
+	return bodies{
+		"work": func(ctx context.Context, in string) (string, error) {
+			return after(time.Duration(in[0]-'a')*time.Second)(ctx, in)
+		},
+		"more": after(time.Second),
+	}
 }
 
 // race is a select between an activity and a timer, and what follows from it.

@@ -86,7 +86,7 @@ func TestEveryWriteOfEveryShape(t *testing.T) {
 					for _, blow := range blows {
 						t.Run(blow.name, func(t *testing.T) {
 							in.skipIfSlow(t, s.name == "signals" && blow.name == "crash-after")
-							stage := newStage(t, in)
+							stage := newStage(t, in, s)
 							perduretest.EveryWrite(t, blow.fault, func(t *testing.T, env *perduretest.Env) {
 								got := stage.play(t, env, s)
 								judge(t, got, want, stage.book)
@@ -103,7 +103,7 @@ func TestEveryWriteOfEveryShape(t *testing.T) {
 // calm plays a shape without faults.
 func calm(t *testing.T, s shape) (a account) {
 	t.Helper()
-	stage := newStage(t, settings[0])
+	stage := newStage(t, settings[0], s)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		a = stage.play(t, env, s)
 		judge(t, a, a, stage.book)
@@ -119,7 +119,7 @@ type stage struct {
 	alarms  *alarms
 }
 
-func newStage(t *testing.T, in setting) *stage {
+func newStage(t *testing.T, in setting, what shape) *stage {
 	open := in.open(t)
 	s := &stage{}
 	s.options = []perduretest.Option{
@@ -128,7 +128,7 @@ func newStage(t *testing.T, in setting) *stage {
 			return witness{open(), s.book}
 		}),
 		perduretest.Patience(30 * 24 * time.Hour),
-		perduretest.Engine(perdure.Logger(slog.New(stageLog{s}))),
+		perduretest.Engine(perdure.Logger(slog.New(stageLog{s})), perdure.Concurrency(what.slots)),
 	}
 	if in.resident {
 		s.options = append(s.options, perduretest.Resident())
