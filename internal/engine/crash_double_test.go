@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/perduretest"
 )
@@ -47,7 +48,7 @@ func crashTwice(t *testing.T, s shape, in setting, seed uint64, want account) {
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		env.At(first, pick())
 		env.At(second, pick())
-		judge(t, stage.play(t, env, s), want, stage.book)
+		judge(t, stage.play(t, env, s), want, stage.book, time.Millisecond)
 		if env.Crashes() == 0 {
 			t.Errorf("The process did not die at write %d.", first)
 		}

@@ -23,7 +23,8 @@ type account struct {
 	executions map[string]int // by name and input
 	attempts   []perdure.Attempt
 	crashes    int
-	writes     int // to the database
+	writes     int           // to the database
+	took       time.Duration // until its outcome was known
 }
 
 // register hands the code of a shape to the engines to come.
@@ -51,6 +52,7 @@ func (s shape) register(t *testing.T, env *perduretest.Env, b *book) {
 // one and reads there what happened.
 func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	t.Helper()
+	began := time.Now()
 	h, err := perduretest.Start(env, theFlow, theID, "in")
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +62,7 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	}
 	a := account{executions: map[string]int{}}
 	a.outcome = outcome(h.Result())
+	a.took = time.Since(began)
 	time.Sleep(5 * time.Second) // reads that failed are tried again within that
 	if err := env.Engine().Health(); err != nil {
 		t.Errorf("After the run the engine says: %v", err)
@@ -149,8 +152,9 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 	return append(calls, masked(fmt.Sprint(rest)))
 }
 
-// judge holds a run with faults against the one without.
-func judge(t *testing.T, got, want account, b *book) {
+// judge holds a run with faults against the one without. The slack is how long
+// the fault kept the engine from its work.
+func judge(t *testing.T, got, want account, b *book, slack time.Duration) {
 	t.Helper()
 	for _, f := range b.faults {
 		t.Errorf("The book says: %s.", f)
@@ -161,7 +165,7 @@ func judge(t *testing.T, got, want account, b *book) {
 	if !slices.Equal(got.calls, want.calls) {
 		t.Errorf("The history says\n%s\nand without faults\n%s", lines(got.calls), lines(want.calls))
 	}
-	judgeAttempts(t, got, b)
+	judgeAttempts(t, got, b, slack)
 	if got.crashes > 0 {
 		return
 	}
@@ -181,7 +185,7 @@ func lines(all []string) (text string) {
 }
 
 // judgeAttempts compares the ledger with the book.
-func judgeAttempts(t *testing.T, a account, b *book) {
+func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 	t.Helper()
 	type attemptOf struct {
 		callID string
@@ -207,7 +211,7 @@ func judgeAttempts(t *testing.T, a account, b *book) {
 			t.Errorf("Attempt %d of call %d follows one that completed.", at.Number, at.Call)
 		}
 		if !first {
-			judgeDelay(t, a.attempts[i-1], at)
+			judgeDelay(t, a.attempts[i-1], at, slack)
 		}
 		switch at.Outcome {
 		case "completed":
@@ -232,14 +236,14 @@ func judgeAttempts(t *testing.T, a account, b *book) {
 	}
 }
 
-// judgeDelay makes sure that an attempt began when the one before it said (I7),
-// at the time first recorded if the process died meanwhile (E5).
-func judgeDelay(t *testing.T, before, at perdure.Attempt) {
+// judgeDelay makes sure that an attempt was ready at the time that the one before
+// it has on record (I7), also if the process died meanwhile (E5).
+func judgeDelay(t *testing.T, before, at perdure.Attempt, slack time.Duration) {
 	t.Helper()
 	if before.Next == nil || at.Queued == nil {
 		return
 	}
-	if late := at.Queued.Sub(*before.Next); late < 0 || late > time.Minute {
+	if late := at.Queued.Sub(*before.Next); late < 0 || late > slack {
 		t.Errorf("Attempt %d of call %d was ready %s after it was due.", at.Number, at.Call, late)
 	}
 }
