@@ -49,6 +49,7 @@ type Engine struct {
 	executions map[attemptKey]*execution
 	waiters    map[string][]chan core.State // by run ID
 	busy       int                          // residents that somebody works on
+	recovering int                          // parts of recovery that are not done
 	quiet      *sync.Cond                   // busy or the executions became fewer
 	health     health
 }
@@ -69,6 +70,7 @@ type partition struct {
 	epoch   int64
 	owners  map[int64]string // node names by epoch
 	scanned int64            // wake times up to here are known
+	hot     []store.Wake     // runs with work in flight when it was taken over
 	// pending are inbox messages that were delivered to a resident; true once they
 	// are consumed, until a later look at the inbox cannot show them any more.
 	pending map[int64]bool
@@ -152,6 +154,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		}
 	}
 	e.phase = running
+	e.recovering, e.slots.inLane = 1, true // see recover
 	for _, loop := range []func(){e.committer.loop, e.wakeLoop, e.inboxLoop, e.listen, e.recover} {
 		e.work.Go(loop)
 	}
@@ -168,36 +171,58 @@ func (e *Engine) own(ctx context.Context, o store.Ownership) error {
 	for _, h := range history {
 		p.owners[h.Epoch] = h.Node
 	}
+	if p.hot, err = e.db.Due(ctx, o.Partition, store.Hot-1, store.Hot, 0); err != nil {
+		return err
+	}
 	e.partitions[o.Partition] = p
 	return nil
 }
 
 // recover takes up what the partitions' previous owner left: runs with work in
 // flight, and runs that did not go on for want of fitting code.
+//
+// Until all runs with work in flight have taken a step, the probation lane is
+// closed: only then is it known who belongs there, and who was blamed least often
+// and goes first. Otherwise a process that is killed again and again, for whatever
+// reason, would blame the run it happens to load first.
 func (e *Engine) recover() {
 	e.mu.Lock()
 	owned := make([]*partition, 0, len(e.partitions))
 	for _, p := range e.partitions {
 		owned = append(owned, p)
+		e.recoverHot(p)
 	}
+	e.recovered()
 	e.mu.Unlock()
 	for _, p := range owned {
-		var hot []store.Wake
-		err := e.persist("recovering runs", func() (err error) {
-			hot, err = e.db.Due(e.ctx, p.number, store.Hot-1, store.Hot, 1<<30)
-			return err
-		})
-		if err != nil {
-			return
-		}
-		for _, w := range hot {
-			e.poke(p, w.Run)
-		}
 		if e.reviewHeld(p) != nil {
 			return
 		}
 	}
 	e.kickInbox()
+}
+
+// recoverHot makes the runs of a partition that had work in flight take a step.
+// The engine's mu is held.
+func (e *Engine) recoverHot(p *partition) {
+	for _, w := range p.hot {
+		r := e.resident(p, w.Run)
+		if !r.recovering {
+			r.recovering = true
+			e.recovering++
+		}
+		r.poked = true
+		e.rouse(r)
+	}
+	p.hot = nil
+}
+
+// recovered notes that one more part of recovery is done; the last one opens the
+// probation lane. The engine's mu is held.
+func (e *Engine) recovered() {
+	if e.recovering--; e.recovering == 0 {
+		e.slots.release(e, probation)
+	}
 }
 
 // reviewHeld loads the runs that are parked or wait for code: loading tries

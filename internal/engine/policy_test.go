@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/golden"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -125,4 +127,39 @@ func crashLimitHasAnEffect(t *testing.T, w *world) {
 		}
 		stop(t, e)
 	}
+}
+
+// TestE3_BlameIsSpread: a process that is killed again and again for reasons of
+// its own does not blame the same call each time. Of several that were lost, the
+// one that was blamed least often is tried first after each death.
+func TestE3_BlameIsSpread(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		const runs = 5
+		innocent := activity.New("innocent", func(ctx context.Context, _ int) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		once := calls(innocent)
+		e := w.start(once, innocent)
+		for i := range runs {
+			begin(t, e, once, fmt.Sprint(i), i)
+		}
+		// The first death blames nobody, the others one of them each.
+		for death := range 1 + runs*(retry.DefaultCrashLimit-1) {
+			settle()
+			w.kill(e)
+			e = w.start(once, innocent)
+			settle()
+			counts, err := e.Counts(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := counts.Calls[store.Quarantined]; n != 0 {
+				t.Fatalf("after %d deaths %d calls are quarantined", death+1, n)
+			}
+			if n := counts.Calls[store.Dispatched]; n != 1 {
+				t.Errorf("after %d deaths %d calls are tried at once, want one", death+1, n)
+			}
+		}
+	})
 }

@@ -23,13 +23,14 @@ type resident struct {
 	hold     *hold              // why there is no code
 	wake     int64              // the next due time known to the wake heap
 
-	mail    []mail
-	poked   bool           // wants a step without mail
-	busy    bool           // somebody works on it
-	dropped bool           // no longer in memory
-	granted map[int64]lane // slots on the way to its calls
-	idling  *list.Element  // place among the idle
-	started []chan<- error // told when the run's row is durable
+	mail       []mail
+	poked      bool           // wants a step without mail
+	busy       bool           // somebody works on it
+	dropped    bool           // no longer in memory
+	recovering bool           // was in flight when the engine started, and has taken no step yet
+	granted    map[int64]lane // slots on the way to its calls
+	idling     *list.Element  // place among the idle
+	started    []chan<- error // told when the run's row is durable
 }
 
 // mail is an input and the inbox message it came as, if any.
@@ -116,6 +117,10 @@ func (e *Engine) rest(r *resident) {
 	r.busy = false
 	e.busy--
 	e.quiet.Broadcast()
+	if r.recovering {
+		r.recovering = false
+		e.recovered()
+	}
 	if r.dropped {
 		e.closeCode(r)
 		return

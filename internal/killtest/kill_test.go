@@ -2,6 +2,7 @@ package killtest
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -23,6 +24,19 @@ var (
 	seed  = flag.Uint64("seed", 0, "fixes the random moments; 0 draws a new one")
 )
 
+// setSeed draws a seed if none was given.
+func setSeed() {
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+}
+
+// patience ends a test in which a run never ends, with the run's name. It decides
+// nothing else.
+func patience(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(*kills)*2*time.Second)
+}
+
 // parents is how many runs the parent has under way at any moment.
 const parents = 12
 
@@ -39,17 +53,26 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	dir := t.TempDir()
 	s := &scene{t: t, database: filepath.Join(dir, "kill.db"), book: openBook(t, dir)}
-	client, err := perdure.Open(t.Context(), sqlite.File(s.database), perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s.client = client
+	s.openClient()
+	t.Cleanup(s.closeClient)
 	return s
+}
+
+// openClient makes the parent a client of the database.
+func (s *scene) openClient() {
+	s.t.Helper()
+	client, err := perdure.Open(s.t.Context(), sqlite.File(s.database), perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.client = client
+}
+
+func (s *scene) closeClient() {
+	s.t.Helper()
+	if err := s.client.Close(); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // spawn starts the next life of the worker.
@@ -59,6 +82,18 @@ func (s *scene) spawn() *worker {
 	s.t.Cleanup(w.kill) // whatever happens to the test
 	s.workers = append(s.workers, w)
 	return w
+}
+
+// explain tells where a run stands that did not end as it should.
+func (s *scene) explain(id string) {
+	s.t.Helper()
+	d, err := s.client.Describe(s.t.Context(), id)
+	if err != nil {
+		s.t.Log(err)
+		return
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	s.t.Logf("%s (life %d): %s %v", id, len(s.workers), text, err)
 }
 
 // listen fails the test if a worker said what none may say.
@@ -75,9 +110,7 @@ func (s *scene) listen() {
 // client starts, signals and cancels. Everything acknowledged must come true,
 // exactly once where that is promised.
 func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
+	setSeed()
 	n := *kills
 	if testing.Short() {
 		n = min(n, 10)
@@ -86,7 +119,7 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 	s := newScene(t)
 	moments := rand.New(rand.NewPCG(*seed, 0))
 
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := patience(t)
 	defer cancel()
 	load := newLoad(s)
 	load.begin(ctx)
@@ -163,6 +196,7 @@ func (l *load) parent(ctx context.Context, p int) {
 		r, err := jobs[name](ctx, c, id, random.IntN(1_000_000))
 		if err != nil {
 			l.scene.t.Errorf("%s: %v", id, err)
+			l.scene.explain(id)
 		}
 		r.over = l.scene.book.length()
 		l.mu.Lock()

@@ -1,7 +1,6 @@
 package killtest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
 	const poisons, bystanders = 2, 24
 	s := newScene(t)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := patience(t)
 	defer cancel()
 
 	for i := range poisons {
