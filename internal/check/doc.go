@@ -5,8 +5,8 @@
 // It runs, from a fresh clone with an empty module cache, all that CI runs:
 // formatting, links of the documents, module hygiene, vet, the build without a
 // C compiler, staticcheck, the build for other systems, the tests under the
-// race detector, every benchmark once, and a short round of every fuzz target.
-// What it needs besides Go (staticcheck) comes pinned through the module proxy.
+// race detector, a few slow ones without it, every benchmark once, and a short
+// round of every fuzz target. What it needs besides Go (staticcheck) comes pinned through the module proxy.
 // .ci/run calls it and nothing else, so a green run here is a green run there.
 //
 // Steps run in the order of their cost, cheap first, and the first failure ends

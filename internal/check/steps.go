@@ -40,6 +40,7 @@ func allSteps(opt options) []step {
 		{name: "staticcheck", what: "staticcheck finds nothing", run: checkStatic},
 		{name: "cross", what: "code and tests compile for " + targetNames(), run: checkCross},
 		{name: "test", what: "the tests pass under the race detector", streams: true, run: checkTests},
+		{name: "norace", what: "what is too slow under the race detector passes without it", streams: true, run: checkSlowTests},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
 		{name: "fuzz", what: "a short round of every fuzz target finds nothing", streams: true, run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
 	}
@@ -148,6 +149,23 @@ func checkTests(ctx context.Context, sh *shell) error {
 		sh.notice("The tests ran WITHOUT the race detector: it needs a C compiler (gcc or clang), and there is none here.")
 	}
 	return sh.stream(ctx, cmd(args...))
+}
+
+// slowTests are tests, by package, that leave most of their cases out under the
+// race detector: it makes SQLite, which is C translated to Go, eighteen times
+// slower and finds nothing in it.
+var slowTests = []struct{ pkg, run string }{
+	{"./internal/engine", "TestEveryWriteOfEveryShape/.*/sqlite|TestTwoCrashesInARow/.*/sqlite|TestCrashAtAnyMoment/.*/sqlite"},
+	{"./store/sqlite", "TestLockstepWithMemory"},
+}
+
+func checkSlowTests(ctx context.Context, sh *shell) error {
+	for _, t := range slowTests {
+		if err := sh.stream(ctx, cmd("go", "test", "-timeout", "15m", "-run", t.run, t.pkg)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func checkBenchmarks(ctx context.Context, sh *shell) error {
