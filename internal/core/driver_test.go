@@ -234,7 +234,7 @@ func (d *driver) keepRecord(rec core.Record) {
 func (d *driver) keepAttempts(turn *core.Turn) {
 	d.t.Helper()
 	for _, in := range turn.Interrupt {
-		ref := core.AttemptRef{Call: in.Call, Attempt: in.Attempt}
+		ref := core.AttemptRef(in)
 		if d.run.StateOf(in.Call) == "" {
 			delete(d.running, ref)
 		}
@@ -350,7 +350,6 @@ func (d *driver) events() []history.Event {
 }
 
 func anySlot(*core.Call) bool { return true }
-func noSlot(*core.Call) bool  { return false }
 
 // scriptError is an error as scripts and the generator make it.
 type scriptError struct{ kind, text string }

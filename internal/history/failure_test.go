@@ -302,7 +302,7 @@ func (e *hostileError) Unwrap() error {
 	return nil
 }
 
-type forkError struct{ deep int }
+type forkError struct{ _ int } // not of size 0: its pointers differ
 
 func (e *forkError) Error() string   { return "fork" }
 func (e *forkError) Unwrap() []error { return []error{e, nil, e} }

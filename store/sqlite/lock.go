@@ -38,7 +38,7 @@ func acquire(path, location, holder string) (*fileLock, error) {
 	}
 	// What the file says is for people. It may be left from a process that
 	// died: only the lock counts.
-	if err := file.Truncate(0); err == nil {
+	if err = file.Truncate(0); err == nil {
 		_, err = file.WriteAt([]byte(holder+"\n"), 0)
 	}
 	if err != nil {

@@ -85,7 +85,6 @@ var turnChecks = []check{
 	}},
 	{"Turn/HookRunsOnceAndItsErrorUndoesTheTurnAlone", func(f *fixture) {
 		run, other := f.created(), f.created()
-		before := f.dump(run.ID)
 		boom := errors.New("boom")
 		ran := 0
 		t := f.turn(run, 2)
@@ -95,7 +94,7 @@ var turnChecks = []check{
 		t.Messages = []store.Message{{Partition: f.partition, WorkflowID: other.WorkflowID, Key: "no"}}
 		t.Hook = func(any) error { ran++; return boom }
 		bystander := f.created()
-		before = f.dump(run.ID)
+		before := f.dump(run.ID)
 		errs := f.commit(f.turn(bystander, 2), t, f.turn(bystander, 3))
 		var hook *store.HookError
 		if !errors.As(errs[1], &hook) || !errors.Is(errs[1], boom) {
@@ -171,7 +170,7 @@ var turnChecks = []check{
 		}
 	}},
 	{"Turn/OddStringsComeBack", func(f *fixture) {
-		for _, s := range []string{"ü 𝄞 日本", `"quoted" 'single' \back %x ? ; --`, "line\nbreak\ttab", "‮right to left", strings.Repeat("long", 1000), " ", "NULL", "1e5", "\x01\x7f"} {
+		for _, s := range []string{"ü 𝄞 日本", `"quoted" 'single' \back %x ? ; --`, "line\nbreak\ttab", "\u202eright to left", strings.Repeat("long", 1000), " ", "NULL", "1e5", "\x01\x7f"} {
 			run := f.newRun()
 			run.ID, run.Chain = run.ID+s, run.Chain+s
 			run.WorkflowID, run.Type, run.Group = run.WorkflowID+s, s, s
