@@ -25,7 +25,7 @@ import (
 // they came due.
 func TestI6_ManyDueAtOnce(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
-		const runs = 2500
+		const runs = 1500
 		var late atomic.Int64
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
 			if info, _ := activity.FromContext(ctx); info.Attempt == 1 {
