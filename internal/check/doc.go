@@ -6,8 +6,9 @@
 // formatting, links of the documents, module hygiene, vet, the build without a
 // C compiler, staticcheck, the build for other systems, the tests under the
 // race detector, a few slow ones without it, every benchmark once, and a short
-// round of every fuzz target. What it needs besides Go (staticcheck) comes pinned through the module proxy.
-// .ci/run calls it and nothing else, so a green run here is a green run there.
+// round of every fuzz target. What it needs besides Go (staticcheck) comes
+// pinned through the module proxy. .ci/run calls it and nothing else, so a green
+// run here is a green run there.
 //
 // Steps run in the order of their cost, cheap first, and the first failure ends
 // the run with its output and the command that repeats it; -k goes on instead.
