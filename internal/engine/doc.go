@@ -35,4 +35,5 @@
 //	health.go      what is wrong right now
 //	clock.go       engine time
 //	id.go          run IDs, placement
+//	reach.go       how package perduretest gets in
 package engine
