@@ -162,7 +162,7 @@ func TestE22_Ledger(t *testing.T) {
 				t.Errorf("attempt %d is\n%v\nwant\n%v", i+1, flat(got[i]), flat(want[i]))
 			}
 		}
-		if !strings.Contains(stack, "attempt_test.go") {
+		if !strings.Contains(stack, "ledger_test.go") {
 			t.Errorf("the stack of the panic does not lead to the code:\n%s", stack)
 		}
 		if !strings.HasPrefix(node, "node/") {
