@@ -47,6 +47,7 @@
 //
 // After the test function the engine is stopped, and the test fails if
 // goroutines of the bubble are left. A test that failed shows all writes to the
-// database, the faults they met, and the command that runs it again. Which runs
-// a turn of the scheduler favours is the one thing that may differ then.
+// database, the faults they met, and the command that runs it again. Only the
+// order in which goroutines run that are ready at the same moment may differ
+// then.
 package perduretest
