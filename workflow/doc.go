@@ -24,7 +24,11 @@
 // is parked, with the first difference, until the code fits again.
 //
 // A *Context belongs to one coroutine. Using it anywhere else, inside an inline
-// step for instance, panics with a message that says so.
+// step for instance, panics with a message that says so; only a use at the very
+// moment in which its own coroutine runs goes unnoticed, and is a data race.
+//
+// A run that leaves memory is unwound: deferred calls of its code run then, and
+// again whenever that happens. They must do nothing that matters outside.
 //
 // # Waiting costs nothing
 //
