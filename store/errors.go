@@ -16,6 +16,9 @@ var (
 	ErrNotFound = errors.New("no such run")
 	// ErrClosed says that the run has ended.
 	ErrClosed = errors.New("the run has ended")
+	// ErrReplaced says that a node is no member: it left, its name was taken over,
+	// or another process uses its ID.
+	ErrReplaced = errors.New("another process has taken this node's place, or it has left")
 	// ErrForeign says that the database is not one of perdure's.
 	ErrForeign = errors.New("the database is not a perdure database")
 	// ErrNewer says that the database was written by a later version.

@@ -31,31 +31,57 @@ type Store interface {
 	// Info says what and where the database is. It never changes while open.
 	Info() Info
 
-	// Listen calls notify once when it begins and then, until ctx ends or the
-	// store is closed, soon (within 100 ms) after a message came into an inbox
-	// by Post, by Create or with a turn: through this Store, another one, or
-	// another process. Calls may be spurious and may coalesce; notify must
-	// return quickly. Listen blocks; it answers the error of ctx or
-	// ErrStoreClosed.
-	Listen(ctx context.Context, notify func()) error
+	// Listen calls notify once when it begins (with everything) and then, until
+	// ctx ends or the store is closed, soon (within 100 ms) after something of
+	// the kind came about: through this Store, another one, or another process.
+	// Calls may be spurious and may coalesce; notify must return quickly. Listen
+	// blocks; it answers the error of ctx, ErrStoreClosed, or an
+	// *UnavailableError, after which it may be called again.
+	Listen(ctx context.Context, notify func(News)) error
 
-	// Close releases everything, ownership included. It does not wait for
-	// calls in progress longer than they take by themselves.
+	// Close releases everything. A node that joined through this Store and has
+	// not left is then one that died: if the store is shared, its lease has to
+	// run out. Close does not wait for calls in progress longer than they take by
+	// themselves.
 	Close() error
 }
 
-// Owner holds the verbs of the node that owns partitions.
+// Owner holds the verbs of a node: a process that serves partitions.
+//
+// A node is there for the time of its lease, counted from its last sign of life
+// (Join or Renew) on the database's clock. It owns the partitions it claimed
+// until it gives them back or another node claims them, which is possible once
+// the lease has run out. A store that only one process can serve (Info.Shared is
+// false) needs no lease: there a node is dead when the store says so.
 type Owner interface {
-	// Join registers a node as a worker of this database. A store that only one
-	// process can serve refuses a second one with an *InUseError.
+	// Join registers a node. Joining again with the same ID changes nothing. A
+	// store that only one process can serve refuses a second one with an
+	// *InUseError.
 	Join(ctx context.Context, node Node) error
 
-	// Leave gives back what Join took. Partitions of the node are free after it.
+	// Renew is a node's sign of life and answers who else is there and who owns
+	// what. A renewal whose answer was lost may be asked for again with the same
+	// numbers. ErrReplaced says that the node is no member any more: it left, or
+	// another of its name superseded it, or another process renews the same ID,
+	// which the numbers give away.
+	//
+	// A lease that ran out can be renewed: the node then still owns what nobody
+	// claimed meanwhile.
+	Renew(ctx context.Context, renewal Renewal) (*Membership, error)
+
+	// Leave ends a node's membership and frees its partitions.
 	Leave(ctx context.Context, node string) error
 
-	// Claim makes node the owner of the partitions and raises the epoch of
-	// each, so that every later Commit under an older epoch is refused.
+	// Claim makes node the owner of those of the partitions that are free, its
+	// own, or owned by a node whose lease has run out, and answers these. It
+	// raises the epoch of each, so that every Commit under an older epoch is
+	// refused; it waits for commits that are under way. ErrReplaced says that
+	// the node is no member.
 	Claim(ctx context.Context, node string, partitions []int) ([]Ownership, error)
+
+	// Release frees those of the partitions that node owns. Like Claim it waits
+	// for commits that are under way.
+	Release(ctx context.Context, node string, partitions []int) error
 
 	// Commit makes the turns of a batch durable together. It answers each turn
 	// by itself, in order: nil in Result.Errors means it is durable (now, or
@@ -65,16 +91,18 @@ type Owner interface {
 	// same turns is safe.
 	Commit(ctx context.Context, turns []Turn) (Result, error)
 
-	// Due lists runs of a partition whose wake time w satisfies
+	// Due lists runs of the partitions whose wake time w satisfies
 	// after < w <= until, earliest first, at most limit (0: all); but runs that
 	// share the last wake time listed are listed all, however many, so that
 	// reading on after it leaves none out. Runs with work in flight have wake
 	// time Hot (0): pass after = -1 to see them.
-	Due(ctx context.Context, partition int, after, until int64, limit int) ([]Wake, error)
+	Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]Wake, error)
 
-	// Inbox lists messages of a partition with a sequence number above after,
-	// in order, at most limit (0: all). Turns consume them by number.
-	Inbox(ctx context.Context, partition int, after int64, limit int) ([]Message, error)
+	// Inbox lists messages of the partitions with a sequence number above after,
+	// by number, at most limit (0: all). Turns consume them by number. Of
+	// messages that are posted at one time, that with the lower number may
+	// appear later: who wants all begins at 0 again.
+	Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]Message, error)
 
 	// Load reads all that is needed to continue a run.
 	Load(ctx context.Context, partition int, run string) (*Record, error)
@@ -82,6 +110,11 @@ type Owner interface {
 
 // Client holds the verbs of a process that need not own anything.
 type Client interface {
+	// Group answers which partitions hold the runs of a group of nodes, and
+	// makes them if the group is new. Every group has Info.Partitions of its
+	// own, numbered in a row; the group "" has those from 0.
+	Group(ctx context.Context, name string) (Group, error)
+
 	// Create inserts a run that its owner will start, and a message of
 	// KindCreated that tells the owner so. If the workflow ID is taken it
 	// answers *ConflictError with the run that has it, unless that is this very
@@ -95,7 +128,7 @@ type Client interface {
 }
 
 // Reader holds the verbs that only look. They see everything committed before
-// they were called.
+// they were called. A partition that does not exist holds nothing.
 type Reader interface {
 	// Find reads one run: by run ID if it is given, else the latest run of the
 	// workflow ID. ErrNotFound if there is none.
@@ -118,6 +151,11 @@ type Reader interface {
 	// Owners reads who has owned a partition, by epoch.
 	Owners(ctx context.Context, partition int) ([]Ownership, error)
 
-	// Counts reads how many runs and calls are in which state.
-	Counts(ctx context.Context) (Counts, error)
+	// Nodes reads which nodes there are, and which were there of late, by the
+	// time they joined.
+	Nodes(ctx context.Context) ([]Member, error)
+
+	// Counts reads how many runs and calls of the partitions (nil: of all) are
+	// in which state.
+	Counts(ctx context.Context, partitions []int) (Counts, error)
 }

@@ -1,6 +1,9 @@
 package store
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Wake times of a run, in nanoseconds of engine time since 1970, with two
 // special values.
@@ -16,26 +19,107 @@ const (
 type Info struct {
 	Kind       string // "sqlite", "postgres", "memory"
 	Location   string // file path or host and database, without credentials
-	Partitions int    // fixed when the database was created, at least 1
+	Partitions int    // of each group; fixed when the database was created, at least 1
+	Shared     bool   // several nodes may serve it at a time
 
 	// Domain names the commit domain of a partition: only turns whose
 	// partitions share a domain may stand in one Commit.
 	Domain func(partition int) int
 }
 
+// News is what a listener is told, one or more kinds of it.
+type News uint
+
+// The kinds of news.
+const (
+	// NewsMessage says that a message came into an inbox by Post, by Create or
+	// with a turn.
+	NewsMessage News = 1 << iota
+	// NewsNodes says that a node joined, left or began to drain, or that
+	// partitions were released.
+	NewsNodes
+)
+
+// Group is a set of nodes that serve the same definitions, and the place where
+// their runs are: partitions First to First+Partitions-1.
+type Group struct {
+	Name       string
+	First      int
+	Partitions int
+}
+
+// All lists the partitions of the group.
+func (g Group) All() []int {
+	all := make([]int, g.Partitions)
+	for i := range all {
+		all[i] = g.First + i
+	}
+	return all
+}
+
+// Has reports whether the partition is one of the group's.
+func (g Group) Has(partition int) bool {
+	return g.First <= partition && partition < g.First+g.Partitions
+}
+
 // Node is one engine process.
 type Node struct {
-	ID   string // unique per start of a process
-	Name string // for people: host and process
+	ID    string        // unique per start of a process
+	Name  string        // for people: host and process, or a name that someone gave
+	Group string        // whose partitions it serves
+	Lease time.Duration // how long others wait for a sign of life of it; must be positive if the store is shared
+
+	// Supersede says that the name is this node's alone: an earlier node of the
+	// group with this name is dead. Its membership ends now, and its partitions
+	// are free.
+	Supersede bool
+}
+
+// Renewal is a node's sign of life.
+type Renewal struct {
+	Node     string // its ID
+	Last     int64  // Next of the renewal before, 0 for the first
+	Next     int64  // a random number other than 0
+	Draining bool   // it gives its partitions away and wants no new ones
+}
+
+// Member is a node as others see it.
+type Member struct {
+	Node
+	Joined int64 // ns
+	Seen   int64 // last sign of life, ns
+	Left   int64 // when its membership was ended: by itself, or by one that superseded it; ns, 0 if it was not
+
+	Draining bool // as its last renewal said
+
+	// Live reports whether the node has not left and its lease has not run out.
+	Live bool
+	// Expires is when its lease runs out or did, ns; Never if the store needs no
+	// leases.
+	Expires int64
+	// Owned is how many partitions are its own.
+	Owned int
+}
+
+// Membership is what a node sees of its group.
+type Membership struct {
+	Now    int64       // the database's clock, ns
+	Nodes  []Member    // live members of the node's group, itself included, by ID
+	Owners []Ownership // of each partition of the group, by partition; Node is "" if it is free
 }
 
 // Ownership says that node owned a partition under an epoch.
 type Ownership struct {
 	Partition int
-	Epoch     int64 // rises by at least one with each claim
-	Node      string
-	Since     int64 // database time, ns
-	Clock     int64 // highest database time any commit of the partition has seen, ns
+	Epoch     int64  // rises by at least one with each claim
+	Node      string // its ID
+	Since     int64  // database time, ns
+	Clock     int64  // highest database time that is known of the partition when it was claimed, ns
+
+	// Survived reports, of an epoch that is over, that the process of the node
+	// was alive after it: it gave the partition back, or left in good order, or
+	// has shown a sign of life since. Only Owners tells.
+	Survived bool
 }
 
 // Run is the row of one run: who it is, how it stands.
@@ -44,7 +128,7 @@ type Run struct {
 	ID         string // run ID, unique in the database, sorts by creation time
 	WorkflowID string
 	Type       string // name of the workflow definition
-	Group      string // group of nodes that serves it
+	Group      string // group of nodes that serves it, to whom the partition belongs
 	Chain      string // run ID of the first run of the chain
 	Attempt    int    // of the chain's retry, 1 for the first
 	Start      []byte // the encoded start event
@@ -179,7 +263,7 @@ type Attempt struct {
 // Message is something a run is told.
 type Message struct {
 	Partition  int
-	Sequence   int64  // given by the store; rises within a partition
+	Sequence   int64  // given by the store; unique in the database, rises within a partition
 	WorkflowID string // whose latest run reads it
 	Run        string // if set, only this run may read it
 	Key        string // unique among the waiting messages of a workflow ID
@@ -190,8 +274,9 @@ type Message struct {
 
 // Wake is a run and its wake time.
 type Wake struct {
-	Run  string
-	Time int64
+	Partition int
+	Run       string
+	Time      int64
 }
 
 // Record is all that is needed to continue a run.
@@ -209,12 +294,13 @@ type Result struct {
 
 // Filter selects runs. The zero value selects all.
 type Filter struct {
-	Status   []Status
-	Type     string
-	IDPrefix string    // of the workflow ID
-	Call     CallState // runs that have a call in this state
-	Before   string    // run ID: only runs created before it (paging)
-	Limit    int       // 0: 100
+	Partitions []int // nil: all
+	Status     []Status
+	Type       string
+	IDPrefix   string    // of the workflow ID
+	Call       CallState // runs that have a call in this state
+	Before     string    // run ID: only runs created before it (paging)
+	Limit      int       // 0: 100
 }
 
 // Counts says how many runs and calls are in which state.

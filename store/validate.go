@@ -14,12 +14,26 @@ const KindCreated = "created"
 // CreatedKey is the key of the message that tells of a new run.
 func CreatedKey(run string) string { return "created/" + run }
 
-// Check answers an error if the database has no such partition.
+// Check answers an error if no database has such a partition. Whether it exists
+// in this one, and so whether its group does, only the database knows.
 func (i Info) Check(partition int) error {
-	if partition < 0 || partition >= i.Partitions {
-		return fmt.Errorf("partition %d does not exist: the database has partitions 0 to %d", partition, i.Partitions-1)
+	if partition < 0 {
+		return fmt.Errorf("partition %d does not exist: partitions count from 0", partition)
 	}
 	return nil
+}
+
+// Check answers why a node cannot join, or nil.
+func (n *Node) Check(info Info) error {
+	switch {
+	case n.ID == "":
+		return fmt.Errorf("a node needs an ID to join")
+	case info.Shared && n.Lease <= 0:
+		return fmt.Errorf("node %q has a lease of %s: others would take its partitions at once", n.ID, n.Lease)
+	case n.Supersede && n.Name == "":
+		return fmt.Errorf("node %q has no name that it could have taken over", n.ID)
+	}
+	return text("node", n.ID, n.Name, n.Group)
 }
 
 // Validate answers why no store would accept the turn, or nil. A store calls it
