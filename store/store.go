@@ -54,9 +54,9 @@ type Store interface {
 // the lease has run out. A store that only one process can serve (Info.Shared is
 // false) needs no lease: there a node is dead when the store says so.
 type Owner interface {
-	// Join registers a node. Joining again with the same ID changes nothing. A
-	// store that only one process can serve refuses a second one with an
-	// *InUseError.
+	// Join registers a node. Joining again with the same ID changes nothing;
+	// ErrReplaced says that the node of this ID is no member any more. A store
+	// that only one process can serve refuses a second one with an *InUseError.
 	Join(ctx context.Context, node Node) error
 
 	// Renew is a node's sign of life and answers who else is there and who owns
@@ -73,13 +73,13 @@ type Owner interface {
 	Leave(ctx context.Context, node string) error
 
 	// Claim makes node the owner of those of the partitions that are free, its
-	// own, or owned by a node whose lease has run out, and answers these. It
-	// raises the epoch of each, so that every Commit under an older epoch is
-	// refused; it waits for commits that are under way. ErrReplaced says that
-	// the node is no member.
+	// own, or owned by a node whose lease has run out, and answers these, by
+	// partition. It raises the epoch of each, so that every Commit under an older
+	// epoch is refused; it waits for commits that are under way. ErrReplaced says
+	// that the node is no member. If a partition does not exist, none is claimed.
 	Claim(ctx context.Context, node string, partitions []int) ([]Ownership, error)
 
-	// Release frees those of the partitions that node owns. Like Claim it waits
+	// Release frees those of the partitions that node owns, if any. Like Claim it waits
 	// for commits that are under way.
 	Release(ctx context.Context, node string, partitions []int) error
 
@@ -94,8 +94,8 @@ type Owner interface {
 	// Due lists runs of the partitions whose wake time w satisfies
 	// after < w <= until, earliest first, at most limit (0: all); but runs that
 	// share the last wake time listed are listed all, however many, so that
-	// reading on after it leaves none out. Runs with work in flight have wake
-	// time Hot (0): pass after = -1 to see them.
+	// reading on after it leaves none out; these are in any order. Runs with work
+	// in flight have wake time Hot (0): pass after = -1 to see them.
 	Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]Wake, error)
 
 	// Inbox lists messages of the partitions with a sequence number above after,

@@ -105,7 +105,7 @@ type Member struct {
 type Membership struct {
 	Now    int64       // the database's clock, ns
 	Nodes  []Member    // live members of the node's group, itself included, by ID
-	Owners []Ownership // of each partition of the group, by partition; Node is "" if it is free
+	Owners []Ownership // Partition, Epoch and Node of each partition of the group, by partition; Node is "" if it is free
 }
 
 // Ownership says that node owned a partition under an epoch.
@@ -117,8 +117,9 @@ type Ownership struct {
 	Clock     int64  // highest database time that is known of the partition when it was claimed, ns
 
 	// Survived reports, of an epoch that is over, that the process of the node
-	// was alive after it: it gave the partition back, or left in good order, or
-	// has shown a sign of life since. Only Owners tells.
+	// was alive after it: it gave the partition back, or claimed it anew, or left
+	// in good order, or has shown a sign of life since, be it that Renew answered
+	// ErrReplaced. Only Owners tells.
 	Survived bool
 }
 

@@ -36,6 +36,17 @@ func (n *Node) Check(info Info) error {
 	return text("node", n.ID, n.Name, n.Group)
 }
 
+// Check answers why no store would take the renewal, or nil.
+func (r *Renewal) Check() error {
+	if r.Next == 0 {
+		return fmt.Errorf("the renewal of node %q has the number 0: a later one could not be told from a stranger's first", r.Node)
+	}
+	return nil
+}
+
+// CheckGroup answers why no group can have the name, or nil.
+func CheckGroup(name string) error { return text("group", name) }
+
 // Validate answers why no store would accept the turn, or nil. A store calls it
 // before it writes, so that all stores refuse the same turns: what is missing,
 // what names another partition or run, and text that some databases cannot

@@ -15,21 +15,24 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	}
 	defer h.done()
 	db := h.db
-	p := db.partitions[run.Partition]
+	p := db.partition(run.Partition)
+	if p == nil {
+		return unknown(run.Partition)
+	}
 	exists, err := p.placeable(&run, "", nil)
 	if exists || err != nil {
 		return err
 	}
 	p.tick(db.clock())
 	db.insert(p, run)
-	p.deliver(store.Message{
+	db.deliver(p, store.Message{
 		Partition:  run.Partition,
 		WorkflowID: run.WorkflowID,
 		Run:        run.ID,
 		Key:        store.CreatedKey(run.ID),
 		Kind:       store.KindCreated,
 	})
-	db.announce()
+	db.announce(store.NewsMessage)
 	return nil
 }
 
@@ -42,7 +45,10 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	}
 	defer h.done()
 	db := h.db
-	p := db.partitions[m.Partition]
+	p := db.partition(m.Partition)
+	if p == nil {
+		return store.ErrNotFound
+	}
 	reader := p.latest[m.WorkflowID]
 	if m.Run != "" {
 		reader = p.runs[m.Run]
@@ -54,7 +60,7 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 		return store.ErrClosed
 	}
 	p.tick(db.clock())
-	p.deliver(m)
-	db.announce()
+	db.deliver(p, m)
+	db.announce(store.NewsMessage)
 	return nil
 }

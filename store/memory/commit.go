@@ -21,7 +21,11 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 			result.Errors[i] = err
 			continue
 		}
-		p := db.partitions[t.Partition]
+		p := db.partition(t.Partition)
+		if p == nil {
+			result.Errors[i] = store.ErrFenced // nobody owns what does not exist
+			continue
+		}
 		if p.owned(t.Epoch) {
 			result.Now = max(result.Now, p.tick(now))
 		}
@@ -35,6 +39,11 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 	durable, create, err := p.check(t)
 	if durable || err != nil {
 		return err
+	}
+	for i := range t.Messages {
+		if to := t.Messages[i].Partition; db.partition(to) == nil {
+			return unknown(to)
+		}
 	}
 	if t.Hook != nil {
 		// Nothing can tell whether the hook runs before or after the rows
@@ -111,10 +120,10 @@ func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 	for _, m := range t.Messages {
 		to := db.partitions[m.Partition]
 		to.tick(p.clock)
-		to.deliver(m)
+		db.deliver(to, m)
 	}
 	if len(t.Messages) > 0 {
-		db.announce()
+		db.announce(store.NewsMessage)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -19,12 +18,13 @@ type Database struct {
 	mu         sync.RWMutex
 	turn       *sync.Cond // signals that writing became false
 	writing    bool       // a write is in progress; it may have released mu to run a hook
+	groups     map[string]store.Group
 	partitions []*partition
+	sequence   int64           // of the last message
 	runs       ordered[runKey] // of all partitions, for listings
-	nodes      map[string]store.Node
-	engine     *handle // the one that joined
-	since      time.Time
-	listeners  map[chan struct{}]struct{}
+	nodes      []*member       // in the order in which they joined
+	moments    int64           // see moment
+	listeners  map[*listener]struct{}
 }
 
 // runKey places a run in a listing.
@@ -36,8 +36,8 @@ type runKey struct {
 // Option changes how a database is made.
 type Option func(*Database)
 
-// Partitions sets the number of partitions; without it there is one. New panics
-// if n is below 1.
+// Partitions sets the number of partitions of each group; without it there is
+// one. New panics if n is below 1.
 func Partitions(n int) Option {
 	return func(db *Database) { db.info.Partitions = n }
 }
@@ -51,10 +51,10 @@ func Clock(now func() int64) Option {
 // New makes an empty database.
 func New(options ...Option) *Database {
 	db := &Database{
-		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Domain: func(int) int { return 0 }},
+		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Shared: true, Domain: func(int) int { return 0 }},
 		clock:     func() int64 { return time.Now().UnixNano() },
-		nodes:     map[string]store.Node{},
-		listeners: map[chan struct{}]struct{}{},
+		groups:    map[string]store.Group{},
+		listeners: map[*listener]struct{}{},
 	}
 	for _, option := range options {
 		option(db)
@@ -66,9 +66,7 @@ func New(options ...Option) *Database {
 	db.runs.compare = func(a, b runKey) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.partition, b.partition))
 	}
-	for id := range db.info.Partitions {
-		db.partitions = append(db.partitions, newPartition(id))
-	}
+	db.group("")
 	return db
 }
 
@@ -84,7 +82,6 @@ func (db *Database) Open(ctx context.Context) (store.Store, error) {
 type handle struct {
 	db     *Database
 	closed chan struct{} // closed by Close, under db.mu
-	node   string        // the node that joined through this handle, under db.mu
 }
 
 func (h *handle) Info() store.Info { return h.db.info }
@@ -157,60 +154,33 @@ func (h *handle) readPartition(ctx context.Context, id int) (*partition, error) 
 	if err := h.read(ctx); err != nil {
 		return nil, err
 	}
-	return h.db.partitions[id], nil
+	if p := h.db.partition(id); p != nil {
+		return p, nil
+	}
+	return newPartition(id), nil // holds nothing
 }
 
-// Close gives back the ownership of the node that joined through this handle.
-// The data stay in the Database.
+// readPartitions is read for a verb that names several. Those that do not exist
+// are left out.
+func (h *handle) readPartitions(ctx context.Context, ids []int) ([]*partition, error) {
+	for _, id := range ids {
+		if err := h.db.info.Check(id); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.read(ctx); err != nil {
+		return nil, err
+	}
+	return h.db.these(ids), nil
+}
+
+// Close ends the handle. The data stay in the Database, and so do the nodes that
+// joined through it.
 func (h *handle) Close() error {
 	if h.write(context.Background()) != nil {
 		return nil // closed before
 	}
 	defer h.done()
-	if h.node != "" {
-		h.leave(h.node)
-	}
 	close(h.closed)
 	return nil
-}
-
-func (h *handle) Listen(ctx context.Context, notify func()) error {
-	heard := make(chan struct{}, 1)
-	heard <- struct{}{} // what was posted before we listened is news too
-	h.db.mu.Lock()
-	h.db.listeners[heard] = struct{}{}
-	h.db.mu.Unlock()
-	defer func() {
-		h.db.mu.Lock()
-		delete(h.db.listeners, heard)
-		h.db.mu.Unlock()
-	}()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-h.closed:
-			return store.ErrStoreClosed
-		case <-heard:
-			if h.isClosed() {
-				return store.ErrStoreClosed
-			}
-			notify()
-		}
-	}
-}
-
-// announce wakes the listeners. The data are locked.
-func (db *Database) announce() {
-	for heard := range db.listeners {
-		select {
-		case heard <- struct{}{}:
-		default: // it has news already
-		}
-	}
-}
-
-// holder describes the engine that joined, for the one that may not.
-func (db *Database) holder() string {
-	return fmt.Sprintf("node %s in this process, %d, since %s", db.engine.node, os.Getpid(), db.since.UTC().Format(time.RFC3339))
 }

@@ -1,87 +1,15 @@
 package memory
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/store"
 )
 
-func (h *handle) Join(ctx context.Context, node store.Node) error {
-	if node.ID == "" {
-		return fmt.Errorf("a node needs an ID to join")
-	}
-	if err := h.write(ctx); err != nil {
-		return err
-	}
-	defer h.done()
-	db := h.db
-	if db.engine == h && h.node == node.ID {
-		return nil
-	}
-	if db.engine != nil {
-		return &store.InUseError{Location: db.info.Location, Holder: db.holder()}
-	}
-	db.engine, db.since = h, time.Now()
-	h.node = node.ID
-	db.nodes[node.ID] = node
-	return nil
-}
-
-func (h *handle) Leave(ctx context.Context, node string) error {
-	if err := h.write(ctx); err != nil {
-		return err
-	}
-	defer h.done()
-	h.leave(node)
-	return nil
-}
-
-func (h *handle) leave(node string) {
-	db := h.db
-	for _, p := range db.partitions {
-		if p.node == node {
-			p.node = ""
-		}
-	}
-	delete(db.nodes, node)
-	if db.engine != nil && db.engine.node == node {
-		db.engine.node = ""
-		db.engine = nil
-	}
-}
-
-func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
-	for _, id := range partitions {
-		if err := h.db.info.Check(id); err != nil {
-			return nil, err
-		}
-	}
-	if err := h.write(ctx); err != nil {
-		return nil, err
-	}
-	defer h.done()
-	db := h.db
-	if _, joined := db.nodes[node]; !joined {
-		return nil, fmt.Errorf("node %q cannot claim partitions: it has not joined", node)
-	}
-	now := db.clock()
-	claimed := make([]store.Ownership, len(partitions))
-	for i, id := range partitions {
-		p := db.partitions[id]
-		p.tick(now)
-		p.epoch++
-		p.node = node
-		claimed[i] = store.Ownership{Partition: id, Epoch: p.epoch, Node: node, Since: p.clock, Clock: p.clock}
-		p.owners = append(p.owners, claimed[i])
-	}
-	return claimed, nil
-}
-
-func (h *handle) Due(ctx context.Context, id int, after, until int64, limit int) ([]store.Wake, error) {
-	p, err := h.readPartition(ctx, id)
+func (h *handle) Due(ctx context.Context, ids []int, after, until int64, limit int) ([]store.Wake, error) {
+	partitions, err := h.readPartitions(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -90,28 +18,53 @@ func (h *handle) Due(ctx context.Context, id int, after, until int64, limit int)
 		return nil, nil
 	}
 	var due []store.Wake
-	for w := range p.wakes.ascend(store.Wake{Time: after + 1}) {
-		if w.Time > until || limit > 0 && len(due) >= limit && due[len(due)-1].Time != w.Time {
-			break
-		}
-		due = append(due, w)
+	for _, p := range partitions {
+		due = p.due(due, after, until, limit)
 	}
-	return due, nil
+	slices.SortStableFunc(due, func(a, b store.Wake) int { return cmp.Compare(a.Time, b.Time) })
+	return cutWakes(due, limit), nil
 }
 
-func (h *handle) Inbox(ctx context.Context, id int, after int64, limit int) ([]store.Message, error) {
-	p, err := h.readPartition(ctx, id)
+// due appends the runs of one partition that may be among those listed.
+func (p *partition) due(list []store.Wake, after, until int64, limit int) []store.Wake {
+	own := len(list)
+	for w := range p.wakes.ascend(store.Wake{Time: after + 1}) {
+		if w.Time > until || limit > 0 && len(list)-own >= limit && list[len(list)-1].Time != w.Time {
+			break
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// cutWakes cuts a list after limit, but not between runs of one wake time.
+func cutWakes(due []store.Wake, limit int) []store.Wake {
+	if limit <= 0 || len(due) <= limit {
+		return due
+	}
+	end := limit
+	for end < len(due) && due[end].Time == due[limit-1].Time {
+		end++
+	}
+	return due[:end]
+}
+
+func (h *handle) Inbox(ctx context.Context, ids []int, after int64, limit int) ([]store.Message, error) {
+	partitions, err := h.readPartitions(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
-	from, _ := slices.BinarySearchFunc(p.inbox, after, func(m store.Message, s int64) int {
-		if m.Sequence <= s {
-			return -1
+	var messages []store.Message
+	for _, p := range partitions {
+		from, found := p.findMessage(after)
+		if found {
+			from++
 		}
-		return 1
-	})
-	messages := slices.Clone(head(p.inbox[from:], limit))
+		messages = append(messages, head(p.inbox[from:], limit)...)
+	}
+	slices.SortFunc(messages, func(a, b store.Message) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	messages = head(messages, limit)
 	for i := range messages {
 		messages[i].Data = bytes(messages[i].Data)
 	}

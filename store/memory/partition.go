@@ -10,17 +10,16 @@ import (
 
 // partition holds the data of one partition.
 type partition struct {
-	id       int
-	epoch    int64
-	node     string // the owner, "" if there is none
-	clock    int64  // highest time a write has seen
-	sequence int64  // of the last message
-	owners   []store.Ownership
-	runs     map[string]*run
-	latest   map[string]*run // by workflow ID
-	wakes    ordered[store.Wake]
-	inbox    []store.Message // by sequence
-	waiting  map[messageKey]struct{}
+	id      int
+	epoch   int64
+	node    string // the owner, "" if there is none
+	clock   int64  // highest time a write has seen
+	tenures []tenure
+	runs    map[string]*run
+	latest  map[string]*run // by workflow ID
+	wakes   ordered[store.Wake]
+	inbox   []store.Message // by sequence
+	waiting map[messageKey]struct{}
 }
 
 type messageKey struct{ workflow, key string }
@@ -95,28 +94,32 @@ func (p *partition) setState(r *run, state store.RunState) {
 
 func (p *partition) setWake(id string, before, after int64) {
 	if before != store.Never {
-		p.wakes.remove(store.Wake{Run: id, Time: before})
+		p.wakes.remove(store.Wake{Partition: p.id, Run: id, Time: before})
 	}
 	if after != store.Never {
-		p.wakes.insert(store.Wake{Run: id, Time: after})
+		p.wakes.insert(store.Wake{Partition: p.id, Run: id, Time: after})
 	}
 }
 
 // deliver appends a message unless one with its key waits already.
-func (p *partition) deliver(m store.Message) {
+func (db *Database) deliver(p *partition, m store.Message) {
 	key := messageKey{m.WorkflowID, m.Key}
 	if _, ok := p.waiting[key]; ok {
 		return
 	}
-	p.sequence++
-	m.Sequence = p.sequence
+	db.sequence++
+	m.Sequence = db.sequence
 	m.Posted = p.clock
 	p.waiting[key] = struct{}{}
 	p.inbox = append(p.inbox, m)
 }
 
+func (p *partition) findMessage(sequence int64) (int, bool) {
+	return slices.BinarySearchFunc(p.inbox, sequence, func(m store.Message, s int64) int { return cmp.Compare(m.Sequence, s) })
+}
+
 func (p *partition) consume(sequence int64) {
-	at, found := slices.BinarySearchFunc(p.inbox, sequence, func(m store.Message, s int64) int { return cmp.Compare(m.Sequence, s) })
+	at, found := p.findMessage(sequence)
 	if !found {
 		return
 	}

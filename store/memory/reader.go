@@ -40,6 +40,9 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 		if len(runs) == limit {
 			break
 		}
+		if filter.Partitions != nil && !slices.Contains(filter.Partitions, key.partition) {
+			continue
+		}
 		if r := h.db.partitions[key.partition].runs[key.id]; selects(&filter, r) {
 			runs = append(runs, cloneRun(r.row))
 		}
@@ -105,26 +108,17 @@ func (h *handle) Attempts(ctx context.Context, id int, runID string, call int64)
 	return attempts, nil
 }
 
-func (h *handle) Owners(ctx context.Context, id int) ([]store.Ownership, error) {
-	p, err := h.readPartition(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer h.db.mu.RUnlock()
-	owners := slices.Clone(p.owners)
-	for i := range owners {
-		owners[i].Clock = p.clock
-	}
-	return owners, nil
-}
-
-func (h *handle) Counts(ctx context.Context) (store.Counts, error) {
+func (h *handle) Counts(ctx context.Context, ids []int) (store.Counts, error) {
 	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
-	if err := h.read(ctx); err != nil {
+	partitions, err := h.readPartitions(ctx, ids)
+	if err != nil {
 		return counts, err
 	}
 	defer h.db.mu.RUnlock()
-	for _, p := range h.db.partitions {
+	if ids == nil {
+		partitions = h.db.partitions
+	}
+	for _, p := range partitions {
 		for _, r := range p.runs {
 			counts.Runs[r.row.Status]++
 			for _, c := range r.calls {

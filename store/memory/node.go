@@ -1,0 +1,203 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/store"
+)
+
+// remembered is how many nodes are kept that are there no more and own nothing.
+const remembered = 100
+
+// member is a node that has joined, and may have left.
+type member struct {
+	store.Node
+	joined  int64
+	seen    int64         // last sign of life, on the clock
+	left    int64         // 0 while it is a member
+	renewal store.Renewal // the latest
+	alive   int64         // the moment of its last sign of life
+}
+
+// moment counts what happens to nodes and owners, so that it can be told what
+// came first even if the clock stands still or goes back.
+func (db *Database) moment() int64 {
+	db.moments++
+	return db.moments
+}
+
+// member finds a node by its ID, nil if it is not known.
+func (db *Database) member(id string) *member {
+	at := slices.IndexFunc(db.nodes, func(m *member) bool { return m.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return db.nodes[at]
+}
+
+func (m *member) expires() int64 {
+	if m.seen > math.MaxInt64-int64(m.Lease) {
+		return store.Never
+	}
+	return m.seen + int64(m.Lease)
+}
+
+func (m *member) live(now int64) bool { return m.left == 0 && now < m.expires() }
+
+func (h *handle) Join(ctx context.Context, node store.Node) error {
+	if err := node.Check(h.db.info); err != nil {
+		return err
+	}
+	if err := h.write(ctx); err != nil {
+		return err
+	}
+	defer h.done()
+	db := h.db
+	if known := db.member(node.ID); known != nil {
+		if known.left != 0 {
+			return store.ErrReplaced
+		}
+		return nil
+	}
+	now := db.clock()
+	if node.Supersede {
+		for _, m := range db.nodes {
+			if m.left == 0 && m.Group == node.Group && m.Name == node.Name {
+				db.end(m, now)
+			}
+		}
+	}
+	db.forget(now)
+	db.nodes = append(db.nodes, &member{Node: node, joined: now, seen: now, alive: db.moment()})
+	db.announce(store.NewsNodes)
+	return nil
+}
+
+func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {
+	if err := renewal.Check(); err != nil {
+		return nil, err
+	}
+	if err := h.write(ctx); err != nil {
+		return nil, err
+	}
+	defer h.done()
+	db := h.db
+	m := db.member(renewal.Node)
+	if m == nil || !m.renews(renewal) {
+		return nil, store.ErrReplaced
+	}
+	// That it lives is worth knowing even if it is no member any more.
+	now := db.clock()
+	m.seen, m.alive = now, db.moment()
+	if m.left != 0 {
+		return nil, store.ErrReplaced
+	}
+	return db.membership(m, now), nil
+}
+
+// renews takes a renewal over, unless its numbers are another process's.
+func (m *member) renews(r store.Renewal) bool {
+	again := m.renewal.Last == r.Last && m.renewal.Next == r.Next
+	if !again && m.renewal.Next != r.Last {
+		return false
+	}
+	m.renewal = r
+	return true
+}
+
+// membership is what a member sees of its group.
+func (db *Database) membership(m *member, now int64) *store.Membership {
+	seen := &store.Membership{Now: now}
+	for _, other := range db.nodes {
+		if other.Group == m.Group && other.live(now) {
+			seen.Nodes = append(seen.Nodes, db.describe(other, now))
+		}
+	}
+	slices.SortFunc(seen.Nodes, func(a, b store.Member) int { return strings.Compare(a.ID, b.ID) })
+	for _, p := range db.these(db.groups[m.Group].All()) {
+		seen.Owners = append(seen.Owners, store.Ownership{Partition: p.id, Epoch: p.epoch, Node: p.node})
+	}
+	return seen
+}
+
+func (h *handle) Leave(ctx context.Context, node string) error {
+	if err := h.write(ctx); err != nil {
+		return err
+	}
+	defer h.done()
+	m := h.db.member(node)
+	if m == nil {
+		return nil
+	}
+	if m.left == 0 {
+		h.db.end(m, h.db.clock())
+		h.db.announce(store.NewsNodes)
+	}
+	m.alive = h.db.moment() // after its epochs
+	return nil
+}
+
+// end ends a membership and frees the node's partitions.
+func (db *Database) end(m *member, now int64) {
+	m.left = now
+	for _, p := range db.partitions {
+		if p.node == m.ID {
+			p.free(db.moment())
+		}
+	}
+}
+
+// forget drops the oldest of the nodes that are there no more, if they are many.
+func (db *Database) forget(now int64) {
+	gone := 0
+	for _, m := range db.nodes {
+		if !m.live(now) && db.owned(m) == 0 {
+			gone++
+		}
+	}
+	db.nodes = slices.DeleteFunc(db.nodes, func(m *member) bool {
+		if gone <= remembered || m.live(now) || db.owned(m) > 0 {
+			return false
+		}
+		gone--
+		for _, p := range db.partitions {
+			p.remember(m)
+		}
+		return true
+	})
+}
+
+// owned counts the partitions of a node.
+func (db *Database) owned(m *member) (n int) {
+	for _, p := range db.partitions {
+		if p.node == m.ID {
+			n++
+		}
+	}
+	return n
+}
+
+func (db *Database) describe(m *member, now int64) store.Member {
+	return store.Member{
+		Node: m.Node, Joined: m.joined, Seen: m.seen, Left: m.left, Draining: m.renewal.Draining,
+		Live: m.live(now), Expires: m.expires(), Owned: db.owned(m),
+	}
+}
+
+func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
+	if err := h.read(ctx); err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	now := h.db.clock()
+	var members []store.Member
+	for _, m := range h.db.nodes {
+		members = append(members, h.db.describe(m, now))
+	}
+	slices.SortStableFunc(members, func(a, b store.Member) int { return cmp.Compare(a.Joined, b.Joined) })
+	return members, nil
+}
