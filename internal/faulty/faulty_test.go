@@ -103,16 +103,19 @@ func TestCrashIsFinal(t *testing.T) {
 
 func everyVerb(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{
-		"Join":   s.Join(ctx, store.Node{ID: "n"}),
-		"Leave":  s.Leave(ctx, "n"),
-		"Create": s.Create(ctx, newRun("z")),
-		"Post":   s.Post(ctx, store.Message{WorkflowID: "workflow-a", Key: "k"}),
-		"Listen": s.Listen(ctx, func() {}),
+		"Join":    s.Join(ctx, node("n")),
+		"Leave":   s.Leave(ctx, "n"),
+		"Release": s.Release(ctx, "n", []int{0}),
+		"Create":  s.Create(ctx, newRun("z")),
+		"Post":    s.Post(ctx, store.Message{WorkflowID: "workflow-a", Key: "k"}),
+		"Listen":  s.Listen(ctx, func(store.News) {}),
 	}
+	_, errs["Renew"] = s.Renew(ctx, store.Renewal{Node: "n", Next: 1})
+	_, errs["Group"] = s.Group(ctx, "g")
 	_, errs["Claim"] = s.Claim(ctx, "n", []int{0})
 	_, errs["Commit"] = s.Commit(ctx, nil)
-	_, errs["Due"] = s.Due(ctx, 0, 0, 1, 1)
-	_, errs["Inbox"] = s.Inbox(ctx, 0, 0, 1)
+	_, errs["Due"] = s.Due(ctx, []int{0}, 0, 1, 1)
+	_, errs["Inbox"] = s.Inbox(ctx, []int{0}, 0, 1)
 	_, errs["Load"] = s.Load(ctx, 0, "a")
 	_, errs["Find"] = s.Find(ctx, 0, "", "a")
 	_, errs["List"] = s.List(ctx, store.Filter{})
@@ -120,31 +123,74 @@ func everyVerb(ctx context.Context, s store.Store) map[string]error {
 	_, errs["Calls"] = s.Calls(ctx, 0, "a")
 	_, errs["Attempts"] = s.Attempts(ctx, 0, "a", 0)
 	_, errs["Owners"] = s.Owners(ctx, 0)
-	_, errs["Counts"] = s.Counts(ctx)
+	_, errs["Nodes"] = s.Nodes(ctx)
+	_, errs["Counts"] = s.Counts(ctx, nil)
 	return errs
 }
 
-func TestReapFreesTheDatabase(t *testing.T) {
-	db := memory.New()
-	plan := faulty.NewPlan()
-	first := open(t, faulty.Wrap(db, plan))
-	if err := first.Join(t.Context(), store.Node{ID: "one"}); err != nil {
+func node(id string) store.Node {
+	return store.Node{ID: id, Name: "test", Lease: time.Minute}
+}
+
+func TestReapedNodeStaysUntilItsLeaseRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := memory.New()
+		plan := faulty.NewPlan()
+		first, second := open(t, faulty.Wrap(db, plan)), open(t, db)
+		claim := func(s store.Store, node string) []store.Ownership {
+			t.Helper()
+			owned, err := s.Claim(t.Context(), node, []int{0})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return owned
+		}
+		for i, s := range []store.Store{first, second} {
+			if err := s.Join(t.Context(), node([]string{"one", "two"}[i])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		claim(first, "one")
+		if err := plan.Reap(); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Join(t.Context(), node("one")); !errors.Is(err, faulty.ErrCrashed) {
+			t.Errorf("got %v, want ErrCrashed", err)
+		}
+		if owned := claim(second, "two"); len(owned) != 0 {
+			t.Errorf("the node of the dead process lost its partition before its lease was over: %v", owned)
+		}
+		time.Sleep(time.Minute)
+		if owned := claim(second, "two"); len(owned) != 1 {
+			t.Error("the node of the dead process owns its partition for ever")
+		}
+	})
+}
+
+func TestRenewalsAreCountedApart(t *testing.T) {
+	plan := faulty.NewPlan().AtRenewal(2, faulty.FailBefore).AtRenewal(3, faulty.FailAfter).At(2, faulty.FailBefore)
+	s := open(t, faulty.Wrap(memory.New(), plan))
+	if err := s.Join(t.Context(), node("n")); err != nil {
 		t.Fatal(err)
 	}
-	second := open(t, db)
-	var inUse *store.InUseError
-	if err := second.Join(t.Context(), store.Node{ID: "two"}); !errors.As(err, &inUse) {
-		t.Fatalf("got %v, want an InUseError", err)
+	for i, fails := range []bool{false, true, true, false} {
+		last := int64(max(0, min(i, 1))) // the second and third have no answer, so their numbers come again
+		members, err := s.Renew(t.Context(), store.Renewal{Node: "n", Last: last, Next: last + 1})
+		if store.Unavailable(err) != fails || (members == nil) != fails {
+			t.Errorf("renewal %d answered %v, %v", i+1, members, err)
+		}
 	}
-	if err := plan.Reap(); err != nil {
-		t.Fatal(err)
+	if err := s.Create(t.Context(), newRun("a")); !store.Unavailable(err) {
+		t.Errorf("the second write answered %v, want an Unavailable error", err)
 	}
-	if err := second.Join(t.Context(), store.Node{ID: "two"}); err != nil {
-		t.Errorf("the dead process still holds the database: %v", err)
+	if plan.Renewals() != 4 || plan.Writes() != 2 {
+		t.Errorf("counted %d renewals and %d writes, want 4 and 2: %v", plan.Renewals(), plan.Writes(), plan.Ops())
 	}
-	if err := first.Join(t.Context(), store.Node{ID: "one"}); !errors.Is(err, faulty.ErrCrashed) {
+	plan.AtRenewal(5, faulty.CrashAfter)
+	if _, err := s.Renew(t.Context(), store.Renewal{Node: "n", Last: 2, Next: 3}); !errors.Is(err, faulty.ErrCrashed) {
 		t.Errorf("got %v, want ErrCrashed", err)
 	}
+	<-plan.Crashed()
 }
 
 func TestOutageStopsEveryVerb(t *testing.T) {
@@ -178,12 +224,12 @@ func TestCutOffIsAnOutageFromOneWriteOn(t *testing.T) {
 				t.Errorf("run %q: got %v, want an outage", id, err)
 			}
 		}
-		if _, err := s.Counts(t.Context()); !store.Unavailable(err) {
+		if _, err := s.Counts(t.Context(), nil); !store.Unavailable(err) {
 			t.Errorf("a read answered %v during the outage", err)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		counts, err := s.Counts(t.Context())
+		counts, err := s.Counts(t.Context(), nil)
 		if err != nil || counts.Runs[store.Running] != 1 {
 			t.Errorf("after the outage: %+v, %v, want the one run of before", counts, err)
 		}
@@ -221,7 +267,7 @@ func TestListenEndsWithTheProcess(t *testing.T) {
 		client := open(t, db)
 		heard := 0
 		ended := make(chan error, 1)
-		go func() { ended <- s.Listen(t.Context(), func() { heard++ }) }()
+		go func() { ended <- s.Listen(t.Context(), func(store.News) { heard++ }) }()
 		synctest.Wait()
 		heard = 0
 		if err := client.Create(t.Context(), newRun("a")); err != nil {
@@ -279,6 +325,7 @@ func TestPlanRefusesWhatCannotHappen(t *testing.T) {
 	}
 	for name, add := range map[string]func(){
 		"in the past":     func() { plan.At(1, faulty.FailBefore) },
+		"never counted":   func() { plan.AtRenewal(0, faulty.FailBefore) },
 		"two ways to end": func() { plan.At(5, faulty.FailBefore, faulty.CrashAfter) },
 	} {
 		func() {

@@ -73,46 +73,69 @@ func (f Fault) String() string {
 // count together and die together.
 type Plan struct {
 	mu      sync.Mutex
-	faults  map[int][]Fault
-	ops     []string
+	faults  [reads]map[int][]Fault
+	begun   [reads]int
+	ops     []string // of the writes
 	outage  bool
 	crashed chan struct{}
 	open    []store.Store // the stores underneath
 }
 
+// count is how a verb is counted: with the writes, with the renewals, or not.
+type count int
+
+const (
+	writes count = iota
+	renewals
+	reads
+)
+
+func (c count) String() string { return [...]string{"write", "renewal"}[c] }
+
 // NewPlan returns a plan without faults. Under testing/synctest it belongs to
 // the bubble it was made in.
 func NewPlan() *Plan {
-	return &Plan{faults: map[int][]Fault{}, crashed: make(chan struct{})}
+	return &Plan{faults: [reads]map[int][]Fault{{}, {}}, crashed: make(chan struct{})}
 }
 
 // At adds faults to write k, counted from 1. Slow goes with any other fault; of
 // the others a write has at most one. At panics on arguments that could never
 // have an effect.
-func (p *Plan) At(k int, faults ...Fault) *Plan {
+func (p *Plan) At(k int, faults ...Fault) *Plan { return p.at(writes, k, faults) }
+
+// AtRenewal is At for renewal k. Renewals are counted apart, because how many
+// there are depends on how long a scenario takes.
+func (p *Plan) AtRenewal(k int, faults ...Fault) *Plan { return p.at(renewals, k, faults) }
+
+func (p *Plan) at(c count, k int, faults []Fault) *Plan {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k <= len(p.ops) {
-		panic(fmt.Sprintf("faulty: write %d has begun before (%d have)", k, len(p.ops)))
+	if k <= p.begun[c] {
+		panic(fmt.Sprintf("faulty: %s %d has begun before (%d have)", c, k, p.begun[c]))
 	}
-	p.faults[k] = append(p.faults[k], faults...)
+	p.faults[c][k] = append(p.faults[c][k], faults...)
 	final := 0
-	for _, f := range p.faults[k] {
+	for _, f := range p.faults[c][k] {
 		if f.kind != slow {
 			final++
 		}
 	}
 	if final > 1 {
-		panic(fmt.Sprintf("faulty: write %d has more than one way to end: %v", k, p.faults[k]))
+		panic(fmt.Sprintf("faulty: %s %d has more than one way to end: %v", c, k, p.faults[c][k]))
 	}
 	return p
 }
 
 // Writes answers how many writes have begun.
-func (p *Plan) Writes() int {
+func (p *Plan) Writes() int { return p.count(writes) }
+
+// Renewals answers how many renewals have begun.
+func (p *Plan) Renewals() int { return p.count(renewals) }
+
+func (p *Plan) count(c count) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.ops)
+	return p.begun[c]
 }
 
 // Ops lists the writes that have begun, with the faults they met, for the
@@ -168,23 +191,28 @@ func (p *Plan) Reap() error {
 	return errors.Join(errs...)
 }
 
-// begin admits a call. A write is counted and learns its faults.
-func (p *Plan) begin(op string, write bool) ([]Fault, error) {
+// begin admits a call. One that is counted learns its faults.
+func (p *Plan) begin(op string, as count) ([]Fault, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isCrashed() {
 		return nil, ErrCrashed
 	}
 	var faults []Fault
-	if write {
-		faults = p.faults[len(p.ops)+1]
-		entry := fmt.Sprintf("write %d: %s", len(p.ops)+1, op)
+	if as != reads {
+		p.begun[as]++
+		faults = p.faults[as][p.begun[as]]
+	}
+	for _, f := range faults {
+		if f.kind == cutOff {
+			p.outage = true
+			time.AfterFunc(f.delay, func() { p.Outage(false) })
+		}
+	}
+	if as == writes {
+		entry := fmt.Sprintf("write %d: %s", p.begun[as], op)
 		for _, f := range faults {
 			entry += ", " + f.String()
-			if f.kind == cutOff {
-				p.outage = true
-				time.AfterFunc(f.delay, func() { p.Outage(false) })
-			}
 		}
 		p.ops = append(p.ops, entry)
 	}

@@ -18,7 +18,7 @@ type wrapped struct {
 }
 
 func (w *wrapped) Open(ctx context.Context) (store.Store, error) {
-	if _, err := w.plan.begin("Open", false); err != nil {
+	if _, err := w.plan.begin("Open", reads); err != nil {
 		return nil, err
 	}
 	inner, err := w.opener.Open(ctx)
@@ -36,7 +36,12 @@ type faultyStore struct {
 
 // write runs a write verb with the faults that are due.
 func (s *faultyStore) write(ctx context.Context, op string, do func() error) error {
-	faults, err := s.plan.begin(op, true)
+	return s.perform(ctx, writes, op, do)
+}
+
+// perform runs a verb that is counted with the faults that are due.
+func (s *faultyStore) perform(ctx context.Context, as count, op string, do func() error) error {
+	faults, err := s.plan.begin(op, as)
 	if err != nil {
 		return err
 	}
@@ -87,7 +92,7 @@ func (s *faultyStore) sleep(ctx context.Context, d time.Duration) error {
 // read runs a verb that changes nothing.
 func read[T any](s *faultyStore, op string, do func() (T, error)) (T, error) {
 	var none T
-	if _, err := s.plan.begin(op, false); err != nil {
+	if _, err := s.plan.begin(op, reads); err != nil {
 		return none, err
 	}
 	answer, err := do()
@@ -102,8 +107,8 @@ func (s *faultyStore) Info() store.Info { return s.inner.Info() }
 // Close closes the store underneath, crashed or not.
 func (s *faultyStore) Close() error { return s.inner.Close() }
 
-func (s *faultyStore) Listen(ctx context.Context, notify func()) error {
-	if _, err := s.plan.begin("Listen", false); err != nil {
+func (s *faultyStore) Listen(ctx context.Context, notify func(store.News)) error {
+	if _, err := s.plan.begin("Listen", reads); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -117,9 +122,9 @@ func (s *faultyStore) Listen(ctx context.Context, notify func()) error {
 		case <-stop:
 		}
 	}()
-	err := s.inner.Listen(ctx, func() {
-		if _, err := s.plan.begin("Listen", false); err == nil {
-			notify()
+	err := s.inner.Listen(ctx, func(news store.News) {
+		if _, err := s.plan.begin("Listen", reads); err == nil {
+			notify(news)
 		}
 	})
 	if crash := s.plan.end(); crash != nil {

@@ -11,6 +11,18 @@ func (s *faultyStore) Join(ctx context.Context, node store.Node) error {
 	return s.write(ctx, "Join", func() error { return s.inner.Join(ctx, node) })
 }
 
+func (s *faultyStore) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {
+	var members *store.Membership
+	err := s.perform(ctx, renewals, "Renew", func() (err error) {
+		members, err = s.inner.Renew(ctx, renewal)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return members, nil
+}
+
 func (s *faultyStore) Leave(ctx context.Context, node string) error {
 	return s.write(ctx, "Leave", func() error { return s.inner.Leave(ctx, node) })
 }
@@ -27,6 +39,10 @@ func (s *faultyStore) Claim(ctx context.Context, node string, partitions []int) 
 	return claimed, nil
 }
 
+func (s *faultyStore) Release(ctx context.Context, node string, partitions []int) error {
+	return s.write(ctx, "Release", func() error { return s.inner.Release(ctx, node, partitions) })
+}
+
 func (s *faultyStore) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
 	var result store.Result
 	err := s.write(ctx, fmt.Sprintf("Commit of %d turns", len(turns)), func() (err error) {
@@ -39,6 +55,18 @@ func (s *faultyStore) Commit(ctx context.Context, turns []store.Turn) (store.Res
 	return result, nil
 }
 
+func (s *faultyStore) Group(ctx context.Context, name string) (store.Group, error) {
+	var group store.Group
+	err := s.write(ctx, "Group", func() (err error) {
+		group, err = s.inner.Group(ctx, name)
+		return err
+	})
+	if err != nil {
+		return store.Group{}, err
+	}
+	return group, nil
+}
+
 func (s *faultyStore) Create(ctx context.Context, run store.Run) error {
 	return s.write(ctx, "Create", func() error { return s.inner.Create(ctx, run) })
 }
@@ -47,12 +75,12 @@ func (s *faultyStore) Post(ctx context.Context, message store.Message) error {
 	return s.write(ctx, "Post", func() error { return s.inner.Post(ctx, message) })
 }
 
-func (s *faultyStore) Due(ctx context.Context, partition int, after, until int64, limit int) ([]store.Wake, error) {
-	return read(s, "Due", func() ([]store.Wake, error) { return s.inner.Due(ctx, partition, after, until, limit) })
+func (s *faultyStore) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
+	return read(s, "Due", func() ([]store.Wake, error) { return s.inner.Due(ctx, partitions, after, until, limit) })
 }
 
-func (s *faultyStore) Inbox(ctx context.Context, partition int, after int64, limit int) ([]store.Message, error) {
-	return read(s, "Inbox", func() ([]store.Message, error) { return s.inner.Inbox(ctx, partition, after, limit) })
+func (s *faultyStore) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
+	return read(s, "Inbox", func() ([]store.Message, error) { return s.inner.Inbox(ctx, partitions, after, limit) })
 }
 
 func (s *faultyStore) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
@@ -83,6 +111,10 @@ func (s *faultyStore) Owners(ctx context.Context, partition int) ([]store.Owners
 	return read(s, "Owners", func() ([]store.Ownership, error) { return s.inner.Owners(ctx, partition) })
 }
 
-func (s *faultyStore) Counts(ctx context.Context) (store.Counts, error) {
-	return read(s, "Counts", func() (store.Counts, error) { return s.inner.Counts(ctx) })
+func (s *faultyStore) Nodes(ctx context.Context) ([]store.Member, error) {
+	return read(s, "Nodes", func() ([]store.Member, error) { return s.inner.Nodes(ctx) })
+}
+
+func (s *faultyStore) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
+	return read(s, "Counts", func() (store.Counts, error) { return s.inner.Counts(ctx, partitions) })
 }
