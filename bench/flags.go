@@ -1,0 +1,86 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/bench/internal/place"
+)
+
+// options are what the command line says.
+type options struct {
+	only, stores, systems []string // nil: all
+	repeat, runs          int
+	short                 bool
+	dir                   string
+	json, markdown        string
+	cpuProfile            string
+	memProfile            string
+}
+
+func parse(args []string, errOut io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(errOut)
+	list := func(into *[]string, name, usage string) {
+		f.Func(name, usage, func(s string) error {
+			*into = strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+			return nil
+		})
+	}
+	list(&o.only, "only", "`workloads` to run, such as W1,W3; without it all but drivers")
+	list(&o.stores, "store", "`databases` to run on: sqlite, postgres, memory; without it all")
+	list(&o.systems, "system", "`systems` to run: perdure, floor, River; without it all")
+	f.IntVar(&o.repeat, "repeat", 5, "`rounds`; medians are reported")
+	f.IntVar(&o.runs, "n", 0, "`workflows` of W1 (default: as many as take 3 s)")
+	f.BoolVar(&o.short, "short", false, "one small round: it shows that everything works, its figures mean little")
+	f.StringVar(&o.dir, "dir", os.TempDir(), "`directory` on a disk for the databases")
+	f.StringVar(&o.json, "o", "", "`file` for all samples as JSON")
+	f.StringVar(&o.markdown, "markdown", "", "`document` into which the tables are written, between its markers")
+	f.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile")
+	f.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations")
+	f.Usage = func() {
+		fmt.Fprint(errOut, usage)
+		f.PrintDefaults()
+	}
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	return o, o.validate(f)
+}
+
+const usage = `Bench measures perdure beside the floor (the least that durable steps can cost)
+and beside River, on SQLite and PostgreSQL.
+
+    go run . [flags]
+
+Workloads:
+`
+
+func (o *options) validate(f *flag.FlagSet) error {
+	if f.NArg() > 0 {
+		return fmt.Errorf("bench takes flags only, and %q is none", f.Arg(0))
+	}
+	if o.repeat < 1 || o.runs < 0 {
+		return fmt.Errorf("-repeat must be at least 1, and -n at least 0")
+	}
+	for _, s := range o.stores {
+		if !slices.Contains(place.Kinds, place.Kind(s)) {
+			return fmt.Errorf("-store %s: there are sqlite, postgres and memory", s)
+		}
+	}
+	if o.short {
+		o.repeat = 1
+	}
+	return nil
+}
+
+// takes reports whether a list names something; a list that is not given names
+// everything.
+func takes(list []string, name string) bool {
+	return list == nil || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
+}

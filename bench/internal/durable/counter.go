@@ -1,0 +1,44 @@
+package durable
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/perdure/perdure/store"
+)
+
+// counted is a store whose write transactions are counted. Each verb of a store
+// is one transaction; those of joining, leaving and claiming are few and do not
+// count.
+type counted struct {
+	store.Opener
+	commits atomic.Int64
+}
+
+func (c *counted) Open(ctx context.Context) (store.Store, error) {
+	s, err := c.Opener.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &countedStore{s, &c.commits}, nil
+}
+
+type countedStore struct {
+	store.Store
+	commits *atomic.Int64
+}
+
+func (s *countedStore) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	s.commits.Add(1)
+	return s.Store.Commit(ctx, turns)
+}
+
+func (s *countedStore) Create(ctx context.Context, run store.Run) error {
+	s.commits.Add(1)
+	return s.Store.Create(ctx, run)
+}
+
+func (s *countedStore) Post(ctx context.Context, m store.Message) error {
+	s.commits.Add(1)
+	return s.Store.Post(ctx, m)
+}

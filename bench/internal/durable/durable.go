@@ -1,0 +1,39 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/sqlite"
+)
+
+// On returns perdure on databases of a kind.
+func On(kind place.Kind) system.System { return durable{kind} }
+
+type durable struct{ kind place.Kind }
+
+func (d durable) Name() string { return "perdure" }
+
+func (d durable) Kind() place.Kind { return d.kind }
+
+func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (system.Session, error) {
+	opener, err := opener(db)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, opener, c)
+}
+
+// opener is the store for a database.
+func opener(db place.Database) (store.Opener, error) {
+	switch db := db.(type) {
+	case *place.InMemory:
+		return db.Database, nil
+	case *place.SQLiteFile:
+		return sqlite.File(db.Location()), nil
+	}
+	return nil, fmt.Errorf("perdure has no store for a %T", db)
+}

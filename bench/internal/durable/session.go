@@ -1,0 +1,93 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/store"
+)
+
+// session is an engine at work.
+type session struct {
+	*perdure.Engine
+	store *counted
+}
+
+func open(ctx context.Context, db store.Opener, c system.Config) (system.Session, error) {
+	s := &session{store: &counted{Opener: db}}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	eng, err := perdure.Open(ctx, s.store, definitions(c), perdure.Concurrency(c.InFlight), perdure.Logger(log))
+	if err != nil {
+		return nil, err
+	}
+	s.Engine = eng
+	if err := eng.Start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) Chain(ctx context.Context, id string, steps int) (int, error) {
+	return perdure.Run(ctx, s.Engine, chain, id, steps)
+}
+
+func (s *session) Flaky(ctx context.Context, id string) (int, error) {
+	return perdure.Run(ctx, s.Engine, flaky, id, struct{}{})
+}
+
+func (s *session) Fan(ctx context.Context, id string, width int) (int, error) {
+	return perdure.Run(ctx, s.Engine, fan, id, width)
+}
+
+func (s *session) Sleep(ctx context.Context, id string, d time.Duration) error {
+	_, err := perdure.Start(ctx, s.Engine, sleep, id, d)
+	return err
+}
+
+func (s *session) Commits() (int64, bool) { return s.store.commits.Load(), true }
+
+func (s *session) Close(ctx context.Context) error { return s.Stop(ctx) }
+
+// Verify compares the counts of the database, and of the newest runs the
+// attempts on record.
+func (s *session) Verify(ctx context.Context, want system.Tally) error {
+	counts, err := s.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	completed, open := counts.Runs[store.Completed], counts.Runs[store.Running]
+	if completed != want.Runs || open != want.Asleep {
+		return fmt.Errorf("%d runs are completed and %d open, want %d and %d", completed, open, want.Runs, want.Asleep)
+	}
+	if len(counts.Calls) > 0 {
+		return fmt.Errorf("calls have rows although nothing is in flight: %v", counts.Calls)
+	}
+	if want.PerRun > 0 {
+		if err := s.verifyAttempts(ctx, want.PerRun); err != nil {
+			return err
+		}
+	}
+	return s.Health()
+}
+
+func (s *session) verifyAttempts(ctx context.Context, want int) error {
+	newest, err := s.List(ctx, perdure.Filter{Status: []store.Status{store.Completed}})
+	if err != nil {
+		return err
+	}
+	for _, run := range newest {
+		attempts, err := s.Attempts(ctx, run.WorkflowID)
+		if err != nil {
+			return err
+		}
+		if len(attempts) != want {
+			return fmt.Errorf("run %s has %d attempts on record, want %d", run.WorkflowID, len(attempts), want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// WriteJSON writes all samples to a file.
+func (r Report) WriteJSON(path string) error {
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(raw, '\n'), 0o644)
+}
+
+// WriteInto puts the tables into a document, each between two lines that name
+// its workload; the text around them, and tables of workloads that did not run,
+// stay as they are:
+//
+//	<!-- bench:W1 -->
+//	<!-- /bench:W1 -->
+func (r Report) WriteInto(path string) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text := string(raw)
+	for _, t := range r.Tables {
+		if text, err = put(text, t.Workload, t.Markdown()+"\n"+r.Machine.Markdown()); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// put replaces what is between the markers of a name.
+func put(text, name, content string) (string, error) {
+	first, last := "<!-- bench:"+name+" -->\n", "<!-- /bench:"+name+" -->"
+	before, rest, found := strings.Cut(text, first)
+	_, after, closed := strings.Cut(rest, last)
+	if !found || !closed {
+		return "", fmt.Errorf("there is no place for %s: it needs the lines %q and %q", name, strings.TrimSpace(first), last)
+	}
+	return before + first + "\n" + strings.TrimSpace(content) + "\n\n" + last + after, nil
+}

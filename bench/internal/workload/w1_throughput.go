@@ -1,0 +1,150 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/perdure/perdure/bench/internal/meter"
+	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/system"
+)
+
+// Throughput is W1: many short workflows at once, and what one costs.
+type Throughput struct {
+	Steps    int           // of a workflow
+	InFlight int           // workflows at once
+	Runs     int           // workflows; 0: as many as take about For
+	For      time.Duration // how long the measured part lasts
+}
+
+// Name is W1.
+func (Throughput) Name() string { return "W1" }
+
+// Title names the workload.
+func (Throughput) Title() string { return "Throughput" }
+
+// About explains the table.
+func (w Throughput) About() string {
+	return fmt.Sprintf("Workflows of %d activities that do nothing, one after the other, %d workflows at once. "+
+		"CPU, commits, bytes and allocations are those of one workflow. CPU is of this process, load generator included; server CPU is of all processes of PostgreSQL. "+
+		"Written is what the process sent to the disk (SQLite) or the write-ahead log (PostgreSQL).", w.Steps, w.InFlight)
+}
+
+// Metrics are the columns.
+func (Throughput) Metrics() []Metric {
+	return []Metric{
+		{Name: "workflows", Unit: "/s", Compare: true},
+		{Name: "CPU", Unit: "ms", Compare: true},
+		{Name: "server CPU", Unit: "ms"},
+		{Name: "commits"},
+		{Name: "written", Unit: "KiB"},
+		{Name: "allocations"},
+		{Name: "allocated", Unit: "KiB"},
+	}
+}
+
+// Run warms the system up in a session of its own, which also shows how fast it
+// is, and measures in a second one.
+func (w Throughput) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+	var executed atomic.Int64
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { executed.Add(1) }})
+	if err != nil {
+		return nil, err
+	}
+	defer b.strip(ctx)
+	warm := 2 * w.InFlight
+	begin := time.Now()
+	if err := b.chains(ctx, "warm", warm, w.Steps); err != nil {
+		return nil, err
+	}
+	n := w.Runs
+	if n == 0 {
+		rate := float64(warm) / time.Since(begin).Seconds()
+		n = max(5*w.InFlight, int(rate*w.For.Seconds()))
+	}
+	if err := b.close(ctx); err != nil {
+		return nil, err
+	}
+	values, err := w.measure(ctx, b, n)
+	if err != nil {
+		return nil, err
+	}
+	if want := int64((warm + n) * w.Steps); executed.Load() != want {
+		return nil, fmt.Errorf("%d bodies ran, want %d", executed.Load(), want)
+	}
+	if err := b.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.Verify(ctx, system.Tally{Runs: warm + n, PerRun: w.Steps}); err != nil {
+		return nil, err
+	}
+	return []Sample{{Values: values}}, nil
+}
+
+// measure runs n workflows in a session of their own. Commits and bytes are those
+// of the session, so that what is written only at its end counts too.
+func (w Throughput) measure(ctx context.Context, b *bed, n int) (map[string]float64, error) {
+	before, _, err := b.db.Commits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := meter.Start(ctx, b.db)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.open(ctx); err != nil {
+		return nil, err
+	}
+	load, err := b.load(ctx, "run", n, w.Steps)
+	if err != nil {
+		return nil, err
+	}
+	commits, counted := b.Commits()
+	if err := b.close(ctx); err != nil {
+		return nil, err
+	}
+	session, err := m.Stop(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if after, known, err := b.db.Commits(ctx); err != nil {
+		return nil, err
+	} else if known {
+		commits, counted = after-before, true
+	}
+	values := map[string]float64{
+		"workflows":   float64(n) / load.Wall.Seconds(),
+		"CPU":         perRun(load.CPU, n),
+		"allocations": float64(load.Allocs) / float64(n),
+		"allocated":   float64(load.Allocated) / 1024 / float64(n),
+	}
+	if counted {
+		values["commits"] = float64(commits) / float64(n)
+	}
+	if b.db.Location() != "" {
+		values["written"] = float64(session.Written) / 1024 / float64(n)
+	}
+	if load.Server > 0 {
+		values["server CPU"] = perRun(load.Server, n)
+	}
+	return values, nil
+}
+
+// load measures n chains.
+func (b *bed) load(ctx context.Context, prefix string, n, steps int) (meter.Spent, error) {
+	m, err := meter.Start(ctx, b.db)
+	if err != nil {
+		return meter.Spent{}, err
+	}
+	if err := b.chains(ctx, prefix, n, steps); err != nil {
+		return meter.Spent{}, err
+	}
+	return m.Stop(ctx)
+}
+
+// perRun is the share of one of n in milliseconds.
+func perRun(d time.Duration, n int) float64 {
+	return float64(d) / float64(time.Millisecond) / float64(n)
+}

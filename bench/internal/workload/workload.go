@@ -1,0 +1,102 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/system"
+)
+
+// Workload measures something about any system.
+type Workload interface {
+	Name() string  // W1
+	Title() string // a few words
+	About() string // what is done and measured, for the reader of a table
+	Metrics() []Metric
+	// Run does the work once, on a fresh database of its own, and answers a
+	// sample for each of its cases. A system that cannot do the work is left out:
+	// the error is errors.ErrUnsupported.
+	Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error)
+}
+
+// Metric is a figure of a workload.
+type Metric struct {
+	Name    string `json:"name"`
+	Unit    string `json:"unit"`
+	Compare bool   `json:"compare"` // a ratio to the floor and to River says something
+}
+
+// Sample is one measurement.
+type Sample struct {
+	Case   string // what sets it apart from other samples of a run; "" if there is one
+	Values map[string]float64
+}
+
+// bed is a database with a system at work on it.
+type bed struct {
+	system system.System
+	config system.Config
+	db     place.Database
+
+	system.Session
+}
+
+// lay opens a system on a fresh database.
+func lay(ctx context.Context, p *place.Places, s system.System, c system.Config) (*bed, error) {
+	db, err := p.Fresh(ctx, s.Kind())
+	if err != nil {
+		return nil, err
+	}
+	b := &bed{system: s, config: c, db: db}
+	if err := b.open(ctx); err != nil {
+		return nil, errors.Join(err, db.Drop(ctx))
+	}
+	return b, nil
+}
+
+// open begins a session, after one that was closed.
+func (b *bed) open(ctx context.Context) (err error) {
+	if b.config.Step == nil {
+		b.config.Step = func(int) {}
+	}
+	if b.config.Try == nil {
+		b.config.Try = func(string, int) error { return nil }
+	}
+	if b.Session, err = b.system.Open(ctx, b.db, b.config); err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	return nil
+}
+
+// close ends the session, if there is one.
+func (b *bed) close(ctx context.Context) error {
+	if b.Session == nil {
+		return nil
+	}
+	err := b.Session.Close(ctx)
+	b.Session = nil
+	return err
+}
+
+// strip ends everything and deletes the database.
+func (b *bed) strip(ctx context.Context) error {
+	return errors.Join(b.close(ctx), b.db.Drop(ctx))
+}
+
+// chains runs n chains, at most InFlight at a time, whose IDs begin with prefix.
+func (b *bed) chains(ctx context.Context, prefix string, n, steps int) error {
+	return atOnce(b.config.InFlight, n, func(i int) error {
+		return b.chain(ctx, fmt.Sprintf("%s-%06d", prefix, i), steps)
+	})
+}
+
+// chain runs one chain and checks its result.
+func (b *bed) chain(ctx context.Context, id string, steps int) error {
+	done, err := b.Chain(ctx, id, steps)
+	if err == nil && done != steps {
+		err = fmt.Errorf("chain %s answers %d steps, want %d", id, done, steps)
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/report"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole command. Tables go to out, progress to errOut.
+func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
+	o, err := parse(args, errOut)
+	if err != nil {
+		return err
+	}
+	chosen, err := choose(plans(o), o)
+	if err != nil {
+		return err
+	}
+	places, err := place.New(o.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, places.Close()) }()
+
+	r := report.Report{}
+	if r.Machine, err = report.Look(ctx, places, slices.ContainsFunc(chosen, onPostgres)); err != nil {
+		return err
+	}
+	profiles, err := startProfiles(o)
+	if err != nil {
+		return err
+	}
+	for _, p := range chosen {
+		table, err := measure(ctx, places, p, o.repeat, errOut)
+		if err != nil {
+			return err
+		}
+		r.Tables = append(r.Tables, table)
+		fmt.Fprintf(out, "## %s: %s\n\n%s\n", table.Workload, table.Title, table.Markdown())
+	}
+	if err := profiles.write(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, r.Machine.Markdown())
+	return save(r, o)
+}
+
+// save writes the files that were asked for.
+func save(r report.Report, o options) error {
+	if o.json != "" {
+		if err := r.WriteJSON(o.json); err != nil {
+			return err
+		}
+	}
+	if o.markdown != "" {
+		return r.WriteInto(o.markdown)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/bench/internal/durable"
+	"github.com/perdure/perdure/bench/internal/floor"
+	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/bench/internal/workload"
+)
+
+// plan is a workload and the systems it runs on, in their order.
+type plan struct {
+	workload.Workload
+	systems []system.System
+	against []string
+}
+
+// systems are those under test; a workload leaves out what cannot do its work.
+func systems() []system.System {
+	return []system.System{
+		durable.On(place.SQLite),
+		floor.On(place.SQLite),
+		durable.On(place.Memory),
+		floor.On(place.Postgres),
+	}
+}
+
+// plans lists all that can be run.
+func plans(o options) []plan {
+	var all []plan
+	for _, w := range workload.All(o.short, o.runs) {
+		all = append(all, plan{w, systems(), []string{"floor", "River"}})
+	}
+	return all
+}
+
+// choose takes from the plans what the options ask for.
+func choose(all []plan, o options) ([]plan, error) {
+	for _, name := range o.only {
+		if !slices.ContainsFunc(all, func(p plan) bool { return strings.EqualFold(p.Name(), name) }) {
+			return nil, fmt.Errorf("-only %s: there is no such workload", name)
+		}
+	}
+	var chosen []plan
+	for _, p := range all {
+		if !takes(o.only, p.Name()) {
+			continue
+		}
+		p.systems = slices.DeleteFunc(p.systems, func(s system.System) bool {
+			return !takes(o.stores, string(s.Kind())) || !takes(o.systems, s.Name())
+		})
+		if len(p.systems) > 0 {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, errors.New("nothing is left to run: no workload has a system for which -store and -system leave room")
+	}
+	return chosen, nil
+}
+
+func onPostgres(p plan) bool {
+	return slices.ContainsFunc(p.systems, func(s system.System) bool { return s.Kind() == place.Postgres })
+}
