@@ -63,6 +63,17 @@ var table = []row{
 		why:  "a store knows the contract, not the engine; each database driver lives in one package",
 	},
 	{
+		pkg:  "store/postgres",
+		may:  []string{"store"},
+		from: []string{"github.com/jackc/pgx/v5"},
+		why:  "a store knows the contract, not the engine; each database driver lives in one package",
+	},
+	{
+		pkg:  "internal/pgtest",
+		from: []string{"github.com/jackc/pgx/v5"},
+		why:  "it starts a server for any test; what runs on it is no business of it",
+	},
+	{
 		pkg: "internal/faulty",
 		may: []string{"store"},
 		why: "it wraps any store to make it fail",

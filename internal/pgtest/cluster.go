@@ -1,0 +1,198 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// patience is how long a server may take to start: a slow machine is no bug.
+const patience = time.Minute
+
+// Cluster is a server with its files.
+type Cluster struct {
+	bin      string
+	dir      string // of the socket, the log and the data
+	settings []string
+
+	server    *exec.Cmd
+	ended     chan struct{}  // closed when the server is gone
+	vigil     io.WriteCloser // what the undertaker waits for
+	databases atomic.Int64
+}
+
+// create makes the files of a server and starts it.
+func create(options ...Option) (*Cluster, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := place()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{bin: bin, dir: dir, settings: quick()}
+	for _, option := range options {
+		option(c)
+	}
+	if err := c.watch(); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "--pgdata", c.data(), "--username", "postgres", "--auth", "trust",
+		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
+	if err := prepare(initdb); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), c.Close())
+	}
+	if err := c.start(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// place makes a directory that the server's user can enter, with a name short
+// enough for a Unix socket, of which systems allow about a hundred bytes.
+func place() (string, error) {
+	parent := os.TempDir()
+	if len(parent) > 60 {
+		parent = "/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, "perdure-pg-")
+	if err == nil {
+		err = errors.Join(os.Chmod(dir, 0o755), give(dir))
+	}
+	return dir, err
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+func (c *Cluster) log() string  { return filepath.Join(c.dir, "log") }
+
+// start starts the server on the files there are and waits until it answers.
+func (c *Cluster) start() error {
+	log, err := os.OpenFile(c.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := []string{"-D", c.data(), "-k", c.dir, "-c", "listen_addresses="}
+	for _, setting := range c.settings {
+		args = append(args, "-c", setting)
+	}
+	server := exec.Command(filepath.Join(c.bin, "postgres"), args...)
+	server.Stdout, server.Stderr = log, log
+	if err := prepare(server); err != nil {
+		return err
+	}
+	begun, ended := make(chan error), make(chan struct{})
+	go func() {
+		// The kernel's signal comes when the thread dies that started the
+		// server, so that thread is kept for as long as the server is needed.
+		runtime.LockOSThread()
+		err := server.Start()
+		begun <- err
+		if err == nil {
+			server.Wait()
+		}
+		close(ended)
+	}()
+	if err := <-begun; err != nil {
+		return err
+	}
+	c.server, c.ended = server, ended
+	return c.await()
+}
+
+// await waits until the server answers.
+func (c *Cluster) await() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, c.DSN("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not answer: %w\n%s", err, c.lastWords())
+		case <-c.ended:
+			return fmt.Errorf("the server ended: %w\n%s", err, c.lastWords())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// lastWords is the end of the server's log.
+func (c *Cluster) lastWords() string {
+	log, err := os.ReadFile(c.log())
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+// stop ends the server with a signal and waits until it is gone: SIGQUIT is what
+// "pg_ctl stop -m immediate" sends, a crash; SIGINT lets it end in order.
+func (c *Cluster) stop(signal syscall.Signal) error {
+	if c.server == nil {
+		return nil
+	}
+	if err := c.server.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-c.ended:
+		c.server = nil
+		return nil
+	case <-time.After(patience):
+		return fmt.Errorf("the server did not end after %s\n%s", signal, c.lastWords())
+	}
+}
+
+// watch starts the undertaker: a shell that waits until this process closes its
+// end of a pipe, or is gone, however it went. It ends the server, if that still
+// runs, and removes its files.
+func (c *Cluster) watch() error {
+	shell := exec.Command("/bin/sh", "-c", `read -r _
+		while server=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -QUIT "$server" 2>/dev/null; do sleep 0.1; done
+		rm -rf "$1"`, "undertaker of "+c.dir, c.dir)
+	vigil, err := shell.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := shell.Start(); err != nil {
+		return err
+	}
+	go shell.Wait()
+	c.vigil = vigil
+	return nil
+}
+
+// Close ends the server and removes its files.
+func (c *Cluster) Close() error {
+	err := c.stop(syscall.SIGQUIT)
+	return errors.Join(err, os.RemoveAll(c.dir), c.vigil.Close())
+}
+
+// DSN is how to connect to a database of the server.
+func (c *Cluster) DSN(database string) string {
+	return fmt.Sprintf("postgres:///%s?host=%s&user=postgres&sslmode=disable", database, c.dir)
+}
+
+// Socket is the path of the server's Unix socket, for those who put something
+// between it and its clients.
+func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }

@@ -1,0 +1,26 @@
+package pgtest
+
+// Option changes how a server is started.
+type Option func(*Cluster)
+
+// Set sets a configuration parameter of the server, such as work_mem to "64MB".
+func Set(name, value string) Option {
+	return func(c *Cluster) { c.settings = append(c.settings, name+"="+value) }
+}
+
+// Durable makes commits survive a crash of the machine, as they do in
+// production: without it nothing is flushed to the disk, which is enough to
+// survive a crash of the server.
+func Durable() Option {
+	return func(c *Cluster) {
+		c.settings = append(c.settings, "fsync=on", "full_page_writes=on", "synchronous_commit=on")
+	}
+}
+
+// quick are the settings of a server whose data nobody needs tomorrow.
+func quick() []string {
+	return []string{
+		"fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB",
+		"wal_level=minimal", "max_wal_senders=0", "max_wal_size=1GB", "log_min_messages=warning", "log_checkpoints=off",
+	}
+}

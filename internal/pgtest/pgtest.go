@@ -1,0 +1,97 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// shared is the server of this test binary. Nobody stops it: it ends with the
+// process.
+var shared = sync.OnceValues(func() (*Cluster, error) { return create() })
+
+// Shared returns the server of this test binary, which the first call starts.
+// Nobody may stop it.
+func Shared(tb testing.TB) *Cluster {
+	tb.Helper()
+	c, err := shared()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+// Start starts a server for one test, with files of its own, and ends it with
+// the test.
+func Start(tb testing.TB, options ...Option) *Cluster {
+	tb.Helper()
+	c, err := create(options...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
+// Database makes an empty database on the server of this test binary and
+// returns how to connect to it. It is dropped with the test.
+func Database(tb testing.TB) string {
+	tb.Helper()
+	return Shared(tb).Database(tb)
+}
+
+// Database makes an empty database and returns how to connect to it. It is
+// dropped with the test.
+func (c *Cluster) Database(tb testing.TB) string {
+	tb.Helper()
+	name := fmt.Sprintf("test_%d", c.databases.Add(1))
+	if err := c.exec("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if c.server == nil {
+			return // the test crashed it; its files go as a whole
+		}
+		if err := c.exec("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c.DSN(name)
+}
+
+func (c *Cluster) exec(sql string) error {
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, c.DSN("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
+
+// Crash stops the server as "pg_ctl stop -m immediate" does: every connection is
+// cut, and the next start has to recover.
+func (c *Cluster) Crash(tb testing.TB) {
+	tb.Helper()
+	if err := c.stop(syscall.SIGQUIT); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Restart starts a server that was stopped, on the same files, and waits until it
+// answers.
+func (c *Cluster) Restart(tb testing.TB) {
+	tb.Helper()
+	if err := c.start(); err != nil {
+		tb.Fatal(err)
+	}
+}
