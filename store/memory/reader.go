@@ -27,7 +27,7 @@ func (h *handle) Find(ctx context.Context, id int, workflowID, runID string) (*s
 }
 
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
-	if err := h.read(ctx); err != nil {
+	if _, err := h.readPartitions(ctx, filter.Partitions); err != nil {
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()

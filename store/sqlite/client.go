@@ -25,7 +25,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 		}, h.clock())
 	})
 	if err == nil && inserted {
-		announce(h.path)
+		announce(h.path, store.NewsMessage)
 	}
 	return err
 }
@@ -60,7 +60,7 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 		return c.post(&m, h.clock())
 	})
 	if err == nil {
-		announce(h.path)
+		announce(h.path, store.NewsMessage)
 	}
 	return err
 }
@@ -68,8 +68,12 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 // post delivers a message under the partition's clock, which it moves.
 func (c *conn) post(m *store.Message, now int64) error {
 	var clock int64
-	if _, err := c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? RETURNING clock`, []*int64{&clock}, now, int64(m.Partition)); err != nil {
+	exists, err := c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? RETURNING clock`, []*int64{&clock}, now, int64(m.Partition))
+	if err != nil {
 		return err
+	}
+	if !exists {
+		return unknown(m.Partition)
 	}
 	return c.deliver(m, clock)
 }

@@ -16,12 +16,16 @@ type batch struct {
 	turns  []store.Turn
 	errs   []error // the answers so far
 	now    int64   // the clock when it began
-	clock  int64   // of the partition, which does not go back
-	epoch  int64   // of the partition's owner, if owned
-	owned  bool
-	posted bool // a message was delivered
+	fences []fence // which epochs of which partitions may write
+	posted bool    // a message was delivered
 
 	lost map[int]error // turns that ended the transaction, and how
+}
+
+// fence is the owner's epoch of a partition that a batch writes to.
+type fence struct {
+	partition    int
+	epoch, clock int64 // the clock of the partition does not go back
 }
 
 func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
@@ -54,16 +58,19 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 		break
 	}
 	if b.posted {
-		announce(h.path)
+		announce(h.path, store.NewsMessage)
 	}
-	return store.Result{Now: b.clock, Errors: b.errs}, nil
+	result := store.Result{Now: b.now, Errors: b.errs}
+	for _, f := range b.fences {
+		result.Now = max(result.Now, f.clock)
+	}
+	return result, nil
 }
 
 // commit writes the live turns of a batch in one transaction.
 func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(live []int) error) error {
 	return h.write(ctx, "Commit", func(c *conn) error {
 		b.c, b.now, b.posted = c, h.clock(), false
-		b.clock = b.now
 		for _, i := range live {
 			b.errs[i] = nil
 		}
@@ -74,31 +81,38 @@ func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(li
 	})
 }
 
-// fence moves the clock under the epoch of the turns, which locks out every
-// other owner until the commit ends, and learns which epoch is the owner's.
+// fence moves the clocks under the epochs of the turns, which locks out every
+// other owner until the commit ends, and learns which epochs are the owners'.
 func (b *batch) fence(live []int) error {
-	tried := map[int64]bool{}
-	b.owned = false
+	b.fences = b.fences[:0]
+	tried := map[fence]bool{}
 	for _, i := range live {
-		epoch := b.turns[i].Epoch
-		if tried[epoch] {
+		f := fence{partition: b.turns[i].Partition, epoch: b.turns[i].Epoch}
+		if tried[f] {
 			continue
 		}
-		tried[epoch] = true
+		tried[f] = true
 		found, err := b.c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? AND epoch = ? AND node IS NOT NULL RETURNING clock`,
-			[]*int64{&b.clock}, b.now, int64(b.turns[i].Partition), epoch)
+			[]*int64{&f.clock}, b.now, int64(f.partition), f.epoch)
 		if err != nil {
 			return err
 		}
 		if found {
-			b.epoch, b.owned = epoch, true
-			return nil
+			b.fences = append(b.fences, f)
 		}
 	}
 	return nil
 }
 
-func (b *batch) fenced(t *store.Turn) bool { return !b.owned || t.Epoch != b.epoch }
+// admits answers the fence that lets a turn through, nil if it is refused.
+func (b *batch) admits(t *store.Turn) *fence {
+	for i := range b.fences {
+		if f := &b.fences[i]; f.partition == t.Partition && f.epoch == t.Epoch {
+			return f
+		}
+	}
+	return nil
+}
 
 // together writes the turns in order: neighbours that are plain set-wise, the
 // others one by one. A turn is plain if nothing of it can be refused but its
@@ -115,7 +129,7 @@ func (b *batch) together(live []int) error {
 	}
 	for _, i := range live {
 		t := &b.turns[i]
-		is := !b.fenced(t) && t.Hook == nil && (t.Create == nil || t.Create.ID == t.Run)
+		is := b.admits(t) != nil && t.Hook == nil && (t.Create == nil || t.Create.ID == t.Run)
 		if is && t.Create != nil {
 			if runs[t.Run] { // an earlier turn must not find the run
 				if err := flush(); err != nil {
@@ -154,8 +168,8 @@ func (b *batch) plain(plain []int) error {
 		if err == nil {
 			err = b.applyRows(t)
 		}
-		if isConstraint(err) || err == nil && !found {
-			return errUnusual // no such run
+		if isConstraint(err) || errors.Is(err, errNoPartition) || err == nil && !found {
+			return errUnusual // no such run or partition
 		}
 		if err != nil {
 			return err
@@ -205,7 +219,7 @@ func (b *batch) turn(i int) error {
 	if err := b.lost[i]; err != nil {
 		return err
 	}
-	if b.fenced(t) {
+	if b.admits(t) == nil {
 		return store.ErrFenced
 	}
 	if taken {

@@ -11,46 +11,72 @@ import (
 // pollInterval is how often Listen looks for writes of other processes.
 const pollInterval = 20 * time.Millisecond
 
+// everything is what a listener is told when it cannot be known what is new.
+const everything = store.NewsMessage | store.NewsNodes
+
+// listener is somebody of this process who listens.
+type listener struct {
+	news  store.News    // what it was not told yet, guarded by listeners
+	heard chan struct{} // has a value if there is news
+}
+
 // listeners of this process, by the path of their file.
 var listeners = struct {
 	sync.Mutex
-	byPath map[string]map[chan struct{}]struct{}
-}{byPath: map[string]map[chan struct{}]struct{}{}}
+	byPath map[string]map[*listener]struct{}
+}{byPath: map[string]map[*listener]struct{}{}}
 
 // announce tells the listeners of this process that there is news in a file.
-func announce(path string) {
+func announce(path string, news store.News) {
 	listeners.Lock()
 	defer listeners.Unlock()
-	for heard := range listeners.byPath[path] {
-		select {
-		case heard <- struct{}{}:
-		default: // it has news already
-		}
+	for l := range listeners.byPath[path] {
+		l.add(news)
 	}
 }
 
-// subscribe adds a listener and returns how to remove it.
-func subscribe(path string, heard chan struct{}) (remove func()) {
+// add gives a listener something to tell.
+func (l *listener) add(news store.News) {
+	l.news |= news
+	select {
+	case l.heard <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// take answers what is to be told.
+func (l *listener) take() store.News {
+	listeners.Lock()
+	defer listeners.Unlock()
+	news := l.news
+	l.news = 0
+	return news
+}
+
+// subscribe adds a listener, who has everything to hear, and returns how to
+// remove it.
+func subscribe(path string) (l *listener, remove func()) {
+	l = &listener{heard: make(chan struct{}, 1)}
+	l.add(everything) // what came about before is news too
 	listeners.Lock()
 	defer listeners.Unlock()
 	if listeners.byPath[path] == nil {
-		listeners.byPath[path] = map[chan struct{}]struct{}{}
+		listeners.byPath[path] = map[*listener]struct{}{}
 	}
-	listeners.byPath[path][heard] = struct{}{}
-	return func() {
+	listeners.byPath[path][l] = struct{}{}
+	return l, func() {
 		listeners.Lock()
 		defer listeners.Unlock()
-		delete(listeners.byPath[path], heard)
+		delete(listeners.byPath[path], l)
 		if len(listeners.byPath[path]) == 0 {
 			delete(listeners.byPath, path)
 		}
 	}
 }
 
-func (h *handle) Listen(ctx context.Context, notify func()) error {
-	heard := make(chan struct{}, 1)
-	heard <- struct{}{} // what was posted before we listened is news too
-	defer subscribe(h.path, heard)()
+func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
+	l, remove := subscribe(h.path)
+	defer remove()
 	var tick <-chan time.Time
 	if !h.exclusive {
 		ticker := time.NewTicker(pollInterval)
@@ -64,14 +90,14 @@ func (h *handle) Listen(ctx context.Context, notify func()) error {
 			return ctx.Err()
 		case <-h.closed:
 			return store.ErrStoreClosed
-		case <-heard:
+		case <-l.heard:
 			if h.isClosed() {
 				return store.ErrStoreClosed
 			}
-			notify()
+			notify(l.take())
 		case <-tick:
 			if h.changed(&seen) {
-				notify()
+				notify(everything)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestVirtualTime(t *testing.T) {
 		var heard []time.Time
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- h.Listen(ctx, func() { heard = append(heard, time.Now()) }) }()
+		go func() { ended <- h.Listen(ctx, func(store.News) { heard = append(heard, time.Now()) }) }()
 		synctest.Wait()
 		heard = nil
 		time.Sleep(365 * 24 * time.Hour) // polling would take 1.6 billion looks
@@ -38,7 +38,7 @@ func TestVirtualTime(t *testing.T) {
 		if len(heard) != 1 || !heard[0].Equal(time.Now()) {
 			t.Errorf("heard %v, want one at once, at %v", heard, time.Now())
 		}
-		inbox, err := client.Inbox(t.Context(), 0, 0, 0)
+		inbox, err := client.Inbox(t.Context(), []int{0}, 0, 0)
 		if err != nil || inbox[0].Posted != time.Now().UnixNano() {
 			t.Errorf("the store's time is %+v, %v; want the virtual one", inbox, err)
 		}
@@ -55,7 +55,7 @@ func TestListenPollsWithoutNoise(t *testing.T) {
 		heard := 0
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- h.Listen(ctx, func() { heard++ }) }()
+		go func() { ended <- h.Listen(ctx, func(store.News) { heard++ }) }()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		heard = 0

@@ -1,139 +1,49 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"os"
-	"time"
+	"slices"
 
 	"github.com/perdure/perdure/store"
 )
 
-func (h *handle) Join(ctx context.Context, node store.Node) error {
-	if node.ID == "" {
-		return fmt.Errorf("a node needs an ID to join")
-	}
-	return h.hold(ctx, h.writer, "Join", func(c *conn) error {
-		if h.node == node.ID {
-			return nil
-		}
-		if h.lock != nil {
-			return &store.InUseError{Location: h.info.Location, Holder: h.lock.holder}
-		}
-		lock, err := acquire(h.path+".lock", h.info.Location, holder(node))
-		if err != nil {
-			return err
-		}
-		err = transact(c, func(c *conn) error {
-			// Whoever was here is dead: the lock was free.
-			for _, query := range []string{`DELETE FROM nodes`, `UPDATE partitions SET node = NULL WHERE node IS NOT NULL`} {
-				if _, err := c.exec(query); err != nil {
-					return err
-				}
-			}
-			_, err := c.exec(`INSERT INTO nodes (id, name, joined) VALUES (?, ?, ?)`, node.ID, node.Name, h.clock())
-			return err
-		})
-		if err != nil {
-			lock.release()
-			return err
-		}
-		h.node, h.lock = node.ID, lock
-		return nil
-	})
-}
-
-// holder describes this engine for the one that may not join.
-func holder(node store.Node) string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "this machine"
-	}
-	name := node.Name
-	if name == "" {
-		name = node.ID
-	}
-	return fmt.Sprintf("%s: process %d on %s, since %s", name, os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
-}
-
-func (h *handle) Leave(ctx context.Context, node string) error {
-	return h.hold(ctx, h.writer, "Leave", func(c *conn) error {
-		err := transact(c, func(c *conn) error { return leave(c, node) })
-		if err == nil && node == h.node {
-			h.unlock()
-		}
+func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
+	var due []store.Wake
+	err := h.eachPartition(ctx, "Due", partitions, false, func(c *conn, partition int) error {
+		some, err := c.due(ctx, partition, after, until, limit)
+		due = append(due, some...)
 		return err
-	})
-}
-
-func leave(c *conn, node string) error {
-	if _, err := c.exec(`UPDATE partitions SET node = NULL WHERE node = ?`, node); err != nil {
-		return err
-	}
-	_, err := c.exec(`DELETE FROM nodes WHERE id = ?`, node)
-	return err
-}
-
-// unlock lets another engine join. The caller holds the writer.
-func (h *handle) unlock() {
-	if h.lock != nil {
-		h.lock.release()
-	}
-	h.node, h.lock = "", nil
-}
-
-func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
-	for _, p := range partitions {
-		if err := h.info.Check(p); err != nil {
-			return nil, err
-		}
-	}
-	claimed := make([]store.Ownership, len(partitions))
-	err := h.write(ctx, "Claim", func(c *conn) error {
-		joined, err := c.one(`SELECT 1 FROM nodes WHERE id = ?`, nil, node)
-		if err != nil {
-			return err
-		}
-		if !joined {
-			return fmt.Errorf("node %q cannot claim partitions: it has not joined", node)
-		}
-		now := h.clock()
-		for i, p := range partitions {
-			o := store.Ownership{Partition: p, Node: node}
-			if _, err := c.one(`UPDATE partitions SET epoch = epoch + 1, node = ?, clock = max(clock, ?) WHERE id = ? RETURNING epoch, clock`,
-				[]*int64{&o.Epoch, &o.Clock}, node, now, int64(p)); err != nil {
-				return err
-			}
-			o.Since = o.Clock
-			if _, err := c.exec(`INSERT INTO owners (partition, epoch, node, since) VALUES (?, ?, ?, ?)`, int64(p), o.Epoch, node, o.Since); err != nil {
-				return err
-			}
-			claimed[i] = o
-		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return claimed, nil
+	slices.SortStableFunc(due, func(a, b store.Wake) int { return cmp.Compare(a.Time, b.Time) })
+	if limit > 0 && len(due) > limit {
+		end := limit
+		for end < len(due) && due[end].Time == due[limit-1].Time {
+			end++
+		}
+		due = due[:end]
+	}
+	return due, nil
 }
 
-func (h *handle) Due(ctx context.Context, partition int, after, until int64, limit int) ([]store.Wake, error) {
+// due lists the runs of one partition that may be among those listed.
+func (c *conn) due(ctx context.Context, partition int, after, until int64, limit int) ([]store.Wake, error) {
 	var due []store.Wake
 	collect := func(r row) error {
-		due = append(due, store.Wake{Run: r.text(0), Time: r.int(1)})
+		due = append(due, store.Wake{Partition: partition, Run: r.text(0), Time: r.int(1)})
 		return nil
 	}
-	err := h.readPartition(ctx, "Due", partition, func(c *conn) error {
-		err := c.query(ctx, `SELECT id, wake FROM runs WHERE partition = ? AND wake > ? AND wake <= ? ORDER BY wake, id LIMIT ?`,
-			collect, int64(partition), after, until, all(limit))
-		if err != nil || limit <= 0 || len(due) < limit {
-			return err
-		}
-		last := due[len(due)-1]
-		return c.query(ctx, `SELECT id, wake FROM runs WHERE partition = ? AND wake = ? AND id > ? ORDER BY id`,
-			collect, int64(partition), last.Time, last.Run)
-	})
+	err := c.query(ctx, `SELECT id, wake FROM runs WHERE partition = ? AND wake > ? AND wake <= ? ORDER BY wake, id LIMIT ?`,
+		collect, int64(partition), after, until, all(limit))
+	if err != nil || limit <= 0 || len(due) < limit {
+		return due, err
+	}
+	last := due[len(due)-1]
+	err = c.query(ctx, `SELECT id, wake FROM runs WHERE partition = ? AND wake = ? AND id > ? ORDER BY id`,
+		collect, int64(partition), last.Time, last.Run)
 	return due, err
 }
 
@@ -145,9 +55,9 @@ func all(limit int) int64 {
 	return int64(limit)
 }
 
-func (h *handle) Inbox(ctx context.Context, partition int, after int64, limit int) ([]store.Message, error) {
+func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
 	var messages []store.Message
-	err := h.readPartition(ctx, "Inbox", partition, func(c *conn) error {
+	err := h.eachPartition(ctx, "Inbox", partitions, false, func(c *conn, partition int) error {
 		return c.query(ctx, `SELECT sequence, workflow_id, run, key, kind, posted, data FROM inbox
 			WHERE partition = ? AND sequence > ? ORDER BY sequence LIMIT ?`, func(r row) error {
 			messages = append(messages, store.Message{
@@ -163,21 +73,22 @@ func (h *handle) Inbox(ctx context.Context, partition int, after int64, limit in
 			return nil
 		}, int64(partition), after, all(limit))
 	})
-	return messages, err
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(messages, func(a, b store.Message) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	if limit > 0 && len(messages) > limit {
+		messages = messages[:limit]
+	}
+	return messages, nil
 }
 
 func (h *handle) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
 	record := &store.Record{}
-	err := h.readPartition(ctx, "Load", partition, func(c *conn) (err error) {
-		// One transaction: all of it as of one moment.
-		if _, err := c.exec("BEGIN"); err != nil {
-			return err
-		}
-		defer func() {
-			if _, end := c.exec("ROLLBACK"); end != nil {
-				err = &brokenError{end}
-			}
-		}()
+	if err := h.info.Check(partition); err != nil {
+		return nil, err
+	}
+	err := h.snapshot(ctx, "Load", func(c *conn) error {
 		found, err := c.findRun(ctx, partition, "", run)
 		if err != nil {
 			return err

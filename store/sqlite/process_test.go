@@ -90,12 +90,12 @@ func TestListenHearsAnotherProcess(t *testing.T) {
 	if err := s.Create(t.Context(), newRun("listener")); err != nil {
 		t.Fatal(err)
 	}
-	before, err := s.Inbox(t.Context(), 0, 0, 0)
+	before, err := s.Inbox(t.Context(), []int{0}, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	heard := make(chan struct{}, 1000)
-	go s.Listen(t.Context(), func() { heard <- struct{}{} })
+	go s.Listen(t.Context(), func(store.News) { heard <- struct{}{} })
 	_, out := child(t, "post", path)
 	if said := line(t, out); said != "done" {
 		t.Fatal(said)
@@ -108,7 +108,7 @@ func TestListenHearsAnotherProcess(t *testing.T) {
 			t.Fatal("nothing was heard of another process's post")
 		}
 		// What was heard before may be news of other things.
-		inbox, err := s.Inbox(t.Context(), 0, before[len(before)-1].Sequence, 0)
+		inbox, err := s.Inbox(t.Context(), []int{0}, before[len(before)-1].Sequence, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,37 +26,36 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 	if limit <= 0 {
 		limit = 100
 	}
+	// One query a partition and a status: each walks an index from its newest
+	// end and stops at the limit, however many runs are in that status.
+	statuses := slices.Clone(filter.Status)
+	slices.Sort(statuses)
+	statuses = slices.DeleteFunc(slices.Compact(statuses), func(s store.Status) bool { return s == "" }) // which no run has
+	if len(filter.Status) == 0 {
+		statuses = []store.Status{""}
+	}
 	var runs []store.Run
-	err := h.read(ctx, "List", func(c *conn) (err error) {
-		if len(filter.Status) == 0 {
-			runs, err = c.list(ctx, &filter, "", limit)
-			return err
-		}
-		// One query a status: each walks an index from its newest end and
-		// stops at the limit, however many runs are in that status.
-		statuses := slices.Clone(filter.Status)
-		slices.Sort(statuses)
-		for _, status := range slices.Compact(statuses) {
-			if status == "" {
-				continue // no run has it
-			}
-			some, err := c.list(ctx, &filter, status, limit)
+	err := h.eachPartition(ctx, "List", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+		for _, status := range statuses {
+			some, err := c.list(ctx, &filter, partition, status, limit)
 			if err != nil {
 				return err
 			}
 			runs = append(runs, some...)
 		}
-		slices.SortFunc(runs, func(a, b store.Run) int { return strings.Compare(b.ID, a.ID) })
-		runs = runs[:min(limit, len(runs))]
 		return nil
 	})
-	return runs, err
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(runs, func(a, b store.Run) int { return strings.Compare(b.ID, a.ID) })
+	return runs[:min(limit, len(runs))], nil
 }
 
-// list reads the runs that a filter selects, of one status if it is given. It
-// names the one partition there is, so that the indexes serve.
-func (c *conn) list(ctx context.Context, filter *store.Filter, status store.Status, limit int) ([]store.Run, error) {
-	where, args := "partition = 0", []driver.Value{}
+// list reads the runs of a partition that a filter selects, of one status if it
+// is given.
+func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, limit int) ([]store.Run, error) {
+	where, args := "partition = ?", []driver.Value{int64(partition)}
 	add := func(condition string, values ...driver.Value) {
 		where, args = where+" AND "+condition, append(args, values...)
 	}
@@ -70,7 +69,7 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, status store.Stat
 		add("substr(workflow_id, 1, length(?)) = ?", filter.IDPrefix, filter.IDPrefix)
 	}
 	if filter.Call != "" {
-		add("id IN (SELECT run FROM calls WHERE partition = 0 AND state = ?)", string(filter.Call))
+		add("id IN (SELECT run FROM calls WHERE partition = ? AND state = ?)", int64(partition), string(filter.Call))
 	}
 	if filter.Before != "" {
 		add("id < ?", filter.Before)
@@ -159,36 +158,24 @@ func (h *handle) Attempts(ctx context.Context, partition int, run string, call i
 	return attempts, err
 }
 
-func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
-	var owners []store.Ownership
-	err := h.readPartition(ctx, "Owners", partition, func(c *conn) error {
-		return c.query(ctx, `SELECT o.epoch, o.node, o.since, p.clock FROM owners o JOIN partitions p ON p.id = o.partition
-			WHERE o.partition = ? ORDER BY o.epoch`, func(r row) error {
-			owners = append(owners, store.Ownership{Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(3)})
+func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
+	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
+	err := h.eachPartition(ctx, "Counts", partitions, partitions == nil, func(c *conn, partition int) error {
+		err := c.query(ctx, `SELECT status, count(*) FROM runs WHERE partition = ? GROUP BY status`, func(r row) error {
+			counts.Runs[store.Status(r.text(0))] += int(r.int(1))
 			return nil
 		}, int64(partition))
-	})
-	return owners, err
-}
-
-func (h *handle) Counts(ctx context.Context) (store.Counts, error) {
-	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
-	err := h.read(ctx, "Counts", func(c *conn) error {
-		err := c.query(ctx, `SELECT status, count(*) FROM runs WHERE partition = 0 GROUP BY status`, func(r row) error {
-			counts.Runs[store.Status(r.text(0))] = int(r.int(1))
-			return nil
-		})
 		if err != nil {
 			return err
 		}
-		return c.query(ctx, `SELECT state, count(*), min(nullif(due, 0)) FROM calls WHERE partition = 0 GROUP BY state`, func(r row) error {
+		return c.query(ctx, `SELECT state, count(*), min(nullif(due, 0)) FROM calls WHERE partition = ? GROUP BY state`, func(r row) error {
 			state := store.CallState(r.text(0))
-			counts.Calls[state] = int(r.int(1))
-			if state == store.Backoff {
-				counts.NextRetry = r.int(2)
+			counts.Calls[state] += int(r.int(1))
+			if due := r.int(2); state == store.Backoff && due > 0 && (counts.NextRetry == 0 || due < counts.NextRetry) {
+				counts.NextRetry = due
 			}
 			return nil
-		})
+		}, int64(partition))
 	})
 	return counts, err
 }

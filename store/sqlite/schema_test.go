@@ -51,14 +51,14 @@ func TestQueriesUseIndexes(t *testing.T) {
 	if !errors.Is(err, store.ErrNotFound) { // of the third
 		t.Fatal(err)
 	}
-	h.Due(ctx, 0, -1, 100, 1)
-	h.Inbox(ctx, 0, 0, 1)
+	h.Due(ctx, []int{0}, -1, 100, 1)
+	h.Inbox(ctx, []int{0}, 0, 1)
 	h.Load(ctx, 0, "r")
 	h.Find(ctx, 0, "w", "")
 	h.Attempts(ctx, 0, "r", 0)
 	h.Attempts(ctx, 0, "r", 1)
 	h.Owners(ctx, 0)
-	h.Counts(ctx)
+	h.Counts(ctx, nil)
 	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}} {
 		h.List(ctx, filter)
 	}

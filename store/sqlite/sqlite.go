@@ -118,8 +118,8 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 
 func (h *handle) Info() store.Info { return h.info }
 
-// Close gives back the ownership of the node that joined through this handle,
-// waits for calls in progress and closes the file.
+// Close waits for calls in progress and closes the file. A node that joined
+// through this handle and has not left is dead then.
 func (h *handle) Close() (err error) {
 	h.closing.Do(func() { err = h.close() })
 	return err
@@ -130,8 +130,8 @@ func (h *handle) close() error {
 	close(h.closed) // from here on nobody gets a connection
 	if c != nil {
 		if h.node != "" {
-			// If it fails, the next engine to join clears what is left.
-			err = transact(c, func(c *conn) error { return leave(c, h.node) })
+			// If it fails, the next engine to join does it.
+			err = transact(c, func(c *conn) error { return bury(c, h.clock()) })
 		}
 		h.writer.put(c, err != nil)
 	}
@@ -163,6 +163,22 @@ func (h *handle) hold(ctx context.Context, p *pool, op string, f func(c *conn) e
 	err = f(c)
 	broken = breaks(err)
 	return h.fail(op, err)
+}
+
+// snapshot is read for a verb that asks more than once: it sees all as of one
+// moment.
+func (h *handle) snapshot(ctx context.Context, op string, f func(c *conn) error) error {
+	return h.read(ctx, op, func(c *conn) (err error) {
+		if _, err := c.exec("BEGIN"); err != nil {
+			return err
+		}
+		defer func() {
+			if _, end := c.exec("ROLLBACK"); end != nil {
+				err = &brokenError{end}
+			}
+		}()
+		return f(c)
+	})
 }
 
 // readPartition is read for a verb that names a partition.

@@ -107,12 +107,21 @@ func (b *batch) applyRows(t *store.Turn) error {
 		}
 	}
 	for i := range t.Messages {
-		if err := b.c.deliver(&t.Messages[i], b.clock); err != nil {
+		if err := b.send(t, &t.Messages[i]); err != nil {
 			return err
 		}
 		b.posted = true
 	}
 	return nil
+}
+
+// send delivers a message of a turn, to the turn's own partition or another.
+func (b *batch) send(t *store.Turn, m *store.Message) error {
+	clock := b.admits(t).clock
+	if m.Partition == t.Partition {
+		return b.c.deliver(m, clock)
+	}
+	return b.c.post(m, clock)
 }
 
 func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) error {
@@ -129,11 +138,11 @@ func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) erro
 // deliver puts a message into the inbox unless one with its key waits there.
 func (c *conn) deliver(m *store.Message, now int64) error {
 	inserted, err := c.exec(`INSERT INTO inbox (partition, sequence, workflow_id, run, key, kind, posted, data)
-		SELECT id, sequence + 1, ?, ?, ?, ?, ?, ? FROM partitions WHERE id = ? ON CONFLICT (partition, workflow_id, key) DO NOTHING`,
-		m.WorkflowID, m.Run, m.Key, m.Kind, now, payload(m.Data), int64(m.Partition))
+		SELECT ?, max(sequence) + 1, ?, ?, ?, ?, ?, ? FROM partitions WHERE true ON CONFLICT (partition, workflow_id, key) DO NOTHING`,
+		int64(m.Partition), m.WorkflowID, m.Run, m.Key, m.Kind, now, payload(m.Data))
 	if err != nil || inserted == 0 {
 		return err
 	}
-	_, err = c.exec(`UPDATE partitions SET sequence = sequence + 1 WHERE id = ?`, int64(m.Partition))
+	_, err = c.exec(`UPDATE partitions SET sequence = (SELECT max(sequence) FROM partitions) + 1 WHERE id = ?`, int64(m.Partition))
 	return err
 }

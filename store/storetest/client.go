@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+
 	"github.com/perdure/perdure/store"
 )
 
@@ -19,7 +21,7 @@ var clientChecks = []check{
 		}
 		equal(f, m, store.Message{Partition: f.partition, Sequence: m.Sequence, WorkflowID: run.WorkflowID, Run: run.ID,
 			Key: store.CreatedKey(run.ID), Kind: store.KindCreated, Posted: m.Posted})
-		equal(f, f.due(-1, 0, 0), []store.Wake{{Run: run.ID}})
+		equal(f, f.due(-1, 0, 0), []store.Wake{{Partition: f.partition, Run: run.ID}})
 	}},
 	{"Client/CreateTwiceIsOnce", func(f *fixture) {
 		run := f.newRun()
@@ -43,7 +45,7 @@ var clientChecks = []check{
 	}},
 	{"Client/CreateRefusesMalformedRuns", func(f *fixture) {
 		for _, spoil := range []func(r *store.Run){
-			func(r *store.Run) { r.Partition++ },
+			func(r *store.Run) { r.Partition += 1000 },
 			func(r *store.Run) { r.Partition = -1 },
 			func(r *store.Run) { r.ID = "" },
 			func(r *store.Run) { r.WorkflowID = "" },
@@ -133,7 +135,7 @@ var clientChecks = []check{
 	{"Client/PostRefusesMalformedMessages", func(f *fixture) {
 		run := f.created()
 		for _, spoil := range []func(m *store.Message){
-			func(m *store.Message) { m.Partition++ },
+			func(m *store.Message) { m.Partition = -1 },
 			func(m *store.Message) { m.WorkflowID = "" },
 			func(m *store.Message) { m.Key = "" },
 			func(m *store.Message) { m.Key = "\x00" },
@@ -154,13 +156,13 @@ var inboxChecks = []check{
 		for _, key := range []string{"a", "b", "c", "d"} {
 			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
 		}
-		page, err := f.store.Inbox(f.Context(), f.partition, 0, 3)
+		page, err := f.store.Inbox(f.Context(), []int{f.partition}, 0, 3)
 		f.must(err)
 		equal(f, keys(page), []string{"a", "b", "c"})
-		page, err = f.store.Inbox(f.Context(), f.partition, page[2].Sequence, 3)
+		page, err = f.store.Inbox(f.Context(), []int{f.partition}, page[2].Sequence, 3)
 		f.must(err)
 		equal(f, keys(page), []string{"d"})
-		page, err = f.store.Inbox(f.Context(), f.partition, page[0].Sequence, 3)
+		page, err = f.store.Inbox(f.Context(), []int{f.partition}, page[0].Sequence, 3)
 		f.must(err)
 		equal(f, len(page), 0)
 	}},
@@ -210,20 +212,71 @@ var inboxChecks = []check{
 		f.commits(t, eat) // durable turns: nothing comes back
 		equal(f, len(f.inbox()), 0)
 	}},
-	{"Inbox/OtherPartitions", func(f *fixture) {
-		if f.store.Info().Partitions == 1 {
-			f.Skip("one partition")
-		}
-		run := f.created()
+	{"Inbox/OtherPartitionsAreReachedOnceAndWithTheTurn", func(f *fixture) {
+		run, there := f.created(), f.elsewhere()
 		t := f.turn(run, 2)
-		t.Messages = []store.Message{{Partition: 0, WorkflowID: "w", Key: "k"}}
+		t.Messages = []store.Message{{Partition: there, WorkflowID: "w", Key: "k", Data: []byte("x")}, {Partition: f.partition, WorkflowID: "w", Key: "k"}}
+		f.claim()
+		f.refuses(t, store.ErrFenced) // of the old epoch
+		equal(f, len(f.inbox(there, f.partition)), 0)
+		t.Epoch = f.epoch
+		f.commits(t, t)
 		f.commits(t)
-		f.commits(t)
-		equal(f, len(f.inbox()), 0)
-		there, err := f.store.Inbox(f.Context(), 0, 0, 0)
-		f.must(err)
-		equal(f, keys(there), []string{"k"})
-		_, err = f.store.Find(f.Context(), 0, "", run.ID)
+		equal(f, len(f.inbox()), 1)
+		waiting := f.inbox(there)
+		equal(f, len(waiting), 1)
+		m := waiting[0]
+		equal(f, m, store.Message{Partition: there, Sequence: m.Sequence, WorkflowID: "w", Key: "k", Data: []byte("x"), Posted: m.Posted})
+		if m.Posted <= 0 {
+			f.Error("the message has no time")
+		}
+		_, err := f.store.Find(f.Context(), there, "", run.ID)
 		f.is(err, store.ErrNotFound)
+		// Numbers belong to partitions: nobody consumes what is another's.
+		u := f.turn(run, 3)
+		u.Consumed = []int64{m.Sequence}
+		f.commits(u)
+		equal(f, len(f.inbox(there)), 1)
+	}},
+	{"Inbox/MessageToNowhereRefusesItsTurnAlone", func(f *fixture) {
+		run, other := f.created(), f.created()
+		t := f.turn(run, 2)
+		t.State = closed(store.Failed)
+		t.Messages = []store.Message{{Partition: f.partition + 1000, WorkflowID: "w", Key: "k"}}
+		errs := f.commit(f.turn(other, 2), t, f.turn(other, 3))
+		f.malformed(errs[1])
+		f.is(errors.Join(errs[0], errs[2]), nil)
+		equal(f, f.find(run.ID), run)
+		equal(f, len(f.history(other.ID)), 3)
+	}},
+	{"Inbox/SeveralPartitionsByNumber", func(f *fixture) {
+		run, there := f.created(), f.elsewhere()
+		away := f.newRun()
+		away.Partition = there
+		f.must(f.store.Create(f.Context(), away))
+		for _, key := range []string{"a", "b", "c"} {
+			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: key}))
+			f.must(f.store.Post(f.Context(), store.Message{Partition: there, WorkflowID: away.WorkflowID, Key: key}))
+		}
+		all := f.inbox(f.partition, there)
+		equal(f, keys(all), []string{store.CreatedKey(away.ID), "a", "a", "b", "b", "c", "c"})
+		for i, m := range all {
+			if i > 0 && m.Sequence <= all[i-1].Sequence {
+				f.Fatalf("numbers are not unique, or out of order: %+v", all)
+			}
+			want := f.partition
+			if i%2 == 0 {
+				want = there
+			}
+			equal(f, m.Partition, want)
+		}
+		equal(f, f.inbox(there, f.partition, there), all)
+		equal(f, f.inbox(there), []store.Message{all[0], all[2], all[4], all[6]})
+		page, err := f.store.Inbox(f.Context(), []int{there, f.partition}, all[1].Sequence, 3)
+		f.must(err)
+		equal(f, page, all[2:5])
+		none, err := f.store.Inbox(f.Context(), nil, 0, 0)
+		f.must(err)
+		equal(f, len(none), 0)
 	}},
 }

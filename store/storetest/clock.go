@@ -6,9 +6,55 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Clock checks that a database's time never goes back, whatever its clock does.
-// open returns an opener for a new, empty database with the given clock.
+// Clock checks what depends on the database's clock. open returns an opener for a
+// new, empty database with the given clock.
 func Clock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opener) {
+	t.Run("NeverGoesBack", func(t *testing.T) { testClockNeverGoesBack(t, open) })
+	var now int64 = 1_000_000
+	f := start(t, open(t, func() int64 { return now }))
+	if f.store.Info().Shared {
+		t.Run("Lease", func(t *testing.T) {
+			f.T = t
+			testLeaseByTheClock(f, &now)
+		})
+	}
+}
+
+// testLeaseByTheClock demands that a lease is over when it is, not sooner or later.
+func testLeaseByTheClock(f *fixture, now *int64) {
+	const lease = 1_000
+	f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
+	node := f.describe("timed")
+	node.Lease = lease
+	timed := f.peer(node)
+	timed.claim()
+	expires := func(at int64) {
+		f.Helper()
+		for _, early := range []int64{-lease, -1} {
+			*now = at + early
+			m := f.member(node.ID)
+			equal(f, [2]any{m.Live, m.Expires}, [2]any{true, at})
+			equal(f, len(f.claims(f.partition)), 0)
+		}
+		*now = at
+		m := f.member(node.ID)
+		equal(f, [2]any{m.Live, m.Expires}, [2]any{false, at})
+	}
+	joined := *now
+	expires(joined + lease)
+	f.must(timed.store.Join(f.Context(), node)) // is no sign of life
+	expires(joined + lease)
+	*now = joined + lease/2
+	seen := timed.renew()
+	equal(f, seen.Now, joined+lease/2)
+	expires(joined + lease/2 + lease)
+	timed.renew() // after it ran out
+	expires(joined + lease/2 + 2*lease)
+	f.claim()
+	equal(f, f.owners()[2].Since, *now)
+}
+
+func testClockNeverGoesBack(t *testing.T, open func(t *testing.T, clock func() int64) store.Opener) {
 	now := int64(1_000)
 	f := start(t, open(t, func() int64 { return now }))
 	result := func(turns ...store.Turn) int64 {
@@ -19,8 +65,7 @@ func Clock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opene
 	}
 	claim := func() store.Ownership {
 		t.Helper()
-		owned, err := f.store.Claim(f.Context(), f.node, []int{f.partition})
-		f.must(err)
+		owned := f.claims(f.partition)
 		f.epoch = owned[0].Epoch
 		return owned[0]
 	}
@@ -44,8 +89,10 @@ func Clock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opene
 	f.must(f.store.Close())
 	now = 2_000 // and the machine started with a wrong date
 	f.store = f.open()
-	f.must(f.store.Join(f.Context(), store.Node{ID: "node-2"}))
-	f.node = "node-2"
+	node := f.member(f.node).Node
+	node.ID = "node-2"
+	f.must(f.store.Join(f.Context(), node))
+	f.node = node.ID
 	o = claim()
 	equal(f, [2]int64{o.Since, o.Clock}, [2]int64{6_000, 6_000})
 	equal(f, result(f.turn(run, 3)), 6_000)

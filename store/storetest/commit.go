@@ -146,6 +146,46 @@ var commitChecks = []check{
 		f.must(f.store.Leave(f.Context(), f.node))
 		f.refuses(f.turn(run, 2), store.ErrFenced)
 	}},
+	{"Commit/NobodyOwnsAPartitionThatDoesNotExist", func(f *fixture) {
+		run := f.newRun()
+		run.Partition += 1000
+		t := f.first(run)
+		t.Partition = run.Partition
+		errs := f.commit(t, f.first(f.newRun()))
+		f.is(errs[0], store.ErrFenced)
+		f.is(errs[1], nil)
+	}},
+	{"Commit/PartitionsOfOneDomain", func(f *fixture) {
+		there := f.elsewhere()
+		if domain := f.store.Info().Domain; domain(there) != domain(f.partition) {
+			return // no turns of both may stand in one Commit
+		}
+		theirs := f.claims(there)[0].Epoch
+		away := func() store.Turn {
+			run := f.newRun()
+			run.Partition = there
+			t := f.first(run)
+			t.Partition, t.Epoch = there, theirs
+			return t
+		}
+		stranger, old := away(), f.first(f.newRun())
+		stranger.Epoch += 7
+		f.claim()
+		first, second, third := f.first(f.newRun()), away(), f.first(f.newRun())
+		errs := f.commit(first, second, stranger, old, third)
+		f.is(errors.Join(errs[0], errs[1], errs[4]), nil)
+		f.is(errs[2], store.ErrFenced)
+		f.is(errs[3], store.ErrFenced)
+		equal(f, f.find(first.Run), *first.Create)
+		found, err := f.store.Find(f.Context(), there, "", second.Run)
+		f.must(err)
+		equal(f, *found, *second.Create)
+		// One partition's loss is not the other's.
+		f.must(f.store.Release(f.Context(), f.node, []int{there}))
+		errs = f.commit(away(), f.first(f.newRun()))
+		f.is(errs[0], store.ErrFenced)
+		f.is(errs[1], nil)
+	}},
 	{"Commit/TurnOfAnUnknownRunIsNotFound", func(f *fixture) {
 		known := f.created()
 		ghost := f.newRun()
@@ -168,7 +208,6 @@ var commitChecks = []check{
 	{"Commit/MalformedTurnsDoNotHinderOthers", func(f *fixture) {
 		run := f.created()
 		malformed := []func(t *store.Turn){
-			func(t *store.Turn) { t.Partition = f.partition + 1 },
 			func(t *store.Turn) { t.Partition = -1 },
 			func(t *store.Turn) { t.Number = -1 },
 			func(t *store.Turn) { t.Run = "" },
@@ -185,7 +224,7 @@ var commitChecks = []check{
 			func(t *store.Turn) { t.Messages = []store.Message{{Partition: f.partition, Key: "k"}} },
 			func(t *store.Turn) { t.Messages = []store.Message{{Partition: f.partition, WorkflowID: "w"}} },
 			func(t *store.Turn) {
-				t.Messages = []store.Message{{Partition: f.partition + 1, WorkflowID: "w", Key: "k"}}
+				t.Messages = []store.Message{{Partition: -1, WorkflowID: "w", Key: "k"}}
 			},
 			func(t *store.Turn) {
 				t.Number, t.Messages = 0, []store.Message{{Partition: f.partition, WorkflowID: "w", Key: "k"}}

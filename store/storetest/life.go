@@ -29,19 +29,16 @@ var lifeChecks = []check{
 		f.commits(t)
 		f.must(f.store.Create(f.Context(), f.newRun()))
 		before := f.dump(run.ID)
-		owners, err := f.store.Owners(f.Context(), f.partition)
-		f.must(err)
+		owners := f.owners()
 		f.must(f.store.Close())
 		f.store = f.open()
 		if after := f.dump(run.ID); after != before {
 			f.Fatalf("before: %s\nafter:  %s", before, after)
 		}
-		again, err := f.store.Owners(f.Context(), f.partition)
-		f.must(err)
-		equal(f, again, owners)
-		// Nobody owns it now, whoever did before.
-		f.refuses(f.turn(run, 2), store.ErrFenced)
+		equal(f, f.owners(), owners)
+		old := f.turn(run, 2)
 		f.join("node-2")
+		f.refuses(old, store.ErrFenced)
 		f.commits(t)
 		f.commits(f.turn(run, 2))
 		last := f.inbox()[0].Sequence
@@ -198,16 +195,19 @@ var lifeChecks = []check{
 
 func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]error {
 	errs := map[string]error{
-		"Join":   s.Join(ctx, store.Node{ID: "n"}),
-		"Leave":  s.Leave(ctx, "n"),
-		"Create": s.Create(ctx, run),
-		"Post":   s.Post(ctx, store.Message{Partition: p, WorkflowID: run.WorkflowID, Key: "k"}),
-		"Listen": s.Listen(ctx, func() {}),
+		"Join":    s.Join(ctx, store.Node{ID: "n", Lease: time.Hour}),
+		"Leave":   s.Leave(ctx, "n"),
+		"Release": s.Release(ctx, "n", []int{p}),
+		"Create":  s.Create(ctx, run),
+		"Post":    s.Post(ctx, store.Message{Partition: p, WorkflowID: run.WorkflowID, Key: "k"}),
+		"Listen":  s.Listen(ctx, func(store.News) {}),
 	}
+	_, errs["Renew"] = s.Renew(ctx, store.Renewal{Node: "n", Next: 1})
 	_, errs["Claim"] = s.Claim(ctx, "n", []int{p})
 	_, errs["Commit"] = s.Commit(ctx, nil)
-	_, errs["Due"] = s.Due(ctx, p, 0, 1, 1)
-	_, errs["Inbox"] = s.Inbox(ctx, p, 0, 1)
+	_, errs["Group"] = s.Group(ctx, "g")
+	_, errs["Due"] = s.Due(ctx, []int{p}, 0, 1, 1)
+	_, errs["Inbox"] = s.Inbox(ctx, []int{p}, 0, 1)
 	_, errs["Load"] = s.Load(ctx, p, run.ID)
 	_, errs["Find"] = s.Find(ctx, p, "", run.ID)
 	_, errs["List"] = s.List(ctx, store.Filter{})
@@ -215,79 +215,7 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["Calls"] = s.Calls(ctx, p, run.ID)
 	_, errs["Attempts"] = s.Attempts(ctx, p, run.ID, 0)
 	_, errs["Owners"] = s.Owners(ctx, p)
-	_, errs["Counts"] = s.Counts(ctx)
+	_, errs["Nodes"] = s.Nodes(ctx)
+	_, errs["Counts"] = s.Counts(ctx, nil)
 	return errs
-}
-
-// listenChecks are about Listen.
-var listenChecks = []check{
-	{"Listen/HearsPostsCreatesAndMessages", func(f *fixture) {
-		run := f.created()
-		client := f.open()
-		for _, ear := range []store.Store{f.store, client} {
-			heard, _ := f.listen(ear)
-			for i, speak := range []func() error{
-				func() error { return client.Create(f.Context(), f.newRun()) },
-				func() error { return f.store.Create(f.Context(), f.newRun()) },
-				func() error {
-					return client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "a"})
-				},
-				func() error {
-					return f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "b"})
-				},
-				func() error {
-					t := f.turn(run, int64(len(f.history(run.ID))+1))
-					t.Messages = []store.Message{{Partition: f.partition, WorkflowID: "w", Key: fmt.Sprint(t.Number)}}
-					return f.commit(t)[0]
-				},
-			} {
-				settle(heard)
-				f.must(speak())
-				select {
-				case <-heard:
-				case <-time.After(10 * time.Second): // it should be 100 ms
-					f.Fatalf("nothing was heard of message %d", i)
-				}
-			}
-		}
-	}},
-	{"Listen/EndsWithItsContext", func(f *fixture) {
-		ctx, cancel := context.WithCancel(f.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- f.store.Listen(ctx, func() {}) }()
-		cancel()
-		f.is(<-ended, context.Canceled)
-	}},
-	{"Listen/EndsWithTheStore", func(f *fixture) {
-		_, ended := f.listen(f.store)
-		f.must(f.store.Close())
-		f.is(<-ended, store.ErrStoreClosed)
-	}},
-}
-
-// listen starts to listen; heard has a value whenever something was heard.
-func (f *fixture) listen(s store.Store) (heard chan struct{}, ended chan error) {
-	heard, ended = make(chan struct{}, 1), make(chan error, 1)
-	go func() {
-		ended <- s.Listen(f.Context(), func() {
-			select {
-			case heard <- struct{}{}:
-			default:
-			}
-		})
-	}()
-	return heard, ended
-}
-
-// settle waits until a listener has been quiet for a while, so that what it
-// hears next is new. A listener that is never quiet passes too: it wakes more
-// often than it must, which the contract allows.
-func settle(heard chan struct{}) {
-	for range 20 {
-		select {
-		case <-heard:
-		case <-time.After(50 * time.Millisecond):
-			return
-		}
-	}
 }

@@ -1,10 +1,13 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/store"
 	"pgregory.net/rapid"
@@ -12,7 +15,8 @@ import (
 
 // Lockstep plays the same random operations against two stores and demands the
 // same answers. Each opener function returns a new, empty database with one
-// partition and the given clock.
+// partition a group and the given clock. One node is there at a time, and no lease
+// runs out: what several nodes do to each other is for Run to check.
 func Lockstep(t *testing.T, reference, subject func(t *rapid.T, clock func() int64) store.Opener) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := &lockstep{T: rt, ctx: context.Background(), now: 1_000}
@@ -25,23 +29,32 @@ func Lockstep(t *testing.T, reference, subject func(t *rapid.T, clock func() int
 				s.Close()
 			}
 		}()
+		both(l, "Group", func(s store.Store) (store.Group, error) { return s.Group(l.ctx, worldGroup) })
 		l.join()
 		rt.Repeat(map[string]func(*rapid.T){
 			"Commit":  l.commit,
 			"Create":  l.create,
 			"Post":    l.post,
-			"Claim":   func(*rapid.T) { l.claim() },
+			"Claim":   func(t *rapid.T) { l.claim(aSet(t)) },
+			"Release": l.release,
+			"Renew":   l.renew,
 			"Reopen":  func(*rapid.T) { l.reopen() },
-			"Leave":   func(*rapid.T) { l.leave() },
+			"Leave":   l.leave,
 			"Clock":   func(t *rapid.T) { l.now += rapid.Int64Range(-500, 1_000).Draw(t, "by") },
 			"List":    l.list,
 			"Due":     l.due,
 			"History": l.page,
+			"Counts":  l.counts,
 			"Compare": func(*rapid.T) { l.compare() },
 		})
 		l.compare()
 	})
 }
+
+// The world has two groups of one partition each; the node serves the second.
+const worldGroup = "a group"
+
+var worldPartitions = []int{0, 1}
 
 type lockstep struct {
 	*rapid.T
@@ -49,7 +62,7 @@ type lockstep struct {
 	openers [2]store.Opener
 	stores  [2]store.Store
 	now     int64
-	epoch   int64
+	epochs  [2]int64 // of each partition
 	nodes   int
 	joined  bool
 	sent    []store.Turn // for repetition
@@ -82,7 +95,7 @@ func both[T any](l *lockstep, what string, ask func(s store.Store) (T, error)) T
 
 // kind names an error so that those of two stores can be compared.
 func kind(err error) string {
-	for _, known := range []error{store.ErrFenced, store.ErrStale, store.ErrNotFound, store.ErrClosed, store.ErrStoreClosed} {
+	for _, known := range []error{store.ErrFenced, store.ErrStale, store.ErrNotFound, store.ErrClosed, store.ErrStoreClosed, store.ErrReplaced} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -100,123 +113,73 @@ func kind(err error) string {
 	return "other"
 }
 
+// node names the nodes that were and are there; the last one is the node.
+func node(n int) string { return fmt.Sprint("node-", n) }
+
 func (l *lockstep) join() {
 	l.nodes++
 	both(l, "Join", func(s store.Store) (any, error) {
-		return nil, s.Join(l.ctx, store.Node{ID: fmt.Sprint("node-", l.nodes)})
+		return nil, s.Join(l.ctx, store.Node{ID: node(l.nodes), Name: "the node", Group: worldGroup, Lease: time.Hour, Supersede: true})
 	})
 	l.joined = true
-	l.claim()
+	l.claim(worldPartitions)
 }
 
-func (l *lockstep) claim() {
+func (l *lockstep) claim(partitions []int) {
 	if !l.joined {
 		l.join()
 		return
 	}
-	owned := both(l, "Claim", func(s store.Store) ([]store.Ownership, error) {
-		return s.Claim(l.ctx, fmt.Sprint("node-", l.nodes), []int{0})
+	owned := both(l, "Claim", func(s store.Store) ([]store.Ownership, error) { return s.Claim(l.ctx, node(l.nodes), partitions) })
+	for _, o := range owned {
+		l.epochs[o.Partition] = o.Epoch
+	}
+}
+
+func (l *lockstep) release(t *rapid.T) {
+	who, partitions := l.aNode(t), aSet(t)
+	both(l, fmt.Sprint("Release by ", who, partitions), func(s store.Store) (any, error) { return nil, s.Release(l.ctx, who, partitions) })
+}
+
+// aNode is mostly the node, and sometimes one that was there.
+func (l *lockstep) aNode(t *rapid.T) string {
+	return node(max(1, l.nodes-rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "node")))
+}
+
+// renew draws numbers from so few that they often fit and often do not.
+func (l *lockstep) renew(t *rapid.T) {
+	r := store.Renewal{Node: l.aNode(t), Last: rapid.Int64Range(0, 2).Draw(t, "last"), Next: rapid.Int64Range(0, 2).Draw(t, "next"), Draining: rapid.Bool().Draw(t, "draining")}
+	both(l, fmt.Sprintf("Renew by %+v", r), func(s store.Store) (string, error) {
+		m, err := s.Renew(l.ctx, r)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d %+v %+v", m.Now, timeless(m.Nodes), m.Owners), nil
 	})
-	l.epoch = owned[0].Epoch
 }
 
-func (l *lockstep) leave() {
-	both(l, "Leave", func(s store.Store) (any, error) { return nil, s.Leave(l.ctx, fmt.Sprint("node-", l.nodes)) })
-	l.joined = false
+// timeless leaves out when leases run out: not every store has them.
+func timeless(members []store.Member) []store.Member {
+	for i := range members {
+		members[i].Expires = 0
+	}
+	return members
 }
 
+func (l *lockstep) leave(t *rapid.T) {
+	who := l.aNode(t)
+	both(l, "Leave of "+who, func(s store.Store) (any, error) { return nil, s.Leave(l.ctx, who) })
+	if who == node(l.nodes) {
+		l.joined = false
+	}
+}
+
+// reopen is a death: only the next node that joins ends what the last one had.
 func (l *lockstep) reopen() {
 	both(l, "Close", func(s store.Store) (any, error) { return nil, s.Close() })
 	l.open(0)
 	l.open(1)
-	l.joined = false
-}
-
-// A small world makes operations meet.
-var (
-	aRun      = rapid.SampledFrom([]string{"r1", "r2", "r3", "r4", "r5", "r6"})
-	aWorkflow = rapid.SampledFrom([]string{"w1", "w2", "w3"})
-	aStatus   = rapid.SampledFrom([]store.Status{store.Running, store.Running, store.Parked, store.Completed, store.Continued})
-	aWake     = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30})
-	someBytes = rapid.SampledFrom([][]byte{nil, []byte("text"), {0xff, 0}, []byte("ü")})
-)
-
-func aState(t *rapid.T) store.RunState {
-	s := store.RunState{Status: aStatus.Draw(t, "status"), Wake: aWake.Draw(t, "wake"), Detail: someBytes.Draw(t, "detail")}
-	if !s.Status.Open() {
-		s.Closed = 99
-	}
-	return s
-}
-
-func aNewRun(t *rapid.T) store.Run {
-	id, workflow := aRun.Draw(t, "run"), aWorkflow.Draw(t, "workflow")
-	// Chains are few too, so that they sometimes go on.
-	return store.Run{ID: id, WorkflowID: workflow, Type: "type of " + workflow, Chain: "chain of " + workflow, Attempt: 1,
-		Start: someBytes.Draw(t, "start"), Created: 7, RunState: aState(t)}
-}
-
-func aMessage(t *rapid.T) store.Message {
-	m := store.Message{WorkflowID: aWorkflow.Draw(t, "to"), Key: rapid.SampledFrom([]string{"k1", "k2", "k3"}).Draw(t, "key"), Data: someBytes.Draw(t, "data")}
-	if rapid.IntRange(0, 3).Draw(t, "direct") == 0 {
-		m.Run = aRun.Draw(t, "only")
-	}
-	return m
-}
-
-func (l *lockstep) aTurn(t *rapid.T) store.Turn {
-	if len(l.sent) > 0 && rapid.IntRange(0, 4).Draw(t, "again") == 0 {
-		return rapid.SampledFrom(l.sent).Draw(t, "repeated")
-	}
-	turn := store.Turn{
-		Epoch:  l.epoch + rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 0, -1, 1}).Draw(t, "epoch"),
-		Run:    aRun.Draw(t, "run"),
-		Number: rapid.SampledFrom([]int64{0, 1, 1, 2, 2, 3}).Draw(t, "number"),
-		Time:   5, Events: someBytes.Draw(t, "events"),
-		CommitID: rapid.Int64Range(1, 2).Draw(t, "commit"),
-	}
-	some := func(what string, n int) bool { return rapid.IntRange(0, n).Draw(t, what) == 0 }
-	if some("create", 1) {
-		run := aNewRun(t)
-		turn.Create = &run
-		if !some("successor", 2) {
-			turn.Run = run.ID
-		}
-	}
-	if some("state", 1) {
-		state := aState(t)
-		turn.State = &state
-	}
-	for some("call", 2) {
-		turn.Calls = append(turn.Calls, store.Call{Number: rapid.Int64Range(1, 3).Draw(t, "call"), Due: rapid.Int64Range(0, 3).Draw(t, "due"),
-			State: rapid.SampledFrom([]store.CallState{store.Queued, store.Backoff}).Draw(t, "state")})
-	}
-	for some("close", 2) {
-		turn.Closed = append(turn.Closed, rapid.Int64Range(1, 3).Draw(t, "closed"))
-	}
-	for some("attempt", 2) {
-		a := store.Attempt{Call: rapid.Int64Range(1, 2).Draw(t, "of"), Number: rapid.IntRange(1, 4).Draw(t, "attempt"), Data: someBytes.Draw(t, "data")}
-		if some("prune", 2) {
-			a.Prune = rapid.IntRange(0, a.Number-1).Draw(t, "prune")
-		}
-		turn.Attempts = append(turn.Attempts, a)
-	}
-	for some("consume", 2) {
-		turn.Consumed = append(turn.Consumed, rapid.Int64Range(1, 10).Draw(t, "consumed"))
-	}
-	for some("message", 2) {
-		turn.Messages = append(turn.Messages, aMessage(t))
-	}
-	if some("hook", 5) {
-		fails := some("fails", 1)
-		turn.Hook = func(any) error {
-			if fails {
-				return errors.New("refused")
-			}
-			return nil
-		}
-	}
-	return turn
+	l.join()
 }
 
 func (l *lockstep) commit(t *rapid.T) {
@@ -236,7 +199,7 @@ func (l *lockstep) commit(t *rapid.T) {
 }
 
 func (l *lockstep) create(t *rapid.T) {
-	run := aNewRun(t)
+	run := aNewRun(t, aPartition(t))
 	both(l, fmt.Sprintf("Create of %+v", run), func(s store.Store) (any, error) { return nil, s.Create(l.ctx, run) })
 }
 
@@ -257,43 +220,76 @@ func (l *lockstep) list(t *rapid.T) {
 		filter.Call = store.Backoff
 	}
 	if rapid.Bool().Draw(t, "page") {
-		filter.Before = aRun.Draw(t, "before")
+		filter.Before = aRun(t, aPartition(t), "before")
+	}
+	if rapid.Bool().Draw(t, "by partition") {
+		filter.Partitions = aSet(t)
 	}
 	both(l, fmt.Sprintf("List by %+v", filter), func(s store.Store) ([]store.Run, error) { return s.List(l.ctx, filter) })
 }
 
 func (l *lockstep) due(t *rapid.T) {
 	after, until, limit := rapid.Int64Range(-1, 31).Draw(t, "after"), rapid.Int64Range(-1, 31).Draw(t, "until"), rapid.IntRange(0, 3).Draw(t, "limit")
-	both(l, fmt.Sprint("Due ", after, until, limit), func(s store.Store) ([]store.Wake, error) { return s.Due(l.ctx, 0, after, until, limit) })
+	partitions := aSet(t)
+	both(l, fmt.Sprint("Due ", partitions, after, until, limit), func(s store.Store) ([]store.Wake, error) { return l.wakes(s, partitions, after, until, limit) })
+}
+
+// wakes reads what is due, those of one time in a known order.
+func (l *lockstep) wakes(s store.Store, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
+	due, err := s.Due(l.ctx, partitions, after, until, limit)
+	slices.SortStableFunc(due, func(a, b store.Wake) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Run, b.Run))
+	})
+	return due, err
+}
+
+func (l *lockstep) counts(t *rapid.T) {
+	partitions := aSet(t)
+	both(l, fmt.Sprint("Counts of ", partitions), func(s store.Store) (store.Counts, error) { return s.Counts(l.ctx, partitions) })
 }
 
 func (l *lockstep) page(t *rapid.T) {
-	run, after, limit := aRun.Draw(t, "run"), rapid.Int64Range(0, 3).Draw(t, "after"), rapid.IntRange(0, 2).Draw(t, "limit")
-	both(l, fmt.Sprint("History ", run, after, limit), func(s store.Store) ([]store.TurnRow, error) { return s.History(l.ctx, 0, run, after, limit) })
-	both(l, fmt.Sprint("Inbox ", after, limit), func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, 0, after, limit) })
+	partition := aPartition(t)
+	run, after, limit := aRun(t, partition, "run"), rapid.Int64Range(0, 3).Draw(t, "after"), rapid.IntRange(0, 2).Draw(t, "limit")
+	both(l, fmt.Sprint("History ", run, after, limit), func(s store.Store) ([]store.TurnRow, error) {
+		return s.History(l.ctx, partition, run, after, limit)
+	})
+	partitions := aSet(t)
+	both(l, fmt.Sprint("Inbox ", partitions, after, limit), func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, partitions, after, limit) })
 }
 
 // compare demands that both stores hold the same.
 func (l *lockstep) compare() {
-	for _, run := range []string{"r1", "r2", "r3", "r4", "r5", "r6"} {
+	for _, p := range worldPartitions {
+		l.comparePartition(p)
+	}
+	both(l, "Inbox", func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, worldPartitions, 0, 0) })
+	both(l, "Due", func(s store.Store) ([]store.Wake, error) { return l.wakes(s, worldPartitions, -1, store.Never, 0) })
+	both(l, "List", func(s store.Store) ([]store.Run, error) { return s.List(l.ctx, store.Filter{}) })
+	both(l, "Nodes", func(s store.Store) ([]store.Member, error) {
+		members, err := s.Nodes(l.ctx)
+		return timeless(members), err
+	})
+	both(l, "Counts", func(s store.Store) (store.Counts, error) { return s.Counts(l.ctx, nil) })
+}
+
+func (l *lockstep) comparePartition(p int) {
+	for n := range 6 {
+		run := runID(p, fmt.Sprint("r", n+1))
 		both(l, "Load of "+run, func(s store.Store) (store.Record, error) {
-			record, err := s.Load(l.ctx, 0, run)
+			record, err := s.Load(l.ctx, p, run)
 			if err != nil {
 				return store.Record{}, err
 			}
 			return *record, nil
 		})
-		both(l, "Attempts of "+run, func(s store.Store) ([]store.Attempt, error) { return s.Attempts(l.ctx, 0, run, 0) })
+		both(l, "Attempts of "+run, func(s store.Store) ([]store.Attempt, error) { return s.Attempts(l.ctx, p, run, 0) })
 	}
 	for _, workflow := range []string{"w1", "w2", "w3"} {
 		both(l, "Find of "+workflow, func(s store.Store) (string, error) {
-			run, err := s.Find(l.ctx, 0, workflow, "")
+			run, err := s.Find(l.ctx, p, workflow, "")
 			return fmt.Sprintf("%+v", run), err
 		})
 	}
-	both(l, "Inbox", func(s store.Store) ([]store.Message, error) { return s.Inbox(l.ctx, 0, 0, 0) })
-	both(l, "Due", func(s store.Store) ([]store.Wake, error) { return s.Due(l.ctx, 0, -1, store.Never, 0) })
-	both(l, "List", func(s store.Store) ([]store.Run, error) { return s.List(l.ctx, store.Filter{}) })
-	both(l, "Owners", func(s store.Store) ([]store.Ownership, error) { return s.Owners(l.ctx, 0) })
-	both(l, "Counts", func(s store.Store) (store.Counts, error) { return s.Counts(l.ctx) })
+	both(l, "Owners", func(s store.Store) ([]store.Ownership, error) { return s.Owners(l.ctx, p) })
 }

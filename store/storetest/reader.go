@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,20 +26,35 @@ var readerChecks = []check{
 	{"Reader/UnknownRunsHaveNothing", func(f *fixture) {
 		equal(f, len(f.history("nobody"))+len(f.calls("nobody"))+len(f.attempts("nobody")), 0)
 	}},
-	{"Reader/UnknownPartitionsAreRefused", func(f *fixture) {
-		ctx, s := f.Context(), f.store
-		for _, p := range []int{-1, f.partition + 1} {
-			_, find := s.Find(ctx, p, "w", "")
-			_, history := s.History(ctx, p, "r", 0, 0)
-			_, calls := s.Calls(ctx, p, "r")
-			_, attempts := s.Attempts(ctx, p, "r", 0)
-			_, owners := s.Owners(ctx, p)
-			_, due := s.Due(ctx, p, 0, 1, 1)
-			_, inbox := s.Inbox(ctx, p, 0, 1)
-			_, load := s.Load(ctx, p, "r")
-			for _, err := range []error{find, history, calls, attempts, owners, due, inbox, load} {
-				f.malformed(err)
-			}
+	{"Reader/PartitionsThatDoNotExistHoldNothing", func(f *fixture) {
+		run := f.created()
+		ask := func(p int) (held int, errs []error) {
+			ctx, s := f.Context(), f.store
+			_, find := s.Find(ctx, p, run.WorkflowID, "")
+			_, load := s.Load(ctx, p, run.ID)
+			history, err1 := s.History(ctx, p, run.ID, 0, 0)
+			calls, err2 := s.Calls(ctx, p, run.ID)
+			attempts, err3 := s.Attempts(ctx, p, run.ID, 0)
+			owners, err4 := s.Owners(ctx, p)
+			due, err5 := s.Due(ctx, []int{p}, -1, store.Never, 0)
+			inbox, err6 := s.Inbox(ctx, []int{p}, 0, 0)
+			list, err7 := s.List(ctx, store.Filter{Partitions: []int{p}})
+			counts, err8 := s.Counts(ctx, []int{p})
+			held = len(history) + len(calls) + len(attempts) + len(owners) + len(due) + len(inbox) + len(list) + len(counts.Runs)
+			return held, []error{find, load, err1, err2, err3, err4, err5, err6, err7, err8}
+		}
+		held, errs := ask(f.partition + 1000)
+		equal(f, held, 0)
+		f.is(errs[0], store.ErrNotFound)
+		f.is(errs[1], store.ErrNotFound)
+		f.is(errors.Join(errs[2:]...), nil)
+		_, errs = ask(-1) // which could never exist
+		for _, err := range errs {
+			f.malformed(err)
+		}
+		held, _ = ask(f.partition)
+		if held == 0 {
+			f.Error("the run is not where it should be")
 		}
 	}},
 	{"Reader/HistoryPages", func(f *fixture) {
@@ -124,9 +140,14 @@ var readerChecks = []check{
 		equal(f, f.list(store.Filter{Status: []store.Status{""}}), nil)
 	}},
 	{"Reader/Counts", func(f *fixture) {
-		empty, err := f.store.Counts(f.Context())
-		f.must(err)
-		equal(f, empty, store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}})
+		counts := func(partitions []int) store.Counts {
+			f.Helper()
+			c, err := f.store.Counts(f.Context(), partitions)
+			f.must(err)
+			return c
+		}
+		empty := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
+		equal(f, counts(nil), empty)
 		for i := range 6 {
 			run := f.newRun()
 			if i >= 4 {
@@ -139,13 +160,35 @@ var readerChecks = []check{
 			}
 			f.commits(t)
 		}
-		counts, err := f.store.Counts(f.Context())
-		f.must(err)
-		equal(f, counts, store.Counts{
+		want := store.Counts{
 			Runs:      map[store.Status]int{store.Running: 4, store.Parked: 2},
 			Calls:     map[store.CallState]int{store.Backoff: 3, store.Queued: 3, store.Gated: 3},
 			NextRetry: 100,
-		})
+		}
+		equal(f, counts(nil), want)
+		there := f.elsewhere()
+		away := f.newRun()
+		away.Partition = there
+		f.must(f.store.Create(f.Context(), away))
+		equal(f, counts([]int{f.partition}), want)
+		equal(f, counts([]int{there, there}).Runs, map[store.Status]int{store.Running: 1})
+		equal(f, counts([]int{}), empty)
+		want.Runs[store.Running]++
+		equal(f, counts(nil), want)
+		equal(f, counts([]int{there, f.partition}), want)
+	}},
+	{"Reader/ListByPartitions", func(f *fixture) {
+		here, there := f.created(), f.elsewhere()
+		away := f.newRun()
+		away.Partition = there
+		f.must(f.store.Create(f.Context(), away))
+		later := f.created()
+		equal(f, f.list(store.Filter{}), []string{later.ID, away.ID, here.ID})
+		equal(f, f.list(store.Filter{Partitions: []int{there, f.partition, there}}), []string{later.ID, away.ID, here.ID})
+		equal(f, f.list(store.Filter{Partitions: []int{f.partition}}), []string{later.ID, here.ID})
+		equal(f, f.list(store.Filter{Partitions: []int{there}, Status: []store.Status{store.Running}}), []string{away.ID})
+		equal(f, f.list(store.Filter{Partitions: []int{there, f.partition}, Limit: 1, Before: later.ID}), []string{away.ID})
+		equal(f, f.list(store.Filter{Partitions: []int{}}), nil)
 	}},
 	{"Reader/CanceledContextIsHeeded", func(f *fixture) {
 		run := f.created()

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/perdure/perdure/store"
 )
@@ -131,7 +133,7 @@ var runChecks = []check{
 		ten, hot, never, twenty, far := add(10), add(store.Hot), add(store.Never), add(20), add(store.Never-1)
 		w := func(ids ...string) (list []store.Wake) {
 			for _, id := range ids {
-				list = append(list, store.Wake{Run: id, Time: wakes[id]})
+				list = append(list, store.Wake{Partition: f.partition, Run: id, Time: wakes[id]})
 			}
 			return list
 		}
@@ -170,9 +172,40 @@ var runChecks = []check{
 		equal(f, len(list), n+1)
 		equal(f, list[0].Run, early.ID)
 		slices.Sort(ids)
+		slices.SortFunc(list[1:], func(a, b store.Wake) int { return strings.Compare(a.Run, b.Run) })
 		for i, id := range ids {
-			equal(f, list[i+1], store.Wake{Run: id, Time: 1000})
+			equal(f, list[i+1], store.Wake{Partition: f.partition, Run: id, Time: 1000})
 		}
-		equal(f, f.due(1000, 5000, 3), []store.Wake{{Run: late.ID, Time: 1001}})
+		equal(f, f.due(1000, 5000, 3), []store.Wake{{Partition: f.partition, Run: late.ID, Time: 1001}})
+	}},
+	{"Due/SeveralPartitions", func(f *fixture) {
+		there := f.elsewhere()
+		add := func(partition int, wake int64) store.Wake {
+			run := f.newRun()
+			run.Partition, run.Wake = partition, wake
+			f.must(f.store.Create(f.Context(), run))
+			return store.Wake{Partition: partition, Run: run.ID, Time: wake}
+		}
+		add(there, 10)
+		a, b, c := add(f.partition, 20), add(there, 30), add(f.partition, 40)
+		d, e := add(there, 50), add(f.partition, 50)
+		g, _ := add(there, 50), add(f.partition, 60)
+		due := func(limit int, partitions ...int) []store.Wake {
+			list, err := f.store.Due(f.Context(), partitions, 10, 55, limit)
+			f.must(err)
+			slices.SortStableFunc(list, func(a, b store.Wake) int { // those of one time are in any order
+				return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Run, b.Run))
+			})
+			return list
+		}
+		equal(f, due(0, f.partition, there), []store.Wake{a, b, c, d, e, g})
+		equal(f, due(0, there, f.partition, there), []store.Wake{a, b, c, d, e, g})
+		equal(f, due(2, f.partition, there), []store.Wake{a, b})
+		equal(f, due(3, f.partition, there), []store.Wake{a, b, c})
+		equal(f, due(4, f.partition, there), []store.Wake{a, b, c, d, e, g})
+		equal(f, due(5, f.partition, there), []store.Wake{a, b, c, d, e, g})
+		equal(f, due(2, there), []store.Wake{b, d, g})
+		equal(f, due(0, there, f.partition+1000), []store.Wake{b, d, g})
+		equal(f, due(0), nil)
 	}},
 }

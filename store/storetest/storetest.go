@@ -5,18 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
 
 // Run checks a store against the contract. open returns an opener for a new,
 // empty database; what it opens may be closed and opened again. Each check runs
-// as a subtest with a database of its own.
+// as a subtest with a database of its own. What needs several nodes is checked if
+// the store is shared, and what needs a single one if it is not.
 func Run(t *testing.T, open func(t *testing.T) store.Opener) {
-	for _, group := range [][]check{commitChecks, turnChecks, runChecks, ownerChecks, clientChecks, inboxChecks, readerChecks, lifeChecks, listenChecks} {
-		for _, c := range group {
+	lists := [][]check{commitChecks, turnChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks,
+		inboxChecks, readerChecks, lifeChecks, listenChecks, raceChecks}
+	if start(t, open(t)).store.Info().Shared {
+		lists = append(lists, leaseChecks, supersedeChecks)
+	} else {
+		lists = append(lists, aloneChecks)
+	}
+	for _, list := range lists {
+		for _, c := range list {
 			t.Run(c.name, func(t *testing.T) { c.test(start(t, open(t))) })
 		}
 	}
@@ -28,21 +38,24 @@ type check struct {
 	test func(f *fixture)
 }
 
-// fixture is an open database of which we own one partition.
+// fixture is an open database and a node that owns one partition of it.
 type fixture struct {
 	*testing.T
 	opener    store.Opener
 	store     store.Store
-	partition int // the last one, which is not 0 if there are several
+	group     store.Group // not the first one
+	partition int         // the last of the group, which is never 0
 	epoch     int64
 	node      string
+	renewals  int64
 }
 
 func start(t *testing.T, opener store.Opener) *fixture {
 	t.Helper()
 	f := &fixture{T: t, opener: opener}
 	f.store = f.open()
-	f.partition = f.store.Info().Partitions - 1
+	f.group = f.makeGroup("test group")
+	f.partition = f.group.First + f.group.Partitions - 1
 	f.join("node-1")
 	return f
 }
@@ -60,23 +73,82 @@ func (f *fixture) open() store.Store {
 	return s
 }
 
-// join makes a new node the owner.
-func (f *fixture) join(node string) {
+// describe describes a node of our group that nobody will take for dead.
+func (f *fixture) describe(id string) store.Node {
+	return store.Node{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour}
+}
+
+// join makes a new node the owner, in the place of the one there was.
+func (f *fixture) join(id string) {
 	f.Helper()
-	f.must(f.store.Join(f.Context(), store.Node{ID: node, Name: "test " + node}))
-	f.node = node
+	node := f.describe(id)
+	node.Name, node.Supersede = "the node", true
+	f.must(f.store.Join(f.Context(), node))
+	f.node, f.renewals = id, 0
 	f.claim()
+}
+
+// peer is another node, which owns nothing yet, with a handle of its own.
+func (f *fixture) peer(node store.Node) *fixture {
+	f.Helper()
+	p := *f
+	p.store, p.node, p.epoch, p.renewals = f.open(), node.ID, 0, 0
+	f.must(p.store.Join(f.Context(), node))
+	return &p
 }
 
 // claim raises the epoch.
 func (f *fixture) claim() {
 	f.Helper()
-	owned, err := f.store.Claim(f.Context(), f.node, []int{f.partition})
-	f.must(err)
+	owned := f.claims(f.partition)
 	if len(owned) != 1 || owned[0].Epoch <= f.epoch || owned[0].Node != f.node || owned[0].Partition != f.partition {
 		f.Fatalf("Claim after epoch %d answered %+v", f.epoch, owned)
 	}
 	f.epoch = owned[0].Epoch
+}
+
+// claims claims some partitions and answers which the node got.
+func (f *fixture) claims(partitions ...int) []store.Ownership {
+	f.Helper()
+	owned, err := f.store.Claim(f.Context(), f.node, partitions)
+	f.must(err)
+	return owned
+}
+
+// renew is the node's next renewal.
+func (f *fixture) renew() *store.Membership {
+	f.Helper()
+	members, err := f.tryRenew()
+	f.must(err)
+	return members
+}
+
+func (f *fixture) tryRenew() (*store.Membership, error) {
+	f.renewals++
+	return f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: f.renewals - 1, Next: f.renewals})
+}
+
+func (f *fixture) makeGroup(name string) store.Group {
+	f.Helper()
+	g, err := f.store.Group(f.Context(), name)
+	f.must(err)
+	return g
+}
+
+// elsewhere is a partition that belongs to another group and to no node.
+func (f *fixture) elsewhere() int {
+	f.Helper()
+	return f.makeGroup("another group").First
+}
+
+// await demands that something becomes true, however slow the machine is.
+func (f *fixture) await(what string, holds func() bool) {
+	f.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.Fatalf("waited in vain: %s", what)
+		}
+	}
 }
 
 func (f *fixture) must(err error) {
@@ -135,7 +207,7 @@ var lastID atomic.Int64
 func (f *fixture) newRun() store.Run {
 	id := fmt.Sprintf("run-%08d", lastID.Add(1))
 	return store.Run{
-		Partition: f.partition, ID: id, WorkflowID: "workflow of " + id, Type: "test", Group: "default",
+		Partition: f.partition, ID: id, WorkflowID: "workflow of " + id, Type: "test", Group: f.group.Name,
 		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000,
 		RunState: store.RunState{Status: store.Running, Wake: store.Hot},
 	}
@@ -201,11 +273,42 @@ func (f *fixture) find(run string) store.Run {
 	return *found
 }
 
-func (f *fixture) inbox() []store.Message {
+func (f *fixture) inbox(partitions ...int) []store.Message {
 	f.Helper()
-	messages, err := f.store.Inbox(f.Context(), f.partition, 0, 0)
+	if len(partitions) == 0 {
+		partitions = []int{f.partition}
+	}
+	messages, err := f.store.Inbox(f.Context(), partitions, 0, 0)
 	f.must(err)
 	return messages
+}
+
+func (f *fixture) owners() []store.Ownership {
+	f.Helper()
+	owners, err := f.store.Owners(f.Context(), f.partition)
+	f.must(err)
+	return owners
+}
+
+// survived tells of each epoch of our partition whether its node survived it.
+func (f *fixture) survived() (list []bool) {
+	f.Helper()
+	for _, o := range f.owners() {
+		list = append(list, o.Survived)
+	}
+	return list
+}
+
+// member reads what is known of a node.
+func (f *fixture) member(id string) store.Member {
+	f.Helper()
+	members, err := f.store.Nodes(f.Context())
+	f.must(err)
+	at := slices.IndexFunc(members, func(m store.Member) bool { return m.ID == id })
+	if at < 0 {
+		f.Fatalf("node %s is not among %+v", id, members)
+	}
+	return members[at]
 }
 
 // keys lists the keys of waiting messages, in order.
@@ -219,7 +322,7 @@ func keys(messages []store.Message) []string {
 
 func (f *fixture) due(after, until int64, limit int) []store.Wake {
 	f.Helper()
-	wakes, err := f.store.Due(f.Context(), f.partition, after, until, limit)
+	wakes, err := f.store.Due(f.Context(), []int{f.partition}, after, until, limit)
 	f.must(err)
 	return wakes
 }
@@ -237,7 +340,7 @@ func (f *fixture) conflict(err error, existing store.Run) {
 // malformed demands an error about the arguments, none of the named ones.
 func (f *fixture) malformed(err error) {
 	f.Helper()
-	if err == nil || store.Unavailable(err) || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrNotFound) {
+	if err == nil || store.Unavailable(err) || errors.Is(err, store.ErrFenced) || errors.Is(err, store.ErrStale) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReplaced) {
 		f.Fatalf("got %v, want an error that says what is wrong with the arguments", err)
 	}
 }

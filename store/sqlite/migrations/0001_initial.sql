@@ -1,5 +1,12 @@
+-- The groups of nodes and where their runs are.
+CREATE TABLE node_groups (
+    name      TEXT    NOT NULL PRIMARY KEY,
+    partition INTEGER NOT NULL UNIQUE
+) STRICT, WITHOUT ROWID;
+
 -- One row a partition: who owns it, and the high-water marks of its clock and
--- of its message numbers. Times are nanoseconds since 1970 everywhere.
+-- of its message numbers, which are unique in all partitions. Times are
+-- nanoseconds since 1970 everywhere.
 CREATE TABLE partitions (
     id       INTEGER NOT NULL PRIMARY KEY,
     epoch    INTEGER NOT NULL DEFAULT 0,
@@ -8,6 +15,7 @@ CREATE TABLE partitions (
     sequence INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+INSERT INTO node_groups (name, partition) VALUES ('', 0);
 INSERT INTO partitions (id) VALUES (0);
 
 -- Who has owned a partition under which epoch.
@@ -16,15 +24,28 @@ CREATE TABLE owners (
     epoch     INTEGER NOT NULL,
     node      TEXT    NOT NULL,
     since     INTEGER NOT NULL,
+    survived  INTEGER NOT NULL DEFAULT 0, -- 1: the node lived on when the epoch was over
     PRIMARY KEY (partition, epoch)
 ) STRICT, WITHOUT ROWID;
 
--- The engines that have joined.
+-- The engines that have joined. At most one of them has not left.
 CREATE TABLE nodes (
-    id     TEXT    NOT NULL PRIMARY KEY,
-    name   TEXT    NOT NULL,
-    joined INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+    id         TEXT    NOT NULL PRIMARY KEY,
+    name       TEXT    NOT NULL,
+    node_group TEXT    NOT NULL,
+    lease      INTEGER NOT NULL,           -- ns, for people: nobody waits for it
+    supersede  INTEGER NOT NULL,
+    joined     INTEGER NOT NULL,
+    seen       INTEGER NOT NULL,           -- last sign of life
+    departed   INTEGER,                    -- NULL: it has not left, and nobody joined after it
+    survived   INTEGER NOT NULL DEFAULT 0, -- 1: it lived when its membership was over
+    draining   INTEGER NOT NULL DEFAULT 0,
+    last       INTEGER NOT NULL DEFAULT 0, -- the numbers of its latest renewal
+    next       INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX nodes_departed ON nodes (departed) WHERE departed IS NULL;
+CREATE INDEX nodes_joined ON nodes (joined);
 
 -- Runs have rowids, as turns and attempts do: appending to a table and to its
 -- index writes fewer pages than inserting into the middle of one wide tree.

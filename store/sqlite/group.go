@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+// errNoPartition says that a message is for a partition that does not exist.
+var errNoPartition = errors.New("ask Group which partitions a group has")
+
+func unknown(partition int) error {
+	return fmt.Errorf("partition %d does not exist: %w", partition, errNoPartition)
+}
+
+func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
+	group := store.Group{Name: name, Partitions: h.info.Partitions}
+	if err := store.CheckGroup(name); err != nil {
+		return store.Group{}, err
+	}
+	first := int64(-1)
+	find := func(c *conn) error {
+		_, err := c.one(`SELECT partition FROM node_groups WHERE name = ?`, []*int64{&first}, name)
+		return err
+	}
+	err := h.read(ctx, "Group", find)
+	if err == nil && first < 0 {
+		err = h.write(ctx, "Group", func(c *conn) error {
+			if err := find(c); err != nil || first >= 0 { // somebody was faster
+				return err
+			}
+			if _, err := c.one(`INSERT INTO partitions (id) SELECT max(id) + 1 FROM partitions RETURNING id`, []*int64{&first}); err != nil {
+				return err
+			}
+			_, err := c.exec(`INSERT INTO node_groups (name, partition) VALUES (?, ?)`, name, first)
+			return err
+		})
+	}
+	if err != nil {
+		return store.Group{}, err
+	}
+	group.First = int(first)
+	return group, nil
+}
+
+// ordered lists the partitions by number, each once.
+func (h *handle) ordered(partitions []int) ([]int, error) {
+	for _, p := range partitions {
+		if err := h.info.Check(p); err != nil {
+			return nil, err
+		}
+	}
+	partitions = slices.Clone(partitions)
+	slices.Sort(partitions)
+	return slices.Compact(partitions), nil
+}
+
+// eachPartition runs f for each of the partitions, or for all there are, in order,
+// as of one moment.
+func (h *handle) eachPartition(ctx context.Context, op string, partitions []int, every bool, f func(c *conn, partition int) error) error {
+	listed, err := h.ordered(partitions)
+	if err != nil {
+		return err
+	}
+	return h.snapshot(ctx, op, func(c *conn) error {
+		if every {
+			err := c.query(ctx, `SELECT id FROM partitions ORDER BY id`, func(r row) error {
+				listed = append(listed, int(r.int(0)))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, p := range listed {
+			if err := f(c, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// remembered is how many nodes are listed.
+const remembered = 100
+
+func (h *handle) Join(ctx context.Context, node store.Node) error {
+	if err := node.Check(h.info); err != nil {
+		return err
+	}
+	err := h.hold(ctx, h.writer, "Join", func(c *conn) error {
+		if h.node == node.ID {
+			return nil
+		}
+		if h.lock != nil {
+			return &store.InUseError{Location: h.info.Location, Holder: h.lock.holder}
+		}
+		lock, err := acquire(h.path+".lock", h.info.Location, holder(node))
+		if err != nil {
+			return err
+		}
+		if err := transact(c, func(c *conn) error { return join(c, node, h.clock()) }); err != nil {
+			lock.release()
+			return err
+		}
+		h.node, h.lock = node.ID, lock
+		return nil
+	})
+	if err == nil {
+		announce(h.path, store.NewsNodes)
+	}
+	return err
+}
+
+// join makes a node the member. Whoever was here before is dead: the lock was
+// free. So every node supersedes all others.
+func join(c *conn, node store.Node, now int64) error {
+	if err := bury(c, now); err != nil {
+		return err
+	}
+	added, err := c.exec(`INSERT INTO nodes (id, name, node_group, lease, supersede, joined, seen) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		node.ID, node.Name, node.Group, int64(node.Lease), flag(node.Supersede), now, now)
+	if err == nil && added == 0 {
+		err = store.ErrReplaced
+	}
+	return err
+}
+
+// bury ends the membership of a node that did not leave, and frees what it owned.
+func bury(c *conn, now int64) error {
+	if _, err := c.exec(`UPDATE nodes SET departed = ? WHERE departed IS NULL`, now); err != nil {
+		return err
+	}
+	_, err := c.exec(`UPDATE partitions SET node = NULL WHERE node IS NOT NULL`)
+	return err
+}
+
+// holder describes this engine for the one that may not join.
+func holder(node store.Node) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	name := node.Name
+	if name == "" {
+		name = node.ID
+	}
+	return fmt.Sprintf("%s: process %d on %s, since %s", name, os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
+}
+
+func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {
+	if err := renewal.Check(); err != nil {
+		return nil, err
+	}
+	var seen *store.Membership
+	err := h.write(ctx, "Renew", func(c *conn) (err error) {
+		seen, err = c.renew(renewal, h.clock())
+		return err
+	})
+	if err == nil && seen == nil {
+		err = store.ErrReplaced
+	}
+	return seen, err
+}
+
+// renew answers nil if the node is no member or the numbers are another
+// process's.
+func (c *conn) renew(r store.Renewal, now int64) (*store.Membership, error) {
+	// That it lives is worth knowing even if it is no member any more.
+	known, err := c.exec(`UPDATE nodes SET seen = ?, draining = ?, last = ?, next = ?, survived = departed IS NOT NULL
+		WHERE id = ? AND (next = ? OR next = ? AND last = ?)`, now, flag(r.Draining), r.Last, r.Next, r.Node, r.Last, r.Next, r.Last)
+	if err != nil || known == 0 {
+		return nil, err
+	}
+	members, err := c.members(context.Background(), `SELECT `+memberColumns+` FROM nodes n WHERE id = ? AND departed IS NULL`, r.Node)
+	if err != nil || len(members) == 0 {
+		return nil, err
+	}
+	seen := &store.Membership{Now: now, Nodes: members}
+	err = c.query(context.Background(), `SELECT p.id, p.epoch, p.node FROM node_groups g JOIN partitions p ON p.id = g.partition
+		WHERE g.name = ?`, func(r row) error {
+		seen.Owners = append(seen.Owners, store.Ownership{Partition: int(r.int(0)), Epoch: r.int(1), Node: r.text(2)})
+		return nil
+	}, members[0].Group)
+	return seen, err
+}
+
+func (h *handle) Leave(ctx context.Context, node string) error {
+	err := h.hold(ctx, h.writer, "Leave", func(c *conn) error {
+		err := transact(c, func(c *conn) error {
+			if _, err := c.exec(`UPDATE partitions SET node = NULL WHERE node = ?`, node); err != nil {
+				return err
+			}
+			_, err := c.exec(`UPDATE nodes SET departed = ifnull(departed, ?), survived = 1 WHERE id = ?`, h.clock(), node)
+			return err
+		})
+		if err == nil && node == h.node {
+			h.unlock()
+		}
+		return err
+	})
+	if err == nil {
+		announce(h.path, store.NewsNodes)
+	}
+	return err
+}
+
+// unlock lets another engine join. The caller holds the writer.
+func (h *handle) unlock() {
+	if h.lock != nil {
+		h.lock.release()
+	}
+	h.node, h.lock = "", nil
+}
+
+func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
+	var members []store.Member
+	err := h.read(ctx, "Nodes", func(c *conn) (err error) {
+		members, err = c.members(ctx, `SELECT `+memberColumns+` FROM nodes n ORDER BY joined DESC, rowid DESC LIMIT ?`, int64(remembered))
+		return err
+	})
+	slices.Reverse(members)
+	return members, err
+}
+
+// memberColumns are what members reads.
+const memberColumns = `id, name, node_group, lease, supersede, joined, seen, ifnull(departed, 0), draining,
+	(SELECT count(*) FROM partitions WHERE node = n.id)`
+
+func (c *conn) members(ctx context.Context, query string, arg any) ([]store.Member, error) {
+	var members []store.Member
+	err := c.query(ctx, query, func(r row) error {
+		members = append(members, store.Member{
+			Node:     store.Node{ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Supersede: r.int(4) == 1},
+			Joined:   r.int(5),
+			Seen:     r.int(6),
+			Left:     r.int(7),
+			Draining: r.int(8) == 1,
+			Live:     r.int(7) == 0,
+			Expires:  store.Never,
+			Owned:    int(r.int(9)),
+		})
+		return nil
+	}, arg)
+	return members, err
+}
+
+func flag(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,98 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
+	partitions, err := h.ordered(partitions)
+	if err != nil {
+		return nil, err
+	}
+	claimed := make([]store.Ownership, len(partitions))
+	err = h.write(ctx, "Claim", func(c *conn) error {
+		joined, err := c.one(`SELECT 1 FROM nodes WHERE id = ? AND departed IS NULL`, nil, node)
+		if err != nil {
+			return err
+		}
+		if !joined {
+			return store.ErrReplaced
+		}
+		now := h.clock()
+		for i, p := range partitions {
+			// Whoever owns it is this node: when it joined, all others were dead.
+			if err := c.free(p, node); err != nil {
+				return err
+			}
+			if claimed[i], err = c.claim(p, node, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+func (c *conn) claim(partition int, node string, now int64) (store.Ownership, error) {
+	o := store.Ownership{Partition: partition, Node: node}
+	exists, err := c.one(`UPDATE partitions SET epoch = epoch + 1, node = ?, clock = max(clock, ?) WHERE id = ? RETURNING epoch, clock`,
+		[]*int64{&o.Epoch, &o.Clock}, node, now, int64(partition))
+	if err != nil {
+		return o, err
+	}
+	if !exists {
+		return o, unknown(partition)
+	}
+	o.Since = o.Clock
+	_, err = c.exec(`INSERT INTO owners (partition, epoch, node, since) VALUES (?, ?, ?, ?)`, int64(partition), o.Epoch, node, o.Since)
+	return o, err
+}
+
+// free ends the ownership of a partition by a node that lives, if it has it.
+func (c *conn) free(partition int, node string) error {
+	var epoch int64
+	owned, err := c.one(`UPDATE partitions SET node = NULL WHERE id = ? AND node = ? RETURNING epoch`, []*int64{&epoch}, int64(partition), node)
+	if err != nil || !owned {
+		return err
+	}
+	_, err = c.exec(`UPDATE owners SET survived = 1 WHERE partition = ? AND epoch = ?`, int64(partition), epoch)
+	return err
+}
+
+func (h *handle) Release(ctx context.Context, node string, partitions []int) error {
+	partitions, err := h.ordered(partitions)
+	if err != nil {
+		return err
+	}
+	err = h.write(ctx, "Release", func(c *conn) error {
+		for _, p := range partitions {
+			if err := c.free(p, node); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		announce(h.path, store.NewsNodes)
+	}
+	return err
+}
+
+func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
+	var owners []store.Ownership
+	err := h.readPartition(ctx, "Owners", partition, func(c *conn) error {
+		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.survived OR n.survived FROM owners o JOIN nodes n ON n.id = o.node
+			WHERE o.partition = ? ORDER BY o.epoch`, func(r row) error {
+			owners = append(owners, store.Ownership{
+				Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(2), Survived: r.int(3) == 1,
+			})
+			return nil
+		}, int64(partition))
+	})
+	return owners, err
+}

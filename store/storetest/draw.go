@@ -1,0 +1,112 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/store"
+	"pgregory.net/rapid"
+)
+
+// A small world makes operations meet.
+var (
+	aRunName  = rapid.SampledFrom([]string{"r1", "r2", "r3", "r4", "r5", "r6"})
+	aWorkflow = rapid.SampledFrom([]string{"w1", "w2", "w3"})
+	aStatus   = rapid.SampledFrom([]store.Status{store.Running, store.Running, store.Parked, store.Completed, store.Continued})
+	aWake     = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30})
+	someBytes = rapid.SampledFrom([][]byte{nil, []byte("text"), {0xff, 0}, []byte("ü")})
+)
+
+func aState(t *rapid.T) store.RunState {
+	s := store.RunState{Status: aStatus.Draw(t, "status"), Wake: aWake.Draw(t, "wake"), Detail: someBytes.Draw(t, "detail")}
+	if !s.Status.Open() {
+		s.Closed = 99
+	}
+	return s
+}
+
+// runID is the ID of a run, of which each partition has its own.
+func runID(partition int, name string) string { return fmt.Sprint(name, "-", partition) }
+
+func aRun(t *rapid.T, partition int, label string) string {
+	return runID(partition, aRunName.Draw(t, label))
+}
+
+func aPartition(t *rapid.T) int { return rapid.SampledFrom(worldPartitions).Draw(t, "partition") }
+
+// aSet is some of the partitions, in any order.
+func aSet(t *rapid.T) []int {
+	return rapid.SampledFrom([][]int{{0}, {1}, {0, 1}, {1, 0, 1}, {}}).Draw(t, "partitions")
+}
+
+func aNewRun(t *rapid.T, partition int) store.Run {
+	id, workflow := aRun(t, partition, "run"), aWorkflow.Draw(t, "workflow")
+	// Chains are few too, so that they sometimes go on.
+	return store.Run{Partition: partition, ID: id, WorkflowID: workflow, Type: "type of " + workflow, Chain: "chain of " + workflow, Attempt: 1,
+		Start: someBytes.Draw(t, "start"), Created: 7, RunState: aState(t)}
+}
+
+func aMessage(t *rapid.T) store.Message {
+	m := store.Message{Partition: aPartition(t), WorkflowID: aWorkflow.Draw(t, "to"), Key: rapid.SampledFrom([]string{"k1", "k2", "k3"}).Draw(t, "key"), Data: someBytes.Draw(t, "data")}
+	if rapid.IntRange(0, 3).Draw(t, "direct") == 0 {
+		m.Run = aRun(t, m.Partition, "only")
+	}
+	return m
+}
+
+func (l *lockstep) aTurn(t *rapid.T) store.Turn {
+	if len(l.sent) > 0 && rapid.IntRange(0, 4).Draw(t, "again") == 0 {
+		return rapid.SampledFrom(l.sent).Draw(t, "repeated")
+	}
+	partition := aPartition(t)
+	turn := store.Turn{
+		Partition: partition,
+		Epoch:     l.epochs[partition] + rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 0, -1, 1}).Draw(t, "epoch"),
+		Run:       aRun(t, partition, "run"),
+		Number:    rapid.SampledFrom([]int64{0, 1, 1, 2, 2, 3}).Draw(t, "number"),
+		Time:      5, Events: someBytes.Draw(t, "events"),
+		CommitID: rapid.Int64Range(1, 2).Draw(t, "commit"),
+	}
+	some := func(what string, n int) bool { return rapid.IntRange(0, n).Draw(t, what) == 0 }
+	if some("create", 1) {
+		run := aNewRun(t, partition)
+		turn.Create = &run
+		if !some("successor", 2) {
+			turn.Run = run.ID
+		}
+	}
+	if some("state", 1) {
+		state := aState(t)
+		turn.State = &state
+	}
+	for some("call", 2) {
+		turn.Calls = append(turn.Calls, store.Call{Number: rapid.Int64Range(1, 3).Draw(t, "call"), Due: rapid.Int64Range(0, 3).Draw(t, "due"),
+			State: rapid.SampledFrom([]store.CallState{store.Queued, store.Backoff}).Draw(t, "state")})
+	}
+	for some("close", 2) {
+		turn.Closed = append(turn.Closed, rapid.Int64Range(1, 3).Draw(t, "closed"))
+	}
+	for some("attempt", 2) {
+		a := store.Attempt{Call: rapid.Int64Range(1, 2).Draw(t, "of"), Number: rapid.IntRange(1, 4).Draw(t, "attempt"), Data: someBytes.Draw(t, "data")}
+		if some("prune", 2) {
+			a.Prune = rapid.IntRange(0, a.Number-1).Draw(t, "prune")
+		}
+		turn.Attempts = append(turn.Attempts, a)
+	}
+	for some("consume", 2) {
+		turn.Consumed = append(turn.Consumed, rapid.Int64Range(1, 10).Draw(t, "consumed"))
+	}
+	for some("message", 2) {
+		turn.Messages = append(turn.Messages, aMessage(t))
+	}
+	if some("hook", 5) {
+		fails := some("fails", 1)
+		turn.Hook = func(any) error {
+			if fails {
+				return errors.New("refused")
+			}
+			return nil
+		}
+	}
+	return turn
+}

@@ -1,0 +1,107 @@
+package storetest
+
+import "github.com/perdure/perdure/store"
+
+// supersedeChecks are about nodes that take another's place.
+var supersedeChecks = []check{
+	{"Supersede/EndsTheEarlierNodeAtOnce", func(f *fixture) {
+		run := f.created()
+		node := f.member(f.node).Node
+		node.ID = "node-2"
+		next := f.peer(node)
+		f.refuses(f.turn(run, 2), store.ErrFenced) // though nobody has claimed yet
+		next.claim()
+		f.refuses(f.turn(run, 2), store.ErrFenced)
+		next.commits(next.turn(run, 2))
+		_, err := f.store.Claim(f.Context(), f.node, []int{f.partition})
+		f.is(err, store.ErrReplaced)
+		f.is(f.store.Join(f.Context(), f.member(f.node).Node), store.ErrReplaced)
+		m := f.member(f.node)
+		if m.Live || m.Left < m.Joined || m.Left == 0 || m.Owned != 0 {
+			f.Errorf("a node that was superseded is %+v", m)
+		}
+		equal(f, f.member("node-2").Live, true)
+		equal(f, len(next.renew().Nodes), 1)
+	}},
+	{"Supersede/WhoWasSupersededSurvivedIfItShowsThatItLives", func(f *fixture) {
+		f.renew()
+		node := f.member(f.node).Node
+		node.ID = "node-2"
+		next := f.peer(node)
+		equal(f, f.survived(), []bool{false}) // it may be dead
+		next.claim()
+		equal(f, f.survived(), []bool{false, false})
+		_, err := f.store.Renew(f.Context(), store.Renewal{Node: f.node, Last: 77, Next: 78})
+		f.is(err, store.ErrReplaced)
+		equal(f, f.survived(), []bool{false, false}) // that was another process
+		_, err = f.tryRenew()
+		f.is(err, store.ErrReplaced)
+		equal(f, f.survived(), []bool{true, false})
+		node.ID = "node-3"
+		last := f.peer(node)
+		last.claim()
+		equal(f, f.survived(), []bool{true, false, false})
+		f.must(next.store.Leave(f.Context(), next.node)) // late, but in good order
+		equal(f, f.survived(), []bool{true, true, false})
+	}},
+	{"Supersede/OfOneNameInOneGroup", func(f *fixture) {
+		node := f.member(f.node).Node
+		for i, change := range []func(n *store.Node){
+			func(n *store.Node) { n.Name = "another name" },
+			func(n *store.Node) { n.Group = f.makeGroup("another group").Name },
+			func(n *store.Node) { n.Supersede = false },
+		} {
+			other := node
+			other.ID = "other-" + string(rune('a'+i))
+			change(&other)
+			f.peer(other)
+		}
+		f.commits(f.first(f.newRun()))
+		equal(f, len(f.renew().Nodes), 3)
+		node.ID = "node-2"
+		f.peer(node)
+		for id, live := range map[string]bool{"node-1": false, "other-a": true, "other-b": true, "other-c": false, "node-2": true} {
+			if f.member(id).Live != live {
+				f.Errorf("%s is %+v", id, f.member(id))
+			}
+		}
+	}},
+	{"Supersede/JoiningAgainSupersedesNobody", func(f *fixture) {
+		first := f.member(f.node).Node
+		node := first
+		node.ID, node.Supersede = "node-2", false
+		f.peer(node)
+		f.must(f.store.Join(f.Context(), first))
+		equal(f, f.member("node-2").Live, true)
+	}},
+	{"Supersede/OfANodeWhoseLeaseRanOut", func(f *fixture) {
+		dying := f.dying("dying")
+		f.await("a lease that runs out", func() bool { return !f.member(dying.node).Live })
+		node := f.member(dying.node).Node
+		node.ID, node.Supersede = "heir", true
+		f.peer(node).claim()
+		if f.member(dying.node).Left == 0 {
+			f.Error("its membership goes on")
+		}
+		_, err := dying.tryRenew()
+		f.is(err, store.ErrReplaced)
+	}},
+	{"Supersede/OfAClosedStore", func(f *fixture) {
+		run := f.created()
+		old := f.turn(run, 2)
+		f.must(f.store.Close())
+		f.store = f.open()
+		equal(f, f.member("node-1").Live, true)
+		f.join("node-2") // of the same name
+		f.refuses(old, store.ErrFenced)
+		f.commits(f.turn(run, 2))
+	}},
+	{"Supersede/IsHeardOf", func(f *fixture) {
+		node := f.member(f.node).Node
+		node.ID = "node-2"
+		l := f.listen(f.store)
+		l.settle()
+		f.peer(node)
+		l.expect(store.NewsNodes)
+	}},
+}
