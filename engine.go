@@ -66,9 +66,25 @@ func MaxResident(n int) Option { return func(s *settings) { s.Config.MaxResident
 // durable before its run is parked. Default 10 s.
 func TurnTimeout(d time.Duration) Option { return func(s *settings) { s.Config.TurnTimeout = d } }
 
-// NodeName sets how ledger and history name this process. Default is host and
-// process ID.
-func NodeName(name string) Option { return func(s *settings) { s.Node = name } }
+// NodeName names this process in ledger, history and listings. Default is host and
+// process ID. A name that is given belongs to one process at a time: when a
+// process starts under it, an earlier one of that name counts as dead, and its
+// work goes on at once instead of after its lease. That suits a service that is
+// restarted by a supervisor; two that run side by side need two names.
+func NodeName(name string) Option {
+	return func(s *settings) { s.Node, s.Supersede = name, true }
+}
+
+// Group sets which nodes this one works with. Nodes of a group share their
+// workflows: each must have the code of all. A workflow ID means another run in
+// another group. Default is the group "".
+func Group(name string) Option { return func(s *settings) { s.Config.Group = name } }
+
+// Lease sets how long other nodes wait for a sign of life of this one before they
+// take its work over, where several can share a database. Default 10 s; at least
+// 100 ms. A process that stands still for longer than that (a suspended machine,
+// an overloaded one) loses its work to others.
+func Lease(d time.Duration) Option { return func(s *settings) { s.Config.Lease = d } }
 
 // Logger sets where the engine reports what an operator should know. Default is
 // slog.Default(). Its handler must not call the engine.

@@ -3,7 +3,6 @@ package perduretest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -285,7 +284,7 @@ func (e *Env) engineOptions(l *life) []perdure.Option {
 	defer e.mu.Unlock()
 	options := []perdure.Option{
 		perdure.Register(slices.Clone(e.definitions)...),
-		perdure.NodeName(fmt.Sprintf("life-%d", l.number)),
+		perdure.NodeName("perduretest"),
 		perdure.Logger(l.logger(e.t)),
 		virtual(e.config.seed),
 	}

@@ -59,7 +59,8 @@ func (l *life) darken(until time.Time) {
 func virtual(seed uint64) perdure.Option {
 	source := fmt.Sprintf("seed %d", seed)
 	return engine.Reach.Option(func(c *engine.Config) {
-		c.InboxEvery, c.ScanAhead = time.Hour, 24*time.Hour
+		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
+		c.Supersede = true // the next life of the process is the same node
 		c.Draw = func(_ string, call int64, attempt int) float64 { return core.Draw(source, call, attempt) }
 	}).(perdure.Option)
 }

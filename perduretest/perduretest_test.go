@@ -95,7 +95,7 @@ func TestCrashLosesTheAttemptAndGoesOn(t *testing.T) {
 			t.Errorf("got %q, %v", out, err)
 		}
 		a := env.Attempts("b")
-		if len(a) != 2 || a[0].Outcome != "lost" || !strings.HasPrefix(a[0].Node, "life-1") || a[1].Outcome != "completed" || !strings.HasPrefix(a[1].Node, "life-2") {
+		if len(a) != 2 || a[0].Outcome != "lost" || a[1].Outcome != "completed" || a[0].Node == "" || a[0].Node == a[1].Node {
 			t.Errorf("the ledger says %+v", a)
 		}
 		if env.Crashes() != 1 {

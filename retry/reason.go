@@ -43,6 +43,10 @@ const (
 	// ReasonWorkerLost: the worker was lost while the attempt ran; it runs
 	// again and is not charged.
 	ReasonWorkerLost Reason = "worker_lost"
+	// ReasonLeaseLost: the worker lived on but lost its work to another one
+	// (it was cut off or stood still); the attempt runs again there and is not
+	// charged.
+	ReasonLeaseLost Reason = "lease_lost"
 	// ReasonCrashLimit: too many attempts were lost with their worker; the
 	// call is quarantined.
 	ReasonCrashLimit Reason = "crash_limit"
@@ -54,7 +58,7 @@ const (
 // Retries reports whether another attempt of the same call follows.
 func (r Reason) Retries() bool {
 	switch r {
-	case ReasonBackoff, ReasonImmediate, ReasonServerDelay, ReasonWorkerLost, ReasonDrained:
+	case ReasonBackoff, ReasonImmediate, ReasonServerDelay, ReasonWorkerLost, ReasonLeaseLost, ReasonDrained:
 		return true
 	}
 	return false

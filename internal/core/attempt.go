@@ -19,14 +19,17 @@ type attempts struct {
 	StartedAt int64         `json:"started,omitempty"`  // when the attempt in flight was started
 	Node      string        `json:"node,omitempty"`     // where
 	Failures  int           `json:"failures,omitempty"` // charged against MaxAttempts
-	Losses    int           `json:"losses,omitempty"`   // attempts lost with their process
-	Crashes   int           `json:"crashes,omitempty"`  // losses that count against CrashLimit
+	Losses    int           `json:"losses,omitempty"`   // attempts lost with their process or its lease
 	Drains    int           `json:"drains,omitempty"`   // attempts given back by a shutdown
 	Previous  time.Duration `json:"previous,omitempty"` // the last delay
 	Cancel    bool          `json:"cancel,omitempty"`   // asked to end
 
 	// OnProbation says that the last attempt was lost: the next one runs alone.
 	OnProbation bool `json:"probation,omitempty"`
+	// CrashedOn are the nodes that died while they ran the call on probation:
+	// they count against CrashLimit. One that turns out to have survived is
+	// struck off.
+	CrashedOn []string `json:"crashed_on,omitempty"`
 
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
@@ -105,6 +108,15 @@ func (r *Run) dispatch(c *Call) {
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt,
 		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout,
 	})
+}
+
+// askAgain lets all queued calls ask for a slot.
+func (r *Run) askAgain() {
+	for _, n := range r.openNumbers() {
+		if c := r.calls[n]; c.state == Queued {
+			r.ready = append(r.ready, c)
+		}
+	}
 }
 
 // dropLate closes the calls that want a slot for an attempt that may not start
@@ -315,11 +327,11 @@ func (r *Run) started(c *Call) {
 }
 
 // takenOver loses the attempts in flight (E3).
-func (r *Run) takenOver(alive []AttemptRef) {
+func (r *Run) takenOver(in TakenOver) {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
-		if c.state == Dispatched && !slices.Contains(alive, AttemptRef{c.Number, c.attempt}) {
-			r.lost(c)
+		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
+			r.lost(c, in.Survivors)
 		}
 	}
 }
@@ -331,19 +343,25 @@ func crashLimit(p *retry.Policy) int {
 	return p.CrashLimit
 }
 
-// lost records an attempt that ended with its process. Only a process that died
-// while it ran the attempt in the probation lane is held against the call;
-// CrashLimit 1 says that it must not run again at all.
-func (r *Run) lost(c *Call) {
+// lost records an attempt whose node does not own the run any more. Only a node
+// that died while it ran the attempt in the probation lane is held against the
+// call, and only as long as it is not known to have survived; CrashLimit 1 says
+// that the call must not run again after any loss.
+func (r *Run) lost(c *Call, survivors []string) {
 	c.Losses++
+	survived := slices.Contains(survivors, c.Node)
 	if c.OnProbation {
-		c.Crashes++
+		c.CrashedOn = append(c.CrashedOn, c.Node)
 	}
+	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(survivors, node) })
 	limit := crashLimit(&c.Policy)
-	quarantine := c.Crashes >= limit || limit == 1
+	quarantine := len(c.CrashedOn) >= limit || limit == 1
 	reason := retry.ReasonWorkerLost
-	if quarantine {
+	switch {
+	case quarantine:
 		reason = retry.ReasonCrashLimit
+	case survived:
+		reason = retry.ReasonLeaseLost
 	}
 	r.record(c, Lost, nil, string(reason), r.now)
 	switch {
@@ -355,7 +373,7 @@ func (r *Run) lost(c *Call) {
 		r.touch(c)
 	default:
 		c.attempt++
-		c.OnProbation = true
+		c.OnProbation = !survived
 		r.wantSlot(c)
 	}
 }

@@ -40,7 +40,7 @@ type Call struct {
 func (c *Call) Probation() bool { return c.OnProbation }
 
 // CrashCount is how many attempts ended with their process in the probation lane.
-func (c *Call) CrashCount() int { return c.Crashes }
+func (c *Call) CrashCount() int { return len(c.CrashedOn) }
 
 // Step reports whether the call is an inline step, whose body is in the code.
 func (c *Call) Step() bool { return c.Kind == history.StepScheduled }

@@ -15,7 +15,7 @@ const (
 	Completed Outcome = "completed"
 	Failed    Outcome = "failed"
 	TimedOut  Outcome = "timed-out"
-	Lost      Outcome = "lost"     // its process died
+	Lost      Outcome = "lost"     // its process died, or lost the run to another node
 	Drained   Outcome = "drained"  // its process shut down; charges nothing
 	Canceled  Outcome = "canceled" // nobody wants it any more
 )
@@ -35,10 +35,19 @@ type AttemptEnded struct {
 // wants it, Turn.Unused says so.
 type Granted struct{ Call int64 }
 
+// SlotsOpen says that calls may ask for a slot again which were refused one
+// without a place in the queue.
+type SlotsOpen struct{}
+
 // TakenOver says that the run was loaded: attempts in flight are lost, except
 // those of which the node knows that they are still running. It must be the
 // first input after Load.
-type TakenOver struct{ Alive []AttemptRef }
+type TakenOver struct {
+	Alive []AttemptRef
+	// Survivors are nodes that lost the run but did not die: their losses are
+	// held against no call.
+	Survivors []string
+}
 
 // AttemptRef names an attempt of a run.
 type AttemptRef struct {
@@ -65,6 +74,7 @@ type TerminateRun struct{ Reason string }
 func (AttemptEnded) input()  {}
 func (Granted) input()       {}
 func (OffProbation) input()  {}
+func (SlotsOpen) input()     {}
 func (TakenOver) input()     {}
 func (SignalArrived) input() {}
 func (CancelRun) input()     {}

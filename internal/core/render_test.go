@@ -126,7 +126,7 @@ func renderRow(r core.Row) string {
 	for _, n := range []struct {
 		name  string
 		value int
-	}{{"failures", p.Failures}, {"losses", p.Losses}, {"crashes", p.Crashes}, {"drains", p.Drains}} {
+	}{{"failures", p.Failures}, {"losses", p.Losses}, {"crashes", len(p.CrashedOn)}, {"drains", p.Drains}} {
 		if n.value != 0 {
 			s += fmt.Sprintf(" %s=%d", n.name, n.value)
 		}

@@ -268,7 +268,9 @@ func (r *Run) take(in Input) {
 	case OffProbation:
 		r.offProbation(in)
 	case TakenOver:
-		r.takenOver(in.Alive)
+		r.takenOver(in)
+	case SlotsOpen:
+		r.askAgain()
 	case SignalArrived:
 		if r.seen.has(signalKey(in.Name, in.ID)) {
 			r.out.Dropped++

@@ -50,13 +50,16 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 	}))
 	x := &execution{key: attemptKey{r.id, d.Call, d.Attempt}, resident: r, lane: l, cancel: cancel}
 	body := e.body(r, d)
-	if body == nil || e.phase != running { // its code was dropped, or the engine stops
+	// Its code was dropped, the engine stops, or so much time went by since the turn
+	// that another node may own the run.
+	if body == nil || e.phase != running || !e.leaseHolds() {
 		cancel(nil)
 		e.report(x, core.AttemptEnded{Outcome: core.Drained})
 		e.slots.release(e, l)
 		return
 	}
 	e.executions[x.key] = x
+	r.partition.active++
 	if d.AttemptTimeout > 0 {
 		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
 		// The body sees the deadline; the timer holds also for one that does not look.
@@ -164,7 +167,10 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 // report tells the run of an attempt's end. The engine's mu is held.
 func (e *Engine) report(x *execution, in core.AttemptEnded) {
 	in.Call, in.Attempt, in.Ended = x.key.call, x.key.attempt, e.clock.now()
-	delete(e.executions, x.key)
+	if e.executions[x.key] == x {
+		delete(e.executions, x.key)
+		x.resident.partition.active--
+	}
 	e.quiet.Broadcast()
 	if e.partitions[x.resident.partition.number] != x.resident.partition {
 		return // another node owns the run now

@@ -22,8 +22,13 @@ type Config struct {
 
 	// Group names the set of nodes that serve the same definitions.
 	Group string
-	// Node names the process for people; default is host:process.
-	Node string
+	// Node names the process for people; default is host:process. Supersede says
+	// that it names one process at a time: an earlier one of the name is dead.
+	Node      string
+	Supersede bool
+	// Lease is how long other nodes wait for a sign of life of this one before
+	// they take its runs over; default 10 s.
+	Lease time.Duration
 	// Policy is for activities that say nothing themselves.
 	Policy retry.Policy
 	// Concurrency is how many attempts may run at once; default 128.
@@ -49,6 +54,8 @@ const (
 	defaultConcurrency = 128
 	defaultMaxResident = 1000
 	defaultTurnTimeout = 10 * time.Second
+	defaultLease       = 10 * time.Second
+	minLease           = 100 * time.Millisecond
 	defaultInboxEvery  = 5 * time.Second
 	defaultScanAhead   = time.Minute
 )
@@ -76,6 +83,12 @@ func (c *Config) normalize() error {
 	}
 	if c.TurnTimeout < 0 {
 		errs = append(errs, fmt.Errorf("the turn timeout is %s: it must be positive, or 0 for the default (%s)", c.TurnTimeout, defaultTurnTimeout))
+	}
+	if c.Lease == 0 {
+		c.Lease = defaultLease
+	}
+	if c.Lease < minLease {
+		errs = append(errs, fmt.Errorf("the lease is %s: it must be at least %s, or 0 for the default (%s)", c.Lease, minLease, defaultLease))
 	}
 	if c.InboxEvery == 0 {
 		c.InboxEvery = defaultInboxEvery

@@ -219,14 +219,14 @@ func (w witness) Open(ctx context.Context) (store.Store, error) {
 func (b *book) remains(ctx context.Context) (all []string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	inbox, err := b.store.Inbox(ctx, 0, 0, 0)
+	inbox, err := b.store.Inbox(ctx, []int{0}, 0, 0)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range inbox {
 		all = append(all, fmt.Sprintf("message %s", m.Key))
 	}
-	counts, err := b.store.Counts(ctx)
+	counts, err := b.store.Counts(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,10 @@
 //	slots.go       concurrency, the queue, the probation lane
 //	wake.go        due times and the scan for them
 //	inbox.go       messages from clients and other runs
+//	member.go      this process among the nodes: lease, joining, giving way
+//	spread.go      the even share of the partitions
+//	partition.go   taking partitions over and handing them over
+//	nodes.go       which nodes there are
 //	start.go       starting runs and waiting for results
 //	message.go     signals, cancellation, termination
 //	view.go        describe, list, history

@@ -17,12 +17,13 @@ import (
 // Engine runs workflows on a database, or is a client of one until Start. It is
 // safe for concurrent use.
 type Engine struct {
-	config Config
-	defs   *definitions
-	db     store.Store
-	log    *slog.Logger
-	node   store.Node
-	clock  *clock
+	config  Config
+	defs    *definitions
+	db      store.Store
+	log     *slog.Logger
+	group   store.Group
+	process string // a random name
+	clock   *clock
 
 	// ctx ends with the engine's own goroutines, bodies with the attempts'.
 	ctx    context.Context
@@ -38,19 +39,24 @@ type Engine struct {
 	loading   chan struct{} // as many runs are loaded at once as it holds
 	inboxKick chan struct{}
 	wakeKick  chan struct{}
+	nodesKick chan struct{}
+
+	life sync.Mutex // one Start or Stop at a time
 
 	mu         sync.Mutex
 	phase      phase
+	member     member
 	partitions map[int]*partition
 	residents  map[string]*resident // by run ID
 	idle       *list.List           // of residents that could be dropped, oldest first
 	wakes      wakeHeap
+	horizon    int64 // wake times up to here are in the heap
 	slots      slots
 	executions map[attemptKey]*execution
 	waiters    map[string][]chan core.State // by run ID
 	busy       int                          // residents that somebody works on
-	recovering int                          // parts of recovery that are not done
-	quiet      *sync.Cond                   // busy or the executions became fewer
+	recovery   recovery
+	quiet      *sync.Cond // busy or the executions became fewer
 	health     health
 }
 
@@ -63,18 +69,6 @@ const (
 	draining              // finishes what runs, starts nothing
 	stopped
 )
-
-// partition is one that this node owns.
-type partition struct {
-	number  int
-	epoch   int64
-	owners  map[int64]string // node names by epoch
-	scanned int64            // wake times up to here are known
-	hot     []store.Wake     // runs with work in flight when it was taken over
-	// pending are inbox messages that were delivered to a resident; true once they
-	// are consumed, until a later look at the inbox cannot show them any more.
-	pending map[int64]bool
-}
 
 // maxLoading bounds how many runs are loaded at once, after a crash for instance.
 const maxLoading = 64
@@ -100,16 +94,24 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	group, err := db.Group(ctx, config.Group)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	e := &Engine{
 		config:     config,
 		defs:       defs,
 		db:         db,
 		log:        config.Logger,
-		node:       store.Node{ID: config.Node + "/" + newToken()[:8], Name: config.Node},
+		group:      group,
+		process:    newToken(),
+		member:     newMember(config),
 		clock:      newClock(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
 		inboxKick:  make(chan struct{}, 1),
 		wakeKick:   make(chan struct{}, 1),
+		nodesKick:  make(chan struct{}, 1),
+		horizon:    store.Hot,
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
 		idle:       list.New(),
@@ -124,130 +126,38 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	return e, nil
 }
 
-// Start makes the engine a worker: it takes the database's partitions over and
-// resumes what was interrupted.
+// Start makes the engine a worker: it takes its share of the group's partitions
+// and resumes what was interrupted in them.
 func (e *Engine) Start(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch e.phase {
+	e.life.Lock()
+	defer e.life.Unlock()
+	switch e.currentPhase() {
 	case running:
 		return ErrStarted
 	case draining, stopped:
 		return ErrStopped
 	}
-	if err := e.db.Join(ctx, e.node); err != nil {
+	if err := e.join(ctx); err != nil {
 		return err
 	}
-	all := make([]int, e.db.Info().Partitions)
-	for i := range all {
-		all[i] = i
-	}
-	leave := func() error { return e.db.Leave(context.WithoutCancel(ctx), e.node.ID) }
-	owned, err := e.db.Claim(ctx, e.node.ID, all)
+	taken, err := e.takeFirst(ctx)
 	if err != nil {
-		return errors.Join(err, leave())
+		return errors.Join(err, e.backOut(context.WithoutCancel(ctx)))
 	}
-	for _, o := range owned {
-		e.clock.observe(o.Clock)
-		if err := e.own(ctx, o); err != nil {
-			return errors.Join(err, leave())
-		}
-	}
+	e.mu.Lock()
 	e.phase = running
-	e.recovering, e.slots.inLane = 1, true // see recover
-	for _, loop := range []func(){e.committer.loop, e.wakeLoop, e.inboxLoop, e.listen, e.recover} {
+	e.mu.Unlock()
+	e.recover(taken)
+	for _, loop := range []func(){e.committer.loop, e.wakeLoop, e.inboxLoop, e.listen, e.memberLoop} {
 		e.work.Go(loop)
 	}
 	return nil
 }
 
-// own begins to serve a partition.
-func (e *Engine) own(ctx context.Context, o store.Ownership) error {
-	history, err := e.db.Owners(ctx, o.Partition)
-	if err != nil {
-		return err
-	}
-	p := &partition{number: o.Partition, epoch: o.Epoch, owners: map[int64]string{}, scanned: store.Hot, pending: map[int64]bool{}}
-	for _, h := range history {
-		p.owners[h.Epoch] = h.Node
-	}
-	if p.hot, err = e.db.Due(ctx, o.Partition, store.Hot-1, store.Hot, 0); err != nil {
-		return err
-	}
-	e.partitions[o.Partition] = p
-	return nil
-}
-
-// recover takes up what the partitions' previous owner left: runs with work in
-// flight, and runs that did not go on for want of fitting code.
-//
-// Until all runs with work in flight have taken a step, the probation lane is
-// closed: only then is it known who belongs there, and who was blamed least often
-// and goes first. Otherwise a process that is killed again and again, for whatever
-// reason, would blame the run it happens to load first.
-func (e *Engine) recover() {
+func (e *Engine) currentPhase() phase {
 	e.mu.Lock()
-	owned := make([]*partition, 0, len(e.partitions))
-	for _, p := range e.partitions {
-		owned = append(owned, p)
-		e.recoverHot(p)
-	}
-	e.recovered()
-	e.mu.Unlock()
-	for _, p := range owned {
-		if e.reviewHeld(p) != nil {
-			return
-		}
-	}
-	e.kickInbox()
-}
-
-// recoverHot makes the runs of a partition that had work in flight take a step.
-// The engine's mu is held.
-func (e *Engine) recoverHot(p *partition) {
-	for _, w := range p.hot {
-		r := e.resident(p, w.Run)
-		if !r.recovering {
-			r.recovering = true
-			e.recovering++
-		}
-		r.poked = true
-		e.rouse(r)
-	}
-	p.hot = nil
-}
-
-// recovered notes that one more part of recovery is done; the last one opens the
-// probation lane. The engine's mu is held.
-func (e *Engine) recovered() {
-	if e.recovering--; e.recovering == 0 {
-		e.slots.release(e, probation)
-	}
-}
-
-// reviewHeld loads the runs that are parked or wait for code: loading tries
-// their code again if it is another one.
-func (e *Engine) reviewHeld(p *partition) error {
-	filter := store.Filter{Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
-	for {
-		var held []store.Run
-		err := e.persist("reviewing parked runs", func() (err error) {
-			held, err = e.db.List(e.ctx, filter)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, r := range held {
-			if r.Partition == p.number && e.worthTrying(r) {
-				e.poke(p, r.ID)
-			}
-			filter.Before = r.ID
-		}
-		if len(held) < filter.Limit {
-			return nil
-		}
-	}
+	defer e.mu.Unlock()
+	return e.phase
 }
 
 // insist repeats a read about one run until the database answers or the engine
@@ -301,24 +211,19 @@ func (e *Engine) pause(d time.Duration) bool {
 
 // Stop ends the engine. Attempts that run may finish until ctx ends; then they
 // are asked to end, and one that does not within a second is given up. None of
-// them is charged for that: a later engine runs them again. The database is
-// closed. Stopping twice is harmless.
+// them is charged for that: a later engine, or another node at once, runs them
+// again. The database is closed. Stopping twice is harmless.
 func (e *Engine) Stop(ctx context.Context) error {
-	e.mu.Lock()
-	was := e.phase
+	e.life.Lock()
+	was := e.beginStop()
+	e.life.Unlock()
 	switch was {
 	case stopped, draining:
-		e.mu.Unlock()
 		return nil
 	case client:
-		e.phase = stopped
-		e.mu.Unlock()
 		e.cancel()
 		return e.db.Close()
 	}
-	e.phase = draining
-	e.mu.Unlock()
-
 	ended := func() bool { return len(e.executions) == 0 && e.busy == 0 }
 	e.waitFor(ctx, ended)
 	e.interrupt(errShutdown)
@@ -330,8 +235,28 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.waitFor(settle, func() bool { return e.busy == 0 })
 	cancel()
 	e.end()
-	err := e.db.Leave(context.Background(), e.node.ID)
+	err := e.db.Leave(context.Background(), e.nodeID())
 	return errors.Join(err, e.db.Close())
+}
+
+// beginStop moves on to the next phase and returns which one it was. A node
+// that others can stand in for gives its partitions to them as they fall quiet.
+func (e *Engine) beginStop() phase {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	was := e.phase
+	switch was {
+	case client:
+		e.phase = stopped
+	case running:
+		e.phase = draining
+		if e.db.Info().Shared {
+			all := e.served()
+			e.work.Go(func() { e.handOver(all, nil) })
+			kick(e.nodesKick)
+		}
+	}
+	return was
 }
 
 // Kill ends the engine as a crash would: nothing more is written. It is for
@@ -385,39 +310,6 @@ func (e *Engine) usable(workflowID string) error {
 		return ErrStopped
 	}
 	return history.CheckID("workflow ID", workflowID)
-}
-
-// owns returns the partition if this node serves it.
-func (e *Engine) owns(number int) *partition {
-	if e.phase != running && e.phase != draining {
-		return nil
-	}
-	return e.partitions[number]
-}
-
-// lose drops a partition that another node took over.
-func (e *Engine) lose(p *partition) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.partitions[p.number] != p {
-		return
-	}
-	delete(e.partitions, p.number)
-	e.log.Error("perdure: another engine took a partition over", "partition", p.number, "epoch", p.epoch)
-	e.slots.forget(p)
-	for _, r := range e.residents {
-		if r.partition == p {
-			e.unload(r)
-		}
-	}
-	for _, x := range e.executions {
-		if x.resident.partition == p {
-			x.cancel(store.ErrFenced)
-		}
-	}
-	for run := range e.waiters {
-		e.dismissWaiters(run)
-	}
 }
 
 // dismissWaiters makes those who wait for a run's result look for themselves

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // health is what is wrong with an engine right now, guarded by the engine's mu.
@@ -29,8 +30,11 @@ func (e *Engine) Health() error {
 	if e.phase == stopped {
 		errs = append(errs, ErrStopped)
 	}
-	if e.phase == running && len(e.partitions) < e.db.Info().Partitions {
-		errs = append(errs, errors.New("another engine took over what this one served; stop this one"))
+	switch {
+	case e.member.replaced:
+		errs = append(errs, fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it a name of its own", e.member.node.Name))
+	case e.phase == running && !e.leaseHolds():
+		errs = append(errs, fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(e.member.sent).Round(time.Second)))
 	}
 	errs = append(errs, e.health.outage[:]...)
 	for name := range e.health.unserved {

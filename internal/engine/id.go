@@ -31,11 +31,10 @@ func newCommitID() int64 {
 	return int64(binary.BigEndian.Uint64(b[:])>>1) | 1
 }
 
-// partitionOf places a workflow ID: a chain of runs lives in one partition.
-func partitionOf(group, workflowID string, partitions int) int {
+// slot places a workflow ID among n partitions. It must never change: it says
+// where the runs of an existing database are.
+func slot(workflowID string, n int) int {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(group))
-	_, _ = h.Write([]byte{0})
 	_, _ = h.Write([]byte(workflowID))
-	return int(h.Sum64() % uint64(partitions))
+	return int(h.Sum64() % uint64(n))
 }

@@ -53,10 +53,20 @@ const inboxPage = 500
 
 func (e *Engine) kickInbox() { kick(e.inboxKick) }
 
-// listen learns of messages posted by others.
+// hear is told by the database what others did.
+func (e *Engine) hear(news store.News) {
+	if news&store.NewsMessage != 0 {
+		e.kickInbox()
+	}
+	if news&store.NewsNodes != 0 {
+		kick(e.nodesKick)
+	}
+}
+
+// listen learns of messages posted by others, and of nodes that come and go.
 func (e *Engine) listen() {
 	for e.ctx.Err() == nil {
-		if err := e.db.Listen(e.ctx, e.kickInbox); err != nil && e.ctx.Err() == nil {
+		if err := e.db.Listen(e.ctx, e.hear); err != nil && e.ctx.Err() == nil {
 			e.log.Warn("perdure: listening for messages failed; they are still found, but later", "error", err)
 		}
 		if !e.pause(time.Second) {
@@ -75,30 +85,25 @@ func (e *Engine) inboxLoop() {
 		case <-e.ctx.Done():
 			return
 		}
-		e.mu.Lock()
-		owned := make([]*partition, 0, len(e.partitions))
-		for _, p := range e.partitions {
-			owned = append(owned, p)
-		}
-		e.mu.Unlock()
-		for _, p := range owned {
-			if e.readInbox(p) != nil && e.ctx.Err() != nil {
-				return
-			}
+		if e.readInbox() != nil && e.ctx.Err() != nil {
+			return
 		}
 		timer.Reset(e.config.InboxEvery)
 	}
 }
 
-// readInbox delivers the messages of a partition that were not delivered before.
-func (e *Engine) readInbox(p *partition) error {
+// readInbox delivers the messages that were not delivered before.
+func (e *Engine) readInbox() error {
+	owned, consumed := e.readable()
+	if len(owned) == 0 {
+		return nil
+	}
 	// What was consumed before this look cannot show up in it.
-	consumed := e.consumed(p)
-	defer e.forget(p, consumed)
+	defer e.forget(consumed)
 	for after := int64(0); ; {
 		var page []store.Message
 		err := e.persist("reading messages", func() (err error) {
-			page, err = e.db.Inbox(e.ctx, p.number, after, inboxPage)
+			page, err = e.db.Inbox(e.ctx, owned, after, inboxPage)
 			return err
 		})
 		if err != nil {
@@ -106,7 +111,7 @@ func (e *Engine) readInbox(p *partition) error {
 		}
 		for _, m := range page {
 			after = m.Sequence
-			if err := e.route(p, m); err != nil {
+			if err := e.route(m); err != nil {
 				return err
 			}
 		}
@@ -116,35 +121,60 @@ func (e *Engine) readInbox(p *partition) error {
 	}
 }
 
-func (e *Engine) consumed(p *partition) []int64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var done []int64
-	for s, consumed := range p.pending {
-		if consumed {
-			done = append(done, s)
-		}
-	}
-	return done
+// letter is a message that waits in the inbox of a partition.
+type letter struct {
+	partition *partition
+	sequence  int64
 }
 
-func (e *Engine) forget(p *partition, sequences []int64) {
+// readable are the partitions whose inbox is to be read, and the messages known
+// to be gone from there.
+func (e *Engine) readable() (owned []int, consumed []letter) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, s := range sequences {
-		delete(p.pending, s)
+	var open []*partition
+	for _, p := range e.partitions {
+		if p.leaving {
+			continue // its next owner reads it
+		}
+		open = append(open, p)
+		for s, gone := range p.pending {
+			if gone {
+				consumed = append(consumed, letter{p, s})
+			}
+		}
 	}
+	return numbers(open), consumed
+}
+
+func (e *Engine) forget(letters []letter) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range letters {
+		delete(l.partition.pending, l.sequence)
+	}
+}
+
+// claimLetter notes that a message is about to be delivered; nil if it was
+// already, or is not for this node.
+func (e *Engine) claimLetter(m store.Message) *partition {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.partitions[m.Partition]
+	if p == nil || p.leaving {
+		return nil
+	}
+	if _, known := p.pending[m.Sequence]; known {
+		return nil
+	}
+	p.pending[m.Sequence] = false
+	return p
 }
 
 // route delivers a message to its run, once.
-func (e *Engine) route(p *partition, m store.Message) error {
-	e.mu.Lock()
-	_, known := p.pending[m.Sequence]
-	if !known {
-		p.pending[m.Sequence] = false
-	}
-	e.mu.Unlock()
-	if known {
+func (e *Engine) route(m store.Message) error {
+	p := e.claimLetter(m)
+	if p == nil {
 		return nil
 	}
 	in, err := decodeMessage(m)
@@ -164,7 +194,7 @@ func (e *Engine) route(p *partition, m store.Message) error {
 			e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 			return nil
 		case err != nil:
-			e.forget(p, []int64{m.Sequence}) // so that it is routed again
+			e.forget([]letter{{p, m.Sequence}}) // so that it is routed again
 			return err
 		}
 		run = latest.ID

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -82,13 +84,14 @@ func TestE64_GracefulStop(t *testing.T) {
 // TestE64_LifeOfAnEngine: what can be done to an engine twice, or too late.
 func TestE64_LifeOfAnEngine(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
+		w.db = sqlite.File(filepath.Join(t.TempDir(), "life.db"), sqlite.Exclusive())
 		e := w.start()
 		if err := e.Start(t.Context()); !errors.Is(err, engine.ErrStarted) {
 			t.Errorf("a second Start: %v", err)
 		}
 		second := w.open(w.config())
 		var inUse *store.InUseError
-		if err := second.Start(t.Context()); !errors.As(err, &inUse) || !strings.Contains(err.Error(), "is served by another engine (node node/") {
+		if err := second.Start(t.Context()); !errors.As(err, &inUse) || !strings.Contains(err.Error(), "is served by another engine (node: process") {
 			t.Errorf("a second engine: %v", err)
 		}
 		stop(t, e)

@@ -48,6 +48,12 @@ func (e *Engine) load(r *resident, todo []mail) error {
 		e.parkCulprit(r, err)
 		return err
 	}
+	if n := len(past.turns); n > 0 {
+		e.clock.observe(past.turns[n-1].Time) // time does not go back from there
+	}
+	if err := e.learnLineage(r.partition); err != nil {
+		return err
+	}
 	h := e.loadWithCode(r, past)
 	if h == nil {
 		if past.state.Status != core.StatusRunning {
@@ -142,7 +148,7 @@ func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
 // missing is the hold of a run whose code this engine lacks.
 func (e *Engine) missing(name string) *hold {
 	return &hold{core.StatusWaitingForCode, core.Detail{
-		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.node.Name),
+		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.config.Node),
 	}}
 }
 
@@ -161,7 +167,7 @@ func (e *Engine) stillParked(def workflow.Definition, past *past) *hold {
 
 // untilRestart is the fingerprint of a run that is parked for a reason that may
 // be gone when the engine starts the next time, whatever its code.
-func (e *Engine) untilRestart() string { return "node " + e.node.ID }
+func (e *Engine) untilRestart() string { return "process " + e.process }
 
 // worthTrying reports whether a held run might go on with the code of this
 // engine.
@@ -205,13 +211,13 @@ func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*cor
 	if e.ctx.Err() != nil {
 		return nil, err
 	}
-	alive := e.alive(r, todo)
+	takenOver := e.takenOver(r, todo)
 	start := r.run.Start()
 	h := e.parked(e.defs.workflows[start.Type], start, err)
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	return e.step(r, append([]core.Input{core.TakenOver{Alive: alive}}, withoutTakenOver(inputs)...))
+	return e.step(r, append([]core.Input{takenOver}, withoutTakenOver(inputs)...))
 }
 
 // step takes a step under watch. One that is given up may still be running: what
@@ -264,14 +270,14 @@ func endInstance(i *workflow.Instance, err error) {
 	}
 }
 
-// alive lists the attempts of a run that this process is running, or whose end is
-// in the mail.
-func (e *Engine) alive(r *resident, todo []mail) []core.AttemptRef {
+// takenOver is the first input of a run that was loaded. Alive are the attempts
+// that this process is running as the run's owner, or whose end is in the mail.
+func (e *Engine) takenOver(r *resident, todo []mail) core.TakenOver {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var refs []core.AttemptRef
-	for key := range e.executions {
-		if key.run == r.id {
+	for key, x := range e.executions {
+		if key.run == r.id && x.resident.partition == r.partition {
 			refs = append(refs, core.AttemptRef{Call: key.call, Attempt: key.attempt})
 		}
 	}
@@ -280,7 +286,11 @@ func (e *Engine) alive(r *resident, todo []mail) []core.AttemptRef {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}
 	}
-	return refs
+	in := core.TakenOver{Alive: refs}
+	if l := r.partition.lineage; l != nil {
+		in.Survivors = l.survivors
+	}
+	return in
 }
 
 // discard consumes the messages of a run that has ended. Whoever waits for it is
@@ -320,8 +330,8 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 
 func (e *Engine) coreConfig(p *partition) core.Config {
 	return core.Config{
-		Node: e.node.ID, Policy: e.config.Policy, Draw: e.config.Draw, Near: int64(near),
-		Owner: func(epoch int64) string { return p.owners[epoch] },
+		Node: p.node, Policy: e.config.Policy, Draw: e.config.Draw, Near: int64(near),
+		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }
 

@@ -49,7 +49,7 @@ func (e *Engine) post(ctx context.Context, workflowID, run, kind, key string, m 
 		return err
 	}
 	err = e.db.Post(ctx, store.Message{
-		Partition:  partitionOf(e.config.Group, workflowID, e.db.Info().Partitions),
+		Partition:  e.place(workflowID),
 		WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data,
 	})
 	if err != nil {

@@ -368,7 +368,7 @@ func (w *world) claim(s store.Store, node string) store.Ownership {
 			w.t.Fatal(err)
 		}
 	}
-	if err := s.Join(w.t.Context(), store.Node{ID: node, Name: node}); err != nil {
+	if err := s.Join(w.t.Context(), store.Node{ID: node, Name: "node", Lease: time.Hour, Supersede: true}); err != nil {
 		w.t.Fatal(err)
 	}
 	owned, err := s.Claim(w.t.Context(), node, []int{0})
@@ -424,7 +424,7 @@ func TestE7_FencedAfterTakeover(t *testing.T) {
 		if n := canceled.Load(); n != runs/2-1 && n != runs/2 {
 			t.Errorf("%d bodies were told that they are not wanted, want all that ran", n)
 		}
-		if err := old.Health(); err == nil || !strings.Contains(err.Error(), "another engine took over") {
+		if err := old.Health(); err == nil || !strings.Contains(err.Error(), "under the name of this node") {
 			t.Errorf("the old engine says %v", err)
 		}
 		if err := raw.Close(); err != nil {

@@ -27,7 +27,8 @@ type resident struct {
 	poked      bool           // wants a step without mail
 	busy       bool           // somebody works on it
 	dropped    bool           // no longer in memory
-	recovering bool           // was in flight when the engine started, and has taken no step yet
+	recovering bool           // was in flight when its partition was taken, and has taken no step yet
+	refused    bool           // a call of it got no slot for a reason that passes
 	granted    map[int64]lane // slots on the way to its calls
 	idling     *list.Element  // place among the idle
 	started    []chan<- error // told when the run's row is durable
@@ -42,13 +43,15 @@ type mail struct {
 // near is how far off a run's next wake may be for it to stay in memory.
 const near = 5 * time.Second
 
-// poke makes a run take a step.
-func (e *Engine) poke(p *partition, run string) {
+// poke makes a run take a step, if this node still serves its partition.
+func (e *Engine) poke(partition int, run string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := e.resident(p, run)
-	r.poked = true
-	e.rouse(r)
+	if p := e.partitions[partition]; p != nil {
+		r := e.resident(p, run)
+		r.poked = true
+		e.rouse(r)
+	}
 }
 
 // deliver puts mail into a run's mailbox.
@@ -87,6 +90,7 @@ func (e *Engine) rouse(r *resident) {
 		return
 	}
 	r.busy = true
+	r.partition.active++
 	e.busy++
 	e.steps.run(func() { e.advance(r) })
 }
@@ -115,6 +119,7 @@ func (e *Engine) advance(r *resident) {
 // or leaves.
 func (e *Engine) rest(r *resident) {
 	r.busy = false
+	r.partition.active--
 	e.busy--
 	e.quiet.Broadcast()
 	if r.recovering {
@@ -168,7 +173,7 @@ func (e *Engine) unload(r *resident) {
 	if served && r.run != nil && !r.run.Ended() {
 		// The row may name an older time that the scan has passed already.
 		due := r.run.NextDue()
-		if due != r.wake && (due <= r.partition.scanned || r.run.State().Wake <= r.partition.scanned) {
+		if due != r.wake && (due <= e.horizon || r.run.State().Wake <= e.horizon) {
 			e.addWake(due, r)
 		}
 	}
@@ -209,7 +214,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	}
 	inputs, consuming := e.inputs(r, todo)
 	if loaded {
-		inputs = append([]core.Input{core.TakenOver{Alive: e.alive(r, todo)}}, inputs...)
+		inputs = append([]core.Input{e.takenOver(r, todo)}, inputs...)
 	}
 	out, err := e.stepOrPark(r, inputs, todo)
 	if err != nil {

@@ -36,8 +36,8 @@ func (h heldScan) Open(ctx context.Context) (store.Store, error) {
 	return heldStore{s, h}, err
 }
 
-func (h heldStore) Due(ctx context.Context, partition int, after, until int64, limit int) ([]store.Wake, error) {
-	due, err := h.Store.Due(ctx, partition, after, until, limit)
+func (h heldStore) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
+	due, err := h.Store.Due(ctx, partitions, after, until, limit)
 	if until > store.Hot {
 		h.once.Do(func() {
 			close(h.read)

@@ -60,6 +60,10 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 	if e.phase != running || r.dropped || now.givenUp {
 		return false // it stays queued in the database
 	}
+	if r.partition.leaving || !e.leaseHolds() {
+		r.refused = true
+		return false
+	}
 	if c.Step() {
 		if r.instance == nil {
 			return false // its body is in the code, which is held
@@ -139,10 +143,11 @@ func (s *slots) release(e *Engine, l lane) {
 	e.deliverLocked(w.partition, w.run, mail{input: core.Granted{Call: w.call}})
 }
 
-// forget drops the waiting calls of a partition that another node took over.
-func (s *slots) forget(p *partition) {
+// forget drops the waiting calls of partitions that this node does not serve any
+// more.
+func (s *slots) forget(gone map[*partition]bool) {
 	for key, w := range s.waiting {
-		if w.partition == p {
+		if gone[w.partition] {
 			w.left = true
 			delete(s.waiting, key)
 		}

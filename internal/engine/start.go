@@ -45,7 +45,7 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	if err := history.CheckName("workflow name", req.Type); err != nil {
 		return "", false, err
 	}
-	number := partitionOf(e.config.Group, req.WorkflowID, e.db.Info().Partitions)
+	number := e.place(req.WorkflowID)
 	now := e.clock.now()
 	id := newRunID(now)
 	start := history.Start{
@@ -132,7 +132,7 @@ func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State
 	if err := e.usable(workflowID); err != nil {
 		return core.State{}, err
 	}
-	number := partitionOf(e.config.Group, workflowID, e.db.Info().Partitions)
+	number := e.place(workflowID)
 	for {
 		ch, resident := e.await(number, run)
 		if !resident {

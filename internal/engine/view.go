@@ -61,11 +61,12 @@ func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, 
 	if err := e.usable(workflowID); err != nil {
 		return nil, err
 	}
-	return e.db.Find(ctx, partitionOf(e.config.Group, workflowID, e.db.Info().Partitions), workflowID, run)
+	return e.db.Find(ctx, e.place(workflowID), workflowID, run)
 }
 
 // List returns runs, newest first.
 func (e *Engine) List(ctx context.Context, filter store.Filter) ([]Run, error) {
+	filter.Partitions = e.group.All()
 	rows, err := e.db.List(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,9 @@ func (e *Engine) List(ctx context.Context, filter store.Filter) ([]Run, error) {
 }
 
 // Counts returns how many runs and calls are in which state.
-func (e *Engine) Counts(ctx context.Context) (store.Counts, error) { return e.db.Counts(ctx) }
+func (e *Engine) Counts(ctx context.Context) (store.Counts, error) {
+	return e.db.Counts(ctx, e.group.All())
+}
 
 // Info says what and where the database is.
 func (e *Engine) Info() store.Info { return e.db.Info() }

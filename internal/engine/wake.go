@@ -106,43 +106,40 @@ func (e *Engine) wakeDue() int64 {
 // all of them.
 func (e *Engine) scan(now int64) (more bool, err error) {
 	until := now + int64(e.config.ScanAhead)
-	e.mu.Lock()
-	owned := make([]*partition, 0, len(e.partitions))
-	for _, p := range e.partitions {
-		owned = append(owned, p)
+	after, owned := e.lookAhead(until)
+	if len(owned) == 0 {
+		return false, nil
 	}
-	e.mu.Unlock()
-	for _, p := range owned {
-		after := e.scanned(p, until)
-		var due []store.Wake
-		err := e.persist("looking for due runs", func() (err error) {
-			due, err = e.db.Due(e.ctx, p.number, after, until, scanLimit)
-			return err
-		})
-		if err != nil {
-			return false, err
+	var due []store.Wake
+	err = e.persist("looking for due runs", func() (err error) {
+		due, err = e.db.Due(e.ctx, owned, after, until, scanLimit)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(due) >= scanLimit {
+		e.horizon, more = due[len(due)-1].Time, true
+	}
+	for _, w := range due {
+		p := e.partitions[w.Partition]
+		if p != nil && e.residents[w.Run] == nil {
+			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
 		}
-		e.mu.Lock()
-		if len(due) >= scanLimit {
-			p.scanned, more = due[len(due)-1].Time, true
-		}
-		for _, w := range due {
-			if r := e.residents[w.Run]; r == nil {
-				heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
-			}
-		}
-		e.mu.Unlock()
 	}
 	return more, nil
 }
 
-// scanned says up to where due times will be known when they have been read, and
-// returns up to where they are. It is said before they are read: a run that is
-// dropped from memory meanwhile, with a due time that the answer may be too early
-// to have, must put it into the heap by itself.
-func (e *Engine) scanned(p *partition, until int64) (after int64) {
+// lookAhead moves the horizon and returns where it was, and whose due times are to
+// be read up to it. It moves before they are read: a run that is dropped from
+// memory meanwhile, with a due time that the answer may be too early to have,
+// must put it into the heap by itself; and who takes a partition meanwhile reads
+// its due times up to the new horizon.
+func (e *Engine) lookAhead(until int64) (after int64, owned []int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	after, p.scanned = p.scanned, until
-	return after
+	after, e.horizon = e.horizon, max(until, e.horizon)
+	return after, numbers(e.served())
 }

@@ -60,7 +60,7 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
 
 // config is what the world's engines are told, with these definitions.
 func (w *world) config(definitions ...any) engine.Config {
-	c := engine.Config{Store: w.db, Node: "node", MaxResident: w.maxResident, Logger: slog.New(w.log)}
+	c := engine.Config{Store: w.db, Node: "node", Supersede: true, MaxResident: w.maxResident, Logger: slog.New(w.log)}
 	for _, d := range definitions {
 		switch d := d.(type) {
 		case workflow.Definition:

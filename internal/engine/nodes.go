@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// Node is a process that serves workflows, or did of late.
+type Node struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	Group      string    `json:"group,omitempty"`
+	State      string    `json:"state"`      // live, draining, left, expired
+	Partitions int       `json:"partitions"` // that it owns
+	Joined     time.Time `json:"joined"`
+	Seen       time.Time `json:"seen"` // its last sign of life
+	// Expires is when others may take its work over if it gives no further sign of
+	// life; nil where no lease is needed or the node has left.
+	Expires *time.Time `json:"expires,omitempty"`
+}
+
+// The states of a node.
+const (
+	nodeLive     = "live"
+	nodeDraining = "draining" // finishes what runs, and leaves
+	nodeLeft     = "left"
+	nodeExpired  = "expired" // it gave no sign of life for the time of its lease
+)
+
+// Nodes returns the nodes of all groups by the time they joined.
+func (e *Engine) Nodes(ctx context.Context) ([]Node, error) {
+	members, err := e.db.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]Node, len(members))
+	for i, m := range members {
+		nodes[i] = viewNode(m)
+	}
+	return nodes, nil
+}
+
+func viewNode(m store.Member) Node {
+	n := Node{
+		ID: m.ID, Name: m.Name, Group: m.Group, Partitions: m.Owned,
+		Joined: time.Unix(0, m.Joined).UTC(), Seen: time.Unix(0, m.Seen).UTC(),
+	}
+	switch {
+	case m.Left != 0:
+		n.State = nodeLeft
+		return n
+	case !m.Live:
+		n.State = nodeExpired
+	case m.Draining:
+		n.State = nodeDraining
+	default:
+		n.State = nodeLive
+	}
+	if m.Expires != store.Never {
+		n.Expires = optionalTime(m.Expires)
+	}
+	return n
+}

@@ -1,0 +1,324 @@
+package engine
+
+import (
+	"container/heap"
+	"context"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/store"
+)
+
+// partition is one that this node owns. Its fields but the first three are
+// guarded by the engine's mu.
+type partition struct {
+	number int
+	epoch  int64
+	node   string // the ID under which this process owns it
+
+	lineage *lineage // nil until a run is loaded
+	leaving bool     // it is being given away: nothing new begins in it
+	active  int      // residents at work and attempts that run
+	// pending are inbox messages that were delivered to a resident; true once they
+	// are consumed, until a later look at the inbox cannot show them any more.
+	pending map[int64]bool
+}
+
+// lineage is who owned a partition, and what became of them.
+type lineage struct {
+	nodes     map[int64]string // by epoch
+	survivors []string         // nodes that lost it, or gave it away, and lived on
+}
+
+// node is who owned the partition under an epoch.
+func (l *lineage) node(epoch int64) string {
+	if l == nil {
+		return ""
+	}
+	return l.nodes[epoch]
+}
+
+// served lists the partitions that this node serves. The engine's mu is held.
+func (e *Engine) served() []*partition {
+	all := make([]*partition, 0, len(e.partitions))
+	for _, p := range e.partitions {
+		all = append(all, p)
+	}
+	return all
+}
+
+// numbers are what the store calls partitions, in order.
+func numbers(ps []*partition) []int {
+	list := make([]int, len(ps))
+	for i, p := range ps {
+		list[i] = p.number
+	}
+	slices.Sort(list)
+	return list
+}
+
+// place is the partition of a workflow ID: that of all runs of its chain.
+func (e *Engine) place(workflowID string) int {
+	return e.group.First + slot(workflowID, e.group.Partitions)
+}
+
+// owns returns the partition if this node serves it and will go on to.
+func (e *Engine) owns(number int) *partition {
+	if e.phase != running && e.phase != draining {
+		return nil
+	}
+	p := e.partitions[number]
+	if p == nil || p.leaving {
+		return nil
+	}
+	return p
+}
+
+func (e *Engine) lineageOf(p *partition) *lineage {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return p.lineage
+}
+
+// learnLineage reads who owned a partition before this node, once.
+func (e *Engine) learnLineage(p *partition) error {
+	if e.lineageOf(p) != nil {
+		return nil
+	}
+	var owners []store.Ownership
+	err := e.insist("reading the owners of a partition", func() (err error) {
+		owners, err = e.db.Owners(e.ctx, p.number)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	read := &lineage{nodes: map[int64]string{}}
+	for _, o := range owners {
+		read.nodes[o.Epoch] = o.Node
+		if o.Survived && !slices.Contains(read.survivors, o.Node) {
+			read.survivors = append(read.survivors, o.Node)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.lineage = read
+	return nil
+}
+
+// takeover is what the previous owners of partitions left to be done.
+type takeover struct {
+	partitions []*partition
+	wakes      []store.Wake // runs with work in flight, and those that are due soon
+}
+
+// take claims partitions and begins to serve those it got.
+func (e *Engine) take(ctx context.Context, wanted []int) (takeover, error) {
+	var taken takeover
+	if len(wanted) == 0 {
+		return taken, nil
+	}
+	node := e.nodeID()
+	owned, err := e.db.Claim(ctx, node, wanted)
+	if err != nil {
+		return taken, err
+	}
+	e.mu.Lock()
+	for _, o := range owned {
+		e.clock.observe(o.Clock)
+		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, pending: map[int64]bool{}}
+		e.partitions[o.Partition] = p
+		taken.partitions = append(taken.partitions, p)
+	}
+	// From here on scans read these partitions too, beyond the horizon.
+	horizon := e.horizon
+	e.mu.Unlock()
+	if len(owned) == 0 {
+		return taken, nil
+	}
+	taken.wakes, err = e.db.Due(ctx, numbers(taken.partitions), store.Hot-1, horizon, 0)
+	if err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.drop(taken.partitions) // it can be claimed again
+	}
+	return taken, err
+}
+
+// recovery is the taking up of runs that had work in flight.
+//
+// Until all of them have taken a step, the probation lane is closed: only then is
+// it known who belongs there, and who was blamed least often and goes first.
+// Otherwise a process that is killed again and again, for whatever reason, would
+// blame the run it happens to load first.
+type recovery struct {
+	open int  // parts that are not done
+	lane bool // the probation lane is closed until then
+}
+
+// recover takes up what the previous owners of partitions left: runs with work in
+// flight, runs that are due, messages, and runs that did not go on for want of
+// fitting code.
+func (e *Engine) recover(t takeover) {
+	if len(t.partitions) == 0 {
+		return
+	}
+	e.mu.Lock()
+	if e.recovery.open == 0 {
+		e.recovery.lane = e.slots.take(probation)
+	}
+	e.recovery.open++
+	for _, w := range t.wakes {
+		p := e.partitions[w.Partition]
+		switch {
+		case p == nil: // lost again
+		case w.Time != store.Hot:
+			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
+		default:
+			r := e.resident(p, w.Run)
+			if !r.recovering {
+				r.recovering = true
+				e.recovery.open++
+			}
+			r.poked = true
+			e.rouse(r)
+		}
+	}
+	e.recovered()
+	e.mu.Unlock()
+	kick(e.wakeKick)
+	e.kickInbox()
+	e.work.Go(func() { e.reviewHeld(t.partitions) })
+}
+
+// recovered notes that one more part of recovery is done; the last one opens the
+// probation lane. The engine's mu is held.
+func (e *Engine) recovered() {
+	if e.recovery.open--; e.recovery.open == 0 && e.recovery.lane {
+		e.recovery.lane = false
+		e.slots.release(e, probation)
+	}
+}
+
+// reviewHeld loads the runs that are parked or wait for code: loading tries
+// their code again if it is another one.
+func (e *Engine) reviewHeld(ps []*partition) {
+	filter := store.Filter{Partitions: numbers(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
+	for {
+		var held []store.Run
+		err := e.persist("reviewing parked runs", func() (err error) {
+			held, err = e.db.List(e.ctx, filter)
+			return err
+		})
+		if err != nil {
+			return
+		}
+		for _, r := range held {
+			if e.worthTrying(r) {
+				e.poke(r.Partition, r.ID)
+			}
+			filter.Before = r.ID
+		}
+		if len(held) < filter.Limit {
+			return
+		}
+	}
+}
+
+// lose drops partitions that another node took over. What still runs of them is
+// told that nobody wants it any more.
+func (e *Engine) lose(ps ...*partition) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ps = slices.DeleteFunc(ps, func(p *partition) bool { return e.partitions[p.number] != p })
+	if len(ps) == 0 {
+		return
+	}
+	e.drop(ps)
+	e.log.Error("perdure: another node took partitions over; what ran of them here is asked to end", "partitions", numbers(ps), "node", ps[0].node)
+	for _, x := range e.executions {
+		if slices.Contains(ps, x.resident.partition) {
+			x.cancel(store.ErrFenced)
+		}
+	}
+	kick(e.nodesKick)
+}
+
+// drop forgets partitions and what is in memory of them. The engine's mu is held.
+func (e *Engine) drop(ps []*partition) {
+	gone := map[*partition]bool{}
+	for _, p := range ps {
+		if e.partitions[p.number] == p {
+			delete(e.partitions, p.number)
+		}
+		gone[p] = true
+	}
+	e.slots.forget(gone)
+	for _, r := range e.residents {
+		if gone[r.partition] {
+			e.unload(r)
+		}
+	}
+	for run := range e.waiters {
+		e.dismissWaiters(run)
+	}
+}
+
+// handOver gives partitions to other nodes: nothing new begins in them, and each
+// is released when nothing of it is at work here any more. Those in which
+// attempts still run when the patience ends are kept. Without a deadline the
+// engine's end is one.
+func (e *Engine) handOver(ps []*partition, patience context.Context) {
+	if patience == nil {
+		patience = e.ctx
+	}
+	e.mu.Lock()
+	for _, p := range ps {
+		p.leaving = true
+	}
+	e.mu.Unlock()
+	for len(ps) > 0 && patience.Err() == nil {
+		var quiet []*partition
+		e.waitFor(patience, func() bool {
+			ps = slices.DeleteFunc(ps, func(p *partition) bool {
+				switch {
+				case e.partitions[p.number] != p: // lost meanwhile
+				case p.active == 0:
+					quiet = append(quiet, p)
+				default:
+					return false
+				}
+				return true
+			})
+			if len(quiet) > 0 {
+				e.drop(quiet)
+			}
+			return len(quiet) > 0 || len(ps) == 0
+		})
+		if len(quiet) == 0 {
+			continue
+		}
+		// Should this fail they are still this node's, and it will claim them anew.
+		if err := e.db.Release(e.ctx, quiet[0].node, numbers(quiet)); err != nil && e.ctx.Err() == nil {
+			e.log.Warn("perdure: partitions could not be handed over", "partitions", numbers(quiet), "error", err)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range ps {
+		p.leaving = false
+	}
+	e.readmit()
+}
+
+// readmit lets calls that were refused a slot, because their partition was to
+// leave or the lease was about to end, ask for one again. The engine's mu is held.
+func (e *Engine) readmit() {
+	for _, r := range e.residents {
+		if r.refused && !r.partition.leaving {
+			r.refused = false
+			r.mail = append(r.mail, mail{input: core.SlotsOpen{}})
+			e.rouse(r)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+// share is what a node should do to get its even share of the partitions.
+type share struct {
+	claim  []int // free partitions that it should take
+	excess int   // how many of its own it should give away
+}
+
+// spread works out what a node should do. All nodes that see the same members
+// and owners come to shares that fit together, so they need not talk to each
+// other: the shares differ by one at most, no partition moves that need not, and
+// nobody claims what another will.
+func spread(me string, m *store.Membership) share {
+	owned := map[string]int{} // by live node
+	var workers []string      // live nodes that are not draining, by ID
+	for _, n := range m.Nodes {
+		owned[n.ID] = 0
+		if !n.Draining {
+			workers = append(workers, n.ID)
+		}
+	}
+	var free []int
+	for _, o := range m.Owners {
+		if _, live := owned[o.Node]; live {
+			owned[o.Node]++
+		} else {
+			free = append(free, o.Partition)
+		}
+	}
+	if !slices.Contains(workers, me) {
+		return share{excess: owned[me]}
+	}
+	target := targets(len(m.Owners), workers, owned)
+	for _, id := range workers {
+		lacking := min(max(target[id]-owned[id], 0), len(free))
+		if id == me {
+			return share{claim: free[:lacking], excess: max(owned[me]-target[me], 0)}
+		}
+		free = free[lacking:]
+	}
+	return share{}
+}
+
+// targets divides the partitions among the workers. Where they do not divide
+// evenly, those who own most keep one more.
+func targets(partitions int, workers []string, owned map[string]int) map[string]int {
+	byOwned := slices.Clone(workers)
+	slices.SortStableFunc(byOwned, func(a, b string) int {
+		return cmp.Or(cmp.Compare(owned[b], owned[a]), cmp.Compare(a, b))
+	})
+	target := map[string]int{}
+	for i, id := range byOwned {
+		target[id] = partitions / len(workers)
+		if i < partitions%len(workers) {
+			target[id]++
+		}
+	}
+	return target
+}
