@@ -1,7 +1,11 @@
 package memory_test
 
 import (
+	"context"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -16,6 +20,43 @@ func TestContract(t *testing.T) {
 	}
 }
 
-func TestClockNeverGoesBack(t *testing.T) {
+func TestClock(t *testing.T) {
 	storetest.Clock(t, func(_ *testing.T, clock func() int64) store.Opener { return memory.New(memory.Clock(clock)) })
+}
+
+func TestListenersAreToldWhatIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := memory.New().Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var heard []store.News
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.Listen(ctx, func(news store.News) { heard = append(heard, news) })
+		synctest.Wait()
+		run := store.Run{ID: "r", WorkflowID: "w", Type: "test", Chain: "r", RunState: store.RunState{Status: store.Running}}
+		for _, act := range []func() error{
+			func() error { return s.Create(ctx, run) },
+			func() error { return s.Create(ctx, run) }, // nothing happens
+			func() error { return s.Join(ctx, store.Node{ID: "n", Lease: time.Minute}) },
+			func() error { return s.Join(ctx, store.Node{ID: "n", Lease: time.Minute}) },
+			func() error { _, err := s.Renew(ctx, store.Renewal{Node: "n", Next: 1}); return err },
+			func() error { _, err := s.Claim(ctx, "n", []int{0}); return err },
+			func() error { return s.Release(ctx, "n", []int{0}) },
+			func() error { return s.Release(ctx, "n", []int{0}) },
+			func() error { return s.Leave(ctx, "n") },
+			func() error { return s.Leave(ctx, "n") },
+		} {
+			if err := act(); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		const message, nodes = store.NewsMessage, store.NewsNodes
+		if want := []store.News{message | nodes, message, nodes, nodes, nodes}; !slices.Equal(heard, want) {
+			t.Errorf("heard %b, want %b", heard, want)
+		}
+	})
 }

@@ -9,6 +9,11 @@
 // once. Any number of clients, in this process or in others on the same
 // machine, may read the file and create runs and post messages meanwhile.
 //
+// So a node needs no lease here, and supersedes all that were there before it:
+// whoever joins has the lock, and whoever had it is dead, be it that the process
+// died, be it that its store was closed without leaving. Until then the tables
+// tell of a node that was killed as if it were there. A group has one partition.
+//
 // # Durability
 //
 // The file is in WAL mode with synchronous=FULL: a commit is on the disk

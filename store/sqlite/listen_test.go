@@ -20,9 +20,10 @@ func TestVirtualTime(t *testing.T) {
 		}
 		defer client.Close()
 		var heard []time.Time
+		var news store.News
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- h.Listen(ctx, func(store.News) { heard = append(heard, time.Now()) }) }()
+		go func() { ended <- h.Listen(ctx, func(n store.News) { heard, news = append(heard, time.Now()), n }) }()
 		synctest.Wait()
 		heard = nil
 		time.Sleep(365 * 24 * time.Hour) // polling would take 1.6 billion looks
@@ -35,8 +36,15 @@ func TestVirtualTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if len(heard) != 1 || !heard[0].Equal(time.Now()) {
-			t.Errorf("heard %v, want one at once, at %v", heard, time.Now())
+		if len(heard) != 1 || !heard[0].Equal(time.Now()) || news != store.NewsMessage {
+			t.Errorf("heard %b at %v, want one message at once, at %v", news, heard, time.Now())
+		}
+		if err := h.Release(t.Context(), "n", []int{0}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(heard) != 2 || news != store.NewsNodes {
+			t.Errorf("heard %b at %v, want one more, of nodes", news, heard)
 		}
 		inbox, err := client.Inbox(t.Context(), []int{0}, 0, 0)
 		if err != nil || inbox[0].Posted != time.Now().UnixNano() {

@@ -82,6 +82,14 @@ func TestLockSaysWhoHasItAndDiesWithItsProcess(t *testing.T) {
 	if err != nil || owned[0].Epoch != 2 {
 		t.Errorf("claimed %+v, %v; want epoch 2, after that of the dead process", owned, err)
 	}
+	owners, err := s.Owners(t.Context(), 0)
+	if err != nil || len(owners) != 2 || owners[0].Node != "holder" || owners[0].Survived {
+		t.Errorf("the owners are %+v, %v; want the first dead", owners, err)
+	}
+	members, err := s.Nodes(t.Context())
+	if err != nil || len(members) != 2 || members[0].Live || members[0].Left == 0 || !members[1].Live {
+		t.Errorf("the nodes are %+v, %v; want the first gone and the second there", members, err)
+	}
 }
 
 func TestListenHearsAnotherProcess(t *testing.T) {

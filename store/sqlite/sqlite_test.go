@@ -19,7 +19,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func TestClockNeverGoesBack(t *testing.T) {
+func TestClock(t *testing.T) {
 	storetest.Clock(t, func(t *testing.T, clock func() int64) store.Opener {
 		return sqlite.File(filepath.Join(t.TempDir(), "test.db"), sqlite.Clock(clock))
 	})
