@@ -239,8 +239,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return errors.Join(err, e.db.Close())
 }
 
-// beginStop moves on to the next phase and returns which one it was. A node
-// that others can stand in for gives its partitions to them as they fall quiet.
+// beginStop moves on to the next phase and returns which one it was. While
+// attempts still run, a node that others can stand in for gives its partitions to
+// them as they fall quiet; else it leaves at once.
 func (e *Engine) beginStop() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -250,7 +251,7 @@ func (e *Engine) beginStop() phase {
 		e.phase = stopped
 	case running:
 		e.phase = draining
-		if e.db.Info().Shared {
+		if e.db.Info().Shared && len(e.executions) > 0 {
 			all := e.served()
 			e.work.Go(func() { e.handOver(all, nil) })
 			kick(e.nodesKick)

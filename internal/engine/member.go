@@ -111,14 +111,20 @@ func (e *Engine) takeFirst(ctx context.Context) (takeover, error) {
 	return e.take(ctx, spread(e.nodeID(), m).claim)
 }
 
-// backOut undoes a start that failed. The next one is that of another node.
+// backOut undoes a start that failed. The next one is that of another node, unless
+// the database could not be told that this one left.
 func (e *Engine) backOut(ctx context.Context) error {
 	e.mu.Lock()
 	clear(e.partitions)
 	failed := e.member.node.ID
-	e.member = newMember(e.config)
 	e.mu.Unlock()
-	return e.db.Leave(ctx, failed)
+	err := e.db.Leave(ctx, failed)
+	if err == nil {
+		e.mu.Lock()
+		e.member = newMember(e.config)
+		e.mu.Unlock()
+	}
+	return err
 }
 
 // memberLoop keeps the lease and the node's share of the partitions.
