@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/workload"
 )
 
 // options are what the command line says.
 type options struct {
 	only, stores, systems []string // nil: all
 	repeat, runs          int
-	short                 bool
+	scale                 workload.Scale
 	dir                   string
 	json, markdown        string
 	cpuProfile            string
@@ -37,29 +38,40 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	list(&o.systems, "system", "`systems` to run: perdure, floor, River; without it all")
 	f.IntVar(&o.repeat, "repeat", 5, "`rounds`; medians are reported")
 	f.IntVar(&o.runs, "n", 0, "`workflows` of W1 (default: as many as take 3 s)")
-	f.BoolVar(&o.short, "short", false, "one small round: it shows that everything works, its figures mean little")
+	short := f.Bool("short", false, "one small round: it shows that everything works, its figures mean little")
 	f.StringVar(&o.dir, "dir", os.TempDir(), "`directory` on a disk for the databases")
 	f.StringVar(&o.json, "o", "", "`file` for all samples as JSON")
 	f.StringVar(&o.markdown, "markdown", "", "`document` into which the tables are written, between its markers")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile")
 	f.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations")
 	f.Usage = func() {
-		fmt.Fprint(errOut, usage)
+		fmt.Fprint(errOut, usage())
 		f.PrintDefaults()
 	}
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
+	if *short {
+		o.scale, o.repeat = workload.Short, 1
+	}
 	return o, o.validate(f)
 }
 
-const usage = `Bench measures perdure beside the floor (the least that durable steps can cost)
+func usage() string {
+	var b strings.Builder
+	b.WriteString(`Bench measures perdure beside the floor (the least that durable steps can cost)
 and beside River, on SQLite and PostgreSQL.
 
     go run . [flags]
 
 Workloads:
-`
+`)
+	for _, p := range plans(workload.Full, 0) {
+		fmt.Fprintf(&b, "  %-8s %s\n", p.About().Name, p.About().Title)
+	}
+	b.WriteString("\nFlags:\n")
+	return b.String()
+}
 
 func (o *options) validate(f *flag.FlagSet) error {
 	if f.NArg() > 0 {
@@ -72,9 +84,6 @@ func (o *options) validate(f *flag.FlagSet) error {
 		if !slices.Contains(place.Kinds, place.Kind(s)) {
 			return fmt.Errorf("-store %s: there are sqlite, postgres and memory", s)
 		}
-	}
-	if o.short {
-		o.repeat = 1
 	}
 	return nil
 }

@@ -13,12 +13,21 @@ import (
 
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/report"
+	"github.com/perdure/perdure/bench/internal/workload"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
+	life, err := workload.Given()
+	switch {
+	case err != nil:
+	case life != nil:
+		err = life.Lead(ctx, systems(), os.Stdout)
+	default:
+		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}
+	switch {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -32,7 +41,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(plans(o), o)
+	chosen, err := choose(plans(o.scale, o.runs), o)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/perdure/perdure/bench/internal/drivers"
 	"github.com/perdure/perdure/bench/internal/durable"
 	"github.com/perdure/perdure/bench/internal/floor"
 	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/riverqueue"
 	"github.com/perdure/perdure/bench/internal/system"
 	"github.com/perdure/perdure/bench/internal/workload"
 )
@@ -27,28 +29,31 @@ func systems() []system.System {
 		floor.On(place.SQLite),
 		durable.On(place.Memory),
 		floor.On(place.Postgres),
+		riverqueue.System(),
 	}
 }
 
 // plans lists all that can be run.
-func plans(o options) []plan {
+func plans(scale workload.Scale, runs int) []plan {
 	var all []plan
-	for _, w := range workload.All(o.short, o.runs) {
+	for _, w := range workload.All(scale, runs) {
 		all = append(all, plan{w, systems(), []string{"floor", "River"}})
 	}
-	return all
+	w := workload.Drivers{Throughput: workload.Throughputs(scale, runs)}
+	return append(all, plan{w, drivers.Systems(), []string{drivers.Reference}})
 }
 
 // choose takes from the plans what the options ask for.
 func choose(all []plan, o options) ([]plan, error) {
 	for _, name := range o.only {
-		if !slices.ContainsFunc(all, func(p plan) bool { return strings.EqualFold(p.Name(), name) }) {
-			return nil, fmt.Errorf("-only %s: there is no such workload", name)
+		if !slices.ContainsFunc(all, func(p plan) bool { return strings.EqualFold(p.About().Name, name) }) {
+			return nil, fmt.Errorf("-only %s: there is no such workload; -help lists them", name)
 		}
 	}
 	var chosen []plan
 	for _, p := range all {
-		if !takes(o.only, p.Name()) {
+		name := p.About().Name
+		if !takes(o.only, name) || o.only == nil && name == "drivers" {
 			continue
 		}
 		p.systems = slices.DeleteFunc(p.systems, func(s system.System) bool {

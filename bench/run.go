@@ -28,11 +28,11 @@ func measure(ctx context.Context, places *place.Places, p plan, rounds int, prog
 				continue
 			}
 			if err != nil {
-				return table, fmt.Errorf("%s, round %d, %s on %s: %w", p.Name(), round+1, s.Name(), s.Kind(), err)
+				return table, fmt.Errorf("%s, round %d, %s on %s: %w", p.About().Name, round+1, s.Name(), s.Kind(), err)
 			}
 			able = append(able, s)
 			table.Add(string(s.Kind()), s.Name(), samples)
-			fmt.Fprintf(progress, "%s %d/%d %s on %s: %.1f s\n", p.Name(), round+1, rounds, s.Name(), s.Kind(), time.Since(begin).Seconds())
+			fmt.Fprintf(progress, "%s %d/%d %s on %s: %.1f s\n", p.About().Name, round+1, rounds, s.Name(), s.Kind(), time.Since(begin).Seconds())
 		}
 		systems = able
 	}

@@ -19,6 +19,8 @@ func (d durable) Name() string { return "perdure" }
 
 func (d durable) Kind() place.Kind { return d.kind }
 
+func (d durable) Resumes() bool { return d.kind != place.Memory }
+
 func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (system.Session, error) {
 	opener, err := opener(db)
 	if err != nil {

@@ -57,6 +57,8 @@ func (f floor) Name() string { return f.name }
 
 func (f floor) Kind() place.Kind { return f.kind }
 
+func (floor) Resumes() bool { return true }
+
 func (f floor) Open(ctx context.Context, db place.Database, c system.Config) (system.Session, error) {
 	table, err := f.open(ctx, db.Location())
 	if err != nil {

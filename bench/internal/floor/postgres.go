@@ -47,7 +47,7 @@ func (t *postgresTable) Insert(ctx context.Context, rows []Row) error {
 }
 
 func (t *postgresTable) Done(ctx context.Context) (map[string]int, error) {
-	rows, err := t.conn.Query(ctx, selectDone)
+	rows, err := t.conn.Query(ctx, SelectDone)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (t *postgresTable) Done(ctx context.Context) (map[string]int, error) {
 }
 
 func (t *postgresTable) Count(ctx context.Context) (rows, runs int, err error) {
-	err = t.conn.QueryRow(ctx, selectCount).Scan(&rows, &runs)
+	err = t.conn.QueryRow(ctx, SelectCount).Scan(&rows, &runs)
 	return rows, runs, err
 }
 

@@ -11,17 +11,26 @@ import (
 
 // The statements of the floor on SQLite, the same for all drivers.
 const (
-	// Durable as perdure's store is, and with as much cache.
-	sqlitePragmas = `PRAGMA journal_mode=wal; PRAGMA synchronous=full; PRAGMA cache_size=-16000; PRAGMA journal_size_limit=67108864; PRAGMA temp_store=memory;`
-	sqliteSchema  = `CREATE TABLE IF NOT EXISTS steps (run TEXT NOT NULL, step INTEGER NOT NULL, attempt INTEGER NOT NULL, at INTEGER NOT NULL, result TEXT NOT NULL,
+	Schema = `CREATE TABLE IF NOT EXISTS steps (run TEXT NOT NULL, step INTEGER NOT NULL, attempt INTEGER NOT NULL, at INTEGER NOT NULL, result TEXT NOT NULL,
 		PRIMARY KEY (run, step, attempt)) STRICT, WITHOUT ROWID`
-	sqliteInsert = `INSERT INTO steps (run, step, attempt, at, result) VALUES (?, ?, ?, ?, ?)`
-	selectDone   = `SELECT run, max(step) + 1 FROM steps GROUP BY run`
-	selectCount  = `SELECT count(*), count(DISTINCT run) FROM steps`
+	Insert      = `INSERT INTO steps (run, step, attempt, at, result) VALUES (?, ?, ?, ?, ?)`
+	SelectDone  = `SELECT run, max(step) + 1 FROM steps GROUP BY run`
+	SelectCount = `SELECT count(*), count(DISTINCT run) FROM steps`
 )
 
+// Setup makes a connection as durable as perdure's store is, with as much cache,
+// and creates the table.
+var Setup = []string{
+	"PRAGMA journal_mode = wal",
+	"PRAGMA synchronous = full",
+	"PRAGMA cache_size = -16000",
+	"PRAGMA journal_size_limit = 67108864",
+	"PRAGMA temp_store = memory",
+	Schema,
+}
+
 // Modernc opens a file with modernc.org/sqlite, the driver of perdure's store.
-func Modernc(ctx context.Context, path string) (Table, error) { return openSQL(ctx, "sqlite", path) }
+func Modernc(ctx context.Context, path string) (Table, error) { return OpenSQL(ctx, "sqlite", path) }
 
 // sqlTable is a file through a driver of database/sql. The statement of a row
 // goes to the driver directly: database/sql would cost more than some drivers do.
@@ -32,7 +41,8 @@ type sqlTable struct {
 	args   []driver.NamedValue
 }
 
-func openSQL(ctx context.Context, name, path string) (Table, error) {
+// OpenSQL opens a file with a driver of database/sql.
+func OpenSQL(ctx context.Context, name, path string) (Table, error) {
 	db, err := sql.Open(name, path)
 	if err != nil {
 		return nil, err
@@ -51,13 +61,13 @@ func (t *sqlTable) begin(ctx context.Context) (err error) {
 	if t.conn, err = t.db.Conn(ctx); err != nil {
 		return err
 	}
-	for _, s := range []string{sqlitePragmas, sqliteSchema} {
+	for _, s := range Setup {
 		if _, err := t.conn.ExecContext(ctx, s); err != nil {
 			return err
 		}
 	}
 	return t.conn.Raw(func(raw any) (err error) {
-		t.insert, err = raw.(driver.Conn).Prepare(sqliteInsert)
+		t.insert, err = raw.(driver.Conn).Prepare(Insert)
 		return err
 	})
 }
@@ -80,7 +90,7 @@ func (t *sqlTable) Insert(ctx context.Context, rows []Row) error {
 }
 
 func (t *sqlTable) Done(ctx context.Context) (map[string]int, error) {
-	rows, err := t.conn.QueryContext(ctx, selectDone)
+	rows, err := t.conn.QueryContext(ctx, SelectDone)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +108,7 @@ func (t *sqlTable) Done(ctx context.Context) (map[string]int, error) {
 }
 
 func (t *sqlTable) Count(ctx context.Context) (rows, runs int, err error) {
-	err = t.conn.QueryRowContext(ctx, selectCount).Scan(&rows, &runs)
+	err = t.conn.QueryRowContext(ctx, SelectCount).Scan(&rows, &runs)
 	return rows, runs, err
 }
 

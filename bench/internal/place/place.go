@@ -105,6 +105,18 @@ func (p *Places) Fresh(ctx context.Context, kind Kind) (Database, error) {
 	return nil, fmt.Errorf("there is no kind of database %q", kind)
 }
 
+// At returns a database that another process has made. It cannot tell what the
+// database costs.
+func At(kind Kind, location string) (Database, error) {
+	switch kind {
+	case SQLite:
+		return &SQLiteFile{path: location}, nil
+	case Postgres:
+		return &PostgresDatabase{url: location}, nil
+	}
+	return nil, fmt.Errorf("a database of kind %q belongs to one process", kind)
+}
+
 // Server returns the PostgreSQL cluster, started if it was not.
 func (p *Places) Server(ctx context.Context) (*postgres.Cluster, error) {
 	p.mu.Lock()

@@ -8,7 +8,8 @@ import (
 
 // PostgresDatabase is a database of the cluster.
 type PostgresDatabase struct {
-	cluster *postgres.Cluster
+	url     string
+	cluster *postgres.Cluster // nil if it is another process's
 	name    string
 }
 
@@ -16,11 +17,11 @@ func newPostgres(ctx context.Context, c *postgres.Cluster, name string) (*Postgr
 	if err := c.Create(ctx, name); err != nil {
 		return nil, err
 	}
-	return &PostgresDatabase{c, name}, nil
+	return &PostgresDatabase{c.URL(name), c, name}, nil
 }
 
 // Location is the URL of the database.
-func (d *PostgresDatabase) Location() string { return d.cluster.URL(d.name) }
+func (d *PostgresDatabase) Location() string { return d.url }
 
 // Cost tells the CPU time of all processes of the server, and the log it wrote.
 func (d *PostgresDatabase) Cost(ctx context.Context) (Cost, error) {

@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
+
+	"github.com/perdure/perdure/bench/internal/figure"
 )
 
 // Markdown writes a table with aligned columns, readable as it is.
@@ -15,6 +15,18 @@ func (t *Table) Markdown() string {
 		fmt.Fprintf(&b, "Medians of %d rounds, (least to most).\n\n", t.Rounds)
 	}
 	writeGrid(&b, t.grid())
+	for _, r := range t.sorted() {
+		if len(r.Notes) > 0 {
+			fmt.Fprintf(&b, "\n%s on %s", r.System, r.Store)
+			if r.Case != "" {
+				fmt.Fprintf(&b, ", %s", r.Case)
+			}
+			b.WriteString(":\n\n")
+		}
+		for _, note := range r.Notes {
+			fmt.Fprintf(&b, "- %s\n", note)
+		}
+	}
 	return b.String()
 }
 
@@ -71,33 +83,9 @@ func cell(s spread, ok bool, format func(float64) string) string {
 	return fmt.Sprintf("%s (%s–%s)", format(s.median), format(s.least), format(s.most))
 }
 
-func number2(v float64) string { return digits(v, 2) }
+func number2(v float64) string { return figure.Significant(v, 2) }
 
-func number3(v float64) string { return digits(v, 3) }
-
-// digits writes a number with so many significant digits, and thousands apart.
-func digits(v float64, significant int) string {
-	if v == 0 {
-		return "0"
-	}
-	scale := math.Pow(10, float64(significant-1)-math.Floor(math.Log10(math.Abs(v))))
-	if scale < 1 {
-		return thousands(int64(math.Round(math.Round(v*scale) / scale)))
-	}
-	v = math.Round(v*scale) / scale
-	if math.Abs(v) >= 1000 {
-		return thousands(int64(v))
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
-}
-
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
-}
+func number3(v float64) string { return figure.Significant(v, 3) }
 
 func transposed(columns [][]string) [][]string {
 	var grid [][]string

@@ -29,12 +29,14 @@ type Row struct {
 	Case    string               `json:"case,omitempty"`
 	System  string               `json:"system"`
 	Samples []map[string]float64 `json:"samples"`
+	Notes   []string             `json:"notes,omitempty"` // of the last round
 }
 
 // NewTable returns the empty table of a workload, whose systems will be compared
 // with some of them.
 func NewTable(w workload.Workload, against ...string) Table {
-	return Table{Workload: w.Name(), Title: w.Title(), About: w.About(), Metrics: w.Metrics(), Against: against}
+	about := w.About()
+	return Table{Workload: about.Name, Title: about.Title, About: about.Text, Metrics: w.Metrics(), Against: against}
 }
 
 // Add adds what one round of a system has shown.
@@ -45,7 +47,7 @@ func (t *Table) Add(store, system string, samples []workload.Sample) {
 			row = &Row{Store: store, Case: s.Case, System: system}
 			t.Rows = append(t.Rows, row)
 		}
-		row.Samples = append(row.Samples, s.Values)
+		row.Samples, row.Notes = append(row.Samples, s.Values), s.Notes
 		t.Rounds = max(t.Rounds, len(row.Samples))
 	}
 }

@@ -11,8 +11,10 @@ import (
 type System interface {
 	Name() string
 	Kind() place.Kind
-	// Open begins to work on a database, or goes on where an earlier session on
-	// it ended, however that was.
+	// Resumes reports whether the next session goes on at once with what an
+	// earlier one left, however that ended.
+	Resumes() bool
+	// Open begins to work on a database.
 	Open(ctx context.Context, db place.Database, c Config) (Session, error)
 }
 
@@ -27,8 +29,8 @@ type Config struct {
 type Session interface {
 	// Chain runs a workflow of steps one after the other, each of which gets the
 	// number of steps done before it as its input, and answers how many were
-	// done. It returns when the end is durable. A chain that exists under the ID
-	// is continued and not begun again.
+	// done. It returns when the end is durable. If the system resumes, a chain that
+	// exists under the ID is continued and not begun again.
 	Chain(ctx context.Context, id string, steps int) (int, error)
 
 	// Verify compares what is in the database with what should be. It is called

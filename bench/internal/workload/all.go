@@ -2,13 +2,61 @@ package workload
 
 import "time"
 
-// All returns the workloads at their full size or, short, at one that shows in a
-// minute or two that they work. Runs sets the number of workflows of W1, 0 leaves
+// Scale is how much is done.
+type Scale int
+
+// The scales.
+const (
+	Full  Scale = iota
+	Short       // shows in a few minutes that everything works
+	Tiny        // for tests
+)
+
+// Throughputs returns W1 at a scale. Runs sets the number of workflows, 0 leaves
 // it to the time they take.
-func All(short bool, runs int) []Workload {
-	w1 := Throughput{Steps: 5, InFlight: 200, Runs: runs, For: 3 * time.Second}
-	if short {
-		w1.For = 300 * time.Millisecond
+func Throughputs(scale Scale, runs int) Throughput {
+	w := Throughput{Steps: 5, InFlight: 200, Runs: runs, For: 3 * time.Second}
+	switch scale {
+	case Short:
+		w.For = 300 * time.Millisecond
+	case Tiny:
+		w.InFlight, w.Runs = 5, 20
 	}
-	return []Workload{w1}
+	return w
+}
+
+// All returns the workloads at a scale.
+func All(scale Scale, runs int) []Workload {
+	w1 := Throughputs(scale, runs)
+	switch scale {
+	case Tiny:
+		return []Workload{
+			w1,
+			Latency{Steps: []int{1, 3}, Runs: 10},
+			Backoff{Runs: 5},
+			FanOut{Width: 30, InFlight: 7, Runs: 2},
+			Asleep{Asleep: []int{10, 30}, Finished: 20, InFlight: 5, Probes: 3, Load: 5, Steps: 2},
+			Long{Steps: []int{30, 60}, Edge: 10},
+			Crash{Runs: 5, Steps: 6, Bodies: []time.Duration{0, 5 * time.Millisecond}},
+		}
+	case Short:
+		return []Workload{
+			w1,
+			Latency{Steps: []int{1, 10}, Runs: 50},
+			Backoff{Runs: 200},
+			FanOut{Width: 1000, InFlight: 200, Runs: 1},
+			Asleep{Asleep: []int{1000, 2000}, Finished: 1000, InFlight: 200, Probes: 20, Load: 400, Steps: 5},
+			Long{Steps: []int{1000}, Edge: 200},
+			Crash{Runs: 200, Steps: 20, Bodies: []time.Duration{0, 20 * time.Millisecond}},
+		}
+	}
+	return []Workload{
+		w1,
+		Latency{Steps: []int{1, 10}, Runs: 300},
+		Backoff{Runs: 200},
+		FanOut{Width: 1000, InFlight: 200, Runs: 5},
+		Asleep{Asleep: []int{20_000, 200_000}, Finished: 200_000, InFlight: 200, Probes: 100, Load: 5000, Steps: 5},
+		Long{Steps: []int{2000, 20_000}, Edge: 200},
+		Crash{Runs: 200, Steps: 50, Bodies: []time.Duration{0, 20 * time.Millisecond}},
+	}
 }

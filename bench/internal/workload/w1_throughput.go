@@ -19,17 +19,11 @@ type Throughput struct {
 	For      time.Duration // how long the measured part lasts
 }
 
-// Name is W1.
-func (Throughput) Name() string { return "W1" }
-
-// Title names the workload.
-func (Throughput) Title() string { return "Throughput" }
-
 // About explains the table.
-func (w Throughput) About() string {
-	return fmt.Sprintf("Workflows of %d activities that do nothing, one after the other, %d workflows at once. "+
+func (w Throughput) About() About {
+	return About{"W1", "Throughput", fmt.Sprintf("Workflows of %d activities that do nothing, one after the other, %d workflows at once. "+
 		"CPU, commits, bytes and allocations are those of one workflow. CPU is of this process, load generator included; server CPU is of all processes of PostgreSQL. "+
-		"Written is what the process sent to the disk (SQLite) or the write-ahead log (PostgreSQL).", w.Steps, w.InFlight)
+		"Written is what the process sent to the disk (SQLite) or the write-ahead log (PostgreSQL).", w.Steps, w.InFlight)}
 }
 
 // Metrics are the columns.

@@ -11,14 +11,19 @@ import (
 
 // Workload measures something about any system.
 type Workload interface {
-	Name() string  // W1
-	Title() string // a few words
-	About() string // what is done and measured, for the reader of a table
+	About() About
 	Metrics() []Metric
 	// Run does the work once, on a fresh database of its own, and answers a
 	// sample for each of its cases. A system that cannot do the work is left out:
 	// the error is errors.ErrUnsupported.
 	Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error)
+}
+
+// About says what a workload is.
+type About struct {
+	Name  string // W1
+	Title string // a few words
+	Text  string // what is done and measured, for the reader of the table
 }
 
 // Metric is a figure of a workload.
@@ -32,6 +37,7 @@ type Metric struct {
 type Sample struct {
 	Case   string // what sets it apart from other samples of a run; "" if there is one
 	Values map[string]float64
+	Notes  []string // what is worth saying beside the figures
 }
 
 // bed is a database with a system at work on it.

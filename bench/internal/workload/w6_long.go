@@ -1,0 +1,69 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/bench/internal/figure"
+	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/system"
+)
+
+// Long is W6: whether a step costs more when many came before it.
+type Long struct {
+	Steps []int // of the workflow, each a case
+	Edge  int   // how many of the first and of the last steps are compared
+}
+
+// About explains the table.
+func (w Long) About() About {
+	return About{"W6", "Long runs", fmt.Sprintf("One workflow of many activities that do nothing, one after the other. Last ÷ first compares the time of the last %d with that of the first %d.", w.Edge, w.Edge)}
+}
+
+// Metrics are the columns.
+func (Long) Metrics() []Metric {
+	return []Metric{{Name: "activities", Unit: "/s", Compare: true}, {Name: "first", Unit: "ms"}, {Name: "last", Unit: "ms"}, {Name: "last ÷ first"}}
+}
+
+// Run measures each case on a database of its own.
+func (w Long) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+	var samples []Sample
+	for _, steps := range w.Steps {
+		values, err := w.measure(ctx, p, s, steps)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, Sample{Case: figure.Thousands(steps) + " activities", Values: values})
+	}
+	return samples, nil
+}
+
+func (w Long) measure(ctx context.Context, p *place.Places, s system.System, steps int) (map[string]float64, error) {
+	begun := make([]time.Time, 0, steps) // one body at a time writes it
+	b, err := lay(ctx, p, s, system.Config{InFlight: 1, Step: func(n int) {
+		if n == len(begun) {
+			begun = append(begun, time.Now())
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	defer b.strip(ctx)
+	if err := b.chain(ctx, "long", steps); err != nil {
+		return nil, err
+	}
+	if len(begun) != steps {
+		return nil, fmt.Errorf("%d bodies began in order, want %d", len(begun), steps)
+	}
+	if err := b.Verify(ctx, system.Tally{Runs: 1, PerRun: steps}); err != nil {
+		return nil, err
+	}
+	first, last := begun[w.Edge].Sub(begun[0]), begun[steps-1].Sub(begun[steps-1-w.Edge])
+	return map[string]float64{
+		"activities":   float64(steps-1) / begun[steps-1].Sub(begun[0]).Seconds(),
+		"first":        milliseconds(first),
+		"last":         milliseconds(last),
+		"last ÷ first": float64(last) / float64(first),
+	}, nil
+}
