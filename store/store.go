@@ -134,6 +134,9 @@ type Reader interface {
 	// workflow ID. ErrNotFound if there is none.
 	Find(ctx context.Context, partition int, workflowID, run string) (*Run, error)
 
+	// Ended reads those of the runs that have ended, in no particular order.
+	Ended(ctx context.Context, runs []RunRef) ([]Run, error)
+
 	// List reads runs, newest first.
 	List(ctx context.Context, filter Filter) ([]Run, error)
 

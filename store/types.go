@@ -138,6 +138,12 @@ type Run struct {
 	RunState
 }
 
+// RunRef names a run.
+type RunRef struct {
+	Partition int
+	Run       string
+}
+
 // RunState is the part of a run's row that turns change, always as a whole.
 type RunState struct {
 	Status Status

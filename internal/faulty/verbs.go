@@ -102,6 +102,10 @@ func (s *faultyStore) History(ctx context.Context, partition int, run string, af
 	return read(s, "History", func() ([]store.TurnRow, error) { return s.inner.History(ctx, partition, run, after, limit) })
 }
 
+func (s *faultyStore) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
+	return read(s, "Ended", func() ([]store.Run, error) { return s.inner.Ended(ctx, runs) })
+}
+
 func (s *faultyStore) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
 	return read(s, "Calls", func() ([]store.Call, error) { return s.inner.Calls(ctx, partition, run) })
 }

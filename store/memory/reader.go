@@ -26,6 +26,23 @@ func (h *handle) Find(ctx context.Context, id int, workflowID, runID string) (*s
 	return &row, nil
 }
 
+func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
+	if err := h.read(ctx); err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	var ended []store.Run
+	for _, ref := range runs {
+		if ref.Partition < 0 || ref.Partition >= len(h.db.partitions) {
+			continue
+		}
+		if r := h.db.partitions[ref.Partition].runs[ref.Run]; r != nil && !r.row.Status.Open() {
+			ended = append(ended, cloneRun(r.row))
+		}
+	}
+	return ended, nil
+}
+
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
 	if _, err := h.readPartitions(ctx, filter.Partitions); err != nil {
 		return nil, err

@@ -21,6 +21,24 @@ func (h *handle) Find(ctx context.Context, partition int, workflowID, run string
 	return found, nil
 }
 
+func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
+	var ended []store.Run
+	err := h.read(ctx, "Ended", func(c *conn) error {
+		for _, ref := range runs {
+			run, err := c.findRun(ctx, ref.Partition, "", ref.Run)
+			if err == store.ErrNotFound || err == nil && run.Status.Open() {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			ended = append(ended, *run)
+		}
+		return nil
+	})
+	return ended, err
+}
+
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
 	limit := filter.Limit
 	if limit <= 0 {

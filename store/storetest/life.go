@@ -210,6 +210,7 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["Inbox"] = s.Inbox(ctx, []int{p}, 0, 1)
 	_, errs["Load"] = s.Load(ctx, p, run.ID)
 	_, errs["Find"] = s.Find(ctx, p, "", run.ID)
+	_, errs["Ended"] = s.Ended(ctx, []store.RunRef{{Partition: p, Run: run.ID}})
 	_, errs["List"] = s.List(ctx, store.Filter{})
 	_, errs["History"] = s.History(ctx, p, run.ID, 0, 0)
 	_, errs["Calls"] = s.Calls(ctx, p, run.ID)

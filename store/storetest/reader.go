@@ -23,6 +23,33 @@ var readerChecks = []check{
 			f.is(err, store.ErrNotFound)
 		}
 	}},
+	{"Reader/Ended", func(f *fixture) {
+		var refs []store.RunRef
+		want := map[string]store.Run{}
+		for i := range 9 {
+			run := f.created()
+			refs = append(refs, store.RunRef{Partition: f.partition, Run: run.ID})
+			if i%3 == 0 {
+				end := f.turn(run, 2)
+				end.State = closed(store.Failed)
+				f.commits(end)
+				run.RunState = *end.State
+				want[run.ID] = run
+			}
+		}
+		refs = append(refs, store.RunRef{Partition: f.partition, Run: "nobody"}, store.RunRef{Partition: f.partition + 1_000_000, Run: refs[0].Run})
+		ended, err := f.store.Ended(f.Context(), refs)
+		f.must(err)
+		got := map[string]store.Run{}
+		for _, run := range ended {
+			got[run.ID] = run
+		}
+		equal(f, len(ended), len(want))
+		equal(f, got, want)
+		none, err := f.store.Ended(f.Context(), nil)
+		f.must(err)
+		equal(f, len(none), 0)
+	}},
 	{"Reader/UnknownRunsHaveNothing", func(f *fixture) {
 		equal(f, len(f.history("nobody"))+len(f.calls("nobody"))+len(f.attempts("nobody")), 0)
 	}},
