@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Create(ctx context.Context, run store.Run) error {
+	if err := run.Validate(h.info); err != nil {
+		return err
+	}
+	// A run is created as a turn would create it, and the message as a turn
+	// would send it. Nobody's epoch is asked for.
+	t := store.Turn{Partition: run.Partition, Run: run.ID, Create: &run, Messages: []store.Message{{
+		Partition:  run.Partition,
+		WorkflowID: run.WorkflowID,
+		Run:        run.ID,
+		Key:        store.CreatedKey(run.ID),
+		Kind:       store.KindCreated,
+	}}}
+	return h.hold(ctx, "Create", func(c *conn) error {
+		if exists, err := h.exists(ctx, c, run.Partition); err != nil || !exists {
+			return firstError(err, unknown(run.Partition))
+		}
+		err := c.create(ctx, &t, "")
+		if code(err) != uniqueViolation {
+			return err
+		}
+		return again(createdMeanwhile, func() error { return c.createAfter(ctx, t) })
+	})
+}
+
+// create inserts the run that a turn creates and delivers its message. The run
+// that it follows, if there is one, makes room.
+func (c *conn) create(ctx context.Context, t *store.Turn, follows string) error {
+	return c.transaction(ctx, func(b *batch) {
+		if follows != "" {
+			b.follow([]*store.Turn{t}, follows)
+		}
+		b.write([]*store.Turn{t})
+	}, func(b *batch) { b.tell(store.NewsMessage) })
+}
+
+// createAfter creates a run whose ID or workflow ID is taken, if that run is
+// another of its chain and closed.
+func (c *conn) createAfter(ctx context.Context, t store.Turn) error {
+	var s sight
+	if err := c.send(ctx, func(b *batch) { b.look(&t, &s) }); err != nil {
+		return err
+	}
+	follows, err := s.place(&t)
+	if err != nil || t.Create == nil { // it exists
+		return err
+	}
+	return c.create(ctx, &t, follows)
+}
+
+func (h *handle) Post(ctx context.Context, m store.Message) error {
+	if err := m.Validate(h.info); err != nil {
+		return err
+	}
+	// The columns are few: a run may carry megabytes.
+	reader, key := `SELECT status FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
+	if m.Run != "" {
+		reader, key = `SELECT status FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = $3`, m.Run
+	}
+	return h.hold(ctx, "Post", func(c *conn) error {
+		err := store.ErrNotFound
+		failed := c.transaction(ctx, func(b *batch) {
+			b.query(`WITH reader AS (`+reader+`),
+				posted AS (INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
+					SELECT $1, $3, $4, $5, $6, $7, greatest(perdure.now(), $8) FROM reader WHERE status = ANY ($9::text[]) ON CONFLICT DO NOTHING)
+				SELECT status FROM reader`,
+				[]any{m.Partition, key, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), h.clock.Load(), open}, func(r pgx.Rows) error {
+					var status store.Status
+					if err := r.Scan(&status); err != nil {
+						return err
+					}
+					err = store.ErrClosed
+					if status.Open() {
+						err = nil
+					}
+					return nil
+				})
+		}, func(b *batch) { b.tell(store.NewsMessage) })
+		return firstError(failed, err)
+	})
+}
+
+// open are the statuses of runs that read messages.
+var open = []store.Status{store.Running, store.WaitingForCode, store.Parked}

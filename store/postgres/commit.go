@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// commit is one Commit under way.
+type commit struct {
+	h     *handle
+	turns []store.Turn
+	errs  []error // the answers so far
+	now   int64   // the database's clock
+
+	spoiled map[int]error // turns whose hooks ended the transaction, and how
+}
+
+func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	m := &commit{h: h, turns: turns, errs: make([]error, len(turns)), spoiled: map[int]error{}}
+	var live []int
+	for i := range turns {
+		if m.errs[i] = turns[i].Validate(h.info); m.errs[i] == nil {
+			live = append(live, i)
+		}
+	}
+	err := h.hold(ctx, "Commit", func(c *conn) error {
+		if len(live) == 0 {
+			_, err := c.one(ctx, `SELECT perdure.now()`, nil, &m.now)
+			return err
+		}
+		for _, part := range m.split(live) {
+			if err := m.write(ctx, c, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Result{}, err
+	}
+	return store.Result{Now: h.observe(m.now), Errors: m.errs}, nil
+}
+
+// split answers which turns share a transaction. Those with a hook have one each,
+// in which nobody else waits for what the hook does. But turns of one run are
+// written in order.
+func (m *commit) split(live []int) [][]int {
+	if m.overlap(live) {
+		return [][]int{live}
+	}
+	var plain []int
+	var parts [][]int
+	for _, i := range live {
+		if m.turns[i].Hook == nil {
+			plain = append(plain, i)
+		} else {
+			parts = append(parts, []int{i})
+		}
+	}
+	if len(plain) > 0 {
+		parts = slices.Insert(parts, 0, plain)
+	}
+	return parts
+}
+
+// overlap reports whether two of the turns concern one run.
+func (m *commit) overlap(live []int) bool {
+	type key struct {
+		partition int
+		run       string
+	}
+	seen := make(map[key]bool, len(live))
+	for _, i := range live {
+		t := &m.turns[i]
+		runs := []string{t.Run}
+		if t.Create != nil && t.Create.ID != t.Run {
+			runs = append(runs, t.Create.ID)
+		}
+		for _, run := range runs {
+			if run != "" && seen[key{t.Partition, run}] {
+				return true
+			}
+			seen[key{t.Partition, run}] = true
+		}
+	}
+	return false
+}
+
+// write makes some of the turns durable: all together in one round trip if
+// nothing about them is unusual, else with an answer for each.
+func (m *commit) write(ctx context.Context, c *conn, part []int) error {
+	if m.usual(ctx, c, part) {
+		err := m.together(ctx, c, part)
+		if err == nil || !unusual(err) {
+			return err
+		}
+	}
+	return m.careful(ctx, c, part)
+}
+
+// usual reports whether it is worth trying to write the turns together.
+func (m *commit) usual(ctx context.Context, c *conn, part []int) bool {
+	for _, i := range part {
+		if m.turns[i].Hook != nil || m.deliverable(ctx, c, &m.turns[i]) != nil {
+			return false
+		}
+	}
+	return !m.overlap(part) && m.epochs(part) != nil
+}
+
+// deliverable answers an error if the turn has a message for a partition that
+// does not exist.
+func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error {
+	for i := range t.Messages {
+		to := t.Messages[i].Partition
+		if exists, err := m.h.exists(ctx, c, to); err != nil || !exists {
+			return firstError(err, unknown(to))
+		}
+	}
+	return nil
+}
+
+// epochs answers the epoch of each partition of the turns, nil if there are two
+// of one.
+func (m *commit) epochs(part []int) map[int]int64 {
+	epochs := map[int]int64{}
+	for _, i := range part {
+		t := &m.turns[i]
+		if epoch, ok := epochs[t.Partition]; ok && epoch != t.Epoch {
+			return nil
+		}
+		epochs[t.Partition] = t.Epoch
+	}
+	return epochs
+}
+
+// unusual reports whether an error says that something was not as plain turns
+// find it, and not which of them is concerned.
+func unusual(err error) bool {
+	switch code(err) {
+	case unheardOf, uniqueViolation:
+		return true
+	}
+	return definite(err)
+}
+
+// together writes plain turns in one round trip.
+func (m *commit) together(ctx context.Context, c *conn, part []int) error {
+	turns := m.these(part)
+	var messages bool
+	for _, t := range turns {
+		messages = messages || len(t.Messages) > 0
+	}
+	return c.transaction(ctx, func(b *batch) {
+		b.fence(m.epochs(part), &m.now)
+		b.write(turns)
+	}, func(b *batch) {
+		if messages {
+			b.tell(store.NewsMessage)
+		}
+	})
+}
+
+func (m *commit) these(part []int) []*store.Turn {
+	turns := make([]*store.Turn, len(part))
+	for at, i := range part {
+		turns[at] = &m.turns[i]
+	}
+	return turns
+}
+
+// fence locks the partitions against other owners until the transaction ends,
+// after waiting for one that is about to claim them, and raises an error unless
+// the epochs are those of the owners. Nobody has to be asked in between: the
+// check stands in the database, before the writes.
+func (b *batch) fence(epochs map[int]int64, now *int64) {
+	ids := make([]int, 0, len(epochs))
+	for p := range epochs {
+		ids = append(ids, p)
+	}
+	slices.Sort(ids)
+	expected := column(len(ids), func(i int) int64 { return epochs[ids[i]] })
+	b.query(`SELECT CASE WHEN array_agg(epoch ORDER BY id) = $2::bigint[] THEN greatest(perdure.now(), max(clock))
+			ELSE perdure.refuse('`+unheardOf+`', 'a partition has another owner') END
+		FROM (SELECT id, epoch, clock FROM perdure.partitions WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE) p`,
+		[]any{ids, expected}, func(r pgx.Rows) error { return r.Scan(now) })
+}

@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/perdure/perdure/store"
+)
+
+// rollbackTime is how long undoing a transaction may take. If it takes longer,
+// the connection is closed, which undoes it too.
+const rollbackTime = 5 * time.Second
+
+// conn is a connection in the hands of one verb. Its errors are driverErrors.
+type conn struct {
+	raw *pgx.Conn
+	h   *handle
+}
+
+// hold runs f with a connection and puts its error into the contract's terms. It
+// calls f again if the server undid the transaction in favour of another.
+func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) error {
+	if h.isClosed() {
+		return store.ErrStoreClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	pooled, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return h.fail(ctx, op, foreign(err))
+	}
+	defer pooled.Release() // which closes it if a transaction is open: a hook may end its goroutine
+	err = again(conflicted, func() error { return f(&conn{pooled.Conn(), h}) })
+	if code(err) == readOnly {
+		h.pool.Reset() // the primary is elsewhere now
+	}
+	return h.fail(ctx, op, err)
+}
+
+// exec runs a statement and answers how many rows it changed.
+func (c *conn) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	tag, err := c.raw.Exec(ctx, c.h.sql(sql), args...)
+	return tag.RowsAffected(), foreign(err)
+}
+
+// script runs statements without parameters, any number of them.
+func (c *conn) script(ctx context.Context, statements string) error {
+	_, err := c.exec(ctx, statements, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+// one reads the only row of a result into dest, and answers whether there is one.
+func (c *conn) one(ctx context.Context, sql string, args []any, dest ...any) (bool, error) {
+	err := c.raw.QueryRow(ctx, c.h.sql(sql), args...).Scan(dest...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, foreign(err)
+}
+
+// query calls each for every row.
+func (c *conn) query(ctx context.Context, sql string, args []any, each func(r pgx.Rows) error) error {
+	rows, err := c.raw.Query(ctx, c.h.sql(sql), args...)
+	if err != nil {
+		return foreign(err)
+	}
+	return foreign(scanAll(rows, each))
+}
+
+func scanAll(rows pgx.Rows, each func(r pgx.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// transact runs f in a transaction, which is committed if f answers nil.
+func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
+	tx, err := c.raw.Begin(ctx)
+	if err != nil {
+		return foreign(err)
+	}
+	done := false // f may end its goroutine
+	defer func() {
+		if !done {
+			c.rollback()
+		}
+	}()
+	if err := f(tx); err != nil {
+		return err
+	}
+	done = true
+	if err := tx.Commit(ctx); err != nil {
+		c.rollback()
+		return foreign(err)
+	}
+	return nil
+}
+
+// rollback undoes the transaction that is open, if one is.
+func (c *conn) rollback() {
+	if c.raw.IsClosed() || c.raw.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTime)
+	defer cancel()
+	if _, err := c.raw.Exec(ctx, "ROLLBACK", pgx.QueryExecModeSimpleProtocol); err != nil {
+		c.raw.Close(ctx) // that undoes it too
+	}
+}
+
+// batch is statements that are sent together: they cost one round trip.
+type batch struct {
+	pgx.Batch
+	h *handle
+}
+
+// do adds a statement.
+func (b *batch) do(sql string, args ...any) *pgx.QueuedQuery { return b.Queue(b.h.sql(sql), args...) }
+
+// query adds a statement and calls each for every row of its result.
+func (b *batch) query(sql string, args []any, each func(r pgx.Rows) error) {
+	b.do(sql, args...).Query(func(rows pgx.Rows) error { return scanAll(rows, each) })
+}
+
+// send sends what fill adds. The first error ends the batch.
+func (c *conn) send(ctx context.Context, fill func(b *batch)) error {
+	b := &batch{h: c.h}
+	fill(b)
+	return foreign(c.raw.SendBatch(ctx, &b.Batch).Close())
+}
+
+// transaction sends what fill adds as one transaction. What after adds, if
+// anything, follows its end in the same round trip; its errors are nobody's.
+func (c *conn) transaction(ctx context.Context, fill, after func(b *batch)) error {
+	committed := false
+	err := c.send(ctx, func(b *batch) {
+		b.do("BEGIN")
+		fill(b)
+		b.do("COMMIT").Exec(func(pgconn.CommandTag) error {
+			committed = true
+			return nil
+		})
+		if after != nil {
+			after(b)
+		}
+	})
+	if err != nil {
+		c.rollback()
+	}
+	if committed {
+		return nil
+	}
+	return err
+}

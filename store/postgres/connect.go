@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// How long a connection may be dead before that is noticed. Both sides watch:
+// the client so that a verb gets its answer, the server so that the locks of a
+// vanished client do not keep others waiting.
+const (
+	connectTimeout = 5 * time.Second
+	probeAfter     = 10 * time.Second // of silence
+	probeEvery     = 5 * time.Second
+	probes         = 3
+	userTimeout    = 20 * time.Second // that sent data may stay unacknowledged
+)
+
+// oldest is the oldest version of the server that is supported.
+const oldest = 140000
+
+// Tune sets a pool's configuration up for perdure, where it says nothing else.
+// URL does so by itself.
+//
+// The planner is told not to scan tables and to plan each statement once. A
+// store's statements are few, and every one that matters finds its rows by an
+// index; but while tables are young, the planner takes them for tiny, chooses
+// to read them whole, and would keep that plan while they grow to millions of
+// rows. A step transaction (the hook of a turn) gets the server's own choices
+// back.
+//
+// Dead connections are noticed within about half a minute on both sides.
+func Tune(config *pgxpool.Config) {
+	patient(config)
+	for name, value := range map[string]string{
+		"enable_seqscan":          "off",
+		"plan_cache_mode":         "force_generic_plan",
+		"jit":                     "off", // a scan that cannot be avoided now looks expensive enough for it
+		"tcp_keepalives_idle":     seconds(probeAfter),
+		"tcp_keepalives_interval": seconds(probeEvery),
+		"tcp_keepalives_count":    strconv.Itoa(probes),
+		"tcp_user_timeout":        strconv.FormatInt(userTimeout.Milliseconds(), 10),
+	} {
+		if _, given := config.ConnConfig.RuntimeParams[name]; !given {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+}
+
+// patient sets what needs no session: time limits, and that a connection is for
+// writing, so that of several hosts the primary is chosen and a server that was
+// demoted is left.
+func patient(config *pgxpool.Config) {
+	c := config.ConnConfig
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTimeout
+	}
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	dialer := &net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: probeAfter, Interval: probeEvery, Count: probes},
+		Control:         limitUnacknowledged,
+	}
+	c.DialFunc = dialer.DialContext
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) }
+
+// location says where a database is, without credentials.
+func location(c *pgx.ConnConfig, schema string) string {
+	hosts := []string{address(c.Host, c.Port)}
+	for _, f := range c.Fallbacks {
+		if a := address(f.Host, f.Port); a != hosts[len(hosts)-1] { // with TLS and without is the same host
+			hosts = append(hosts, a)
+		}
+	}
+	return fmt.Sprintf("%s/%s, schema %s", strings.Join(hosts, ","), c.Database, schema)
+}
+
+func address(host string, port uint16) string {
+	if strings.HasPrefix(host, "/") {
+		return fmt.Sprintf("%s:%d", host, port) // the directory of a Unix socket
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// prepare checks that the server can be used, brings the schema up to date and
+// learns what never changes.
+func (h *handle) prepare(ctx context.Context, partitions int) error {
+	err := h.hold(ctx, "Open", func(c *conn) error {
+		var version int
+		var encoding string
+		if _, err := c.one(ctx, `SELECT current_setting('server_version_num')::integer, current_setting('server_encoding')`, nil, &version, &encoding); err != nil {
+			return err
+		}
+		if version < oldest {
+			return fmt.Errorf("%s: the server is version %d.%d; perdure needs PostgreSQL %d or later", h.info.Location, version/10000, version%10000, oldest/10000)
+		}
+		if encoding != "UTF8" {
+			return fmt.Errorf("%s: the database is encoded in %s; perdure needs one that was created with ENCODING 'UTF8'", h.info.Location, encoding)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	id, err := h.upToDate(ctx, partitions)
+	if err != nil {
+		return err
+	}
+	if partitions > 0 && partitions != id.partitions {
+		return fmt.Errorf("%s: the database was created with %d partitions and cannot have %d: leave postgres.Partitions out, or use another schema", h.info.Location, id.partitions, partitions)
+	}
+	h.info.Partitions = id.partitions
+	h.partitions.Store(int64(id.partitions))
+	return nil
+}
+
+// upToDate answers whose schema it is, after migrating it if need be: who only
+// uses a schema that is up to date needs no right to change it.
+func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error) {
+	if partitions == 0 {
+		partitions = defaultPartitions
+	}
+	var id identity
+	err := h.hold(ctx, "Open", func(c *conn) (err error) {
+		if id, err = c.identify(ctx); err != nil || id.version == len(migrations) {
+			return err
+		}
+		err = again(createdMeanwhile, func() error {
+			return c.transact(ctx, func(pgx.Tx) error { return c.migrate(ctx, partitions) })
+		})
+		if err == nil {
+			id, err = c.identify(ctx)
+		}
+		return err
+	})
+	return id, err
+}

@@ -1,0 +1,2 @@
+// Package postgres keeps a perdure database in PostgreSQL.
+package postgres

@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/perdure/perdure/store"
+)
+
+// SQLSTATEs that mean something particular here; see appendix A of PostgreSQL's
+// manual. Those that begin with "PD" are ours, raised by perdure.refuse.
+const (
+	uniqueViolation      = "23505"
+	readOnly             = "25006"
+	inFailedTransaction  = "25P02"
+	idleInTransaction    = "25P03"
+	noSuchSavepoint      = "3B001"
+	serializationFailure = "40001"
+	deadlock             = "40P01"
+	undefinedColumn      = "42703"
+	duplicateSchema      = "42P06"
+	duplicateTable       = "42P07"
+	unheardOf            = "PD001" // a partition or a run is not as the batch expects
+	noMember             = "PD002"
+)
+
+// code is the SQLSTATE of an error, "" if it has none.
+func code(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// conflicted reports whether the transaction was undone in favour of another:
+// the same one may work at once.
+func conflicted(err error) bool {
+	return code(err) == serializationFailure || code(err) == deadlock
+}
+
+// createdMeanwhile reports whether somebody else was faster to create something.
+func createdMeanwhile(err error) bool {
+	switch code(err) {
+	case uniqueViolation, duplicateSchema, duplicateTable:
+		return true
+	}
+	return conflicted(err)
+}
+
+// retries is how often a transaction is begun again that lost against others.
+const retries = 5
+
+// again calls f until it answers nil or an error for which the condition does
+// not hold, but not for ever.
+func again(condition func(error) bool, f func() error) error {
+	err := f()
+	for n := 0; n < retries && err != nil && condition(err); n++ {
+		err = f()
+	}
+	return err
+}
+
+// definite reports whether the server judged the data of a statement, so that it
+// would judge the same again. Everything else may have to do with the state of
+// the server, the network or somebody's configuration.
+func definite(err error) bool {
+	c := code(err)
+	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "54") // data, constraints, limits
+}
+
+// driverError marks an error that came from the driver or the server, as
+// opposed to those that say what the contract wants said.
+type driverError struct{ err error }
+
+func (e *driverError) Error() string { return e.err.Error() }
+func (e *driverError) Unwrap() error { return e.err }
+
+// foreign marks an error of the driver.
+func foreign(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &driverError{err}
+}
+
+// fail puts an error into the terms of the contract.
+func (h *handle) fail(ctx context.Context, op string, err error) error {
+	d, ok := errors.AsType[*driverError](err)
+	if !ok {
+		return err // nil, a refusal, or ErrStoreClosed
+	}
+	if h.isClosed() {
+		return store.ErrStoreClosed
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
+	}
+	err = fmt.Errorf("%s: %w", h.info.Location, d.err)
+	if definite(err) {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return &store.UnavailableError{Op: op, Err: err}
+}
+
+// explain puts an error of Open into words for the person who can act, where
+// waiting would not help.
+func (h *handle) explain(err error) error {
+	u, ok := errors.AsType[*store.UnavailableError](err)
+	if !ok {
+		return err
+	}
+	switch c := code(err); {
+	case strings.HasPrefix(c, "28"): // invalid authorization
+		return fmt.Errorf("the server does not let this user in; check user and password: %w", u.Err)
+	case c == "3D000": // no such database
+		return fmt.Errorf("create the database first: %w", u.Err)
+	case c == "42501": // insufficient privilege
+		return fmt.Errorf("the user lacks a right; let the database's owner run CREATE SCHEMA %s AUTHORIZATION <user>, or grant the right: %w", h.schema, u.Err)
+	case strings.HasPrefix(c, "42") || strings.HasPrefix(c, "0A"): // something does not exist or is not supported
+		return fmt.Errorf("the server does not understand perdure's statements; is it PostgreSQL, and was nothing in the schema %s changed by hand? %w", h.schema, u.Err)
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+func unknown(partition int) error {
+	return fmt.Errorf("partition %d does not exist: ask Group which partitions a group has", partition)
+}
+
+func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
+	group := store.Group{Name: name, Partitions: h.info.Partitions}
+	if err := store.CheckGroup(name); err != nil {
+		return store.Group{}, err
+	}
+	err := h.hold(ctx, "Group", func(c *conn) error {
+		found, err := c.one(ctx, `SELECT first FROM perdure.node_groups WHERE name = $1`, []any{name}, &group.First)
+		if err != nil || found {
+			return err
+		}
+		return c.transact(ctx, func(pgx.Tx) (err error) {
+			group.First, err = c.addGroup(ctx, name, h.info.Partitions)
+			return err
+		})
+	})
+	if err != nil {
+		return store.Group{}, err
+	}
+	return group, nil
+}
+
+// addGroup makes a group and its partitions, after those there are, unless
+// somebody else was faster. One group is made at a time.
+func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first int, err error) {
+	if _, err := c.exec(ctx, `LOCK TABLE perdure.node_groups IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		return 0, err
+	}
+	found, err := c.one(ctx, `SELECT first FROM perdure.node_groups WHERE name = $1`, []any{name}, &first)
+	if err != nil || found {
+		return first, err
+	}
+	_, err = c.one(ctx, `INSERT INTO perdure.node_groups (name, first) SELECT $1, coalesce(max(first) + $2, 0) FROM perdure.node_groups RETURNING first`,
+		[]any{name, partitions}, &first)
+	if err == nil {
+		_, err = c.exec(ctx, `INSERT INTO perdure.partitions (id) SELECT generate_series($1::bigint, $1 + $2 - 1)`, first, partitions)
+	}
+	return first, err
+}
+
+// exists reports whether there is such a partition. They are numbered without
+// gaps and never removed, so that few questions reach the database.
+func (h *handle) exists(ctx context.Context, c *conn, partition int) (bool, error) {
+	if int64(partition) < h.partitions.Load() {
+		return true, nil
+	}
+	var n int64
+	if _, err := c.one(ctx, `SELECT max(first) + $1 FROM perdure.node_groups`, []any{h.info.Partitions}, &n); err != nil {
+		return false, err
+	}
+	h.partitions.Store(n)
+	return int64(partition) < n, nil
+}
+
+// ordered lists partitions by number, each once.
+func (h *handle) ordered(partitions []int) ([]int, error) {
+	for _, p := range partitions {
+		if err := h.info.Check(p); err != nil {
+			return nil, err
+		}
+	}
+	partitions = slices.Clone(partitions)
+	slices.Sort(partitions)
+	return slices.Compact(partitions), nil
+}

@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+var (
+	// errEnded refuses what would end the transaction of a commit.
+	errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook answers an error: neither commit it nor roll it back")
+	// errFailed is what a hook should have said.
+	errFailed = errors.New("a statement failed in the step transaction, which then cannot be committed, but the hook answered no error")
+	// errOpen is about a hook whose connection cannot be used any more.
+	errOpen = errors.New("the hook left a result open: close its rows, or read them to the end")
+	// errIdle is what the server says to a hook that takes its time.
+	errIdle = errors.New("the hook let its transaction wait for the next statement longer than " + idleLimit)
+)
+
+// stepTx is the transaction as a hook sees it. Begin gives it a savepoint of its
+// own, to commit or to roll back.
+type stepTx struct{ pgx.Tx }
+
+func (stepTx) Commit(context.Context) error   { return errEnded }
+func (stepTx) Rollback(context.Context) error { return errEnded }
+
+// runHook calls the turn's hook, if it has one. Its statements are planned as
+// everywhere else; see Tune.
+func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
+	if t.Hook == nil {
+		return nil
+	}
+	if _, err := k.c.exec(ctx, `SELECT set_config('enable_seqscan', 'on', true), set_config('plan_cache_mode', 'auto', true)`); err != nil {
+		return err
+	}
+	err := t.RunHook(stepTx{k.tx})
+	if err == nil && k.c.raw.PgConn().TxStatus() == 'E' {
+		err = &store.HookError{Err: errFailed}
+	}
+	return err
+}
+
+// spoiledError says that the transaction of a commit ended while the hook of a
+// turn ran.
+type spoiledError struct {
+	turn int // its place in the batch
+	err  error
+}
+
+func (e *spoiledError) Error() string { return e.err.Error() }
+
+// blame finds out whether the turn's hook is why its savepoint could not be left.
+// It is not if the server or the network failed meanwhile.
+func (k *carefully) blame(i int, err error) error {
+	lost, ok := errors.AsType[*lostError](err)
+	if !ok {
+		return err
+	}
+	conn := k.c.raw.PgConn()
+	hook, said := errors.AsType[*store.HookError](lost.undoing)
+	switch {
+	case code(lost.undoing) == idleInTransaction || code(lost.err) == idleInTransaction:
+		hook = &store.HookError{Err: errIdle}
+	case !conn.IsClosed() && conn.IsBusy():
+		hook = &store.HookError{Err: errOpen}
+	case !conn.IsClosed(): // the savepoint is gone, and the transaction with it
+		hook = &store.HookError{Err: errEnded}
+	case said && (errors.Is(hook, context.Canceled) || errors.Is(hook, context.DeadlineExceeded)):
+		// The driver closes a connection when the context ends that waits for it.
+	default:
+		return lost.err
+	}
+	return &spoiledError{i, hook}
+}

@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
+	if filter.Partitions != nil { // nil is all of them
+		var err error
+		if filter.Partitions, err = h.ordered(filter.Partitions); err != nil {
+			return nil, err
+		}
+	}
+	query, args := listing(&filter)
+	if query == "" {
+		return nil, nil
+	}
+	var runs []store.Run
+	err := h.hold(ctx, "List", func(c *conn) error {
+		runs = nil
+		return c.query(ctx, query, args, func(r pgx.Rows) error {
+			run, err := scanRun(r)
+			runs = append(runs, *run)
+			return err
+		})
+	})
+	return runs, err
+}
+
+// listing is the query for a filter, "" if it selects nothing. From each
+// partition, and each status if they are given, the index gives the IDs of the
+// newest runs, no more than the limit; the rows of the newest of all are read.
+func listing(filter *store.Filter) (query string, args []any) {
+	parameter := func(value any) string {
+		args = append(args, value)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	limit := filter.Limit
+	if limit <= 0 {
+		limit = 100
+	}
+	most := parameter(limit)
+	places, where := `perdure.partitions p`, `r.partition = p.id`
+	if filter.Partitions != nil {
+		places = `unnest(` + parameter(filter.Partitions) + `::bigint[]) AS p (id)`
+	}
+	if len(filter.Status) > 0 {
+		statuses := slices.Clone(filter.Status)
+		slices.Sort(statuses)
+		places += `, unnest(` + parameter(slices.Compact(statuses)) + `::text[]) AS s (status)`
+		where += ` AND r.status = s.status`
+	}
+	if filter.Before != "" {
+		where += ` AND r.id < ` + parameter(filter.Before)
+	}
+	if filter.Type != "" {
+		where += ` AND r.type = ` + parameter(filter.Type)
+	}
+	if filter.IDPrefix != "" {
+		where += ` AND starts_with(r.workflow_id, ` + parameter(filter.IDPrefix) + `)`
+	}
+	if filter.Call != "" {
+		where += ` AND EXISTS (SELECT FROM perdure.calls c WHERE c.partition = r.partition AND c.run = r.id AND c.state = ` + parameter(filter.Call) + `)`
+	}
+	for _, text := range append([]string{filter.Type, filter.IDPrefix, string(filter.Call)}, texts(filter.Status)...) {
+		if !isText(text) {
+			return "", nil // no row has that
+		}
+	}
+	return `WITH newest AS (SELECT r.partition AS place, r.id AS run FROM ` + places + `, LATERAL (
+			SELECT partition, id FROM perdure.runs r WHERE ` + where + ` ORDER BY r.id DESC LIMIT ` + most + `) r
+			ORDER BY r.id DESC LIMIT ` + most + `)
+		SELECT ` + runColumns + ` FROM newest JOIN perdure.runs ON partition = place AND id = run ORDER BY id DESC, partition DESC`, args
+}
+
+func texts(statuses []store.Status) []string {
+	return column(len(statuses), func(i int) string { return string(statuses[i]) })
+}
+
+// isText reports whether a text column could hold the value.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

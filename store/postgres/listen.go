@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// quiet is how long a listening connection may be silent before it is asked
+// whether it is still there.
+const quiet = 10 * time.Second
+
+// The words of a notification. The channel has the name of the schema.
+const (
+	messageWord = "message"
+	nodesWord   = "nodes"
+)
+
+// tell adds a notification. It stands behind the transaction that it is about,
+// not in it: the server lets one transaction at a time commit that notifies, and
+// each would keep all others waiting while it is flushed to the disk.
+func (b *batch) tell(news store.News) {
+	word := messageWord
+	if news == store.NewsNodes {
+		word = nodesWord
+	}
+	b.do(`SELECT pg_notify($1, $2)`, b.h.schema, word)
+}
+
+// tell notifies after a transaction that could not take the notification along.
+// That something was written stands, whether the news gets around or not.
+func (c *conn) tell(ctx context.Context, news store.News) {
+	_ = c.send(ctx, func(b *batch) { b.tell(news) })
+}
+
+func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
+	if h.isClosed() {
+		return store.ErrStoreClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-h.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if h.poll > 0 {
+		return h.look(ctx, notify)
+	}
+	return h.hear(ctx, notify)
+}
+
+// hear listens on a connection of its own, which does not count as one of the
+// pool's.
+func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
+	pooled, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return h.fail(ctx, "Listen", foreign(err))
+	}
+	conn := pooled.Hijack()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), rollbackTime)
+		defer cancel()
+		conn.Close(ctx)
+	}()
+	if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{h.schema}.Sanitize()); err != nil {
+		return h.fail(ctx, "Listen", foreign(err))
+	}
+	notify(store.NewsMessage | store.NewsNodes) // what came about before we listened is news too
+	for {
+		heard, err := wait(ctx, conn)
+		switch {
+		case err != nil:
+			return h.fail(ctx, "Listen", foreign(err))
+		case strings.HasPrefix(heard, messageWord):
+			notify(store.NewsMessage)
+		case heard != "":
+			notify(store.NewsNodes)
+		}
+	}
+}
+
+// wait waits for the next notification. It answers "" if none came for a while
+// but the connection is alive.
+func wait(ctx context.Context, conn *pgx.Conn) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, quiet)
+	defer cancel()
+	n, err := conn.WaitForNotification(limited)
+	if err == nil {
+		return n.Payload, nil
+	}
+	if ctx.Err() != nil || limited.Err() == nil {
+		return "", err
+	}
+	limited, cancel = context.WithTimeout(ctx, quiet)
+	defer cancel()
+	return "", conn.Ping(limited)
+}

@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// remembered is how many nodes are kept that are there no more.
+const remembered = 1000
+
+// The rows of nodes are locked before those of partitions everywhere. A member
+// that claims holds its own row FOR KEY SHARE, which lets it renew its lease
+// meanwhile, but lets nobody end its membership.
+
+func (h *handle) Join(ctx context.Context, node store.Node) error {
+	if err := node.Check(h.info); err != nil {
+		return err
+	}
+	return h.hold(ctx, "Join", func(c *conn) error {
+		// Rivals for a name, or two joins of one ID, meet at an index.
+		err := again(createdMeanwhile, func() error {
+			return c.transact(ctx, func(pgx.Tx) error { return c.join(ctx, node) })
+		})
+		if err == nil {
+			c.tell(ctx, store.NewsNodes)
+		}
+		return err
+	})
+}
+
+func (c *conn) join(ctx context.Context, node store.Node) error {
+	var departed bool
+	known, err := c.one(ctx, `SELECT departed IS NOT NULL FROM perdure.nodes WHERE id = $1`, []any{node.ID}, &departed)
+	if departed {
+		return store.ErrReplaced
+	}
+	if err != nil || known {
+		return err
+	}
+	if node.Supersede {
+		var namesakes []string
+		if err := c.query(ctx, `SELECT id FROM perdure.nodes WHERE node_group = $1 AND name = $2 AND departed IS NULL ORDER BY id FOR UPDATE`,
+			[]any{node.Group, node.Name}, func(r pgx.Rows) error {
+				var id string
+				err := r.Scan(&id)
+				namesakes = append(namesakes, id)
+				return err
+			}); err != nil {
+			return err
+		}
+		if err := c.end(ctx, namesakes); err != nil {
+			return err
+		}
+	}
+	if err := c.forget(ctx); err != nil {
+		return err
+	}
+	_, err = c.exec(ctx, `INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock)
+		SELECT $1, $2, $3, $4, $5, now, now, nextval('perdure.moments'), greatest(now, $6) FROM perdure.now()`,
+		node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load())
+	if err == nil {
+		_, err = c.exec(ctx, `SELECT nextval('perdure.changes')`)
+	}
+	return err
+}
+
+// end ends memberships, whose rows are locked, and frees what they owned.
+func (c *conn) end(ctx context.Context, nodes []string) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return c.send(ctx, func(b *batch) {
+		b.do(`SELECT nextval('perdure.changes')`)
+		b.do(`UPDATE perdure.nodes SET departed = perdure.now() WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes)
+		b.do(`SELECT FROM perdure.partitions WHERE node = ANY ($1::text[]) ORDER BY id FOR UPDATE`, nodes)
+		b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
+			freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock)
+				FROM perdure.nodes n WHERE n.id = p.node AND p.node = ANY ($1::text[]) RETURNING p.id, p.epoch)
+			UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = freed.id AND o.epoch = freed.epoch`, nodes)
+	})
+}
+
+func (h *handle) Leave(ctx context.Context, node string) error {
+	return h.hold(ctx, "Leave", func(c *conn) error {
+		err := c.transact(ctx, func(pgx.Tx) error {
+			var name string
+			known, err := c.one(ctx, `SELECT name FROM perdure.nodes WHERE id = $1 FOR UPDATE`, []any{node}, &name)
+			if err != nil || !known {
+				return err
+			}
+			if err := c.end(ctx, []string{node}); err != nil {
+				return err
+			}
+			_, err = c.exec(ctx, `UPDATE perdure.nodes SET alive = nextval('perdure.moments') WHERE id = $1`, node)
+			return err
+		})
+		if err == nil {
+			c.tell(ctx, store.NewsNodes)
+		}
+		return err
+	})
+}
+
+// forget drops the oldest of the nodes that are there no more and own nothing,
+// and of the ownerships of a partition, if they are many. What is known of the
+// nodes' survival stays.
+func (c *conn) forget(ctx context.Context) error {
+	return c.send(ctx, func(b *batch) {
+		b.do(`WITH gone AS (DELETE FROM perdure.nodes WHERE id IN (
+				SELECT id FROM perdure.nodes n WHERE (departed IS NOT NULL OR expires <= perdure.now())
+				AND NOT EXISTS (SELECT FROM perdure.partitions p WHERE p.node = n.id)
+				ORDER BY ordinal DESC OFFSET $1 FOR UPDATE SKIP LOCKED) RETURNING id, alive)
+			UPDATE perdure.owners o SET survived = true FROM gone WHERE o.node = gone.id AND gone.alive > o.over`, remembered)
+		b.do(`DELETE FROM perdure.owners o USING perdure.partitions p WHERE o.partition = p.id AND o.epoch < p.epoch - $1`, remembered)
+	})
+}
+
+func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {
+	if err := renewal.Check(); err != nil {
+		return nil, err
+	}
+	var seen *store.Membership
+	err := h.hold(ctx, "Renew", func(c *conn) error {
+		seen = nil
+		return c.transaction(ctx, func(b *batch) { b.renew(renewal, &seen) }, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if seen == nil {
+		return nil, store.ErrReplaced
+	}
+	h.observe(seen.Now)
+	return seen, nil
+}
+
+// renew adds what renews a lease and reads what the node sees of its group. seen
+// stays nil if the node is no member or the numbers are another process's.
+func (b *batch) renew(r store.Renewal, seen **store.Membership) {
+	// That it lives is worth knowing even if it is no member any more.
+	b.query(`UPDATE perdure.nodes SET seen = now, alive = nextval('perdure.moments'), clock = greatest(clock, now, $5), draining = $4, last = $2, next = $3
+		FROM perdure.now() WHERE id = $1 AND (next = $2 OR next = $3 AND last = $2) RETURNING seen, departed IS NOT NULL`,
+		[]any{r.Node, r.Last, r.Next, r.Draining, b.h.clock.Load()}, func(r pgx.Rows) error {
+			m, departed := &store.Membership{}, false
+			err := r.Scan(&m.Now, &departed)
+			if !departed {
+				*seen = m
+			}
+			return err
+		})
+	// A sign of life from the future is one from before the clock was set back:
+	// its lease shall not last longer for that.
+	b.do(`UPDATE perdure.nodes SET seen = now FROM perdure.now() WHERE id IN (
+		SELECT id FROM perdure.nodes WHERE seen > perdure.now() + 1000000000 FOR UPDATE SKIP LOCKED)`)
+	b.members(`WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
+		[]any{r.Node}, func(m store.Member) {
+			if *seen != nil {
+				(*seen).Nodes = append((*seen).Nodes, m)
+			}
+		})
+	b.query(`SELECT p.id, p.epoch, coalesce(p.node, '') FROM perdure.nodes n JOIN perdure.node_groups g ON g.name = n.node_group
+		JOIN perdure.partitions p ON p.id >= g.first AND p.id < g.first + $2 WHERE n.id = $1 ORDER BY p.id`,
+		[]any{r.Node, b.h.info.Partitions}, func(r pgx.Rows) error {
+			var o store.Ownership
+			err := r.Scan(&o.Partition, &o.Epoch, &o.Node)
+			if *seen != nil {
+				(*seen).Owners = append((*seen).Owners, o)
+			}
+			return err
+		})
+}
+
+// members adds a query of the nodes that the rest of it selects.
+func (b *batch) members(rest string, args []any, each func(store.Member)) {
+	b.query(`SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
+		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id)
+		FROM perdure.now(), perdure.nodes `+rest, args, func(r pgx.Rows) error {
+		var m store.Member
+		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned)
+		each(m)
+		return err
+	})
+}
+
+func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
+	var members []store.Member
+	err := h.hold(ctx, "Nodes", func(c *conn) error {
+		members = nil
+		return c.send(ctx, func(b *batch) {
+			b.members(`ORDER BY joined, ordinal`, nil, func(m store.Member) { members = append(members, m) })
+		})
+	})
+	return slices.Clip(members), err
+}

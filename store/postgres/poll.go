@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// pollInterval is how often Listen looks where it cannot listen.
+const pollInterval = 100 * time.Millisecond
+
+// look asks regularly whether there is news.
+func (h *handle) look(ctx context.Context, notify func(store.News)) error {
+	ticker := time.NewTicker(h.poll)
+	defer ticker.Stop()
+	var messages, nodes watched
+	notify(store.NewsMessage | store.NewsNodes) // what came about before we looked is news too
+	for {
+		var news store.News
+		err := h.hold(ctx, "Listen", func(c *conn) error {
+			var m, n, oldest, next int64
+			_, err := c.one(ctx, `SELECT m.last_value, n.last_value, pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint
+				FROM perdure.messages m, perdure.changes n, pg_current_snapshot() s`, nil, &m, &n, &oldest, &next)
+			if err == nil && messages.news(m, oldest, next) {
+				news |= store.NewsMessage
+			}
+			if err == nil && nodes.news(n, oldest, next) {
+				news |= store.NewsNodes
+			}
+			return err
+		})
+		if err != nil {
+			return h.ended(err)
+		}
+		if news != 0 {
+			notify(news)
+		}
+		select {
+		case <-ctx.Done():
+			return h.ended(ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}
+
+// ended is what Listen answers when it ends: a closed store ends its context
+// too.
+func (h *handle) ended(err error) error {
+	if h.isClosed() {
+		return store.ErrStoreClosed
+	}
+	return err
+}
+
+// watched is a sequence that rises when something is written. It does so before
+// the transaction is committed, so that the news is told again until every
+// transaction has ended that ran when the rise was seen.
+type watched struct {
+	last  int64
+	fresh bool  // the rise was seen by the last look
+	until int64 // the transaction that must not be running any more, 0: none
+}
+
+// news takes in what a look saw: the sequence, the oldest transaction that runs,
+// and the next that will begin.
+func (w *watched) news(last, oldest, next int64) bool {
+	switch {
+	case last != w.last:
+		w.last, w.fresh = last, true
+		return true
+	case w.fresh: // a transaction gets its number a little after the sequence rose
+		w.fresh, w.until = false, next
+		return true
+	case w.until == 0:
+		return false
+	case oldest >= w.until:
+		w.until = 0
+	}
+	return true
+}

@@ -1,0 +1,205 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/store"
+)
+
+// defaultPartitions is how many partitions a group has unless somebody says
+// otherwise: enough to spread over dozens of nodes, few enough to claim at once.
+const defaultPartitions = 256
+
+// Option changes how a database is opened.
+type Option func(*settings)
+
+type settings struct {
+	schema     string
+	partitions int // 0: not given
+	pooled     bool
+	poll       time.Duration // 0: listen
+}
+
+// Schema names the schema that holds perdure's tables; without it, "perdure". It
+// is created if it does not exist, and must be perdure's alone. Two schemas are
+// two databases.
+func Schema(name string) Option { return func(s *settings) { s.schema = name } }
+
+// Partitions sets how many partitions each group of nodes has when the database
+// is created; without it, 256. More than one node can only share what is
+// partitioned, so there should be several for each node there will ever be. It
+// cannot be changed later: another number than the database's is refused.
+func Partitions(n int) Option {
+	return func(s *settings) {
+		s.partitions = n
+		if n < 1 {
+			s.partitions = -1
+		}
+	}
+}
+
+// Pooled says that the connections go through a pooler in transaction mode, such
+// as PgBouncer, which gives every transaction another session: nothing is
+// prepared or set in a session, and Listen looks ten times a second instead of
+// listening.
+func Pooled() Option {
+	return func(s *settings) {
+		s.pooled = true
+		if s.poll == 0 {
+			s.poll = pollInterval
+		}
+	}
+}
+
+// Poll makes Listen look so often instead of listening. Under testing/synctest
+// it keeps virtual time going, which stands still while a connection listens.
+func Poll(every time.Duration) Option { return func(s *settings) { s.poll = every } }
+
+// schemaName is what a schema may be called: what needs no thought in a shell.
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
+
+func newSettings(options []Option) (*settings, error) {
+	s := &settings{schema: "perdure"}
+	for _, option := range options {
+		option(s)
+	}
+	switch {
+	case !schemaName.MatchString(s.schema) || strings.HasPrefix(s.schema, "pg_"):
+		return nil, fmt.Errorf("postgres.Schema(%q): a name has lower-case letters, digits and underscores, at most 63, and does not begin with pg_", s.schema)
+	case s.partitions < 0:
+		return nil, errors.New("postgres.Partitions: a group has at least one partition")
+	case s.poll < 0:
+		return nil, fmt.Errorf("postgres.Poll(%s): the time must not be negative", s.poll)
+	}
+	return s, nil
+}
+
+// URL is a database by its URL, postgres://user:password@host:port/name, or by
+// keywords and values as libpq takes them. It may name several hosts: a
+// connection is made to the first that can write. Settings of pgxpool such as
+// pool_max_conns may be part of it.
+func URL(url string, options ...Option) store.Opener {
+	return &opener{options: options, connect: func(ctx context.Context, s *settings) (*pgxpool.Pool, error) {
+		config, err := pgxpool.ParseConfig(url)
+		if err != nil {
+			return nil, err
+		}
+		if s.pooled {
+			patient(config)
+		} else {
+			Tune(config)
+		}
+		return pgxpool.NewWithConfig(ctx, config)
+	}, own: true}
+}
+
+// Pool is a database by connections that the program has already. Closing the
+// store leaves them open. Tune the pool's configuration, unless it goes through
+// a pooler in transaction mode; then say Pooled, and set the pool's
+// DefaultQueryExecMode to pgx.QueryExecModeCacheDescribe.
+func Pool(pool *pgxpool.Pool, options ...Option) store.Opener {
+	return &opener{options: options, connect: func(context.Context, *settings) (*pgxpool.Pool, error) { return pool, nil }}
+}
+
+type opener struct {
+	options []Option
+	connect func(context.Context, *settings) (*pgxpool.Pool, error)
+	own     bool // the pool is the store's
+}
+
+// handle is an open database.
+type handle struct {
+	info   store.Info
+	schema string
+	poll   time.Duration
+	pool   *pgxpool.Pool
+	own    bool
+	texts  sync.Map // statements for this schema, by their text for the default one
+
+	clock      atomic.Int64 // the highest database time that was seen
+	partitions atomic.Int64 // so many exist for certain
+
+	closing sync.Once
+	closed  chan struct{}
+}
+
+func (o *opener) Open(ctx context.Context) (store.Store, error) {
+	s, err := newSettings(o.options)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := o.connect(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, closed: make(chan struct{})}
+	h.info = store.Info{
+		Kind:     "postgres",
+		Location: location(pool.Config().ConnConfig, s.schema),
+		Shared:   true,
+		Domain:   func(int) int { return 0 },
+	}
+	if err := h.prepare(ctx, s.partitions); err != nil {
+		h.Close()
+		return nil, h.explain(err)
+	}
+	return h, nil
+}
+
+func (h *handle) Info() store.Info { return h.info }
+
+// Close closes the connections, if they are the store's own.
+func (h *handle) Close() error {
+	h.closing.Do(func() {
+		close(h.closed)
+		if h.own {
+			h.pool.Close() // waits for calls in progress
+		}
+	})
+	return nil
+}
+
+func (h *handle) isClosed() bool {
+	select {
+	case <-h.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// sql is a statement for the schema of this database. Statements are written for
+// the default one.
+func (h *handle) sql(statement string) string {
+	if h.schema == "perdure" {
+		return statement
+	}
+	if text, ok := h.texts.Load(statement); ok {
+		return text.(string)
+	}
+	text := strings.ReplaceAll(statement, "perdure.", `"`+h.schema+`".`)
+	h.texts.Store(statement, text)
+	return text
+}
+
+// observe keeps the highest database time that this process has seen: no answer
+// goes behind it, even if another server with another clock takes over.
+func (h *handle) observe(now int64) int64 {
+	for {
+		known := h.clock.Load()
+		if now <= known {
+			return known
+		}
+		if h.clock.CompareAndSwap(known, now) {
+			return now
+		}
+	}
+}

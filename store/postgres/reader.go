@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	if err := h.info.Check(partition); err != nil {
+		return nil, err
+	}
+	query, key := `SELECT `+runColumns+` FROM perdure.runs WHERE partition = $1 AND id = $2`, run
+	if run == "" {
+		query, key = `SELECT `+runColumns+` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, workflowID
+	}
+	if !isText(key) {
+		return nil, store.ErrNotFound
+	}
+	var found *store.Run
+	err := h.hold(ctx, "Find", func(c *conn) error {
+		found = nil
+		return c.query(ctx, query, []any{partition, key}, func(r pgx.Rows) (err error) {
+			found, err = scanRun(r)
+			return err
+		})
+	})
+	if err == nil && found == nil {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
+	for _, r := range runs {
+		if err := h.info.Check(r.Partition); err != nil {
+			return nil, err
+		}
+	}
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r store.RunRef) bool { return !isText(r.Run) })
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	var ended []store.Run
+	err := h.hold(ctx, "Ended", func(c *conn) error {
+		ended = nil
+		return c.query(ctx, `SELECT `+runColumns+` FROM (SELECT DISTINCT w.place, w.run FROM unnest($1::bigint[], $2::text[]) AS w (place, run)) w
+			JOIN perdure.runs ON partition = w.place AND id = w.run WHERE NOT status = ANY ($3::text[])`,
+			[]any{
+				column(len(runs), func(i int) int64 { return int64(runs[i].Partition) }),
+				column(len(runs), func(i int) string { return runs[i].Run }),
+				open,
+			}, func(r pgx.Rows) error {
+				run, err := scanRun(r)
+				ended = append(ended, *run)
+				return err
+			})
+	})
+	return ended, err
+}
+
+const selectTurns = `SELECT number, commit_id, epoch, time, events FROM perdure.turns
+	WHERE partition = $1 AND run = $2 AND number > $3 ORDER BY number LIMIT $4`
+
+func appendTurn(list []store.TurnRow, r pgx.Rows) ([]store.TurnRow, error) {
+	var t store.TurnRow
+	err := r.Scan(&t.Number, &t.CommitID, &t.Epoch, &t.Time, (*opaque)(&t.Events))
+	return append(list, t), err
+}
+
+func (h *handle) History(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
+	return readRun(ctx, h, "History", partition, run, selectTurns, appendTurn, after, atMost(limit))
+}
+
+const selectCalls = `SELECT partition, run, number, state, name, queue, attempt, due, data FROM perdure.calls
+	WHERE partition = $1 AND run = $2 ORDER BY number`
+
+func appendCall(list []store.Call, r pgx.Rows) ([]store.Call, error) {
+	var c store.Call
+	err := r.Scan(&c.Partition, &c.Run, &c.Number, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, (*opaque)(&c.Data))
+	return append(list, c), err
+}
+
+func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
+	return readRun(ctx, h, "Calls", partition, run, selectCalls, appendCall)
+}
+
+const selectAttempts = `SELECT partition, run, call, number, name, outcome, error_type, reason, started, ended, data FROM perdure.attempts
+	WHERE partition = $1 AND run = $2`
+
+func appendAttempt(list []store.Attempt, r pgx.Rows) ([]store.Attempt, error) {
+	var a store.Attempt
+	err := r.Scan(&a.Partition, &a.Run, &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, (*opaque)(&a.Data))
+	return append(list, a), err
+}
+
+func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
+	if call > 0 {
+		return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` AND call = $3 ORDER BY number`, appendAttempt, call)
+	}
+	return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` ORDER BY call, number`, appendAttempt)
+}
+
+// readRun reads rows that belong to a run.
+func readRun[T any](ctx context.Context, h *handle, op string, partition int, run, query string, add func([]T, pgx.Rows) ([]T, error), args ...any) ([]T, error) {
+	if err := h.info.Check(partition); err != nil {
+		return nil, err
+	}
+	if !isText(run) {
+		return nil, nil // no run has such an ID
+	}
+	var list []T
+	err := h.hold(ctx, op, func(c *conn) error {
+		list = nil
+		return c.query(ctx, query, append([]any{partition, run}, args...), func(r pgx.Rows) (err error) {
+			list, err = add(list, r)
+			return err
+		})
+	})
+	return list, err
+}
+
+func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
+	all := partitions == nil
+	partitions, err := h.ordered(partitions)
+	if err != nil {
+		return store.Counts{}, err
+	}
+	var counts store.Counts
+	err = h.hold(ctx, "Counts", func(c *conn) error {
+		counts = store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
+		return c.send(ctx, func(b *batch) {
+			b.query(`SELECT status, count(*) FROM perdure.runs WHERE $1 OR partition = ANY ($2::bigint[]) GROUP BY status`,
+				[]any{all, partitions}, func(r pgx.Rows) error {
+					var status store.Status
+					var n int
+					err := r.Scan(&status, &n)
+					counts.Runs[status] = n
+					return err
+				})
+			b.query(`SELECT state, count(*), coalesce(min(due) FILTER (WHERE due > 0 AND state = $3), 0) FROM perdure.calls
+				WHERE $1 OR partition = ANY ($2::bigint[]) GROUP BY state`,
+				[]any{all, partitions, store.Backoff}, func(r pgx.Rows) error {
+					var state store.CallState
+					var n int
+					var due int64
+					err := r.Scan(&state, &n, &due)
+					counts.Calls[state] = n
+					counts.NextRetry = max(counts.NextRetry, due)
+					return err
+				})
+		})
+	})
+	return counts, err
+}

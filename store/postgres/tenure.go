@@ -1,0 +1,112 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// takeable is whose partitions a node ($1) may claim: nobody's, its own, and
+// those of nodes that are not there.
+const takeable = `(p.node = $1 OR NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now()))`
+
+func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
+	partitions, err := h.ordered(partitions)
+	if err != nil {
+		return nil, err
+	}
+	var claimed []store.Ownership
+	err = h.hold(ctx, "Claim", func(c *conn) error {
+		if n := len(partitions); n > 0 {
+			if exists, err := h.exists(ctx, c, partitions[n-1]); err != nil || !exists {
+				return firstError(err, unknown(partitions[n-1]))
+			}
+		}
+		claimed = nil
+		err := c.transaction(ctx, func(b *batch) {
+			b.claim(node, partitions, func(o store.Ownership) { claimed = append(claimed, o) })
+		}, nil)
+		if code(err) == noMember {
+			return store.ErrReplaced
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range claimed {
+		h.observe(o.Clock)
+	}
+	return claimed, nil
+}
+
+// claim adds what makes the node the owner of what it may claim. The rows are
+// locked by a statement of its own, in order, which waits for commits under way:
+// the next one sees what they left.
+func (b *batch) claim(node string, partitions []int, each func(store.Ownership)) {
+	b.do(`SELECT CASE WHEN count(*) = 0 THEN perdure.refuse('`+noMember+`', 'the node is no member') END
+		FROM (SELECT FROM perdure.nodes WHERE id = $1 AND departed IS NULL FOR KEY SHARE) member`, node)
+	b.do(`SELECT FROM perdure.partitions p WHERE id = ANY ($2::bigint[]) AND `+takeable+` ORDER BY id FOR UPDATE`, node, partitions)
+	b.query(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at, greatest(perdure.now(), $3) AS clock),
+		taken AS (UPDATE perdure.partitions p SET epoch = p.epoch + 1, node = $1,
+				clock = greatest(p.clock, moment.clock, (SELECT clock FROM perdure.nodes n WHERE n.id = p.node))
+			FROM moment WHERE p.id = ANY ($2::bigint[]) AND `+takeable+` RETURNING p.id, p.epoch, p.clock),
+		ended AS (UPDATE perdure.owners o SET over = moment.at, survived = o.node = $1 FROM taken, moment
+			WHERE o.partition = taken.id AND o.epoch = taken.epoch - 1 AND o.over IS NULL),
+		began AS (INSERT INTO perdure.owners (partition, epoch, node, since) SELECT id, epoch, $1, clock FROM taken)
+		SELECT id, epoch, clock FROM taken ORDER BY id`,
+		[]any{node, partitions, b.h.clock.Load()}, func(r pgx.Rows) error {
+			o := store.Ownership{Node: node}
+			err := r.Scan(&o.Partition, &o.Epoch, &o.Clock)
+			o.Since = o.Clock
+			each(o)
+			return err
+		})
+}
+
+func (h *handle) Release(ctx context.Context, node string, partitions []int) error {
+	partitions, err := h.ordered(partitions)
+	if err != nil {
+		return err
+	}
+	return h.hold(ctx, "Release", func(c *conn) error {
+		return c.transaction(ctx, func(b *batch) {
+			b.do(`SELECT FROM perdure.partitions WHERE id = ANY ($2::bigint[]) AND node = $1 ORDER BY id FOR UPDATE`, node, partitions)
+			b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
+				freed AS (UPDATE perdure.partitions SET node = NULL, clock = greatest(clock, perdure.now(), $3)
+					WHERE id = ANY ($2::bigint[]) AND node = $1 RETURNING id, epoch),
+				ended AS (UPDATE perdure.owners o SET over = moment.at, survived = true FROM freed, moment
+					WHERE o.partition = freed.id AND o.epoch = freed.epoch)
+				SELECT nextval('perdure.changes') FROM freed LIMIT 1`, node, partitions, h.clock.Load())
+		}, func(b *batch) { b.tell(store.NewsNodes) })
+	})
+}
+
+func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
+	if err := h.info.Check(partition); err != nil {
+		return nil, err
+	}
+	var owners []store.Ownership
+	err := h.hold(ctx, "Owners", func(c *conn) error {
+		owners = nil
+		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false))
+			FROM perdure.owners o LEFT JOIN perdure.nodes n ON n.id = o.node WHERE o.partition = $1 ORDER BY o.epoch`,
+			[]any{partition}, func(r pgx.Rows) error {
+				o := store.Ownership{Partition: partition}
+				err := r.Scan(&o.Epoch, &o.Node, &o.Since, &o.Survived)
+				o.Clock = o.Since
+				owners = append(owners, o)
+				return err
+			})
+	})
+	return owners, err
+}
+
+// firstError is err, or otherwise the one that follows.
+func firstError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}

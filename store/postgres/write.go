@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"github.com/perdure/perdure/store"
+)
+
+// The statements here write the parts of many turns at once: each takes one
+// array for each column. They expect that no two of the turns concern one run,
+// so that the order of the turns does not matter, and raise an error if anything
+// is not as a plain turn finds it. What has no rows is left out.
+
+// write adds all that the turns write.
+func (b *batch) write(turns []*store.Turn) {
+	b.insertRuns(turns, func(t *store.Turn) bool { return t.Create.ID == t.Run })
+	b.updateStates(turns)
+	b.demandRuns(turns)
+	b.insertSuccessors(turns)
+	b.insertTurns(turns)
+	b.writeCalls(turns)
+	b.writeAttempts(turns)
+	b.consume(turns)
+	b.deliver(turns)
+}
+
+// insertRuns inserts the runs that the turns create, of those that are chosen. A
+// turn's own run is inserted in the state that the turn gives it.
+func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool) {
+	var runs []*store.Run
+	var states []*store.RunState
+	for _, t := range turns {
+		if t.Create == nil || !chosen(t) {
+			continue
+		}
+		state := &t.Create.RunState
+		if t.State != nil && t.Create.ID == t.Run {
+			state = t.State
+		}
+		runs, states = append(runs, t.Create), append(states, state)
+	}
+	if n := len(runs); n > 0 {
+		b.do(`INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail)
+			SELECT partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, nullif(wake, 9223372036854775807), closed, detail
+			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[],
+				$10::text[], $11::bigint[], $12::bigint[], $13::text[])
+			AS r (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail)`,
+			column(n, func(i int) int64 { return int64(runs[i].Partition) }),
+			column(n, func(i int) string { return runs[i].ID }),
+			column(n, func(i int) string { return runs[i].WorkflowID }),
+			column(n, func(i int) string { return runs[i].Type }),
+			column(n, func(i int) string { return runs[i].Group }),
+			column(n, func(i int) string { return runs[i].Chain }),
+			column(n, func(i int) int64 { return int64(runs[i].Attempt) }),
+			column(n, func(i int) int64 { return runs[i].Created }),
+			column(n, func(i int) string { return payload(runs[i].Start) }),
+			column(n, func(i int) string { return string(states[i].Status) }),
+			column(n, func(i int) int64 { return states[i].Wake }),
+			column(n, func(i int) int64 { return states[i].Closed }),
+			column(n, func(i int) string { return payload(states[i].Detail) }))
+	}
+}
+
+// creates reports whether the turn inserts its own run.
+func creates(t *store.Turn) bool { return t.Create != nil && t.Create.ID == t.Run }
+
+// updateStates writes the new states of runs that exist.
+func (b *batch) updateStates(turns []*store.Turn) {
+	turns = selected(turns, func(t *store.Turn) bool { return t.State != nil && !creates(t) })
+	n := len(turns)
+	if n == 0 {
+		return
+	}
+	b.do(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail
+			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS s (partition, run, status, wake, closed, detail)
+			WHERE r.partition = s.partition AND r.id = s.run RETURNING 1)
+		SELECT CASE WHEN count(*) <> $7 THEN perdure.refuse('`+unheardOf+`', 'a run does not exist') END FROM changed`,
+		partitions(turns), runs(turns),
+		column(n, func(i int) string { return string(turns[i].State.Status) }),
+		column(n, func(i int) int64 { return turns[i].State.Wake }),
+		column(n, func(i int) int64 { return turns[i].State.Closed }),
+		column(n, func(i int) string { return payload(turns[i].State.Detail) }), n)
+}
+
+// demandRuns raises an error unless the runs exist that nothing else looks for.
+func (b *batch) demandRuns(turns []*store.Turn) {
+	turns = selected(turns, func(t *store.Turn) bool {
+		return needsRun(t) && t.State == nil && !creates(t)
+	})
+	if len(turns) > 0 {
+		b.do(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('`+unheardOf+`', 'a run does not exist') END
+			FROM unnest($1::bigint[], $2::text[]) AS t (partition, run) JOIN perdure.runs r ON r.partition = t.partition AND r.id = t.run`,
+			partitions(turns), runs(turns), len(turns))
+	}
+}
+
+// needsRun reports whether the turn writes anything that belongs to its run.
+func needsRun(t *store.Turn) bool {
+	return t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Attempts) > 0
+}
+
+// insertSuccessors inserts the runs that follow those which the turns close.
+func (b *batch) insertSuccessors(turns []*store.Turn) {
+	turns = selected(turns, func(t *store.Turn) bool { return t.Create != nil && !creates(t) })
+	closing := selected(turns, func(t *store.Turn) bool { return t.State != nil && !t.State.Status.Open() })
+	if n := len(closing); n > 0 {
+		b.follow(closing, runs(closing)...)
+	}
+	b.insertRuns(turns, func(*store.Turn) bool { return true })
+}
+
+// follow makes room for the runs that the turns create: the run that precedes
+// one is not the latest any more, if it is of the same chain and workflow ID.
+func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
+	n := len(turns)
+	b.do(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS s (partition, run, workflow_id, chain)
+		WHERE r.partition = s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND r.chain = s.chain AND r.latest`,
+		partitions(turns),
+		predecessors,
+		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
+		column(n, func(i int) string { return turns[i].Create.Chain }))
+}
+
+// insertTurns appends to history.
+func (b *batch) insertTurns(turns []*store.Turn) {
+	turns = selected(turns, func(t *store.Turn) bool { return t.Number > 0 })
+	n := len(turns)
+	if n == 0 {
+		return
+	}
+	b.do(`INSERT INTO perdure.turns (partition, run, number, commit_id, epoch, time, events)
+		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])`,
+		partitions(turns), runs(turns),
+		column(n, func(i int) int64 { return turns[i].Number }),
+		column(n, func(i int) int64 { return turns[i].CommitID }),
+		column(n, func(i int) int64 { return turns[i].Epoch }),
+		column(n, func(i int) int64 { return turns[i].Time }),
+		column(n, func(i int) string { return payload(turns[i].Events) }))
+}
