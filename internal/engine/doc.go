@@ -32,6 +32,7 @@
 //	spread.go      the even share of the partitions
 //	partition.go   taking partitions over and handing them over
 //	nodes.go       which nodes there are
+//	watch.go       waiting for runs that other nodes serve
 //	start.go       starting runs and waiting for results
 //	message.go     signals, cancellation, termination
 //	view.go        describe, list, history

@@ -32,6 +32,7 @@ type Engine struct {
 	// interrupt asks all running attempts to end.
 	interrupt context.CancelCauseFunc
 	work      sync.WaitGroup // the engine's own loops
+	watching  sync.WaitGroup // a client has this one too
 	steps     workers        // work on residents
 	code      workers        // run what users wrote, and may never come back
 
@@ -54,7 +55,8 @@ type Engine struct {
 	slots      slots
 	executions map[attemptKey]*execution
 	waiters    map[string][]chan core.State // by run ID
-	busy       int                          // residents that somebody works on
+	watcher    watcher
+	busy       int // residents that somebody works on
 	recovery   recovery
 	quiet      *sync.Cond // busy or the executions became fewer
 	health     health
@@ -117,6 +119,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		idle:       list.New(),
 		executions: map[attemptKey]*execution{},
 		waiters:    map[string][]chan core.State{},
+		watcher:    newWatcher(),
 	}
 	e.slots.limit = config.Concurrency
 	e.quiet = sync.NewCond(&e.mu)
@@ -222,6 +225,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		return nil
 	case client:
 		e.cancel()
+		e.watching.Wait()
 		return e.db.Close()
 	}
 	ended := func() bool { return len(e.executions) == 0 && e.busy == 0 }
@@ -274,6 +278,7 @@ func (e *Engine) end() {
 	e.cancel()
 	e.interrupt(errShutdown)
 	e.work.Wait()
+	e.watching.Wait()
 	e.steps.stop()
 	e.code.stop()
 	e.steps.wait()

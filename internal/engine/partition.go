@@ -130,6 +130,9 @@ func (e *Engine) take(ctx context.Context, wanted []int) (takeover, error) {
 		e.partitions[o.Partition] = p
 		taken.partitions = append(taken.partitions, p)
 	}
+	for run := range e.waiters { // their runs may be served here now
+		e.dismissWaiters(run)
+	}
 	// From here on scans read these partitions too, beyond the horizon.
 	horizon := e.horizon
 	e.mu.Unlock()

@@ -365,12 +365,8 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)
 	}
 	if out.Ended {
-		for _, w := range e.waiters[r.id] {
-			w <- *out.State
-		}
-		delete(e.waiters, r.id)
+		e.tellEndedLocked(r.id, *out.State)
 		e.unload(r)
-		return
 	}
 }
 

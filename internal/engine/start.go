@@ -124,8 +124,9 @@ func (e *Engine) attach(existing store.Run, req StartRequest) (string, bool, err
 	return existing.ID, true, nil
 }
 
-// resultPoll is how often a client looks whether a run of another process ended.
-const resultPoll = 50 * time.Millisecond
+// findPause is how long Result waits before it asks a database again that did not
+// answer.
+const findPause = 50 * time.Millisecond
 
 // Result waits until a run has ended and returns its final state.
 func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State, error) {
@@ -137,63 +138,72 @@ func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State
 		ch, resident := e.await(number, run)
 		if !resident {
 			row, err := e.db.Find(ctx, number, workflowID, run)
+			if err != nil || run == "" || !row.Status.Open() {
+				e.unawait(run, ch)
+			}
 			switch {
 			case err != nil && !store.Unavailable(err):
-				e.unawait(run, ch)
 				return core.State{}, err
-			case err == nil && !row.Status.Open():
-				e.unawait(run, ch)
+			case err != nil:
+				if err := e.sleep(ctx, findPause); err != nil {
+					return core.State{}, err
+				}
+				continue
+			case !row.Status.Open():
 				return coreState(row.RunState), nil
-			case err == nil && run == "":
+			case run == "":
 				run = row.ID
 				continue
-			case err != nil: // nobody may be left to tell: look again
-				e.unawait(run, ch)
-				ch = nil
 			}
 		}
-		s, ended, err := e.waitEnd(ctx, ch)
-		if ended || err != nil {
+		select {
+		case s, ended := <-ch:
+			switch {
+			case ended:
+				return s, nil
+			case e.ctx.Err() != nil:
+				return s, ErrStopped
+			}
+			// The partition came or went: look anew.
+		case <-ctx.Done():
 			e.unawait(run, ch)
-			return s, err
+			return core.State{}, ctx.Err()
+		case <-e.ctx.Done():
+			e.unawait(run, ch)
+			return core.State{}, ErrStopped
 		}
 	}
 }
 
-// waitEnd waits for the end of a run, or, without a channel that would tell,
-// until it is time to look again.
-func (e *Engine) waitEnd(ctx context.Context, ch chan core.State) (s core.State, ended bool, err error) {
-	var again <-chan time.Time
-	if ch == nil {
-		t := time.NewTimer(resultPoll)
-		defer t.Stop()
-		again = t.C
-	}
+// sleep waits for a while, or until the caller or the engine ends.
+func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
 	select {
-	case s, ended = <-ch:
-		if !ended && e.ctx.Err() != nil {
-			return s, false, ErrStopped
-		}
-		return s, ended, nil
-	case <-again:
-		return s, false, nil
+	case <-t.C:
+		return nil
 	case <-ctx.Done():
-		return s, false, ctx.Err()
+		return ctx.Err()
 	case <-e.ctx.Done():
-		return s, false, ErrStopped
+		return ErrStopped
 	}
 }
 
-// await returns a channel that will get the final state of a run if this engine
-// serves its partition, and whether the run is in memory and so has not ended.
+// await returns a channel that will get the final state of a run, and whether the
+// run is in memory and so has not ended. The channel is closed when the run's
+// partition comes to this node or leaves it.
 func (e *Engine) await(number int, run string) (ch chan core.State, resident bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if run == "" || e.owns(number) == nil {
+	if run == "" {
 		return nil, false
 	}
 	ch = make(chan core.State, 1)
 	e.waiters[run] = append(e.waiters[run], ch)
+	if e.owns(number) == nil {
+		e.watch(store.RunRef{Partition: number, Run: run})
+		return ch, false
+	}
 	return ch, e.residents[run] != nil
 }
 
