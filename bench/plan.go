@@ -28,6 +28,7 @@ func systems() []system.System {
 		durable.On(place.SQLite),
 		floor.On(place.SQLite),
 		durable.On(place.Memory),
+		durable.On(place.Postgres),
 		floor.On(place.Postgres),
 		riverqueue.System(),
 	}

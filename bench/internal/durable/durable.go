@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/postgres"
 	"github.com/perdure/perdure/store/sqlite"
 )
 
@@ -36,6 +37,8 @@ func opener(db place.Database) (store.Opener, error) {
 		return db.Database, nil
 	case *place.SQLiteFile:
 		return sqlite.File(db.Location()), nil
+	case *place.PostgresDatabase:
+		return postgres.URL(db.Location()), nil
 	}
 	return nil, fmt.Errorf("perdure has no store for a %T", db)
 }

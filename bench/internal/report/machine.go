@@ -35,14 +35,16 @@ const syncs = 500
 // Look describes the machine.
 func Look(ctx context.Context, p *place.Places, postgres bool) (Machine, error) {
 	m := Machine{
-		Date:    time.Now().UTC().Format(time.DateOnly),
-		CPU:     cpuModel(),
-		Cores:   runtime.NumCPU(),
-		Kernel:  firstLine("/proc/sys/kernel/osrelease"),
-		Load:    firstLine("/proc/loadavg"),
-		Go:      runtime.Version(),
-		Commit:  commit(ctx),
-		Modules: modules("modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"),
+		Date:   time.Now().UTC().Format(time.DateOnly),
+		CPU:    cpuModel(),
+		Cores:  runtime.NumCPU(),
+		Kernel: firstLine("/proc/sys/kernel/osrelease"),
+		Load:   loadAverages(),
+		Go:     runtime.Version(),
+		Commit: commit(ctx),
+		Modules: modules(
+			"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/riverqueue/river",
+			"zombiezen.com/go/sqlite", "github.com/ncruces/go-sqlite3", "github.com/mattn/go-sqlite3"),
 	}
 	times, err := p.SyncTimes(syncs)
 	if err != nil {
@@ -60,18 +62,19 @@ func Look(ctx context.Context, p *place.Places, postgres bool) (Machine, error) 
 	return m, err
 }
 
-// Markdown describes the machine in a few lines.
+// Markdown describes the machine in a paragraph.
 func (m Machine) Markdown() string {
-	lines := []string{
-		fmt.Sprintf("- %s, commit %s", m.Date, m.Commit),
-		fmt.Sprintf("- %d cores of %s, Linux %s; load averages at the beginning: %s", m.Cores, m.CPU, m.Kernel, m.Load),
-		fmt.Sprintf("- 4 KiB written and synced to the disk: %s", m.Sync),
-		fmt.Sprintf("- %s, %s", m.Go, m.Modules),
-	}
+	text := fmt.Sprintf("Measured %s at commit %s, on %d cores of %s, Linux %s. Load averages at the beginning: %s. 4 KiB written and synced to the disk: %s. %s, %s",
+		m.Date, m.Commit, m.Cores, m.CPU, m.Kernel, m.Load, m.Sync, m.Go, m.Modules)
 	if m.Postgres != "" {
-		lines = append(lines, "- PostgreSQL "+m.Postgres+" on the same machine, on a Unix socket, fsync and synchronous_commit on")
+		text += ", PostgreSQL " + m.Postgres + " on the same machine and a Unix socket"
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return text + ".\n"
+}
+
+func loadAverages() string {
+	fields := strings.Fields(firstLine("/proc/loadavg"))
+	return strings.Join(fields[:min(3, len(fields))], ", ")
 }
 
 func firstLine(path string) string {
