@@ -35,10 +35,8 @@ func TestMain(m *testing.M) {
 
 // unable names the systems that cannot do a workload; all others must.
 var unable = map[string][]string{
-	"W4": {"River on postgres"},
-	"W5": {"River on postgres", "floor on sqlite", "floor on postgres", "perdure on memory"},
-	"W6": {},
-	"W7": {"River on postgres", "perdure on memory"},
+	"W5": {"floor on sqlite", "floor on postgres", "perdure on memory"},
+	"W7": {"perdure on memory"},
 }
 
 // Each workload checks its own outcome, so that to run them all proves that all

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -29,7 +30,7 @@ func open(ctx context.Context, db store.Opener, c system.Config) (system.Session
 	}
 	s.Engine = eng
 	if err := eng.Start(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, eng.Close())
 	}
 	return s, nil
 }

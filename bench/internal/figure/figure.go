@@ -1,4 +1,3 @@
-// Package figure writes numbers as people read them.
 package figure
 
 import (

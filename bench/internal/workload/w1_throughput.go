@@ -41,13 +41,13 @@ func (Throughput) Metrics() []Metric {
 
 // Run warms the system up in a session of its own, which also shows how fast it
 // is, and measures in a second one.
-func (w Throughput) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+func (w Throughput) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
 	var executed atomic.Int64
 	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { executed.Add(1) }})
 	if err != nil {
 		return nil, err
 	}
-	defer b.strip(ctx)
+	defer b.strip(ctx, &err)
 	warm := 2 * w.InFlight
 	begin := time.Now()
 	if err := b.chains(ctx, "warm", warm, w.Steps); err != nil {

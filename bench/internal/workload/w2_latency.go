@@ -40,13 +40,13 @@ func (w Latency) Run(ctx context.Context, p *place.Places, s system.System) ([]S
 	return samples, nil
 }
 
-func (w Latency) measure(ctx context.Context, p *place.Places, s system.System, steps int) (Sample, error) {
+func (w Latency) measure(ctx context.Context, p *place.Places, s system.System, steps int) (sample Sample, err error) {
 	var executed atomic.Int64
 	b, err := lay(ctx, p, s, system.Config{InFlight: 1, Step: func(int) { executed.Add(1) }})
 	if err != nil {
 		return Sample{}, err
 	}
-	defer b.strip(ctx)
+	defer b.strip(ctx, &err)
 	warm := w.Runs / 10
 	if _, err := b.latencies(ctx, "warm", warm, steps); err != nil {
 		return Sample{}, err

@@ -33,13 +33,13 @@ func (Backoff) Metrics() []Metric {
 const slack = time.Millisecond
 
 // Run measures in the bodies.
-func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
 	notes := attempts{begun: map[string][]time.Time{}, ended: map[string]time.Time{}}
 	b, err := lay(ctx, p, s, system.Config{InFlight: w.Runs, Try: notes.try})
 	if err != nil {
 		return nil, err
 	}
-	defer b.strip(ctx)
+	defer b.strip(ctx, &err)
 	retrier, ok := b.Session.(system.Retrier)
 	if !ok {
 		return nil, errors.ErrUnsupported

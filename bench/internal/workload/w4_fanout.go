@@ -32,13 +32,13 @@ func (FanOut) Metrics() []Metric {
 }
 
 // Run measures workflows one after the other.
-func (w FanOut) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+func (w FanOut) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
 	executed := make([]atomic.Int64, w.Width)
 	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(n int) { executed[n].Add(1) }})
 	if err != nil {
 		return nil, err
 	}
-	defer b.strip(ctx)
+	defer b.strip(ctx, &err)
 	fan, ok := b.Session.(system.FanOuter)
 	if !ok {
 		return nil, errors.ErrUnsupported

@@ -50,20 +50,19 @@ func (Asleep) Metrics() []Metric {
 const nap = 24 * time.Hour
 
 // Run goes through the stages on one database.
-func (w Asleep) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+func (w Asleep) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
 	t := &night{Asleep: w}
 	b, err := lay(ctx, p, s, system.Config{InFlight: w.InFlight, Step: func(int) { t.executed.Add(1) }})
 	if err != nil {
 		return nil, err
 	}
-	defer b.strip(ctx)
+	defer b.strip(ctx, &err)
 	sleeper, ok := b.Session.(system.Sleeper)
 	if !ok || b.db.Location() == "" {
 		return nil, errors.ErrUnsupported
 	}
 	t.bed, t.sleeper = b, sleeper
-	samples, err := t.pass(ctx)
-	if err != nil {
+	if samples, err = t.pass(ctx); err != nil {
 		return nil, err
 	}
 	if t.executed.Load() != t.steps {

@@ -39,7 +39,7 @@ func (w Long) Run(ctx context.Context, p *place.Places, s system.System) ([]Samp
 	return samples, nil
 }
 
-func (w Long) measure(ctx context.Context, p *place.Places, s system.System, steps int) (map[string]float64, error) {
+func (w Long) measure(ctx context.Context, p *place.Places, s system.System, steps int) (values map[string]float64, err error) {
 	begun := make([]time.Time, 0, steps) // one body at a time writes it
 	b, err := lay(ctx, p, s, system.Config{InFlight: 1, Step: func(n int) {
 		if n == len(begun) {
@@ -49,7 +49,7 @@ func (w Long) measure(ctx context.Context, p *place.Places, s system.System, ste
 	if err != nil {
 		return nil, err
 	}
-	defer b.strip(ctx)
+	defer b.strip(ctx, &err)
 	if err := b.chain(ctx, "long", steps); err != nil {
 		return nil, err
 	}

@@ -50,12 +50,12 @@ func (w Crash) Run(ctx context.Context, p *place.Places, s system.System) ([]Sam
 	return samples, nil
 }
 
-func (w Crash) measure(ctx context.Context, p *place.Places, s system.System, body time.Duration) (map[string]float64, error) {
+func (w Crash) measure(ctx context.Context, p *place.Places, s system.System, body time.Duration) (values map[string]float64, err error) {
 	db, err := p.Fresh(ctx, s.Kind())
 	if err != nil {
 		return nil, err
 	}
-	defer db.Drop(ctx)
+	defer func() { err = errors.Join(err, db.Drop(context.WithoutCancel(ctx))) }()
 	life := Life{System: s.Name(), Kind: s.Kind(), Location: db.Location(), Runs: w.Runs, Steps: w.Steps, Body: body}
 	first, err := life.untilKilled(ctx, p.Dir())
 	if err != nil {
@@ -82,11 +82,11 @@ func (w Crash) measure(ctx context.Context, p *place.Places, s system.System, bo
 	}, nil
 }
 
-func (w Crash) verify(ctx context.Context, s system.System, db place.Database) error {
+func (w Crash) verify(ctx context.Context, s system.System, db place.Database) (err error) {
 	b := &bed{system: s, config: system.Config{InFlight: w.Runs}, db: db}
 	if err := b.open(ctx); err != nil {
 		return err
 	}
-	defer b.close(ctx)
+	defer func() { err = errors.Join(err, b.close(ctx)) }()
 	return b.Verify(ctx, system.Tally{Runs: w.Runs})
 }

@@ -86,9 +86,11 @@ func (b *bed) close(ctx context.Context) error {
 	return err
 }
 
-// strip ends everything and deletes the database.
-func (b *bed) strip(ctx context.Context) error {
-	return errors.Join(b.close(ctx), b.db.Drop(ctx))
+// strip ends everything and deletes the database, also if ctx has ended. Its
+// error is joined to that of the caller.
+func (b *bed) strip(ctx context.Context, err *error) {
+	ctx = context.WithoutCancel(ctx)
+	*err = errors.Join(*err, b.close(ctx), b.db.Drop(ctx))
 }
 
 // chains runs n chains, at most InFlight at a time, whose IDs begin with prefix.

@@ -1,0 +1,2 @@
+// Package figure writes numbers as people read them.
+package figure
