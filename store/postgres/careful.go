@@ -52,7 +52,8 @@ func (k *carefully) write(ctx context.Context, part []int) error {
 	if err != nil || len(undecided) == 0 {
 		return err
 	}
-	if len(undecided) < len(part) && k.usual(ctx, k.c, undecided) {
+	held := !slices.ContainsFunc(undecided, func(i int) bool { return !k.holds(&k.turns[i]) })
+	if len(undecided) < len(part) && held && k.usual(ctx, k.c, undecided) {
 		err := k.save(ctx, func() error {
 			return k.c.send(ctx, func(b *batch) { b.write(k.these(undecided)) })
 		})

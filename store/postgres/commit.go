@@ -41,7 +41,11 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 	if err != nil {
 		return store.Result{}, err
 	}
-	return store.Result{Now: h.observe(m.now), Errors: m.errs}, nil
+	// A commit that wrote nothing moves no clock.
+	if slices.Contains(m.errs, nil) {
+		m.now = h.observe(m.now)
+	}
+	return store.Result{Now: m.now, Errors: m.errs}, nil
 }
 
 // split answers which turns share a transaction. Those with a hook have one each,

@@ -77,9 +77,9 @@ func (c *conn) end(ctx context.Context, nodes []string) error {
 		b.do(`UPDATE perdure.nodes SET departed = perdure.now() WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes)
 		b.do(`SELECT FROM perdure.partitions WHERE node = ANY ($1::text[]) ORDER BY id FOR UPDATE`, nodes)
 		b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
-			freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock)
+			freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock, $2)
 				FROM perdure.nodes n WHERE n.id = p.node AND p.node = ANY ($1::text[]) RETURNING p.id, p.epoch)
-			UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = freed.id AND o.epoch = freed.epoch`, nodes)
+			UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = freed.id AND o.epoch = freed.epoch`, nodes, c.h.clock.Load())
 	})
 }
 
@@ -91,6 +91,7 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 			if err != nil || !known {
 				return err
 			}
+			// It is the sign of life of one whose epochs are over, so this comes last.
 			if err := c.end(ctx, []string{node}); err != nil {
 				return err
 			}
