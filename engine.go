@@ -90,9 +90,10 @@ func Lease(d time.Duration) Option { return func(s *settings) { s.Config.Lease =
 // slog.Default(). Its handler must not call the engine.
 func Logger(l *slog.Logger) Option { return func(s *settings) { s.Config.Logger = l } }
 
-// Open opens a database: sqlite.File(path), or memory.New() for tests. The
-// engine is then a client: it can start runs, send signals, wait for results and
-// read, while another engine does the work. After Start it works itself.
+// Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New()
+// for tests. The engine is then a client: it can start runs, send signals, wait
+// for results and read, while another engine does the work. After Start it works
+// itself. On PostgreSQL any number of processes can open one database and start.
 //
 // All mistakes in the options are reported at once.
 func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, error) {
@@ -110,9 +111,13 @@ func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, err
 	return &Engine{inner}, nil
 }
 
-// Start makes the engine a worker. Runs that were interrupted go on. A database
-// that only one engine can serve at a time refuses a second one with an error
-// that says who serves it.
+// Start makes the engine a worker. Runs that were interrupted go on.
+//
+// On PostgreSQL several processes share the work: each takes an even share of its
+// group's partitions, which moves by itself when one joins, leaves or dies. Of one
+// that died without a word the others take over when its lease has run out; see
+// Lease and NodeName. An SQLite file can be served by one engine at a time: a
+// second one is refused with an *InUseError that says who serves it.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.inner.Start(ctx); err != nil {
 		return fmt.Errorf("perdure: start: %w", err)

@@ -26,6 +26,8 @@ type (
 	Filter = store.Filter
 	// Counts says how many runs and calls are in which state.
 	Counts = store.Counts
+	// Node is a process that serves workflows, or did of late.
+	Node = engine.Node
 )
 
 // List returns runs, newest first; Filter.Before pages.
@@ -35,6 +37,17 @@ func (e *Engine) List(ctx context.Context, filter Filter) ([]RunInfo, error) {
 
 // Counts returns how many runs and calls are in which state.
 func (e *Engine) Counts(ctx context.Context) (Counts, error) { return e.inner.Counts(ctx) }
+
+// Nodes returns the nodes of all groups by the time they joined: those that are
+// live, those that left or died of late, and those that died and still own
+// partitions. The work of these goes on when another node takes it over.
+func (e *Engine) Nodes(ctx context.Context) ([]Node, error) {
+	nodes, err := e.inner.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("perdure: nodes: %w", err)
+	}
+	return nodes, nil
+}
 
 // Location says where the database is, without credentials.
 func (e *Engine) Location() string { return e.inner.Info().Location }
