@@ -180,6 +180,14 @@ func (o *OnExhausted) UnmarshalText(text []byte) error {
 	return err
 }
 
+// IsZero reports whether no field is set.
+func (p *Policy) IsZero() bool {
+	return p.MaxAttempts == 0 && p.Backoff == Backoff{} && p.Jitter == Jitter{} &&
+		p.AttemptTimeout == 0 && p.HeartbeatTimeout == 0 && p.QueueTimeout == 0 && p.Within == 0 &&
+		p.OnTimeout == 0 && len(p.Retryable) == 0 && len(p.NonRetryable) == 0 && len(p.Rules) == 0 &&
+		p.OnExhausted == 0 && p.MaxServerDelay == 0 && p.CrashLimit == 0
+}
+
 // WithDefaults returns the policy with every default written out: what a reader
 // or a user interface shows. Decide gives the same answers for both.
 func (p Policy) WithDefaults() Policy {

@@ -52,8 +52,8 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	run := wf.instance.run
 	policy := run.DefaultPolicy()
 	if options.Retry != nil {
-		policy = *options.Retry
-		if err := activity.ValidatePolicy(policy); err != nil {
+		policy = options.Retry
+		if err := activity.ValidatePolicy(*policy); err != nil {
 			return refuse(name, retry.Terminal(fmt.Errorf("the retry policy of %q is not usable: %w", name, err)))
 		}
 	}

@@ -24,7 +24,7 @@ func TestE20_ThePolicyOfTheCallThenOfTheActivity(t *testing.T) {
 		workflow.Async(wf, plain, "", activity.Retry(retry.Policy{}))
 		return 0, workflow.Sleep(wf, time.Second)
 	}
-	r := core.New(core.Config{Policy: retry.Policy{MaxAttempts: 4}}, history.Start{Created: start}, nil)
+	r := core.New(core.Config{Policy: &retry.Policy{MaxAttempts: 4}}, history.Start{Created: start}, nil)
 	i := workflow.New("test", fn).Begin(r)
 	defer func() { <-i.Close() }()
 	r.Bind(i)

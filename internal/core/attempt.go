@@ -170,7 +170,7 @@ func (r *Run) pastDeadline(c *Call) bool {
 	c.attempt-- // the attempt that does not start
 	last := c.Last
 	if last == nil { // its attempts were lost or given back, none failed
-		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt, Losses: c.Losses, Limit: crashLimit(&c.Policy)})
+		last = history.FromError(&retry.WorkerLostError{Worker: c.Node, Attempt: c.attempt, Losses: c.Losses, Limit: crashLimit(c.Policy)})
 	}
 	r.closeFailed(c, retry.ReasonWithin, c.Policy.AttemptLimit(), last, r.now)
 	return true
@@ -238,7 +238,7 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 	c.Failures++
 	c.OnProbation = false
 	c.remember(c.attempt, f, ended)
-	d := retry.Decide(&c.Policy, retry.State{
+	d := retry.Decide(c.Policy, retry.State{
 		Attempt:  c.Failures,
 		First:    time.Unix(0, c.First),
 		Previous: c.Previous,
@@ -354,7 +354,7 @@ func (r *Run) lost(c *Call, survivors []string) {
 		c.CrashedOn = append(c.CrashedOn, c.Node)
 	}
 	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(survivors, node) })
-	limit := crashLimit(&c.Policy)
+	limit := crashLimit(c.Policy)
 	quarantine := len(c.CrashedOn) >= limit || limit == 1
 	reason := retry.ReasonWorkerLost
 	switch {

@@ -14,7 +14,7 @@ type Call struct {
 	Queue  string
 	Trace  string
 	Input  history.Payload
-	Policy retry.Policy // in force, as recorded
+	Policy *retry.Policy // in force, as recorded; nobody writes to it
 
 	// Once Done, either Failure is set or Result is the value.
 	Done    bool
@@ -139,10 +139,13 @@ func (r *Run) open(e *history.Event) *Call {
 	return c
 }
 
+// zeroPolicy is in force where none is on record.
+var zeroPolicy retry.Policy
+
 func (r *Run) applyScheduled(e *history.Event) {
 	c := r.open(e)
-	if e.Policy != nil {
-		c.Policy = *e.Policy
+	if c.Policy = e.Policy; c.Policy == nil {
+		c.Policy = &zeroPolicy
 	}
 	c.attempt = 1
 	c.First = r.now

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"reflect"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -15,14 +14,14 @@ type Schedule struct {
 	Queue  string
 	Trace  string
 	Input  history.Payload
-	Policy retry.Policy
+	Policy *retry.Policy // nil and zero are the same; it must not change any more
 }
 
 // Schedule begins an activity call or an inline step.
 func (r *Run) Schedule(s Schedule) *Call {
 	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input}
-	if !reflect.ValueOf(s.Policy).IsZero() {
-		e.Policy = &s.Policy
+	if s.Policy != nil && !s.Policy.IsZero() {
+		e.Policy = s.Policy
 	}
 	return r.begin(e)
 }
@@ -120,7 +119,8 @@ func (r *Run) command(e history.Event) {
 		return
 	}
 	if r.position >= len(r.expected) || !same(&r.expected[r.position], &e) {
-		m := &Mismatch{Turn: r.turn, Command: r.position + 1, Actual: &e}
+		actual := e // so that the usual case needs no memory for it
+		m := &Mismatch{Turn: r.turn, Command: r.position + 1, Actual: &actual}
 		if r.position < len(r.expected) {
 			m.Expected = &r.expected[r.position]
 		}
@@ -146,8 +146,9 @@ func (r *Run) Now() int64 { return r.now }
 // Start is the run's start event.
 func (r *Run) Start() history.Start { return r.start }
 
-// DefaultPolicy is the policy of calls that say nothing themselves.
-func (r *Run) DefaultPolicy() retry.Policy { return r.config.Policy }
+// DefaultPolicy is the policy of calls that say nothing themselves, nil for the
+// zero one.
+func (r *Run) DefaultPolicy() *retry.Policy { return r.config.Policy }
 
 // Draw is the jitter draw for an attempt of a call.
 func (r *Run) Draw(call int64, attempt int) float64 {

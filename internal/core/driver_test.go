@@ -83,7 +83,7 @@ func newDriver(t tester, c code, input any) *driver {
 
 func (d *driver) build(c code) (*core.Run, *workflow.Instance) {
 	config := core.Config{
-		Node: nodeName(d.epoch), Policy: d.policy, Owner: nodeName, Near: d.near,
+		Node: nodeName(d.epoch), Policy: &d.policy, Owner: nodeName, Near: d.near,
 		Draw: func(string, int64, int) float64 { return 0.5 }, // proportional jitter changes nothing
 	}
 	run := core.New(config, d.start, nil)

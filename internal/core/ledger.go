@@ -2,7 +2,7 @@ package core
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -42,11 +42,11 @@ const (
 )
 
 // CallID names a call uniquely: trace id of its attempts, idempotency key.
-func CallID(run string, call int64) string { return fmt.Sprintf("%s/%d", run, call) }
+func CallID(run string, call int64) string { return run + "/" + strconv.FormatInt(call, 10) }
 
 // AttemptID names an attempt uniquely.
 func AttemptID(run string, call int64, attempt int) string {
-	return fmt.Sprintf("%s/%d.%d", run, call, attempt)
+	return CallID(run, call) + "." + strconv.Itoa(attempt)
 }
 
 // record keeps an attempt about which nothing had to be decided.

@@ -14,8 +14,8 @@ import (
 type Config struct {
 	// Node is how ledger and history name the process that runs attempts.
 	Node string
-	// Policy is for calls that say nothing themselves.
-	Policy retry.Policy
+	// Policy is for calls that say nothing themselves; nil is the zero one.
+	Policy *retry.Policy
 	// Draw gives the u in [0, 1) by which the delay after an attempt is jittered.
 	// It must depend on nothing but its arguments. Nil: a hash of them.
 	Draw func(run string, call int64, attempt int) float64
@@ -80,6 +80,8 @@ type Run struct {
 	ready []*Call // calls that want a slot
 
 	reserved []*Call // queued calls for which one is reserved
+
+	spare []history.Event // an empty list, for the events of the next turn
 }
 
 // New makes the machine of a run that has no turn yet. The program may be nil.
@@ -195,7 +197,8 @@ func (r *Run) advance() error {
 // reserves a slot for it. Without a slot the call stays queued.
 func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
 	r.now = max(r.now, now)
-	r.out = &Turn{Time: r.now}
+	r.out = &Turn{Time: r.now, Events: r.spare}
+	r.spare = nil
 	for _, in := range inputs {
 		if r.ended {
 			r.refuse(in)

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/perdure/perdure/retry"
@@ -15,8 +17,9 @@ const maxGroup = 512
 // committer makes turns durable, all that are ready at a moment in one
 // transaction.
 type committer struct {
-	engine *Engine
-	queue  chan *pendingTurn
+	engine  *Engine
+	queue   chan *pendingTurn
+	answers sync.Pool // of chan error, empty
 }
 
 type pendingTurn struct {
@@ -30,7 +33,11 @@ func newCommitter(e *Engine) *committer {
 
 // commit returns when the turn is durable, refused, or the engine ends.
 func (c *committer) commit(t store.Turn) error {
-	p := &pendingTurn{turn: t, done: make(chan error, 1)}
+	done, ok := c.answers.Get().(chan error)
+	if !ok {
+		done = make(chan error, 1)
+	}
+	p := &pendingTurn{turn: t, done: done}
 	select {
 	case c.queue <- p:
 	case <-c.engine.ctx.Done():
@@ -38,6 +45,7 @@ func (c *committer) commit(t store.Turn) error {
 	}
 	select {
 	case err := <-p.done:
+		c.answers.Put(done)
 		return err
 	case <-c.engine.ctx.Done():
 		return ErrStopped
@@ -70,13 +78,14 @@ func (c *committer) loop() {
 // byDomain splits a group so that no part spans commit domains.
 func byDomain(group []*pendingTurn, info store.Info) [][]*pendingTurn {
 	first := info.Domain(group[0].turn.Partition)
+	one := !slices.ContainsFunc(group, func(p *pendingTurn) bool { return info.Domain(p.turn.Partition) != first })
+	if one {
+		return [][]*pendingTurn{group}
+	}
 	var parts [][]*pendingTurn
 	index := map[int]int{}
 	for _, p := range group {
 		d := info.Domain(p.turn.Partition)
-		if d == first && len(parts) == 0 {
-			parts, index[d] = append(parts, nil), 0
-		}
 		i, ok := index[d]
 		if !ok {
 			i = len(parts)

@@ -35,6 +35,7 @@ type Engine struct {
 	watching  sync.WaitGroup // a client has this one too
 	steps     workers        // work on residents
 	code      workers        // run what users wrote, and may never come back
+	timers    sync.Pool      // of stopped *time.Timer
 
 	committer *committer
 	loading   chan struct{} // as many runs are loaded at once as it holds

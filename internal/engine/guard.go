@@ -44,8 +44,8 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 		}()
 		err = f()
 	})
-	timer := time.NewTimer(e.config.TurnTimeout)
-	defer timer.Stop()
+	timer := e.borrowTimer(e.config.TurnTimeout)
+	defer e.returnTimer(timer)
 	for seen := int64(-1); seen != s.progress.Load(); timer.Reset(e.config.TurnTimeout) {
 		seen = s.progress.Load()
 		select {
@@ -68,6 +68,21 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 	}
 	e.health.stuckTurns++
 	return &stuckError{after: e.config.TurnTimeout, stack: stack}
+}
+
+// borrowTimer starts a timer; one is needed for each turn, so they are kept.
+func (e *Engine) borrowTimer(d time.Duration) *time.Timer {
+	t, ok := e.timers.Get().(*time.Timer)
+	if !ok {
+		return time.NewTimer(d)
+	}
+	t.Reset(d)
+	return t
+}
+
+func (e *Engine) returnTimer(t *time.Timer) {
+	t.Stop()
+	e.timers.Put(t)
 }
 
 // cameBack hands over the result of a stint, unless it was given up before.

@@ -381,6 +381,7 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
 		}
 		t.Events, t.CommitID = events, newCommitID()
 	}
+	r.run.Recycle(out)
 	if out.State != nil {
 		s := storeState(*out.State)
 		t.State = &s

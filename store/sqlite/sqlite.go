@@ -103,7 +103,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		clock:     f.clock,
 		closed:    make(chan struct{}),
 	}
-	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, "cache_size(-16000)", "journal_size_limit(67108864)", "temp_store(memory)")
+	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, "cache_size(-65536)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "temp_store(memory)")
 	h.writer = newPool(writing, 1, h.closed)
 	h.reader = newPool(dsn(path, "ro", "query_only(on)", "temp_store(memory)"), readers, h.closed)
 	if err := create(ctx, path); err != nil {
