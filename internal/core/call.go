@@ -207,7 +207,8 @@ func resultOf(e *history.Event) *history.Payload {
 	if e.Kind != history.RunCompleted {
 		return nil
 	}
-	return &e.Result
+	result := e.Result // not &e.Result: that would keep every event alive
+	return &result
 }
 
 // interrupt asks the attempt in flight to end. If nobody waits for that, it is put

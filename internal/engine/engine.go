@@ -36,6 +36,7 @@ type Engine struct {
 	steps     workers        // work on residents
 	code      workers        // run what users wrote, and may never come back
 	timers    sync.Pool      // of stopped *time.Timer
+	results   sync.Pool      // of chan error, empty
 
 	committer *committer
 	loading   chan struct{} // as many runs are loaded at once as it holds

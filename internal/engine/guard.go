@@ -34,7 +34,10 @@ type stint struct {
 // own, so that one that does not end in time can be left behind. Should it come
 // back after all, its goroutine is not lost, and late is called on it.
 func (e *Engine) guard(s *stint, f func() error, late func()) error {
-	result := make(chan error, 1)
+	result, ok := e.results.Get().(chan error)
+	if !ok {
+		result = make(chan error, 1)
+	}
 	e.code.run(func() {
 		err := errGoexit
 		defer func() {
@@ -50,6 +53,7 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 		seen = s.progress.Load()
 		select {
 		case err := <-result:
+			e.results.Put(result)
 			return err
 		case <-timer.C:
 		}
