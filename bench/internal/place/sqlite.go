@@ -50,7 +50,7 @@ func (d *SQLiteFile) Size(ctx context.Context) (size int64, err error) {
 func (d *SQLiteFile) Tables(ctx context.Context) (tables []Table, err error) {
 	err = d.look(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT s.tbl_name, sum(d.pgsize) FROM dbstat d JOIN sqlite_schema s USING (name)
-			WHERE d.aggregate GROUP BY s.tbl_name ORDER BY 2 DESC`)
+			WHERE d.aggregate = TRUE GROUP BY s.tbl_name ORDER BY 2 DESC`)
 		if err != nil {
 			return err
 		}
