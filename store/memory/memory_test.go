@@ -2,6 +2,8 @@ package memory_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -59,4 +61,37 @@ func TestListenersAreToldWhatIsNew(t *testing.T) {
 			t.Errorf("heard %b, want %b", heard, want)
 		}
 	})
+}
+
+func TestNodesOfThePastAreForgotten(t *testing.T) {
+	now := int64(1)
+	s, err := memory.New(memory.Clock(func() int64 { return now })).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	join := func(id string) {
+		t.Helper()
+		if err := s.Join(t.Context(), store.Node{ID: id, Lease: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	join("owner") // silent, but what it owns is its own still
+	if _, err := s.Claim(t.Context(), "owner", []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		now += int64(time.Minute)
+		join(fmt.Sprint("node-", i)) // and dies
+	}
+	members, err := s.Nodes(t.Context())
+	if err != nil || len(members) > 110 || members[0].ID != "owner" || members[len(members)-1].ID != "node-999" {
+		t.Errorf("%d nodes are remembered, from %+v on, %v", len(members), members[0], err)
+	}
+	if _, err := s.Renew(t.Context(), store.Renewal{Node: "owner", Next: 1}); err != nil {
+		t.Errorf("the owner cannot come back: %v", err)
+	}
+	if _, err := s.Renew(t.Context(), store.Renewal{Node: "node-0", Next: 1}); !errors.Is(err, store.ErrReplaced) {
+		t.Errorf("a forgotten node was answered %v", err)
+	}
 }

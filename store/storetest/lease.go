@@ -161,28 +161,27 @@ func (f *fixture) dying(id string) *fixture {
 func testNobodyIsTakenOverEarly(f *fixture) {
 	node := f.dying("renewing")
 	var answered atomic.Int64 // the time of the last renewal that was answered
-	stop := make(chan struct{})
+	var silent, stop atomic.Bool
 	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop.Store(true)
+	renewing := *node
 	wg.Go(func() {
+		defer silent.Store(true)
 		for range 40 {
-			m, err := node.tryRenew()
+			m, err := renewing.tryRenew()
 			if err != nil {
 				f.Error(err)
+			}
+			if err != nil || stop.Load() {
 				return
 			}
 			answered.Store(m.Now)
 			time.Sleep(brief / 20)
 		}
 	})
-	go func() { wg.Wait(); close(stop) }()
-	over := false
 	f.await("the partition of a node that stopped renewing", func() bool {
-		select {
-		case <-stop:
-			over = true
-		default:
-		}
-		known := answered.Load()
+		last, known := silent.Load(), answered.Load()
 		owned := f.claims(f.partition)
 		if len(owned) == 0 {
 			return false
@@ -190,13 +189,10 @@ func testNobodyIsTakenOverEarly(f *fixture) {
 		if owned[0].Since < known+int64(brief) {
 			f.Fatalf("a node that was seen at %d was taken over at %d, before its lease of %s was over", known, owned[0].Since, brief)
 		}
-		// Give it back until the node is done.
-		f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
-		if !over {
-			_, err := node.store.Claim(f.Context(), node.node, []int{f.partition})
-			f.must(err)
+		if !last { // it was slow: give it back until it is done
+			f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
+			node.claim()
 		}
-		return over
+		return last
 	})
-	wg.Wait()
 }

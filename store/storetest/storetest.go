@@ -144,7 +144,7 @@ func (f *fixture) elsewhere() int {
 // await demands that something becomes true, however slow the machine is.
 func (f *fixture) await(what string, holds func() bool) {
 	f.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			f.Fatalf("waited in vain: %s", what)
 		}
