@@ -1,6 +1,9 @@
 package workflow
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -17,6 +20,28 @@ func (s Signal[T]) Name() string { return s.name }
 
 // Encode makes the payload of a value. It is for engines.
 func (s Signal[T]) Encode(v T) (history.Payload, error) { return history.Encode(v) }
+
+// Send sends a signal to the latest run of a workflow ID of the same group, on
+// whatever node it runs. It is sent with the turn, exactly once, and arrives even
+// if this run ends with that turn; signals that one run sends to another arrive in
+// the order in which they were sent. Send does not wait for that: a signal to a
+// workflow that does not exist then, or has ended, is dropped. The error says that
+// the workflow ID or the value cannot be used, or that the scope was canceled.
+func Send[T any](wf *Context, workflowID string, s Signal[T], value T) error {
+	wf.enter()
+	if wf.scope.err != nil {
+		return wf.scope.aborted(s.name)
+	}
+	if err := errors.Join(history.CheckName("signal name", s.name), history.CheckID("workflow ID", workflowID)); err != nil {
+		return retry.Terminal(err)
+	}
+	payload, err := history.Encode(value)
+	if err != nil {
+		return retry.Terminal(fmt.Errorf("the value of signal %q: %w", s.name, err))
+	}
+	wf.instance.run.Send(workflowID, s.name, payload)
+	return nil
+}
 
 // Receive waits for the next signal. Signals of a kind are read in the order in
 // which they arrived; those that came before anybody waited are kept.

@@ -101,6 +101,13 @@ func (r *Run) apply(e *history.Event) {
 		c := r.open(e)
 		c.Result = e.Result
 		r.close(c)
+	case history.SignalSent:
+		r.close(r.open(e))
+		if r.out != nil {
+			r.out.Messages = append(r.out.Messages, Message{
+				WorkflowID: e.ID, Signal: e.Name, ID: CallID(r.start.Run, e.Call), Value: e.Input,
+			})
+		}
 	case history.TimerFired:
 		if c := r.calls[e.Call]; c != nil {
 			r.close(c)

@@ -37,6 +37,11 @@ func (r *Run) AwaitSignal(name string) *Call {
 	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.lastCall + 1, Name: name})
 }
 
+// Send sends a signal to the latest run of a workflow ID.
+func (r *Run) Send(workflowID, signal string, value history.Payload) {
+	r.begin(history.Event{Kind: history.SignalSent, Call: r.lastCall + 1, Name: signal, ID: workflowID, Input: value})
+}
+
 // SideEffect records the value f returns. In a replay f is not called and the
 // recorded value is returned. An error of f is returned and nothing is recorded.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {

@@ -33,6 +33,8 @@ func (m *Mismatch) hint() string {
 		return " (the call differs)"
 	case !e.Input.Equal(a.Input):
 		return " (the input differs)"
+	case e.ID != a.ID:
+		return " (the workflow ID differs)"
 	case !e.Result.Equal(a.Result):
 		return " (the result differs)"
 	}
@@ -47,6 +49,9 @@ func describe(e *history.Event) string {
 	b.WriteString(string(e.Kind))
 	if e.Name != "" {
 		fmt.Fprintf(&b, " %q", e.Name)
+	}
+	if e.Kind == history.SignalSent {
+		fmt.Fprintf(&b, " to %q", e.ID)
 	}
 	if e.Kind == history.TimerCanceled || e.Kind == history.CallCancelRequested {
 		fmt.Fprintf(&b, " of call %d", e.Call)
@@ -80,6 +85,8 @@ func same(recorded, asked *history.Event) bool {
 	switch recorded.Kind {
 	case history.TimerCanceled, history.CallCancelRequested:
 		return recorded.Call == asked.Call
+	case history.SignalSent:
+		return recorded.ID == asked.ID
 	case history.RunCompleted:
 		return recorded.Result.Equal(asked.Result)
 	case history.RunFailed, history.RunCanceled:

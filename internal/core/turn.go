@@ -16,6 +16,7 @@ type Turn struct {
 	Closed   []int64  // calls whose row is deleted
 	Attempts []Record // ledger records
 	State    *State   // new state of the run's row, nil if unchanged
+	Messages []Message
 
 	// To be done once the turn is durable.
 	Dispatch  []Dispatch
@@ -39,6 +40,14 @@ func (r *Run) Recycle(t *Turn) {
 // Empty reports whether there is nothing to commit.
 func (t *Turn) Empty() bool {
 	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && t.State == nil
+}
+
+// Message is a signal to another run, or to this one.
+type Message struct {
+	WorkflowID string // whose latest run shall read it
+	Signal     string // its name
+	ID         string // equal to no other signal's
+	Value      history.Payload
 }
 
 // Dispatch is an attempt to be started.

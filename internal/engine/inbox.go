@@ -191,6 +191,7 @@ func (e *Engine) route(m store.Message) error {
 		})
 		switch {
 		case errors.Is(err, store.ErrNotFound):
+			e.log.Warn("perdure: a message is dropped, because there is no such workflow", "workflow", m.WorkflowID, "kind", m.Kind, "key", m.Key)
 			e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 			return nil
 		case err != nil:

@@ -16,44 +16,62 @@ func (e *Engine) Signal(ctx context.Context, workflowID, name, id string, value 
 	if err := history.CheckName("signal name", name); err != nil {
 		return err
 	}
-	key := "signal/" + name + "/"
-	if id == "" {
-		key += "once/" + newToken()
-	} else {
+	if err := e.usable(workflowID); err != nil {
+		return err
+	}
+	if id != "" {
 		if err := history.CheckID("signal ID", id); err != nil {
 			return err
 		}
-		key += "id/" + id
 	}
-	return e.post(ctx, workflowID, "", kindSignal, key, message{Name: name, ID: id, Value: value})
+	m, err := e.signalMessage(workflowID, name, id, value)
+	if err != nil {
+		return err
+	}
+	return e.post(ctx, m)
+}
+
+// signalMessage is a signal on its way.
+func (e *Engine) signalMessage(workflowID, name, id string, value history.Payload) (store.Message, error) {
+	key := "signal/" + name + "/id/" + id
+	if id == "" {
+		key = "signal/" + name + "/once/" + newToken()
+	}
+	return e.message(workflowID, "", kindSignal, key, message{Name: name, ID: id, Value: value})
+}
+
+func (e *Engine) message(workflowID, run, kind, key string, m message) (store.Message, error) {
+	data, err := json.Marshal(m)
+	return store.Message{Partition: e.place(workflowID), WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data}, err
 }
 
 // Cancel asks a run to end: its code is told and decides how. run may be empty
 // for the latest run of the workflow ID.
 func (e *Engine) Cancel(ctx context.Context, workflowID, run, reason string) error {
-	return e.post(ctx, workflowID, run, kindCancel, "cancel/"+run, message{Reason: reason})
+	return e.command(ctx, workflowID, run, kindCancel, reason)
 }
 
 // Terminate ends a run at once; its code is not asked.
 func (e *Engine) Terminate(ctx context.Context, workflowID, run, reason string) error {
-	return e.post(ctx, workflowID, run, kindTerminate, "terminate/"+run, message{Reason: reason})
+	return e.command(ctx, workflowID, run, kindTerminate, reason)
 }
 
-// post makes a message durable and tells the owner, if that is here, to look.
-func (e *Engine) post(ctx context.Context, workflowID, run, kind, key string, m message) error {
+// command sends a message of which one is as good as many.
+func (e *Engine) command(ctx context.Context, workflowID, run, kind, reason string) error {
 	if err := e.usable(workflowID); err != nil {
 		return err
 	}
-	data, err := json.Marshal(m)
+	m, err := e.message(workflowID, run, kind, kind+"/"+run, message{Reason: reason})
 	if err != nil {
 		return err
 	}
-	err = e.db.Post(ctx, store.Message{
-		Partition:  e.place(workflowID),
-		WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data,
-	})
-	if err != nil {
-		return fmt.Errorf("workflow %q: %w", workflowID, err)
+	return e.post(ctx, m)
+}
+
+// post makes a message durable and tells the owner, if that is here, to look.
+func (e *Engine) post(ctx context.Context, m store.Message) error {
+	if err := e.db.Post(ctx, m); err != nil {
+		return fmt.Errorf("workflow %q: %w", m.WorkflowID, err)
 	}
 	e.kickInbox()
 	return nil

@@ -405,6 +405,13 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
 			ErrorType: a.ErrorType, Reason: a.Reason, Started: a.Started, Ended: a.Ended, Data: a.Data, Prune: a.Prune,
 		})
 	}
+	for _, m := range out.Messages {
+		msg, err := e.signalMessage(m.WorkflowID, m.Signal, m.ID, m.Value)
+		if err != nil {
+			return t, err
+		}
+		t.Messages = append(t.Messages, msg)
+	}
 	return t, nil
 }
 

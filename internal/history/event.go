@@ -34,6 +34,7 @@ const (
 	CallCancelRequested Kind = "CallCancelRequested"
 	SideEffectRecorded  Kind = "SideEffectRecorded"
 	SignalAwaited       Kind = "SignalAwaited"
+	SignalSent          Kind = "SignalSent"
 	RunCompleted        Kind = "RunCompleted"
 	RunFailed           Kind = "RunFailed"
 	RunCanceled         Kind = "RunCanceled"
@@ -46,7 +47,7 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, SignalAwaited, RunCompleted, RunFailed, RunCanceled:
+		SideEffectRecorded, SignalAwaited, SignalSent, RunCompleted, RunFailed, RunCanceled:
 		return true
 	}
 	return false
@@ -96,7 +97,8 @@ type Event struct {
 	// Retry summarises the attempts of a call that needed more than one.
 	Retry *Summary `json:"retry,omitempty"`
 
-	// ID of a signal, by which a second one is recognised.
+	// ID of a signal, by which a second one is recognised; of a sent one the
+	// workflow ID it goes to.
 	ID string `json:"id,omitempty"`
 	// Place among the signals of its name, from 1, of one that a canceled call
 	// had received and gives back.
