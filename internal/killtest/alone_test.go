@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/workflow"
+	"github.com/perdure/perdure/internal/witness"
 )
 
 // TestE1_KillNineOfTheOnlyProcess: nobody else has the file open when its only
@@ -19,17 +18,15 @@ func TestE1_KillNineOfTheOnlyProcess(t *testing.T) {
 	s := newScene(t)
 	ctx, cancel := patience(t)
 	defer cancel()
-	shapes := []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, pipeline}
-	wants := []string{"sequence", "parallel", "flaky", "timers", "race", "block", "pipeline"}
-	var runs []run
+	shapes := []string{"sequence", "parallel", "flaky", "timers", "race", "block", "pipeline"}
+	var runs []witness.Run
 	for i := range 140 {
-		shape := i % len(shapes)
-		id := fmt.Sprint(wants[shape], " ", i)
-		h, err := perdure.Start(ctx, s.client, shapes[shape], id, i)
+		id := fmt.Sprint(shapes[i%len(shapes)], " ", i)
+		run, err := witness.Start(ctx, s.client, shapes[i%len(shapes)], id, i)
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs = append(runs, run{id: id, run: h.RunID()})
+		runs = append(runs, witness.Run{ID: id, RunID: run})
 	}
 	s.closeClient()
 
@@ -45,17 +42,16 @@ func TestE1_KillNineOfTheOnlyProcess(t *testing.T) {
 	w := s.spawn()
 	<-w.ready
 	s.openClient()
-	c := &client{engine: s.client, random: moments}
+	c := &witness.Client{Engine: s.client, Random: moments}
 	for i, r := range runs {
-		if _, err := jobs[wants[i%len(wants)]](ctx, c, r.id, i); err != nil {
-			t.Errorf("%s: %v", r.id, err)
-			s.explain(r.id)
+		if _, err := witness.Jobs[shapes[i%len(shapes)]](ctx, c, r.ID, i); err != nil {
+			t.Errorf("%s: %v\n%s", r.ID, err, witness.Explain(s.client, r.ID))
 		}
-		runs[i].over = s.book.length()
+		runs[i].Over = s.book.Length()
 	}
 	if err := w.stop(); err != nil {
 		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
 	}
 	s.listen()
-	judge(t, s.client, s.book.all(), runs, completions{})
+	witness.Case{Engine: s.client, Entries: s.book.Entries(), Runs: runs}.Judge(t)
 }

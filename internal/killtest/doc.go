@@ -1,14 +1,13 @@
 // Package killtest kills real worker processes with kill -9 and looks whether
 // anything was lost, doubled or blamed on the wrong one. It holds tests only.
 //
-// The test process is the parent. It owns the book of effects, which every body
-// of an activity writes to over a connection before and after its work, so that
-// there is a witness besides the engine's own records. It is also a client: it
-// starts runs, sends signals, cancels and waits for results through an engine of
-// its own on the same SQLite file, which never becomes a worker.
+// The test process is the parent. It owns the book of effects of package witness,
+// which every body of an activity writes to. It is also a client: it starts runs,
+// sends signals, cancels and waits for results through an engine of its own on
+// the same SQLite file, which never becomes a worker.
 //
 // The worker is the same test binary, started anew after every death. It
-// registers the workflows of shapes_test.go and starts.
+// registers the workflows of package witness and starts.
 //
 //	go test ./internal/killtest                  50 kills, another seed each time
 //	go test ./internal/killtest -kills 1000      more of them

@@ -2,20 +2,16 @@ package killtest
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/store/sqlite"
 )
 
@@ -37,22 +33,18 @@ func patience(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(*kills)*2*time.Second)
 }
 
-// parents is how many runs the parent has under way at any moment.
-const parents = 12
-
 // scene is what the tests have in common: a database, a book, a client.
 type scene struct {
 	t        *testing.T
 	database string
-	book     *book
+	book     *witness.Book
 	client   *perdure.Engine
 	workers  []*worker
 }
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	dir := t.TempDir()
-	s := &scene{t: t, database: filepath.Join(dir, "kill.db"), book: openBook(t, dir)}
+	s := &scene{t: t, database: filepath.Join(t.TempDir(), "kill.db"), book: witness.OpenBook(t)}
 	s.openClient()
 	t.Cleanup(s.closeClient)
 	return s
@@ -84,18 +76,6 @@ func (s *scene) spawn() *worker {
 	return w
 }
 
-// explain tells where a run stands that did not end as it should.
-func (s *scene) explain(id string) {
-	s.t.Helper()
-	d, err := s.client.Describe(s.t.Context(), id)
-	if err != nil {
-		s.t.Log(err)
-		return
-	}
-	text, err := json.MarshalIndent(d, "", "  ")
-	s.t.Logf("%s (life %d): %s %v", id, len(s.workers), text, err)
-}
-
 // listen fails the test if a worker said what none may say.
 func (s *scene) listen() {
 	s.t.Helper()
@@ -121,8 +101,8 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 
 	ctx, cancel := patience(t)
 	defer cancel()
-	load := newLoad(s)
-	load.begin(ctx)
+	load := witness.Load{T: t, Engine: s.client, Book: s.book, Seed: *seed}
+	load.Begin(ctx)
 	for range n {
 		w := s.spawn()
 		if moments.IntN(4) > 0 {
@@ -135,94 +115,19 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 		w.kill()
 	}
 	w := s.spawn()
-	load.end()
+	end := load.End()
 	if err := w.stop(); err != nil {
 		t.Errorf("the last worker ended with %v: %s", err, w.stderr)
 	}
 	s.listen()
 
-	judge(t, s.client, s.book.all(), load.runs, load.closed)
+	end.Judge(t)
 	counts, err := s.client.Counts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(counts.Calls) > 0 || counts.Runs["completed"]+counts.Runs["canceled"] != len(load.runs) {
-		t.Errorf("at the end there are %+v, want %d runs, all over, and no call quarantined or waiting", counts, len(load.runs))
+	if len(counts.Calls) > 0 || counts.Runs["completed"]+counts.Runs["canceled"] != len(end.Runs) {
+		t.Errorf("at the end there are %+v, want %d runs, all over, and no call quarantined or waiting", counts, len(end.Runs))
 	}
-	t.Logf("%d runs, %d entries in the book, %d calls seen closed", len(load.runs), s.book.length(), len(load.closed))
-}
-
-// load is the parent as a client that never rests.
-type load struct {
-	scene *scene
-	stop  chan struct{}
-	work  sync.WaitGroup
-
-	mu     sync.Mutex
-	runs   []run
-	closed completions
-}
-
-func newLoad(s *scene) *load {
-	return &load{scene: s, stop: make(chan struct{}), closed: completions{}}
-}
-
-func (l *load) begin(ctx context.Context) {
-	for p := range parents {
-		l.work.Go(func() { l.parent(ctx, p) })
-	}
-	l.work.Go(func() { l.watch(ctx) })
-}
-
-// end lets the runs under way finish.
-func (l *load) end() {
-	close(l.stop)
-	l.work.Wait()
-}
-
-// parent starts one run after the other and waits for each.
-func (l *load) parent(ctx context.Context, p int) {
-	random := rand.New(rand.NewPCG(*seed, uint64(p)+1))
-	c := &client{engine: l.scene.client, random: random}
-	names := slices.Sorted(maps.Keys(jobs))
-	for n := 0; ; n++ {
-		select {
-		case <-l.stop:
-			return
-		default:
-		}
-		name := names[random.IntN(len(names))]
-		id := fmt.Sprintf("%s %d.%d", name, p, n)
-		r, err := jobs[name](ctx, c, id, random.IntN(1_000_000))
-		if err != nil {
-			l.scene.t.Errorf("%s: %v", id, err)
-			l.scene.explain(id)
-		}
-		r.over = l.scene.book.length()
-		l.mu.Lock()
-		l.runs = append(l.runs, r)
-		l.mu.Unlock()
-	}
-}
-
-// watch reads the histories of runs under way, so that it is known early which
-// calls may not run any more.
-func (l *load) watch(ctx context.Context) {
-	for {
-		select {
-		case <-l.stop:
-			return
-		case <-time.After(20 * time.Millisecond):
-		}
-		open, err := l.scene.client.List(ctx, perdure.Filter{Limit: parents})
-		if err != nil {
-			continue
-		}
-		for _, info := range open {
-			r := run{id: info.WorkflowID, run: info.RunID}
-			if err := l.closed.observe(ctx, l.scene.client, r, l.scene.book); err != nil {
-				l.scene.t.Errorf("%s: %v", r.id, err)
-			}
-		}
-	}
+	t.Logf("%d runs, %d entries in the book, %d calls seen closed", len(end.Runs), len(end.Entries), len(end.Closed))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -19,17 +20,14 @@ func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
 	defer cancel()
 
 	for i := range poisons {
-		if _, err := perdure.Start(ctx, s.client, doomed, fmt.Sprint("poison ", i), i); err != nil {
+		if _, err := perdure.Start(ctx, s.client, witness.Doomed, fmt.Sprint("poison ", i), i); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var handles []perdure.Handle[int]
 	for i := range bystanders {
-		h, err := perdure.Start(ctx, s.client, sequence, fmt.Sprint("bystander ", i), i)
-		if err != nil {
+		if _, err := witness.Start(ctx, s.client, "sequence", fmt.Sprint("bystander ", i), i); err != nil {
 			t.Fatal(err)
 		}
-		handles = append(handles, h)
 	}
 
 	// The first death takes both along, perhaps; each death in the lane is blamed
@@ -44,8 +42,9 @@ func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
 		<-w.ready
 		quarantined = s.awaitDeathOrQuarantine(w, poisons)
 	}
-	for i, h := range handles {
-		if got, err := h.Result(ctx); err != nil || got != repeat(5, i) {
+	for i := range bystanders {
+		got, err := perdure.Attach[int](s.client, fmt.Sprint("bystander ", i)).Result(ctx)
+		if err != nil || got != witness.Repeat(5, i) {
 			t.Errorf("bystander %d: %d, %v", i, got, err)
 		}
 	}
@@ -70,7 +69,7 @@ func (s *scene) awaitDeathOrQuarantine(w *worker, all int) int {
 		default:
 		}
 		var counts perdure.Counts
-		err := patiently(s.t.Context(), func() (err error) {
+		err := witness.Patiently(s.t.Context(), func() (err error) {
 			counts, err = s.client.Counts(s.t.Context())
 			return err
 		})
@@ -87,8 +86,8 @@ func (s *scene) awaitDeathOrQuarantine(w *worker, all int) int {
 func (s *scene) judgePoison(poisons int) {
 	s.t.Helper()
 	executions := map[string]int{}
-	for _, e := range s.book.all() {
-		if e.Phase == "begin" && e.Step == "poison" {
+	for _, e := range s.book.Entries() {
+		if e.Phase == witness.Begin && e.Step == "poison" {
 			executions[e.Workflow]++
 		}
 	}
@@ -118,7 +117,7 @@ func (s *scene) judgeBystanders(bystanders int) {
 		s.t.Fatal(err)
 	}
 	for _, r := range runs {
-		if r.Workflow != doomed.Name() {
+		if r.Workflow != witness.Doomed.Name() {
 			s.t.Errorf("%s has a quarantined call", r.WorkflowID)
 		}
 	}

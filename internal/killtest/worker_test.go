@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/store/sqlite"
 )
 
@@ -38,17 +39,15 @@ func TestMain(m *testing.M) {
 
 // work is the life of a worker: until its standard input ends, or it is killed.
 func work(path string) error {
-	life, err := strconv.Atoi(os.Getenv(envLife))
+	life := "life " + os.Getenv(envLife)
+	pen, err := witness.NewPen(os.Getenv(envBook), life)
 	if err != nil {
-		return err
-	}
-	if ink, err = newPen(os.Getenv(envBook), life); err != nil {
 		return err
 	}
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	eng, err := perdure.Open(ctx, sqlite.File(path), definitions(),
-		perdure.NodeName(fmt.Sprint("life ", life)), perdure.Concurrency(16), perdure.Logger(log), perdure.MaxResident(20))
+	eng, err := perdure.Open(ctx, sqlite.File(path), witness.Definitions(pen),
+		perdure.NodeName(life), perdure.Concurrency(16), perdure.Logger(log), perdure.MaxResident(20))
 	if err != nil {
 		return err
 	}
@@ -73,11 +72,11 @@ type worker struct {
 }
 
 // spawn starts a worker.
-func spawn(t *testing.T, database string, b *book, life int) *worker {
+func spawn(t *testing.T, database string, b *witness.Book, life int) *worker {
 	t.Helper()
 	w := &worker{cmd: exec.Command(os.Args[0]), stderr: &bytes.Buffer{}, ready: make(chan struct{}), dead: make(chan struct{})}
 	w.cmd.Env = append(os.Environ(),
-		envDatabase+"="+database, envBook+"="+b.listener.Addr().String(), envLife+"="+strconv.Itoa(life))
+		envDatabase+"="+database, envBook+"="+b.Address(), envLife+"="+strconv.Itoa(life))
 	w.cmd.Stderr = w.stderr
 	stdin, err := w.cmd.StdinPipe()
 	if err != nil {

@@ -113,8 +113,18 @@ var table = []row{
 		why: "tests only",
 	},
 	{
+		pkg: "internal/witness",
+		may: []string{".", "activity", "workflow", "retry"},
+		why: "what tests of hurt processes share: it uses the library as anybody would, on whatever store it is handed",
+	},
+	{
 		pkg: "internal/killtest",
 		why: "tests only",
+	},
+	{
+		pkg:  "internal/clustertest",
+		from: []string{"github.com/jackc/pgx/v5"},
+		why:  "tests only; they look into the tables themselves",
 	},
 }
 

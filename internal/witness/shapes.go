@@ -1,4 +1,4 @@
-package killtest
+package witness
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// effect is what one activity is to do.
-type effect struct {
+// Effect is what one activity is to do.
+type Effect struct {
 	Step  string
 	Order int
 	Value int
@@ -26,31 +26,36 @@ type effect struct {
 
 var errFlaky = errors.New("the book says: fail")
 
-// ink is the worker's pen. Inline steps have no other way to it.
-var ink *pen
+// ink is the pen of this process. Inline steps have no other way to it.
+var ink *Pen
 
-// perform is the body of all activities: it tells the book, works a little, tells
-// the book again.
-func perform(ctx context.Context, e effect) (int, error) {
+// line is what a body says of itself.
+func line(ctx context.Context, e Effect) Entry {
 	info, _ := activity.FromContext(ctx)
-	line := entry{
-		Phase: "begin", Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
+	return Entry{
+		Phase: Begin, Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
 		Workflow: info.WorkflowID, Step: e.Step, Order: e.Order, Tag: e.Tag, Fails: e.Fails,
 	}
-	fail := ink.write(line).Fail
-	time.Sleep(rand.N(4 * time.Millisecond)) // so that deaths meet bodies
-	if fail {
-		line.Phase = "failed"
-		ink.write(line)
-		return 0, errFlaky
-	}
-	line.Phase = "done"
-	ink.write(line)
-	return grow(e.Value), nil
 }
 
-// grow is what an effect makes of a value.
-func grow(v int) int { return v%1_000_003*7 + 3 }
+// perform is the body of most activities: it tells the book, works a little,
+// tells the book again. It does not care whether anybody still wants it.
+func perform(ctx context.Context, e Effect) (int, error) {
+	l := line(ctx, e)
+	fail := ink.must(l).Fail
+	time.Sleep(rand.N(4 * time.Millisecond)) // so that deaths meet bodies
+	if fail {
+		l.Phase = Failed
+		ink.must(l)
+		return 0, errFlaky
+	}
+	l.Phase = Done
+	ink.must(l)
+	return Grow(e.Value), nil
+}
+
+// Grow is what an effect makes of a value.
+func Grow(v int) int { return v%1_000_003*7 + 3 }
 
 var (
 	act = activity.New("act", perform, activity.Retry(retry.Policy{
@@ -58,23 +63,15 @@ var (
 	}))
 
 	// linger ends only when it is no longer wanted.
-	linger = activity.New("linger", func(ctx context.Context, e effect) (int, error) {
-		info, _ := activity.FromContext(ctx)
-		ink.write(entry{
-			Phase: "begin", Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
-			Workflow: info.WorkflowID, Step: e.Step, Order: e.Order,
-		})
+	linger = activity.New("linger", func(ctx context.Context, e Effect) (int, error) {
+		ink.must(line(ctx, e))
 		<-ctx.Done()
 		return 0, ctx.Err()
 	})
 
 	// poison takes its process with it.
-	poison = activity.New("poison", func(ctx context.Context, e effect) (int, error) {
-		info, _ := activity.FromContext(ctx)
-		ink.write(entry{
-			Phase: "begin", Key: activity.IdempotencyKey(ctx), Attempt: info.AttemptID, Number: info.Attempt,
-			Workflow: info.WorkflowID, Step: e.Step, Order: e.Order,
-		})
+	poison = activity.New("poison", func(ctx context.Context, e Effect) (int, error) {
+		ink.must(line(ctx, e))
 		self, err := os.FindProcess(os.Getpid())
 		if err == nil {
 			err = self.Kill()
@@ -90,7 +87,7 @@ var (
 	sequence = workflow.New("sequence", func(wf *workflow.Context, v int) (int, error) {
 		for i := range 5 {
 			var err error
-			if v, err = workflow.Call(wf, act, effect{Step: fmt.Sprint("s", i), Order: i, Value: v}); err != nil {
+			if v, err = workflow.Call(wf, act, Effect{Step: fmt.Sprint("s", i), Order: i, Value: v}); err != nil {
 				return 0, err
 			}
 		}
@@ -101,7 +98,7 @@ var (
 		sum := 0
 		for round := range 2 {
 			parts, err := workflow.Map(wf, []int{v, v + 1, v + 2, v + 3, v + 4}, func(wf *workflow.Context, part int) (int, error) {
-				return workflow.Call(wf, act, effect{Step: fmt.Sprint("p", part), Order: round, Value: part})
+				return workflow.Call(wf, act, Effect{Step: fmt.Sprint("p", part), Order: round, Value: part})
 			})
 			if err != nil {
 				return 0, err
@@ -116,7 +113,7 @@ var (
 	flaky = workflow.New("flaky", func(wf *workflow.Context, v int) (int, error) {
 		for i := range 3 {
 			var err error
-			if v, err = workflow.Call(wf, act, effect{Step: fmt.Sprint("f", i), Order: i, Value: v, Fails: 2}); err != nil {
+			if v, err = workflow.Call(wf, act, Effect{Step: fmt.Sprint("f", i), Order: i, Value: v, Fails: 2}); err != nil {
 				return 0, err
 			}
 		}
@@ -126,7 +123,7 @@ var (
 	timers = workflow.New("timers", func(wf *workflow.Context, v int) (int, error) {
 		for i := range 3 {
 			var err error
-			if v, err = workflow.Call(wf, act, effect{Step: fmt.Sprint("t", i), Order: i, Value: v}); err != nil {
+			if v, err = workflow.Call(wf, act, Effect{Step: fmt.Sprint("t", i), Order: i, Value: v}); err != nil {
 				return 0, err
 			}
 			if err := workflow.Sleep(wf, time.Duration(20+v%150)*time.Millisecond); err != nil {
@@ -137,21 +134,21 @@ var (
 	})
 
 	race = workflow.New("race", func(wf *workflow.Context, v int) (int, error) {
-		slow := workflow.Async(wf, linger, effect{Step: "slow"})
+		slow := workflow.Async(wf, linger, Effect{Step: "slow"})
 		if won := workflow.Select(wf, slow, workflow.NewTimer(wf, 30*time.Millisecond)); won != 1 {
 			return 0, fmt.Errorf("the activity won")
 		}
-		return workflow.Call(wf, act, effect{Step: "after", Order: 1, Value: v})
+		return workflow.Call(wf, act, Effect{Step: "after", Order: 1, Value: v})
 	})
 
 	block = workflow.New("block", func(wf *workflow.Context, v int) (int, error) {
 		policy := retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(10 * time.Millisecond)}
 		return workflow.Retry(wf, policy, func(wf *workflow.Context) (int, error) {
-			first, err := workflow.Call(wf, act, effect{Step: "before", Value: v})
+			first, err := workflow.Call(wf, act, Effect{Step: "before", Value: v})
 			if err != nil {
 				return 0, err
 			}
-			return workflow.Call(wf, act, effect{Step: "within", Value: first, Fails: 3}, activity.Retry(retry.Never))
+			return workflow.Call(wf, act, Effect{Step: "within", Value: first, Fails: 3}, activity.Retry(retry.Never))
 		})
 	})
 
@@ -161,7 +158,7 @@ var (
 		tag := workflow.SideEffect(wf, "draw", func() string { return strconv.Itoa(rand.Int()) })
 		tag += " " + workflow.UUID(wf) + " " + strconv.FormatInt(workflow.Now(wf).UnixNano(), 10)
 		for i := range 3 {
-			e := effect{Step: fmt.Sprint("r", i), Order: i, Value: v, Tag: tag}
+			e := Effect{Step: fmt.Sprint("r", i), Order: i, Value: v, Tag: tag}
 			if _, err := workflow.Do(wf, e.Step, func(ctx context.Context) (int, error) { return perform(ctx, e) }); err != nil {
 				return "", err
 			}
@@ -179,7 +176,7 @@ var (
 				return nil, err
 			}
 			seen = append(seen, n)
-			if _, err := workflow.Call(wf, act, effect{Step: fmt.Sprint("i", i), Order: i}); err != nil {
+			if _, err := workflow.Call(wf, act, Effect{Step: fmt.Sprint("i", i), Order: i}); err != nil {
 				return nil, err
 			}
 		}
@@ -191,7 +188,7 @@ var (
 		workflow.Go(wf, func(wf *workflow.Context) {
 			defer results.Close(wf)
 			for i := range 4 {
-				n, err := workflow.Call(wf, act, effect{Step: fmt.Sprint("c", i), Order: i, Value: v + i})
+				n, err := workflow.Call(wf, act, Effect{Step: fmt.Sprint("c", i), Order: i, Value: v + i})
 				if err != nil || results.Send(wf, n) != nil {
 					return
 				}
@@ -211,27 +208,30 @@ var (
 	})
 
 	undo = workflow.New("undo", func(wf *workflow.Context, v int) (int, error) {
-		_, err := workflow.Call(wf, act, effect{Step: "make", Value: v})
+		_, err := workflow.Call(wf, act, Effect{Step: "make", Value: v})
 		if err == nil {
 			_, err = workflow.Receive(wf, numbered) // which nobody sends
 		}
-		if _, cleanup := workflow.Call(workflow.Shield(wf), act, effect{Step: "undo", Order: 1, Value: v}); cleanup != nil {
+		if _, cleanup := workflow.Call(workflow.Shield(wf), act, Effect{Step: "undo", Order: 1, Value: v}); cleanup != nil {
 			return 0, cleanup
 		}
 		return 0, err
 	})
 
-	doomed = workflow.New("doomed", func(wf *workflow.Context, v int) (int, error) {
-		v, err := workflow.Call(wf, act, effect{Step: "before", Value: v})
+	// Doomed kills its process each time its second step runs.
+	Doomed = workflow.New("doomed", func(wf *workflow.Context, v int) (int, error) {
+		v, err := workflow.Call(wf, act, Effect{Step: "before", Value: v})
 		if err != nil {
 			return 0, err
 		}
-		return workflow.Call(wf, poison, effect{Step: "poison", Order: 1, Value: v})
+		return workflow.Call(wf, poison, Effect{Step: "poison", Order: 1, Value: v})
 	})
 )
 
-// definitions are what a worker registers.
-func definitions() perdure.Option {
+// Definitions are what a worker process registers; its bodies write with this
+// pen.
+func Definitions(p *Pen) perdure.Option {
+	ink = p
 	return perdure.Register(act, linger, poison,
-		sequence, parallel, flaky, timers, race, block, remember, inbox, pipeline, undo, doomed)
+		sequence, parallel, flaky, timers, race, block, remember, inbox, pipeline, undo, Doomed)
 }

@@ -1,0 +1,180 @@
+package witness
+
+import (
+	"errors"
+	"net"
+	"net/rpc"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// Entry is a line of the book: what a body says of itself.
+type Entry struct {
+	Phase    string // begin, done, failed, or given up
+	Key      string // idempotency key: the same for all attempts of a call
+	Attempt  string // attempt ID
+	Number   int
+	Workflow string // workflow ID
+	Step     string
+	Order    int    // steps of a run with a lower one are over
+	Tag      string // what the call was handed
+	Process  string // who writes
+	Fails    int    // how often the step is to fail
+	Cause    string // why a body gave up
+}
+
+// Phases of an execution.
+const (
+	Begin   = "begin"
+	Done    = "done"
+	Failed  = "failed"
+	GivenUp = "given up" // its context ended
+)
+
+// Answer says whether the body is to fail.
+type Answer struct{ Fail bool }
+
+// Book is kept by the test process, which nobody hurts. An entry is there before
+// the body is answered.
+type Book struct {
+	listener net.Listener
+
+	mu      sync.Mutex
+	news    *sync.Cond // there is another entry, or a hold was released
+	entries []Entry
+	told    map[string]int // failures asked for, by workflow ID and step
+	holds   []*Hold
+	closed  bool
+}
+
+// OpenBook opens an empty book, which listens until the test ends.
+func OpenBook(t testing.TB) *Book {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Book{listener: listener, told: map[string]int{}}
+	b.news = sync.NewCond(&b.mu)
+	server := rpc.NewServer()
+	if err := server.RegisterName("Book", &desk{b}); err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go server.ServeConn(conn) // until the process at its other end is gone
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		serving.Wait()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.closed = true
+		b.news.Broadcast()
+	})
+	return b
+}
+
+// Address is where pens find the book.
+func (b *Book) Address() string { return b.listener.Addr().String() }
+
+// desk is what pens can ask of a book.
+type desk struct{ book *Book }
+
+// Enter answers when the entry is there, and nobody holds the body.
+func (d *desk) Enter(e Entry, a *Answer) (err error) {
+	*a, err = d.book.enter(e)
+	return err
+}
+
+var errBookClosed = errors.New("the book is closed")
+
+// enter writes an entry down.
+func (b *Book) enter(e Entry) (Answer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return Answer{}, errBookClosed
+	}
+	var a Answer
+	if e.Phase == Begin {
+		step := e.Workflow + " " + e.Step
+		if a.Fail = b.told[step] < e.Fails; a.Fail {
+			b.told[step]++
+		}
+	}
+	b.entries = append(b.entries, e)
+	b.news.Broadcast()
+	for _, h := range b.holds {
+		if !h.match(e) {
+			continue
+		}
+		for !h.released && !b.closed {
+			b.news.Wait()
+		}
+		a.Fail = a.Fail || h.fail
+	}
+	return a, nil
+}
+
+// Hold keeps bodies waiting for the answer to their entry.
+type Hold struct {
+	book     *Book
+	match    func(Entry) bool
+	released bool
+	fail     bool
+}
+
+// Hold begins to hold those whose entry matches.
+func (b *Book) Hold(match func(Entry) bool) *Hold {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := &Hold{book: b, match: match}
+	b.holds = append(b.holds, h)
+	return h
+}
+
+// Release lets those go who are held, and holds nobody any more.
+func (h *Hold) Release() { h.end(false) }
+
+// Fail is Release that tells those who are held, and all who would be, to fail.
+func (h *Hold) Fail() { h.end(true) }
+
+func (h *Hold) end(fail bool) {
+	h.book.mu.Lock()
+	defer h.book.mu.Unlock()
+	h.released, h.fail = true, fail
+	h.book.news.Broadcast()
+}
+
+// Length is the number of entries so far.
+func (b *Book) Length() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.entries)
+}
+
+// Entries returns the entries so far.
+func (b *Book) Entries() []Entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.entries)
+}
+
+// Count says how many entries match.
+func (b *Book) Count(match func(Entry) bool) int {
+	n := 0
+	for _, e := range b.Entries() {
+		if match(e) {
+			n++
+		}
+	}
+	return n
+}

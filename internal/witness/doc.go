@@ -1,0 +1,15 @@
+// Package witness is what the tests share that kill, stop and cut off real
+// processes. It is not about how a process is hurt, but about what must hold
+// whatever was done to it.
+//
+//	book.go     the book of effects, kept by the test process, which nobody hurts
+//	pen.go      how a worker process writes into it
+//	shapes.go   workflows whose activities tell the book what they do
+//	jobs.go     a client that starts them, signals, cancels, and checks results
+//	load.go     many such clients at a time
+//	verdict.go  the book held against what the engine has on record
+//
+// The book is a witness besides the engine's own records: every body of an
+// activity writes to it before and after its work, and is answered when the entry
+// is there.
+package witness

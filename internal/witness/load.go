@@ -1,0 +1,118 @@
+package witness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+)
+
+// Clients is how many clients a load has, and so how many runs are under way at
+// any moment.
+const Clients = 12
+
+// Load is clients that never rest.
+type Load struct {
+	T      testing.TB
+	Engine *perdure.Engine // that is not a worker
+	Book   *Book
+	Seed   uint64 // decides what the clients ask for
+	Relay  Relay  // nil: they ask through Engine
+
+	stop chan struct{}
+	work sync.WaitGroup
+
+	mu     sync.Mutex
+	runs   []Run
+	closed Completions
+}
+
+// Begin lets the clients begin. If ctx ends, the runs that have not ended by then
+// are failures.
+func (l *Load) Begin(ctx context.Context) {
+	l.stop, l.closed = make(chan struct{}), Completions{}
+	for n := range Clients {
+		l.work.Go(func() { l.client(ctx, n) })
+	}
+	l.work.Go(func() { l.watch(ctx) })
+}
+
+// End lets the runs under way finish, and says what there is to judge.
+func (l *Load) End() Case {
+	close(l.stop)
+	l.work.Wait()
+	return Case{Engine: l.Engine, Entries: l.Book.Entries(), Runs: l.runs, Closed: l.closed}
+}
+
+// Finished is how many runs have ended so far.
+func (l *Load) Finished() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.runs)
+}
+
+// client starts one run after the other and waits for each.
+func (l *Load) client(ctx context.Context, number int) {
+	c := &Client{Engine: l.Engine, Random: rand.New(rand.NewPCG(l.Seed, uint64(number)+1)), Relay: l.Relay}
+	names := slices.Sorted(maps.Keys(Jobs))
+	for n := 0; ; n++ {
+		select {
+		case <-l.stop:
+			return
+		default:
+		}
+		name := names[c.Random.IntN(len(names))]
+		id := fmt.Sprintf("%s %d.%d", name, number, n)
+		r, err := Jobs[name](ctx, c, id, c.Random.IntN(1_000_000))
+		if err != nil {
+			l.T.Errorf("%s: %v\n%s", id, err, Explain(l.Engine, id))
+		}
+		r.Over = l.Book.Length()
+		l.mu.Lock()
+		l.runs = append(l.runs, r)
+		l.mu.Unlock()
+	}
+}
+
+// watch reads the histories of runs under way, so that it is known early which
+// calls may not run any more.
+func (l *Load) watch(ctx context.Context) {
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+		open, err := l.Engine.List(ctx, perdure.Filter{Limit: Clients})
+		if err != nil {
+			continue
+		}
+		for _, info := range open {
+			if err := l.closed.observe(ctx, l.Engine, Run{ID: info.WorkflowID, RunID: info.RunID}, l.Book); err != nil {
+				l.T.Errorf("%s: %v", info.WorkflowID, err)
+			}
+		}
+	}
+}
+
+// Explain tells where a run stands that did not end as it should.
+func Explain(e *perdure.Engine, id string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	d, err := e.Describe(ctx, id)
+	if err != nil {
+		return err.Error()
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
