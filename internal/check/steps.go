@@ -42,6 +42,7 @@ func allSteps(opt options) []step {
 		{name: "test", what: "the tests pass under the race detector", streams: true, run: checkTests},
 		{name: "norace", what: "what is too slow under the race detector passes without it", streams: true, run: checkSlowTests},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
+		{name: "benchmodule", what: "the benchmark program builds, and its workloads give right results", streams: true, run: checkBenchModule},
 		{name: "fuzz", what: "a short round of every fuzz target finds nothing", streams: true, run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
 	}
 }
@@ -171,6 +172,17 @@ func checkSlowTests(ctx context.Context, sh *shell) error {
 func checkBenchmarks(ctx context.Context, sh *shell) error {
 	_, err := sh.quiet(ctx, cmd("go", "test", "-run", "^$", "-bench", ".", "-benchtime", "1x", "-timeout", "10m", "./..."))
 	return err
+}
+
+// checkBenchModule tests bench, a module of its own, whose dependencies are no
+// business of those who import this one.
+func checkBenchModule(ctx context.Context, sh *shell) error {
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "-timeout", "10m", "./..."}} {
+		if err := sh.stream(ctx, cmd(append([]string{"go", "-C", "bench"}, args...)...)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repoFiles are the files of the repository with this ending, relative to its

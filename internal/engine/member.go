@@ -146,9 +146,22 @@ func (e *Engine) memberLoop() {
 	}
 }
 
+// dozed reports whether the machine slept since the last renewal: the monotonic
+// clock stands still meanwhile, and timers are late. The engine's mu is not held.
+func (e *Engine) dozed() bool {
+	e.mu.Lock()
+	sent := e.member.sent
+	e.mu.Unlock()
+	now := time.Now()
+	return now.Round(0).Sub(sent.Round(0))-now.Sub(sent) > time.Second
+}
+
 // attend renews the lease, sees who is there, and takes and gives partitions. It
 // returns when it should be called again, not ok if never.
 func (e *Engine) attend() (next time.Duration, ok bool) {
+	if !e.db.Info().Shared && !e.dozed() {
+		return e.config.Lease / 3, true // nobody waits for a sign of life: spare the write
+	}
 	m, err := e.renew(e.ctx)
 	switch {
 	case e.ctx.Err() != nil:
