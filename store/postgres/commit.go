@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -22,7 +23,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 	m := &commit{h: h, turns: turns, errs: make([]error, len(turns)), spoiled: map[int]error{}}
 	var live []int
 	for i := range turns {
-		if m.errs[i] = turns[i].Validate(h.info); m.errs[i] == nil {
+		if m.errs[i] = cmp.Or(turns[i].Validate(h.info), small(&turns[i])); m.errs[i] == nil {
 			live = append(live, i)
 		}
 	}
@@ -55,17 +56,22 @@ func (m *commit) split(live []int) [][]int {
 	if m.overlap(live) {
 		return [][]int{live}
 	}
-	var plain []int
 	var parts [][]int
+	var plain []int
+	bytes := 0
 	for _, i := range live {
-		if m.turns[i].Hook == nil {
-			plain = append(plain, i)
-		} else {
+		t := &m.turns[i]
+		if t.Hook != nil {
 			parts = append(parts, []int{i})
+			continue
 		}
+		if bytes += size(t); bytes > most && len(plain) > 0 {
+			parts, plain, bytes = append(parts, plain), nil, size(t)
+		}
+		plain = append(plain, i)
 	}
 	if len(plain) > 0 {
-		parts = slices.Insert(parts, 0, plain)
+		parts = append(parts, plain)
 	}
 	return parts
 }

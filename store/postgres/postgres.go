@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/perdure/perdure/store"
 )
@@ -94,6 +95,9 @@ func URL(url string, options ...Option) store.Opener {
 		}
 		if s.pooled {
 			patient(config)
+			if c := config.ConnConfig; c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+				c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+			}
 		} else {
 			Tune(config)
 		}

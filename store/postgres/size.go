@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/perdure/perdure/store"
+)
+
+// PostgreSQL takes a gigabyte in one value, and an array of many is one value.
+const (
+	most    = 64 << 20  // bytes of turns that share a transaction
+	mostOne = 256 << 20 // bytes of one turn; those that are no text need twice the room
+)
+
+// size is how many bytes of a turn there are, not counting names.
+func size(t *store.Turn) int {
+	n := len(t.Events)
+	if t.Create != nil {
+		n += len(t.Create.Start) + len(t.Create.Detail)
+	}
+	if t.State != nil {
+		n += len(t.State.Detail)
+	}
+	for i := range t.Calls {
+		n += len(t.Calls[i].Data)
+	}
+	for i := range t.Attempts {
+		n += len(t.Attempts[i].Data)
+	}
+	for i := range t.Messages {
+		n += len(t.Messages[i].Data)
+	}
+	return n
+}
+
+// small answers an error if the turn is more than the database can take.
+func small(t *store.Turn) error {
+	if n := size(t); n > mostOne {
+		return fmt.Errorf("turn %d of run %q has %d bytes; PostgreSQL takes %d in one turn: keep large data elsewhere and pass a reference", t.Number, t.Run, n, mostOne)
+	}
+	return nil
+}
