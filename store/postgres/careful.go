@@ -2,8 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -12,26 +13,20 @@ import (
 // idleLimit is how long a hook may let its transaction wait for the next
 // statement. The transaction holds locks: a process that vanished must not keep
 // others waiting for them.
-const idleLimit = "1min"
+const idleLimit = time.Minute
 
 // careful writes turns in one transaction with an answer for each: what is
 // durable or refused already is found by one query, what is plain after all is
 // written together, and the rest one by one.
 func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
-	for {
-		err := c.transact(ctx, func(tx pgx.Tx) error {
-			k := &carefully{commit: m, c: c, tx: tx}
-			return k.write(ctx, part)
-		})
-		if spoiled, ok := errors.AsType[*spoiledError](err); ok {
-			m.spoiled[spoiled.turn] = spoiled.err // without the culprit it will do
-			continue
-		}
-		if err == nil && m.delivered(part) {
-			c.tell(ctx, store.NewsMessage)
-		}
-		return err
+	err := c.transact(ctx, func(tx pgx.Tx) error {
+		k := &carefully{commit: m, c: c, tx: tx}
+		return k.write(ctx, part)
+	})
+	if err == nil && m.delivered(part) {
+		c.tell(ctx, store.NewsMessage)
 	}
+	return err
 }
 
 // delivered reports whether a turn that is durable had messages.
@@ -45,6 +40,7 @@ type carefully struct {
 	c     *conn
 	tx    pgx.Tx
 	owned map[int]int64 // the epochs of the partitions that have an owner
+	took  time.Duration // how long the last hook ran
 }
 
 func (k *carefully) write(ctx context.Context, part []int) error {
@@ -82,7 +78,7 @@ func (k *carefully) triage(ctx context.Context, part []int) (undecided []int, er
 	known := map[key]int64{} // the commit IDs of turns that exist
 	k.owned = map[int]int64{}
 	err = k.c.send(ctx, func(b *batch) {
-		b.do(`SET LOCAL idle_in_transaction_session_timeout = '` + idleLimit + `'`)
+		b.do(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, strconv.FormatInt(k.h.idle.Milliseconds(), 10))
 		b.query(`SELECT id, epoch, greatest(perdure.now(), clock) FROM perdure.partitions
 			WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE`, []any{partitions(turns)}, func(r pgx.Rows) error {
 			var id int

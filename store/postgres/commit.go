@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -27,7 +28,27 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 			live = append(live, i)
 		}
 	}
-	err := h.hold(ctx, "Commit", func(c *conn) error {
+	err := m.writeAll(ctx, live)
+	for {
+		spoiled, ok := errors.AsType[*spoiledError](err)
+		if !ok {
+			break
+		}
+		m.spoiled[spoiled.turn] = spoiled.err // without the culprit it will do
+		err = m.writeAll(ctx, live)
+	}
+	if err != nil {
+		return store.Result{}, err
+	}
+	// A commit that wrote nothing moves no clock.
+	if slices.Contains(m.errs, nil) {
+		m.now = h.observe(m.now)
+	}
+	return store.Result{Now: m.now, Errors: m.errs}, nil
+}
+
+func (m *commit) writeAll(ctx context.Context, live []int) error {
+	return m.h.hold(ctx, "Commit", func(c *conn) error {
 		if len(live) == 0 {
 			_, err := c.one(ctx, `SELECT perdure.now()`, nil, &m.now)
 			return err
@@ -39,14 +60,6 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 		}
 		return nil
 	})
-	if err != nil {
-		return store.Result{}, err
-	}
-	// A commit that wrote nothing moves no clock.
-	if slices.Contains(m.errs, nil) {
-		m.now = h.observe(m.now)
-	}
-	return store.Result{Now: m.now, Errors: m.errs}, nil
 }
 
 // split answers which turns share a transaction. Those with a hook have one each,

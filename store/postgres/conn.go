@@ -23,6 +23,8 @@ type conn struct {
 // hold runs f with a connection and puts its error into the contract's terms. It
 // calls f again if the server undid the transaction in favour of another.
 func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) error {
+	h.calls.RLock()
+	defer h.calls.RUnlock()
 	if h.isClosed() {
 		return store.ErrStoreClosed
 	}

@@ -16,8 +16,6 @@ const (
 	uniqueViolation      = "23505"
 	readOnly             = "25006"
 	inFailedTransaction  = "25P02"
-	idleInTransaction    = "25P03"
-	noSuchSavepoint      = "3B001"
 	serializationFailure = "40001"
 	deadlock             = "40P01"
 	undefinedColumn      = "42703"

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -15,19 +17,13 @@ var (
 	errFailed = errors.New("a statement failed in the step transaction, which then cannot be committed, but the hook answered no error")
 	// errOpen is about a hook whose connection cannot be used any more.
 	errOpen = errors.New("the hook left a result open: close its rows, or read them to the end")
-	// errIdle is what the server says to a hook that takes its time.
-	errIdle = errors.New("the hook let its transaction wait for the next statement longer than " + idleLimit)
+	// errIdle is about a hook that takes its time.
+	errIdle = fmt.Errorf("the server ended the step transaction: the hook let it wait for the next statement longer than %s", idleLimit)
 )
 
-// stepTx is the transaction as a hook sees it. Begin gives it a savepoint of its
-// own, to commit or to roll back.
-type stepTx struct{ pgx.Tx }
-
-func (stepTx) Commit(context.Context) error   { return errEnded }
-func (stepTx) Rollback(context.Context) error { return errEnded }
-
-// runHook calls the turn's hook, if it has one. Its statements are planned as
-// everywhere else; see Tune.
+// runHook calls the turn's hook, if it has one, with a transaction inside the
+// transaction: what ends it ends nothing else, and is found out. The hook's
+// statements are planned as everywhere else; see Tune.
 func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
@@ -35,11 +31,24 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	if _, err := k.c.exec(ctx, `SELECT set_config('enable_seqscan', 'on', true), set_config('plan_cache_mode', 'auto', true)`); err != nil {
 		return err
 	}
-	err := t.RunHook(stepTx{k.tx})
-	if err == nil && k.c.raw.PgConn().TxStatus() == 'E' {
-		err = &store.HookError{Err: errFailed}
+	step, err := k.tx.Begin(ctx)
+	if err != nil {
+		return foreign(err)
 	}
-	return err
+	begun := time.Now()
+	defer func() { k.took = time.Since(begun) }()
+	if err := t.RunHook(step); err != nil {
+		step.Rollback(ctx) // as is the savepoint around it, whose errors count
+		return err
+	}
+	err = step.Commit(ctx)
+	switch {
+	case errors.Is(err, pgx.ErrTxClosed):
+		return &store.HookError{Err: errEnded}
+	case code(err) == inFailedTransaction:
+		return &store.HookError{Err: errFailed}
+	}
+	return foreign(err)
 }
 
 // spoiledError says that the transaction of a commit ended while the hook of a
@@ -61,7 +70,7 @@ func (k *carefully) blame(i int, err error) error {
 	conn := k.c.raw.PgConn()
 	hook, said := errors.AsType[*store.HookError](lost.undoing)
 	switch {
-	case code(lost.undoing) == idleInTransaction || code(lost.err) == idleInTransaction:
+	case conn.IsClosed() && k.took > k.h.idle: // the reason that the server gave may be lost with the connection
 		hook = &store.HookError{Err: errIdle}
 	case !conn.IsClosed() && conn.IsBusy():
 		hook = &store.HookError{Err: errOpen}

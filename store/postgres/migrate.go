@@ -107,7 +107,7 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 		return err
 	}
 	if id.version == 0 {
-		err := c.script(ctx, `CREATE TABLE perdure.meta (key text COLLATE "C" PRIMARY KEY, value text NOT NULL);
+		err := c.script(ctx, `CREATE TABLE perdure.meta (key text COLLATE "C" PRIMARY KEY, value text COLLATE "C" NOT NULL);
 			COMMENT ON TABLE perdure.meta IS 'Facts about this database, for people and for later versions.'`)
 		if err != nil {
 			return err

@@ -126,13 +126,15 @@ type handle struct {
 	poll   time.Duration
 	pool   *pgxpool.Pool
 	own    bool
-	texts  sync.Map // statements for this schema, by their text for the default one
+	idle   time.Duration // that the transaction of a hook may be
+	texts  sync.Map      // statements for this schema, by their text for the default one
 
 	clock      atomic.Int64 // the highest database time that was seen
 	partitions atomic.Int64 // so many exist for certain
 
 	closing sync.Once
 	closed  chan struct{}
+	calls   sync.RWMutex // held for reading by each call in progress
 }
 
 func (o *opener) Open(ctx context.Context) (store.Store, error) {
@@ -144,7 +146,7 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, closed: make(chan struct{})}
+	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, idle: idleLimit, closed: make(chan struct{})}
 	h.info = store.Info{
 		Kind:     "postgres",
 		Location: location(pool.Config().ConnConfig, s.schema),
@@ -160,12 +162,28 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 
 func (h *handle) Info() store.Info { return h.info }
 
-// Close closes the connections, if they are the store's own.
+// closeTime is how long Close waits for connections to say goodbye. One that the
+// driver gave up may need longer, if the network is dead: it is left alone.
+const closeTime = time.Second
+
+// Close waits for calls in progress and closes the connections, if they are the
+// store's own.
 func (h *handle) Close() error {
 	h.closing.Do(func() {
 		close(h.closed)
-		if h.own {
-			h.pool.Close() // waits for calls in progress
+		h.calls.Lock()
+		defer h.calls.Unlock()
+		if !h.own {
+			return
+		}
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			h.pool.Close()
+		}()
+		select {
+		case <-closed:
+		case <-time.After(closeTime):
 		}
 	})
 	return nil

@@ -57,7 +57,7 @@ CREATE INDEX owners_node ON perdure.owners (node);
 CREATE TABLE perdure.nodes (
     id         text    COLLATE "C" PRIMARY KEY,
     ordinal    bigint  GENERATED ALWAYS AS IDENTITY,
-    name       text    NOT NULL,
+    name       text    COLLATE "C" NOT NULL,
     node_group text    COLLATE "C" NOT NULL,
     lease      bigint  NOT NULL,
     supersede  boolean NOT NULL,
