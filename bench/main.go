@@ -35,7 +35,8 @@ func main() {
 	}
 }
 
-// run is the whole command. Tables go to out, progress to errOut.
+// run is the whole command. Tables go to out, progress to errOut. A workload that
+// fails has no table.
 func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) {
 	o, err := parse(args, errOut)
 	if err != nil {
@@ -59,19 +60,21 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for _, p := range chosen {
 		table, err := measure(ctx, places, p, o.repeat, errOut)
 		if err != nil {
-			return err
+			failed = append(failed, err)
+			if ctx.Err() != nil {
+				break
+			}
+			continue // the others are measured nevertheless
 		}
 		r.Tables = append(r.Tables, table)
 		fmt.Fprintf(out, "## %s: %s\n\n%s\n", table.Workload, table.Title, table.Markdown())
 	}
-	if err := profiles.write(); err != nil {
-		return err
-	}
 	fmt.Fprintln(out, r.Machine.Markdown())
-	return save(r, o)
+	return errors.Join(append(failed, profiles.write(), save(r, o))...)
 }
 
 // save writes the files that were asked for.

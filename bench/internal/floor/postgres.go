@@ -7,6 +7,9 @@ import (
 )
 
 const (
+	// The server may still be at the last commit of a process that was killed:
+	// wait until its session is over, with which this lock ends.
+	postgresLock   = `SELECT pg_advisory_lock(1)`
 	postgresSchema = `CREATE TABLE IF NOT EXISTS steps (run text NOT NULL, step int NOT NULL, attempt int NOT NULL, at bigint NOT NULL, result text NOT NULL,
 		PRIMARY KEY (run, step, attempt))`
 	// One statement, and so one transaction and one round trip.
@@ -29,9 +32,11 @@ func openPostgres(ctx context.Context, url string) (Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Exec(ctx, postgresSchema); err != nil {
-		conn.Close(ctx)
-		return nil, err
+	for _, statement := range []string{postgresLock, postgresSchema} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			conn.Close(ctx)
+			return nil, err
+		}
 	}
 	return &postgresTable{conn: conn}, nil
 }

@@ -19,6 +19,9 @@ type Spent struct {
 	Allocated int64         // their bytes
 }
 
+// CPUs is the CPU time of this process and of the database's own together.
+func (s Spent) CPUs() time.Duration { return s.CPU + s.Server }
+
 // Meter measures from its start on.
 type Meter struct {
 	db    place.Database

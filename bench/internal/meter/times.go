@@ -23,3 +23,12 @@ func (t Times) Quantile(q float64) time.Duration {
 	}
 	return t[max(0, int(math.Ceil(q*float64(len(t))))-1)]
 }
+
+// Sum adds them up.
+func (t Times) Sum() time.Duration {
+	var sum time.Duration
+	for _, d := range t {
+		sum += d
+	}
+	return sum
+}

@@ -16,6 +16,9 @@ func TestQuantileIsATimeThatWasMeasured(t *testing.T) {
 			t.Errorf("quantile %v of 1 to 100 is %d, want %d", q, got, want)
 		}
 	}
+	if got := sorted.Sum(); got != 5050 {
+		t.Errorf("the sum of 1 to 100 is %d", got)
+	}
 	if got := Sorted([]time.Duration{7}).Quantile(0.99); got != 7 {
 		t.Errorf("the p99 of one time is %d, want that time", got)
 	}

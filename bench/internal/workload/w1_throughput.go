@@ -22,7 +22,7 @@ type Throughput struct {
 // About explains the table.
 func (w Throughput) About() About {
 	return About{"W1", "Throughput", fmt.Sprintf("Workflows of %d activities that do nothing, one after the other, %d workflows at once. "+
-		"CPU, commits, bytes and allocations are those of one workflow. CPU is of this process, load generator included; server CPU is of all processes of PostgreSQL. "+
+		"CPU, commits, bytes and allocations are those of one workflow. CPU is of this process, load generator included, and of all processes of PostgreSQL, whose part is shown too. "+
 		"Written is what the process sent to the disk (SQLite) or the write-ahead log (PostgreSQL).", w.Steps, w.InFlight)}
 }
 
@@ -31,7 +31,7 @@ func (Throughput) Metrics() []Metric {
 	return []Metric{
 		{Name: "workflows", Unit: "/s", Compare: true},
 		{Name: "CPU", Unit: "ms", Compare: true},
-		{Name: "server CPU", Unit: "ms"},
+		{Name: "server's part", Unit: "ms"},
 		{Name: "commits"},
 		{Name: "written", Unit: "KiB"},
 		{Name: "allocations"},
@@ -110,7 +110,7 @@ func (w Throughput) measure(ctx context.Context, b *bed, n int) (map[string]floa
 	}
 	values := map[string]float64{
 		"workflows":   float64(n) / load.Wall.Seconds(),
-		"CPU":         perRun(load.CPU, n),
+		"CPU":         perRun(load.CPUs(), n),
 		"allocations": float64(load.Allocs) / float64(n),
 		"allocated":   float64(load.Allocated) / 1024 / float64(n),
 	}
@@ -121,7 +121,7 @@ func (w Throughput) measure(ctx context.Context, b *bed, n int) (map[string]floa
 		values["written"] = float64(session.Written) / 1024 / float64(n)
 	}
 	if load.Server > 0 {
-		values["server CPU"] = perRun(load.Server, n)
+		values["server's part"] = perRun(load.Server, n)
 	}
 	return values, nil
 }

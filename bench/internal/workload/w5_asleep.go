@@ -28,7 +28,7 @@ type Asleep struct {
 func (w Asleep) About() About {
 	return About{"W5", "Sleeping and finished runs", fmt.Sprintf("Runs are started that sleep for a day, %d at a time; then %s runs of one activity are finished beside them. "+
 		"In each stage: the rate at which they were added; what one more adds to the process's memory after garbage collection and to tables and indexes; "+
-		"the latency of a new workflow of one activity; and W1 beside them, whose CPU, that of PostgreSQL included, is compared with the empty database.", w.InFlight, figure.Thousands(w.Finished))}
+		"the latency of a new workflow of one activity; and W1 beside them, whose CPU is compared with that on the empty database.", w.InFlight, figure.Thousands(w.Finished))}
 }
 
 // Metrics are the columns.
@@ -179,7 +179,7 @@ func (t *night) probe(ctx context.Context, values map[string]float64) error {
 	if err != nil {
 		return err
 	}
-	cpu := perRun(spent.CPU+spent.Server, t.Load)
+	cpu := perRun(spent.CPUs(), t.Load)
 	if t.empty == 0 {
 		t.empty = cpu
 	}
