@@ -13,7 +13,11 @@ import (
 // engine's mu.
 type member struct {
 	node  store.Node
-	token int64 // of the last renewal
+	token int64 // of the last renewal that was answered
+	// next is that of a renewal that was not answered yet, however often it was
+	// asked for; 0 if there is none. The database may have it: another token would
+	// look like that of another process.
+	next int64
 
 	// sent is when the last renewal that was answered was sent: the lease runs
 	// from then, whatever happened on the way.
@@ -50,7 +54,10 @@ func (e *Engine) join(ctx context.Context) error {
 // renew shows that this node lives and asks who else does.
 func (e *Engine) renew(ctx context.Context) (*store.Membership, error) {
 	e.mu.Lock()
-	r := store.Renewal{Node: e.member.node.ID, Last: e.member.token, Next: newCommitID(), Draining: e.phase == draining}
+	if e.member.next == 0 {
+		e.member.next = newCommitID()
+	}
+	r := store.Renewal{Node: e.member.node.ID, Last: e.member.token, Next: e.member.next, Draining: e.phase == draining}
 	e.mu.Unlock()
 	// An answer that comes after the lease has ended is of no use.
 	ctx, cancel := context.WithTimeout(ctx, e.config.Lease)
@@ -59,7 +66,7 @@ func (e *Engine) renew(ctx context.Context) (*store.Membership, error) {
 		sent := time.Now()
 		m, err := e.db.Renew(ctx, r)
 		if err == nil {
-			e.renewed(r.Next, sent, m.Now)
+			e.renewed(sent, m.Now)
 			return m, nil
 		}
 		if k == maxRenewals || !store.Unavailable(err) || !e.pause(renewPause) {
@@ -68,20 +75,20 @@ func (e *Engine) renew(ctx context.Context) (*store.Membership, error) {
 	}
 }
 
-// A renewal that got no answer is asked for again with the same numbers, so often
-// and after such a pause.
+// A renewal that got no answer is asked for again so often and after such a pause,
+// before anything is made of it.
 const (
 	maxRenewals = 3
 	renewPause  = 100 * time.Millisecond
 )
 
 // renewed notes a sign of life that was heard.
-func (e *Engine) renewed(token int64, sent time.Time, now int64) {
+func (e *Engine) renewed(sent time.Time, now int64) {
 	e.clock.observe(now)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	held := e.leaseHolds()
-	e.member.token, e.member.sent = token, sent
+	e.member.token, e.member.next, e.member.sent = e.member.next, 0, sent
 	if !held {
 		e.member.returned = time.Now()
 		e.readmit()
