@@ -37,7 +37,7 @@ func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(t.Context(), self, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), asCommand+"=1", "PERDURE_DB=")
+	cmd.Env = append(os.Environ(), asCommand+"=1", "PERDURE_DB=", "PERDURE_GROUP=")
 	return cmd
 }
 
@@ -68,13 +68,20 @@ func orderFile(t *testing.T, dir string, orders int) string {
 	return path
 }
 
-// check reads a report and says what is wrong with it.
-func check(t *testing.T, stdout string, orders, crashes int) demo.Report {
+// report reads the report of a demo.
+func report(t *testing.T, stdout string) demo.Report {
 	t.Helper()
 	var r demo.Report
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
 		t.Fatalf("the report cannot be read: %v\n%s", err, stdout)
 	}
+	return r
+}
+
+// check reads a report and says what is wrong with it.
+func check(t *testing.T, stdout string, orders, crashes int) demo.Report {
+	t.Helper()
+	r := report(t, stdout)
 	if len(r.Violations) > 0 {
 		t.Errorf("it does not hold:\n%s", strings.Join(r.Violations, "\n"))
 	}
@@ -137,7 +144,23 @@ func TestDemoGoesOnAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	input := orderFile(t, dir, 24)
-	cmd := command(t, dir, "demo", "--input", input)
+	interrupt(t, command(t, dir, "demo", "--input", input))
+
+	_, stderr, code := run(t, dir, "demo")
+	if code != 1 || !strings.Contains(stderr, "begun with other orders") {
+		t.Errorf("another order file: exit code %d\n%s", code, stderr)
+	}
+	stdout, stderr, code := run(t, dir, "demo", "--input", input, "-o", "json")
+	if code != 0 || !strings.Contains(stderr, "goes on where it was stopped") {
+		t.Errorf("the second start: exit code %d\n%s", code, stderr)
+	}
+	check(t, stdout, 24, 2)
+}
+
+// interrupt runs a demo until it has killed a worker, when there is something to
+// interrupt, and interrupts it.
+func interrupt(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -145,9 +168,8 @@ func TestDemoGoesOnAfterAnInterrupt(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// After the first kill there is something to interrupt.
 	lines := bufio.NewScanner(out)
-	for lines.Scan() && !strings.Contains(lines.Text(), "kill -9 of the worker") {
+	for lines.Scan() && !strings.Contains(lines.Text(), "kill -9 of") {
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -163,16 +185,6 @@ func TestDemoGoesOnAfterAnInterrupt(t *testing.T) {
 	if !strings.Contains(string(rest), "The same command goes on from here") {
 		t.Errorf("an interrupted demo does not say how to go on:\n%s", rest)
 	}
-
-	_, stderr, code := run(t, dir, "demo")
-	if code != 1 || !strings.Contains(stderr, "begun with other orders") {
-		t.Errorf("another order file: exit code %d\n%s", code, stderr)
-	}
-	stdout, stderr, code := run(t, dir, "demo", "--input", input, "-o", "json")
-	if code != 0 || !strings.Contains(stderr, "goes on where it was stopped") {
-		t.Errorf("the second start: exit code %d\n%s", code, stderr)
-	}
-	check(t, stdout, 24, 2)
 }
 
 func TestF2_AReaderThatHasSeenEnoughIsNoError(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/pflag"
 )
 
 // Env is what surrounds a run of the command.
@@ -45,6 +46,8 @@ type app struct {
 	stderr term.Terminal
 	db     string // flag
 	format format // flag
+
+	groupFlag *pflag.Flag
 }
 
 // Run runs the command and returns its exit code.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -25,30 +26,71 @@ the service's own book: was every card charged exactly once?
 It takes less than a minute. Everything is kept in one directory; Ctrl-C stops it,
 and the same command goes on from there.
 
+With --db and the URL of a PostgreSQL database the work is shared by several worker
+processes, any of which may be killed. What is in that database already is not
+touched: the demo makes a schema of its own, and says its name.
+
 An order file is CSV with a line of heads, or JSON, with these columns:
   id, customer, item, quantity, amount_cents, currency, card, address, country
 A card that ends in 0002, 9995 or 0069 is declined.`,
 		Example: `  perdure demo
   perdure demo --fresh
-  perdure demo --input orders.csv --dir my-demo --kills 10`,
+  perdure demo --input orders.csv --dir my-demo --kills 10
+  perdure demo --db postgres://shop@db.example/shop --workers 4`,
 		Args:        a.noArguments,
-		Annotations: map[string]string{noDatabase: "The demo keeps its database in the directory that --dir names."},
-		RunE:        func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), opt) },
+		Annotations: map[string]string{noGroup: "Nobody else works in the database of a demo."},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.demoDatabase(&opt, cmd.Flags().Changed("workers")); err != nil {
+				return err
+			}
+			return a.demo(cmd.Context(), opt)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opt.Input, "input", "", "order `file`, CSV or JSON (default: 300 orders that come along)")
 	flags.StringVar(&opt.Dir, "dir", demo.DefaultDir, "`directory` in which everything is kept")
 	flags.BoolVar(&opt.Fresh, "fresh", false, "begin anew, and delete what an earlier demo left there")
-	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "`number` of times that the worker is killed")
+	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "`number` of times that a worker is killed")
+	flags.IntVar(&opt.Workers, "workers", 0, "`number` of worker processes side by side (default 2 on PostgreSQL, 1 without)")
 	cmd.AddCommand(a.demoWorkerCommand(), a.demoServiceCommand())
 	return cmd
 }
 
-const maxKills = 1000
+// Limits of what a demo can be asked for.
+const (
+	maxKills   = 1000
+	maxWorkers = 32
+)
+
+// demoDatabase finds out where the demo shall be kept. PERDURE_DB is not for it:
+// that may be a database in which nobody wants to see a demo.
+func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
+	if a.db != "" {
+		var err error
+		if opt.Database, err = parseDatabase("--db", a.db); err != nil {
+			return err
+		}
+		switch {
+		case !opt.Database.Shared():
+			return usage("Leave --db away, or use a PostgreSQL database: --db postgres://USER@HOST/DATABASE", "The demo keeps an SQLite database in the directory that --dir names, and nowhere else.")
+		case opt.Database.Schema() != "":
+			return usage("Leave ?schema= away.", "The demo makes a schema of its own, and does not use the schema %q.", opt.Database.Schema())
+		}
+	}
+	switch {
+	case !workersGiven:
+		opt.Workers = demo.DefaultWorkers(opt.Database)
+	case opt.Workers < 1 || opt.Workers > maxWorkers:
+		return usage(fmt.Sprintf("Use a number from 1 to %d.", maxWorkers), "--workers is %d.", opt.Workers)
+	case opt.Workers > 1 && !opt.Database.Shared():
+		return usage("Several can share a PostgreSQL database: --db postgres://USER@HOST/DATABASE", "--workers is %d, but one process at a time works on an SQLite file.", opt.Workers)
+	}
+	return nil
+}
 
 func (a *app) demo(ctx context.Context, opt demo.Options) error {
 	if opt.Kills < 0 || opt.Kills > maxKills {
-		return usage("Use a number from 0 to 1000.", "--kills is %d.", opt.Kills)
+		return usage(fmt.Sprintf("Use a number from 0 to %d.", maxKills), "--kills is %d.", opt.Kills)
 	}
 	if opt.Dir == "" {
 		return usage("Leave --dir away, or name a directory.", "--dir is empty.")
@@ -86,7 +128,7 @@ func ownName() string {
 	if found, err := exec.LookPath("perdure"); err == nil && sameFile(found, self) {
 		return "perdure"
 	}
-	return demo.Quote(os.Args[0])
+	return term.Quote(os.Args[0])
 }
 
 func sameFile(a, b string) bool {
@@ -98,13 +140,15 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// childArgs are the arguments of the processes that the demo starts.
+const toldByParent = "It is a part of the demo, which tells it what it needs."
+
+// demoChild is a process that the demo starts.
 func (a *app) demoChild(use string, run func(ctx context.Context, log *slog.Logger) error) *cobra.Command {
 	return &cobra.Command{
 		Use:         use,
 		Hidden:      true,
 		Args:        a.noArguments,
-		Annotations: map[string]string{noDatabase: "The demo keeps its database in the directory that --dir names."},
+		Annotations: map[string]string{noDatabase: toldByParent, noGroup: toldByParent},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// An interrupt from the keyboard reaches all processes of the
 			// terminal. The parent ends its children in good order; they wait for
@@ -117,11 +161,17 @@ func (a *app) demoChild(use string, run func(ctx context.Context, log *slog.Logg
 func (a *app) demoWorkerCommand() *cobra.Command {
 	opt := demo.WorkerOptions{Orphaned: a.env.Stdin, Reports: a.env.Stdout}
 	cmd := a.demoChild("worker", func(ctx context.Context, log *slog.Logger) error {
+		var err error
+		if opt.Database, err = demo.WorkerDatabase(a.env.Getenv); err != nil {
+			return err
+		}
 		opt.Log = log
 		return demo.Worker(ctx, opt)
 	})
 	cmd.Flags().StringVar(&opt.Dir, "dir", "", "directory of the demo")
 	cmd.Flags().StringVar(&opt.Service, "service", "", "address of the service")
+	cmd.Flags().StringVar(&opt.Name, "name", "", "name of the node")
+	cmd.Flags().IntVar(&opt.Slots, "slots", 0, "requests at once")
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 )
@@ -62,9 +63,12 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	directory, isDirectory := errors.AsType[*demo.DirectoryError](err)
 	input, isInput := errors.AsType[*perdure.InputError](err)
 	child, isChild := errors.AsType[*demo.ChildError](err)
+	unusable, isUnusable := errors.AsType[*database.Error](err)
 	switch {
+	case isUnusable:
+		e.What, e.Hint = unusable.What, unusable.Hint
 	case errors.Is(err, perdure.ErrForeign):
-		e.Hint = "Name the file of a perdure engine with --db FILE."
+		e.Hint = "Name the database of a perdure engine with --db."
 	case errors.Is(err, perdure.ErrNewer):
 		e.Hint = "Use the version of this command that belongs to the engine."
 	case isDirectory:

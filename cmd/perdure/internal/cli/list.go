@@ -120,7 +120,7 @@ func (a *app) listRuns(runs []perdure.RunInfo) error {
 		return documents(a, runs)
 	}
 	if len(runs) == 0 {
-		a.printf("There are no such workflows.\n")
+		a.printf("There are no such workflows%s.\n", a.inGroup())
 		return nil
 	}
 	now := a.env.Now()
@@ -157,7 +157,7 @@ func (a *app) listRetrying(ctx context.Context, e *perdure.Engine, runs []perdur
 		return documents(a, all)
 	}
 	if len(all) == 0 {
-		a.printf("Nothing waits for another attempt.\n")
+		a.printf("Nothing waits for another attempt%s.\n", a.inGroup())
 		return nil
 	}
 	now := a.env.Now()

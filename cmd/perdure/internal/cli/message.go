@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/spf13/cobra"
 )
@@ -94,7 +93,7 @@ given up. Asking again does nothing. To end it without asking: perdure terminate
 					return err
 				}
 				return a.confirm(sent{WorkflowID: args[0], Sent: "cancel", Reason: reason},
-					"Workflow %s is asked to end. See how it does: perdure show %s\n", term.Escape(args[0]), demo.Quote(term.Escape(args[0])))
+					"Workflow %s is asked to end. See how it does: perdure show %s\n", term.Escape(args[0]), term.Quote(term.Escape(args[0])))
 			})
 		},
 	}

@@ -10,7 +10,8 @@ import (
 
 const rootHelp = `perdure looks at durable workflows and tells them things: which there are, where
 each of them stands, which attempts it took and why. The database of an engine can
-be read while the engine runs, and when it does not.
+be read while the engine runs, and when it does not: an SQLite file, or a schema in
+a PostgreSQL database ("perdure", unless the URL ends in ?schema=NAME).
 
 New here? Run the demo: it takes a minute and shows what perdure does.
 
@@ -26,6 +27,7 @@ Exit codes:
 const rootExample = `  perdure demo
   perdure list --status running
   perdure list --retrying --db sqlite:shop.db
+  perdure nodes --db postgres://shop@db.example/shop
   perdure attempts order-17
   perdure show order-17 -o json`
 
@@ -44,8 +46,11 @@ func (a *app) root() *cobra.Command {
 
 		SuggestionsMinimumDistance: 2,
 	}
-	root.PersistentFlags().StringVar(&a.db, "db", "", "`database`: sqlite:FILE or just FILE (default $PERDURE_DB, else perdure.db here)")
-	root.PersistentFlags().VarP(&a.format, "output", "o", "table for people, json or jsonl for programs")
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.db, "db", "", "`database`: FILE or postgres://USER@HOST/NAME (default $PERDURE_DB, else perdure.db here)")
+	flags.String("group", "", "`name` of the group of nodes whose workflows are meant (default $PERDURE_GROUP)")
+	a.groupFlag = flags.Lookup("group")
+	flags.VarP(&a.format, "output", "o", "table for people, json or jsonl for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		hint := "See: " + cmd.CommandPath() + " --help"
 		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -57,18 +62,24 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(),
-		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.versionCommand(),
+		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.nodesCommand(), a.versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	return root
 }
 
-// noDatabase marks commands that use none, and refuse to be told one.
-const noDatabase = "no-database"
+// Annotations of commands for which a flag of all commands has no meaning; they
+// say why. Such a command refuses it.
+const (
+	noDatabase = "db"
+	noGroup    = "group"
+)
 
 func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
-	if why := cmd.Annotations[noDatabase]; why != "" && cmd.Flags().Changed("db") {
-		return usage(why, "The command %q takes no --db.", cmd.CommandPath())
+	for _, flag := range []string{noDatabase, noGroup} {
+		if why := cmd.Annotations[flag]; why != "" && cmd.Flags().Changed(flag) {
+			return usage(why, "The command %q takes no --%s.", cmd.CommandPath(), flag)
+		}
 	}
 	return nil
 }

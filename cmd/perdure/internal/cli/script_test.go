@@ -8,10 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/store"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata expect")
@@ -31,13 +35,22 @@ func TestMain(m *testing.M) {
 //	                       < TEXT after it for the standard input
 //	$ engine 10s           an engine works for so long
 //	$ engine 10s v2        one with other code
+//	$ engine 10s in GROUP  one of a group
 //	$ write FILE TEXT      makes a file
 func TestScripts(t *testing.T) {
-	scripts, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
-	if err != nil || len(scripts) == 0 {
+	scripts(t, filepath.Join("testdata", "*.txt"), func(t *testing.T, dir, script string) (got string) {
+		synctest.Test(t, func(t *testing.T) { got = (&player{t: t, dir: dir, db: shopFile()}).play(script) })
+		return got
+	})
+}
+
+// scripts plays some scripts, each in a directory of its own.
+func scripts(t *testing.T, pattern string, play func(t *testing.T, dir, script string) string) {
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
 		t.Fatal("there are no scripts: ", err)
 	}
-	for _, path := range scripts {
+	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -50,8 +63,7 @@ func TestScripts(t *testing.T) {
 			}
 			dir := t.TempDir()
 			t.Chdir(dir)
-			var got string
-			synctest.Test(t, func(t *testing.T) { got = (&player{t: t, dir: dir}).play(script) })
+			got := play(t, dir, script)
 			if *update {
 				if err := os.WriteFile(full, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -87,9 +99,13 @@ func difference(t *testing.T, want, got string) {
 
 // player plays one script.
 type player struct {
-	t    *testing.T
-	dir  string
-	runs map[string]string // what run IDs are called
+	t     *testing.T
+	dir   string
+	db    store.Opener
+	sql   func(statement string)
+	names *strings.Replacer // of what scripts call by other names
+	back  *strings.Replacer
+	runs  map[string]string // what run IDs are called
 }
 
 // play runs the commands and returns the script as it should be.
@@ -117,6 +133,9 @@ func isResult(line string) bool {
 
 // run runs one command and returns its result as lines of the script.
 func (p *player) run(line string) string {
+	if p.names != nil {
+		line = p.names.Replace(line)
+	}
 	words := split(p.t, line)
 	env := map[string]string{}
 	for name, value, ok := strings.Cut(words[0], "="); ok; name, value, ok = strings.Cut(words[0], "=") {
@@ -144,7 +163,9 @@ func (p *player) run(line string) string {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		work(p.t, d, len(words) > 2 && words[2] == "v2")
+		work(p.t, p.db, d, slices.Contains(words, "v2"), inGroup(words)...)
+	case "sql":
+		p.sql(strings.Join(words[1:], " "))
 	case "write":
 		if err := os.WriteFile(words[1], []byte(words[2]), 0o644); err != nil {
 			p.t.Fatal(err)
@@ -153,6 +174,14 @@ func (p *player) run(line string) string {
 		p.t.Fatalf("there is no %q in scripts", words[0])
 	}
 	return ""
+}
+
+// inGroup is the group that an engine of a script is told.
+func inGroup(words []string) []perdure.Option {
+	if i := slices.Index(words, "in"); i >= 0 {
+		return []perdure.Option{perdure.Group(words[i+1])}
+	}
+	return nil
 }
 
 // split splits a line into words as a shell does; single quotes hold one together.
@@ -213,6 +242,9 @@ func (p *player) normal(text string) string {
 		return p.runs[id]
 	})
 	text = nodeID.ReplaceAllString(text, "node-1/xxxxxxxx")
+	if p.back != nil {
+		text = p.back.Replace(text)
+	}
 	real, err := filepath.EvalSymlinks(p.dir)
 	if err != nil {
 		p.t.Fatal(err)
@@ -224,7 +256,7 @@ func (p *player) normal(text string) string {
 func TestF3_AnInterruptHasItsOwnExitCode(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
-	synctest.Test(t, func(t *testing.T) { work(t, time.Second, false) })
+	synctest.Test(t, func(t *testing.T) { work(t, shopFile(), time.Second, false) })
 	cancel()
 	var stdout, stderr bytes.Buffer
 	code := Run(ctx, Env{

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/workflow"
 )
@@ -88,17 +89,26 @@ var (
 	}, workflow.Version("2"))
 )
 
-// work lets an engine work on shop.db for some time, and starts the workflows of
-// the scripts if they are not there yet.
-func work(t *testing.T, d time.Duration, v2 bool) {
+// shopFile is the database of the scripts.
+func shopFile() store.Opener { return sqlite.File("shop.db", sqlite.Exclusive()) }
+
+// work lets an engine work for some time, and starts the workflows of the scripts
+// if they are not there yet.
+func work(t *testing.T, db store.Opener, d time.Duration, v2 bool, options ...perdure.Option) {
+	t.Helper()
+	workWhile(t, db, func() { time.Sleep(d) }, v2, options...)
+}
+
+// workWhile lets an engine work while something else happens.
+func workWhile(t *testing.T, db store.Opener, other func(), v2 bool, options ...perdure.Option) {
 	t.Helper()
 	reminder := remind
 	if v2 {
 		reminder = remindV2
 	}
-	engine, err := perdure.Open(t.Context(), sqlite.File("shop.db", sqlite.Exclusive()),
-		perdure.Register(buy, send, hold, approve, reminder, charge, ship, reserve),
+	options = append(options, perdure.Register(buy, send, hold, approve, reminder, charge, ship, reserve),
 		perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+	engine, err := perdure.Open(t.Context(), db, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +122,7 @@ func work(t *testing.T, d time.Duration, v2 bool) {
 		}
 		time.Sleep(10 * time.Millisecond) // so that each has its own time of start
 	}
-	time.Sleep(d)
+	other()
 	if err := engine.Close(); err != nil {
 		t.Fatal(err)
 	}

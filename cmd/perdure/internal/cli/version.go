@@ -16,6 +16,8 @@ type versionInfo struct {
 	System   string `json:"system"`
 }
 
+const aboutItself = "It is about this program only."
+
 func readVersion() versionInfo {
 	v := versionInfo{Version: "(unknown)", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -40,7 +42,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Short:       "Say which version this is",
 		Example:     "  perdure version\n  perdure version -o json",
 		Args:        a.noArguments,
-		Annotations: map[string]string{noDatabase: "It is about this program only."},
+		Annotations: map[string]string{noDatabase: aboutItself, noGroup: aboutItself},
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
 			if a.format != formatTable {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/store/sqlite"
 )
 
 // Options say what to show.
@@ -20,7 +20,10 @@ type Options struct {
 	Input string // order file; empty is the one that comes along
 	Dir   string // where everything is kept
 	Fresh bool   // forget what is there
-	Kills int    // how often the worker is killed
+	Kills int    // how often a worker is killed
+
+	Database database.Name // on a PostgreSQL server; else the demo has a file in Dir
+	Workers  int           // processes side by side; only one can serve a file
 
 	Command  string        // how the user calls this program, for what is to be done next
 	Out      io.Writer     // for the progress
@@ -36,6 +39,7 @@ type demo struct {
 	dir        directory
 	executable string
 	input      input
+	database   database.Name // where its runs are
 	state      *state
 	began      time.Time // of this start
 	before     time.Duration
@@ -62,14 +66,22 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 		opt: opt, dir: directory(opt.Dir), executable: executable, input: in, began: time.Now(),
 		screen: screen{out: opt.Out, term: opt.Terminal}, statuses: map[string]string{},
 	}
+	// Before an old demo is deleted it should be known that the new one can begin.
+	if err := opt.Database.Reach(ctx); err != nil {
+		return nil, err
+	}
 	var l *lock
-	d.state, l, err = d.dir.prepare(in, opt.Fresh)
+	d.state, l, err = d.dir.prepare(in, opt.Database, opt.Fresh)
 	if err != nil {
 		return nil, err
 	}
 	defer l.release()
 	d.before = d.state.Active
-	d.engine, err = perdure.Open(ctx, sqlite.File(d.dir.database()), perdure.Logger(slog.New(slog.DiscardHandler)))
+	d.database = d.dir.place(d.state, opt.Database)
+	if err := d.stillThere(ctx); err != nil {
+		return nil, err
+	}
+	d.engine, err = perdure.Open(ctx, d.database.Opener(), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +114,7 @@ func (d *demo) play(ctx context.Context) (*Report, error) {
 
 // recall finds out how far an earlier start of the demo came.
 func (d *demo) recall(ctx context.Context) error {
-	d.progress = progress{orders: len(d.input.orders), kills: d.state.Kills, database: d.dir.database()}
+	d.progress = progress{orders: len(d.input.orders), kills: d.state.Kills, database: d.database.String()}
 	if d.state.Active == 0 {
 		return nil
 	}
@@ -115,7 +127,7 @@ func (d *demo) recall(ctx context.Context) error {
 	return err
 }
 
-// run starts the service and lets workers do the orders until all are done.
+// run starts the service and lets a crew do the orders until all are done.
 func (d *demo) run(ctx context.Context) error {
 	if err := d.startService(ctx); err != nil {
 		return err
@@ -137,15 +149,13 @@ func (d *demo) run(ctx context.Context) error {
 
 	plan := &killPlan{
 		kills: d.opt.Kills, done: min(d.state.Kills, d.opt.Kills),
-		steps: len(d.input.orders) * len(shop.Kinds), slots: slots(len(d.input.orders)),
+		steps: len(d.input.orders) * len(shop.Kinds), slots: d.slots() * d.opt.Workers,
 	}
-	for again := false; ; again = true {
-		finished, err := d.oneWorker(ctx, plan, looks, again)
-		if err != nil || finished {
-			d.screen.clear()
-			return err
-		}
-	}
+	c := newCrew(d.opt.Workers, d.spawnWorker)
+	defer c.dismiss()
+	err = d.work(ctx, c, plan, looks)
+	d.screen.clear()
+	return err
 }
 
 // stopped is the error of something that ctx may have ended.
@@ -158,7 +168,7 @@ func (d *demo) stopped(ctx context.Context, err error) error {
 
 func (d *demo) startService(ctx context.Context) error {
 	var err error
-	d.service, err = spawn(d.executable, "service", d.dir.file(serviceLog), "demo", "service", "--dir", string(d.dir))
+	d.service, err = spawn(d.executable, "service", d.dir.file(serviceLog), nil, "demo", "service", "--dir", string(d.dir))
 	if err != nil {
 		return err
 	}
@@ -181,83 +191,116 @@ func (d *demo) startService(ctx context.Context) error {
 	}
 }
 
-// oneWorker starts a worker and follows it until it has done all orders, which is
-// finished, or has been killed.
-func (d *demo) oneWorker(ctx context.Context, plan *killPlan, looks <-chan look, again bool) (finished bool, err error) {
+// work lets a crew do the orders until all are done. Whoever of it dies is
+// replaced.
+func (d *demo) work(ctx context.Context, c *crew, plan *killPlan, looks <-chan look) error {
+	const grace = 5 * time.Second
 	base := d.progress.steps
-	w, err := spawn(d.executable, "worker", d.dir.file(workerLog), "demo", "worker", "--dir", string(d.dir), "--service", d.url)
-	if err != nil {
-		return false, err
+	for _, h := range c.hands {
+		if err := c.start(h); err != nil {
+			return err
+		}
 	}
-	defer w.kill()
-	d.progress.worker, d.progress.running = w.pid(), 0
-	defer func() { d.progress.worker, d.progress.running = 0, 0 }()
-	message := ""
 	ticker := time.NewTicker(redrawEvery)
 	defer ticker.Stop()
-	for steps := 0; ; {
+	for {
+		d.progress.workers, d.progress.running = c.pids(), c.running()
 		d.draw()
 		if d.screen.err != nil {
-			w.end(5 * time.Second)
-			return false, d.screen.err
+			c.end(grace)
+			return d.screen.err
 		}
 		select {
-		case r, ok := <-w.reports:
-			if !ok {
-				<-w.exited
-				return finished, d.workerEnded(w, finished, message)
+		case t := <-c.news:
+			finished, err := d.heed(c, t)
+			if finished {
+				c.end(grace)
 			}
-			switch r.Event {
-			case eventReady:
-				if again {
-					d.screen.news(d.elapsed(), "a new worker goes on, process %d", w.pid())
-				}
-			case eventProgress:
-				d.progress.running, steps = r.Running, r.Steps
-			case eventOrder:
-				d.orderDone(r)
-			case eventFinished:
-				finished = true
-			case eventFailed:
-				message = r.Message
+			if finished || err != nil {
+				return err
 			}
 		case l := <-looks:
 			d.progress.see(l)
 		case <-ticker.C:
 		case <-d.service.exited:
-			w.end(5 * time.Second)
-			return false, d.service.failure("")
+			c.end(grace)
+			return d.service.failure("")
 		case <-ctx.Done():
-			w.end(5 * time.Second)
-			return false, ErrInterrupted
+			c.end(grace)
+			return ErrInterrupted
 		}
-		if !finished && plan.now(base+steps, d.progress.running, time.Now()) {
-			w.kill()
+		// What a worker did just before it died it may not have reported, but the
+		// service has it in its book.
+		if plan.now(max(base+c.steps(), d.progress.steps), c.running(), time.Now()) {
+			if err := d.kill(c, c.victim()); err != nil {
+				return err
+			}
 			plan.killed()
-			return false, d.survive(fmt.Sprintf("kill -9 of the worker: %s in flight, %s waiting to retry",
-				term.Plural(d.progress.running, "request", "requests"), term.Plural(d.progress.waiting, "step", "steps")))
 		}
 	}
 }
 
-// workerEnded judges the end of a worker that the demo did not kill.
-func (d *demo) workerEnded(w *child, finished bool, message string) error {
+// heed takes notice of what a worker reports, or that it ended. All orders are done
+// when one of them says so: each asks for all.
+func (d *demo) heed(c *crew, t tiding) (finished bool, err error) {
+	h := t.hand
 	switch {
-	case finished:
-		return nil
-	case w.wasKilled():
-		return d.survive("somebody else killed the worker")
+	case t.stale():
+		return false, nil
+	case t.ended && h.child.wasKilled():
+		return false, d.survive(c, h, "somebody else killed "+d.called(h))
+	case t.ended:
+		return false, h.child.failure(h.message)
 	}
-	return w.failure(message)
+	switch r := t.report; r.Event {
+	case eventReady:
+		if h.again {
+			d.screen.news(d.elapsed(), "%s goes on, process %d", d.successor(h), h.child.pid())
+		}
+	case eventProgress:
+		h.running, h.steps = r.Running, r.Steps
+	case eventOrder:
+		d.orderDone(r)
+	case eventFinished:
+		return true, nil
+	case eventFailed:
+		h.message = r.Message
+	}
+	return false, nil
 }
 
-// survive counts a death of the worker.
-func (d *demo) survive(news string) error {
+// kill kills a worker as kill -9 does.
+func (d *demo) kill(c *crew, h *hand) error {
+	h.child.kill()
+	return d.survive(c, h, fmt.Sprintf("kill -9 of %s: %s in flight, %s waiting to retry", d.called(h),
+		term.Plural(h.running, "request", "requests"), term.Plural(d.progress.waiting, "step", "steps")))
+}
+
+// survive counts the death of a worker, and starts another one in its place.
+func (d *demo) survive(c *crew, h *hand, news string) error {
 	d.state.Kills++
 	d.progress.kills = d.state.Kills
 	d.screen.news(d.elapsed(), "%s", d.screen.term.Paint(news, term.Busy))
 	d.state.Active = d.elapsed()
-	return d.dir.save(d.state)
+	if err := d.dir.save(d.state); err != nil {
+		return err
+	}
+	return c.start(h)
+}
+
+// called is what the news call a worker, and successor the one that follows it.
+func (d *demo) called(h *hand) string {
+	if d.opt.Workers == 1 {
+		return "the worker"
+	}
+	return h.name
+}
+
+func (d *demo) successor(h *hand) string {
+	if d.opt.Workers == 1 {
+		return "a new worker"
+	}
+	return h.name
 }
 
 // orderDone counts an order, once: workers tell of those that were done before

@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 )
 
@@ -27,9 +29,11 @@ const (
 	stateName    = "demo.json"
 	lockName     = "demo.lock"
 	serviceLock  = "service.lock"
-	workerLog    = "worker.log"
 	serviceLog   = "service.log"
 )
+
+// logs are the names of the logs of worker processes.
+var logs = regexp.MustCompile(`^worker(-[0-9]+)?\.log$`)
 
 func (d directory) file(name string) string { return filepath.Join(string(d), name) }
 func (d directory) database() string        { return d.file(databaseName) }
@@ -42,6 +46,13 @@ type state struct {
 	Kills    int           `json:"kills"`
 	Active   time.Duration `json:"active_ns"` // how long it has been at work, over all starts
 	Finished bool          `json:"finished"`
+
+	// Server is the PostgreSQL database, and Schema the schema of the demo's own
+	// in it, if it is not in a file of the directory.
+	Server string `json:"server,omitempty"`
+	Schema string `json:"schema,omitempty"`
+
+	before *state // of the demo that --fresh forgets
 }
 
 // DirectoryError says that a demo cannot use its directory as it is, and what to
@@ -50,9 +61,9 @@ type DirectoryError struct{ What, Hint string }
 
 func (e *DirectoryError) Error() string { return e.What }
 
-// prepare makes the directory ready for these orders: anew, or as it was left.
-// The lock keeps other demos out until it is released.
-func (d directory) prepare(in input, fresh bool) (*state, *lock, error) {
+// prepare makes the directory ready for these orders and this database: anew, or as
+// it was left. The lock keeps other demos out until it is released.
+func (d directory) prepare(in input, db database.Name, fresh bool) (*state, *lock, error) {
 	if err := d.claimable(); err != nil {
 		return nil, nil, err
 	}
@@ -69,7 +80,7 @@ func (d directory) prepare(in input, fresh bool) (*state, *lock, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := d.open(in, fresh)
+	s, err := d.open(in, db, fresh)
 	if err != nil {
 		l.release()
 		return nil, nil, err
@@ -101,15 +112,20 @@ func (d directory) claimable() error {
 // ours reports whether a demo makes files of this name.
 func (d directory) ours(name string) bool {
 	switch name {
-	case bookName, ordersName, stateName, stateName + ".new", lockName, serviceLock, workerLog, serviceLog:
+	case bookName, ordersName, stateName, stateName + ".new", lockName, serviceLock, serviceLog:
+		return true
+	}
+	if logs.MatchString(name) {
 		return true
 	}
 	// Beside the database lie a write-ahead log, shared memory and a lock.
 	return name == databaseName || strings.HasPrefix(name, databaseName+"-") || strings.HasPrefix(name, databaseName+".")
 }
 
-func (d directory) open(in input, fresh bool) (*state, error) {
+func (d directory) open(in input, db database.Name, fresh bool) (*state, error) {
+	var before *state
 	if fresh {
+		before, _ = d.load() // if it cannot be read it is forgotten all the same
 		if err := d.clear(); err != nil {
 			return nil, err
 		}
@@ -127,7 +143,8 @@ func (d directory) open(in input, fresh bool) (*state, error) {
 		if err := os.WriteFile(d.file(ordersName), encoded, 0o644); err != nil {
 			return nil, fmt.Errorf("the orders cannot be kept: %w", err)
 		}
-		s = &state{Input: in.name, Digest: digest}
+		s = &state{Input: in.name, Digest: digest, before: before}
+		s.settle(db)
 		return s, d.save(s)
 	}
 	if s.Digest != digest {
@@ -136,7 +153,7 @@ func (d directory) open(in input, fresh bool) (*state, error) {
 			Hint: "Go on with those, begin anew with --fresh, or name another directory with --dir.",
 		}
 	}
-	return s, nil
+	return s, d.sameDatabase(s, db)
 }
 
 // clear removes what demos made.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 )
 
@@ -23,7 +24,7 @@ func someOrders(t *testing.T, n int) input {
 // prepared prepares a directory and releases it at once.
 func prepared(t *testing.T, d directory, in input, fresh bool) *state {
 	t.Helper()
-	s, l, err := d.prepare(in, fresh)
+	s, l, err := d.prepare(in, database.Name{}, fresh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func prepared(t *testing.T, d directory, in input, fresh bool) *state {
 
 func refusal(t *testing.T, d directory, in input, fresh bool) *DirectoryError {
 	t.Helper()
-	_, l, err := d.prepare(in, fresh)
+	_, l, err := d.prepare(in, database.Name{}, fresh)
 	if err == nil {
 		l.release()
 	}
@@ -72,7 +73,7 @@ func TestFreshForgetsTheDemo(t *testing.T) {
 	if err := d.save(s); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + ".lock", bookName, workerLog} {
+	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + ".lock", bookName, "worker.log", "worker-12.log"} {
 		if err := os.WriteFile(d.file(name), []byte("old"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestFreshForgetsTheDemo(t *testing.T) {
 	if s := prepared(t, d, in, true); s.Finished {
 		t.Error("--fresh remembers")
 	}
-	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + ".lock", bookName, workerLog} {
+	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + ".lock", bookName, "worker.log", "worker-12.log"} {
 		if _, err := os.Stat(d.file(name)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is still there (%v)", name, err)
 		}
@@ -106,7 +107,7 @@ func TestFreshNeverTouchesFilesOfOthers(t *testing.T) {
 
 func TestTwoDemosDoNotShareADirectory(t *testing.T) {
 	d := directory(t.TempDir())
-	_, l, err := d.prepare(someOrders(t, 1), false)
+	_, l, err := d.prepare(someOrders(t, 1), database.Name{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

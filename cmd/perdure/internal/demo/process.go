@@ -25,8 +25,9 @@ type child struct {
 }
 
 // spawn starts this executable as another process of the demo. What it writes to
-// its standard error, panics included, goes to the log.
-func spawn(executable, name, log string, args ...string) (*child, error) {
+// its standard error, panics included, goes to the log. env is added to its
+// environment.
+func spawn(executable, name, log string, env []string, args ...string) (*child, error) {
 	file, err := os.OpenFile(log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("the log of the %s cannot be written: %w", name, err)
@@ -35,6 +36,7 @@ func spawn(executable, name, log string, args ...string) (*child, error) {
 	c := &child{name: name, logFile: log, reports: make(chan report, 256), exited: make(chan struct{})}
 	c.cmd = exec.Command(executable, args...)
 	c.cmd.Stderr = file
+	c.cmd.Env = append(os.Environ(), env...)
 	c.stdin, err = c.cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("the %s cannot be started: %w", name, err)

@@ -25,7 +25,7 @@ type progress struct {
 	next     time.Time // when the first of the waiting goes on
 
 	kills    int
-	worker   int // process ID, 0 while there is none
+	workers  []int // process IDs
 	elapsed  time.Duration
 	database string
 }

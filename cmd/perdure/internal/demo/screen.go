@@ -80,15 +80,20 @@ func (s *screen) panel(p progress, now time.Time) []string {
 		orders += fmt.Sprintf("%d FAILED, ", p.failed)
 	}
 	orders += fmt.Sprintf("%d to go", p.orders-p.done())
-	worker := "none: it is being started"
-	if p.worker > 0 {
-		worker = fmt.Sprintf("process %d", p.worker)
+	worker, workers := "worker", "none: it is being started"
+	switch n := len(p.workers); {
+	case n == 1:
+		workers = fmt.Sprintf("process %d", p.workers[0])
+	case n > 4:
+		worker, workers = "workers", fmt.Sprintf("%d processes", n)
+	case n > 1:
+		worker, workers = "workers", "processes "+strings.Trim(fmt.Sprint(p.workers), "[]")
 	}
 	rows := []struct{ label, text string }{
 		{"orders", bar(p.done(), p.orders) + "  " + orders},
 		{"steps", fmt.Sprintf("%s done, with %s to the service", term.Count(p.steps), term.Plural(p.requests, "request", "requests"))},
 		{"attempts", fmt.Sprintf("%d in flight, %s", p.running, p.retrying(now))},
-		{"worker", fmt.Sprintf("%s, %s survived so far", worker, term.Plural(p.kills, "crash", "crashes"))},
+		{worker, fmt.Sprintf("%s, %s survived so far", workers, term.Plural(p.kills, "crash", "crashes"))},
 		{"database", p.database},
 		{"time", clock(p.elapsed)},
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 )
@@ -38,7 +39,7 @@ func golden(t *testing.T, name, got string) {
 func someProgress(now time.Time) progress {
 	return progress{
 		orders: 300, settled: 118, declined: 9, steps: 812, requests: 1104, running: 14, waiting: 61,
-		next: now.Add(400 * time.Millisecond), kills: 2, worker: 4711, elapsed: 12300 * time.Millisecond, database: "perdure-demo/demo.db",
+		next: now.Add(400 * time.Millisecond), kills: 2, workers: []int{4711}, elapsed: 12300 * time.Millisecond, database: "perdure-demo/demo.db",
 	}
 }
 
@@ -63,7 +64,7 @@ func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
 	s := screen{out: &out, term: term.Terminal{Moves: true}}
 	p := someProgress(now)
 	s.show(p, now)
-	p.worker, p.failed, p.next = 0, 1, time.Time{}
+	p.workers, p.failed, p.next = nil, 1, time.Time{}
 	s.news(13*time.Second, "something happened")
 	s.show(p, now.Add(time.Millisecond)) // too soon
 	s.show(p, now.Add(time.Second))
@@ -99,7 +100,7 @@ func (f *failing) Write([]byte) (int, error) {
 
 func someReport() *Report {
 	return &Report{
-		Orders: 300, Settled: 293, Declined: 7, Violations: []string{}, Crashes: 3, Seconds: 18.4, Database: "my demo/demo.db",
+		Orders: 300, Settled: 293, Declined: 7, Violations: []string{}, Workers: 1, Crashes: 3, Seconds: 18.4, Database: "my demo/demo.db",
 		Faults: []shop.Fault{{Line: 7, Reason: "The quantity is 0."}},
 		Steps:  1186, Attempts: 3530, Lost: 37, Longest: "W-42086", Most: 12,
 		Reasons:  map[string]int{"server_delay": 1194, "succeeded": 1179, "backoff": 1113, "worker_lost": 37, "terminal": 7},
@@ -115,6 +116,17 @@ func TestReportForAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "report.txt", out.String())
+}
+
+func TestReportOfADemoOnAServer(t *testing.T) {
+	r := someReport()
+	r.Workers, r.Database, r.hidesPassword = 2, "postgres://shop@db/shop?schema=perdure_demo_1234abcd", true
+	r.removal = dropping("postgres://shop@db/shop", "perdure_demo_1234abcd")
+	var out bytes.Buffer
+	if err := r.Write(&out, term.Style{}, "perdure"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report-server.txt", out.String())
 }
 
 func TestReportThatDoesNotHoldSaysSoLoudly(t *testing.T) {
@@ -148,20 +160,37 @@ func TestEveryReasonAndErrorOfTheDemoIsExplained(t *testing.T) {
 	}
 }
 
-func TestCommandsCanBePasted(t *testing.T) {
-	for in, want := range map[string]string{
-		"perdure-demo/demo.db": "perdure-demo/demo.db", "my demo": "'my demo'", "it's": `'it'\''s'`, "": "''", "$HOME": "'$HOME'",
+func TestFlagsNameTheDemoAgain(t *testing.T) {
+	server, err := database.Parse("postgres://shop:secret@db/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, opt := range map[string]Options{
+		"":                                     {Dir: DefaultDir, Kills: DefaultKills, Workers: 1},
+		" --input 'a b.csv' --dir x --kills 5": {Input: "a b.csv", Dir: "x", Kills: 5, Workers: 1},
+		" --db postgres://shop@db/shop":        {Dir: DefaultDir, Kills: DefaultKills, Database: server, Workers: 2},
+		" --db postgres://shop@db/shop --workers 3": {Dir: DefaultDir, Kills: DefaultKills, Database: server, Workers: 3},
 	} {
-		if got := Quote(in); got != want {
-			t.Errorf("Quote(%q) is %s; want %s", in, got, want)
+		d := demo{opt: opt}
+		if got := d.flags(); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	d := demo{opt: Options{Input: "a b.csv", Dir: "x", Kills: 5}}
-	if got := d.flags(); got != " --input 'a b.csv' --dir x --kills 5" {
-		t.Error(got)
-	}
-	d = demo{opt: Options{Dir: DefaultDir, Kills: DefaultKills}}
-	if got := d.flags(); got != "" {
-		t.Error(got)
+}
+
+func TestTheCrewFitsOntoTheScreen(t *testing.T) {
+	now := time.Unix(1000, 0)
+	s := screen{}
+	for workers, want := range map[int]string{
+		2: "processes 70001 70002, 2 crashes survived so far", 4: "70004, 2 crashes survived so far", 32: "32 processes, 2 crashes survived so far",
+	} {
+		p := someProgress(now)
+		p.workers = nil
+		for k := range workers {
+			p.workers = append(p.workers, 70001+k)
+		}
+		if got := strings.Join(s.panel(p, now), "\n"); !strings.Contains(got, want) || !strings.Contains(got, "  workers   ") {
+			t.Errorf("%d workers are shown as\n%s", workers, got)
+		}
 	}
 }

@@ -31,8 +31,12 @@ const maxViolationsShown = 20
 
 func (r *Report) result(b *strings.Builder, style term.Style) {
 	took := term.Duration(time.Duration(r.Seconds * float64(time.Second)))
-	fmt.Fprintf(b, "\n%s done in %s, and the worker was killed %s meanwhile.\n\n",
-		term.Plural(r.Orders, "order", "orders"), took, term.Plural(r.Crashes, "time", "times"))
+	orders, kills := term.Plural(r.Orders, "order", "orders"), term.Plural(r.Crashes, "time", "times")
+	if r.Workers > 1 {
+		fmt.Fprintf(b, "\n%s done in %s by %d workers side by side, and %s one of them was killed.\n\n", orders, took, r.Workers, kills)
+	} else {
+		fmt.Fprintf(b, "\n%s done in %s, and the worker was killed %s meanwhile.\n\n", orders, took, kills)
+	}
 	fmt.Fprintf(b, "  %5s settled: reserved, charged, shipped and notified\n", term.Count(r.Settled))
 	fmt.Fprintf(b, "  %5s declined: the card was refused for good, so nothing was charged or shipped\n", term.Count(r.Declined))
 	if failed := r.Orders - r.Settled - r.Declined; failed > 0 {
@@ -67,6 +71,7 @@ var meaning = map[retry.Reason]string{
 	retry.ReasonImmediate:    "failed; tried again at once",
 	retry.ReasonServerDelay:  "failed; tried again when the service had said",
 	retry.ReasonWorkerLost:   "died with the worker; made again by the next one",
+	retry.ReasonLeaseLost:    "its worker stood still too long; made again by another",
 	retry.ReasonDrained:      "cut off when the demo was stopped; made again",
 	retry.ReasonTerminal:     "failed for good: no retry could help",
 	retry.ReasonMaxAttempts:  "failed, and there were no attempts left",
@@ -122,15 +127,24 @@ func (r *Report) shopBook(b *strings.Builder) {
 
 // next says what to look at.
 func (r *Report) next(b *strings.Builder, command string) {
-	db := " --db " + Quote(r.Database)
+	db := " --db " + term.Quote(r.Database)
 	b.WriteString("\nSee for yourself:\n\n")
 	fmt.Fprintf(b, "  %s list%s\n", command, db)
 	if r.Longest != "" {
-		id := " " + Quote(r.Longest)
+		id := " " + term.Quote(r.Longest)
 		fmt.Fprintf(b, "  %s show%s%s\n", command, id, db)
 		fmt.Fprintf(b, "  %s attempts%s%s\n", command, id, db)
-		if r.Most > 1 {
-			fmt.Fprintf(b, "\nOrder %s had the hardest time: %d attempts for one of its steps.\n", term.Escape(r.Longest), r.Most)
-		}
+	}
+	if r.Workers > 1 {
+		fmt.Fprintf(b, "  %s nodes --all%s\n", command, db)
+	}
+	if r.hidesPassword {
+		b.WriteString("\nThe password is left out; PGPASSWORD or ~/.pgpass can hold it.\n")
+	}
+	if r.Longest != "" && r.Most > 1 {
+		fmt.Fprintf(b, "\nOrder %s had the hardest time: %d attempts for one of its steps.\n", term.Escape(r.Longest), r.Most)
+	}
+	if r.removal != "" {
+		fmt.Fprintf(b, "\nTo remove everything that the demo left in that database:\n\n  %s\n", r.removal)
 	}
 }

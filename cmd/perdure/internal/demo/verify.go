@@ -25,9 +25,13 @@ type Report struct {
 	// Violations say what does not hold; there should be none.
 	Violations []string `json:"violations"`
 
-	Crashes  int     `json:"crashes"` // kills of the worker that were survived
+	Workers  int     `json:"workers"` // processes side by side
+	Crashes  int     `json:"crashes"` // kills of workers that were survived
 	Seconds  float64 `json:"seconds"` // at work, over all starts
 	Database string  `json:"database"`
+
+	hidesPassword bool   // Database does
+	removal       string // command that removes what the demo keeps on a server
 
 	Steps    int            `json:"steps"`    // activity calls
 	Attempts int            `json:"attempts"` // of all steps
@@ -78,12 +82,17 @@ func (d *demo) review(ctx context.Context) (*Report, error) {
 	}
 	r := &Report{
 		Orders: len(d.input.orders), Faults: d.input.faults, Violations: []string{},
-		Crashes: d.state.Kills, Seconds: d.state.Active.Round(100 * time.Millisecond).Seconds(), Database: d.dir.database(),
-		Outcomes: map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
+		Workers: d.opt.Workers, Crashes: d.state.Kills,
+		Seconds: d.state.Active.Round(100 * time.Millisecond).Seconds(), Database: d.database.String(),
+		hidesPassword: d.database.HidesPassword(),
+		Outcomes:      map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
 		Service: ServiceReport{
 			Requests: totals.Requests, Charges: totals.Effects[shop.Charge], Duplicates: totals.Duplicates,
 			LostAnswers: totals.LostAnswers, InOutage: totals.InOutage,
 		},
+	}
+	if d.database.Shared() {
+		r.removal = dropping(d.state.Server, d.state.Schema)
 	}
 	for _, v := range verdicts {
 		r.count(v)

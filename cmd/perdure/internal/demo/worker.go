@@ -12,21 +12,25 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
-	"github.com/perdure/perdure/store/sqlite"
 )
 
 // WorkerOptions are what the worker process is told.
 type WorkerOptions struct {
-	Dir     string // of the demo
-	Service string // address of the shop service
+	Dir      string // of the demo
+	Database database.Name
+	Service  string // address of the shop service
+	Name     string // of the node; empty if it is alone
+	Slots    int    // how many requests it makes at once
 
 	Orphaned io.Reader // ends when the parent is gone
 	Reports  io.Writer // to the parent
 	Log      *slog.Logger
 }
 
-// worker is the process that does the orders. It knows nothing of the kills.
+// worker is the process that does the orders. It knows nothing of the kills, nor of
+// other workers beside it.
 type worker struct {
 	service string
 	reports *reporter
@@ -63,12 +67,19 @@ func (w *worker) work(ctx context.Context, opt WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	engine, err := perdure.Open(ctx, sqlite.File(d.database()),
+	options := []perdure.Option{
 		perdure.Register(Fulfil,
 			reserve.Impl(w.step(shop.Reserve)), charge.Impl(w.step(shop.Charge)),
 			ship.Impl(w.step(shop.Ship)), notify.Impl(w.step(shop.Notify))),
-		perdure.Concurrency(slots(len(orders))),
-		perdure.Logger(opt.Log))
+		perdure.Concurrency(opt.Slots),
+		perdure.Logger(opt.Log),
+	}
+	if opt.Name != "" {
+		// Whoever starts under this name is known to come after one that died, and
+		// gets its work at once.
+		options = append(options, perdure.NodeName(opt.Name))
+	}
+	engine, err := perdure.Open(ctx, opt.Database.Opener(), options...)
 	if err != nil {
 		return err
 	}
@@ -141,8 +152,3 @@ func (w *worker) step(kind shop.Kind) activity.Func[shop.Order, shop.Result] {
 func (w *worker) tell() {
 	w.reports.send(report{Event: eventProgress, Running: int(w.running.Load()), Steps: int(w.steps.Load())})
 }
-
-// slots is how many requests the worker makes at once: more than the service can
-// take, so that it has to say no; but for a few orders only a few, so that there
-// is something to see.
-func slots(orders int) int { return min(max(orders/8, 4), 16) }

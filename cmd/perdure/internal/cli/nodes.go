@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+// The states of a node.
+const (
+	live     = "live"
+	draining = "draining"
+	left     = "left"
+	expired  = "expired"
+)
+
+func (a *app) nodesCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "nodes",
+		Short: "List the processes that do the work",
+		Long: `List the nodes of a database: the processes that run its workflows. Each owns a
+share of the partitions, in which the workflows are, for as long as it renews its
+lease. Should it die, others take its share over when the lease has run out.
+
+Nodes of all groups are listed unless --group names one. Those that are gone are
+listed with --all only, except for those whose work nobody has taken over.`,
+		Example: `  perdure nodes
+  perdure nodes --db postgres://shop@db.example/shop
+  perdure nodes --all -o json`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.nodes(cmd.Context(), all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that left or died of late")
+	return cmd
+}
+
+func (a *app) nodes(ctx context.Context, all bool) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		nodes, err := e.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		if group, given := a.group(); given {
+			nodes = slices.DeleteFunc(nodes, func(n perdure.Node) bool { return n.Group != group })
+		}
+		now := consistent(a.env.Now(), nodes)
+		gone := 0
+		if !all {
+			known := len(nodes)
+			nodes = slices.DeleteFunc(nodes, isGone)
+			gone = known - len(nodes)
+		}
+		if a.format != formatTable {
+			return documents(a, nodes)
+		}
+		return a.nodeTable(nodes, gone, now)
+	})
+}
+
+// isGone reports whether a node is there no more and has left nothing to be taken
+// over.
+func isGone(n perdure.Node) bool { return (n.State == left || n.State == expired) && n.Partitions == 0 }
+
+// works reports whether a node is there and takes work.
+func works(n perdure.Node) bool { return n.State == live }
+
+// consistent is the time that a clock shows, unless that contradicts what the
+// database says: its clock may be ahead or behind, and it was that one which
+// decided who is live.
+func consistent(now time.Time, nodes []perdure.Node) time.Time {
+	for _, n := range nodes {
+		if n.Seen.After(now) {
+			now = n.Seen
+		}
+	}
+	for _, n := range nodes {
+		if (n.State == live || n.State == draining) && n.Expires != nil && n.Expires.Before(now) {
+			now = *n.Expires
+		}
+	}
+	return now
+}
+
+var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, expired: term.Bad}
+
+func (a *app) nodeTable(nodes []perdure.Node, gone int, now time.Time) error {
+	table := a.table("NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED")
+	table.Right(3)
+	for _, n := range nodes {
+		table.Row(n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, term.Count(n.Partitions),
+			term.When(n.Seen, now), lease(n, now), term.Time(n.Joined))
+	}
+	if len(nodes) > 0 {
+		if err := table.Write(a.out); err != nil {
+			return err
+		}
+	}
+	notes := nodeNotes(nodes, now)
+	if !slices.ContainsFunc(nodes, works) {
+		notes = append([]string{"No node serves " + a.served() + ": work waits until an engine starts."}, notes...)
+	}
+	if gone > 0 {
+		notes = append(notes, fmt.Sprintf("Not shown: %s. See them with --all.", term.Plural(gone, "node that is gone", "nodes that are gone")))
+	}
+	for i, note := range notes {
+		if i == 0 && len(nodes) > 0 {
+			a.printf("\n")
+		}
+		a.printf("%s\n", note)
+	}
+	return nil
+}
+
+// served is what the nodes that were asked for would serve.
+func (a *app) served() string {
+	switch group, given := a.group(); {
+	case group != "":
+		return fmt.Sprintf("the group %q", group)
+	case given:
+		return "the group without a name"
+	}
+	return "this database"
+}
+
+// lease says how long others wait for a node. Where one engine has the database
+// for itself there are no leases.
+func lease(n perdure.Node, now time.Time) string {
+	switch {
+	case n.Expires == nil:
+		return ""
+	case n.State == expired:
+		return "ran out " + term.When(*n.Expires, now)
+	}
+	return term.Duration(n.Expires.Sub(now)) + " left"
+}
+
+// nodeNotes say when work goes on whose node is dead or silent.
+func nodeNotes(nodes []perdure.Node, now time.Time) []string {
+	var notes []string
+	for _, n := range nodes {
+		heir := slices.ContainsFunc(nodes, func(o perdure.Node) bool { return works(o) && o.Group == n.Group && o.ID != n.ID })
+		work := "the work of its " + term.Plural(n.Partitions, "partition", "partitions")
+		name := term.Escape(n.Name)
+		switch {
+		case n.Partitions == 0:
+		case n.State == expired && heir:
+			notes = append(notes, fmt.Sprintf("%s is dead; another node is about to take over %s.", name, work))
+		case n.State == expired:
+			notes = append(notes, fmt.Sprintf("%s is dead; %s goes on when an engine starts.", name, work))
+		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have been heard of by now
+			when := "goes on elsewhere " + term.When(*n.Expires, now)
+			if !heir {
+				when = "waits for an engine to start"
+			}
+			notes = append(notes, fmt.Sprintf("%s is silent; unless it is heard of, %s %s.", name, work, when))
+		}
+	}
+	return notes
+}

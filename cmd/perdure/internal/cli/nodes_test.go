@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/postgres"
+)
+
+var noon = time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// node is one that joined an hour before noon, was seen so long ago, and has a
+// lease of ten seconds.
+func node(name, group, state string, partitions int, seen time.Duration) perdure.Node {
+	n := perdure.Node{ID: name + "/1", Name: name, Group: group, State: state, Partitions: partitions, Joined: noon.Add(-time.Hour), Seen: noon.Add(-seen)}
+	if state != left {
+		end := n.Seen.Add(10 * time.Second)
+		n.Expires = &end
+	}
+	return n
+}
+
+func nodeTable(t *testing.T, gone int, nodes ...perdure.Node) string {
+	t.Helper()
+	a, output := printer(noon)
+	a.env.Getenv = func(string) string { return "" }
+	a.root() // for the flags
+	if err := a.nodeTable(nodes, gone, noon); err != nil {
+		t.Fatal(err)
+	}
+	return "\n" + output()
+}
+
+func TestNodesSayWhenWorkGoesOn(t *testing.T) {
+	got := nodeTable(t, 2,
+		node("web-1", "", live, 128, time.Second),
+		node("web-2", "", live, 100, 7*time.Second),
+		node("web-3", "", draining, 28, 2*time.Second),
+		node("web-4", "", left, 0, time.Minute),
+		node("web-5\x1b[2J", "", expired, 1, 11*time.Second),
+		node("night-1", "night", expired, 200, time.Minute),
+		node("batch-1", "batch", live, 1256, 8*time.Second))
+	want := `
+NODE            GROUP  STATE     PARTITIONS  SEEN       LEASE            JOINED
+web-1                  live             128  1s ago     9s left          2000-01-01 11:00:00.000
+web-2                  live             100  7s ago     3s left          2000-01-01 11:00:00.000
+web-3                  draining          28  2s ago     8s left          2000-01-01 11:00:00.000
+web-4                  left               0  1m00s ago                   2000-01-01 11:00:00.000
+web-5\u001b[2J         expired            1  11s ago    ran out 1s ago   2000-01-01 11:00:00.000
+night-1         night  expired          200  1m00s ago  ran out 50s ago  2000-01-01 11:00:00.000
+batch-1         batch  live           1,256  8s ago     2s left          2000-01-01 11:00:00.000
+
+web-2 is silent; unless it is heard of, the work of its 100 partitions goes on elsewhere in 3s.
+web-5\u001b[2J is dead; another node is about to take over the work of its 1 partition.
+night-1 is dead; the work of its 200 partitions goes on when an engine starts.
+batch-1 is silent; unless it is heard of, the work of its 1,256 partitions waits for an engine to start.
+Not shown: 2 nodes that are gone. See them with --all.
+`
+	if got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
+func TestNodesOfAFileHaveNoLease(t *testing.T) {
+	n := node("host:4711", "", live, 1, 3*time.Second)
+	n.Expires = nil
+	want := `
+NODE       STATE  PARTITIONS  SEEN    JOINED
+host:4711  live            1  3s ago  2000-01-01 11:00:00.000
+`
+	if got := nodeTable(t, 0, n); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
+func TestAWrongClockDoesNotContradictTheDatabase(t *testing.T) {
+	nodes := []perdure.Node{node("a", "", live, 8, time.Second), node("b", "", expired, 8, time.Minute)}
+	for clock, want := range map[time.Duration]time.Time{
+		0: noon, time.Hour: *nodes[0].Expires, -time.Hour: nodes[0].Seen,
+	} {
+		if got := consistent(noon.Add(clock), nodes); !got.Equal(want) {
+			t.Errorf("with a clock that is %s ahead it is %s, want %s", clock, got, want)
+		}
+	}
+}
+
+// listNodes reads the nodes as a program does.
+func listNodes(t *testing.T, args ...string) []perdure.Node {
+	t.Helper()
+	stdout, stderr, code := call(t, append([]string{"nodes", "-o", "json"}, args...)...)
+	var nodes []perdure.Node
+	if err := json.Unmarshal([]byte(stdout), &nodes); err != nil || code != 0 {
+		t.Fatalf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
+	}
+	return nodes
+}
+
+// until waits for nodes to be as a condition says.
+func until(t *testing.T, what string, holds func(nodes []perdure.Node) bool, args ...string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		nodes := listNodes(t, args...)
+		if holds(nodes) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: after a minute the nodes are %+v", what, nodes)
+		}
+	}
+}
+
+// TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver joins as a node that gives no
+// further sign of life, and then starts an engine.
+func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
+	url := pgtest.Database(t)
+	db, err := postgres.URL(url).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Join(t.Context(), store.Node{ID: "ghost/1", Name: "ghost", Lease: 200 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Claim(t.Context(), "ghost/1", []int{0, 1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the ghost's lease runs out", func(nodes []perdure.Node) bool {
+		return len(nodes) == 1 && nodes[0].Name == "ghost" && nodes[0].State == expired && nodes[0].Partitions == 3
+	}, "--db", url)
+	stdout, _, code := call(t, "nodes", "--db", url)
+	for _, want := range []string{"ghost", "expired", "ran out", "No node serves this database: work waits until an engine starts.", "ghost is dead; the work of its 3 partitions goes on when an engine starts."} {
+		if code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d; it does not say %q:\n%s", code, want, stdout)
+		}
+	}
+	workWhile(t, postgres.URL(url), func() {
+		until(t, "the engine takes the work over", func(nodes []perdure.Node) bool {
+			return len(nodes) == 1 && nodes[0].Name == "node-1" && nodes[0].State == live && nodes[0].Partitions == 256 && nodes[0].Expires != nil
+		}, "--db", url)
+		until(t, "with --all the ghost is still listed", func(nodes []perdure.Node) bool {
+			return slices.ContainsFunc(nodes, func(n perdure.Node) bool { return n.Name == "ghost" && n.State == expired && n.Partitions == 0 })
+		}, "--db", url, "--all")
+	}, false)
+}

@@ -1,0 +1,135 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/store/postgres"
+)
+
+// Reach says by an *Error if no connection can be made to the database.
+func (n Name) Reach(ctx context.Context) error {
+	if !n.Shared() {
+		return nil
+	}
+	conn, err := n.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+// connect makes a connection as the store does.
+func (n Name) connect(ctx context.Context) (*pgx.Conn, error) {
+	config, err := pgxpool.ParseConfig(n.url.dsn(true))
+	if err != nil {
+		return nil, err
+	}
+	postgres.Tune(config)
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, n.explain(config.ConnConfig, err)
+	}
+	return conn, nil
+}
+
+// explain puts an error of the driver into words for the person who can act.
+func (n Name) explain(c *pgx.ConnConfig, err error) error {
+	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return n.refused(c, refusal)
+	}
+	if why := unreachable(err); why != "" {
+		return &Error{
+			fmt.Sprintf("No PostgreSQL server answers at %s: %s.", servers(c), why),
+			fmt.Sprintf("Is it the right host and port, does the server run, and does it let this machine in? This asks too:\npg_isready -h %s -p %d", term.Quote(c.Host), c.Port),
+		}
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, "): "); i >= 0 { // after who was asked for what, for each way it was tried
+		text = text[i+len("): "):]
+	}
+	return &Error{fmt.Sprintf("The PostgreSQL database %s cannot be used: %s.", n, strings.TrimSuffix(text, ".")), ""}
+}
+
+// refused explains what the server said. Codes are in appendix A of PostgreSQL's
+// manual.
+func (n Name) refused(c *pgx.ConnConfig, e *pgconn.PgError) error {
+	at := servers(c)
+	switch {
+	case strings.HasPrefix(e.Code, "28"): // invalid authorization
+		return &Error{
+			fmt.Sprintf("The PostgreSQL server at %s does not let you in: %s.", at, e.Message),
+			"The user stands before the @ of the URL. The password is best kept in PGPASSWORD or ~/.pgpass.",
+		}
+	case e.Code == "3D000": // no such database
+		return &Error{
+			fmt.Sprintf("There is no database %q on the PostgreSQL server at %s.", c.Database, at),
+			fmt.Sprintf("Its name is what follows the last slash of the URL. To make it: createdb -h %s -p %d -U %s %s",
+				term.Quote(c.Host), c.Port, term.Quote(c.User), term.Quote(c.Database)),
+		}
+	case e.Code == "42501": // insufficient privilege
+		return n.unreadable(c)
+	}
+	return &Error{fmt.Sprintf("The PostgreSQL server at %s answers: %s (SQLSTATE %s).", at, e.Message, e.Code), ""}
+}
+
+// unreadable says that the user lacks a right.
+func (n Name) unreadable(c *pgx.ConnConfig) error {
+	user, schema := pgx.Identifier{c.User}.Sanitize(), n.url.tables()
+	return &Error{
+		fmt.Sprintf("The user %q may not read the schema %q of the database %s at %s.", c.User, schema, c.Database, servers(c)),
+		fmt.Sprintf("Use the engine's user, or have that one run:\nGRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %s", schema, user, schema, user),
+	}
+}
+
+// servers are the hosts that a connection can be made to.
+func servers(c *pgx.ConnConfig) string {
+	hosts := []string{server(c.Host, c.Port)}
+	for _, f := range c.Fallbacks {
+		if s := server(f.Host, f.Port); !slices.Contains(hosts, s) { // with TLS and without is the same host
+			hosts = append(hosts, s)
+		}
+	}
+	return strings.Join(hosts, ", ")
+}
+
+func server(host string, port uint16) string {
+	if strings.HasPrefix(host, "/") {
+		return fmt.Sprintf("%s/.s.PGSQL.%d", host, port)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// unreachable is why no connection was made, in a few words; empty if one was.
+func unreachable(err error) string {
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
+		if unknown.IsNotFound {
+			return fmt.Sprintf("there is no host %q", unknown.Name)
+		}
+		return fmt.Sprintf("the host %q cannot be looked up", unknown.Name)
+	}
+	failure, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case !ok:
+		return ""
+	case failure.Timeout():
+		return "it took too long"
+	}
+	if code, ok := errors.AsType[syscall.Errno](failure); ok {
+		return code.Error()
+	}
+	return failure.Err.Error()
+}
