@@ -33,13 +33,14 @@ func acquire(path string) (*lock, error) {
 	return nil, err
 }
 
-// outlive tries to take something that another process has, for as long as one
-// whose parent was killed may take to notice that and to end. Two services with
-// one book, above all, must not be.
-func outlive(ctx context.Context, try func() (taken bool, err error)) error {
+// outlive tries to do what something hinders that will pass: another process has
+// what this one needs, for as long as one whose parent was killed may take to notice
+// that and to end; or a server is being restarted. Two services with one book, above
+// all, must not be.
+func outlive(ctx context.Context, try func() (passing bool, err error)) error {
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		taken, err := try()
-		if !taken || time.Now().After(deadline) {
+		passing, err := try()
+		if !passing || time.Now().After(deadline) {
 			return err
 		}
 		select {

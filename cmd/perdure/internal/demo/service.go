@@ -31,7 +31,7 @@ func Service(ctx context.Context, opt ServiceOptions) error {
 	reports := newReporter(opt.Reports)
 	d := directory(opt.Dir)
 	var l *lock
-	err := outlive(ctx, func() (taken bool, err error) {
+	err := outlive(ctx, func() (passing bool, err error) {
 		l, err = acquire(d.file(serviceLock))
 		return errors.Is(err, errLocked), err
 	})

@@ -79,7 +79,12 @@ func (w *worker) work(ctx context.Context, opt WorkerOptions) error {
 		// gets its work at once.
 		options = append(options, perdure.NodeName(opt.Name))
 	}
-	engine, err := perdure.Open(ctx, opt.Database.Opener(), options...)
+	var engine *perdure.Engine
+	err = outlive(ctx, func() (passing bool, err error) {
+		engine, err = perdure.Open(ctx, opt.Database.Opener(), options...)
+		_, passing = errors.AsType[*perdure.UnavailableError](err)
+		return passing, err
+	})
 	if err != nil {
 		return err
 	}
@@ -90,10 +95,11 @@ func (w *worker) work(ctx context.Context, opt WorkerOptions) error {
 			opt.Log.Error("the engine could not be stopped in good order", "error", err)
 		}
 	}()
-	err = outlive(ctx, func() (taken bool, err error) {
+	err = outlive(ctx, func() (passing bool, err error) {
 		err = engine.Start(ctx)
-		_, taken = errors.AsType[*perdure.InUseError](err)
-		return taken, err
+		_, taken := errors.AsType[*perdure.InUseError](err)
+		_, away := errors.AsType[*perdure.UnavailableError](err)
+		return taken || away, err
 	})
 	if err != nil {
 		return err

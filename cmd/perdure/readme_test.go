@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/pgtest"
+)
+
+// readme is the text of the project's first page.
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// blocks are the fenced blocks of a language that begin with a text.
+func blocks(text, language, begin string) []string {
+	var found []string
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		if strings.HasPrefix(m[1], begin) {
+			found = append(found, m[1])
+		}
+	}
+	return found
+}
+
+// build makes a program of a text, as a user of the module would.
+func build(t *testing.T, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// onPostgres is the program of the README after the changes that its section about
+// several machines asks for.
+func onPostgres(t *testing.T, text string) string {
+	t.Helper()
+	programs, lines := blocks(text, "go", "package main"), blocks(text, "go", "\teng, err := perdure.Open(")
+	if len(programs) != 1 || len(lines) != 1 {
+		t.Fatalf("the README has %d programs and %d lines that open a database; want one each", len(programs), len(lines))
+	}
+	old := regexp.MustCompile(`(?m)^\teng, err := perdure\.Open\(.*\n`)
+	if !old.MatchString(programs[0]) {
+		t.Fatal("there is no line to change")
+	}
+	return strings.NewReplacer("\"log\"\n", "\"log\"\n\t\"os\"\n", "perdure/store/sqlite\"", "perdure/store/postgres\"").
+		Replace(old.ReplaceAllLiteralString(programs[0], lines[0]))
+}
+
+func TestTheProgramOfTheReadmeRuns(t *testing.T) {
+	t.Parallel()
+	program := exec.CommandContext(t.Context(), build(t, blocks(readme(t), "go", "package main")[0]))
+	program.Dir = t.TempDir()
+	if out, err := program.Output(); err != nil || string(out) != "hello world <nil>\n" {
+		t.Errorf("it writes %q, %v", out, err)
+	}
+}
+
+// TestE80_TheProgramOfTheReadmeOutlivesItsNeighbour does what the README says about
+// several machines: two processes, of which one is killed.
+func TestE80_TheProgramOfTheReadmeOutlivesItsNeighbour(t *testing.T) {
+	t.Parallel()
+	binary, url, dir := build(t, onPostgres(t, readme(t))), pgtest.Database(t), t.TempDir()
+	start := func() (*exec.Cmd, *bytes.Buffer) {
+		cmd, out := exec.CommandContext(t.Context(), binary), &bytes.Buffer{}
+		cmd.Dir, cmd.Stdout, cmd.Env = dir, out, append(os.Environ(), "PERDURE_DB="+url)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, out
+	}
+	survivor, out := start()
+	untilShares(t, dir, url, 256)
+	victim, _ := start()
+	untilShares(t, dir, url, 128, 128)
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait() // killed
+	if err := survivor.Wait(); err != nil || out.String() != "hello world <nil>\n" {
+		t.Errorf("the survivor writes %q, %v", out, err)
+	}
+}
+
+// untilShares waits until live nodes own so many partitions.
+func untilShares(t *testing.T, dir, db string, want ...int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		var shares []int
+		for _, n := range nodes(t, dir, db) {
+			if n.State == "live" {
+				shares = append(shares, n.Partitions)
+			}
+		}
+		if slices.Equal(shares, want) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after a minute the live nodes own %v partitions, want %v", shares, want)
+		}
+	}
+}
+
+func TestTheReadmeNamesCommandsThatExist(t *testing.T) {
+	found := regexp.MustCompile(`(?m)cmd/perdure ([a-z]+)|`+"`perdure ([a-z]+)").FindAllStringSubmatch(readme(t), -1)
+	if len(found) < 5 {
+		t.Fatalf("only %d commands were found", len(found))
+	}
+	for _, m := range found {
+		name := m[1] + m[2]
+		if stdout, stderr, code := run(t, t.TempDir(), name, "--help"); code != 0 || !strings.Contains(stdout, "perdure "+name) {
+			t.Errorf("%s: exit code %d\n%s", name, code, stderr)
+		}
+	}
+}
