@@ -12,3 +12,11 @@ func CopyIdentity(to, from *Engine) {
 	defer to.mu.Unlock()
 	to.member = m
 }
+
+// LoseAll makes an engine lose its partitions, as if another node had taken them.
+func LoseAll(e *Engine) {
+	e.mu.Lock()
+	all := e.served()
+	e.mu.Unlock()
+	e.lose(all...)
+}

@@ -109,6 +109,7 @@ func (e *Engine) advance(r *resident) {
 		e.mu.Unlock()
 		if err := e.turn(r, todo); err != nil {
 			e.mu.Lock()
+			e.tellStarted(r, err)
 			e.unload(r)
 			e.mu.Unlock()
 		}
@@ -128,6 +129,7 @@ func (e *Engine) rest(r *resident) {
 	}
 	if r.dropped {
 		e.closeCode(r)
+		e.tellStarted(r, store.ErrFenced) // its partition was lost before its first turn
 		return
 	}
 	if r.run == nil || e.phase == stopped {
@@ -254,7 +256,6 @@ func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input, consumin
 func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
 	t, err := e.storeTurn(r, out)
 	if err != nil {
-		e.tellStarted(r, err)
 		e.parkCulprit(r, err)
 		return err
 	}
@@ -270,16 +271,13 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
 		e.settled(r, t.Consumed)
 		return nil
 	case errors.As(err, &conflict):
-		e.tellStarted(r, err)
 	case errors.Is(err, store.ErrFenced):
-		e.tellStarted(r, err)
 		e.lose(r.partition)
 	case errors.Is(err, store.ErrStale):
 		e.log.Error("perdure: a turn was refused because another one took its place; the run is loaded anew", "run", r.id, "turn", out.Number)
 		e.putBack(r, todo)
 	case e.ctx.Err() != nil:
 	default:
-		e.tellStarted(r, err)
 		e.parkCulprit(r, err)
 	}
 	return err
@@ -296,29 +294,26 @@ func (e *Engine) putBack(r *resident, todo []mail) {
 // settled notes that a turn is durable: the run's row exists, its messages are
 // consumed.
 func (e *Engine) settled(r *resident, consumed []int64) {
-	if r.create != nil {
-		r.create = nil
-		e.tellStarted(r, nil)
-	}
-	if len(consumed) == 0 {
+	if r.create == nil && len(consumed) == 0 {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if r.create != nil {
+		r.create = nil
+		e.tellStarted(r, nil)
+	}
 	for _, s := range consumed {
 		r.partition.pending[s] = true
 	}
 }
 
-// tellStarted answers those who wait for the run's row.
+// tellStarted answers those who wait for the run's row. The engine's mu is held.
 func (e *Engine) tellStarted(r *resident, err error) {
-	e.mu.Lock()
-	started := r.started
-	r.started = nil
-	e.mu.Unlock()
-	for _, ch := range started {
+	for _, ch := range r.started {
 		ch <- err
 	}
+	r.started = nil
 }
 
 // undo gives back what a turn that is not durable had reserved. Slots that were

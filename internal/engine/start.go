@@ -69,9 +69,19 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	return id, false, err
 }
 
-// create makes the run durable: here, with its first turn, if this node serves
-// its partition; else by its row alone, for the node that does.
+// create makes the run durable. A node that turns out to have lost the partition
+// does as one that never had it.
 func (e *Engine) create(ctx context.Context, row store.Run, start history.Start) error {
+	for {
+		if err := e.createOnce(ctx, row, start); !errors.Is(err, store.ErrFenced) {
+			return err
+		}
+	}
+}
+
+// createOnce makes the run durable: here, with its first turn, if this node serves
+// its partition; else by its row alone, for the node that does.
+func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.Start) error {
 	e.mu.Lock()
 	if e.phase == draining || e.phase == stopped {
 		e.mu.Unlock()
