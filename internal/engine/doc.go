@@ -30,7 +30,8 @@
 //	inbox.go       messages from clients and other runs
 //	member.go      this process among the nodes: lease, joining, giving way
 //	spread.go      the even share of the partitions
-//	partition.go   taking partitions over and handing them over
+//	partition.go   taking partitions over, and losing them
+//	handover.go    giving partitions to other nodes
 //	nodes.go       which nodes there are
 //	watch.go       waiting for runs that other nodes serve
 //	start.go       starting runs and waiting for results

@@ -257,9 +257,7 @@ func (e *Engine) beginStop() phase {
 		e.phase = stopped
 	case running:
 		e.phase = draining
-		if e.db.Info().Shared && len(e.executions) > 0 {
-			all := e.served()
-			e.work.Go(func() { e.handOver(all, nil) })
+		if len(e.executions) > 0 {
 			kick(e.nodesKick)
 		}
 	}

@@ -22,17 +22,22 @@ type member struct {
 	// sent is when the last renewal that was answered was sent: the lease runs
 	// from then, whatever happened on the way.
 	sent time.Time
-	// returned is when the last renewal was answered that came too late for its
-	// lease: after an outage of the database, or when the process had stood still.
+	// returned is when the last renewal was answered that was overdue: after an
+	// outage of the database, or when the process had stood still.
 	returned time.Time
+	failed   bool              // a renewal was not answered since the last one that was
+	refused  bool              // calls got no slot because the lease might have been over
 	replaced bool              // another process has this node's name
 	staying  map[int]time.Time // until when partitions are not asked again to leave
+	// released are partitions that were given back, and when; zero while the
+	// database is being told.
+	released map[int]time.Time
 }
 
 func newMember(c Config) member {
 	return member{
 		node:    store.Node{ID: c.Node + "/" + newToken()[:8], Name: c.Node, Group: c.Group, Lease: c.Lease, Supersede: c.Supersede},
-		staying: map[int]time.Time{},
+		staying: map[int]time.Time{}, released: map[int]time.Time{},
 	}
 }
 
@@ -64,12 +69,20 @@ func (e *Engine) renew(ctx context.Context) (*store.Membership, error) {
 	defer cancel()
 	for k := 0; ; k++ {
 		sent := time.Now()
-		m, err := e.db.Renew(ctx, r)
+		// A connection that is dead is given up soon, a database that is slow gets
+		// its time.
+		try, cancel := context.WithTimeout(ctx, e.config.Lease/4<<k)
+		m, err := e.db.Renew(try, r)
+		late := try.Err() != nil
+		cancel()
 		if err == nil {
-			e.renewed(sent, m.Now)
+			e.renewed(sent, m)
 			return m, nil
 		}
-		if k == maxRenewals || !store.Unavailable(err) || !e.pause(renewPause) {
+		e.mu.Lock()
+		e.member.failed = true
+		e.mu.Unlock()
+		if k == maxRenewals || ctx.Err() != nil || !late && !store.Unavailable(err) || !e.pause(renewPause) {
 			return nil, err
 		}
 	}
@@ -82,16 +95,27 @@ const (
 	renewPause  = 100 * time.Millisecond
 )
 
-// renewed notes a sign of life that was heard.
-func (e *Engine) renewed(sent time.Time, now int64) {
-	e.clock.observe(now)
+// renewed notes a sign of life that was heard, drops what was lost meanwhile, and
+// only then begins what waits for the lease.
+func (e *Engine) renewed(sent time.Time, m *store.Membership) {
+	e.clock.observe(m.Now)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	held := e.leaseHolds()
-	e.member.token, e.member.next, e.member.sent = e.member.next, 0, sent
-	if !held {
+	var lost []*partition
+	for _, o := range m.Owners {
+		p := e.partitions[o.Partition]
+		if p != nil && (o.Node != e.member.node.ID || o.Epoch != p.epoch) {
+			lost = append(lost, p)
+		}
+	}
+	e.loseLocked(lost)
+	if e.member.failed && e.silence() > e.config.Lease/2 {
 		e.member.returned = time.Now()
-		e.readmit()
+	}
+	e.member.token, e.member.next, e.member.sent, e.member.failed = e.member.next, 0, sent, false
+	if e.member.refused {
+		e.member.refused = false
+		e.serveAgain()
 	}
 }
 
@@ -102,20 +126,28 @@ func (e *Engine) leaseHolds() bool {
 	if !e.db.Info().Shared {
 		return true
 	}
-	// The monotonic clock stands still while the machine sleeps, the other does
-	// not; should somebody set that one, the next renewal puts it right.
-	now := time.Now()
-	age := max(now.Sub(e.member.sent), now.Round(0).Sub(e.member.sent.Round(0)))
-	return age < e.config.Lease-e.config.Lease/5
+	return e.silence() < e.config.Lease-e.config.Lease/5
+}
+
+// silence is how long ago the last renewal was sent that was answered. The
+// monotonic clock stands still while the machine sleeps, the other does not;
+// should somebody set that one, the next renewal puts it right.
+func (e *Engine) silence() time.Duration {
+	now, sent := time.Now(), e.member.sent
+	return max(now.Sub(sent), now.Round(0).Sub(sent.Round(0)))
 }
 
 // takeFirst takes the node's share when it starts.
-func (e *Engine) takeFirst(ctx context.Context) (takeover, error) {
+func (e *Engine) takeFirst(ctx context.Context) (*takeover, error) {
 	m, err := e.renew(ctx)
 	if err != nil {
-		return takeover{}, err
+		return nil, err
 	}
-	return e.take(ctx, spread(e.nodeID(), m).claim)
+	t, err := e.take(ctx, spread(e.nodeID(), m).claim)
+	if err == nil {
+		err = e.readWakes(ctx, t)
+	}
+	return t, err
 }
 
 // backOut undoes a start that failed. The next one is that of another node, unless
@@ -123,6 +155,7 @@ func (e *Engine) takeFirst(ctx context.Context) (takeover, error) {
 func (e *Engine) backOut(ctx context.Context) error {
 	e.mu.Lock()
 	clear(e.partitions)
+	e.recovery, e.slots.inLane = recovery{}, false
 	failed := e.member.node.ID
 	e.mu.Unlock()
 	err := e.db.Leave(ctx, failed)
@@ -181,57 +214,108 @@ func (e *Engine) attend() (next time.Duration, ok bool) {
 	}
 	e.answered(reading)
 	kick(e.wakeKick) // the clock may have moved
-	again, excess := e.reconcile(m)
-	if len(excess) > 0 {
-		e.work.Go(func() { e.giveAway(excess) })
-	}
 	next = e.config.Lease / 3
 	for _, n := range m.Nodes {
 		if n.Expires != store.Never && n.Expires > m.Now {
 			next = min(next, time.Duration(n.Expires-m.Now)+time.Millisecond)
 		}
 	}
-	if len(again) == 0 {
+	if e.currentPhase() != running {
+		e.giveAll(m)
 		return next, true
 	}
-	taken, err := e.take(e.ctx, again)
-	if err != nil {
+	claim, excess := e.reconcile(m)
+	if len(excess) > 0 {
+		e.work.Go(func() { e.giveAway(excess) })
+	}
+	if err := e.takeMore(claim); err != nil {
 		e.unanswered(reading, "claiming partitions", err)
 		return renewPause, e.ctx.Err() == nil
 	}
-	if len(taken.partitions) > 0 {
-		e.log.Info("perdure: partitions are taken over", "count", len(taken.partitions), "node", taken.partitions[0].node)
-	}
-	e.recover(taken)
 	return next, true
 }
 
-// reconcile holds what this node serves against who owns what, drops what it
-// lost, and returns what it should claim and what it should give away.
+// takeMore takes partitions over while this node does its work. A claim has to
+// wait for commits of their owner, even of one that died in the middle; the lease
+// must not run out over that.
+func (e *Engine) takeMore(claim []int) error {
+	ctx, cancel := context.WithTimeout(e.ctx, e.config.Lease/3)
+	defer cancel()
+	taken, err := e.take(ctx, claim)
+	if err != nil || len(taken.partitions) == 0 {
+		return err
+	}
+	e.log.Info("perdure: partitions are taken over", "count", len(taken.partitions), "node", taken.partitions[0].node)
+	e.work.Go(func() {
+		if e.persist("reading what runs want a step", func() error { return e.readWakes(e.ctx, taken) }) == nil {
+			e.recover(taken)
+		}
+	})
+	return nil
+}
+
+// reconcile holds what this node serves against who owns what, and returns what it
+// should claim and what it should give away.
 func (e *Engine) reconcile(m *store.Membership) (claim []int, excess []*partition) {
 	e.mu.Lock()
-	me, drained := e.member.node.ID, e.phase != running
-	var lost []*partition
-	for _, o := range m.Owners {
-		p := e.partitions[o.Partition]
-		switch {
-		case p != nil && (o.Node != me || o.Epoch != p.epoch):
-			lost = append(lost, p)
-		case p == nil && o.Node == me && !drained: // the answer to a claim or a release got lost
-			claim = append(claim, o.Partition)
-		}
-	}
-	mayTake := !drained && time.Since(e.member.returned) >= e.courtesy()
-	e.mu.Unlock()
-	e.lose(lost...)
-	s := spread(me, m)
-	if mayTake {
+	defer e.mu.Unlock()
+	claim = e.unserved(m)
+	s := spread(e.member.node.ID, m)
+	if time.Since(e.member.returned) >= e.courtesy() {
 		claim = append(claim, s.claim...)
 	}
-	if s.excess > 0 && !drained {
-		excess = e.movable(s.excess)
+	claim = slices.DeleteFunc(claim, func(p int) bool {
+		at, released := e.member.released[p]
+		return released && at.IsZero()
+	})
+	return claim, e.movable(s.excess)
+}
+
+// unserved are partitions that this node owns and does not serve, because the
+// answer to a claim or a release got lost. Those that it has given back since the
+// renewal was sent are marked as free. The engine's mu is held.
+func (e *Engine) unserved(m *store.Membership) (ps []int) {
+	for i := range m.Owners {
+		o := &m.Owners[i]
+		at, released := e.member.released[o.Partition]
+		current := released && (at.IsZero() || !at.Before(e.member.sent))
+		if released && !current {
+			delete(e.member.released, o.Partition)
+		}
+		if o.Node != e.member.node.ID || e.partitions[o.Partition] != nil {
+			continue
+		}
+		if current {
+			o.Node = ""
+		} else {
+			ps = append(ps, o.Partition)
+		}
 	}
-	return claim, excess
+	return ps
+}
+
+// giveAll hands all partitions over as they fall quiet, because this node leaves.
+func (e *Engine) giveAll(m *store.Membership) {
+	if !e.db.Info().Shared {
+		return // to whom?
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	node := e.member.node.ID
+	unserved := e.unserved(m)
+	for _, p := range unserved {
+		e.member.released[p] = time.Time{}
+	}
+	all := slices.DeleteFunc(e.served(), func(p *partition) bool { return p.leaving })
+	for _, p := range all {
+		p.leaving = true
+	}
+	if len(unserved) > 0 {
+		e.work.Go(func() { e.giveBack(node, unserved) })
+	}
+	if len(all) > 0 {
+		e.work.Go(func() { e.handOver(all, e.ctx) })
+	}
 }
 
 // courtesy is how long a node whose lease had run out must be back before it
@@ -242,8 +326,6 @@ func (e *Engine) courtesy() time.Duration { return e.config.Lease / 5 }
 // movable picks partitions to give away, those with the least work first. One
 // that did not fall quiet in time is left alone for a while.
 func (e *Engine) movable(n int) []*partition {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	now := time.Now()
 	candidates := slices.DeleteFunc(e.served(), func(p *partition) bool {
 		if p.leaving {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/store"
 )
 
@@ -36,6 +35,26 @@ func (l *lineage) node(epoch int64) string {
 		return ""
 	}
 	return l.nodes[epoch]
+}
+
+// newLineage is what owners, listed by epoch, say to the one that has the current
+// epoch. What became of a node is what became of it after its last epoch: an
+// attempt that is still in flight is of that one.
+func newLineage(owners []store.Ownership, current int64) *lineage {
+	l := &lineage{nodes: map[int64]string{}}
+	survived := map[string]bool{}
+	for _, o := range owners {
+		l.nodes[o.Epoch] = o.Node
+		if o.Epoch < current {
+			survived[o.Node] = o.Survived
+		}
+	}
+	for node, lived := range survived {
+		if lived {
+			l.survivors = append(l.survivors, node)
+		}
+	}
+	return l
 }
 
 // served lists the partitions that this node serves. The engine's mu is held.
@@ -93,13 +112,7 @@ func (e *Engine) learnLineage(p *partition) error {
 	if err != nil {
 		return err
 	}
-	read := &lineage{nodes: map[int64]string{}}
-	for _, o := range owners {
-		read.nodes[o.Epoch] = o.Node
-		if o.Survived && !slices.Contains(read.survivors, o.Node) {
-			read.survivors = append(read.survivors, o.Node)
-		}
-	}
+	read := newLineage(owners, p.epoch)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.lineage = read
@@ -109,43 +122,44 @@ func (e *Engine) learnLineage(p *partition) error {
 // takeover is what the previous owners of partitions left to be done.
 type takeover struct {
 	partitions []*partition
-	wakes      []store.Wake // runs with work in flight, and those that are due soon
+	horizon    int64
+	wakes      []store.Wake // runs with work in flight, and those that are due up to the horizon
 }
 
-// take claims partitions and begins to serve those it got.
-func (e *Engine) take(ctx context.Context, wanted []int) (takeover, error) {
-	var taken takeover
+// take claims partitions and begins to serve those it got. Their runs are to be
+// recovered.
+func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
+	t := &takeover{}
 	if len(wanted) == 0 {
-		return taken, nil
+		return t, nil
 	}
 	node := e.nodeID()
 	owned, err := e.db.Claim(ctx, node, wanted)
-	if err != nil {
-		return taken, err
+	if err != nil || len(owned) == 0 {
+		return t, err
 	}
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, o := range owned {
 		e.clock.observe(o.Clock)
 		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, pending: map[int64]bool{}}
 		e.partitions[o.Partition] = p
-		taken.partitions = append(taken.partitions, p)
+		t.partitions = append(t.partitions, p)
 	}
 	for run := range e.waiters { // their runs may be served here now
 		e.dismissWaiters(run)
 	}
-	// From here on scans read these partitions too, beyond the horizon.
-	horizon := e.horizon
-	e.mu.Unlock()
-	if len(owned) == 0 {
-		return taken, nil
+	e.closeLane()
+	t.horizon = e.horizon // from here on scans read these partitions too, beyond it
+	return t, nil
+}
+
+// readWakes reads which runs of the partitions that were taken want a step.
+func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
+	if len(t.partitions) > 0 {
+		t.wakes, err = e.db.Due(ctx, numbers(t.partitions), store.Hot-1, t.horizon, 0)
 	}
-	taken.wakes, err = e.db.Due(ctx, numbers(taken.partitions), store.Hot-1, horizon, 0)
-	if err != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.drop(taken.partitions) // it can be claimed again
-	}
-	return taken, err
+	return err
 }
 
 // recovery is the taking up of runs that had work in flight.
@@ -159,22 +173,26 @@ type recovery struct {
 	lane bool // the probation lane is closed until then
 }
 
-// recover takes up what the previous owners of partitions left: runs with work in
-// flight, runs that are due, messages, and runs that did not go on for want of
-// fitting code.
-func (e *Engine) recover(t takeover) {
-	if len(t.partitions) == 0 {
-		return
-	}
-	e.mu.Lock()
+// closeLane notes that one more part of recovery begins. The engine's mu is held.
+func (e *Engine) closeLane() {
 	if e.recovery.open == 0 {
 		e.recovery.lane = e.slots.take(probation)
 	}
 	e.recovery.open++
+}
+
+// recover takes up what the previous owners of partitions left: runs with work in
+// flight, runs that are due, messages, and runs that did not go on for want of
+// fitting code.
+func (e *Engine) recover(t *takeover) {
+	if len(t.partitions) == 0 {
+		return
+	}
+	e.mu.Lock()
 	for _, w := range t.wakes {
 		p := e.partitions[w.Partition]
 		switch {
-		case p == nil: // lost again
+		case p == nil || !slices.Contains(t.partitions, p): // lost again
 		case w.Time != store.Hot:
 			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
 		default:
@@ -233,6 +251,10 @@ func (e *Engine) reviewHeld(ps []*partition) {
 func (e *Engine) lose(ps ...*partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.loseLocked(ps)
+}
+
+func (e *Engine) loseLocked(ps []*partition) {
 	ps = slices.DeleteFunc(ps, func(p *partition) bool { return e.partitions[p.number] != p })
 	if len(ps) == 0 {
 		return
@@ -249,14 +271,13 @@ func (e *Engine) lose(ps ...*partition) {
 
 // drop forgets partitions and what is in memory of them. The engine's mu is held.
 func (e *Engine) drop(ps []*partition) {
-	gone := map[*partition]bool{}
+	gone := setOf(ps)
 	for _, p := range ps {
 		if e.partitions[p.number] == p {
 			delete(e.partitions, p.number)
 		}
-		gone[p] = true
 	}
-	e.slots.forget(gone)
+	e.slots.withdraw(gone)
 	for _, r := range e.residents {
 		if gone[r.partition] {
 			e.unload(r)
@@ -267,61 +288,10 @@ func (e *Engine) drop(ps []*partition) {
 	}
 }
 
-// handOver gives partitions to other nodes: nothing new begins in them, and each
-// is released when nothing of it is at work here any more. Those in which
-// attempts still run when the patience ends are kept. Without a deadline the
-// engine's end is one.
-func (e *Engine) handOver(ps []*partition, patience context.Context) {
-	if patience == nil {
-		patience = e.ctx
-	}
-	e.mu.Lock()
+func setOf(ps []*partition) map[*partition]bool {
+	set := make(map[*partition]bool, len(ps))
 	for _, p := range ps {
-		p.leaving = true
+		set[p] = true
 	}
-	e.mu.Unlock()
-	for len(ps) > 0 && patience.Err() == nil {
-		var quiet []*partition
-		e.waitFor(patience, func() bool {
-			ps = slices.DeleteFunc(ps, func(p *partition) bool {
-				switch {
-				case e.partitions[p.number] != p: // lost meanwhile
-				case p.active == 0:
-					quiet = append(quiet, p)
-				default:
-					return false
-				}
-				return true
-			})
-			if len(quiet) > 0 {
-				e.drop(quiet)
-			}
-			return len(quiet) > 0 || len(ps) == 0
-		})
-		if len(quiet) == 0 {
-			continue
-		}
-		// Should this fail they are still this node's, and it will claim them anew.
-		if err := e.db.Release(e.ctx, quiet[0].node, numbers(quiet)); err != nil && e.ctx.Err() == nil {
-			e.log.Warn("perdure: partitions could not be handed over", "partitions", numbers(quiet), "error", err)
-		}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, p := range ps {
-		p.leaving = false
-	}
-	e.readmit()
-}
-
-// readmit lets calls that were refused a slot, because their partition was to
-// leave or the lease was about to end, ask for one again. The engine's mu is held.
-func (e *Engine) readmit() {
-	for _, r := range e.residents {
-		if r.refused && !r.partition.leaving {
-			r.refused = false
-			r.mail = append(r.mail, mail{input: core.SlotsOpen{}})
-			e.rouse(r)
-		}
-	}
+	return set
 }

@@ -60,7 +60,12 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 	if e.phase != running || r.dropped || now.givenUp {
 		return false // it stays queued in the database
 	}
-	if r.partition.leaving || !e.leaseHolds() {
+	if !e.leaseHolds() {
+		e.member.refused = true
+		r.refused = true
+		return false
+	}
+	if r.partition.leaving {
 		r.refused = true
 		return false
 	}
@@ -92,14 +97,10 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 
 // take reserves a slot if there is one and nobody was there before.
 func (s *slots) take(l lane) bool {
-	switch {
-	case l == probation && !s.inLane:
-		s.inLane = true
-	case l == regular && s.used < s.limit && s.head == len(s.queue):
-		s.used++
-	default:
+	if !s.open(l) || l == regular && s.head < len(s.queue) {
 		return false
 	}
+	s.occupy(l)
 	return true
 }
 
@@ -124,42 +125,83 @@ func (s *slots) wait(w *waiter) {
 	s.onTrial = slices.Insert(s.onTrial, at, w)
 }
 
-// release gives a slot to the next call in the queue, or frees it.
+// release frees a slot for the next call in the queue.
 func (s *slots) release(e *Engine, l lane) {
-	if e.phase != running {
-		s.free(l)
-		return
-	}
-	w, ok := s.next(l)
-	if !ok {
-		s.free(l)
-		return
-	}
-	r := e.resident(w.partition, w.run)
-	if r.granted == nil {
-		r.granted = map[int64]lane{}
-	}
-	r.granted[w.call] = l
-	e.deliverLocked(w.partition, w.run, mail{input: core.Granted{Call: w.call}})
-}
-
-// forget drops the waiting calls of partitions that this node does not serve any
-// more.
-func (s *slots) forget(gone map[*partition]bool) {
-	for key, w := range s.waiting {
-		if gone[w.partition] {
-			w.left = true
-			delete(s.waiting, key)
-		}
-	}
-}
-
-func (s *slots) free(l lane) {
 	if l == probation {
 		s.inLane = false
 	} else {
 		s.used--
 	}
+	s.serve(e, l)
+}
+
+// serve gives free slots to the calls that wait for them. While the lease may be
+// over, nothing would come of it but attempts that are given back.
+func (s *slots) serve(e *Engine, l lane) {
+	for e.phase == running && s.open(l) {
+		if !e.leaseHolds() {
+			e.member.refused = true
+			return
+		}
+		w, ok := s.next(l)
+		if !ok {
+			return
+		}
+		s.occupy(l)
+		r := e.resident(w.partition, w.run)
+		if r.granted == nil {
+			r.granted = map[int64]lane{}
+		}
+		r.granted[w.call] = l
+		e.deliverLocked(w.partition, w.run, mail{input: core.Granted{Call: w.call}})
+	}
+}
+
+// open reports whether a lane has a free slot.
+func (s *slots) open(l lane) bool {
+	if l == probation {
+		return !s.inLane
+	}
+	return s.used < s.limit
+}
+
+func (s *slots) occupy(l lane) {
+	if l == probation {
+		s.inLane = true
+	} else {
+		s.used++
+	}
+}
+
+// withdraw takes the calls of partitions out of the queues and returns them in
+// their order.
+func (s *slots) withdraw(of map[*partition]bool) (calls []*waiter) {
+	goes := func(w *waiter) bool {
+		if !w.left && of[w.partition] {
+			w.left = true
+			delete(s.waiting, w.callKey)
+			calls = append(calls, w)
+		}
+		return w.left
+	}
+	s.onTrial = slices.DeleteFunc(s.onTrial, goes)
+	s.queue, s.head = slices.DeleteFunc(s.queue[s.head:], goes), 0
+	return calls
+}
+
+// comeBack gives calls that were withdrawn a place before those that came later.
+func (s *slots) comeBack(calls []*waiter) {
+	var first [2][]*waiter // by lane
+	for _, w := range calls {
+		if s.waiting[w.callKey] == nil { // else it asked again by itself
+			w.left = false
+			s.waiting[w.callKey] = w
+			first[w.lane] = append(first[w.lane], w)
+		}
+	}
+	s.queue, s.head = append(first[regular], s.queue[s.head:]...), 0
+	s.onTrial = append(first[probation], s.onTrial...)
+	slices.SortStableFunc(s.onTrial, func(a, b *waiter) int { return a.crashes - b.crashes })
 }
 
 // next takes the first call out of a queue.
