@@ -65,21 +65,13 @@ func onPostgres(t *testing.T, text string) string {
 		Replace(old.ReplaceAllLiteralString(programs[0], lines[0]))
 }
 
-func TestTheProgramOfTheReadmeRuns(t *testing.T) {
-	t.Parallel()
-	program := exec.CommandContext(t.Context(), build(t, blocks(readme(t), "go", "package main")[0]))
-	program.Dir = t.TempDir()
-	if out, err := program.Output(); err != nil || string(out) != "hello world <nil>\n" {
-		t.Errorf("it writes %q, %v", out, err)
-	}
-}
-
-// TestE80_TheProgramOfTheReadmeOutlivesItsNeighbour does what the README says about
-// several machines: two processes, of which one is killed.
+// TestE80_TheProgramOfTheReadmeOutlivesItsNeighbour does what the README says: it runs
+// the program on a file, and, as its section about several machines has it, two of
+// them on one server, of which one is killed.
 func TestE80_TheProgramOfTheReadmeOutlivesItsNeighbour(t *testing.T) {
 	t.Parallel()
-	binary, url, dir := build(t, onPostgres(t, readme(t))), pgtest.Database(t), t.TempDir()
-	start := func() (*exec.Cmd, *bytes.Buffer) {
+	text, url, dir := readme(t), pgtest.Database(t), t.TempDir()
+	start := func(binary string) (*exec.Cmd, *bytes.Buffer) {
 		cmd, out := exec.CommandContext(t.Context(), binary), &bytes.Buffer{}
 		cmd.Dir, cmd.Stdout, cmd.Env = dir, out, append(os.Environ(), "PERDURE_DB="+url)
 		if err := cmd.Start(); err != nil {
@@ -87,16 +79,21 @@ func TestE80_TheProgramOfTheReadmeOutlivesItsNeighbour(t *testing.T) {
 		}
 		return cmd, out
 	}
-	survivor, out := start()
+	server := build(t, onPostgres(t, text))
+	alone, aloneOut := start(build(t, blocks(text, "go", "package main")[0]))
+	survivor, survivorOut := start(server)
 	untilShares(t, dir, url, 256)
-	victim, _ := start()
+	victim, _ := start(server)
 	untilShares(t, dir, url, 128, 128)
 	if err := victim.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = victim.Wait() // killed
-	if err := survivor.Wait(); err != nil || out.String() != "hello world <nil>\n" {
-		t.Errorf("the survivor writes %q, %v", out, err)
+	if err := survivor.Wait(); err != nil || survivorOut.String() != "hello world <nil>\n" {
+		t.Errorf("the survivor writes %q, %v", survivorOut, err)
+	}
+	if err := alone.Wait(); err != nil || aloneOut.String() != "hello world <nil>\n" {
+		t.Errorf("on a file it writes %q, %v", aloneOut, err)
 	}
 }
 
