@@ -485,31 +485,3 @@ func TestGroupsAreApart(t *testing.T) {
 		}
 	})
 }
-
-// TestE3_SurvivingOnceIsNoAlibi: a node that gave a partition back, took it again
-// and then died is a crash for what ran there when it died.
-func TestE3_SurvivingOnceIsNoAlibi(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
-		w.db = memory.New(memory.Partitions(2))
-		x := newErrands(1, time.Hour)
-		a := w.node("a", x.workflow, x.activity)
-		b := w.node("b", x.workflow, x.activity)
-		pass(5 * time.Second)
-		w.wantShares(a, "a:1 b:1") // a gave one back
-		stop(t, b)
-		pass(5 * time.Second)
-		w.wantShares(a, "a:2") // and has it again
-		for i := range 8 {     // some in each partition
-			begin(t, a, x.workflow, fmt.Sprint(i), i)
-		}
-		pass(time.Second)
-		w.kill(a)
-		c := w.node("c", x.workflow, x.activity)
-		pass(12 * time.Second)
-		for i := range 8 {
-			if at := attemptsOf(t, c, fmt.Sprint(i)); len(at) == 0 || at[0].Reason != "worker_lost" {
-				t.Errorf("run %d has the attempts %+v", i, at)
-			}
-		}
-	})
-}
