@@ -1,13 +1,17 @@
 package engine
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // CopyIdentity makes an engine that has not started the same node as another.
 func CopyIdentity(to, from *Engine) {
 	from.mu.Lock()
 	m := from.member
 	from.mu.Unlock()
-	m.staying = map[int]time.Time{}
+	m.staying, m.released = map[int]time.Time{}, map[int]time.Time{}
 	to.mu.Lock()
 	defer to.mu.Unlock()
 	to.member = m
@@ -19,4 +23,41 @@ func LoseAll(e *Engine) {
 	all := e.served()
 	e.mu.Unlock()
 	e.lose(all...)
+}
+
+// Holds says what an engine holds, of all that it should hold nothing of when no
+// run is open; "" if it holds nothing.
+func Holds(e *Engine) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var b strings.Builder
+	report := func(what string, n int) {
+		if n != 0 {
+			fmt.Fprintf(&b, "%s: %d; ", what, n)
+		}
+	}
+	count := func(is bool) int {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	report("residents at work", e.busy)
+	report("residents", len(e.residents))
+	report("executions", len(e.executions))
+	report("slots", e.slots.used)
+	report("probation lane", count(e.slots.inLane))
+	report("calls in queues", len(e.slots.waiting)+len(e.slots.queue)-e.slots.head+len(e.slots.onTrial))
+	report("recovery", e.recovery.open)
+	report("waiters", len(e.waiters))
+	report("watched runs", len(e.watcher.runs))
+	report("late bodies", e.health.lateBodies)
+	for _, p := range e.partitions {
+		report("active in a partition", p.active)
+		report("partition leaving", count(p.leaving))
+		for _, gone := range p.pending {
+			report("message pending", count(!gone))
+		}
+	}
+	return b.String()
 }
