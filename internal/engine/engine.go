@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -241,8 +242,21 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.waitFor(settle, func() bool { return e.busy == 0 })
 	cancel()
 	e.end()
-	err := e.db.Leave(context.Background(), e.nodeID())
-	return errors.Join(err, e.db.Close())
+	return errors.Join(e.leave(), e.db.Close())
+}
+
+// leaveTime is how long a database may take to be told that this node leaves.
+const leaveTime = 5 * time.Second
+
+// leave ends this node's membership. A database that does not answer does not
+// keep the process from ending: the lease runs out by itself.
+func (e *Engine) leave() error {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	if err := e.db.Leave(ctx, e.nodeID()); err != nil {
+		return fmt.Errorf("the database could not be told that this node leaves; where several share it, others wait until its lease has run out: %w", err)
+	}
+	return nil
 }
 
 // beginStop moves on to the next phase and returns which one it was. While
