@@ -103,13 +103,14 @@ func (k *carefully) triage(ctx context.Context, part []int) (undecided []int, er
 				return err
 			})
 	})
+	together := !k.overlap(part) // else one of the turns may change what is true of another
 	for at, i := range part {
 		t := turns[at]
 		commit, taken := known[key{t.Partition, t.Run, t.Number}]
 		switch {
 		case taken && commit == t.CommitID:
 			k.errs[i] = nil
-		case t.Number == 0 && t.Create != nil: // durable if the run exists
+		case t.Number == 0 && t.Create != nil, !together: // it may be durable all the same
 			undecided = append(undecided, i)
 		case !k.holds(t):
 			k.errs[i] = store.ErrFenced

@@ -16,6 +16,7 @@ import (
 type clocked struct {
 	store.Opener
 	t      testing.TB
+	end    func(func()) // what happens when the test is over
 	schema string
 	clock  func() int64
 
@@ -29,7 +30,7 @@ func newClocked(t testing.TB, clock func() int64, options ...Option) *clocked {
 	t.Helper()
 	schema := freshSchema()
 	dsn := pgtest.Shared(t).DSN("postgres")
-	return &clocked{Opener: URL(dsn, append(options, Schema(schema))...), t: t, schema: schema, clock: clock}
+	return &clocked{Opener: URL(dsn, append(options, Schema(schema))...), t: t, end: t.Cleanup, schema: schema, clock: clock}
 }
 
 func (c *clocked) Open(ctx context.Context) (store.Store, error) {
@@ -46,7 +47,10 @@ func (c *clocked) takeOver(ctx context.Context) (err error) {
 	if c.conn, err = pgx.Connect(ctx, pgtest.Shared(c.t).DSN("postgres")); err != nil {
 		return err
 	}
-	c.t.Cleanup(func() { c.conn.Close(context.Background()) })
+	c.end(func() {
+		c.conn.Exec(context.Background(), `DROP SCHEMA `+c.schema+` CASCADE`) // there may be hundreds
+		c.conn.Close(context.Background())
+	})
 	_, err = c.conn.Exec(ctx, `SET search_path = `+c.schema+`; CREATE TABLE test_clock AS SELECT 0::bigint AS time;
 		CREATE OR REPLACE FUNCTION now() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT time FROM `+c.schema+`.test_clock'`)
 	return err

@@ -62,29 +62,25 @@ func (m *commit) writeAll(ctx context.Context, live []int) error {
 	})
 }
 
-// split answers which turns share a transaction. Those with a hook have one each,
-// in which nobody else waits for what the hook does. But turns of one run are
-// written in order.
+// split answers which turns share a transaction, in order. One with a hook has a
+// transaction of its own, in which nobody else waits for what the hook does. But
+// turns of one run go together.
 func (m *commit) split(live []int) [][]int {
 	if m.overlap(live) {
 		return [][]int{live}
 	}
 	var parts [][]int
-	var plain []int
-	bytes := 0
+	bytes := most + 1 // of the last part
 	for _, i := range live {
 		t := &m.turns[i]
+		if bytes += size(t); bytes > most || t.Hook != nil {
+			parts, bytes = append(parts, nil), size(t)
+		}
+		last := len(parts) - 1
+		parts[last] = append(parts[last], i)
 		if t.Hook != nil {
-			parts = append(parts, []int{i})
-			continue
+			bytes = most + 1
 		}
-		if bytes += size(t); bytes > most && len(plain) > 0 {
-			parts, plain, bytes = append(parts, plain), nil, size(t)
-		}
-		plain = append(plain, i)
-	}
-	if len(plain) > 0 {
-		parts = append(parts, plain)
 	}
 	return parts
 }

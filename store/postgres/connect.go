@@ -27,23 +27,33 @@ const (
 // oldest is the oldest version of the server that is supported.
 const oldest = 140000
 
+// defaults are the settings of the planner that Tune changes, as they usually are.
+var defaults = map[string]string{
+	"enable_seqscan":   "on",
+	"enable_hashjoin":  "on",
+	"enable_mergejoin": "on",
+	"plan_cache_mode":  "auto",
+}
+
 // Tune sets a pool's configuration up for perdure, where it says nothing else.
 // URL does so by itself.
 //
-// The planner is told not to scan tables and to plan each statement once. A
-// store's statements are few, and every one that matters finds its rows by an
-// index; but while tables are young, the planner takes them for tiny, chooses
-// to read them whole, and would keep that plan while they grow to millions of
-// rows. A step transaction (the hook of a turn) gets the server's own choices
-// back.
+// The planner is told to find every row by an index, one by one, and to plan
+// each statement once. A store's statements are few, and that is right for all
+// that matter; but while tables are young, the planner takes them for tiny,
+// chooses to read them whole, and would keep that plan while they grow to
+// millions of rows. A step transaction (the hook of a turn) gets the usual
+// settings back.
 //
 // Dead connections are noticed within about half a minute on both sides.
 func Tune(config *pgxpool.Config) {
 	patient(config)
 	for name, value := range map[string]string{
 		"enable_seqscan":          "off",
+		"enable_hashjoin":         "off",
+		"enable_mergejoin":        "off",
 		"plan_cache_mode":         "force_generic_plan",
-		"jit":                     "off", // a scan that cannot be avoided now looks expensive enough for it
+		"jit":                     "off", // what cannot be avoided now looks expensive enough for it
 		"tcp_keepalives_idle":     seconds(probeAfter),
 		"tcp_keepalives_interval": seconds(probeEvery),
 		"tcp_keepalives_count":    strconv.Itoa(probes),

@@ -28,7 +28,11 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
 	}
-	if _, err := k.c.exec(ctx, `SELECT set_config('enable_seqscan', 'on', true), set_config('plan_cache_mode', 'auto', true)`); err != nil {
+	if err := k.c.send(ctx, func(b *batch) {
+		for name, value := range defaults {
+			b.do(`SELECT set_config($1, $2, true)`, name, value)
+		}
+	}); err != nil {
 		return err
 	}
 	step, err := k.tx.Begin(ctx)

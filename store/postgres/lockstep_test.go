@@ -16,12 +16,16 @@ import (
 // of all stores. Time does not go back here: what is known of it then is looked
 // at in TestClock.
 func TestLockstep(t *testing.T) {
+	var clock func() int64 // of both
 	storetest.Lockstep(t,
-		func(rt *rapid.T, clock func() int64) store.Opener {
-			return &counted{Opener: memory.New(memory.Clock(ahead(clock)))}
+		func(rt *rapid.T, now func() int64) store.Opener {
+			clock = ahead(now)
+			return &counted{Opener: memory.New(memory.Clock(clock))}
 		},
-		func(rt *rapid.T, clock func() int64) store.Opener {
-			return &counted{Opener: newClocked(t, ahead(clock), Partitions(1))}
+		func(rt *rapid.T, _ func() int64) store.Opener {
+			c := newClocked(t, clock, Partitions(1))
+			c.end = rt.Cleanup
+			return &counted{Opener: c}
 		})
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// remembered is how many nodes are kept that are there no more.
+// remembered is how many nodes are kept that are there no more, and how many
+// owners of each partition.
 const remembered = 1000
 
 // The rows of nodes are locked before those of partitions everywhere. A member
@@ -105,18 +106,15 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 	})
 }
 
-// forget drops the oldest of the nodes that are there no more and own nothing,
-// and of the ownerships of a partition, if they are many. What is known of the
-// nodes' survival stays.
+// forget drops the oldest of the nodes that are there no more and own nothing, if
+// they are many. What is known of their survival stays.
 func (c *conn) forget(ctx context.Context) error {
-	return c.send(ctx, func(b *batch) {
-		b.do(`WITH gone AS (DELETE FROM perdure.nodes WHERE id IN (
-				SELECT id FROM perdure.nodes n WHERE (departed IS NOT NULL OR expires <= perdure.now())
-				AND NOT EXISTS (SELECT FROM perdure.partitions p WHERE p.node = n.id)
-				ORDER BY ordinal DESC OFFSET $1 FOR UPDATE SKIP LOCKED) RETURNING id, alive)
-			UPDATE perdure.owners o SET survived = true FROM gone WHERE o.node = gone.id AND gone.alive > o.over`, remembered)
-		b.do(`DELETE FROM perdure.owners o USING perdure.partitions p WHERE o.partition = p.id AND o.epoch < p.epoch - $1`, remembered)
-	})
+	_, err := c.exec(ctx, `WITH gone AS (DELETE FROM perdure.nodes WHERE id IN (
+			SELECT id FROM perdure.nodes n WHERE (departed IS NOT NULL OR expires <= perdure.now())
+			AND NOT EXISTS (SELECT FROM perdure.partitions p WHERE p.node = n.id)
+			ORDER BY ordinal DESC OFFSET $1 FOR UPDATE SKIP LOCKED) RETURNING id, alive)
+		UPDATE perdure.owners o SET survived = true FROM gone WHERE o.node = gone.id AND gone.alive > o.over`, remembered)
+	return err
 }
 
 func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 // pollInterval is how often Listen looks where it cannot listen.
-const pollInterval = 100 * time.Millisecond
+const pollInterval = 50 * time.Millisecond
 
 // look asks regularly whether there is news.
 func (h *handle) look(ctx context.Context, notify func(store.News)) error {
@@ -20,7 +20,7 @@ func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 		var news store.News
 		err := h.hold(ctx, "Listen", func(c *conn) error {
 			var m, n, oldest, next int64
-			_, err := c.one(ctx, `SELECT m.last_value, n.last_value, pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint
+			_, err := c.one(ctx, `SELECT m.last_value + m.is_called::integer, n.last_value + n.is_called::integer, pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint
 				FROM perdure.messages m, perdure.changes n, pg_current_snapshot() s`, nil, &m, &n, &oldest, &next)
 			if err == nil && messages.news(m, oldest, next) {
 				news |= store.NewsMessage

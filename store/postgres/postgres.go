@@ -49,7 +49,7 @@ func Partitions(n int) Option {
 
 // Pooled says that the connections go through a pooler in transaction mode, such
 // as PgBouncer, which gives every transaction another session: nothing is
-// prepared or set in a session, and Listen looks ten times a second instead of
+// prepared or set in a session, and Listen looks twenty times a second instead of
 // listening.
 func Pooled() Option {
 	return func(s *settings) {

@@ -54,9 +54,10 @@ func (b *batch) claim(node string, partitions []int, each func(store.Ownership))
 			FROM moment WHERE p.id = ANY ($2::bigint[]) AND `+takeable+` RETURNING p.id, p.epoch, p.clock),
 		ended AS (UPDATE perdure.owners o SET over = moment.at, survived = o.node = $1 FROM taken, moment
 			WHERE o.partition = taken.id AND o.epoch = taken.epoch - 1 AND o.over IS NULL),
-		began AS (INSERT INTO perdure.owners (partition, epoch, node, since) SELECT id, epoch, $1, clock FROM taken)
+		began AS (INSERT INTO perdure.owners (partition, epoch, node, since) SELECT id, epoch, $1, clock FROM taken),
+		forgotten AS (DELETE FROM perdure.owners o USING taken WHERE o.partition = taken.id AND o.epoch = taken.epoch - $4)
 		SELECT id, epoch, clock FROM taken ORDER BY id`,
-		[]any{node, partitions, b.h.clock.Load()}, func(r pgx.Rows) error {
+		[]any{node, partitions, b.h.clock.Load(), remembered}, func(r pgx.Rows) error {
 			o := store.Ownership{Node: node}
 			err := r.Scan(&o.Partition, &o.Epoch, &o.Clock)
 			o.Since = o.Clock

@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/perdure/perdure/store"
+)
+
+// TestRivalsForAName join at one time: the last of them is the member.
+func TestRivalsForAName(t *testing.T) {
+	w := newWorld(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			n := store.Node{ID: fmt.Sprint("rival-", i), Name: "the one", Lease: 1 << 40, Supersede: true}
+			if err := w.Join(t.Context(), n); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	members, err := w.Nodes(t.Context())
+	w.must(err)
+	live := 0
+	for _, m := range members {
+		if m.Name == "the one" && m.Live {
+			live++
+		}
+	}
+	if live != 1 || len(members) != 9 {
+		t.Errorf("%d of %d are live", live, len(members))
+	}
+}
+
+func TestManyMakeGroupsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	first := map[string]int{}
+	for i := range 12 {
+		wg.Go(func() {
+			name := fmt.Sprint("group ", i%3)
+			g, err := w.another().Group(t.Context(), name)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if known, ok := first[name]; ok && known != g.First || g.Partitions != 4 || g.First%4 != 0 || g.First == 0 {
+				t.Errorf("group %q is at %d and at %d", name, known, g.First)
+			}
+			first[name] = g.First
+		})
+	}
+	wg.Wait()
+	if got := w.value(`SELECT count(*) || ' to ' || max(id) FROM perdure.partitions`); got != "16 to 15" {
+		t.Errorf("partitions: %s", got)
+	}
+}
+
+// TestOldNodesAndOwnersAreForgotten but not what they tell of those that are
+// remembered.
+func TestOldNodesAndOwnersAreForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.Join(t.Context(), w.describe("leaver")))
+	w.must(w.Release(t.Context(), w.node, []int{2}))
+	_, err := w.Claim(t.Context(), "leaver", []int{2})
+	w.must(err)
+	w.must(w.Leave(t.Context(), "leaver"))
+	w.exec(`INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock, departed)
+		SELECT 'old-' || n, '', '', 1, false, 1, 1, 1, 1, 1 FROM generate_series(1, $1::integer) n`, remembered)
+	w.exec(`UPDATE perdure.nodes SET ordinal = DEFAULT WHERE id LIKE 'old-%'`)
+	w.must(w.Join(t.Context(), w.describe("late")))
+	members, err := w.Nodes(t.Context())
+	w.must(err)
+	if len(members) != remembered+2 { // and the two that are there
+		t.Errorf("%d nodes", len(members))
+	}
+	owners, err := w.Owners(t.Context(), 2)
+	w.must(err)
+	if len(owners) != 2 || owners[1].Node != "leaver" || !owners[1].Survived {
+		t.Errorf("owners %+v", owners)
+	}
+	w.exec(`UPDATE perdure.partitions SET epoch = epoch + $1 - 2 WHERE id = 2`, remembered)
+	_, err = w.Claim(t.Context(), "late", []int{2})
+	w.must(err)
+	owners, err = w.Owners(t.Context(), 2)
+	w.must(err)
+	if len(owners) != 2 || owners[0].Node != "leaver" || owners[1].Node != "late" {
+		t.Errorf("owners %+v", owners)
+	}
+}
+
+// TestALeaseIsNoLongerForAClockThatWasSetBack lets a node die before the clock is
+// set back by a day.
+func TestALeaseIsNoLongerForAClockThatWasSetBack(t *testing.T) {
+	const day = 24 * 60 * 60 * 1_000_000_000
+	now := int64(10 * day)
+	s, err := newClocked(t, func() int64 { return now }).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	w := &world{TB: t}
+	for _, id := range []string{"dead", "alive"} {
+		w.must(s.Join(t.Context(), w.describe(id)))
+	}
+	now -= day
+	for i, want := range []int{2, 1} {
+		m, err := s.Renew(t.Context(), store.Renewal{Node: "alive", Last: int64(i), Next: int64(i + 1)})
+		w.must(err)
+		if len(m.Nodes) != want {
+			t.Errorf("the members are %+v", m.Nodes)
+		}
+		now += int64(w.describe("").Lease)
+	}
+}

@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/store"
+)
+
+// eavesdropper is a tracer that notes the statements that are run.
+type eavesdropper struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (e *eavesdropper) note(sql string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if words := strings.Fields(sql); slices.Contains([]string{"SELECT", "WITH", "INSERT", "UPDATE", "DELETE"}, words[0]) && !slices.Contains(e.said, sql) {
+		e.said = append(e.said, sql)
+	}
+}
+
+func (e *eavesdropper) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	e.note(d.SQL)
+	return ctx
+}
+func (e *eavesdropper) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (e *eavesdropper) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+	for _, q := range d.Batch.QueuedQueries {
+		e.note(q.SQL)
+	}
+	return ctx
+}
+func (e *eavesdropper) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (e *eavesdropper) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+// statements are all that the verbs say which are called often.
+func statements(t *testing.T, config *pgxpool.Config) []string {
+	t.Helper()
+	ear := &eavesdropper{}
+	config.ConnConfig.Tracer = ear
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	s, err := Pool(pool, Partitions(4)).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{TB: t, handle: s.(*handle), node: "node-1"}
+	ear.said = nil // opening is rare
+	w.must(w.Join(t.Context(), w.describe(w.node)))
+	w.claim()
+	w.exec(`CREATE TABLE perdure.effects (what text)`)
+	w.furnish()
+	for _, v := range verbs {
+		if v.name != "Leave" && v.name != "Join" {
+			w.must(v.prepare(w)())
+			w.claim() // what Release gave back
+		}
+	}
+	ctx, r := t.Context(), w.newRunAgain(1)
+	_, err = w.Due(ctx, []int{0, 1}, -1, store.Never, 10)
+	w.must(err)
+	_, err = w.Load(ctx, r.Partition, r.ID)
+	w.must(err)
+	_, err = w.Find(ctx, r.Partition, r.WorkflowID, "")
+	w.must(err)
+	_, err = w.Ended(ctx, []store.RunRef{{Partition: r.Partition, Run: r.ID}})
+	w.must(err)
+	_, err = w.Attempts(ctx, r.Partition, r.ID, 0)
+	w.must(err)
+	_, err = w.Owners(ctx, 1)
+	w.must(err)
+	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Call: store.Backoff, Partitions: []int{1}}} {
+		_, err = w.List(ctx, f)
+		w.must(err)
+	}
+	return ear.said
+}
+
+// node is a node of a plan.
+type planNode struct {
+	Type      string     `json:"Node Type"`
+	Relation  string     `json:"Relation Name"`
+	Condition string     `json:"Index Cond"`
+	Plans     []planNode `json:"Plans"`
+}
+
+// scans lists the scans of large tables that read more than they must.
+func (n *planNode) scans() (faults []string) {
+	large := slices.Contains([]string{"runs", "turns", "calls", "attempts", "inbox", "owners"}, n.Relation)
+	index := n.Type == "Index Scan" || n.Type == "Index Only Scan"
+	if large && (n.Type == "Seq Scan" || index && n.Condition == "") {
+		faults = append(faults, n.Type+" on "+n.Relation)
+	}
+	for i := range n.Plans {
+		faults = append(faults, n.Plans[i].scans()...)
+	}
+	return faults
+}
+
+var parameter = regexp.MustCompile(`\$\d+`)
+
+// parameters answers how many parameters a statement has.
+func parameters(sql string) (n int) {
+	for _, p := range parameter.FindAllString(sql, -1) {
+		i, _ := strconv.Atoi(p[1:])
+		n = max(n, i)
+	}
+	return n
+}
+
+// TestStatementsUseIndexes asks for the plan of each statement while the tables
+// are empty, again in the same session when they are large, and once more when
+// the server knows that they are.
+func TestStatementsUseIndexes(t *testing.T) {
+	server := pgtest.Start(t, pgtest.Set("autovacuum", "off"))
+	config, err := pgxpool.ParseConfig(server.DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Tune(config)
+	said := statements(t, config.Copy())
+	if len(said) < 30 {
+		t.Fatalf("only %d statements were heard", len(said))
+	}
+	conn, err := pgx.ConnectConfig(t.Context(), config.ConnConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	explain := func(when string) {
+		for i, sql := range said {
+			values := strings.TrimSuffix(strings.Repeat("NULL, ", parameters(sql)), ", ")
+			if values != "" {
+				values = "(" + values + ")"
+			}
+			var plans []struct{ Plan planNode }
+			var text string
+			if err := conn.QueryRow(t.Context(), fmt.Sprintf("EXPLAIN (FORMAT JSON) EXECUTE s%d%s", i, values), pgx.QueryExecModeSimpleProtocol).Scan(&text); err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+			if err := json.Unmarshal([]byte(text), &plans); err != nil {
+				t.Fatal(err)
+			}
+			if faults := plans[0].Plan.scans(); len(faults) > 0 {
+				t.Errorf("%s: %q in\n%s", when, faults, sql)
+			}
+		}
+	}
+	for i, sql := range said {
+		exec(fmt.Sprintf("PREPARE s%d AS %s", i, sql))
+	}
+	explain("young")
+	exec(`INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, status, wake, closed, start, detail)
+			SELECT n % 4, 'many-' || n, 'many-' || n, 't', '', 'many-' || n, 1, n, CASE n % 10 WHEN 0 THEN 'running' ELSE 'completed' END, CASE n % 10 WHEN 0 THEN n END, 0, '', ''
+			FROM generate_series(1, 200000) n;
+		INSERT INTO perdure.turns SELECT partition, id, 1, 1, 1, 1, '' FROM perdure.runs ON CONFLICT DO NOTHING;
+		INSERT INTO perdure.calls SELECT partition, id, 1, 'backoff', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
+		INSERT INTO perdure.attempts SELECT partition, id, 1, 1, '', '', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
+		INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, posted, data) SELECT partition, workflow_id, '', 'k', '', 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
+		INSERT INTO perdure.owners SELECT n % 4, n, 'x', 1 FROM generate_series(1000, 20000) n`)
+	explain("grown")
+	exec(`ANALYZE`)
+	explain("grown and known")
+}
