@@ -33,9 +33,15 @@ type Turn struct {
 // used any more. It is a fifth of the memory that a turn takes. It may be left
 // out.
 func (r *Run) Recycle(t *Turn) {
-	clear(t.Events)
-	r.spare, t.Events = t.Events[:0], nil
+	if cap(t.Events) <= maxSpare {
+		clear(t.Events)
+		r.spare = t.Events[:0]
+	}
+	t.Events = nil
 }
+
+// maxSpare is how long a list may be that is kept while the run waits.
+const maxSpare = 32
 
 // Empty reports whether there is nothing to commit.
 func (t *Turn) Empty() bool {
