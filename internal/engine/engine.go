@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -57,7 +56,7 @@ type Engine struct {
 	horizon    int64 // wake times up to here are in the heap
 	slots      slots
 	executions map[attemptKey]*execution
-	waiters    map[string][]chan core.State // by run ID
+	waiters    map[string]*waiting // by run ID
 	watcher    watcher
 	busy       int // residents that somebody works on
 	recovery   recovery
@@ -121,7 +120,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		residents:  map[string]*resident{},
 		idle:       list.New(),
 		executions: map[attemptKey]*execution{},
-		waiters:    map[string][]chan core.State{},
+		waiters:    map[string]*waiting{},
 		watcher:    newWatcher(),
 	}
 	e.slots.limit = config.Concurrency
@@ -335,8 +334,24 @@ func (e *Engine) usable(workflowID string) error {
 // dismissWaiters makes those who wait for a run's result look for themselves
 // again.
 func (e *Engine) dismissWaiters(run string) {
-	for _, w := range e.waiters[run] {
-		close(w)
+	if w := e.waiters[run]; w != nil {
+		for _, answer := range w.answers {
+			close(answer)
+		}
+		delete(e.waiters, run)
 	}
-	delete(e.waiters, run)
+}
+
+// dismissOf dismisses those who wait for runs of partitions that come or go: who
+// serves these is another question now.
+func (e *Engine) dismissOf(ps []*partition) {
+	moved := make(map[int]bool, len(ps))
+	for _, p := range ps {
+		moved[p.number] = true
+	}
+	for run, w := range e.waiters {
+		if moved[w.partition] {
+			e.dismissWaiters(run)
+		}
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
 )
@@ -293,5 +296,59 @@ func TestE7_QueueWaitsForTheLease(t *testing.T) {
 		if !slices.IsSorted(order) {
 			t.Errorf("the calls were served in the order %v", order)
 		}
+	})
+}
+
+// finds counts how often runs are looked for.
+type finds struct {
+	store.Opener
+	n *atomic.Int64
+}
+
+func (f finds) Open(ctx context.Context) (store.Store, error) {
+	s, err := f.Opener.Open(ctx)
+	return foundStore{s, f.n}, err
+}
+
+type foundStore struct {
+	store.Store
+	n *atomic.Int64
+}
+
+func (f foundStore) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	f.n.Add(1)
+	return f.Store.Find(ctx, partition, workflowID, run)
+}
+
+// TestE80_WaitersOfOtherPartitionsWait: when partitions move, only those look anew
+// who wait for runs in them.
+func TestE80_WaitersOfOtherPartitionsWait(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		sleeps := workflow.New("sleeps", func(wf *workflow.Context, n int) (int, error) { return n, workflow.Sleep(wf, time.Minute) })
+		c := w.config(sleeps)
+		var looked atomic.Int64
+		c.Node, c.Store = "a", finds{w.db, &looked}
+		a := w.startWith(c)
+		const runs = 160
+		var waiters sync.WaitGroup
+		for i := range runs {
+			begin(t, a, sleeps, fmt.Sprint(i), i)
+			waiters.Go(func() {
+				if got, err := finish[int](t, a, fmt.Sprint(i)); got != i || err != nil {
+					t.Errorf("run %d: %d, %v", i, got, err)
+				}
+			})
+		}
+		pass(time.Second)
+		w.node("b", sleeps)
+		pass(5 * time.Second)
+		w.wantShares(a, "a:8 b:8")
+		before := looked.Load()
+		d := w.node("d", sleeps)
+		pass(5 * time.Second)
+		if n := looked.Load() - before; n == 0 || n > runs/2 {
+			t.Errorf("%d waiters looked %d times when the partitions were spread anew as %s", runs, n, shares(t, d))
+		}
+		waiters.Wait()
 	})
 }

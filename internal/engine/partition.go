@@ -146,9 +146,7 @@ func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}
-	for run := range e.waiters { // their runs may be served here now
-		e.dismissWaiters(run)
-	}
+	e.dismissOf(t.partitions)
 	e.closeLane()
 	t.horizon = e.horizon // from here on scans read these partitions too, beyond it
 	return t, nil
@@ -283,9 +281,7 @@ func (e *Engine) drop(ps []*partition) {
 			e.unload(r)
 		}
 	}
-	for run := range e.waiters {
-		e.dismissWaiters(run)
-	}
+	e.dismissOf(ps)
 }
 
 func setOf(ps []*partition) map[*partition]bool {

@@ -199,6 +199,12 @@ func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// waiting are those who wait for the final state of a run.
+type waiting struct {
+	partition int // the run's
+	answers   []chan core.State
+}
+
 // await returns a channel that will get the final state of a run, and whether the
 // run is in memory and so has not ended. The channel is closed when the run's
 // partition comes to this node or leaves it.
@@ -209,7 +215,10 @@ func (e *Engine) await(number int, run string) (ch chan core.State, resident boo
 		return nil, false
 	}
 	ch = make(chan core.State, 1)
-	e.waiters[run] = append(e.waiters[run], ch)
+	if e.waiters[run] == nil {
+		e.waiters[run] = &waiting{partition: number}
+	}
+	e.waiters[run].answers = append(e.waiters[run].answers, ch)
 	if e.owns(number) == nil {
 		e.watch(store.RunRef{Partition: number, Run: run})
 		return ch, false
@@ -224,12 +233,14 @@ func (e *Engine) unawait(run string, ch chan core.State) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	rest := slices.DeleteFunc(e.waiters[run], func(w chan core.State) bool { return w == ch })
-	if len(rest) == 0 {
-		delete(e.waiters, run)
+	w := e.waiters[run]
+	if w == nil {
 		return
 	}
-	e.waiters[run] = rest
+	w.answers = slices.DeleteFunc(w.answers, func(answer chan core.State) bool { return answer == ch })
+	if len(w.answers) == 0 {
+		delete(e.waiters, run)
+	}
 }
 
 func coreState(s store.RunState) core.State {

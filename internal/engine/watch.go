@@ -82,7 +82,7 @@ func (e *Engine) dueLooks(now time.Time) (refs []store.RunRef, pause time.Durati
 	w := &e.watcher
 	pause = lastLook
 	for run, look := range w.runs {
-		if len(e.waiters[run]) == 0 {
+		if e.waiters[run] == nil {
 			delete(w.runs, run)
 			continue
 		}
@@ -108,8 +108,10 @@ func (e *Engine) tellEnded(run string, s core.State) {
 }
 
 func (e *Engine) tellEndedLocked(run string, s core.State) {
-	for _, w := range e.waiters[run] {
-		w <- s
+	if w := e.waiters[run]; w != nil {
+		for _, answer := range w.answers {
+			answer <- s
+		}
+		delete(e.waiters, run)
 	}
-	delete(e.waiters, run)
 }
