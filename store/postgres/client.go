@@ -20,7 +20,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 		Key:        store.CreatedKey(run.ID),
 		Kind:       store.KindCreated,
 	}}}
-	return h.hold(ctx, "Create", func(c *conn) error {
+	return h.share(ctx, "Create", func(c *conn) error {
 		if exists, err := h.exists(ctx, c, run.Partition); err != nil || !exists {
 			return firstError(err, unknown(run.Partition))
 		}
@@ -66,7 +66,7 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	if m.Run != "" {
 		reader, key = `SELECT status FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = $3`, m.Run
 	}
-	return h.hold(ctx, "Post", func(c *conn) error {
+	return h.share(ctx, "Post", func(c *conn) error {
 		err := store.ErrNotFound
 		failed := c.transaction(ctx, func(b *batch) {
 			b.query(`WITH reader AS (`+reader+`),

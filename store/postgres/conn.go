@@ -20,6 +20,24 @@ type conn struct {
 	h   *handle
 }
 
+// reserved is how many connections of the pool are kept for those verbs on which
+// the ownership of partitions depends: whoever reads a lot must not cost a node
+// its lease.
+const reserved = 2
+
+// share is hold for all verbs but those of ownership.
+func (h *handle) share(ctx context.Context, op string, f func(c *conn) error) error {
+	select {
+	case h.shared <- struct{}{}:
+		defer func() { <-h.shared }()
+		return h.hold(ctx, op, f)
+	case <-h.closed:
+		return store.ErrStoreClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // hold runs f with a connection and puts its error into the contract's terms. It
 // calls f again if the server undid the transaction in favour of another.
 func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) error {
@@ -83,9 +101,17 @@ func scanAll(rows pgx.Rows, each func(r pgx.Rows) error) error {
 	return rows.Err()
 }
 
+// Each statement of a transaction sees what was committed before it, whatever
+// the database's default is: the fence depends on it.
+const begin = `BEGIN ISOLATION LEVEL READ COMMITTED`
+
+// durable makes the transaction survive a crash once it is committed, where the
+// database's default is that it need not.
+const durable = `SET LOCAL synchronous_commit = on`
+
 // transact runs f in a transaction, which is committed if f answers nil.
 func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
-	tx, err := c.raw.Begin(ctx)
+	tx, err := c.raw.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
 		return foreign(err)
 	}
@@ -95,6 +121,11 @@ func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 			c.rollback()
 		}
 	}()
+	if c.h.lax {
+		if _, err := c.exec(ctx, durable); err != nil {
+			return err
+		}
+	}
 	if err := f(tx); err != nil {
 		return err
 	}
@@ -144,7 +175,10 @@ func (c *conn) send(ctx context.Context, fill func(b *batch)) error {
 func (c *conn) transaction(ctx context.Context, fill, after func(b *batch)) error {
 	committed := false
 	err := c.send(ctx, func(b *batch) {
-		b.do("BEGIN")
+		b.do(begin)
+		if c.h.lax {
+			b.do(durable)
+		}
 		fill(b)
 		b.do("COMMIT").Exec(func(pgconn.CommandTag) error {
 			committed = true

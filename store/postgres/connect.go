@@ -112,7 +112,8 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 	err := h.hold(ctx, "Open", func(c *conn) error {
 		var version int
 		var encoding string
-		if _, err := c.one(ctx, `SELECT current_setting('server_version_num')::integer, current_setting('server_encoding')`, nil, &version, &encoding); err != nil {
+		if _, err := c.one(ctx, `SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'), current_setting('synchronous_commit') = 'off'`,
+			nil, &version, &encoding, &h.lax); err != nil {
 			return err
 		}
 		if version < oldest {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 )
@@ -164,4 +165,36 @@ func TestE83_ReadOnlyServers(t *testing.T) {
 		}
 		t.Log(err)
 	})
+}
+
+// TestE1_CommitsAreDurableWhereTheDefaultIsThatTheyAreNot and see what they must
+// where the default is that they do not.
+func TestE1_CommitsAreDurableWhereTheDefaultIsThatTheyAreNot(t *testing.T) {
+	dsn := pgtest.Database(t)
+	owner := newWorldAt(t, dsn)
+	name := owner.pool.Config().ConnConfig.Database
+	owner.exec(`ALTER DATABASE ` + name + ` SET synchronous_commit = off`)
+	owner.exec(`ALTER DATABASE ` + name + ` SET default_transaction_isolation = 'repeatable read'`)
+	w := &world{TB: t, opener: owner.opener, epoch: owner.epoch}
+	w.handle = w.another()
+	run := w.created()
+	turn := w.turn(run, 2)
+	turn.Hook = func(tx any) error {
+		var level, isolation string
+		err := tx.(pgx.Tx).QueryRow(t.Context(), `SELECT current_setting('synchronous_commit'), current_setting('transaction_isolation')`).Scan(&level, &isolation)
+		if level != "on" || isolation != "read committed" {
+			t.Errorf("synchronous_commit is %s, the isolation level %s", level, isolation)
+		}
+		return err
+	}
+	w.commits(turn)
+	// The usual commit, which has no hook, is seen by a trigger.
+	w.exec(`CREATE TABLE perdure.seen (level text)`)
+	w.exec(`CREATE FUNCTION perdure.look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		INSERT INTO perdure.seen VALUES (current_setting('synchronous_commit') || ', ' || current_setting('transaction_isolation')); RETURN NULL; END $$`)
+	w.exec(`CREATE TRIGGER look AFTER INSERT ON perdure.turns FOR EACH STATEMENT EXECUTE FUNCTION perdure.look()`)
+	w.commits(w.turn(run, 3))
+	if got := w.value(`SELECT string_agg(level, '; ') FROM perdure.seen`); got != "on, read committed" {
+		t.Errorf("a commit saw %s", got)
+	}
 }

@@ -111,6 +111,8 @@ func (h *handle) explain(err error) error {
 		return err
 	}
 	switch c := code(err); {
+	case c == "08P01" || c == "26000" || c == "42P05": // a setting or a prepared statement that the other side does not know
+		return fmt.Errorf("is a pooler in transaction mode in between? then say postgres.Pooled(): %w", u.Err)
 	case strings.HasPrefix(c, "28"): // invalid authorization
 		return fmt.Errorf("the server does not let this user in; check user and password: %w", u.Err)
 	case c == "3D000": // no such database

@@ -18,7 +18,7 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	if err := store.CheckGroup(name); err != nil {
 		return store.Group{}, err
 	}
-	err := h.hold(ctx, "Group", func(c *conn) error {
+	err := h.share(ctx, "Group", func(c *conn) error {
 		found, err := c.one(ctx, `SELECT first FROM perdure.node_groups WHERE name = $1`, []any{name}, &group.First)
 		if err != nil || found {
 			return err

@@ -23,7 +23,7 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 		return nil, nil
 	}
 	var runs []store.Run
-	err := h.hold(ctx, "List", func(c *conn) error {
+	err := h.share(ctx, "List", func(c *conn) error {
 		runs = nil
 		return c.query(ctx, query, args, func(r pgx.Rows) error {
 			run, err := scanRun(r)

@@ -186,7 +186,7 @@ func (b *batch) members(rest string, args []any, each func(store.Member)) {
 
 func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 	var members []store.Member
-	err := h.hold(ctx, "Nodes", func(c *conn) error {
+	err := h.share(ctx, "Nodes", func(c *conn) error {
 		members = nil
 		return c.send(ctx, func(b *batch) {
 			b.members(`ORDER BY joined, ordinal`, nil, func(m store.Member) { members = append(members, m) })

@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 )
 
@@ -117,4 +120,28 @@ func TestALeaseIsNoLongerForAClockThatWasSetBack(t *testing.T) {
 		}
 		now += int64(w.describe("").Lease)
 	}
+}
+
+// TestReadersDoNotCostALease lets more readers wait for a table than there are
+// connections. A node renews its lease all the same.
+func TestReadersDoNotCostALease(t *testing.T) {
+	w := newWorldAt(t, pgtest.Shared(t).DSN("postgres")+"&pool_max_conns=4", Schema(freshSchema()))
+	other := newWorldAt(t, pgtest.Shared(t).DSN("postgres"), Schema(w.schema))
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	other.must(other.hold(ctx, "a test", func(c *conn) error {
+		return c.transact(ctx, func(pgx.Tx) error {
+			if _, err := c.exec(ctx, `LOCK TABLE perdure.runs IN ACCESS EXCLUSIVE MODE`); err != nil {
+				return err
+			}
+			for range 10 {
+				wg.Go(func() { w.List(ctx, store.Filter{}) })
+			}
+			other.eventually("two readers wait", func() bool { return len(w.shared) == cap(w.shared) && other.waiting() })
+			_, err := w.Renew(ctx, store.Renewal{Node: w.node, Next: 1})
+			return err
+		})
+	}))
+	cancel()
+	wg.Wait()
 }

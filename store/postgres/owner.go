@@ -8,28 +8,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
-	partitions, err := h.ordered(partitions)
-	if err != nil || len(partitions) == 0 {
-		return nil, err
-	}
-	var due []store.Wake
-	err = h.hold(ctx, "Due", func(c *conn) error {
-		due = nil
-		// Each partition's index is read from its own beginning, as far as the
-		// limit reaches; what is sorted is never more than that of each.
-		return c.query(ctx, `SELECT p.id, r.id, r.wake FROM unnest($1::bigint[]) AS p (id), LATERAL (
-				SELECT id, wake FROM perdure.runs WHERE partition = p.id AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES) r
-			ORDER BY r.wake FETCH FIRST ($4) ROWS WITH TIES`, []any{partitions, after, until, atMost(limit)}, func(r pgx.Rows) error {
-			var w store.Wake
-			err := r.Scan(&w.Partition, &w.Run, &w.Time)
-			due = append(due, w)
-			return err
-		})
-	})
-	return due, err
-}
-
 // atMost is the number of rows of a LIMIT clause: all for 0.
 func atMost(limit int) int64 {
 	if limit <= 0 {
@@ -44,12 +22,14 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit
 		return nil, err
 	}
 	var messages []store.Message
-	err = h.hold(ctx, "Inbox", func(c *conn) error {
+	err = h.share(ctx, "Inbox", func(c *conn) error {
 		messages = nil
-		return c.query(ctx, `SELECT m.* FROM unnest($1::bigint[]) AS p (id), LATERAL (
-				SELECT partition, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
-				WHERE partition = p.id AND sequence > $2 ORDER BY sequence LIMIT $3) m
-			ORDER BY m.sequence LIMIT $3`, []any{partitions, after, atMost(limit)}, func(r pgx.Rows) error {
+		// The numbers first: what is sorted carries no data.
+		return c.query(ctx, `WITH first AS (SELECT p.id AS place, m.sequence AS number FROM unnest($1::bigint[]) AS p (id), LATERAL (
+				SELECT sequence FROM perdure.inbox WHERE partition = p.id AND sequence > $2 ORDER BY sequence LIMIT $3) m
+				ORDER BY m.sequence LIMIT $3)
+			SELECT partition, sequence, workflow_id, run, key, kind, posted, data
+			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`, []any{partitions, after, atMost(limit)}, func(r pgx.Rows) error {
 			var m store.Message
 			err := r.Scan(&m.Partition, &m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
 			messages = append(messages, m)
@@ -64,7 +44,7 @@ func (h *handle) Load(ctx context.Context, partition int, run string) (*store.Re
 		return nil, err
 	}
 	var record *store.Record
-	err := h.hold(ctx, "Load", func(c *conn) error {
+	err := h.share(ctx, "Load", func(c *conn) error {
 		record = nil
 		err := c.send(ctx, func(b *batch) {
 			b.do(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // all of it as of one moment

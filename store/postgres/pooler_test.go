@@ -197,3 +197,29 @@ func TestE81_TransactionModePoolersWork(t *testing.T) {
 		return URL(p.dsn(), Schema(freshSchema()), Partitions(3), Pooled())
 	})
 }
+
+// TestWhoForgetsThePoolerIsTold opens a database through one that knows no
+// settings but PostgreSQL's most common.
+func TestWhoForgetsThePoolerIsTold(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if _, err := readMessage(bufio.NewReader(c), true); err == nil {
+				c.Write(packet('E', "SFATAL\x00VFATAL\x00C08P01\x00Munsupported startup parameter: jit\x00\x00"))
+			}
+			c.Close()
+		}
+	}()
+	err = refuses(t, URL(fmt.Sprintf("postgres://me@%s/x?sslmode=disable", l.Addr())), "postgres.Pooled", "unsupported startup parameter")
+	if store.Unavailable(err) {
+		t.Error("waiting would not help")
+	}
+}

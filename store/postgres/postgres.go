@@ -126,6 +126,8 @@ type handle struct {
 	poll   time.Duration
 	pool   *pgxpool.Pool
 	own    bool
+	shared chan struct{} // see share
+	lax    bool          // a commit is not durable unless that is asked for
 	idle   time.Duration // that the transaction of a hook may be
 	texts  sync.Map      // statements for this schema, by their text for the default one
 
@@ -147,6 +149,7 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 		return nil, err
 	}
 	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, idle: idleLimit, closed: make(chan struct{})}
+	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
 	h.info = store.Info{
 		Kind:     "postgres",
 		Location: location(pool.Config().ConnConfig, s.schema),

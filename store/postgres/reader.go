@@ -20,7 +20,7 @@ func (h *handle) Find(ctx context.Context, partition int, workflowID, run string
 		return nil, store.ErrNotFound
 	}
 	var found *store.Run
-	err := h.hold(ctx, "Find", func(c *conn) error {
+	err := h.share(ctx, "Find", func(c *conn) error {
 		found = nil
 		return c.query(ctx, query, []any{partition, key}, func(r pgx.Rows) (err error) {
 			found, err = scanRun(r)
@@ -47,7 +47,7 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 		return nil, nil
 	}
 	var ended []store.Run
-	err := h.hold(ctx, "Ended", func(c *conn) error {
+	err := h.share(ctx, "Ended", func(c *conn) error {
 		ended = nil
 		return c.query(ctx, `SELECT `+runColumns+` FROM (SELECT DISTINCT w.place, w.run FROM unnest($1::bigint[], $2::text[]) AS w (place, run)) w
 			JOIN perdure.runs ON partition = w.place AND id = w.run WHERE NOT status = ANY ($3::text[])`,
@@ -115,7 +115,7 @@ func readRun[T any](ctx context.Context, h *handle, op string, partition int, ru
 		return nil, nil // no run has such an ID
 	}
 	var list []T
-	err := h.hold(ctx, op, func(c *conn) error {
+	err := h.share(ctx, op, func(c *conn) error {
 		list = nil
 		return c.query(ctx, query, append([]any{partition, run}, args...), func(r pgx.Rows) (err error) {
 			list, err = add(list, r)
@@ -132,7 +132,7 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 		return store.Counts{}, err
 	}
 	var counts store.Counts
-	err = h.hold(ctx, "Counts", func(c *conn) error {
+	err = h.share(ctx, "Counts", func(c *conn) error {
 		counts = store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
 		return c.send(ctx, func(b *batch) {
 			b.query(`SELECT status, count(*) FROM perdure.runs WHERE $1 OR partition = ANY ($2::bigint[]) GROUP BY status`,

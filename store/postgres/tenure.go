@@ -89,7 +89,7 @@ func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, 
 		return nil, err
 	}
 	var owners []store.Ownership
-	err := h.hold(ctx, "Owners", func(c *conn) error {
+	err := h.share(ctx, "Owners", func(c *conn) error {
 		owners = nil
 		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false))
 			FROM perdure.owners o LEFT JOIN perdure.nodes n ON n.id = o.node WHERE o.partition = $1 ORDER BY o.epoch`,

@@ -1,0 +1,101 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// firstRound is how many runs of each partition Due reads at first, besides its
+// share of the limit.
+const firstRound = 16
+
+func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
+	partitions, err := h.ordered(partitions)
+	if err != nil || len(partitions) == 0 {
+		return nil, err
+	}
+	var due []store.Wake
+	err = h.share(ctx, "Due", func(c *conn) error {
+		d := &dueRuns{limit: limit, until: until}
+		for _, p := range partitions {
+			d.open = append(d.open, reached{p, after})
+		}
+		if err := d.read(ctx, c); err != nil {
+			return err
+		}
+		due = d.found
+		return nil
+	})
+	return due, err
+}
+
+// dueRuns are the earliest runs of several partitions. Each partition's index is
+// read by itself, in rounds: as far as its share of the limit at first, and then
+// further where one has more of the earliest runs than its share. So a page costs
+// what it holds, not what all partitions hold.
+type dueRuns struct {
+	limit int
+	until int64
+	found []store.Wake // by time
+	open  []reached    // the partitions that may have more
+}
+
+// reached is up to which wake time a partition was read.
+type reached struct {
+	partition int
+	wake      int64
+}
+
+func (d *dueRuns) read(ctx context.Context, c *conn) error {
+	share := atMost(d.limit)
+	if d.limit > 0 {
+		share = int64(2*d.limit/len(d.open) + firstRound)
+	}
+	for len(d.open) > 0 {
+		if err := d.round(ctx, c, share); err != nil {
+			return err
+		}
+		slices.SortStableFunc(d.found, func(a, b store.Wake) int { return cmp.Compare(a.Time, b.Time) })
+		if d.limit > 0 && len(d.found) >= d.limit {
+			d.until = d.found[d.limit-1].Time // nothing later is among the earliest
+		}
+		d.open = slices.DeleteFunc(d.open, func(r reached) bool { return r.wake >= d.until })
+		share *= 4
+	}
+	if d.limit > 0 { // but what shares the last time is listed too
+		d.found = slices.DeleteFunc(d.found, func(w store.Wake) bool { return w.Time > d.until })
+	}
+	return nil
+}
+
+// round reads so many more runs of each open partition, and closes those that
+// have no more.
+func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
+	counts, last := map[int]int64{}, map[int]int64{}
+	err := c.query(ctx, `SELECT p.id, r.id, r.wake FROM unnest($1::bigint[], $2::bigint[]) AS p (id, after), LATERAL (
+			SELECT id, wake FROM perdure.runs WHERE partition = p.id AND wake > p.after AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES) r`,
+		[]any{
+			column(len(d.open), func(i int) int { return d.open[i].partition }),
+			column(len(d.open), func(i int) int64 { return d.open[i].wake }),
+			d.until, share,
+		}, func(r pgx.Rows) error {
+			var w store.Wake
+			err := r.Scan(&w.Partition, &w.Run, &w.Time)
+			d.found = append(d.found, w)
+			counts[w.Partition]++
+			last[w.Partition] = w.Time
+			return err
+		})
+	var more []reached
+	for _, r := range d.open {
+		if counts[r.partition] >= share {
+			more = append(more, reached{r.partition, last[r.partition]})
+		}
+	}
+	d.open = more
+	return err
+}
