@@ -93,7 +93,6 @@ func New(config Config, start history.Start, program Program) *Run {
 		config:      config,
 		start:       start,
 		program:     program,
-		now:         start.Created,
 		calls:       map[int64]*Call{},
 		signals:     map[string]*mailbox{},
 		mustAdvance: true,

@@ -31,6 +31,14 @@ func (c *clock) read() int64 {
 	return c.last
 }
 
+// begin sets engine time to the database's clock, before anything has come of it:
+// what a client knows is the clock of its machine.
+func (c *clock) begin(database int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.base, c.at, c.last = database, time.Now(), database
+}
+
 // observe takes the database's clock into account.
 func (c *clock) observe(database int64) {
 	c.mu.Lock()

@@ -143,6 +143,7 @@ func (e *Engine) takeFirst(ctx context.Context) (*takeover, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.clock.begin(m.Now)
 	t, err := e.take(ctx, spread(e.nodeID(), m).claim)
 	if err == nil {
 		err = e.readWakes(ctx, t)

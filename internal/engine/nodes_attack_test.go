@@ -352,3 +352,35 @@ func TestE80_WaitersOfOtherPartitionsWait(t *testing.T) {
 		waiters.Wait()
 	})
 }
+
+// TestI7_MachinesClocksDecideNothing: when things happen is told by the database's
+// clock, whatever the clocks of the machines say: that of a node, and that of a client
+// which starts runs.
+func TestI7_MachinesClocksDecideNothing(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			inAGroup(t, func(t *testing.T, w *world) {
+				clock := func() int64 { return time.Now().Add(-ahead).UnixNano() }
+				w.db = memory.New(memory.Partitions(16), memory.Clock(clock))
+				sleeps := workflow.New("sleeps", func(wf *workflow.Context, n int) (int, error) { return n, workflow.Sleep(wf, time.Minute) })
+				a := w.node("a", sleeps)
+				client := w.open(w.config())
+				for i, from := range []*engine.Engine{a, client} {
+					began := clock()
+					begin(t, from, sleeps, fmt.Sprint(i), i)
+					if got, err := finish[int](t, a, fmt.Sprint(i)); got != i || err != nil {
+						t.Errorf("run %d: %d, %v", i, got, err)
+					}
+					if took := time.Duration(clock() - began); took < time.Minute || took > time.Minute+time.Second {
+						t.Errorf("run %d slept for %s", i, took)
+					}
+					for _, e := range eventsOf(t, a, fmt.Sprint(i)) {
+						if off := time.Duration(e.Time.UnixNano() - began); off < 0 || off > time.Minute+time.Second {
+							t.Errorf("the turn of the event %s of run %d is %s after its start", e.Kind, i, off)
+						}
+					}
+				}
+			})
+		})
+	}
+}
