@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,7 @@ type Asleep struct {
 // About explains the table.
 func (w Asleep) About() About {
 	return About{"W5", "Sleeping and finished runs", fmt.Sprintf("Runs are started that sleep for a day, %d at a time; then %s runs of one activity are finished beside them. "+
-		"In each stage: the rate at which they were added; what one more adds to the process's memory after garbage collection and to tables and indexes; "+
+		"In each stage: the rate at which they were added; what each of them added to the process's memory after garbage collection (to all of it, the page caches of SQLite included, which have a bound, and to what Go manages) and to tables and indexes; "+
 		"the latency of a new workflow of one activity; and W1 beside them, whose CPU is compared with that on the empty database.", w.InFlight, figure.Thousands(w.Finished))}
 }
 
@@ -195,19 +196,19 @@ func (t *night) load(ctx context.Context) (meter.Spent, error) {
 	return spent, err
 }
 
-// describe tells how the tables stand.
+// describe tells how the tables stand, in one note.
 func describe(ctx context.Context, db place.Database) ([]string, error) {
 	tables, err := db.Tables(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var notes []string
+	var parts []string
 	for _, t := range tables {
-		note := fmt.Sprintf("table %s: %s", t.Name, figure.Bytes(t.Bytes))
+		part := fmt.Sprintf("%s %s", t.Name, figure.Bytes(t.Bytes))
 		if t.Rows >= 0 {
-			note += fmt.Sprintf(", %s rows, %s dead ones, %d automatic vacuums", figure.Thousands(t.Rows), figure.Thousands(t.Dead), t.Vacuums)
+			part += fmt.Sprintf(" (%s rows, %s dead ones, %d automatic vacuums)", figure.Thousands(t.Rows), figure.Thousands(t.Dead), t.Vacuums)
 		}
-		notes = append(notes, note)
+		parts = append(parts, part)
 	}
-	return notes, nil
+	return []string{"tables with their indexes: " + strings.Join(parts, "; ")}, nil
 }
