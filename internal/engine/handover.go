@@ -8,14 +8,11 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// handOver gives partitions to other nodes: nothing new begins in them, and each
-// is released when nothing of it is at work here any more. Those in which
-// attempts still run when the patience ends are kept.
+// handOver gives partitions that are leaving to other nodes: nothing new begins in
+// them, and each is released when nothing of it is at work here any more. Those in
+// which attempts still run when the patience ends are kept.
 func (e *Engine) handOver(ps []*partition, patience context.Context) {
 	e.mu.Lock()
-	for _, p := range ps {
-		p.leaving = true
-	}
 	queued := e.slots.withdraw(setOf(ps))
 	e.mu.Unlock()
 	for len(ps) > 0 && patience.Err() == nil {

@@ -109,7 +109,7 @@ func (e *Engine) renewed(sent time.Time, m *store.Membership) {
 		}
 	}
 	e.loseLocked(lost)
-	if e.member.failed && e.silence() > e.config.Lease/2 {
+	if s := e.silence(sent); s >= e.holds() || e.member.failed && s > e.config.Lease/2 {
 		e.member.returned = time.Now()
 	}
 	e.member.token, e.member.next, e.member.sent, e.member.failed = e.member.next, 0, sent, false
@@ -126,14 +126,18 @@ func (e *Engine) leaseHolds() bool {
 	if !e.db.Info().Shared {
 		return true
 	}
-	return e.silence() < e.config.Lease-e.config.Lease/5
+	return e.silence(time.Now()) < e.holds()
 }
 
-// silence is how long ago the last renewal was sent that was answered. The
+// holds is how long a lease holds for certain: others count from when they heard
+// of it, by another clock.
+func (e *Engine) holds() time.Duration { return e.config.Lease - e.config.Lease/5 }
+
+// silence is how long before now the last renewal was sent that was answered. The
 // monotonic clock stands still while the machine sleeps, the other does not;
 // should somebody set that one, the next renewal puts it right.
-func (e *Engine) silence() time.Duration {
-	now, sent := time.Now(), e.member.sent
+func (e *Engine) silence(now time.Time) time.Duration {
+	sent := e.member.sent
 	return max(now.Sub(sent), now.Round(0).Sub(sent.Round(0)))
 }
 
@@ -324,8 +328,9 @@ func (e *Engine) giveAll(m *store.Membership) {
 // out, and who comes back first shall not take everything.
 func (e *Engine) courtesy() time.Duration { return e.config.Lease / 5 }
 
-// movable picks partitions to give away, those with the least work first. One
-// that did not fall quiet in time is left alone for a while.
+// movable picks partitions to give away, those with the least work first, and
+// closes them for new work. One that did not fall quiet in time is left alone for a
+// while. The engine's mu is held.
 func (e *Engine) movable(n int) []*partition {
 	now := time.Now()
 	candidates := slices.DeleteFunc(e.served(), func(p *partition) bool {
@@ -340,7 +345,11 @@ func (e *Engine) movable(n int) []*partition {
 		}
 		return a.number - b.number
 	})
-	return candidates[:max(min(n, len(candidates)), 0)]
+	chosen := candidates[:max(min(n, len(candidates)), 0)]
+	for _, p := range chosen {
+		p.leaving = true
+	}
+	return chosen
 }
 
 // How long partitions that shall move to another node are closed for new attempts
@@ -355,11 +364,10 @@ const (
 func (e *Engine) giveAway(ps []*partition) {
 	ctx, cancel := context.WithTimeout(e.ctx, handOverPatience)
 	defer cancel()
-	all := slices.Clone(ps)
 	e.handOver(ps, ctx)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range all {
+	for _, p := range ps {
 		if e.partitions[p.number] == p {
 			e.member.staying[p.number] = time.Now().Add(handOverAgain)
 		}
