@@ -71,14 +71,15 @@ func start[In, Out any](ctx context.Context, c *Client, w workflow.Workflow[In, 
 	return h, nil
 }
 
-// Job starts a run, does what it needs from outside, and checks its result.
-type Job func(ctx context.Context, c *Client, id string, v int) (Run, error)
+// Job starts a run, or several, does what they need from outside, and checks their
+// results.
+type Job func(ctx context.Context, c *Client, id string, v int) ([]Run, error)
 
 // computes is the job of a workflow that turns a number into another one.
 func computes(w workflow.Workflow[int, int], want func(v int) int) Job {
-	return func(ctx context.Context, c *Client, id string, v int) (Run, error) {
+	return func(ctx context.Context, c *Client, id string, v int) ([]Run, error) {
 		h, err := start(ctx, c, w, id, v)
-		r := Run{ID: id, RunID: h.RunID()}
+		r := []Run{{ID: id, RunID: h.RunID()}}
 		if err != nil {
 			return r, err
 		}
@@ -102,12 +103,13 @@ var Jobs = map[string]Job{
 	"block":    computes(block, func(v int) int { return Repeat(2, v) }),
 	"pipeline": computes(pipeline, func(v int) int { return Grow(v) + Grow(v+1) + Grow(v+2) + Grow(v+3) }),
 	"remember": remembers,
+	"courier":  delivers,
 	"inbox":    receives,
 	"undo":     undoes,
 }
 
 // numbers are the workflows that turn a number into another one.
-var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, pipeline, undo, Doomed}
+var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, pipeline, courier, undo, Doomed}
 
 // Start starts a run by the name of its workflow, as a relay does it.
 func Start(ctx context.Context, e *perdure.Engine, shape, id string, v int) (run string, err error) {
@@ -120,7 +122,7 @@ func Start(ctx context.Context, e *perdure.Engine, shape, id string, v int) (run
 	case shape == inbox.Name():
 		return startOne(ctx, e, inbox, id, v)
 	}
-	return "", fmt.Errorf("there is no workflow %q", shape)
+	return "", fmt.Errorf("nobody starts a workflow %q", shape)
 }
 
 func startOne[Out any](ctx context.Context, e *perdure.Engine, w workflow.Workflow[int, Out], id string, v int) (string, error) {
@@ -141,29 +143,28 @@ func Repeat(n, v int) int {
 	return v
 }
 
-func remembers(ctx context.Context, c *Client, id string, v int) (Run, error) {
+func remembers(ctx context.Context, c *Client, id string, v int) ([]Run, error) {
 	h, err := start(ctx, c, remember, id, v)
-	r := Run{ID: id, RunID: h.RunID()}
+	r := []Run{{ID: id, RunID: h.RunID()}}
 	if err != nil {
 		return r, err
 	}
-	r.Tag, err = h.Result(ctx)
+	r[0].Tag, err = h.Result(ctx)
 	return r, err
 }
 
 // receives sends numbered signals, some of them twice, each after the one before
 // was acknowledged.
-func receives(ctx context.Context, c *Client, id string, _ int) (Run, error) {
-	const signals = 5
-	h, err := start(ctx, c, inbox, id, signals)
-	r := Run{ID: id, RunID: h.RunID()}
+func receives(ctx context.Context, c *Client, id string, _ int) ([]Run, error) {
+	h, err := start(ctx, c, inbox, id, letters)
+	r := []Run{{ID: id, RunID: h.RunID()}}
 	if err != nil {
 		return r, err
 	}
-	want := make([]int, signals)
+	want := make([]int, letters)
 	for i := range want {
 		want[i] = i
-		if err := c.signal(ctx, id, i); err != nil && !(i == signals-1 && errors.Is(err, perdure.ErrClosed)) {
+		if err := c.signal(ctx, id, i); err != nil && !(i == letters-1 && errors.Is(err, perdure.ErrClosed)) {
 			return r, err
 		}
 		time.Sleep(time.Duration(c.Random.IntN(20)) * time.Millisecond)
@@ -192,10 +193,35 @@ func (c *Client) signal(ctx context.Context, id string, n int) error {
 	return nil
 }
 
+// delivers lets one run send signals to another.
+func delivers(ctx context.Context, c *Client, id string, v int) ([]Run, error) {
+	to, err := start(ctx, c, inbox, id+" to", letters)
+	r := []Run{{ID: to.ID(), RunID: to.RunID()}}
+	if err != nil {
+		return r, err
+	}
+	from, err := start(ctx, c, courier, id, v)
+	r = append(r, Run{ID: id, RunID: from.RunID()})
+	if err != nil {
+		return r, err
+	}
+	got, err := to.Result(ctx)
+	if err == nil && !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
+		err = fmt.Errorf("%d signals were sent and the run saw %v", letters, got)
+	}
+	if err != nil {
+		return r, err
+	}
+	if last, err := from.Result(ctx); err != nil || last != Repeat(letters, v) {
+		return r, fmt.Errorf("the sender ended with %d, %v", last, err)
+	}
+	return r, nil
+}
+
 // undoes cancels a run at some moment; what it made, it must undo.
-func undoes(ctx context.Context, c *Client, id string, v int) (Run, error) {
+func undoes(ctx context.Context, c *Client, id string, v int) ([]Run, error) {
 	h, err := start(ctx, c, undo, id, v)
-	r := Run{ID: id, RunID: h.RunID()}
+	r := []Run{{ID: id, RunID: h.RunID()}}
 	if err != nil {
 		return r, err
 	}

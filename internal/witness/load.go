@@ -70,13 +70,16 @@ func (l *Load) client(ctx context.Context, number int) {
 		}
 		name := names[c.Random.IntN(len(names))]
 		id := fmt.Sprintf("%s %d.%d", name, number, n)
-		r, err := Jobs[name](ctx, c, id, c.Random.IntN(1_000_000))
+		runs, err := Jobs[name](ctx, c, id, c.Random.IntN(1_000_000))
 		if err != nil {
 			l.T.Errorf("%s: %v\n%s", id, err, Explain(l.Engine, id))
 		}
-		r.Over = l.Book.Length()
+		over := l.Book.Length()
 		l.mu.Lock()
-		l.runs = append(l.runs, r)
+		for _, r := range runs {
+			r.Over = over
+			l.runs = append(l.runs, r)
+		}
 		l.mu.Unlock()
 	}
 }

@@ -183,6 +183,20 @@ var (
 		return seen, nil
 	})
 
+	// courier sends to the run whose ID begins with its own.
+	courier = workflow.New("courier", func(wf *workflow.Context, v int) (int, error) {
+		for i := range letters {
+			if err := workflow.Send(wf, workflow.GetInfo(wf).WorkflowID+" to", numbered, i); err != nil {
+				return 0, err
+			}
+			var err error
+			if v, err = workflow.Call(wf, act, Effect{Step: fmt.Sprint("d", i), Order: i, Value: v}); err != nil {
+				return 0, err
+			}
+		}
+		return v, nil
+	})
+
 	pipeline = workflow.New("pipeline", func(wf *workflow.Context, v int) (int, error) {
 		results := workflow.NewChannel[int](wf, 1)
 		workflow.Go(wf, func(wf *workflow.Context) {
@@ -228,10 +242,13 @@ var (
 	})
 )
 
+// letters is how many signals a run gets in a job.
+const letters = 5
+
 // Definitions are what a worker process registers; its bodies write with this
 // pen.
 func Definitions(p *Pen) perdure.Option {
 	ink = p
 	return perdure.Register(act, linger, poison,
-		sequence, parallel, flaky, timers, race, block, remember, inbox, pipeline, undo, Doomed)
+		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed)
 }

@@ -1,0 +1,322 @@
+package clustertest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/store/postgres"
+)
+
+var (
+	times = flag.Int("times", 1, "how many times as much is done to the nodes at random moments")
+	seed  = flag.Uint64("seed", 0, "fixes the random moments; 0 draws a new one")
+)
+
+// cluster is a database, its nodes, and a client.
+type cluster struct {
+	t      *testing.T
+	server *pgtest.Cluster
+	dsn    string // as this process connects
+	book   *witness.Book
+	client *perdure.Engine
+	random *rand.Rand
+
+	all []*node // that there ever were
+
+	mu   sync.Mutex
+	crew []*node // that clients may ask, see relay
+}
+
+// subtest is a part of a test.
+type subtest struct {
+	name string
+	run  func(t *testing.T)
+}
+
+// together runs subtests that wait most of the time, some at a time, however few
+// processors there are.
+func together(t *testing.T, cases []subtest) {
+	t.Helper()
+	var all sync.WaitGroup
+	places := make(chan struct{}, 6)
+	for _, c := range cases {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			t.Run(c.name, c.run)
+		})
+	}
+	all.Wait()
+}
+
+// newCluster makes a database on a server, and a client of it.
+func newCluster(t *testing.T, server *pgtest.Cluster) *cluster {
+	t.Helper()
+	top, _, _ := strings.Cut(t.Name(), "/")
+	t.Logf("again: go test -race ./internal/clustertest -run '^%s$' -seed %d -times %d", top, *seed, *times)
+	c := &cluster{t: t, server: server, dsn: server.Database(t), book: witness.OpenBook(t), random: rand.New(rand.NewPCG(*seed, 1<<40))}
+	client, err := perdure.Open(t.Context(), postgres.URL(pooled(c.dsn), postgres.Partitions(partitions)),
+		perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.client = client
+	t.Cleanup(func() {
+		for _, n := range c.all {
+			n.kill()
+		}
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			for _, n := range c.all {
+				t.Logf("node %s (%s) said:\n%s", n.label, n.name, n.said)
+			}
+		}
+	})
+	return c
+}
+
+// patience ends a test in which something does not happen that must. It decides
+// nothing else.
+const patience = time.Minute
+
+// newProxy puts a network between the server and a node.
+func (c *cluster) newProxy() *proxy {
+	c.t.Helper()
+	return newProxy(c.t, c.server.Socket())
+}
+
+// through is the database by way of a proxy.
+func (c *cluster) through(p *proxy) string {
+	c.t.Helper()
+	config, err := pgx.ParseConfig(c.dsn)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return pooled(p.dsn(config.Database))
+}
+
+// pooled keeps a node from using more connections on a machine with many cores:
+// there are many nodes.
+func pooled(dsn string) string { return dsn + "&pool_max_conns=4" }
+
+// begin starts a node's process and tells it to open, which the channel answers.
+func (c *cluster) begin(label string, s Setup) (*node, <-chan error) {
+	c.t.Helper()
+	if s.Database == "" {
+		s.Database = pooled(c.dsn)
+	}
+	if s.Concurrency == 0 {
+		s.Concurrency = 16
+	}
+	if s.Lease == 0 {
+		s.Lease = lease
+	}
+	s.Book = c.book.Address()
+	n := spawn(c.t, label)
+	c.all = append(c.all, n)
+	opened := make(chan error, 1)
+	go func() { opened <- n.open(s) }()
+	return n, opened
+}
+
+// start starts a node.
+func (c *cluster) start(label string, s Setup) *node {
+	c.t.Helper()
+	n, opened := c.begin(label, s)
+	if err := <-opened; err != nil {
+		c.t.Fatalf("node %s: %v", label, err)
+	}
+	return n
+}
+
+// ask queries the database itself, and answers one text per row.
+func (c *cluster) ask(sql string, args ...any) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// query is ask where nothing can go wrong.
+func (c *cluster) query(sql string, args ...any) []string {
+	c.t.Helper()
+	rows, err := c.ask(sql, args...)
+	if err != nil {
+		c.t.Fatalf("%v\n%s", err, sql)
+	}
+	return rows
+}
+
+// await waits until something holds.
+func (c *cluster) await(what string, holds func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("it did not come about that %s; the nodes are %v, the shares %v", what, c.query(`SELECT nodes::text FROM perdure.nodes`), c.shares())
+		}
+	}
+}
+
+// shares says how many partitions each live node owns, by its name.
+func (c *cluster) shares() map[string]int {
+	c.t.Helper()
+	shares := map[string]int{}
+	for _, name := range c.query(`SELECT n.name FROM perdure.partitions p JOIN perdure.nodes n ON n.id = p.node WHERE n.departed IS NULL AND n.expires > perdure.now()`) {
+		shares[name]++
+	}
+	return shares
+}
+
+// awaitShares waits until these nodes, and no others, have even shares of all
+// partitions.
+func (c *cluster) awaitShares(nodes ...*node) {
+	c.t.Helper()
+	c.await("the shares are even", func() bool { return even(c.shares(), nodes) })
+}
+
+func even(shares map[string]int, nodes []*node) bool {
+	sum, least, most := 0, partitions, 0
+	for _, n := range nodes {
+		had := shares[n.name]
+		sum, least, most = sum+had, min(least, had), max(most, had)
+	}
+	return sum == partitions && most-least <= 1
+}
+
+// awaitOwner waits until a node owns all partitions.
+func (c *cluster) awaitOwner(n *node) {
+	c.t.Helper()
+	c.await("node "+n.label+" owns all partitions", func() bool { return c.shares()[n.name] == partitions })
+}
+
+// idOn makes a workflow ID whose run is placed on a partition that the node owns.
+func (c *cluster) idOn(n *node, prefix string) string {
+	c.t.Helper()
+	owned := c.query(`SELECT p.id::text FROM perdure.partitions p JOIN perdure.nodes n ON n.id = p.node WHERE n.name = $1 AND n.departed IS NULL`, n.name)
+	for k := 0; ; k++ {
+		id := fmt.Sprint(prefix, " ", k)
+		h := fnv.New64a() // as the engine places them
+		h.Write([]byte(id))
+		if slices.Contains(owned, fmt.Sprint(h.Sum64()%partitions)) {
+			return id
+		}
+	}
+}
+
+// relay lets the load's clients ask the nodes of the crew, too.
+type relay struct{ *cluster }
+
+func (r relay) some() *node {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.crew[rand.IntN(len(r.crew))]
+}
+
+func (r relay) Start(shape, id string, v int) (string, error) { return r.some().Start(shape, id, v) }
+func (r relay) Signal(id string, n int) error                 { return r.some().Signal(id, n) }
+
+// setCrew says which nodes clients may ask.
+func (c *cluster) setCrew(nodes ...*node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.crew = slices.Clone(nodes)
+}
+
+// load is clients that never rest, and ask the nodes of the crew, too.
+func (c *cluster) load() *witness.Load {
+	return &witness.Load{T: c.t, Engine: c.client, Book: c.book, Seed: *seed, Relay: relay{c}}
+}
+
+// verdict looks whether the load ended as it would have without faults, and
+// nothing was left.
+func (c *cluster) verdict(end witness.Case) {
+	c.t.Helper()
+	end.Zombies = true // on a machine that is busy enough, any node may be one
+	end.Judge(c.t)
+	counts, err := c.client.Counts(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if counts.Runs["completed"]+counts.Runs["canceled"] != len(end.Runs) || len(end.Runs) == 0 {
+		c.t.Errorf("at the end there are %+v, want %d runs, all over", counts, len(end.Runs))
+	}
+	c.nothingLeft()
+	c.listen()
+	c.t.Logf("%d runs, %d entries in the book, %d calls seen closed", len(end.Runs), len(end.Entries), len(end.Closed))
+}
+
+// listen looks whether a node said what none may say.
+func (c *cluster) listen() {
+	c.t.Helper()
+	for _, n := range c.all {
+		for _, line := range n.complaints() {
+			c.t.Errorf("node %s says: %s", n.label, line)
+		}
+	}
+}
+
+// awaitHealth waits until nothing keeps the nodes from working.
+func (c *cluster) awaitHealth(nodes ...*node) {
+	c.t.Helper()
+	for _, n := range nodes {
+		c.await("node "+n.label+" is healthy", func() bool { return n.health() == "" })
+	}
+}
+
+// awaitProgress waits until so many more runs of a load have ended.
+func (c *cluster) awaitProgress(l *witness.Load, runs int) {
+	c.t.Helper()
+	runs += l.Finished()
+	c.await("runs go on", func() bool { return l.Finished() >= runs })
+}
+
+// moment is a random time, shorter than the given one.
+func (c *cluster) moment(shorter time.Duration) time.Duration {
+	return time.Duration(c.random.Int64N(int64(shorter)))
+}
+
+// nothingLeft looks for what nobody will ever touch again.
+func (c *cluster) nothingLeft() {
+	c.t.Helper()
+	c.await("every partition has an owner that lives", func() bool {
+		return len(c.query(`SELECT p.id::text FROM perdure.partitions p WHERE NOT EXISTS (
+			SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now())`)) == 0
+	})
+	// What came twice is thrown away after the run has ended.
+	c.await("the inbox is empty", func() bool { return len(c.query(`SELECT inbox::text FROM perdure.inbox`)) == 0 })
+	for what, sql := range map[string]string{
+		"runs are open":                     `SELECT runs::text FROM perdure.runs WHERE status IN ('running', 'waiting-for-code', 'parked')`,
+		"calls have a row":                  `SELECT calls::text FROM perdure.calls`,
+		"turns belong to no run":            `SELECT t.run FROM perdure.turns t WHERE NOT EXISTS (SELECT FROM perdure.runs r WHERE r.partition = t.partition AND r.id = t.run)`,
+		"turns were written by older owner": `SELECT run FROM (SELECT run, epoch, lag(epoch) OVER (PARTITION BY partition, run ORDER BY number) AS before FROM perdure.turns) t WHERE before > epoch`,
+		"turns have an epoch without owner": `SELECT t.run FROM perdure.turns t WHERE NOT EXISTS (SELECT FROM perdure.owners o WHERE o.partition = t.partition AND o.epoch = t.epoch)`,
+	} {
+		if left := c.query(sql); len(left) > 0 {
+			c.t.Errorf("%d %s: %s", len(left), what, strings.Join(left, "\n"))
+		}
+	}
+}

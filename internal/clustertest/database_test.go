@@ -1,0 +1,39 @@
+package clustertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/pgtest"
+)
+
+// TestE83_DatabaseCrashes crashes the server, as "pg_ctl stop -m immediate" does,
+// under the work of two nodes, and starts it again before their leases have run
+// out or after. Nothing is lost or doubled, the work goes on by itself, and it
+// does not end up on one node.
+func TestE83_DatabaseCrashes(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	c := newCluster(t, server)
+	rounds := 3 * *times
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
+	defer cancel()
+	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
+	c.awaitShares(nodes...)
+	c.setCrew(nodes...)
+	load := c.load()
+	load.Begin(ctx)
+	for range rounds {
+		c.awaitProgress(load, 20)
+		time.Sleep(c.moment(lease / 4))
+		server.Crash(t)
+		time.Sleep(c.moment(3 * lease / 2))
+		server.Restart(t)
+	}
+	c.awaitProgress(load, 20)
+	c.awaitShares(nodes...)
+	end := load.End()
+	c.awaitHealth(nodes...)
+	c.verdict(end)
+}

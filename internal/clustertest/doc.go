@@ -1,0 +1,24 @@
+// Package clustertest runs nodes, as real processes, on a real PostgreSQL and
+// hurts them: it kills them with kill -9, stops and continues them, cuts them off
+// from the database, crashes the database, loses its answers, and lets nodes
+// leave in good order while there is work. It holds tests only.
+//
+// The test process is the parent. It owns the server (package pgtest), the book of
+// effects (package witness), and proxies that nodes reach the server through. It
+// is a client of the database, too, which never becomes a worker. A node is the
+// same test binary, started anew, under the race detector if the test is; the
+// parent tells it what to do by calls over its standard input and output.
+//
+// Some tests let things happen at random moments under load; their verdict is that
+// of package witness, and that nothing is orphaned. Others stage one moment
+// exactly: a proxy understands so much of PostgreSQL's protocol that it can hold
+// the one statement back that the test is about, while the node that sent it is
+// stopped and another takes its work over.
+//
+//	go test -race ./internal/clustertest              what CI runs
+//	go test -race ./internal/clustertest -times 20    twenty times as much of what is random
+//	go test -race ./internal/clustertest -seed 17     the moments of an earlier run
+//
+// A seed fixes when the parent acts and what it starts; what the nodes happen to do
+// at that moment is up to the machine.
+package clustertest

@@ -1,0 +1,238 @@
+package clustertest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/witness"
+)
+
+// commits is the statement of a commit that runs this SQL, too, with a text among
+// its parameters.
+func commits(sql, parameter string) func(b *batch) bool {
+	return func(b *batch) bool { return b.runs("a partition has another owner", "") && b.runs(sql, parameter) }
+}
+
+// turn is the commit of a turn that has such an event.
+func turn(event string) func(b *batch) bool { return commits("INSERT INTO perdure.turns", event) }
+
+// The moments: one for each kind of writes that a node makes.
+var moments = []moment{
+	{
+		name:      "the result of an activity",
+		prepare:   holdWorker,
+		statement: turn("CallCompleted"),
+		provoke:   func(s *stage) { s.hold.Release() },
+		after:     lostOne,
+	},
+	{
+		name:      "the failure of an activity",
+		prepare:   holdWorker,
+		statement: commits("INSERT INTO perdure.calls", "backoff"),
+		provoke:   func(s *stage) { s.hold.Fail() },
+		after:     lostOne,
+	},
+	{
+		name: "a slot that came free",
+		prepare: func(s *stage) {
+			// The two slots of a are taken: by the busy body, and by one that does not
+			// notice that its run is terminated.
+			blocker := s.idOn(s.a, "blocker")
+			s.hold = s.holdOn(s.a, blocker)
+			if _, err := witness.Start(s.t.Context(), s.client, "sequence", blocker, 1); err != nil {
+				s.t.Fatal(err)
+			}
+			s.awaitBody(s.a, blocker)
+			s.begin("worker", s.id)
+			s.awaitPending(s.id, "queued")
+			if err := s.client.Terminate(s.t.Context(), blocker, "it is in the way"); err != nil {
+				s.t.Fatal(err)
+			}
+			s.awaitEnd(blocker)
+		},
+		statement: commits("INSERT INTO perdure.calls", "dispatched"),
+		provoke:   func(s *stage) { s.hold.Release() },
+		after:     func(s *stage) { s.outcomes(s.id, "completed") },
+	},
+	{
+		name:      "a timer",
+		prepare:   func(*stage) {},
+		statement: turn("TimerFired"),
+		provoke:   func(s *stage) { s.begin("sleeper", s.id) },
+		after:     func(s *stage) { s.outcomes(s.id, "completed") },
+	},
+	{
+		name:      "a retry that is due",
+		prepare:   func(*stage) {},
+		statement: commits("INSERT INTO perdure.calls", "dispatched"),
+		provoke:   func(s *stage) { s.begin("stumbler", s.id) },
+		after:     func(s *stage) { s.outcomes(s.id, "failed", "completed") },
+	},
+	{
+		name:      "a signal",
+		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
+		statement: turn("SignalReceived"),
+		provoke:   func(s *stage) { s.signal(s.id) },
+		after:     func(s *stage) { s.outcomes(s.id, "completed") },
+	},
+	{
+		name:      "a cancellation",
+		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
+		statement: turn("RunCancelRequested"),
+		provoke: func(s *stage) {
+			if err := s.client.Cancel(s.t.Context(), s.id, "nobody waits for it"); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+		after: func(s *stage) { s.outcomes(s.id) },
+	},
+	{
+		name: "a signal to another run",
+		prepare: func(s *stage) {
+			s.begin("listener", s.id+" to")
+			s.begin("forwarder", s.id)
+			s.awaitPending(s.id, "waiting")
+		},
+		statement: turn("SignalSent"),
+		provoke:   func(s *stage) { s.signal(s.id) },
+		meanwhile: func(s *stage) { s.awaitEnd(s.id); s.awaitEnd(s.id + " to") },
+		after:     func(s *stage) { s.outcomes(s.id, "completed"); s.outcomes(s.id+" to", "completed") },
+	},
+	{
+		name:      "the start of a run by a call on the node",
+		prepare:   func(*stage) {},
+		statement: commits("INSERT INTO perdure.runs", ""),
+		provoke:   func(s *stage) { s.startOn(s.a) },
+		meanwhile: func(s *stage) {
+			if _, err := s.client.Describe(s.t.Context(), s.id); err == nil {
+				s.t.Error("the run is there before its start reached the database")
+			}
+		},
+		landed: func(s *stage) bool { return s.net.refusals() > 0 },
+		after: func(s *stage) {
+			s.sameRun()
+			s.awaitEnd(s.id)
+			s.outcomes(s.id, "completed")
+		},
+	},
+	{
+		name:      "the start of a run that somebody else starts meanwhile",
+		prepare:   func(*stage) {},
+		statement: commits("INSERT INTO perdure.runs", ""),
+		provoke:   func(s *stage) { s.startOn(s.a) },
+		meanwhile: func(s *stage) { s.begin("worker", s.id); s.awaitEnd(s.id) },
+		after:     func(s *stage) { s.sameRun(); s.outcomes(s.id, "completed") },
+	},
+	{
+		name:      "a signal by a call on the node",
+		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
+		statement: func(b *batch) bool { return b.runs("INSERT INTO perdure.inbox", "") },
+		provoke: func(s *stage) {
+			go func() { s.told <- answer{err: s.a.Signal(s.id, 1)} }()
+		},
+		meanwhile: func(s *stage) { s.awaitPending(s.id, "waiting") },
+		landed:    func(s *stage) bool { s.awaitEnd(s.id); return true },
+		after: func(s *stage) {
+			if got := <-s.told; got.err != nil {
+				s.t.Errorf("the signal that arrived was answered with %v", got.err)
+			}
+			s.outcomes(s.id, "completed")
+		},
+	},
+	{
+		name:      "a renewal of its lease",
+		prepare:   holdWorker,
+		statement: func(b *batch) bool { return b.runs("UPDATE perdure.nodes SET seen", "") },
+		provoke:   func(*stage) {},
+		landed: func(s *stage) bool {
+			return len(s.query(`SELECT id FROM perdure.nodes WHERE name = $1 AND expires > perdure.now()`, s.a.name)) == 1
+		},
+		after: lostOne,
+	},
+	{
+		name:      "giving partitions to a node that joins",
+		prepare:   holdWorker,
+		statement: func(b *batch) bool { return b.runs("freed AS (UPDATE perdure.partitions SET node = NULL", "") },
+		provoke:   func(s *stage) { s.start("c", Setup{}) },
+		after:     lostOne,
+		owner:     true,
+	},
+	{
+		name: "claiming partitions of a node that left",
+		prepare: func(s *stage) {
+			holdWorker(s)
+			s.awaitShares(s.a, s.b, s.start("c", Setup{}))
+		},
+		statement: func(b *batch) bool { return b.runs("INSERT INTO perdure.owners", "") },
+		provoke: func(s *stage) {
+			if err := s.all[2].leave(patience); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+		after: lostOne,
+		owner: true,
+	},
+}
+
+// holdWorker brings the run's body to where it waits for the book.
+func holdWorker(s *stage) {
+	s.hold = s.holdOn(s.a, s.id)
+	s.begin("worker", s.id)
+	s.awaitBody(s.a, s.id)
+}
+
+func (s *stage) signal(id string) {
+	s.t.Helper()
+	if err := witness.Signal(s.t.Context(), s.client, id, 1); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// startOn starts the run by a call on a node.
+func (s *stage) startOn(n *node) {
+	go func() {
+		var got answer
+		got.run, got.err = n.Start("worker", s.id, 1)
+		s.told <- got
+	}()
+}
+
+// sameRun looks whether the call on the node answered what is true.
+func (s *stage) sameRun() {
+	s.t.Helper()
+	got := <-s.told
+	if runs := s.query(`SELECT id FROM perdure.runs WHERE workflow_id = $1`, s.id); got.err != nil || len(runs) != 1 || runs[0] != got.run {
+		s.t.Errorf("the start was answered with run %q, %v, and the runs are %v", got.run, got.err, runs)
+	}
+}
+
+// lostOne looks whether the attempt on a is on record as lost, and another one
+// completed.
+func lostOne(s *stage) {
+	s.t.Helper()
+	s.outcomes(s.id, "lost", "completed")
+}
+
+// outcomes looks how the attempts of a run ended, and whether the run is as the
+// book says.
+func (s *stage) outcomes(id string, want ...string) {
+	s.t.Helper()
+	attempts, err := s.client.Attempts(context.Background(), id)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var got []string
+	for _, a := range attempts {
+		got = append(got, a.Outcome)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.t.Errorf("the attempts of %s are %v, want %v: %+v", id, got, want, attempts)
+	}
+	if len(want) == 0 {
+		return
+	}
+	if v, err := perdure.Attach[int](s.client, id).Result(s.t.Context()); err != nil || v != witness.Grow(1) {
+		s.t.Errorf("the result of %s is %d, %v", id, v, err)
+	}
+}

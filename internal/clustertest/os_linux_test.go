@@ -1,0 +1,10 @@
+package clustertest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// dieWithUs asks the kernel to kill the process when this one is gone: a stopped
+// one would not notice by itself.
+func dieWithUs(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -1,0 +1,40 @@
+package clustertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/pgtest"
+)
+
+// TestE7_E9_NodesStandStill stops one or two of three nodes under load, for less
+// than their lease and for more, and lets them go on with what they had in their
+// hands.
+func TestE7_E9_NodesStandStill(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, pgtest.Shared(t))
+	rounds := 4 * *times
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
+	defer cancel()
+	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"}), c.start("c", Setup{})}
+	c.setCrew(nodes...)
+	load := c.load()
+	load.Begin(ctx)
+	for range rounds {
+		time.Sleep(c.moment(lease / 2))
+		some := c.random.Perm(len(nodes))[:1+c.random.IntN(2)]
+		for _, i := range some {
+			nodes[i].stop()
+		}
+		time.Sleep(c.moment(2 * lease))
+		for _, i := range some {
+			nodes[i].proceed()
+		}
+	}
+	c.awaitProgress(load, 20)
+	end := load.End()
+	c.awaitShares(nodes...)
+	c.awaitHealth(nodes...)
+	c.verdict(end)
+}
