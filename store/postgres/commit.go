@@ -17,7 +17,8 @@ type commit struct {
 	errs  []error // the answers so far
 	now   int64   // the database's clock
 
-	spoiled map[int]error // turns whose hooks ended the transaction, and how
+	overlapping bool          // two of the turns concern one run
+	spoiled     map[int]error // turns whose hooks ended the transaction, and how
 }
 
 func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
@@ -66,7 +67,7 @@ func (m *commit) writeAll(ctx context.Context, live []int) error {
 // transaction of its own, in which nobody else waits for what the hook does. But
 // turns of one run go together.
 func (m *commit) split(live []int) [][]int {
-	if m.overlap(live) {
+	if m.overlapping = m.overlap(live); m.overlapping {
 		return [][]int{live}
 	}
 	var parts [][]int
@@ -86,23 +87,25 @@ func (m *commit) split(live []int) [][]int {
 }
 
 // overlap reports whether two of the turns concern one run.
-func (m *commit) overlap(live []int) bool {
+func (m *commit) overlap(part []int) bool {
 	type key struct {
 		partition int
 		run       string
 	}
-	seen := make(map[key]bool, len(live))
-	for _, i := range live {
+	seen := make(map[key]struct{}, len(part))
+	for _, i := range part {
 		t := &m.turns[i]
-		runs := []string{t.Run}
-		if t.Create != nil && t.Create.ID != t.Run {
-			runs = append(runs, t.Create.ID)
+		before := len(seen)
+		if t.Run != "" {
+			seen[key{t.Partition, t.Run}] = struct{}{}
+			before++
 		}
-		for _, run := range runs {
-			if run != "" && seen[key{t.Partition, run}] {
-				return true
-			}
-			seen[key{t.Partition, run}] = true
+		if t.Create != nil && t.Create.ID != t.Run {
+			seen[key{t.Partition, t.Create.ID}] = struct{}{}
+			before++
+		}
+		if len(seen) < before {
+			return true
 		}
 	}
 	return false
@@ -127,7 +130,7 @@ func (m *commit) usual(ctx context.Context, c *conn, part []int) bool {
 			return false
 		}
 	}
-	return !m.overlap(part) && m.epochs(part) != nil
+	return !(m.overlapping && m.overlap(part)) && m.epochs(part) != nil
 }
 
 // deliverable answers an error if the turn has a message for a partition that

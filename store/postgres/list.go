@@ -35,8 +35,8 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 }
 
 // listing is the query for a filter, "" if it selects nothing. From each
-// partition, and each status if they are given, the index gives the IDs of the
-// newest runs, no more than the limit; the rows of the newest of all are read.
+// partition, and each status if there is an index of it, the newest runs are
+// taken, no more than the limit; the rows of the newest of all are read.
 func listing(filter *store.Filter) (query string, args []any) {
 	parameter := func(value any) string {
 		args = append(args, value)
@@ -51,11 +51,17 @@ func listing(filter *store.Filter) (query string, args []any) {
 	if filter.Partitions != nil {
 		places = `unnest(` + parameter(filter.Partitions) + `::bigint[]) AS p (id)`
 	}
-	if len(filter.Status) > 0 {
-		statuses := slices.Clone(filter.Status)
-		slices.Sort(statuses)
-		places += `, unnest(` + parameter(slices.Compact(statuses)) + `::text[]) AS s (status)`
-		where += ` AND r.status = s.status`
+	statuses := slices.Clone(filter.Status)
+	slices.Sort(statuses)
+	statuses = slices.Compact(statuses)
+	others := slices.DeleteFunc(slices.Clone(statuses), func(s store.Status) bool { return s == store.Completed })
+	switch {
+	case len(statuses) == 0:
+	case len(others) == len(statuses): // there is an index of them
+		places += `, unnest(` + parameter(others) + `::text[]) AS s (status)`
+		where += ` AND r.status = s.status AND r.status <> 'completed'`
+	default:
+		where += ` AND r.status = ANY (` + parameter(statuses) + `::text[])`
 	}
 	if filter.Before != "" {
 		where += ` AND r.id < ` + parameter(filter.Before)

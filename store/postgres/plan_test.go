@@ -84,7 +84,11 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	w.must(err)
 	_, err = w.Owners(ctx, 1)
 	w.must(err)
-	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Call: store.Backoff, Partitions: []int{1}}} {
+	for _, partitions := range [][]int{nil, {1}} {
+		_, err = w.Counts(ctx, partitions)
+		w.must(err)
+	}
+	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Status: []store.Status{store.Completed}}, {Call: store.Backoff, Partitions: []int{1}}} {
 		_, err = w.List(ctx, f)
 		w.must(err)
 	}
@@ -162,7 +166,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &plans); err != nil {
 				t.Fatal(err)
 			}
-			if faults := plans[0].Plan.scans(); len(faults) > 0 {
+			if faults := plans[0].Plan.scans(); len(faults) > 0 && !strings.Contains(sql, placesCounted) { // who counts reads all
 				t.Errorf("%s: %q in\n%s", when, faults, sql)
 			}
 		}

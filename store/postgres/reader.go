@@ -124,37 +124,3 @@ func readRun[T any](ctx context.Context, h *handle, op string, partition int, ru
 	})
 	return list, err
 }
-
-func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
-	all := partitions == nil
-	partitions, err := h.ordered(partitions)
-	if err != nil {
-		return store.Counts{}, err
-	}
-	var counts store.Counts
-	err = h.share(ctx, "Counts", func(c *conn) error {
-		counts = store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
-		return c.send(ctx, func(b *batch) {
-			b.query(`SELECT status, count(*) FROM perdure.runs WHERE $1 OR partition = ANY ($2::bigint[]) GROUP BY status`,
-				[]any{all, partitions}, func(r pgx.Rows) error {
-					var status store.Status
-					var n int
-					err := r.Scan(&status, &n)
-					counts.Runs[status] = n
-					return err
-				})
-			b.query(`SELECT state, count(*), coalesce(min(due) FILTER (WHERE due > 0 AND state = $3), 0) FROM perdure.calls
-				WHERE $1 OR partition = ANY ($2::bigint[]) GROUP BY state`,
-				[]any{all, partitions, store.Backoff}, func(r pgx.Rows) error {
-					var state store.CallState
-					var n int
-					var due int64
-					err := r.Scan(&state, &n, &due)
-					counts.Calls[state] = n
-					counts.NextRetry = max(counts.NextRetry, due)
-					return err
-				})
-		})
-	})
-	return counts, err
-}

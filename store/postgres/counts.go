@@ -1,0 +1,60 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// placesCounted are the partitions whose runs and calls are counted.
+const placesCounted = `places AS (SELECT id FROM perdure.partitions WHERE $1 OR id = ANY ($2::bigint[]))`
+
+func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
+	all := partitions == nil
+	partitions, err := h.ordered(partitions)
+	if err != nil {
+		return store.Counts{}, err
+	}
+	var counts store.Counts
+	err = h.share(ctx, "Counts", func(c *conn) error {
+		counts = store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
+		return c.send(ctx, func(b *batch) {
+			b.countRuns(all, partitions, &counts)
+			b.countCalls(all, partitions, &counts)
+		})
+	})
+	return counts, err
+}
+
+// countRuns adds a query that reads indexes only. Those that ended well, of which
+// no index of states knows, are all but the others.
+func (b *batch) countRuns(all bool, partitions []int, counts *store.Counts) {
+	b.query(`WITH `+placesCounted+`,
+		others AS (SELECT r.status, count(*) AS n FROM places p JOIN perdure.runs r ON r.partition = p.id AND r.status <> 'completed' GROUP BY r.status)
+		SELECT status, n FROM others UNION ALL
+		SELECT 'completed', (SELECT count(*) FROM places p JOIN perdure.runs r ON r.partition = p.id) - coalesce((SELECT sum(n) FROM others), 0)::bigint`,
+		[]any{all, partitions}, func(r pgx.Rows) error {
+			var status store.Status
+			var n int
+			err := r.Scan(&status, &n)
+			if n > 0 {
+				counts.Runs[status] = n
+			}
+			return err
+		})
+}
+
+func (b *batch) countCalls(all bool, partitions []int, counts *store.Counts) {
+	b.query(`WITH `+placesCounted+`
+		SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $3), 0) FROM places p JOIN perdure.calls c ON c.partition = p.id GROUP BY c.state`,
+		[]any{all, partitions, store.Backoff}, func(r pgx.Rows) error {
+			var state store.CallState
+			var n int
+			var due int64
+			err := r.Scan(&state, &n, &due)
+			counts.Calls[state] = n
+			counts.NextRetry = max(counts.NextRetry, due)
+			return err
+		})
+}
