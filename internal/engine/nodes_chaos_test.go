@@ -23,6 +23,7 @@ type chaos struct {
 	random      *rand.Rand
 	definitions []any
 	alive       []*engine.Engine
+	names       map[*engine.Engine]string
 	born        int
 	stops       sync.WaitGroup
 	log         []string
@@ -34,9 +35,12 @@ func (c *chaos) note(format string, args ...any) {
 
 func (c *chaos) join() {
 	c.born++
+	c.joinAs(fmt.Sprint("n", c.born), c.random.IntN(2) == 0)
+}
+
+func (c *chaos) joinAs(name string, supersede bool) {
 	config := c.config(c.definitions...)
-	config.Node = fmt.Sprint("n", c.born)
-	config.Supersede = c.random.IntN(2) == 0
+	config.Node, config.Supersede = name, supersede
 	config.Concurrency = []int{2, 8, 128}[c.random.IntN(3)]
 	if c.random.IntN(3) == 0 {
 		config.MaxResident = -1
@@ -47,6 +51,7 @@ func (c *chaos) join() {
 		c.t.Fatal(err)
 	}
 	c.alive = append(c.alive, e)
+	c.names[e] = name
 }
 
 func (c *chaos) take() *engine.Engine {
@@ -72,7 +77,7 @@ func (c *chaos) fault() faulty.Fault {
 func (c *chaos) happen() {
 	e := c.alive[c.random.IntN(len(c.alive))]
 	plan := c.plans[e]
-	switch c.random.IntN(9) {
+	switch c.random.IntN(10) {
 	case 0:
 		if len(c.alive) < 6 {
 			c.join()
@@ -122,6 +127,9 @@ func (c *chaos) happen() {
 			plan.At(k, f)
 		}()
 	case 8:
+		c.note("one joins under the name of another")
+		c.joinAs(c.names[c.take()], true)
+	case 9:
 		k, f := plan.Renewals()+1+c.random.IntN(3), c.fault()
 		c.note("a renewal %s", f)
 		func() {
@@ -178,7 +186,7 @@ func TestI6_Chaos(t *testing.T) {
 
 func playChaos(t *testing.T, seed uint64) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
-		c := &chaos{world: w, random: rand.New(rand.NewPCG(seed, 1)), definitions: labours()}
+		c := &chaos{world: w, random: rand.New(rand.NewPCG(seed, 1)), definitions: labours(), names: map[*engine.Engine]string{}}
 		t.Cleanup(func() {
 			if t.Failed() {
 				for _, line := range c.log {
@@ -248,7 +256,7 @@ func playChaos(t *testing.T, seed uint64) {
 				t.Error(err)
 			}
 		}
-		for _, e := range c.alive { // a fault may be left for the way they leave
+		for _, e := range w.engines() { // a fault may be left for the way they leave
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			if err := e.Stop(ctx); err != nil {
