@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 )
@@ -149,5 +148,3 @@ func benchCommit(b *testing.B, h *handle, group int, runs bool) {
 	}
 	report(b)
 }
-
-var _ = pgx.ErrNoRows

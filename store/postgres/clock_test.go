@@ -16,7 +16,6 @@ import (
 type clocked struct {
 	store.Opener
 	t      testing.TB
-	end    func(func()) // what happens when the test is over
 	schema string
 	clock  func() int64
 
@@ -28,9 +27,13 @@ type clocked struct {
 
 func newClocked(t testing.TB, clock func() int64, options ...Option) *clocked {
 	t.Helper()
-	schema := freshSchema()
+	return newClockedIn(t, freshSchema(), clock, options...)
+}
+
+func newClockedIn(t testing.TB, schema string, clock func() int64, options ...Option) *clocked {
+	t.Helper()
 	dsn := pgtest.Shared(t).DSN("postgres")
-	return &clocked{Opener: URL(dsn, append(options, Schema(schema))...), t: t, end: t.Cleanup, schema: schema, clock: clock}
+	return &clocked{Opener: URL(dsn, append(options, Schema(schema))...), t: t, schema: schema, clock: clock}
 }
 
 func (c *clocked) Open(ctx context.Context) (store.Store, error) {
@@ -47,11 +50,8 @@ func (c *clocked) takeOver(ctx context.Context) (err error) {
 	if c.conn, err = pgx.Connect(ctx, pgtest.Shared(c.t).DSN("postgres")); err != nil {
 		return err
 	}
-	c.end(func() {
-		c.conn.Exec(context.Background(), `DROP SCHEMA `+c.schema+` CASCADE`) // there may be hundreds
-		c.conn.Close(context.Background())
-	})
-	_, err = c.conn.Exec(ctx, `SET search_path = `+c.schema+`; CREATE TABLE test_clock AS SELECT 0::bigint AS time;
+	c.t.Cleanup(func() { c.conn.Close(context.Background()) })
+	_, err = c.conn.Exec(ctx, `SET search_path = `+c.schema+`; DROP TABLE IF EXISTS test_clock; CREATE TABLE test_clock AS SELECT 0::bigint AS time;
 		CREATE OR REPLACE FUNCTION now() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT time FROM `+c.schema+`.test_clock'`)
 	return err
 }

@@ -182,9 +182,7 @@ func (w *world) cut(p *proxy, v verb, s side, n int, want string) bool {
 func (w *world) clear() {
 	w.Helper()
 	w.must(w.hold(w.Context(), "a test", func(c *conn) error {
-		return c.script(w.Context(), `DELETE FROM perdure.runs; DELETE FROM perdure.turns; DELETE FROM perdure.calls; DELETE FROM perdure.attempts;
-			DELETE FROM perdure.inbox; DELETE FROM perdure.nodes; DELETE FROM perdure.owners; DELETE FROM perdure.effects;
-			DELETE FROM perdure.node_groups WHERE name <> ''; DELETE FROM perdure.partitions WHERE id > 3; UPDATE perdure.partitions SET node = NULL, epoch = 0`)
+		return c.script(w.Context(), emptied+"; DELETE FROM perdure.effects")
 	}))
 	w.must(w.Join(w.Context(), w.describe(w.node)))
 	w.claim()

@@ -17,15 +17,19 @@ import (
 // at in TestClock.
 func TestLockstep(t *testing.T) {
 	var clock func() int64 // of both
+	var r recycled
+	var last *clocked
 	storetest.Lockstep(t,
 		func(rt *rapid.T, now func() int64) store.Opener {
 			clock = ahead(now)
 			return &counted{Opener: memory.New(memory.Clock(clock))}
 		},
 		func(rt *rapid.T, _ func() int64) store.Opener {
-			c := newClocked(t, clock, Partitions(1))
-			c.end = rt.Cleanup
-			return &counted{Opener: c}
+			if last != nil {
+				last.conn.Close(t.Context()) // there may be hundreds
+			}
+			last = newClockedIn(t, r.next(t), clock, Partitions(1))
+			return &counted{Opener: last}
 		})
 }
 

@@ -193,8 +193,9 @@ func (p *pooler) needsSession(m message) bool {
 // TestE81_TransactionModePoolersWork runs the whole suite through one.
 func TestE81_TransactionModePoolersWork(t *testing.T) {
 	p := newPooler(t)
+	var r recycled
 	storetest.Run(t, func(t *testing.T) store.Opener {
-		return URL(p.dsn(), Schema(freshSchema()), Partitions(3), Pooled())
+		return URL(p.dsn(), Schema(r.next(t)), Partitions(3), Pooled())
 	})
 }
 
