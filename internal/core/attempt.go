@@ -97,7 +97,7 @@ func (r *Run) admitReady(admit func(*Call) bool) {
 func (r *Run) dispatch(c *Call) {
 	r.setState(c, Dispatched)
 	c.due = 0
-	c.StartedAt = r.now
+	c.StartedAt = max(r.now, c.QueuedAt)
 	c.Node = r.config.Node
 	r.touch(c)
 	limit := c.Policy.AttemptLimit()
@@ -184,8 +184,9 @@ func (r *Run) fireDue() {
 		case c.Kind == history.TimerStarted:
 			r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
 		case c.state == Backoff:
-			if !r.pastDeadline(c) {
+			if at := c.due; !r.pastDeadline(c) {
 				r.wantSlot(c)
+				c.QueuedAt = max(r.now, at)
 			}
 		case c.state == Queued && !r.pastDeadline(c):
 			r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
@@ -222,6 +223,8 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 			c.Last = in.Failure
 		}
 		r.closeCanceled(c, ended)
+	case in.Outcome == Drained && c.StartedAt > r.now:
+		r.backOff(c)
 	case in.Outcome == Drained:
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
 		c.Drains++
@@ -268,6 +271,15 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 		r.watch(c)
 		r.touch(c)
 	}
+}
+
+// backOff takes an attempt back that was put on record ahead of its time, and
+// never began: it comes when it was to come.
+func (r *Run) backOff(c *Call) {
+	r.setState(c, Backoff)
+	c.due, c.StartedAt, c.Node = c.StartedAt, 0, ""
+	r.watch(c)
+	r.touch(c)
 }
 
 // offProbation takes an attempt in flight out of probation: it ran long enough
@@ -348,6 +360,10 @@ func crashLimit(p *retry.Policy) int {
 // call, and only as long as it is not known to have survived; CrashLimit 1 says
 // that the call must not run again after any loss.
 func (r *Run) lost(c *Call, survivors []string) {
+	if c.StartedAt > r.now && !c.cancelRequested {
+		r.backOff(c)
+		return
+	}
 	c.Losses++
 	survived := slices.Contains(survivors, c.Node)
 	if c.OnProbation {
@@ -363,7 +379,7 @@ func (r *Run) lost(c *Call, survivors []string) {
 	case survived:
 		reason = retry.ReasonLeaseLost
 	}
-	r.record(c, Lost, nil, string(reason), r.now)
+	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))
 	switch {
 	case c.cancelRequested:
 		r.closeCanceled(c, r.now)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// due is a time at which a call wants to be looked at. It is void if the call's
-// due time has changed since.
+// due is a time at which a call wants to be looked at. It is void if that has
+// changed since.
 type due struct {
 	at   int64
 	call *Call
@@ -35,8 +35,18 @@ func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
 // watch makes sure that a call with a due time is looked at then.
 func (r *Run) watch(c *Call) {
 	if c.due > 0 {
-		heap.Push(&r.dues, due{at: c.due, call: c})
+		heap.Push(&r.dues, due{at: r.lookAt(c), call: c})
 	}
+}
+
+// lookAt is when a call with a due time wants to be looked at. The attempt that
+// ends a backoff is put on record a little ahead of its time, so that it is
+// durable when its time comes.
+func (r *Run) lookAt(c *Call) int64 {
+	if c.state == Backoff {
+		return c.due - r.config.Ahead
+	}
+	return c.due
 }
 
 // addTime adds a duration to a time, both in ns, without overflow.

@@ -26,6 +26,9 @@ type Config struct {
 	Progress func()
 	// Near is how far off a due time may be for the run to stay Hot, in ns.
 	Near int64
+	// Ahead is how long before the end of a backoff its attempt may be put on
+	// record, in ns. Who starts it waits until Dispatch.Started.
+	Ahead int64
 }
 
 // StoredTurn is a committed turn as Load takes it.
@@ -317,6 +320,9 @@ func (r *Run) settle() {
 // the run only waits for a near time: that spares writes.
 func (r *Run) wakeAfterStep() int64 {
 	due := r.NextDue()
+	if due != Never && len(r.dues) > 0 && r.dues[0].at == due {
+		due = r.dues[0].call.due // for those who read it: not ahead of its time
+	}
 	switch {
 	case r.busy > 0:
 		return Hot
@@ -330,7 +336,7 @@ func (r *Run) wakeAfterStep() int64 {
 // if at no time.
 func (r *Run) NextDue() int64 {
 	for len(r.dues) > 0 {
-		if d := r.dues[0]; d.call.due == d.at && !d.call.Done {
+		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
 			return min(d.at, r.firstDue())
 		}
 		r.dues.pop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,7 @@ type execution struct {
 	timer    *time.Timer // enforces the attempt's timeout, nil if it has none
 	over     atomic.Bool // its end was reported
 	trial    *time.Timer // ends its time in the probation lane, nil elsewhere
+	launch   *time.Timer // starts it, nil if it was started at once
 	holds    bool        // its slot was not given back although it is over
 }
 
@@ -60,18 +62,28 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 	}
 	e.executions[x.key] = x
 	r.partition.active++
+	wait := max(e.clock.until(d.Started), 0) // it was made durable ahead of its time
 	if d.AttemptTimeout > 0 {
 		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
 		// The body sees the deadline; the timer holds also for one that does not look.
-		timed, stop := context.WithTimeoutCause(ctx, d.AttemptTimeout, timeout)
+		timed, stop := context.WithTimeoutCause(ctx, wait+d.AttemptTimeout, timeout)
 		ctx, x.cancel = timed, func(cause error) { cancel(cause); stop() }
-		x.timer = time.AfterFunc(d.AttemptTimeout, func() { e.timedOut(x, timeout) })
+		x.timer = time.AfterFunc(wait+d.AttemptTimeout, func() { e.timedOut(x, timeout) })
 	}
 	if l == probation {
 		offer := core.OffProbation{AttemptRef: core.AttemptRef{Call: d.Call, Attempt: d.Attempt}}
 		x.trial = time.AfterFunc(trialTime, func() { e.deliver(r.partition, r.id, mail{input: offer}) })
 	}
-	e.code.run(func() { e.execute(ctx, x, body) })
+	if wait == 0 {
+		e.code.run(func() { e.execute(ctx, x, body) })
+		return
+	}
+	launch := sync.OnceFunc(func() { e.code.run(func() { e.execute(ctx, x, body) }) })
+	unwanted := context.AfterFunc(ctx, launch) // which is told at once
+	x.launch = time.AfterFunc(wait, func() {
+		unwanted()
+		launch()
+	})
 }
 
 // leaveProbation moves a running attempt out of the probation lane. It may exceed
@@ -195,7 +207,7 @@ func (e *Engine) timedOut(x *execution, failure *retry.TimeoutError) {
 }
 
 func (x *execution) stopTimers() {
-	for _, t := range []*time.Timer{x.timer, x.trial} {
+	for _, t := range []*time.Timer{x.timer, x.trial, x.launch} {
 		if t != nil {
 			t.Stop()
 		}

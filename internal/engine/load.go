@@ -330,7 +330,7 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 
 func (e *Engine) coreConfig(p *partition) core.Config {
 	return core.Config{
-		Node: p.node, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near),
+		Node: p.node, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

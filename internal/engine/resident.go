@@ -40,6 +40,10 @@ type mail struct {
 	sequence int64
 }
 
+// ahead is how long before the end of a backoff its attempt is made durable: a
+// commit takes a few milliseconds, and that of many takes longer.
+const ahead = 20 * time.Millisecond
+
 // near is how far off a run's next wake may be for it to stay in memory.
 const near = 5 * time.Second
 
