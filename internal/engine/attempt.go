@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,19 +72,37 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 		x.timer = time.AfterFunc(wait+d.AttemptTimeout, func() { e.timedOut(x, timeout) })
 	}
 	if l == probation {
-		offer := core.OffProbation{AttemptRef: core.AttemptRef{Call: d.Call, Attempt: d.Attempt}}
-		x.trial = time.AfterFunc(trialTime, func() { e.deliver(r.partition, r.id, mail{input: offer}) })
+		x.trial = time.AfterFunc(trialTime, func() { e.trialOver(x) })
 	}
 	if wait == 0 {
 		e.code.run(func() { e.execute(ctx, x, body) })
 		return
 	}
 	launch := sync.OnceFunc(func() { e.code.run(func() { e.execute(ctx, x, body) }) })
-	unwanted := context.AfterFunc(ctx, launch) // which is told at once
-	x.launch = time.AfterFunc(wait, func() {
+	var unwanted func() bool
+	x.launch = time.AfterFunc(math.MaxInt64, func() {
 		unwanted()
 		launch()
 	})
+	unwanted = context.AfterFunc(ctx, launch) // which is told at once
+	x.launch.Reset(wait)
+}
+
+// trialOver offers a running attempt to leave the probation lane. The run decides
+// that, and puts it on record; if another node has it now, nobody needs to.
+func (e *Engine) trialOver(x *execution) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.executions[x.key] != x {
+		return
+	}
+	p := x.resident.partition
+	if e.partitions[p.number] != p {
+		e.leaveProbation(x)
+		return
+	}
+	offer := core.OffProbation{AttemptRef: core.AttemptRef{Call: x.key.call, Attempt: x.key.attempt}}
+	e.deliverLocked(p, x.key.run, mail{input: offer})
 }
 
 // leaveProbation moves a running attempt out of the probation lane. It may exceed

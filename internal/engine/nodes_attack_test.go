@@ -384,3 +384,47 @@ func TestI7_MachinesClocksDecideNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestE3_LostBodiesLeaveTheLane: a body on probation whose run another node took, and
+// which does not listen, does not keep the lane closed.
+func TestE3_LostBodiesLeaveTheLane(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		w.db = memory.New(memory.Partitions(1))
+		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
+			switch info, _ := activity.FromContext(ctx); info.Attempt {
+			case 1, 3:
+				return n, busy(ctx, time.Hour)
+			case 2:
+				time.Sleep(2 * time.Hour)
+			}
+			return n, nil
+		}, activity.Retry(retry.Policy{CrashLimit: 10}))
+		flow := calls(work)
+		a := w.node("a", flow, work)
+		begin(t, a, flow, "run", 1)
+		settle()
+		w.kill(a)
+		b := w.node("b", flow, work)
+		pass(15 * time.Second)
+		if p := onlyCall(t, b, "run"); p.Attempt != 2 || p.State != "running" {
+			t.Fatalf("the call is %+v", p)
+		}
+		c := w.node("c", flow, work)
+		w.plans[b].Outage(true)
+		pass(15 * time.Second)
+		w.plans[b].Outage(false)
+		pass(10 * time.Second)
+		if p := onlyCall(t, c, "run"); p.Attempt != 3 || p.State != "running" {
+			t.Fatalf("the call is %+v", p)
+		}
+		w.kill(c)
+		pass(time.Minute)
+		if d := describe(t, b, "run"); d.Status != "completed" {
+			t.Errorf("the run is %s, %+v", d.Status, d.Pending)
+		}
+		pass(2 * time.Hour)
+		if holds := engine.Holds(b); holds != "" {
+			t.Errorf("the node holds %s", holds)
+		}
+	})
+}

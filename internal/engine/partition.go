@@ -262,6 +262,9 @@ func (e *Engine) loseLocked(ps []*partition) {
 	for _, x := range e.executions {
 		if slices.Contains(ps, x.resident.partition) {
 			x.cancel(store.ErrFenced)
+			if x.trial != nil {
+				x.trial.Reset(trialTime) // its run may have been asked before, and cannot answer
+			}
 		}
 	}
 	kick(e.nodesKick)
