@@ -29,6 +29,7 @@
 //	wake.go        due times and the scan for them
 //	inbox.go       messages from clients and other runs
 //	member.go      this process among the nodes: lease, joining, giving way
+//	attend.go      seeing who is there; its share of the partitions
 //	spread.go      the even share of the partitions
 //	partition.go   taking partitions over, and losing them
 //	handover.go    giving partitions to other nodes
