@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -15,12 +17,12 @@ import (
 // others waiting for them.
 const idleLimit = time.Minute
 
-// careful writes turns in one transaction with an answer for each: what is
-// durable or refused already is found by one query, what is plain after all is
-// written together, and the rest one by one.
+// careful writes turns in one transaction with an answer for each: one look tells
+// which are durable or refused already, the others are written together if that
+// works after all, and else one by one.
 func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
 	err := c.transact(ctx, func(tx pgx.Tx) error {
-		k := &carefully{commit: m, c: c, tx: tx}
+		k := &carefully{commit: m, c: c, tx: tx, owned: map[int]int64{}}
 		return k.write(ctx, part)
 	})
 	if err == nil && m.delivered(part) {
@@ -43,21 +45,33 @@ type carefully struct {
 	took  time.Duration // how long the last hook ran
 }
 
+// plan is a turn as it is to be written.
+type plan struct {
+	i       int        // its place in the batch
+	turn    store.Turn // without the creation of a run that exists
+	follows string     // the run, if any, that makes room for the one to create
+}
+
 func (k *carefully) write(ctx context.Context, part []int) error {
-	undecided, err := k.triage(ctx, part)
-	if err != nil || len(undecided) == 0 {
+	if err := k.lock(ctx, part); err != nil {
 		return err
 	}
-	held := !slices.ContainsFunc(undecided, func(i int) bool { return !k.holds(&k.turns[i]) })
-	if len(undecided) < len(part) && held && k.usual(ctx, k.c, undecided) {
-		err := k.save(ctx, func() error {
-			return k.c.send(ctx, func(b *batch) { b.write(k.these(undecided)) })
-		})
-		if err == nil || !unusual(err) {
+	if len(part) > 1 && !(k.overlapping && k.overlap(part)) {
+		plans, err := k.consider(ctx, part)
+		if err != nil {
+			return err
+		}
+		err = k.attempt(ctx, plans)
+		part = column(len(plans), func(n int) int { return plans[n].i })
+		if err == nil {
+			k.accept(part)
+			return nil
+		}
+		if !unusual(err) {
 			return err
 		}
 	}
-	for _, i := range undecided {
+	for _, i := range part {
 		if err := k.alone(ctx, i); err != nil {
 			return err
 		}
@@ -65,83 +79,107 @@ func (k *carefully) write(ctx context.Context, part []int) error {
 	return nil
 }
 
-// triage locks the partitions, as fence does, and answers the turns about which
-// one look decides: those that are durable, fenced or stale. It returns the
-// others.
-func (k *carefully) triage(ctx context.Context, part []int) (undecided []int, err error) {
-	turns := k.these(part)
-	type key struct {
-		partition int
-		run       string
-		number    int64
-	}
-	known := map[key]int64{} // the commit IDs of turns that exist
-	k.owned = map[int]int64{}
-	err = k.c.send(ctx, func(b *batch) {
+// lock locks the partitions as fence does, and learns who owns them.
+func (k *carefully) lock(ctx context.Context, part []int) error {
+	return k.c.send(ctx, func(b *batch) {
 		b.do(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, strconv.FormatInt(k.h.idle.Milliseconds(), 10))
-		b.query(`SELECT id, epoch, greatest(perdure.now(), clock) FROM perdure.partitions
-			WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE`, []any{partitions(turns)}, func(r pgx.Rows) error {
-			var id int
-			var epoch int64
-			err := r.Scan(&id, &epoch, &k.now)
-			k.owned[id] = epoch
-			return err
-		})
+		b.query(`SELECT id, epoch, clock FROM perdure.partitions WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE`,
+			[]any{partitions(k.these(part))}, func(r pgx.Rows) error {
+				var id int
+				var epoch, clock int64
+				err := r.Scan(&id, &epoch, &clock)
+				k.owned[id], k.now = epoch, max(k.now, clock)
+				return err
+			})
 		b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
 			var now int64
 			err := r.Scan(&now)
 			k.now = max(k.now, now)
 			return err
 		})
-		b.query(`SELECT t.partition, t.run, t.number, t.commit_id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS w (partition, run, number)
-			JOIN perdure.turns t ON t.partition = w.partition AND t.run = w.run AND t.number = w.number`,
-			[]any{partitions(turns), runs(turns), column(len(turns), func(i int) int64 { return turns[i].Number })}, func(r pgx.Rows) error {
-				var at key
-				var commit int64
-				err := r.Scan(&at.partition, &at.run, &at.number, &commit)
-				known[at] = commit
-				return err
-			})
 	})
-	together := !k.overlap(part) // else one of the turns may change what is true of another
-	for at, i := range part {
-		t := turns[at]
-		commit, taken := known[key{t.Partition, t.Run, t.Number}]
-		switch {
-		case taken && commit == t.CommitID:
-			k.errs[i] = nil
-		case t.Number == 0 && t.Create != nil, !together: // it may be durable all the same
-			undecided = append(undecided, i)
-		case !k.holds(t):
-			k.errs[i] = store.ErrFenced
-		case taken:
-			k.errs[i] = store.ErrStale
-		default:
-			undecided = append(undecided, i)
-		}
-	}
-	return undecided, err
 }
 
-// save runs f in a savepoint, to which it goes back if f answers an error.
-func (k *carefully) save(ctx context.Context, f func() error) error {
-	if _, err := k.c.exec(ctx, `SAVEPOINT perdure_turn`); err != nil {
-		return err
-	}
-	err := f()
-	if err != nil {
-		if _, failed := k.c.exec(ctx, `ROLLBACK TO SAVEPOINT perdure_turn`); failed != nil {
-			return &lostError{undoing: err, err: failed}
+// holds reports whether the turn's epoch is the owner's.
+func (k *carefully) holds(t *store.Turn) bool {
+	epoch, owned := k.owned[t.Partition]
+	return owned && epoch == t.Epoch
+}
+
+// alone writes one turn, or notes why not.
+func (k *carefully) alone(ctx context.Context, i int) error {
+	// A client may create the run that we are about to: then we look again.
+	return again(createdMeanwhile, func() error {
+		plans, err := k.consider(ctx, []int{i})
+		if err != nil || len(plans) == 0 {
+			return err
 		}
-	}
-	if _, failed := k.c.exec(ctx, `RELEASE SAVEPOINT perdure_turn`); failed != nil {
-		return &lostError{undoing: err, err: failed}
+		return k.answer(i, k.attempt(ctx, plans))
+	})
+}
+
+// answer notes what is to be said of a turn. It passes on what is not about the
+// turn alone.
+func (k *carefully) answer(i int, err error) error {
+	_, hook := errors.AsType[*store.HookError](err)
+	_, spoiled := errors.AsType[*spoiledError](err)
+	switch {
+	case spoiled:
+		return err
+	case err == nil || hook:
+		k.errs[i] = err
+		return nil
+	case code(err) == unheardOf:
+		k.errs[i] = store.ErrNotFound
+		return nil
+	case definite(err) && !createdMeanwhile(err):
+		k.errs[i] = fmt.Errorf("%s: %w", k.h.info.Location, err)
+		return nil
 	}
 	return err
 }
 
-// lostError says that a savepoint could not be left.
-type lostError struct{ undoing, err error }
+// attempt writes turns, and runs the hook of the only one, in a savepoint, to
+// which it goes back if anything is wrong.
+func (k *carefully) attempt(ctx context.Context, plans []plan) error {
+	if len(plans) == 0 {
+		return nil
+	}
+	err := k.c.send(ctx, func(b *batch) {
+		b.do(`SAVEPOINT perdure_turn`)
+		b.carryOut(plans)
+	})
+	hooked := err == nil && len(plans) == 1 && plans[0].turn.Hook != nil
+	if hooked {
+		err = k.runHook(ctx, &plans[0].turn)
+	}
+	leave := `RELEASE SAVEPOINT perdure_turn`
+	if err != nil {
+		leave = `ROLLBACK TO SAVEPOINT perdure_turn; ` + leave
+	}
+	left := k.c.script(ctx, leave)
+	switch {
+	case left == nil:
+		return err
+	case hooked:
+		return k.blame(plans[0].i, err, left)
+	}
+	return left
+}
 
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }
+// carryOut adds what the plans write.
+func (b *batch) carryOut(plans []plan) {
+	var turns, following []*store.Turn
+	var followed []string
+	for n := range plans {
+		p := &plans[n]
+		turns = append(turns, &p.turn)
+		if p.follows != "" {
+			following, followed = append(following, &p.turn), append(followed, p.follows)
+		}
+	}
+	if len(following) > 0 {
+		b.follow(following, followed...)
+	}
+	b.write(turns)
+}

@@ -24,37 +24,30 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 		if exists, err := h.exists(ctx, c, run.Partition); err != nil || !exists {
 			return firstError(err, unknown(run.Partition))
 		}
-		err := c.create(ctx, &t, "")
+		err := c.create(ctx, plan{turn: t})
 		if code(err) != uniqueViolation {
 			return err
 		}
-		return again(createdMeanwhile, func() error { return c.createAfter(ctx, t) })
+		return again(createdMeanwhile, func() error { return c.createAfter(ctx, plan{turn: t}) })
 	})
 }
 
-// create inserts the run that a turn creates and delivers its message. The run
-// that it follows, if there is one, makes room.
-func (c *conn) create(ctx context.Context, t *store.Turn, follows string) error {
-	return c.transaction(ctx, func(b *batch) {
-		if follows != "" {
-			b.follow([]*store.Turn{t}, follows)
-		}
-		b.write([]*store.Turn{t})
-	}, func(b *batch) { b.tell(store.NewsMessage) })
+// create inserts the run that a turn creates and delivers its message.
+func (c *conn) create(ctx context.Context, p plan) error {
+	return c.transaction(ctx, func(b *batch) { b.carryOut([]plan{p}) }, func(b *batch) { b.tell(store.NewsMessage) })
 }
 
 // createAfter creates a run whose ID or workflow ID is taken, if that run is
 // another of its chain and closed.
-func (c *conn) createAfter(ctx context.Context, t store.Turn) error {
-	var s sight
-	if err := c.send(ctx, func(b *batch) { b.look(&t, &s) }); err != nil {
+func (c *conn) createAfter(ctx context.Context, p plan) error {
+	sights := make([]sight, 1)
+	if err := c.send(ctx, func(b *batch) { b.lookForRuns([]*store.Turn{&p.turn}, sights) }); err != nil {
 		return err
 	}
-	follows, err := s.place(&t)
-	if err != nil || t.Create == nil { // it exists
+	if err := sights[0].place(&p); err != nil || p.turn.Create == nil { // it exists
 		return err
 	}
-	return c.create(ctx, &t, follows)
+	return c.create(ctx, p)
 }
 
 func (h *handle) Post(ctx context.Context, m store.Message) error {

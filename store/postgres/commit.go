@@ -176,7 +176,7 @@ func (m *commit) together(ctx context.Context, c *conn, part []int) error {
 	for _, t := range turns {
 		messages = messages || len(t.Messages) > 0
 	}
-	return c.transaction(ctx, func(b *batch) {
+	err := c.transaction(ctx, func(b *batch) {
 		b.fence(m.epochs(part), &m.now)
 		b.write(turns)
 	}, func(b *batch) {
@@ -184,6 +184,18 @@ func (m *commit) together(ctx context.Context, c *conn, part []int) error {
 			b.tell(store.NewsMessage)
 		}
 	})
+	if err == nil {
+		m.accept(part)
+	}
+	return err
+}
+
+// accept notes that turns are durable, whatever was said of them before another
+// part of the batch had to be written again.
+func (m *commit) accept(part []int) {
+	for _, i := range part {
+		m.errs[i] = nil
+	}
 }
 
 func (m *commit) these(part []int) []*store.Turn {

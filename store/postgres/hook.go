@@ -64,15 +64,12 @@ type spoiledError struct {
 
 func (e *spoiledError) Error() string { return e.err.Error() }
 
-// blame finds out whether the turn's hook is why its savepoint could not be left.
-// It is not if the server or the network failed meanwhile.
-func (k *carefully) blame(i int, err error) error {
-	lost, ok := errors.AsType[*lostError](err)
-	if !ok {
-		return err
-	}
+// blame finds out whether the turn's hook is why its savepoint could not be left,
+// after err, if not nil, was why to go back to it. It is not if the server or the
+// network failed meanwhile.
+func (k *carefully) blame(i int, err, left error) error {
 	conn := k.c.raw.PgConn()
-	hook, said := errors.AsType[*store.HookError](lost.undoing)
+	hook, said := errors.AsType[*store.HookError](err)
 	switch {
 	case conn.IsClosed() && k.took > k.h.idle: // the reason that the server gave may be lost with the connection
 		hook = &store.HookError{Err: errIdle}
@@ -83,7 +80,7 @@ func (k *carefully) blame(i int, err error) error {
 	case said && (errors.Is(hook, context.Canceled) || errors.Is(hook, context.DeadlineExceeded)):
 		// The driver closes a connection when the context ends that waits for it.
 	default:
-		return lost.err
+		return left
 	}
 	return &spoiledError{i, hook}
 }

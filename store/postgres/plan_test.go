@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -19,8 +20,9 @@ import (
 
 // eavesdropper is a tracer that notes the statements that are run.
 type eavesdropper struct {
-	mu   sync.Mutex
-	said []string
+	mu    sync.Mutex
+	said  []string
+	trips atomic.Int64 // to the server and back
 }
 
 func (e *eavesdropper) note(sql string) {
@@ -32,11 +34,13 @@ func (e *eavesdropper) note(sql string) {
 }
 
 func (e *eavesdropper) TraceQueryStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceQueryStartData) context.Context {
+	e.trips.Add(1)
 	e.note(d.SQL)
 	return ctx
 }
 func (e *eavesdropper) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 func (e *eavesdropper) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceBatchStartData) context.Context {
+	e.trips.Add(1)
 	for _, q := range d.Batch.QueuedQueries {
 		e.note(q.SQL)
 	}
@@ -45,8 +49,8 @@ func (e *eavesdropper) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.T
 func (e *eavesdropper) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (e *eavesdropper) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// statements are all that the verbs say which are called often.
-func statements(t *testing.T, config *pgxpool.Config) []string {
+// overheard opens a database whose statements are heard.
+func overheard(t *testing.T, config *pgxpool.Config, options ...Option) (*world, *eavesdropper) {
 	t.Helper()
 	ear := &eavesdropper{}
 	config.ConnConfig.Tracer = ear
@@ -55,7 +59,7 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	s, err := Pool(pool, Partitions(4)).Open(t.Context())
+	s, err := Pool(pool, append(options, Partitions(4))...).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +67,52 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	ear.said = nil // opening is rare
 	w.must(w.Join(t.Context(), w.describe(w.node)))
 	w.claim()
+	return w, ear
+}
+
+// TestRoundTrips counts them: one for the usual commit, and few for a large one
+// of which some turns get another answer.
+func TestRoundTrips(t *testing.T) {
+	config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, ear := overheard(t, config, Schema(freshSchema()))
+	w.exec(`CREATE TABLE perdure.effects (what text)`)
+	w.furnish()
+	w.runs = 1000 // the furniture has lower numbers
+	known := w.created()
+	before := ear.trips.Load()
+	w.commits(w.batch()...)
+	if n := ear.trips.Load() - before; n != 1+1 { // and one to look into the inbox, which the test does
+		t.Errorf("the usual commit took %d round trips", n-1)
+	}
+	var turns []store.Turn
+	for range 300 {
+		turns = append(turns, w.first(w.newRun()))
+	}
+	rival, stale, ghost, fenced := w.newRun(), w.turn(w.newRunAgain(6), 1), w.turn(w.newRun(), 2), w.first(w.newRun())
+	rival.Partition, rival.WorkflowID = known.Partition, known.WorkflowID
+	stale.CommitID++
+	fenced.Epoch--
+	refused := []store.Turn{w.first(rival), stale, ghost, fenced}
+	before = ear.trips.Load()
+	result, err := w.Commit(t.Context(), slices.Concat(turns, []store.Turn{w.first(known)}, refused))
+	w.must(err)
+	if n := ear.trips.Load() - before; n > 12 {
+		t.Errorf("the commit with refusals took %d round trips", n)
+	}
+	for i, err := range result.Errors {
+		if (err != nil) != (i > len(turns)) {
+			t.Errorf("turn %d was answered %v", i, err)
+		}
+	}
+}
+
+// statements are all that the verbs say which are called often.
+func statements(t *testing.T, config *pgxpool.Config) []string {
+	t.Helper()
+	w, ear := overheard(t, config)
 	w.exec(`CREATE TABLE perdure.effects (what text)`)
 	w.furnish()
 	for _, v := range verbs {
@@ -72,7 +122,7 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 		}
 	}
 	ctx, r := t.Context(), w.newRunAgain(1)
-	_, err = w.Due(ctx, []int{0, 1}, -1, store.Never, 10)
+	_, err := w.Due(ctx, []int{0, 1}, -1, store.Never, 10)
 	w.must(err)
 	_, err = w.Load(ctx, r.Partition, r.ID)
 	w.must(err)

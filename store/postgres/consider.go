@@ -1,0 +1,153 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// sight is what the database knows that concerns a turn.
+type sight struct {
+	taken   bool // a turn has the number
+	commit  int64
+	exists  bool   // the turn's own run
+	created string // workflow ID of the run with the ID of the one to create, "" if there is none
+	latest  *store.Run
+}
+
+// consider looks at what there is, notes which of the turns are durable already
+// or refused, and plans the others. The turns concern different runs.
+func (k *carefully) consider(ctx context.Context, part []int) ([]plan, error) {
+	turns, sights := k.these(part), make([]sight, len(part))
+	if err := k.c.send(ctx, func(b *batch) { b.look(turns, sights) }); err != nil {
+		return nil, err
+	}
+	concerned := map[string]bool{}
+	for _, t := range turns {
+		concerned[t.Run] = true
+	}
+	var plans []plan
+	for n, i := range part {
+		p := plan{i: i, turn: *turns[n]}
+		durable, err := k.judge(&p, &sights[n])
+		if err == nil && !durable {
+			err = k.deliverable(ctx, k.c, &p.turn)
+		}
+		if _, driver := errors.AsType[*driverError](err); driver {
+			return nil, err
+		}
+		conflict, ok := errors.AsType[*store.ConflictError](err)
+		if ok && len(part) > 1 && concerned[conflict.Existing.ID] {
+			err = nil // the turn of that run may change it
+		}
+		if k.errs[i] = err; err == nil && !durable {
+			plans = append(plans, p)
+		}
+	}
+	return plans, nil
+}
+
+// judge answers whether a turn is durable already, and otherwise why it is
+// refused, or how it is to be written.
+func (k *carefully) judge(p *plan, s *sight) (durable bool, err error) {
+	t := &p.turn
+	switch {
+	case s.taken && t.Number > 0 && s.commit == t.CommitID:
+		return true, nil
+	case t.Number == 0 && t.Create != nil && s.created == t.Create.WorkflowID:
+		return true, nil
+	case k.spoiled[p.i] != nil:
+		return false, k.spoiled[p.i]
+	case !k.holds(t):
+		return false, store.ErrFenced
+	case s.taken:
+		return false, store.ErrStale
+	case !s.exists && !creates(t) && needsRun(t):
+		return false, store.ErrNotFound
+	}
+	return false, s.place(p)
+}
+
+// place plans how the run that the turn creates comes into being. The state that
+// the turn gives its own run is taken into account: it may close the run that the
+// new one follows.
+func (s *sight) place(p *plan) error {
+	t := &p.turn
+	switch {
+	case t.Create == nil:
+		return nil
+	case s.created != "" && s.created != t.Create.WorkflowID:
+		return fmt.Errorf("run %q exists already, for workflow ID %q", t.Create.ID, s.created)
+	case s.created != "":
+		t.Create = nil
+		return nil
+	case s.latest == nil:
+		return nil
+	}
+	status := s.latest.Status
+	if t.State != nil && s.latest.ID == t.Run {
+		status = t.State.Status
+	}
+	if s.latest.Chain != t.Create.Chain || status.Open() {
+		return &store.ConflictError{Existing: *s.latest}
+	}
+	p.follows = s.latest.ID
+	return nil
+}
+
+// look adds what fills in the sights of the turns.
+func (b *batch) look(turns []*store.Turn, sights []sight) {
+	b.query(`SELECT w.place - 1, t.commit_id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY AS w (partition, run, number, place)
+		JOIN perdure.turns t ON t.partition = w.partition AND t.run = w.run AND t.number = w.number`,
+		[]any{partitions(turns), runs(turns), column(len(turns), func(n int) int64 { return turns[n].Number })}, func(r pgx.Rows) error {
+			var n int
+			var commit int64
+			err := r.Scan(&n, &commit)
+			sights[n].taken, sights[n].commit = true, commit
+			return err
+		})
+	b.query(`SELECT w.place - 1 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS w (partition, run, place)
+		JOIN perdure.runs r ON r.partition = w.partition AND r.id = w.run`,
+		[]any{partitions(turns), runs(turns)}, func(r pgx.Rows) error {
+			var n int
+			err := r.Scan(&n)
+			sights[n].exists = true
+			return err
+		})
+	b.lookForRuns(turns, sights)
+}
+
+// lookForRuns adds what tells whether the runs can be created that the turns want
+// to create.
+func (b *batch) lookForRuns(turns []*store.Turn, sights []sight) {
+	var creating []int
+	for n, t := range turns {
+		if t.Create != nil {
+			creating = append(creating, n)
+		}
+	}
+	if len(creating) == 0 {
+		return
+	}
+	places := column(len(creating), func(n int) int64 { return int64(turns[creating[n]].Partition) })
+	b.query(`SELECT w.place, r.workflow_id FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, partition, run)
+		JOIN perdure.runs r ON r.partition = w.partition AND r.id = w.run`,
+		[]any{creating, places, column(len(creating), func(n int) string { return turns[creating[n]].Create.ID })}, func(r pgx.Rows) error {
+			var n int
+			var workflow string
+			err := r.Scan(&n, &workflow)
+			sights[n].created = workflow
+			return err
+		})
+	b.query(`SELECT w.place, `+runColumns+` FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, home, workflow)
+		JOIN perdure.runs ON partition = w.home AND workflow_id = w.workflow AND latest`,
+		[]any{creating, places, column(len(creating), func(n int) string { return turns[creating[n]].Create.WorkflowID })}, func(r pgx.Rows) error {
+			var n int
+			run, err := scanRun(r, &n)
+			sights[n].latest = run
+			return err
+		})
+}
