@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,4 +37,35 @@ func TestE83_DatabaseCrashes(t *testing.T) {
 	end := load.End()
 	c.awaitHealth(nodes...)
 	c.verdict(end)
+}
+
+// TestE83_ShortOutageMovesNothing: while a crashed server is away for less than
+// the nodes' leases, no partition changes its owner and no attempt is lost.
+func TestE83_ShortOutageMovesNothing(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	s := &stage{cluster: newCluster(t, server)}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	const patientLease = time.Minute
+	nodes := []*node{s.start("a", Setup{Lease: patientLease}), s.start("b", Setup{Lease: patientLease})}
+	s.awaitShares(nodes...)
+	s.setCrew(nodes...)
+	owners := s.owners()
+	load := s.load()
+	load.Begin(ctx)
+	for range 2 * *times {
+		s.awaitProgress(load, 20)
+		time.Sleep(s.moment(lease / 4))
+		server.Crash(t)
+		server.Restart(t)
+	}
+	s.awaitProgress(load, 20)
+	end := load.End()
+	if now := s.owners(); !slices.Equal(now, owners) {
+		t.Errorf("the owners were %v and are %v", owners, now)
+	}
+	s.awaitHealth(nodes...)
+	s.verdict(end)
+	s.noneLost(end)
 }

@@ -3,6 +3,7 @@ package clustertest
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 
 // TestE83_CutOff cuts one of two nodes off from the database for longer than its
 // lease, in every way: everything is lost on the way and arrives after all when
-// the network is back, or never; or connections are cut and refused.
+// the network is back, or never; what the node sends arrives and no answer does;
+// or connections are cut and refused.
 func TestE83_CutOff(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, pgtest.Shared(t))
@@ -21,6 +23,7 @@ func TestE83_CutOff(t *testing.T) {
 	}{
 		{"what is sent arrives later", (*proxy).mute, (*proxy).speak},
 		{"what is sent is lost", (*proxy).mute, func(p *proxy) { p.reset(); p.speak() }},
+		{"answers are lost", (*proxy).deafen, func(p *proxy) { p.reset(); p.speak() }},
 		{"nobody listens", (*proxy).refuse, (*proxy).accept},
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
@@ -38,6 +41,9 @@ func TestE83_CutOff(t *testing.T) {
 			way.begin(net)
 			c.setCrew(b)
 			c.awaitOwner(b)
+			if problem := a.health(); !strings.Contains(problem, "lease") {
+				t.Errorf("%s: the node that is cut off says %q, want it to miss its lease", way.name, problem)
+			}
 			c.awaitProgress(load, 10)
 			time.Sleep(c.moment(lease / 2))
 			way.end(net)
@@ -57,10 +63,9 @@ func TestE83_LostAnswersOfCommit(t *testing.T) {
 	c := newCluster(t, pgtest.Shared(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
 	defer cancel()
-	var nodes []*node
-	var nets []*proxy
-	for i, label := range []string{"a", "b"} {
-		net := c.newProxy()
+	nets := []*proxy{c.newProxy(), c.newProxy()}
+	nodes := []*node{c.start("a", Setup{Database: c.through(nets[0]), Name: "a"}), c.start("b", Setup{Database: c.through(nets[1]), Name: "b"})}
+	for i, net := range nets {
 		lots := rand.New(rand.NewPCG(*seed, uint64(i)))
 		net.set(func() {
 			net.lose = func() lot {
@@ -73,12 +78,13 @@ func TestE83_LostAnswersOfCommit(t *testing.T) {
 				return arrives
 			}
 		})
-		nodes, nets = append(nodes, c.start(label, Setup{Database: c.through(net), Name: label})), append(nets, net)
 	}
 	c.setCrew(nodes...)
 	load := c.load()
 	load.Begin(ctx)
-	c.await("enough answers are lost", func() bool { return min(nets[0].losses(), nets[1].losses()) >= 40**times })
+	for k := range *times {
+		c.await("enough answers are lost", func() bool { return min(nets[0].losses(), nets[1].losses()) >= 40*(k+1) })
+	}
 	end := load.End()
 	for _, net := range nets {
 		net.set(func() { net.lose = nil })

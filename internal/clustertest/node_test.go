@@ -147,7 +147,7 @@ var _ witness.Relay = (*node)(nil)
 // never are words in lines that no node may write, whatever is done to it.
 var never = []string{
 	"panic", "DATA RACE", "goroutine ", "fatal", "node:", "took its place", "is held", "is parked", "cannot go on",
-	"is left in the inbox", "is dropped", "refused",
+	"is left in the inbox", "is dropped", "refused the turn",
 }
 
 // complaints are the lines a node must never write.

@@ -22,6 +22,7 @@ type proxy struct {
 	links  map[*link]bool
 
 	silent bool               // nothing passes, in either direction
+	deaf   bool               // nothing passes to the client
 	closed bool               // nobody listens
 	hold   func(b *batch) int // how many bytes of a batch pass before the rest of it waits
 	lose   func() lot         // asked at each COMMIT that the server answers
@@ -162,7 +163,7 @@ func (p *proxy) pass(l *link, b *batch, passed int) (int, error) {
 	defer p.mu.Unlock()
 	for !l.dead {
 		switch {
-		case p.silent:
+		case p.silent || p.deaf && b == nil:
 			p.change.Wait()
 		case b == nil:
 			return 0, nil
@@ -239,8 +240,13 @@ func (p *proxy) letGo() { p.set(func() { p.hold = nil }) }
 
 // mute lets nothing pass any more; what is sent meanwhile arrives when the
 // proxy speaks again, as in a network that retransmits.
-func (p *proxy) mute()  { p.set(func() { p.silent = true }) }
-func (p *proxy) speak() { p.set(func() { p.silent = false }) }
+func (p *proxy) mute() { p.set(func() { p.silent = true }) }
+
+// deafen lets nothing pass to the client any more.
+func (p *proxy) deafen() { p.set(func() { p.deaf = true }) }
+
+// speak lets everything pass again.
+func (p *proxy) speak() { p.set(func() { p.silent, p.deaf = false, false }) }
 
 // isHolding reports whether something is held back.
 func (p *proxy) isHolding() bool {

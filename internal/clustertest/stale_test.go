@@ -80,7 +80,11 @@ func (m *moment) play(t *testing.T, server *pgtest.Cluster) {
 	m.provoke(s)
 	s.await("a sends its statement", s.net.isHolding)
 	s.a.stop()
+	stopped := time.Now()
 	s.awaitWithout(s.a)
+	if took := time.Since(stopped); took > 2*lease {
+		t.Errorf("it took others %s to take over, and the lease is %s", took, lease)
+	}
 	owners, commits := s.owners(), s.net.commits()
 	if m.meanwhile != nil {
 		m.meanwhile(s)

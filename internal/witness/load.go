@@ -32,12 +32,20 @@ type Load struct {
 	mu     sync.Mutex
 	runs   []Run
 	closed Completions
+	over   bool // the test has ended
 }
 
 // Begin lets the clients begin. If ctx ends, the runs that have not ended by then
 // are failures.
 func (l *Load) Begin(ctx context.Context) {
 	l.stop, l.closed = make(chan struct{}), Completions{}
+	ctx, cancel := context.WithCancel(ctx)
+	l.T.Cleanup(func() { // if the test does not come to End
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.over = true
+		cancel()
+	})
 	for n := range Clients {
 		l.work.Go(func() { l.client(ctx, n) })
 	}
@@ -58,11 +66,20 @@ func (l *Load) Finished() int {
 	return len(l.runs)
 }
 
+// fail is an error of the test, unless that has ended.
+func (l *Load) fail(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.T.Errorf(format, args...)
+	}
+}
+
 // client starts one run after the other and waits for each.
 func (l *Load) client(ctx context.Context, number int) {
 	c := &Client{Engine: l.Engine, Random: rand.New(rand.NewPCG(l.Seed, uint64(number)+1)), Relay: l.Relay}
 	names := slices.Sorted(maps.Keys(Jobs))
-	for n := 0; ; n++ {
+	for n := 0; ctx.Err() == nil; n++ {
 		select {
 		case <-l.stop:
 			return
@@ -72,7 +89,7 @@ func (l *Load) client(ctx context.Context, number int) {
 		id := fmt.Sprintf("%s %d.%d", name, number, n)
 		runs, err := Jobs[name](ctx, c, id, c.Random.IntN(1_000_000))
 		if err != nil {
-			l.T.Errorf("%s: %v\n%s", id, err, Explain(l.Engine, id))
+			l.fail("%s: %v\n%s", id, err, Explain(l.Engine, id))
 		}
 		over := l.Book.Length()
 		l.mu.Lock()
@@ -91,6 +108,8 @@ func (l *Load) watch(ctx context.Context) {
 		select {
 		case <-l.stop:
 			return
+		case <-ctx.Done():
+			return
 		case <-time.After(20 * time.Millisecond):
 		}
 		open, err := l.Engine.List(ctx, perdure.Filter{Limit: Clients})
@@ -99,7 +118,7 @@ func (l *Load) watch(ctx context.Context) {
 		}
 		for _, info := range open {
 			if err := l.closed.observe(ctx, l.Engine, Run{ID: info.WorkflowID, RunID: info.RunID}, l.Book); err != nil {
-				l.T.Errorf("%s: %v", info.WorkflowID, err)
+				l.fail("%s: %v", info.WorkflowID, err)
 			}
 		}
 	}
