@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -25,11 +26,8 @@ func (k *carefully) consider(ctx context.Context, part []int) ([]plan, error) {
 	if err := k.c.send(ctx, func(b *batch) { b.look(turns, sights) }); err != nil {
 		return nil, err
 	}
-	concerned := map[string]bool{}
-	for _, t := range turns {
-		concerned[t.Run] = true
-	}
 	var plans []plan
+	closing := map[string]bool{} // runs that turns of the batch are about to close
 	for n, i := range part {
 		p := plan{i: i, turn: *turns[n]}
 		durable, err := k.judge(&p, &sights[n])
@@ -39,15 +37,22 @@ func (k *carefully) consider(ctx context.Context, part []int) ([]plan, error) {
 		if _, driver := errors.AsType[*driverError](err); driver {
 			return nil, err
 		}
-		conflict, ok := errors.AsType[*store.ConflictError](err)
-		if ok && len(part) > 1 && concerned[conflict.Existing.ID] {
-			err = nil // the turn of that run may change it
+		if k.errs[i] = err; durable {
+			continue
 		}
-		if k.errs[i] = err; err == nil && !durable {
-			plans = append(plans, p)
+		if state := p.turn.State; err == nil && state != nil && !state.Status.Open() {
+			closing[p.turn.Run] = true
 		}
+		plans = append(plans, p)
 	}
-	return plans, nil
+	return slices.DeleteFunc(plans, func(p plan) bool { return !k.hopeful(&p, closing) }), nil
+}
+
+// hopeful reports whether a plan is worth a try: it was not refused, or only because
+// of a run that another turn is about to close.
+func (k *carefully) hopeful(p *plan, closing map[string]bool) bool {
+	conflict, ok := errors.AsType[*store.ConflictError](k.errs[p.i])
+	return k.errs[p.i] == nil || ok && conflict.Existing.ID != p.turn.Run && closing[conflict.Existing.ID]
 }
 
 // judge answers whether a turn is durable already, and otherwise why it is
