@@ -3,6 +3,7 @@ package perduretest
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -226,7 +227,8 @@ func (e *Env) isClosed() bool {
 
 var errClosed = errors.New("perduretest: the test is over")
 
-// close stops the engine, reports, and looks for goroutines that are left.
+// close stops the engine, closes the database, reports, and looks for goroutines
+// that are left.
 func (e *Env) close() {
 	e.mu.Lock()
 	e.closed = true
@@ -241,6 +243,11 @@ func (e *Env) close() {
 		}
 	}
 	e.lives.Wait()
+	if c, ok := e.store.(io.Closer); ok {
+		if err := c.Close(); err != nil {
+			e.t.Errorf("The database did not close: %v", err)
+		}
+	}
 	if left := leftover(); left != "" {
 		e.t.Errorf("Goroutines are left after the engine has stopped:\n%s", left)
 	}

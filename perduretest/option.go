@@ -31,6 +31,9 @@ const defaultPatience = 10 * 365 * 24 * time.Hour
 //
 // Exclusive is needed: otherwise the store looks for writes of other processes
 // many times a second, in virtual time as well.
+//
+// If the opener has a method Close() error, it is called when the last engine has
+// ended, before goroutines are looked for that are left.
 func Store(open func() store.Opener) Option { return func(c *config) { c.store = open } }
 
 // Resident keeps runs in memory between their turns, as an engine normally does.

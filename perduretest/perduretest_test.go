@@ -334,6 +334,56 @@ func TestSQLiteFile(t *testing.T) {
 	}, perduretest.Store(func() store.Opener { return sqlite.File(path, sqlite.Exclusive()) }))
 }
 
+// keeper is a database with a goroutine that ends when it is closed, and not
+// when its stores are.
+type keeper struct {
+	*memory.Database
+	end  chan struct{}
+	open map[store.Store]bool
+	left int // stores that were open when it was closed; -1 before that
+}
+
+type keptStore struct {
+	store.Store
+	keeper *keeper
+}
+
+func (k *keeper) Open(ctx context.Context) (store.Store, error) {
+	if k.open == nil {
+		k.open = map[store.Store]bool{}
+		go func() { <-k.end }()
+	}
+	s, err := k.Database.Open(ctx)
+	k.open[s] = true
+	return keptStore{s, k}, err
+}
+
+func (s keptStore) Close() error {
+	delete(s.keeper.open, s.Store)
+	return s.Store.Close()
+}
+
+func (k *keeper) Close() error {
+	k.left = len(k.open)
+	close(k.end)
+	return nil
+}
+
+func TestADatabaseThatCanBeClosedIsClosedLast(t *testing.T) {
+	var k *keeper
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		env.Engine()
+		env.Crash()
+		env.Restart()
+	}, perduretest.Store(func() store.Opener {
+		k = &keeper{Database: memory.New(), end: make(chan struct{}), left: -1}
+		return k
+	}))
+	if k.left != 0 {
+		t.Errorf("When the database was closed, %d stores were open (-1: it was not closed).", k.left)
+	}
+}
+
 func TestGoroutinesOfTheTestMayEndLate(t *testing.T) {
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		env.Register(blocker, block.Impl(func(ctx context.Context, in string) (string, error) {
