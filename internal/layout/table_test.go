@@ -74,6 +74,12 @@ var table = []row{
 		why:  "it starts a server for any test; what runs on it is no business of it",
 	},
 	{
+		pkg:  "internal/pgbubble",
+		may:  []string{"store", "store/postgres", "internal/pgtest"},
+		from: []string{"github.com/jackc/pgx/v5"},
+		why:  "it gives tests a database in virtual time, so that they need not know its driver",
+	},
+	{
 		pkg: "internal/faulty",
 		may: []string{"store"},
 		why: "it wraps any store to make it fail",
