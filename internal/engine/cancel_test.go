@@ -19,17 +19,18 @@ import (
 // be asked any more; the reason is kept.
 func TestE45_CancelAndTerminate(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
+		tidy := activity.New("tidy", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Second) })
 		gate := workflow.New("gate", func(wf *workflow.Context, _ int) (string, error) {
 			_, err := workflow.Receive(wf, proceed)
 			if err == nil {
 				return "", errors.New("it was not canceled")
 			}
-			if _, cleanup := workflow.Call(workflow.Shield(wf), reserve, 1); cleanup != nil {
+			if _, cleanup := workflow.Call(workflow.Shield(wf), tidy, 1); cleanup != nil {
 				return "", cleanup
 			}
 			return "", err
 		})
-		e := w.start(gate, reserve)
+		e := w.start(gate, tidy)
 		begin(t, e, gate, "canceled", 0)
 		begin(t, e, gate, "terminated", 0)
 		for range 3 {

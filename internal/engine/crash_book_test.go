@@ -215,6 +215,8 @@ func (w witness) Open(ctx context.Context) (store.Store, error) {
 	return witnessed{s, w.book}, nil
 }
 
+func (w witness) Close() error { return closeDatabase(w.Opener) }
+
 // remains are the messages and the rows of calls that the database still has.
 func (b *book) remains(ctx context.Context) (all []string, err error) {
 	b.mu.Lock()
@@ -244,7 +246,9 @@ type witnessed struct {
 }
 
 func (w witnessed) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
-	result, err := w.Store.Commit(ctx, turns)
+	// A process that dies does not call back what it has sent. If the store were
+	// told to, nobody would know what became durable.
+	result, err := w.Store.Commit(context.WithoutCancel(ctx), turns)
 	if err == nil {
 		for i := range turns {
 			if result.Errors[i] == nil {

@@ -2,59 +2,14 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/store/memory"
-	"github.com/perdure/perdure/store/sqlite"
 )
-
-// The world in which a shape runs.
-type setting struct {
-	name     string
-	sqlite   bool
-	resident bool
-}
-
-// open returns what makes an empty database.
-func (in setting) open(t *testing.T) func() store.Opener {
-	if in.sqlite {
-		return inFile(t)
-	}
-	return func() store.Opener { return memory.New() }
-}
-
-var settings = []setting{
-	{name: "memory-evicted"},
-	{name: "memory-resident", resident: true},
-	{name: "sqlite-evicted", sqlite: true},
-	{name: "sqlite-resident", sqlite: true, resident: true},
-}
-
-// skipIfSlow leaves a case out that takes too long here: the race detector makes
-// SQLite, which is C translated to Go, eighteen times slower and finds nothing in
-// it. All cases run without the detector; a few run with it as well.
-func (in setting) skipIfSlow(t *testing.T, anyway bool) {
-	t.Helper()
-	if raceDetector && in.sqlite && !anyway {
-		t.Skip("On SQLite this runs without the race detector only.")
-	}
-}
-
-func inFile(t *testing.T) func() store.Opener {
-	dir, files := t.TempDir(), 0
-	return func() store.Opener {
-		files++
-		path := filepath.Join(dir, fmt.Sprintf("%d.db", files))
-		return sqlite.File(path, sqlite.Exclusive(), sqlite.Durability(sqlite.Normal))
-	}
-}
 
 // What happens at a write.
 var blows = []struct {
@@ -83,6 +38,9 @@ func TestEveryWriteOfEveryShape(t *testing.T) {
 			t.Parallel()
 			want := calm(t, s)
 			for _, in := range settings {
+				if in.sampled {
+					continue
+				}
 				t.Run(in.name, func(t *testing.T) {
 					for _, blow := range blows {
 						t.Run(blow.name, func(t *testing.T) {
@@ -121,12 +79,12 @@ type stage struct {
 }
 
 func newStage(t *testing.T, in setting, what shape) *stage {
-	open := in.open(t)
+	empty := in.prepare(t, 1)
 	s := &stage{}
 	s.options = []perduretest.Option{
 		perduretest.Store(func() store.Opener {
 			s.book, s.alarms = newBook(), &alarms{}
-			return witness{open(), s.book}
+			return witness{empty(here), s.book}
 		}),
 		perduretest.Patience(30 * 24 * time.Hour),
 		perduretest.Engine(perdure.Logger(slog.New(stageLog{s})), perdure.Concurrency(what.slots)),

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/activity"
@@ -23,29 +22,20 @@ func TestR16_GoldenEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, mode := range []struct {
-		name        string
-		maxResident int
-	}{{"resident", 0}, {"evicted", -1}} {
-		t.Run(mode.name, func(t *testing.T) {
-			for _, c := range table.Cases {
-				if needsBudget(c) {
-					continue // see TestR16_GoldenCasesTheEngineRefuses
+	for _, c := range table.Cases {
+		if needsBudget(c) {
+			continue // see TestR16_GoldenCasesTheEngineRefuses
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, w *world) {
+				if activity.ValidatePolicy(c.Policy) != nil {
+					mustRefuse(t, w, c)
+					return
 				}
-				t.Run(c.Name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						w := newWorld(t)
-						w.maxResident = mode.maxResident
-						if activity.ValidatePolicy(c.Policy) != nil {
-							mustRefuse(t, w, c)
-							return
-						}
-						if got := playEngine(t, w, c); got.String() != c.Want.String() {
-							t.Errorf("the engine does\n%swant\n%s", got, c.Want)
-						}
-					})
-				})
-			}
+				if got := playEngine(t, w, c); got.String() != c.Want.String() {
+					t.Errorf("the engine does\n%swant\n%s", got, c.Want)
+				}
+			})
 		})
 	}
 }

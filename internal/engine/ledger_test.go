@@ -85,6 +85,7 @@ func printSummary(s *history.Summary, began time.Time) string {
 // and the exact count, the ledger the first 100 and the last 1,000 attempts.
 func TestE21_E22_VeryManyAttempts(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
 		const attempts = 1300
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
 			info, _ := activity.FromContext(ctx)

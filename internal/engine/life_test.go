@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -83,8 +81,7 @@ func TestE64_GracefulStop(t *testing.T) {
 
 // TestE64_LifeOfAnEngine: what can be done to an engine twice, or too late.
 func TestE64_LifeOfAnEngine(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
-		w.db = sqlite.File(filepath.Join(t.TempDir(), "life.db"), sqlite.Exclusive())
+	test := func(t *testing.T, w *world) {
 		e := w.start()
 		if err := e.Start(t.Context()); !errors.Is(err, engine.ErrStarted) {
 			t.Errorf("a second Start: %v", err)
@@ -114,13 +111,26 @@ func TestE64_LifeOfAnEngine(t *testing.T) {
 		if err := second.Health(); err != nil {
 			t.Errorf("Health: %v", err)
 		}
-	})
+	}
+	for _, in := range settings {
+		if !in.shared && in.resident { // else the second engine is welcome
+			in.run(t, 1, test)
+		}
+	}
 }
 
 // TestI10_StartAndStopLeaveNothing starts and stops a busy engine a hundred
 // times. No run is lost, and in the end no goroutine is left.
 func TestI10_StartAndStopLeaveNothing(t *testing.T) {
-	w := newWorld(t)
+	for _, in := range settings {
+		if in.resident {
+			in.runInRealTime(t, startAndStopLeaveNothing)
+		}
+	}
+}
+
+func startAndStopLeaveNothing(t *testing.T, w *world) {
+	w.tooMuchIfSlow()
 	work := activity.New("work", func(ctx context.Context, n int) (int, error) {
 		return n + 1, busy(ctx, time.Duration(n%3)*time.Millisecond)
 	})
@@ -180,7 +190,14 @@ func TestI10_StartAndStopLeaveNothing(t *testing.T) {
 // TestE7_TakeoverUnderLoad takes a busy engine's partition away, again and again.
 // Whatever it was doing at that moment, the runs come to their right end.
 func TestE7_TakeoverUnderLoad(t *testing.T) {
-	w := newWorld(t)
+	for _, in := range settings {
+		if in.shared && in.resident {
+			in.runInRealTime(t, takeoverUnderLoad)
+		}
+	}
+}
+
+func takeoverUnderLoad(t *testing.T, w *world) {
 	w.maxResident = 5
 	work := activity.New("work", func(_ context.Context, n int) (int, error) { return n + 1, nil })
 	many := workflow.New("many", func(wf *workflow.Context, n int) (int, error) {

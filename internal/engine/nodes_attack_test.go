@@ -15,7 +15,6 @@ import (
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -95,8 +94,7 @@ func TestE80_BusyNodesGiveAway(t *testing.T) {
 // TestMessagesOfAPartitionThatStays: what is sent to a run while its partition is
 // to move and then does not is delivered soon after.
 func TestMessagesOfAPartitionThatStays(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
-		w.db = memory.New(memory.Partitions(2))
+	inAGroupOf(t, 2, func(t *testing.T, w *world) {
 		long := newErrands(1, time.Hour)
 		waits := workflow.New("waits", func(wf *workflow.Context, n int) (string, error) { return workflow.Receive(wf, proceed) })
 		node := func(name string) *engine.Engine {
@@ -154,8 +152,7 @@ func TestE83_ShortOutagesMoveNothing(t *testing.T) {
 // TestE3_CrashAfterASurvivedLoss: that a node once lost a partition and lived on
 // does not excuse it when it dies later: its attempts then belong on probation.
 func TestE3_CrashAfterASurvivedLoss(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
-		w.db = memory.New(memory.Partitions(1))
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		x := newErrands(1, time.Minute)
 		a := w.node("a", x.workflow, x.activity)
 		b := w.node("b", x.workflow, x.activity)
@@ -360,18 +357,17 @@ func TestI7_MachinesClocksDecideNothing(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
 		t.Run(ahead.String(), func(t *testing.T) {
 			inAGroup(t, func(t *testing.T, w *world) {
-				clock := func() int64 { return time.Now().Add(-ahead).UnixNano() }
-				w.db = memory.New(memory.Partitions(16), memory.Clock(clock))
+				w.ahead.Store(-int64(ahead))
 				sleeps := workflow.New("sleeps", func(wf *workflow.Context, n int) (int, error) { return n, workflow.Sleep(wf, time.Minute) })
 				a := w.node("a", sleeps)
 				client := w.open(w.config())
 				for i, from := range []*engine.Engine{a, client} {
-					began := clock()
+					began := w.clock()
 					begin(t, from, sleeps, fmt.Sprint(i), i)
 					if got, err := finish[int](t, a, fmt.Sprint(i)); got != i || err != nil {
 						t.Errorf("run %d: %d, %v", i, got, err)
 					}
-					if took := time.Duration(clock() - began); took < time.Minute || took > time.Minute+time.Second {
+					if took := time.Duration(w.clock() - began); took < time.Minute || took > time.Minute+time.Second {
 						t.Errorf("run %d slept for %s", i, took)
 					}
 					for _, e := range eventsOf(t, a, fmt.Sprint(i)) {
@@ -388,8 +384,7 @@ func TestI7_MachinesClocksDecideNothing(t *testing.T) {
 // TestE3_LostBodiesLeaveTheLane: a body on probation whose run another node took, and
 // which does not listen, does not keep the lane closed.
 func TestE3_LostBodiesLeaveTheLane(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
-		w.db = memory.New(memory.Partitions(1))
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
 			switch info, _ := activity.FromContext(ctx); info.Attempt {
 			case 1, 3:

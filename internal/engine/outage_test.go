@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/activity"
@@ -201,7 +202,7 @@ func TestE83_LostAnswers(t *testing.T) {
 	}
 	var want string
 	var writes int
-	inVirtualTime(t, func(t *testing.T, w *world) { want, writes = play(t, w, func(*faulty.Plan) {}) })
+	synctest.Test(t, func(t *testing.T) { want, writes = play(t, newWorld(t), func(*faulty.Plan) {}) })
 	for k := 3; k <= writes; k++ { // the first two are Join and Claim
 		for _, fault := range []faulty.Fault{faulty.FailBefore, faulty.FailAfter} {
 			t.Run(fmt.Sprint("write ", k, " ", fault), func(t *testing.T) {
@@ -382,7 +383,7 @@ func (w *world) claim(s store.Store, node string) store.Ownership {
 // nothing the old engine does reaches the database, its bodies are told to end,
 // it says what happened, and it disturbs nobody.
 func TestE7_FencedAfterTakeover(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
+	inBothModesShared(t, 1, func(t *testing.T, w *world) {
 		const runs = 20
 		var canceled atomic.Int64
 		var second atomic.Int64

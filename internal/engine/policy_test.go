@@ -89,7 +89,7 @@ func crashLimitHasAnEffect(t *testing.T, w *world) {
 		crash := workflow.New("crash", func(wf *workflow.Context, _ int) (int, error) {
 			return workflow.Call(wf, dangerous, 0)
 		})
-		w.db = newWorld(t).db
+		w.anew()
 
 		effective := limit
 		if limit == 0 {

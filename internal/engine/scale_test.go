@@ -7,13 +7,11 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -25,6 +23,7 @@ import (
 // they came due.
 func TestI6_ManyDueAtOnce(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
 		const runs = 1500
 		var late atomic.Int64
 		fails := activity.New("fails", func(ctx context.Context, _ int) (int, error) {
@@ -94,6 +93,7 @@ func (w *world) mustComplete(e *engine.Engine, runs int) {
 // database, are read completely and in order.
 func TestE40_ManySignals(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
 		const signals = 1700
 		number := workflow.NewSignal[int]("number")
 		collect := workflow.New("collect", func(wf *workflow.Context, _ int) ([]int, error) {
@@ -129,6 +129,7 @@ func TestE40_ManySignals(t *testing.T) {
 // TestE10_ManyHeldRuns: more held runs than a page go on when their code is back.
 func TestE10_ManyHeldRuns(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
 		const runs = 1200
 		gone := workflow.New("gone", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, reserve, n) })
 		client := w.open(w.config())
@@ -149,8 +150,7 @@ func TestE10_ManyHeldRuns(t *testing.T) {
 
 // TestManyPartitions: the same engine over a database of several partitions.
 func TestManyPartitions(t *testing.T) {
-	inBothModes(t, func(t *testing.T, w *world) {
-		w.db = memory.New(memory.Partitions(16))
+	inBothModesShared(t, 16, func(t *testing.T, w *world) {
 		chain, step, _ := chain()
 		e := w.start(chain, step)
 		const runs = 60
@@ -177,10 +177,7 @@ func TestManyPartitions(t *testing.T) {
 func TestEngineTime(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"ahead": 72 * time.Hour, "behind": -72 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				var offset atomic.Int64
-				w.db = memory.New(memory.Clock(func() int64 { return time.Now().UnixNano() + offset.Load() }))
+			inVirtualTime(t, func(t *testing.T, w *world) {
 				nap := workflow.New("nap", func(wf *workflow.Context, d time.Duration) (time.Time, error) {
 					err := workflow.Sleep(wf, d)
 					return workflow.Now(wf).UTC(), err
@@ -191,7 +188,7 @@ func TestEngineTime(t *testing.T) {
 				begin(t, e, nap, "long", 100*time.Hour)
 				pass(10 * time.Minute)
 				w.kill(e)
-				offset.Store(int64(skew))
+				w.ahead.Store(int64(skew))
 				e = w.start(nap)
 				// Set ahead, the clock says that the hour is over. Set back, it says that
 				// there are three days left; but engine time does not go back: it goes on

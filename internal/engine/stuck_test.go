@@ -178,6 +178,7 @@ func TestE47_BodiesThatIgnoreTheirTimeout(t *testing.T) {
 		if got, err := finish[int](t, e, "waits"); got != 2 || err != nil {
 			t.Errorf("afterwards: %d, %v", got, err)
 		}
+		settle()
 		if err := e.Health(); err != nil {
 			t.Errorf("afterwards Health says %v", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,51 +17,70 @@ import (
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
 )
 
-// world is a database in memory and the engines that live on it, one after the
-// other or side by side.
+// world is a database and the engines that live on it, one after the other or
+// side by side.
 type world struct {
 	t           *testing.T
-	db          store.Opener
+	in          setting
+	empty       maker
+	bare        store.Opener // the database that was made last
+	db          store.Opener // the same as engines open it: a test may wrap it
+	ahead       atomic.Int64 // how far its clock is ahead of the machine's, ns
 	maxResident int
+	patient     bool // as long as nothing happens, engines seldom ask the database
 	log         *record
 	plans       map[*engine.Engine]*faulty.Plan // what happens to their writes
 }
 
-// newWorld makes a world of its own, with runs kept in memory.
+// newWorld makes a world in memory, with runs kept there.
 func newWorld(t *testing.T) *world {
-	return &world{t: t, db: memory.New(), log: &record{}, plans: map[*engine.Engine]*faulty.Plan{}}
+	in := setting{backend: inMemory, resident: true}
+	return newWorldIn(t, in, in.prepare(t, 1))
 }
 
-// inBothModes runs a test in virtual time twice: with runs kept in memory
-// between their turns, and with runs dropped after every turn, so that each step
-// is a replay.
-func inBothModes(t *testing.T, test func(t *testing.T, w *world)) {
-	for _, mode := range []struct {
-		name        string
-		maxResident int
-	}{{"resident", 0}, {"evicted", -1}} {
-		t.Run(mode.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				w.maxResident = mode.maxResident
-				test(t, w)
-			})
-		})
+// newWorldIn makes a world on a database of its own.
+func newWorldIn(t *testing.T, in setting, empty maker) *world {
+	w := &world{t: t, in: in, empty: empty, patient: in.slow, log: &record{}, plans: map[*engine.Engine]*faulty.Plan{}}
+	if !in.resident {
+		w.maxResident = -1
+	}
+	w.anew()
+	t.Cleanup(w.close)
+	return w
+}
+
+// anew gives the world another database, which is empty. Nobody may use the one
+// before any more.
+func (w *world) anew() {
+	w.close()
+	w.bare = w.empty(w.clock)
+	w.db = w.bare
+}
+
+// clock is that of the database.
+func (w *world) clock() int64 { return here() + w.ahead.Load() }
+
+func (w *world) close() {
+	if err := closeDatabase(w.bare); err != nil {
+		w.t.Error(err)
 	}
 }
 
-// inVirtualTime runs a test once, with runs kept in memory.
-func inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
-	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t)) })
+// tooMuchIfSlow leaves out here what is thousands of things in one test.
+func (w *world) tooMuchIfSlow() {
+	w.t.Helper()
+	w.in.skipIfSlow(w.t, false)
 }
 
 // config is what the world's engines are told, with these definitions.
 func (w *world) config(definitions ...any) engine.Config {
 	c := engine.Config{Store: w.db, Node: "node", Supersede: true, MaxResident: w.maxResident, Logger: slog.New(w.log)}
+	if w.patient {
+		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
+	}
 	for _, d := range definitions {
 		switch d := d.(type) {
 		case workflow.Definition:

@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure/internal/pgbubble"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/memory"
+	"github.com/perdure/perdure/store/sqlite"
+)
+
+// backend is a kind of database that the engine is tested on.
+type backend struct {
+	// prepare readies databases of so many partitions. It is called outside of
+	// bubbles.
+	prepare func(t *testing.T, partitions int) maker
+
+	shared bool // several nodes may serve one database, and partitions may be several
+
+	// slow says that the race detector has much to do here and finds nothing: it
+	// makes SQLite, which is C translated to Go, eighteen times slower, and the
+	// conversation with a server five times.
+	slow bool
+}
+
+// maker makes an empty database with this clock, in a bubble or outside of any,
+// when the one that it made before is closed.
+type maker func(clock func() int64) store.Opener
+
+var (
+	inMemory   = backend{prepare: memories, shared: true}
+	onSQLite   = backend{prepare: files, slow: true}
+	onPostgres = backend{prepare: schemas, shared: true, slow: true}
+)
+
+// setting is a kind of database, and whether runs are kept in memory between
+// their turns or dropped after each, so that every turn is a replay.
+type setting struct {
+	name string
+	backend
+	resident bool
+	sampled  bool // of the crash points, only some are tried here
+}
+
+// settings are where the tests of this package run.
+var settings = []setting{
+	{name: "memory-evicted", backend: inMemory},
+	{name: "memory-resident", backend: inMemory, resident: true},
+	{name: "sqlite-evicted", backend: onSQLite},
+	{name: "sqlite-resident", backend: onSQLite, resident: true},
+	{name: "postgres-evicted", backend: onPostgres},
+	{name: "postgres-resident", backend: onPostgres, resident: true, sampled: true},
+}
+
+// skipIfSlow leaves a case out that takes too long here. All cases run without the
+// race detector; a few run with it as well.
+func (in setting) skipIfSlow(t *testing.T, anyway bool) {
+	t.Helper()
+	if raceDetector && in.slow && !anyway {
+		t.Skip("Here this runs without the race detector only.")
+	}
+}
+
+// run runs a test in virtual time in this setting, on a database of so many
+// partitions, beside the other settings of the same test.
+func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
+	t.Run(in.name, func(t *testing.T) {
+		t.Parallel()
+		in.skipIfSlow(t, in.resident)
+		empty := in.prepare(t, partitions)
+		synctest.Test(t, func(t *testing.T) { test(t, newWorldIn(t, in, empty)) })
+	})
+}
+
+// runInRealTime runs a test outside of bubbles in this setting.
+func (in setting) runInRealTime(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Run(in.name, func(t *testing.T) { test(t, newWorldIn(t, in, in.prepare(t, 1))) })
+}
+
+// inBothModes runs a test in virtual time on every kind of database: with runs
+// kept in memory between their turns, and with runs dropped after every turn.
+func inBothModes(t *testing.T, test func(t *testing.T, w *world)) {
+	for _, in := range settings {
+		in.run(t, 1, test)
+	}
+}
+
+// inVirtualTime runs a test on every kind of database, with runs kept in memory.
+func inVirtualTime(t *testing.T, test func(t *testing.T, w *world)) {
+	for _, in := range settings {
+		if in.resident {
+			in.run(t, 1, test)
+		}
+	}
+}
+
+// inAGroup runs a test in virtual time on every kind of database that several
+// nodes can share.
+func inAGroup(t *testing.T, test func(t *testing.T, w *world)) { inAGroupOf(t, 16, test) }
+
+// inAGroupOf is inAGroup with another number of partitions.
+func inAGroupOf(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
+	for _, in := range settings {
+		if in.shared && in.resident {
+			in.run(t, partitions, func(t *testing.T, w *world) {
+				w.patient = false // nodes ask for each other
+				test(t, w)
+			})
+		}
+	}
+}
+
+// inBothModesShared is inBothModes for databases that several nodes can share.
+func inBothModesShared(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
+	for _, in := range settings {
+		if in.shared {
+			in.run(t, partitions, test)
+		}
+	}
+}
+
+// here is the clock of a database that goes like that of the machine.
+func here() int64 { return time.Now().UnixNano() }
+
+func memories(_ *testing.T, partitions int) maker {
+	return func(clock func() int64) store.Opener {
+		return memory.New(memory.Partitions(partitions), memory.Clock(clock))
+	}
+}
+
+func files(t *testing.T, partitions int) maker {
+	if partitions != 1 {
+		t.Fatalf("an SQLite file has one partition, not %d", partitions)
+	}
+	dir, n := t.TempDir(), 0
+	return func(clock func() int64) store.Opener {
+		n++
+		path := filepath.Join(dir, fmt.Sprintf("%d.db", n))
+		return sqlite.File(path, sqlite.Exclusive(), sqlite.Durability(sqlite.Normal), sqlite.Clock(clock))
+	}
+}
+
+func schemas(t *testing.T, partitions int) maker {
+	schema := pgbubble.Borrow(t, partitions)
+	return func(clock func() int64) store.Opener { return schema.Empty(clock) }
+}
+
+// closeDatabase ends what the stores of a database share, if they share anything.
+func closeDatabase(db store.Opener) error {
+	if c, ok := db.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
