@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -14,11 +15,14 @@ const howToInstall = `this test needs the PostgreSQL server's programs (initdb a
     Debian, Ubuntu    apt-get install postgresql
     Fedora            dnf install postgresql-server
     macOS             brew install postgresql@17
-They are looked for in /usr/lib/postgresql/*/bin and in $PATH; no server needs to run`
+They are looked for in /usr/lib/postgresql/*/bin and in $PATH, or in the directory that $PERDURE_POSTGRES names; no server needs to run`
 
-// binaries finds the directory of the server's programs, of the newest version
-// there is.
+// binaries finds the directory of the server's programs: that which somebody
+// chose, to test with another version, or that of the newest version there is.
 func binaries() (string, error) {
+	if dir := os.Getenv("PERDURE_POSTGRES"); dir != "" {
+		return dir, nil
+	}
 	found, version := "", 0
 	candidates, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil {

@@ -11,6 +11,8 @@
 // PostgreSQL refuses to run as root. There the server runs as the user postgres,
 // who comes with the distribution's packages.
 //
+// $PERDURE_POSTGRES names the directory of another version's programs.
+//
 // A test that needs the server fails where it cannot be started, with a text
 // that says what to install. It does not skip: a suite that passes without
 // having run proves nothing.
