@@ -301,7 +301,7 @@ func TestE7_CutOffNodeIsFenced(t *testing.T) {
 // and again, never quarantines it, as long as the nodes turn out to have survived.
 func TestE3_LeaseLossIsNoCrash(t *testing.T) {
 	inAGroupOf(t, 1, func(t *testing.T, w *world) {
-		var took time.Duration = time.Hour
+		took := time.Hour
 		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
 			return n, busy(ctx, took)
 		}, activity.Retry(retry.Policy{CrashLimit: 2}))
