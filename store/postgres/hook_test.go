@@ -168,8 +168,7 @@ func TestHookHarmsOnlyItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)
 			if name == "Idle" {
-				s.idle = 50 * time.Millisecond
-				do = s.idles(exec("SELECT 1"))
+				do = s.idles(exec("SET LOCAL idle_in_transaction_session_timeout = '1ms'"), exec("SELECT 1"))
 			}
 			s.answers([]store.Turn{
 				s.plain(),
@@ -191,10 +190,15 @@ func TestHookHarmsOnlyItself(t *testing.T) {
 	}
 }
 
-// idles waits until the server has lost its patience, and only then does more.
-func (s *shop) idles(more func(tx pgx.Tx) error) func(tx pgx.Tx) error {
+// idles takes the server's patience away and waits until it has lost it, and only
+// then does more.
+func (s *shop) idles(hurry, more func(tx pgx.Tx) error) func(tx pgx.Tx) error {
 	return func(tx pgx.Tx) error {
 		pid := tx.Conn().PgConn().PID()
+		s.idle = 0 // so long was it to be
+		if err := hurry(tx); err != nil {
+			return err
+		}
 		s.eventually("the session is gone", func() bool {
 			return s.value(`SELECT count(*)::text FROM pg_stat_activity WHERE pid = $1`, pid) == "0"
 		})
