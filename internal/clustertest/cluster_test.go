@@ -131,7 +131,10 @@ func (c *cluster) begin(label string, s Setup) (*node, <-chan error) {
 	n := spawn(c.t, label)
 	c.all = append(c.all, n)
 	opened := make(chan error, 1)
-	go func() { opened <- n.open(s) }()
+	go func() {
+		opened <- n.open(s)
+		close(opened)
+	}()
 	return n, opened
 }
 

@@ -44,8 +44,9 @@ const (
 
 // link is a connection through the proxy.
 type link struct {
-	client, server net.Conn
-	dead           bool
+	client net.Conn
+	server net.Conn // nil until something may pass
+	dead   bool
 }
 
 func newProxy(t *testing.T, socket string) *proxy {
@@ -78,18 +79,13 @@ func (p *proxy) dsn(database string) string {
 }
 
 func (p *proxy) serve(c net.Conn) {
-	s, err := net.Dial("unix", p.socket)
-	if err != nil {
-		c.Close() // as if nobody listened
-		return
-	}
-	l := &link{client: c, server: s}
+	l := &link{client: c}
 	p.mu.Lock()
 	closed := p.closed
 	p.links[l] = true
 	p.mu.Unlock()
-	if closed {
-		p.cut(l)
+	if closed || p.dial(l) != nil {
+		p.cut(l) // as if nobody listened
 		return
 	}
 	var both sync.WaitGroup
@@ -102,6 +98,26 @@ func (p *proxy) serve(c net.Conn) {
 		p.cut(l)
 	})
 	both.Wait()
+}
+
+// dial connects a link with the server, which knows nothing of a connection
+// before the network lets something pass.
+func (p *proxy) dial(l *link) error {
+	if _, err := p.pass(l, &batch{}, -1); err != nil {
+		return err
+	}
+	s, err := net.Dial("unix", p.socket)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.dead {
+		s.Close()
+		return errCut
+	}
+	l.server = s
+	return nil
 }
 
 var errCut = errors.New("the connection is cut")
@@ -311,6 +327,8 @@ func (p *proxy) cut(l *link) {
 		c.SetLinger(0)
 	}
 	l.client.Close()
-	l.server.Close()
+	if l.server != nil {
+		l.server.Close()
+	}
 	p.change.Broadcast()
 }
