@@ -71,7 +71,7 @@ func (in setting) skipIfSlow(t *testing.T, anyway bool) {
 func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
 	t.Run(in.name, func(t *testing.T) {
 		t.Parallel()
-		in.skipIfSlow(t, in.resident)
+		in.skipIfSlow(t, false)
 		empty := in.prepare(t, partitions)
 		synctest.Test(t, func(t *testing.T) { test(t, newWorldIn(t, in, empty)) })
 	})
