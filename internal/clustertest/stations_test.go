@@ -38,7 +38,7 @@ var work = activity.New("work", func(ctx context.Context, e witness.Effect) (int
 	}
 	_, _ = pen.Write(context.WithoutCancel(ctx), entry)
 	return witness.Grow(e.Value), err
-}, activity.Retry(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(nap)}))
+}, activity.Retry(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(nap), CrashLimit: 20}))
 
 // fencedCause is what a body writes whose context ended with store.ErrFenced.
 const fencedCause = "fenced"

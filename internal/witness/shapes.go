@@ -57,11 +57,14 @@ func perform(ctx context.Context, e Effect) (int, error) {
 // Grow is what an effect makes of a value.
 func Grow(v int) int { return v%1_000_003*7 + 3 }
 
+// bystander is the crash limit of those who are killed from outside, so often that
+// on a slow machine it may well be three times while they are on probation. Only
+// poison is to be held for what it did.
+const bystander = 20
+
 var (
-	// act is killed from outside, so often that on a slow machine it may well be three
-	// times while it is on probation. Only poison is to be held for what it did.
 	act = activity.New("act", perform, activity.Retry(retry.Policy{
-		MaxAttempts: 3, Backoff: retry.Exponential(5*time.Millisecond, 4, time.Second), CrashLimit: 20,
+		MaxAttempts: 3, Backoff: retry.Exponential(5*time.Millisecond, 4, time.Second), CrashLimit: bystander,
 	}))
 
 	// linger ends only when it is no longer wanted.
@@ -69,7 +72,7 @@ var (
 		ink.must(line(ctx, e))
 		<-ctx.Done()
 		return 0, ctx.Err()
-	})
+	}, activity.Retry(retry.Policy{CrashLimit: bystander}))
 
 	// poison takes its process with it.
 	poison = activity.New("poison", func(ctx context.Context, e Effect) (int, error) {
@@ -150,7 +153,7 @@ var (
 			if err != nil {
 				return 0, err
 			}
-			return workflow.Call(wf, act, Effect{Step: "within", Value: first, Fails: 3}, activity.Retry(retry.Never))
+			return workflow.Call(wf, act, Effect{Step: "within", Value: first, Fails: 3}, activity.Retry(retry.Policy{MaxAttempts: 1, CrashLimit: bystander}))
 		})
 	})
 
@@ -161,7 +164,7 @@ var (
 		tag += " " + workflow.UUID(wf) + " " + strconv.FormatInt(workflow.Now(wf).UnixNano(), 10)
 		for i := range 3 {
 			e := Effect{Step: fmt.Sprint("r", i), Order: i, Value: v, Tag: tag}
-			if _, err := workflow.Do(wf, e.Step, func(ctx context.Context) (int, error) { return perform(ctx, e) }); err != nil {
+			if _, err := workflow.Do(wf, e.Step, func(ctx context.Context) (int, error) { return perform(ctx, e) }, activity.Retry(retry.Policy{CrashLimit: bystander})); err != nil {
 				return "", err
 			}
 		}
