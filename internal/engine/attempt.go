@@ -44,6 +44,10 @@ const trialTime = 30 * time.Second
 // more.
 var errUnwanted = &workflow.CancelError{Reason: "the call was canceled"}
 
+// errLate is the cause of the context of an attempt whose time came when the lease
+// was over.
+var errLate = errors.New("the lease of the node is over")
+
 // begin starts an attempt. Its turn is durable, its slot reserved; the engine's
 // mu is held.
 func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
@@ -82,6 +86,12 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 	var unwanted func() bool
 	x.launch = time.AfterFunc(math.MaxInt64, func() {
 		unwanted()
+		e.mu.Lock()
+		late := !e.leaseHolds()
+		e.mu.Unlock()
+		if late { // another node may own the run by now
+			x.cancel(errLate)
+		}
 		launch()
 	})
 	unwanted = context.AfterFunc(ctx, launch) // which is told at once
@@ -182,7 +192,7 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 	if err != nil {
 		in.Outcome, in.Failure = core.Failed, history.FromError(err)
 		cause := context.Cause(ctx)
-		if errors.Is(cause, errShutdown) {
+		if errors.Is(cause, errShutdown) || errors.Is(cause, errLate) {
 			in.Outcome = core.Drained
 		}
 		if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
