@@ -241,6 +241,7 @@ func (r relay) some() *node {
 
 func (r relay) Start(shape, id string, v int) (string, error) { return r.some().Start(shape, id, v) }
 func (r relay) Signal(id string, n int) error                 { return r.some().Signal(id, n) }
+func (r relay) Result(id string) (int, error)                 { return r.some().Result(id) }
 
 // setCrew says which nodes clients may ask.
 func (c *cluster) setCrew(nodes ...*node) {

@@ -3,6 +3,7 @@ package clustertest
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,9 @@ func TestE83_ShortOutageMovesNothing(t *testing.T) {
 		s.awaitProgress(load, 20)
 		time.Sleep(s.moment(lease / 4))
 		server.Crash(t)
+		for _, n := range nodes {
+			s.await("node "+n.label+" says that the database is away", func() bool { return strings.Contains(n.health(), "not available") })
+		}
 		server.Restart(t)
 	}
 	s.awaitProgress(load, 20)

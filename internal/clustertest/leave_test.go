@@ -32,7 +32,7 @@ func TestE64_E80_Leaving(t *testing.T) {
 		c.awaitProgress(load, 10)
 		time.Sleep(c.moment(lease / 4))
 		c.setCrew(next)
-		if err := old.leave(patience); err != nil {
+		if err := old.leave(c.moment(lease / 2)); err != nil {
 			t.Errorf("node %s ended with %v", old.label, err)
 		}
 		gone := time.Now()

@@ -1,6 +1,8 @@
 package clustertest
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -73,4 +75,38 @@ func succeed(t *testing.T, still bool) {
 	s.awaitHealth(second, other)
 	s.nothingLeft()
 	s.listen()
+}
+
+// TestE7_E9_Namesakes: under load a second process starts under the name of each
+// node, again and again, before the first one is gone.
+func TestE7_E9_Namesakes(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, pgtest.Shared(t))
+	rounds := 4 * *times
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
+	defer cancel()
+	names := []string{"one", "two"}
+	nodes := make([]*node, len(names))
+	for i, name := range names {
+		nodes[i] = c.start(name+" 0", Setup{Name: name})
+	}
+	c.setCrew(nodes...)
+	load := c.load()
+	load.Begin(ctx)
+	for k := range rounds {
+		i := k % len(names)
+		old := nodes[i]
+		c.awaitProgress(load, 5)
+		nodes[i] = c.start(fmt.Sprint(names[i], " ", k+1), Setup{Name: names[i]})
+		c.setCrew(nodes...)
+		c.await("the earlier one says what happened", func() bool { return strings.Contains(old.health(), "under the name of this node") })
+		if err := old.leave(patience); err != nil {
+			t.Errorf("node %s ended with %v", old.label, err)
+		}
+	}
+	c.awaitProgress(load, 10)
+	end := load.End()
+	c.awaitShares(nodes...)
+	c.awaitHealth(nodes...)
+	c.verdict(end)
 }

@@ -132,7 +132,7 @@ func (n *node) health() string {
 	return problem
 }
 
-// Start and Signal make a node a witness.Relay.
+// Start, Signal and Result make a node a witness.Relay.
 func (n *node) Start(shape, id string, v int) (run string, err error) {
 	err = n.calls.Call("Node.Start", Request{Shape: shape, ID: id, Value: v}, &run)
 	return run, err
@@ -140,6 +140,11 @@ func (n *node) Start(shape, id string, v int) (run string, err error) {
 
 func (n *node) Signal(id string, v int) error {
 	return n.calls.Call("Node.Signal", Request{ID: id, Value: v}, &struct{}{})
+}
+
+func (n *node) Result(id string) (v int, err error) {
+	err = n.calls.Call("Node.Result", id, &v)
+	return v, err
 }
 
 var _ witness.Relay = (*node)(nil)

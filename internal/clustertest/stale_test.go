@@ -71,7 +71,7 @@ func (m *moment) play(t *testing.T, server *pgtest.Cluster) {
 	waits := make(chan answer, 1)
 	go func() {
 		var got answer
-		got.err = s.a.calls.Call("Node.Result", s.busy, &got.result)
+		got.result, got.err = s.a.Result(s.busy)
 		waits <- got
 	}()
 
