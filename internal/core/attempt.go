@@ -224,7 +224,7 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 		}
 		r.closeCanceled(c, ended)
 	case in.Outcome == Drained && c.StartedAt > r.now:
-		r.backOff(c)
+		r.backOff(c) // it never began, and will under the same number
 	case in.Outcome == Drained:
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
 		c.Drains++
@@ -273,8 +273,8 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 	}
 }
 
-// backOff takes an attempt back that was put on record ahead of its time, and
-// never began: it comes when it was to come.
+// backOff waits again for the time of an attempt that was put on record ahead
+// of it.
 func (r *Run) backOff(c *Call) {
 	r.setState(c, Backoff)
 	c.due, c.StartedAt, c.Node = c.StartedAt, 0, ""
@@ -359,14 +359,15 @@ func crashLimit(p *retry.Policy) int {
 // that died while it ran the attempt in the probation lane is held against the
 // call, and only as long as it is not known to have survived; CrashLimit 1 says
 // that the call must not run again after any loss.
+//
+// An attempt on record ahead of its time is lost too, and the next one comes
+// when it was to come: its node may not have heard yet that the run is another
+// one's, and begin it. It says nothing against the call.
 func (r *Run) lost(c *Call, survivors []string) {
-	if c.StartedAt > r.now && !c.cancelRequested {
-		r.backOff(c)
-		return
-	}
+	early := c.StartedAt > r.now
 	c.Losses++
 	survived := slices.Contains(survivors, c.Node)
-	if c.OnProbation {
+	if c.OnProbation && !early {
 		c.CrashedOn = append(c.CrashedOn, c.Node)
 	}
 	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(survivors, node) })
@@ -387,6 +388,9 @@ func (r *Run) lost(c *Call, survivors []string) {
 		c.attempt++
 		r.setState(c, Quarantined)
 		r.touch(c)
+	case early:
+		c.attempt++
+		r.backOff(c)
 	default:
 		c.attempt++
 		c.OnProbation = !survived
