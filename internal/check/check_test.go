@@ -161,3 +161,23 @@ func TestAnchorsOfHeadings(t *testing.T) {
 		t.Errorf("anchors %v; want 4", got)
 	}
 }
+
+func TestOnlyAFaultOfTheDetectorIsTriedAgain(t *testing.T) {
+	const check = "ThreadSanitizer: CHECK failed: tsan_rtl.cpp:346 ...\n"
+	for _, c := range []struct {
+		output string
+		want   []string
+	}{
+		{"ok  \ta\t1s\n" + check + "FAIL\tb\t68.5s\nok  \tc\t1s\nFAIL\n", []string{"b"}},
+		{check + "FAIL\tb\t1s\n" + check + "FAIL\tc\t1s\nFAIL\n", []string{"b", "c"}},
+		{check + "FAIL\tb\t1s\nFAIL\tc\t1s\nFAIL\n", nil},
+		{"--- FAIL: TestX (0.0s)\n" + check + "FAIL\tb\t1s\nFAIL\n", nil},
+		{"WARNING: DATA RACE\n" + check + "FAIL\tb\t1s\nFAIL\n", nil},
+		{"FAIL\tb [build failed]\nFAIL\n", nil},
+		{"ok  \ta\t1s\n", nil},
+	} {
+		if got := detectorBroke(c.output); !slices.Equal(got, c.want) {
+			t.Errorf("%q: got %q, want %q", c.output, got, c.want)
+		}
+	}
+}

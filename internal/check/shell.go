@@ -93,13 +93,15 @@ func (sh *shell) stdout(ctx context.Context, c command) (string, error) {
 	return out.String(), nil
 }
 
-// stream runs a command and shows what it says while it says it.
-func (sh *shell) stream(ctx context.Context, c command) error {
+// stream runs a command, shows what it says while it says it, and returns that.
+func (sh *shell) stream(ctx context.Context, c command) (string, error) {
 	fmt.Fprintf(sh.out, "      %s\n", c)
-	if err := sh.run(ctx, c, sh.out, sh.out); err != nil {
-		return &commandError{line: c.String(), cause: err}
+	var said bytes.Buffer
+	w := io.MultiWriter(&said, sh.out)
+	if err := sh.run(ctx, c, w, w); err != nil {
+		return said.String(), &commandError{line: c.String(), cause: err}
 	}
-	return nil
+	return said.String(), nil
 }
 
 func (sh *shell) run(ctx context.Context, c command, stdout, stderr io.Writer) error {

@@ -22,7 +22,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 			Run:        run.ID,
 			Key:        store.CreatedKey(run.ID),
 			Kind:       store.KindCreated,
-		}, h.clock())
+		}, h.marks.clock(run.Partition, h.clock()))
 	})
 	if err == nil && inserted {
 		announce(h.path, store.NewsMessage)
@@ -57,7 +57,7 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 		if err != nil {
 			return err
 		}
-		return c.post(&m, h.clock())
+		return c.post(&m, h.marks.clock(m.Partition, h.clock()))
 	})
 	if err == nil {
 		announce(h.path, store.NewsMessage)

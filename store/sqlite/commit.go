@@ -13,6 +13,7 @@ var errUnusual = errors.New("something about the batch is unusual")
 // batch is one Commit under way.
 type batch struct {
 	c      *conn
+	marks  marks
 	turns  []store.Turn
 	errs   []error // the answers so far
 	now    int64   // the clock when it began
@@ -29,7 +30,7 @@ type fence struct {
 }
 
 func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
-	b := &batch{turns: turns, errs: make([]error, len(turns)), lost: map[int]error{}}
+	b := &batch{marks: h.marks, turns: turns, errs: make([]error, len(turns)), lost: map[int]error{}}
 	var live []int
 	for i := range turns {
 		if b.errs[i] = turns[i].Validate(h.info); b.errs[i] == nil {
@@ -77,12 +78,19 @@ func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(li
 		if err := b.fence(live); err != nil {
 			return err
 		}
-		return write(live)
+		if err := write(live); err != nil {
+			return err
+		}
+		for _, f := range b.fences {
+			b.marks.moved(f.partition, f.clock)
+		}
+		return nil
 	})
 }
 
-// fence moves the clocks under the epochs of the turns, which locks out every
-// other owner until the commit ends, and learns which epochs are the owners'.
+// fence learns which epochs of the turns are the owners', and moves the clocks
+// under them. The transaction has the write lock already: no owner changes until
+// it ends.
 func (b *batch) fence(live []int) error {
 	b.fences = b.fences[:0]
 	tried := map[fence]bool{}
@@ -92,14 +100,22 @@ func (b *batch) fence(live []int) error {
 			continue
 		}
 		tried[f] = true
-		found, err := b.c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? AND epoch = ? AND node IS NOT NULL RETURNING clock`,
-			[]*int64{&f.clock}, b.now, int64(f.partition), f.epoch)
+		var onRecord int64
+		found, err := b.c.one(`SELECT clock FROM partitions WHERE id = ? AND epoch = ? AND node IS NOT NULL`,
+			[]*int64{&onRecord}, int64(f.partition), f.epoch)
 		if err != nil {
 			return err
 		}
-		if found {
-			b.fences = append(b.fences, f)
+		if !found {
+			continue
 		}
+		f.clock = max(onRecord, b.marks.clock(f.partition, b.now))
+		if f.clock >= onRecord+markEvery {
+			if err := b.c.mark(f.partition, f.clock); err != nil {
+				return err
+			}
+		}
+		b.fences = append(b.fences, f)
 	}
 	return nil
 }

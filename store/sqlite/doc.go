@@ -23,7 +23,7 @@
 //
 // There is one connection that writes, passed from writer to writer in Go, and
 // a few that only read and never wait for it. A Commit is one transaction: it
-// checks the epochs and moves the clock in one statement, inserts the history
+// checks the epochs, moves the clock if it is a second behind, inserts the history
 // of all plain turns with many rows a statement, and gives a savepoint only to
 // turns that need one (hooks, and runs that follow another in a chain). If
 // anything is unusual - a turn that is durable already, a stale one, a run that

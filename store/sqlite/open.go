@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/store"
 	lib "modernc.org/sqlite/lib"
@@ -53,6 +54,25 @@ func locate(path string) (string, error) {
 	return path, nil
 }
 
+// busyTimeout is how long we wait for another process's lock.
+const busyTimeout = time.Second
+
+// patiently tries again while another one opens or closes the file at the same
+// moment: for the locks of that SQLite does not wait by itself.
+func patiently(ctx context.Context, try func() error) error {
+	for began := time.Now(); ; {
+		err := try()
+		if code(err) != lib.SQLITE_BUSY || time.Since(began) > busyTimeout {
+			return err
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
 // dsn is the driver's name for a connection. busy_timeout is for writers of
 // other processes only; writers of this one queue before they get here.
 func dsn(path, mode string, pragmas ...string) string {
@@ -63,7 +83,7 @@ func dsn(path, mode string, pragmas ...string) string {
 	if runtime.GOOS == "windows" {
 		name = "//" + name
 	}
-	query := url.Values{"mode": {mode}, "_pragma": append([]string{"busy_timeout(1000)"}, pragmas...)}
+	query := url.Values{"mode": {mode}, "_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...)}
 	return "file:" + (&url.URL{Path: name}).EscapedPath() + "?" + query.Encode()
 }
 

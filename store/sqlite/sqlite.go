@@ -71,9 +71,10 @@ type handle struct {
 	writer  *pool // of one
 	reader  *pool
 
-	// Who joined through this handle; guarded by holding the writer.
-	node string
-	lock *fileLock
+	// Who joined through this handle, and the clocks; guarded by holding the writer.
+	node  string
+	lock  *fileLock
+	marks marks
 }
 
 func (f *file) Open(ctx context.Context) (store.Store, error) {
@@ -84,7 +85,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := inspect(ctx, path); err != nil {
+	if err := patiently(ctx, func() error { return inspect(ctx, path) }); err != nil {
 		return nil, err
 	}
 	synchronous := "synchronous(full)"
@@ -102,14 +103,15 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		exclusive: f.exclusive,
 		clock:     f.clock,
 		closed:    make(chan struct{}),
+		marks:     marks{},
 	}
 	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, "cache_size(-65536)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "temp_store(memory)")
 	h.writer = newPool(writing, 1, h.closed)
 	h.reader = newPool(dsn(path, "ro", "query_only(on)", "temp_store(memory)"), readers, h.closed)
-	if err := create(ctx, path); err != nil {
+	if err := patiently(ctx, func() error { return create(ctx, path) }); err != nil {
 		return nil, err
 	}
-	if err := h.write(ctx, "Open", migrate); err != nil {
+	if err := patiently(ctx, func() error { return h.write(ctx, "Open", migrate) }); err != nil {
 		h.Close()
 		return nil, explain(path, err)
 	}
@@ -129,15 +131,25 @@ func (h *handle) close() error {
 	c, err := h.writer.get(context.Background())
 	close(h.closed) // from here on nobody gets a connection
 	if c != nil {
-		if h.node != "" {
-			// If it fails, the next engine to join does it.
-			err = transact(c, func(c *conn) error { return bury(c, h.clock()) })
+		if h.node != "" || len(h.marks) > 0 {
+			err = transact(c, h.depart)
 		}
 		h.writer.put(c, err != nil)
 	}
 	err = errors.Join(h.fail("Close", err), h.writer.drain(), h.reader.drain())
 	h.unlock()
 	return err
+}
+
+// depart puts on record what the handle leaves behind. Should it fail, the next
+// engine to join buries the node.
+func (h *handle) depart(c *conn) error {
+	if h.node != "" {
+		if err := bury(c, h.clock()); err != nil {
+			return err
+		}
+	}
+	return h.marks.save(c)
 }
 
 // write runs f in a write transaction. What f did is committed if it answers

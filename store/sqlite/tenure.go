@@ -26,7 +26,7 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 			if err := c.free(p, node); err != nil {
 				return err
 			}
-			if claimed[i], err = c.claim(p, node, now); err != nil {
+			if claimed[i], err = c.claim(p, node, h.marks.clock(p, now)); err != nil {
 				return err
 			}
 		}

@@ -121,7 +121,7 @@ func (b *batch) send(t *store.Turn, m *store.Message) error {
 	if m.Partition == t.Partition {
 		return b.c.deliver(m, clock)
 	}
-	return b.c.post(m, clock)
+	return b.c.post(m, b.marks.clock(m.Partition, clock))
 }
 
 func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) error {
