@@ -5,15 +5,26 @@ import (
 	"time"
 )
 
-// clock is engine time: the database's clock as its commits report it, advanced
-// in between by the monotonic clock of this process. It never goes back: when
-// the database's clock does, engine time goes on from the highest mark.
+// clock is engine time: the database's clock as its answers report it, advanced
+// in between by the monotonic clock of this process. It never goes back. If it is
+// ahead of the database's, because that was set back or because this machine's
+// quartz is the faster one, it goes a little slower until it is not.
 type clock struct {
-	mu   sync.Mutex
-	base int64     // engine time at since, ns
-	at   time.Time // with its monotonic reading
-	last int64
+	mu    sync.Mutex
+	base  int64     // engine time at at, ns
+	at    time.Time // with its monotonic reading
+	ahead int64     // of the database's clock then, ns; 0 if it does not matter
+	last  int64
 }
+
+const (
+	// tolerated is how far engine time may be ahead of an answer, which is as old
+	// as it took to arrive.
+	tolerated = int64(time.Second)
+	// slower is the share of time, one in so many, by which engine time falls
+	// back: much more than clocks differ, and less than anybody notices.
+	slower = 100
+)
 
 func newClock(base int64) *clock {
 	return &clock{base: base, at: time.Now(), last: base}
@@ -27,7 +38,8 @@ func (c *clock) now() int64 {
 }
 
 func (c *clock) read() int64 {
-	c.last = max(c.last, c.base+int64(time.Since(c.at)))
+	passed := int64(time.Since(c.at))
+	c.last = max(c.last, c.base+passed-min(passed/slower, c.ahead))
 	return c.last
 }
 
@@ -36,17 +48,33 @@ func (c *clock) read() int64 {
 func (c *clock) begin(database int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.base, c.at, c.last = database, time.Now(), database
+	c.set(database, 0)
+	c.last = database
 }
 
 // observe takes the database's clock into account.
 func (c *clock) observe(database int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if database > c.read() {
-		c.base, c.at, c.last = database, time.Now(), database
+	switch now := c.read(); {
+	case database > now:
+		c.set(database, 0)
+	case now-database > tolerated:
+		c.set(now, now-database)
+	case c.ahead > 0:
+		c.set(now, 0)
 	}
 }
 
+func (c *clock) set(now, ahead int64) { c.base, c.at, c.ahead = now, time.Now(), ahead }
+
 // until is how long it is, from now, to an engine time.
-func (c *clock) until(t int64) time.Duration { return time.Duration(t - c.now()) }
+func (c *clock) until(t int64) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := t - c.read()
+	if c.ahead > 0 && d > 0 {
+		d += d/(slower-1) + 1
+	}
+	return time.Duration(d)
+}

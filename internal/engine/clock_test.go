@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestI7_EngineTimeStaysWithTheDatabase: a node whose clock is faster than the
+// database's, or whose database was set back, does not go on to be ahead of it.
+func TestI7_EngineTimeStaysWithTheDatabase(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		rate    float64 // of the database's clock
+		setBack time.Duration
+		after   time.Duration
+		within  time.Duration
+	}{
+		{"a slow database", 0.9998, 0, 30 * 24 * time.Hour, 2 * time.Second},
+		{"a fast database", 1.0002, 0, 30 * 24 * time.Hour, time.Second},
+		{"set back a little", 1, 2 * time.Minute, 5 * time.Hour, 2 * time.Second},
+		{"set back a lot", 1, time.Hour, 5 * time.Hour, time.Hour},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				database := func() int64 {
+					return began.UnixNano() + int64(float64(time.Since(began))*c.rate) - int64(c.setBack)
+				}
+				clock := newClock(began.UnixNano())
+				last := clock.now()
+				for time.Since(began) < c.after {
+					time.Sleep(time.Minute)
+					clock.observe(database())
+					now := clock.now()
+					if now < last {
+						t.Fatalf("it went back by %s", time.Duration(last-now))
+					}
+					last = now
+				}
+				if off := time.Duration(clock.now() - database()); off < 0 || off > c.within {
+					t.Errorf("it is off by %s", off)
+				}
+			})
+		})
+	}
+}
+
+// TestI7_NothingIsDueEarly: who waits as long as until says does not wake before
+// the time, also while engine time is slowed down, and not much after it.
+func TestI7_NothingIsDueEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := newClock(time.Now().UnixNano())
+		clock.observe(clock.now() - int64(time.Hour))
+		for _, d := range []time.Duration{time.Nanosecond, 98, 99, 100, 101, 20 * time.Millisecond, time.Second, 10 * time.Minute} {
+			due := clock.now() + int64(d)
+			time.Sleep(clock.until(due))
+			if late := clock.now() - due; late < 0 || late > 2 {
+				t.Errorf("after %s it is %d ns late", d, late)
+			}
+		}
+		if clock.until(clock.now()) != 0 || clock.until(clock.now()-5) != -5 {
+			t.Error("what is due is not in the future")
+		}
+	})
+}
