@@ -35,8 +35,8 @@ const (
 	// NewsMessage says that a message came into an inbox by Post, by Create or
 	// with a turn.
 	NewsMessage News = 1 << iota
-	// NewsNodes says that a node joined, left or began to drain, or that
-	// partitions were released.
+	// NewsNodes says that a node joined or left, or that partitions were
+	// released.
 	NewsNodes
 )
 

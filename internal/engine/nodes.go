@@ -26,7 +26,7 @@ const (
 	nodeLive     = "live"
 	nodeDraining = "draining" // finishes what runs, and leaves
 	nodeLeft     = "left"
-	nodeExpired  = "expired" // it gave no sign of life for the time of its lease
+	nodeExpired  = "expired" // it died: it gave no sign of life for the time of its lease, or is known to be gone
 )
 
 // Nodes returns the nodes of all groups by the time they joined.

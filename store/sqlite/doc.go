@@ -12,7 +12,8 @@
 // So a node needs no lease here, and supersedes all that were there before it:
 // whoever joins has the lock, and whoever had it is dead, be it that the process
 // died, be it that its store was closed without leaving. Until then the tables
-// tell of a node that was killed as if it were there. A group has one partition.
+// tell of a node that was killed as if it were there; Nodes looks at the lock as
+// well. A group has one partition.
 //
 // # Durability
 //

@@ -1,10 +1,13 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -16,13 +19,38 @@ type fileLock struct {
 	holder string // who has it, which is also what the file says
 }
 
-// acquire takes the lock at once or answers who has it.
+// Who looks whether the lock is taken has it for a moment himself. So that this
+// hinders no engine, one tries a few times.
+const (
+	looks    = 4
+	lookTime = 5 * time.Millisecond
+)
+
+// held reports whether an engine has the lock; if that cannot be told, it has.
+func held(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	defer file.Close()
+	free, err := tryShare(file)
+	return err != nil || !free
+}
+
+// acquire takes the lock or answers who has it.
 func acquire(path, location, holder string) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("the lock of the database cannot be opened: %w", err)
 	}
 	free, err := tryLock(file)
+	for range looks {
+		if err != nil || free {
+			break
+		}
+		time.Sleep(lookTime)
+		free, err = tryLock(file)
+	}
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("the file system cannot lock %s, so it cannot be told whether another engine uses the database: %w", path, err)

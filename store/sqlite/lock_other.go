@@ -10,3 +10,5 @@ import (
 func tryLock(*os.File) (free bool, err error) {
 	return false, errors.ErrUnsupported
 }
+
+func tryShare(*os.File) (free bool, err error) { return false, errors.ErrUnsupported }

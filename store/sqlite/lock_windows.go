@@ -11,8 +11,15 @@ import (
 // on Windows, so a byte far behind the text is locked: others can read who
 // holds it.
 func tryLock(f *os.File) (free bool, err error) {
+	return lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
+}
+
+// tryShare is tryLock for one who only looks: others may look too.
+func tryShare(f *os.File) (free bool, err error) { return lockFile(f, 0) }
+
+func lockFile(f *os.File, how uint32) (free bool, err error) {
 	at := &windows.Overlapped{OffsetHigh: 1}
-	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	err = windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
 	if err == windows.ERROR_LOCK_VIOLATION {
 		return false, nil
 	}

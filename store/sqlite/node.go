@@ -149,6 +149,12 @@ func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 		return err
 	})
 	slices.Reverse(members)
+	for i := range members {
+		// A process that was killed could not say so.
+		if m := &members[i]; m.Live && !held(h.path+".lock") {
+			m.Live = false
+		}
+	}
 	return members, err
 }
 

@@ -74,7 +74,21 @@ func TestLockSaysWhoHasItAndDiesWithItsProcess(t *testing.T) {
 	if err := s.Create(t.Context(), newRun("a")); err != nil {
 		t.Error(err)
 	}
+	live := func() bool {
+		t.Helper()
+		members, err := s.Nodes(t.Context())
+		if err != nil || len(members) != 1 {
+			t.Fatalf("the nodes are %+v, %v", members, err)
+		}
+		return members[0].Live
+	}
+	if !live() {
+		t.Error("the engine is not shown as there")
+	}
 	kill(t, cmd)
+	if live() {
+		t.Error("the dead engine is shown as there")
+	}
 	if err := s.Join(t.Context(), store.Node{ID: "us"}); err != nil {
 		t.Errorf("the lock of a dead process is still held: %v", err)
 	}
