@@ -56,6 +56,8 @@ func (e *ExhaustedError) why() string {
 		return fmt.Sprintf("the next attempt would start later than %s after the first", formatDuration(e.Within))
 	case ReasonBudget:
 		return "the retry budget is used up"
+	case ReasonBreaker:
+		return "the circuit breaker of its gate is open"
 	case ReasonTimeout:
 		return "a timed-out attempt is not retried"
 	case ReasonStopRule:

@@ -34,6 +34,9 @@ const (
 	ReasonWithin Reason = "within"
 	// ReasonBudget: the retry budget has nothing left.
 	ReasonBudget Reason = "budget"
+	// ReasonBreaker: the circuit breaker of a gate is open. It is found when
+	// the attempt would start, after Decide.
+	ReasonBreaker Reason = "breaker"
 )
 
 // What Decide never says, but a record of an attempt may.
@@ -65,6 +68,7 @@ func (r Reason) Retries() bool {
 }
 
 // Exhausts reports whether something was used up: attempts, time or budget.
+// An open circuit breaker uses up nothing.
 // These are the stops that OnExhausted is about.
 func (r Reason) Exhausts() bool {
 	switch r {

@@ -23,8 +23,13 @@ var table = []row{
 		why: "the format of history must outlive all code around it; it knows policies and durable errors only",
 	},
 	{
+		pkg: "internal/turnstile",
+		may: []string{"retry"},
+		why: "the discipline of a gate is pure, so that the gate in process and the durable one are the same",
+	},
+	{
 		pkg: "internal/core",
-		may: []string{"internal/history", "retry"},
+		may: []string{"internal/history", "internal/turnstile", "retry"},
 		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
 	},
 	{
@@ -91,7 +96,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"activity", "workflow", "retry", "store", "internal/core", "internal/coro", "internal/history"},
+		may: []string{"activity", "workflow", "retry", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
@@ -148,34 +153,34 @@ type ban struct {
 
 var bans = []ban{
 	{
-		of:   []string{".", "retry", "activity", "workflow", "store", "store/storetest", "store/memory", "internal/history", "internal/core", "internal/coro", "internal/engine", "perduretest"},
+		of:   []string{".", "retry", "activity", "workflow", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
 		what: []string{"database/sql/...", "modernc.org/...", "github.com/mattn/...", "github.com/ncruces/...", "github.com/jackc/..."},
 		deep: true,
 		why:  "users link no database driver that they did not import, and the engine must not know which store it has",
 	},
 	{
-		of:   []string{".", "retry", "activity", "workflow", "store", "store/memory", "store/sqlite", "internal/history", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
+		of:   []string{".", "retry", "activity", "workflow", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
 		what: []string{"testing/...", "pgregory.net/..."},
 		deep: true,
 		why:  "package testing registers flags and does not belong into programs",
 	},
 	{
-		of:   []string{"internal/core"},
+		of:   []string{"internal/core", "internal/turnstile"},
 		what: []string{"os/...", "io/fs", "net/...", "database/...", "syscall", "runtime/...", "context", "embed"},
 		why:  "the core does no I/O; its shell does",
 	},
 	{
-		of:   []string{"internal/core"},
+		of:   []string{"internal/core", "internal/turnstile"},
 		what: []string{"math/rand/...", "crypto/...", "hash/maphash"},
 		why:  "randomness is an argument of the core; a replay must draw the same",
 	},
 	{
-		of:   []string{"internal/core"},
+		of:   []string{"internal/core", "internal/turnstile"},
 		what: []string{"log/..."},
 		why:  "the core logs nothing: a replay would log it again",
 	},
 	{
-		of:   []string{"internal/core"},
+		of:   []string{"internal/core", "internal/turnstile"},
 		what: []string{"sync/..."},
 		why:  "the core is stepped by one goroutine and shares nothing",
 	},
@@ -185,7 +190,7 @@ var bans = []ban{
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 // pure are the packages without a clock and without goroutines.
-var pure = []string{"internal/core"}
+var pure = []string{"internal/core", "internal/turnstile"}
 
 const (
 	maxFileLines     = 600

@@ -1,0 +1,138 @@
+package turnstile
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Mode says what happens to the slot of a ticket in backoff.
+type Mode string
+
+const (
+	// Hold keeps the slot: what came later waits until the call has ended.
+	Hold Mode = "hold"
+	// Release frees the slot; when the delay is over the ticket queues anew, at
+	// the end.
+	Release Mode = "release"
+	// Rejoin frees the slot; when the delay is over the ticket goes before all
+	// that came later than it did at first.
+	Rejoin Mode = "rejoin"
+)
+
+// Config is what a gate does. Mode has no default here: runners differ in it.
+type Config struct {
+	// Limit is the number of slots, at least 1.
+	Limit int
+
+	Mode Mode
+
+	// MaxHold bounds the time for which one backoff keeps a slot in mode Hold;
+	// after it the ticket is treated as in mode Rejoin until its next attempt.
+	// Zero means no bound.
+	MaxHold time.Duration
+
+	Rate    Rate    // zero: none
+	Budget  Budget  // zero: none
+	Breaker Breaker // zero: none
+}
+
+// Rate bounds how many attempts start per second.
+type Rate struct {
+	PerSecond float64
+	Burst     int // zero means 1
+}
+
+// Budget bounds retries. It has Tokens at first and at most; a retry costs Cost
+// (zero means 1) and a call that succeeds at its first attempt brings Refund.
+// Amounts are rounded to thousandths.
+type Budget struct {
+	Tokens       int
+	Cost, Refund float64
+}
+
+// Breaker is a circuit breaker. After Failures attempts have failed one after
+// the other it is open for Cooldown; then one attempt, the probe, shows whether
+// it closes or is open again.
+type Breaker struct {
+	Failures int
+	Cooldown time.Duration
+	// Wait makes tickets wait while the breaker is open; else they are refused.
+	Wait bool
+}
+
+const (
+	// longestRefill bounds the time in which a rate refills its burst, and
+	// longestWait all durations, so that no sum of times overflows.
+	longestRefill = 365 * 24 * time.Hour
+	longestWait   = 100 * longestRefill
+	mostTokens    = 1_000_000_000
+)
+
+// Validate returns all that is wrong, nil if nothing is. Each error names the
+// field, its value and what is allowed.
+func (c Config) Validate() error {
+	var errs []error
+	fault := func(field string, value any, allowed string) {
+		errs = append(errs, fmt.Errorf("%s is %v; allowed is %s", field, value, allowed))
+	}
+	if c.Limit < 1 || c.Limit > math.MaxInt32 {
+		fault("Limit", c.Limit, "1 to 2147483647")
+	}
+	if c.Mode != Hold && c.Mode != Release && c.Mode != Rejoin {
+		fault("Mode", fmt.Sprintf("%q", c.Mode), "hold, release or rejoin")
+	}
+	switch {
+	case c.MaxHold < 0 || c.MaxHold > longestWait:
+		fault("MaxHold", c.MaxHold, fmt.Sprintf("0 (no bound) to %s", longestWait))
+	case c.MaxHold > 0 && c.Mode != Hold:
+		fault("MaxHold", c.MaxHold, fmt.Sprintf("0 in mode %s, which holds nothing in backoff", c.Mode))
+	}
+	c.Rate.validate(fault)
+	c.Budget.validate(fault)
+	c.Breaker.validate(fault)
+	return errors.Join(errs...)
+}
+
+type faultFunc func(field string, value any, allowed string)
+
+func (r Rate) validate(fault faultFunc) {
+	if r == (Rate{}) {
+		return
+	}
+	if !(r.PerSecond >= 1e-6 && r.PerSecond <= 1e9) {
+		fault("Rate.PerSecond", r.PerSecond, "0.000001 to 1000000000")
+		return
+	}
+	if r.Burst < 0 || float64(r.burst())/r.PerSecond > longestRefill.Seconds() {
+		fault("Rate.Burst", r.Burst, fmt.Sprintf("0 (the default, 1) or more, and refilled within %s", longestRefill))
+	}
+}
+
+func (b Budget) validate(fault faultFunc) {
+	if b == (Budget{}) {
+		return
+	}
+	if b.Tokens < 1 || b.Tokens > mostTokens {
+		fault("Budget.Tokens", b.Tokens, fmt.Sprintf("1 to %d", mostTokens))
+	}
+	if b.Cost != 0 && !(b.Cost >= 0.001 && b.Cost <= float64(max(b.Tokens, 1))) {
+		fault("Budget.Cost", b.Cost, "0 (the default, 1), or 0.001 to Tokens")
+	}
+	if b.Refund != 0 && !(b.Refund >= 0.001 && b.Refund <= mostTokens) {
+		fault("Budget.Refund", b.Refund, fmt.Sprintf("0 (a success brings nothing), or 0.001 to %d", mostTokens))
+	}
+}
+
+func (b Breaker) validate(fault faultFunc) {
+	if b == (Breaker{}) {
+		return
+	}
+	if b.Failures < 1 || b.Failures > math.MaxInt32 {
+		fault("Breaker.Failures", b.Failures, "1 to 2147483647")
+	}
+	if b.Cooldown <= 0 || b.Cooldown > longestWait {
+		fault("Breaker.Cooldown", b.Cooldown, fmt.Sprintf("more than 0, to %s", longestWait))
+	}
+}

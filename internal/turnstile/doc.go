@@ -1,0 +1,45 @@
+// Package turnstile is the discipline of one gate, as data and steps: who may
+// start an attempt now, who waits, who is refused, and when to look again. It is
+// pure: no I/O, clock, randomness, goroutine or lock. The gate in process and
+// the durable gate of the engine are two shells around the same [Machine].
+//
+// # Words
+//
+// A ticket is the place of one call at the gate. It is waiting (its next attempt
+// is due), running (its attempt was granted) or in backoff. A slot is one of
+// Limit places; a ticket that runs has one, and in mode Hold it keeps the slot
+// in backoff.
+//
+// Waiting tickets are served by priority, the highest first, and within one by
+// number: in the order in which they came. A ticket in backoff is passed over.
+//
+// # Admission
+//
+// An attempt is granted when the gate is not paused, the circuit breaker lets it
+// pass, the rate has a token for it, and the ticket has a slot or one is free.
+// The retry budget is asked when an attempt has failed, before its backoff.
+//
+// # What a shell must do
+//
+//  1. Give each input the time, in nanoseconds since 1970. A clock that goes
+//     backwards delays grants and does no other harm.
+//  2. After each input, act on the [Step]: tell those granted and refused.
+//  3. Call Tick when the time of Next has come. Next may change with each input.
+//  4. Answer each grant, in the end, with Backoff, Done or Leave. Who is told of
+//     a grant for a call that is closed answers with Leave, also when the call
+//     had sent Leave before: messages may have crossed.
+//  5. A shell that is durable writes, in one transaction with its messages, the
+//     record of each ticket in Step.Changed (or deletes it, if [Machine.Ticket]
+//     has none), and [Machine.Record] if Step.Record says so. [Restore] takes
+//     both back.
+//  6. A call that needs several gates enters them in the order of their names,
+//     the next one when the one before has granted it. For a retry it does so
+//     again: at all gates but the first the backoff is until Never, and Enter
+//     ends it. If a gate does not grant at once, the call first yields the slots
+//     that it still has at the gates behind (Yield), or two calls might wait for
+//     each other.
+//
+// Inputs may come twice. An input for an attempt that is over, or that says what
+// has been said, changes nothing. Only an Enter that comes after the end of its
+// ticket is taken for a new one; see duty 4.
+package turnstile

@@ -1,0 +1,120 @@
+package turnstile
+
+import (
+	"math"
+	"time"
+)
+
+// The rate is the generic cell rate algorithm: one time says how far the starts
+// so far reach into the future, and a start is early if that would be further
+// than a full burst.
+
+func (r Rate) burst() int { return max(r.Burst, 1) }
+
+func (r Rate) interval() int64 {
+	return max(int64(math.Round(float64(time.Second)/r.PerSecond)), 1)
+}
+
+// rateAt returns when the next attempt may start; a time that is not after now
+// means at once.
+func (m *Machine[K]) rateAt(now int64) int64 {
+	r := m.config.Rate
+	if r == (Rate{}) {
+		return now
+	}
+	return m.record.RateAt - int64(r.burst()-1)*r.interval()
+}
+
+// takeRate notes that an attempt starts.
+func (m *Machine[K]) takeRate(now int64) {
+	if r := m.config.Rate; r != (Rate{}) {
+		m.record.RateAt = max(m.record.RateAt, now) + r.interval()
+	}
+}
+
+// thousandths is the unit in which tokens are counted, so that sums are exact.
+func thousandths(tokens float64) int64 { return int64(math.Round(tokens * 1000)) }
+
+func (b Budget) capacity() int64 { return int64(b.Tokens) * 1000 }
+
+func (b Budget) cost() int64 {
+	if b.Cost == 0 {
+		return 1000
+	}
+	return thousandths(b.Cost)
+}
+
+// pay charges a retry and reports whether the budget had enough for it.
+func (m *Machine[K]) pay(e *entry[K]) bool {
+	b := m.config.Budget
+	if b == (Budget{}) {
+		return true
+	}
+	if m.record.Spent+b.cost() > b.capacity() {
+		return false
+	}
+	m.record.Spent += b.cost()
+	e.Paid = true
+	return true
+}
+
+// unpay takes back the charge for a retry that has not started.
+func (m *Machine[K]) unpay(e *entry[K]) {
+	if e.Paid {
+		e.Paid = false
+		m.record.Spent = max(m.record.Spent-m.config.Budget.cost(), 0)
+	}
+}
+
+// reward refunds a success at the first try.
+func (m *Machine[K]) reward(e *entry[K], outcome Outcome) {
+	if outcome == Success && e.Attempt == 1 {
+		m.record.Spent = max(m.record.Spent-thousandths(m.config.Budget.Refund), 0)
+	}
+}
+
+// shut reports whether the breaker lets nobody pass: in its cooldown, and while
+// it waits for the probe.
+func (m *Machine[K]) shut(now int64) bool {
+	return m.record.OpenUntil != 0 && (now < m.record.OpenUntil || m.probe != nil)
+}
+
+// judge tells the breaker how a running attempt has ended. While it is open only
+// the probe counts: the others started before.
+func (m *Machine[K]) judge(e *entry[K], outcome Outcome, now int64) {
+	b := m.config.Breaker
+	if b == (Breaker{}) {
+		return
+	}
+	isProbe, r := m.probe == e, &m.record
+	if isProbe {
+		m.probe, e.Probe = nil, false
+	} else if r.OpenUntil != 0 {
+		return
+	}
+	switch outcome {
+	case Success:
+		r.Failures, r.OpenUntil = 0, 0
+	case Failure:
+		if r.Failures = min(r.Failures+1, b.Failures); isProbe || r.Failures == b.Failures {
+			r.Failures, r.OpenUntil = b.Failures, now+int64(b.Cooldown)
+		}
+	}
+}
+
+// fit forgets what the configuration has no use for.
+func (m *Machine[K]) fit() {
+	r := &m.record
+	if m.config.Rate == (Rate{}) {
+		r.RateAt = 0
+	}
+	r.Spent = min(r.Spent, m.config.Budget.capacity())
+	if m.config.Breaker == (Breaker{}) {
+		r.Failures, r.OpenUntil = 0, 0
+		if m.probe != nil {
+			m.probe.Probe = false
+			m.touch(m.probe)
+			m.probe = nil
+		}
+	}
+}

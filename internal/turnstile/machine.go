@@ -1,0 +1,291 @@
+package turnstile
+
+import "github.com/perdure/perdure/retry"
+
+// Outcome is what an attempt says about what is behind the gate.
+type Outcome string
+
+const (
+	// Success counts for the breaker and, at a first attempt, for the budget.
+	Success Outcome = "success"
+	// Failure counts for the breaker, and its retry costs.
+	Failure Outcome = "failure"
+	// Neutral says nothing: the attempt was canceled or lost, or its error is
+	// not the fault of what is behind the gate. Its retry costs nothing.
+	Neutral Outcome = "neutral"
+)
+
+// Grant says that an attempt may start now.
+type Grant[K comparable] struct {
+	Key     K
+	Attempt int
+	Waited  int64 // for how long the attempt was due, in nanoseconds
+}
+
+// Refusal says that a ticket is gone and its call gets no attempt any more. The
+// reason is ReasonBreaker or ReasonBudget.
+type Refusal[K comparable] struct {
+	Key     K
+	Attempt int
+	Reason  retry.Reason
+}
+
+// Step is what follows from one input. It is valid until the next one.
+type Step[K comparable] struct {
+	Granted []Grant[K]
+	Refused []Refusal[K]
+
+	// Changed are the keys of the tickets whose records have changed, new and
+	// ended ones included, each once. Record says whether the gate's has.
+	Changed []K
+	Record  bool
+}
+
+// Machine is one gate. It is not safe for concurrent use.
+type Machine[K comparable] struct {
+	config Config
+	record Record
+
+	tickets  map[K]*entry[K]
+	queue    queue[K]  // waiting without a slot
+	due      queue[K]  // waiting with a slot
+	backoffs queue[K]  // ranked by when something happens to them
+	holders  int       // slots taken
+	probe    *entry[K] // whose outcome the breaker waits for
+	blocked  int64     // when rate or breaker let the next one pass, 0 if they need not
+
+	step   Step[K]
+	dirty  []*entry[K] // those of step.Changed
+	before Record      // at the beginning of the step
+}
+
+// New returns a gate that nobody is at.
+func New[K comparable](c Config) (*Machine[K], error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Machine[K]{config: c, tickets: map[K]*entry[K]{}}, nil
+}
+
+// Enter asks for an attempt. It makes the ticket of an unknown key; a ticket that
+// is in backoff before that attempt is due from now on.
+func (m *Machine[K]) Enter(now int64, key K, attempt, priority int) *Step[K] {
+	m.begin(now)
+	e := m.tickets[key]
+	switch {
+	case e == nil:
+		e = &entry[K]{Ticket: Ticket[K]{Key: key, Number: m.number(), Priority: priority, Attempt: max(attempt, 1)}}
+		m.tickets[key] = e
+		m.enqueue(e, now)
+	case e.Phase == BackingOff && attempt >= e.Attempt:
+		e.Attempt = attempt
+		m.backoffs.leave(e)
+		m.endBackoff(e, now)
+	}
+	return m.finish(now)
+}
+
+// Backoff says that the running attempt has ended and that another one is due at
+// until. Over budget the ticket is refused instead, and gone.
+func (m *Machine[K]) Backoff(now int64, key K, attempt int, outcome Outcome, until int64) *Step[K] {
+	m.begin(now)
+	e := m.tickets[key]
+	if e == nil || e.Phase != Running || e.Attempt != attempt {
+		return m.finish(now)
+	}
+	m.judge(e, outcome, now)
+	if outcome == Failure && !m.pay(e) {
+		m.refuse(e, retry.ReasonBudget)
+		return m.finish(now)
+	}
+	e.Attempt++
+	e.Phase, e.Since, e.Until = BackingOff, now, max(until, now)
+	if m.config.Mode != Hold {
+		m.free(e)
+	}
+	m.rest(e)
+	return m.finish(now)
+}
+
+// Done says that the call has ended: with this outcome, if its attempt was
+// running. Its ticket is gone.
+func (m *Machine[K]) Done(now int64, key K, outcome Outcome) *Step[K] {
+	m.begin(now)
+	if e := m.tickets[key]; e != nil {
+		if e.Phase == Running {
+			m.judge(e, outcome, now)
+			m.reward(e, outcome)
+		}
+		m.remove(e)
+	}
+	return m.finish(now)
+}
+
+// Leave withdraws a call in whatever phase it is: it was canceled or waited too
+// long. Its ticket is gone.
+func (m *Machine[K]) Leave(now int64, key K) *Step[K] { return m.Done(now, key, Neutral) }
+
+// Yield takes the slot of a ticket that does not run, which keeps its number.
+func (m *Machine[K]) Yield(now int64, key K) *Step[K] {
+	m.begin(now)
+	if e := m.tickets[key]; e != nil && e.Slot && e.Phase != Running {
+		e.home.leave(e)
+		m.free(e)
+		if e.Phase == Waiting {
+			m.line(e)
+		} else {
+			m.rest(e)
+		}
+	}
+	return m.finish(now)
+}
+
+// Tick says what time it is.
+func (m *Machine[K]) Tick(now int64) *Step[K] {
+	m.begin(now)
+	return m.finish(now)
+}
+
+// Pause stops or resumes granting; what runs goes on.
+func (m *Machine[K]) Pause(now int64, paused bool) *Step[K] {
+	m.begin(now)
+	m.record.Paused = paused
+	return m.finish(now)
+}
+
+// Reconfigure changes what the gate does. A lower limit takes effect as slots are
+// given back. An invalid configuration changes nothing.
+func (m *Machine[K]) Reconfigure(now int64, c Config) (*Step[K], error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	m.begin(now)
+	m.config = c
+	m.fit()
+	return m.finish(now), nil
+}
+
+// Next returns when Tick will have something to do; false if never.
+func (m *Machine[K]) Next() (at int64, ok bool) {
+	at = Never
+	if m.backoffs.top() != nil {
+		at = m.backoffs.items[0].rank
+	}
+	if m.blocked != 0 {
+		at = min(at, m.blocked)
+	}
+	return at, at != Never
+}
+
+// begin starts a step: what time alone changes comes first.
+func (m *Machine[K]) begin(now int64) {
+	for i, e := range m.dirty {
+		e.dirty, m.dirty[i] = false, nil
+	}
+	clear(m.step.Changed)
+	m.dirty = m.dirty[:0]
+	m.step = Step[K]{Granted: m.step.Granted[:0], Refused: m.step.Refused[:0], Changed: m.step.Changed[:0]}
+	m.before = m.record
+	m.advance(now)
+}
+
+// finish ends a step: whoever may start now does.
+func (m *Machine[K]) finish(now int64) *Step[K] {
+	m.advance(now)
+	m.admit(now)
+	m.step.Record = m.record != m.before
+	return &m.step
+}
+
+// advance ends the backoffs whose time has come.
+func (m *Machine[K]) advance(now int64) {
+	for {
+		e := m.backoffs.top()
+		if e == nil || m.backoffs.items[0].rank > now {
+			return
+		}
+		yields := m.backoffs.items[0].rank < e.Until
+		m.backoffs.pop()
+		if yields { // MaxHold is exceeded
+			m.free(e)
+			m.rest(e)
+		} else {
+			m.endBackoff(e, e.Until)
+		}
+	}
+}
+
+// endBackoff makes a ticket, which is in no queue, wait from since on.
+func (m *Machine[K]) endBackoff(e *entry[K], since int64) {
+	e.Until = 0
+	if m.config.Mode == Release && !e.Slot {
+		e.Number = m.number()
+	}
+	m.enqueue(e, since)
+}
+
+// enqueue puts a ticket among those that wait.
+func (m *Machine[K]) enqueue(e *entry[K], since int64) {
+	e.Phase, e.Since = Waiting, since
+	m.line(e)
+	m.touch(e)
+}
+
+// line puts a waiting ticket where it belongs.
+func (m *Machine[K]) line(e *entry[K]) {
+	q := &m.queue
+	if e.Slot {
+		q = &m.due
+	}
+	q.push(e, -int64(e.Priority))
+}
+
+// rest puts a ticket among those in backoff, until its time comes or that of its
+// slot is over.
+func (m *Machine[K]) rest(e *entry[K]) {
+	at := e.Until
+	if e.Slot && m.config.MaxHold > 0 {
+		at = min(at, e.Since+int64(m.config.MaxHold))
+	}
+	m.backoffs.push(e, at)
+	m.touch(e)
+}
+
+// free gives back the slot of a ticket if it has one.
+func (m *Machine[K]) free(e *entry[K]) {
+	if e.Slot {
+		e.Slot = false
+		m.holders--
+		m.touch(e)
+	}
+}
+
+// remove ends a ticket. What was paid for an attempt that never started is paid
+// back.
+func (m *Machine[K]) remove(e *entry[K]) {
+	if e.home != nil {
+		e.home.leave(e)
+	}
+	m.unpay(e)
+	m.free(e)
+	if m.probe == e {
+		m.probe = nil
+	}
+	m.touch(e)
+	delete(m.tickets, e.Key)
+}
+
+// number gives the next number.
+func (m *Machine[K]) number() int64 {
+	m.record.Number++
+	return m.record.Number
+}
+
+// touch notes that the record of a ticket has changed.
+func (m *Machine[K]) touch(e *entry[K]) {
+	if !e.dirty {
+		e.dirty = true
+		m.dirty = append(m.dirty, e)
+		m.step.Changed = append(m.step.Changed, e.Key)
+	}
+}

@@ -1,0 +1,244 @@
+package turnstile_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/turnstile"
+)
+
+// model is the gate as one would explain it: one list, sorted and searched anew
+// for each question, a bucket that is filled, a breaker with named states.
+type model struct {
+	c       turnstile.Config
+	tickets []*modelTicket
+	number  int
+	paused  bool
+
+	bucket, filled int64 // of the rate, in nanoseconds of credit
+
+	tokens int // thousandths
+
+	breaker  string // closed, open, half-open
+	failures int
+	reopens  int64
+	probe    *modelTicket
+
+	events []string // of the step
+}
+
+type modelTicket struct {
+	key, number, priority, attempt int
+	phase                          turnstile.Phase
+	slot, paid                     bool
+	until, yields                  int64
+}
+
+func newModel(c turnstile.Config) *model {
+	return &model{c: c, tokens: c.Budget.Tokens * 1000, breaker: "closed", bucket: 1 << 62}
+}
+
+func (m *model) find(key int) *modelTicket {
+	for _, t := range m.tickets {
+		if t.key == key {
+			return t
+		}
+	}
+	return nil
+}
+
+func (m *model) next() int {
+	m.number++
+	return m.number
+}
+
+func (m *model) slots() (n int) {
+	for _, t := range m.tickets {
+		if t.slot {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *model) remove(t *modelTicket) {
+	if t.paid {
+		m.tokens = min(m.tokens+m.cost(), m.c.Budget.Tokens*1000)
+	}
+	if m.probe == t {
+		m.probe = nil
+	}
+	m.tickets = slices.DeleteFunc(m.tickets, func(o *modelTicket) bool { return o == t })
+}
+
+func (m *model) cost() int {
+	if m.c.Budget.Cost == 0 {
+		return 1000
+	}
+	return int(m.c.Budget.Cost*1000 + 0.5)
+}
+
+func (m *model) enter(key, attempt, priority int) {
+	t := m.find(key)
+	if t == nil {
+		m.tickets = append(m.tickets, &modelTicket{key: key, number: m.next(), priority: priority, attempt: attempt, phase: turnstile.Waiting})
+	} else if t.phase == turnstile.BackingOff && attempt >= t.attempt {
+		t.attempt = attempt
+		m.over(t)
+	}
+}
+
+func (m *model) over(t *modelTicket) {
+	t.phase = turnstile.Waiting
+	if m.c.Mode == turnstile.Release && !t.slot {
+		t.number = m.next()
+	}
+}
+
+func (m *model) backoff(now int64, key, attempt int, o turnstile.Outcome, until int64) {
+	t := m.find(key)
+	if t == nil || t.phase != turnstile.Running || t.attempt != attempt {
+		return
+	}
+	m.judge(now, t, o)
+	if o == turnstile.Failure && m.c.Budget.Tokens > 0 {
+		if m.tokens < m.cost() {
+			m.events = append(m.events, fmt.Sprintf("refuse %d.%d budget", t.key, t.attempt))
+			m.remove(t)
+			return
+		}
+		m.tokens -= m.cost()
+		t.paid = true
+	}
+	t.attempt++
+	t.phase, t.until, t.yields = turnstile.BackingOff, max(until, now), turnstile.Never
+	t.slot = m.c.Mode == turnstile.Hold
+	if m.c.MaxHold > 0 {
+		t.yields = now + int64(m.c.MaxHold)
+	}
+}
+
+func (m *model) done(now int64, key int, o turnstile.Outcome) {
+	t := m.find(key)
+	if t == nil {
+		return
+	}
+	if t.phase == turnstile.Running {
+		m.judge(now, t, o)
+		if o == turnstile.Success && t.attempt == 1 {
+			m.tokens = min(m.tokens+int(m.c.Budget.Refund*1000+0.5), m.c.Budget.Tokens*1000)
+		}
+	}
+	m.remove(t)
+}
+
+func (m *model) judge(now int64, t *modelTicket, o turnstile.Outcome) {
+	if m.c.Breaker.Failures == 0 {
+		return
+	}
+	open := func() { m.breaker, m.reopens = "open", now+int64(m.c.Breaker.Cooldown) }
+	switch {
+	case m.probe == t:
+		m.probe = nil
+		if o == turnstile.Success {
+			m.breaker, m.failures = "closed", 0
+		} else if o == turnstile.Failure {
+			open()
+		}
+	case m.breaker != "closed":
+	case o == turnstile.Success:
+		m.failures = 0
+	case o == turnstile.Failure:
+		if m.failures++; m.failures == m.c.Breaker.Failures {
+			open()
+		}
+	}
+}
+
+func (m *model) yield(key int) {
+	if t := m.find(key); t != nil && t.phase != turnstile.Running {
+		t.slot = false
+	}
+}
+
+// pass is what time does: backoffs end, one after the other.
+func (m *model) pass(now int64) {
+	for {
+		var first *modelTicket
+		for _, t := range m.tickets {
+			if t.phase == turnstile.BackingOff && t.until <= now && (first == nil ||
+				cmp.Or(cmp.Compare(t.until, first.until), cmp.Compare(t.number, first.number)) < 0) {
+				first = t
+			}
+		}
+		if first == nil {
+			break
+		}
+		if first.yields < first.until {
+			first.slot = false
+		}
+		m.over(first)
+	}
+	for _, t := range m.tickets {
+		if t.phase == turnstile.BackingOff && t.yields <= now {
+			t.slot = false
+		}
+	}
+	if m.c.Rate.PerSecond > 0 {
+		m.bucket = min(m.bucket+now-m.filled, int64(max(m.c.Rate.Burst, 1))*m.interval())
+	}
+	m.filled = now
+	if m.breaker == "open" && now >= m.reopens {
+		m.breaker = "half-open"
+	}
+}
+
+func (m *model) interval() int64 { return int64(float64(time.Second) / m.c.Rate.PerSecond) }
+
+// serve grants and refuses until nothing more can be.
+func (m *model) serve() {
+	for !m.paused {
+		var waiting []*modelTicket
+		for _, t := range m.tickets {
+			if t.phase == turnstile.Waiting {
+				waiting = append(waiting, t)
+			}
+		}
+		slices.SortFunc(waiting, func(a, b *modelTicket) int {
+			return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.number, b.number))
+		})
+		if m.breaker == "open" || m.probe != nil {
+			if !m.c.Breaker.Wait {
+				for _, t := range waiting {
+					m.events = append(m.events, fmt.Sprintf("refuse %d.%d breaker", t.key, t.attempt))
+					m.remove(t)
+				}
+			}
+			return
+		}
+		i := slices.IndexFunc(waiting, func(t *modelTicket) bool { return t.slot || m.slots() < m.c.Limit })
+		if i < 0 || m.c.Rate.PerSecond > 0 && m.bucket < m.interval() {
+			return
+		}
+		t := waiting[i]
+		t.slot, t.phase, t.paid = true, turnstile.Running, false
+		if m.c.Rate.PerSecond > 0 {
+			m.bucket -= m.interval()
+		}
+		if m.breaker == "half-open" {
+			m.probe = t
+		}
+		m.events = append(m.events, fmt.Sprintf("grant %d.%d", t.key, t.attempt))
+	}
+}
+
+func (m *model) String() string {
+	var s []string
+	for _, t := range m.tickets {
+		s = append(s, fmt.Sprintf("%d.%d #%d p%d %s slot=%v paid=%v probe=%v", t.key, t.attempt, t.number, t.priority, t.phase, t.slot, t.paid, m.probe == t))
+	}
+	slices.Sort(s)
+	return fmt.Sprint(s, m.paused)
+}

@@ -1,0 +1,83 @@
+package turnstile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Ticket returns the record of a ticket; false if there is none.
+func (m *Machine[K]) Ticket(key K) (Ticket[K], bool) {
+	if e := m.tickets[key]; e != nil {
+		return e.Ticket, true
+	}
+	return Ticket[K]{}, false
+}
+
+// Record returns what there is to remember besides the tickets.
+func (m *Machine[K]) Record() Record { return m.record }
+
+// Config returns what the gate does.
+func (m *Machine[K]) Config() Config { return m.config }
+
+// Tickets returns all tickets in the order of their numbers.
+func (m *Machine[K]) Tickets() []Ticket[K] {
+	all := make([]Ticket[K], 0, len(m.tickets))
+	for _, e := range m.tickets {
+		all = append(all, e.Ticket)
+	}
+	slices.SortFunc(all, func(a, b Ticket[K]) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
+// Restore makes the gate that Record and Tickets describe, in any order. It
+// grants nothing by itself: call Tick.
+func Restore[K comparable](c Config, r Record, tickets []Ticket[K]) (*Machine[K], error) {
+	m, err := New[K](c)
+	if err != nil {
+		return nil, err
+	}
+	m.record = r
+	sorted := slices.Clone(tickets)
+	slices.SortFunc(sorted, func(a, b Ticket[K]) int { return cmp.Compare(a.Number, b.Number) })
+	for i, t := range sorted {
+		if m.tickets[t.Key] != nil {
+			return nil, fmt.Errorf("two tickets have the key %v", t.Key)
+		}
+		if i > 0 && sorted[i-1].Number == t.Number {
+			return nil, fmt.Errorf("the tickets %v and %v have the same number, %d", sorted[i-1].Key, t.Key, t.Number)
+		}
+		if err := m.restore(t); err != nil {
+			return nil, fmt.Errorf("ticket %v: %w", t.Key, err)
+		}
+	}
+	m.fit()
+	return m, nil
+}
+
+// restore takes in one ticket.
+func (m *Machine[K]) restore(t Ticket[K]) error {
+	e := &entry[K]{Ticket: t}
+	switch {
+	case t.Phase == Running && !t.Slot:
+		return fmt.Errorf("it runs without a slot")
+	case t.Probe && (t.Phase != Running || m.probe != nil):
+		return fmt.Errorf("it is a probe that does not run, or not the only one")
+	case t.Phase == Running:
+	case t.Phase == Waiting:
+		m.line(e)
+	case t.Phase == BackingOff:
+		m.rest(e)
+	default:
+		return fmt.Errorf("its phase is %q; allowed is waiting, running or backoff", t.Phase)
+	}
+	m.tickets[t.Key] = e
+	m.record.Number = max(m.record.Number, t.Number)
+	if t.Slot {
+		m.holders++
+	}
+	if t.Probe {
+		m.probe = e
+	}
+	return nil
+}
