@@ -105,9 +105,6 @@ func (o Options) Validate() error {
 // do yet and therefore refuses.
 func ValidatePolicy(p retry.Policy) error {
 	errs := []error{p.Validate()}
-	if p.HeartbeatTimeout != 0 {
-		errs = append(errs, fmt.Errorf("HeartbeatTimeout is %s: heartbeats of activities are not supported by this version; use AttemptTimeout", p.HeartbeatTimeout))
-	}
 	if p.OnExhausted == retry.Pause {
 		errs = append(errs, errors.New("OnExhausted is Pause: pausing an exhausted call is not supported by this version; use Fail"))
 	}

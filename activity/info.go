@@ -22,33 +22,49 @@ type Info struct {
 
 	Scheduled time.Time // when the call was scheduled, engine time
 	Started   time.Time // when this attempt was started, engine time
+	Deadline  time.Time // when its AttemptTimeout is over, engine time; zero without one
 }
 
 type contextKey struct{}
 
+// attempt is what the context of a body carries.
+type attempt struct {
+	info Info
+	link Link // nil: nobody takes heartbeats
+}
+
+func attemptOf(ctx context.Context) *attempt {
+	a, _ := ctx.Value(contextKey{}).(*attempt)
+	return a
+}
+
 // NewContext returns a context that carries info, as an engine hands it to a
 // body; tests of bodies can use it as well.
 func NewContext(ctx context.Context, info Info) context.Context {
-	return context.WithValue(ctx, contextKey{}, &info)
+	return NewLinkedContext(ctx, info, nil)
+}
+
+// NewLinkedContext is NewContext with somebody who takes the heartbeats; nil for
+// nobody.
+func NewLinkedContext(ctx context.Context, info Info, link Link) context.Context {
+	return context.WithValue(ctx, contextKey{}, &attempt{info, link})
 }
 
 // FromContext returns the info of the attempt that runs in ctx, and false
 // outside an activity or step.
 func FromContext(ctx context.Context) (Info, bool) {
-	info, ok := ctx.Value(contextKey{}).(*Info)
-	if !ok {
-		return Info{}, false
+	if a := attemptOf(ctx); a != nil {
+		return a.info, true
 	}
-	return *info, true
+	return Info{}, false
 }
 
 // IdempotencyKey returns a key that is the same for all attempts of one call
 // and different for any two calls: let the other side recognise a repeated
 // request by it. Outside an activity or step it is empty.
 func IdempotencyKey(ctx context.Context) string {
-	info, ok := ctx.Value(contextKey{}).(*Info)
-	if !ok {
-		return ""
+	if a := attemptOf(ctx); a != nil {
+		return a.info.CallID
 	}
-	return info.CallID
+	return ""
 }

@@ -53,10 +53,19 @@ func FromContext(ctx context.Context) (AttemptInfo, bool) {
 // NewContext returns a child of ctx for which FromContext returns info. It is
 // for runners other than Do.
 func NewContext(ctx context.Context, info AttemptInfo) context.Context {
-	return context.WithValue(ctx, contextKey{}, fixedInfo(info))
+	return NewContextWithBeat(ctx, info, nil)
 }
 
-// fixedInfo is the carrier of NewContext.
-type fixedInfo AttemptInfo
+// NewContextWithBeat is NewContext for a runner that wants to know of heartbeats:
+// Heartbeat calls beat, which may be nil.
+func NewContextWithBeat(ctx context.Context, info AttemptInfo, beat func()) context.Context {
+	return context.WithValue(ctx, contextKey{}, &foreign{info, beat})
+}
 
-func (i fixedInfo) attemptInfo() AttemptInfo { return AttemptInfo(i) }
+// foreign is the carrier of an attempt that another runner than Do runs.
+type foreign struct {
+	info AttemptInfo
+	beat func()
+}
+
+func (f *foreign) attemptInfo() AttemptInfo { return f.info }

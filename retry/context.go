@@ -232,14 +232,22 @@ func (c *attemptContext) timedOut(now time.Time) *TimeoutError {
 // attempts around it; the time of their HeartbeatTimeout starts anew. It does
 // nothing for an attempt whose policy has none, or that was silent for too long
 // already: its context is canceled and stays so. It is safe for concurrent use.
-// In an activity of the durable engine use the heartbeat of package activity.
+//
+// An activity of the durable engine is alive by it too. The heartbeat of package
+// activity does the same and also says how far the attempt has come.
 func Heartbeat(ctx context.Context) {
 	for {
-		c, ok := ctx.Value(contextKey{}).(*attemptContext)
-		if !ok {
+		switch c := ctx.Value(contextKey{}).(type) {
+		case *attemptContext:
+			c.beat()
+			ctx = c.Context
+		case *foreign:
+			if c.beat != nil {
+				c.beat()
+			}
+			return // what is around it is its runner's business
+		default:
 			return
 		}
-		c.beat()
-		ctx = c.Context
 	}
 }

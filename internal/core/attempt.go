@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -23,6 +22,9 @@ type attempts struct {
 	Drains    int           `json:"drains,omitempty"`   // attempts given back by a shutdown
 	Previous  time.Duration `json:"previous,omitempty"` // the last delay
 	Cancel    bool          `json:"cancel,omitempty"`   // asked to end
+
+	BeatAt  int64           `json:"beat_at,omitempty"` // the last heartbeat on record, of whichever attempt
+	Details history.Payload `json:"details,omitzero"`  // what was said last
 
 	// OnProbation says that the last attempt was lost: the next one runs alone.
 	OnProbation bool `json:"probation,omitempty"`
@@ -106,7 +108,7 @@ func (r *Run) dispatch(c *Call) {
 		Step: c.Step(), Probation: c.OnProbation,
 		Name: c.Name, Queue: c.Queue, Trace: c.Trace, Input: c.Input,
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt,
-		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout,
+		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout, Details: c.Details,
 	})
 }
 
@@ -336,64 +338,4 @@ func (r *Run) started(c *Call) {
 		Kind: history.AttemptStarted, Call: c.Number, Attempt: c.attempt, Node: c.Node,
 		Queued: queued, Started: c.StartedAt,
 	})
-}
-
-// takenOver loses the attempts in flight (E3).
-func (r *Run) takenOver(in TakenOver) {
-	for _, n := range r.openNumbers() {
-		c := r.calls[n]
-		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
-			r.lost(c, in.Survivors)
-		}
-	}
-}
-
-func crashLimit(p *retry.Policy) int {
-	if p.CrashLimit == 0 {
-		return retry.DefaultCrashLimit
-	}
-	return p.CrashLimit
-}
-
-// lost records an attempt whose node does not own the run any more. Only a node
-// that died while it ran the attempt in the probation lane is held against the
-// call, and only as long as it is not known to have survived; CrashLimit 1 says
-// that the call must not run again after any loss.
-//
-// An attempt on record ahead of its time is lost too, and the next one comes
-// when it was to come: its node may not have heard yet that the run is another
-// one's, and begin it. It says nothing against the call.
-func (r *Run) lost(c *Call, survivors []string) {
-	early := c.StartedAt > r.now
-	c.Losses++
-	survived := slices.Contains(survivors, c.Node)
-	if c.OnProbation && !early {
-		c.CrashedOn = append(c.CrashedOn, c.Node)
-	}
-	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(survivors, node) })
-	limit := crashLimit(c.Policy)
-	quarantine := len(c.CrashedOn) >= limit || limit == 1
-	reason := retry.ReasonWorkerLost
-	switch {
-	case quarantine:
-		reason = retry.ReasonCrashLimit
-	case survived:
-		reason = retry.ReasonLeaseLost
-	}
-	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))
-	switch {
-	case c.cancelRequested:
-		r.closeCanceled(c, r.now)
-	case quarantine:
-		c.attempt++
-		r.setState(c, Quarantined)
-		r.touch(c)
-	case early:
-		c.attempt++
-		r.backOff(c)
-	default:
-		c.attempt++
-		c.OnProbation = !survived
-		r.wantSlot(c)
-	}
 }

@@ -20,8 +20,8 @@
 //
 // What the code can see (results, timers, signals) is in the history. What it
 // cannot see (that an attempt failed and another follows) is not: it lives in
-// the call's row, which exists only while the call waits or is not in its first
-// attempt, and in the ledger. A call that is scheduled in history, has no row
+// the call's row, which exists only while the call waits, is not in its first
+// attempt or has said something by a heartbeat, and in the ledger. A call that is scheduled in history, has no row
 // and is not closed is therefore in its first attempt.
 //
 // # Code and machine

@@ -242,6 +242,10 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 	}
 	inputs := []core.Input{core.TakenOver{Alive: d.alive()}}
 	for _, ref := range d.alive() {
+		if rapid.IntRange(0, 3).Draw(t, "beats") == 0 {
+			details, _ := history.Encode(len(d.turns))
+			inputs = append(inputs, core.Heartbeat{Call: ref.Call, Attempt: ref.Attempt, Details: details, At: d.now})
+		}
 		if rapid.Bool().Draw(t, "ends") {
 			inputs = append(inputs, drawEnd(t, d, ref))
 		}

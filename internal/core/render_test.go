@@ -131,6 +131,12 @@ func renderRow(r core.Row) string {
 			s += fmt.Sprintf(" %s=%d", n.name, n.value)
 		}
 	}
+	if p.BeatAt != 0 {
+		s += " beat=" + at(p.BeatAt)
+	}
+	if !p.Details.Absent() {
+		s += " details=" + p.Details.String()
+	}
 	if p.OnProbation {
 		s += " probation"
 	}
@@ -182,6 +188,9 @@ func renderDispatch(d core.Dispatch) string {
 	}
 	if d.Probation {
 		s += ", on probation"
+	}
+	if !d.Details.Absent() {
+		s += ", details " + d.Details.String()
 	}
 	if d.AttemptTimeout != 0 {
 		s += fmt.Sprintf(", timeout %s", d.AttemptTimeout)

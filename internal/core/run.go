@@ -268,6 +268,8 @@ func (r *Run) take(in Input) {
 	switch in := in.(type) {
 	case AttemptEnded:
 		r.attemptEnded(in)
+	case Heartbeat:
+		r.heartbeat(in)
 	case Granted:
 		r.granted(in)
 	case OffProbation:

@@ -32,6 +32,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //	fail CALL[.ATTEMPT] [type=T] [message=M] [terminal] [after=DURATION] [declined] [canceled]
 //	timeout CALL[.ATTEMPT]    the attempt ran too long
 //	drain CALL[.ATTEMPT]      its process shuts down
+//	beat CALL[.ATTEMPT] [details=JSON]  a heartbeat
 //	grant CALL                a slot came free
 //	trust CALL[.ATTEMPT]      it has run long enough to leave the probation lane
 //	signal NAME [value=JSON] [id=ID]
@@ -269,6 +270,9 @@ func (p *player) input(verb string, a *arguments) core.Input {
 		return core.OffProbation{AttemptRef: p.ref(a.word(0))}
 	}
 	ref := p.ref(a.word(0))
+	if verb == "beat" {
+		return core.Heartbeat{Call: ref.Call, Attempt: ref.Attempt, Details: a.payload("details"), At: p.d.now}
+	}
 	end := core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Ended: p.d.now}
 	switch verb {
 	case "complete":

@@ -74,6 +74,8 @@ type Dispatch struct {
 
 	AttemptTimeout   time.Duration // 0: none
 	HeartbeatTimeout time.Duration // 0: none
+	// Details are what the last heartbeat of an earlier attempt said.
+	Details history.Payload
 }
 
 // Interrupt is an attempt whose result nobody waits for any more, or which is

@@ -25,6 +25,7 @@ type attemptKey struct {
 
 // execution is a body that runs.
 type execution struct {
+	engine   *Engine
 	key      attemptKey
 	resident *resident
 	lane     lane
@@ -34,6 +35,7 @@ type execution struct {
 	trial    *time.Timer // ends its time in the probation lane, nil elsewhere
 	launch   *time.Timer // starts it, nil if it was started at once
 	holds    bool        // its slot was not given back although it is over
+	pulse    pulse
 }
 
 // trialTime is how long an attempt keeps the probation lane to itself. One that
@@ -51,11 +53,9 @@ var errLate = errors.New("the lease of the node is over")
 // begin starts an attempt. Its turn is durable, its slot reserved; the engine's
 // mu is held.
 func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
-	info := attemptInfo(r, d)
-	ctx, cancel := context.WithCancelCause(retry.NewContext(activity.NewContext(e.bodies, info), retry.AttemptInfo{
-		TraceID: info.CallID, ID: info.AttemptID, Number: d.Attempt, Max: d.Max, Final: d.Final,
-	}))
-	x := &execution{key: attemptKey{r.id, d.Call, d.Attempt}, resident: r, lane: l, cancel: cancel}
+	x := &execution{engine: e, key: attemptKey{r.id, d.Call, d.Attempt}, resident: r, lane: l}
+	ctx, cancel := context.WithCancelCause(x.context(e.bodies, attemptInfo(r, d)))
+	x.cancel = cancel
 	body := e.body(r, d)
 	// Its code was dropped, the engine stops, or so much time went by since the turn
 	// that another node may own the run.
@@ -75,6 +75,7 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 		ctx, x.cancel = timed, func(cause error) { cancel(cause); stop() }
 		x.timer = time.AfterFunc(wait+d.AttemptTimeout, func() { e.timedOut(x, timeout) })
 	}
+	e.listenTo(x, d, wait)
 	if l == probation {
 		x.trial = time.AfterFunc(trialTime, func() { e.trialOver(x) })
 	}
@@ -151,14 +152,25 @@ func (e *Engine) body(r *resident, d core.Dispatch) workflow.Body {
 	}
 }
 
+// context is what a body gets to know of its attempt.
+func (x *execution) context(parent context.Context, info activity.Info) context.Context {
+	return retry.NewContextWithBeat(activity.NewLinkedContext(parent, info, x), retry.AttemptInfo{
+		TraceID: info.CallID, ID: info.AttemptID, Number: info.Attempt, Max: info.Max, Final: info.Final,
+	}, x.alive)
+}
+
 func attemptInfo(r *resident, d core.Dispatch) activity.Info {
 	start := r.run.Start()
-	return activity.Info{
+	info := activity.Info{
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
 		CallID: core.CallID(r.id, d.Call), AttemptID: core.AttemptID(r.id, d.Call, d.Attempt), Trace: d.Trace,
 		Attempt: d.Attempt, Max: d.Max, Final: d.Final,
 		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started),
 	}
+	if d.AttemptTimeout > 0 {
+		info.Deadline = info.Started.Add(d.AttemptTimeout)
+	}
+	return info
 }
 
 // execute runs a body and reports how it ended.
@@ -216,6 +228,9 @@ func (e *Engine) report(x *execution, in core.AttemptEnded) {
 	if e.partitions[x.resident.partition.number] != x.resident.partition {
 		return // another node owns the run now
 	}
+	if in.Outcome != core.Completed { // the next attempt is told what this one said
+		e.tellRun(x)
+	}
 	e.deliverLocked(x.resident.partition, x.key.run, mail{input: in})
 }
 
@@ -241,6 +256,7 @@ func (x *execution) stopTimers() {
 			t.Stop()
 		}
 	}
+	x.pulse.stop()
 }
 
 // lateReturn is the return of a body whose attempt was given up before. Its slot

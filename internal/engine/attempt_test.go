@@ -124,7 +124,7 @@ func TestE26_InfoAndIdempotencyKey(t *testing.T) {
 				return 0, errors.New("again")
 			}
 			return n, nil
-		}, activity.Retry(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}))
+		}, activity.Retry(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter, AttemptTimeout: time.Hour}))
 		twice := workflow.New("twice", func(wf *workflow.Context, n int) (int, error) {
 			if _, err := workflow.Call(wf, work, n); err != nil {
 				return 0, err
@@ -161,6 +161,10 @@ func TestE26_InfoAndIdempotencyKey(t *testing.T) {
 				want.Scheduled = began.Add(123 * time.Second)
 				want.Started = want.Scheduled
 			}
+			if deadline := want.Started.Add(time.Hour); i < 3 && !info.Deadline.Equal(deadline) || i == 3 && !info.Deadline.IsZero() {
+				t.Errorf("attempt %d must end until %s, want %s", i+1, info.Deadline, deadline)
+			}
+			info.Deadline = want.Deadline
 			if !info.Scheduled.Equal(want.Scheduled) || !info.Started.Equal(want.Started) {
 				t.Errorf("attempt %d was scheduled %s and started %s, want %s and %s", i+1, info.Scheduled, info.Started, want.Scheduled, want.Started)
 			}

@@ -404,6 +404,66 @@ var shapes = []shape{
 			}}
 		},
 	},
+	{
+		name: "heartbeats",
+		flow: func(*book) workflow.Func[string, string] {
+			return func(wf *workflow.Context, in string) (string, error) {
+				out, err := workflow.Call(wf, work, in, alive)
+				if err != nil {
+					return "", err
+				}
+				return workflow.Call(wf, more, out, alive)
+			}
+		},
+		bodies: func(b *book) bodies {
+			return bodies{"work": stumbles(b), "more": fallsSilent(b)}
+		},
+	},
+}
+
+// alive is the policy of calls that have heartbeats.
+var alive = activity.Retry(retry.Policy{MaxAttempts: 5, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter, HeartbeatTimeout: 3 * time.Second})
+
+// toldAtLeast returns what an earlier attempt said. An attempt after one that is
+// on record as failed must find all of it.
+func toldAtLeast(ctx context.Context, b *book, said int) (int, error) {
+	done, _, err := activity.Details[int](ctx)
+	if err == nil && b.failures(ctx) > 0 && done < said {
+		err = retry.Terminal(fmt.Errorf("told is %d, said was %d", done, said))
+	}
+	return done, err
+}
+
+// stumbles is a body that says how far it has come and fails once.
+func stumbles(b *book) activity.Func[string, string] {
+	return func(ctx context.Context, in string) (string, error) {
+		done, err := toldAtLeast(ctx, b, 4)
+		for err == nil && done < 6 {
+			time.Sleep(700 * time.Millisecond)
+			done++
+			err = activity.Heartbeat(ctx, done)
+			if done == 4 && b.failures(ctx) < 1 {
+				return "", errRefused
+			}
+		}
+		return in + "'", err
+	}
+}
+
+// fallsSilent is a body that says something, and then nothing for too long, once.
+func fallsSilent(b *book) activity.Func[string, string] {
+	return func(ctx context.Context, in string) (string, error) {
+		if _, err := toldAtLeast(ctx, b, 7); err != nil {
+			return "", err
+		}
+		if err := activity.Heartbeat(ctx, 7); err != nil {
+			return "", err
+		}
+		if b.failures(ctx) < 1 {
+			return untilCanceled(ctx, in)
+		}
+		return in + "'", nil
+	}
 }
 
 // twoCallsEach is a parallel map of which each item takes two calls.

@@ -25,6 +25,7 @@
 //	commit.go      group commit, lost answers, culprits
 //	workers.go     goroutines that are kept
 //	attempt.go     running bodies: contexts, timeouts, panics
+//	pulse.go       heartbeats of running bodies
 //	slots.go       concurrency, the queue, the probation lane
 //	wake.go        due times and the scan for them
 //	inbox.go       messages from clients and other runs

@@ -54,6 +54,15 @@ type PendingCall struct {
 	LastErrorType string     `json:"last_error_type,omitempty"`
 	Node          string     `json:"node,omitempty"`
 	Scheduled     time.Time  `json:"scheduled"`
+
+	// Of the attempt in flight: when it started, and when it times out at the
+	// latest.
+	Started  *time.Time `json:"started,omitempty"`
+	TimesOut *time.Time `json:"times_out,omitempty"`
+	// What the last heartbeat on record said and when it came, of the attempt in
+	// flight or an earlier one.
+	Heartbeat     *history.Payload `json:"heartbeat,omitempty"`
+	LastHeartbeat *time.Time       `json:"last_heartbeat,omitempty"`
 }
 
 // Find returns a run's row: by run ID, or the latest of the workflow ID.
@@ -255,6 +264,7 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 	}
 	row, ok := s.rows[ev.Call]
 	if !ok {
+		p.inFlight(ev.Time.UnixNano(), &policy)
 		return p
 	}
 	p.Attempt, p.Node = row.Attempt, ""
@@ -269,7 +279,21 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 		}
 		if row.State == store.Dispatched {
 			p.Node = progress.Node
+			p.inFlight(progress.StartedAt, &policy)
+		}
+		p.LastHeartbeat = optionalTime(progress.BeatAt)
+		if !progress.Details.Absent() {
+			p.Heartbeat = &progress.Details
 		}
 	}
 	return p
+}
+
+// inFlight adds what can be said of an attempt that runs.
+func (p *PendingCall) inFlight(started int64, policy *retry.Policy) {
+	p.Started = optionalTime(started)
+	if limit := policy.AttemptTimeout; limit > 0 {
+		end := p.Started.Add(limit)
+		p.TimesOut = &end
+	}
 }

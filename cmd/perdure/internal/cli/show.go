@@ -187,6 +187,16 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		return err
 	}
 	for _, p := range calls {
+		if p.LastHeartbeat != nil {
+			said := ""
+			if p.Heartbeat != nil {
+				said = ": " + a.clip(term.Escape(p.Heartbeat.String()), 120)
+			}
+			a.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, term.Time(*p.LastHeartbeat), term.When(*p.LastHeartbeat, now), said)
+		}
+		if p.TimesOut != nil {
+			a.printf("\n  Call %d: the attempt times out at %s (%s).\n", p.Call, term.Time(*p.TimesOut), term.When(*p.TimesOut, now))
+		}
 		if p.Deadline != nil {
 			a.printf("\n  Call %d: no attempt starts after %s (%s).\n", p.Call, term.Time(*p.Deadline), term.When(*p.Deadline, now))
 		}

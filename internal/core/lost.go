@@ -1,0 +1,67 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// takenOver loses the attempts in flight (E3).
+func (r *Run) takenOver(in TakenOver) {
+	for _, n := range r.openNumbers() {
+		c := r.calls[n]
+		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
+			r.lost(c, in.Survivors)
+		}
+	}
+}
+
+func crashLimit(p *retry.Policy) int {
+	if p.CrashLimit == 0 {
+		return retry.DefaultCrashLimit
+	}
+	return p.CrashLimit
+}
+
+// lost records an attempt whose node does not own the run any more. Only a node
+// that died while it ran the attempt in the probation lane is held against the
+// call, and only as long as it is not known to have survived; CrashLimit 1 says
+// that the call must not run again after any loss.
+//
+// An attempt on record ahead of its time is lost too, and the next one comes
+// when it was to come: its node may not have heard yet that the run is another
+// one's, and begin it. It says nothing against the call.
+func (r *Run) lost(c *Call, survivors []string) {
+	early := c.StartedAt > r.now
+	c.Losses++
+	survived := slices.Contains(survivors, c.Node)
+	if c.OnProbation && !early {
+		c.CrashedOn = append(c.CrashedOn, c.Node)
+	}
+	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(survivors, node) })
+	limit := crashLimit(c.Policy)
+	quarantine := len(c.CrashedOn) >= limit || limit == 1
+	reason := retry.ReasonWorkerLost
+	switch {
+	case quarantine:
+		reason = retry.ReasonCrashLimit
+	case survived:
+		reason = retry.ReasonLeaseLost
+	}
+	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))
+	switch {
+	case c.cancelRequested:
+		r.closeCanceled(c, r.now)
+	case quarantine:
+		c.attempt++
+		r.setState(c, Quarantined)
+		r.touch(c)
+	case early:
+		c.attempt++
+		r.backOff(c)
+	default:
+		c.attempt++
+		c.OnProbation = !survived
+		r.wantSlot(c)
+	}
+}

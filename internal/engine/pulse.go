@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// pulse is the heartbeat of an attempt that runs here. Whether it is alive is
+// judged in memory; what it said is handed to its run, which puts it on record,
+// at most once in an interval. So a heartbeat is a few memory accesses, and the
+// database may be away without anybody being taken for dead.
+type pulse struct {
+	previous history.Payload // what an earlier attempt said last
+
+	mu      sync.Mutex
+	limit   time.Duration // of silence, 0: none
+	end     time.Time     // when the attempt's own time is over, zero: never
+	last    time.Time     // when it beat last, or began
+	handed  time.Time     // when the run was told last, or the attempt began
+	details history.Payload
+	fresh   bool        // the run does not know the last beat
+	silence *time.Timer // ends an attempt that is silent for too long, nil without a limit
+	flush   *time.Timer // tells the run, nil before the first beat
+}
+
+// How often the run is told: a third of the heartbeat timeout, within limits. The
+// lower one spares the database, the upper one is how much progress a crash loses.
+const (
+	minFlush = 100 * time.Millisecond
+	maxFlush = 10 * time.Second
+)
+
+func (p *pulse) interval() time.Duration {
+	if p.limit == 0 {
+		return maxFlush
+	}
+	return min(max(p.limit/3, minFlush), maxFlush)
+}
+
+// listenTo begins to listen for the heartbeats of an attempt that begins after a
+// wait. The engine's mu is held.
+func (e *Engine) listenTo(x *execution, d core.Dispatch, wait time.Duration) {
+	p := &x.pulse
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.previous, p.limit = d.Details, d.HeartbeatTimeout
+	p.last = time.Now().Add(wait)
+	p.handed = p.last
+	if d.AttemptTimeout > 0 {
+		p.end = p.last.Add(d.AttemptTimeout)
+	}
+	if p.limit > 0 {
+		p.silence = time.AfterFunc(wait+p.limit, func() { e.listenFor(x) })
+	}
+}
+
+// listenFor ends an attempt if it is silent for too long, and else listens again
+// when it would be: a beat need not touch the timer.
+func (e *Engine) listenFor(x *execution) {
+	p := &x.pulse
+	p.mu.Lock()
+	until := p.last.Add(p.limit)
+	if !p.end.IsZero() && !until.Before(p.end) {
+		p.mu.Unlock()
+		return // its own time is over first
+	}
+	if left := time.Until(until); left > 0 {
+		if !x.over.Load() {
+			p.silence.Reset(left)
+		}
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	e.timedOut(x, &retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: p.limit})
+}
+
+// beat takes a sign of life, unless it comes too late.
+func (x *execution) beat(details history.Payload) {
+	p := &x.pulse
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if x.over.Load() || p.limit > 0 && now.Sub(p.last) >= p.limit {
+		return
+	}
+	if now.After(p.last) {
+		p.last = now
+	}
+	if !details.Absent() {
+		p.details = details
+	}
+	if p.fresh {
+		return
+	}
+	p.fresh = true
+	wait := max(p.interval()-now.Sub(p.handed), 0)
+	if p.flush == nil {
+		p.flush = time.AfterFunc(wait, x.tell)
+		return
+	}
+	p.flush.Reset(wait)
+}
+
+// alive is a sign of life that says nothing else.
+func (x *execution) alive() { x.beat(history.Payload{}) }
+
+// tell tells the run what an attempt said last.
+func (x *execution) tell() {
+	e := x.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.executions[x.key] == x {
+		e.tellRun(x)
+	}
+}
+
+// tellRun puts what the run does not know yet into its mailbox. One that it has
+// not read there is replaced: while the database is away they do not pile up. The
+// engine's mu is held.
+func (e *Engine) tellRun(x *execution) {
+	p := &x.pulse
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.fresh {
+		return
+	}
+	now := time.Now()
+	p.fresh, p.handed = false, now
+	beat := core.Heartbeat{
+		Call: x.key.call, Attempt: x.key.attempt, Details: p.details, At: e.clock.now() - int64(now.Sub(p.last)),
+	}
+	if r := e.residents[x.key.run]; r != nil {
+		for i, m := range r.mail {
+			if old, is := m.input.(core.Heartbeat); is && m.sequence == 0 && old.Call == beat.Call && old.Attempt == beat.Attempt {
+				r.mail[i].input = beat
+				return
+			}
+		}
+	}
+	e.deliverLocked(x.resident.partition, x.key.run, mail{input: beat})
+}
+
+// stop ends the timers of a pulse.
+func (p *pulse) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, t := range []*time.Timer{p.silence, p.flush} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+}
+
+// Heartbeat implements activity.Link.
+func (x *execution) Heartbeat(details any) error {
+	payload, err := history.Encode(details)
+	if err != nil {
+		return err
+	}
+	if string(payload.Data) == "null" { // a nil pointer, map or list
+		payload = history.Payload{}
+	}
+	x.beat(payload)
+	return nil
+}
+
+// Details implements activity.Link.
+func (x *execution) Details(into any) (bool, error) {
+	if x.pulse.previous.Absent() {
+		return false, nil
+	}
+	return true, x.pulse.previous.Decode(into)
+}
