@@ -165,11 +165,17 @@ func (b Backoff) ceiling() time.Duration {
 	}
 }
 
+// withDefaultKind writes the default schedule out, and leaves others as they are.
+func (b Backoff) withDefaultKind() Backoff {
+	if b.Kind == BackoffDefault {
+		return Exponential(DefaultInitial, DefaultCoefficient, DefaultMax)
+	}
+	return b
+}
+
 // withDefaults writes the defaults out.
 func (b Backoff) withDefaults() Backoff {
-	switch b.Kind {
-	case BackoffDefault:
-		return Exponential(DefaultInitial, DefaultCoefficient, DefaultMax)
+	switch b = b.withDefaultKind(); b.Kind {
 	case BackoffLinear:
 		b.Max = b.limit()
 	case BackoffExponential:

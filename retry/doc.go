@@ -22,8 +22,12 @@
 // its zero value means. There are presets: [Never], [Standard], [Aggressive],
 // [Conservative], [Infinite], [Quick].
 //
-// Policies are written in Go or in JSON ([Policy.UnmarshalJSON]), and
-// [Policy.Validate] lists all that is wrong with one at once. What a policy
+// Policies are written in Go, in JSON ([Policy.UnmarshalJSON]) or as text
+// ([Parse], [Policy.String]), such as
+//
+//	[retry: 4, backoff: 1s, max: 1m] [CardDeclined -> stop] [timeout: 30s]
+//
+// and [Policy.Validate] lists all that is wrong with one at once. What a policy
 // cannot mean is refused rather than ignored.
 //
 // # Errors

@@ -107,6 +107,7 @@ func TestR17_EveryFieldHasAnEffect(t *testing.T) {
 			}
 			for _, p := range []retry.Policy{w.a, w.b} {
 				mustSurviveJSON(t, p)
+				mustSurviveText(t, p)
 			}
 			without, with := play(t, field, w, w.a), play(t, field, w, w.b)
 			if engine := slices.Contains(golden.EngineOnly, field); engine != (without == with) {
@@ -147,6 +148,18 @@ func mustSurviveJSON(t *testing.T, p retry.Policy) {
 	var back retry.Policy
 	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(p, back) {
 		t.Errorf("%s is read as %+v, %v", data, back, err)
+	}
+}
+
+// mustSurviveText checks that a policy can be printed and read.
+func mustSurviveText(t *testing.T, p retry.Policy) {
+	t.Helper()
+	if p.Validate() != nil {
+		return // a rule without a setting is a witness of Do, and has no words
+	}
+	back, err := retry.Parse(p.String())
+	if err != nil || !reflect.DeepEqual(plain(p), plain(back)) {
+		t.Errorf("%s is read as %s, %v", p, back, err)
 	}
 }
 

@@ -84,7 +84,13 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 // strings such as "1m30s" or "forever" (a bare number is refused, because its
 // unit would be a guess), and max_attempts is a number or "unlimited". What is
 // left out is zero. An unknown field is refused. The policy is not validated.
+//
+// In place of the object it reads a string with the policy in text notation (see
+// Parse), which is validated: "[retry: 3, backoff: 1s]".
 func (p *Policy) UnmarshalJSON(data []byte) error {
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '"' {
+		return p.unmarshalNotation(text)
+	}
 	var w policyJSON
 	if err := strictJSON("policy", data, &w); err != nil {
 		return err
@@ -105,6 +111,20 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 		MaxServerDelay:   time.Duration(w.MaxServerDelay),
 		CrashLimit:       w.CrashLimit,
 	}
+	return nil
+}
+
+// unmarshalNotation reads a JSON string with a policy in text notation.
+func (p *Policy) unmarshalNotation(data []byte) error {
+	var text string
+	if err := strictJSON("policy", data, &text); err != nil {
+		return err
+	}
+	parsed, err := Parse(text)
+	if err != nil {
+		return fmt.Errorf("retry policy: %w", err)
+	}
+	*p = parsed
 	return nil
 }
 

@@ -1,0 +1,163 @@
+package retry
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// draft is the policy as far as its brackets have been read. Offsets are those
+// of what may turn out wrong at the end; zero is none, because at zero stands a
+// bracket at most.
+type draft struct {
+	policy    Policy
+	brackets  int
+	all       bool            // there is a bracket for all errors
+	retry     bool            // on-timeout: retry
+	once      map[string]bool // the settings that stand at most once
+	unlimited int             // where retry: unlimited stands
+	only      []named         // the types of Retryable
+}
+
+// close takes over a bracket that is complete.
+func (d *draft) close(s *scanner, b *bracket, at int) error {
+	switch {
+	case len(b.types) > 0:
+		for _, t := range b.types {
+			if t.name == TypeCanceled && !b.rule.Stop {
+				return s.fail(t.at, "is never retried", "any other error type")
+			}
+			b.rule.Types = append(b.rule.Types, t.name)
+		}
+		d.policy.Rules = append(d.policy.Rules, b.rule)
+	case b.first != keyRetry:
+	case d.all:
+		return s.fail(at, "begins a second bracket for all errors", "one such bracket, and error types in the others")
+	default:
+		d.all = true
+		d.policy.MaxAttempts, d.policy.Backoff, d.policy.Jitter = b.rule.MaxAttempts, b.rule.Backoff, b.rule.Jitter
+	}
+	return nil
+}
+
+// setting reads the value of a key that holds for the whole call.
+func (d *draft) setting(s *scanner, key string, at int) (err error) {
+	p := &d.policy
+	switch key {
+	case keyTimeout:
+		return s.bound(&p.AttemptTimeout)
+	case keyHeartbeat:
+		return s.bound(&p.HeartbeatTimeout)
+	case keyQueue:
+		return s.bound(&p.QueueTimeout)
+	case keyWithin:
+		return s.bound(&p.Within)
+	}
+	if d.once[key] {
+		return s.fail(at, "stands in an earlier bracket already", "it once in a policy")
+	}
+	if d.once == nil {
+		d.once = map[string]bool{}
+	}
+	d.once[key] = true
+	switch key {
+	case keyOnTimeout:
+		return d.onTimeout(s)
+	case keyOnly:
+		d.only, err = s.list()
+		p.Retryable = typesOf(d.only)
+	case keyNever:
+		var types []named
+		types, err = s.list()
+		p.NonRetryable = typesOf(types)
+	case keyPause:
+		p.OnExhausted = Pause
+	case keyMaxRetryAfter:
+		p.MaxServerDelay, err = s.positive()
+	case keyCrashes:
+		p.CrashLimit, err = s.count(1, math.MaxInt, "is no number of attempts", "a whole number of 1 or more")
+	}
+	return err
+}
+
+// bound reads a bound; of several the smallest that is not zero holds.
+func (s *scanner) bound(into *time.Duration) error {
+	bound, err := s.duration()
+	if err == nil && bound > 0 && (*into == 0 || bound < *into) {
+		*into = bound
+	}
+	return err
+}
+
+// positive reads a duration that is not zero.
+func (s *scanner) positive() (time.Duration, error) {
+	s.space()
+	at := s.at
+	v, err := s.duration()
+	if err == nil && v == 0 {
+		return 0, s.fail(at, "is zero", "a duration above zero")
+	}
+	return v, err
+}
+
+// onTimeout reads what a timed-out attempt leads to.
+func (d *draft) onTimeout(s *scanner) error {
+	s.space()
+	value := s.choice(onTimeoutNames)
+	if value < 0 {
+		return s.fail(s.at, "is no consequence of a timeout", "retry or stop")
+	}
+	d.retry = OnTimeout(value) == RetryTimeouts
+	return nil
+}
+
+// typesOf are the names alone.
+func typesOf(all []named) []string {
+	var names []string
+	for _, t := range all {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// finish makes the policy of all brackets.
+func (d *draft) finish(s *scanner) (Policy, error) {
+	p := &d.policy
+	if !d.all {
+		p.MaxAttempts, p.Backoff = 1, None
+	}
+	if !d.retry {
+		p.OnTimeout = StopOnTimeout
+	}
+	for i := range p.Rules {
+		// In Go a rule without a jitter has that of the policy.
+		if r := &p.Rules[i]; !r.Stop && r.Jitter == (Jitter{}) && p.Jitter != (Jitter{}) {
+			r.Jitter = Proportional(DefaultProportion)
+		}
+	}
+	if err := d.contradiction(s); err != nil {
+		return Policy{}, err
+	}
+	if err := p.validate(); err != nil { // nothing is known that comes so far
+		return Policy{}, fmt.Errorf("the text %q: %w", clip(s.text), err)
+	}
+	return *p, nil
+}
+
+// contradiction finds what is wrong with the brackets together.
+func (d *draft) contradiction(s *scanner) error {
+	if d.unlimited > 0 && d.policy.Within == 0 {
+		return s.fail(d.unlimited, "has no end in time", "a within in the policy, such as [within: 1h] or [within: forever]")
+	}
+	for _, t := range d.only {
+		switch t.name {
+		case TypeCanceled:
+			return s.fail(t.at, "is never retried", "any other error type")
+		case TypeTimeout, TypeHeartbeatTimeout, TypeQueueTimeout:
+			if !d.retry {
+				return s.fail(t.at, "is not retried by only", "a bracket for it, such as ["+t.name+" -> retry: 3], or on-timeout: retry")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package retry
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// String prints the policy in text notation, with the defaults of Go written
+// out where those of the text are others. [Parse] reads it as a policy that
+// means the same; what Parse made is read as exactly that again. A policy that
+// Validate refuses is printed as well as that is possible.
+func (p Policy) String() string {
+	var w notationWriter
+	// Beside rules, a policy that retries nothing else needs no words for that.
+	if once := p.MaxAttempts == 1 && (p.Backoff == None || p.Backoff == Backoff{}); !once || len(p.Rules) == 0 {
+		w.retry(p.MaxAttempts, p.Backoff, p.Jitter)
+		w.close()
+	}
+	for i := range p.Rules {
+		w.rule(&p, &p.Rules[i])
+	}
+	w.settings(&p)
+
+	return w.text.String()
+}
+
+// notationWriter writes brackets.
+type notationWriter struct {
+	text  strings.Builder
+	open  bool // a bracket is
+	typed bool // and has nothing but its types yet
+}
+
+// item writes a key, and its value if it has one. It opens a bracket if none
+// is.
+func (w *notationWriter) item(key, value string) {
+	switch {
+	case !w.open:
+		w.begin()
+	case !w.typed:
+		w.text.WriteString(", ")
+	}
+	w.typed = false
+	w.text.WriteString(key)
+	if value != "" {
+		w.text.WriteString(": " + value)
+	}
+}
+
+// begin opens a bracket.
+func (w *notationWriter) begin() {
+	if w.text.Len() > 0 {
+		w.text.WriteByte(' ')
+	}
+	w.text.WriteByte('[')
+	w.open = true
+}
+
+// close ends the bracket that is open.
+func (w *notationWriter) close() {
+	if w.open {
+		w.text.WriteByte(']')
+		w.open = false
+	}
+}
+
+// rule writes the bracket of a rule, with what it takes from the policy.
+func (w *notationWriter) rule(p *Policy, r *Rule) {
+	w.begin()
+	w.text.WriteString(notationTypes(r.Types) + " -> ")
+	w.typed = true
+	if r.Stop {
+		w.item(keyStop, "")
+		w.close()
+		return
+	}
+	attempts, b, j := r.MaxAttempts, r.Backoff, r.Jitter
+	if attempts == 0 {
+		attempts = p.MaxAttempts
+	}
+	if b == (Backoff{}) && attempts != 1 {
+		b = p.Backoff
+	}
+	if j == (Jitter{}) {
+		j = p.Jitter
+	}
+	w.retry(attempts, b, j)
+	w.close()
+}
+
+// retry writes how often and when is retried. The jitter of what never waits is
+// left out; it does nothing.
+func (w *notationWriter) retry(attempts int, b Backoff, j Jitter) {
+	if attempts == 0 {
+		attempts = DefaultMaxAttempts
+	}
+	if attempts == Unlimited {
+		w.item(keyRetry, unlimitedText)
+	} else {
+		w.item(keyRetry, strconv.Itoa(attempts-1))
+	}
+	if b.Kind == BackoffNone || attempts == 1 && b == (Backoff{}) {
+		return
+	}
+	w.backoff(b.withDefaultKind())
+	if j != (Jitter{}) {
+		w.item(keyJitter, notationJitter(j))
+	}
+}
+
+// backoff writes the schedule.
+func (w *notationWriter) backoff(b Backoff) {
+	first := notationDuration(b.Initial)
+	switch b.Kind {
+	case BackoffFixed:
+		w.item(keyFixed, first)
+	case BackoffLinear:
+		w.item(keyLinear, first)
+	case BackoffExponential:
+		w.item(keyBackoff, first)
+	default:
+		w.item(keyBackoff, b.Kind.String())
+	}
+	if c := b.Coefficient; c != 0 && c != DefaultCoefficient {
+		w.item(keyFactor, strconv.FormatFloat(c, 'f', -1, 64))
+	}
+	if b.Max != 0 {
+		w.item(keyMax, notationDuration(b.Max))
+	}
+}
+
+// settings writes the bracket of what holds for the whole call.
+func (w *notationWriter) settings(p *Policy) {
+	w.duration(keyTimeout, p.AttemptTimeout)
+	w.duration(keyHeartbeat, p.HeartbeatTimeout)
+	w.duration(keyQueue, p.QueueTimeout)
+	w.duration(keyWithin, p.Within)
+	if p.OnTimeout != StopOnTimeout {
+		w.item(keyOnTimeout, p.OnTimeout.String())
+	}
+	if len(p.Retryable) > 0 {
+		w.item(keyOnly, notationTypes(p.Retryable))
+	}
+	if len(p.NonRetryable) > 0 {
+		w.item(keyNever, notationTypes(p.NonRetryable))
+	}
+	if p.OnExhausted != Fail {
+		w.item(p.OnExhausted.String(), "")
+	}
+	w.duration(keyMaxRetryAfter, p.MaxServerDelay)
+	if p.CrashLimit != 0 {
+		w.item(keyCrashes, strconv.Itoa(p.CrashLimit))
+	}
+	w.close()
+}
+
+// duration writes a duration that is not zero.
+func (w *notationWriter) duration(key string, d time.Duration) {
+	if d != 0 {
+		w.item(key, notationDuration(d))
+	}
+}
+
+// notationTypes prints one error type, or several in parentheses.
+func notationTypes(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		if quoted[i] = name; !isWord(name) {
+			quoted[i] = strconv.Quote(name)
+		}
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return "(" + strings.Join(quoted, ", ") + ")"
+}
+
+// notationJitter prints a spread.
+func notationJitter(j Jitter) string {
+	if j.Kind != JitterProportional {
+		return j.Kind.String()
+	}
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(j.Proportion, 'f', -1, 64), ".")
+	if !isDigits(whole) {
+		return whole + "%" // negative or not a number, which Validate refuses
+	}
+	return shiftPoint(whole, fraction, 2) + "%"
+}
+
+// notationDuration prints whole days as such, and the rest as JSON has it.
+func notationDuration(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d > 0 && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return formatDuration(d)
+}
