@@ -110,6 +110,11 @@ var table = []row{
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{
+		pkg: "perduretest/storm",
+		may: []string{"retry"},
+		why: "the laboratory asks what every runner asks, in simulated time; it needs no engine",
+	},
+	{
 		pkg:  "cmd/perdure/...",
 		may:  []string{".", "activity", "workflow", "retry", "store", "store/memory", "store/sqlite", "store/postgres", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
@@ -118,6 +123,10 @@ var table = []row{
 	{
 		pkg: "internal/check",
 		why: "it must run before anything else compiles",
+	},
+	{
+		pkg: "internal/docs",
+		why: "tests only; it holds pages to code",
 	},
 	{
 		pkg: "internal/layout",

@@ -1,0 +1,151 @@
+package storm_test
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/docs"
+	"github.com/perdure/perdure/perduretest/storm"
+	"github.com/perdure/perdure/retry"
+)
+
+// The tests in this file make the experiments that docs/retry-storms.md tells of,
+// hold them to what the page says in words, and the page to their figures.
+
+var update = flag.Bool("update", false, "rewrite the figures in docs/retry-storms.md")
+
+func section(t *testing.T, name string, text string) {
+	t.Helper()
+	docs.Section(t, *update, "retry-storms.md", "storm:"+name, text)
+}
+
+// kinds are the jitters that the page compares.
+var kinds = []struct {
+	name   string
+	jitter retry.Jitter
+}{
+	{"no jitter", retry.NoJitter},
+	{"proportional 10 %", retry.Proportional(0.1)},
+	{"equal", retry.EqualJitter},
+	{"full", retry.FullJitter},
+	{"decorrelated", retry.Decorrelated},
+}
+
+// persistent retries until it succeeds.
+func persistent(b retry.Backoff, j retry.Jitter) retry.Policy {
+	return retry.Policy{MaxAttempts: retry.Unlimited, Within: retry.Forever, Backoff: b, Jitter: j}
+}
+
+// clients is an experiment with a hundred clients that write one row, and what it
+// takes on average over seeds.
+type clients struct {
+	name   string
+	policy retry.Policy
+	calls  float64
+	least  int // in any seed
+	most   int
+	end    time.Duration
+}
+
+func (c *clients) run(t *testing.T, seeds int) {
+	var end time.Duration
+	for seed := range seeds {
+		r := run(t, storm.Scenario{Tasks: 100, Policy: c.policy, Dependency: storm.Contended{Trip: 10 * ms}, Seed: uint64(seed)})
+		c.calls += float64(r.Calls) / float64(seeds)
+		end += r.End
+		if c.most = max(c.most, r.Calls); seed == 0 || r.Calls < c.least {
+			c.least = r.Calls
+		}
+	}
+	c.end = end / time.Duration(seeds)
+}
+
+// The known result, from the model that gave it: a hundred clients take about
+// 1,860 calls with plain exponential backoff and about 800 with full or equal
+// jitter. The delays are those of the source, where the first wait is 10 ms and
+// the longest 2 s; decorrelated jitter starts there from 5 ms.
+func TestJitterSavesCallsUnderContention(t *testing.T) {
+	const seeds = 100
+	backoff := retry.Exponential(10*ms, 2, 2*time.Second)
+	experiments := []*clients{{name: "no wait at all", policy: persistent(retry.None, retry.NoJitter)}}
+	of := map[string]*clients{}
+	for _, k := range kinds {
+		b := backoff
+		if k.jitter == retry.Decorrelated {
+			b.Initial = 5 * ms
+		}
+		c := &clients{name: k.name, policy: persistent(b, k.jitter)}
+		experiments, of[k.name] = append(experiments, c), c
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "| jitter | calls, mean of %d seeds | least to most | until the last has written |\n|---|---|---|---|\n", seeds)
+	for _, c := range experiments {
+		c.run(t, seeds)
+		fmt.Fprintf(&table, "| %s | %.0f | %d to %d | %v |\n", c.name, c.calls, c.least, c.most, c.end.Round(10*ms))
+	}
+	section(t, "contention", table.String())
+
+	plain, full, equal := of["no jitter"], of["full"], of["equal"]
+	if plain.calls < 1800 || plain.calls > 1950 || full.calls < 750 || full.calls > 850 || equal.calls < 750 || equal.calls > 870 {
+		t.Errorf("plain %.0f, full %.0f, equal %.0f; the source has about 1860, 800, 800", plain.calls, full.calls, equal.calls)
+	}
+	for _, c := range []*clients{full, equal} {
+		if 2*c.calls > plain.calls || c.most >= plain.least || c.end > plain.end/5 {
+			t.Errorf("%s: %d to %d calls in %v, against %d to %d in %v", c.name, c.least, c.most, c.end, plain.least, plain.most, plain.end)
+		}
+	}
+}
+
+// shop is a dependency that can do 2,000 calls a second.
+var shop = storm.Server{Capacity: 100, Work: 50 * ms, Queue: 1000}
+
+// patient is what the tasks of an outage are retried by.
+func patient(j retry.Jitter) retry.Policy {
+	return persistent(retry.Exponential(time.Second, 2, time.Minute), j)
+}
+
+// A hundred thousand tasks that fail at the same moment come back together unless
+// jitter spreads them.
+func TestJitterSpreadsThoseThatFailedTogether(t *testing.T) {
+	var reports []*storm.Report
+	of := map[string]*storm.Report{}
+	for _, k := range kinds {
+		r := run(t, storm.Scenario{Name: k.name, Tasks: 100_000, Policy: patient(k.jitter), Dependency: shop,
+			Faults: []storm.Fault{storm.Outage(0, time.Minute)}, Until: 10 * time.Minute})
+		reports, of[k.name] = append(reports, r), r
+	}
+	section(t, "together", storm.Table(reports...))
+
+	none, slight, full := of["no jitter"], of["proportional 10 %"], of["full"]
+	if none.PeakAfter < 95_000 || none.Unsettled < 50_000 {
+		t.Errorf("without jitter all should come back together, and most find no room: %+v", none)
+	}
+	if slight.PeakAfter > 20_000 || slight.Unsettled != 0 {
+		t.Errorf("a little jitter helps: %+v", slight)
+	}
+	if full.PeakAfter > 4000 || full.Drain > 2*time.Minute || full.Unsettled != 0 {
+		t.Errorf("full jitter spreads best: %+v", full)
+	}
+}
+
+// Tasks that come one by one are spread already.
+func TestJitterMattersLessWhereTasksComeOneByOne(t *testing.T) {
+	var reports []*storm.Report
+	least, most := 1<<30, 0
+	for _, k := range kinds {
+		r := run(t, storm.Scenario{Name: k.name, Tasks: 100_000, Over: 2 * time.Minute, Policy: patient(k.jitter), Dependency: shop,
+			Faults: []storm.Fault{storm.Outage(30*time.Second, 90*time.Second)}})
+		reports = append(reports, r)
+		least, most = min(least, r.PeakAfter), max(most, r.PeakAfter)
+		if r.Succeeded != r.Tasks || r.Drain > 100*time.Second {
+			t.Errorf("%+v", r)
+		}
+	}
+	section(t, "one-by-one", storm.Table(reports...))
+	if most > 2*least {
+		t.Errorf("peaks of %d to %d", least, most)
+	}
+}
