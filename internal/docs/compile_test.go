@@ -1,0 +1,145 @@
+package docs
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// exports says where the compiled packages are that snippets import.
+var exports = sync.OnceValues(func() (map[string]string, error) {
+	args := []string{"list", "-e", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
+	cmd := exec.Command("go", append(args, slices.Sorted(maps.Values(packages))...)...)
+	cmd.Dir = Root()
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			err = fmt.Errorf("go list: %w\n%s", err, exit.Stderr)
+		}
+		return nil, err
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if path, file, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			files[path] = file
+		}
+	}
+	return files, nil
+})
+
+// compiler type-checks snippets.
+type compiler struct {
+	fset     *token.FileSet
+	importer types.Importer
+}
+
+func newCompiler(t *testing.T) *compiler {
+	files, err := exports()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	return &compiler{fset: fset, importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		if files[path] == "" {
+			return nil, fmt.Errorf("there is no package %s", path)
+		}
+		return os.Open(files[path])
+	})}
+}
+
+// check compiles one block of a page together with what the page has in comments.
+// What a reader would use further on is allowed to be unused.
+func (c *compiler) check(block snippet, common []snippet) error {
+	if block.isProgram() {
+		common = nil
+	}
+	var files []*ast.File
+	for _, s := range append([]snippet{block}, common...) {
+		file, err := s.file(c.fset)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	var faults []error
+	config := types.Config{Importer: c.importer, Error: func(err error) {
+		if !strings.Contains(err.Error(), "declared and not used") {
+			faults = append(faults, err)
+		}
+	}}
+	if _, err := config.Check(files[0].Name.Name, c.fset, files, nil); err != nil && len(faults) == 0 && !strings.Contains(err.Error(), "declared and not used") {
+		return err
+	}
+	return errors.Join(faults...)
+}
+
+// pages are the documents whose snippets are compiled.
+func pages(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(Root(), "docs", "*.md"))
+	if err != nil || len(names) == 0 {
+		t.Fatal("there are no pages in docs", err)
+	}
+	return append(names, filepath.Join(Root(), "README.md"))
+}
+
+func TestEverySnippetCompiles(t *testing.T) {
+	c := newCompiler(t)
+	blocks := 0
+	for _, name := range pages(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, err := filepath.Rel(Root(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := readPage(filepath.ToSlash(rel), string(text))
+		for _, block := range p.blocks {
+			blocks++
+			if err := c.check(block, p.common); err != nil {
+				t.Errorf("The snippet at %s:%d does not compile. What it needs and need not show can stand in a comment of the page, see the documentation of this package.\n%v", block.page, block.line, err)
+			}
+		}
+	}
+	if blocks < 4 {
+		t.Errorf("only %d snippets were found", blocks)
+	}
+}
+
+func TestABrokenSnippetIsFound(t *testing.T) {
+	c := newCompiler(t)
+	for _, test := range []struct{ text, want string }{
+		{"```go\nvar p = retry.Policy{MaxAttempts: 3}\n```\n", ""},
+		{"```go\npolicy := retry.Policy{MaxAttempts: n}\n```\n<!-- go\nvar n = 5\n-->\n", ""},
+		{"```go\nif err := retry.Do(ctx, retry.Never, f); err != nil {\n\treturn err\n}\n```\n<!-- go\nfunc f(context.Context) error { return nil }\n-->\n", ""},
+		{"```go\npackage main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println() }\n```\n", ""},
+		{"text\n```go\nvar p = retry.Policy{MaxAttempts: 3}\nvar q = retry.Policy{Atempts: 3}\n```\n", "x.md:4:"},
+		{"```go\nx := unknown()\n```\n", "undefined: unknown"},
+		{"```go\nvar s string = 1\n```\n", "string"},
+		{"```go\nfor {\n```\n", "x.md:4:"},
+		{"```go\npackage main\n\nfunc main() { fmt.Println() }\n```\n", "undefined: fmt"},
+	} {
+		p := readPage("x.md", test.text)
+		if len(p.blocks) != 1 {
+			t.Fatalf("%d blocks in %q", len(p.blocks), test.text)
+		}
+		err := c.check(p.blocks[0], p.common)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%q: %v, want %q", test.text, err, test.want)
+		}
+	}
+}
