@@ -63,19 +63,28 @@ func markdownLinks(text string) []link {
 	return links
 }
 
-// eachProseLine visits the lines outside of fenced code blocks, counted from 1.
+const endOfComment = "-->"
+
+// eachProseLine visits the lines outside of fenced code blocks and of comments
+// that have lines of their own, counted from 1.
 func eachProseLine(text string, visit func(number int, line string)) {
 	number, fence := 0, ""
 	for line := range strings.Lines(text) {
 		number++
 		trimmed := strings.TrimSpace(line)
 		switch {
+		case fence == endOfComment:
+			if strings.HasSuffix(trimmed, endOfComment) {
+				fence = ""
+			}
 		case fence != "":
 			if strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == "" {
 				fence = ""
 			}
 		case strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~"):
 			fence = trimmed[:3]
+		case strings.HasPrefix(trimmed, "<!--") && !strings.Contains(trimmed, endOfComment):
+			fence = endOfComment
 		default:
 			visit(number, strings.TrimRight(line, "\r\n"))
 		}
