@@ -23,6 +23,9 @@ var (
 	ErrForeign = errors.New("the database is not a perdure database")
 	// ErrNewer says that the database was written by a later version.
 	ErrNewer = errors.New("the database is newer than this program")
+	// ErrHookLeft is how a Hook says that it was left behind: something that it
+	// began may still use its transaction.
+	ErrHookLeft = errors.New("the step transaction did not end in time")
 	// ErrStoreClosed says that the store was used after Close.
 	ErrStoreClosed = errors.New("the store is closed")
 )

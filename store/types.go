@@ -25,6 +25,12 @@ type Info struct {
 	// Domain names the commit domain of a partition: only turns whose
 	// partitions share a domain may stand in one Commit.
 	Domain func(partition int) int
+
+	// LoneHooks is how many turns with a Hook may be committed at a time, each by
+	// itself, beside the Commit of those without. Such a turn gets a transaction
+	// of its own here, for which others in one Commit would wait. 0 says that it
+	// shares theirs, and belongs into one Commit with them.
+	LoneHooks int
 }
 
 // News is what a listener is told, one or more kinds of it.
@@ -208,9 +214,15 @@ type Turn struct {
 	// written. Its error refuses the turn (as a *HookError) and undoes it
 	// alone. tx is what the store documents, a *sql.Tx for SQL stores. A store
 	// that has to begin the transaction anew runs the hook again: only what it
-	// does through tx happens once. It must not call the store.
+	// does through tx happens once. It must not call the store. It has HookLimit;
+	// what it does through tx after that is cut off. One that does not heed that
+	// may be left behind while it still runs: its error then is ErrHookLeft, and
+	// the store takes tx away from it.
 	Hook func(tx any) error
 }
+
+// HookLimit is how long the hook of a turn may hold its transaction.
+const HookLimit = 3 * time.Second
 
 // TurnRow is a committed turn of history.
 type TurnRow struct {

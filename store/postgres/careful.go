@@ -154,8 +154,13 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 		err = k.runHook(ctx, &plans[0].turn)
 	}
 	leave := `RELEASE SAVEPOINT perdure_turn`
-	if err != nil {
+	switch {
+	case k.c.left:
+		return &spoiledError{plans[0].i, err}
+	case err != nil:
 		leave = `ROLLBACK TO SAVEPOINT perdure_turn; ` + leave
+	case hooked:
+		leave += `; ` + unlimited
 	}
 	left := k.c.script(ctx, leave)
 	switch {

@@ -16,8 +16,16 @@ const rollbackTime = 5 * time.Second
 
 // conn is a connection in the hands of one verb. Its errors are driverErrors.
 type conn struct {
-	raw *pgx.Conn
-	h   *handle
+	raw  *pgx.Conn
+	h    *handle
+	left bool // see leave
+}
+
+// leave gives up a connection that somebody else may be using right now: only
+// what is below it can be closed safely. The server then undoes the transaction.
+func (c *conn) leave() {
+	c.left = true
+	c.raw.PgConn().Conn().Close()
 }
 
 // reserved is how many connections of the pool are kept for those verbs on which
@@ -53,8 +61,15 @@ func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) err
 	if err != nil {
 		return h.fail(ctx, op, foreign(err))
 	}
-	defer pooled.Release() // which closes it if a transaction is open: a hook may end its goroutine
-	err = again(conflicted, func() error { return f(&conn{pooled.Conn(), h}) })
+	c := &conn{raw: pooled.Conn(), h: h}
+	defer func() {
+		if c.left {
+			pooled.Hijack()
+			return
+		}
+		pooled.Release() // which closes it if a transaction is open: a hook may end its goroutine
+	}()
+	err = again(conflicted, func() error { return f(c) })
 	if code(err) == readOnly {
 		h.pool.Reset() // the primary is elsewhere now
 	}
@@ -139,7 +154,7 @@ func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 
 // rollback undoes the transaction that is open, if one is.
 func (c *conn) rollback() {
-	if c.raw.IsClosed() || c.raw.PgConn().TxStatus() == 'I' {
+	if c.left || c.raw.IsClosed() || c.raw.PgConn().TxStatus() == 'I' {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTime)

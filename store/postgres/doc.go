@@ -64,8 +64,9 @@
 // commit. Its end is not the hook's to decide, whose error does: after Commit or
 // Rollback by the hook the turn is refused. The transaction must not be used
 // when the hook has returned, and no method of the Store may be called inside
-// one. A hook that lets its transaction wait for a minute for the next statement
-// is cut off: it holds a lock on its partition.
+// one. Its statements have a timeout (store.HookLimit), and a hook that lets its
+// transaction wait for a minute for the next statement is cut off: it holds a lock
+// on its partition. The connection of a hook that was left behind is given up.
 //
 // # Looking after the tables
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,6 +33,7 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 		for name, value := range defaults {
 			b.do(`SELECT set_config($1, $2, true)`, name, value)
 		}
+		b.do(`SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(store.HookLimit.Milliseconds(), 10))
 	}); err != nil {
 		return err
 	}
@@ -41,7 +43,12 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	}
 	begun := time.Now()
 	defer func() { k.took = time.Since(begun) }()
-	if err := t.RunHook(step); err != nil {
+	err = t.RunHook(step)
+	if errors.Is(err, store.ErrHookLeft) {
+		k.c.leave()
+		return err
+	}
+	if err != nil {
 		step.Rollback(ctx) // as is the savepoint around it, whose errors count
 		return err
 	}
@@ -54,6 +61,10 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	}
 	return foreign(err)
 }
+
+// unlimited ends the time limit of the hook's statements: what follows must not
+// be given up half-way.
+const unlimited = `SET LOCAL statement_timeout TO DEFAULT`
 
 // spoiledError says that the transaction of a commit ended while the hook of a
 // turn ran.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,66 @@ func TestHookThatCommitsBehindOurBackIsAnsweredByWhatIsDurable(t *testing.T) {
 	}), s.plain()})
 	if s.turns() != "4" {
 		t.Errorf("%s turns", s.turns())
+	}
+}
+
+// TestE27_HookLeftBehindLosesItsTransaction says that the function which still runs
+// cannot harm anybody, whatever it is doing.
+func TestE27_HookLeftBehindLosesItsTransaction(t *testing.T) {
+	for name, do := range map[string]func(s *shop, tx pgx.Tx, i int) error{
+		"Exec": func(s *shop, tx pgx.Tx, i int) error { return s.insert(fmt.Sprint("x", i))(tx) },
+		"Long": func(s *shop, tx pgx.Tx, i int) error {
+			_, err := tx.Exec(context.Background(), "SELECT pg_sleep(60)")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			left := make(chan error, 1)
+			begun := make(chan struct{})
+			s.answers([]store.Turn{
+				s.plain(),
+				s.step(func(tx pgx.Tx) error {
+					go func() {
+						close(begun)
+						var err error
+						for i := 0; err == nil; i++ {
+							err = do(s, tx, i)
+						}
+						left <- err
+					}()
+					<-begun
+					return store.ErrHookLeft
+				}),
+				s.step(s.insert("after")),
+			}, 1)
+			if err := <-left; err == nil {
+				t.Error("it goes on")
+			}
+			if s.orders() != "after" || s.turns() != "3" {
+				t.Errorf("%q, %s turns", s.orders(), s.turns())
+			}
+		})
+	}
+}
+
+// TestE27_StatementsOfAHookHaveItsTime, and what comes after them has not.
+func TestE27_StatementsOfAHookHaveItsTime(t *testing.T) {
+	s := newShop(t)
+	s.answers([]store.Turn{s.step(func(tx pgx.Tx) error {
+		_, err := tx.Exec(context.Background(), "SELECT pg_sleep(60)")
+		return err
+	})}, 0)
+	s.commits(s.step(func(tx pgx.Tx) error {
+		var limit string
+		err := tx.QueryRow(t.Context(), `SELECT current_setting('statement_timeout')`).Scan(&limit)
+		if limit != "3s" {
+			t.Errorf("the limit is %s", limit)
+		}
+		return err
+	}))
+	if got := s.value(`SELECT current_setting('statement_timeout')`); got != "0" {
+		t.Errorf("afterwards it is %s", got)
 	}
 }
 

@@ -155,6 +155,8 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 		Location: location(pool.Config().ConnConfig, s.schema),
 		Shared:   true,
 		Domain:   func(int) int { return 0 },
+		// One connection is left for the turns without hooks.
+		LoneHooks: max(1, cap(h.shared)-1),
 	}
 	if err := h.prepare(ctx, s.partitions); err != nil {
 		h.Close()

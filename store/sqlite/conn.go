@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"time"
 	"unicode/utf8"
 	"unsafe"
 
@@ -20,7 +21,10 @@ type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
 	args  []driver.NamedValue // reused from call to call
-	hooks *sql.DB             // see hook.go
+
+	hooks    *sql.DB              // see hook.go
+	hookEnds time.Time            // when the statements of the hook in progress are cut off
+	queries  []context.CancelFunc // of its queries
 }
 
 func connect(ctx context.Context, dsn string) (*conn, error) {

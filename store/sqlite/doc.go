@@ -43,5 +43,6 @@
 // The hook of a turn receives a *sql.Tx on the writing connection, in the
 // transaction of the commit, inside a savepoint of its own. It must not be
 // committed or rolled back by the hook, whose error decides, and no method of
-// the Store may be called inside a hook: the writer is taken.
+// the Store may be called inside a hook: the writer is taken. Statements that run
+// when the hook's time is up (store.HookLimit) are interrupted.
 package sqlite

@@ -8,16 +8,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
+
+// hookSlack is how much longer than the hook itself a statement of it may take:
+// one that heeds the hook's context says better why it was cut off.
+const hookSlack = 100 * time.Millisecond
 
 // errEnded refuses what would end the transaction of a whole commit.
 var errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook answers an error: neither commit it nor roll it back")
 
 // runHook calls the hook of a turn with a real *sql.Tx on this connection. The
 // caller holds a savepoint for the turn. Rows and statements that the hook
-// leaves open are closed here.
+// leaves open are closed here. From one that was left behind the transaction is
+// taken away, as database/sql takes it away when a context ends: that waits for a
+// statement in progress, which has a deadline.
 func (c *conn) runHook(t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
@@ -26,6 +33,8 @@ func (c *conn) runHook(t *store.Turn) error {
 		c.hooks = sql.OpenDB(lender{c})
 		c.hooks.SetMaxOpenConns(1)
 	}
+	c.hookEnds = time.Now().Add(store.HookLimit + hookSlack)
+	defer c.endQueries()
 	tx, err := c.hooks.BeginTx(context.Background(), nil)
 	if err != nil {
 		return err
@@ -49,12 +58,18 @@ func (c *conn) runHook(t *store.Turn) error {
 // lender is a driver.Connector that lends a connection which somebody else owns.
 type lender struct{ c *conn }
 
-func (l lender) Connect(context.Context) (driver.Conn, error) { return &lent{raw: l.c.raw}, nil }
-func (l lender) Driver() driver.Driver                        { return nil }
+func (l lender) Connect(context.Context) (driver.Conn, error) {
+	return &lent{c: l.c, raw: l.c.raw}, nil
+}
+func (l lender) Driver() driver.Driver { return nil }
 
 // lent is the connection as database/sql sees it: in a transaction all the
-// time, which ends when the hook does.
-type lent struct{ raw driver.Conn }
+// time, which ends when the hook does. Its statements end with the hook's time,
+// whatever context they are given.
+type lent struct {
+	c   *conn
+	raw driver.Conn
+}
 
 func (l *lent) Begin() (driver.Tx, error)                                    { return openTx{}, nil }
 func (l *lent) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return openTx{}, nil }
@@ -67,13 +82,19 @@ func (l *lent) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if err := stays(query); err != nil {
 		return nil, err
 	}
-	return l.raw.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	s, err := l.raw.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return lentStmt{s, l.c}, nil
 }
 
 func (l *lent) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := stays(query); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithDeadline(ctx, l.c.hookEnds)
+	defer cancel()
 	return l.raw.(driver.ExecerContext).ExecContext(ctx, query, args)
 }
 
@@ -81,7 +102,39 @@ func (l *lent) QueryContext(ctx context.Context, query string, args []driver.Nam
 	if err := stays(query); err != nil {
 		return nil, err
 	}
-	return l.raw.(driver.QueryerContext).QueryContext(ctx, query, args)
+	return l.raw.(driver.QueryerContext).QueryContext(l.c.queryContext(ctx), query, args)
+}
+
+// queryContext is the context of a query of a hook, which its rows need until they
+// are closed.
+func (c *conn) queryContext(ctx context.Context) context.Context {
+	ctx, cancel := context.WithDeadline(ctx, c.hookEnds)
+	c.queries = append(c.queries, cancel)
+	return ctx
+}
+
+// endQueries ends the contexts of a hook's queries.
+func (c *conn) endQueries() {
+	for _, cancel := range c.queries {
+		cancel()
+	}
+	c.queries = nil
+}
+
+// lentStmt is a prepared statement of a lent connection.
+type lentStmt struct {
+	driver.Stmt
+	c *conn
+}
+
+func (s lentStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	ctx, cancel := context.WithDeadline(ctx, s.c.hookEnds)
+	defer cancel()
+	return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+func (s lentStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.Stmt.(driver.StmtQueryContext).QueryContext(s.c.queryContext(ctx), args)
 }
 
 // openTx is the end of a *sql.Tx that ends nothing: the savepoint around the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -221,6 +222,64 @@ func TestHookThatIsInterruptedHarmsOnlyItself(t *testing.T) {
 	}
 	if s.orders() != "a" || s.turns() != 3 {
 		t.Errorf("%q, %d turns", s.orders(), s.turns())
+	}
+}
+
+// TestE27_HookLeftBehindLosesItsTransaction says that the function which still runs
+// cannot harm anybody, whatever it is doing.
+func TestE27_HookLeftBehindLosesItsTransaction(t *testing.T) {
+	s := newShop(t)
+	number := int64(2)
+	for name, do := range map[string]func(tx *sql.Tx, i int) error{
+		"Exec": func(tx *sql.Tx, i int) error { return insert(fmt.Sprint("x", i))(tx) },
+		"Query": func(tx *sql.Tx, i int) error {
+			var n int
+			return tx.QueryRow("SELECT count(*) FROM orders").Scan(&n)
+		},
+		"Prepare": func(tx *sql.Tx, i int) error {
+			stmt, err := tx.Prepare("INSERT INTO orders VALUES (?, 0)")
+			if err == nil {
+				_, err = stmt.Exec(fmt.Sprint("y", i))
+			}
+			return err
+		},
+		"Long": func(tx *sql.Tx, i int) error { // without a context, and for minutes
+			_, err := tx.Exec(`INSERT INTO orders WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT 'n' || i, 0 FROM n`)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := s.turns()
+			number += 10
+			left := make(chan error, 1)
+			begun := make(chan struct{})
+			result, err := s.Commit(t.Context(), []store.Turn{s.turn(number), s.step(number+1, func(tx *sql.Tx) error {
+				go func() {
+					err := do(tx, 0)
+					close(begun)
+					for i := 1; err == nil; i++ {
+						err = do(tx, i)
+					}
+					left <- err
+				}()
+				if name != "Long" {
+					<-begun
+				}
+				return store.ErrHookLeft
+			}), s.turn(number + 2)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !errors.Is(result.Errors[1], store.ErrHookLeft) || errors.Join(result.Errors[0], result.Errors[2]) != nil {
+				t.Errorf("got %v", result.Errors)
+			}
+			if err := <-left; err == nil {
+				t.Error("it goes on")
+			}
+			if s.orders() != "" || s.turns() != before+2 {
+				t.Errorf("%q, %d turns", s.orders(), s.turns()-before)
+			}
+		})
 	}
 }
 

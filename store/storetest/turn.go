@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -138,6 +139,20 @@ var turnChecks = []check{
 		<-ended
 		<-gone
 		equal(f, len(f.history(run.ID)), 1)
+		f.commits(f.turn(run, 2))
+	}},
+	{"Turn/HookMayBeLeftBehind", func(f *fixture) {
+		run, bystander := f.created(), f.created()
+		t := f.turn(run, 2)
+		t.Hook = func(any) error { return fmt.Errorf("enough: %w", store.ErrHookLeft) }
+		var hook *store.HookError
+		errs := f.commit(f.turn(bystander, 2), t, f.turn(bystander, 3))
+		if !errors.As(errs[1], &hook) || !errors.Is(errs[1], store.ErrHookLeft) || store.Unavailable(errs[1]) {
+			f.Fatalf("got %v", errs[1])
+		}
+		f.is(errors.Join(errs[0], errs[2]), nil)
+		equal(f, len(f.history(run.ID)), 1)
+		equal(f, len(f.history(bystander.ID)), 3)
 		f.commits(f.turn(run, 2))
 	}},
 	{"Turn/BytesAreOpaque", func(f *fixture) {
