@@ -11,4 +11,7 @@
 // An activity runs at least once: if the process dies after the effect and
 // before the result was recorded, another attempt follows. IdempotencyKey is the
 // same for all attempts of one call; hand it to the other side.
+//
+// Effects in tables beside the engine's need no key: with OnCommit they are part of
+// the transaction that records the result.
 package activity

@@ -29,8 +29,9 @@ type contextKey struct{}
 
 // attempt is what the context of a body carries.
 type attempt struct {
-	info Info
-	link Link // nil: nobody takes heartbeats
+	info    Info
+	link    Link    // nil: nobody takes heartbeats
+	commits commits // see OnCommit
 }
 
 func attemptOf(ctx context.Context) *attempt {
@@ -47,7 +48,7 @@ func NewContext(ctx context.Context, info Info) context.Context {
 // NewLinkedContext is NewContext with somebody who takes the heartbeats; nil for
 // nobody.
 func NewLinkedContext(ctx context.Context, info Info, link Link) context.Context {
-	return context.WithValue(ctx, contextKey{}, &attempt{info, link})
+	return context.WithValue(ctx, contextKey{}, &attempt{info: info, link: link})
 }
 
 // FromContext returns the info of the attempt that runs in ctx, and false

@@ -215,6 +215,9 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 		if c.attempt > 1 {
 			r.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
 		}
+		if in.Transaction {
+			r.out.Transactions = append(r.out.Transactions, AttemptRef{in.Call, in.Attempt})
+		}
 		r.started(c)
 		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
 	case c.cancelRequested:

@@ -29,6 +29,11 @@ type AttemptEnded struct {
 	Result  history.Payload
 	Failure *history.Failure // unless completed
 	Ended   int64
+
+	// Transaction says that the node holds something that belongs into the
+	// transaction of the turn which closes the call with this result: see
+	// Turn.Transactions.
+	Transaction bool
 }
 
 // Granted says that a slot was reserved for a queued call. If the call no longer

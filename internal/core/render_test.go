@@ -44,6 +44,9 @@ func renderTurn(t *core.Turn) string {
 	for _, ref := range t.OffProbation {
 		fmt.Fprintf(&b, "off probation %d.%d\n", ref.Call, ref.Attempt)
 	}
+	for _, ref := range t.Transactions {
+		fmt.Fprintf(&b, "transaction of %d.%d\n", ref.Call, ref.Attempt)
+	}
 	for _, n := range t.Unused {
 		fmt.Fprintf(&b, "slot of call %d unused\n", n)
 	}

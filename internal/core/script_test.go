@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //
 //	start NAME [input=JSON]   make the run of a workflow of programs_test.go
 //	step                      take a step without inputs
-//	complete CALL[.ATTEMPT] [result=JSON]
+//	complete CALL[.ATTEMPT] [result=JSON] [transaction]
 //	fail CALL[.ATTEMPT] [type=T] [message=M] [terminal] [after=DURATION] [declined] [canceled]
 //	timeout CALL[.ATTEMPT]    the attempt ran too long
 //	drain CALL[.ATTEMPT]      its process shuts down
@@ -277,6 +277,7 @@ func (p *player) input(verb string, a *arguments) core.Input {
 	switch verb {
 	case "complete":
 		end.Outcome, end.Result = core.Completed, a.payload("result")
+		end.Transaction = a.flag("transaction")
 	case "fail":
 		end.Outcome, end.Failure = core.Failed, history.FromError(failure(a))
 	case "timeout":

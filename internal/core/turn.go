@@ -17,6 +17,9 @@ type Turn struct {
 	Attempts []Record // ledger records
 	State    *State   // new state of the run's row, nil if unchanged
 	Messages []Message
+	// Transactions are the attempts that closed their calls and whose
+	// AttemptEnded had a Transaction. An attempt that came too late has none.
+	Transactions []AttemptRef
 
 	// To be done once the turn is durable.
 	Dispatch  []Dispatch

@@ -61,7 +61,7 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 	// that another node may own the run.
 	if body == nil || e.phase != running || !e.leaseHolds() {
 		cancel(nil)
-		e.report(x, core.AttemptEnded{Outcome: core.Drained})
+		e.report(x, core.AttemptEnded{Outcome: core.Drained}, nil)
 		e.slots.release(e, l)
 		return
 	}
@@ -201,6 +201,10 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 		return
 	}
 	in := core.AttemptEnded{Outcome: core.Completed, Result: result}
+	var step *transaction
+	if commit := activity.Commits(ctx); commit != nil && err == nil {
+		step, in.Transaction = &transaction{ctx, commit}, true
+	}
 	if err != nil {
 		in.Outcome, in.Failure = core.Failed, history.FromError(err)
 		cause := context.Cause(ctx)
@@ -213,12 +217,13 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.report(x, in)
+	e.report(x, in, step)
 	e.slots.release(e, x.lane)
 }
 
-// report tells the run of an attempt's end. The engine's mu is held.
-func (e *Engine) report(x *execution, in core.AttemptEnded) {
+// report tells the run of an attempt's end, and what its body wants in the
+// transaction, nil for nothing. The engine's mu is held.
+func (e *Engine) report(x *execution, in core.AttemptEnded, step *transaction) {
 	in.Call, in.Attempt, in.Ended = x.key.call, x.key.attempt, e.clock.now()
 	if e.executions[x.key] == x {
 		delete(e.executions, x.key)
@@ -228,10 +233,10 @@ func (e *Engine) report(x *execution, in core.AttemptEnded) {
 	if e.partitions[x.resident.partition.number] != x.resident.partition {
 		return // another node owns the run now
 	}
-	if in.Outcome != core.Completed { // the next attempt is told what this one said
+	if in.Outcome != core.Completed || step != nil { // the next attempt is told what this one said
 		e.tellRun(x)
 	}
-	e.deliverLocked(x.resident.partition, x.key.run, mail{input: in})
+	e.deliverLocked(x.resident.partition, x.key.run, mail{input: in, transaction: step})
 }
 
 // timedOut ends an attempt whose time is up, whether or not its body cares.
@@ -243,7 +248,7 @@ func (e *Engine) timedOut(x *execution, failure *retry.TimeoutError) {
 	defer e.mu.Unlock()
 	x.stopTimers()
 	x.cancel(failure)
-	e.report(x, core.AttemptEnded{Outcome: core.TimedOut, Failure: history.FromError(failure)})
+	e.report(x, core.AttemptEnded{Outcome: core.TimedOut, Failure: history.FromError(failure)}, nil)
 	e.health.lateBodies++
 	if x.holds = e.health.lateBodies > e.config.Concurrency; !x.holds {
 		e.slots.release(e, x.lane)
@@ -275,7 +280,7 @@ func (e *Engine) giveUpAttempts() {
 	for _, x := range e.executions {
 		if !x.over.Swap(true) {
 			e.health.lateBodies++
-			e.report(x, core.AttemptEnded{Outcome: core.Drained})
+			e.report(x, core.AttemptEnded{Outcome: core.Drained}, nil)
 		}
 	}
 }

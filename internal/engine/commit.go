@@ -19,7 +19,8 @@ const maxGroup = 512
 type committer struct {
 	engine  *Engine
 	queue   chan *pendingTurn
-	answers sync.Pool // of chan error, empty
+	lone    chan struct{} // as many turns with hooks are committed by themselves as it holds
+	answers sync.Pool     // of chan error, empty
 }
 
 type pendingTurn struct {
@@ -28,7 +29,7 @@ type pendingTurn struct {
 }
 
 func newCommitter(e *Engine) *committer {
-	return &committer{engine: e, queue: make(chan *pendingTurn, 2*maxGroup)}
+	return &committer{engine: e, queue: make(chan *pendingTurn, 2*maxGroup), lone: make(chan struct{}, e.db.Info().LoneHooks)}
 }
 
 // commit returns when the turn is durable, refused, or the engine ends.
@@ -38,9 +39,7 @@ func (c *committer) commit(t store.Turn) error {
 		done = make(chan error, 1)
 	}
 	p := &pendingTurn{turn: t, done: done}
-	select {
-	case c.queue <- p:
-	case <-c.engine.ctx.Done():
+	if !c.submit(p) {
 		return ErrStopped
 	}
 	select {
@@ -49,6 +48,28 @@ func (c *committer) commit(t store.Turn) error {
 		return err
 	case <-c.engine.ctx.Done():
 		return ErrStopped
+	}
+}
+
+// submit hands a turn to the group that is made next. One with a hook is committed
+// here if the database wants it by itself: nobody else waits for what its hook
+// does. It returns false if the engine ends.
+func (c *committer) submit(p *pendingTurn) bool {
+	if p.turn.Hook == nil || cap(c.lone) == 0 {
+		select {
+		case c.queue <- p:
+			return true
+		case <-c.engine.ctx.Done():
+			return false
+		}
+	}
+	select {
+	case c.lone <- struct{}{}:
+		defer func() { <-c.lone }()
+		c.commitGroup([]*pendingTurn{p})
+		return true
+	case <-c.engine.ctx.Done():
+		return false
 	}
 }
 

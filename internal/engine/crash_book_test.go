@@ -27,6 +27,7 @@ type book struct {
 	failed     map[string]map[int]bool // by call ID: attempts on record as failed
 	closed     map[string]history.Kind // by call ID: how it was closed, durably
 	ended      map[string]history.Kind // by run
+	effects    []string                // of step transactions, see effects
 }
 
 type turnKey struct {
@@ -93,6 +94,18 @@ func (b *book) end(x *execution, outcome string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x.outcome = outcome
+}
+
+// failedAfterwards notes that an attempt failed although its body succeeded.
+func (b *book) failedAfterwards(ctx context.Context) {
+	info, _ := activity.FromContext(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, x := range b.executions {
+		if x.callID == info.CallID && x.attempt == info.Attempt {
+			x.outcome = "failed"
+		}
+	}
 }
 
 // next counts how often something happened.

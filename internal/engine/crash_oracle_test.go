@@ -21,6 +21,7 @@ type account struct {
 	again      string         // the same, asked of a later engine
 	calls      []string       // what the history says of each call
 	executions map[string]int // by name and input
+	effects    []string       // that step transactions had in the end
 	attempts   []perdure.Attempt
 	crashes    int
 	writes     int           // to the database
@@ -78,7 +79,7 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 		slices.Sort(a.calls)
 	}
 	a.attempts = env.Attempts(theID)
-	a.crashes, a.writes = env.Crashes(), env.Writes()
+	a.crashes, a.writes, a.effects = env.Crashes(), env.Writes(), b.effects
 	for _, x := range b.executions {
 		a.executions[masked(x.what)]++
 	}
@@ -164,6 +165,9 @@ func judge(t *testing.T, got, want account, b *book, slack time.Duration) {
 	}
 	if !slices.Equal(got.calls, want.calls) {
 		t.Errorf("The history says\n%s\nand without faults\n%s", lines(got.calls), lines(want.calls))
+	}
+	if !slices.Equal(got.effects, want.effects) {
+		t.Errorf("The user's own table has %q, and without faults %q.", got.effects, want.effects)
 	}
 	judgeAttempts(t, got, b, slack)
 	if got.crashes > 0 {

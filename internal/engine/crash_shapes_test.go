@@ -77,6 +77,7 @@ func untilCanceled(ctx context.Context, in string) (string, error) {
 type bodies = map[string]activity.Func[string, string]
 
 var shapes = []shape{
+	stepTransactions,
 	{
 		name: "sequence",
 		flow: func(*book) workflow.Func[string, string] {

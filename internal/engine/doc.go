@@ -26,6 +26,7 @@
 //	workers.go     goroutines that are kept
 //	attempt.go     running bodies: contexts, timeouts, panics
 //	pulse.go       heartbeats of running bodies
+//	transaction.go what bodies want in the transaction of their result
 //	slots.go       concurrency, the queue, the probation lane
 //	wake.go        due times and the scan for them
 //	inbox.go       messages from clients and other runs

@@ -36,8 +36,9 @@ type resident struct {
 
 // mail is an input and the inbox message it came as, if any.
 type mail struct {
-	input    core.Input // nil: the message only says that the run exists
-	sequence int64
+	input       core.Input // nil: the message only says that the run exists
+	sequence    int64
+	transaction *transaction // of the attempt that ended, nil if it has none
 }
 
 // ahead is how long before the end of a backoff its attempt is made durable: a
@@ -108,8 +109,8 @@ func (e *Engine) advance(r *resident) {
 			e.mu.Unlock()
 			return
 		}
-		todo := r.mail
-		r.mail, r.poked = nil, false
+		todo := r.takeMail()
+		r.poked = false
 		e.mu.Unlock()
 		if err := e.turn(r, todo); err != nil {
 			e.mu.Lock()
@@ -118,6 +119,17 @@ func (e *Engine) advance(r *resident) {
 			e.mu.Unlock()
 		}
 	}
+}
+
+// takeMail takes what goes into one turn out of the mailbox. The engine's mu is
+// held.
+func (r *resident) takeMail() (todo []mail) {
+	n := upToTransaction(r.mail)
+	todo = r.mail[:n:n]
+	if r.mail = r.mail[n:]; len(r.mail) == 0 {
+		r.mail = nil
+	}
+	return todo
 }
 
 // rest ends the work on a resident: it stays in memory, at the end of the idle,
@@ -268,12 +280,15 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
 			t.Consumed = append(t.Consumed, m.sequence)
 		}
 	}
+	t.Hook = e.hook(out, todo)
 	err = e.committer.commit(t)
-	conflict := (*store.ConflictError)(nil)
+	conflict, failed := (*store.ConflictError)(nil), (*store.HookError)(nil)
 	switch {
 	case err == nil:
 		e.settled(r, t.Consumed)
 		return nil
+	case errors.As(err, &failed):
+		e.transactionFailed(r, todo, failed.Err)
 	case errors.As(err, &conflict):
 	case errors.Is(err, store.ErrFenced):
 		e.lose(r.partition)

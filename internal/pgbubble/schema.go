@@ -86,6 +86,9 @@ func create(tb testing.TB, partitions int) (*Schema, error) {
 		AS 'SELECT current_setting(''`+setting+`'')::bigint'`); err != nil {
 		return nil, err
 	}
+	if err := makeEffects(ctx, conn); err != nil {
+		return nil, err
+	}
 	return s, s.learn(ctx, conn)
 }
 

@@ -1,0 +1,111 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// OnCommit hands over a function that runs after the body has returned without
+// an error, inside the very transaction of the engine's database that records
+// the result. What it writes through tx and the result of the step become
+// durable together, or neither does: so an effect in the user's own tables
+// beside the engine's happens exactly once per completed call, whatever crashes.
+//
+//	return receipt, activity.OnCommit(ctx, func(ctx context.Context, tx *sql.Tx) error {
+//		_, err := tx.ExecContext(ctx, "UPDATE stock SET left = left - ? WHERE item = ?", o.Count, o.Item)
+//		return err
+//	})
+//
+// T is what the database gives: *sql.Tx with store/sqlite, pgx.Tx with
+// store/postgres, and nil, which only a tx of type any takes, with store/memory,
+// which has no tables for it. A function that takes something else fails the
+// call for good, with an error that says so.
+//
+// Several functions run in the order in which they were handed over. If one
+// answers an error, panics, or takes too long, nothing of the transaction
+// remains, the attempt has failed with that error, and the policy judges it like
+// any other: the next attempt runs the body again. The transaction begins when
+// the body is over and is held for no longer than 3 seconds, at which ctx and
+// the statements end, because others wait for it; so slow work belongs into the
+// body. Where the database has to begin the transaction anew the function runs
+// again: only what it does through tx happens once. It must neither commit tx,
+// nor roll it back, nor keep it.
+//
+// The error is nil unless ctx is not that of an attempt that runs: then the
+// function will never run, and the body should return the error.
+func OnCommit[T any](ctx context.Context, fn func(ctx context.Context, tx T) error) error {
+	a := attemptOf(ctx)
+	switch {
+	case a == nil:
+		return retry.Terminal(errors.New("activity.OnCommit: ctx is not the one that an activity or step was called with"))
+	case fn == nil:
+		return retry.Terminal(errors.New("activity.OnCommit: the function is nil"))
+	}
+	return a.commits.add(func(ctx context.Context, tx any) error {
+		typed, ok := tx.(T)
+		if want := reflect.TypeFor[T](); !ok && (tx != nil || want.NumMethod() > 0 || want.Kind() != reflect.Interface) {
+			return retry.Terminal(mismatch(tx, want))
+		}
+		return fn(ctx, typed)
+	})
+}
+
+// mismatch says that a function takes another kind of transaction than there is.
+func mismatch(tx any, want reflect.Type) error {
+	if tx == nil {
+		return fmt.Errorf("activity.OnCommit: the function takes a %s, but the engine's database keeps no tables: open the engine on one that does, or take a tx of type any, which is nil here", want)
+	}
+	return fmt.Errorf("activity.OnCommit: the function takes a %s, but the engine's database gives a %T: take that", want, tx)
+}
+
+// Commits ends the time in which OnCommit takes functions for the attempt of
+// ctx, and returns one that runs those it took, in order, until one fails; nil if
+// there are none. Engines call it when the body has returned, and tests of bodies
+// may: see NewContext.
+func Commits(ctx context.Context) func(ctx context.Context, tx any) error {
+	a := attemptOf(ctx)
+	if a == nil {
+		return nil
+	}
+	all := a.commits.close()
+	if len(all) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, tx any) error {
+		for _, f := range all {
+			if err := f(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// commits are the functions for one attempt.
+type commits struct {
+	mu     sync.Mutex // a body may have goroutines
+	all    []func(ctx context.Context, tx any) error
+	closed bool
+}
+
+func (c *commits) add(f func(ctx context.Context, tx any) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return retry.Terminal(errors.New("activity.OnCommit: the body has returned before; what it still does is too late for its transaction"))
+	}
+	c.all = append(c.all, f)
+	return nil
+}
+
+func (c *commits) close() []func(ctx context.Context, tx any) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	return c.all
+}

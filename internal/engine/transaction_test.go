@@ -1,0 +1,300 @@
+package engine_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/pgbubble"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// shopper makes steps with effects in a table of the user's own.
+type shopper struct {
+	*world
+	book *book
+	seen []string // the table, as the last audit saw it
+}
+
+func newShopper(w *world) *shopper { return &shopper{world: w, book: newBook()} }
+
+// buys is a workflow that calls the activity and, whatever comes of that, audits
+// the table.
+func (s *shopper) buys(a activity.Activity[int, int], opts ...activity.Option) workflow.Workflow[int, int] {
+	return workflow.New("buys", func(wf *workflow.Context, n int) (int, error) {
+		out, err := workflow.Call(wf, a, n, opts...)
+		s.audit(wf)
+		return out, err
+	})
+}
+
+// audit is an inline step that reads the run's effects.
+func (s *shopper) audit(wf *workflow.Context) {
+	_, _ = workflow.Do(wf, "audit", func(ctx context.Context) (int, error) {
+		return 0, activity.OnCommit(ctx, func(ctx context.Context, tx any) (err error) {
+			if err = s.book.effect("audit")(ctx, tx); err == nil {
+				s.seen, err = allEffects(ctx, tx)
+			}
+			return err
+		})
+	})
+}
+
+// sees demands that the last audit saw these effects, besides its own.
+func (s *shopper) sees(want ...string) {
+	s.t.Helper()
+	if want = append(want, "audit"); !slices.Equal(s.seen, want) {
+		s.t.Errorf("the table has %q, want %q", s.seen, want)
+	}
+}
+
+// soon is a policy of so many attempts without waits between them.
+func soon(attempts int) activity.Option {
+	return activity.Retry(retry.Policy{MaxAttempts: attempts, Backoff: retry.None})
+}
+
+// TestE27_FailuresLeaveNothingAndAreJudgedByThePolicy: each way to fail is the
+// failure of the attempt, with its own type, and undoes what the transaction did.
+func TestE27_FailuresLeaveNothingAndAreJudgedByThePolicy(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		s := newShopper(w)
+		var stop context.Context
+		ways := []struct {
+			name string
+			fail func(ctx context.Context) error
+			typ  string
+		}{
+			{"error", func(context.Context) error { return errRefused }, "crash_test.refused"},
+			{"panic", func(context.Context) error { panic("ouch") }, retry.TypePanic},
+			{"goexit", func(context.Context) error { runtime.Goexit(); return nil }, retry.TypeError},
+			{"slow", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, retry.TypeDeadlineExceeded},
+			{"deaf", func(context.Context) error { <-stop.Done(); return nil }, retry.TypeDeadlineExceeded},
+		}
+		bodies := 0
+		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
+			bodies++
+			return n + 1, activity.OnCommit(ctx, func(ctx context.Context, tx any) error {
+				info, _ := activity.FromContext(ctx)
+				if err := s.book.effect(fmt.Sprint("attempt ", info.Attempt))(ctx, tx); err != nil {
+					return err
+				}
+				if info.Attempt > 2 {
+					return nil
+				}
+				forget(ctx, tx)
+				return ways[n].fail(ctx)
+			})
+		}, soon(3))
+		flow := s.buys(reserve)
+		e := w.start(flow, reserve)
+		for n, way := range ways {
+			bodies = 0
+			var cancel context.CancelFunc
+			stop, cancel = context.WithCancel(context.Background())
+			if got := complete(t, e, flow, way.name, n); got != n+1 || bodies != 3 {
+				t.Errorf("%s: %d after %d runs of the body", way.name, got, bodies)
+			}
+			cancel()
+			settle()
+			s.sees("attempt 3")
+			want := fmt.Sprintf("1.1 failed immediate %s, 1.2 failed immediate %[1]s, 1.3 completed succeeded, 2.1 completed succeeded", way.typ)
+			if got := outcomes(t, e, way.name); got != want {
+				t.Errorf("%s: the attempts are\n%s, want\n%s", way.name, got, want)
+			}
+			for _, a := range attemptsOf(t, e, way.name)[:2] {
+				if !strings.HasPrefix(a.Message, "step transaction: ") || (a.Stack != "") != (way.name == "panic") {
+					t.Errorf("%s: %q %q", way.name, a.Message, a.Stack)
+				}
+			}
+		}
+		if holds := engine.Holds(e); holds != "" {
+			t.Errorf("in the end the engine holds %s", holds)
+		}
+	})
+}
+
+// TestE27_TerminalFailureOfATransaction reaches the workflow as the same error.
+func TestE27_TerminalFailureOfATransaction(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		s := newShopper(w)
+		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
+			return n, activity.OnCommit(ctx, func(ctx context.Context, tx any) error {
+				err := s.book.effect("never")(ctx, tx)
+				forget(ctx, tx)
+				return errors.Join(err, retry.Terminal(errRefused))
+			})
+		}, soon(5))
+		flow := s.buys(reserve)
+		e := w.start(flow, reserve)
+		begin(t, e, flow, "run", 1)
+		if _, err := finish[int](t, e, "run"); !errors.Is(err, errRefused) || !retry.IsTerminal(err) {
+			t.Errorf("got %v", err)
+		}
+		s.sees()
+	})
+}
+
+// TestE24_E27_HeartbeatsOfAnAttemptWhoseTransactionFailed reach the next one.
+func TestE24_E27_HeartbeatsOfAnAttemptWhoseTransactionFailed(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
+			at, told, err := activity.Details[int](ctx)
+			if told || err != nil {
+				return at, err
+			}
+			if err := activity.Heartbeat(ctx, 42); err != nil {
+				return 0, err
+			}
+			return n, activity.OnCommit(ctx, func(context.Context, any) error { return errRefused })
+		}, soon(2))
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, reserve, n) })
+		if got := complete(t, w.start(flow, reserve), flow, "run", 1); got != 42 {
+			t.Errorf("the second attempt was told %d", got)
+		}
+	})
+}
+
+// TestE27_OnlyTheAttemptThatCountsCommits: what is late, unwanted or failed takes
+// its transaction with it.
+func TestE27_OnlyTheAttemptThatCountsCommits(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		s := newShopper(w)
+		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
+			info, _ := activity.FromContext(ctx)
+			if err := activity.OnCommit(ctx, s.book.effect(fmt.Sprint("attempt ", info.Attempt))); err != nil {
+				return 0, err
+			}
+			switch info.Attempt {
+			case 1:
+				time.Sleep(10 * time.Second) // its timeout is one second
+			case 2:
+				return 0, errRefused
+			}
+			return n, nil
+		})
+		policy := retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Minute), AttemptTimeout: time.Second}
+		flow := s.buys(reserve, activity.Retry(policy))
+		slow := activity.New("slow", func(ctx context.Context, n int) (int, error) {
+			time.Sleep(10 * time.Second)
+			return n, activity.OnCommit(ctx, s.book.effect("of the loser"))
+		})
+		loses := workflow.New("loses", func(wf *workflow.Context, n int) (int, error) {
+			winner := workflow.Select(wf, workflow.Async(wf, slow, n), workflow.NewTimer(wf, time.Second))
+			err := workflow.Sleep(wf, time.Minute)
+			s.audit(wf)
+			return winner, err
+		})
+		e := w.start(flow, loses, reserve, slow)
+		complete(t, e, flow, "retried", 1)
+		s.sees("attempt 3")
+		if winner := complete(t, e, loses, "lost", 1); winner != 1 {
+			t.Errorf("%d won", winner)
+		}
+		s.sees()
+	})
+}
+
+// TestE27_TransactionsOfOneMoment: attempts of one run that end together fail and
+// succeed each by itself.
+func TestE27_TransactionsOfOneMoment(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		s := newShopper(w)
+		reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
+			time.Sleep(time.Second)
+			return n, activity.OnCommit(ctx, func(ctx context.Context, tx any) error {
+				info, _ := activity.FromContext(ctx)
+				if n%2 == 1 && info.Attempt == 1 {
+					return errRefused
+				}
+				return s.book.effect(fmt.Sprint(n, " by attempt ", info.Attempt))(ctx, tx)
+			})
+		}, soon(2))
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) {
+			all, err := workflow.Map(wf, []int{0, 1, 2, 3, 4, 5}, func(wf *workflow.Context, n int) (int, error) {
+				return workflow.Call(wf, reserve, n)
+			})
+			s.audit(wf)
+			return len(all), err
+		})
+		e := w.start(flow, reserve)
+		complete(t, e, flow, "run", 0)
+		slices.Sort(s.seen)
+		s.sees("0 by attempt 1", "1 by attempt 2", "2 by attempt 1", "3 by attempt 2", "4 by attempt 1", "5 by attempt 2")
+	})
+}
+
+// TestE27_NoTransactionIsOpenWhileABodyRunsOrBacksOff: others write the same row
+// meanwhile, on databases where a transaction would keep them from it.
+func TestE27_NoTransactionIsOpenWhileABodyRunsOrBacksOff(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		s := newShopper(w)
+		quick := activity.New("quick", func(ctx context.Context, n int) (int, error) {
+			return n, activity.OnCommit(ctx, s.book.effect("quick"))
+		})
+		buys := s.buys(quick)
+		slow := activity.New("slow", func(ctx context.Context, n int) (int, error) {
+			if err := activity.OnCommit(ctx, s.book.effect("slow")); err != nil {
+				return 0, err
+			}
+			time.Sleep(time.Hour)
+			if info, _ := activity.FromContext(ctx); info.Attempt == 1 {
+				return 0, errRefused
+			}
+			return n, nil
+		}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Hour), Jitter: retry.NoJitter}))
+		waits := workflow.New("waits", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, slow, n) })
+		e := w.start(buys, waits, quick, slow)
+		began := time.Now()
+		begin(t, e, waits, "slow", 1)
+		for i := range 3 { // while it runs, backs off, and runs again
+			pass(time.Minute)
+			complete(t, e, buys, fmt.Sprint(i), i)
+			s.sees("quick")
+			pass(time.Hour)
+		}
+		if _, err := finish[int](t, e, "slow"); err != nil || time.Since(began) < 3*time.Hour {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestE27_AnotherDatabaseThanTheFunctionTakes is told at once and for good.
+func TestE27_AnotherDatabaseThanTheFunctionTakes(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		onSQLite := activity.New("sqlite", func(ctx context.Context, n int) (int, error) {
+			return n, activity.OnCommit(ctx, func(context.Context, *sql.Tx) error { return nil })
+		})
+		onPostgres := activity.New("postgres", func(ctx context.Context, n int) (int, error) {
+			return n, activity.OnCommit(ctx, func(context.Context, pgbubble.Tx) error { return nil })
+		})
+		e := w.start(calls(onSQLite), calls(onPostgres), onSQLite, onPostgres)
+		begin(t, e, calls(onSQLite), "sqlite", 1)
+		begin(t, e, calls(onPostgres), "postgres", 1)
+		fits := 0
+		for _, id := range []string{"sqlite", "postgres"} {
+			_, err := finish[int](t, e, id)
+			if err == nil {
+				fits++
+				if !strings.HasPrefix(w.in.name, id) {
+					t.Errorf("%s took the transaction for %s", w.in.name, id)
+				}
+				continue
+			}
+			if !retry.IsTerminal(err) || !strings.Contains(err.Error(), "but the engine's database") || len(attemptsOf(t, e, id)) != 1 {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		if want := 1; (fits != want) != strings.HasPrefix(w.in.name, "memory") {
+			t.Errorf("%d of them fit", fits)
+		}
+	})
+}
