@@ -173,8 +173,16 @@ const (
 	Continued      Status = "continued" // closed, a later run of the chain goes on
 )
 
+// Standing is the status of an entity that is no workflow, a gate for instance:
+// it has rows, an inbox and a wake time as a run has, but no end. Reader.List
+// leaves it out unless Filter.Status names this status, and Reader.Counts always
+// does.
+const Standing Status = "#standing"
+
 // Open reports whether a run in this status may still do something.
-func (s Status) Open() bool { return s == Running || s == WaitingForCode || s == Parked }
+func (s Status) Open() bool {
+	return s == Running || s == WaitingForCode || s == Parked || s == Standing
+}
 
 // Turn is one deterministic advance of a run, or a change of its calls between
 // two advances; in either case it is committed whole or not at all. Its parts
@@ -196,8 +204,8 @@ type Turn struct {
 	// 0 if it adds nothing to history. If (Partition, Run, Number) exists with
 	// the same CommitID the turn is already durable and nothing is done; with
 	// another CommitID it is refused with ErrStale. A turn of number 0 that
-	// creates no run must be one that can be repeated: it has neither Messages
-	// nor Hook.
+	// creates no run must be one that can be repeated: it has no Hook, and
+	// Messages only if it is Repeatable.
 	Number   int64
 	CommitID int64
 	Time     int64  // engine time of the turn, ns
@@ -208,7 +216,12 @@ type Turn struct {
 	Closed   []int64   // numbers of calls whose rows are deleted
 	Attempts []Attempt // ledger rows to insert; one that exists stays as it is
 	Consumed []int64   // sequence numbers of inbox messages to delete
-	Messages []Message // for other runs, which need not exist yet; delivered to their inbox once
+	Messages []Message // for other runs, which need not exist yet; delivered to their inbox once (but see Repeatable)
+
+	// Repeatable says that nobody minds if the turn's messages arrive twice, which
+	// may happen if its number is 0 and the answer of its commit was lost: a second
+	// time if the first was consumed already.
+	Repeatable bool
 
 	// Hook runs inside the transaction, after everything of this turn was
 	// written. Its error refuses the turn (as a *HookError) and undoes it
@@ -259,6 +272,18 @@ const (
 	Paused      CallState = "paused"      // waits for a person
 	Quarantined CallState = "quarantined" // lost too many attempts to crashes
 )
+
+// The states of an entity's calls, which are no calls of workflows: Counts leaves
+// them out.
+const (
+	TicketWaiting CallState = "#waiting" // for its turn at a gate
+	TicketHolding CallState = "#holding" // an attempt may be running
+	TicketResting CallState = "#resting" // between two attempts
+)
+
+// OfEntity reports whether calls in this state belong to an entity that is no
+// workflow.
+func (s CallState) OfEntity() bool { return len(s) > 0 && s[0] == '#' }
 
 // Attempt is a ledger row: one closed attempt.
 type Attempt struct {
@@ -311,7 +336,7 @@ type Result struct {
 	Errors []error // one per turn
 }
 
-// Filter selects runs. The zero value selects all.
+// Filter selects runs. The zero value selects all but what is Standing.
 type Filter struct {
 	Partitions []int // nil: all
 	Status     []Status
@@ -322,7 +347,7 @@ type Filter struct {
 	Limit      int       // 0: 100
 }
 
-// Counts says how many runs and calls are in which state.
+// Counts says how many runs and calls of workflows are in which state.
 type Counts struct {
 	Runs  map[Status]int
 	Calls map[CallState]int

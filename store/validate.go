@@ -68,8 +68,8 @@ func (t *Turn) validate(info Info) error {
 	if t.Run == "" && (t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Closed)+len(t.Attempts) > 0) {
 		return fmt.Errorf("it names no run")
 	}
-	if t.Number == 0 && t.Create == nil && (len(t.Messages) > 0 || t.Hook != nil) {
-		return fmt.Errorf("it has messages or a hook but neither a number nor a new run: a repeated commit could not be told from the first")
+	if t.Number == 0 && t.Create == nil && (len(t.Messages) > 0 && !t.Repeatable || t.Hook != nil) {
+		return fmt.Errorf("it has a hook, or messages that must not be repeated, but neither a number nor a new run: a repeated commit could not be told from the first")
 	}
 	if err := text("run ID", t.Run); err != nil {
 		return err

@@ -71,7 +71,7 @@ func selects(f *store.Filter, r *run) bool {
 	return (f.Before == "" || r.row.ID < f.Before) &&
 		(f.Type == "" || r.row.Type == f.Type) &&
 		strings.HasPrefix(r.row.WorkflowID, f.IDPrefix) &&
-		(len(f.Status) == 0 || slices.Contains(f.Status, r.row.Status)) &&
+		(len(f.Status) == 0 && r.row.Status != store.Standing || slices.Contains(f.Status, r.row.Status)) &&
 		(f.Call == "" || slices.ContainsFunc(r.calls, func(c store.Call) bool { return c.State == f.Call }))
 }
 
@@ -137,6 +137,9 @@ func (h *handle) Counts(ctx context.Context, ids []int) (store.Counts, error) {
 	}
 	for _, p := range partitions {
 		for _, r := range p.runs {
+			if r.row.Status == store.Standing {
+				continue
+			}
 			counts.Runs[r.row.Status]++
 			for _, c := range r.calls {
 				counts.Calls[c.State]++

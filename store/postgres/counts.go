@@ -38,7 +38,7 @@ func (b *batch) countRuns(all bool, partitions []int, counts *store.Counts) {
 			var status store.Status
 			var n int
 			err := r.Scan(&status, &n)
-			if n > 0 {
+			if n > 0 && status != store.Standing {
 				counts.Runs[status] = n
 			}
 			return err
@@ -53,6 +53,9 @@ func (b *batch) countCalls(all bool, partitions []int, counts *store.Counts) {
 			var n int
 			var due int64
 			err := r.Scan(&state, &n, &due)
+			if state.OfEntity() {
+				return err
+			}
 			counts.Calls[state] = n
 			counts.NextRetry = max(counts.NextRetry, due)
 			return err

@@ -57,6 +57,7 @@ func listing(filter *store.Filter) (query string, args []any) {
 	others := slices.DeleteFunc(slices.Clone(statuses), func(s store.Status) bool { return s == store.Completed })
 	switch {
 	case len(statuses) == 0:
+		where += ` AND r.status <> '` + string(store.Standing) + `'`
 	case len(others) == len(statuses): // there is an index of them
 		places += `, unnest(` + parameter(others) + `::text[]) AS s (status)`
 		where += ` AND r.status = s.status AND r.status <> 'completed'`

@@ -79,6 +79,8 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 	}
 	if status != "" {
 		add("status = ?", string(status))
+	} else {
+		add("status <> ?", string(store.Standing))
 	}
 	if filter.Type != "" {
 		add("type = ?", filter.Type)
@@ -180,7 +182,9 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
 	err := h.eachPartition(ctx, "Counts", partitions, partitions == nil, func(c *conn, partition int) error {
 		err := c.query(ctx, `SELECT status, count(*) FROM runs WHERE partition = ? GROUP BY status`, func(r row) error {
-			counts.Runs[store.Status(r.text(0))] += int(r.int(1))
+			if status := store.Status(r.text(0)); status != store.Standing {
+				counts.Runs[status] += int(r.int(1))
+			}
 			return nil
 		}, int64(partition))
 		if err != nil {
@@ -188,6 +192,9 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 		}
 		return c.query(ctx, `SELECT state, count(*), min(nullif(due, 0)) FROM calls WHERE partition = ? GROUP BY state`, func(r row) error {
 			state := store.CallState(r.text(0))
+			if state.OfEntity() {
+				return nil
+			}
 			counts.Calls[state] += int(r.int(1))
 			if due := r.int(2); state == store.Backoff && due > 0 && (counts.NextRetry == 0 || due < counts.NextRetry) {
 				counts.NextRetry = due
