@@ -22,6 +22,8 @@
 // range over maps where the order shows, or do I/O (Call, Do). Code that no
 // longer asks for what its history has on record is not guessed about: the run
 // is parked, with the first difference, until the code fits again.
+// The analyzer perdurevet, in the module tools, finds most of what breaks these
+// rules before anything runs.
 //
 // A *Context belongs to one coroutine. Using it anywhere else, inside an inline
 // step for instance, panics with a message that says so; only a use at the very

@@ -76,6 +76,7 @@ func TestE40_MisuseOfTheContext(t *testing.T) {
 			_, log := play(t, func(wf *workflow.Context, log logger) (string, error) {
 				workflow.Go(wf, func(*workflow.Context) { log("%s", refused(func() { verb(wf) })) })
 				_ = workflow.Sleep(wf, time.Second)
+				//perdure:deterministic what it leads to is what is tested
 				log("%s", workflow.SideEffect(wf, "inside", func() string { return refused(func() { verb(wf) }) }))
 				return "", nil
 			})
@@ -89,7 +90,7 @@ func TestE40_MisuseInAnInlineStep(t *testing.T) {
 	for name, verb := range verbs {
 		w, log := play(t, func(wf *workflow.Context, log logger) (string, error) {
 			_, err := workflow.Do(wf, "step", func(context.Context) (int, error) {
-				verb(wf)
+				verb(wf) //perdure:deterministic what it leads to is what is tested
 				return 0, nil
 			})
 			var p *retry.PanicError

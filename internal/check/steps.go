@@ -43,6 +43,7 @@ func allSteps(opt options) []step {
 		{name: "norace", what: "what is too slow under the race detector passes without it", streams: true, run: checkSlowTests},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
 		{name: "benchmodule", what: "the benchmark program builds, and its workloads give right results", streams: true, run: checkBenchModule},
+		{name: "toolsmodule", what: "the analyzer passes its tests and finds nothing in our own workflow code", streams: true, run: checkToolsModule},
 		{name: "fuzz", what: "a short round of every fuzz target finds nothing", streams: true, run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
 	}
 }
@@ -210,6 +211,30 @@ func checkBenchModule(ctx context.Context, sh *shell) error {
 		}
 	}
 	return nil
+}
+
+// checkToolsModule tests tools, a module of its own for the sake of golang.org/x/tools,
+// and looks for what workflow code must not do in the code that we show and run.
+func checkToolsModule(ctx context.Context, sh *shell) error {
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "-timeout", "10m", "./..."}} {
+		if _, err := sh.stream(ctx, cmd(append([]string{"go", "-C", "tools"}, args...)...)); err != nil {
+			return err
+		}
+	}
+	dir, err := os.MkdirTemp("", "perdurevet")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	tool := filepath.Join(dir, "perdurevet")
+	if runtime.GOOS == "windows" {
+		tool += ".exe"
+	}
+	if _, err := sh.stream(ctx, cmd("go", "-C", "tools", "build", "-o", tool, "./cmd/perdurevet")); err != nil {
+		return err
+	}
+	_, err = sh.stream(ctx, cmd("go", "vet", "-vettool="+tool, "./..."))
+	return err
 }
 
 // repoFiles are the files of the repository with this ending, relative to its

@@ -58,7 +58,7 @@ func TestE47_ALongReplayIsNotStuck(t *testing.T) {
 		const turns, thought = 12, 3 * time.Second
 		order := workflow.New("order", func(wf *workflow.Context, n int) (int, error) {
 			for range turns {
-				time.Sleep(thought)
+				time.Sleep(thought) //perdure:deterministic it stands for work of the code
 				var err error
 				if n, err = workflow.Call(wf, reserve, n); err != nil {
 					return 0, err

@@ -121,6 +121,7 @@ func TestI13_HostileCode(t *testing.T) {
 			case "side effect":
 				return workflow.SideEffect(wf, "effect", func() any { return unwritable{} }), nil
 			case "goexit":
+				//perdure:deterministic what it leads to is what is tested
 				runtime.Goexit()
 			}
 			return unwritable{}, nil

@@ -33,6 +33,7 @@ func TestI13_NamesInCodeAreRefused(t *testing.T) {
 			return err
 		},
 		"activity name": func(wf *workflow.Context, name string) error {
+			//perdure:deterministic what it leads to is what is tested
 			_, err := workflow.Call(wf, activity.New(name, func(context.Context, int) (int, error) { return 1, nil }), 1)
 			return err
 		},

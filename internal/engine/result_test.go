@@ -106,7 +106,7 @@ func TestE4_AResultBesideAPanicIsKept(t *testing.T) {
 						two := workflow.Async(wf, work, second)
 						workflow.WaitAny(wf, one, two)
 						if panics {
-							time.Sleep(time.Second)
+							time.Sleep(time.Second) //perdure:deterministic it stands for work of the code
 							panic("bug")
 						}
 						a, _ := one.Get(wf)

@@ -1,0 +1,14 @@
+// Perdurevet finds what workflow code must not do; see package determinism.
+//
+//	go install github.com/perdure/perdure/tools/cmd/perdurevet@latest
+//	go vet -vettool=$(which perdurevet) ./...
+//
+// It also runs by itself: perdurevet ./...
+package main
+
+import (
+	"github.com/perdure/perdure/tools/determinism"
+	"golang.org/x/tools/go/analysis/singlechecker"
+)
+
+func main() { singlechecker.Main(determinism.Analyzer) }
