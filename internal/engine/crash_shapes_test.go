@@ -339,6 +339,11 @@ var shapes = []shape{
 		},
 	},
 	{
+		name:   "saga",
+		flow:   saga,
+		bodies: refusing,
+	},
+	{
 		name:     "coroutines-and-a-channel",
 		anyOrder: true,
 		flow: func(*book) workflow.Func[string, string] {
@@ -536,5 +541,41 @@ func cancelOnce(state string) func(*testing.T, *perduretest.Env) {
 		if err := env.Cancel(theID, "enough"); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// saga undoes two steps because the third one fails, and one of them cannot be
+// undone at first.
+func saga(*book) workflow.Func[string, string] {
+	return func(wf *workflow.Context, in string) (string, error) {
+		_, err := workflow.Saga(wf, func(wf *workflow.Context, undo *workflow.Undo) (string, error) {
+			for i := range 2 {
+				_, err := workflow.CallWithUndo(wf, undo, work, fmt.Sprint(in, i), func(wf *workflow.Context, done string) error {
+					_, err := workflow.Call(wf, cleanup, done)
+					return err
+				})
+				if err != nil {
+					return "", err
+				}
+			}
+			return workflow.Call(wf, more, in, once)
+		})
+		var undone *workflow.CompensationError
+		return fmt.Sprint(errors.Is(err, errRefused), errors.As(err, &undone)), nil
+	}
+}
+
+// refusing never does the third step of saga, and undoes a step at its second
+// attempt.
+func refusing(b *book) bodies {
+	return bodies{
+		"work": after(time.Second),
+		"more": func(context.Context, string) (string, error) { return "", errRefused },
+		"cleanup": func(ctx context.Context, in string) (string, error) {
+			if b.failures(ctx) == 0 {
+				return "", errRefused
+			}
+			return after(time.Second)(ctx, in)
+		},
 	}
 }
