@@ -18,7 +18,8 @@ import (
 //     the policy stops on the failure;
 //   - *AbortedError when ctx is canceled: at once in a wait; during an attempt,
 //     which is told by its context, when the attempt fails (a success is
-//     kept); and without calling fn if ctx is canceled already;
+//     kept); and without calling fn if ctx is canceled already or while the
+//     attempt waits at a gate;
 //   - *ConfigError when the call is set up wrongly. An invalid policy, or one
 //     that needs the durable engine (OnExhausted: Pause), is refused before fn
 //     is called.
@@ -36,8 +37,12 @@ import (
 // timeouts fn gets ctx itself, no clock is read (except for Within) and nothing
 // is allocated.
 //
-// CrashLimit and QueueTimeout cannot be exceeded here: a crash takes the caller
-// with it, and an attempt starts when it is due.
+// A call that has gates (see WithGates and package gate) waits there before each
+// attempt. An attempt that waits longer than QueueTimeout has failed with a
+// *TimeoutError, and is judged like any other. A retry that cannot start within
+// Within stops the call. Without gates QueueTimeout cannot be exceeded, because
+// an attempt starts when it is due; nor, ever, can CrashLimit: a crash takes the
+// caller with it.
 func Do(ctx context.Context, policy Policy, fn func(context.Context) error, opts ...Option) error {
 	if len(opts) == 0 && ctx != nil && fn != nil && policy.bare() && ctx.Err() == nil {
 		err := invoke(ctx, fn)
@@ -99,6 +104,9 @@ func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opt
 	if p.bounded() {
 		c.first = time.Now()
 	}
+	if c.passage != nil {
+		return c.gated(p, fn)
+	}
 	if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() {
 		return c.resume(p, fn, invoke(ctx, fn))
 	}
@@ -117,6 +125,9 @@ type call struct {
 	id     trace
 	first  time.Time // of the first schedule; zero unless Within needs it
 	failed []Record  // records for an ExhaustedError
+
+	passage Passage // nil without gates
+	ended   Reason  // empty as long as the call has not ended
 }
 
 // check refuses what cannot be honored.
@@ -129,7 +140,10 @@ func (c *call) check(p *Policy, fn func(context.Context) error) error {
 	case p.OnExhausted == Pause:
 		return errors.New("OnExhausted is Pause, which needs the durable engine: in process nobody could resume the call; use Fail")
 	}
-	return p.Validate()
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	return c.checkGates()
 }
 
 // resume goes on after a first attempt that was made in the caller's context.
@@ -156,8 +170,11 @@ func (c *call) loop(p *Policy, fn func(context.Context) error, at attempt, err e
 			c.succeeded(at)
 			return nil
 		}
-		if config, ok := err.(*hookError); ok {
-			return &ConfigError{Name: c.name, Err: config.err}
+		switch e := err.(type) {
+		case *hookError:
+			return &ConfigError{Name: c.name, Err: e.err}
+		case *haltError:
+			return c.halted(p, at, e)
 		}
 		d, failure := c.judge(p, at, previous, err)
 		if d.Action != ActionRetry {
@@ -179,11 +196,14 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 	failure, u := Classify(err), c.draw()
 
 	d := Decide(p, state, failure, now, u)
-	if d.Action == ActionRetry && c.budget != nil {
+	if d.Action == ActionRetry && (c.budget != nil || c.passage != nil) {
 		// The budget is asked last, and only if the answer matters: asking may
 		// cost a token.
-		state.Budget = c.budget()
+		state.Budget = c.askBudget(at.number, d.At)
 		d = Decide(p, state, failure, now, u)
+	}
+	if d.Action != ActionRetry {
+		c.ended = d.Reason
 	}
 	c.record(at, Record{End: now, Err: err, Delay: d.Delay, Reason: d.Reason})
 
@@ -201,6 +221,19 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 		Name: c.name, Attempts: at.number, Reason: d.Reason, Max: d.Max,
 		Within: p.Within, Records: c.failed, Err: err,
 	}
+}
+
+// askBudget asks the budget of the call and those of its gates about one retry.
+func (c *call) askBudget(n int, due time.Time) BudgetVerdict {
+	if c.budget != nil {
+		if verdict := c.budget(); verdict != BudgetAllowed {
+			return verdict
+		}
+	}
+	if c.passage != nil {
+		return c.passage.Retry(n, due)
+	}
+	return BudgetAllowed
 }
 
 // draw returns a number in [0, 1).
@@ -227,6 +260,11 @@ func (c *call) wait(delay time.Duration) bool {
 
 // attempt makes the n-th attempt and returns its outcome.
 func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attempt, error) {
+	if c.passage != nil {
+		if err := c.enter(p, n); err != nil {
+			return attempt{number: n}, err
+		}
+	}
 	at := attempt{number: n, start: time.Now()}
 	ac := &attemptContext{
 		Context: c.parent, trace: c.id, number: n, max: c.limit,
@@ -302,6 +340,7 @@ func invoke(ctx context.Context, fn func(context.Context) error) (err error) {
 
 // succeeded records the last attempt of a call that succeeded.
 func (c *call) succeeded(at attempt) {
+	c.ended = ReasonSucceeded
 	if c.recorded() {
 		c.record(at, Record{End: time.Now(), Reason: ReasonSucceeded})
 	}

@@ -80,7 +80,7 @@ func TestR11_TypeNames(t *testing.T) {
 		{&retry.TimeoutError{}, "Timeout"}, {&retry.TimeoutError{Kind: retry.TimeoutAttempt}, "Timeout"},
 		{&retry.TimeoutError{Kind: retry.TimeoutHeartbeat}, "HeartbeatTimeout"},
 		{&retry.TimeoutError{Kind: retry.TimeoutQueue}, "QueueTimeout"},
-		{&retry.PanicError{}, "Panic"}, {&retry.WorkerLostError{}, "WorkerLost"},
+		{&retry.PanicError{}, "Panic"}, {&retry.WorkerLostError{}, "WorkerLost"}, {&retry.RefusedError{}, "Refused"},
 		{&retry.AbortedError{}, "Canceled"}, {&retry.ExhaustedError{}, "Exhausted"},
 		{retry.Terminal(io.EOF), "EOF"}, {retry.After(retry.Terminal(errDepleted), 1), "Depleted"},
 		{&retry.TerminalError{}, ""},

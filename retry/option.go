@@ -15,6 +15,9 @@ type Option struct {
 	records *[]Record
 	random  func() float64
 	budget  func() BudgetVerdict
+	gates   Gates
+
+	priority int
 }
 
 type optionKind uint8
@@ -27,6 +30,8 @@ const (
 	optionRecords
 	optionRandom
 	optionBudget
+	optionGates
+	optionPriority
 )
 
 // DeriveFunc makes the context of one attempt out of the given one, which is a
@@ -75,6 +80,10 @@ type config struct {
 	records *[]Record
 	random  func() float64
 	budget  func() BudgetVerdict
+
+	gates      Gates
+	gatesTwice bool
+	priority   int
 }
 
 // configure adds up options.
@@ -95,6 +104,10 @@ func configure(opts []Option) (c config) {
 			c.random = o.random
 		case optionBudget:
 			c.budget = o.budget
+		case optionGates:
+			c.gates, c.gatesTwice = o.gates, c.gatesTwice || c.gates != nil
+		case optionPriority:
+			c.priority = o.priority
 		}
 	}
 	return c

@@ -62,7 +62,7 @@ type Policy struct {
 	// QueueTimeout is the longest wait of an attempt between the moment it is
 	// due and the moment it starts. Zero is no bound. In process an attempt
 	// starts the moment it is due, so only a queue (a gate, or the workers of
-	// the durable engine) can exceed it.
+	// the durable engine) can exceed it. An attempt that does has failed.
 	QueueTimeout time.Duration
 
 	// Within is the time from the first schedule in which attempts may start:

@@ -12,8 +12,10 @@ type Record struct {
 	ID string
 
 	// Start and End are when the attempt began and ended. Start is the zero
-	// time if it is not known: Do reads no clock before the first attempt of a
-	// call that needs none.
+	// time if it is not known (Do reads no clock before the first attempt of a
+	// call that needs none) and if the attempt never began: because it waited
+	// too long at a gate, or because a gate refused it, which is no attempt and
+	// is not counted as one.
 	Start, End time.Time
 
 	// Err is the failure, nil for a success.

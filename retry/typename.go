@@ -27,6 +27,8 @@ const (
 	// TypeExhausted is the type of *ExhaustedError, when one call is made in
 	// an attempt of another.
 	TypeExhausted = "Exhausted"
+	// TypeRefused is the type of a *RefusedError.
+	TypeRefused = "Refused"
 	// TypeDeadlineExceeded is the type of context.DeadlineExceeded: some
 	// deadline other than the policy's own timeouts.
 	TypeDeadlineExceeded = "DeadlineExceeded"
@@ -36,7 +38,7 @@ const (
 var builtin = map[string]bool{
 	TypeError: true, TypeTimeout: true, TypeHeartbeatTimeout: true, TypeQueueTimeout: true,
 	TypePanic: true, TypeWorkerLost: true, TypeCanceled: true, TypeExhausted: true,
-	TypeDeadlineExceeded: true,
+	TypeRefused: true, TypeDeadlineExceeded: true,
 }
 
 // TypeName returns the type name of one error, without looking at what it

@@ -40,6 +40,7 @@ const (
 	aborted   form = "aborted"
 	exhausted form = "exhausted"
 	lost      form = "worker-lost"
+	refused   form = "refused"
 )
 
 // Bounds of a failure: what is cut is marked.
@@ -161,6 +162,10 @@ type (
 		Max      int           `json:"max,omitempty"`
 		Within   time.Duration `json:"within,omitempty"`
 	}
+	refusedData struct {
+		Gate   string       `json:"gate,omitempty"`
+		Reason retry.Reason `json:"reason,omitempty"`
+	}
 )
 
 // fill sets what the form of the error needs.
@@ -190,6 +195,8 @@ func (f *Failure) fill(err error) {
 		known := *e
 		known.Worker = bound(known.Worker)
 		f.Form, f.Data = lost, marshal(known)
+	case *retry.RefusedError:
+		f.Form, f.Data = refused, marshal(refusedData{bound(e.Gate), e.Reason})
 	default:
 		if name, ok := retry.SentinelName(err); ok {
 			f.Form, f.Type = sentinel, name
@@ -279,6 +286,10 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 	case lost:
 		e := &retry.WorkerLostError{}
 		return e, read(e)
+	case refused:
+		var d refusedData
+		ok := read(&d)
+		return &retry.RefusedError{Gate: d.Gate, Reason: d.Reason, Last: first()}, ok
 	}
 	return nil, false
 }

@@ -107,6 +107,8 @@ func survivors() map[string]error {
 		"exhausted by a type":    &retry.ExhaustedError{Name: "charge", Attempts: 2, Reason: retry.ReasonNonRetryable, Err: fmt.Errorf("no: %w", quota)},
 		"exhausted in exhausted": &retry.ExhaustedError{Attempts: 1, Reason: retry.ReasonBudget, Err: &retry.ExhaustedError{Attempts: 9, Reason: retry.ReasonTimeout, Err: errDeclined}},
 		"worker lost":            &retry.WorkerLostError{Worker: "node-1", Attempt: 3, Losses: 2, Limit: 3},
+		"refused":                &retry.RefusedError{Gate: "payments", Reason: retry.ReasonBreaker},
+		"refused after failure":  &retry.ExhaustedError{Attempts: 1, Reason: retry.ReasonBreaker, Err: &retry.RefusedError{Gate: "payments", Reason: retry.ReasonBreaker, Last: quota}},
 		"deep":                   deep(20, errDeclined),
 	}
 }
@@ -163,6 +165,7 @@ func TestE4_ErrorsComeBackEqual(t *testing.T) {
 			sameAs[*retry.TimeoutError](t, before, after)
 			sameAs[*retry.PanicError](t, before, after)
 			sameAs[*retry.WorkerLostError](t, before, after)
+			hasAs[*retry.RefusedError](t, before, after)
 			hasAs[*wrapError](t, before, after)
 			hasAs[*hiddenError](t, before, after)
 			hasAs[*retry.TerminalError](t, before, after)
