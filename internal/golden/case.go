@@ -13,7 +13,11 @@ import (
 
 // EngineOnly are the fields of a Policy that no outcome of Decide or Do depends
 // on. The tests of the durable engine must prove that they have an effect.
-var EngineOnly = []string{"CrashLimit", "QueueTimeout"}
+var EngineOnly = []string{"CrashLimit"}
+
+// AtGates are the fields that need a queue to have an effect: gates in process,
+// and besides those the workers of the engine, whose tests must prove it too.
+var AtGates = []string{"QueueTimeout"}
 
 // NotCanceled is the CancelAt of a case that is not canceled.
 const NotCanceled time.Duration = -1

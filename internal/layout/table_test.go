@@ -28,6 +28,11 @@ var table = []row{
 		why: "the discipline of a gate is pure, so that the gate in process and the durable one are the same",
 	},
 	{
+		pkg: "gate",
+		may: []string{"retry", "internal/turnstile"},
+		why: "a gate is useful without the engine; what it decides is decided in the turnstile",
+	},
+	{
 		pkg: "internal/core",
 		may: []string{"internal/history", "internal/turnstile", "retry"},
 		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
@@ -162,13 +167,13 @@ type ban struct {
 
 var bans = []ban{
 	{
-		of:   []string{".", "retry", "activity", "workflow", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
 		what: []string{"database/sql/...", "modernc.org/...", "github.com/mattn/...", "github.com/ncruces/...", "github.com/jackc/..."},
 		deep: true,
 		why:  "users link no database driver that they did not import, and the engine must not know which store it has",
 	},
 	{
-		of:   []string{".", "retry", "activity", "workflow", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
 		what: []string{"testing/...", "pgregory.net/..."},
 		deep: true,
 		why:  "package testing registers flags and does not belong into programs",

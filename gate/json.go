@@ -1,0 +1,74 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// The JSON of a Spec. Fields have snake_case names and are left out when they
+// are zero; durations are strings such as "30s".
+//
+//	{"name": "payments", "limit": 10, "mode": "hold", "max_hold": "1m",
+//	 "rate": {"per_second": 50, "burst": 10},
+//	 "budget": {"tokens": 100, "refund": 0.1},
+//	 "breaker": {"failures": 5, "cooldown": "30s", "wait": true}}
+type specJSON struct {
+	Name    string      `json:"name"`
+	Limit   int         `json:"limit"`
+	Mode    Mode        `json:"mode,omitzero"`
+	MaxHold duration    `json:"max_hold,omitzero"`
+	Rate    Rate        `json:"rate,omitzero"`
+	Budget  Budget      `json:"budget,omitzero"`
+	Breaker breakerJSON `json:"breaker,omitzero"`
+}
+
+type breakerJSON struct {
+	Failures int      `json:"failures"`
+	Cooldown duration `json:"cooldown"`
+	Wait     bool     `json:"wait,omitzero"`
+}
+
+// MarshalJSON writes the Spec as UnmarshalJSON reads it.
+func (s Spec) MarshalJSON() ([]byte, error) {
+	return json.Marshal(specJSON{
+		Name: s.Name, Limit: s.Limit, Mode: s.Mode, MaxHold: duration(s.MaxHold), Rate: s.Rate, Budget: s.Budget,
+		Breaker: breakerJSON{s.Breaker.Failures, duration(s.Breaker.Cooldown), s.Breaker.Wait},
+	})
+}
+
+// UnmarshalJSON reads a Spec. An unknown field is refused, and a duration without
+// a unit. The Spec is not validated.
+func (s *Spec) UnmarshalJSON(data []byte) error {
+	var w specJSON
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil {
+		return fmt.Errorf("gate: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("gate: more than one JSON value")
+	}
+	*s = Spec{
+		Name: w.Name, Limit: w.Limit, Mode: w.Mode, MaxHold: time.Duration(w.MaxHold), Rate: w.Rate, Budget: w.Budget,
+		Breaker: Breaker{w.Breaker.Failures, time.Duration(w.Breaker.Cooldown), w.Breaker.Wait},
+	}
+	return nil
+}
+
+// duration is a duration as text.
+type duration time.Duration
+
+func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no duration; write one such as \"30s\"", text)
+	}
+	*d = duration(v)
+	return nil
+}

@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/retry"
+)
+
+// place is the place of one call at one gate. Its goroutine asks; who answers may
+// be any other. The fields but signal belong to the gate's lock.
+type place struct {
+	gate     *Gate
+	priority int
+	verdict  verdict
+	reason   retry.Reason  // of a refusal
+	signal   chan struct{} // there may be a new verdict; buffered
+}
+
+type verdict uint8
+
+const (
+	pending verdict = iota
+	granted
+	refused
+)
+
+// wake says what became of the place. The caller has the lock.
+func (p *place) wake(v verdict, reason retry.Reason) {
+	p.verdict, p.reason = v, reason
+	select {
+	case p.signal <- struct{}{}:
+	default: // it has not looked since the last time
+	}
+}
+
+// ask asks for an attempt and returns the answer, if there is one at once.
+func (p *place) ask(attempt int) verdict {
+	g := p.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	if p.verdict == pending {
+		g.tell(g.machine.Enter(now, p, attempt, p.priority))
+	} else { // since its backoff ended
+		g.tell(g.machine.Tick(now))
+	}
+	return p.verdict
+}
+
+// errTooLate ends a wait.
+var errTooLate = errors.New("the time to wait for a gate is over")
+
+// await waits for the answer. A grant that comes together with the end of the
+// time is a grant; one that comes together with a cancellation is given back by
+// whoever withdraws the place.
+func (p *place) await(ctx context.Context, tooLate <-chan time.Time) (verdict, error) {
+	for {
+		select {
+		case <-p.signal:
+			if v := p.look(); v != pending {
+				return v, nil
+			}
+		case <-ctx.Done():
+			return pending, ctx.Err()
+		case <-tooLate:
+			if v := p.look(); v != pending {
+				return v, nil
+			}
+			return pending, errTooLate
+		}
+	}
+}
+
+func (p *place) look() verdict {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	return p.verdict
+}
+
+// why is the reason of a refusal.
+func (p *place) why() retry.Reason {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	return p.reason
+}
+
+// backoff says that the attempt has failed, and reports whether the gate's budget
+// allows the next one. A place that was not granted has nothing to say.
+func (p *place) backoff(attempt int, due time.Time) bool {
+	g := p.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p.verdict != granted {
+		return true
+	}
+	until := turnstile.Never
+	if !due.IsZero() {
+		until = g.at(due)
+	}
+	p.verdict = pending
+	g.tell(g.machine.Backoff(g.now(), p, attempt, turnstile.Failure, until))
+	return p.verdict != refused
+}
+
+// yield gives back a slot that is kept in backoff.
+func (p *place) yield() {
+	p.gate.do(func(now int64) *turnstile.Step[*place] { return p.gate.machine.Yield(now, p) })
+}
+
+// leave ends the stay at the gate, in whatever state, and reports whether there
+// was one.
+func (p *place) leave(outcome turnstile.Outcome) bool {
+	g := p.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, there := g.machine.Ticket(p)
+	g.tell(g.machine.Done(g.now(), p, outcome))
+	p.verdict, p.reason = pending, ""
+	return there
+}

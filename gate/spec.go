@@ -1,0 +1,139 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/perdure/perdure/internal/turnstile"
+)
+
+// Mode says what happens to the slot of a call while it waits for its retry.
+type Mode string
+
+const (
+	// Hold keeps the slot through backoff, and what came later waits until the
+	// call has ended. It is the default in process.
+	Hold Mode = "hold"
+	// Release frees the slot; the retry queues anew, at the end.
+	Release Mode = "release"
+	// Rejoin frees the slot; when the delay is over, the retry goes before all
+	// calls that came later than its own. It is the default in the engine.
+	Rejoin Mode = "rejoin"
+)
+
+// Spec says what a gate does. It is plain data, with a form in JSON.
+type Spec struct {
+	// Name identifies the gate: 1 to 200 bytes of UTF-8 without control
+	// characters.
+	Name string
+
+	// Limit is the number of slots, at least 1.
+	Limit int
+
+	// Mode is empty for the default of the runner.
+	Mode Mode
+
+	// MaxHold is for how long a slot is kept in one backoff, in mode Hold, which
+	// then has to be named. Longer than that the call is treated as in mode
+	// Rejoin until its next attempt. Zero is no bound.
+	MaxHold time.Duration
+
+	Rate    Rate    // zero: attempts start as often as slots allow
+	Budget  Budget  // zero: the policy alone bounds retries
+	Breaker Breaker // zero: no circuit breaker
+}
+
+// Rate bounds how often attempts start, retries included.
+type Rate struct {
+	// PerSecond is the rate in the long run, 0.000001 to 1000000000.
+	PerSecond float64 `json:"per_second"`
+
+	// Burst is how many may start at once after a time of rest; zero is 1.
+	Burst int `json:"burst,omitempty"`
+}
+
+// Budget bounds the share of retries, so that an outage is not made worse by
+// them. It is a number of tokens. A retry that does not find enough of them does
+// not happen: its call stops with retry.ReasonBudget.
+type Budget struct {
+	// Tokens is how many there are at first and at most, at least 1.
+	Tokens int `json:"tokens"`
+
+	// Cost is what a retry costs, at least a thousandth; zero is 1.
+	Cost float64 `json:"cost,omitempty"`
+
+	// Refund is what a call brings that succeeds at its first attempt. With a
+	// Cost of 1, a Refund of 0.1 is one retry for ten such calls. With zero no
+	// token comes back.
+	Refund float64 `json:"refund,omitempty"`
+}
+
+// Breaker is a circuit breaker. It is closed at first. When Failures attempts
+// have failed in succession it is open: no attempt starts for the Cooldown. Then
+// it is half-open: one attempt starts, the probe, and decides by its outcome
+// whether it closes or opens again.
+//
+// Failures that no retry can change (terminal errors, those of types that the
+// policy does not retry) and canceled attempts do not count.
+type Breaker struct {
+	// Failures is at least 1.
+	Failures int
+
+	// Cooldown is more than zero.
+	Cooldown time.Duration
+
+	// Wait makes calls wait while the breaker is open. Else they fail at once
+	// with retry.ReasonBreaker. Neither costs an attempt.
+	Wait bool
+}
+
+// Validate returns nil or an error that lists all that is wrong.
+func (s Spec) Validate() error {
+	var errs []error
+	if fault := s.nameFault(); fault != "" {
+		errs = append(errs, errors.New(fault))
+	}
+	check := s
+	if s.Mode == "" && s.MaxHold != 0 {
+		errs = append(errs, fmt.Errorf("MaxHold is %s and Mode is empty; name the mode, %q", s.MaxHold, Hold))
+		check.MaxHold = 0
+	}
+	if err := check.Config(Hold).Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("gate %q is misconfigured: %w", s.Name, err)
+	}
+	return nil
+}
+
+const maxName = 200
+
+func (s Spec) nameFault() string {
+	switch {
+	case s.Name == "":
+		return "its name is empty"
+	case len(s.Name) > maxName:
+		return fmt.Sprintf("its name is %d bytes long; the limit is %d", len(s.Name), maxName)
+	case !utf8.ValidString(s.Name):
+		return "its name is not valid UTF-8"
+	case strings.ContainsFunc(s.Name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "its name contains a control character"
+	}
+	return ""
+}
+
+// Config is the Spec as the machine takes it, in the given mode if the Spec
+// names none. It is for runners.
+func (s Spec) Config(mode Mode) turnstile.Config {
+	if s.Mode != "" {
+		mode = s.Mode
+	}
+	return turnstile.Config{
+		Limit: s.Limit, Mode: turnstile.Mode(mode), MaxHold: s.MaxHold, Rate: turnstile.Rate(s.Rate),
+		Budget: turnstile.Budget(s.Budget), Breaker: turnstile.Breaker(s.Breaker),
+	}
+}

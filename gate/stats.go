@@ -1,0 +1,69 @@
+package gate
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/turnstile"
+)
+
+// BreakerState is what a circuit breaker does.
+type BreakerState string
+
+const (
+	// NoBreaker: the gate has none.
+	NoBreaker BreakerState = ""
+	// Closed: attempts pass.
+	Closed BreakerState = "closed"
+	// Open: none passes.
+	Open BreakerState = "open"
+	// HalfOpen: one passes, the probe, or is under way.
+	HalfOpen BreakerState = "half_open"
+)
+
+// Stats is what can be seen of a gate at a moment.
+type Stats struct {
+	Limit   int  `json:"limit"`
+	Holders int  `json:"holders"` // slots taken
+	Paused  bool `json:"paused,omitempty"`
+
+	// Depth is how many attempts are due and wait, OldestWait for how long the
+	// first of them has waited.
+	Depth      int           `json:"depth"`
+	OldestWait time.Duration `json:"oldest_wait_ns"`
+
+	// Running attempts were let in and are not over. InBackoff are calls that
+	// wait for a retry, HeldInBackoff those of them that keep a slot.
+	Running       int `json:"running"`
+	InBackoff     int `json:"in_backoff"`
+	HeldInBackoff int `json:"held_in_backoff"`
+
+	Breaker BreakerState `json:"breaker,omitempty"`
+
+	// Cooldown is for how long an open breaker stays open.
+	Cooldown time.Duration `json:"cooldown_ns,omitempty"`
+
+	// Tokens is what is left in the retry budget; zero without one.
+	Tokens float64 `json:"tokens,omitempty"`
+}
+
+// Stats returns what can be seen of the gate now; zero for one that is
+// misconfigured. It takes time in proportion to the calls at the gate.
+func (g *Gate) Stats() Stats {
+	if g.err != nil {
+		return Stats{}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.now()
+	g.tell(g.machine.Tick(now))
+	return StatsOf(g.machine.Stats(now), now)
+}
+
+// StatsOf is the machine's view as users see it. It is for runners.
+func StatsOf(s turnstile.Stats, now int64) Stats {
+	return Stats{
+		Limit: s.Limit, Holders: s.Holders, Paused: s.Paused, Depth: s.Depth, OldestWait: time.Duration(s.OldestWait),
+		Running: s.Running, InBackoff: s.InBackoff, HeldInBackoff: s.HeldInBackoff,
+		Breaker: BreakerState(s.Breaker), Cooldown: time.Duration(max(s.OpenUntil-now, 0)), Tokens: s.Tokens,
+	}
+}
