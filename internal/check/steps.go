@@ -182,10 +182,12 @@ func detectorBroke(output string) []string {
 
 // slowTests are tests, by package, that leave many of their cases out under the
 // race detector: it makes SQLite, which is C translated to Go, eighteen times
-// slower, talking to PostgreSQL five times, and finds nothing in either.
+// slower, talking to PostgreSQL five times, and finds nothing in either; nor in a
+// simulation, in which nothing is concurrent.
 var slowTests = []struct{ pkg, run string }{
 	{"./internal/engine", "."},
 	{"./store/sqlite", "TestLockstepWithMemory"},
+	{"./perduretest/storm", "."},
 }
 
 func checkSlowTests(ctx context.Context, sh *shell) error {

@@ -116,8 +116,8 @@ var table = []row{
 	},
 	{
 		pkg: "perduretest/storm",
-		may: []string{"retry"},
-		why: "the laboratory asks what every runner asks, in simulated time; it needs no engine",
+		may: []string{"retry", "internal/turnstile"},
+		why: "the laboratory asks what every runner and every gate asks, in simulated time; it needs no engine",
 	},
 	{
 		pkg:  "cmd/perdure/...",

@@ -7,6 +7,8 @@ type kind uint8
 
 const (
 	eventDue     kind = iota // an attempt is due
+	eventTick                // the gate has something to do
+	eventLate                // an attempt has waited too long at the gate
 	eventTimeout             // an attempt has taken too long
 	eventServed              // a server has done the work of a call
 	eventAnswer              // a failure reaches its caller

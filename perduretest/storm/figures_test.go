@@ -22,6 +22,15 @@ func section(t *testing.T, name string, text string) {
 	docs.Section(t, *update, "retry-storms.md", "storm:"+name, text)
 }
 
+// large begins a test of experiments with a hundred thousand tasks. They take
+// minutes under the race detector, which has nothing to look for: nothing here is
+// concurrent. The check runs them without it.
+func large(t *testing.T) {
+	if underRace {
+		t.Skip("without the race detector only")
+	}
+}
+
 // kinds are the jitters that the page compares.
 var kinds = []struct {
 	name   string
@@ -110,6 +119,7 @@ func patient(j retry.Jitter) retry.Policy {
 // A hundred thousand tasks that fail at the same moment come back together unless
 // jitter spreads them.
 func TestJitterSpreadsThoseThatFailedTogether(t *testing.T) {
+	large(t)
 	var reports []*storm.Report
 	of := map[string]*storm.Report{}
 	for _, k := range kinds {
@@ -131,8 +141,103 @@ func TestJitterSpreadsThoseThatFailedTogether(t *testing.T) {
 	}
 }
 
+// budget allows one retry for ten successes, after a first thousand.
+var budget = &storm.Gate{Limit: storm.NoLimit, Mode: storm.Release, Budget: storm.Budget{Tokens: 1000, Refund: 0.1}}
+
+// Three retries make four calls of one when all fail; with a budget of 10 % the
+// load stays within 1.1 times, whatever the error rate.
+func TestR46_ABudgetBoundsTheLoadOfRetries(t *testing.T) {
+	large(t)
+	var reports []*storm.Report
+	for _, rate := range []float64{0.01, 0.1, 0.5, 1} {
+		s := storm.Scenario{
+			Name: fmt.Sprintf("%v %% errors, 3 retries", 100*rate), Tasks: 100_000, Over: 100 * time.Second,
+			Policy:     retry.Policy{MaxAttempts: 4, Jitter: retry.FullJitter},
+			Dependency: storm.Server{Capacity: 500, Work: 50 * ms, Queue: 1000},
+			Faults:     []storm.Fault{storm.Errors(0, storm.Always, rate)},
+		}
+		plain := run(t, s)
+		s.Name, s.Gate = fmt.Sprintf("%v %% errors, 3 retries, budget", 100*rate), budget
+		bounded := run(t, s)
+		reports = append(reports, plain, bounded)
+		if rate == 1 && plain.CallsPerTask() != 4 {
+			t.Errorf("without a budget: %.3f calls per task", plain.CallsPerTask())
+		}
+		if bounded.CallsPerTask() > 1.1 {
+			t.Errorf("%v %% errors: %.3f calls per task", 100*rate, bounded.CallsPerTask())
+		}
+		if rate == 0.01 && (bounded.Succeeded != bounded.Tasks || bounded.Calls != plain.Calls) {
+			t.Errorf("a few errors should cost the budget nothing that is missed: %+v", bounded)
+		}
+	}
+	section(t, "budget", storm.Table(reports...))
+}
+
+// What a gate can do for the hundred thousand that come back together.
+func TestAGateHoldsBackThoseThatFailedTogether(t *testing.T) {
+	large(t)
+	gates := []struct {
+		name string
+		gate *storm.Gate
+	}{
+		{"no gate", nil},
+		{"100 at once, hold", &storm.Gate{Limit: 100, Mode: storm.Hold}},
+		{"100 at once, rejoin", &storm.Gate{Limit: 100, Mode: storm.Rejoin}},
+		{"1,800 a second", &storm.Gate{Limit: storm.NoLimit, Mode: storm.Rejoin, Rate: storm.Rate{PerSecond: 1800, Burst: 100}}},
+		{"100 at once, breaker waits", &storm.Gate{Limit: 100, Mode: storm.Rejoin, Breaker: storm.Breaker{Failures: 20, Cooldown: 5 * time.Second, Wait: true}}},
+		{"100 at once, breaker fails", &storm.Gate{Limit: 100, Mode: storm.Rejoin, Breaker: storm.Breaker{Failures: 20, Cooldown: 5 * time.Second}}},
+	}
+	var reports []*storm.Report
+	for _, j := range []int{0, 3} {
+		for _, g := range gates {
+			r := run(t, storm.Scenario{Name: kinds[j].name + ", " + g.name, Tasks: 100_000, Policy: patient(kinds[j].jitter), Gate: g.gate,
+				Dependency: shop, Faults: []storm.Fault{storm.Outage(0, time.Minute)}, Until: 10 * time.Minute})
+			reports = append(reports, r)
+			switch {
+			case g.gate == nil:
+			case g.gate.Breaker != storm.Breaker{} && !g.gate.Breaker.Wait:
+				if r.Reasons[retry.ReasonBreaker] != r.Tasks || r.Calls > 200 {
+					t.Errorf("a breaker that fails: %+v", r)
+				}
+			case r.Succeeded != r.Tasks || r.PeakAfter > 2200 || r.PeakInFlight > 200 || r.Drain > 80*time.Second:
+				t.Errorf("with a gate all is well soon after: %+v", r)
+			}
+		}
+	}
+	section(t, "gates", storm.Table(reports...))
+}
+
+// A queue that is longer than the patience of those in it keeps a server at work
+// for nobody, long after the fault that filled it.
+func TestAStormOutlivesItsCause(t *testing.T) {
+	large(t)
+	policy := patient(retry.FullJitter)
+	policy.AttemptTimeout = 2 * time.Second
+	gates := []struct {
+		name string
+		gate *storm.Gate
+	}{
+		{"no gate", nil},
+		{"budget of 10 %", budget},
+		{"1,800 a second", &storm.Gate{Limit: storm.NoLimit, Mode: storm.Rejoin, Rate: storm.Rate{PerSecond: 1800, Burst: 100}}},
+		{"100 at once", &storm.Gate{Limit: 100, Mode: storm.Rejoin}},
+	}
+	var reports []*storm.Report
+	for _, g := range gates {
+		r := run(t, storm.Scenario{Name: g.name, Tasks: 100_000, Over: 100 * time.Second, Policy: policy, Gate: g.gate,
+			Dependency: storm.Server{Capacity: 100, Work: 50 * ms, Queue: 10_000},
+			Faults:     []storm.Fault{storm.Slow(30*time.Second, 40*time.Second, 10)}, Until: 10 * time.Minute})
+		reports = append(reports, r)
+		if g.gate == nil && r.Unsettled < r.Tasks/2 || g.gate != nil && (r.Unsettled != 0 || r.Drain > 2*time.Minute) {
+			t.Errorf("%s: %+v", g.name, r)
+		}
+	}
+	section(t, "outlives", storm.Table(reports...))
+}
+
 // Tasks that come one by one are spread already.
 func TestJitterMattersLessWhereTasksComeOneByOne(t *testing.T) {
+	large(t)
 	var reports []*storm.Report
 	least, most := 1<<30, 0
 	for _, k := range kinds {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 	"pgregory.net/rapid"
 )
@@ -34,6 +35,10 @@ func drawScenario(t *rapid.T) Scenario {
 			RetryAfter: span(time.Second, "retryAfter"),
 		},
 	}
+	if rapid.Bool().Draw(t, "gated") {
+		s.Gate = drawGate(t)
+		s.Policy.QueueTimeout = span(10*time.Second, "queueTimeout")
+	}
 	for range rapid.IntRange(0, 3).Draw(t, "faults") {
 		from := span(time.Minute, "from")
 		s.Faults = append(s.Faults, Fault{From: from, To: from + 1 + span(time.Minute, "lasts"),
@@ -43,6 +48,23 @@ func drawScenario(t *rapid.T) Scenario {
 		s.Faults, s.Dependency = nil, Contended{Trip: span(time.Second, "trip") + 1}
 	}
 	return s
+}
+
+func drawGate(t *rapid.T) *Gate {
+	g := &Gate{
+		Limit: rapid.SampledFrom([]int{1, 2, 5, NoLimit}).Draw(t, "limit"),
+		Mode:  rapid.SampledFrom([]turnstile.Mode{Hold, Release, Rejoin}).Draw(t, "mode"),
+	}
+	if rapid.Bool().Draw(t, "rate") {
+		g.Rate = Rate{PerSecond: rapid.Float64Range(1, 100).Draw(t, "perSecond"), Burst: rapid.IntRange(0, 10).Draw(t, "burst")}
+	}
+	if rapid.Bool().Draw(t, "budget") {
+		g.Budget = Budget{Tokens: rapid.IntRange(1, 20).Draw(t, "tokens"), Refund: 0.1}
+	}
+	if rapid.Bool().Draw(t, "breaker") {
+		g.Breaker = Breaker{Failures: rapid.IntRange(1, 5).Draw(t, "failures"), Cooldown: time.Second, Wait: rapid.Bool().Draw(t, "wait")}
+	}
+	return g
 }
 
 // Every task is accounted for once, every call too, and no policy is exceeded.
@@ -56,7 +78,7 @@ func TestEverythingIsAccountedFor(t *testing.T) {
 		if r.Succeeded+r.Failed+r.Paused+r.Unsettled != s.Tasks || r.Unsettled != 0 {
 			t.Errorf("tasks: %+v", r)
 		}
-		if r.Calls < s.Tasks || r.Calls > s.Tasks*s.Policy.AttemptLimit() || r.Wasted != r.Calls-r.Succeeded {
+		if s.Gate == nil && r.Calls < s.Tasks || r.Calls > s.Tasks*s.Policy.AttemptLimit() || r.Wasted != r.Calls-r.Succeeded {
 			t.Errorf("calls: %+v", r)
 		}
 		loads, reasons := 0, 0
@@ -91,8 +113,9 @@ type watched struct {
 func (w watched) begin(c call)   { w.running.begin(c); w.check() }
 func (w watched) handle(e event) { w.running.handle(e); w.check() }
 
-// A server never works on more than it can, nor idles while somebody waits.
-func TestAServerKeepsItsCapacityAndDoesNotIdle(t *testing.T) {
+// A server never works on more than it can, nor idles while somebody waits; a gate
+// never lets more run than it has slots.
+func TestServersAndGatesKeepTheirLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScenario(t)
 		server, ok := s.Dependency.(Server)
@@ -100,6 +123,15 @@ func TestAServerKeepsItsCapacityAndDoesNotIdle(t *testing.T) {
 			return
 		}
 		s.Dependency = observed{server, func(r *running) {
+			atWork := 0
+			for i := range r.w.tasks {
+				if r.w.tasks[i].phase == calling {
+					atWork++
+				}
+			}
+			if s.Gate != nil && atWork > s.Gate.Limit {
+				t.Fatalf("%d attempts run, and the gate has %d slots", atWork, s.Gate.Limit)
+			}
 			if r.busy < 0 || r.busy > r.Capacity || r.queued() > r.Queue || r.queued() > 0 && r.busy < r.Capacity {
 				t.Fatalf("busy %d of %d, %d wait of %d", r.busy, r.Capacity, r.queued(), r.Queue)
 			}

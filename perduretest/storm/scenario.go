@@ -44,6 +44,9 @@ type Scenario struct {
 	// no process dies here.
 	Policy retry.Policy
 
+	// Gate is what every attempt passes before its call. Nil: there is none.
+	Gate *Gate
+
 	// Dependency is what they call: a Server or a Contended.
 	Dependency Dependency
 
@@ -134,6 +137,11 @@ func (s *Scenario) check() error {
 	}
 	if err := s.Policy.Validate(); err != nil {
 		wrong("Policy: %w", err)
+	}
+	if s.Gate != nil {
+		if err := s.Gate.Validate(); err != nil {
+			wrong("Gate: %w", err)
+		}
 	}
 	for i, f := range s.Faults {
 		if err := f.check(); err != nil {

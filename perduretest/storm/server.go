@@ -141,11 +141,12 @@ func (r *running) work(c call) {
 func (r *running) handle(e event) {
 	switch {
 	case e.kind == eventServed:
+		// Those that wait come first: an answer can let a gate send another.
 		r.busy--
-		r.w.answer(e.call, nil)
 		if r.queued() > 0 {
 			r.work(r.pop())
 		}
+		r.w.answer(e.call, nil)
 	case e.note == noRoom:
 		r.w.answer(e.call, &r.overloaded)
 	default:

@@ -124,6 +124,35 @@ func TestAnErrorRateIsAShareOfTheCalls(t *testing.T) {
 	}
 }
 
+// A gate with one slot and work of 10 s: the second task waits, gives up after
+// QueueTimeout without a call, and that is an attempt; Within ends the wait for a
+// retry.
+func TestWaitingAtAGateHasAnEnd(t *testing.T) {
+	policy := retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter, QueueTimeout: 2 * time.Second}
+	s := storm.Scenario{Tasks: 2, Policy: policy, Gate: &storm.Gate{Limit: 1, Mode: storm.Hold},
+		Dependency: storm.Server{Capacity: 2, Work: 10 * time.Second}}
+	r := run(t, s)
+	if r.Calls != 1 || r.Succeeded != 1 || r.Reasons[retry.ReasonMaxAttempts] != 1 {
+		t.Errorf("%+v", r)
+	}
+	s.Policy.Within, s.Policy.MaxAttempts = 4*time.Second, 10
+	r = run(t, s)
+	if r.Calls != 1 || r.Succeeded != 1 || r.Reasons[retry.ReasonWithin] != 1 {
+		t.Errorf("%+v", r)
+	}
+	s.Policy = retry.Policy{}
+	if r = run(t, s); r.Calls != 2 || r.Succeeded != 2 || r.Latency.Max < 15*time.Second {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAGateIsValidated(t *testing.T) {
+	_, err := storm.Run(storm.Scenario{Tasks: 1, Dependency: server, Gate: &storm.Gate{}})
+	if err == nil || !strings.Contains(err.Error(), "Gate: Limit is 0") || !strings.Contains(err.Error(), "Mode") {
+		t.Error(err)
+	}
+}
+
 func TestTheSameSeedGivesTheSameReport(t *testing.T) {
 	s := storm.Scenario{Tasks: 1000, Over: time.Second, Policy: retry.Policy{Jitter: retry.FullJitter}, Dependency: storm.Server{Capacity: 3, Work: 10 * ms, Queue: 10}, Seed: 7}
 	first, second := run(t, s), run(t, s)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -18,9 +19,11 @@ type world struct {
 	now     time.Duration
 	random  *rand.Rand
 	tasks   []task
+	gate    *entrance // nil: there is none
 	service service
-	timeout retry.Failure // of an attempt that has taken too long
 	limit   time.Duration // of one attempt, zero if it has none
+	timeout retry.Failure // of an attempt that has taken too long
+	late    retry.Failure // of one that has waited too long at the gate
 	report  *Report
 	waits   []time.Duration // of the tasks that succeeded
 	settled int
@@ -31,8 +34,16 @@ type task struct {
 	came     time.Duration
 	previous time.Duration // the delay before the present attempt
 	attempt  int32         // the present one, from 1
-	open     bool          // it waits for the answer of its present attempt
+	phase    phase
 }
+
+type phase uint8
+
+const (
+	idle    phase = iota // not there yet, in backoff, or done
+	atGate               // waits there, in backoff or not
+	calling              // waits for the answer of the present attempt
+)
 
 // Run makes the experiment and reports what came of it. It fails if the scenario
 // cannot be, or becomes too large.
@@ -46,6 +57,9 @@ func run(s Scenario, mostCalls int) (*Report, error) {
 	w := &world{Scenario: &s, random: rand.New(rand.NewPCG(s.Seed, 1)), report: newReport(&s)}
 	w.boundAttempts()
 	w.service = s.Dependency.open(w)
+	if err := w.openGate(); err != nil {
+		return nil, err
+	}
 	w.arrivals()
 	for w.settled < s.Tasks {
 		e, ok := w.next()
@@ -71,6 +85,7 @@ func (w *world) boundAttempts() {
 		timeout = retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: p.HeartbeatTimeout}
 	}
 	w.limit, w.timeout = timeout.Limit, retry.Classify(&timeout)
+	w.late = retry.Classify(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: p.QueueTimeout})
 }
 
 // arrivals plans the first attempt of each task.
@@ -90,7 +105,11 @@ func (w *world) arrivals() {
 func (w *world) happen(e event) {
 	switch e.kind {
 	case eventDue:
-		w.attempt(e.call)
+		w.enter(e.call)
+	case eventTick:
+		w.gate.wake()
+	case eventLate:
+		w.tooLate(e.call)
 	case eventTimeout:
 		w.answer(e.call, &w.timeout)
 	default:
@@ -105,10 +124,20 @@ func (w *world) after(delay time.Duration, kind kind, c call) {
 	}
 }
 
-// attempt makes a call.
-func (w *world) attempt(c call) {
+// enter begins an attempt that is due: at the gate, if there is one.
+func (w *world) enter(c call) {
+	if w.gate == nil {
+		w.start(c)
+		return
+	}
+	w.await(c, 0)
+	w.gate.enter(c)
+}
+
+// start makes a call.
+func (w *world) start(c call) {
 	t := &w.tasks[c.task]
-	t.attempt, t.open = c.attempt, true
+	t.attempt, t.phase = c.attempt, calling
 	w.report.called(w.now)
 	if w.limit > 0 {
 		w.after(w.limit, eventTimeout, c)
@@ -120,40 +149,90 @@ func (w *world) attempt(c call) {
 // by a timeout, whose answer comes late, or by an answer, whose timeout does.
 func (w *world) answer(c call, f *retry.Failure) {
 	t := &w.tasks[c.task]
-	if !t.open || t.attempt != c.attempt {
+	if t.phase != calling || t.attempt != c.attempt {
 		return
 	}
-	t.open = false
-	if f == nil {
-		w.settle()
-		w.report.Succeeded++
-		w.waits = append(w.waits, w.now-t.came)
+	if f != nil {
+		w.judge(t, c, f)
 		return
 	}
-	d := w.decide(t, f)
-	switch d.Action {
-	case retry.ActionRetry:
-		t.previous = d.Delay
-		w.after(d.Delay, eventDue, call{task: c.task, attempt: c.attempt + 1})
-	case retry.ActionPause:
-		w.settle()
-		w.report.Paused++
-		w.report.Reasons[d.Reason]++
-	default:
-		w.settle()
-		w.report.Failed++
-		w.report.Reasons[d.Reason]++
+	w.settle(t, retry.ReasonSucceeded)
+	w.waits = append(w.waits, w.now-t.came)
+	if w.gate != nil {
+		w.gate.leave(c.task, turnstile.Success)
 	}
 }
 
-// decide asks what everybody asks.
-func (w *world) decide(t *task, f *retry.Failure) retry.Decision {
-	state := retry.State{Attempt: int(t.attempt), First: epoch.Add(t.came), Previous: t.previous}
-	return retry.Decide(&w.Policy, state, *f, epoch.Add(w.now), w.random.Float64())
+// judge asks what everybody asks about a failed attempt, and does what follows.
+func (w *world) judge(t *task, c call, f *retry.Failure) {
+	ran := t.phase == calling
+	state := retry.State{Attempt: int(c.attempt), First: epoch.Add(t.came), Previous: t.previous}
+	now, u := epoch.Add(w.now), w.random.Float64()
+	d := retry.Decide(&w.Policy, state, *f, now, u)
+	if d.Action == retry.ActionRetry {
+		next := call{task: c.task, attempt: c.attempt + 1}
+		t.previous, t.phase = d.Delay, idle
+		if w.gate == nil || !ran {
+			w.after(d.Delay, eventDue, next)
+			return
+		}
+		w.await(next, d.Delay)
+		if w.gate.retry(c, d.Delay) {
+			return
+		}
+		state.Budget = retry.BudgetDenied
+		d = retry.Decide(&w.Policy, state, *f, now, u)
+	}
+	w.settle(t, d.Reason)
+	if w.gate != nil && ran && d.Reason != retry.ReasonBudget {
+		w.gate.leave(c.task, turnstile.Failure)
+	}
 }
 
-// settle notes that a task is done.
-func (w *world) settle() {
+// await lets a task wait at the gate for an attempt that is due after a delay: no
+// longer than QueueTimeout from then on and, if it is a retry, not beyond Within.
+func (w *world) await(c call, delay time.Duration) {
+	t := &w.tasks[c.task]
+	t.attempt, t.phase = c.attempt, atGate
+	patience := retry.Forever
+	if w.Policy.QueueTimeout > 0 {
+		patience = w.Policy.QueueTimeout
+	}
+	if within := w.Policy.Within; within > 0 && c.attempt > 1 {
+		patience = min(patience, within-(w.now+delay-t.came))
+	}
+	if patience < retry.Forever-delay {
+		w.after(delay+patience, eventLate, c)
+	}
+}
+
+// tooLate ends a wait at the gate.
+func (w *world) tooLate(c call) {
+	t := &w.tasks[c.task]
+	if t.phase != atGate || t.attempt != c.attempt {
+		return
+	}
+	w.gate.leave(c.task, turnstile.Neutral)
+	if within := w.Policy.Within; within > 0 && c.attempt > 1 && w.now-t.came >= within {
+		w.settle(t, retry.ReasonWithin)
+		return
+	}
+	w.judge(t, c, &w.late)
+}
+
+// settle notes that a task is done, and why.
+func (w *world) settle(t *task, reason retry.Reason) {
+	t.phase = idle
 	w.settled++
 	w.report.End = w.now
+	switch {
+	case reason == retry.ReasonSucceeded:
+		w.report.Succeeded++
+		return
+	case reason.Exhausts() && w.Policy.OnExhausted == retry.Pause:
+		w.report.Paused++
+	default:
+		w.report.Failed++
+	}
+	w.report.Reasons[reason]++
 }

@@ -1,0 +1,117 @@
+package storm
+
+import (
+	"math"
+	"time"
+
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/retry"
+)
+
+// Gate is what a gate does (see package gate): it bounds how many attempts run at
+// once and how many start per second, and can have a budget for retries and a
+// circuit breaker. Limit and Mode have no default; NoLimit is a gate for the sake
+// of its other fields.
+//
+// It is the very code of the gates in process and in the engine, asked in
+// simulated time. Every failed attempt counts for the breaker and costs its
+// retry. A task that the breaker refuses has failed.
+type Gate = turnstile.Config
+
+// The parts of a Gate.
+type (
+	// Rate bounds how many attempts start per second.
+	Rate = turnstile.Rate
+	// Budget bounds retries.
+	Budget = turnstile.Budget
+	// Breaker is a circuit breaker.
+	Breaker = turnstile.Breaker
+)
+
+// What a Gate does with the slot of a task in backoff: it stays with the task; it
+// is freed and the task queues anew; it is freed and the task keeps its place.
+const (
+	Hold    = turnstile.Hold
+	Release = turnstile.Release
+	Rejoin  = turnstile.Rejoin
+)
+
+// NoLimit is the Limit of a gate that has room for everybody.
+const NoLimit = math.MaxInt32
+
+// entrance is a gate in one experiment.
+type entrance struct {
+	w       *world
+	machine *turnstile.Machine[int32]
+	tick    time.Duration // the earliest one that is planned and not over, 0 if none
+}
+
+// openGate opens the gate of the scenario; without one all enter at once.
+func (w *world) openGate() error {
+	if w.Gate == nil {
+		return nil
+	}
+	machine, err := turnstile.New[int32](*w.Gate)
+	if err != nil {
+		return err
+	}
+	w.gate = &entrance{w: w, machine: machine}
+	return nil
+}
+
+// clock is the time as the machine knows it.
+func (g *entrance) clock() int64 { return epoch.Add(g.w.now).UnixNano() }
+
+// enter asks for an attempt.
+func (g *entrance) enter(c call) {
+	g.act(g.machine.Enter(g.clock(), c.task, int(c.attempt), 0))
+}
+
+// retry says that an attempt has failed and that the next one is due after a
+// delay. It reports whether the budget allows that; the gate sees to the rest.
+func (g *entrance) retry(c call, delay time.Duration) bool {
+	now := g.clock()
+	until := now + int64(min(delay, time.Duration(turnstile.Never-now)))
+	step := g.machine.Backoff(now, c.task, int(c.attempt), turnstile.Failure, until)
+	allowed := true
+	for _, r := range step.Refused {
+		allowed = allowed && !(r.Key == c.task && r.Reason == retry.ReasonBudget)
+	}
+	g.act(step)
+	return allowed
+}
+
+// leave says that a task is done, or waits no longer.
+func (g *entrance) leave(task int32, outcome turnstile.Outcome) {
+	g.act(g.machine.Done(g.clock(), task, outcome))
+}
+
+// wake tells the machine what time it is.
+func (g *entrance) wake() {
+	if g.w.now >= g.tick {
+		g.tick = 0
+	}
+	g.act(g.machine.Tick(g.clock()))
+}
+
+// act does what follows from a step, and sees to the next tick.
+func (g *entrance) act(step *turnstile.Step[int32]) {
+	for _, grant := range step.Granted {
+		g.w.start(call{task: grant.Key, attempt: int32(grant.Attempt)})
+	}
+	for _, r := range step.Refused {
+		// Over budget the task that asks is told by the answer of retry.
+		if r.Reason != retry.ReasonBudget {
+			g.w.settle(&g.w.tasks[r.Key], r.Reason)
+		}
+	}
+	next, ok := g.machine.Next()
+	if !ok {
+		return
+	}
+	at := time.Duration(next - epoch.UnixNano())
+	if (g.tick == 0 || at < g.tick) && at <= g.w.until() {
+		g.tick = at
+		g.w.plan(event{at: max(at, g.w.now), kind: eventTick})
+	}
+}
