@@ -1,0 +1,253 @@
+package retry
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Explanation is what a policy amounts to. All of it is worked out by asking
+// Decide, so it is what the runners do. It is plain data.
+type Explanation struct {
+	// Policy is the policy that was explained.
+	Policy Policy
+
+	// Verdicts say of each kind of error whether it is retried.
+	Verdicts []Verdict
+
+	// Schedules are the attempts, one schedule for each rule that retries and
+	// one for the policy's own fields if they do.
+	Schedules []Schedule
+
+	// Waits is the longest time that one call can spend waiting between
+	// attempts, and Worst the longest time from its first schedule to its end,
+	// with attempts that take their full AttemptTimeout. Forever is no bound.
+	// Neither counts what errors ask for by themselves (see After), the wait of
+	// an attempt that is due and not started, or attempts lost in a crash.
+	Waits, Worst time.Duration
+
+	// Layers is how many layers retry by this policy, one inside the other,
+	// and Executions how often one call of the outermost can make the innermost
+	// run; Unlimited is no limit.
+	Layers, Executions int
+
+	// Warnings are what to think about once more.
+	Warnings []Warning
+}
+
+// Verdict is what follows the first failure with an error of some types.
+type Verdict struct {
+	// Types are the error types; it is empty for the other verdicts, which are
+	// about errors that the policy does not name.
+	Types []string
+
+	// Errors says in words which errors it is about.
+	Errors string
+
+	// Retried says that another attempt follows, Reason why or why not.
+	Retried bool
+	Reason  Reason
+
+	// Rule is the index in Policy.Rules of the rule that decides, -1 if none.
+	Rule int
+
+	// Attempts is how many attempts are allowed if they all fail this way.
+	Attempts int
+}
+
+// Schedule is the attempts of a call that fails each time in the same way, at
+// once.
+type Schedule struct {
+	// Errors says in words which errors it is about, and Rule is the index in
+	// Policy.Rules of the rule that decides, -1 if none.
+	Errors string
+	Rule   int
+
+	// Attempts are those that can take place, at most the first 1000.
+	Attempts []PlannedAttempt
+
+	// Complete says that there are no more.
+	Complete bool
+
+	// Sure is how many of them take place whatever the jitter draws; Within
+	// may cut off the others.
+	Sure int
+}
+
+// PlannedAttempt is one attempt of a schedule. Times are counted from the first
+// schedule.
+type PlannedAttempt struct {
+	// Number counts from 1.
+	Number int
+
+	// Delay is the wait before it without jitter, Start the sum of these waits.
+	Delay, Start time.Duration
+
+	// Earliest and Latest are when it starts with the shortest and the longest
+	// waits that jitter can make; no attempt starts after Within.
+	Earliest, Latest time.Duration
+}
+
+// plannedAttempts is how many attempts an explanation follows.
+const plannedAttempts = 1000
+
+// Explain works out what a policy amounts to. Layers is how many layers retry by
+// it, one inside the other, such as a client library in an activity in a
+// workflow that is retried; less than one is one. The error is that of Validate.
+func Explain(p Policy, layers int) (*Explanation, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	e := &Explanation{Policy: p, Verdicts: p.verdicts(), Layers: max(layers, 1)}
+	for _, v := range e.Verdicts {
+		if !v.Retried {
+			continue
+		}
+		if i := slices.IndexFunc(e.Schedules, func(s Schedule) bool { return s.Rule == v.Rule }); i >= 0 {
+			e.Schedules[i].Errors += ", " + v.Errors
+			continue
+		}
+		e.Schedules = append(e.Schedules, p.schedule(v))
+	}
+	e.total()
+	e.multiply()
+	e.warn()
+	return e, nil
+}
+
+// explainedAt is when the calls of an explanation are first scheduled.
+var explainedAt = time.Unix(0, 0)
+
+// failure is one of the verdict's kind.
+func (v Verdict) failure() Failure {
+	f := Failure{}
+	if len(v.Types) > 0 {
+		f.Types = v.Types[:1]
+		f.Timeout = timeoutKinds[v.Types[0]]
+	}
+	return f
+}
+
+// timeoutKinds are the kinds of timeouts by their type names.
+var timeoutKinds = map[string]TimeoutKind{
+	TypeTimeout: TimeoutAttempt, TypeHeartbeatTimeout: TimeoutHeartbeat, TypeQueueTimeout: TimeoutQueue,
+}
+
+// walk is when the attempts of a call start that fails each time after a while,
+// with the same draw for the jitter.
+func (p *Policy) walk(f Failure, took time.Duration, u float64) (starts []time.Duration, complete bool) {
+	s := State{First: explainedAt}
+	var now time.Duration
+	for s.Attempt = 1; s.Attempt <= plannedAttempts; s.Attempt++ {
+		starts = append(starts, now)
+		now = addDurations(now, took)
+		d := Decide(p, s, f, explainedAt.Add(now), u)
+		if d.Action != ActionRetry {
+			return starts, true
+		}
+		now = addDurations(now, d.Delay)
+		s.Previous = d.Delay
+	}
+	return starts, false
+}
+
+// addDurations is the sum of two durations that are not negative, Forever if it
+// does not fit.
+func addDurations(a, b time.Duration) time.Duration {
+	if a > Forever-b {
+		return Forever
+	}
+	return a + b
+}
+
+// unjittered is the policy without jitter.
+func (p Policy) unjittered() Policy {
+	p.Jitter = NoJitter
+	rules := make([]Rule, len(p.Rules))
+	for i, r := range p.Rules {
+		if rules[i] = r; !r.Stop {
+			rules[i].Jitter = NoJitter
+		}
+	}
+	p.Rules = rules
+	return p
+}
+
+// schedule puts together the attempts that follow errors of one kind. The
+// shortest waits make the most attempts, the longest the fewest.
+func (p *Policy) schedule(v Verdict) Schedule {
+	f := v.failure()
+	earliest, complete := p.walk(f, 0, 0)
+	latest, _ := p.walk(f, 0, math.Nextafter(1, 0))
+
+	// Without Within the nominal waits are known for all attempts.
+	plain := p.unjittered()
+	plain.Within = Forever
+	nominal, _ := plain.walk(f, 0, 0)
+
+	s := Schedule{Errors: v.Errors, Rule: v.Rule, Complete: complete, Sure: len(latest)}
+	for i, early := range earliest {
+		a := PlannedAttempt{Number: i + 1, Start: nominal[i], Earliest: early, Latest: p.Within}
+		if i < len(latest) {
+			a.Latest = latest[i]
+		}
+		if i > 0 {
+			a.Delay = nominal[i] - nominal[i-1]
+		}
+		s.Attempts = append(s.Attempts, a)
+	}
+	return s
+}
+
+// total finds the longest waits and the longest call.
+func (e *Explanation) total() {
+	p := &e.Policy
+	e.Worst = Forever
+	if p.AttemptTimeout > 0 {
+		e.Worst = p.AttemptTimeout
+	}
+	for _, s := range e.Schedules {
+		last := s.Attempts[len(s.Attempts)-1]
+		waits, busy := last.Latest, time.Duration(Forever)
+		if !s.Complete {
+			waits = Forever
+		} else if p.AttemptTimeout > 0 && p.AttemptTimeout < Forever/plannedAttempts {
+			busy = p.AttemptTimeout * time.Duration(last.Number-1)
+		}
+		start := addDurations(waits, busy)
+		if p.bounded() {
+			waits, start = min(waits, p.Within), min(start, p.Within)
+		}
+		e.Waits = max(e.Waits, waits)
+		if p.AttemptTimeout > 0 {
+			e.Worst = max(e.Worst, addDurations(start, p.AttemptTimeout))
+		}
+	}
+}
+
+// multiply counts the executions in several layers. An outer layer sees that an
+// inner one is exhausted; whether it retries that is asked of Decide.
+func (e *Explanation) multiply() {
+	outer := 1
+	for _, v := range e.Verdicts {
+		f := v.failure()
+		f.Timeout = ""
+		f.Types = append([]string{TypeExhausted}, f.Types...)
+		if v.Retried {
+			if d := Decide(&e.Policy, State{Attempt: 1}, f, explainedAt, 0); d.Action == ActionRetry {
+				outer = max(outer, d.Max)
+			}
+		}
+		e.Executions = max(e.Executions, v.Attempts)
+	}
+	for range e.Layers - 1 {
+		if outer == 1 || e.Executions == Unlimited {
+			break
+		}
+		if e.Executions > Unlimited/outer {
+			e.Executions = Unlimited
+			break
+		}
+		e.Executions *= outer
+	}
+}

@@ -1,0 +1,91 @@
+package retry
+
+import (
+	"slices"
+	"strings"
+)
+
+// verdicts asks Decide about each error type that matters to the policy, and
+// puts together those with the same answer.
+func (p *Policy) verdicts() []Verdict {
+	var all []Verdict
+	for _, name := range p.mentioned() {
+		v := p.verdict(Verdict{Types: []string{name}, Errors: name})
+		same := func(w Verdict) bool {
+			return w.Rule == v.Rule && w.Retried == v.Retried && w.Reason == v.Reason && w.Attempts == v.Attempts
+		}
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			all[i].Types = append(all[i].Types, name)
+			all[i].Errors += ", " + name
+			continue
+		}
+		all = append(all, v)
+	}
+	other := "any error"
+	if len(all) > 0 {
+		other = "any other error"
+	}
+	return append(all, p.verdict(Verdict{Errors: other}),
+		p.judge(Verdict{Errors: "an error marked terminal"}, Failure{Terminal: true}),
+		p.judge(Verdict{Errors: "a cancellation"}, Failure{Canceled: true}))
+}
+
+// verdict completes a verdict on errors of its types.
+func (p *Policy) verdict(v Verdict) Verdict { return p.judge(v, v.failure()) }
+
+// judge completes a verdict by asking Decide about its first failure.
+func (p *Policy) judge(v Verdict, f Failure) Verdict {
+	d := Decide(p, State{Attempt: 1, First: explainedAt}, f, explainedAt, 0)
+	v.Retried, v.Reason, v.Rule, v.Attempts = d.Action == ActionRetry, d.Reason, d.Rule, 1
+	if v.Retried {
+		v.Attempts = d.Max
+	}
+	return v
+}
+
+// mentioned are the error types that the policy names, in the order in which it
+// names them, and the timeouts that it can cause.
+func (p *Policy) mentioned() []string {
+	var names []string
+	add := func(more ...string) {
+		for _, name := range more {
+			if name != TypeCanceled && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for i := range p.Rules {
+		add(p.Rules[i].Types...)
+	}
+	add(p.Retryable...)
+	add(p.NonRetryable...)
+	for _, t := range []struct {
+		set  bool
+		name string
+	}{
+		{p.AttemptTimeout > 0, TypeTimeout}, {p.HeartbeatTimeout > 0, TypeHeartbeatTimeout}, {p.QueueTimeout > 0, TypeQueueTimeout},
+	} {
+		if t.set {
+			add(t.name)
+		}
+	}
+	return names
+}
+
+// about finds the verdict on an error type.
+func (e *Explanation) about(name string) (Verdict, bool) {
+	for _, v := range e.Verdicts {
+		if slices.Contains(v.Types, name) {
+			return v, true
+		}
+	}
+	return Verdict{}, false
+}
+
+// listed puts words in a sentence together.
+func listed(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}

@@ -1,0 +1,165 @@
+package retry
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Warning is something about a policy that is allowed and may still be a
+// mistake.
+type Warning struct {
+	// Kind is a stable word for programs.
+	Kind string
+
+	// Text is one sentence or more for people.
+	Text string
+}
+
+// The kinds of warnings.
+const (
+	WarnWithin          = "within_cuts_off"    // Within leaves no room for all attempts
+	WarnJitterWithin    = "within_may_cut_off" // whether it does is up to the jitter
+	WarnSlowWithin      = "slow_attempts"      // it does if attempts take long
+	WarnTimeoutsRetried = "timeouts_retried"   // for work that is not idempotent
+	WarnNoTimeout       = "no_such_timeout"    // a timeout is spoken of that cannot happen
+	WarnHeartbeat       = "heartbeat_too_long"
+	WarnUnlimited       = "unlimited"
+	WarnImmediate       = "immediate"
+	WarnNoJitter        = "no_jitter"
+	WarnUselessRule     = "useless_rule"
+	WarnAmplification   = "amplification"
+)
+
+// warn collects the warnings.
+func (e *Explanation) warn() {
+	for _, v := range e.Verdicts {
+		if v.Reason == ReasonWithin {
+			e.add(WarnWithin, "%s: within %s is shorter than the first wait, so nothing is retried.", v.Errors, notationDuration(e.Policy.Within))
+		}
+	}
+	for i := range e.Schedules {
+		e.warnWithin(&e.Schedules[i])
+		e.warnHerd(&e.Schedules[i])
+	}
+	e.warnTimeouts()
+	e.warnUnlimited()
+	e.warnRules()
+	if e.Layers > 1 && e.Executions > e.Policy.AttemptLimit() {
+		e.add(WarnAmplification, "%d layers that retry by this policy, one inside the other, make up to %s executions of the innermost. Let one layer retry, or stop what an inner one has given up: [%s -> stop].",
+			e.Layers, limitText(e.Executions), TypeExhausted)
+	}
+}
+
+// add notes a warning.
+func (e *Explanation) add(kind, format string, args ...any) {
+	e.Warnings = append(e.Warnings, Warning{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// warnWithin is about policies that outlive their deadline.
+func (e *Explanation) warnWithin(s *Schedule) {
+	p := &e.Policy
+	allowed := e.allowed(s)
+	if !p.bounded() || allowed == Unlimited {
+		return
+	}
+	within, possible := notationDuration(p.Within), len(s.Attempts)
+	if possible < allowed && s.Complete {
+		e.add(WarnWithin, "%s: within %s ends the call after attempt %d of %d: the next one would start after it, however short the waits.", s.Errors, within, possible, allowed)
+	}
+	if s.Sure < possible {
+		e.add(WarnJitterWithin, "%s: whether within %s leaves time for more than %d attempts, up to %d, is up to the jitter.", s.Errors, within, s.Sure, possible)
+	}
+	if p.AttemptTimeout == 0 || p.AttemptTimeout == Forever {
+		return
+	}
+	slow, _ := p.walk(e.verdictOf(s).failure(), p.AttemptTimeout, 0.5)
+	if len(slow) < s.Sure {
+		e.add(WarnSlowWithin, "%s: attempts that take their full timeout of %s leave time for %d of %d within %s.", s.Errors, notationDuration(p.AttemptTimeout), len(slow), allowed, within)
+	}
+}
+
+// verdictOf is the verdict that a schedule is about.
+func (e *Explanation) verdictOf(s *Schedule) Verdict {
+	return e.Verdicts[slices.IndexFunc(e.Verdicts, func(v Verdict) bool { return v.Retried && v.Rule == s.Rule })]
+}
+
+// allowed is how many attempts the rule of a schedule allows.
+func (e *Explanation) allowed(s *Schedule) int { return e.verdictOf(s).Attempts }
+
+// warnHerd is about callers that failed together and come back together.
+func (e *Explanation) warnHerd(s *Schedule) {
+	allowed, b, j := e.Policy.terms(s.Rule)
+	switch {
+	case b.Delay(1) == 0 && allowed == 2:
+	case b.Delay(1) == 0:
+		e.add(WarnImmediate, "%s: retries follow at once, %s in a row. What is overloaded gets more load; give it time with a backoff.", s.Errors, limitText(allowed-1))
+	case j.Kind == JitterNone || j == Proportional(0):
+		e.add(WarnNoJitter, "%s: without jitter, callers that failed together come back together.", s.Errors)
+	}
+}
+
+// warnTimeouts is about the timeouts that the policy can cause, and about those
+// that it speaks of and cannot.
+func (e *Explanation) warnTimeouts() {
+	p := &e.Policy
+	var retried []string
+	for _, t := range []string{TypeTimeout, TypeHeartbeatTimeout} {
+		if v, ok := e.about(t); ok && v.Retried && p.bound(t) > 0 {
+			retried = append(retried, t)
+		}
+	}
+	if len(retried) > 0 {
+		e.add(WarnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else set on-timeout: stop.", listed(retried))
+	}
+	for _, r := range p.Rules {
+		for _, t := range r.Types {
+			if _, is := timeoutKinds[t]; is && p.bound(t) == 0 {
+				e.add(WarnNoTimeout, "A bracket names %s, but the policy has no %s.", t, boundKeys[t])
+			}
+		}
+	}
+	if p.HeartbeatTimeout > 0 && p.AttemptTimeout > 0 && p.HeartbeatTimeout >= p.AttemptTimeout {
+		e.add(WarnHeartbeat, "A heartbeat of %s has no effect beside a timeout of %s.", notationDuration(p.HeartbeatTimeout), notationDuration(p.AttemptTimeout))
+	}
+}
+
+// boundKeys are the keys of the bounds whose excess makes a type of timeout.
+var boundKeys = map[string]string{TypeTimeout: keyTimeout, TypeHeartbeatTimeout: keyHeartbeat, TypeQueueTimeout: keyQueue}
+
+// bound is the bound whose excess makes a type of timeout.
+func (p *Policy) bound(timeout string) time.Duration {
+	switch timeout {
+	case TypeTimeout:
+		return p.AttemptTimeout
+	case TypeHeartbeatTimeout:
+		return p.HeartbeatTimeout
+	}
+	return p.QueueTimeout
+}
+
+// warnUnlimited is about calls that never end.
+func (e *Explanation) warnUnlimited() {
+	if p := &e.Policy; p.AttemptLimit() == Unlimited && !p.bounded() {
+		e.add(WarnUnlimited, "There is no limit of attempts and none of time: a call whose error never goes away never ends. Name the errors that cannot go away in a bracket with stop, or mark them terminal.")
+	}
+}
+
+// warnRules is about rules that never decide: whatever error matches them,
+// something else does.
+func (e *Explanation) warnRules() {
+	for i, r := range e.Policy.Rules {
+		decides := func(v Verdict) bool { return v.Rule == i }
+		if !slices.ContainsFunc(e.Verdicts, decides) {
+			e.add(WarnUselessRule, "[%s -> ...] never decides: a bracket with stop, never, or a bracket with as many retries or more stands for the same errors.", notationTypes(r.Types))
+		}
+	}
+}
+
+// limitText is a number of attempts for people.
+func limitText(n int) string {
+	if n >= Unlimited-1 {
+		return unlimitedText
+	}
+	return fmt.Sprint(n)
+}
