@@ -35,10 +35,16 @@ func (p *Policy) verdict(v Verdict) Verdict { return p.judge(v, v.failure()) }
 
 // judge completes a verdict by asking Decide about its first failure.
 func (p *Policy) judge(v Verdict, f Failure) Verdict {
-	d := Decide(p, State{Attempt: 1, First: explainedAt}, f, explainedAt, 0)
+	s := State{Attempt: 1, First: explainedAt}
+	d := Decide(p, s, f, explainedAt, 0)
 	v.Retried, v.Reason, v.Rule, v.Attempts = d.Action == ActionRetry, d.Reason, d.Rule, 1
-	if v.Retried {
-		v.Attempts = d.Max
+	if !v.Retried {
+		return v
+	}
+	v.Attempts = d.Max
+	// The shortest wait may be none at all, and the usual one still be one.
+	if usual := Decide(p, s, f, explainedAt, 0.5); usual.Action == ActionRetry {
+		v.Reason = usual.Reason
 	}
 	return v
 }

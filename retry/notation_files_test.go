@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/internal/docs"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -71,26 +72,10 @@ func mustEqualFile(t *testing.T, path, old, text string) {
 	}
 }
 
-// The table of keys in the documentation stands between these lines.
-const (
-	tableBegins = "<!-- Generated from retry.NotationKeys: go test ./retry -run Documented -update -->\n"
-	tableEnds   = "<!-- End of the table. -->\n"
-)
-
 // TestR21_TheKeysAreDocumented holds the table in docs/notation.md to the one in
 // the code.
 func TestR21_TheKeysAreDocumented(t *testing.T) {
-	const path = "../docs/notation.md"
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(data), tableBegins)
-	_, after, ends := strings.Cut(rest, tableEnds)
-	if !begins || !ends {
-		t.Fatalf("%s has no place for the table", path)
-	}
-	mustEqualFile(t, path, string(data), before+tableBegins+keyTable()+tableEnds+after)
+	docs.Section(t, *update, "notation.md", "keys", keyTable())
 }
 
 // keyTable is the table of keys in Markdown.

@@ -60,7 +60,7 @@ var notationKeys = []NotationKey{
 	{keyLinear, "D", afterRetry, "Backoff: Linear", "wait D before the first retry, and D longer before each further one", ""},
 	{keyFactor, "number", afterDelay, "Backoff.Coefficient", "what a backoff grows by; 1 or more", "2"},
 	{keyMax, "D", afterDelay, "Backoff.Max", "the longest wait of a backoff or linear", "100 times the first wait"},
-	{keyJitter, "P%, none, full, equal or decorrelated", afterDelay, "Jitter", "how waits are spread: by P percent to either side, or as Jitter says", "10%"},
+	{keyJitter, "P% or a kind", afterDelay, "Jitter", "how waits are spread: by P percent to either side, or none, full (from zero), equal (from half the wait), decorrelated (from the first wait to 3 times the last)", "10%"},
 	{keyStop, "", alone, "Rule.Stop", "the first such error ends the call", ""},
 	{keyTimeout, "D", withTimeout, "AttemptTimeout", "how long one attempt may run", "no bound"},
 	{keyHeartbeat, "D", forAll, "HeartbeatTimeout", "how long one attempt may be silent", "no bound"},

@@ -62,7 +62,7 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(),
-		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.nodesCommand(), a.versionCommand(),
+		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.nodesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	return root
@@ -84,18 +84,18 @@ func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// noArguments is for commands without arguments, and for the root, whose argument
-// would be a command that does not exist.
+// noArguments is for commands without arguments, and for those with subcommands,
+// whose argument would be one that does not exist.
 func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if cmd.HasSubCommands() && !cmd.HasParent() {
-		hint := "See: perdure --help"
+	if path := cmd.CommandPath() + " "; cmd.HasSubCommands() {
+		hint := "See: " + path + "--help"
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = "Did you mean: perdure " + strings.Join(near, ", perdure ")
+			hint = "Did you mean: " + path + strings.Join(near, ", "+path)
 		}
-		return usage(hint, "There is no command %q.", args[0])
+		return usage(hint, "There is no command %q.", strings.TrimPrefix(path, "perdure ")+args[0])
 	}
 	return usage("See: "+cmd.CommandPath()+" --help", "The command %q takes no arguments, and got %q.", cmd.CommandPath(), strings.Join(args, " "))
 }

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/retry"
+	"github.com/spf13/cobra"
+)
+
+const aboutText = "It is about a text only."
+
+func (a *app) policyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:         "policy",
+		Short:       "See what a retry policy amounts to",
+		Args:        a.noArguments,
+		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
+	}
+	cmd.AddCommand(a.policyExplainCommand())
+	return cmd
+}
+
+func (a *app) policyExplainCommand() *cobra.Command {
+	layers := 1
+	cmd := &cobra.Command{
+		Use:   "explain POLICY",
+		Short: "Show the attempts of a policy, what it retries, and what to think about",
+		Long: `Show what a retry policy amounts to: which errors are retried and which are not, when
+each attempt starts, how long a call may take, and what may be a mistake. It is worked
+out by the code that decides in the engine. Nothing is run, and no database is needed.
+
+POLICY is text in brackets, or the name of a ready-made policy:
+  ` + strings.Join(retry.PresetNames(), ", ") + `
+
+Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (several)):
+` + keyList(),
+		Example: `  perdure policy explain '[retry: 3, backoff: 60] [timeout: 2m]'
+  perdure policy explain '[NetworkError -> retry: 5, backoff: 2m]' -o json
+  perdure policy explain standard --nested 2`,
+		Args:        arguments,
+		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return retry.PresetNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if layers < 1 {
+				return usage("Use a number from 1 on.", "--nested is %d.", layers)
+			}
+			return a.explainPolicy(args[0], layers)
+		},
+	}
+	cmd.Flags().IntVar(&layers, "nested", 1, "`number` of layers that retry by this policy, one inside the other")
+	return cmd
+}
+
+// keyList is the keys of the notation for the help.
+func keyList() string {
+	var b strings.Builder
+	table := term.NewTable(term.Style{})
+	table.Indent = "  "
+	for _, k := range retry.NotationKeys() {
+		key := k.Key
+		if k.Value != "" {
+			key += ": " + strings.ReplaceAll(k.Value, "types", "TYPES")
+		}
+		for _, line := range wrap(k.Means, 60) {
+			table.Row(key, line)
+			key = ""
+		}
+	}
+	_ = table.Write(&b) // a builder takes everything
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// readPolicy reads a policy in text or by its name.
+func readPolicy(text string) (retry.Policy, error) {
+	if p, ok := retry.Preset(text); ok {
+		return p, nil
+	}
+	p, err := retry.Parse(text)
+	if wrong, ok := errors.AsType[*retry.NotationError](err); ok {
+		return p, &Error{Code: exitUsage, What: wrong.Error() + ".", Hint: underlined(text, wrong)}
+	}
+	return p, err
+}
+
+// underlined is the line of a text in which an error is, with a mark below it.
+func underlined(text string, e *retry.NotationError) string {
+	if strings.TrimSpace(text) == "" {
+		return "See: perdure policy explain --help"
+	}
+	lines := strings.Split(text, "\n")
+	line := []rune(lines[e.Line-1])
+	before, behind := string(line[:e.Column-1]), string(line[e.Column-1:])
+	const room = 60
+	if long := len([]rune(before)); long > room {
+		before = "..." + string([]rune(before)[long-room:])
+	}
+	before = term.Escape(before)
+	return "  " + before + term.Clip(term.Escape(behind), room) + "\n  " + strings.Repeat(" ", len([]rune(before))) + "^"
+}
+
+func (a *app) explainPolicy(text string, layers int) error {
+	p, err := readPolicy(text)
+	if err != nil {
+		return err
+	}
+	e, err := retry.Explain(p, layers)
+	if err != nil {
+		return usage("", "%s", sentence(err))
+	}
+	if a.format != formatTable {
+		return a.document(describePolicy(e))
+	}
+	return a.policyTables(e)
+}
+
+// policyTables shows an explanation to people.
+func (a *app) policyTables(e *retry.Explanation) error {
+	a.printf("%s\n\n", a.stdout.Paint(term.Escape(e.Policy.String()), term.Strong))
+	table := a.table("ERRORS", "RETRIED", "ATTEMPTS", "WHY")
+	for _, v := range e.Verdicts {
+		retried, attempts := term.Painted{Text: "no", Colour: term.Bad}, ""
+		if v.Retried {
+			retried, attempts = term.Painted{Text: "yes", Colour: term.Good}, attemptLimit(v.Attempts)
+		}
+		table.Row(v.Errors, retried, attempts, string(v.Reason))
+	}
+	if err := table.Write(a.out); err != nil {
+		return err
+	}
+	for i := range e.Schedules {
+		if err := a.schedule(&e.Schedules[i]); err != nil {
+			return err
+		}
+	}
+	a.policyTotals(e)
+	if len(e.Warnings) > 0 {
+		a.printf("\n%s\n", a.stdout.Paint("To think about:", term.Busy))
+	}
+	for _, w := range e.Warnings {
+		a.printf("  - %s\n", strings.Join(wrap(term.Escape(w.Text), 80), "\n    "))
+	}
+	return nil
+}
+
+// shownAttempts is how many attempts a table shows at most.
+const shownAttempts = 20
+
+// schedule shows when attempts start.
+func (a *app) schedule(s *retry.Schedule) error {
+	a.printf("\nIf attempts fail at once with %s:\n\n", term.Escape(s.Errors))
+	table := a.table("ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
+	table.Indent = "  "
+	table.Right(0, 1, 2, 3, 4)
+	for i, p := range s.Attempts {
+		if i == shownAttempts-1 && len(s.Attempts) > shownAttempts {
+			table.Row("...")
+		}
+		if i >= shownAttempts-1 && i < len(s.Attempts)-1 {
+			continue
+		}
+		note := ""
+		if i >= s.Sure {
+			note = "if jitter leaves time"
+		}
+		table.Row(fmt.Sprint(p.Number), exactly(p.Delay), exactly(p.Start), exactly(p.Earliest), exactly(p.Latest), note)
+	}
+	if !s.Complete {
+		table.Row("...")
+	}
+	return table.Write(a.out)
+}
+
+// policyTotals sums up.
+func (a *app) policyTotals(e *retry.Explanation) {
+	a.printf("\n")
+	facts := a.table()
+	fact := func(name, text string) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, text) }
+	fact("attempts", atMost(e.Executions, e.Layers))
+	if e.Waits == retry.Forever {
+		fact("waits", "no bound")
+	} else {
+		fact("waits", "at most "+exactly(e.Waits)+" in all")
+	}
+	if w := e.Policy.AttemptTimeout; w > 0 {
+		fact("worst case", fmt.Sprintf("%s, with attempts that take their full timeout of %s", exactly(e.Worst), exactly(w)))
+	} else {
+		fact("worst case", "no bound: an attempt may take any time (set a timeout)")
+	}
+	fact("not counted", fmt.Sprintf("waits that errors ask for (at most %s each), queues, attempts lost in a crash (%d allowed)",
+		exactly(e.Policy.WithDefaults().MaxServerDelay), e.Policy.WithDefaults().CrashLimit-1))
+	_ = facts.Write(a.out) // a.out keeps its error
+}
+
+// atMost says how many attempts one call can make.
+func atMost(n, layers int) string {
+	text := "at most " + attemptLimit(n) + " in a call"
+	if n >= retry.Unlimited {
+		text = "no limit"
+	}
+	if layers > 1 {
+		text += fmt.Sprintf(", in %d layers one inside the other", layers)
+	}
+	return text
+}
+
+func attemptLimit(n int) string {
+	if n >= retry.Unlimited {
+		return "unlimited"
+	}
+	return term.Count(n)
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// explanation is what programs get of a policy. Times are in seconds; what has no
+// bound is null.
+type explanation struct {
+	Policy     string           `json:"policy"`
+	Attempts   *int             `json:"attempts"` // that one call can make, in all layers
+	Layers     int              `json:"layers"`
+	Waits      *float64         `json:"waits"`
+	Worst      *float64         `json:"worst_case"`
+	Errors     []policyVerdict  `json:"errors"`
+	Schedules  []policySchedule `json:"schedules"`
+	Warnings   []policyWarning  `json:"warnings"`
+	Definition retry.Policy     `json:"definition"`
+}
+
+type policyVerdict struct {
+	Errors   string   `json:"errors"`
+	Types    []string `json:"types,omitempty"`
+	Retried  bool     `json:"retried"`
+	Attempts *int     `json:"attempts"`
+	Reason   string   `json:"reason"`
+	Rule     int      `json:"rule,omitempty"` // from 1; 0 for what no rule decides
+}
+
+type policySchedule struct {
+	Errors   string          `json:"errors"`
+	Rule     int             `json:"rule,omitempty"`
+	Delays   []float64       `json:"delays"` // nominal, between the attempts
+	Attempts []policyAttempt `json:"attempts"`
+	Complete bool            `json:"complete"` // false if there are more than those
+}
+
+type policyAttempt struct {
+	Attempt  int     `json:"attempt"`
+	Delay    float64 `json:"delay"`
+	Start    float64 `json:"start"`
+	Earliest float64 `json:"earliest"`
+	Latest   float64 `json:"latest"`
+	Sure     bool    `json:"sure"` // false if the jitter decides whether it takes place
+}
+
+type policyWarning struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// describePolicy is an explanation for programs.
+func describePolicy(e *retry.Explanation) explanation {
+	d := explanation{
+		Policy: e.Policy.String(), Attempts: limited(e.Executions), Layers: e.Layers, Waits: seconds(e.Waits), Worst: seconds(e.Worst),
+		Errors: []policyVerdict{}, Schedules: []policySchedule{}, Warnings: []policyWarning{}, Definition: e.Policy,
+	}
+	for _, v := range e.Verdicts {
+		d.Errors = append(d.Errors, policyVerdict{v.Errors, v.Types, v.Retried, limited(v.Attempts), string(v.Reason), v.Rule + 1})
+	}
+	for _, s := range e.Schedules {
+		schedule := policySchedule{Errors: s.Errors, Rule: s.Rule + 1, Delays: []float64{}, Complete: s.Complete}
+		for i, p := range s.Attempts {
+			if i > 0 {
+				schedule.Delays = append(schedule.Delays, p.Delay.Seconds())
+			}
+			schedule.Attempts = append(schedule.Attempts, policyAttempt{
+				p.Number, p.Delay.Seconds(), p.Start.Seconds(), nearly(p.Earliest), nearly(p.Latest), i < s.Sure,
+			})
+		}
+		d.Schedules = append(d.Schedules, schedule)
+	}
+	for _, w := range e.Warnings {
+		d.Warnings = append(d.Warnings, policyWarning{w.Kind, w.Text})
+	}
+	return d
+}
+
+// limited is nil for what has no limit.
+func limited(n int) *int {
+	if n >= retry.Unlimited {
+		return nil
+	}
+	return &n
+}
+
+// seconds is nil for what has no end.
+func seconds(d time.Duration) *float64 {
+	if d == retry.Forever {
+		return nil
+	}
+	return new(nearly(d))
+}
+
+// nearly is the seconds of a time that jitter moved, to the microsecond: its
+// largest draw is a hair below the end of the range, and 65.999999999 says
+// nothing more than 66.
+func nearly(d time.Duration) float64 {
+	if d > time.Millisecond {
+		d = d.Round(time.Microsecond)
+	}
+	return d.Seconds()
+}
