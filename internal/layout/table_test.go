@@ -116,7 +116,7 @@ var table = []row{
 	},
 	{
 		pkg: "perduretest/storm",
-		may: []string{"retry", "internal/turnstile"},
+		may: []string{"retry", "gate", "internal/turnstile"},
 		why: "the laboratory asks what every runner and every gate asks, in simulated time; it needs no engine",
 	},
 	{

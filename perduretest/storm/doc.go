@@ -23,7 +23,7 @@
 // The judgement is real. After each failed attempt the laboratory asks
 // retry.Decide, as every runner does, with the policy as it is: attempts, backoff,
 // jitter, timeouts, Within, rules by error type, delays that the server asks for.
-// A [Gate] is the machine that the gates in process and in the engine are made of:
+// A gate is the machine that the gates in process and in the engine are made of:
 // its slots, rate, budget and breaker decide here as they do there.
 //
 // The dependency is a model. A [Server] has a capacity and a queue, fails by a

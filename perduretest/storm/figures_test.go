@@ -3,10 +3,12 @@ package storm_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/docs"
 	"github.com/perdure/perdure/perduretest/storm"
 	"github.com/perdure/perdure/retry"
@@ -142,7 +144,7 @@ func TestJitterSpreadsThoseThatFailedTogether(t *testing.T) {
 }
 
 // budget allows one retry for ten successes, after a first thousand.
-var budget = &storm.Gate{Limit: storm.NoLimit, Mode: storm.Release, Budget: storm.Budget{Tokens: 1000, Refund: 0.1}}
+var budget = &gate.Spec{Name: "shop", Limit: math.MaxInt32, Mode: gate.Release, Budget: gate.Budget{Tokens: 1000, Refund: 0.1}}
 
 // Three retries make four calls of one when all fail; with a budget of 10 % the
 // load stays within 1.1 times, whatever the error rate.
@@ -178,14 +180,14 @@ func TestAGateHoldsBackThoseThatFailedTogether(t *testing.T) {
 	large(t)
 	gates := []struct {
 		name string
-		gate *storm.Gate
+		gate *gate.Spec
 	}{
 		{"no gate", nil},
-		{"100 at once, hold", &storm.Gate{Limit: 100, Mode: storm.Hold}},
-		{"100 at once, rejoin", &storm.Gate{Limit: 100, Mode: storm.Rejoin}},
-		{"1,800 a second", &storm.Gate{Limit: storm.NoLimit, Mode: storm.Rejoin, Rate: storm.Rate{PerSecond: 1800, Burst: 100}}},
-		{"100 at once, breaker waits", &storm.Gate{Limit: 100, Mode: storm.Rejoin, Breaker: storm.Breaker{Failures: 20, Cooldown: 5 * time.Second, Wait: true}}},
-		{"100 at once, breaker fails", &storm.Gate{Limit: 100, Mode: storm.Rejoin, Breaker: storm.Breaker{Failures: 20, Cooldown: 5 * time.Second}}},
+		{"100 at once, hold", &gate.Spec{Name: "shop", Limit: 100, Mode: gate.Hold}},
+		{"100 at once, rejoin", &gate.Spec{Name: "shop", Limit: 100, Mode: gate.Rejoin}},
+		{"1,800 a second", &gate.Spec{Name: "shop", Limit: math.MaxInt32, Mode: gate.Rejoin, Rate: gate.Rate{PerSecond: 1800, Burst: 100}}},
+		{"100 at once, breaker waits", &gate.Spec{Name: "shop", Limit: 100, Mode: gate.Rejoin, Breaker: gate.Breaker{Failures: 20, Cooldown: 5 * time.Second, Wait: true}}},
+		{"100 at once, breaker fails", &gate.Spec{Name: "shop", Limit: 100, Mode: gate.Rejoin, Breaker: gate.Breaker{Failures: 20, Cooldown: 5 * time.Second}}},
 	}
 	var reports []*storm.Report
 	for _, j := range []int{0, 3} {
@@ -195,7 +197,7 @@ func TestAGateHoldsBackThoseThatFailedTogether(t *testing.T) {
 			reports = append(reports, r)
 			switch {
 			case g.gate == nil:
-			case g.gate.Breaker != storm.Breaker{} && !g.gate.Breaker.Wait:
+			case g.gate.Breaker != gate.Breaker{} && !g.gate.Breaker.Wait:
 				if r.Reasons[retry.ReasonBreaker] != r.Tasks || r.Calls > 200 {
 					t.Errorf("a breaker that fails: %+v", r)
 				}
@@ -215,12 +217,12 @@ func TestAStormOutlivesItsCause(t *testing.T) {
 	policy.AttemptTimeout = 2 * time.Second
 	gates := []struct {
 		name string
-		gate *storm.Gate
+		gate *gate.Spec
 	}{
 		{"no gate", nil},
 		{"budget of 10 %", budget},
-		{"1,800 a second", &storm.Gate{Limit: storm.NoLimit, Mode: storm.Rejoin, Rate: storm.Rate{PerSecond: 1800, Burst: 100}}},
-		{"100 at once", &storm.Gate{Limit: 100, Mode: storm.Rejoin}},
+		{"1,800 a second", &gate.Spec{Name: "shop", Limit: math.MaxInt32, Mode: gate.Rejoin, Rate: gate.Rate{PerSecond: 1800, Burst: 100}}},
+		{"100 at once", &gate.Spec{Name: "shop", Limit: 100, Mode: gate.Rejoin}},
 	}
 	var reports []*storm.Report
 	for _, g := range gates {

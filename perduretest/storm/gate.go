@@ -1,43 +1,12 @@
 package storm
 
 import (
-	"math"
 	"time"
 
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 )
-
-// Gate is what a gate does (see package gate): it bounds how many attempts run at
-// once and how many start per second, and can have a budget for retries and a
-// circuit breaker. Limit and Mode have no default; NoLimit is a gate for the sake
-// of its other fields.
-//
-// It is the very code of the gates in process and in the engine, asked in
-// simulated time. Every failed attempt counts for the breaker and costs its
-// retry. A task that the breaker refuses has failed.
-type Gate = turnstile.Config
-
-// The parts of a Gate.
-type (
-	// Rate bounds how many attempts start per second.
-	Rate = turnstile.Rate
-	// Budget bounds retries.
-	Budget = turnstile.Budget
-	// Breaker is a circuit breaker.
-	Breaker = turnstile.Breaker
-)
-
-// What a Gate does with the slot of a task in backoff: it stays with the task; it
-// is freed and the task queues anew; it is freed and the task keeps its place.
-const (
-	Hold    = turnstile.Hold
-	Release = turnstile.Release
-	Rejoin  = turnstile.Rejoin
-)
-
-// NoLimit is the Limit of a gate that has room for everybody.
-const NoLimit = math.MaxInt32
 
 // entrance is a gate in one experiment.
 type entrance struct {
@@ -51,7 +20,7 @@ func (w *world) openGate() error {
 	if w.Gate == nil {
 		return nil
 	}
-	machine, err := turnstile.New[int32](*w.Gate)
+	machine, err := turnstile.New[int32](w.Gate.Config(gate.Hold))
 	if err != nil {
 		return err
 	}
@@ -81,7 +50,20 @@ func (g *entrance) retry(c call, delay time.Duration) bool {
 	return allowed
 }
 
-// leave says that a task is done, or waits no longer.
+// done says that a task has ended, and why. Failures that no retry can change say
+// nothing of what is behind the gate.
+func (g *entrance) done(task int32, reason retry.Reason) {
+	switch {
+	case reason == retry.ReasonSucceeded:
+		g.leave(task, turnstile.Success)
+	case reason.Exhausts(), reason == retry.ReasonTimeout:
+		g.leave(task, turnstile.Failure)
+	default:
+		g.leave(task, turnstile.Neutral)
+	}
+}
+
+// leave withdraws a task.
 func (g *entrance) leave(task int32, outcome turnstile.Outcome) {
 	g.act(g.machine.Done(g.clock(), task, outcome))
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
 	"pgregory.net/rapid"
 )
@@ -50,19 +50,20 @@ func drawScenario(t *rapid.T) Scenario {
 	return s
 }
 
-func drawGate(t *rapid.T) *Gate {
-	g := &Gate{
-		Limit: rapid.SampledFrom([]int{1, 2, 5, NoLimit}).Draw(t, "limit"),
-		Mode:  rapid.SampledFrom([]turnstile.Mode{Hold, Release, Rejoin}).Draw(t, "mode"),
+func drawGate(t *rapid.T) *gate.Spec {
+	g := &gate.Spec{
+		Name:  "drawn",
+		Limit: rapid.SampledFrom([]int{1, 2, 5, 1000}).Draw(t, "limit"),
+		Mode:  rapid.SampledFrom([]gate.Mode{"", gate.Hold, gate.Release, gate.Rejoin}).Draw(t, "mode"),
 	}
 	if rapid.Bool().Draw(t, "rate") {
-		g.Rate = Rate{PerSecond: rapid.Float64Range(1, 100).Draw(t, "perSecond"), Burst: rapid.IntRange(0, 10).Draw(t, "burst")}
+		g.Rate = gate.Rate{PerSecond: rapid.Float64Range(1, 100).Draw(t, "perSecond"), Burst: rapid.IntRange(0, 10).Draw(t, "burst")}
 	}
 	if rapid.Bool().Draw(t, "budget") {
-		g.Budget = Budget{Tokens: rapid.IntRange(1, 20).Draw(t, "tokens"), Refund: 0.1}
+		g.Budget = gate.Budget{Tokens: rapid.IntRange(1, 20).Draw(t, "tokens"), Refund: 0.1}
 	}
 	if rapid.Bool().Draw(t, "breaker") {
-		g.Breaker = Breaker{Failures: rapid.IntRange(1, 5).Draw(t, "failures"), Cooldown: time.Second, Wait: rapid.Bool().Draw(t, "wait")}
+		g.Breaker = gate.Breaker{Failures: rapid.IntRange(1, 5).Draw(t, "failures"), Cooldown: time.Second, Wait: rapid.Bool().Draw(t, "wait")}
 	}
 	return g
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -44,8 +45,10 @@ type Scenario struct {
 	// no process dies here.
 	Policy retry.Policy
 
-	// Gate is what every attempt passes before its call. Nil: there is none.
-	Gate *Gate
+	// Gate is what every attempt passes before its call. It is the machine of the
+	// gates in process and in the engine, asked in simulated time; an empty Mode
+	// is Hold. A task that its breaker refuses has failed. Nil: there is none.
+	Gate *gate.Spec
 
 	// Dependency is what they call: a Server or a Contended.
 	Dependency Dependency

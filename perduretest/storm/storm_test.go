@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/perduretest/storm"
 	"github.com/perdure/perdure/retry"
 )
@@ -129,7 +130,7 @@ func TestAnErrorRateIsAShareOfTheCalls(t *testing.T) {
 // retry.
 func TestWaitingAtAGateHasAnEnd(t *testing.T) {
 	policy := retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter, QueueTimeout: 2 * time.Second}
-	s := storm.Scenario{Tasks: 2, Policy: policy, Gate: &storm.Gate{Limit: 1, Mode: storm.Hold},
+	s := storm.Scenario{Tasks: 2, Policy: policy, Gate: &gate.Spec{Name: "one", Limit: 1},
 		Dependency: storm.Server{Capacity: 2, Work: 10 * time.Second}}
 	r := run(t, s)
 	if r.Calls != 1 || r.Succeeded != 1 || r.Reasons[retry.ReasonMaxAttempts] != 1 {
@@ -147,8 +148,8 @@ func TestWaitingAtAGateHasAnEnd(t *testing.T) {
 }
 
 func TestAGateIsValidated(t *testing.T) {
-	_, err := storm.Run(storm.Scenario{Tasks: 1, Dependency: server, Gate: &storm.Gate{}})
-	if err == nil || !strings.Contains(err.Error(), "Gate: Limit is 0") || !strings.Contains(err.Error(), "Mode") {
+	_, err := storm.Run(storm.Scenario{Tasks: 1, Dependency: server, Gate: &gate.Spec{Mode: "x"}})
+	if err == nil || !strings.Contains(err.Error(), "its name is empty") || !strings.Contains(err.Error(), "Limit is 0") || !strings.Contains(err.Error(), "Mode is") {
 		t.Error(err)
 	}
 }

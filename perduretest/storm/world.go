@@ -159,7 +159,7 @@ func (w *world) answer(c call, f *retry.Failure) {
 	w.settle(t, retry.ReasonSucceeded)
 	w.waits = append(w.waits, w.now-t.came)
 	if w.gate != nil {
-		w.gate.leave(c.task, turnstile.Success)
+		w.gate.done(c.task, retry.ReasonSucceeded)
 	}
 }
 
@@ -185,7 +185,7 @@ func (w *world) judge(t *task, c call, f *retry.Failure) {
 	}
 	w.settle(t, d.Reason)
 	if w.gate != nil && ran && d.Reason != retry.ReasonBudget {
-		w.gate.leave(c.task, turnstile.Failure)
+		w.gate.done(c.task, d.Reason)
 	}
 }
 
