@@ -38,7 +38,7 @@ type Env struct {
 	failure       error // why no engine starts
 	living        bool  // somebody sees to it that there is a life
 	closed        bool
-	signals       int // sent so far
+	signals       int // and operations sent so far
 }
 
 // Test runs f in virtual time with an environment of its own. As in

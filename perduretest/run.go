@@ -82,6 +82,21 @@ func (e *Env) Terminate(id, reason string) error {
 	return e.send(func(ctx context.Context, eng *perdure.Engine) error { return eng.Terminate(ctx, id, reason) })
 }
 
+// Control carries an operation out on the selected calls of the latest run of a
+// workflow ID, asking again after a crash or in an outage. To be recognised then
+// it has a request ID, which the environment makes unless one is given.
+func (e *Env) Control(id string, calls perdure.Calls, op perdure.Operation, options ...perdure.ControlOption) (records []perdure.ControlRecord, err error) {
+	e.mu.Lock()
+	e.signals++
+	options = append([]perdure.ControlOption{perdure.RequestID(fmt.Sprintf("perduretest-%d", e.signals))}, options...)
+	e.mu.Unlock()
+	err = e.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
+		records, err = eng.Control(ctx, id, calls, op, options...)
+		return err
+	})
+	return records, err
+}
+
 // send is persist for messages. One that got through without an answer may have
 // ended its run: what is said to the second try then is no failure.
 func (e *Env) send(f func(context.Context, *perdure.Engine) error) error {

@@ -31,7 +31,22 @@ func Async[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts .
 		err = retry.Terminal(fmt.Errorf("the input of %q: %w", a.Name(), err))
 		return Future[Out]{refuse(a.Name(), err)}
 	}
-	return Future[Out]{wf.schedule(history.ActivityScheduled, a.Name(), input, a.Options(), opts)}
+	return typed[Out](wf.schedule(history.ActivityScheduled, a.Name(), input, a.Options(), opts))
+}
+
+// typed makes a future of a call whose result is an Out, also if it is given by a
+// person.
+func typed[Out any](p *pending) Future[Out] {
+	if p.call != nil {
+		p.call.Check = readable[Out]
+	}
+	return Future[Out]{p}
+}
+
+// readable says why a result cannot be an Out.
+func readable[Out any](result history.Payload) error {
+	var out Out
+	return result.Decode(&out)
 }
 
 // schedule begins an activity call or an inline step.

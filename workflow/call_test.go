@@ -47,7 +47,7 @@ func TestE40_CallsThatCannotBeMadeAreRefused(t *testing.T) {
 		told := func(_ any, err error) { log("%t %v", retry.IsTerminal(err), err) }
 		told(workflow.Call(wf, odd, func() {}))
 		told(workflow.Call(wf, echo, "x", activity.Retry(retry.Policy{MaxAttempts: -1})))
-		told(workflow.Call(wf, echo, "x", activity.Retry(retry.Policy{OnExhausted: retry.Pause})))
+		told(workflow.Call(wf, echo, "x", activity.Retry(retry.Policy{CrashLimit: -1})))
 		told(workflow.Do(wf, "", func(context.Context) (int, error) { return 1, nil }))
 		return "", nil
 	})

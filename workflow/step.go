@@ -35,5 +35,5 @@ func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, e
 			return result, nil
 		}
 	}
-	return Future[T]{p}
+	return typed[T](p)
 }

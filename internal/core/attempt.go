@@ -25,6 +25,13 @@ type attempts struct {
 
 	BeatAt  int64           `json:"beat_at,omitempty"` // the last heartbeat on record, of whichever attempt
 	Details history.Payload `json:"details,omitzero"`  // what was said last
+	// Pause says why the call waits for a person, or will when the attempt in
+	// flight has ended.
+	Pause *Pause `json:"pause,omitempty"`
+	// Forced says that a person wants the coming attempt, whatever the time.
+	Forced bool `json:"forced,omitempty"`
+	// Untold says that nobody is known to have been told of the pause.
+	Untold bool `json:"untold,omitempty"`
 
 	// OnProbation says that the last attempt was lost: the next one runs alone.
 	OnProbation bool `json:"probation,omitempty"`
@@ -138,7 +145,7 @@ func (c *Call) queueDue() int64 {
 	if c.Policy.QueueTimeout > 0 {
 		due = addTime(c.QueuedAt, c.Policy.QueueTimeout)
 	}
-	if end := c.deadline(); c.attempt > 1 && end != Never && (due == 0 || end < due) {
+	if end := c.deadline(); c.attempt > 1 && !c.Forced && end != Never && (due == 0 || end < due) {
 		due = end + 1
 	}
 	return due
@@ -166,7 +173,7 @@ func (r *Run) granted(in Granted) {
 
 // pastDeadline closes a call whose next attempt may not start any more.
 func (r *Run) pastDeadline(c *Call) bool {
-	if c.attempt == 1 || r.now <= c.deadline() {
+	if c.attempt == 1 || c.Forced || r.now <= c.deadline() {
 		return false
 	}
 	c.attempt-- // the attempt that does not start
@@ -191,9 +198,22 @@ func (r *Run) fireDue() {
 				c.QueuedAt = max(r.now, at)
 			}
 		case c.state == Queued && !r.pastDeadline(c):
-			r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
+			r.queuedTooLong(c)
 		}
 	}
+}
+
+// queuedTooLong fails an attempt that got no slot in time. While a person keeps
+// its kind from starting, its time in the queue begins anew.
+func (r *Run) queuedTooLong(c *Call) {
+	if r.config.Stopped == nil || !r.config.Stopped(c) {
+		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
+		return
+	}
+	c.QueuedAt = r.now
+	c.due = c.queueDue()
+	r.watch(c)
+	r.touch(c)
 }
 
 // queueTimeout makes the failure of an attempt that waited too long for a slot.
@@ -235,7 +255,7 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 		c.Drains++
 		c.attempt++
 		c.OnProbation = false
-		r.wantSlot(c)
+		r.goOn(c)
 	default:
 		r.attemptFailed(c, in.Outcome, in.Failure, ended)
 	}
@@ -244,7 +264,7 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 // attemptFailed charges a failure and asks the policy what to do.
 func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
 	c.Failures++
-	c.OnProbation = false
+	c.OnProbation, c.Forced = false, false
 	c.remember(c.attempt, f, ended)
 	d := retry.Decide(c.Policy, retry.State{
 		Attempt:  c.Failures,
@@ -262,29 +282,47 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 		r.closeFailed(c, d.Reason, d.Max, f, ended)
 	case retry.ActionPause:
 		c.attempt++
-		r.setState(c, Paused)
-		r.touch(c)
+		r.exhausted(c, d.Reason)
 	default:
 		c.attempt++
 		c.Previous = d.Delay
 		if d.Delay <= 0 {
-			r.wantSlot(c)
+			r.goOn(c)
 			return
 		}
-		r.setState(c, Backoff)
-		c.due = next
-		r.watch(c)
-		r.touch(c)
+		r.backOffUntil(c, next)
 	}
+}
+
+// goOn makes the next attempt ready to run, unless a person wants it to wait.
+func (r *Run) goOn(c *Call) {
+	if c.Pause != nil {
+		r.suspend(c, Paused)
+		return
+	}
+	r.wantSlot(c)
+}
+
+// backOffUntil waits for the time of the next attempt. If a person wants the call
+// to wait, it goes on waiting for that time when it may go on.
+func (r *Run) backOffUntil(c *Call, at int64) {
+	if c.Pause != nil {
+		c.Pause.Due = at
+		r.suspend(c, Paused)
+		return
+	}
+	r.setState(c, Backoff)
+	c.due = at
+	r.watch(c)
+	r.touch(c)
 }
 
 // backOff waits again for the time of an attempt that was put on record ahead
 // of it.
 func (r *Run) backOff(c *Call) {
-	r.setState(c, Backoff)
-	c.due, c.StartedAt, c.Node = c.StartedAt, 0, ""
-	r.watch(c)
-	r.touch(c)
+	at := c.StartedAt
+	c.StartedAt, c.Node = 0, ""
+	r.backOffUntil(c, at)
 }
 
 // offProbation takes an attempt in flight out of probation: it ran long enough

@@ -28,6 +28,9 @@ type Call struct {
 	// OnDone, if set, is called when Done becomes true.
 	OnDone func()
 
+	// Check, if set, says why the code could not read a result.
+	Check func(history.Payload) error
+
 	attempts
 	due             int64 // timers, backoff, queue time-outs: when to look again
 	place           int64 // of the signal that was received
@@ -54,6 +57,7 @@ func (r *Run) close(c *Call) {
 	c.Done = true
 	c.Turn = r.CurrentTurn()
 	r.setState(c, "")
+	r.setUntold(c, false)
 	c.due = 0
 	delete(r.calls, c.Number)
 	r.touch(c)
@@ -124,6 +128,8 @@ func (r *Run) apply(e *history.Event) {
 		}
 	case history.CallCancelRequested:
 		r.applyCancelRequested(e)
+	case history.CallControlled:
+		r.applyControlled(e)
 	case history.SignalReceived:
 		r.seen.add(signalKey(e.Name, e.ID))
 		r.mailbox(e.Name).arrive(r, e.Input)
@@ -236,6 +242,7 @@ func (r *Run) endCalls() {
 		}
 		c.Done = true
 		r.setState(c, "")
+		r.setUntold(c, false)
 		delete(r.calls, n)
 		r.touch(c)
 	}
@@ -255,7 +262,9 @@ func given(c *Call) *history.Failure {
 	case Backoff:
 		phase, attempt = retry.PhaseBackoff, c.attempt-1
 	case Paused, Quarantined:
-		attempt = c.attempt - 1
+		if attempt--; attempt == 0 { // paused before its first
+			phase, attempt = retry.PhaseQueue, 1
+		}
 	}
 	return history.Aborted(c.Name, attempt, phase, c.Last)
 }

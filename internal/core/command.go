@@ -75,7 +75,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 // of it must be.
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched}
-	if e.Closed && (c.attempt > 1 || c.state == Queued) && !r.replaying {
+	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.replaying {
 		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
 		if e.Retry != nil && c.state != Dispatched {
 			e.Retry.TotalAttempts-- // the coming one

@@ -83,7 +83,7 @@ func newDriver(t tester, c code, input any) *driver {
 
 func (d *driver) build(c code) (*core.Run, *workflow.Instance) {
 	config := core.Config{
-		Node: nodeName(d.epoch), Policy: &d.policy, Owner: nodeName, Near: d.near,
+		Node: nodeName(d.epoch), Policy: &d.policy, Owner: nodeName, Near: d.near, Tell: true,
 		Draw: func(string, int64, int) float64 { return 0.5 }, // proportional jitter changes nothing
 	}
 	run := core.New(config, d.start, nil)
@@ -281,6 +281,10 @@ func (d *driver) checkEvents(events []history.Event) {
 		commands = e.Kind.Command()
 		ended = e.Kind.Terminal()
 		switch e.Kind {
+		case history.CallControlled:
+			if e.Operation == string(core.RetryNow) && e.Outcome == core.Applied {
+				delete(d.due, e.Call)
+			}
 		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
 			d.close(e.Call)
 		case history.CallCancelRequested:

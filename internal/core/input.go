@@ -76,6 +76,9 @@ type CancelRun struct{ Reason string }
 // TerminateRun ends the run at once.
 type TerminateRun struct{ Reason string }
 
+// Told says that somebody was told that a call waits for a person.
+type Told struct{ AttemptRef }
+
 func (AttemptEnded) input()  {}
 func (Granted) input()       {}
 func (OffProbation) input()  {}
@@ -83,4 +86,6 @@ func (SlotsOpen) input()     {}
 func (TakenOver) input()     {}
 func (SignalArrived) input() {}
 func (CancelRun) input()     {}
+func (Control) input()       {}
+func (Told) input()          {}
 func (TerminateRun) input()  {}

@@ -12,6 +12,8 @@ func (r *Run) takenOver(in TakenOver) {
 		c := r.calls[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
 			r.lost(c, in.Survivors)
+		} else if c.Untold { // its process may have died before it told anybody
+			r.tell(c)
 		}
 	}
 }
@@ -54,14 +56,13 @@ func (r *Run) lost(c *Call, survivors []string) {
 		r.closeCanceled(c, r.now)
 	case quarantine:
 		c.attempt++
-		r.setState(c, Quarantined)
-		r.touch(c)
+		r.quarantine(c)
 	case early:
 		c.attempt++
 		r.backOff(c)
 	default:
 		c.attempt++
 		c.OnProbation = !survived
-		r.wantSlot(c)
+		r.goOn(c)
 	}
 }

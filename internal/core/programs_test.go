@@ -75,6 +75,10 @@ var programs = map[string]workflow.Func[int, string]{
 		}
 		return []string{"ship", "reserve"}[workflow.Select(wf, a, b)], nil
 	},
+	// charge-paused waits for a person when two attempts have failed.
+	"charge-paused": func(wf *workflow.Context, order int) (string, error) {
+		return workflow.Call(wf, charge, order, with(exact(2), func(p *retry.Policy) { p.OnExhausted = retry.Pause }))
+	},
 	"charge": func(wf *workflow.Context, order int) (string, error) {
 		s, err := workflow.Call(wf, charge, order)
 		return s, err

@@ -43,7 +43,7 @@ var (
 func drawOps(t *rapid.T, depth int) []op {
 	ops := make([]op, rapid.IntRange(1, 4).Draw(t, "statements"))
 	for i := range ops {
-		o := op{n: rapid.IntRange(0, 5).Draw(t, "n")}
+		o := op{n: rapid.IntRange(0, 6).Draw(t, "n")}
 		if depth > 0 && rapid.IntRange(0, 2).Draw(t, "nested") == 0 {
 			o.verb = rapid.SampledFrom(nestedVerbs).Draw(t, "verb")
 			o.body = drawOps(t, depth-1)
@@ -63,6 +63,7 @@ var policies = []retry.Policy{
 	{MaxAttempts: 4, Within: 5 * time.Second, NonRetryable: []string{"Fatal"}},
 	{QueueTimeout: 2 * time.Second, OnTimeout: retry.StopOnTimeout, Rules: []retry.Rule{{Types: []string{"QueueTimeout"}, MaxAttempts: 3}}},
 	{CrashLimit: 1, MaxAttempts: 3, Backoff: retry.Fixed(time.Second)},
+	{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), OnExhausted: retry.Pause},
 }
 
 // random is the workflow that a program is. Its result tells all it has seen, so
@@ -260,7 +261,14 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 			inputs = append(inputs, core.Granted{Call: n})
 		}
 	}
+	for _, n := range slices.Sorted(maps.Keys(d.rows)) {
+		if p, err := core.DecodeProgress(d.rows[n].Data); err == nil && p.Untold && rapid.Bool().Draw(t, "told") {
+			inputs = append(inputs, core.Told{AttemptRef: core.AttemptRef{Call: n, Attempt: d.rows[n].Attempt}})
+		}
+	}
 	switch rapid.IntRange(0, 20).Draw(t, "message") {
+	case 7, 8, 9, 10, 11:
+		inputs = append(inputs, drawControl(t))
 	case 0, 1, 2, 3:
 		value, _ := history.Encode(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "value"))
 		id := rapid.SampledFrom([]string{"", "1", "2", "3", "4"}).Draw(t, "id")
@@ -273,6 +281,23 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 		inputs = append(inputs, core.Granted{Call: 1})
 	}
 	return inputs
+}
+
+// drawControl draws what a person does to calls.
+func drawControl(t *rapid.T) core.Input {
+	in := core.Control{
+		ID: fmt.Sprint(rapid.IntRange(1, 30).Draw(t, "request")), By: "ann", Reason: "so",
+		Operation: rapid.SampledFrom(core.Operations).Draw(t, "operation"),
+	}
+	in.Calls.Call = rapid.Int64Range(0, 4).Draw(t, "selected call")
+	in.Calls.States = rapid.SampledFrom([][]string{nil, nil, {"backoff"}, {"paused", "quarantined"}}).Draw(t, "selected states")
+	in.Failure = history.FromError(errDeclined)
+	in.Result, _ = history.Encode(rapid.SampledFrom([]any{"by hand", 7}).Draw(t, "result"))
+	policy := policies[rapid.IntRange(0, len(policies)-1).Draw(t, "edited policy")]
+	if in.Operation == core.EditPolicy {
+		in.Policy = &policy
+	}
+	return in
 }
 
 // drawEnd draws how an attempt ends.

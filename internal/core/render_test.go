@@ -50,6 +50,9 @@ func renderTurn(t *core.Turn) string {
 	for _, n := range t.Unused {
 		fmt.Fprintf(&b, "slot of call %d unused\n", n)
 	}
+	for _, w := range t.Waiting {
+		fmt.Fprintf(&b, "tell of %d.%d %s %s\n", w.Call, w.Attempt, w.State, w.Reason)
+	}
 	if t.Dropped > 0 {
 		fmt.Fprintf(&b, "dropped %d\n", t.Dropped)
 	}
@@ -81,6 +84,10 @@ func renderEvent(e *history.Event) string {
 	add(e.Call != 0, "#%d", e.Call)
 	add(e.Name != "", "%s", e.Name)
 	add(e.ID != "", "id=%s", e.ID)
+	add(e.Operation != "", "%s", e.Operation)
+	add(e.Outcome != "", "%s", e.Outcome)
+	add(e.By != "", "by=%s", e.By)
+	add(e.Note != "", "note=%q", e.Note)
 	add(!e.Input.Absent(), "input=%s", e.Input)
 	add(!e.Result.Absent(), "result=%s", e.Result)
 	if e.Policy != nil {

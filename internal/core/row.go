@@ -16,7 +16,7 @@ func (r *Run) writeRows() {
 				r.out.Closed = append(r.out.Closed, c.Number)
 			}
 		case !c.attempted():
-		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0:
+		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil:
 			// History alone says so.
 		default:
 			c.hasRow = true
@@ -45,6 +45,9 @@ func (r *Run) restore(c *Call, row Row) error {
 	}
 	c.attempt = row.Attempt
 	c.hasRow = true
+	if c.Untold {
+		r.untold++
+	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
 	switch c.state {
 	case Backoff:

@@ -24,6 +24,12 @@ type Config struct {
 	// Progress, if set, is called before each turn that the code takes, replayed
 	// ones included.
 	Progress func()
+	// Stopped, if set, says that calls such as this one get no slot until a person
+	// lets them go on: their time in the queue does not count.
+	Stopped func(*Call) bool
+	// Tell says that somebody wants to be told of calls that begin to wait for a
+	// person.
+	Tell bool
 	// Near is how far off a due time may be for the run to stay Hot, in ns.
 	Near int64
 	// Ahead is how long before the end of a backoff its attempt may be put on
@@ -58,9 +64,11 @@ type Run struct {
 	opened   *Call           // by the last event that opened one
 	lastCall int64
 	busy     int // open calls that are dispatched or queued
+	untold   int // open calls that wait for a person who was not told
 	dues     dueHeap
 	signals  map[string]*mailbox
 	seen     idSet // IDs of signals
+	asked    idSet // IDs of operations
 
 	cancelRequested bool
 	cancelReason    string
@@ -290,6 +298,10 @@ func (r *Run) take(in Input) {
 			return
 		}
 		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason})
+	case Control:
+		r.control(in)
+	case Told:
+		r.told(in)
 	case TerminateRun:
 		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason})
 	}
@@ -326,7 +338,7 @@ func (r *Run) wakeAfterStep() int64 {
 		due = r.dues[0].call.due // for those who read it: not ahead of its time
 	}
 	switch {
-	case r.busy > 0:
+	case r.busy > 0 || r.untold > 0:
 		return Hot
 	case due != Never && due-r.now <= r.config.Near && r.state.Wake <= due:
 		return r.state.Wake
@@ -369,8 +381,8 @@ func (r *Run) Ended() bool { return r.ended }
 func (r *Run) State() State { return r.state }
 
 // Idle reports whether the run holds nothing in memory that its rows do not: no
-// attempt runs or waits for a slot.
-func (r *Run) Idle() bool { return r.busy == 0 }
+// attempt runs or waits for a slot, and nobody is being told of a pause.
+func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 
 // Hold changes the status of an open run that has no program: parked or waiting
 // for code, with the reason. It takes effect with the next step.

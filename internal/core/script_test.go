@@ -39,6 +39,9 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //	cancel, terminate [reason=R]
 //	crash [code=NAME|none]    the process dies; another loads the run and takes over
 //	evict [code=NAME|none]    the machine is dropped and loaded again
+//	retry-now, skip, fail-now, pause, unpause, edit [CALL] [name=N] [id=ID] [why=W]
+//	                          what a person does to calls
+//	told CALL[.ATTEMPT]       somebody knows that the call waits for a person
 //	hold STATUS, resume       the status of a run without code
 //
 // Any command that is an input can be written after "+": it then waits for the
@@ -266,6 +269,10 @@ func (p *player) input(verb string, a *arguments) core.Input {
 		return core.TerminateRun{Reason: a.named["reason"]}
 	case "grant":
 		return core.Granted{Call: p.ref(a.word(0)).Call}
+	case "told":
+		return core.Told{AttemptRef: p.ref(a.word(0))}
+	case "retry-now", "skip", "fail-now", "pause", "unpause", "edit":
+		return p.control(verb, a)
 	case "trust":
 		return core.OffProbation{AttemptRef: p.ref(a.word(0))}
 	}
@@ -289,6 +296,33 @@ func (p *player) input(verb string, a *arguments) core.Input {
 		p.t.Fatalf("unknown command %q", verb)
 	}
 	return end
+}
+
+// control makes the operation a command describes.
+func (p *player) control(verb string, a *arguments) core.Input {
+	in := core.Control{ID: a.named["id"], By: "ann", Reason: a.named["why"], Calls: core.Selection{Name: a.named["name"]}}
+	if len(a.words) > 0 {
+		in.Calls.Call = p.ref(a.word(0)).Call
+	}
+	switch verb {
+	case "retry-now":
+		in.Operation = core.RetryNow
+	case "skip":
+		in.Operation, in.Result = core.Skip, a.payload("result")
+	case "fail-now":
+		in.Operation, in.Failure = core.FailNow, history.FromError(failure(a))
+	case "pause":
+		in.Operation = core.PauseCall
+	case "unpause":
+		in.Operation = core.ResumeCall
+	case "edit":
+		attempts, err := strconv.Atoi(a.named["attempts"])
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		in.Operation, in.Policy = core.EditPolicy, &retry.Policy{MaxAttempts: attempts, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}
+	}
+	return in
 }
 
 // ref reads CALL or CALL.ATTEMPT; without an attempt it is the one in flight.

@@ -28,6 +28,8 @@ type Turn struct {
 	// OffProbation are attempts that need the probation lane no more.
 	OffProbation []AttemptRef
 
+	Waiting []Waiting // calls that begin to wait for a person, who is to be told
+
 	Ended   bool // the run is closed
 	Dropped int  // inputs that came too late or twice
 }

@@ -39,6 +39,8 @@ type Config struct {
 	// TurnTimeout is how long workflow code may run without waiting before its
 	// run is parked; default 10 s.
 	TurnTimeout time.Duration
+	// OnPaused, if set, is told of calls that the engine makes wait for a person.
+	OnPaused func(Paused)
 	// Logger is told what an operator should know; default slog.Default().
 	Logger *slog.Logger
 	// Draw overrides the draw for jitter, for tests.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -28,6 +29,8 @@ type book struct {
 	closed     map[string]history.Kind // by call ID: how it was closed, durably
 	ended      map[string]history.Kind // by run
 	effects    []string                // of step transactions, see effects
+	pauses     map[string]int          // by call ID: how often the engine paused it
+	told       map[string]int          // and told somebody so
 }
 
 type turnKey struct {
@@ -53,6 +56,8 @@ func newBook() *book {
 		failed:     map[string]map[int]bool{},
 		closed:     map[string]history.Kind{},
 		ended:      map[string]history.Kind{},
+		pauses:     map[string]int{},
+		told:       map[string]int{},
 	}
 }
 
@@ -206,8 +211,20 @@ func (b *book) event(run string, e *history.Event) {
 			b.blame("call %d has two results: %s and %s", e.Call, before, e.Kind)
 		}
 		b.closed[id] = e.Kind
+	case e.Kind == history.CallControlled && e.By == "":
+		b.pauses[id]++
 	case e.Kind.Terminal():
 		b.ended[run] = e.Kind
+	}
+}
+
+// paused notes that somebody is told of a pause, which must be durable.
+func (b *book) paused(p perdure.Paused) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := core.CallID(p.RunID, p.Call)
+	if b.told[id]++; b.pauses[id] == 0 {
+		b.blame("call %d is said to be paused, and it is not durable", p.Call)
 	}
 }
 

@@ -23,6 +23,7 @@ type account struct {
 	executions map[string]int // by name and input
 	effects    []string       // that step transactions had in the end
 	attempts   []perdure.Attempt
+	meddled    map[int64]bool // calls on which somebody did something
 	crashes    int
 	writes     int           // to the database
 	took       time.Duration // until its outcome was known
@@ -79,11 +80,27 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 		slices.Sort(a.calls)
 	}
 	a.attempts = env.Attempts(theID)
+	a.meddled = meddledWith(t, env)
 	a.crashes, a.writes, a.effects = env.Crashes(), env.Writes(), b.effects
 	for _, x := range b.executions {
 		a.executions[masked(x.what)]++
 	}
 	return a
+}
+
+// meddledWith are the calls whose next attempt may come before it is due, because
+// a person said so, or after, because one had it wait.
+func meddledWith(t *testing.T, env *perduretest.Env) map[int64]bool {
+	t.Helper()
+	records, err := env.Engine().Audit(t.Context(), theID)
+	if err != nil {
+		t.Error(err)
+	}
+	calls := map[int64]bool{}
+	for _, r := range records {
+		calls[r.Call] = true
+	}
+	return calls
 }
 
 // outcome is a result or an error without what may differ: messages that say how
@@ -141,6 +158,8 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			rest = append(rest, fmt.Sprintf("%s %s %s%s%s", e.Kind, e.Name, e.ID, e.Input.Data, e.Reason))
 		case history.RunCompleted, history.RunFailed, history.RunCanceled:
 			rest = append(rest, fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure))
+		case history.CallControlled:
+			rest = append(rest, fmt.Sprintf("%s of %d %s %s %s: %s", e.Operation, e.Call, e.ID, e.By, e.Reason, e.Outcome))
 		case history.AttemptStarted, history.CodeAdvanced:
 		default:
 			t.Errorf("nobody expects %s in this history", e.Kind)
@@ -170,6 +189,11 @@ func judge(t *testing.T, got, want account, b *book, slack time.Duration) {
 		t.Errorf("The user's own table has %q, and without faults %q.", got.effects, want.effects)
 	}
 	judgeAttempts(t, got, b, slack)
+	for call, pauses := range b.pauses {
+		if told := b.told[call]; told < pauses || told > pauses && got.crashes == 0 {
+			t.Errorf("The engine paused call %s %d times and told of it %d times.", call, pauses, told)
+		}
+	}
 	if got.crashes > 0 {
 		return
 	}
@@ -214,7 +238,7 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 		case !first && a.attempts[i-1].Outcome == "completed":
 			t.Errorf("Attempt %d of call %d follows one that completed.", at.Number, at.Call)
 		}
-		if !first {
+		if !first && !a.meddled[at.Call] {
 			judgeDelay(t, a.attempts[i-1], at, slack)
 		}
 		switch at.Outcome {

@@ -87,7 +87,8 @@ func newStage(t *testing.T, in setting, what shape) *stage {
 			return witness{empty(here), s.book}
 		}),
 		perduretest.Patience(30 * 24 * time.Hour),
-		perduretest.Engine(perdure.Logger(slog.New(stageLog{s})), perdure.Concurrency(what.slots)),
+		perduretest.Engine(perdure.Logger(slog.New(stageLog{s})), perdure.Concurrency(what.slots),
+			perdure.OnPaused(func(p perdure.Paused) { s.book.paused(p) })),
 	}
 	if in.resident {
 		s.options = append(s.options, perduretest.Resident())

@@ -39,6 +39,10 @@
 //	watch.go       waiting for runs that other nodes serve
 //	start.go       starting runs and waiting for results
 //	message.go     signals, cancellation, termination
+//	control.go     operations on pending calls, and their audit
+//	bulk.go        the same for many runs
+//	pause.go       telling of calls that wait for a person
+//	switches.go    activities that are paused in the whole group
 //	view.go        describe, list, history
 //	ledger.go      attempts, from ledger and history together
 //	health.go      what is wrong right now

@@ -24,6 +24,8 @@ type message struct {
 	ID     string          `json:"id,omitempty"`     // of a signal
 	Value  history.Payload `json:"value,omitzero"`   // of a signal
 	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
+
+	Control *core.Control `json:"control,omitempty"`
 }
 
 // input is the message in the machine's words; nil says only that the run exists.
@@ -42,6 +44,11 @@ func decodeMessage(m store.Message) (core.Input, error) {
 		return core.CancelRun{Reason: d.Reason}, nil
 	case kindTerminate:
 		return core.TerminateRun{Reason: d.Reason}, nil
+	case kindControl:
+		if d.Control == nil {
+			return nil, fmt.Errorf("message %d of workflow %q asks for no operation", m.Sequence, m.WorkflowID)
+		}
+		return *d.Control, nil
 	}
 	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
 }

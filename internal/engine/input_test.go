@@ -55,9 +55,9 @@ func TestI13_OptionsAreRefused(t *testing.T) {
 			"perdure.Open: the concurrency is -1: it must be at least 1, or 0 for the default (128)\nthe turn timeout is -1s: it must be positive, or 0 for the default (10s)"},
 		{"the engine's policy, several faults at once", []perdure.Option{perdure.Retry(retry.Policy{MaxAttempts: -1, Backoff: retry.Exponential(time.Minute, 0.5, time.Second), Within: -time.Second})},
 			"perdure.Open: the engine's retry policy: invalid retry policy: MaxAttempts is -1; allowed is 0 (the default, 5), 1 to 2147483646, or Unlimited. Backoff.Coefficient is 0.5; allowed is 0 (the default, 2) or a finite number of 1 or more. Backoff.Max is 1s; allowed is 0 (100 times the first delay), or the first delay (1m) or more. Within is -1s; allowed is 0 (no bound) or more."},
-		{"an activity's policy", []perdure.Option{perdure.Register(activity.New("a", body, activity.Retry(retry.Policy{MaxAttempts: retry.Unlimited})), activity.New("b", body, activity.Retry(retry.Policy{OnExhausted: retry.Pause})))},
+		{"an activity's policy", []perdure.Option{perdure.Register(activity.New("a", body, activity.Retry(retry.Policy{MaxAttempts: retry.Unlimited})), activity.New("b", body, activity.Retry(retry.Policy{CrashLimit: -1})))},
 			"perdure.Open: activity \"a\": invalid retry policy: MaxAttempts is Unlimited without Within; allowed is Unlimited with a Within, which may be Forever.\n" +
-				`activity "b": OnExhausted is Pause: pausing an exhausted call is not supported by this version; use Fail`},
+				`activity "b": invalid retry policy: CrashLimit is -1; allowed is 0 (the default, 3) or more.`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e, err := perdure.Open(t.Context(), memory.New(), test.options...)
@@ -324,7 +324,6 @@ func TestI13_ValuesOfAnotherType(t *testing.T) {
 func TestI13_PoliciesOfCallsAreRefused(t *testing.T) {
 	for want, policy := range map[string]retry.Policy{
 		`the retry policy of "reserve" is not usable: invalid retry policy: MaxAttempts is -1; allowed is 0 (the default, 5), 1 to 2147483646, or Unlimited. CrashLimit is -2; allowed is 0 (the default, 3) or more.`: {MaxAttempts: -1, CrashLimit: -2},
-		`the retry policy of "reserve" is not usable: OnExhausted is Pause: pausing an exhausted call is not supported by this version; use Fail`:                                                                      {OnExhausted: retry.Pause},
 	} {
 		order := workflow.New("order", func(wf *workflow.Context, n int) (int, error) {
 			return workflow.Call(wf, reserve, n, activity.Retry(policy))

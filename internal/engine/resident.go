@@ -375,6 +375,7 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 	for _, ref := range out.OffProbation {
 		e.leaveProbation(e.executions[attemptKey{r.id, ref.Call, ref.Attempt}])
 	}
+	e.tellWaiting(r, out.Waiting)
 	if out.Dropped > 0 {
 		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)
 	}

@@ -42,7 +42,7 @@ type PendingCall struct {
 	Call  int64  `json:"call"`
 	Kind  string `json:"kind"` // activity, step, timer, signal
 	Name  string `json:"name"`
-	State string `json:"state"` // running, queued, backoff, quarantined, waiting
+	State string `json:"state"` // running, queued, backoff, paused, quarantined, waiting
 
 	Attempt       int        `json:"attempt,omitempty"` // current or coming
 	Max           int        `json:"max,omitempty"`     // executions the policy allows
@@ -63,6 +63,16 @@ type PendingCall struct {
 	// flight or an earlier one.
 	Heartbeat     *history.Payload `json:"heartbeat,omitempty"`
 	LastHeartbeat *time.Time       `json:"last_heartbeat,omitempty"`
+	// Paused says why the call waits for a person; of a running one, that no
+	// attempt will follow until it is resumed.
+	Paused *PausedInfo `json:"paused,omitempty"`
+}
+
+// PausedInfo says who paused a call, and when.
+type PausedInfo struct {
+	By    string    `json:"by,omitempty"` // empty for the engine
+	Why   string    `json:"why,omitempty"`
+	Since time.Time `json:"since"`
 }
 
 // Find returns a run's row: by run ID, or the latest of the workflow ID.
@@ -222,8 +232,13 @@ var callKinds = map[history.Kind]string{
 func (s *snapshot) pending() []PendingCall {
 	closed := map[int64]bool{}
 	delivered := map[string]int{}
+	edited := map[int64]*retry.Policy{}
 	for _, ev := range s.events {
 		switch ev.Kind {
+		case history.CallControlled:
+			if ev.Policy != nil {
+				edited[ev.Call] = ev.Policy
+			}
 		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
 			closed[ev.Call] = true
 		case history.CallCancelRequested:
@@ -241,6 +256,9 @@ func (s *snapshot) pending() []PendingCall {
 		if ev.Kind == history.SignalAwaited && delivered[ev.Name] > 0 {
 			delivered[ev.Name]--
 			continue
+		}
+		if p := edited[ev.Call]; p != nil {
+			ev.Policy = p
 		}
 		out = append(out, s.pendingCall(kind, ev))
 	}
@@ -284,6 +302,9 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 		p.LastHeartbeat = optionalTime(progress.BeatAt)
 		if !progress.Details.Absent() {
 			p.Heartbeat = &progress.Details
+		}
+		if by := progress.Pause; by != nil {
+			p.Paused = &PausedInfo{By: by.By, Why: by.Reason, Since: time.Unix(0, by.At).UTC()}
 		}
 	}
 	return p

@@ -70,6 +70,10 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	if e.Closed {
 		b = append(b, `,"closed":true`...)
 	}
+	b = appendText(b, `,"operation":`, e.Operation)
+	b = appendText(b, `,"by":`, e.By)
+	b = appendText(b, `,"outcome":`, e.Outcome)
+	b = appendText(b, `,"note":`, e.Note)
 	return append(b, '}'), nil
 }
 

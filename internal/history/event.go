@@ -17,6 +17,10 @@ const (
 	SignalReceived     Kind = "SignalReceived"
 	RunCancelRequested Kind = "RunCancelRequested"
 	RunTerminated      Kind = "RunTerminated"
+	// CallControlled is an operation on an open call: what a person asked for and
+	// what came of it, or that the engine paused the call until a person decides.
+	// All of them together are the audit of a run.
+	CallControlled Kind = "CallControlled"
 	// CodeAdvanced marks a turn in which the code ran although nothing else of
 	// the turn says so.
 	CodeAdvanced Kind = "CodeAdvanced"
@@ -103,11 +107,19 @@ type Event struct {
 	// Place among the signals of its name, from 1, of one that a canceled call
 	// had received and gives back.
 	Place int64 `json:"place,omitempty"`
-	// Reason somebody gave for a cancellation or termination.
+	// Reason somebody gave for a cancellation, termination or operation.
 	Reason string `json:"reason,omitempty"`
 	// Closed says that a canceled call ended with its cancellation; otherwise its
 	// running attempt is waited for.
 	Closed bool `json:"closed,omitempty"`
+
+	// Operation on a call (ID names the request), who asked for it, what came of
+	// it, and what there is to say about that. By is empty for the engine itself.
+	// The close event that an operation leads to has By and Operation too.
+	Operation string `json:"operation,omitempty"`
+	By        string `json:"by,omitempty"`
+	Outcome   string `json:"outcome,omitempty"`
+	Note      string `json:"note,omitempty"`
 }
 
 // Summary is the retry summary of a call that needed more than one attempt.

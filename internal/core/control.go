@@ -1,0 +1,232 @@
+package core
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Operation is what a person can do to a pending activity call or inline step.
+type Operation string
+
+// The operations. The same words stand in history and on the command line.
+const (
+	RetryNow   Operation = "retry-now"   // the next attempt starts at once
+	Skip       Operation = "skip"        // completes the call with a result
+	FailNow    Operation = "fail"        // fails the call with an error
+	PauseCall  Operation = "pause"       // no further attempt until it is resumed
+	ResumeCall Operation = "resume"      // goes on where it was paused
+	EditPolicy Operation = "edit-policy" // another policy from the next decision on
+)
+
+// Operations are all of them.
+var Operations = []Operation{RetryNow, Skip, FailNow, PauseCall, ResumeCall, EditPolicy}
+
+// Control asks for an operation on calls of a run. One whose ID was seen before
+// is dropped.
+type Control struct {
+	ID        string    `json:"id"`
+	Operation Operation `json:"operation"`
+	Calls     Selection `json:"calls,omitzero"`
+	By        string    `json:"by,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+
+	Result  history.Payload  `json:"result,omitzero"`   // of Skip
+	Failure *history.Failure `json:"failure,omitempty"` // of FailNow
+	Policy  *retry.Policy    `json:"policy,omitempty"`  // of EditPolicy
+}
+
+// Selection says which of a run's pending activity calls and inline steps are
+// meant: those to which all of its fields apply. The zero value means all.
+type Selection struct {
+	Call      int64    `json:"call,omitempty"`       // number, 0 for any
+	Name      string   `json:"name,omitempty"`       // of the activity or step, "" for any
+	States    []string `json:"states,omitempty"`     // as descriptions show them, none for any
+	ErrorType string   `json:"error_type,omitempty"` // of the last failure, "" for any
+}
+
+// StateRunning is how descriptions call the state of a call with an attempt in
+// flight.
+const StateRunning = "running"
+
+// ShownState is a state in the words of descriptions.
+func ShownState(s CallState) string {
+	if s == Dispatched {
+		return StateRunning
+	}
+	return string(s)
+}
+
+// Has reports whether a call that is described so is selected.
+func (s Selection) Has(call int64, name, state, errorType string) bool {
+	return (s.Call == 0 || s.Call == call) && (s.Name == "" || s.Name == name) &&
+		(len(s.States) == 0 || slices.Contains(s.States, state)) && (s.ErrorType == "" || s.ErrorType == errorType)
+}
+
+// What comes of an operation, as CallControlled events say it.
+const (
+	Applied    = "applied"
+	Unchanged  = "unchanged"   // the call was that way already
+	Refused    = "refused"     // the call is not in a state for it
+	NotPending = "not-pending" // there is no such call, or not any more
+)
+
+// control carries out an operation and puts on record what came of it.
+func (r *Run) control(in Control) {
+	if r.asked.has(in.ID) {
+		r.out.Dropped++
+		return
+	}
+	found := false
+	for _, n := range r.openNumbers() {
+		c := r.calls[n]
+		if !c.attempted() && in.Calls.Call != n {
+			continue
+		}
+		last := ""
+		if c.Last != nil {
+			last = c.Last.TypeName()
+		}
+		if in.Calls.Has(n, c.Name, ShownState(c.state), last) {
+			found = true
+			r.operate(c, in)
+		}
+	}
+	if !found {
+		r.answer(in, &Call{Number: in.Calls.Call, Name: in.Calls.Name}, NotPending, "")
+	}
+}
+
+// answer puts on record what came of an operation on a call.
+func (r *Run) answer(in Control, c *Call, outcome, note string) {
+	e := history.Event{
+		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
+		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
+	}
+	if outcome == Applied {
+		e.Policy = in.Policy
+	}
+	r.happened(e)
+}
+
+// applyControlled applies what an operation changes that no row says.
+func (r *Run) applyControlled(e *history.Event) {
+	if e.ID != "" {
+		r.asked.add(e.ID)
+	}
+	if c := r.calls[e.Call]; c != nil && e.Policy != nil {
+		c.Policy = e.Policy
+	}
+}
+
+// operate carries an operation out on one call.
+func (r *Run) operate(c *Call, in Control) {
+	if !c.attempted() {
+		r.answer(in, c, Refused, "it is neither an activity nor a step")
+		return
+	}
+	switch in.Operation {
+	case RetryNow:
+		r.retryNow(c, in)
+	case PauseCall:
+		r.pause(c, in)
+	case ResumeCall:
+		r.resume(c, in)
+	case Skip:
+		if err := c.check(in.Result); err != nil {
+			r.answer(in, c, Refused, err.Error())
+			return
+		}
+		r.closeBy(c, in, history.Event{Kind: history.CallCompleted, Result: in.Result})
+	case FailNow:
+		r.closeBy(c, in, history.Event{Kind: history.CallFailed, Failure: in.Failure})
+	case EditPolicy:
+		r.editPolicy(c, in)
+	default:
+		r.answer(in, c, Refused, fmt.Sprintf("there is no operation %q; was it asked for by a newer version?", in.Operation))
+	}
+}
+
+// retryNow starts the next attempt without waiting for anything but a slot. A
+// quarantined call goes back to the probation lane with a clean record.
+func (r *Run) retryNow(c *Call, in Control) {
+	switch c.state {
+	case Backoff, Paused:
+	case Quarantined:
+		c.CrashedOn, c.OnProbation = nil, true
+	case Queued:
+		r.answer(in, c, Unchanged, "it waits for a free slot already")
+		return
+	case Gated:
+		r.answer(in, c, Unchanged, "it waits for its gate already")
+		return
+	default:
+		r.answer(in, c, Unchanged, "an attempt is running already")
+		return
+	}
+	r.answer(in, c, Applied, "")
+	r.release(c)
+	r.wantSlot(c)
+}
+
+// release ends the wait for a person. The coming attempt was wanted by one: it
+// starts although the time for attempts may be over.
+func (r *Run) release(c *Call) {
+	c.Pause, c.Forced = nil, true
+	r.setUntold(c, false)
+}
+
+// editPolicy puts another policy in force. What was decided stays decided: a
+// backoff ends when it was to end.
+func (r *Run) editPolicy(c *Call, in Control) {
+	switch {
+	case in.Policy == nil:
+		r.answer(in, c, Refused, "no policy was given")
+	case in.Policy.Validate() != nil:
+		r.answer(in, c, Refused, in.Policy.Validate().Error())
+	case reflect.DeepEqual(c.Policy, in.Policy):
+		r.answer(in, c, Unchanged, "it has this policy already")
+	default:
+		r.answer(in, c, Applied, "")
+		if c.state == Queued {
+			c.due = c.queueDue()
+			r.watch(c)
+		}
+	}
+}
+
+// closeBy ends a call as a person wants it. An attempt in flight is given up.
+func (r *Run) closeBy(c *Call, in Control, e history.Event) {
+	r.answer(in, c, Applied, "")
+	e.Retry = r.summary(c, false, r.now)
+	switch {
+	case inFlight(c.state):
+		r.interrupt(c, true)
+	case e.Retry != nil:
+		e.Retry.TotalAttempts-- // the coming one
+	}
+	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, r.now, string(in.Operation), in.By, in.Reason
+	r.happened(e)
+}
+
+// inFlight reports whether an attempt of a call in this state is under way.
+func inFlight(s CallState) bool { return s == Dispatched || s == External }
+
+// check says why the code could not read a result, if there is code to ask.
+func (c *Call) check(result history.Payload) (err error) {
+	if c.Check == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the result cannot be read: panic: %v", p)
+		}
+	}()
+	if err := c.Check(result); err != nil {
+		return fmt.Errorf("the result does not fit: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package core
+
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Pause says why a call waits for a person, and since when.
+type Pause struct {
+	By     string `json:"by,omitempty"` // who paused it; empty for the engine
+	Reason string `json:"reason,omitempty"`
+	At     int64  `json:"at"`            // ns since 1970
+	Due    int64  `json:"due,omitempty"` // when the backoff ends that it interrupted
+}
+
+// Waiting is a call that the engine itself made wait for a person.
+type Waiting struct {
+	AttemptRef
+	Name     string
+	State    CallState // Paused or Quarantined
+	Reason   string
+	Failures int
+	Failure  *history.Failure // the last one, nil if no attempt failed
+	At       int64
+}
+
+// exhausted pauses a call whose attempts, time or budget are used up.
+func (r *Run) exhausted(c *Call, reason retry.Reason) {
+	r.suspendByEngine(c, Paused, reason)
+}
+
+// quarantine takes a call out of circulation whose attempts crash processes.
+func (r *Run) quarantine(c *Call) {
+	r.suspendByEngine(c, Quarantined, retry.ReasonCrashLimit)
+}
+
+// suspendByEngine makes a call wait for a person, who is told.
+func (r *Run) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
+	r.happened(history.Event{
+		Kind: history.CallControlled, Call: c.Number, Name: c.Name, Operation: string(PauseCall),
+		Reason: string(reason), Outcome: Applied, Note: string(state),
+	})
+	c.Pause = &Pause{Reason: string(reason), At: r.now}
+	r.suspend(c, state)
+	if r.config.Tell {
+		r.setUntold(c, true)
+		r.tell(c)
+	}
+}
+
+// suspend makes a call wait until a person decides.
+func (r *Run) suspend(c *Call, state CallState) {
+	r.setState(c, state)
+	c.due = 0
+	r.touch(c)
+}
+
+// pause makes a call wait for a person because one said so. An attempt in flight
+// may end; only what would follow it waits.
+func (r *Run) pause(c *Call, in Control) {
+	switch {
+	case c.state == Quarantined:
+		r.answer(in, c, Unchanged, "it is quarantined: it waits for a person already")
+		return
+	case c.Pause != nil:
+		r.answer(in, c, Unchanged, "it is paused already")
+		return
+	}
+	note := ""
+	if inFlight(c.state) {
+		note = "the attempt that is running may end; no other follows until the call is resumed"
+	}
+	r.answer(in, c, Applied, note)
+	c.Pause = &Pause{By: in.By, Reason: in.Reason, At: r.now}
+	switch {
+	case inFlight(c.state):
+		r.touch(c)
+	case c.state == Backoff:
+		c.Pause.Due = c.due
+		r.suspend(c, Paused)
+	default:
+		r.suspend(c, Paused)
+	}
+}
+
+// resume lets a paused call go on: what is left of a backoff is waited for.
+func (r *Run) resume(c *Call, in Control) {
+	switch {
+	case c.state == Quarantined:
+		r.answer(in, c, Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone")
+		return
+	case c.Pause == nil:
+		r.answer(in, c, Unchanged, "it is not paused")
+		return
+	}
+	r.answer(in, c, Applied, "")
+	due := c.Pause.Due
+	switch {
+	case inFlight(c.state):
+		c.Pause = nil
+		r.touch(c)
+	case due > r.now:
+		c.Pause = nil
+		r.backOffUntil(c, due)
+	default:
+		r.release(c)
+		r.wantSlot(c)
+	}
+}
+
+// setUntold notes whether somebody is still to be told that a call waits.
+func (r *Run) setUntold(c *Call, untold bool) {
+	if c.Untold == untold {
+		return
+	}
+	c.Untold = untold
+	if untold {
+		r.untold++
+	} else {
+		r.untold--
+	}
+	r.touch(c)
+}
+
+// tell asks for a person to be told that a call waits.
+func (r *Run) tell(c *Call) {
+	r.out.Waiting = append(r.out.Waiting, Waiting{
+		AttemptRef: AttemptRef{c.Number, c.attempt}, Name: c.Name, State: c.state, Reason: c.Pause.Reason,
+		Failures: c.Failures, Failure: c.Last, At: c.Pause.At,
+	})
+}
+
+// told notes that a person was told.
+func (r *Run) told(in Told) {
+	if c := r.calls[in.Call]; c != nil && c.attempt == in.Attempt {
+		r.setUntold(c, false)
+	}
+}

@@ -1,0 +1,98 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// TestE60_Bulk: many runs in one request; a dry run counts and does nothing; the
+// same request again does nothing twice; only what the filter passes is touched.
+func TestE60_Bulk(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		const runs = 230 // more than two batches
+		f := newFragile(slowRetry)
+		other := workflow.New("other", func(wf *workflow.Context, n int) (string, error) {
+			return workflow.Call(wf, f.activity, n, activity.Retry(slowRetry))
+		})
+		e := w.start(f.flow, f.activity, other)
+		for n := range runs {
+			begin(t, e, f.flow, fmt.Sprintf("x-%d", n), n)
+		}
+		begin(t, e, other, "y", 1)
+		pass(time.Minute)
+		in := core.Control{ID: "b1", Operation: core.RetryNow, By: "ann", Reason: "the gateway is back", Calls: core.Selection{States: []string{"backoff"}}}
+		filter := store.Filter{Type: "flow", IDPrefix: "x-"}
+		all := func(dry bool) engine.BulkResult {
+			t.Helper()
+			r, err := e.ControlAll(t.Context(), filter, in, dry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if r := all(true); r.Runs != runs || r.Calls != runs || r.Applied != 0 || !r.DryRun || r.Records[0].Note != "backoff" {
+			t.Errorf("dry: %+v", r)
+		}
+		same(t, "a dry run does nothing", f.ran.Load(), runs+1)
+		f.broken.Store(false)
+		if r := all(false); r.Runs != runs || r.Applied != runs || len(r.Records) != runs || r.Request != "b1" {
+			t.Errorf("%d runs, %d applied, %d records", r.Runs, r.Applied, len(r.Records))
+		}
+		pass(time.Second)
+		same(t, "ran", f.ran.Load(), 2*runs+1)
+		if r := all(false); r.Runs != 0 || r.Applied != 0 {
+			t.Errorf("again: %+v", r)
+		}
+		same(t, "the other one", onlyCall(t, e, "y").Failures, 1)
+		in = core.Control{ID: "b2", Operation: core.PauseCall}
+		filter = store.Filter{}
+		if r := all(false); r.Runs != 1 || r.Applied != 1 {
+			t.Errorf("without a selection: %+v", r)
+		}
+		if r := all(false); r.Runs != 1 || r.Applied != 1 {
+			t.Errorf("the same answer again: %+v", r)
+		}
+		audit, err := e.Audit(t.Context(), "y", "")
+		if err != nil || len(audit) != 1 {
+			t.Errorf("audit: %+v, %v", audit, err)
+		}
+	})
+}
+
+// TestE60_BulkUnanswered: without an owner the requests stand, and that is said.
+func TestE60_BulkUnanswered(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		f := newFragile(slowRetry)
+		e := w.start(f.flow, f.activity)
+		for n := range 3 {
+			begin(t, e, f.flow, fmt.Sprint(n), n)
+		}
+		pass(time.Minute)
+		w.kill(e)
+		client := w.open(w.config())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		in := core.Control{ID: "b", Operation: core.RetryNow}
+		r, err := client.ControlAll(ctx, store.Filter{}, in, false)
+		if !errors.Is(err, engine.ErrNoAnswer) || r.Unanswered != 3 || r.Calls != 3 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		stop(t, client)
+		f.broken.Store(false)
+		e = w.start(f.flow, f.activity)
+		pass(time.Minute)
+		same(t, "ran", f.ran.Load(), 6)
+		if r, err := e.ControlAll(t.Context(), store.Filter{Status: []store.Status{store.Completed}}, in, false); err != nil || r.Calls != 0 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}

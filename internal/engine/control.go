@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// kindControl is the kind of a message that asks for an operation on calls.
+const kindControl = "control"
+
+// ControlRecord is an entry of a run's audit: what somebody did to one of its
+// calls, or that the engine paused it.
+type ControlRecord struct {
+	WorkflowID string    `json:"workflow_id"`
+	RunID      string    `json:"run_id"`
+	Call       int64     `json:"call,omitempty"` // 0 if no call was meant by its number, and none was found
+	Name       string    `json:"name,omitempty"` // of the activity or step
+	Operation  string    `json:"operation"`      // retry-now, skip, fail, pause, resume, edit-policy
+	Request    string    `json:"request,omitempty"`
+	By         string    `json:"by,omitempty"` // empty for the engine
+	Why        string    `json:"why,omitempty"`
+	Outcome    string    `json:"outcome"` // applied, unchanged, refused, not-pending
+	Note       string    `json:"note,omitempty"`
+	Time       time.Time `json:"time"`
+	// Policy that an edit-policy put in force.
+	Policy json.RawMessage `json:"policy,omitempty"`
+}
+
+// ErrNotPending says that an operation found no call: none is selected, or it has
+// ended.
+var ErrNotPending = errors.New("no such call is pending")
+
+// ErrNoAnswer says that an operation is durable and that its owner did not carry it
+// out in the time the caller had. It will; the same request ID asks again.
+var ErrNoAnswer = errors.New("the request is recorded and was not carried out yet")
+
+// RefusedError says that a call is not in a state for an operation, or does not
+// accept what came with it.
+type RefusedError struct{ Record ControlRecord }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%s of call %d (%s) is refused: %s", e.Record.Operation, e.Record.Call, e.Record.Name, e.Record.Note)
+}
+
+// Control carries an operation out on calls of a run: of the latest one of the
+// workflow ID if run is empty. It answers what it did to each call when that is
+// durable. The same request ID again does nothing again and answers the same.
+//
+// The error is ErrNotPending if no call was found, a *RefusedError if all that
+// were found refused it, ErrNoAnswer with that of ctx if nobody serves the run in
+// time, ErrClosed if it has ended.
+func (e *Engine) Control(ctx context.Context, workflowID, run string, in core.Control) ([]ControlRecord, error) {
+	if err := e.checkControl(&in); err != nil {
+		return nil, err
+	}
+	sent, err := e.sendControl(ctx, workflowID, run, in)
+	if err != nil {
+		return nil, err
+	}
+	return e.awaitAnswer(ctx, sent)
+}
+
+// checkControl fills in what is missing and refuses what no run would accept.
+func (e *Engine) checkControl(in *core.Control) error {
+	if !slices.Contains(core.Operations, in.Operation) {
+		return &history.InputError{What: fmt.Sprintf("operation %q", in.Operation), Problem: "does not exist"}
+	}
+	if in.ID == "" {
+		in.ID = newToken()
+	}
+	if in.By == "" {
+		in.By = e.config.Node
+	}
+	if err := history.CheckID("request ID", in.ID); err != nil {
+		return err
+	}
+	for _, s := range in.Calls.States {
+		if !slices.Contains(callStates, s) {
+			return &history.InputError{What: fmt.Sprintf("call state %q", s), Problem: "does not exist; it is one of " + strings.Join(callStates, ", ")}
+		}
+	}
+	switch {
+	case in.Calls.Call < 0:
+		return &history.InputError{What: fmt.Sprintf("call number %d", in.Calls.Call), Problem: "is negative; calls count from 1"}
+	case in.Operation == core.EditPolicy && in.Policy == nil:
+		return &history.InputError{What: "edit-policy", Problem: "comes without a policy"}
+	case in.Operation == core.EditPolicy:
+		return activity.ValidatePolicy(*in.Policy)
+	case in.Operation == core.FailNow && in.Failure == nil:
+		return &history.InputError{What: "fail", Problem: "comes without an error"}
+	}
+	return nil
+}
+
+// callStates are the states of calls that can be selected.
+var callStates = []string{
+	core.StateRunning, string(core.Queued), string(core.External), string(core.Backoff), string(core.Gated),
+	string(core.Paused), string(core.Quarantined),
+}
+
+// sentControl is an operation on its way.
+type sentControl struct {
+	row     *store.Run
+	id      string
+	after   int64 // turns up to here do not have the answer
+	records []ControlRecord
+}
+
+// sendControl makes an operation durable, unless its answer is on record already.
+func (e *Engine) sendControl(ctx context.Context, workflowID, run string, in core.Control) (*sentControl, error) {
+	row, err := e.find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	s := &sentControl{row: row, id: in.ID}
+	if err := e.readAnswer(ctx, s); err != nil || len(s.records) > 0 {
+		return s, err
+	}
+	m, err := e.message(workflowID, row.ID, kindControl, "control/"+in.ID, message{Control: &in})
+	if err != nil {
+		return nil, err
+	}
+	err = e.post(ctx, m)
+	if errors.Is(err, store.ErrClosed) { // it may have ended because of this very request
+		if late := e.readAnswer(ctx, s); late == nil && len(s.records) > 0 {
+			return s, nil
+		}
+	}
+	return s, err
+}
+
+// readAnswer looks for the answer in the turns that were not read before.
+func (e *Engine) readAnswer(ctx context.Context, s *sentControl) error {
+	turns, err := e.db.History(ctx, s.row.Partition, s.row.ID, s.after, 0)
+	if err != nil {
+		return err
+	}
+	for _, t := range turns {
+		events, err := history.DecodeTurn(t.Events)
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			if events[i].Kind == history.CallControlled && events[i].ID == s.id {
+				s.records = append(s.records, viewControl(s.row, &events[i], time.Unix(0, t.Time).UTC()))
+			}
+		}
+		s.after = t.Number
+		if len(s.records) > 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// awaitAnswer waits until the owner of the run has carried the operation out.
+func (e *Engine) awaitAnswer(ctx context.Context, s *sentControl) ([]ControlRecord, error) {
+	for wait := firstLook; len(s.records) == 0; wait = min(2*wait, lastLook) {
+		row, err := e.db.Find(ctx, s.row.Partition, s.row.WorkflowID, s.row.ID)
+		if err == nil {
+			err = e.readAnswer(ctx, s)
+		}
+		switch {
+		case len(s.records) > 0:
+			continue
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("workflow %q: %w: %w", s.row.WorkflowID, ErrNoAnswer, ctx.Err())
+		case err != nil && !store.Unavailable(err):
+			return nil, err
+		case err == nil && !row.Status.Open():
+			return nil, fmt.Errorf("workflow %q: %w", s.row.WorkflowID, store.ErrClosed)
+		}
+		if err := e.sleep(ctx, wait); errors.Is(err, ErrStopped) {
+			return nil, err
+		}
+	}
+	return s.records, verdict(s.records)
+}
+
+// verdict is the error of an operation that did nothing.
+func verdict(records []ControlRecord) error {
+	var refused *RefusedError
+	for _, r := range records {
+		switch r.Outcome {
+		case core.Applied, core.Unchanged:
+			return nil
+		case core.Refused:
+			refused = &RefusedError{r}
+		}
+	}
+	if refused != nil {
+		return refused
+	}
+	return fmt.Errorf("workflow %q: %s: %w", records[0].WorkflowID, records[0].Operation, ErrNotPending)
+}
+
+// Audit returns what was done to the calls of a run, by people and by the engine,
+// oldest first.
+func (e *Engine) Audit(ctx context.Context, workflowID, run string) ([]ControlRecord, error) {
+	row, err := e.find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.snapshot(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	var out []ControlRecord
+	for i := range s.events {
+		if ev := &s.events[i]; ev.Kind == history.CallControlled {
+			out = append(out, viewControl(row, &ev.Event, ev.Time))
+		}
+	}
+	return out, nil
+}
+
+func viewControl(row *store.Run, ev *history.Event, at time.Time) ControlRecord {
+	r := ControlRecord{
+		WorkflowID: row.WorkflowID, RunID: row.ID, Call: ev.Call, Name: ev.Name, Operation: ev.Operation,
+		Request: ev.ID, By: ev.By, Why: ev.Reason, Outcome: ev.Outcome, Note: ev.Note, Time: at,
+	}
+	if ev.Policy != nil {
+		r.Policy, _ = json.Marshal(ev.Policy) // it came from JSON
+	}
+	return r
+}

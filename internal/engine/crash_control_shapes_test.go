@@ -1,0 +1,163 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+func init() {
+	shapes = append(shapes, exhaustedShape, retriedShape, endedByHandShape, editedShape)
+}
+
+// refusing fails until so many attempts are on record as failed.
+func refusing(b *book, failures int) activity.Func[string, string] {
+	return func(ctx context.Context, in string) (string, error) {
+		if b.failures(ctx) < failures {
+			return "", errRefused
+		}
+		return in + "'", nil
+	}
+}
+
+// exhaustedShape is an exhausted call that is resumed, exhausted anew, and tried
+// again by hand.
+var exhaustedShape = shape{
+	name: "paused-when-exhausted",
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			return workflow.Call(wf, work, in, activity.Retry(retry.Policy{
+				MaxAttempts: 2, Backoff: retry.Fixed(10 * time.Second), Jitter: retry.NoJitter, OnExhausted: retry.Pause,
+			}))
+		}
+	},
+	bodies: func(b *book) bodies { return bodies{"work": refusing(b, 3)} },
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		onceItIs(env, "work", "paused", 2)
+		do(t, env, "resume", perdure.Resume())
+		onceItIs(env, "work", "paused", 3)
+		do(t, env, "again", perdure.RetryNow())
+	},
+}
+
+// retriedShape is a call in a long backoff that is paused, resumed, paused again,
+// and tried again by hand.
+var retriedShape = shape{
+	name: "paused-and-retried-by-hand",
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			out, err := workflow.Call(wf, work, in, exactly(10*time.Hour, 5))
+			if err != nil {
+				return "", err
+			}
+			return workflow.Call(wf, more, out)
+		}
+	},
+	bodies: func(b *book) bodies { return bodies{"work": refusing(b, 2), "more": after(time.Second)} },
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		onceItIs(env, "work", "backoff", 1)
+		do(t, env, "pause", perdure.Pause())
+		time.Sleep(time.Minute)
+		do(t, env, "resume", perdure.Resume())
+		do(t, env, "hurry", perdure.RetryNow())
+		onceItIs(env, "work", "backoff", 2)
+		do(t, env, "pause again", perdure.Pause())
+		time.Sleep(20 * time.Hour)
+		do(t, env, "hurry again", perdure.RetryNow())
+	},
+}
+
+// endedByHandShape skips a call in backoff and an attempt in flight, and fails a
+// paused call.
+var endedByHandShape = shape{
+	name: "skipped-and-failed-by-hand",
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			first, err := workflow.Call(wf, work, in, exactly(10*time.Hour, 5))
+			if err != nil {
+				return "", err
+			}
+			second, err := workflow.Call(wf, more, first)
+			if err != nil {
+				return "", err
+			}
+			_, err = workflow.Call(wf, cleanup, second, exactly(10*time.Hour, 5))
+			if !errors.Is(err, errRefused) {
+				return "", fmt.Errorf("cleanup ended with %w", err)
+			}
+			return second, workflow.Sleep(wf, time.Minute)
+		}
+	},
+	bodies: func(b *book) bodies {
+		return bodies{"work": refusing(b, 9), "more": untilCanceled, "cleanup": refusing(b, 9)}
+	},
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		onceItIs(env, "work", "backoff", 1)
+		do(t, env, "skip", perdure.Skip("first"))
+		onceItIs(env, "more", "running", 0)
+		do(t, env, "skip it too", perdure.Skip("second"))
+		onceItIs(env, "cleanup", "backoff", 1)
+		do(t, env, "pause", perdure.Pause())
+		do(t, env, "fail", perdure.FailNow(errRefused))
+	},
+}
+
+// editedShape gets another policy while it waits, and is exhausted by that.
+var editedShape = shape{
+	name: "edited-policy",
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			_, err := workflow.Call(wf, work, in, exactly(time.Hour, 50))
+			var exhausted *retry.ExhaustedError
+			if !errors.As(err, &exhausted) {
+				return "", fmt.Errorf("work ended with %w", err)
+			}
+			return fmt.Sprint(exhausted.Attempts, exhausted.Max), nil
+		}
+	},
+	bodies: func(b *book) bodies { return bodies{"work": refusing(b, 9)} },
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		onceItIs(env, "work", "backoff", 1)
+		do(t, env, "edit", perdure.EditPolicy(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
+	},
+}
+
+// onceItIs waits until a call is in a state after so many failures.
+func onceItIs(env *perduretest.Env, name, state string, failures int) {
+	for range 1000 {
+		d := env.Describe(theID)
+		if d.Status != "running" {
+			return
+		}
+		for _, p := range d.Pending {
+			if p.Name == name && p.State == state && p.Failures >= failures {
+				return
+			}
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// do carries an operation out on whatever is pending. One that ended the run is not
+// found by the second try.
+func do(t *testing.T, env *perduretest.Env, id string, op perdure.Operation) {
+	t.Helper()
+	records, err := env.Control(theID, perdure.Calls{}, op, perdure.RequestID(id), perdure.By("ann"), perdure.Why("for "+id))
+	if err != nil {
+		t.Errorf("%s: %v", id, err)
+		return
+	}
+	for _, r := range records {
+		if r.Outcome != "applied" {
+			t.Errorf("%s: %+v", id, r)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+)
+
+// Paused is a call that the engine itself made wait until a person decides.
+type Paused struct {
+	WorkflowID string
+	RunID      string
+	Workflow   string // name
+	Call       int64
+	Name       string    // of the activity or step
+	State      string    // paused, or quarantined
+	Reason     string    // why: max_attempts, within, budget; crash_limit
+	Failures   int       // attempts that failed
+	Err        error     // the last failure, nil if no attempt failed
+	Time       time.Time // of the pause
+}
+
+// tellWaiting tells the hook of calls that wait for a person, and then the run
+// that it was told. The engine's mu is held.
+func (e *Engine) tellWaiting(r *resident, waiting []core.Waiting) {
+	if len(waiting) == 0 || e.phase == stopped {
+		return
+	}
+	start := r.run.Start()
+	p, id := r.partition, r.id
+	e.code.run(func() {
+		for _, w := range waiting {
+			e.tellPaused(Paused{
+				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,
+				State: string(w.State), Reason: w.Reason, Failures: w.Failures, Err: w.Failure.Err(), Time: time.Unix(0, w.At).UTC(),
+			})
+			e.deliver(p, id, mail{input: core.Told{AttemptRef: w.AttemptRef}})
+		}
+	})
+}
+
+// tellPaused calls the hook. What it does wrong is nobody else's concern.
+func (e *Engine) tellPaused(p Paused) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.Error("perdure: the function of OnPaused panicked", "workflow", p.WorkflowID, "call", p.Call, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	if e.config.OnPaused != nil {
+		e.config.OnPaused(p)
+	}
+}
