@@ -18,8 +18,8 @@ func init() {
 	shapes = append(shapes, exhaustedShape, retriedShape, endedByHandShape, editedShape)
 }
 
-// refusing fails until so many attempts are on record as failed.
-func refusing(b *book, failures int) activity.Func[string, string] {
+// failing fails until so many attempts are on record as failed.
+func failing(b *book, failures int) activity.Func[string, string] {
 	return func(ctx context.Context, in string) (string, error) {
 		if b.failures(ctx) < failures {
 			return "", errRefused
@@ -39,7 +39,7 @@ var exhaustedShape = shape{
 			}))
 		}
 	},
-	bodies: func(b *book) bodies { return bodies{"work": refusing(b, 3)} },
+	bodies: func(b *book) bodies { return bodies{"work": failing(b, 3)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "paused", 2)
 		do(t, env, "resume", perdure.Resume())
@@ -61,7 +61,7 @@ var retriedShape = shape{
 			return workflow.Call(wf, more, out)
 		}
 	},
-	bodies: func(b *book) bodies { return bodies{"work": refusing(b, 2), "more": after(time.Second)} },
+	bodies: func(b *book) bodies { return bodies{"work": failing(b, 2), "more": after(time.Second)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "backoff", 1)
 		do(t, env, "pause", perdure.Pause())
@@ -97,7 +97,7 @@ var endedByHandShape = shape{
 		}
 	},
 	bodies: func(b *book) bodies {
-		return bodies{"work": refusing(b, 9), "more": untilCanceled, "cleanup": refusing(b, 9)}
+		return bodies{"work": failing(b, 9), "more": untilCanceled, "cleanup": failing(b, 9)}
 	},
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "backoff", 1)
@@ -123,7 +123,7 @@ var editedShape = shape{
 			return fmt.Sprint(exhausted.Attempts, exhausted.Max), nil
 		}
 	},
-	bodies: func(b *book) bodies { return bodies{"work": refusing(b, 9)} },
+	bodies: func(b *book) bodies { return bodies{"work": failing(b, 9)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "backoff", 1)
 		do(t, env, "edit", perdure.EditPolicy(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))

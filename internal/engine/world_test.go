@@ -94,11 +94,6 @@ func (w *world) config(definitions ...any) engine.Config {
 	return c
 }
 
-// openOnly opens an engine that is expected to be refused.
-func openOnly(c engine.Config) (*engine.Engine, error) {
-	return engine.Open(context.Background(), c)
-}
-
 // open opens an engine and does not start it. It is stopped with the test.
 func (w *world) open(c engine.Config) *engine.Engine {
 	w.t.Helper()
