@@ -225,6 +225,7 @@ func TestE23_DescribePendingCalls(t *testing.T) {
 					t.Errorf("%s is %s on node %q", id, got.State, got.Node)
 				}
 				want.Call, want.Kind, want.Name, want.Max, want.Scheduled, want.Deadline = 1, "activity", "work", 4, began, at(time.Hour)
+				want.Policy = "[retry: 3, fixed: 20s, jitter: none] [within: 1h, on-timeout: retry]"
 				if got, want := pendingLine(got), pendingLine(want); got != want {
 					t.Errorf("%s:\ngot  %s\nwant %s", id, got, want)
 				}
@@ -267,5 +268,5 @@ func pendingLine(p engine.PendingCall) string {
 		return t.UTC().Format(time.RFC3339Nano)
 	}
 	return fmt.Sprint(p.Call, p.Kind, p.Name, p.State, " attempt ", p.Attempt, " of ", p.Max, " failures ", p.Failures, " lost ", p.LostToCrashes,
-		" next ", text(p.Next), " deadline ", text(p.Deadline), " last ", p.LastErrorType, ": ", p.LastError, " scheduled ", text(&p.Scheduled))
+		" next ", text(p.Next), " deadline ", text(p.Deadline), " last ", p.LastErrorType, ": ", p.LastError, " scheduled ", text(&p.Scheduled), " policy ", p.Policy)
 }

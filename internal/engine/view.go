@@ -54,6 +54,7 @@ type PendingCall struct {
 	LastErrorType string     `json:"last_error_type,omitempty"`
 	Node          string     `json:"node,omitempty"`
 	Scheduled     time.Time  `json:"scheduled"`
+	Policy        string     `json:"policy,omitempty"` // by which it is retried, in text notation
 
 	// Of the attempt in flight: when it started, and when it times out at the
 	// latest.
@@ -275,7 +276,7 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 	if ev.Policy != nil {
 		policy = *ev.Policy
 	}
-	p.Max = policy.AttemptLimit()
+	p.Max, p.Policy = policy.AttemptLimit(), policy.String()
 	if w := policy.Within; w > 0 && w != retry.Forever {
 		deadline := ev.Time.Add(w)
 		p.Deadline = &deadline

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/retry"
 	"github.com/spf13/cobra"
 )
 
@@ -66,11 +67,12 @@ type recorded struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	} `json:"failure"`
-	Due     int64  `json:"due"`
-	Attempt int    `json:"attempt"`
-	Node    string `json:"node"`
-	ID      string `json:"id"`
-	Reason  string `json:"reason"`
+	Policy  *retry.Policy `json:"policy"`
+	Due     int64         `json:"due"`
+	Attempt int           `json:"attempt"`
+	Node    string        `json:"node"`
+	ID      string        `json:"id"`
+	Reason  string        `json:"reason"`
 	Retry   *struct {
 		Attempts int   `json:"total_attempts"`
 		MS       int64 `json:"total_duration_ms"`
@@ -114,6 +116,9 @@ func eventDetail(ev perdure.Event) (string, error) {
 	}
 	if r.Failure != nil {
 		add("%s", typed(r.Failure.Type, r.Failure.Message))
+	}
+	if r.Policy != nil {
+		add("policy %s", *r.Policy)
 	}
 	if r.Due > 0 {
 		add("due %s", term.Time(time.Unix(0, r.Due)))

@@ -187,6 +187,9 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		return err
 	}
 	for _, p := range calls {
+		if p.Policy != "" {
+			a.printf("\n  Call %d: retried by %s\n", p.Call, term.Escape(p.Policy))
+		}
 		if p.LastHeartbeat != nil {
 			said := ""
 			if p.Heartbeat != nil {
