@@ -109,3 +109,17 @@ func (e *Engine) History(ctx context.Context, id string) ([]Event, error) {
 	}
 	return out, nil
 }
+
+// Record returns the history of the latest run of a workflow ID, open or closed,
+// as one JSON document: for keeping beside the tests of its code, which
+// perduretest.Replay then runs against it.
+func (e *Engine) Record(ctx context.Context, id string) ([]byte, error) {
+	r, err := e.inner.Record(ctx, id, "")
+	if err == nil {
+		var document []byte
+		if document, err = history.EncodeRecording(r); err == nil {
+			return document, nil
+		}
+	}
+	return nil, fmt.Errorf("perdure: recording of %q: %w", id, err)
+}

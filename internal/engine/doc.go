@@ -44,6 +44,7 @@
 //	pause.go       telling of calls that wait for a person
 //	switches.go    activities that are paused in the whole group
 //	view.go        describe, list, history
+//	record.go      histories for replay elsewhere, and the replay
 //	ledger.go      attempts, from ledger and history together
 //	health.go      what is wrong right now
 //	clock.go       engine time

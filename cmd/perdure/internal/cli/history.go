@@ -15,18 +15,40 @@ import (
 )
 
 func (a *app) historyCommand() *cobra.Command {
-	return &cobra.Command{
+	var record bool
+	cmd := &cobra.Command{
 		Use:   "history ID",
 		Short: "Show everything that happened to one workflow",
 		Long: `Show the history of a workflow: what happened to it and what its code asked for, in
 order. It is from this record that a workflow goes on after a crash. Attempts that
-failed and were followed by another one are not in it; see: perdure attempts`,
+failed and were followed by another one are not in it; see: perdure attempts
+
+With --record it is written as one JSON document, which tests replay against
+changed code (perduretest.Replay).`,
 		Example: `  perdure history order-17
-  perdure history order-17 -o jsonl`,
+  perdure history order-17 -o jsonl
+  perdure history order-17 --record >testdata/order-17.json`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.history(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if record {
+				return a.record(cmd.Context(), args[0])
+			}
+			return a.history(cmd.Context(), args[0])
+		},
 	}
+	cmd.Flags().BoolVar(&record, "record", false, "as one document for replaying")
+	return cmd
+}
+
+func (a *app) record(ctx context.Context, id string) error {
+	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+		document, err := e.Record(ctx, id)
+		if err == nil {
+			_, err = a.out.Write(document)
+		}
+		return err
+	})
 }
 
 func (a *app) history(ctx context.Context, id string) error {

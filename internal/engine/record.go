@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/workflow"
+)
+
+// Record returns the history of a run as one document, for Replay.
+func (e *Engine) Record(ctx context.Context, workflowID, run string) (history.Recording, error) {
+	row, err := e.find(ctx, workflowID, run)
+	if err != nil {
+		return history.Recording{}, err
+	}
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return history.Recording{}, err
+	}
+	turns, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
+	if err != nil {
+		return history.Recording{}, err
+	}
+	r := history.Recording{Start: start}
+	for _, t := range turns {
+		events, err := history.DecodeTurn(t.Events)
+		if err != nil {
+			return history.Recording{}, fmt.Errorf("turn %d: %w", t.Number, err)
+		}
+		r.Turns = append(r.Turns, history.RecordedTurn{Number: t.Number, Time: t.Time, Events: events})
+	}
+	return r, nil
+}
+
+// Replay runs a workflow's code against a recorded history. It returns nil if the
+// code asks for what is on record, to the end of it; a *core.Mismatch with the
+// first difference if it does not; and another error if it panics or does not
+// come to an end within the limit. Nothing else happens: no activity runs.
+func Replay(r history.Recording, def workflow.Definition, limit time.Duration) error {
+	run := core.New(core.Config{}, r.Start, nil)
+	instance := def.Begin(run)
+	run.Bind(instance)
+	turns := make([]core.StoredTurn, len(r.Turns))
+	for i, t := range r.Turns {
+		turns[i] = core.StoredTurn{Number: t.Number, Time: t.Time, Events: t.Events}
+	}
+	result := make(chan error, 1)
+	go func() {
+		err := errGoexit
+		defer func() {
+			<-instance.Close()
+			result <- err
+		}()
+		err = run.Load(turns, nil, core.State{Status: core.StatusRunning})
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-result:
+		return err
+	case <-timer.C: // its goroutine is left behind: nothing can stop it
+		return errors.Join(&stuckError{after: limit}, errors.New(workflowStacks()))
+	}
+}

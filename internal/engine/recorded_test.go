@@ -1,0 +1,270 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+var recordNew = flag.Bool("record", false, "record the histories that testdata/histories lacks")
+
+// recordedIn is where the histories of this version are. They are never changed: a
+// program that cannot go on with them would park the runs of its users. The next
+// version gets a directory of its own beside it.
+const recordedIn = "testdata/histories/0.1"
+
+// recordings are the recorded histories by their shape.
+func recordings(t *testing.T) map[*shape]history.Recording {
+	t.Helper()
+	all := map[*shape]history.Recording{}
+	for i := range shapes {
+		s := &shapes[i]
+		file := filepath.Join(recordedIn, s.name+".json")
+		data, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) && *recordNew {
+			data = recordCalm(t, *s)
+			err = errors.Join(os.MkdirAll(recordedIn, 0o777), os.WriteFile(file, data, 0o666))
+		}
+		if err != nil {
+			t.Errorf("%v\nRecord what is new: go test ./internal/engine -run TestE41_Recorded -record", err)
+			continue
+		}
+		r, err := history.DecodeRecording(data)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all[s] = r
+	}
+	return all
+}
+
+// recordCalm plays a shape without faults and returns its history.
+func recordCalm(t *testing.T, s shape) (document []byte) {
+	stage := newStage(t, settings[0], s)
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		stage.play(t, env, s)
+		var err error
+		if document, err = env.Engine().Record(t.Context(), theID); err != nil {
+			t.Fatal(err)
+		}
+	}, stage.options...)
+	return document
+}
+
+func replay(r history.Recording, s *shape) error {
+	return engine.Replay(r, theFlow.Impl(s.flow(newBook())), time.Minute)
+}
+
+// TestE41_RecordedHistories: code goes on with every history that an earlier
+// version has recorded.
+func TestE41_RecordedHistories(t *testing.T) {
+	for s, r := range recordings(t) {
+		if err := replay(r, s); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		for n := range r.Turns { // of a run that is under way
+			if err := replay(history.Recording{Start: r.Start, Turns: r.Turns[:n]}, s); err != nil {
+				t.Errorf("%s, the first %d turns: %v", s.name, n, err)
+			}
+		}
+	}
+}
+
+// TestE41_Mutants: a history with a command changed, left out, doubled or put
+// elsewhere does not fit its code; one of which only that has changed which need
+// not be the same does.
+func TestE41_Mutants(t *testing.T) {
+	caught, accused := 0, 0
+	for s, r := range recordings(t) {
+		for turn := range r.Turns {
+			for at := range r.Turns[turn].Events {
+				if !r.Turns[turn].Events[at].Kind.Command() {
+					continue
+				}
+				for name, mutate := range mutants {
+					m := clone(t, r)
+					if !mutate(&m.Turns[turn], at) {
+						continue
+					}
+					err := replay(m, s)
+					if _, mismatch := errors.AsType[*core.Mismatch](err); !mismatch {
+						t.Errorf("%s: turn %d, event %d, %s: got %v, want a mismatch", s.name, turn+1, at+1, name, err)
+					}
+					caught++
+				}
+				for name, change := range compatible {
+					m := clone(t, r)
+					change(&m.Turns[turn], at)
+					if err := replay(m, s); err != nil {
+						t.Errorf("%s: turn %d, event %d, %s: %v", s.name, turn+1, at+1, name, err)
+					}
+					accused++
+				}
+			}
+		}
+	}
+	if caught < 40 || accused < 1000 {
+		t.Errorf("there were %d mutants and %d compatible histories; want 40 and 1,000", caught, accused)
+	}
+	t.Logf("%d mutants, %d compatible histories", caught, accused)
+}
+
+// mutants change a command of a turn, and answer false if they do not apply.
+var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
+	"left out": func(turn *history.RecordedTurn, at int) bool {
+		turn.Events = append(turn.Events[:at:at], turn.Events[at+1:]...)
+		return true
+	},
+	"another name": func(turn *history.RecordedTurn, at int) bool {
+		e := &turn.Events[at]
+		e.Name += "-other"
+		return true
+	},
+	"another kind": func(turn *history.RecordedTurn, at int) bool {
+		e := &turn.Events[at]
+		switch e.Kind {
+		case history.ActivityScheduled:
+			e.Kind = history.StepScheduled
+		case history.StepScheduled:
+			e.Kind = history.ActivityScheduled
+		case history.TimerStarted:
+			e.Kind = history.SignalAwaited
+		case history.RunCompleted:
+			e.Kind = history.RunFailed
+		case history.RunFailed, history.RunCanceled:
+			e.Kind = history.RunCompleted
+		default:
+			return false
+		}
+		return true
+	},
+	"another input": func(turn *history.RecordedTurn, at int) bool {
+		e := &turn.Events[at]
+		switch e.Kind {
+		case history.ActivityScheduled:
+			e.Input, _ = history.Encode("something else")
+		case history.RunCompleted:
+			e.Result, _ = history.Encode("something else")
+		default:
+			return false
+		}
+		return true
+	},
+	"doubled": func(turn *history.RecordedTurn, at int) bool {
+		if turn.Events[at].Kind.Terminal() {
+			return false // the run is over: nobody asks any more
+		}
+		last := len(turn.Events) - 1
+		if turn.Events[last].Kind.Terminal() {
+			return false
+		}
+		turn.Events = append(turn.Events, turn.Events[at])
+		return true
+	},
+	"before the other": func(turn *history.RecordedTurn, at int) bool {
+		if at == 0 || !turn.Events[at-1].Kind.Command() {
+			return false
+		}
+		a, b := &turn.Events[at-1], &turn.Events[at]
+		if a.Kind == b.Kind && a.Name == b.Name && a.Input.Equal(b.Input) && a.Call != b.Call && a.Kind != history.TimerCanceled && a.Kind != history.CallCancelRequested {
+			return false // they are alike
+		}
+		*a, *b = *b, *a
+		return true
+	},
+}
+
+// compatible change what may differ between history and code.
+var compatible = map[string]func(turn *history.RecordedTurn, at int){
+	"another due time": func(turn *history.RecordedTurn, at int) {
+		if e := &turn.Events[at]; e.Kind == history.TimerStarted {
+			e.Due += int64(time.Minute)
+		}
+	},
+	"no policy":     func(turn *history.RecordedTurn, at int) { turn.Events[at].Policy = nil },
+	"another queue": func(turn *history.RecordedTurn, at int) { turn.Events[at].Queue = "elsewhere" },
+	"another trace": func(turn *history.RecordedTurn, at int) { turn.Events[at].Trace = "00-1-2-01" },
+	"other spaces in the input": func(turn *history.RecordedTurn, at int) {
+		if e := &turn.Events[at]; !e.Input.Absent() {
+			raw, err := json.Marshal(e.Input)
+			if err == nil {
+				_ = json.Unmarshal([]byte(strings.ReplaceAll(string(raw), ":", ": ")), &e.Input)
+			}
+		}
+	},
+	"a policy": func(turn *history.RecordedTurn, at int) {
+		if e := &turn.Events[at]; e.Kind == history.ActivityScheduled || e.Kind == history.StepScheduled {
+			e.Policy = &retry.Policy{MaxAttempts: 77}
+		}
+	},
+	"other times of attempts": func(turn *history.RecordedTurn, at int) {
+		for i := range turn.Events {
+			if e := &turn.Events[i]; !e.Kind.Command() {
+				e.Started, e.Ended, e.Queued = e.Started+1, e.Ended+1, e.Queued+1
+			}
+		}
+	},
+	"no attempts": func(turn *history.RecordedTurn, at int) {
+		turn.Events = slices.DeleteFunc(turn.Events, func(e history.Event) bool { return e.Kind == history.AttemptStarted })
+	},
+	"no retry summary": func(turn *history.RecordedTurn, at int) {
+		for i := range turn.Events {
+			turn.Events[i].Retry = nil
+		}
+	},
+	"another node": func(turn *history.RecordedTurn, at int) {
+		for i := range turn.Events {
+			if turn.Events[i].Kind == history.AttemptStarted {
+				turn.Events[i].Node = "elsewhere"
+			}
+		}
+	},
+}
+
+func clone(t *testing.T, r history.Recording) history.Recording {
+	t.Helper()
+	data, err := history.EncodeRecording(r)
+	if err == nil {
+		r, err = history.DecodeRecording(data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestE47_ReplayOfStuckCode: code that does not come to an end is left behind.
+func TestE47_ReplayOfStuckCode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan int)
+		stuck := workflow.New("stuck", func(wf *workflow.Context, _ int) (int, error) {
+			//perdure:deterministic what it leads to is what is tested
+			return <-never, nil
+		})
+		r := history.Recording{
+			Start: history.Start{WorkflowID: "w", Run: "r", Type: "stuck", Attempt: 1},
+			Turns: []history.RecordedTurn{{Number: 1, Events: []history.Event{{Kind: history.SignalAwaited, Call: 1, Name: "s"}}}},
+		}
+		r.Start.Input, _ = history.Encode(1)
+		if err := engine.Replay(r, stuck, time.Minute); err == nil || !strings.Contains(fmt.Sprint(err), "ran for 1m0s without waiting") {
+			t.Errorf("got %v", err)
+		}
+		close(never)
+		synctest.Wait()
+	})
+}

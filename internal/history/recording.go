@@ -1,0 +1,72 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Recording is the history of a run as one document, for replaying it elsewhere.
+type Recording struct {
+	Start Start
+	Turns []RecordedTurn
+}
+
+// RecordedTurn is a turn of a recording.
+type RecordedTurn struct {
+	Number int64
+	Time   int64 // engine time, ns since 1970
+	Events []Event
+}
+
+// recording is the form of the document.
+type recording struct {
+	Kind  string         `json:"kind"`
+	Start Start          `json:"start"`
+	Turns []recordedTurn `json:"turns"`
+}
+
+type recordedTurn struct {
+	Number int64           `json:"number"`
+	Time   int64           `json:"time"`
+	Turn   json.RawMessage `json:"turn"` // as stored
+}
+
+const recordingKind = "perdure.history"
+
+// EncodeRecording makes the document of a recording.
+func EncodeRecording(r Recording) ([]byte, error) {
+	r.Start.Kind, r.Start.Format = RunStarted, Format
+	d := recording{Kind: recordingKind, Start: r.Start}
+	for _, t := range r.Turns {
+		turn, err := EncodeTurn(t.Events)
+		if err != nil {
+			return nil, fmt.Errorf("turn %d: %w", t.Number, err)
+		}
+		d.Turns = append(d.Turns, recordedTurn{t.Number, t.Time, turn})
+	}
+	out, err := json.MarshalIndent(d, "", " ")
+	return append(out, '\n'), err
+}
+
+// DecodeRecording reads the document of a recording.
+func DecodeRecording(data []byte) (Recording, error) {
+	var d recording
+	if err := json.Unmarshal(data, &d); err != nil {
+		return Recording{}, fmt.Errorf("the recording cannot be read: %w", err)
+	}
+	if d.Kind != recordingKind {
+		return Recording{}, fmt.Errorf("this is no recording of a history: its kind is %q, not %q", d.Kind, recordingKind)
+	}
+	if err := checkFormat(d.Start.Format); err != nil {
+		return Recording{}, err
+	}
+	r := Recording{Start: d.Start}
+	for _, t := range d.Turns {
+		events, err := DecodeTurn(t.Turn)
+		if err != nil {
+			return Recording{}, fmt.Errorf("turn %d: %w", t.Number, err)
+		}
+		r.Turns = append(r.Turns, RecordedTurn{t.Number, t.Time, events})
+	}
+	return r, nil
+}

@@ -1,0 +1,85 @@
+package perduretest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/workflow"
+)
+
+// replayLimit is how long a replay may take. It waits for nothing, so only a loop
+// takes longer.
+const replayLimit = 30 * time.Second
+
+// Replay runs the code of a workflow against a history that was recorded with
+// [perdure.Engine.Record], or with the command `perdure history ID --record`. It
+// returns nil if the code fits: a run with this history can go on with it. Keep
+// recordings of runs that are under way beside the tests, and change the code
+// freely as long as they pass.
+//
+//	recorded, err := os.ReadFile("testdata/order-17.json")
+//	...
+//	err = perduretest.Replay(recorded, Checkout)
+//
+// A *Difference says where the code begins to ask for something else. Delays and
+// policies may differ: of what is on record the recorded ones hold. Any other
+// error says that the recording cannot be read, that none of the definitions is
+// its workflow, or that the code panicked or did not end. No activity runs and no
+// time passes, in a bubble of testing/synctest or outside; Replay may be called
+// from several goroutines.
+func Replay(recorded []byte, definitions ...perdure.Definition) error {
+	r, err := history.DecodeRecording(recorded)
+	if err != nil {
+		return err
+	}
+	for _, d := range definitions {
+		def, ok := d.(workflow.Definition)
+		if !ok || def.Name() != r.Start.Type {
+			continue
+		}
+		if !def.Implemented() {
+			return fmt.Errorf("the workflow %q is declared but has no code; pass what its Impl method returns", def.Name())
+		}
+		return difference(engine.Replay(r, def, replayLimit))
+	}
+	return fmt.Errorf("the recording is of the workflow %q, which is not among the definitions", r.Start.Type)
+}
+
+// Difference is the first place at which code and history part.
+type Difference struct {
+	Turn    int64 // of the history, from 1
+	Command int   // among those of the turn, from 1
+
+	// What the history has there and what the code asked for, as JSON; empty if
+	// there is nothing more.
+	Recorded, Asked string
+
+	text string
+}
+
+// Error names what differs.
+func (d *Difference) Error() string { return d.text }
+
+func difference(err error) error {
+	m, ok := errors.AsType[*core.Mismatch](err)
+	if !ok {
+		return err
+	}
+	d := &Difference{Turn: m.Turn, Command: m.Command, text: m.Error()}
+	d.Recorded, d.Asked = asJSON(m.Expected), asJSON(m.Actual)
+	return d
+}
+
+func asJSON(e *history.Event) string {
+	if e == nil {
+		return ""
+	}
+	text, _ := json.Marshal(e) // what was read as JSON can be written
+	return string(text)
+}

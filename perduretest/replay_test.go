@@ -1,0 +1,152 @@
+package perduretest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+var (
+	parcel  = workflow.Declare[string, string]("parcel")
+	pack    = activity.New("pack", func(_ context.Context, s string) (string, error) { return "packed " + s, nil })
+	ship    = activity.New("ship", func(_ context.Context, s string) (string, error) { return "", errors.New("no truck") }, activity.Retry(retry.Never))
+	arrived = workflow.NewSignal[int]("arrived")
+)
+
+// parcelCode is a version of the workflow's code.
+type parcelCode struct {
+	pack  string        // what is packed
+	nap   time.Duration // before shipping
+	retry activity.Option
+	call  activity.Activity[string, string]
+	more  bool // another call at the end
+	panic bool
+}
+
+var original = parcelCode{nap: time.Hour, call: ship}
+
+func (v parcelCode) impl() workflow.Workflow[string, string] {
+	return parcel.Impl(func(wf *workflow.Context, in string) (string, error) {
+		var opts []activity.Option
+		if v.retry != nil {
+			opts = append(opts, v.retry)
+		}
+		packed, err := workflow.Call(wf, pack, in+v.pack, opts...)
+		if err != nil {
+			return "", err
+		}
+		if v.panic {
+			panic("a bug")
+		}
+		if err := workflow.Sleep(wf, v.nap); err != nil {
+			return "", err
+		}
+		if _, err := workflow.Call(wf, v.call, packed); err == nil {
+			return "", errors.New("there was a truck")
+		}
+		if v.more {
+			if _, err := workflow.Call(wf, pack, "again"); err != nil {
+				return "", err
+			}
+		}
+		days, err := workflow.Receive(wf, arrived)
+		return strings.Repeat("!", days), err
+	})
+}
+
+// recordings are the history of a parcel under way, and of one that has arrived.
+func recordings(t *testing.T) (open, closed []byte) {
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		env.Register(original.impl(), pack, ship)
+		ctx := t.Context()
+		if _, err := perdure.Start(ctx, env.Engine(), parcel, "p", "shoes"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		record := func() []byte {
+			document, err := env.Engine().Record(ctx, "p")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return document
+		}
+		open = record()
+		if err := perdure.Signal(ctx, env.Engine(), "p", arrived, 3); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := perdure.Attach[string](env.Engine(), "p").Result(ctx); err != nil {
+			t.Fatal(err)
+		}
+		closed = record()
+	})
+	return open, closed
+}
+
+// TestE41_Replay: code that asks for the same is compatible, whatever its delays
+// and policies are; code that does not is refused with the first difference.
+func TestE41_Replay(t *testing.T) {
+	open, closed := recordings(t)
+	for _, c := range []struct {
+		name   string
+		change func(v *parcelCode)
+		want   string // "" if it is compatible
+		turn   int64
+	}{
+		{name: "the same code", change: func(*parcelCode) {}},
+		{name: "another delay", change: func(v *parcelCode) { v.nap = time.Minute }},
+		{name: "another policy", change: func(v *parcelCode) { v.retry = activity.Retry(retry.Standard) }},
+		{name: "another input", change: func(v *parcelCode) { v.pack = "and socks" }, turn: 1, want: "the input differs"},
+		{name: "another activity", change: func(v *parcelCode) { v.call = pack }, turn: 3, want: "the name differs"},
+		{name: "a call more", change: func(v *parcelCode) { v.more = true }, turn: 4, want: `the code asks for ActivityScheduled "pack"`},
+		{name: "a panic", change: func(v *parcelCode) { v.panic = true }, want: "a bug"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			v := original
+			c.change(&v)
+			for _, recorded := range [][]byte{open, closed} {
+				err := perduretest.Replay(recorded, pack, v.impl())
+				if c.want == "" {
+					if err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
+				var d *perduretest.Difference
+				if errors.As(err, &d) != (c.turn != 0) || d != nil && (d.Turn != c.turn || d.Command < 1 || d.Recorded == "" && d.Asked == "") {
+					t.Errorf("the difference is %+v, want one in turn %d", d, c.turn)
+				}
+			}
+		})
+	}
+}
+
+func TestE41_ReplayRefuses(t *testing.T) {
+	open, _ := recordings(t)
+	for _, c := range []struct {
+		recorded    string
+		definitions []perdure.Definition
+		want        string
+	}{
+		{"", nil, "the recording cannot be read"},
+		{"{}", nil, "this is no recording"},
+		{strings.Replace(string(open), `"v": 1`, `"v": 99`, 1), nil, "history format 99"},
+		{string(open), nil, `the recording is of the workflow "parcel", which is not among the definitions`},
+		{string(open), []perdure.Definition{parcel}, `"parcel" is declared but has no code`},
+	} {
+		if err := perduretest.Replay([]byte(c.recorded), c.definitions...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
