@@ -5,6 +5,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
 
@@ -15,7 +16,22 @@ type RunError struct {
 	RunID      string
 	Status     string // failed, canceled or terminated
 	Reason     string // given by whoever terminated the run
-	Err        error  // of the workflow's code; nil if the run was terminated
+	Err        error  `json:"-"` // of the workflow's code; nil if the run was terminated
+}
+
+// The errors of this package can be returned by activities that use an engine, and
+// reach workflows as themselves.
+func init() {
+	retry.RegisterErrorType[*RunError]("perdure.RunError")
+	retry.RegisterErrorType[*IDInUseError]("perdure.IDInUseError")
+	retry.RegisterErrorType[*InUseError]("perdure.InUseError")
+	retry.RegisterErrorType[*UnavailableError]("perdure.UnavailableError")
+	retry.RegisterError("perdure.ErrNotFound", ErrNotFound)
+	retry.RegisterError("perdure.ErrClosed", ErrClosed)
+	retry.RegisterError("perdure.ErrStopped", ErrStopped)
+	retry.RegisterError("perdure.ErrStarted", ErrStarted)
+	retry.RegisterError("perdure.ErrForeign", ErrForeign)
+	retry.RegisterError("perdure.ErrNewer", ErrNewer)
 }
 
 func (e *RunError) Error() string {

@@ -84,15 +84,27 @@ func RegisterError(name string, sentinel error) {
 // RegisterErrorType gives a concrete error type a name; T may be a pointer or a
 // value type. Rules can then be written for it, and the durable engine gives
 // workflows values of this type back, so that errors.As holds after a restart.
-// For that, values travel as JSON: fields that are not exported are lost, and a
-// type with a field that JSON cannot read (an error, say) needs its own
-// MarshalJSON and UnmarshalJSON.
+// For that, values travel as JSON. The text, and what Unwrap returns, travel beside
+// it and are kept whatever the fields are; so:
 //
-// It panics as RegisterError does, and for an interface type.
+//   - Fields that are not exported are lost; the text stays even if it was made of
+//     them. A type that needs them has its own MarshalJSON and UnmarshalJSON.
+//   - A field of type error (or []error) that Unwrap returns has the tag `json:"-"`.
+//     If it is the only one of its kind it is filled in again.
+//   - T and *T are two types.
+//   - A method ErrorType decides what the error is called, in rules and in the
+//     ledger; the name given here only says how it is read.
+//
+// It panics as RegisterError does, for an interface type, and for a type with a
+// field that JSON cannot read (an interface with methods, a channel, a function)
+// unless it has an UnmarshalJSON of its own.
 func RegisterErrorType[T error](name string) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.Interface {
 		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the type is an interface; register the concrete type.", t, name))
+	}
+	if field, of := unreadable(t); field != "" {
+		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the field %s is of type %s, which cannot be read from JSON; give it the tag `json:\"-\"`, or the type its own MarshalJSON and UnmarshalJSON. What Unwrap returns is kept in any case.", t, name, field, of))
 	}
 	registry.mu.Lock()
 	defer registry.mu.Unlock()

@@ -58,7 +58,7 @@ func (e *HookError) Unwrap() error { return e.Err }
 // UnavailableError says that the database could not answer now.
 type UnavailableError struct {
 	Op  string // the verb
-	Err error
+	Err error  `json:"-"` // JSON could not read it back
 }
 
 func (e *UnavailableError) Error() string {

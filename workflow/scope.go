@@ -84,6 +84,8 @@ type CancelError struct {
 	Reason string // as given, may be empty
 }
 
+func init() { retry.RegisterErrorType[*CancelError]("workflow.CancelError") }
+
 func (e *CancelError) Error() string {
 	if e.Reason == "" {
 		return "canceled"

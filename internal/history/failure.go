@@ -18,7 +18,10 @@ import (
 type Failure struct {
 	// Type is the error's type name; empty for an error that only adds text to
 	// what it wraps.
-	Type    string          `json:"type,omitempty"`
+	Type string `json:"type,omitempty"`
+	// Name is what the error or its type is registered under, if that is not Type:
+	// a method ErrorType decides what an error is called, not how it is rebuilt.
+	Name    string          `json:"name,omitempty"`
 	Message string          `json:"message"`
 	Form    form            `json:"form,omitempty"`
 	Data    json.RawMessage `json:"data,omitempty"`
@@ -82,8 +85,8 @@ func encodeError(err error, depth int, left *int) (f *Failure) {
 		}
 		f.Causes = append(f.Causes, encodeError(c, depth-1, left))
 	}
-	if len(f.Causes) > 0 && f.Form == opaque && f.Type == retry.TypeError {
-		f.Type = ""
+	if len(f.Causes) > 0 && f.Type == retry.TypeError && (f.Form == opaque || f.Name != "") {
+		f.Type = "" // it only adds to what it wraps
 	}
 	return f
 }
@@ -199,13 +202,29 @@ func (f *Failure) fill(err error) {
 		f.Form, f.Data = refused, marshal(refusedData{bound(e.Gate), e.Reason})
 	default:
 		if name, ok := retry.SentinelName(err); ok {
-			f.Form, f.Type = sentinel, name
+			f.Form = sentinel
+			f.registeredAs(name)
 		} else if name, ok := retry.RegisteredTypeName(err); ok {
 			if data, jsonErr := json.Marshal(err); jsonErr == nil {
-				f.Form, f.Type, f.Data = value, name, data
+				f.Form, f.Data = value, data
+				f.registeredAs(name)
 			}
 		}
 	}
+}
+
+func (f *Failure) registeredAs(name string) {
+	if f.Type != name {
+		f.Name = name
+	}
+}
+
+// registered is what the error or its type is registered under.
+func (f *Failure) registered() string {
+	if f.Name != "" {
+		return f.Name
+	}
+	return f.Type
 }
 
 func marshal(v any) json.RawMessage {
@@ -248,13 +267,14 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 	read := func(v any) bool { return json.Unmarshal(f.Data, v) == nil }
 	switch f.Form {
 	case sentinel:
-		err, ok := retry.SentinelByName(f.Type)
+		err, ok := retry.SentinelByName(f.registered())
 		return err, ok
 	case value:
-		err, decodeErr := retry.DecodeRegistered(f.Type, f.Data)
+		err, decodeErr := retry.DecodeRegistered(f.registered(), f.Data)
 		if decodeErr != nil {
 			return nil, false
 		}
+		err = adopt(err, causes)
 		if bound(text(err)) != f.Message || len(causes) > 0 && !carries(err, len(causes)) {
 			return &restored{failure: f, value: err, causes: causes}, true
 		}
@@ -307,17 +327,6 @@ func (f *Failure) rebuildAborted(causes []error) (error, bool) {
 		e.Last = causes[0]
 	}
 	return e, true
-}
-
-// carries reports whether a rebuilt value wraps as much as the original did.
-func carries(err error, causes int) bool {
-	n := 0
-	for _, c := range unwrap(err) {
-		if c != nil {
-			n++
-		}
-	}
-	return n == causes
 }
 
 // TypeName is the type to show: that of the outermost error that has one.

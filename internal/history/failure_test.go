@@ -76,6 +76,16 @@ func survivors() map[string]error {
 		"registered value":       codeError(7),
 		"registered, wraps":      &wrapError{"pay", errDeclined},
 		"registered, hides":      &hiddenError{"text"},
+		"registered, typed":      &typedError{Kind: "Overdrawn", Limit: 7},
+		"sentinel, typed":        errTyped,
+		"registered, adds text":  &typedError{Err: errDeclined},
+		"adds text to typed":     fmt.Errorf("x: %w", &typedError{Limit: 1, Err: &typedError{Kind: "Overdrawn"}}),
+		"registered, with cause": &causedError{Step: "pay", Err: fmt.Errorf("x: %w", errDeclined)},
+		"registered, no cause":   &causedError{Step: "pay"},
+		"value with cause":       causedValue{Step: "pay", Err: quota},
+		"registered, joins":      &manyError{Step: "all", Errs: []error{errDeclined, io.EOF}},
+		"registered, joins one":  &manyError{Step: "all", Errs: []error{quota}},
+		"terminal of a cause":    retry.Terminal(fmt.Errorf("x: %w", &causedError{"pay", retry.After(quota, time.Second)})),
 		"unregistered sentinel":  errForeign,
 		"unregistered type":      &strangerError{"db-1"},
 		"wrapped":                fmt.Errorf("charge: %w", errDeclined),
@@ -144,7 +154,7 @@ func asJSON(t *testing.T, v any) string {
 }
 
 func TestE4_ErrorsComeBackEqual(t *testing.T) {
-	sentinels := []error{errDeclined, io.EOF, io.ErrUnexpectedEOF, context.Canceled, context.DeadlineExceeded, fs.ErrNotExist}
+	sentinels := []error{errDeclined, errTyped, io.EOF, io.ErrUnexpectedEOF, context.Canceled, context.DeadlineExceeded, fs.ErrNotExist}
 	for name, before := range survivors() {
 		t.Run(name, func(t *testing.T) {
 			first := history.FromError(before)
@@ -166,6 +176,10 @@ func TestE4_ErrorsComeBackEqual(t *testing.T) {
 			sameAs[*retry.PanicError](t, before, after)
 			sameAs[*retry.WorkerLostError](t, before, after)
 			hasAs[*retry.RefusedError](t, before, after)
+			sameAs[*typedError](t, before, after)
+			sameAs[*causedError](t, before, after)
+			sameAs[causedValue](t, before, after)
+			sameAs[*manyError](t, before, after)
 			hasAs[*wrapError](t, before, after)
 			hasAs[*hiddenError](t, before, after)
 			hasAs[*retry.TerminalError](t, before, after)

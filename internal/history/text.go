@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // Limits of texts that are recorded, in bytes.
@@ -17,6 +19,8 @@ type InputError struct {
 	What    string // "workflow ID", "signal name" ...
 	Problem string // "is empty" ...
 }
+
+func init() { retry.RegisterErrorType[*InputError]("perdure.InputError") }
 
 func (e *InputError) Error() string { return "the " + e.What + " " + e.Problem }
 
