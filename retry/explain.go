@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -88,15 +89,27 @@ type PlannedAttempt struct {
 	Earliest, Latest time.Duration
 }
 
-// plannedAttempts is how many attempts an explanation follows.
-const plannedAttempts = 1000
+// Bounds of an explanation: it follows so many attempts of each schedule, and
+// asks about each of the error types, of which a hostile text may name a million.
+const (
+	plannedAttempts = 1000
+	explainedTypes  = 100
+)
 
 // Explain works out what a policy amounts to. Layers is how many layers retry by
 // it, one inside the other, such as a client library in an activity in a
-// workflow that is retried; less than one is one. The error is that of Validate.
+// workflow that is retried; less than one is one. The error is that of Validate,
+// or that the policy names more than 100 error types.
 func Explain(p Policy, layers int) (*Explanation, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
+	}
+	types := len(p.Retryable) + len(p.NonRetryable)
+	for _, r := range p.Rules {
+		types += len(r.Types)
+	}
+	if types > explainedTypes {
+		return nil, fmt.Errorf("the policy names %d error types, and at most %d are explained; explain a policy with some of its brackets", types, explainedTypes)
 	}
 	e := &Explanation{Policy: p, Verdicts: p.verdicts(), Layers: max(layers, 1)}
 	for _, v := range e.Verdicts {

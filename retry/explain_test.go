@@ -155,6 +155,9 @@ func TestF4_ExplanationsFitTogether(t *testing.T) {
 	if _, err := retry.Explain(retry.Policy{MaxAttempts: -1}, 1); err == nil {
 		t.Error("an invalid policy is explained")
 	}
+	if _, err := retry.Explain(mustParse(t, strings.Repeat("[A -> retry: 1]", 101)), 1); err == nil {
+		t.Error("a policy of any size is explained")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyWritten().Draw(t, "policy")
 		e, err := retry.Explain(p, rapid.IntRange(-1, 5).Draw(t, "layers"))

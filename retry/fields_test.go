@@ -110,9 +110,12 @@ func TestR17_EveryFieldHasAnEffect(t *testing.T) {
 			}
 			for _, p := range []retry.Policy{w.a, w.b} {
 				mustSurviveJSON(t, p)
-				mustSurviveText(t, p)
+				throughText(t, p)
 			}
 			without, with := play(t, field, w, w.a), play(t, field, w, w.b)
+			if text := play(t, field, w, throughText(t, w.b)); text != with {
+				t.Errorf("from text its outcome is\n%s\nand from Go\n%s", text, with)
+			}
 			if engine := slices.Contains(golden.EngineOnly, field); engine != (without == with) {
 				t.Errorf("engine only: %v, and these are the outcomes\n%s\n%s", engine, without, with)
 			}
@@ -174,16 +177,18 @@ func mustSurviveJSON(t *testing.T, p retry.Policy) {
 	}
 }
 
-// mustSurviveText checks that a policy can be printed and read.
-func mustSurviveText(t *testing.T, p retry.Policy) {
+// throughText returns the policy as it is read from its text. What Validate
+// refuses has no words: a rule without a setting is a witness of Decide alone.
+func throughText(t *testing.T, p retry.Policy) retry.Policy {
 	t.Helper()
 	if p.Validate() != nil {
-		return // a rule without a setting is a witness of Do, and has no words
+		return p
 	}
 	back, err := retry.Parse(p.String())
 	if err != nil || !reflect.DeepEqual(plain(p), plain(back)) {
 		t.Errorf("%s is read as %s, %v", p, back, err)
 	}
+	return back
 }
 
 // fieldsOf lists the fields of a struct, those of its parts included.

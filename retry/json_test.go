@@ -99,6 +99,7 @@ func FuzzPolicyJSON(f *testing.F) {
 	f.Add([]byte(`{}`))
 	f.Add([]byte(`{"max_attempts":"unlimited","within":"forever","backoff":{"kind":"linear","initial":"1h30m","max":"2562047h47m16.854775807s"}}`))
 	f.Add([]byte(`{"jitter":{"kind":"decorrelated"},"rules":[{"types":["A"],"stop":true}],"retryable":[],"crash_limit":-1}`))
+	f.Add([]byte(`"[retry: 3, backoff: 60] [A -> stop] [timeout: 2m]"`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var p, back retry.Policy
 		if json.Unmarshal(data, &p) != nil {

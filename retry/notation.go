@@ -1,5 +1,7 @@
 package retry
 
+import "log/slog"
+
 // Parse reads a policy in text notation: brackets, each for some errors or for
 // the whole call.
 //
@@ -78,3 +80,6 @@ func (p *Policy) UnmarshalText(text []byte) error {
 	*p = parsed
 	return nil
 }
+
+// LogValue is the policy in text notation.
+func (p Policy) LogValue() slog.Value { return slog.StringValue(p.String()) }

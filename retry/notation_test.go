@@ -3,6 +3,8 @@ package retry_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
 	"reflect"
 	"slices"
 	"strings"
@@ -392,5 +394,18 @@ func TestR17_TextRoundTripsByTheInterfacesOfGo(t *testing.T) {
 	}
 	if err := p.UnmarshalText([]byte("[")); err == nil || !reflect.DeepEqual(p, retry.Standard) {
 		t.Errorf("a broken text changes the policy to %s, %v", p, err)
+	}
+}
+
+func TestR17_LogsShowTheNotation(t *testing.T) {
+	for name, handler := range map[string]func(io.Writer) slog.Handler{
+		"text": func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, nil) },
+		"JSON": func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, nil) },
+	} {
+		var out strings.Builder
+		slog.New(handler(&out)).Info("starts", "policy", retry.Quick)
+		if !strings.Contains(out.String(), `"[retry: 2, backoff: 100ms, max: 30s] [on-timeout: retry]"`) {
+			t.Errorf("%s: %s", name, out.String())
+		}
 	}
 }

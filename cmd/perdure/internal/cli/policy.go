@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,7 +36,8 @@ func (a *app) policyExplainCommand() *cobra.Command {
 each attempt starts, how long a call may take, and what may be a mistake. It is worked
 out by the code that decides in the engine. Nothing is run, and no database is needed.
 
-POLICY is text in brackets, or the name of a ready-made policy:
+POLICY is text in brackets, a policy in JSON as history has it, or the name of a
+ready-made one:
   ` + strings.Join(retry.PresetNames(), ", ") + `
 
 Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (several)):
@@ -81,9 +83,16 @@ func keyList() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// readPolicy reads a policy in text or by its name.
+// readPolicy reads a policy in text, by its name, or in JSON.
 func readPolicy(text string) (retry.Policy, error) {
 	if p, ok := retry.Preset(text); ok {
+		return p, nil
+	}
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		var p retry.Policy
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return p, usage("", "%s", sentence(err))
+		}
 		return p, nil
 	}
 	p, err := retry.Parse(text)
