@@ -16,7 +16,7 @@ type place struct {
 	priority int
 	verdict  verdict
 	reason   retry.Reason  // of a refusal
-	signal   chan struct{} // there may be a new verdict; buffered
+	signal   chan struct{} // there may be a new verdict; buffered, nil before the first wait
 }
 
 type verdict uint8
@@ -32,7 +32,7 @@ func (p *place) wake(v verdict, reason retry.Reason) {
 	p.verdict, p.reason = v, reason
 	select {
 	case p.signal <- struct{}{}:
-	default: // it has not looked since the last time
+	default: // it does not wait, or has not looked since the last time
 	}
 }
 
@@ -46,6 +46,9 @@ func (p *place) ask(attempt int) verdict {
 		g.tell(g.machine.Enter(now, p, attempt, p.priority))
 	} else { // since its backoff ended
 		g.tell(g.machine.Tick(now))
+	}
+	if p.verdict == pending && p.signal == nil {
+		p.signal = make(chan struct{}, 1)
 	}
 	return p.verdict
 }

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,24 @@ func full() gate.Spec {
 	return gate.New("payments", 10, gate.WithMaxHold(time.Minute), gate.WithRate(50, 10),
 		gate.WithBudget(gate.Budget{Tokens: 100, Cost: 2, Refund: 0.1}),
 		gate.WithBreaker(gate.Breaker{Failures: 5, Cooldown: 30 * time.Second, Wait: true})).Spec()
+}
+
+// TestFullIsFull guards the tests below: a new field must be in them.
+func TestFullIsFull(t *testing.T) {
+	var walk func(v reflect.Value, path string)
+	walk = func(v reflect.Value, path string) {
+		for i := range v.NumField() {
+			name := path + v.Type().Field(i).Name
+			if v.Field(i).IsZero() {
+				t.Errorf("%s is zero", name)
+			}
+			if v.Field(i).Kind() == reflect.Struct {
+				walk(v.Field(i), name+".")
+			}
+		}
+	}
+	walk(reflect.ValueOf(full()), "Spec.")
+	walk(reflect.ValueOf(full().Config("")), "Config.")
 }
 
 func TestASpecIsPlainData(t *testing.T) {

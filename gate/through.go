@@ -17,6 +17,9 @@ import (
 // slot is taken once, before the first attempt, and given back once, when the
 // call has ended, whatever ended it; in the other modes once per attempt.
 //
+// An attempt must not call through a gate that it has passed: with all slots
+// taken by such attempts, each of them waits for the others.
+//
 // A call that is canceled while it waits returns a *retry.AbortedError of
 // retry.PhaseQueue. One that an open breaker stops returns a
 // *retry.ExhaustedError that wraps a *retry.RefusedError. Gates that are
@@ -44,7 +47,10 @@ func (s set) Call(priority int) (retry.Passage, error) {
 	if len(s) == 0 {
 		return nil, errors.New("it goes through no gate; name at least one, or leave the option out")
 	}
-	p := &passage{places: make([]place, len(s))}
+	p := &passage{}
+	if p.places = p.one[:]; len(s) > 1 {
+		p.places = make([]place, len(s))
+	}
 	for i, g := range s {
 		switch {
 		case g == nil:
@@ -56,13 +62,16 @@ func (s set) Call(priority int) (retry.Passage, error) {
 		case i > 0 && s[i-1].spec.Name == g.spec.Name:
 			return nil, fmt.Errorf("two of its gates have the name %q; names give the order in which gates are taken", g.spec.Name)
 		}
-		p.places[i] = place{gate: g, priority: priority, signal: make(chan struct{}, 1)}
+		p.places[i] = place{gate: g, priority: priority}
 	}
 	return p, nil
 }
 
 // passage is the way of one call through its gates.
-type passage struct{ places []place }
+type passage struct {
+	places []place
+	one    [1]place // spares most calls an allocation
+}
 
 // Enter implements retry.Passage. Behind a gate that makes the call wait it keeps
 // no slot: somebody who has what it waits for might wait for that slot.

@@ -48,6 +48,13 @@
 // call was canceled, which is never a failure and never retried; or
 // [*ConfigError] if the call could not be made as it was set up.
 //
+// # Gates
+//
+// How many calls run at once, how often attempts start, how many retries there
+// may be in all, and whether it makes sense to try at this moment, is no matter
+// of one call and its policy. Package gate decides it, and [WithGates] leads a
+// call through gates.
+//
 // # How the package is built
 //
 // The decision is a pure function: Decide gets the policy, the state of the call

@@ -28,7 +28,9 @@ func (f fuzzer) check(ctx context.Context, sh *shell) error {
 	each := f.share(len(found))
 	for _, t := range found {
 		// No unit tests (-run), one target at a time: the go command asks for both.
-		c := cmd("go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), t.pkg)
+		// A target gets seconds. Without the bound most of them go by while the
+		// fuzzer makes inputs shorter that only reach new code.
+		c := cmd("go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(), "-fuzzminimizetime", "20x", t.pkg)
 		fmt.Fprintf(sh.out, "      %s\n", c)
 		output, err := sh.quiet(ctx, c)
 		if err != nil && !roundEnded(output) {
