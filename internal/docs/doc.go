@@ -17,8 +17,9 @@
 //	func charge(ctx context.Context, o Order) (string, error) { return "", nil }
 //	-->
 //
-// Such a comment holds declarations, and all blocks of its page can use them. A
-// block is a file, or declarations, or statements of a function that has a ctx, a
-// wf (*workflow.Context) and an eng (*perdure.Engine). Packages are imported as
-// they are used.
+// Such a comment holds declarations, and all blocks of its page can use them, as
+// they can use what blocks before them declare. A block is a file, or
+// declarations, or statements of a function that has a ctx, a wf
+// (*workflow.Context) and an eng (*perdure.Engine). Packages are imported as they
+// are used.
 package docs

@@ -93,6 +93,11 @@ func (s snippet) file(fset *token.FileSet) (*ast.File, error) {
 	return s.parse(fset, head+imports(draft), s.code, tail)
 }
 
+// has reports whether a position is in the snippet.
+func (s snippet) has(p token.Position) bool {
+	return s.line <= p.Line && p.Line < s.line+strings.Count(s.code, "\n")
+}
+
 // isStatements reports whether the snippet is the inside of a function.
 func (s snippet) isStatements() bool {
 	_, err := s.parse(token.NewFileSet(), "package page\n", s.code, "")
@@ -109,7 +114,7 @@ func (s snippet) parse(fset *token.FileSet, head, code, tail string) (*ast.File,
 	if head != "" {
 		position = fmt.Sprintf("//line %s:%d\n", s.page, s.line)
 	}
-	return parser.ParseFile(fset, fmt.Sprintf("%s:%d", s.page, s.line), head+position+code+"\n"+tail, 0)
+	return parser.ParseFile(fset, "snippet", head+position+code+"\n"+tail, 0)
 }
 
 // imports are the declarations that import what the file uses.
