@@ -115,6 +115,10 @@ type Client interface {
 	// own, numbered in a row; the group "" has those from 0.
 	Group(ctx context.Context, name string) (Group, error)
 
+	// Secret answers the random bytes, at least 32, that were made with the
+	// database and never change. Tokens are signed with them.
+	Secret(ctx context.Context) ([]byte, error)
+
 	// Create inserts a run that its owner will start, and a message of
 	// KindCreated that tells the owner so. If the workflow ID is taken it
 	// answers *ConflictError with the run that has it, unless that is this very

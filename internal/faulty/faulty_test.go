@@ -112,6 +112,7 @@ func everyVerb(ctx context.Context, s store.Store) map[string]error {
 	}
 	_, errs["Renew"] = s.Renew(ctx, store.Renewal{Node: "n", Next: 1})
 	_, errs["Group"] = s.Group(ctx, "g")
+	_, errs["Secret"] = s.Secret(ctx)
 	_, errs["Claim"] = s.Claim(ctx, "n", []int{0})
 	_, errs["Commit"] = s.Commit(ctx, nil)
 	_, errs["Due"] = s.Due(ctx, []int{0}, 0, 1, 1)

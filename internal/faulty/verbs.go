@@ -70,6 +70,10 @@ func (s *faultyStore) Group(ctx context.Context, name string) (store.Group, erro
 	return group, nil
 }
 
+func (s *faultyStore) Secret(ctx context.Context) ([]byte, error) {
+	return read(s, "Secret", func() ([]byte, error) { return s.inner.Secret(ctx) })
+}
+
 func (s *faultyStore) Create(ctx context.Context, run store.Run) error {
 	return s.write(ctx, "Create", func() error { return s.inner.Create(ctx, run) })
 }

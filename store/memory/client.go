@@ -2,9 +2,18 @@ package memory
 
 import (
 	"context"
+	"slices"
 
 	"github.com/perdure/perdure/store"
 )
+
+func (h *handle) Secret(ctx context.Context) ([]byte, error) {
+	if err := h.read(ctx); err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	return slices.Clone(h.db.secret), nil
+}
 
 func (h *handle) Create(ctx context.Context, run store.Run) error {
 	if err := run.Validate(h.db.info); err != nil {

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync"
 	"time"
@@ -14,6 +15,8 @@ import (
 type Database struct {
 	info  store.Info
 	clock func() int64
+
+	secret []byte
 
 	mu         sync.RWMutex
 	turn       *sync.Cond // signals that writing became false
@@ -53,6 +56,7 @@ func New(options ...Option) *Database {
 	db := &Database{
 		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Shared: true, Domain: func(int) int { return 0 }},
 		clock:     func() int64 { return time.Now().UnixNano() },
+		secret:    make([]byte, 32),
 		groups:    map[string]store.Group{},
 		listeners: map[*listener]struct{}{},
 	}
@@ -66,6 +70,7 @@ func New(options ...Option) *Database {
 	db.runs.compare = func(a, b runKey) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.partition, b.partition))
 	}
+	_, _ = rand.Read(db.secret) // never fails
 	db.group("")
 	return db
 }

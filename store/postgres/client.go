@@ -2,10 +2,27 @@ package postgres
 
 import (
 	"context"
+	"encoding/hex"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
+
+func (h *handle) Secret(ctx context.Context) ([]byte, error) {
+	var text string
+	err := h.share(ctx, "Secret", func(c *conn) error {
+		found, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'secret'`, nil, &text)
+		if err == nil && !found {
+			err = errors.New("the database has no secret: its table meta is damaged")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(text)
+}
 
 func (h *handle) Create(ctx context.Context, run store.Run) error {
 	if err := run.Validate(h.info); err != nil {

@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -128,10 +130,13 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 	return err
 }
 
-// populate writes what a new database holds: who made it, and the group "".
+// populate writes what a new database holds: who made it, what its tokens are
+// signed with, and the group "".
 func (c *conn) populate(ctx context.Context, partitions int) error {
-	_, err := c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('program', 'perdure'), ('partitions', $1),
-		('created', to_char(current_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`, strconv.Itoa(partitions))
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	_, err := c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('program', 'perdure'), ('partitions', $1), ('secret', $2),
+		('created', to_char(current_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`, strconv.Itoa(partitions), hex.EncodeToString(secret))
 	if err == nil {
 		_, err = c.addGroup(ctx, "", partitions)
 	}

@@ -1,10 +1,26 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
+	"errors"
 
 	"github.com/perdure/perdure/store"
 )
+
+func (h *handle) Secret(ctx context.Context) ([]byte, error) {
+	var secret []byte
+	err := h.read(ctx, "Secret", func(c *conn) (err error) {
+		err = errors.New("the database has no secret: its table meta is damaged")
+		failed := c.query(ctx, `SELECT value FROM meta WHERE key = 'secret'`, func(r row) error {
+			secret, err = hex.DecodeString(r.text(0))
+			return nil
+		})
+		return cmp.Or(failed, err)
+	})
+	return secret, err
+}
 
 func (h *handle) Create(ctx context.Context, run store.Run) error {
 	if err := run.Validate(h.info); err != nil {

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"crypto/rand"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 )
@@ -55,5 +57,16 @@ func migrate(c *conn) error {
 			return err
 		}
 	}
-	return nil
+	if version > 0 {
+		return nil
+	}
+	_, err = c.exec(`INSERT INTO meta (key, value) VALUES ('secret', ?)`, newSecret())
+	return err
+}
+
+// newSecret makes what tokens of a new database are signed with.
+func newSecret() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	return hex.EncodeToString(secret)
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,18 @@ var lifeChecks = []check{
 		if next := f.inbox()[1].Sequence; next <= last {
 			f.Errorf("number %d after %d", next, last)
 		}
+	}},
+	{"Life/TheSecretStays", func(f *fixture) {
+		secret, err := f.store.Secret(f.Context())
+		f.must(err)
+		if len(secret) < 32 || bytes.Equal(secret, make([]byte, len(secret))) {
+			f.Errorf("the secret is %x", secret)
+		}
+		f.must(f.store.Close())
+		f.store = f.open()
+		again, err := f.store.Secret(f.Context())
+		f.must(err)
+		equal(f, again, secret)
 	}},
 	{"Life/CloseEndsEveryVerb", func(f *fixture) {
 		run := f.created()
@@ -206,6 +219,7 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["Claim"] = s.Claim(ctx, "n", []int{p})
 	_, errs["Commit"] = s.Commit(ctx, nil)
 	_, errs["Group"] = s.Group(ctx, "g")
+	_, errs["Secret"] = s.Secret(ctx)
 	_, errs["Due"] = s.Due(ctx, []int{p}, 0, 1, 1)
 	_, errs["Inbox"] = s.Inbox(ctx, []int{p}, 0, 1)
 	_, errs["Load"] = s.Load(ctx, p, run.ID)
