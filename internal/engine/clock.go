@@ -52,7 +52,16 @@ func (c *clock) begin(database int64) {
 	c.last = database
 }
 
-// observe takes the database's clock into account.
+// atLeast takes into account that it was this late already, some time ago.
+func (c *clock) atLeast(past int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if past > c.read() {
+		c.set(past, 0)
+	}
+}
+
+// observe takes the database's clock into account, as it was just now.
 func (c *clock) observe(database int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -64,3 +64,21 @@ func TestI7_NothingIsDueEarly(t *testing.T) {
 		}
 	})
 }
+
+// TestI7_ThePastSlowsNothing: that it was some time long ago does not make engine
+// time look ahead of the database.
+func TestI7_ThePastSlowsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := newClock(time.Now().UnixNano())
+		clock.atLeast(clock.now() - int64(time.Hour))
+		before := clock.now()
+		time.Sleep(time.Minute)
+		if passed := time.Duration(clock.now() - before); passed != time.Minute {
+			t.Errorf("in a minute engine time went on by %s", passed)
+		}
+		clock.atLeast(clock.now() + int64(time.Hour))
+		if passed := time.Duration(clock.now() - before); passed != time.Hour+time.Minute {
+			t.Errorf("it is %s later, want an hour and a minute", passed)
+		}
+	})
+}

@@ -49,7 +49,7 @@ func (e *Engine) load(r *resident, todo []mail) error {
 		return err
 	}
 	if n := len(past.turns); n > 0 {
-		e.clock.observe(past.turns[n-1].Time) // time does not go back from there
+		e.clock.atLeast(past.turns[n-1].Time) // time does not go back from there
 	}
 	if err := e.learnLineage(r.partition); err != nil {
 		return err

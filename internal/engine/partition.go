@@ -141,7 +141,7 @@ func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		e.clock.observe(o.Clock)
+		e.clock.atLeast(o.Clock)
 		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, pending: map[int64]bool{}}
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
