@@ -54,6 +54,10 @@ var (
 	ErrNotFound = store.ErrNotFound
 	// ErrClosed says that the run has ended: nobody would read the message.
 	ErrClosed = store.ErrClosed
+	// ErrInvalidToken says that the database has not signed a token.
+	ErrInvalidToken = engine.ErrInvalidToken
+	// ErrStaleToken says that nobody waits for the attempt of a token any more.
+	ErrStaleToken = engine.ErrStaleToken
 	// ErrStopped says that the engine was stopped.
 	ErrStopped = engine.ErrStopped
 	// ErrStarted says that Start was called twice.

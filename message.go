@@ -3,6 +3,7 @@ package perdure
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/history"
@@ -45,6 +46,62 @@ func (e *Engine) signal(ctx context.Context, id, name string, value history.Payl
 	}
 	if err := e.inner.Signal(ctx, id, name, s.id, value); err != nil {
 		return fmt.Errorf("perdure: signal %q: %w", name, err)
+	}
+	return nil
+}
+
+// Complete ends the attempt of a token (see activity.ErrPending) with a result,
+// which must be of the type that its activity returns. When Complete returns, the
+// result is durable; it may be called from any process, and again with the same
+// token. The error is
+//
+//   - ErrInvalidToken, if this database has not signed the token,
+//   - ErrStaleToken, if nobody waits for the attempt any more: it ended otherwise or
+//     timed out, its call was canceled, or its run ended,
+//   - ErrNotFound, if the run was deleted.
+//
+// An attempt that ends while Complete is under way is not ended once more: what
+// came first counts, and the other is dropped.
+func (e *Engine) Complete(ctx context.Context, token string, result any) error {
+	payload, err := history.Encode(result)
+	if err == nil {
+		err = e.inner.CompleteAttempt(ctx, token, payload)
+	}
+	if err != nil {
+		return fmt.Errorf("perdure: complete: %w", err)
+	}
+	return nil
+}
+
+// FailAttempt ends the attempt of a token with an error, as if its body had
+// returned it: the policy of the call decides whether another attempt follows. Its
+// own errors are those of Complete.
+func (e *Engine) FailAttempt(ctx context.Context, token string, failure error) error {
+	if failure == nil {
+		return errors.New("perdure: fail attempt: the error is nil; use Complete for a success")
+	}
+	if err := e.inner.FailAttempt(ctx, token, history.FromError(failure)); err != nil {
+		return fmt.Errorf("perdure: fail attempt: %w", err)
+	}
+	return nil
+}
+
+// HeartbeatAttempt says that the attempt of a token is alive: its HeartbeatTimeout
+// starts anew. The next attempt, if there is one, finds the details by
+// activity.Details; nil keeps those before. Unlike activity.Heartbeat each is a
+// write to the database. Its errors are those of Complete: ErrStaleToken says that
+// whatever works on it can stop.
+func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details any) error {
+	var payload history.Payload
+	var err error
+	if details != nil {
+		payload, err = history.Encode(details)
+	}
+	if err == nil {
+		err = e.inner.HeartbeatAttempt(ctx, token, payload)
+	}
+	if err != nil {
+		return fmt.Errorf("perdure: heartbeat: %w", err)
 	}
 	return nil
 }

@@ -59,11 +59,13 @@ func Details[T any](ctx context.Context) (details T, ok bool, err error) {
 	return details, ok, nil
 }
 
-// Link is how the attempt in a context reaches whoever runs it. It is for engines
-// and for tests of bodies; its methods are safe for concurrent use.
+// Link is how the body in a context reaches whoever runs its attempt. It is for
+// engines and for tests of bodies; its methods are safe for concurrent use.
 type Link interface {
 	// Heartbeat takes a sign of life. Nil are no details.
 	Heartbeat(details any) error
 	// Details decodes what an earlier attempt said into what into points to.
 	Details(into any) (bool, error)
+	// Token is the one by which any process can complete the attempt.
+	Token() string
 }

@@ -197,6 +197,8 @@ func (r *Run) fireDue() {
 				r.wantSlot(c)
 				c.QueuedAt = max(r.now, at)
 			}
+		case c.state == External:
+			r.timeOutside(c)
 		case c.state == Queued && !r.pastDeadline(c):
 			r.queuedTooLong(c)
 		}
@@ -224,10 +226,13 @@ func queueTimeout(c *Call) *history.Failure {
 
 // attemptEnded is the end of an attempt in flight.
 func (r *Run) attemptEnded(in AttemptEnded) {
-	c := r.calls[in.Call]
-	if c == nil || c.state != Dispatched || c.attempt != in.Attempt {
+	c := r.inFlight(in.Call, in.Attempt, in.Ended)
+	if c == nil || c.state == External && !in.Outside {
 		r.out.Dropped++
 		return
+	}
+	if in.Outside && c.state == Dispatched { // its body need not go on
+		r.interrupt(c, false)
 	}
 	ended := max(in.Ended, c.StartedAt)
 	switch {
@@ -248,6 +253,8 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 			c.Last = in.Failure
 		}
 		r.closeCanceled(c, ended)
+	case in.Outcome == Pending:
+		r.handOver(c, ended)
 	case in.Outcome == Drained && c.StartedAt > r.now:
 		r.backOff(c) // it never began, and will under the same number
 	case in.Outcome == Drained:

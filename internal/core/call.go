@@ -70,8 +70,17 @@ func (r *Run) close(c *Call) {
 // setState moves a call to another state and keeps count of the busy ones.
 func (r *Run) setState(c *Call, s CallState) {
 	r.busy -= busy(c.state)
+	r.outside -= outside(c.state)
 	c.state = s
 	r.busy += busy(s)
+	r.outside += outside(s)
+}
+
+func outside(s CallState) int {
+	if s == External {
+		return 1
+	}
+	return 0
 }
 
 func busy(s CallState) int {
@@ -187,7 +196,7 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 	if c.Kind == history.SignalAwaited {
 		r.mailbox(c.Name).withdraw(c)
 	}
-	if r.out != nil && c.state == Dispatched {
+	if r.out != nil && inFlight(c.state) {
 		r.interrupt(c, e.Closed)
 	}
 	if e.Closed {
@@ -227,7 +236,9 @@ func resultOf(e *history.Event) *history.Payload {
 // interrupt asks the attempt in flight to end. If nobody waits for that, it is put
 // on record now: what it still does or says is nobody's business any more.
 func (r *Run) interrupt(c *Call, givenUp bool) {
-	r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+	if c.state == Dispatched {
+		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
+	}
 	if givenUp {
 		r.record(c, Canceled, nil, string(retry.ReasonCanceled), r.now)
 	}
@@ -237,7 +248,7 @@ func (r *Run) interrupt(c *Call, givenUp bool) {
 func (r *Run) endCalls() {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
-		if c.state == Dispatched {
+		if inFlight(c.state) {
 			r.interrupt(c, true)
 		}
 		c.Done = true

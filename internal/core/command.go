@@ -77,7 +77,7 @@ func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.replaying {
 		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
-		if e.Retry != nil && c.state != Dispatched {
+		if e.Retry != nil && !inFlight(c.state) {
 			e.Retry.TotalAttempts-- // the coming one
 		}
 	}

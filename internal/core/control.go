@@ -187,13 +187,18 @@ func (r *Run) editPolicy(c *Call, in Control) {
 		r.answer(in, c, Refused, "no policy was given")
 	case in.Policy.Validate() != nil:
 		r.answer(in, c, Refused, in.Policy.Validate().Error())
+	case c.state == External && !bounded(in.Policy):
+		r.answer(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
 	case reflect.DeepEqual(c.Policy, in.Policy):
 		r.answer(in, c, Unchanged, "it has this policy already")
 	default:
 		r.answer(in, c, Applied, "")
-		if c.state == Queued {
+		switch c.state {
+		case Queued:
 			c.due = c.queueDue()
 			r.watch(c)
+		case External:
+			r.waitOutside(c)
 		}
 	}
 }

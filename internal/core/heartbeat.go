@@ -18,8 +18,8 @@ type Heartbeat struct {
 func (Heartbeat) input() {}
 
 func (r *Run) heartbeat(in Heartbeat) {
-	c := r.calls[in.Call]
-	if c == nil || c.state != Dispatched || c.attempt != in.Attempt {
+	c := r.inFlight(in.Call, in.Attempt, in.At)
+	if c == nil {
 		r.out.Dropped++
 		return
 	}
@@ -28,4 +28,7 @@ func (r *Run) heartbeat(in Heartbeat) {
 		c.Details = in.Details
 	}
 	r.touch(c)
+	if c.state == External {
+		r.waitOutside(c)
+	}
 }

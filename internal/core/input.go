@@ -18,6 +18,8 @@ const (
 	Lost      Outcome = "lost"     // its process died, or lost the run to another node
 	Drained   Outcome = "drained"  // its process shut down; charges nothing
 	Canceled  Outcome = "canceled" // nobody wants it any more
+	// Pending is no end: the body has returned, and the attempt goes on outside.
+	Pending Outcome = "pending"
 )
 
 // AttemptEnded says that an attempt ended. One for a call that is closed, or for
@@ -25,7 +27,7 @@ const (
 type AttemptEnded struct {
 	Call    int64
 	Attempt int
-	Outcome Outcome // Completed, Failed, TimedOut, Drained or Canceled
+	Outcome Outcome // Completed, Failed, TimedOut, Drained, Canceled or Pending
 	Result  history.Payload
 	Failure *history.Failure // unless completed
 	Ended   int64
@@ -34,6 +36,10 @@ type AttemptEnded struct {
 	// transaction of the turn which closes the call with this result: see
 	// Turn.Transactions.
 	Transaction bool
+
+	// Outside says that it was not the body of the attempt that said so: it has
+	// returned already, or need not go on.
+	Outside bool
 }
 
 // Granted says that a slot was reserved for a queued call. If the call no longer

@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // writeRows turns the touched calls into rows to write or delete.
@@ -54,6 +56,8 @@ func (r *Run) restore(c *Call, row Row) error {
 		c.due = row.Due
 	case Queued:
 		c.due = c.queueDue()
+	case External:
+		c.due, _ = c.timesOut(c.Policy)
 	}
 	r.watch(c)
 	return nil
@@ -63,6 +67,12 @@ func (r *Run) restore(c *Call, row Row) error {
 // read: a row decoded.
 type Progress struct {
 	attempts
+}
+
+// TimesOut is when an external attempt times out.
+func (p *Progress) TimesOut(policy *retry.Policy) int64 {
+	at, _ := p.timesOut(policy)
+	return at
 }
 
 // DecodeProgress reads the data of a call's row.

@@ -65,6 +65,7 @@ type Run struct {
 	lastCall int64
 	busy     int // open calls that are dispatched or queued
 	untold   int // open calls that wait for a person who was not told
+	outside  int // open calls that are external
 	dues     dueHeap
 	signals  map[string]*mailbox
 	seen     idSet // IDs of signals

@@ -213,6 +213,8 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 		}
 		if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
 			in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
+		} else if errors.Is(err, activity.ErrPending) {
+			in.Outcome, in.Failure = core.Pending, nil
 		}
 	}
 	e.mu.Lock()

@@ -22,6 +22,7 @@ type Engine struct {
 	db      store.Store
 	log     *slog.Logger
 	group   store.Group
+	secret  []byte // of the database, signs tokens
 	process string // a random name
 	clock   *clock
 
@@ -44,7 +45,8 @@ type Engine struct {
 	wakeKick  chan struct{}
 	nodesKick chan struct{}
 
-	life sync.Mutex // one Start or Stop at a time
+	life    sync.Mutex // one Start or Stop at a time
+	reading sync.Mutex // one look at the inbox at a time
 
 	mu         sync.Mutex
 	phase      phase
@@ -102,12 +104,17 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	secret, err := db.Secret(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	e := &Engine{
 		config:     config,
 		defs:       defs,
 		db:         db,
 		log:        config.Logger,
 		group:      group,
+		secret:     secret,
 		process:    newToken(),
 		member:     newMember(config),
 		clock:      newClock(time.Now().UnixNano()),

@@ -16,16 +16,22 @@ const (
 	kindSignal    = "signal"
 	kindCancel    = "cancel"
 	kindTerminate = "terminate"
+	kindAttempt   = "attempt"   // an attempt ended, from outside
+	kindHeartbeat = "heartbeat" // of an attempt, from outside
 )
 
 // message is the data of a store.Message.
 type message struct {
 	Name   string          `json:"name,omitempty"`   // of a signal
 	ID     string          `json:"id,omitempty"`     // of a signal
-	Value  history.Payload `json:"value,omitzero"`   // of a signal
+	Value  history.Payload `json:"value,omitzero"`   // of a signal, a result, details of a heartbeat
 	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
 
-	Control *core.Control `json:"control,omitempty"`
+	Control *core.Control    `json:"control,omitempty"`
+	Call    int64            `json:"call,omitempty"` // of an attempt
+	Attempt int              `json:"attempt,omitempty"`
+	Outcome core.Outcome     `json:"outcome,omitempty"`
+	Failure *history.Failure `json:"failure,omitempty"`
 }
 
 // input is the message in the machine's words; nil says only that the run exists.
@@ -49,6 +55,8 @@ func decodeMessage(m store.Message) (core.Input, error) {
 			return nil, fmt.Errorf("message %d of workflow %q asks for no operation", m.Sequence, m.WorkflowID)
 		}
 		return *d.Control, nil
+	case kindAttempt, kindHeartbeat:
+		return outsideInput(m, d), nil
 	}
 	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
 }
@@ -99,8 +107,11 @@ func (e *Engine) inboxLoop() {
 	}
 }
 
-// readInbox delivers the messages that were not delivered before.
+// readInbox delivers the messages that were not delivered before. One at a time
+// does so: what another one consumed meanwhile could be delivered again.
 func (e *Engine) readInbox() error {
+	e.reading.Lock()
+	defer e.reading.Unlock()
 	owned, consumed := e.readable()
 	if len(owned) == 0 {
 		return nil
@@ -207,6 +218,7 @@ func (e *Engine) route(m store.Message) error {
 		}
 		run = latest.ID
 	}
+	e.heardOutside(run, in)
 	e.deliver(p, run, mail{input: in, sequence: m.Sequence})
 	return nil
 }

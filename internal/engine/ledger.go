@@ -20,7 +20,7 @@ type Attempt struct {
 	Name    string `json:"name"` // of the activity or step
 	Number  int    `json:"attempt"`
 	ID      string `json:"id"`
-	Outcome string `json:"outcome"` // running, completed, failed, timed-out, lost, drained, canceled
+	Outcome string `json:"outcome"` // running, external, completed, failed, timed-out, lost, drained, canceled
 	// Reason why it was, or was not, followed by another one.
 	Reason    string        `json:"reason,omitempty"`
 	ErrorType string        `json:"error_type,omitempty"`
@@ -43,6 +43,10 @@ func (e *Engine) Attempts(ctx context.Context, workflowID, run string, call int6
 	if err != nil {
 		return nil, err
 	}
+	return e.attemptsOf(ctx, row, call)
+}
+
+func (e *Engine) attemptsOf(ctx context.Context, row *store.Run, call int64) ([]Attempt, error) {
 	kept, err := e.db.Attempts(ctx, row.Partition, row.ID, call)
 	if err != nil {
 		return nil, err
@@ -120,10 +124,10 @@ func (s *snapshot) attempts(run string, open bool) []Attempt {
 		return out
 	}
 	for _, p := range s.pending() {
-		if p.State == "running" {
+		if p.State == "running" || p.State == "external" {
 			a := Attempt{
 				Call: p.Call, Name: p.Name, Number: p.Attempt, ID: core.AttemptID(run, p.Call, p.Attempt),
-				Outcome: "running", Node: p.Node, Started: &p.Scheduled,
+				Outcome: p.State, Node: p.Node, Started: &p.Scheduled,
 			}
 			if row, ok := s.rows[p.Call]; ok {
 				if progress, err := core.DecodeProgress(row.Data); err == nil {

@@ -230,6 +230,10 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 			return err
 		}
 	}
+	todo, err := e.outsideFirst(r, todo)
+	if err != nil {
+		return err
+	}
 	inputs, consuming := e.inputs(r, todo)
 	if loaded {
 		inputs = append([]core.Input{e.takenOver(r, todo)}, inputs...)

@@ -42,7 +42,7 @@ type PendingCall struct {
 	Call  int64  `json:"call"`
 	Kind  string `json:"kind"` // activity, step, timer, signal
 	Name  string `json:"name"`
-	State string `json:"state"` // running, queued, backoff, paused, quarantined, waiting
+	State string `json:"state"` // running, queued, backoff, external, paused, quarantined, waiting
 
 	Attempt       int        `json:"attempt,omitempty"` // current or coming
 	Max           int        `json:"max,omitempty"`     // executions the policy allows
@@ -299,6 +299,9 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 		if row.State == store.Dispatched {
 			p.Node = progress.Node
 			p.inFlight(progress.StartedAt, &policy)
+		}
+		if row.State == store.External {
+			p.Started, p.TimesOut = optionalTime(progress.StartedAt), optionalTime(progress.TimesOut(&policy))
 		}
 		p.LastHeartbeat = optionalTime(progress.BeatAt)
 		if !progress.Details.Absent() {

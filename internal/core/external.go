@@ -1,0 +1,83 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// bounded reports whether an attempt that is never completed is noticed.
+func bounded(p *retry.Policy) bool { return p.AttemptTimeout > 0 || p.HeartbeatTimeout > 0 }
+
+// handOver makes an attempt external: its body has returned, and somebody outside
+// says how it ends. Nothing of it is left here but its row and a due time, so that
+// it survives whatever becomes of its node. Handing over is a sign of life.
+func (r *Run) handOver(c *Call, ended int64) {
+	if !bounded(c.Policy) {
+		r.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
+			"%q returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: "+
+				"nobody would notice if it were never completed; set one of them", c.Name))), ended)
+		return
+	}
+	c.OnProbation = false // its process lived on
+	c.BeatAt = max(c.BeatAt, ended)
+	r.setState(c, External)
+	r.waitOutside(c)
+}
+
+// waitOutside looks at an external attempt again when it times out.
+func (r *Run) waitOutside(c *Call) {
+	c.due, _ = c.timesOut(c.Policy)
+	r.watch(c)
+	r.touch(c)
+}
+
+// timesOut is when an external attempt times out, and as what.
+func (a *attempts) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
+	end, as := int64(Never), retry.TimeoutError{}
+	if p.AttemptTimeout > 0 {
+		end, as = addTime(a.StartedAt, p.AttemptTimeout), retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: p.AttemptTimeout}
+	}
+	if p.HeartbeatTimeout > 0 {
+		if silent := addTime(max(a.StartedAt, a.BeatAt), p.HeartbeatTimeout); silent < end {
+			end, as = silent, retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: p.HeartbeatTimeout}
+		}
+	}
+	return end, as
+}
+
+// timeOutside fails an external attempt whose time is up.
+func (r *Run) timeOutside(c *Call) {
+	_, as := c.timesOut(c.Policy)
+	r.attemptFailed(c, TimedOut, history.FromError(&as), r.now)
+}
+
+// inFlight returns the call if the attempt is the one it is at, here or outside.
+// What is said of an external one after its time was up came too late, also if
+// nobody has looked since.
+func (r *Run) inFlight(call int64, attempt int, said int64) *Call {
+	c := r.calls[call]
+	if c == nil || !inFlight(c.state) || c.attempt != attempt {
+		return nil
+	}
+	if c.state == External && said >= c.due {
+		r.timeOutside(c)
+		return nil
+	}
+	return c
+}
+
+// OutsideDue reports whether a step now would time an external attempt out. Who
+// takes it must hand in first what was said of the attempt until then.
+func (r *Run) OutsideDue(now int64) bool {
+	if r.outside == 0 {
+		return false
+	}
+	for _, c := range r.calls {
+		if c.state == External && c.due <= now {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// CompleteAttempt ends the attempt of a token with a result. When it returns, that
+// is durable; the owner of the run hears of it by a message. Saying it again does
+// nothing. The error is ErrInvalidToken, ErrStaleToken, store.ErrNotFound if the
+// run is gone, or that of the database.
+func (e *Engine) CompleteAttempt(ctx context.Context, token string, result history.Payload) error {
+	return e.endAttempt(ctx, token, core.Completed, message{Value: result})
+}
+
+// FailAttempt ends the attempt of a token with a failure, which the policy of its
+// call judges as any other. It is like CompleteAttempt else.
+func (e *Engine) FailAttempt(ctx context.Context, token string, f *history.Failure) error {
+	return e.endAttempt(ctx, token, core.Failed, message{Failure: f})
+}
+
+// HeartbeatAttempt says that the attempt of a token is alive, and how far it has
+// come.
+func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details history.Payload) error {
+	ref, err := e.read(token)
+	if err != nil {
+		return err
+	}
+	workflowID, _, err := e.awaited(ctx, ref, "")
+	if err != nil {
+		return err
+	}
+	// Each has a key of its own: what is said last counts, so none may be dropped in
+	// favour of one that waits.
+	return e.tellAttempt(ctx, ref, workflowID, kindHeartbeat, "heartbeat/"+newToken(), message{Value: details})
+}
+
+// endAttempt posts the end of an attempt, unless that is on record.
+func (e *Engine) endAttempt(ctx context.Context, token string, outcome core.Outcome, m message) error {
+	ref, err := e.read(token)
+	if err != nil {
+		return err
+	}
+	workflowID, known, err := e.awaited(ctx, ref, outcome)
+	if known || err != nil {
+		return err
+	}
+	m.Outcome = outcome
+	return e.tellAttempt(ctx, ref, workflowID, kindAttempt, "end", m) // the first one counts
+}
+
+func (e *Engine) tellAttempt(ctx context.Context, ref attemptRef, workflowID, kind, key string, m message) error {
+	m.Call, m.Attempt = ref.call, ref.attempt
+	msg, err := e.message(workflowID, ref.run, kind, fmt.Sprintf("attempt/%d.%d/%s", ref.call, ref.attempt, key), m)
+	if err != nil {
+		return err
+	}
+	msg.Partition = ref.partition // of another group, perhaps
+	err = e.post(ctx, msg)
+	if errors.Is(err, store.ErrClosed) {
+		return fmt.Errorf("%w: its run has ended", ErrStaleToken)
+	}
+	return err
+}
+
+// read verifies a token.
+func (e *Engine) read(token string) (attemptRef, error) {
+	if e.currentPhase() == stopped {
+		return attemptRef{}, ErrStopped
+	}
+	return verify(e.secret, token)
+}
+
+// awaited answers whose attempt it is, and ErrStaleToken if nobody waits for its
+// end any more. Known says that it has ended with the outcome already. It reads
+// what is committed; whatever happens between that and the message, the run has
+// the last word.
+func (e *Engine) awaited(ctx context.Context, ref attemptRef, outcome core.Outcome) (workflowID string, known bool, err error) {
+	row, err := e.db.Find(ctx, ref.partition, "", ref.run)
+	if err != nil {
+		return "", false, err
+	}
+	calls, err := e.db.Calls(ctx, row.Partition, row.ID)
+	if err != nil {
+		return "", false, err
+	}
+	for _, c := range calls {
+		if c.Number == ref.call && c.Attempt == ref.attempt && (c.State == store.External || c.State == store.Dispatched) {
+			return row.WorkflowID, false, nil // as usual, and its history need not be read
+		}
+	}
+	attempts, err := e.attemptsOf(ctx, row, ref.call)
+	if err != nil {
+		return "", false, err
+	}
+	for _, a := range attempts {
+		switch {
+		case a.Number != ref.attempt:
+		case a.Ended == nil:
+			return row.WorkflowID, false, nil
+		case a.Outcome == string(outcome):
+			return row.WorkflowID, true, nil
+		default:
+			return "", false, fmt.Errorf("%w: it has the outcome %s", ErrStaleToken, a.Outcome)
+		}
+	}
+	return "", false, ErrStaleToken
+}
+
+// outsideInput is a message about an attempt in the machine's words.
+func outsideInput(m store.Message, d message) core.Input {
+	if m.Kind == kindHeartbeat {
+		return core.Heartbeat{Call: d.Call, Attempt: d.Attempt, Details: d.Value, At: m.Posted}
+	}
+	return core.AttemptEnded{
+		Call: d.Call, Attempt: d.Attempt, Outcome: d.Outcome, Result: d.Value, Failure: d.Failure, Ended: m.Posted, Outside: true,
+	}
+}
+
+// heardOutside keeps a body alive of whose attempt somebody outside says that it
+// is.
+func (e *Engine) heardOutside(run string, in core.Input) {
+	beat, is := in.(core.Heartbeat)
+	if !is {
+		return
+	}
+	e.mu.Lock()
+	x := e.executions[attemptKey{run, beat.Call, beat.Attempt}]
+	e.mu.Unlock()
+	if x != nil {
+		x.alive()
+	}
+}
+
+// outsideFirst reads the inbox before an external attempt of a run is timed out:
+// what was said of it in time counts, whenever its owner comes to read it.
+func (e *Engine) outsideFirst(r *resident, todo []mail) ([]mail, error) {
+	if !r.run.OutsideDue(e.clock.now()) {
+		return todo, nil
+	}
+	err := e.readInbox()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err == nil {
+		todo, r.mail = append(todo, r.mail...), nil
+	}
+	return todo, err
+}

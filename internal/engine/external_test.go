@@ -1,0 +1,427 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// desk is an activity whose attempts are completed from outside, and the tokens
+// that it has given out.
+type desk struct {
+	mu       sync.Mutex
+	tokens   map[string]string // by attempt ID without the run: CALL.ATTEMPT
+	told     []string          // what attempts were told that earlier ones had said
+	activity activity.Activity[int, string]
+	flow     workflow.Workflow[int, string]
+}
+
+func newDesk(p retry.Policy) *desk {
+	d := &desk{tokens: map[string]string{}}
+	d.activity = activity.New("ask", d.ask, activity.Retry(p))
+	d.flow = calls(d.activity)
+	return d
+}
+
+func (d *desk) ask(ctx context.Context, n int) (string, error) {
+	info, _ := activity.FromContext(ctx)
+	said, _, err := activity.Details[string](ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tokens[fmt.Sprintf("%s.%d", info.WorkflowID, info.Attempt)] = activity.Token(ctx)
+	d.told = append(d.told, said)
+	return "", errors.Join(err, activity.ErrPending)
+}
+
+// token is that of an attempt of the only call of a run.
+func (d *desk) token(t *testing.T, run string, attempt int) string {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	token := d.tokens[fmt.Sprintf("%s.%d", run, attempt)]
+	if token == "" {
+		t.Fatalf("attempt %d of %q has no token", attempt, run)
+	}
+	return token
+}
+
+func say(t *testing.T, e *engine.Engine, token, result string) error {
+	t.Helper()
+	payload, err := history.Encode(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.CompleteAttempt(t.Context(), token, payload)
+}
+
+func beatOutside(t *testing.T, e *engine.Engine, token string, details any) error {
+	t.Helper()
+	payload, err := history.Encode(details)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.HeartbeatAttempt(t.Context(), token, payload)
+}
+
+func fail(t *testing.T, e *engine.Engine, token string, err error) error {
+	t.Helper()
+	return e.FailAttempt(t.Context(), token, history.FromError(err))
+}
+
+func isError(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) || (want == nil) != (err == nil) {
+		t.Errorf("got the error %v, want %v", err, want)
+	}
+}
+
+var patient = retry.Policy{AttemptTimeout: time.Hour, MaxAttempts: 3, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}
+
+// TestE29_AnyProcessCompletes: with the token alone, also one without the code. The
+// attempt holds no slot and keeps its run neither busy nor in memory.
+func TestE29_AnyProcessCompletes(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		c := w.config(d.flow, d.activity)
+		c.Concurrency = 1
+		e := w.startWith(c)
+		const runs = 20
+		for i := range runs {
+			begin(t, e, d.flow, fmt.Sprint(i), i)
+		}
+		pass(10 * time.Minute)
+		if holds := engine.Holds(e); holds != "" {
+			t.Errorf("the engine holds %s", holds)
+		}
+		p := onlyCall(t, e, "7")
+		if p.State != "external" || p.Attempt != 1 || p.TimesOut == nil || p.TimesOut.Sub(*p.Started) != time.Hour {
+			t.Errorf("the call is %+v", p)
+		}
+		if got := outcomes(t, e, "7"); got != "1.1 external" {
+			t.Errorf("the attempts are %s", got)
+		}
+		other := e
+		if w.in.shared {
+			other = w.open(w.config())
+		}
+		for i := range runs {
+			isError(t, say(t, other, d.token(t, fmt.Sprint(i), 1), fmt.Sprint("yes ", i)), nil)
+		}
+		for i := range runs {
+			if got, err := finish[string](t, e, fmt.Sprint(i)); got != fmt.Sprint("yes ", i) || err != nil {
+				t.Errorf("run %d: %q, %v", i, got, err)
+			}
+		}
+		if got := outcomes(t, e, "7"); got != "1.1 completed succeeded" {
+			t.Errorf("the attempts are %s", got)
+		}
+	})
+}
+
+// TestE29_FailuresAreJudgedByThePolicy: a failure from outside leads to another
+// attempt with another token; the old one is stale.
+func TestE29_FailuresAreJudgedByThePolicy(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		pass(time.Minute)
+		first := d.token(t, "run", 1)
+		isError(t, fail(t, e, first, errRefused), nil)
+		settle()
+		if p := onlyCall(t, e, "run"); p.State != "backoff" || p.Attempt != 2 || p.LastError != "refused" || p.Next.Sub(p.Scheduled) != 2*time.Minute {
+			t.Errorf("the call is %+v", p)
+		}
+		isError(t, fail(t, e, first, errRefused), nil) // once more is not another failure
+		isError(t, say(t, e, first, "after all"), engine.ErrStaleToken)
+		pass(2 * time.Minute)
+		isError(t, say(t, e, first, "after all"), engine.ErrStaleToken)
+		isError(t, beatOutside(t, e, first, "here"), engine.ErrStaleToken)
+		isError(t, fail(t, e, d.token(t, "run", 2), retry.Terminal(errRefused)), nil)
+		_, err := finish[string](t, e, "run")
+		isError(t, err, errRefused)
+		if got := outcomes(t, e, "run"); got != "1.1 failed backoff crash_test.refused, 1.2 failed terminal crash_test.refused" {
+			t.Errorf("the attempts are %s", got)
+		}
+	})
+}
+
+// TestE29_SayingItAgainIsSayingItOnce: also when the run has ended; saying something
+// else is too late.
+func TestE29_SayingItAgainIsSayingItOnce(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		settle()
+		token := d.token(t, "run", 1)
+		isError(t, say(t, e, token, "yes"), nil)
+		isError(t, say(t, e, token, "yes"), nil)
+		if got, err := finish[string](t, e, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		isError(t, say(t, e, token, "yes"), nil)
+		isError(t, fail(t, e, token, errRefused), engine.ErrStaleToken)
+		isError(t, beatOutside(t, e, token, 1), engine.ErrStaleToken)
+		pass(time.Minute)
+		if got := outcomes(t, e, "run"); got != "1.1 completed succeeded" {
+			t.Errorf("the attempts are %s", got)
+		}
+	})
+}
+
+// TestE29_TimeoutsHold: an external attempt times out though nobody has it in
+// memory; heartbeats from outside put silence off, and tell the next attempt.
+func TestE29_TimeoutsHold(t *testing.T) {
+	for name, test := range map[string]struct {
+		policy retry.Policy
+		beats  int // one each 40 s
+		took   time.Duration
+		kind   retry.TimeoutKind
+	}{
+		"attempt":              {retry.Policy{AttemptTimeout: 10 * time.Minute, OnTimeout: retry.StopOnTimeout}, 3, 10 * time.Minute, retry.TimeoutAttempt},
+		"silence":              {retry.Policy{HeartbeatTimeout: time.Minute, OnTimeout: retry.StopOnTimeout}, 0, time.Minute, retry.TimeoutHeartbeat},
+		"silence after a time": {retry.Policy{HeartbeatTimeout: time.Minute, AttemptTimeout: time.Hour, OnTimeout: retry.StopOnTimeout}, 6, 5 * time.Minute, retry.TimeoutHeartbeat},
+		"attempt before that":  {retry.Policy{HeartbeatTimeout: time.Minute, AttemptTimeout: 130 * time.Second, OnTimeout: retry.StopOnTimeout}, 3, 130 * time.Second, retry.TimeoutAttempt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, w *world) {
+				d := newDesk(test.policy)
+				e := w.start(d.flow, d.activity)
+				began := time.Now()
+				begin(t, e, d.flow, "run", 0)
+				for i := range test.beats {
+					pass(40 * time.Second)
+					isError(t, beatOutside(t, e, d.token(t, "run", 1), i), nil)
+				}
+				_, err := finish[string](t, e, "run")
+				var timeout *retry.TimeoutError
+				if !errors.As(err, &timeout) || timeout.Kind != test.kind {
+					t.Errorf("got %v, want the timeout %q", err, test.kind)
+				}
+				if took := time.Since(began); took != test.took {
+					t.Errorf("it took %s, want %s", took, test.took)
+				}
+				isError(t, say(t, e, d.token(t, "run", 1), "late"), engine.ErrStaleToken)
+			})
+		})
+	}
+}
+
+// TestE29_TheNextAttemptIsToldWhatWasSaidOutside.
+func TestE29_TheNextAttemptIsToldWhatWasSaidOutside(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		settle()
+		isError(t, beatOutside(t, e, d.token(t, "run", 1), "half"), nil)
+		isError(t, e.HeartbeatAttempt(t.Context(), d.token(t, "run", 1), history.Payload{}), nil) // says nothing else
+		settle()
+		if p := onlyCall(t, e, "run"); p.Heartbeat == nil || p.Heartbeat.String() != `"half"` {
+			t.Errorf("the call is %+v", p)
+		}
+		isError(t, fail(t, e, d.token(t, "run", 1), errRefused), nil)
+		pass(2 * time.Minute)
+		isError(t, say(t, e, d.token(t, "run", 2), "yes"), nil)
+		if got, err := finish[string](t, e, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if fmt.Sprint(d.told) != "[ half]" {
+			t.Errorf("the attempts were told %q", d.told)
+		}
+	})
+}
+
+// TestE29_ATimeoutIsMandatory: a body that returns ErrPending without one would be
+// waited for until nobody remembers. The call fails for good and says what to do.
+func TestE29_ATimeoutIsMandatory(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(retry.Policy{Within: time.Hour, QueueTimeout: time.Hour})
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		_, err := finish[string](t, e, "run")
+		want := `"ask" returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: nobody would notice if it were never completed; set one of them`
+		if err == nil || err.Error() != want || !retry.IsTerminal(err) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		isError(t, say(t, e, d.token(t, "run", 1), "yes"), engine.ErrStaleToken)
+	})
+}
+
+// TestE29_TakeoverLosesNothing: an external attempt is of no node.
+func TestE29_TakeoverLosesNothing(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(retry.Policy{AttemptTimeout: time.Hour, CrashLimit: 1})
+		a := w.start(d.flow, d.activity)
+		begin(t, a, d.flow, "run", 0)
+		pass(time.Minute)
+		w.kill(a)
+		b := w.start(d.flow, d.activity)
+		pass(time.Minute)
+		if p := onlyCall(t, b, "run"); p.State != "external" || p.Attempt != 1 || p.TimesOut.Sub(p.Scheduled) != time.Hour {
+			t.Errorf("after the takeover the call is %+v", p)
+		}
+		isError(t, say(t, b, d.token(t, "run", 1), "yes"), nil)
+		if got, err := finish[string](t, b, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if got := outcomes(t, b, "run"); got != "1.1 completed succeeded" {
+			t.Errorf("the attempts are %s", got)
+		}
+	})
+}
+
+// TestE29_WhatCameInTimeCounts: whether an attempt was completed in time does not
+// depend on whether anybody served its run just then.
+func TestE29_WhatCameInTimeCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		said time.Duration
+		want string
+	}{
+		"in time":  {30 * time.Minute, "1.1 completed succeeded"},
+		"too late": {90 * time.Minute, "1.1 timed-out timeout Timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBothModesShared(t, 1, func(t *testing.T, w *world) {
+				p := patient
+				p.OnTimeout = retry.StopOnTimeout
+				d := newDesk(p)
+				a := w.start(d.flow, d.activity)
+				begin(t, a, d.flow, "run", 0)
+				settle()
+				stop(t, a)
+				client := w.open(w.config())
+				pass(test.said)
+				isError(t, say(t, client, d.token(t, "run", 1), "yes"), nil)
+				pass(time.Hour)
+				b := w.start(d.flow, d.activity)
+				pass(time.Minute)
+				if got := outcomes(t, b, "run"); got != test.want {
+					t.Errorf("the attempts are %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestE29_TheOtherSideMayBeQuick: an attempt can be completed before its body has
+// returned. The body is told, and what it returns is dropped.
+func TestE29_TheOtherSideMayBeQuick(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(t *testing.T, e *engine.Engine, token string) error
+		want string
+	}{
+		"success": {func(t *testing.T, e *engine.Engine, token string) error { return say(t, e, token, "quick") },
+			"1.1 completed succeeded"},
+		"failure": {func(t *testing.T, e *engine.Engine, token string) error { return fail(t, e, token, errRefused) },
+			"1.1 failed backoff crash_test.refused, 1.2 completed succeeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, w *world) {
+				tokens := make(chan string, 2)
+				var cause error
+				work := activity.New("work", func(ctx context.Context, _ int) (string, error) {
+					info, _ := activity.FromContext(ctx)
+					tokens <- activity.Token(ctx)
+					if info.Attempt == 2 {
+						return "quick", nil
+					}
+					_ = busy(ctx, 30*time.Second)
+					cause = context.Cause(ctx)
+					return "", activity.ErrPending
+				}, activity.Retry(patient))
+				flow := calls(work)
+				e := w.start(flow, work)
+				begin(t, e, flow, "run", 0)
+				pass(time.Second)
+				isError(t, test.end(t, e, <-tokens), nil)
+				settle()
+				if cause == nil {
+					t.Error("the body was not told")
+				}
+				if got, err := finish[string](t, e, "run"); got != "quick" || err != nil {
+					t.Errorf("got %q, %v", got, err)
+				}
+				if got := outcomes(t, e, "run"); got != test.want {
+					t.Errorf("the attempts are %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestE29_CanceledOutside: canceling ends an external attempt at once, because
+// nobody here could be asked; whoever works on it hears of it.
+func TestE29_CanceledOutside(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		pass(time.Minute)
+		demand(t, e.Cancel(t.Context(), "run", "", "enough"))
+		_, err := finish[string](t, e, "run")
+		var aborted *retry.AbortedError
+		if !errors.As(err, &aborted) || aborted.Attempt != 1 || aborted.Phase != retry.PhaseExecution {
+			t.Errorf("got %v", err)
+		}
+		isError(t, beatOutside(t, e, d.token(t, "run", 1), 1), engine.ErrStaleToken)
+		isError(t, say(t, e, d.token(t, "run", 1), "yes"), engine.ErrStaleToken)
+		if got := outcomes(t, e, "run"); got != "1.1 canceled canceled" {
+			t.Errorf("the attempts are %s", got)
+		}
+	})
+}
+
+// TestE29_Steps: an inline step can go on outside too.
+func TestE29_Steps(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
+			return workflow.Do(wf, "step", func(ctx context.Context) (string, error) { return d.ask(ctx, n) }, activity.Retry(patient))
+		})
+		e := w.start(flow)
+		begin(t, e, flow, "run", 0)
+		pass(time.Minute)
+		isError(t, say(t, e, d.token(t, "run", 1), "yes"), nil)
+		if got, err := finish[string](t, e, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// TestE29_TokensOfOthers: a token is worth nothing in another database, and nothing
+// if a character of it differs.
+func TestE29_TokensOfOthers(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		settle()
+		token := d.token(t, "run", 1)
+		for i := range token {
+			forged := []byte(token)
+			forged[i] = 'A' + (forged[i]-'A'+1)%26
+			isError(t, say(t, e, string(forged), "yes"), engine.ErrInvalidToken)
+		}
+		for _, text := range []string{"", "x", token + "A", token[1:], " " + token, token + "=", "AQ", "\x00\xff"} {
+			isError(t, say(t, e, text, "yes"), engine.ErrInvalidToken)
+			isError(t, fail(t, e, text, errRefused), engine.ErrInvalidToken)
+			isError(t, beatOutside(t, e, text, 1), engine.ErrInvalidToken)
+		}
+		other := newWorld(t)
+		isError(t, say(t, other.start(), token, "yes"), engine.ErrInvalidToken)
+		if p := onlyCall(t, e, "run"); p.State != "external" {
+			t.Errorf("the call is %+v", p)
+		}
+	})
+}
