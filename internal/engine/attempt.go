@@ -50,6 +50,11 @@ var errUnwanted = &workflow.CancelError{Reason: "the call was canceled"}
 // was over.
 var errLate = errors.New("the lease of the node is over")
 
+// errPendingCommit is the failure of an attempt that wants something done with a
+// result which it leaves to others.
+var errPendingCommit = retry.Terminal(errors.New("the body used activity.OnCommit and returned activity.ErrPending: " +
+	"its attempt has no result of its own, so there is no transaction that records it; do one or the other"))
+
 // begin starts an attempt. Its turn is durable, its slot reserved; the engine's
 // mu is held.
 func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
@@ -202,7 +207,11 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 	}
 	in := core.AttemptEnded{Outcome: core.Completed, Result: result}
 	var step *transaction
-	if commit := activity.Commits(ctx); commit != nil && err == nil {
+	commit := activity.Commits(ctx)
+	if commit != nil && errors.Is(err, activity.ErrPending) {
+		err = errPendingCommit
+	}
+	if commit != nil && err == nil {
 		step, in.Transaction = &transaction{ctx, commit}, true
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -422,6 +423,24 @@ func TestE29_TokensOfOthers(t *testing.T) {
 		isError(t, say(t, other.start(), token, "yes"), engine.ErrInvalidToken)
 		if p := onlyCall(t, e, "run"); p.State != "external" {
 			t.Errorf("the call is %+v", p)
+		}
+	})
+}
+
+// TestE29_NoTransactionOutside: what a body wants done in the transaction of its
+// result is not forgotten silently if it has none.
+func TestE29_NoTransactionOutside(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		work := activity.New("work", func(ctx context.Context, _ int) (string, error) {
+			err := activity.OnCommit(ctx, func(context.Context, any) error { return nil })
+			return "", errors.Join(err, activity.ErrPending)
+		}, activity.Retry(patient))
+		flow := calls(work)
+		e := w.start(flow, work)
+		begin(t, e, flow, "run", 0)
+		_, err := finish[string](t, e, "run")
+		if err == nil || !retry.IsTerminal(err) || !strings.Contains(err.Error(), "do one or the other") {
+			t.Errorf("got %v", err)
 		}
 	})
 }
