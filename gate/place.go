@@ -105,7 +105,9 @@ func (p *place) backoff(attempt int, due time.Time) bool {
 	}
 	p.verdict = pending
 	g.tell(g.machine.Backoff(g.now(), p, attempt, turnstile.Failure, until))
-	return p.verdict != refused
+	// Without a wait the next attempt may have been refused by the breaker already;
+	// the call finds that out when it asks for it.
+	return p.verdict != refused || p.reason != retry.ReasonBudget
 }
 
 // yield gives back a slot that is kept in backoff.
