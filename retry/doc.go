@@ -28,7 +28,8 @@
 //	[retry: 4, backoff: 1s, max: 1m] [CardDeclined -> stop] [timeout: 30s]
 //
 // and [Policy.Validate] lists all that is wrong with one at once. What a policy
-// cannot mean is refused rather than ignored.
+// cannot mean is refused rather than ignored. [Explain] says what a policy
+// amounts to: when attempts start, what is retried, and what may be a mistake.
 //
 // # Errors
 //
