@@ -209,6 +209,34 @@ func TestAGateHoldsBackThoseThatFailedTogether(t *testing.T) {
 	section(t, "gates", storm.Table(reports...))
 }
 
+// Retry-After replaces jitter. A server that tells everybody the same time gets
+// everybody at that time, unless a gate stands between.
+func TestRetryAfterBringsThemBackTogether(t *testing.T) {
+	large(t)
+	outage := storm.Outage(0, time.Minute)
+	s := storm.Scenario{Tasks: 100_000, Policy: patient(retry.FullJitter), Until: 6 * time.Minute}
+	experiment := func(name string, errors, refusals time.Duration, g *gate.Spec) *storm.Report {
+		outage.RetryAfter = errors
+		server := shop
+		server.RetryAfter = refusals
+		s.Name, s.Faults, s.Dependency, s.Gate = name, []storm.Fault{outage}, server, g
+		return run(t, s)
+	}
+	const ask = 10 * time.Second
+	none := experiment("no Retry-After", 0, 0, nil)
+	some := experiment("errors ask for 10 s", ask, 0, nil)
+	all := experiment("refusals for want of room too", ask, ask, nil)
+	gated := experiment("the same, 100 at once", ask, ask, &gate.Spec{Name: "shop", Limit: 100, Mode: gate.Rejoin})
+	section(t, "retry-after", storm.Table(none, some, all, gated))
+
+	if none.PeakAfter > 4000 || some.PeakAfter < 95_000 || all.PeakAfter < 95_000 || all.Unsettled < 50_000 {
+		t.Errorf("%+v\n%+v\n%+v", none, some, all)
+	}
+	if gated.PeakAfter > 2200 || gated.Unsettled != 0 {
+		t.Errorf("%+v", gated)
+	}
+}
+
 // A queue that is longer than the patience of those in it keeps a server at work
 // for nobody, long after the fault that filled it.
 func TestAStormOutlivesItsCause(t *testing.T) {
