@@ -2,8 +2,10 @@ package activity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -83,6 +85,11 @@ type Options struct {
 	// Retry is the whole policy, nil if the next level decides: the call, then
 	// the activity, then the engine, then retry.Policy{}. Levels do not mix.
 	Retry *retry.Policy
+
+	// Gates are what the attempts pass through, and Priority is the place of the
+	// call among those who wait there: higher goes first.
+	Gates    []*gate.Gate
+	Priority int
 }
 
 // Option sets one of the Options, for all calls (New, Declare) or for one call
@@ -94,10 +101,11 @@ func Retry(p retry.Policy) Option { return func(o *Options) { o.Retry = &p } }
 
 // Validate reports what an engine would refuse, all at once.
 func (o Options) Validate() error {
-	if o.Retry == nil {
-		return nil
+	errs := []error{o.ValidateGates()}
+	if o.Retry != nil {
+		errs = append(errs, ValidatePolicy(*o.Retry))
 	}
-	return ValidatePolicy(*o.Retry)
+	return errors.Join(errs...)
 }
 
 // ValidatePolicy reports what an engine would refuse of a policy. It honors all

@@ -64,6 +64,9 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	for _, o := range opts {
 		o(&options)
 	}
+	if err := options.ValidateGates(); err != nil {
+		return refuse(name, retry.Terminal(fmt.Errorf("the gates of %q are not usable: %w", name, err)))
+	}
 	run := wf.instance.run
 	policy := run.DefaultPolicy()
 	if options.Retry != nil {
@@ -74,5 +77,6 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	}
 	return wf.follow(run.Schedule(core.Schedule{
 		Kind: kind, Name: name, Trace: run.Start().Trace, Input: input, Policy: policy,
+		Gates: gatesOnRecord(options), Priority: options.Priority,
 	}))
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -40,6 +41,14 @@ type attempts struct {
 	// struck off.
 	CrashedOn []string `json:"crashed_on,omitempty"`
 
+	// Passes are what the call has at its gates, in their order.
+	Passes []pass `json:"passes,omitempty"`
+	// Undecided is the attempt that failed, while a budget has not said whether
+	// another one may follow.
+	Undecided *undecided `json:"undecided,omitempty"`
+	// verdict is what the last attempt said about what is behind the gates.
+	verdict turnstile.Outcome
+
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
 	Last        *history.Failure       `json:"last,omitempty"`
@@ -63,11 +72,16 @@ func (a *attempts) remember(number int, f *history.Failure, at int64) {
 	})
 }
 
-// wantSlot makes an attempt ready to run. It is started at the end of the step
-// if there is a slot.
-func (r *Run) wantSlot(c *Call) {
+// wantSlot makes an attempt ready to run as soon as it has passed its gates. It is
+// started at the end of the step if there is a slot.
+func (r *Run) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
+
+func (r *Run) wantSlotSince(c *Call, at int64) {
+	c.QueuedAt = at
+	if r.approach(c) {
+		return
+	}
 	r.setState(c, "")
-	c.QueuedAt = r.now
 	c.due = 0
 	r.ready = append(r.ready, c)
 	r.touch(c)
@@ -78,28 +92,36 @@ func (r *Run) admitReady(admit func(*Call) bool) {
 	reserved, ready := r.reserved, r.ready
 	r.reserved, r.ready = nil, nil
 	for _, c := range reserved {
-		if c.state == Queued {
+		switch {
+		case c.state == Queued && c.passed():
 			r.dispatch(c)
-		} else {
-			r.out.Unused = append(r.out.Unused, c.Number)
+			continue
+		case c.state == Queued:
+			ready = append(ready, c)
 		}
+		r.out.Unused = append(r.out.Unused, c.Number)
 	}
 	for _, c := range ready {
-		if c.Done || (c.state != "" && c.state != Queued) {
+		if c.Done || (c.state != "" && c.state != Queued) || r.approach(c) {
 			continue
 		}
 		if admit(c) {
 			r.dispatch(c)
 			continue
 		}
-		if c.state == Queued {
-			continue // as on record
-		}
-		r.setState(c, Queued)
-		c.due = c.queueDue()
-		r.watch(c)
-		r.touch(c)
+		r.queue(c)
 	}
+}
+
+// queue lets an attempt that is ready wait until it is told to ask again.
+func (r *Run) queue(c *Call) {
+	if c.state == Queued {
+		return // as on record
+	}
+	r.setState(c, Queued)
+	c.due = c.queueDue()
+	r.watch(c)
+	r.touch(c)
 }
 
 // dispatch starts an attempt for which a slot is reserved.
@@ -194,12 +216,12 @@ func (r *Run) fireDue() {
 			r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
 		case c.state == Backoff:
 			if at := c.due; !r.pastDeadline(c) {
-				r.wantSlot(c)
-				c.QueuedAt = max(r.now, at)
+				r.wantSlotSince(c, max(r.now, at))
 			}
 		case c.state == External:
 			r.timeOutside(c)
-		case c.state == Queued && !r.pastDeadline(c):
+		case c.state == Gated && c.Undecided != nil:
+		case (c.state == Queued || c.state == Gated) && !r.pastDeadline(c):
 			r.queuedTooLong(c)
 		}
 	}
@@ -208,7 +230,8 @@ func (r *Run) fireDue() {
 // queuedTooLong fails an attempt that got no slot in time. While a person keeps
 // its kind from starting, its time in the queue begins anew.
 func (r *Run) queuedTooLong(c *Call) {
-	if r.config.Stopped == nil || !r.config.Stopped(c) {
+	if !r.stopped(c) {
+		r.leaveGates(c, turnstile.Neutral) // the next attempt queues there anew
 		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
 		return
 	}
@@ -217,6 +240,8 @@ func (r *Run) queuedTooLong(c *Call) {
 	r.watch(c)
 	r.touch(c)
 }
+
+func (r *Run) stopped(c *Call) bool { return r.config.Stopped != nil && r.config.Stopped(c) }
 
 // queueTimeout makes the failure of an attempt that waited too long for a slot.
 func queueTimeout(c *Call) *history.Failure {
@@ -237,6 +262,7 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 	ended := max(in.Ended, c.StartedAt)
 	switch {
 	case in.Outcome == Completed:
+		c.verdict = turnstile.Success
 		if c.attempt > 1 {
 			r.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
 		}
@@ -260,6 +286,7 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 	case in.Outcome == Drained:
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
 		c.Drains++
+		r.turnBack(c, turnstile.Neutral, r.now, false)
 		c.attempt++
 		c.OnProbation = false
 		r.goOn(c)
@@ -273,17 +300,22 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 	c.Failures++
 	c.OnProbation, c.Forced = false, false
 	c.remember(c.attempt, f, ended)
-	d := retry.Decide(c.Policy, retry.State{
-		Attempt:  c.Failures,
-		First:    time.Unix(0, c.First),
-		Previous: c.Previous,
-	}, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
-
-	var next int64
+	d := r.judgement(c, f, ended, retry.BudgetAllowed)
+	c.verdict = verdictOf(d)
 	if d.Action == retry.ActionRetry {
-		next = d.At.UnixNano()
+		if judges := r.turnBack(c, c.verdict, nextOf(d), true); judges > 0 {
+			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
+			r.setState(c, Gated)
+			r.touch(c)
+			return
+		}
 	}
-	r.recordDecision(c, outcome, f, d, ended, next)
+	r.recordDecision(c, outcome, f, d, ended, nextOf(d))
+	r.follow(c, d, f, ended)
+}
+
+// follow does what the policy decided about a failure.
+func (r *Run) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
 	switch d.Action {
 	case retry.ActionStop:
 		r.closeFailed(c, d.Reason, d.Max, f, ended)
@@ -291,13 +323,14 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 		c.attempt++
 		r.exhausted(c, d.Reason)
 	default:
+		c.verdict = "" // the gates know it
 		c.attempt++
 		c.Previous = d.Delay
 		if d.Delay <= 0 {
 			r.goOn(c)
 			return
 		}
-		r.backOffUntil(c, next)
+		r.backOffUntil(c, nextOf(d))
 	}
 }
 

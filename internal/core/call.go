@@ -16,6 +16,9 @@ type Call struct {
 	Input  history.Payload
 	Policy *retry.Policy // in force, as recorded; nobody writes to it
 
+	Gates    []history.Gate // what its attempts pass through, by name
+	Priority int            // there
+
 	// Once Done, either Failure is set or Result is the value.
 	Done    bool
 	Result  history.Payload
@@ -54,6 +57,7 @@ func (c *Call) attempted() bool {
 
 // close ends the call for the code.
 func (r *Run) close(c *Call) {
+	r.departs(c)
 	c.Done = true
 	c.Turn = r.CurrentTurn()
 	r.setState(c, "")
@@ -172,6 +176,8 @@ func (r *Run) applyScheduled(e *history.Event) {
 	c.attempt = 1
 	c.First = r.now
 	c.QueuedAt = r.now
+	c.Gates, c.Priority = e.Gates, e.Priority
+	c.Passes = make([]pass, len(e.Gates))
 	if r.out != nil {
 		r.wantSlot(c)
 		return
@@ -251,6 +257,7 @@ func (r *Run) endCalls() {
 		if inFlight(c.state) {
 			r.interrupt(c, true)
 		}
+		r.departs(c)
 		c.Done = true
 		r.setState(c, "")
 		r.setUntold(c, false)
@@ -270,6 +277,10 @@ func given(c *Call) *history.Failure {
 	switch c.state {
 	case Queued:
 		phase = retry.PhaseQueue
+	case Gated:
+		if phase = retry.PhaseQueue; c.Undecided != nil {
+			phase = retry.PhaseBackoff
+		}
 	case Backoff:
 		phase, attempt = retry.PhaseBackoff, c.attempt-1
 	case Paused, Quarantined:

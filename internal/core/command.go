@@ -15,11 +15,15 @@ type Schedule struct {
 	Trace  string
 	Input  history.Payload
 	Policy *retry.Policy // nil and zero are the same; it must not change any more
+
+	// Gates are what its attempts pass through, by name, each once.
+	Gates    []history.Gate
+	Priority int // of the call among those who wait there; higher goes first
 }
 
 // Schedule begins an activity call or an inline step.
 func (r *Run) Schedule(s Schedule) *Call {
-	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input}
+	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
 	}
@@ -77,7 +81,7 @@ func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.replaying {
 		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
-		if e.Retry != nil && !inFlight(c.state) {
+		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {
 			e.Retry.TotalAttempts-- // the coming one
 		}
 	}

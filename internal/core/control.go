@@ -169,6 +169,7 @@ func (r *Run) retryNow(c *Call, in Control) {
 	}
 	r.answer(in, c, Applied, "")
 	r.release(c)
+	r.hurry(c)
 	r.wantSlot(c)
 }
 
@@ -193,11 +194,11 @@ func (r *Run) editPolicy(c *Call, in Control) {
 		r.answer(in, c, Unchanged, "it has this policy already")
 	default:
 		r.answer(in, c, Applied, "")
-		switch c.state {
-		case Queued:
+		switch {
+		case c.state == Queued, c.state == Gated && c.Undecided == nil:
 			c.due = c.queueDue()
 			r.watch(c)
-		case External:
+		case c.state == External:
 			r.waitOutside(c)
 		}
 	}
@@ -210,7 +211,7 @@ func (r *Run) closeBy(c *Call, in Control, e history.Event) {
 	switch {
 	case inFlight(c.state):
 		r.interrupt(c, true)
-	case e.Retry != nil:
+	case e.Retry != nil && c.Undecided == nil:
 		e.Retry.TotalAttempts-- // the coming one
 	}
 	e.Call, e.Ended, e.Operation, e.By, e.Reason = c.Number, r.now, string(in.Operation), in.By, in.Reason

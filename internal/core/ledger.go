@@ -80,7 +80,7 @@ func (r *Run) keep(c *Call, outcome Outcome, f *history.Failure, reason string, 
 // summary is the retry summary of a call that is about to close, nil if its first
 // attempt succeeded.
 func (r *Run) summary(c *Call, exhausted bool, ended int64) *history.Summary {
-	if c.attempt == 1 && c.Failures == 0 {
+	if c.attempt <= 1 && c.Failures == 0 {
 		return nil
 	}
 	s := &history.Summary{

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -16,6 +17,7 @@ func (r *Run) takenOver(in TakenOver) {
 			r.tell(c)
 		}
 	}
+	r.approachAgain()
 }
 
 func crashLimit(p *retry.Policy) int {
@@ -58,9 +60,11 @@ func (r *Run) lost(c *Call, survivors []string) {
 		c.attempt++
 		r.quarantine(c)
 	case early:
+		r.turnBack(c, turnstile.Neutral, c.StartedAt, false)
 		c.attempt++
 		r.backOff(c)
 	default:
+		r.turnBack(c, turnstile.Neutral, r.now, false)
 		c.attempt++
 		c.OnProbation = !survived
 		r.goOn(c)

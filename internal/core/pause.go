@@ -48,8 +48,10 @@ func (r *Run) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
 	}
 }
 
-// suspend makes a call wait until a person decides.
+// suspend makes a call wait until a person decides. It keeps nothing at its gates.
 func (r *Run) suspend(c *Call, state CallState) {
+	r.leaveGates(c, c.verdict)
+	c.verdict = ""
 	r.setState(c, state)
 	c.due = 0
 	r.touch(c)
@@ -73,7 +75,7 @@ func (r *Run) pause(c *Call, in Control) {
 	r.answer(in, c, Applied, note)
 	c.Pause = &Pause{By: in.By, Reason: in.Reason, At: r.now}
 	switch {
-	case inFlight(c.state):
+	case inFlight(c.state), c.Undecided != nil:
 		r.touch(c)
 	case c.state == Backoff:
 		c.Pause.Due = c.due
@@ -96,7 +98,7 @@ func (r *Run) resume(c *Call, in Control) {
 	r.answer(in, c, Applied, "")
 	due := c.Pause.Due
 	switch {
-	case inFlight(c.state):
+	case inFlight(c.state), c.Undecided != nil:
 		c.Pause = nil
 		r.touch(c)
 	case due > r.now:

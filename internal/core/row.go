@@ -58,6 +58,13 @@ func (r *Run) restore(c *Call, row Row) error {
 		c.due = c.queueDue()
 	case External:
 		c.due, _ = c.timesOut(c.Policy)
+	case Gated:
+		if c.Undecided == nil {
+			c.due = c.queueDue()
+		}
+	}
+	if len(c.Passes) != len(c.Gates) {
+		c.Passes = make([]pass, len(c.Gates))
 	}
 	r.watch(c)
 	return nil

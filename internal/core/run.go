@@ -285,6 +285,8 @@ func (r *Run) take(in Input) {
 		r.offProbation(in)
 	case TakenOver:
 		r.takenOver(in)
+	case FromGate:
+		r.fromGate(in)
 	case SlotsOpen:
 		r.askAgain()
 	case SignalArrived:
@@ -311,8 +313,11 @@ func (r *Run) take(in Input) {
 // refuse drops an input of a run that has ended.
 func (r *Run) refuse(in Input) {
 	r.out.Dropped++
-	if g, ok := in.(Granted); ok {
-		r.out.Unused = append(r.out.Unused, g.Call)
+	switch in := in.(type) {
+	case Granted:
+		r.out.Unused = append(r.out.Unused, in.Call)
+	case FromGate:
+		r.decline(in)
 	}
 }
 

@@ -12,11 +12,12 @@ type Turn struct {
 	Time   int64
 	Events []history.Event
 
-	Rows     []Row    // calls whose row is written
-	Closed   []int64  // calls whose row is deleted
-	Attempts []Record // ledger records
-	State    *State   // new state of the run's row, nil if unchanged
-	Messages []Message
+	Rows     []Row     // calls whose row is written
+	Closed   []int64   // calls whose row is deleted
+	Attempts []Record  // ledger records
+	State    *State    // new state of the run's row, nil if unchanged
+	Messages []Message // signals to other runs
+	Gates    []ToGate  // messages to gates, which may arrive twice
 	// Transactions are the attempts that closed their calls and whose
 	// AttemptEnded had a Transaction. An attempt that came too late has none.
 	Transactions []AttemptRef
@@ -50,7 +51,7 @@ const maxSpare = 32
 
 // Empty reports whether there is nothing to commit.
 func (t *Turn) Empty() bool {
-	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && t.State == nil
+	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && len(t.Gates) == 0 && t.State == nil
 }
 
 // Message is a signal to another run, or to this one.
@@ -113,6 +114,10 @@ const (
 	Gated       CallState = "gated"
 	Paused      CallState = "paused"
 	Quarantined CallState = "quarantined"
+
+	TicketWaiting CallState = "#waiting"
+	TicketHolding CallState = "#holding"
+	TicketResting CallState = "#resting"
 )
 
 // State is the part of a run's row that turns change.
@@ -135,6 +140,7 @@ const (
 	StatusFailed         Status = "failed"
 	StatusCanceled       Status = "canceled"
 	StatusTerminated     Status = "terminated"
+	StatusStanding       Status = "#standing" // of a gate
 )
 
 // Detail is the document beside a status: the outcome of a closed run, or why an

@@ -31,6 +31,7 @@ type book struct {
 	effects    []string                // of step transactions, see effects
 	pauses     map[string]int          // by call ID: how often the engine paused it
 	told       map[string]int          // and told somebody so
+	inside     map[string]int          // by gate: bodies that run
 }
 
 type turnKey struct {
@@ -58,6 +59,7 @@ func newBook() *book {
 		ended:      map[string]history.Kind{},
 		pauses:     map[string]int{},
 		told:       map[string]int{},
+		inside:     map[string]int{},
 	}
 }
 
@@ -111,6 +113,21 @@ func (b *book) failedAfterwards(ctx context.Context) {
 			x.outcome = "failed"
 		}
 	}
+}
+
+// enter notes that a body runs behind a gate.
+func (b *book) enter(gate string, limit int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.inside[gate]++; b.inside[gate] > limit {
+		b.blame("%d bodies run behind gate %s, which lets %d pass", b.inside[gate], gate, limit)
+	}
+}
+
+func (b *book) leave(gate string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.inside[gate]--
 }
 
 // next counts how often something happened.
@@ -265,6 +282,19 @@ func (b *book) remains(ctx context.Context) (all []string, err error) {
 	for state, n := range counts.Calls {
 		if n > 0 {
 			all = append(all, fmt.Sprintf("%d calls that are %s", n, state))
+		}
+	}
+	gates, err := b.store.List(ctx, store.Filter{Status: []store.Status{store.Standing}})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range gates {
+		tickets, err := b.store.Calls(ctx, g.Partition, g.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range tickets {
+			all = append(all, fmt.Sprintf("a ticket of %s that is %s: %s", g.ID, c.State, c.Data))
 		}
 	}
 	return all, nil

@@ -66,6 +66,9 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	a.outcome = outcome(h.Result())
 	a.took = time.Since(began)
 	time.Sleep(5 * time.Second) // reads that failed are tried again within that
+	if s.gated {
+		time.Sleep(time.Minute) // the writes that come after the result may meet an outage
+	}
 	if err := env.Engine().Health(); err != nil {
 		t.Errorf("After the run the engine says: %v", err)
 	}

@@ -23,6 +23,9 @@ type shape struct {
 	// end.
 	anyOrder bool
 
+	// gated says that it has gates, which hear of its end later than its caller.
+	gated bool
+
 	// slots is how many attempts may run at once; 0 for as many as usual.
 	slots int
 

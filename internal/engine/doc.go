@@ -38,6 +38,7 @@
 //	nodes.go       which nodes there are
 //	watch.go       waiting for runs that other nodes serve
 //	start.go       starting runs and waiting for results
+//	gate.go        gates: entities that say when attempts may start
 //	message.go     signals, cancellation, termination
 //	control.go     operations on pending calls, and their audit
 //	bulk.go        the same for many runs

@@ -62,7 +62,8 @@ type Engine struct {
 	watcher    watcher
 	busy       int // residents that somebody works on
 	recovery   recovery
-	quiet      *sync.Cond // busy or the executions became fewer
+	quiet      *sync.Cond      // busy or the executions became fewer
+	conflicts  map[string]bool // gates of which calls say different things, and it was said
 	health     health
 }
 
@@ -128,6 +129,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		idle:       list.New(),
 		executions: map[attemptKey]*execution{},
 		waiters:    map[string]*waiting{},
+		conflicts:  map[string]bool{},
 		watcher:    newWatcher(),
 	}
 	e.slots.limit = config.Concurrency
@@ -334,6 +336,9 @@ func (e *Engine) usable(workflowID string) error {
 	e.mu.Unlock()
 	if over {
 		return ErrStopped
+	}
+	if isGate(workflowID) {
+		return &history.InputError{What: "workflow ID", Problem: fmt.Sprintf("begins with %q, which names gates", gatePrefix)}
 	}
 	return history.CheckID("workflow ID", workflowID)
 }

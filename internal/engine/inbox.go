@@ -18,6 +18,8 @@ const (
 	kindTerminate = "terminate"
 	kindAttempt   = "attempt"   // an attempt ended, from outside
 	kindHeartbeat = "heartbeat" // of an attempt, from outside
+	kindToGate    = "to-gate"
+	kindFromGate  = "from-gate"
 )
 
 // message is the data of a store.Message.
@@ -36,8 +38,13 @@ type message struct {
 
 // input is the message in the machine's words; nil says only that the run exists.
 func decodeMessage(m store.Message) (core.Input, error) {
-	if m.Kind == store.KindCreated {
+	switch m.Kind {
+	case store.KindCreated:
 		return nil, nil
+	case kindToGate:
+		return decodeWord[core.ToGate](m)
+	case kindFromGate:
+		return decodeWord[core.FromGate](m)
 	}
 	var d message
 	if err := json.Unmarshal(m.Data, &d); err != nil {

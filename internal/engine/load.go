@@ -97,13 +97,18 @@ func decodeRecord(rec *store.Record) (*past, error) {
 		}
 		p.turns = append(p.turns, core.StoredTurn{Number: t.Number, Epoch: t.Epoch, Time: t.Time, Events: events})
 	}
-	for _, c := range rec.Calls {
-		p.rows = append(p.rows, core.Row{
+	p.rows = coreRows(rec.Calls)
+	return p, nil
+}
+
+func coreRows(calls []store.Call) (rows []core.Row) {
+	for _, c := range calls {
+		rows = append(rows, core.Row{
 			Call: c.Number, State: core.CallState(c.State), Name: c.Name, Queue: c.Queue,
 			Attempt: c.Attempt, Due: c.Due, Data: c.Data,
 		})
 	}
-	return p, nil
+	return rows
 }
 
 // loadWithCode replays a run with its code; a hold says why that is not possible.
@@ -299,14 +304,13 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	e.mu.Lock()
 	e.dismissWaiters(r.id)
 	e.mu.Unlock()
-	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id}
-	for _, m := range todo {
-		if m.sequence != 0 {
-			t.Consumed = append(t.Consumed, m.sequence)
-		}
+	t := store.Turn{
+		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
+		Consumed: sequences(todo), Messages: e.declines(todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.committer.commit(t) == nil {
 		e.settled(r, t.Consumed)
+		e.sent(&t)
 	}
 }
 

@@ -18,6 +18,7 @@ type resident struct {
 	id        string
 
 	run      *core.Run          // nil: to be loaded
+	gate     *core.Gate         // of a resident that is a gate and no run
 	instance *workflow.Instance // nil: no code, see hold
 	create   *store.Run         // its row is not in the database yet
 	hold     *hold              // why there is no code
@@ -148,12 +149,13 @@ func (e *Engine) rest(r *resident) {
 		e.tellStarted(r, store.ErrFenced) // its partition was lost before its first turn
 		return
 	}
-	if r.run == nil || e.phase == stopped {
+	m := r.machine()
+	if m == nil || e.phase == stopped {
 		return
 	}
-	due := r.run.NextDue()
+	due := m.NextDue()
 	far := due != core.Never && due-e.clock.now() > int64(near)
-	if r.run.Idle() && (far && !r.run.AwaitsSignal() || e.config.MaxResident == 0) {
+	if m.Idle() && (far && !m.AwaitsSignal() || e.config.MaxResident == 0) {
 		e.unload(r)
 		return
 	}
@@ -161,7 +163,7 @@ func (e *Engine) rest(r *resident) {
 		r.wake = due
 		e.addWake(due, r)
 	}
-	if !r.run.Idle() {
+	if !m.Idle() {
 		return // attempts run or are queued here
 	}
 	r.idling = e.idle.PushBack(r)
@@ -188,10 +190,10 @@ func (e *Engine) unload(r *resident) {
 		e.slots.release(e, l)
 	}
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
-	if served && r.run != nil && !r.run.Ended() {
+	if m := r.machine(); served && m != nil && !m.Ended() {
 		// The row may name an older time that the scan has passed already.
-		due := r.run.NextDue()
-		if due != r.wake && (due <= e.horizon || r.run.State().Wake <= e.horizon) {
+		due := m.NextDue()
+		if due != r.wake && (due <= e.horizon || m.State().Wake <= e.horizon) {
 			e.addWake(due, r)
 		}
 	}
@@ -221,9 +223,12 @@ func (e *Engine) closeCode(r *resident) {
 	}
 }
 
-// turn takes one step of a run and makes it durable. An error means that the
-// resident is of no use any more.
+// turn takes one step of a run, or of a gate, and makes it durable. An error means
+// that the resident is of no use any more.
 func (e *Engine) turn(r *resident, todo []mail) error {
+	if isGate(r.id) {
+		return e.gateTurn(r, todo)
+	}
 	loaded := r.run == nil
 	if loaded {
 		if err := e.load(r, todo); err != nil {
@@ -279,17 +284,14 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
 		e.parkCulprit(r, err)
 		return err
 	}
-	for _, m := range todo {
-		if m.sequence != 0 {
-			t.Consumed = append(t.Consumed, m.sequence)
-		}
-	}
+	t.Consumed = sequences(todo)
 	t.Hook = e.hook(out, todo)
 	err = e.committer.commit(t)
 	conflict, failed := (*store.ConflictError)(nil), (*store.HookError)(nil)
 	switch {
 	case err == nil:
 		e.settled(r, t.Consumed)
+		e.sent(&t)
 		return nil
 	case errors.As(err, &failed):
 		e.transactionFailed(r, todo, failed.Err)
@@ -412,12 +414,7 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
 		}
 		t.Create = &c
 	}
-	for _, row := range out.Rows {
-		t.Calls = append(t.Calls, store.Call{
-			Partition: p.number, Run: r.id, Number: row.Call, State: store.CallState(row.State), Name: row.Name,
-			Queue: row.Queue, Attempt: row.Attempt, Due: row.Due, Data: row.Data,
-		})
-	}
+	t.Calls = storeRows(r, out.Rows)
 	for _, a := range out.Attempts {
 		t.Attempts = append(t.Attempts, store.Attempt{
 			Partition: p.number, Run: r.id, Call: a.Call, Number: a.Attempt, Name: a.Name, Outcome: string(a.Outcome),
@@ -431,7 +428,21 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
 		}
 		t.Messages = append(t.Messages, msg)
 	}
+	for i := range out.Gates {
+		t.Messages = append(t.Messages, e.toGate(&out.Gates[i]))
+	}
+	t.Repeatable = len(out.Messages) == 0
 	return t, nil
+}
+
+func storeRows(r *resident, rows []core.Row) (calls []store.Call) {
+	for _, row := range rows {
+		calls = append(calls, store.Call{
+			Partition: r.partition.number, Run: r.id, Number: row.Call, State: store.CallState(row.State), Name: row.Name,
+			Queue: row.Queue, Attempt: row.Attempt, Due: row.Due, Data: row.Data,
+		})
+	}
+	return calls
 }
 
 func storeState(s core.State) store.RunState {

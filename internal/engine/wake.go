@@ -89,7 +89,7 @@ func (e *Engine) wakeDue() int64 {
 			continue
 		}
 		r := e.residents[w.run]
-		if r != nil && !r.busy && r.run != nil && r.wake != w.at {
+		if r != nil && !r.busy && r.machine() != nil && r.wake != w.at {
 			continue
 		}
 		r = e.resident(w.partition, w.run)

@@ -52,6 +52,12 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 		}
 	}
 	b = appendText(b, `,"queue":`, e.Queue)
+	if len(e.Gates) > 0 {
+		if b, err = appendValue(b, `,"gates":`, e.Gates); err != nil {
+			return nil, err
+		}
+	}
+	b = appendInt(b, `,"priority":`, int64(e.Priority))
 	b = appendText(b, `,"trace":`, e.Trace)
 	b = appendInt(b, `,"due":`, e.Due)
 	b = appendInt(b, `,"attempt":`, int64(e.Attempt))

@@ -85,6 +85,10 @@ type Event struct {
 	// Policy and queue of a scheduled activity or step; absent if default.
 	Policy *retry.Policy `json:"policy,omitempty"`
 	Queue  string        `json:"queue,omitempty"`
+	// Gates are what the attempts of a scheduled call pass through, by name, and
+	// Priority is its place among those who wait there.
+	Gates    []Gate `json:"gates,omitempty"`
+	Priority int    `json:"priority,omitempty"`
 	// Trace is the trace parent of a scheduled call.
 	Trace string `json:"trace,omitempty"`
 

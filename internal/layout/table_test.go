@@ -43,12 +43,12 @@ var table = []row{
 	},
 	{
 		pkg: "activity",
-		may: []string{"retry"},
+		may: []string{"retry", "gate"},
 		why: "a declaration; who runs it is no business of it",
 	},
 	{
 		pkg: "workflow",
-		may: []string{"activity", "retry", "internal/core", "internal/coro", "internal/history"},
+		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/history"},
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{

@@ -1,0 +1,187 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/turnstile"
+)
+
+// Gate is the step machine of one gate: an entity like a run, with an inbox, a
+// wake time and rows, but without a history and without an end. It decides by
+// package turnstile; here is what makes that durable. It is not safe for
+// concurrent use. After an error of LoadGate it must be dropped.
+type Gate struct {
+	name    string
+	machine *turnstile.Machine[TicketKey] // nil until somebody said what the gate is to do
+	detail  GateDetail
+	state   State // as last committed or about to be
+
+	rows    map[TicketKey]int64 // numbers of the tickets' rows
+	lastRow int64
+
+	now     int64
+	out     *GateTurn
+	touched []TicketKey // since the last step, perhaps more than once
+}
+
+// GateDetail is the document of a gate's row: all but its tickets.
+type GateDetail struct {
+	Spec   history.Gate     `json:"spec"`
+	Record turnstile.Record `json:"record"`
+	// Check is when the calls that hold the gate are asked whether they know it.
+	Check int64 `json:"check,omitempty"`
+}
+
+// checkEvery is how often those who hold a gate are told so again. A run that does
+// not know of it any more, be it that its row was deleted, gives the slot back.
+const checkEvery = 5 * time.Minute
+
+// GateTurn is what one step of a gate decided.
+type GateTurn struct {
+	Time   int64
+	Rows   []Row   // tickets that are new or changed
+	Closed []int64 // tickets that are gone
+	State  *State  // nil if unchanged
+	Say    []FromGate
+
+	// Replaced is what the gate did before, if somebody said that it is to do
+	// something else.
+	Replaced *history.Gate
+	Faults   []error // what could not be understood
+}
+
+// Empty reports whether there is nothing to commit.
+func (t *GateTurn) Empty() bool {
+	return len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Say) == 0 && t.State == nil
+}
+
+// NewGate makes the machine of a gate that has no row yet.
+func NewGate(name string) *Gate {
+	return &Gate{name: name, rows: map[TicketKey]int64{}, state: State{Status: StatusStanding, Wake: Never}}
+}
+
+// LoadGate makes a gate's machine from its rows.
+func LoadGate(name string, rows []Row, state State) (*Gate, error) {
+	g := NewGate(name)
+	g.state = state
+	var err error
+	if g.detail, err = DecodeGate(state.Detail); err != nil {
+		return nil, err
+	}
+	tickets := make([]turnstile.Ticket[TicketKey], len(rows))
+	for i, row := range rows {
+		if tickets[i], err = DecodeTicket(row.Data); err != nil {
+			return nil, err
+		}
+		g.rows[tickets[i].Key] = row.Call
+		g.lastRow = max(g.lastRow, row.Call)
+	}
+	g.machine, err = turnstile.Restore(discipline(g.detail.Spec), g.detail.Record, tickets)
+	return g, err
+}
+
+// DecodeGate reads the document of a gate's row.
+func DecodeGate(data []byte) (GateDetail, error) {
+	var d GateDetail
+	if err := json.Unmarshal(data, &d); err != nil {
+		return d, fmt.Errorf("the row of a gate cannot be read: %w", err)
+	}
+	return d, nil
+}
+
+// DecodeTicket reads the document of a ticket's row.
+func DecodeTicket(data []byte) (turnstile.Ticket[TicketKey], error) {
+	var t turnstile.Ticket[TicketKey]
+	if err := json.Unmarshal(data, &t); err != nil {
+		return t, fmt.Errorf("the row of a ticket cannot be read: %w", err)
+	}
+	return t, nil
+}
+
+// discipline is what the turnstile is to do for a gate on record.
+func discipline(g history.Gate) turnstile.Config {
+	return turnstile.Config{
+		Limit: g.Limit, Mode: turnstile.Mode(g.Mode), MaxHold: g.MaxHold,
+		Rate:    turnstile.Rate(g.Rate),
+		Budget:  turnstile.Budget(g.Budget),
+		Breaker: turnstile.Breaker(g.Breaker),
+	}
+}
+
+// Step takes what was said to the gate, in order, and what time has brought.
+func (g *Gate) Step(now int64, said []ToGate) *GateTurn {
+	g.now = max(g.now, now)
+	g.out = &GateTurn{Time: g.now}
+	for i := range said {
+		g.hear(&said[i])
+	}
+	if g.machine != nil {
+		g.take(g.machine.Tick(g.now))
+		g.check()
+		g.writeRows()
+		g.settle()
+	}
+	out := g.out
+	g.out = nil
+	return out
+}
+
+func (g *Gate) hear(m *ToGate) {
+	if m.Word == GateEnter && m.Spec != nil {
+		if err := g.configure(*m.Spec); err != nil {
+			g.out.Faults = append(g.out.Faults, err)
+		}
+	}
+	if g.machine == nil {
+		return // nobody was ever here: what is taken back was never given
+	}
+	switch m.Word {
+	case GateEnter:
+		g.take(g.machine.Enter(g.now, m.Ticket, m.Attempt, m.Priority))
+	case GateBackoff:
+		g.backoff(m)
+	case GateDone:
+		g.take(g.machine.Done(g.now, m.Ticket, m.Outcome))
+	default:
+		g.out.Faults = append(g.out.Faults, fmt.Errorf("run %s says %q, which this version does not know", m.Ticket.Run, m.Word))
+	}
+}
+
+// configure makes the gate do what the latest call says.
+func (g *Gate) configure(spec history.Gate) error {
+	if g.machine != nil && spec == g.detail.Spec {
+		return nil
+	}
+	if g.machine == nil {
+		m, err := turnstile.New[TicketKey](discipline(spec))
+		if err != nil {
+			return err
+		}
+		g.machine = m
+	} else {
+		step, err := g.machine.Reconfigure(g.now, discipline(spec))
+		if err != nil {
+			return err
+		}
+		old := g.detail.Spec
+		g.out.Replaced = &old
+		g.take(step)
+	}
+	g.detail.Spec = spec
+	return nil
+}
+
+func (g *Gate) backoff(m *ToGate) {
+	before, known := g.machine.Ticket(m.Ticket)
+	g.take(g.machine.Backoff(g.now, m.Ticket, m.Attempt, m.Outcome, m.Until))
+	after, still := g.machine.Ticket(m.Ticket)
+	if m.Judge && still && before.Attempt == m.Attempt && after.Attempt > m.Attempt {
+		g.say(GateAllowed, m.Ticket, m.Attempt, "")
+	}
+	if m.Yield && known {
+		g.take(g.machine.Yield(g.now, m.Ticket))
+	}
+}

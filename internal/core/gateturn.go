@@ -1,0 +1,125 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/retry"
+)
+
+// take notes what follows from one input.
+func (g *Gate) take(s *turnstile.Step[TicketKey]) {
+	g.touched = append(g.touched, s.Changed...)
+	for _, granted := range s.Granted {
+		g.say(GateGranted, granted.Key, granted.Attempt, "")
+		if g.detail.Check == 0 {
+			g.detail.Check = g.now + int64(checkEvery)
+		}
+	}
+	for _, refused := range s.Refused {
+		g.say(GateRefused, refused.Key, refused.Attempt, refused.Reason)
+	}
+}
+
+func (g *Gate) say(word GateWord, to TicketKey, attempt int, reason retry.Reason) {
+	g.out.Say = append(g.out.Say, FromGate{Gate: g.name, Word: word, Ticket: to, Attempt: attempt, Reason: reason})
+}
+
+// check tells those who have held the gate for long that they do.
+func (g *Gate) check() {
+	if g.detail.Check == 0 || g.now < g.detail.Check {
+		return
+	}
+	g.detail.Check = 0
+	for _, t := range g.machine.Tickets() {
+		if t.Phase != turnstile.Running {
+			continue
+		}
+		g.detail.Check = g.now + int64(checkEvery)
+		if g.now-t.Since >= int64(checkEvery) {
+			g.say(GateGranted, t.Key, t.Attempt, "")
+		}
+	}
+}
+
+var ticketStates = map[turnstile.Phase]CallState{
+	turnstile.Waiting:    TicketWaiting,
+	turnstile.Running:    TicketHolding,
+	turnstile.BackingOff: TicketResting,
+}
+
+// writeRows turns the tickets that changed into rows to write or delete.
+func (g *Gate) writeRows() {
+	written := make(map[TicketKey]bool, len(g.touched))
+	for _, key := range g.touched {
+		if written[key] {
+			continue
+		}
+		written[key] = true
+		number, has := g.rows[key]
+		t, exists := g.machine.Ticket(key)
+		switch {
+		case exists:
+			if !has {
+				g.lastRow++
+				number = g.lastRow
+				g.rows[key] = number
+			}
+			data, _ := json.Marshal(t) // strings and numbers only: cannot fail
+			g.out.Rows = append(g.out.Rows, Row{
+				Call: number, State: ticketStates[t.Phase], Name: key.Run, Attempt: t.Attempt, Due: t.Until, Data: data,
+			})
+		case has:
+			delete(g.rows, key)
+			g.out.Closed = append(g.out.Closed, number)
+		}
+	}
+	g.touched = g.touched[:0]
+}
+
+// settle works out the state of the gate's row at the end of a step.
+func (g *Gate) settle() {
+	g.detail.Record = g.machine.Record()
+	data, _ := json.Marshal(g.detail) // strings and numbers only: cannot fail
+	next := State{Status: StatusStanding, Wake: g.NextDue(), Detail: data}
+	if next.Wake != g.state.Wake || g.state.Status != next.Status || !bytes.Equal(data, g.state.Detail) {
+		g.state = next
+		g.out.State = &next
+	}
+}
+
+// NextDue is when the gate must be stepped next although nobody said anything,
+// Never if at no time.
+func (g *Gate) NextDue() int64 {
+	if g.machine == nil {
+		return Never
+	}
+	at := Never
+	if next, ok := g.machine.Next(); ok {
+		at = next
+	}
+	if g.detail.Check != 0 {
+		at = min(at, g.detail.Check)
+	}
+	return at
+}
+
+// Name is the gate's name.
+func (g *Gate) Name() string { return g.name }
+
+// Detail is what the gate does, and what it remembers beside its tickets.
+func (g *Gate) Detail() GateDetail { return g.detail }
+
+// Ended reports that a gate never ends.
+func (g *Gate) Ended() bool { return false }
+
+// State is the state of the gate's row as the last step left it.
+func (g *Gate) State() State { return g.state }
+
+// Idle reports that a gate holds nothing in memory that its rows do not.
+func (g *Gate) Idle() bool { return true }
+
+// AwaitsSignal reports that a message may come soon, however far off the next due
+// time is.
+func (g *Gate) AwaitsSignal() bool { return true }

@@ -1,0 +1,81 @@
+package core
+
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/retry"
+)
+
+// GateWord is what runs and gates say to each other.
+type GateWord string
+
+// What a run says. Each is said in the turn that makes it true.
+const (
+	// GateEnter: an attempt is ready to run and wants to pass.
+	GateEnter GateWord = "enter"
+	// GateBackoff: the attempt has ended, and the next one is due at Until.
+	GateBackoff GateWord = "backoff"
+	// GateDone: the call has ended, or wants nothing of the gate for now.
+	GateDone GateWord = "done"
+)
+
+// What a gate says.
+const (
+	// GateGranted: the attempt may start. It may be said again, so that a slot
+	// that is held for nobody is noticed.
+	GateGranted GateWord = "granted"
+	// GateRefused: no attempt of the call may start; its ticket is gone.
+	GateRefused GateWord = "refused"
+	// GateAllowed: the budget allows the attempt that follows a failure.
+	GateAllowed GateWord = "allowed"
+)
+
+// TicketKey names the ticket of a call at a gate. A call that leaves and comes
+// back has another one.
+type TicketKey struct {
+	Workflow string `json:"workflow"` // ID
+	Run      string `json:"run"`
+	Call     int64  `json:"call"`
+	Ticket   int    `json:"ticket"`
+}
+
+// ToGate is what a run tells a gate. It may arrive twice, but not before what the
+// run said earlier.
+type ToGate struct {
+	Gate    string    `json:"gate"`
+	Word    GateWord  `json:"word"`
+	Ticket  TicketKey `json:"ticket"`
+	Attempt int       `json:"attempt"` // that wants to pass, or has ended
+
+	// Of GateEnter: where the call stands among those who wait, and what the gate
+	// is to do; the latest one to say it is right.
+	Priority int           `json:"priority,omitempty"`
+	Spec     *history.Gate `json:"spec,omitempty"`
+
+	// Of GateBackoff and GateDone: how the attempt ended.
+	Outcome turnstile.Outcome `json:"outcome,omitempty"`
+
+	// Of GateBackoff: when the next attempt is due, whether the slot is given up
+	// whatever the gate's mode is, and whether the budget's verdict is awaited.
+	Until int64 `json:"until,omitempty"`
+	Yield bool  `json:"yield,omitempty"`
+	Judge bool  `json:"judge,omitempty"`
+}
+
+// FromGate is what a gate tells a run. It may arrive twice.
+type FromGate struct {
+	Gate    string       `json:"gate"`
+	Word    GateWord     `json:"word"`
+	Ticket  TicketKey    `json:"ticket"`
+	Attempt int          `json:"attempt"` // that may start, or has ended
+	Reason  retry.Reason `json:"reason,omitempty"`
+}
+
+// Decline is the answer to a gate for a call that does not want what it is told,
+// or does not exist any more; false if none is needed.
+func (f FromGate) Decline() (ToGate, bool) {
+	return ToGate{Gate: f.Gate, Word: GateDone, Ticket: f.Ticket, Attempt: f.Attempt, Outcome: turnstile.Neutral}, f.Word == GateGranted
+}
+
+func (ToGate) input()   {}
+func (FromGate) input() {}

@@ -1,0 +1,327 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/retry"
+)
+
+// A call with gates runs its attempts only while it holds all of them. It asks
+// for them one by one, in the order of their names, by messages to the gates'
+// owners; the grants come back as messages. Whenever an attempt ends, the turn
+// that says so sends the gates word of it, so that both are durable or neither.
+
+// pass is what a call has at one of its gates. Each has a ticket there, under a
+// number that says which of the call's tickets at this gate it is.
+type pass struct {
+	State  passState `json:"state,omitempty"`
+	Ticket int       `json:"ticket,omitempty"`
+}
+
+type passState string
+
+const (
+	noTicket passState = ""       // no ticket, or none any more
+	asked    passState = "asked"  // the gate will say when the coming attempt may start
+	held     passState = "held"   // the gate granted the current or coming attempt
+	resting  passState = "behind" // the ticket rests until the gates before it are held again
+)
+
+// undecided is an attempt that failed, of which a gate's budget has to say
+// whether another one may follow.
+type undecided struct {
+	Outcome Outcome          `json:"outcome"`
+	Failure *history.Failure `json:"failure,omitempty"`
+	Ended   int64            `json:"ended"`
+	Judges  int              `json:"judges"` // gates that have not answered
+}
+
+// passed reports whether a call holds all of its gates.
+func (c *Call) passed() bool {
+	return !slices.ContainsFunc(c.Passes, func(p pass) bool { return p.State != held })
+}
+
+// coming is the number of the attempt that gates are asked for.
+func (c *Call) coming() int {
+	if c.Undecided != nil {
+		return c.attempt + 1
+	}
+	return c.attempt
+}
+
+// approach asks for the next gate that the coming attempt needs and reports
+// whether there is one to wait for.
+//
+// As long as a person keeps calls of its kind from starting it asks for none: what
+// it got would be kept from others.
+func (r *Run) approach(c *Call) bool {
+	if len(c.Passes) > 0 && r.stopped(c) {
+		r.leaveGates(c, turnstile.Neutral)
+		r.queue(c)
+		return true
+	}
+	for i := range c.Passes {
+		p := &c.Passes[i]
+		switch p.State {
+		case held:
+			continue
+		case noTicket:
+			p.Ticket++
+			r.askGate(c, i)
+		case resting:
+			r.askGate(c, i)
+		}
+		r.awaitGate(c)
+		return true
+	}
+	return false
+}
+
+// hurry tells the gates that the coming attempt is not to wait for the end of its
+// backoff.
+func (r *Run) hurry(c *Call) {
+	for i := range c.Passes {
+		if c.Passes[i].State == asked {
+			r.askGate(c, i)
+		}
+	}
+}
+
+func (r *Run) askGate(c *Call, i int) {
+	c.Passes[i].State = asked
+	m := r.toGate(c, i, GateEnter, c.attempt)
+	m.Priority, m.Spec = c.Priority, &c.Gates[i]
+	r.out.Gates = append(r.out.Gates, m)
+}
+
+// awaitGate lets a call wait for a gate. It holds no slot, and its queue time
+// runs.
+func (r *Run) awaitGate(c *Call) {
+	r.setState(c, Gated)
+	c.due = c.queueDue()
+	r.watch(c)
+	r.touch(c)
+}
+
+func (r *Run) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
+	return ToGate{
+		Gate: c.Gates[i].Name, Word: word, Attempt: attempt,
+		Ticket: TicketKey{Workflow: r.start.WorkflowID, Run: r.start.Run, Call: c.Number, Ticket: c.Passes[i].Ticket},
+	}
+}
+
+// turnBack tells the gates that an attempt has ended and another one is due at
+// until. The first gate grants it by itself when that time has come, and so do
+// those behind gates that are kept. Behind one that is given up the ticket keeps
+// its place but rests, without its slot, until it is asked for again: calls that
+// hold a gate and wait for one with a smaller name could wait for each other.
+// With judge, the gates that have a budget answer whether it allows the attempt.
+func (r *Run) turnBack(c *Call, outcome turnstile.Outcome, until int64, judge bool) (judges int) {
+	inOrder := true
+	for i := range c.Passes {
+		p := &c.Passes[i]
+		if p.State != held {
+			continue // it ended without having run
+		}
+		m := r.toGate(c, i, GateBackoff, c.attempt)
+		m.Outcome, m.Until = outcome, until
+		p.State = asked
+		if !inOrder {
+			m.Until, m.Yield = Never, true
+			p.State = resting
+		}
+		if judge && budgeted(c.Gates[i]) {
+			m.Judge = true
+			judges++
+		}
+		r.out.Gates = append(r.out.Gates, m)
+		inOrder = inOrder && keeps(c.Gates[i], until-r.now)
+	}
+	return judges
+}
+
+// departs gives up the gates of a call that is closed or waits for a person.
+func (r *Run) departs(c *Call) {
+	if r.out != nil {
+		r.abandonVerdict(c)
+		r.leaveGates(c, c.verdict)
+	}
+}
+
+// leaveGates gives up all that a call has at its gates.
+func (r *Run) leaveGates(c *Call, outcome turnstile.Outcome) {
+	for i := range c.Passes {
+		p := &c.Passes[i]
+		if p.State == noTicket {
+			continue
+		}
+		m := r.toGate(c, i, GateDone, c.attempt)
+		if m.Outcome = outcome; outcome == "" {
+			m.Outcome = turnstile.Neutral
+		}
+		p.State = noTicket
+		r.out.Gates = append(r.out.Gates, m)
+		r.touch(c)
+	}
+}
+
+// verdictOf is what an attempt that failed says about what is behind the gates. A
+// failure that no retry can change is nobody's there.
+func verdictOf(d retry.Decision) turnstile.Outcome {
+	switch {
+	case d.Action == retry.ActionRetry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
+		return turnstile.Failure
+	}
+	return turnstile.Neutral
+}
+
+// keeps reports whether a gate's slot is kept through a backoff of the length.
+func keeps(g history.Gate, delay int64) bool {
+	return g.Mode == string(turnstile.Hold) && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
+}
+
+func budgeted(g history.Gate) bool { return g.Budget != (history.GateBudget{}) }
+
+// fromGate takes what a gate says. What is said of a ticket that the call does
+// not have any more is answered: the gate must not keep a slot for nobody.
+func (r *Run) fromGate(in FromGate) {
+	c := r.calls[in.Ticket.Call]
+	i := -1
+	if c != nil {
+		i = slices.IndexFunc(c.Gates, func(g history.Gate) bool { return g.Name == in.Gate })
+	}
+	if i < 0 || c.Passes[i].Ticket != in.Ticket.Ticket || c.Passes[i].State == noTicket {
+		r.decline(in)
+		return
+	}
+	switch {
+	case in.Word == GateAllowed:
+		r.judged(c, i, in, retry.BudgetAllowed)
+	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
+		r.judged(c, i, in, retry.BudgetDenied)
+	case c.Passes[i].State != asked || in.Attempt != c.coming():
+		r.out.Dropped++ // said before
+	case in.Word == GateRefused:
+		r.refused(c, i)
+	case in.Word == GateGranted:
+		c.Passes[i].State = held
+		r.touch(c)
+		r.proceed(c)
+	}
+}
+
+// decline gives a ticket back that no call wants.
+func (r *Run) decline(in FromGate) {
+	r.out.Dropped++
+	if answer, ok := in.Decline(); ok {
+		r.out.Gates = append(r.out.Gates, answer)
+	}
+}
+
+// proceed goes on with a call that waits for its gates, if it waits for no other
+// one. A step without its code gives them up: it could be long until it has it.
+func (r *Run) proceed(c *Call) {
+	if c.state != Gated || c.Undecided != nil {
+		return
+	}
+	if c.Step() && r.program == nil {
+		r.leaveGates(c, turnstile.Neutral)
+		return
+	}
+	if r.approach(c) {
+		return
+	}
+	r.setState(c, "")
+	c.due = 0
+	r.ready = append(r.ready, c)
+	r.touch(c)
+}
+
+// approachAgain lets calls that had left their gates, because they could not run,
+// ask again.
+func (r *Run) approachAgain() {
+	for _, n := range r.openNumbers() {
+		if c := r.calls[n]; c.state == Gated && c.Undecided == nil && (r.program != nil || !c.Step()) {
+			r.approach(c)
+		}
+	}
+}
+
+// refused closes a call whose gate lets nobody pass. The attempt that was to start
+// does not, and is not charged.
+func (r *Run) refused(c *Call, i int) {
+	c.Passes[i].State = noTicket // its ticket is gone
+	if u := c.Undecided; u != nil {
+		c.Undecided = nil
+		r.record(c, u.Outcome, u.Failure, string(retry.ReasonBreaker), u.Ended)
+	} else {
+		c.attempt--
+	}
+	refusal := &retry.RefusedError{Gate: c.Gates[i].Name, Reason: retry.ReasonBreaker}
+	if c.Last != nil {
+		refusal.Last = c.Last.Err()
+	}
+	c.verdict = turnstile.Neutral
+	r.closeFailed(c, retry.ReasonBreaker, c.Policy.AttemptLimit(), history.FromError(refusal), r.now)
+}
+
+// judged takes a budget's verdict. The first denial, or the last of all that were
+// asked, decides. A gate that got a budget while the call was on its way may deny
+// what nobody asked: the attempt was decided, so the call enters there anew.
+func (r *Run) judged(c *Call, i int, in FromGate, verdict retry.BudgetVerdict) {
+	u := c.Undecided
+	if verdict == retry.BudgetDenied {
+		c.Passes[i].State = noTicket // its ticket is gone
+		r.touch(c)
+	}
+	switch {
+	case u == nil && verdict == retry.BudgetDenied:
+		r.proceed(c)
+	case u == nil || in.Attempt != c.attempt:
+		r.out.Dropped++
+	case verdict == retry.BudgetDenied || u.Judges == 1:
+		r.decide(c, verdict)
+	default:
+		u.Judges--
+		r.touch(c)
+	}
+}
+
+// decide asks the policy about the attempt that waited for a verdict, as of the
+// time when it failed.
+func (r *Run) decide(c *Call, verdict retry.BudgetVerdict) {
+	u := c.Undecided
+	c.Undecided = nil
+	d := r.judgement(c, u.Failure, u.Ended, verdict)
+	r.recordDecision(c, u.Outcome, u.Failure, d, u.Ended, nextOf(d))
+	r.follow(c, d, u.Failure, u.Ended)
+}
+
+// abandonVerdict records an attempt that waits for a verdict nobody wants any
+// more.
+func (r *Run) abandonVerdict(c *Call) {
+	if u := c.Undecided; u != nil {
+		c.Undecided = nil
+		r.record(c, u.Outcome, u.Failure, string(retry.ReasonCanceled), u.Ended)
+	}
+}
+
+func nextOf(d retry.Decision) int64 {
+	if d.Action != retry.ActionRetry {
+		return 0
+	}
+	return d.At.UnixNano()
+}
+
+// judgement is what the policy says about a failure.
+func (r *Run) judgement(c *Call, f *history.Failure, ended int64, verdict retry.BudgetVerdict) retry.Decision {
+	return retry.Decide(c.Policy, retry.State{
+		Attempt:  c.Failures,
+		First:    time.Unix(0, c.First),
+		Previous: c.Previous,
+		Budget:   verdict,
+	}, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
+}

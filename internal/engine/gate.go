@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// A gate is a resident as a run is: it belongs to the partition of its name, has a
+// mailbox and takes one step at a time. Its row has the status store.Standing, its
+// tickets are rows of calls. It has no history: each of its turns can be repeated,
+// as those who read its messages mind none that comes twice.
+
+// gatePrefix begins the workflow IDs and the run IDs of gates. It sorts before
+// those of runs.
+const gatePrefix = "#gate/"
+
+// gateType is the type of a gate's row.
+const gateType = "#gate"
+
+// isGate reports whether a run ID or a workflow ID is that of a gate.
+func isGate(id string) bool { return strings.HasPrefix(id, gatePrefix) }
+
+// gateRun is the run ID of a gate. Gates of one name in several groups are
+// different ones.
+func gateRun(partition int, name string) string {
+	return gatePrefix + strconv.Itoa(partition) + "/" + name
+}
+
+// gateName is the name in the run ID of a gate.
+func gateName(run string) string {
+	_, name, _ := strings.Cut(strings.TrimPrefix(run, gatePrefix), "/")
+	return name
+}
+
+// maxWords is how much of what is said to a gate is taken in one turn.
+const maxWords = 500
+
+// machine is what a resident steps: a run or a gate.
+type machine interface {
+	NextDue() int64
+	Idle() bool
+	AwaitsSignal() bool
+	Ended() bool
+	State() core.State
+}
+
+// machine is nil if the resident is not loaded.
+func (r *resident) machine() machine {
+	switch {
+	case r.run != nil:
+		return r.run
+	case r.gate != nil:
+		return r.gate
+	}
+	return nil
+}
+
+// gateTurn takes one step of a gate and makes it durable.
+func (e *Engine) gateTurn(r *resident, todo []mail) error {
+	if r.gate == nil {
+		if err := e.loadGate(r); err != nil {
+			e.gateStuck(r, todo, err)
+			return err
+		}
+	}
+	if len(todo) > maxWords {
+		e.putBack(r, todo[maxWords:])
+		todo = todo[:maxWords]
+	}
+	var said []core.ToGate
+	for _, m := range todo {
+		if word, ok := m.input.(core.ToGate); ok {
+			said = append(said, word)
+		}
+	}
+	out := r.gate.Step(e.clock.now(), said)
+	e.logGate(r, out)
+	t := e.gateStoreTurn(r, out)
+	if t.Consumed = sequences(todo); out.Empty() && len(t.Consumed) == 0 {
+		return nil
+	}
+	err := e.committer.commit(t)
+	switch {
+	case err == nil:
+		if t.Create != nil {
+			r.create = nil
+		}
+		e.settled(r, t.Consumed)
+		e.sent(&t)
+	case errors.Is(err, store.ErrFenced):
+		e.lose(r.partition)
+	case e.ctx.Err() == nil:
+		e.gateStuck(r, todo, err)
+	}
+	return err
+}
+
+// loadGate reads a gate, or makes one that nobody was at before.
+func (e *Engine) loadGate(r *resident) error {
+	e.loading <- struct{}{}
+	defer func() { <-e.loading }()
+	rec, err := e.readRecord(r)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return e.newGate(r)
+	case err != nil:
+		return err
+	}
+	r.gate, err = core.LoadGate(gateName(r.id), coreRows(rec.Calls), coreState(rec.Run.RunState))
+	return err
+}
+
+func (e *Engine) newGate(r *resident) error {
+	id, now := gatePrefix+gateName(r.id), e.clock.now()
+	start, err := history.EncodeStart(history.Start{
+		WorkflowID: id, Run: r.id, Type: gateType, Group: e.config.Group, Chain: r.id, Attempt: 1, Created: now,
+	})
+	if err != nil {
+		return err
+	}
+	r.gate = core.NewGate(gateName(r.id))
+	r.create = &store.Run{
+		Partition: r.partition.number, ID: r.id, WorkflowID: id, Type: gateType, Group: e.config.Group,
+		Chain: r.id, Attempt: 1, Start: start, Created: now,
+	}
+	return nil
+}
+
+// gateStuck lets a gate that cannot be read or written try again later: what was
+// said to it waits in the inbox.
+func (e *Engine) gateStuck(r *resident, todo []mail, err error) {
+	if e.ctx.Err() != nil {
+		return
+	}
+	e.log.Error("perdure: a gate cannot go on; it is tried again with the next look at the inbox", "gate", gateName(r.id), "error", err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range sequences(todo) {
+		delete(r.partition.pending, s)
+	}
+}
+
+func (e *Engine) logGate(r *resident, out *core.GateTurn) {
+	for _, fault := range out.Faults {
+		e.log.Error("perdure: a gate was told something that it cannot do", "gate", gateName(r.id), "error", fault)
+	}
+	if out.Replaced == nil {
+		return
+	}
+	e.mu.Lock()
+	said := e.conflicts[gateName(r.id)]
+	e.conflicts[gateName(r.id)] = true
+	e.mu.Unlock()
+	if said {
+		return
+	}
+	e.log.Warn("perdure: calls say different things about a gate; the latest is right. This is said once, and harmless while a new version is rolled out",
+		"gate", gateName(r.id), "before", fmt.Sprintf("%+v", *out.Replaced), "now", fmt.Sprintf("%+v", r.gate.Detail().Spec))
+}
+
+// gateStoreTurn is a gate's turn in the store's words.
+func (e *Engine) gateStoreTurn(r *resident, out *core.GateTurn) store.Turn {
+	t := store.Turn{
+		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, Time: out.Time,
+		Calls: storeRows(r, out.Rows), Closed: out.Closed, Repeatable: true,
+	}
+	if out.State != nil {
+		s := storeState(*out.State)
+		if r.create != nil {
+			c := *r.create
+			c.RunState, t.Create = s, &c
+		} else {
+			t.State = &s
+		}
+	}
+	for i := range out.Say {
+		t.Messages = append(t.Messages, e.fromGate(&out.Say[i]))
+	}
+	return t
+}
+
+// toGate is what a run says to a gate, on its way.
+func (e *Engine) toGate(m *core.ToGate) store.Message {
+	id := gatePrefix + m.Gate
+	place := e.place(id)
+	return store.Message{
+		Partition: place, WorkflowID: id, Run: gateRun(place, m.Gate), Kind: kindToGate,
+		Key: wordKey(m.Word, m.Ticket, m.Attempt), Data: encodeWord(m),
+	}
+}
+
+// fromGate is what a gate says to a run, on its way.
+func (e *Engine) fromGate(m *core.FromGate) store.Message {
+	return store.Message{
+		Partition: e.place(m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: m.Ticket.Run, Kind: kindFromGate,
+		Key: "gate/" + m.Gate + "/" + wordKey(m.Word, m.Ticket, m.Attempt), Data: encodeWord(m),
+	}
+}
+
+// wordKey is equal for two messages only if one is as good as both.
+func wordKey(word core.GateWord, t core.TicketKey, attempt int) string {
+	return fmt.Sprintf("%s/%s/%d/%d/%d", word, t.Run, t.Call, t.Ticket, attempt)
+}
+
+func encodeWord(m any) []byte {
+	data, _ := json.Marshal(m) // strings and finite numbers only: cannot fail
+	return data
+}
+
+func decodeWord[W core.Input](m store.Message) (core.Input, error) {
+	var w W
+	if err := json.Unmarshal(m.Data, &w); err != nil {
+		return nil, fmt.Errorf("message %d of workflow %q cannot be read: %w", m.Sequence, m.WorkflowID, err)
+	}
+	return w, nil
+}
+
+// declines are the answers to gates on behalf of a run that has ended or does not
+// exist: what they keep for it is free.
+func (e *Engine) declines(todo []mail) (messages []store.Message) {
+	for _, m := range todo {
+		if said, ok := m.input.(core.FromGate); ok {
+			if answer, needed := said.Decline(); needed {
+				messages = append(messages, e.toGate(&answer))
+			}
+		}
+	}
+	return messages
+}
+
+// sequences are the numbers of the inbox messages among the mail.
+func sequences(todo []mail) (numbers []int64) {
+	for _, m := range todo {
+		if m.sequence != 0 {
+			numbers = append(numbers, m.sequence)
+		}
+	}
+	return numbers
+}
+
+// sent lets the inbox be read at once if a durable turn had messages for runs or
+// gates of this very node.
+func (e *Engine) sent(t *store.Turn) {
+	if len(t.Messages) == 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range t.Messages {
+		if e.partitions[t.Messages[i].Partition] != nil {
+			e.kickInbox()
+			return
+		}
+	}
+}
