@@ -164,6 +164,43 @@ func TestR46_WhatNoRetryCanChangeIsNoFaultOfTheService(t *testing.T) {
 	}
 }
 
+// TestR46_EveryFailureCounts, whatever stops the call after it.
+func TestR46_EveryFailureCounts(t *testing.T) {
+	for reason, p := range map[retry.Reason]retry.Policy{
+		retry.ReasonMaxAttempts: {MaxAttempts: 1},
+		retry.ReasonWithin:      {Within: 1, Backoff: retry.Fixed(time.Hour)},
+		retry.ReasonBudget:      {},
+		retry.ReasonTimeout:     {AttemptTimeout: time.Second, OnTimeout: retry.StopOnTimeout},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := gate.New("api", 1, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Hour}))
+			err := retry.Do(t.Context(), p, func(context.Context) error {
+				time.Sleep(2 * time.Second)
+				return io.EOF
+			}, gate.Through(g), retry.WithBudget(func() retry.BudgetVerdict { return retry.BudgetDenied }))
+			var exhausted *retry.ExhaustedError
+			if !errors.As(err, &exhausted) || exhausted.Reason != reason || g.Stats().Breaker != gate.Open {
+				t.Errorf("%s: %v, the breaker is %s", reason, err, g.Stats().Breaker)
+			}
+		})
+	}
+}
+
+// TestANearerTimeComesFirst: the gate waits for the end of a long backoff when a
+// time comes up that is nearer.
+func TestANearerTimeComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate.New("api", 9, gate.WithRate(2, 2))
+		j := &journal{began: time.Now()}
+		call := func(name string, n int) func() {
+			return func() { _ = retry.Do(t.Context(), fixed(time.Hour, n), j.failing(name, n), gate.Through(g)) }
+		}
+		inTurn(call("a", 2), call("b", 1), call("c", 1)).Wait()
+		j.expect(t, "a.1 at 0s", "b.1 at 0s", "c.1 at 500ms", "a.2 at 1h0m0s")
+		deserted(t, g)
+	})
+}
+
 func TestARateBoundsAttemptsAndRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate.New("api", 9, gate.WithRate(2, 2))
@@ -220,7 +257,24 @@ func TestR40_AnAttemptThatQueuesTooLongHasFailed(t *testing.T) {
 	})
 }
 
-// TestR8_ARetryThatQueuesBeyondWithinDoesNotStart; a first attempt may.
+// TestR8_AFirstAttemptMayQueueBeyondWithin: QueueTimeout is there to bound that.
+func TestR8_AFirstAttemptMayQueueBeyondWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate.New("one", 1)
+		j := &journal{began: time.Now()}
+		release := acquire(t, g)
+		wg := inTurn(func() {
+			_ = retry.Do(t.Context(), retry.Policy{Within: time.Second}, j.failing("a", 2), gate.Through(g))
+		})
+		time.Sleep(time.Minute)
+		release()
+		wg.Wait()
+		j.expect(t, "a.1 at 1m0s")
+	})
+}
+
+// TestR8_ARetryThatQueuesBeyondWithinDoesNotStart; see the test above for a first
+// attempt.
 func TestR8_ARetryThatQueuesBeyondWithinDoesNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate.New("one", 1, gate.WithMode(gate.Release))

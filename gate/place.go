@@ -91,14 +91,12 @@ func (p *place) why() retry.Reason {
 }
 
 // backoff says that the attempt has failed, and reports whether the gate's budget
-// allows the next one. A place that was not granted has nothing to say.
+// allows the next one. For an attempt that was not granted, because it waited too
+// long, there is no ticket and nothing happens.
 func (p *place) backoff(attempt int, due time.Time) bool {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p.verdict != granted {
-		return true
-	}
 	until := turnstile.Never
 	if !due.IsZero() {
 		until = g.at(due)

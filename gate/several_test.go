@@ -116,6 +116,28 @@ func TestR44_WhoMustWaitForARetryHoldsNothingBehind(t *testing.T) {
 	})
 }
 
+// TestR40_QueueTimeoutIsForAllGatesTogether: who waits at two gates has one time.
+func TestR40_QueueTimeoutIsForAllGatesTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := gate.New("a", 1), gate.New("b", 1)
+		releaseA, releaseB := acquire(t, a), acquire(t, b)
+		began := time.Now()
+		var err error
+		wg := inTurn(func() {
+			err = retry.Do(t.Context(), retry.Policy{MaxAttempts: 1, QueueTimeout: 10 * time.Second}, succeed, gate.Through(a, b))
+		})
+		time.Sleep(6 * time.Second)
+		releaseA()
+		wg.Wait()
+		var timeout *retry.TimeoutError
+		if !errors.As(err, &timeout) || timeout.Limit != 10*time.Second || time.Since(began) != 10*time.Second {
+			t.Errorf("got %v after %s", err, time.Since(began))
+		}
+		deserted(t, a)
+		releaseB()
+	})
+}
+
 func TestR40_MisconfiguredGates(t *testing.T) {
 	good := gate.New("good", 1)
 	for want, opts := range map[string][]retry.Option{
