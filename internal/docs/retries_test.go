@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -205,6 +207,35 @@ func TestTheTableOfErrorTypes(t *testing.T) {
 	}
 	rows = append(rows, []string{code(retry.TypeName(&fs.PathError{Err: errors.ErrUnsupported})), "`*fs.PathError`, as an example of any other type: its name in Go"})
 	section(t, "types", table([]string{"type name", "errors"}, rows))
+}
+
+// TestE23_ThePageExplainsEveryStateAndOutcome compares the page to the comments of
+// the fields that show them.
+func TestE23_ThePageExplainsEveryStateAndOutcome(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(Root(), "docs", "retries.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []struct{ path, typeName, field string }{
+		{"internal/engine/view.go", "PendingCall", "State"},
+		{"internal/engine/ledger.go", "Attempt", "Outcome"},
+	} {
+		found := 0
+		for _, f := range fields(t, where.path, where.typeName) {
+			if f.name != where.field {
+				continue
+			}
+			for word := range strings.SplitSeq(f.doc, ", ") {
+				found++
+				if !strings.Contains(string(text), "\n| `"+word+"` |") {
+					t.Errorf("docs/retries.md does not say what the %s %q means; add a row to its table", where.field, word)
+				}
+			}
+		}
+		if found < 5 {
+			t.Errorf("%s.%s: its comment lists %d words", where.typeName, where.field, found)
+		}
+	}
 }
 
 func TestTheTablesOfGates(t *testing.T) {
