@@ -34,6 +34,7 @@ type (
 )
 
 func (e errorField) Error() string              { return "field" }
+func (e hiddenFields) String() string           { return fmt.Sprint(e.err, e.done) }
 func (e hiddenFields) Error() string            { return "hidden" }
 func (e taggedField) Error() string             { return "tagged" }
 func (e *ownReader) Error() string              { return "own" }

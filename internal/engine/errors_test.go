@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -118,6 +119,17 @@ func cancelAfter(d time.Duration) func(*world, *engine.Engine, func() *engine.En
 	}
 }
 
+// failAfter lets a person fail the call a while after the run began.
+func failAfter(d time.Duration) func(*world, *engine.Engine, func() *engine.Engine) *engine.Engine {
+	return func(w *world, e *engine.Engine, _ func() *engine.Engine) *engine.Engine {
+		pass(d)
+		if _, err := e.Control(w.t.Context(), "run", "", core.Control{Operation: core.FailNow, By: "ann", Failure: history.FromError(rich())}); err != nil {
+			w.t.Error(err)
+		}
+		return e
+	}
+}
+
 var places = []place{
 	{name: "activity, exhausted", policy: twice, body: fails(rich), is: all(exhaustedBy(retry.ReasonMaxAttempts), isRich)},
 	{
@@ -131,7 +143,7 @@ var places = []place{
 		is: all(isRich, as(func(e *retry.PanicError) bool { return strings.Contains(e.Stack, "errors_test.go") })),
 	},
 	{
-		name: "panic in a later attempt", policy: twice, body: fails(func() error { var m map[string]int; m["x"]++; return nil }),
+		name: "panic in a later attempt", policy: twice, body: fails(func() error { var e *overdrawn; return &overdrawn{Cents: e.Cents} }),
 		is: as(func(e *retry.PanicError) bool { return strings.Contains(e.Stack, "errors_test.go") }),
 	},
 	{name: "goexit", policy: retry.Never, body: fails(func() error { runtime.Goexit(); return nil }), is: exhaustedBy(retry.ReasonMaxAttempts)},
@@ -176,6 +188,22 @@ var places = []place{
 			pass(time.Hour)
 			return restart()
 		},
+	},
+	{
+		name: "quarantined, failed by a person", policy: retry.Policy{CrashLimit: 1}, body: stays, is: isRich,
+		meddle: func(w *world, e *engine.Engine, restart func() *engine.Engine) *engine.Engine {
+			pass(time.Second)
+			w.kill(e)
+			return failAfter(time.Second)(w, restart(), nil)
+		},
+	},
+	{
+		name: "paused, failed by a person", policy: retry.Policy{MaxAttempts: 1, OnExhausted: retry.Pause}, body: fails(func() error { return io.ErrNoProgress }),
+		is: isRich, meddle: failAfter(time.Second),
+	},
+	{
+		name: "backing off, failed by a person", policy: retry.Policy{Backoff: retry.Fixed(time.Hour)}, body: fails(rich),
+		is: isRich, meddle: failAfter(time.Second),
 	},
 	{
 		name: "canceled while it runs", body: stays, meddle: cancelAfter(time.Second),

@@ -18,6 +18,11 @@ var table = []row{
 		why: "the policy is useful without the engine, so it brings nothing along",
 	},
 	{
+		pkg: "retry/httpretry",
+		may: []string{"retry"},
+		why: "it makes errors for policies, whoever runs them; package retry itself does not link net/http",
+	},
+	{
 		pkg: "internal/history",
 		may: []string{"retry"},
 		why: "the format of history must outlive all code around it; it knows policies and durable errors only",

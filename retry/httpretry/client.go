@@ -1,0 +1,216 @@
+package httpretry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// Client sends requests as an *http.Client does, and answers what went wrong as
+// errors. It is safe for concurrent use.
+type Client struct {
+	http *http.Client
+	settings
+}
+
+// New makes a client that sends by another one; nil is http.DefaultClient. Give
+// that a Timeout, or the policy an AttemptTimeout.
+func New(by *http.Client, options ...Option) *Client {
+	if by == nil {
+		by = http.DefaultClient
+	}
+	return &Client{http: by, settings: newSettings(options)}
+}
+
+// Option is a setting of a client.
+type Option func(*settings)
+
+type settings struct {
+	header    string // for the key
+	key       func(context.Context) string
+	terminal  []int
+	retryable []int
+	noBody    bool
+}
+
+func newSettings(options []Option) settings {
+	s := settings{retryable: []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}}
+	for _, o := range options {
+		o(&s)
+	}
+	return s
+}
+
+// Key sends a header with each request by which the server recognises one that it
+// has seen already; activity.IdempotencyKey makes such keys. Nothing is sent if the
+// request has the header, or the key is empty.
+func Key(header string, key func(context.Context) string) Option {
+	return func(s *settings) { s.header, s.key = header, key }
+}
+
+// Terminal adds statuses that are not worth another attempt, such as 501.
+func Terminal(statuses ...int) Option {
+	return func(s *settings) {
+		s.terminal = append(s.terminal, statuses...)
+		s.retryable = slices.DeleteFunc(s.retryable, func(have int) bool { return slices.Contains(statuses, have) })
+	}
+}
+
+// Retryable adds statuses that are, such as 404 where things appear late, or 409.
+func Retryable(statuses ...int) Option {
+	return func(s *settings) {
+		s.retryable = append(s.retryable, statuses...)
+		s.terminal = slices.DeleteFunc(s.terminal, func(have int) bool { return slices.Contains(statuses, have) })
+	}
+}
+
+// NoBody keeps the bodies of responses out of errors, which are recorded, logged
+// and shown: for servers that answer with secrets.
+func NoBody() Option { return func(s *settings) { s.noBody = true } }
+
+// Do sends a request, which stays as it is. If the error is nil the status is below
+// 400, and the caller closes the body.
+func (c *Client) Do(req *http.Request) (*http.Response, error) {
+	if req.URL == nil || req.URL.Scheme == "" || req.URL.Host == "" {
+		return nil, retry.Terminal(fmt.Errorf("httpretry: the URL of the %s request has no scheme or no host", method(req)))
+	}
+	resp, err := c.http.Do(c.keyed(req))
+	if err != nil {
+		return nil, failure(req, err)
+	}
+	if err := c.Check(resp); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// Get requests a URL.
+func (c *Client) Get(ctx context.Context, url string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, retry.Terminal(fmt.Errorf("httpretry: %w", withoutURL(err)))
+	}
+	return c.Do(req)
+}
+
+// Check answers a response that somebody else has got as Do would: an error if its
+// status is 400 or more, and then its body is closed.
+func (c *Client) Check(resp *http.Response) error { return c.check(resp) }
+
+// keyed adds the key to a copy of the request, if there is one to add.
+func (s *settings) keyed(req *http.Request) *http.Request {
+	if s.key == nil || req.Header.Get(s.header) != "" {
+		return req
+	}
+	key := s.key(req.Context())
+	if key == "" {
+		return req
+	}
+	req = req.Clone(req.Context())
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	req.Header.Set(s.header, key)
+	return req
+}
+
+func (s *settings) check(resp *http.Response) error {
+	if resp.StatusCode < 400 {
+		return nil
+	}
+	e := &StatusError{Method: http.MethodGet, Status: resp.StatusCode, RetryAfter: plain(resp.Header.Get("Retry-After"), 100)}
+	if req := resp.Request; req != nil {
+		e.Method, e.URL = method(req), address(req.URL)
+	}
+	body := drain(resp.Body)
+	if !s.noBody {
+		e.Body = body
+	}
+	if s.isTerminal(e.Status) {
+		return retry.Terminal(e)
+	}
+	return retry.AfterHTTP(e, e.RetryAfter, date(resp))
+}
+
+func (s *settings) isTerminal(status int) bool {
+	if slices.Contains(s.terminal, status) {
+		return true
+	}
+	return status < 500 && !slices.Contains(s.retryable, status)
+}
+
+// maxDrain is how much of a body is read so that its connection can be used again.
+const maxDrain = 64 << 10
+
+// drain reads the beginning of a body, and then the rest of it if that is short,
+// and closes it. What cannot be read is left out.
+func drain(body io.ReadCloser) string {
+	if body == nil {
+		return ""
+	}
+	defer body.Close()
+	begin, err := io.ReadAll(io.LimitReader(body, MaxBody))
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, body, maxDrain)
+	}
+	return plain(string(begin), MaxBody)
+}
+
+// plain is a text that any database and log can keep.
+func plain(s string, limit int) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	return clip(s, limit)
+}
+
+// date is the server's time of the response, or else ours: a Retry-After that is a
+// date was written by the server's clock.
+func date(resp *http.Response) time.Time {
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		return at
+	}
+	return time.Now()
+}
+
+// failure makes the error for a request without a response.
+func failure(req *http.Request, err error) error {
+	var timeout interface{ Timeout() bool }
+	return &NetworkError{
+		Method: method(req), URL: address(req.URL),
+		TimedOut: errors.As(err, &timeout) && timeout.Timeout(), Err: withoutURL(err),
+	}
+}
+
+// withoutURL takes off what net/http and net/url put around errors: it has the
+// whole URL in its text.
+func withoutURL(err error) error {
+	for {
+		wrapped, is := err.(*url.Error)
+		if !is || wrapped.Err == nil {
+			return err
+		}
+		err = wrapped.Err
+	}
+}
+
+func method(req *http.Request) string {
+	if req.Method == "" {
+		return http.MethodGet
+	}
+	return req.Method
+}
+
+// address is a URL without user, password, query and fragment.
+func address(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+}

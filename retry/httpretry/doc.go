@@ -1,0 +1,39 @@
+// Package httpretry tells a retry policy the truth about HTTP requests.
+//
+// net/http answers a response with status 503 and a nil error, and a network
+// failure with the whole URL in its text. A Client here answers both as typed
+// errors that a policy can judge:
+//
+//		var client = httpretry.New(nil, httpretry.Key("Idempotency-Key", activity.IdempotencyKey))
+//
+//		resp, err := client.Do(req) // in an activity, or in retry.Do
+//		if err != nil {
+//			return Payment{}, err
+//		}
+//		defer resp.Body.Close()
+//
+//	  - A status of 400 or more is a *StatusError, with an excerpt of the body. Those
+//	    below 500 are terminal, because the same request would be refused again;
+//	    except 408 (timeout), 425 (too early) and 429 (too many requests).
+//	  - A Retry-After of a response that may be retried is the delay that the error
+//	    asks for: see retry.After.
+//	  - A request without a response is a *NetworkError.
+//	  - What was canceled is canceled: errors.Is finds context.Canceled.
+//
+// No error names user, password, query or fragment of the URL. The body of a
+// response that became an error is closed, and drained as far as keeps its
+// connection in use.
+//
+// A Client never retries by itself; that is the policy's. net/http does in one
+// case: when a kept connection turns out to be closed before anything was
+// answered, for requests that are idempotent or have an Idempotency-Key header.
+//
+// # In policies
+//
+// The type of a StatusError is HTTP and the status, such as HTTP503, and besides
+// HTTP4xx or HTTP5xx; that of a NetworkError is HTTPNetwork, or HTTPTimeout:
+//
+//	[retry: 3] [HTTP429 -> retry: 10] [HTTPTimeout -> retry: 2]
+//
+// Both types are registered, so workflows get them back as they were.
+package httpretry

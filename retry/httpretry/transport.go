@@ -1,0 +1,32 @@
+package httpretry
+
+import "net/http"
+
+// Transport is for libraries that send their requests by an *http.Client of
+// yours: one with this Transport answers errors as Client does. A nil by is
+// http.DefaultTransport.
+//
+// http.Client puts a *url.Error around each error, whose text has the URL with its
+// query; errors.As finds what is inside. Use a Client where you can.
+func Transport(by http.RoundTripper, options ...Option) http.RoundTripper {
+	if by == nil {
+		by = http.DefaultTransport
+	}
+	return &transport{by: by, settings: newSettings(options)}
+}
+
+type transport struct {
+	by http.RoundTripper
+	settings
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.by.RoundTrip(t.keyed(req))
+	if err != nil {
+		return nil, failure(req, err)
+	}
+	if err := t.check(resp); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
