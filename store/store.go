@@ -155,6 +155,20 @@ type Reader interface {
 	// attempt.
 	Attempts(ctx context.Context, partition int, run string, call int64) ([]Attempt, error)
 
+	// Ledger reads attempts of all runs, the latest first: by Ended, then by Run,
+	// Call and Number, all downwards. What it costs does not depend on how many
+	// runs or first-try successes there are.
+	Ledger(ctx context.Context, filter LedgerFilter) ([]LedgerEntry, error)
+
+	// Errors groups the attempts of the ledger that ended with an error, by name
+	// and type of the error, and reads the groups in this order. Before, Latest,
+	// Above and Limit of the filter mean nothing here.
+	Errors(ctx context.Context, filter LedgerFilter) ([]ErrorGroup, error)
+
+	// Tallies reads the counters, those of one type and name added up, by type and
+	// name.
+	Tallies(ctx context.Context, filter TallyFilter) ([]Tally, error)
+
 	// Owners reads who has owned a partition, by epoch.
 	Owners(ctx context.Context, partition int) ([]Ownership, error)
 

@@ -204,8 +204,8 @@ type Turn struct {
 	// 0 if it adds nothing to history. If (Partition, Run, Number) exists with
 	// the same CommitID the turn is already durable and nothing is done; with
 	// another CommitID it is refused with ErrStale. A turn of number 0 that
-	// creates no run must be one that can be repeated: it has no Hook, and
-	// Messages only if it is Repeatable.
+	// creates no run must be one that can be repeated: it has neither Hook
+	// nor Tallies, and Messages only if it is Repeatable.
 	Number   int64
 	CommitID int64
 	Time     int64  // engine time of the turn, ns
@@ -215,6 +215,7 @@ type Turn struct {
 	Calls    []Call    // rows to insert or replace; their Partition and Run are the turn's
 	Closed   []int64   // numbers of calls whose rows are deleted
 	Attempts []Attempt // ledger rows to insert; one that exists stays as it is
+	Tallies  []Tally   // to add to the counters; only in a turn with a number
 	Consumed []int64   // sequence numbers of inbox messages to delete
 	Messages []Message // for other runs, which need not exist yet; delivered to their inbox once (but see Repeatable)
 
@@ -285,25 +286,6 @@ const (
 // workflow.
 func (s CallState) OfEntity() bool { return len(s) > 0 && s[0] == '#' }
 
-// Attempt is a ledger row: one closed attempt.
-type Attempt struct {
-	Partition int
-	Run       string
-	Call      int64
-	Number    int    // attempt, 1 for the first
-	Name      string // of the activity or step
-	Outcome   string // completed, failed, timed-out, lost, drained, canceled
-	ErrorType string
-	Reason    string // why it was or was not retried
-	Started   int64  // ns
-	Ended     int64  // ns
-	Data      []byte // everything else, encoded
-
-	// Prune deletes the ledger row of this attempt number of the same call, so
-	// that a call keeps its first and its last attempts; 0 for none.
-	Prune int
-}
-
 // Message is something a run is told.
 type Message struct {
 	Partition  int
@@ -343,6 +325,7 @@ type Filter struct {
 	Type       string
 	IDPrefix   string    // of the workflow ID
 	Call       CallState // runs that have a call in this state
+	ErrorType  string    // runs that have a call whose latest attempt in the ledger ended with this type of error
 	Before     string    // run ID: only runs created before it (paging)
 	Limit      int       // 0: 100
 }

@@ -71,6 +71,9 @@ func (t *Turn) validate(info Info) error {
 	if t.Number == 0 && t.Create == nil && (len(t.Messages) > 0 && !t.Repeatable || t.Hook != nil) {
 		return fmt.Errorf("it has a hook, or messages that must not be repeated, but neither a number nor a new run: a repeated commit could not be told from the first")
 	}
+	if t.Number == 0 && len(t.Tallies) > 0 {
+		return fmt.Errorf("it has tallies but no number: a repeated commit would count twice")
+	}
 	if err := text("run ID", t.Run); err != nil {
 		return err
 	}
@@ -118,12 +121,27 @@ func (t *Turn) validateRows(info Info) error {
 			return err
 		}
 	}
+	for i := range t.Tallies {
+		if err := t.Tallies[i].validate(); err != nil {
+			return err
+		}
+	}
 	for i := range t.Messages {
 		if err := t.Messages[i].Validate(info); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t *Tally) validate() error {
+	if t.Type == "" || t.Name == "" {
+		return fmt.Errorf("a tally counts calls of %q in runs of %q: it needs both names", t.Name, t.Type)
+	}
+	if min(t.FirstTry, t.Recovered, t.Exhausted, t.Failed, t.Canceled, t.ByHand, t.Attempts, t.Retrying) < 0 {
+		return fmt.Errorf("the tally of %q takes counts back", t.Name)
+	}
+	return text("tally", t.Type, t.Name)
 }
 
 // Validate answers why no store would create the run, or nil.

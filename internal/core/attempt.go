@@ -52,6 +52,8 @@ type attempts struct {
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
 	Last        *history.Failure       `json:"last,omitempty"`
+
+	Totals Totals `json:"totals,omitzero"` // over the attempts that the ledger knows
 }
 
 // How many errors a retry summary keeps: the first and the last ones.

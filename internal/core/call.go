@@ -137,6 +137,7 @@ func (r *Run) apply(e *history.Event) {
 	case history.CallCompleted, history.CallFailed, history.CallCanceled:
 		if c := r.calls[e.Call]; c != nil {
 			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
+			r.count(c, e)
 			r.close(c)
 		}
 	case history.CallCancelRequested:
@@ -210,6 +211,7 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 		if c.Failure == nil {
 			c.Failure = given(c)
 		}
+		r.count(c, e)
 		r.close(c)
 	}
 }
@@ -250,7 +252,8 @@ func (r *Run) interrupt(c *Call, givenUp bool) {
 	}
 }
 
-// endCalls gives up what is still open when the run ends.
+// endCalls gives up what is still open when the run ends, and counts what is not
+// counted yet.
 func (r *Run) endCalls() {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
@@ -258,12 +261,16 @@ func (r *Run) endCalls() {
 			r.interrupt(c, true)
 		}
 		r.departs(c)
+		if c.attempted() {
+			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
+		}
 		c.Done = true
 		r.setState(c, "")
 		r.setUntold(c, false)
 		delete(r.calls, n)
 		r.touch(c)
 	}
+	r.countFirstTries()
 }
 
 // given is the failure of a call that was given up without waiting for an

@@ -45,6 +45,7 @@ type driver struct {
 	rows   map[int64]core.Row
 	state  core.State
 	ledger []core.Record
+	counts map[string]core.Tally // all tallies, by name
 
 	running map[core.AttemptRef]core.Dispatch // started and not ended
 	begun   map[core.AttemptRef]bool          // ever started
@@ -74,7 +75,7 @@ func newDriver(t tester, c code, input any) *driver {
 		},
 		rows: map[int64]core.Row{}, state: core.State{Status: core.StatusRunning, Wake: core.Hot},
 		running: map[core.AttemptRef]core.Dispatch{}, begun: map[core.AttemptRef]bool{},
-		known: map[core.AttemptRef]bool{}, highest: map[int64]int{}, due: map[int64]int64{}, closed: map[int64]bool{},
+		known: map[core.AttemptRef]bool{}, counts: map[string]core.Tally{}, highest: map[int64]int{}, due: map[int64]int64{}, closed: map[int64]bool{},
 	}
 	d.run, d.instance = d.build(c)
 	t.Cleanup(func() { d.drop() })
@@ -199,6 +200,7 @@ func (d *driver) keep(turn *core.Turn) {
 		d.state = *turn.State
 	}
 	d.keepAttempts(turn)
+	d.keepTallies(turn)
 	d.checkWake(turn)
 }
 

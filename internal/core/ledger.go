@@ -33,6 +33,8 @@ type AttemptDetail struct {
 	Delay   time.Duration `json:"delay,omitempty"` // chosen wait before the next attempt, ns
 	Next    int64         `json:"next,omitempty"`  // when the next attempt is due, ns since 1970
 	Rule    int           `json:"rule,omitempty"`  // the policy's rule that decided, from 1; 0: the policy itself
+	// Totals of the call with this attempt; nil in records of earlier versions.
+	Totals *Totals `json:"totals,omitempty"`
 }
 
 // How many attempts of a call the ledger keeps: the first and the last ones.
@@ -66,6 +68,8 @@ func (r *Run) keep(c *Call, outcome Outcome, f *history.Failure, reason string, 
 	}
 	detail.ID = AttemptID(r.start.Run, c.Number, c.attempt)
 	detail.Node, detail.Queued = c.Node, c.QueuedAt
+	c.Totals.add(outcome, c.QueuedAt, c.StartedAt, ended, detail.Delay)
+	detail.Totals = &c.Totals
 	if f != nil {
 		rec.ErrorType = f.TypeName()
 		detail.Message, detail.Stack = f.Message, f.StackTrace()
@@ -77,10 +81,10 @@ func (r *Run) keep(c *Call, outcome Outcome, f *history.Failure, reason string, 
 	r.out.Attempts = append(r.out.Attempts, rec)
 }
 
-// summary is the retry summary of a call that is about to close, nil if its first
-// attempt succeeded.
+// summary is the retry summary of a call that is about to close, nil if nothing
+// happened to its first attempt.
 func (r *Run) summary(c *Call, exhausted bool, ended int64) *history.Summary {
-	if c.attempt <= 1 && c.Failures == 0 {
+	if c.attempt <= 1 && c.Failures+c.Losses+c.Drains == 0 {
 		return nil
 	}
 	s := &history.Summary{

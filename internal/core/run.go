@@ -71,6 +71,8 @@ type Run struct {
 	seen     idSet // IDs of signals
 	asked    idSet // IDs of operations
 
+	uncounted uncounted
+
 	cancelRequested bool
 	cancelReason    string
 	cancelUntold    bool // the code does not know yet

@@ -15,6 +15,7 @@ type Turn struct {
 	Rows     []Row     // calls whose row is written
 	Closed   []int64   // calls whose row is deleted
 	Attempts []Record  // ledger records
+	Tallies  []Tally   // only in a turn with events
 	State    *State    // new state of the run's row, nil if unchanged
 	Messages []Message // signals to other runs
 	Gates    []ToGate  // messages to gates, which may arrive twice

@@ -421,6 +421,13 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
 			ErrorType: a.ErrorType, Reason: a.Reason, Started: a.Started, Ended: a.Ended, Data: a.Data, Prune: a.Prune,
 		})
 	}
+	for _, c := range out.Tallies {
+		t.Tallies = append(t.Tallies, store.Tally{
+			Bucket: out.Time - out.Time%int64(TallySpan), Type: r.run.Start().Type, Name: c.Name,
+			FirstTry: int64(c.FirstTry), Recovered: int64(c.Recovered), Exhausted: int64(c.Exhausted), Failed: int64(c.Failed),
+			Canceled: int64(c.Canceled), ByHand: int64(c.ByHand), Attempts: int64(c.Attempts), Retrying: int64(c.Retrying),
+		})
+	}
 	for _, m := range out.Messages {
 		msg, err := e.signalMessage(m.WorkflowID, m.Signal, m.ID, m.Value)
 		if err != nil {

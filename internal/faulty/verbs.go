@@ -118,6 +118,18 @@ func (s *faultyStore) Attempts(ctx context.Context, partition int, run string, c
 	return read(s, "Attempts", func() ([]store.Attempt, error) { return s.inner.Attempts(ctx, partition, run, call) })
 }
 
+func (s *faultyStore) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store.LedgerEntry, error) {
+	return read(s, "Ledger", func() ([]store.LedgerEntry, error) { return s.inner.Ledger(ctx, filter) })
+}
+
+func (s *faultyStore) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
+	return read(s, "Errors", func() ([]store.ErrorGroup, error) { return s.inner.Errors(ctx, filter) })
+}
+
+func (s *faultyStore) Tallies(ctx context.Context, filter store.TallyFilter) ([]store.Tally, error) {
+	return read(s, "Tallies", func() ([]store.Tally, error) { return s.inner.Tallies(ctx, filter) })
+}
+
 func (s *faultyStore) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
 	return read(s, "Owners", func() ([]store.Ownership, error) { return s.inner.Owners(ctx, partition) })
 }

@@ -113,6 +113,10 @@ func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 	}
 	if r := p.runs[t.Run]; r != nil {
 		p.applyRun(r, t)
+		db.applyAttempts(p, r, t)
+	}
+	for i := range t.Tallies {
+		p.count(&t.Tallies[i])
 	}
 	for _, sequence := range t.Consumed {
 		p.consume(sequence)
@@ -146,17 +150,6 @@ func (p *partition) applyRun(r *run, t *store.Turn) {
 	for _, number := range t.Closed {
 		if at, found := r.findCall(number); found {
 			r.calls = slices.Delete(r.calls, at, at+1)
-		}
-	}
-	for _, a := range t.Attempts {
-		a.Partition, a.Run = p.id, t.Run
-		if at, found := r.findAttempt(a.Call, a.Number); !found {
-			r.attempts = slices.Insert(r.attempts, at, a)
-		}
-		if a.Prune > 0 {
-			if at, found := r.findAttempt(a.Call, a.Prune); found {
-				r.attempts = slices.Delete(r.attempts, at, at+1)
-			}
 		}
 	}
 }

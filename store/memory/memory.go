@@ -25,8 +25,9 @@ type Database struct {
 	partitions []*partition
 	sequence   int64           // of the last message
 	runs       ordered[runKey] // of all partitions, for listings
-	nodes      []*member       // in the order in which they joined
-	moments    int64           // see moment
+	ledger     ordered[ledgerKey]
+	nodes      []*member // in the order in which they joined
+	moments    int64     // see moment
 	listeners  map[*listener]struct{}
 }
 
@@ -71,6 +72,9 @@ func New(options ...Option) *Database {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.partition, b.partition))
 	}
 	_, _ = rand.Read(db.secret) // never fails
+	db.ledger.compare = func(a, b ledgerKey) int {
+		return cmp.Or(a.LedgerKey.Compare(b.LedgerKey), cmp.Compare(a.partition, b.partition))
+	}
 	db.group("")
 	return db
 }

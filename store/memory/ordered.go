@@ -77,6 +77,25 @@ func (o *ordered[T]) ascend(v T) iter.Seq[T] {
 	}
 }
 
+// below yields the members below v, downwards.
+func (o *ordered[T]) below(v T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		chunk, at, _ := o.seek(v)
+		for ; chunk >= 0; chunk-- {
+			if chunk < len(o.chunks) {
+				for _, member := range slices.Backward(o.chunks[chunk][:at]) {
+					if !yield(member) {
+						return
+					}
+				}
+			}
+			if chunk > 0 {
+				at = len(o.chunks[chunk-1])
+			}
+		}
+	}
+}
+
 // descend yields all members, downwards.
 func (o *ordered[T]) descend() iter.Seq[T] {
 	return func(yield func(T) bool) {

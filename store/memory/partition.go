@@ -20,6 +20,7 @@ type partition struct {
 	wakes   ordered[store.Wake]
 	inbox   []store.Message // by sequence
 	waiting map[messageKey]struct{}
+	tallies map[tallyKey]*store.Tally
 }
 
 type messageKey struct{ workflow, key string }
@@ -38,6 +39,7 @@ func newPartition(id int) *partition {
 		runs:    map[string]*run{},
 		latest:  map[string]*run{},
 		waiting: map[messageKey]struct{}{},
+		tallies: map[tallyKey]*store.Tally{},
 	}
 	p.wakes.compare = func(a, b store.Wake) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Run, b.Run))
@@ -139,12 +141,6 @@ func (r *run) findTurn(number int64) (int, bool) {
 
 func (r *run) findCall(number int64) (int, bool) {
 	return slices.BinarySearchFunc(r.calls, number, func(c store.Call, n int64) int { return cmp.Compare(c.Number, n) })
-}
-
-func (r *run) findAttempt(call int64, number int) (int, bool) {
-	return slices.BinarySearchFunc(r.attempts, store.Attempt{Call: call, Number: number}, func(a, b store.Attempt) int {
-		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
-	})
 }
 
 // bytes copies a value that leaves the store: the receiver may change it. No

@@ -72,6 +72,7 @@ func selects(f *store.Filter, r *run) bool {
 		(f.Type == "" || r.row.Type == f.Type) &&
 		strings.HasPrefix(r.row.WorkflowID, f.IDPrefix) &&
 		(len(f.Status) == 0 && r.row.Status != store.Standing || slices.Contains(f.Status, r.row.Status)) &&
+		(f.ErrorType == "" || r.suffers(f.ErrorType)) &&
 		(f.Call == "" || slices.ContainsFunc(r.calls, func(c store.Call) bool { return c.State == f.Call }))
 }
 
@@ -105,24 +106,6 @@ func (h *handle) Calls(ctx context.Context, id int, runID string) ([]store.Call,
 	}
 	defer h.db.mu.RUnlock()
 	return cloneCalls(r.calls), nil
-}
-
-func (h *handle) Attempts(ctx context.Context, id int, runID string, call int64) ([]store.Attempt, error) {
-	r, err := h.run(ctx, id, runID)
-	if err != nil {
-		return nil, err
-	}
-	defer h.db.mu.RUnlock()
-	var attempts []store.Attempt
-	for _, a := range r.attempts {
-		if call > 0 && a.Call != call {
-			continue
-		}
-		a.Data = bytes(a.Data)
-		a.Prune = 0 // an instruction, not a part of the row
-		attempts = append(attempts, a)
-	}
-	return attempts, nil
 }
 
 func (h *handle) Counts(ctx context.Context, ids []int) (store.Counts, error) {

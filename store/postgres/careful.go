@@ -61,14 +61,16 @@ func (k *carefully) write(ctx context.Context, part []int) error {
 		if err != nil {
 			return err
 		}
-		err = k.attempt(ctx, plans)
 		part = column(len(plans), func(n int) int { return plans[n].i })
-		if err == nil {
-			k.accept(part)
-			return nil
-		}
-		if !unusual(err) {
-			return err
+		if !tangled(plans) {
+			err = k.attempt(ctx, plans)
+			if err == nil {
+				k.accept(part)
+				return nil
+			}
+			if !unusual(err) {
+				return err
+			}
 		}
 	}
 	for _, i := range part {
@@ -77,6 +79,16 @@ func (k *carefully) write(ctx context.Context, part []int) error {
 		}
 	}
 	return nil
+}
+
+// tangled reports whether a plan follows a run whose state another one changes: it
+// was judged by the state there was before.
+func tangled(plans []plan) bool {
+	return slices.ContainsFunc(plans, func(p plan) bool {
+		return p.follows != "" && slices.ContainsFunc(plans, func(o plan) bool {
+			return o.turn.Run == p.follows && o.turn.State != nil && o.i != p.i
+		})
+	})
 }
 
 // lock locks the partitions as fence does, and learns who owns them.

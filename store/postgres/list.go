@@ -73,10 +73,13 @@ func listing(filter *store.Filter) (query string, args []any) {
 	if filter.IDPrefix != "" {
 		where += ` AND starts_with(r.workflow_id, ` + parameter(filter.IDPrefix) + `)`
 	}
+	if filter.ErrorType != "" {
+		where += ` AND EXISTS (SELECT FROM perdure.attempts a WHERE a.partition = r.partition AND a.run = r.id AND a.error_type = ` + parameter(filter.ErrorType) + ` AND ` + latestOfCall + ` OFFSET 0)`
+	}
 	if filter.Call != "" {
 		where += ` AND EXISTS (SELECT FROM perdure.calls c WHERE c.partition = r.partition AND c.run = r.id AND c.state = ` + parameter(filter.Call) + `)`
 	}
-	for _, text := range append([]string{filter.Type, filter.IDPrefix, string(filter.Call)}, texts(filter.Status)...) {
+	for _, text := range append([]string{filter.Type, filter.IDPrefix, filter.ErrorType, string(filter.Call)}, texts(filter.Status)...) {
 		if !isText(text) {
 			return "", nil // no row has that
 		}

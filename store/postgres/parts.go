@@ -47,68 +47,6 @@ func lastOfEach(calls []store.Call) []store.Call {
 	return calls
 }
 
-// writeAttempts adds to the ledger and prunes it.
-func (b *batch) writeAttempts(turns []*store.Turn) {
-	rest := collect(turns, func(t *store.Turn) []store.Attempt { return t.Attempts })
-	for len(rest) > 0 {
-		n := rounds(rest)
-		b.insertAttempts(rest[:n])
-		b.pruneAttempts(rest[:n])
-		rest = rest[n:]
-	}
-}
-
-// rounds answers how many of the attempts can be inserted before any is pruned:
-// those up to one that was pruned by an earlier one. That is odd, but what it
-// means is clear.
-func rounds(attempts []of[store.Attempt]) int {
-	type key struct {
-		turn   *store.Turn
-		call   int64
-		number int
-	}
-	pruned := map[key]bool{}
-	for i, a := range attempts {
-		if pruned[key{a.turn, a.part.Call, a.part.Number}] {
-			return i
-		}
-		if a.part.Prune > 0 {
-			pruned[key{a.turn, a.part.Call, a.part.Prune}] = true
-		}
-	}
-	return len(attempts)
-}
-
-func (b *batch) insertAttempts(attempts []of[store.Attempt]) {
-	n := len(attempts)
-	b.do(`INSERT INTO perdure.attempts (partition, run, call, number, name, outcome, error_type, reason, started, ended, data)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::text[])
-		ON CONFLICT DO NOTHING`,
-		column(n, func(i int) int64 { return int64(attempts[i].turn.Partition) }),
-		column(n, func(i int) string { return attempts[i].turn.Run }),
-		column(n, func(i int) int64 { return attempts[i].part.Call }),
-		column(n, func(i int) int64 { return int64(attempts[i].part.Number) }),
-		column(n, func(i int) string { return attempts[i].part.Name }),
-		column(n, func(i int) string { return attempts[i].part.Outcome }),
-		column(n, func(i int) string { return attempts[i].part.ErrorType }),
-		column(n, func(i int) string { return attempts[i].part.Reason }),
-		column(n, func(i int) int64 { return attempts[i].part.Started }),
-		column(n, func(i int) int64 { return attempts[i].part.Ended }),
-		column(n, func(i int) string { return payload(attempts[i].part.Data) }))
-}
-
-func (b *batch) pruneAttempts(attempts []of[store.Attempt]) {
-	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a of[store.Attempt]) bool { return a.part.Prune == 0 })
-	if n := len(attempts); n > 0 {
-		b.do(`DELETE FROM perdure.attempts a USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, call, number)
-			WHERE a.partition = d.partition AND a.run = d.run AND a.call = d.call AND a.number = d.number`,
-			column(n, func(i int) int64 { return int64(attempts[i].turn.Partition) }),
-			column(n, func(i int) string { return attempts[i].turn.Run }),
-			column(n, func(i int) int64 { return attempts[i].part.Call }),
-			column(n, func(i int) int64 { return int64(attempts[i].part.Prune) }))
-	}
-}
-
 // consume deletes messages.
 func (b *batch) consume(turns []*store.Turn) {
 	consumed := collect(turns, func(t *store.Turn) []int64 { return t.Consumed })

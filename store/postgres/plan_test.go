@@ -132,13 +132,26 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	w.must(err)
 	_, err = w.Attempts(ctx, r.Partition, r.ID, 0)
 	w.must(err)
+	key := store.LedgerKey{Ended: 1, Run: "r", Call: 1, Number: 1}
+	for _, f := range []store.LedgerFilter{
+		{}, {Before: &key, Partitions: []int{1}}, {Latest: true, Above: 3}, {Name: "n", ErrorType: "e", Outcome: "o", Reason: "w", Type: "t", Partitions: []int{0, 1}},
+	} {
+		_, err = w.Ledger(ctx, f)
+		w.must(err)
+		_, err = w.Errors(ctx, f)
+		w.must(err)
+	}
+	for _, f := range []store.TallyFilter{{}, {Type: "t", Name: "n", Partitions: []int{0, 1}}} {
+		_, err = w.Tallies(ctx, f)
+		w.must(err)
+	}
 	_, err = w.Owners(ctx, 1)
 	w.must(err)
 	for _, partitions := range [][]int{nil, {1}} {
 		_, err = w.Counts(ctx, partitions)
 		w.must(err)
 	}
-	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Status: []store.Status{store.Completed}}, {Call: store.Backoff, Partitions: []int{1}}} {
+	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Status: []store.Status{store.Completed}}, {Call: store.Backoff, Partitions: []int{1}}, {ErrorType: "e"}} {
 		_, err = w.List(ctx, f)
 		w.must(err)
 	}
@@ -149,16 +162,20 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 type planNode struct {
 	Type      string     `json:"Node Type"`
 	Relation  string     `json:"Relation Name"`
+	Index     string     `json:"Index Name"`
 	Condition string     `json:"Index Cond"`
 	Plans     []planNode `json:"Plans"`
 }
 
 // scans lists the scans of large tables that read more than they must.
 func (n *planNode) scans() (faults []string) {
-	large := slices.Contains([]string{"runs", "turns", "calls", "attempts", "inbox", "owners"}, n.Relation)
+	large := slices.Contains([]string{"runs", "turns", "calls", "attempts", "inbox", "owners", "tallies"}, n.Relation)
 	index := n.Type == "Index Scan" || n.Type == "Index Only Scan"
 	if large && (n.Type == "Seq Scan" || index && n.Condition == "") {
 		faults = append(faults, n.Type+" on "+n.Relation)
+	}
+	if n.Index == "attempts_pkey" && !strings.Contains(n.Condition, "run =") { // all of a partition
+		faults = append(faults, "half a key of "+n.Relation)
 	}
 	for i := range n.Plans {
 		faults = append(faults, n.Plans[i].scans()...)
@@ -231,6 +248,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		INSERT INTO perdure.turns SELECT partition, id, 1, 1, 1, 1, '' FROM perdure.runs ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.calls SELECT partition, id, 1, 'backoff', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.attempts SELECT partition, id, 1, 1, '', '', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
+		INSERT INTO perdure.tallies SELECT n % 4, n, 't', 'n', 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 20000) n;
 		INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, posted, data) SELECT partition, workflow_id, '', 'k', '', 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.owners SELECT n % 4, n, 'x', 1 FROM generate_series(1000, 20000) n`)
 	explain("grown")

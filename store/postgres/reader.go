@@ -90,22 +90,6 @@ func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.
 	return readRun(ctx, h, "Calls", partition, run, selectCalls, appendCall)
 }
 
-const selectAttempts = `SELECT partition, run, call, number, name, outcome, error_type, reason, started, ended, data FROM perdure.attempts
-	WHERE partition = $1 AND run = $2`
-
-func appendAttempt(list []store.Attempt, r pgx.Rows) ([]store.Attempt, error) {
-	var a store.Attempt
-	err := r.Scan(&a.Partition, &a.Run, &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, (*opaque)(&a.Data))
-	return append(list, a), err
-}
-
-func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
-	if call > 0 {
-		return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` AND call = $3 ORDER BY number`, appendAttempt, call)
-	}
-	return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` ORDER BY call, number`, appendAttempt)
-}
-
 // readRun reads rows that belong to a run.
 func readRun[T any](ctx context.Context, h *handle, op string, partition int, run, query string, add func([]T, pgx.Rows) ([]T, error), args ...any) ([]T, error) {
 	if err := h.info.Check(partition); err != nil {

@@ -18,6 +18,7 @@ func (b *batch) write(turns []*store.Turn) {
 	b.insertTurns(turns)
 	b.writeCalls(turns)
 	b.writeAttempts(turns)
+	b.count(turns)
 	b.consume(turns)
 	b.deliver(turns)
 }

@@ -91,6 +91,9 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 	if filter.Call != "" {
 		add("id IN (SELECT run FROM calls WHERE partition = ? AND state = ?)", int64(partition), string(filter.Call))
 	}
+	if filter.ErrorType != "" {
+		add("id IN (SELECT run FROM attempts a WHERE partition = ? AND error_type = ? AND "+latestOfCall+")", int64(partition), filter.ErrorType)
+	}
 	if filter.Before != "" {
 		add("id < ?", filter.Before)
 	}
@@ -148,34 +151,6 @@ func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Ca
 		return nil
 	}, int64(partition), run)
 	return calls, err
-}
-
-func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
-	query, args := "", []driver.Value{int64(partition), run}
-	if call > 0 {
-		query, args = " AND call = ?", append(args, call)
-	}
-	var attempts []store.Attempt
-	err := h.readPartition(ctx, "Attempts", partition, func(c *conn) error {
-		return c.query(ctx, `SELECT call, number, name, outcome, error_type, reason, started, ended, data FROM attempts
-			WHERE partition = ? AND run = ?`+query+` ORDER BY call, number`, func(r row) error {
-			attempts = append(attempts, store.Attempt{
-				Partition: partition,
-				Run:       run,
-				Call:      r.int(0),
-				Number:    int(r.int(1)),
-				Name:      r.text(2),
-				Outcome:   r.text(3),
-				ErrorType: r.text(4),
-				Reason:    r.text(5),
-				Started:   r.int(6),
-				Ended:     r.int(7),
-				Data:      r.bytes(8),
-			})
-			return nil
-		}, args...)
-	})
-	return attempts, err
 }
 
 func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {

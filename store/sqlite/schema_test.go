@@ -39,6 +39,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	turn.Calls = []store.Call{{Number: 1, State: store.Queued}}
 	turn.Closed, turn.Consumed = []int64{2}, []int64{3}
 	turn.Attempts = []store.Attempt{{Call: 1, Number: 2, Prune: 1}}
+	turn.Tallies = []store.Tally{{Type: "t", Name: "n", FirstTry: 1}}
 	turn.Messages = []store.Message{{WorkflowID: "workflow-r", Key: "k"}}
 	err := errors.Join(
 		commitAll(ctx, h, turn),
@@ -57,6 +58,15 @@ func TestQueriesUseIndexes(t *testing.T) {
 	h.Find(ctx, 0, "w", "")
 	h.Attempts(ctx, 0, "r", 0)
 	h.Attempts(ctx, 0, "r", 1)
+	key := store.LedgerKey{Ended: 1, Run: "r", Call: 1, Number: 1}
+	for _, filter := range []store.LedgerFilter{
+		{}, {Before: &key, From: 1, Until: 2}, {Latest: true, Above: 3}, {Name: "n", ErrorType: "e", Outcome: "o", Reason: "w", Type: "t"},
+	} {
+		h.Ledger(ctx, filter)
+		h.Errors(ctx, filter)
+	}
+	h.Tallies(ctx, store.TallyFilter{})
+	h.Tallies(ctx, store.TallyFilter{Type: "t", Name: "n", From: 1, Until: 2})
 	h.Owners(ctx, 0)
 	h.Counts(ctx, nil)
 	h.Group(ctx, "g")
@@ -64,7 +74,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	h.Nodes(ctx)
 	h.Release(ctx, "n", []int{0})
 	h.Leave(ctx, "n")
-	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}} {
+	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}, {ErrorType: "e"}} {
 		h.List(ctx, filter)
 	}
 	tiny := []string{"SCAN partitions", "SCAN sqlite_master", "SCAN n USING INDEX nodes_joined"}
@@ -80,6 +90,9 @@ func TestQueriesUseIndexes(t *testing.T) {
 					plan := r.text(3)
 					scans := strings.HasPrefix(plan, "SCAN") && !slices.Contains(tiny, plan) && !strings.Contains(plan, "CONSTANT ROW")
 					sorts := strings.Contains(plan, "TEMP B-TREE") && !strings.Contains(query, "id IN")
+					if strings.HasPrefix(query, errorGroups) { // who counts groups has to sort what it read by an index
+						scans, sorts = scans && !strings.HasPrefix(plan, "SCAN (subquery"), false
+					}
 					if scans || sorts {
 						t.Errorf("%s\n\t%s", query, plan)
 					}

@@ -101,6 +101,11 @@ func (b *batch) applyRows(t *store.Turn) error {
 			return err
 		}
 	}
+	for i := range t.Tallies {
+		if err := b.c.count(partition, &t.Tallies[i]); err != nil {
+			return err
+		}
+	}
 	for _, sequence := range t.Consumed {
 		if _, err := b.c.exec(`DELETE FROM inbox WHERE partition = ? AND sequence = ?`, partition, sequence); err != nil {
 			return err
@@ -122,17 +127,6 @@ func (b *batch) send(t *store.Turn, m *store.Message) error {
 		return b.c.deliver(m, clock)
 	}
 	return b.c.post(m, b.marks.clock(m.Partition, clock))
-}
-
-func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) error {
-	_, err := b.c.exec(`INSERT INTO attempts (partition, run, call, number, name, outcome, error_type, reason, started, ended, data)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		partition, run, a.Call, int64(a.Number), a.Name, a.Outcome, a.ErrorType, a.Reason, a.Started, a.Ended, payload(a.Data))
-	if err != nil || a.Prune == 0 {
-		return err
-	}
-	_, err = b.c.exec(`DELETE FROM attempts WHERE partition = ? AND run = ? AND call = ? AND number = ?`, partition, run, a.Call, int64(a.Prune))
-	return err
 }
 
 // deliver puts a message into the inbox unless one with its key waits there.

@@ -15,6 +15,8 @@ var (
 	aStatus   = rapid.SampledFrom([]store.Status{store.Running, store.Running, store.Parked, store.Completed, store.Continued})
 	aWake     = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30})
 	someBytes = rapid.SampledFrom([][]byte{nil, []byte("text"), {0xff, 0}, []byte("ü")})
+	aWord     = rapid.SampledFrom([]string{"", "a", "b"})
+	anOutcome = rapid.SampledFrom([]string{"failed", store.OutcomeCompleted})
 )
 
 func aState(t *rapid.T) store.RunState {
@@ -87,11 +89,16 @@ func (l *lockstep) aTurn(t *rapid.T) store.Turn {
 		turn.Closed = append(turn.Closed, rapid.Int64Range(1, 3).Draw(t, "closed"))
 	}
 	for some("attempt", 2) {
-		a := store.Attempt{Call: rapid.Int64Range(1, 2).Draw(t, "of"), Number: rapid.IntRange(1, 4).Draw(t, "attempt"), Data: someBytes.Draw(t, "data")}
+		a := store.Attempt{Call: rapid.Int64Range(1, 2).Draw(t, "of"), Number: rapid.IntRange(1, 4).Draw(t, "attempt"), Data: someBytes.Draw(t, "data"),
+			Name: aWord.Draw(t, "name"), Outcome: anOutcome.Draw(t, "outcome"), ErrorType: aWord.Draw(t, "error"), Ended: rapid.Int64Range(0, 3).Draw(t, "ended")}
 		if some("prune", 2) {
 			a.Prune = rapid.IntRange(0, a.Number-1).Draw(t, "prune")
 		}
 		turn.Attempts = append(turn.Attempts, a)
+	}
+	for turn.Number > 0 && some("tally", 2) {
+		turn.Tallies = append(turn.Tallies, store.Tally{Bucket: rapid.Int64Range(0, 2).Draw(t, "bucket"), Type: aWorkflow.Draw(t, "type"), Name: aWorkflow.Draw(t, "name"),
+			FirstTry: rapid.Int64Range(0, 3).Draw(t, "first tries"), Attempts: 1, Retrying: 5})
 	}
 	for some("consume", 2) {
 		turn.Consumed = append(turn.Consumed, rapid.Int64Range(1, 10).Draw(t, "consumed"))

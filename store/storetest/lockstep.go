@@ -45,6 +45,7 @@ func Lockstep(t *testing.T, reference, subject func(t *rapid.T, clock func() int
 			"Due":     l.due,
 			"History": l.page,
 			"Counts":  l.counts,
+			"Ledger":  l.ledger,
 			"Compare": func(*rapid.T) { l.compare() },
 		})
 		l.compare()
@@ -219,6 +220,9 @@ func (l *lockstep) list(t *rapid.T) {
 	if rapid.Bool().Draw(t, "by call") {
 		filter.Call = store.Backoff
 	}
+	if rapid.Bool().Draw(t, "by error") {
+		filter.ErrorType = "a"
+	}
 	if rapid.Bool().Draw(t, "page") {
 		filter.Before = aRun(t, aPartition(t), "before")
 	}
@@ -248,6 +252,26 @@ func (l *lockstep) counts(t *rapid.T) {
 	both(l, fmt.Sprint("Counts of ", partitions), func(s store.Store) (store.Counts, error) { return s.Counts(l.ctx, partitions) })
 }
 
+func (l *lockstep) ledger(t *rapid.T) {
+	filter := store.LedgerFilter{
+		Name: aWord.Draw(t, "name"), ErrorType: aWord.Draw(t, "error"), From: rapid.Int64Range(0, 2).Draw(t, "from"), Until: rapid.Int64Range(0, 4).Draw(t, "until"),
+		Latest: rapid.Bool().Draw(t, "latest"), Above: rapid.IntRange(0, 2).Draw(t, "above"), Limit: rapid.IntRange(0, 3).Draw(t, "limit"),
+	}
+	if rapid.Bool().Draw(t, "by type") {
+		filter.Type = "type of " + aWorkflow.Draw(t, "type")
+	}
+	if rapid.Bool().Draw(t, "by partition") {
+		filter.Partitions = aSet(t)
+	}
+	if rapid.Bool().Draw(t, "page") {
+		filter.Before = &store.LedgerKey{Ended: rapid.Int64Range(0, 3).Draw(t, "ended"), Run: aRun(t, aPartition(t), "before"), Call: rapid.Int64Range(1, 2).Draw(t, "of"), Number: 2}
+	}
+	both(l, fmt.Sprintf("Ledger by %+v", filter), func(s store.Store) ([]store.LedgerEntry, error) { return s.Ledger(l.ctx, filter) })
+	both(l, fmt.Sprintf("Errors by %+v", filter), func(s store.Store) ([]store.ErrorGroup, error) { return s.Errors(l.ctx, filter) })
+	tallies := store.TallyFilter{Partitions: filter.Partitions, From: filter.From, Until: filter.Until}
+	both(l, fmt.Sprintf("Tallies by %+v", tallies), func(s store.Store) ([]store.Tally, error) { return s.Tallies(l.ctx, tallies) })
+}
+
 func (l *lockstep) page(t *rapid.T) {
 	partition := aPartition(t)
 	run, after, limit := aRun(t, partition, "run"), rapid.Int64Range(0, 3).Draw(t, "after"), rapid.IntRange(0, 2).Draw(t, "limit")
@@ -271,6 +295,9 @@ func (l *lockstep) compare() {
 		return timeless(members), err
 	})
 	both(l, "Counts", func(s store.Store) (store.Counts, error) { return s.Counts(l.ctx, nil) })
+	both(l, "Ledger", func(s store.Store) ([]store.LedgerEntry, error) { return s.Ledger(l.ctx, store.LedgerFilter{}) })
+	both(l, "Errors", func(s store.Store) ([]store.ErrorGroup, error) { return s.Errors(l.ctx, store.LedgerFilter{}) })
+	both(l, "Tallies", func(s store.Store) ([]store.Tally, error) { return s.Tallies(l.ctx, store.TallyFilter{}) })
 }
 
 func (l *lockstep) comparePartition(p int) {

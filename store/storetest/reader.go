@@ -67,8 +67,11 @@ var readerChecks = []check{
 			inbox, err6 := s.Inbox(ctx, []int{p}, 0, 0)
 			list, err7 := s.List(ctx, store.Filter{Partitions: []int{p}})
 			counts, err8 := s.Counts(ctx, []int{p})
-			held = len(history) + len(calls) + len(attempts) + len(owners) + len(due) + len(inbox) + len(list) + len(counts.Runs)
-			return held, []error{find, load, err1, err2, err3, err4, err5, err6, err7, err8}
+			ledger, err9 := s.Ledger(ctx, store.LedgerFilter{Partitions: []int{p}})
+			failed, err10 := s.Errors(ctx, store.LedgerFilter{Partitions: []int{p}})
+			tallies, err11 := s.Tallies(ctx, store.TallyFilter{Partitions: []int{p}})
+			held = len(history) + len(calls) + len(attempts) + len(owners) + len(due) + len(inbox) + len(list) + len(counts.Runs) + len(ledger) + len(failed) + len(tallies)
+			return held, []error{find, load, err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11}
 		}
 		held, errs := ask(f.partition + 1000)
 		equal(f, held, 0)
@@ -163,6 +166,16 @@ var readerChecks = []check{
 		equal(f, f.list(store.Filter{Call: store.Paused}), pick(func(i int) bool { return i%4 == 1 }))
 		equal(f, f.list(store.Filter{Call: store.Paused, Type: "type-1", Status: []store.Status{store.Parked}, IDPrefix: "1-", Before: ids[13]}),
 			pick(func(i int) bool { return i%4 == 1 && i%3 == 1 && i < 13 }))
+		equal(f, f.list(store.Filter{ErrorType: "net"}), nil)
+		for i, last := range []string{"net", "card", "", "net"} {
+			run := f.find(ids[i])
+			t := f.turn(run, 2)
+			t.Attempts = []store.Attempt{{Call: 1, Number: 1, ErrorType: "net"}, {Call: 1, Number: 2, ErrorType: last}, {Call: 2, Number: 1}}
+			f.commits(t)
+		}
+		equal(f, f.list(store.Filter{ErrorType: "net"}), pick(func(i int) bool { return i == 0 || i == 3 }))
+		equal(f, f.list(store.Filter{ErrorType: "net", Status: []store.Status{store.Failed}}), pick(func(i int) bool { return i == 3 }))
+		equal(f, f.list(store.Filter{ErrorType: "\x00"}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{"unheard of"}}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{""}}), nil)
 	}},

@@ -1,0 +1,127 @@
+package store
+
+import "cmp"
+
+// Attempt is a ledger row: one closed attempt.
+type Attempt struct {
+	Partition int
+	Run       string
+	Call      int64
+	Number    int    // attempt, 1 for the first
+	Name      string // of the activity or step
+	Outcome   string // completed, failed, timed-out, lost, drained, canceled
+	ErrorType string
+	Reason    string // why it was or was not retried
+	Started   int64  // ns
+	Ended     int64  // ns
+	Data      []byte // everything else, encoded
+
+	// Prune deletes the ledger row of this attempt number of the same call, so
+	// that a call keeps its first and its last attempts; 0 for none.
+	Prune int
+}
+
+// OutcomeCompleted is the outcome of an attempt that succeeded.
+const OutcomeCompleted = "completed"
+
+// LedgerKey is the place of an attempt among all: the later Ended, the greater
+// Run, Call, Number, the earlier it is listed.
+type LedgerKey struct {
+	Ended  int64
+	Run    string
+	Call   int64
+	Number int
+}
+
+// Key is the attempt's place.
+func (a *Attempt) Key() LedgerKey { return LedgerKey{a.Ended, a.Run, a.Call, a.Number} }
+
+// Compare orders keys upwards.
+func (k LedgerKey) Compare(other LedgerKey) int {
+	return cmp.Or(cmp.Compare(k.Ended, other.Ended), cmp.Compare(k.Run, other.Run), cmp.Compare(k.Call, other.Call), cmp.Compare(k.Number, other.Number))
+}
+
+// LedgerFilter selects attempts of the ledger. The zero value selects all.
+type LedgerFilter struct {
+	Partitions []int  // nil: all
+	Type       string // name of the workflow definition
+	Name       string // of the activity or step
+	ErrorType  string
+	Outcome    string
+	Reason     string
+	From       int64      // that ended at this time or later, ns
+	Until      int64      // that ended before this time, ns; 0: all
+	Latest     bool       // only the latest record of each call
+	Above      int        // only attempts with a higher number
+	Before     *LedgerKey // only those that are listed after this one (paging)
+	Limit      int        // 0: 100
+}
+
+// Selects reports whether the filter's conditions on the attempt itself hold.
+func (f *LedgerFilter) Selects(a *Attempt) bool {
+	return (f.Name == "" || a.Name == f.Name) &&
+		(f.ErrorType == "" || a.ErrorType == f.ErrorType) &&
+		(f.Outcome == "" || a.Outcome == f.Outcome) &&
+		(f.Reason == "" || a.Reason == f.Reason) &&
+		a.Ended >= f.From && (f.Until == 0 || a.Ended < f.Until) &&
+		a.Number > f.Above &&
+		(f.Before == nil || a.Key().Compare(*f.Before) < 0)
+}
+
+// LedgerEntry is an attempt and whose it is.
+type LedgerEntry struct {
+	Attempt
+	WorkflowID string
+	Type       string // name of the workflow definition
+}
+
+// ErrorGroup is what the ledger knows of one type of error of one activity or
+// step.
+type ErrorGroup struct {
+	Name      string
+	ErrorType string
+	Attempts  int         // that ended with it
+	Calls     int         // to which these belong
+	Recovered int         // calls among them that completed in the end
+	First     int64       // when the earliest of the attempts ended, ns
+	Last      int64       // when the latest did, ns
+	Example   LedgerEntry // the latest one
+}
+
+// Tally counts closed calls. In a turn it says how many more there are; the
+// counters of one partition, bucket, type and name are added up.
+type Tally struct {
+	Bucket int64  // begin of the span of time for which it counts, ns
+	Type   string // name of the workflow definition
+	Name   string // of the activity or step
+
+	FirstTry  int64 // succeeded at the first attempt
+	Recovered int64 // succeeded later
+	Exhausted int64 // used up their attempts, time or budget
+	Failed    int64 // stopped for another reason
+	Canceled  int64 // nobody wanted them any more
+	ByHand    int64 // a person said how they end
+	Attempts  int64 // of all of them
+	Retrying  int64 // ns from the end of the first attempt to the end of the call, of those that had more than one
+}
+
+// Add adds the counts of another tally.
+func (t *Tally) Add(more *Tally) {
+	t.FirstTry += more.FirstTry
+	t.Recovered += more.Recovered
+	t.Exhausted += more.Exhausted
+	t.Failed += more.Failed
+	t.Canceled += more.Canceled
+	t.ByHand += more.ByHand
+	t.Attempts += more.Attempts
+	t.Retrying += more.Retrying
+}
+
+// TallyFilter selects counters. The zero value selects all.
+type TallyFilter struct {
+	Partitions []int  // nil: all
+	Type       string // name of the workflow definition
+	Name       string // of the activity or step
+	From       int64  // buckets that begin at this time or later, ns
+	Until      int64  // buckets that begin before this time, ns; 0: all
+}

@@ -1,0 +1,204 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// attemptColumns are what scans of attempts read.
+const attemptColumns = `a.partition, a.run, a.call, a.number, a.name, a.outcome, a.error_type, a.reason, a.started, a.ended, a.data`
+
+const selectAttempts = `SELECT ` + attemptColumns + ` FROM perdure.attempts a
+	WHERE partition = $1 AND run = $2`
+
+func appendAttempt(list []store.Attempt, r pgx.Rows) ([]store.Attempt, error) {
+	var a store.Attempt
+	err := r.Scan(attemptFields(&a)...)
+	return append(list, a), err
+}
+
+func attemptFields(a *store.Attempt) []any {
+	return []any{&a.Partition, &a.Run, &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, (*opaque)(&a.Data)}
+}
+
+func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
+	if call > 0 {
+		return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` AND call = $3 ORDER BY number`, appendAttempt, call)
+	}
+	return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` ORDER BY call, number`, appendAttempt)
+}
+
+// endingOfCall is the outcome in the last record of the call of the record a, and
+// latestOfCall is true if a is that record. Subqueries of this form use the key,
+// whatever the planner thinks of the table.
+const (
+	endingOfCall = `(SELECT l.outcome FROM perdure.attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
+	latestOfCall = `a.number = (SELECT l.number FROM perdure.attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
+)
+
+// conditions is the part of a query that a filter means.
+type conditions struct {
+	places string // which partitions, as p (id)
+	where  string
+	args   []any
+	never  bool // nothing fulfils them
+}
+
+// among begins conditions with the partitions and a span of time.
+func among(h *handle, partitions []int, column string, from, until int64) (*conditions, error) {
+	q := &conditions{places: `perdure.partitions p`}
+	if partitions != nil {
+		var err error
+		if partitions, err = h.ordered(partitions); err != nil {
+			return nil, err
+		}
+		q.places = `unnest(` + q.parameter(partitions) + `::bigint[]) AS p (id)`
+	}
+	if until == 0 {
+		until = store.Never
+	}
+	q.where = `a.partition = p.id AND a.` + column + ` >= ` + q.parameter(from) + ` AND a.` + column + ` < ` + q.parameter(until)
+	return q, nil
+}
+
+func (q *conditions) parameter(value any) string {
+	q.args = append(q.args, value)
+	return fmt.Sprintf("$%d", len(q.args))
+}
+
+func (q *conditions) equal(what, value string) {
+	if value != "" {
+		q.where += ` AND ` + what + ` = ` + q.parameter(value)
+		q.never = q.never || !isText(value)
+	}
+}
+
+// selected makes the conditions for the records a of the ledger.
+func (h *handle) selected(f *store.LedgerFilter) (*conditions, error) {
+	q, err := among(h, f.Partitions, "ended", f.From, f.Until)
+	if err != nil {
+		return nil, err
+	}
+	q.equal(`a.name`, f.Name)
+	q.equal(`a.error_type`, f.ErrorType)
+	q.equal(`a.outcome`, f.Outcome)
+	q.equal(`a.reason`, f.Reason)
+	q.equal(`(SELECT r.type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run)`, f.Type)
+	return q, nil
+}
+
+func scanEntry(r pgx.Rows, before ...any) (store.LedgerEntry, error) {
+	var e store.LedgerEntry
+	err := r.Scan(append(append(before, attemptFields(&e.Attempt)...), &e.WorkflowID, &e.Type)...)
+	return e, err
+}
+
+func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store.LedgerEntry, error) {
+	q, err := h.selected(&filter)
+	if err != nil {
+		return nil, err
+	}
+	if filter.Latest {
+		q.where += ` AND ` + latestOfCall
+	}
+	if filter.Above > 0 {
+		q.where += ` AND a.number > ` + q.parameter(filter.Above)
+	}
+	if k := filter.Before; k != nil {
+		q.where += ` AND (a.ended, a.run, a.call, a.number) < (` + q.parameter(k.Ended) + `, ` + q.parameter(k.Run) + `, ` + q.parameter(k.Call) + `, ` + q.parameter(k.Number) + `)`
+		q.never = q.never || !isText(k.Run)
+	}
+	if q.never {
+		return nil, nil
+	}
+	if filter.Limit <= 0 {
+		filter.Limit = 100
+	}
+	var entries []store.LedgerEntry
+	err = h.share(ctx, "Ledger", func(c *conn) error {
+		entries = nil
+		return c.query(ctx, q.ledger(filter.Limit), q.args, func(r pgx.Rows) error {
+			e, err := scanEntry(r)
+			entries = append(entries, e)
+			return err
+		})
+	})
+	return entries, err
+}
+
+// ledger is the query for the latest records: of each partition as many as the
+// limit are taken from its end of the index.
+func (q *conditions) ledger(limit int) string {
+	const down = ` ORDER BY a.ended DESC, a.run DESC, a.call DESC, a.number DESC`
+	most := ` LIMIT ` + q.parameter(limit)
+	return `WITH latest AS (SELECT a.* FROM ` + q.places + `, LATERAL (SELECT * FROM perdure.attempts a WHERE ` + q.where + down + most + `) a` + down + most + `)
+		SELECT ` + attemptColumns + `, r.workflow_id, r.type FROM latest a, LATERAL (
+			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run LIMIT 1) r` + down
+}
+
+func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
+	q, err := h.selected(&filter)
+	if err != nil || q.never {
+		return nil, err
+	}
+	var groups []store.ErrorGroup
+	err = h.share(ctx, "Errors", func(c *conn) error {
+		groups = nil
+		return c.query(ctx, q.errors(), q.args, func(r pgx.Rows) (err error) {
+			var g store.ErrorGroup
+			g.Example, err = scanEntry(r, &g.Attempts, &g.Calls, &g.Recovered, &g.First, &g.Last)
+			g.Name, g.ErrorType = g.Example.Name, g.Example.ErrorType
+			groups = append(groups, g)
+			return err
+		})
+	})
+	return groups, err
+}
+
+// errors is the query for the groups of failed records: first by call, then by
+// the kind of error, with the latest record of each group.
+func (q *conditions) errors() string {
+	q.where += ` AND a.error_type <> ''`
+	return `WITH failed AS (SELECT a.partition, a.name, a.error_type, a.run, a.call, count(*) AS n, min(a.ended) AS first, max(a.ended) AS last,
+				max(a.number) FILTER (WHERE a.ended = a.latest) AS number
+			FROM (SELECT a.*, max(a.ended) OVER (PARTITION BY a.name, a.error_type, a.run, a.call) AS latest FROM ` + q.places + `, LATERAL (
+				SELECT a.partition, a.name, a.error_type, a.run, a.call, a.number, a.ended FROM perdure.attempts a WHERE ` + q.where + ` OFFSET 0) a) a
+			GROUP BY a.partition, a.name, a.error_type, a.run, a.call),
+		groups AS (SELECT a.name, a.error_type, sum(a.n) AS attempts, count(*) AS calls, count(*) FILTER (WHERE ` + endingOfCall + ` = '` + store.OutcomeCompleted + `') AS recovered,
+			min(a.first) AS first, max(a.last) AS last FROM failed a GROUP BY a.name, a.error_type),
+		examples AS (SELECT DISTINCT ON (name, error_type) * FROM failed ORDER BY name, error_type, last DESC, run DESC, call DESC)
+		SELECT g.attempts::bigint, g.calls, g.recovered, g.first, g.last, ` + attemptColumns + `, r.workflow_id, r.type
+		FROM groups g JOIN examples e USING (name, error_type), LATERAL (
+			SELECT * FROM perdure.attempts a WHERE a.partition = e.partition AND a.run = e.run AND a.call = e.call AND a.number = e.number LIMIT 1) a, LATERAL (
+			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run LIMIT 1) r
+		ORDER BY g.name, g.error_type`
+}
+
+func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store.Tally, error) {
+	q, err := among(h, filter.Partitions, "bucket", filter.From, filter.Until)
+	if err != nil {
+		return nil, err
+	}
+	q.equal(`a.type`, filter.Type)
+	q.equal(`a.name`, filter.Name)
+	if q.never {
+		return nil, nil
+	}
+	var tallies []store.Tally
+	err = h.share(ctx, "Tallies", func(c *conn) error {
+		tallies = nil
+		return c.query(ctx, `SELECT min(a.bucket), a.type, a.name, sum(a.first_try)::bigint, sum(a.recovered)::bigint, sum(a.exhausted)::bigint,
+				sum(a.failed)::bigint, sum(a.canceled)::bigint, sum(a.by_hand)::bigint, sum(a.attempts)::bigint, sum(a.retrying)::bigint
+			FROM `+q.places+`, LATERAL (SELECT * FROM perdure.tallies a WHERE `+q.where+` OFFSET 0) a GROUP BY a.type, a.name ORDER BY a.type, a.name`,
+			q.args, func(r pgx.Rows) error {
+				var t store.Tally
+				err := r.Scan(&t.Bucket, &t.Type, &t.Name, &t.FirstTry, &t.Recovered, &t.Exhausted, &t.Failed, &t.Canceled, &t.ByHand, &t.Attempts, &t.Retrying)
+				tallies = append(tallies, t)
+				return err
+			})
+	})
+	return tallies, err
+}

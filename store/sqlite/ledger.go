@@ -1,0 +1,250 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (b *batch) applyAttempt(partition int64, run string, a *store.Attempt) error {
+	_, err := b.c.exec(`INSERT INTO attempts (partition, run, call, number, name, outcome, error_type, reason, started, ended, data)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		partition, run, a.Call, int64(a.Number), a.Name, a.Outcome, a.ErrorType, a.Reason, a.Started, a.Ended, payload(a.Data))
+	if err != nil || a.Prune == 0 {
+		return err
+	}
+	_, err = b.c.exec(`DELETE FROM attempts WHERE partition = ? AND run = ? AND call = ? AND number = ?`, partition, run, a.Call, int64(a.Prune))
+	return err
+}
+
+// attemptColumns are what scanAttempt reads.
+const attemptColumns = `run, call, number, name, outcome, error_type, reason, started, ended, data`
+
+func scanAttempt(partition int, r row) store.Attempt {
+	return store.Attempt{
+		Partition: partition,
+		Run:       r.text(0),
+		Call:      r.int(1),
+		Number:    int(r.int(2)),
+		Name:      r.text(3),
+		Outcome:   r.text(4),
+		ErrorType: r.text(5),
+		Reason:    r.text(6),
+		Started:   r.int(7),
+		Ended:     r.int(8),
+		Data:      r.bytes(9),
+	}
+}
+
+func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
+	where, args := "", []driver.Value{int64(partition), run}
+	if call > 0 {
+		where, args = " AND call = ?", append(args, call)
+	}
+	var attempts []store.Attempt
+	err := h.readPartition(ctx, "Attempts", partition, func(c *conn) error {
+		return c.query(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE partition = ? AND run = ?`+where+` ORDER BY call, number`, func(r row) error {
+			attempts = append(attempts, scanAttempt(partition, r))
+			return nil
+		}, args...)
+	})
+	return attempts, err
+}
+
+// latestOfCall is true of the last record of a call; a is the record.
+const latestOfCall = `number = (SELECT max(number) FROM attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call)`
+
+// typeOfRun is the name of the workflow to which a record belongs.
+const typeOfRun = `(SELECT type FROM runs WHERE partition = a.partition AND id = a.run)`
+
+// conditions is the part of a query that a filter means. The records are a.
+type conditions struct {
+	where string
+	args  []driver.Value
+}
+
+func (q *conditions) add(condition string, values ...driver.Value) {
+	q.where, q.args = q.where+" AND "+condition, append(q.args, values...)
+}
+
+func (q *conditions) equal(column, value string) {
+	if value != "" {
+		q.add(column+" = ?", value)
+	}
+}
+
+// selected makes the conditions for the records of a partition.
+func selected(f *store.LedgerFilter, partition int) *conditions {
+	until := f.Until
+	if until == 0 {
+		until = store.Never
+	}
+	q := &conditions{where: "partition = ? AND ended >= ? AND ended < ?", args: []driver.Value{int64(partition), f.From, until}}
+	q.equal("name", f.Name)
+	q.equal("error_type", f.ErrorType)
+	q.equal("outcome", f.Outcome)
+	q.equal("reason", f.Reason)
+	q.equal(typeOfRun, f.Type)
+	return q
+}
+
+func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store.LedgerEntry, error) {
+	if filter.Limit <= 0 {
+		filter.Limit = 100
+	}
+	var entries []store.LedgerEntry
+	err := h.eachPartition(ctx, "Ledger", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+		some, err := c.ledger(ctx, &filter, partition)
+		entries = append(entries, some...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(entries, func(a, b store.LedgerEntry) int { return b.Key().Compare(a.Key()) })
+	return entries[:min(filter.Limit, len(entries))], nil
+}
+
+// ledger walks the index of a partition from its latest end and stops at the
+// limit.
+func (c *conn) ledger(ctx context.Context, f *store.LedgerFilter, partition int) ([]store.LedgerEntry, error) {
+	q := selected(f, partition)
+	if f.Latest {
+		q.add(latestOfCall)
+	}
+	if f.Above > 0 {
+		q.add("number > ?", int64(f.Above))
+	}
+	if k := f.Before; k != nil {
+		q.add("(ended, run, call, number) < (?, ?, ?, ?)", k.Ended, k.Run, k.Call, int64(k.Number))
+	}
+	var entries []store.LedgerEntry
+	err := c.query(ctx, `SELECT `+attemptColumns+`, (SELECT workflow_id FROM runs WHERE partition = a.partition AND id = a.run), `+typeOfRun+`
+		FROM attempts a WHERE `+q.where+` ORDER BY ended DESC, run DESC, call DESC, number DESC LIMIT ?`, func(r row) error {
+		entries = append(entries, store.LedgerEntry{Attempt: scanAttempt(partition, r), WorkflowID: r.text(10), Type: r.text(11)})
+		return nil
+	}, append(q.args, int64(f.Limit))...)
+	return entries, err
+}
+
+func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
+	var groups []store.ErrorGroup
+	err := h.eachPartition(ctx, "Errors", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+		some, err := c.errors(ctx, &filter, partition)
+		groups = append(groups, some...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(groups, func(a, b store.ErrorGroup) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ErrorType, b.ErrorType))
+	})
+	merged := groups[:0]
+	for _, g := range groups {
+		if n := len(merged); n > 0 && merged[n-1].Name == g.Name && merged[n-1].ErrorType == g.ErrorType {
+			merged[n-1] = together(merged[n-1], g)
+		} else {
+			merged = append(merged, g)
+		}
+	}
+	return merged, nil
+}
+
+// together is what two partitions know of one type of error.
+func together(a, b store.ErrorGroup) store.ErrorGroup {
+	if a.Example.Key().Compare(b.Example.Key()) < 0 {
+		a, b = b, a // the later example stays
+	}
+	a.Attempts, a.Calls, a.Recovered = a.Attempts+b.Attempts, a.Calls+b.Calls, a.Recovered+b.Recovered
+	a.First, a.Last = min(a.First, b.First), max(a.Last, b.Last)
+	return a
+}
+
+// errorGroups begins the query that groups failed attempts by call and then by
+// the kind of error.
+const errorGroups = `SELECT name, error_type, sum(n), count(*), sum(ending = '` + store.OutcomeCompleted + `'), min(first), max(last)
+	FROM (SELECT name, error_type, count(*) AS n, min(ended) AS first, max(ended) AS last,
+		(SELECT outcome FROM attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call ORDER BY number DESC LIMIT 1) AS ending
+		FROM attempts a `
+
+func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int) ([]store.ErrorGroup, error) {
+	q := selected(f, partition)
+	q.add("error_type <> ''")
+	var groups []store.ErrorGroup
+	err := c.query(ctx, errorGroups+`WHERE `+q.where+` GROUP BY name, error_type, run, call) GROUP BY name, error_type`, func(r row) error {
+		groups = append(groups, store.ErrorGroup{
+			Name: r.text(0), ErrorType: r.text(1), Attempts: int(r.int(2)), Calls: int(r.int(3)), Recovered: int(r.int(4)),
+			First: r.int(5), Last: r.int(6),
+		})
+		return nil
+	}, q.args...)
+	for i := range groups {
+		if err != nil {
+			break
+		}
+		g := &groups[i]
+		only := *f
+		only.Name, only.ErrorType, only.From, only.Until = g.Name, g.ErrorType, g.Last, g.Last+1
+		only.Latest, only.Above, only.Before, only.Limit = false, 0, nil, 1
+		var example []store.LedgerEntry
+		if example, err = c.ledger(ctx, &only, partition); len(example) > 0 {
+			g.Example = example[0]
+		}
+	}
+	return groups, err
+}
+
+// tallyCounts are the columns that are added up.
+const tallyCounts = `first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying`
+
+// count adds to the counters of a partition.
+func (c *conn) count(partition int64, t *store.Tally) error {
+	_, err := c.exec(`INSERT INTO tallies (partition, bucket, type, name, `+tallyCounts+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (partition, bucket, type, name) DO UPDATE SET first_try = first_try + excluded.first_try,
+		recovered = recovered + excluded.recovered, exhausted = exhausted + excluded.exhausted, failed = failed + excluded.failed,
+		canceled = canceled + excluded.canceled, by_hand = by_hand + excluded.by_hand, attempts = attempts + excluded.attempts, retrying = retrying + excluded.retrying`,
+		partition, t.Bucket, t.Type, t.Name, t.FirstTry, t.Recovered, t.Exhausted, t.Failed, t.Canceled, t.ByHand, t.Attempts, t.Retrying)
+	return err
+}
+
+func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store.Tally, error) {
+	until := filter.Until
+	if until == 0 {
+		until = store.Never
+	}
+	type key struct{ kind, name string }
+	sums := map[key]*store.Tally{}
+	err := h.eachPartition(ctx, "Tallies", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+		q := &conditions{where: "partition = ? AND bucket >= ? AND bucket < ?", args: []driver.Value{int64(partition), filter.From, until}}
+		q.equal("type", filter.Type)
+		q.equal("name", filter.Name)
+		return c.query(ctx, `SELECT bucket, type, name, `+tallyCounts+` FROM tallies WHERE `+q.where, func(r row) error {
+			t := &store.Tally{
+				Bucket: r.int(0), Type: r.text(1), Name: r.text(2), FirstTry: r.int(3), Recovered: r.int(4),
+				Exhausted: r.int(5), Failed: r.int(6), Canceled: r.int(7), ByHand: r.int(8), Attempts: r.int(9), Retrying: r.int(10),
+			}
+			if sum := sums[key{t.Type, t.Name}]; sum != nil {
+				sum.Bucket = min(sum.Bucket, t.Bucket)
+				sum.Add(t)
+			} else {
+				sums[key{t.Type, t.Name}] = t
+			}
+			return nil
+		}, q.args...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var tallies []store.Tally
+	for _, t := range sums {
+		tallies = append(tallies, *t)
+	}
+	slices.SortFunc(tallies, func(a, b store.Tally) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	})
+	return tallies, nil
+}
