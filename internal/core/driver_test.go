@@ -183,6 +183,9 @@ func (d *driver) keep(turn *core.Turn) {
 	}
 	for _, row := range turn.Rows {
 		d.rows[row.Call] = row
+		if row.State == core.External { // it runs outside
+			delete(d.running, core.AttemptRef{Call: row.Call, Attempt: row.Attempt})
+		}
 		if row.Due != 0 {
 			d.due[row.Call] = row.Due
 		}

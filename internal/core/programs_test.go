@@ -92,6 +92,7 @@ var programs = map[string]workflow.Func[int, string]{
 	}),
 	"charge-within":  policyProgram(func(p *retry.Policy) { p.MaxAttempts, p.Within = 10, 5*time.Second }),
 	"charge-timeout": policyProgram(func(p *retry.Policy) { p.AttemptTimeout, p.OnTimeout = time.Second, retry.StopOnTimeout }),
+	"charge-beating": policyProgram(func(p *retry.Policy) { p.HeartbeatTimeout = 5 * time.Second }),
 	"charge-queue":   policyProgram(func(p *retry.Policy) { p.QueueTimeout = 3 * time.Second }),
 	"charge-at-once": policyProgram(func(p *retry.Policy) { p.Backoff = retry.None }),
 	"charge-once-lost": policyProgram(func(p *retry.Policy) {

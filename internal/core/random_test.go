@@ -63,6 +63,7 @@ var policies = []retry.Policy{
 	{MaxAttempts: 4, Within: 5 * time.Second, NonRetryable: []string{"Fatal"}},
 	{QueueTimeout: 2 * time.Second, OnTimeout: retry.StopOnTimeout, Rules: []retry.Rule{{Types: []string{"QueueTimeout"}, MaxAttempts: 3}}},
 	{CrashLimit: 1, MaxAttempts: 3, Backoff: retry.Fixed(time.Second)},
+	{AttemptTimeout: 7 * time.Second, HeartbeatTimeout: 3 * time.Second, MaxAttempts: 4, Backoff: retry.Fixed(time.Second)},
 	{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), OnExhausted: retry.Pause},
 }
 
@@ -260,6 +261,9 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 		if d.rows[n].State == core.Queued && rapid.Bool().Draw(t, "granted") {
 			inputs = append(inputs, core.Granted{Call: n})
 		}
+		if d.rows[n].State == core.External {
+			inputs = append(inputs, drawOutside(t, d, core.AttemptRef{Call: n, Attempt: d.rows[n].Attempt})...)
+		}
 	}
 	for _, n := range slices.Sorted(maps.Keys(d.rows)) {
 		if p, err := core.DecodeProgress(d.rows[n].Data); err == nil && p.Untold && rapid.Bool().Draw(t, "told") {
@@ -300,11 +304,31 @@ func drawControl(t *rapid.T) core.Input {
 	return in
 }
 
+// drawOutside draws what is said of an attempt outside, in this second or the one
+// before.
+func drawOutside(t *rapid.T, d *driver, ref core.AttemptRef) []core.Input {
+	at := d.now - int64(rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(t, "said"))
+	switch rapid.IntRange(0, 3).Draw(t, "outside") {
+	case 0:
+		return []core.Input{core.Heartbeat{Call: ref.Call, Attempt: ref.Attempt, At: at}}
+	case 1:
+		end := drawEnd(t, d, ref).(core.AttemptEnded)
+		end.Ended = at
+		if end.Outside = true; end.Outcome != core.Completed {
+			end.Outcome, end.Failure = core.Failed, history.FromError(errDeclined)
+		}
+		return []core.Input{end}
+	}
+	return nil
+}
+
 // drawEnd draws how an attempt ends.
 func drawEnd(t *rapid.T, d *driver, ref core.AttemptRef) core.Input {
 	end := core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outcome: core.Failed, Ended: d.now}
 	var err error
-	switch rapid.IntRange(0, 7).Draw(t, "outcome") {
+	switch rapid.IntRange(0, 8).Draw(t, "outcome") {
+	case 8:
+		end.Outcome = core.Pending
 	case 0, 1:
 		end.Outcome = core.Completed
 		end.Result, _ = history.Encode("ok")

@@ -31,6 +31,8 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //	complete CALL[.ATTEMPT] [result=JSON] [transaction]
 //	fail CALL[.ATTEMPT] [type=T] [message=M] [terminal] [after=DURATION] [declined] [canceled]
 //	timeout CALL[.ATTEMPT]    the attempt ran too long
+//	hand CALL[.ATTEMPT]       it goes on outside; "complete" and "fail" are said
+//	                          there with the word "outside"
 //	drain CALL[.ATTEMPT]      its process shuts down
 //	beat CALL[.ATTEMPT] [details=JSON]  a heartbeat
 //	grant CALL                a slot came free
@@ -280,7 +282,7 @@ func (p *player) input(verb string, a *arguments) core.Input {
 	if verb == "beat" {
 		return core.Heartbeat{Call: ref.Call, Attempt: ref.Attempt, Details: a.payload("details"), At: p.d.now}
 	}
-	end := core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Ended: p.d.now}
+	end := core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Ended: p.d.now, Outside: a.flag("outside")}
 	switch verb {
 	case "complete":
 		end.Outcome, end.Result = core.Completed, a.payload("result")
@@ -290,6 +292,8 @@ func (p *player) input(verb string, a *arguments) core.Input {
 	case "timeout":
 		end.Outcome = core.TimedOut
 		end.Failure = history.FromError(&retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: time.Second})
+	case "hand":
+		end.Outcome = core.Pending
 	case "drain":
 		end.Outcome = core.Drained
 	default:

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -32,6 +33,7 @@ type book struct {
 	pauses     map[string]int          // by call ID: how often the engine paused it
 	told       map[string]int          // and told somebody so
 	inside     map[string]int          // by gate: bodies that run
+	outsiders  map[string]outsider     // by attempt ID: handed out to others
 }
 
 type turnKey struct {
@@ -60,6 +62,7 @@ func newBook() *book {
 		pauses:     map[string]int{},
 		told:       map[string]int{},
 		inside:     map[string]int{},
+		outsiders:  map[string]outsider{},
 	}
 }
 
@@ -157,6 +160,9 @@ func kept[In, Out any](b *book, f activity.Func[In, Out]) activity.Func[In, Out]
 		outcome = "succeeded"
 		if err != nil {
 			outcome = "failed"
+		}
+		if errors.Is(err, activity.ErrPending) {
+			outcome = "pending"
 		}
 		return out, err
 	}

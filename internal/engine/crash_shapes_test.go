@@ -35,6 +35,9 @@ type shape struct {
 
 	// meddle is what the test does while the workflow runs; nil for nothing.
 	meddle func(t *testing.T, env *perduretest.Env)
+
+	// outside is what somebody does meanwhile who knows the tokens of attempts.
+	outside func(t *testing.T, env *perduretest.Env, b *book)
 }
 
 // The workflow's own ID and name, and the activities that shapes call.
