@@ -2,6 +2,7 @@ package perdure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
@@ -22,6 +23,8 @@ type (
 	ControlRecord = engine.ControlRecord
 	// BulkResult says what ControlAll came to.
 	BulkResult = engine.BulkResult
+	// SwitchRecord is an entry of the log of what was paused in a whole group.
+	SwitchRecord = engine.SwitchRecord
 	// Paused is a call that waits until a person decides.
 	Paused = engine.Paused
 	// RefusedError says that a call is not in a state for an operation, or does
@@ -161,6 +164,59 @@ func (e *Engine) ControlAll(ctx context.Context, runs Filter, calls Calls, op Op
 		return result, fmt.Errorf("perdure: %s: %w", s.Operation, err)
 	}
 	return result, nil
+}
+
+// PauseActivity keeps calls of an activity from starting attempts, on all nodes of
+// the engine's group, until ResumeActivity: they stay where they are, and what is
+// due stays queued. Their time in the queue does not count against QueueTimeout;
+// Within goes on. Attempts that run may end. When it returns, the pause is durable;
+// other nodes hear of it within a second or so. It takes the options RequestID, By
+// and Why.
+func (e *Engine) PauseActivity(ctx context.Context, name string, options ...ControlOption) (SwitchRecord, error) {
+	return e.switchActivity(ctx, name, true, options)
+}
+
+// ResumeActivity lets calls of a paused activity go on.
+func (e *Engine) ResumeActivity(ctx context.Context, name string, options ...ControlOption) (SwitchRecord, error) {
+	return e.switchActivity(ctx, name, false, options)
+}
+
+func (e *Engine) switchActivity(ctx context.Context, name string, off bool, options []ControlOption) (SwitchRecord, error) {
+	verb := "resume"
+	if off {
+		verb = "pause"
+	}
+	s, err := Operation{}.request(Calls{}, options)
+	if err == nil && s.dry {
+		err = errors.New("there is no dry run of it")
+	}
+	var record SwitchRecord
+	if err == nil {
+		record, err = e.inner.SwitchActivity(ctx, name, off, s.ID, s.Control.By, s.Reason)
+	}
+	if err != nil {
+		return record, fmt.Errorf("perdure: %s activity %q: %w", verb, name, err)
+	}
+	return record, nil
+}
+
+// PausedActivities returns the activities that are paused in the group, by name.
+func (e *Engine) PausedActivities(ctx context.Context) ([]SwitchRecord, error) {
+	return e.switches(ctx, true)
+}
+
+// Switches returns the log of what was paused and resumed in the whole group, by
+// whom and why, oldest first.
+func (e *Engine) Switches(ctx context.Context) ([]SwitchRecord, error) {
+	return e.switches(ctx, false)
+}
+
+func (e *Engine) switches(ctx context.Context, current bool) ([]SwitchRecord, error) {
+	records, err := e.inner.Switches(ctx, current)
+	if err != nil {
+		return nil, fmt.Errorf("perdure: switches: %w", err)
+	}
+	return records, nil
 }
 
 // Audit returns what was done to the calls of the latest run of a workflow ID, by

@@ -60,6 +60,38 @@ func ExampleEngine_Control() {
 	// skip ann the customer is in the shop
 }
 
+// Calls of an activity whose service is down wait, on all nodes.
+func ExampleEngine_PauseActivity() {
+	ctx := context.Background()
+	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(hello, greet))
+	if err == nil {
+		err = eng.Start(ctx)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer eng.Close()
+	if _, err := eng.PauseActivity(ctx, "greet", perdure.By("ann"), perdure.Why("nobody is awake")); err != nil {
+		log.Fatal(err)
+	}
+	h, err := perdure.Start(ctx, eng, hello, "hello-1", "world")
+	if err != nil {
+		log.Fatal(err)
+	}
+	d, err := eng.Describe(ctx, "hello-1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Pending[0].Name, d.Pending[0].State, d.Pending[0].ActivityPaused.Why)
+	if _, err := eng.ResumeActivity(ctx, "greet"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(h.Result(ctx))
+	// Output:
+	// greet queued nobody is awake
+	// hello world <nil>
+}
+
 // An outage is over: all that wait for their next attempt go on now.
 func ExampleEngine_ControlAll() {
 	ctx := context.Background()

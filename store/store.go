@@ -129,6 +129,11 @@ type Client interface {
 	// with the key of one that still waits there is dropped: posting twice is
 	// posting once. ErrNotFound and ErrClosed tell that nobody would read it.
 	Post(ctx context.Context, message Message) error
+
+	// Switch appends to the log of a group's switches and answers the entry. A
+	// request that is in the log already is not written again; its entry is
+	// answered.
+	Switch(ctx context.Context, s Switch) (Switch, error)
 }
 
 // Reader holds the verbs that only look. They see everything committed before
@@ -175,6 +180,10 @@ type Reader interface {
 	// Nodes reads which nodes there are, and which were there of late, by the
 	// time they joined.
 	Nodes(ctx context.Context) ([]Member, error)
+
+	// Switches reads the log of a group's switches with numbers above after, by
+	// number. Who reads on from the last number misses none.
+	Switches(ctx context.Context, group string, after int64) ([]Switch, error)
 
 	// Counts reads how many runs and calls of the partitions (nil: of all) are
 	// in which state.

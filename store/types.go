@@ -44,6 +44,8 @@ const (
 	// NewsNodes says that a node joined or left, or that partitions were
 	// released.
 	NewsNodes
+	// NewsSwitches says that a switch was written.
+	NewsSwitches
 )
 
 // Group is a set of nodes that serve the same definitions, and the place where

@@ -39,11 +39,12 @@ type Engine struct {
 	timers    sync.Pool      // of stopped *time.Timer
 	results   sync.Pool      // of chan error, empty
 
-	committer *committer
-	loading   chan struct{} // as many runs are loaded at once as it holds
-	inboxKick chan struct{}
-	wakeKick  chan struct{}
-	nodesKick chan struct{}
+	committer  *committer
+	loading    chan struct{} // as many runs are loaded at once as it holds
+	inboxKick  chan struct{}
+	wakeKick   chan struct{}
+	nodesKick  chan struct{}
+	switchKick chan struct{}
 
 	life    sync.Mutex // one Start or Stop at a time
 	reading sync.Mutex // one look at the inbox at a time
@@ -57,6 +58,7 @@ type Engine struct {
 	wakes      wakeHeap
 	horizon    int64 // wake times up to here are in the heap
 	slots      slots
+	switches   switches
 	executions map[attemptKey]*execution
 	waiters    map[string]*waiting // by run ID
 	watcher    watcher
@@ -123,6 +125,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		inboxKick:  make(chan struct{}, 1),
 		wakeKick:   make(chan struct{}, 1),
 		nodesKick:  make(chan struct{}, 1),
+		switchKick: make(chan struct{}, 1),
 		horizon:    store.Hot,
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
@@ -151,6 +154,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	case draining, stopped:
 		return ErrStopped
 	}
+	if err := e.readSwitches(ctx); err != nil { // before anything can begin
+		return err
+	}
 	if err := e.join(ctx); err != nil {
 		return err
 	}
@@ -162,7 +168,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.phase = running
 	e.mu.Unlock()
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.loop, e.wakeLoop, e.inboxLoop, e.listen, e.memberLoop} {
+	for _, loop := range []func(){e.committer.loop, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.memberLoop} {
 		e.work.Go(loop)
 	}
 	return nil

@@ -80,6 +80,9 @@ func (e *Engine) hear(news store.News) {
 	if news&store.NewsMessage != 0 {
 		e.kickInbox()
 	}
+	if news&store.NewsSwitches != 0 {
+		kick(e.switchKick)
+	}
 	if news&store.NewsNodes != 0 {
 		kick(e.nodesKick)
 	}

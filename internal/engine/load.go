@@ -335,7 +335,7 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 func (e *Engine) coreConfig(p *partition) core.Config {
 	return core.Config{
 		Node: p.node, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
-		Tell:  e.config.OnPaused != nil,
+		Tell: e.config.OnPaused != nil, Stopped: e.stopped,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

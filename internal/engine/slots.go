@@ -51,6 +51,8 @@ type waiter struct {
 	lane    lane
 	crashes int
 	left    bool // it waits no more
+
+	activity string // "" for a step
 }
 
 // admit reserves a slot for a call's next attempt, or queues the call.
@@ -77,6 +79,14 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 		e.unservedActivity(c.Name)
 		return false
 	}
+	if e.switchedOff(activityOf(c)) {
+		r.refused = true
+		if granted, ok := r.granted[c.Number]; ok {
+			delete(r.granted, c.Number)
+			e.slots.release(e, granted)
+		}
+		return false
+	}
 	l := laneOf(c.Probation())
 	if granted, ok := r.granted[c.Number]; ok { // its slot is on the way already
 		delete(r.granted, c.Number)
@@ -91,8 +101,16 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 		now.admitted = append(now.admitted, l)
 		return true
 	}
-	s.wait(&waiter{partition: r.partition, callKey: callKey{r.id, c.Number}, lane: l, crashes: c.CrashCount()})
+	s.wait(&waiter{partition: r.partition, callKey: callKey{r.id, c.Number}, lane: l, crashes: c.CrashCount(), activity: activityOf(c)})
 	return false
+}
+
+// activityOf is the name of a call's activity; "" for a step.
+func activityOf(c *core.Call) string {
+	if c.Step() {
+		return ""
+	}
+	return c.Name
 }
 
 // take reserves a slot if there is one and nobody was there before.
@@ -147,8 +165,12 @@ func (s *slots) serve(e *Engine, l lane) {
 		if !ok {
 			return
 		}
-		s.occupy(l)
 		r := e.resident(w.partition, w.run)
+		if e.switchedOff(w.activity) {
+			r.refused = true // it asks again when the activity is on
+			continue
+		}
+		s.occupy(l)
 		if r.granted == nil {
 			r.granted = map[int64]lane{}
 		}

@@ -67,6 +67,8 @@ type PendingCall struct {
 	// Paused says why the call waits for a person; of a running one, that no
 	// attempt will follow until it is resumed.
 	Paused *PausedInfo `json:"paused,omitempty"`
+	// ActivityPaused says that no call of the activity starts an attempt.
+	ActivityPaused *PausedInfo `json:"activity_paused,omitempty"`
 }
 
 // PausedInfo says who paused a call, and when.
@@ -152,7 +154,25 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		return nil, err
 	}
 	d.Pending = s.pending()
-	return d, nil
+	return d, e.markSwitched(ctx, d.Pending)
+}
+
+// markSwitched says of calls that their activity is paused.
+func (e *Engine) markSwitched(ctx context.Context, calls []PendingCall) error {
+	if e.currentPhase() == client { // it does not listen
+		if err := e.readSwitches(ctx); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range calls {
+		c := &calls[i]
+		if w, off := e.switches.off(store.SwitchActivity, c.Name); off && c.Kind == "activity" {
+			c.ActivityPaused = &PausedInfo{By: w.By, Why: w.Why, Since: time.Unix(0, w.Time).UTC()}
+		}
+	}
+	return nil
 }
 
 // TurnEvent is an event of a history with its place.

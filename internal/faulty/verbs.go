@@ -82,6 +82,22 @@ func (s *faultyStore) Post(ctx context.Context, message store.Message) error {
 	return s.write(ctx, "Post", func() error { return s.inner.Post(ctx, message) })
 }
 
+func (s *faultyStore) Switch(ctx context.Context, w store.Switch) (store.Switch, error) {
+	var written store.Switch
+	err := s.write(ctx, "Switch", func() (err error) {
+		written, err = s.inner.Switch(ctx, w)
+		return err
+	})
+	if err != nil {
+		return store.Switch{}, err
+	}
+	return written, nil
+}
+
+func (s *faultyStore) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
+	return read(s, "Switches", func() ([]store.Switch, error) { return s.inner.Switches(ctx, group, after) })
+}
+
 func (s *faultyStore) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
 	return read(s, "Due", func() ([]store.Wake, error) { return s.inner.Due(ctx, partitions, after, until, limit) })
 }

@@ -23,7 +23,7 @@ type listener struct {
 // add begins to listen.
 func (g *grapevine) add() *listener {
 	l := &listener{heard: make(chan struct{}, 1)}
-	l.tell(store.NewsMessage | store.NewsNodes) // what came about before is news too
+	l.tell(store.NewsMessage | store.NewsNodes | store.NewsSwitches) // what came about before is news too
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.listeners == nil {
@@ -110,6 +110,11 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 		defer h.news.tell(store.NewsMessage)
 	}
 	return h.Store.Commit(ctx, turns)
+}
+
+func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
+	defer h.news.tell(store.NewsSwitches)
+	return h.Store.Switch(ctx, s)
 }
 
 func (h *handle) Join(ctx context.Context, node store.Node) error {

@@ -22,6 +22,7 @@ type Database struct {
 	turn       *sync.Cond // signals that writing became false
 	writing    bool       // a write is in progress; it may have released mu to run a hook
 	groups     map[string]store.Group
+	switches   map[string][]store.Switch // by group
 	partitions []*partition
 	sequence   int64           // of the last message
 	runs       ordered[runKey] // of all partitions, for listings
@@ -59,6 +60,7 @@ func New(options ...Option) *Database {
 		clock:     func() int64 { return time.Now().UnixNano() },
 		secret:    make([]byte, 32),
 		groups:    map[string]store.Group{},
+		switches:  map[string][]store.Switch{},
 		listeners: map[*listener]struct{}{},
 	}
 	for _, option := range options {

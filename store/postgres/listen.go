@@ -15,8 +15,9 @@ const quiet = 10 * time.Second
 
 // The words of a notification. The channel has the name of the schema.
 const (
-	messageWord = "message"
-	nodesWord   = "nodes"
+	messageWord  = "message"
+	nodesWord    = "nodes"
+	switchesWord = "switches"
 )
 
 // tell adds a notification. It stands behind the transaction that it is about,
@@ -24,8 +25,11 @@ const (
 // each would keep all others waiting while it is flushed to the disk.
 func (b *batch) tell(news store.News) {
 	word := messageWord
-	if news == store.NewsNodes {
+	switch news {
+	case store.NewsNodes:
 		word = nodesWord
+	case store.NewsSwitches:
+		word = switchesWord
 	}
 	b.do(`SELECT pg_notify($1, $2)`, b.h.schema, word)
 }
@@ -71,7 +75,7 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 	if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{h.schema}.Sanitize()); err != nil {
 		return h.fail(ctx, "Listen", foreign(err))
 	}
-	notify(store.NewsMessage | store.NewsNodes) // what came about before we listened is news too
+	notify(store.NewsMessage | store.NewsNodes | store.NewsSwitches) // what came about before we listened is news too
 	for {
 		heard, err := wait(ctx, conn)
 		switch {
@@ -79,6 +83,8 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 			return h.fail(ctx, "Listen", foreign(err))
 		case strings.HasPrefix(heard, messageWord):
 			notify(store.NewsMessage)
+		case strings.HasPrefix(heard, switchesWord):
+			notify(store.NewsSwitches)
 		case heard != "":
 			notify(store.NewsNodes)
 		}

@@ -15,7 +15,7 @@ func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 	ticker := time.NewTicker(h.poll)
 	defer ticker.Stop()
 	var messages, nodes watched
-	notify(store.NewsMessage | store.NewsNodes) // what came about before we looked is news too
+	notify(store.NewsMessage | store.NewsNodes | store.NewsSwitches) // what came about before we looked is news too
 	for {
 		var news store.News
 		err := h.hold(ctx, "Listen", func(c *conn) error {
@@ -26,7 +26,7 @@ func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 				news |= store.NewsMessage
 			}
 			if err == nil && nodes.news(n, oldest, next) {
-				news |= store.NewsNodes
+				news |= store.NewsNodes | store.NewsSwitches
 			}
 			return err
 		})

@@ -12,7 +12,7 @@ import (
 const pollInterval = 20 * time.Millisecond
 
 // everything is what a listener is told when it cannot be known what is new.
-const everything = store.NewsMessage | store.NewsNodes
+const everything = store.NewsMessage | store.NewsNodes | store.NewsSwitches
 
 // listener is somebody of this process who listens.
 type listener struct {

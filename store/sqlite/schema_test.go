@@ -70,6 +70,8 @@ func TestQueriesUseIndexes(t *testing.T) {
 	h.Owners(ctx, 0)
 	h.Counts(ctx, nil)
 	h.Group(ctx, "g")
+	h.Switch(ctx, store.Switch{Group: "g", Kind: "k", Name: "n", Request: "1"})
+	h.Switches(ctx, "g", 0)
 	h.Renew(ctx, store.Renewal{Node: "n", Next: 1})
 	h.Nodes(ctx)
 	h.Release(ctx, "n", []int{0})

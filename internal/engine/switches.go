@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// switches are what people switched off in the group, as far as this node has
+// heard. Guarded by the engine's mu.
+type switches struct {
+	read   int64                      // number of the last one that was read
+	latest map[switchKey]store.Switch // of each thing that was ever switched
+}
+
+type switchKey struct{ kind, name string }
+
+// off answers the switch that keeps something off.
+func (s *switches) off(kind, name string) (store.Switch, bool) {
+	w := s.latest[switchKey{kind, name}]
+	return w, w.Off
+}
+
+// add takes in entries of the log, and reports whether something is on again.
+func (s *switches) add(log []store.Switch) (released bool) {
+	if s.latest == nil {
+		s.latest = map[switchKey]store.Switch{}
+	}
+	for _, w := range log {
+		if w.Number <= s.read {
+			continue
+		}
+		s.read = w.Number
+		key := switchKey{w.Kind, w.Name}
+		released = released || s.latest[key].Off && !w.Off
+		s.latest[key] = w
+	}
+	return released
+}
+
+// SwitchRecord is an entry of the log of what was paused in a whole group.
+type SwitchRecord struct {
+	Group   string    `json:"group"`
+	Kind    string    `json:"kind"` // activity
+	Name    string    `json:"name"`
+	Paused  bool      `json:"paused"`
+	Request string    `json:"request"`
+	By      string    `json:"by,omitempty"`
+	Why     string    `json:"why,omitempty"`
+	Time    time.Time `json:"time"`
+}
+
+func viewSwitch(s store.Switch) SwitchRecord {
+	return SwitchRecord{
+		Group: s.Group, Kind: s.Kind, Name: s.Name, Paused: s.Off, Request: s.Request, By: s.By, Why: s.Why,
+		Time: time.Unix(0, s.Time).UTC(),
+	}
+}
+
+// SwitchActivity keeps calls of an activity from starting attempts on all nodes of
+// the group, or lets them go on. Attempts that run may end. When it returns it is
+// durable; other nodes hear of it soon. The same request ID again does nothing.
+func (e *Engine) SwitchActivity(ctx context.Context, name string, off bool, request, by, why string) (SwitchRecord, error) {
+	if err := history.CheckName("activity name", name); err != nil {
+		return SwitchRecord{}, err
+	}
+	if request == "" {
+		request = newToken()
+	}
+	if err := history.CheckID("request ID", request); err != nil {
+		return SwitchRecord{}, err
+	}
+	written, err := e.db.Switch(ctx, store.Switch{
+		Group: e.config.Group, Kind: store.SwitchActivity, Name: name, Off: off,
+		Request: request, By: cmp.Or(by, e.config.Node), Why: why,
+	})
+	if err != nil {
+		return SwitchRecord{}, err
+	}
+	if err := e.readSwitches(ctx); err != nil {
+		kick(e.switchKick) // it is durable, and will be heard of
+	}
+	return viewSwitch(written), nil
+}
+
+// Switches returns the log of what was paused and resumed in the group, oldest
+// first; current leaves only what is paused now, by kind and name.
+func (e *Engine) Switches(ctx context.Context, current bool) ([]SwitchRecord, error) {
+	log, err := e.db.Switches(ctx, e.config.Group, 0)
+	if err != nil {
+		return nil, err
+	}
+	if current {
+		var s switches
+		s.add(log)
+		log = slices.SortedFunc(maps.Values(s.latest), func(a, b store.Switch) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		})
+		log = slices.DeleteFunc(log, func(w store.Switch) bool { return !w.Off })
+	}
+	out := make([]SwitchRecord, len(log))
+	for i, w := range log {
+		out[i] = viewSwitch(w)
+	}
+	return out, nil
+}
+
+// switchLoop learns what others switch. It looks from time to time in case a
+// notification was lost.
+func (e *Engine) switchLoop() {
+	timer := time.NewTimer(e.config.InboxEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-e.switchKick:
+		case <-timer.C:
+		case <-e.ctx.Done():
+			return
+		}
+		if e.persist("reading switches", func() error { return e.readSwitches(e.ctx) }) != nil {
+			return
+		}
+		timer.Reset(e.config.InboxEvery)
+	}
+}
+
+// readSwitches reads what is new in the log, and lets calls go on whose activity
+// is on again.
+func (e *Engine) readSwitches(ctx context.Context) error {
+	e.mu.Lock()
+	after := e.switches.read
+	e.mu.Unlock()
+	log, err := e.db.Switches(ctx, e.config.Group, after)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.switches.add(log) && e.phase == running {
+		e.serveAgain()
+	}
+	return nil
+}
+
+// switchedOff reports whether an activity is paused in the group. The engine's mu
+// is held.
+func (e *Engine) switchedOff(name string) bool {
+	_, off := e.switches.off(store.SwitchActivity, name)
+	return off
+}
+
+// stopped reports whether a call's activity is paused in the group.
+func (e *Engine) stopped(c *core.Call) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.switchedOff(activityOf(c))
+}

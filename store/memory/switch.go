@@ -1,0 +1,36 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
+	if err := s.Validate(); err != nil {
+		return store.Switch{}, err
+	}
+	if err := h.write(ctx); err != nil {
+		return store.Switch{}, err
+	}
+	defer h.done()
+	db := h.db
+	log := db.switches[s.Group]
+	if at := slices.IndexFunc(log, func(o store.Switch) bool { return o.Request == s.Request }); at >= 0 {
+		return log[at], nil
+	}
+	s.Number, s.Time = int64(len(log))+1, db.clock()
+	db.switches[s.Group] = append(log, s)
+	db.announce(store.NewsSwitches)
+	return s, nil
+}
+
+func (h *handle) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
+	if err := h.read(ctx); err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	log := h.db.switches[group]
+	return slices.Clone(log[min(max(after, 0), int64(len(log))):]), nil
+}

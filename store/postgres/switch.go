@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// switchColumns are what switches reads.
+const switchColumns = `number, node_group, kind, name, off, request, by, why, time`
+
+func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
+	if err := s.Validate(); err != nil {
+		return store.Switch{}, err
+	}
+	var written []store.Switch
+	err := h.share(ctx, "Switch", func(c *conn) error {
+		err := c.transact(ctx, func(pgx.Tx) (err error) {
+			written, err = c.addSwitch(ctx, s)
+			return err
+		})
+		if err == nil {
+			c.tell(ctx, store.NewsSwitches)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Switch{}, err
+	}
+	return written[0], nil
+}
+
+// addSwitch writes a switch unless its request was written before. One is written
+// at a time, so that who reads on after a number misses none.
+func (c *conn) addSwitch(ctx context.Context, s store.Switch) ([]store.Switch, error) {
+	if _, err := c.exec(ctx, `LOCK TABLE perdure.switches IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		return nil, err
+	}
+	_, err := c.exec(ctx, `INSERT INTO perdure.switches (number, node_group, kind, name, off, request, by, why, time)
+		SELECT coalesce(max(number), 0) + 1, $1, $2, $3, $4, $5, $6, $7, perdure.now() FROM perdure.switches WHERE node_group = $1
+		ON CONFLICT (node_group, request) DO NOTHING`, s.Group, s.Kind, s.Name, s.Off, s.Request, s.By, s.Why)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes')`); err != nil {
+		return nil, err
+	}
+	return c.switches(ctx, `SELECT `+switchColumns+` FROM perdure.switches WHERE node_group = $1 AND request = $2`, s.Group, s.Request)
+}
+
+func (h *handle) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
+	var log []store.Switch
+	err := h.share(ctx, "Switches", func(c *conn) (err error) {
+		log, err = c.switches(ctx, `SELECT `+switchColumns+` FROM perdure.switches WHERE node_group = $1 AND number > $2 ORDER BY number`, group, after)
+		return err
+	})
+	return log, err
+}
+
+func (c *conn) switches(ctx context.Context, query string, args ...any) ([]store.Switch, error) {
+	var log []store.Switch
+	err := c.query(ctx, query, args, func(r pgx.Rows) error {
+		var s store.Switch
+		err := r.Scan(&s.Number, &s.Group, &s.Kind, &s.Name, &s.Off, &s.Request, &s.By, &s.Why, &s.Time)
+		log = append(log, s)
+		return err
+	})
+	return log, err
+}

@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/perdure/perdure/store"
+)
+
+// switchColumns are what switches reads.
+const switchColumns = `number, node_group, kind, name, off, request, by, why, time`
+
+func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {
+	if err := s.Validate(); err != nil {
+		return store.Switch{}, err
+	}
+	var written []store.Switch
+	err := h.write(ctx, "Switch", func(c *conn) error {
+		_, err := c.exec(`INSERT INTO switches (number, node_group, kind, name, off, request, by, why, time)
+			SELECT ifnull(max(number), 0) + 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM switches WHERE node_group = ?1
+			ON CONFLICT (node_group, request) DO NOTHING`,
+			s.Group, s.Kind, s.Name, flag(s.Off), s.Request, s.By, s.Why, h.clock())
+		if err == nil {
+			written, err = c.switches(ctx, `SELECT `+switchColumns+` FROM switches WHERE node_group = ? AND request = ?`, s.Group, s.Request)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Switch{}, err
+	}
+	announce(h.path, store.NewsSwitches)
+	return written[0], nil
+}
+
+func (h *handle) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
+	var log []store.Switch
+	err := h.read(ctx, "Switches", func(c *conn) (err error) {
+		log, err = c.switches(ctx, `SELECT `+switchColumns+` FROM switches WHERE node_group = ? AND number > ? ORDER BY number`, group, after)
+		return err
+	})
+	return log, err
+}
+
+func (c *conn) switches(ctx context.Context, query string, args ...driver.Value) ([]store.Switch, error) {
+	var log []store.Switch
+	err := c.query(ctx, query, func(r row) error {
+		log = append(log, store.Switch{
+			Number: r.int(0), Group: r.text(1), Kind: r.text(2), Name: r.text(3), Off: r.int(4) == 1,
+			Request: r.text(5), By: r.text(6), Why: r.text(7), Time: r.int(8),
+		})
+		return nil
+	}, args...)
+	return log, err
+}

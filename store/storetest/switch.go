@@ -1,0 +1,103 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/perdure/perdure/store"
+)
+
+// switchChecks are about what is off in a group.
+var switchChecks = []check{
+	{"Switch/IsALog", func(f *fixture) {
+		off := f.switches(store.Switch{Name: "charge", Off: true, Request: "1", By: "ann", Why: "the bank is down; ü"})
+		on := f.switches(store.Switch{Name: "charge", Request: "2", By: "bob"})
+		other := f.switches(store.Switch{Name: "ship", Off: true, Request: "3"})
+		if off.Number >= on.Number || on.Number >= other.Number || off.Number < 1 || off.Time == 0 || on.Time < off.Time {
+			f.Errorf("the numbers and times do not rise: %+v, %+v, %+v", off, on, other)
+		}
+		equal(f, f.switchLog(0), []store.Switch{off, on, other})
+		equal(f, f.switchLog(on.Number), []store.Switch{other})
+		equal(f, len(f.switchLog(other.Number)), 0)
+		f.must(f.store.Close())
+		f.store = f.open()
+		equal(f, f.switchLog(0), []store.Switch{off, on, other})
+	}},
+	{"Switch/TheSameRequestIsWrittenOnce", func(f *fixture) {
+		first := f.switches(store.Switch{Name: "charge", Off: true, Request: "1", By: "ann"})
+		f.switches(store.Switch{Name: "charge", Request: "2"})
+		equal(f, f.switches(store.Switch{Name: "charge", Off: true, Request: "1", By: "ann"}), first)
+		equal(f, len(f.switchLog(0)), 2)
+	}},
+	{"Switch/EachGroupHasItsOwn", func(f *fixture) {
+		here := f.switches(store.Switch{Name: "charge", Off: true, Request: "1"})
+		there, err := f.store.Switch(f.Context(), store.Switch{Group: "another", Kind: store.SwitchActivity, Name: "charge", Request: "1"})
+		f.must(err)
+		equal(f, there.Off, false)
+		equal(f, f.switchLog(0), []store.Switch{here})
+	}},
+	{"Switch/WhatNobodyCanKeepIsRefused", func(f *fixture) {
+		for _, s := range []store.Switch{
+			{Kind: "activity", Name: "a"}, {Kind: "activity", Request: "1"}, {Name: "a", Request: "1"},
+			{Kind: "activity", Name: "a\x00", Request: "1"}, {Kind: "activity", Name: "a", Request: "1", Why: "\xff"},
+		} {
+			_, err := f.store.Switch(f.Context(), s)
+			f.malformed(err)
+		}
+		equal(f, len(f.switchLog(0)), 0)
+	}},
+	{"Switch/ManyAtOnce", func(f *fixture) {
+		const writers = 6
+		var wg sync.WaitGroup
+		for i := range writers {
+			s := f.store
+			if i%2 == 1 {
+				s = f.open()
+			}
+			wg.Go(func() {
+				for j := range 4 {
+					_, err := s.Switch(f.Context(), store.Switch{Group: f.group.Name, Kind: "k", Name: "n", Request: fmt.Sprint((i + j) % 8)})
+					if err != nil {
+						f.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		log := f.switchLog(0)
+		equal(f, len(log), 8)
+		for i, s := range log {
+			equal(f, s.Number, int64(i+1))
+		}
+	}},
+	{"Switch/IsHeard", func(f *fixture) {
+		client := f.open()
+		for i, ear := range []store.Store{f.store, client} {
+			l := f.listen(ear)
+			for j, speaker := range []store.Store{f.store, client} {
+				l.settle()
+				_, err := speaker.Switch(f.Context(), store.Switch{Kind: "k", Name: "n", Request: fmt.Sprint(i, j)})
+				f.must(err)
+				l.expect(store.NewsSwitches)
+			}
+		}
+	}},
+}
+
+// switches switches an activity of our group.
+func (f *fixture) switches(s store.Switch) store.Switch {
+	f.Helper()
+	s.Group, s.Kind = f.group.Name, store.SwitchActivity
+	written, err := f.store.Switch(f.Context(), s)
+	f.must(err)
+	s.Number, s.Time = written.Number, written.Time
+	equal(f, written, s)
+	return written
+}
+
+func (f *fixture) switchLog(after int64) []store.Switch {
+	f.Helper()
+	log, err := f.store.Switches(f.Context(), f.group.Name, after)
+	f.must(err)
+	return log
+}

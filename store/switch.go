@@ -1,0 +1,33 @@
+package store
+
+import "fmt"
+
+// Switch is an entry of a group's log of switches: from then on something is off,
+// or on again, on all nodes of the group. What is off is said by kind and name; the
+// latest entry counts. The log is small: people write it.
+type Switch struct {
+	Number  int64  // given by the store; rises within the group
+	Group   string // of nodes
+	Kind    string // of what is switched: SwitchActivity
+	Name    string // of it
+	Off     bool
+	Request string // names the request: one that is repeated is not written again
+	By      string // who
+	Why     string
+	Time    int64 // ns, given by the store
+}
+
+// SwitchActivity is the kind of a switch that keeps calls of an activity from
+// starting attempts.
+const SwitchActivity = "activity"
+
+// Validate answers why no store would keep the switch, or nil.
+func (s *Switch) Validate() error {
+	switch {
+	case s.Kind == "" || s.Name == "":
+		return fmt.Errorf("a switch needs a kind and a name: it has %q and %q", s.Kind, s.Name)
+	case s.Request == "":
+		return fmt.Errorf("the switch of %s %q names no request: a repeated one could not be told from the first", s.Kind, s.Name)
+	}
+	return text("switch", s.Group, s.Kind, s.Name, s.Request, s.By, s.Why)
+}
