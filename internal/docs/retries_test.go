@@ -209,6 +209,14 @@ func TestTheTableOfErrorTypes(t *testing.T) {
 	section(t, "types", table([]string{"type name", "errors"}, rows))
 }
 
+func TestE60_TheTableOfOperations(t *testing.T) {
+	var rows [][]string
+	for _, f := range functions(t, "control.go", "Operation") {
+		rows = append(rows, []string{code("perdure." + f.name), withoutName(f.name, f.doc)})
+	}
+	section(t, "operations", table([]string{"operation", "what it does to a pending call"}, rows))
+}
+
 // TestE23_ThePageExplainsEveryStateAndOutcome compares the page to the comments of
 // the fields that show them.
 func TestE23_ThePageExplainsEveryStateAndOutcome(t *testing.T) {

@@ -18,6 +18,7 @@ var packages = map[string]string{
 	"perdure":     module,
 	"activity":    module + "/activity",
 	"gate":        module + "/gate",
+	"httpretry":   module + "/retry/httpretry",
 	"memory":      module + "/store/memory",
 	"perduretest": module + "/perduretest",
 	"postgres":    module + "/store/postgres",

@@ -88,6 +88,28 @@ func constants(t *testing.T, path, group string) []constant {
 	return found
 }
 
+// function is a function as its source has it.
+type function struct{ name, doc string }
+
+// functions are those without a receiver that return a type.
+func functions(t *testing.T, path, result string) []function {
+	t.Helper()
+	var found []function
+	for _, decl := range source(t, path).Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Recv != nil || f.Type.Results == nil {
+			continue
+		}
+		if r, ok := f.Type.Results.List[0].Type.(*ast.Ident); ok && r.Name == result {
+			found = append(found, function{f.Name.Name, prose(f.Doc, nil)})
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("%s has no function that returns %s", path, result)
+	}
+	return found
+}
+
 // prose is a comment as one line.
 func prose(doc, comment *ast.CommentGroup) string {
 	if doc == nil {
