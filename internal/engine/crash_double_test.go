@@ -17,7 +17,7 @@ const doubles = 40
 //
 //	go test -run 'TestTwoCrashesInARow/^queue$/^memory-evicted$/^seed=7$' ./internal/engine
 func TestTwoCrashesInARow(t *testing.T) {
-	chosen := map[string]bool{"queue": true, "retry-in-the-engine": true, "signals": true}
+	chosen := map[string]bool{"step-transactions": true, "queue": true, "retry-in-the-engine": true, "signals": true}
 	for _, s := range shapes {
 		if !chosen[s.name] {
 			continue
