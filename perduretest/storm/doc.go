@@ -24,7 +24,8 @@
 // retry.Decide, as every runner does, with the policy as it is: attempts, backoff,
 // jitter, timeouts, Within, rules by error type, delays that the server asks for.
 // A gate is the machine that the gates in process and in the engine are made of:
-// its slots, rate, budget and breaker decide here as they do there.
+// its slots, rate, budget and breaker decide here as they do there. It is one gate
+// for all tasks, as in one process or in the engine.
 //
 // The dependency is a model. A [Server] has a capacity and a queue, fails by a
 // script of faults, and goes on working for callers who have given up. A
