@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -442,5 +443,95 @@ func TestE29_NoTransactionOutside(t *testing.T) {
 		if err == nil || !retry.IsTerminal(err) || !strings.Contains(err.Error(), "do one or the other") {
 			t.Errorf("got %v", err)
 		}
+	})
+}
+
+// TestE29_AGateIsHeldOutside: an attempt that goes on outside still is what the
+// gate's limit counts, until it is over.
+func TestE29_AGateIsHeldOutside(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		ask := activity.New("ask", d.ask, activity.Retry(patient), activity.Through(gate.New("the desk", 1)))
+		flow := calls(ask)
+		e := w.start(flow, ask)
+		begin(t, e, flow, "first", 0)
+		pass(time.Second)
+		begin(t, e, flow, "second", 0)
+		pass(time.Minute)
+		if p := onlyCall(t, e, "first"); p.State != "external" {
+			t.Errorf("the first call is %+v", p)
+		}
+		if p := onlyCall(t, e, "second"); p.State != "gated" {
+			t.Errorf("the second call is %+v", p)
+		}
+		isError(t, say(t, e, d.token(t, "first", 1), "yes"), nil)
+		pass(time.Second)
+		if p := onlyCall(t, e, "second"); p.State != "external" {
+			t.Errorf("the second call is %+v", p)
+		}
+		pass(61 * time.Minute) // it times out, and so do the next ones
+		isError(t, say(t, e, d.token(t, "second", 2), "yes"), nil)
+		if got, err := finish[string](t, e, "second"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
+// TestE29_ManyOutsideHoldNothing: of runs whose attempts go on outside for long,
+// the process has nothing but their due times.
+func TestE29_ManyOutsideHoldNothing(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
+		p := patient
+		p.AttemptTimeout = 240 * time.Hour
+		d := newDesk(p)
+		e := w.start(d.flow, d.activity)
+		const runs = 300
+		for i := range runs {
+			begin(t, e, d.flow, fmt.Sprint(i), i)
+		}
+		pass(time.Hour)
+		if holds := engine.Holds(e); holds != "" {
+			t.Errorf("the engine holds %s", holds)
+		}
+		for i := range runs {
+			isError(t, say(t, e, d.token(t, fmt.Sprint(i), 1), "yes"), nil)
+		}
+		for i := range runs {
+			if got, err := finish[string](t, e, fmt.Sprint(i)); got != "yes" || err != nil {
+				t.Errorf("run %d: %q, %v", i, got, err)
+			}
+		}
+	})
+}
+
+// TestE29_ItMovesWithItsPartition: nodes that give partitions away, lose them or
+// leave do not wait for what goes on outside, and take nothing of it for lost.
+func TestE29_ItMovesWithItsPartition(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		a := w.node("a", d.flow, d.activity)
+		const runs = 20
+		for i := range runs {
+			begin(t, a, d.flow, fmt.Sprint(i), i)
+		}
+		pass(time.Second)
+		b := w.node("b", d.flow, d.activity)
+		pass(5 * time.Second)
+		w.wantShares(b, "a:8 b:8")
+		w.plans[a].Outage(true) // it loses the rest without a word
+		pass(30 * time.Second)
+		for i := range runs {
+			isError(t, say(t, b, d.token(t, fmt.Sprint(i), 1), "yes"), nil)
+		}
+		for i := range runs {
+			if got, err := finish[string](t, b, fmt.Sprint(i)); got != "yes" || err != nil {
+				t.Errorf("run %d: %q, %v", i, got, err)
+			}
+			if got := outcomes(t, b, fmt.Sprint(i)); got != "1.1 completed succeeded" {
+				t.Errorf("run %d has the attempts %s", i, got)
+			}
+		}
+		w.plans[a].Outage(false)
 	})
 }

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/history"
+)
+
+// TestE24_AHeartbeatCostsItsEncoding: one that is not written allocates nothing
+// else.
+func TestE24_AHeartbeatCostsItsEncoding(t *testing.T) {
+	x := &execution{}
+	x.pulse.limit, x.pulse.last = time.Hour, time.Now()
+	x.pulse.fresh = true // one before waits to be written
+	ctx := x.context(context.Background(), activity.Info{})
+	details := struct{ Row, Of int }{1000, 5000}
+	encoding := testing.AllocsPerRun(200, func() {
+		if _, err := history.Encode(details); err != nil {
+			t.Fatal(err)
+		}
+	})
+	beat := testing.AllocsPerRun(200, func() {
+		if err := activity.Heartbeat(ctx, details); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if beat > encoding {
+		t.Errorf("a heartbeat makes %g allocations, encoding its details %g", beat, encoding)
+	}
+	if x.pulse.details.String() != `{"Row":1000,"Of":5000}` {
+		t.Errorf("what was said last is %s", x.pulse.details)
+	}
+}
+
+// TestE24_HowOftenTheRunIsTold: a third of the timeout, within limits.
+func TestE24_HowOftenTheRunIsTold(t *testing.T) {
+	for limit, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Second, time.Millisecond: 100 * time.Millisecond, 600 * time.Millisecond: 200 * time.Millisecond,
+		15 * time.Second: 5 * time.Second, time.Hour: 10 * time.Second,
+	} {
+		if got := (&pulse{limit: limit}).interval(); got != want {
+			t.Errorf("with a timeout of %s it is told each %s, want %s", limit, got, want)
+		}
+	}
+}
