@@ -116,15 +116,30 @@ func untilShares(t *testing.T, dir, db string, want ...int) {
 	}
 }
 
-func TestTheReadmeNamesCommandsThatExist(t *testing.T) {
-	found := regexp.MustCompile(`(?m)cmd/perdure ([a-z]+)|`+"`perdure ([a-z]+)").FindAllStringSubmatch(readme(t), -1)
-	if len(found) < 5 {
-		t.Fatalf("only %d commands were found", len(found))
+func TestPagesNameCommandsThatExist(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, m := range found {
-		name := m[1] + m[2]
+	named := map[string]string{} // by the page that names it last
+	for _, page := range append(pages, filepath.Join("..", "..", "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range blocks(string(text), "sh", "perdure ") {
+			text = append(text, strings.ReplaceAll("\n"+block, "\nperdure ", "\ncmd/perdure ")...)
+		}
+		for _, m := range regexp.MustCompile("cmd/perdure ([a-z]+)|`perdure ([a-z]+)").FindAllStringSubmatch(string(text), -1) {
+			named[m[1]+m[2]] = page
+		}
+	}
+	if len(named) < 5 {
+		t.Fatalf("only %d commands were found", len(named))
+	}
+	for name, page := range named {
 		if stdout, stderr, code := run(t, t.TempDir(), name, "--help"); code != 0 || !strings.Contains(stdout, "perdure "+name) {
-			t.Errorf("%s: exit code %d\n%s", name, code, stderr)
+			t.Errorf("%s names %s: exit code %d\n%s", page, name, code, stderr)
 		}
 	}
 }
