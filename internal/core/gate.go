@@ -33,6 +33,8 @@ type GateDetail struct {
 	Record turnstile.Record `json:"record"`
 	// Check is when the calls that hold the gate are asked whether they know it.
 	Check int64 `json:"check,omitempty"`
+	// Pause says who lets nobody pass, nil if nobody does.
+	Pause *Pause `json:"pause,omitempty"`
 }
 
 // checkEvery is how often those who hold a gate are told so again. A run that does
@@ -145,6 +147,14 @@ func (g *Gate) hear(m *ToGate) {
 		g.backoff(m)
 	case GateDone:
 		g.take(g.machine.Done(g.now, m.Ticket, m.Outcome))
+	case GatePause:
+		if g.detail.Pause == nil {
+			g.detail.Pause = &Pause{By: m.By, Reason: m.Why, At: g.now}
+			g.take(g.machine.Pause(g.now, true))
+		}
+	case GateResume:
+		g.detail.Pause = nil
+		g.take(g.machine.Pause(g.now, false))
 	default:
 		g.out.Faults = append(g.out.Faults, fmt.Errorf("run %s says %q, which this version does not know", m.Ticket.Run, m.Word))
 	}

@@ -111,6 +111,12 @@ func (g *Gate) Name() string { return g.name }
 // Detail is what the gate does, and what it remembers beside its tickets.
 func (g *Gate) Detail() GateDetail { return g.detail }
 
+// Stats counts what is at the gate.
+func (g *Gate) Stats(now int64) turnstile.Stats { return g.machine.Stats(now) }
+
+// Tickets are those who are at the gate, in the order of their numbers.
+func (g *Gate) Tickets() []turnstile.Ticket[TicketKey] { return g.machine.Tickets() }
+
 // Ended reports that a gate never ends.
 func (g *Gate) Ended() bool { return false }
 

@@ -19,6 +19,12 @@ const (
 	GateDone GateWord = "done"
 )
 
+// What a person says to a gate.
+const (
+	GatePause  GateWord = "pause"  // no attempt starts any more; what runs goes on
+	GateResume GateWord = "resume" // ends a pause
+)
+
 // What a gate says.
 const (
 	// GateGranted: the attempt may start. It may be said again, so that a slot
@@ -60,6 +66,10 @@ type ToGate struct {
 	Until int64 `json:"until,omitempty"`
 	Yield bool  `json:"yield,omitempty"`
 	Judge bool  `json:"judge,omitempty"`
+
+	// Of GatePause: who wants it, and why.
+	By  string `json:"by,omitempty"`
+	Why string `json:"why,omitempty"`
 }
 
 // FromGate is what a gate tells a run. It may arrive twice.

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure/retry"
 )
@@ -89,6 +90,12 @@ func DecodeProgress(data []byte) (*Progress, error) {
 		return nil, fmt.Errorf("the row of a call cannot be read: %w", err)
 	}
 	return p, nil
+}
+
+// Awaits says at which of its gates, from 0, the call waits, and whether for the
+// verdict of its budget; -1 if it waits at none.
+func (p *Progress) Awaits() (at int, verdict bool) {
+	return slices.IndexFunc(p.Passes, func(g pass) bool { return g.State != held }), p.Undecided != nil
 }
 
 func encodeDetail(d Detail) []byte {

@@ -42,7 +42,7 @@ type PendingCall struct {
 	Call  int64  `json:"call"`
 	Kind  string `json:"kind"` // activity, step, timer, signal
 	Name  string `json:"name"`
-	State string `json:"state"` // running, queued, backoff, external, paused, quarantined, waiting
+	State string `json:"state"` // running, queued, gated, backoff, external, paused, quarantined, waiting
 
 	Attempt       int        `json:"attempt,omitempty"` // current or coming
 	Max           int        `json:"max,omitempty"`     // executions the policy allows
@@ -69,6 +69,8 @@ type PendingCall struct {
 	Paused *PausedInfo `json:"paused,omitempty"`
 	// ActivityPaused says that no call of the activity starts an attempt.
 	ActivityPaused *PausedInfo `json:"activity_paused,omitempty"`
+	// Gate says where a call that is gated waits.
+	Gate *GateWait `json:"gate,omitempty"`
 }
 
 // PausedInfo says who paused a call, and when.
@@ -154,6 +156,9 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		return nil, err
 	}
 	d.Pending = s.pending()
+	if err := e.findPlaces(ctx, row.ID, d.Pending); err != nil {
+		return nil, err
+	}
 	return d, e.markSwitched(ctx, d.Pending)
 }
 
@@ -319,6 +324,9 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 		if row.State == store.Dispatched {
 			p.Node = progress.Node
 			p.inFlight(progress.StartedAt, &policy)
+		}
+		if at, verdict := progress.Awaits(); row.State == store.Gated && at >= 0 && at < len(ev.Gates) {
+			p.Gate = &GateWait{Name: ev.Gates[at].Name, Verdict: verdict}
 		}
 		if row.State == store.External {
 			p.Started, p.TimesOut = optionalTime(progress.StartedAt), optionalTime(progress.TimesOut(&policy))

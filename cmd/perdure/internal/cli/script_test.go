@@ -106,6 +106,8 @@ type player struct {
 	names *strings.Replacer // of what scripts call by other names
 	back  *strings.Replacer
 	runs  map[string]string // what run IDs are called
+
+	work func(t *testing.T, db store.Opener, d time.Duration) // of an engine, nil for that of the shop
 }
 
 // play runs the commands and returns the script as it should be.
@@ -162,6 +164,10 @@ func (p *player) run(line string) string {
 		d, err := time.ParseDuration(words[1])
 		if err != nil {
 			p.t.Fatal(err)
+		}
+		if p.work != nil {
+			p.work(p.t, p.db, d)
+			break
 		}
 		work(p.t, p.db, d, slices.Contains(words, "v2"), inGroup(words)...)
 	case "sql":

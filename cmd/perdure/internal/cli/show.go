@@ -190,6 +190,9 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		if p.Policy != "" {
 			a.printf("\n  Call %d: retried by %s\n", p.Call, term.Escape(p.Policy))
 		}
+		if p.Gate != nil {
+			a.printf("\n  Call %d: %s\n", p.Call, gateWait(p.Gate))
+		}
 		if p.LastHeartbeat != nil {
 			said := ""
 			if p.Heartbeat != nil {
@@ -211,6 +214,18 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// gateWait says for what a call waits at a gate.
+func gateWait(w *perdure.GateWait) string {
+	switch name := term.Escape(w.Name); {
+	case w.Verdict:
+		return fmt.Sprintf("waiting for gate %s to say whether its budget allows a retry.", name)
+	case w.Place > 0:
+		return fmt.Sprintf("waiting for gate %s (place %d of %d).", name, w.Place, w.Waiting)
+	default:
+		return fmt.Sprintf("waiting for gate %s.", name)
+	}
 }
 
 func attemptsWere(n int) string {

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) gatesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "gates",
+		Short: "List the gates that attempts pass through",
+		Long: `List the gates of a group: how many attempts each lets pass at a time over all
+nodes, who holds it, how many calls wait and for how long, and what its circuit
+breaker and its retry budget say. With -o json also who is at each.
+
+A gate is listed from when the first call came to it.`,
+		Example: `  perdure gates
+  perdure gates -o json
+  perdure gates pause payments --reason "maintenance until noon"
+  perdure gates resume payments`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.gates(cmd.Context()) },
+	}
+	cmd.AddCommand(
+		a.pauseGateCommand("pause NAME", "Let no attempt pass a gate", "What runs goes on, and what waits goes on waiting. It holds for all nodes and across\nrestarts, until \"perdure gates resume\".", (*perdure.Engine).PauseGate),
+		a.pauseGateCommand("resume NAME", "Let attempts pass a paused gate again", "A gate that is not paused stays as it is.", (*perdure.Engine).ResumeGate),
+	)
+	return cmd
+}
+
+func (a *app) pauseGateCommand(use, short, long string, do func(*perdure.Engine, context.Context, string, string, string) error) *cobra.Command {
+	var by, why string
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: short + ".\n\n" + long, Args: arguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+				err := do(e, cmd.Context(), args[0], by, why)
+				if errors.Is(err, perdure.ErrNotFound) {
+					return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no gate %q.", args[0]), Hint: "A gate is there when the first call has come to it. See them with: perdure gates"}
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&by, "by", "", "`who` wants it, shown with the gate")
+	cmd.Flags().StringVar(&why, "reason", "", "`why`, shown with the gate")
+	return cmd
+}
+
+func (a *app) gates(ctx context.Context) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		gates, err := e.Gates(ctx)
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return documents(a, gates)
+		}
+		if len(gates) == 0 {
+			a.printf("There are no gates: no call of this group has come to one yet.\n")
+			return nil
+		}
+		return a.gateTable(gates)
+	})
+}
+
+func (a *app) gateTable(gates []perdure.Gate) error {
+	table := a.table("GATE", "MODE", "HELD", "LIMIT", "IN BACKOFF", "WAITING", "OLDEST", "BREAKER", "BUDGET")
+	for column := 2; column <= 5; column++ {
+		table.Right(column)
+	}
+	now := a.env.Now()
+	var notes []string
+	for _, g := range gates {
+		oldest, budget := "", ""
+		if g.Waiting > 0 {
+			oldest = term.Duration(g.OldestWait)
+		}
+		if g.Tokens != nil {
+			budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
+		}
+		table.Row(g.Name, g.Mode, term.Count(g.Holders), term.Count(g.Limit), backoffOf(g), term.Count(g.Waiting), oldest, breakerOf(g, now), budget)
+		if g.Paused != nil {
+			notes = append(notes, fmt.Sprintf("%s is paused since %s%s.", term.Escape(g.Name), term.Time(g.Paused.Since), whoAndWhy(g.Paused)))
+		}
+	}
+	if err := table.Write(a.out); err != nil {
+		return err
+	}
+	for i, note := range notes {
+		if i == 0 {
+			a.printf("\n")
+		}
+		a.printf("%s\n", note)
+	}
+	return nil
+}
+
+// backoffOf is how many calls are in backoff, and how many of these keep a slot.
+func backoffOf(g perdure.Gate) string {
+	if g.HeldInBackoff > 0 {
+		return fmt.Sprintf("%d (%d held)", g.InBackoff, g.HeldInBackoff)
+	}
+	return fmt.Sprint(g.InBackoff)
+}
+
+var breakerColours = map[string]term.Colour{"closed": term.Good, "open": term.Bad, "half_open": term.Busy}
+
+func breakerOf(g perdure.Gate, now time.Time) term.Painted {
+	text := map[string]string{"half_open": "half open"}[g.Breaker]
+	if text == "" {
+		text = g.Breaker
+	}
+	if g.Breaker == "open" && g.OpenUntil != nil {
+		text += ", " + term.Until(*g.OpenUntil, now)
+	}
+	return term.Painted{Text: text, Colour: breakerColours[g.Breaker]}
+}
+
+func whoAndWhy(p *perdure.PausedInfo) string {
+	text := ""
+	if p.By != "" {
+		text += " by " + term.Escape(p.By)
+	}
+	if p.Why != "" {
+		text += ": " + term.Escape(p.Why)
+	}
+	return text
+}

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/store"
+)
+
+// Gate is a gate as it stands. What time alone changes, the end of a cooldown for
+// instance, is seen when it has come, also if the gate's owner has not looked yet.
+type Gate struct {
+	Name    string       `json:"name"`
+	Limit   int          `json:"limit"`
+	Mode    string       `json:"mode"` // hold, release, rejoin
+	Spec    history.Gate `json:"spec"` // all that it does, as its latest call said
+	Holders int          `json:"holders"`
+	Running int          `json:"running"` // attempts that were let pass and are not over
+	Waiting int          `json:"waiting"`
+
+	OldestWait    time.Duration `json:"oldest_wait"`     // ns, 0 if nobody waits
+	HeldInBackoff int           `json:"held_in_backoff"` // slots
+	InBackoff     int           `json:"in_backoff"`      // calls, with or without a slot
+
+	Breaker   string     `json:"breaker,omitempty"` // closed, open, half_open; empty without one
+	OpenUntil *time.Time `json:"open_until,omitempty"`
+	Tokens    *float64   `json:"tokens,omitempty"` // left in the budget; absent without one
+
+	Paused  *PausedInfo `json:"paused,omitempty"`
+	Tickets []Ticket    `json:"tickets,omitempty"` // those who hold it first, then those who wait, in their order
+}
+
+// Ticket is the place of a call at a gate.
+type Ticket struct {
+	WorkflowID string     `json:"workflow_id"`
+	RunID      string     `json:"run_id"`
+	Call       int64      `json:"call"`
+	Attempt    int        `json:"attempt"`
+	State      string     `json:"state"`          // running, waiting, backoff
+	Slot       bool       `json:"slot,omitempty"` // whether it has one
+	Priority   int        `json:"priority,omitempty"`
+	Since      time.Time  `json:"since"`           // it is in this state
+	Until      *time.Time `json:"until,omitempty"` // the end of the backoff; absent if it rests behind another gate
+}
+
+// GateWait is where a call waits.
+type GateWait struct {
+	Name    string `json:"name"`
+	Place   int    `json:"place,omitempty"`   // from 1; 0 if it is not known
+	Waiting int    `json:"waiting,omitempty"` // calls that wait there
+	// Verdict says that an attempt has failed, and the gate's budget has to say
+	// whether another one may follow.
+	Verdict bool `json:"verdict,omitempty"`
+}
+
+// gatesPage is how many gates are read at once.
+const gatesPage = 500
+
+// Gates returns the gates of the group, by name, with who is at them. A gate is
+// there from when the first call came to it.
+func (e *Engine) Gates(ctx context.Context) ([]Gate, error) {
+	filter := store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: gatesPage}
+	var gates []Gate
+	for {
+		rows, err := e.db.List(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			if !isGate(rows[i].ID) {
+				continue
+			}
+			g, err := e.readGate(ctx, rows[i].Partition, gateName(rows[i].ID))
+			if err != nil {
+				return nil, err
+			}
+			gates = append(gates, e.viewGate(g))
+		}
+		if len(rows) < filter.Limit {
+			slices.SortFunc(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
+			return gates, nil
+		}
+		filter.Before = rows[len(rows)-1].ID
+	}
+}
+
+// readGate reads a gate as it is committed.
+func (e *Engine) readGate(ctx context.Context, partition int, name string) (*core.Gate, error) {
+	rec, err := e.db.Load(ctx, partition, gateRun(partition, name))
+	if err != nil {
+		return nil, err
+	}
+	return core.LoadGate(name, coreRows(rec.Calls), coreState(rec.Run.RunState))
+}
+
+func (e *Engine) viewGate(g *core.Gate) Gate {
+	d, s := g.Detail(), g.Stats(e.clock.now())
+	v := Gate{
+		Name: g.Name(), Limit: s.Limit, Mode: d.Spec.Mode, Spec: d.Spec, Holders: s.Holders, Running: s.Running,
+		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
+		Breaker: string(s.Breaker), OpenUntil: optionalTime(s.OpenUntil),
+	}
+	if d.Spec.Budget != (history.GateBudget{}) {
+		v.Tokens = &s.Tokens
+	}
+	if d.Pause != nil {
+		v.Paused = &PausedInfo{By: d.Pause.By, Why: d.Pause.Reason, Since: time.Unix(0, d.Pause.At).UTC()}
+	}
+	for _, t := range inOrder(g.Tickets()) {
+		ticket := Ticket{
+			WorkflowID: t.Key.Workflow, RunID: t.Key.Run, Call: t.Key.Call, Attempt: t.Attempt, State: string(t.Phase),
+			Slot: t.Slot, Priority: t.Priority, Since: time.Unix(0, t.Since).UTC(),
+		}
+		if t.Until != turnstile.Never {
+			ticket.Until = optionalTime(t.Until)
+		}
+		v.Tickets = append(v.Tickets, ticket)
+	}
+	return v
+}
+
+// inOrder are tickets as they are served: those that run, those that wait, those in
+// backoff.
+func inOrder(tickets []turnstile.Ticket[core.TicketKey]) []turnstile.Ticket[core.TicketKey] {
+	rank := map[turnstile.Phase]int{turnstile.Running: 0, turnstile.Waiting: 1, turnstile.BackingOff: 2}
+	slices.SortStableFunc(tickets, func(a, b turnstile.Ticket[core.TicketKey]) int {
+		return cmp.Or(cmp.Compare(rank[a.Phase], rank[b.Phase]), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Number, b.Number))
+	})
+	return tickets
+}
+
+// findPlaces adds the places at gates to the calls of a run that wait there.
+func (e *Engine) findPlaces(ctx context.Context, run string, calls []PendingCall) error {
+	for i := range calls {
+		wait := calls[i].Gate
+		if wait == nil || wait.Verdict {
+			continue
+		}
+		g, err := e.readGate(ctx, e.place(gatePrefix+wait.Name), wait.Name)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // what was said to it is on its way
+		}
+		if err != nil {
+			return err
+		}
+		for _, t := range inOrder(g.Tickets()) {
+			if t.Phase != turnstile.Waiting {
+				continue
+			}
+			wait.Waiting++
+			if t.Key.Run == run && t.Key.Call == calls[i].Call {
+				wait.Place = wait.Waiting
+			}
+		}
+	}
+	return nil
+}
+
+// PauseGate lets nobody pass a gate any more, or again, also across restarts. What
+// runs goes on. When it returns, the wish is durable; the gate's owner follows it.
+func (e *Engine) PauseGate(ctx context.Context, name string, paused bool, by, why string) error {
+	if err := history.CheckName("gate name", name); err != nil {
+		return err
+	}
+	m := core.ToGate{Gate: name, Word: core.GateResume, By: by, Why: why}
+	if paused {
+		m.Word = core.GatePause
+	}
+	message := e.toGate(&m)
+	message.Key = string(m.Word) + "/" + newToken() // each is meant
+	err := e.db.Post(ctx, message)
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("there is no gate %q: it is made when the first call comes to it: %w", name, err)
+	}
+	if err == nil {
+		e.kickInbox()
+	}
+	return err
+}
