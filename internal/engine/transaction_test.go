@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/pgbubble"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -263,6 +266,97 @@ func TestE27_NoTransactionIsOpenWhileABodyRunsOrBacksOff(t *testing.T) {
 		}
 		if _, err := finish[int](t, e, "slow"); err != nil || time.Since(began) < 3*time.Hour {
 			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+// fencing counts the turns with step transactions that are refused because another
+// node owns their partition.
+type fencing struct {
+	store.Opener
+	refused *atomic.Int32
+}
+
+func (f fencing) Open(ctx context.Context) (store.Store, error) {
+	inner, err := f.Opener.Open(ctx)
+	return fenced{inner, f.refused}, err
+}
+
+type fenced struct {
+	store.Store
+	refused *atomic.Int32
+}
+
+func (f fenced) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	result, err := f.Store.Commit(ctx, turns)
+	for i, refusal := range result.Errors {
+		if turns[i].Hook != nil && errors.Is(refusal, store.ErrFenced) {
+			f.refused.Add(1)
+		}
+	}
+	return result, err
+}
+
+// TestE7_E27_AStepTransactionUnderAnOldEpochLeavesNothing: the body has succeeded on
+// a node that cannot reach the database, which another node takes over. What the
+// first one sends when it is back is refused with its transaction.
+func TestE7_E27_AStepTransactionUnderAnOldEpochLeavesNothing(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		s := newShopper(w)
+		var refused atomic.Int32
+		w.db = fencing{w.db, &refused}
+		var late sync.Map // what each run's audit saw, long after everything
+		node := func(name string) *engine.Engine {
+			reserve := activity.New("reserve", func(ctx context.Context, n int) (int, error) {
+				time.Sleep(3 * time.Second)
+				return n, activity.OnCommit(ctx, s.book.effect("on "+name))
+			})
+			flow := workflow.New("buys", func(wf *workflow.Context, n int) (int, error) {
+				out, err := workflow.Call(wf, reserve, n)
+				if err == nil {
+					err = workflow.Sleep(wf, 5*time.Minute)
+				}
+				_, _ = workflow.Do(wf, "audit", func(ctx context.Context) (int, error) {
+					return 0, activity.OnCommit(ctx, func(ctx context.Context, tx any) error {
+						seen, err := allEffects(ctx, tx)
+						late.Store(n, seen)
+						return err
+					})
+				})
+				return out, err
+			})
+			return w.node(name, flow, reserve)
+		}
+		a, b := node("a"), node("b")
+		pass(5 * time.Second)
+		w.wantShares(b, "a:8 b:8")
+		const runs = 16
+		for i := range runs {
+			begin(t, b, workflow.Declare[int, int]("buys"), fmt.Sprint(i), i)
+		}
+		pass(time.Second) // all bodies run
+		w.plans[a].Outage(true)
+		pass(20 * time.Second)
+		w.wantShares(b, "b:16")
+		w.plans[a].Outage(false)
+		lost := 0
+		for i := range runs {
+			if got, err := finish[int](t, b, fmt.Sprint(i)); got != i || err != nil {
+				t.Errorf("run %d: %d, %v", i, got, err)
+			}
+			if strings.Contains(outcomes(t, b, fmt.Sprint(i)), "lost") {
+				lost++
+			}
+			seen, _ := late.Load(i)
+			if all, _ := seen.([]string); len(all) != 1 {
+				t.Errorf("run %d: the table has %q", i, all)
+			}
+		}
+		if lost == 0 {
+			t.Error("node a had no run")
+		}
+		if refused.Load() == 0 {
+			t.Error("nothing was refused")
 		}
 	})
 }
