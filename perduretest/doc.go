@@ -29,8 +29,8 @@
 // Env.At lets the process die at a chosen write to the database, or the write
 // fail, lose its answer, or take long; Env.Crash lets it die now. A new engine
 // then starts on the same database, as a supervisor would see to, and the verbs
-// of this package (Run, Start, Signal, Cancel, Handle.Result) go on there, as a
-// careful client would. EveryWrite does it at every write of a scenario:
+// of this package (Run, Start, Signal, Cancel, Complete, Handle.Result) go on there,
+// as a careful client would. EveryWrite does it at every write of a scenario:
 //
 //	func TestCheckoutSurvives(t *testing.T) {
 //		perduretest.EveryWrite(t, perduretest.CrashAfter, func(t *testing.T, env *perduretest.Env) {

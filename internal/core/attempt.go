@@ -258,8 +258,8 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 		r.out.Dropped++
 		return
 	}
-	if in.Outside && c.state == Dispatched { // its body need not go on
-		r.interrupt(c, false)
+	if in.Outside {
+		in = r.saidOutside(c, in)
 	}
 	ended := max(in.Ended, c.StartedAt)
 	switch {

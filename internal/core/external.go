@@ -68,6 +68,22 @@ func (r *Run) inFlight(call int64, attempt int, said int64) *Call {
 	return c
 }
 
+// saidOutside takes the end of an attempt from somebody else than its body, which
+// need not go on. A result that the code could not read is a failure.
+func (r *Run) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
+	if c.state == Dispatched {
+		r.interrupt(c, false)
+	}
+	if in.Outcome != Completed {
+		return in
+	}
+	if err := c.check(in.Result); err != nil {
+		in.Outcome, in.Result = Failed, history.Payload{}
+		in.Failure = history.FromError(fmt.Errorf("the attempt was completed from outside, but %w", err))
+	}
+	return in
+}
+
 // OutsideDue reports whether a step now would time an external attempt out. Who
 // takes it must hand in first what was said of the attempt until then.
 func (r *Run) OutsideDue(now int64) bool {

@@ -26,6 +26,8 @@
 //	workers.go     goroutines that are kept
 //	attempt.go     running bodies: contexts, timeouts, panics
 //	pulse.go       heartbeats of running bodies
+//	external.go    attempts that are completed from outside
+//	token.go       the tokens by which that is done
 //	transaction.go what bodies want in the transaction of their result
 //	slots.go       concurrency, the queue, the probation lane
 //	wake.go        due times and the scan for them

@@ -535,3 +535,24 @@ func TestE29_ItMovesWithItsPartition(t *testing.T) {
 		w.plans[a].Outage(false)
 	})
 }
+
+// TestE29_AResultThatDoesNotFit: is a failure, after which somebody is asked again.
+func TestE29_AResultThatDoesNotFit(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		settle()
+		number, _ := history.Encode(17)
+		isError(t, e.CompleteAttempt(t.Context(), d.token(t, "run", 1), number), nil)
+		settle()
+		if p := onlyCall(t, e, "run"); p.State != "backoff" || !strings.HasPrefix(p.LastError, "the attempt was completed from outside, but the result does not fit") {
+			t.Errorf("the call is %+v", p)
+		}
+		pass(time.Minute)
+		isError(t, say(t, e, d.token(t, "run", 2), "yes"), nil)
+		if got, err := finish[string](t, e, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}

@@ -40,41 +40,50 @@ With --id the signal has a name of its own, so that sending it again does nothin
 	return cmd
 }
 
-// sent is the answer of signal, cancel and terminate for programs.
+// sent is the answer of the commands that send something, for programs.
 type sent struct {
-	WorkflowID string `json:"workflow_id"`
-	Sent       string `json:"sent"` // signal, cancel, terminate
+	WorkflowID string `json:"workflow_id,omitempty"`
+	Sent       string `json:"sent"` // signal, cancel, terminate, complete, fail-attempt
 	Signal     string `json:"signal,omitempty"`
 	ID         string `json:"id,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 }
 
 func (a *app) signal(ctx context.Context, id, name, value, key string) error {
-	if value == "-" {
-		const most = 16 << 20
-		text, err := io.ReadAll(io.LimitReader(a.env.Stdin, most+1))
-		if err != nil {
-			return err
-		}
-		if len(text) > most {
-			return usage("Keep large data elsewhere and send where it is.", "The value of the signal is larger than %d MiB.", most>>20)
-		}
-		value = string(text)
-	}
-	if !json.Valid([]byte(value)) {
-		return usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The value of the signal is not JSON: %s", term.Clip(value, 60))
+	payload, err := a.value("value of the signal", value)
+	if err != nil {
+		return err
 	}
 	var options []perdure.SignalOption
 	if key != "" {
 		options = append(options, perdure.SignalID(key))
 	}
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		if err := e.SignalJSON(ctx, id, name, json.RawMessage(value), options...); err != nil {
+		if err := e.SignalJSON(ctx, id, name, payload, options...); err != nil {
 			return err
 		}
 		return a.confirm(sent{WorkflowID: id, Sent: "signal", Signal: name, ID: key},
 			"Signal %s is in the database; workflow %s reads it when it asks for it.\n", term.Escape(name), term.Escape(id))
 	})
+}
+
+// value reads a JSON argument, or standard input for -.
+func (a *app) value(what, text string) (json.RawMessage, error) {
+	if text == "-" {
+		const most = 16 << 20
+		read, err := io.ReadAll(io.LimitReader(a.env.Stdin, most+1))
+		if err != nil {
+			return nil, err
+		}
+		if len(read) > most {
+			return nil, usage("Keep large data elsewhere and send where it is.", "The %s is larger than %d MiB.", what, most>>20)
+		}
+		text = string(read)
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Clip(text, 60))
+	}
+	return json.RawMessage(text), nil
 }
 
 func (a *app) cancelCommand() *cobra.Command {

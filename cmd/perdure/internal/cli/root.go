@@ -62,7 +62,8 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(),
-		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),
+		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
+		a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	return root

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/retry"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) completeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "complete TOKEN [JSON]",
+		Short: "Complete an attempt that goes on outside",
+		Long: `Complete an attempt whose activity has handed out its token and waits for somebody to
+say how it ends. The result is JSON; without one it is null, and with - it is read
+from standard input. When the command returns, the result is in the database. Saying
+it again does nothing.`,
+		Example: `  perdure complete AQEBAXJ1bi0x... true
+  perdure complete AQEBAXJ1bi0x... '{"approved_by": "Ada"}'`,
+		Args: arguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			value := "null"
+			if len(args) == 2 {
+				value = args[1]
+			}
+			result, err := a.value("result", value)
+			if err != nil {
+				return err
+			}
+			return a.outside(cmd.Context(), "complete", func(e *perdure.Engine) error {
+				return e.Complete(cmd.Context(), args[0], result)
+			})
+		},
+	}
+}
+
+func (a *app) failAttemptCommand() *cobra.Command {
+	var kind string
+	var terminal bool
+	cmd := &cobra.Command{
+		Use:   "fail-attempt TOKEN MESSAGE",
+		Short: "Fail an attempt that goes on outside",
+		Long: `Fail an attempt whose activity has handed out its token. The policy of its call decides
+whether another attempt follows, as if its body had returned the error.`,
+		Example: `  perdure fail-attempt AQEBAXJ1bi0x... "the bank did not answer"
+  perdure fail-attempt AQEBAXJ1bi0x... "declined" --type CardDeclined --terminal`,
+		Args: arguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("type") && kind == "" {
+				return usage("Leave --type away, or name a type.", "The --type is empty.")
+			}
+			var failure error = &reported{kind, args[1]}
+			if terminal {
+				failure = retry.Terminal(failure)
+			}
+			return a.outside(cmd.Context(), "fail-attempt", func(e *perdure.Engine) error {
+				return e.FailAttempt(cmd.Context(), args[0], failure)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&kind, "type", retry.TypeError, "`name` of the error's type, which the rules of policies go by")
+	cmd.Flags().BoolVar(&terminal, "terminal", false, "no other attempt follows, whatever the policy says")
+	return cmd
+}
+
+// reported is an error that somebody reports at a shell.
+type reported struct{ kind, message string }
+
+func (e *reported) Error() string     { return e.message }
+func (e *reported) ErrorType() string { return e.kind }
+
+// outside tells an attempt how it ends.
+func (a *app) outside(ctx context.Context, what string, tell func(e *perdure.Engine) error) error {
+	err := a.withEngine(ctx, tell)
+	switch {
+	case errors.Is(err, perdure.ErrInvalidToken):
+		return &Error{Code: exitUsage, What: "This is no token of an attempt in this database.", Hint: "Is it whole, and is it the right --db?"}
+	case errors.Is(err, perdure.ErrStaleToken):
+		return &Error{Code: exitError, What: "Nobody waits for this attempt any more: " + term.Escape(err.Error()) + ".", Hint: "A later attempt has a token of its own."}
+	case errors.Is(err, perdure.ErrNotFound):
+		return &Error{Code: exitNotFound, What: "The workflow of this attempt does not exist any more."}
+	case err != nil:
+		return err
+	}
+	return a.confirm(sent{Sent: what}, "It is in the database; the workflow goes on when its engine sees it.\n")
+}
