@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/perdure/perdure/internal/core"
 )
 
 // CopyIdentity makes an engine that has not started the same node as another.
@@ -60,4 +62,13 @@ func Holds(e *Engine) string {
 		}
 	}
 	return b.String()
+}
+
+// TellGate says something to a gate.
+func TellGate(e *Engine, m core.ToGate) error {
+	if err := e.db.Post(e.ctx, e.toGate(&m)); err != nil {
+		return err
+	}
+	e.kickInbox()
+	return nil
 }

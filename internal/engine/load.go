@@ -120,7 +120,7 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
-	config := e.coreConfig(r.partition)
+	config := e.coreConfig(r)
 	var watch stint
 	config.Progress = func() { watch.progress.Add(1) }
 	run := core.New(config, past.start, nil)
@@ -137,7 +137,7 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 
 // loadWithoutCode rebuilds the machine alone and holds the run.
 func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
-	run := core.New(e.coreConfig(r.partition), past.start, nil)
+	run := core.New(e.coreConfig(r), past.start, nil)
 	if err := run.Load(past.turns, past.rows, past.state); err != nil {
 		e.parkCulprit(r, err)
 		return err
@@ -332,10 +332,11 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	}
 }
 
-func (e *Engine) coreConfig(p *partition) core.Config {
+func (e *Engine) coreConfig(r *resident) core.Config {
+	p := r.partition
 	return core.Config{
 		Node: p.node, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
-		Tell: e.config.OnPaused != nil, Stopped: e.stopped,
+		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r, c) },
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

@@ -98,7 +98,7 @@ func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.St
 		return &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
 	r := &resident{partition: p, id: row.ID, create: &row, poked: true}
-	r.run = core.New(e.coreConfig(p), start, nil)
+	r.run = core.New(e.coreConfig(r), start, nil)
 	r.instance = def.Begin(r.run)
 	r.run.Bind(r.instance)
 	started := make(chan error, 1)

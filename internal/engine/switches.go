@@ -155,9 +155,12 @@ func (e *Engine) switchedOff(name string) bool {
 	return off
 }
 
-// stopped reports whether a call's activity is paused in the group.
-func (e *Engine) stopped(c *core.Call) bool {
+// stopped reports whether a call's activity is paused in the group. If it is, the
+// run is told when the activity is on again.
+func (e *Engine) stopped(r *resident, c *core.Call) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.switchedOff(activityOf(c))
+	off := e.switchedOff(activityOf(c))
+	r.refused = r.refused || off
+	return off
 }

@@ -1,0 +1,141 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/turnstile"
+	"pgregory.net/rapid"
+)
+
+func aGate(limit int, mode turnstile.Mode) history.Gate {
+	return history.Gate{Name: "door", Limit: limit, Mode: string(mode)}
+}
+
+func ticket(run string, n int) TicketKey {
+	return TicketKey{Workflow: run, Run: run, Call: 1, Ticket: n}
+}
+
+// TestR47_AHolderThatIsLostIsFoundOut: the gate tells those who have held it for
+// long again, takes the slot from one who does not know of it, and then rests.
+func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
+	spec, key := aGate(1, turnstile.Rejoin), ticket("r", 1)
+	g := NewGate("door")
+	out := g.Step(1, []ToGate{{Gate: "door", Word: GateEnter, Ticket: key, Attempt: 1, Spec: &spec}})
+	if len(out.Say) != 1 || out.Say[0].Word != GateGranted {
+		t.Fatalf("it said %+v", out.Say)
+	}
+	out = g.Step(g.NextDue(), nil)
+	if len(out.Say) != 1 || out.Say[0].Word != GateGranted || out.Say[0].Ticket != key {
+		t.Fatalf("then it said %+v", out.Say)
+	}
+	answer, needed := out.Say[0].Decline()
+	if !needed {
+		t.Fatal("no answer is needed")
+	}
+	g.Step(g.now+1, []ToGate{answer})
+	if len(g.Tickets()) != 0 {
+		t.Errorf("it has %+v", g.Tickets())
+	}
+	if out = g.Step(g.NextDue(), nil); len(out.Say) != 0 || g.NextDue() != Never {
+		t.Errorf("at last it said %+v, and is due at %d", out.Say, g.NextDue())
+	}
+}
+
+// TestR47_TheLatestSpecIsRight: and a difference is noticed.
+func TestR47_TheLatestSpecIsRight(t *testing.T) {
+	g := NewGate("door")
+	enter := func(run string, spec history.Gate) *GateTurn {
+		return g.Step(1, []ToGate{{Gate: "door", Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: &spec}})
+	}
+	if out := enter("a", aGate(1, turnstile.Rejoin)); out.Replaced != nil || len(out.Say) != 1 {
+		t.Errorf("%+v", out)
+	}
+	if out := enter("b", aGate(1, turnstile.Rejoin)); out.Replaced != nil || len(out.Say) != 0 {
+		t.Errorf("%+v", out)
+	}
+	if out := enter("c", aGate(3, turnstile.Rejoin)); out.Replaced == nil || out.Replaced.Limit != 1 || len(out.Say) != 2 {
+		t.Errorf("%+v", out)
+	}
+	if out := enter("d", aGate(0, turnstile.Rejoin)); len(out.Faults) != 1 || g.Detail().Spec.Limit != 3 {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestR47_GateIsItsRows: a gate that is loaded from its rows after any step goes on
+// as the one that made them, and hearing the same twice changes nothing.
+func TestR47_GateIsItsRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		spec := aGate(rapid.IntRange(1, 3).Draw(t, "limit"), rapid.SampledFrom([]turnstile.Mode{turnstile.Hold, turnstile.Release, turnstile.Rejoin}).Draw(t, "mode"))
+		spec.Budget = history.GateBudget{Tokens: 3, Refund: 0.5}
+		spec.Breaker = history.GateBreaker{Failures: 3, Cooldown: 5, Wait: true}
+		spec.Rate = history.GateRate{PerSecond: 3e8, Burst: 2}
+		kept, loaded := NewGate("door"), NewGate("door")
+		rows := map[int64]Row{}
+		now := int64(1)
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			now += rapid.Int64Range(0, 4).Draw(t, "time")
+			m := drawWord(t, &spec, now)
+			a, b := kept.Step(now, []ToGate{m}), loaded.Step(now, []ToGate{m})
+			if x, y := shown(a), shown(b); x != y {
+				t.Fatalf("the one kept in memory\n%s\nthe one loaded\n%s", x, y)
+			}
+			if again := loaded.Step(now, []ToGate{m}); m.Word != GateEnter && len(again.Say) > 0 {
+				t.Fatalf("%+v again made it say %+v", m, again.Say)
+			} else if m.Word != GateEnter && !again.Empty() {
+				t.Fatalf("%+v again made %+v", m, again)
+			}
+			if kept.machine == nil {
+				continue
+			}
+			kept.Step(now, []ToGate{m})
+			for _, row := range b.Rows {
+				rows[row.Call] = row
+			}
+			for _, n := range b.Closed {
+				delete(rows, n)
+			}
+			if s := kept.Stats(now); s.Holders > spec.Limit {
+				t.Fatalf("%d hold it, and it lets %d pass", s.Holders, spec.Limit)
+			}
+			list := make([]Row, 0, len(rows))
+			for _, row := range rows {
+				list = append(list, row)
+			}
+			rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+			var err error
+			if loaded, err = LoadGate("door", list, loaded.State()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// shown is what others see of a turn; which row a ticket has is nobody's business.
+func shown(t *GateTurn) string {
+	var tickets []string
+	for _, row := range t.Rows {
+		tickets = append(tickets, fmt.Sprint(row.State, row.Attempt, row.Due, string(row.Data)))
+	}
+	slices.Sort(tickets)
+	return fmt.Sprintf("said %+v, wrote %v, deleted %d", t.Say, tickets, len(t.Closed))
+}
+
+func drawWord(t *rapid.T, spec *history.Gate, now int64) ToGate {
+	m := ToGate{
+		Gate: "door", Ticket: ticket(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "run"), 1),
+		Attempt: rapid.IntRange(1, 3).Draw(t, "attempt"),
+		Outcome: rapid.SampledFrom([]turnstile.Outcome{turnstile.Success, turnstile.Failure, turnstile.Neutral}).Draw(t, "outcome"),
+	}
+	switch m.Word = rapid.SampledFrom([]GateWord{GateEnter, GateEnter, GateBackoff, GateDone}).Draw(t, "word"); m.Word {
+	case GateEnter:
+		m.Spec, m.Priority = spec, rapid.IntRange(-1, 1).Draw(t, "priority")
+	case GateBackoff:
+		m.Until = now + rapid.Int64Range(0, 5).Draw(t, "delay")
+		m.Yield, m.Judge = rapid.Bool().Draw(t, "yield"), rapid.Bool().Draw(t, "judge")
+	}
+	return m
+}

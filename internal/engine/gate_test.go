@@ -1,0 +1,229 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// lineup is a workflow of one call through a gate, and a list of who ran, in order.
+type lineup struct {
+	activity activity.Activity[string, string]
+	workflow workflow.Workflow[string, string]
+
+	mu  sync.Mutex
+	ran []string
+}
+
+// newLineup makes one whose activity takes a minute and fails at its first attempt
+// if its input begins with "fails". Its input ends with its priority.
+func newLineup(g *gate.Gate, policy retry.Policy) *lineup {
+	x := &lineup{}
+	x.activity = activity.New("pass", func(ctx context.Context, in string) (string, error) {
+		info, _ := activity.FromContext(ctx)
+		x.mu.Lock()
+		x.ran = append(x.ran, fmt.Sprint(in, ".", info.Attempt))
+		x.mu.Unlock()
+		if err := busy(ctx, time.Minute); err != nil {
+			return "", err
+		}
+		if strings.HasPrefix(in, "fails") && info.Attempt == 1 {
+			return "", errUnlucky
+		}
+		return in, nil
+	}, activity.Retry(policy))
+	x.workflow = workflow.New("lineup", func(wf *workflow.Context, in string) (string, error) {
+		priority := 0
+		if i := strings.IndexByte(in, '+'); i >= 0 {
+			priority = len(in) - i
+		}
+		return workflow.Call(wf, x.activity, in, activity.Through(g), activity.Priority(priority))
+	})
+	return x
+}
+
+func (x *lineup) order() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.ran)
+}
+
+var halfMinute = retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(30 * time.Second), Jitter: retry.NoJitter}
+
+// TestR41_ModesInTheEngine: what a call in backoff keeps: its slot, nothing, or its
+// place in line; Rejoin is the default. R44: priority goes before that.
+func TestR41_ModesInTheEngine(t *testing.T) {
+	for mode, want := range map[gate.Mode]string{
+		gate.Hold:    "[fails.1 fails.2 x++.1 b.1 c.1 d.1]",
+		gate.Release: "[fails.1 x++.1 b.1 c.1 d.1 fails.2]",
+		gate.Rejoin:  "[fails.1 x++.1 fails.2 b.1 c.1 d.1]",
+		"":           "[fails.1 x++.1 fails.2 b.1 c.1 d.1]",
+	} {
+		t.Run("mode="+string(mode), func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, w *world) {
+				x := newLineup(gate.New("door", 1, gate.WithMode(mode)), halfMinute)
+				e := w.start(x.workflow, x.activity)
+				for _, id := range []string{"fails", "b", "c", "d", "x++"} {
+					begin(t, e, x.workflow, id, id)
+					pass(time.Second)
+				}
+				for _, id := range []string{"fails", "b", "c", "d", "x++"} {
+					if got, err := finish[string](t, e, id); got != id || err != nil {
+						t.Errorf("%s: %q, %v", id, got, err)
+					}
+				}
+				same(t, "order", fmt.Sprint(x.order()), want)
+			})
+		})
+	}
+}
+
+// TestR45_GatesAreSeen: a gate says who holds it and who waits, and a call where it
+// stands in line.
+func TestR45_GatesAreSeen(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		x := newLineup(gate.New("door", 1, gate.WithMode(gate.Hold)), halfMinute)
+		e := w.start(x.workflow, x.activity)
+		for _, id := range []string{"fails", "b", "c+"} {
+			begin(t, e, x.workflow, id, id)
+			pass(time.Second)
+		}
+		pass(time.Minute)
+		g := onlyGate(t, e)
+		same(t, "gate", []any{g.Name, g.Mode, g.Limit, g.Holders, g.Running, g.Waiting, g.HeldInBackoff, g.OldestWait > time.Minute}, "[door hold 1 1 0 2 1 true]")
+		for id, want := range map[string]string{"b": "gated {door 2 2 false}", "c+": "gated {door 1 2 false}", "fails": "backoff <nil>"} {
+			c := onlyCall(t, e, id)
+			got := c.State + " <nil>"
+			if c.Gate != nil {
+				got = fmt.Sprint(c.State, " ", *c.Gate)
+			}
+			same(t, id, got, want)
+		}
+		list, err := e.List(t.Context(), store.Filter{})
+		if err != nil || len(list) != 3 {
+			t.Errorf("%d runs are listed, %v", len(list), err)
+		}
+		if err := e.Signal(t.Context(), "#gate/door", "s", "", history.Payload{}); err == nil {
+			t.Error("a gate takes a signal")
+		}
+	})
+}
+
+func onlyGate(t *testing.T, e *engine.Engine) engine.Gate {
+	t.Helper()
+	gates, err := e.Gates(t.Context())
+	if err != nil || len(gates) != 1 {
+		t.Fatalf("%d gates, %v", len(gates), err)
+	}
+	return gates[0]
+}
+
+// TestE60_PauseOfAGate: nobody passes a paused gate, also after a restart, until it
+// is resumed; what runs goes on.
+func TestE60_PauseOfAGate(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		x := newLineup(gate.New("door", 1), halfMinute)
+		e := w.start(x.workflow, x.activity)
+		if err := e.PauseGate(t.Context(), "door", true, "ann", "why not"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a gate that nobody knows is paused: %v", err)
+		}
+		begin(t, e, x.workflow, "a", "a")
+		begin(t, e, x.workflow, "b", "b")
+		pass(time.Second)
+		if err := e.PauseGate(t.Context(), "door", true, "ann", "why not"); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Minute)
+		same(t, "ran", len(x.order()), 1)
+		same(t, "paused by", onlyGate(t, e).Paused.By, "ann")
+		w.kill(e)
+		e = w.start(x.workflow, x.activity)
+		pass(10 * time.Minute)
+		same(t, "ran", len(x.order()), 1)
+		if err := e.PauseGate(t.Context(), "door", false, "ann", ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"a", "b"} {
+			if _, err := finish[string](t, e, id); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestR47_AStoppedCallKeepsNoGate: calls of an activity that a person stopped, or
+// that are paused themselves, leave their gates to others and come back later.
+func TestR47_AStoppedCallKeepsNoGate(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		g := gate.New("door", 1, gate.WithMode(gate.Hold))
+		slow := activity.New("slow", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Minute) })
+		other := activity.New("other", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Second) })
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) {
+			if n == 3 {
+				return workflow.Call(wf, other, n, activity.Through(g))
+			}
+			return workflow.Call(wf, slow, n, activity.Through(g))
+		})
+		e := w.start(flow, slow, other)
+		for n := range 3 {
+			begin(t, e, flow, fmt.Sprint(n), n)
+			pass(time.Second)
+		}
+		pauseActivity(t, e, "slow", true, "p1")
+		begin(t, e, flow, "3", 3)
+		for _, id := range []string{"0", "3"} {
+			if _, err := finish[int](t, e, id); err != nil {
+				t.Error(err)
+			}
+		}
+		pass(time.Hour)
+		same(t, "waiting", fmt.Sprint(onlyGate(t, e).Waiting, onlyGate(t, e).Holders), "0 0")
+		pauseActivity(t, e, "slow", false, "p2")
+		for _, id := range []string{"1", "2"} {
+			if _, err := finish[int](t, e, id); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestR47_NoSlotIsKeptForNobody: a gate that believes that a run holds it, or waits,
+// finds out that there is no such run.
+func TestR47_NoSlotIsKeptForNobody(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		x := newLineup(gate.New("door", 1), halfMinute)
+		e := w.start(x.workflow, x.activity)
+		begin(t, e, x.workflow, "a", "a")
+		pass(time.Second)
+		ghost := core.TicketKey{Workflow: "ghost", Run: "no such run", Call: 1, Ticket: 1}
+		if err := engine.TellGate(e, core.ToGate{Gate: "door", Word: core.GateEnter, Ticket: ghost, Attempt: 1}); err != nil {
+			t.Fatal(err)
+		}
+		late := core.TicketKey{Workflow: "a", Run: describe(t, e, "a").RunID, Call: 1, Ticket: 7}
+		if err := engine.TellGate(e, core.ToGate{Gate: "door", Word: core.GateEnter, Ticket: late, Attempt: 1}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		same(t, "waiting", onlyGate(t, e).Waiting, 2)
+		begin(t, e, x.workflow, "b", "b")
+		if _, err := finish[string](t, e, "b"); err != nil {
+			t.Error(err)
+		}
+		pass(time.Second)
+		same(t, "tickets", len(onlyGate(t, e).Tickets), 0)
+	})
+}
