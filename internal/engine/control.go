@@ -166,6 +166,9 @@ func (e *Engine) readAnswer(ctx context.Context, s *sentControl) error {
 // awaitAnswer waits until the owner of the run has carried the operation out.
 func (e *Engine) awaitAnswer(ctx context.Context, s *sentControl) ([]ControlRecord, error) {
 	for wait := firstLook; len(s.records) == 0; wait = min(2*wait, lastLook) {
+		if err := e.sleep(ctx, wait); errors.Is(err, ErrStopped) {
+			return nil, err
+		}
 		row, err := e.db.Find(ctx, s.row.Partition, s.row.WorkflowID, s.row.ID)
 		if err == nil {
 			err = e.readAnswer(ctx, s)
@@ -179,9 +182,6 @@ func (e *Engine) awaitAnswer(ctx context.Context, s *sentControl) ([]ControlReco
 			return nil, err
 		case err == nil && !row.Status.Open():
 			return nil, fmt.Errorf("workflow %q: %w", s.row.WorkflowID, store.ErrClosed)
-		}
-		if err := e.sleep(ctx, wait); errors.Is(err, ErrStopped) {
-			return nil, err
 		}
 	}
 	return s.records, verdict(s.records)

@@ -89,7 +89,7 @@ func (a *app) clip(s string, columns int) string {
 var statusColours = map[string]term.Colour{
 	"completed": term.Good, "failed": term.Bad, "canceled": term.Bad, "terminated": term.Bad,
 	"timed-out": term.Bad, "lost": term.Bad,
-	"parked": term.Bad, "quarantined": term.Bad, "waiting-for-code": term.Bad,
+	"parked": term.Bad, "quarantined": term.Bad, "paused": term.Bad, "waiting-for-code": term.Bad,
 	"running": term.Busy, "external": term.Busy, "backoff": term.Busy, "queued": term.Busy,
 }
 

@@ -95,7 +95,12 @@ type recorded struct {
 	Node    string        `json:"node"`
 	ID      string        `json:"id"`
 	Reason  string        `json:"reason"`
-	Retry   *struct {
+
+	Operation string `json:"operation"`
+	By        string `json:"by"`
+	Outcome   string `json:"outcome"`
+	Note      string `json:"note"`
+	Retry     *struct {
 		Attempts int   `json:"total_attempts"`
 		MS       int64 `json:"total_duration_ms"`
 	} `json:"retry"`
@@ -130,6 +135,14 @@ func eventDetail(ev perdure.Event) (string, error) {
 	}
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	for _, s := range []string{r.Operation, r.Outcome, r.Note} {
+		if s != "" {
+			add("%s", s)
+		}
+	}
+	if r.By != "" {
+		add("by %s", r.By)
+	}
 	if s := r.Input.String(); s != "" {
 		add("input %s", s)
 	}

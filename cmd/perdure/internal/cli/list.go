@@ -25,6 +25,7 @@ type listOptions struct {
 	prefix   string
 	limit    int
 	retrying bool
+	calls    string
 }
 
 func (a *app) listCommand() *cobra.Command {
@@ -35,10 +36,13 @@ func (a *app) listCommand() *cobra.Command {
 		Long: `List the workflows of a database, the newest first.
 
 With --retrying it lists those that have a step which failed and waits for its next
-attempt, and says which, when that will be, and how it failed.`,
+attempt, and says which, when that will be, and how it failed. With --calls it does so
+for steps in another state: --calls paused, or --calls quarantined, for those that wait
+for a person.`,
 		Example: `  perdure list
   perdure list --status running,parked --type fulfil-order
   perdure list --retrying
+  perdure list --calls paused
   perdure list --prefix order- --limit 0 -o jsonl`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), opt) },
@@ -49,6 +53,9 @@ attempt, and says which, when that will be, and how it failed.`,
 	flags.StringVar(&opt.prefix, "prefix", "", "only with workflow IDs that begin with this `text`")
 	flags.IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
+	flags.StringVar(&opt.calls, "calls", "", "only those that have a call in this `state`: "+strings.Join(rowStates, ", "))
+	cmd.MarkFlagsMutuallyExclusive("retrying", "calls")
+	_ = cmd.RegisterFlagCompletionFunc("calls", cobra.FixedCompletions(rowStates, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -67,6 +74,12 @@ func (opt *listOptions) filter() (store.Filter, error) {
 	if opt.retrying {
 		f.Call = store.Backoff
 	}
+	if opt.calls != "" {
+		if !slices.Contains(rowStates, opt.calls) {
+			return f, usage("It is one of: "+strings.Join(rowStates, ", "), "There is no state %q by which calls are listed.", opt.calls)
+		}
+		f.Call = store.CallState(opt.calls)
+	}
 	return f, nil
 }
 
@@ -80,8 +93,8 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 		if err != nil {
 			return err
 		}
-		if opt.retrying {
-			err = a.listRetrying(ctx, e, runs)
+		if filter.Call != "" {
+			err = a.listCalls(ctx, e, runs, string(filter.Call))
 		} else {
 			err = a.listRuns(runs)
 		}
@@ -135,30 +148,37 @@ func (a *app) listRuns(runs []perdure.RunInfo) error {
 	return table.Write(a.out)
 }
 
-// retryingRun is a run with those of its calls that wait for another attempt.
-type retryingRun struct {
+// waitingRun is a run with those of its calls that are in the state asked for.
+type waitingRun struct {
 	perdure.RunInfo
 	Pending []perdure.PendingCall `json:"pending"`
 }
 
-func (a *app) listRetrying(ctx context.Context, e *perdure.Engine, runs []perdure.RunInfo) error {
-	var all []retryingRun
+func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []perdure.RunInfo, state string) error {
+	var all []waitingRun
 	for _, r := range runs {
 		d, err := e.Describe(ctx, r.WorkflowID)
 		if err != nil {
 			return err
 		}
-		waiting := slices.DeleteFunc(d.Pending, func(p perdure.PendingCall) bool { return p.State != string(store.Backoff) })
+		waiting := slices.DeleteFunc(d.Pending, func(p perdure.PendingCall) bool { return p.State != state })
 		if d.RunID == r.RunID && len(waiting) > 0 { // else it went on in the meantime
-			all = append(all, retryingRun{d.Run, waiting})
+			all = append(all, waitingRun{d.Run, waiting})
 		}
 	}
 	if a.format != formatTable {
 		return documents(a, all)
 	}
 	if len(all) == 0 {
-		a.printf("Nothing waits for another attempt%s.\n", a.inGroup())
+		nothing := "Nothing waits for another attempt"
+		if state != string(store.Backoff) {
+			nothing = "No step is " + state
+		}
+		a.printf("%s%s.\n", nothing, a.inGroup())
 		return nil
+	}
+	if state != string(store.Backoff) {
+		return a.waitingTable(all)
 	}
 	now := a.env.Now()
 	table := a.table("ID", "STEP", "FAILED", "NEXT ATTEMPT", "WHEN", "LAST ERROR")
@@ -169,6 +189,31 @@ func (a *app) listRetrying(ctx context.Context, e *perdure.Engine, runs []perdur
 				next = term.Until(*p.Next, now)
 			}
 			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), attemptOf(p), next, a.clip(lastError(p), 60))
+		}
+	}
+	return table.Write(a.out)
+}
+
+// rowStates are the states by which the database can find calls.
+var rowStates = []string{
+	string(store.Queued), string(store.External), string(store.Backoff), string(store.Gated),
+	string(store.Paused), string(store.Quarantined),
+}
+
+// waitingTable shows calls that wait for something else than a time.
+func (a *app) waitingTable(all []waitingRun) error {
+	now := a.env.Now()
+	table := a.table("ID", "CALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")
+	table.Right(1)
+	for _, r := range all {
+		for _, p := range r.Pending {
+			since, by, why := "", "", ""
+			if w := p.Paused; w != nil {
+				since, by, why = term.When(w.Since, now), w.By, w.Why
+			} else if w := p.ActivityPaused; w != nil {
+				by, why = w.By, "the activity is paused: "+w.Why
+			}
+			table.Row(r.WorkflowID, fmt.Sprint(p.Call), p.Name, status(p.State), fmt.Sprintf("%dx", p.Failures), since, by, why, a.clip(lastError(p), 60))
 		}
 	}
 	return table.Write(a.out)

@@ -20,7 +20,7 @@ Exit codes:
   1    an error
   2    the command was called in a wrong way
   3    the run that was waited for did not complete
-  5    there is no such workflow
+  5    there is no such workflow, or no such call
   6    the time for waiting was up
   130  interrupted`
 
@@ -63,7 +63,8 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(),
 		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
-		a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),
+		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
+		a.auditCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	return root

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 //	$ engine 10s           an engine works for so long
 //	$ engine 10s v2        one with other code
 //	$ engine 10s in GROUP  one of a group
+//	$ served COMMAND       a command while an engine works
 //	$ write FILE TEXT      makes a file
 func TestScripts(t *testing.T) {
 	scripts(t, filepath.Join("testdata", "*.txt"), func(t *testing.T, dir, script string) (got string) {
@@ -159,6 +160,10 @@ func (p *player) run(line string) string {
 		if code != 0 {
 			result += fmt.Sprintf("exit %d\n", code)
 		}
+		return result
+	case "served":
+		result := ""
+		workWhile(p.t, p.db, func() { result = p.run(strings.TrimPrefix(line, "served ")) }, false)
 		return result
 	case "engine":
 		d, err := time.ParseDuration(words[1])

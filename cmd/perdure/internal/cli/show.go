@@ -212,6 +212,7 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		if p.State == "quarantined" {
 			a.printf("\n  Call %d: the process died each time it ran, so it does not run again.\n", p.Call)
 		}
+		a.decide(p, now)
 	}
 	return nil
 }
@@ -226,6 +227,34 @@ func gateWait(w *perdure.GateWait) string {
 	default:
 		return fmt.Sprintf("waiting for gate %s.", name)
 	}
+}
+
+// decide says of a call that it waits for a person, and what one can do.
+func (a *app) decide(p perdure.PendingCall, now time.Time) {
+	if w := p.ActivityPaused; w != nil {
+		a.printf("\n  Call %d: its activity is paused in the whole group since %s (%s)%s.\n", p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
+	}
+	w := p.Paused
+	switch {
+	case w == nil:
+		return
+	case p.State == "running":
+		a.printf("\n  Call %d: no attempt follows this one: paused %s%s.\n", p.Call, term.When(w.Since, now), byAndWhy(w))
+	default:
+		a.printf("\n  Call %d: waits since %s (%s)%s for somebody to decide: perdure retry-now, skip, fail or resume.\n",
+			p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
+	}
+}
+
+// byAndWhy is who paused something and why, in the middle of a sentence.
+func byAndWhy(w *perdure.PausedInfo) (text string) {
+	if w.By != "" {
+		text += ", by " + term.Escape(w.By)
+	}
+	if w.Why != "" {
+		text += " (" + term.Escape(w.Why) + ")"
+	}
+	return text
 }
 
 func attemptsWere(n int) string {
