@@ -130,7 +130,7 @@ func TestPagesNameCommandsThatExist(t *testing.T) {
 		for _, block := range blocks(string(text), "sh", "perdure ") {
 			text = append(text, strings.ReplaceAll("\n"+block, "\nperdure ", "\ncmd/perdure ")...)
 		}
-		for _, m := range regexp.MustCompile("cmd/perdure ([a-z]+)|`perdure ([a-z]+)").FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile("cmd/perdure ([a-z]+(?:-[a-z]+)*)|`perdure ([a-z]+(?:-[a-z]+)*)").FindAllStringSubmatch(string(text), -1) {
 			named[m[1]+m[2]] = page
 		}
 	}
