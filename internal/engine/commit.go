@@ -21,6 +21,10 @@ type committer struct {
 	queue   chan *pendingTurn
 	lone    chan struct{} // as many turns with hooks are committed by themselves as it holds
 	answers sync.Pool     // of chan error, empty
+
+	// The loop's own:
+	postponed []*pendingTurn // by hooks that took long
+	slow      bool           // hooks have been, of late
 }
 
 type pendingTurn struct {
@@ -76,11 +80,15 @@ func (c *committer) submit(p *pendingTurn) bool {
 func (c *committer) loop() {
 	group := make([]*pendingTurn, 0, maxGroup)
 	for {
-		select {
-		case p := <-c.queue:
-			group = append(group[:0], p)
-		case <-c.engine.ctx.Done():
-			return
+		group = append(group[:0], c.postponed...)
+		c.postponed = nil
+		if len(group) == 0 {
+			select {
+			case p := <-c.queue:
+				group = append(group, p)
+			case <-c.engine.ctx.Done():
+				return
+			}
 		}
 		for more := true; more && len(group) < maxGroup; {
 			select {
@@ -91,7 +99,9 @@ func (c *committer) loop() {
 			}
 		}
 		for _, g := range byDomain(group, c.engine.db.Info()) {
-			c.commitGroup(g)
+			for _, part := range c.apart(g) {
+				c.commitGroup(part)
+			}
 		}
 	}
 }
@@ -123,19 +133,21 @@ func byDomain(group []*pendingTurn, info store.Info) [][]*pendingTurn {
 // halved until the culprit is alone.
 func (c *committer) commitGroup(group []*pendingTurn) {
 	turns := make([]store.Turn, len(group))
-	for i, p := range group {
-		turns[i] = p.turn
-	}
 	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)
 	for k := 1; ; k++ {
+		for i, p := range group {
+			turns[i] = p.turn
+		}
+		spent := postponing(turns)
 		result, err := c.write(turns)
 		switch {
 		case err == nil:
 			c.engine.answered(writing)
 			c.engine.clock.observe(result.Now)
-			for i, p := range group {
-				p.done <- result.Errors[i]
+			if cap(c.lone) == 0 {
+				c.minded(group, *spent)
 			}
+			c.answer(group, result.Errors)
 			return
 		case c.engine.ctx.Err() != nil:
 			return

@@ -29,6 +29,7 @@
 //	external.go    attempts that are completed from outside
 //	token.go       the tokens by which that is done
 //	transaction.go what bodies want in the transaction of their result
+//	postpone.go    how much of a group's time that may take
 //	slots.go       concurrency, the queue, the probation lane
 //	wake.go        due times and the scan for them
 //	inbox.go       messages from clients and other runs

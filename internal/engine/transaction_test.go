@@ -270,6 +270,55 @@ func TestE27_NoTransactionIsOpenWhileABodyRunsOrBacksOff(t *testing.T) {
 	})
 }
 
+// TestE27_I9_SlowTransactionsDoNotAddUpForOthers: many that are slow at a moment
+// keep a run that has none waiting for one of them at a time.
+func TestE27_I9_SlowTransactionsDoNotAddUpForOthers(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		s := newShopper(w)
+		ran := 0
+		slow := activity.New("slow", func(ctx context.Context, n int) (int, error) {
+			time.Sleep(time.Second)
+			return n, activity.OnCommit(ctx, func(ctx context.Context, tx any) error {
+				ran++
+				time.Sleep(time.Second)
+				return s.book.effect("slow")(ctx, tx)
+			})
+		})
+		buys := s.buys(slow)
+		quick := activity.New("quick", func(context.Context, int) (int, error) { return 1, nil })
+		plain := workflow.New("plain", func(wf *workflow.Context, n int) (int, error) {
+			for range 5 {
+				if _, err := workflow.Call(wf, quick, n); err != nil {
+					return 0, err
+				}
+			}
+			return n, nil
+		})
+		e := w.start(buys, plain, slow, quick)
+		const runs = 20
+		for i := range runs {
+			begin(t, e, buys, fmt.Sprint(i), i)
+		}
+		pass(1100 * time.Millisecond) // the first transaction has begun
+		began := time.Now()
+		complete(t, e, plain, "plain", 1)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("a run without transactions took %s", took)
+		}
+		for i := range runs {
+			if got, err := finish[int](t, e, fmt.Sprint(i)); got != i || err != nil {
+				t.Errorf("run %d: %d, %v", i, got, err)
+			}
+			if n := len(attemptsOf(t, e, fmt.Sprint(i))); n != 2 { // with that of the audit
+				t.Errorf("run %d has %d attempts: a transaction that waits has not failed: %s %v", i, n, outcomes(t, e, fmt.Sprint(i)), attemptsOf(t, e, fmt.Sprint(i)))
+			}
+		}
+		if ran != runs {
+			t.Errorf("%d functions ran, want %d", ran, runs)
+		}
+	})
+}
+
 // fencing counts the turns with step transactions that are refused because another
 // node owns their partition.
 type fencing struct {

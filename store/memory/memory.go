@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +20,9 @@ type Database struct {
 	secret []byte
 
 	mu         sync.RWMutex
-	turn       *sync.Cond // signals that writing became false
+	turn       *sync.Cond // signals that writing or queue changed
 	writing    bool       // a write is in progress; it may have released mu to run a hook
+	queue      []*int     // writes that wait for it, oldest first: who writes a lot keeps nobody out
 	groups     map[string]store.Group
 	switches   map[string][]store.Switch // by group
 	partitions []*partition
@@ -114,16 +116,8 @@ func (h *handle) write(ctx context.Context) error {
 		return err
 	}
 	db.mu.Lock()
-	if db.writing {
-		stop := context.AfterFunc(ctx, func() {
-			db.mu.Lock()
-			defer db.mu.Unlock()
-			db.turn.Broadcast()
-		})
-		defer stop()
-	}
-	for db.writing && ctx.Err() == nil {
-		db.turn.Wait()
+	if db.writing || len(db.queue) > 0 {
+		db.waitInLine(ctx)
 	}
 	err := ctx.Err()
 	if err == nil && h.isClosed() {
@@ -135,6 +129,23 @@ func (h *handle) write(ctx context.Context) error {
 	}
 	db.writing = true
 	return nil
+}
+
+// waitInLine waits until it is this write's turn or ctx ends. db.mu is held.
+func (db *Database) waitInLine(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		db.turn.Broadcast()
+	})
+	defer stop()
+	place := new(int)
+	db.queue = append(db.queue, place)
+	for ctx.Err() == nil && (db.writing || db.queue[0] != place) {
+		db.turn.Wait()
+	}
+	db.queue = slices.DeleteFunc(db.queue, func(p *int) bool { return p == place })
+	db.turn.Broadcast() // one that gave up may have been the first
 }
 
 // done ends a write.
