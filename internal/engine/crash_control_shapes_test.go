@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	shapes = append(shapes, exhaustedShape, retriedShape, endedByHandShape, editedShape)
+	shapes = append(shapes, exhaustedShape, retriedShape, endedByHandShape, editedShape, switchedShape)
 }
 
 // failing fails until so many attempts are on record as failed.
@@ -159,5 +159,50 @@ func do(t *testing.T, env *perduretest.Env, id string, op perdure.Operation) {
 		if r.Outcome != "applied" {
 			t.Errorf("%s: %+v", id, r)
 		}
+	}
+}
+
+// switchedShape calls an activity that is paused in the whole group for a while.
+var switchedShape = shape{
+	name: "paused-activity",
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			out, err := workflow.Call(wf, work, in)
+			if err != nil {
+				return "", err
+			}
+			return workflow.Call(wf, more, out, activity.Retry(retry.Policy{QueueTimeout: 10 * time.Minute}))
+		}
+	},
+	bodies: func(*book) bodies { return bodies{"work": after(time.Minute), "more": after(time.Second)} },
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		throw(t, env, (*perdure.Engine).PauseActivity, "off")
+		time.Sleep(time.Hour)
+		throw(t, env, (*perdure.Engine).ResumeActivity, "on")
+	},
+}
+
+// throw throws the switch of an activity, however often the process dies over it.
+func throw(t *testing.T, env *perduretest.Env, set func(*perdure.Engine, context.Context, string, ...perdure.ControlOption) (perdure.SwitchRecord, error), id string) {
+	t.Helper()
+	for range 1000 {
+		if _, err := set(env.Engine(), t.Context(), more.Name(), perdure.RequestID(id), perdure.By("ann")); err == nil {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	log, err := env.Engine().Switches(t.Context())
+	for err != nil { // an outage ends
+		time.Sleep(time.Second)
+		log, err = env.Engine().Switches(t.Context())
+	}
+	n := 0
+	for _, r := range log {
+		if r.Request == id {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%s is on record %d times: %+v", id, n, log)
 	}
 }
