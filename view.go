@@ -22,6 +22,19 @@ type (
 	PendingCall = engine.PendingCall
 	// Attempt is one attempt of one call.
 	Attempt = engine.Attempt
+	// FoundAttempt is an attempt and whose it is.
+	FoundAttempt = engine.FoundAttempt
+	// CallAttempts sums up the attempts of one call.
+	CallAttempts = engine.CallAttempts
+	// AttemptFilter selects attempts and calls of all runs. The zero value selects
+	// all.
+	AttemptFilter = engine.AttemptFilter
+	// ActivityStats says how the calls of one activity or step of one workflow
+	// ended.
+	ActivityStats = engine.ActivityStats
+	// ErrorStats says how often attempts of an activity or step ended with a type
+	// of error, and whether their calls recovered.
+	ErrorStats = engine.ErrorStats
 	// Filter selects runs for List.
 	Filter = store.Filter
 	// Counts says how many runs and calls are in which state.
@@ -65,7 +78,8 @@ func (e *Engine) Describe(ctx context.Context, id string) (*Description, error) 
 
 // Attempts returns every attempt of every call of the latest run of a workflow
 // ID that the ledger keeps: all of them, or, of a call with more than 1,100, the
-// first 100 and the last 1,000.
+// first 100 and the last 1,000. Where some are not kept, NotKept of the next one
+// says how many. Calls has exact sums over all of them.
 func (e *Engine) Attempts(ctx context.Context, id string) ([]Attempt, error) {
 	a, err := e.inner.Attempts(ctx, id, "", 0)
 	if err != nil {

@@ -51,6 +51,8 @@
 //	view.go        describe, list, history
 //	record.go      histories for replay elsewhere, and the replay
 //	ledger.go      attempts, from ledger and history together
+//	ledger_find.go attempts and calls of all runs, from the ledger
+//	tally.go       how calls ended, by activity; errors by type
 //	health.go      what is wrong right now
 //	clock.go       engine time
 //	id.go          run IDs, placement

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -32,12 +31,15 @@ type Attempt struct {
 	Ended     *time.Time    `json:"ended,omitempty"`
 	Delay     time.Duration `json:"delay_ns,omitempty"` // chosen wait before the next attempt
 	Next      *time.Time    `json:"next,omitempty"`     // when that is due
-	Rule      int           `json:"rule,omitempty"`     // the policy\'s rule that decided, from 1; 0: the policy itself
+	Rule      int           `json:"rule,omitempty"`     // the policy's rule that decided, from 1; 0: the policy itself
+	// NotKept is how many attempts of the call there were between the one before in
+	// the list and this one, of which the ledger keeps no record.
+	NotKept int `json:"not_kept,omitempty"`
 }
 
 // Attempts returns the attempts of a run's calls (of one call if call > 0), by
 // call and number. Of a call with very many attempts the ledger keeps the first
-// core.FirstAttempts and the last core.LastAttempts; the numbers show the gap.
+// core.FirstAttempts and the last core.LastAttempts; NotKept shows the gap.
 func (e *Engine) Attempts(ctx context.Context, workflowID, run string, call int64) ([]Attempt, error) {
 	row, err := e.find(ctx, workflowID, run)
 	if err != nil {
@@ -73,13 +75,18 @@ func (e *Engine) attemptsOf(ctx context.Context, row *store.Run, call int64) ([]
 	slices.SortFunc(out, func(a, b Attempt) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 	})
+	for i := range out {
+		if i > 0 && out[i-1].Call == out[i].Call {
+			out[i].NotKept = out[i].Number - out[i-1].Number - 1
+		}
+	}
 	return out, nil
 }
 
 func viewAttempt(a store.Attempt) (Attempt, error) {
 	var d core.AttemptDetail
 	if err := json.Unmarshal(a.Data, &d); err != nil {
-		return Attempt{}, fmt.Errorf("the ledger record of call %d, attempt %d cannot be read: %w", a.Call, a.Number, err)
+		return Attempt{}, unreadable(&a, err)
 	}
 	return Attempt{
 		Call: a.Call, Name: a.Name, Number: a.Number, ID: d.ID, Outcome: a.Outcome, Reason: a.Reason,

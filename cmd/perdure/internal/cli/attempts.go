@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -10,34 +11,94 @@ import (
 )
 
 func (a *app) attemptsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "attempts ID",
-		Short: "Show every attempt of every step of one workflow",
+	var opt ledgerOptions
+	cmd := &cobra.Command{
+		Use:   "attempts [ID]",
+		Short: "Show every attempt of every step of one workflow, or search those of all",
 		Long: `Show every attempt of every step of a workflow: how it ended, why it was or was not
 followed by another one, and after which wait. Of a step with very many attempts the
-first 100 and the last 1,000 are kept; a line says what is not.`,
+first 100 and the last 1,000 are kept; a line says what is not.
+
+Without ID it searches the attempts of all workflows, the latest first. There only
+calls appear of which an attempt did not succeed: how often calls succeed at the
+first try is in "perdure stats activities".`,
 		Example: `  perdure attempts order-17
-  perdure attempts order-17 -o json`,
+  perdure attempts order-17 -o json
+  perdure attempts --activity charge --error Unavailable --since 24h
+  perdure attempts --outcome lost --limit 0 -o jsonl`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.attempts(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opt.resolve(a.env.Now()); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.findAttempts(cmd.Context(), &opt)
+			}
+			for _, flag := range []string{"type", "limit"} {
+				if cmd.Flags().Changed(flag) {
+					return usage("Leave it out, or the ID.", "The attempts of one workflow are all shown: --%s is for those of many.", flag)
+				}
+			}
+			return a.attempts(cmd.Context(), args[0], &opt)
+		},
 	}
+	opt.flags(cmd).IntVar(&opt.filter.Limit, "limit", 100, "without ID: at most this `number`; 0 for all")
+	return cmd
 }
 
-func (a *app) attempts(ctx context.Context, id string) error {
+func (a *app) attempts(ctx context.Context, id string, opt *ledgerOptions) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		attempts, err := e.Attempts(ctx, id)
+		all, err := e.Attempts(ctx, id)
 		if err != nil {
 			return err
 		}
-		if a.format != formatTable {
+		attempts := slices.DeleteFunc(slices.Clone(all), func(t perdure.Attempt) bool { return !opt.selects(&t) })
+		switch {
+		case a.format != formatTable:
 			return documents(a, attempts)
-		}
-		if len(attempts) == 0 {
+		case len(all) == 0:
 			a.printf("Workflow %s has made no attempt yet.\n", term.Escape(id))
+		case len(attempts) == 0:
+			a.printf("Workflow %s has made no such attempt; there are %d in all.\n", term.Escape(id), len(all))
+		default:
+			return a.attemptTable(attempts)
+		}
+		return nil
+	})
+}
+
+// findAttempts searches all workflows.
+func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		found, more, err := find(ctx, opt.filter, e.FindAttempts)
+		switch {
+		case err != nil:
+			return err
+		case a.format != formatTable:
+			return documents(a, found)
+		case len(found) == 0:
+			a.printf("There are no such attempts%s.\n", a.inGroup())
 			return nil
 		}
-		return a.attemptTable(attempts)
+		table := a.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
+		table.Right(3)
+		for _, t := range found {
+			took, delay := "", ""
+			if t.Started != nil {
+				took = term.Duration(t.Ended.Sub(*t.Started))
+			}
+			if t.Next != nil {
+				delay = term.Duration(t.Delay)
+			}
+			table.Row(term.Time(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
+				a.clip(typed(t.ErrorType, t.Message), 60))
+		}
+		if err := table.Write(a.out); err != nil || !more {
+			return err
+		}
+		a.printf("\nThere are more; these are the latest %d. Use --limit to see others.\n", len(found))
+		return nil
 	})
 }
 
@@ -45,19 +106,14 @@ func (a *app) attemptTable(attempts []perdure.Attempt) error {
 	now := a.env.Now()
 	table := a.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(0, 2)
-	last := perdure.Attempt{}
 	for _, t := range attempts {
-		if t.Call != last.Call {
-			last = perdure.Attempt{Call: t.Call}
-		}
-		if missing := t.Number - last.Number - 1; missing > 0 {
-			which := fmt.Sprintf("%d", last.Number+1)
-			if missing > 1 {
-				which = fmt.Sprintf("%d-%d", last.Number+1, t.Number-1)
+		if t.NotKept > 0 {
+			which := fmt.Sprint(t.Number - 1)
+			if t.NotKept > 1 {
+				which = fmt.Sprintf("%d-%d", t.Number-t.NotKept, t.Number-1)
 			}
 			table.Row(fmt.Sprint(t.Call), t.Name, which, term.Painted{Text: "(not kept)", Colour: term.Faint})
 		}
-		last = t
 		started, took, delay := "", "", ""
 		if t.Started != nil {
 			started = term.Time(*t.Started)

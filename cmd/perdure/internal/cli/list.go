@@ -23,6 +23,7 @@ type listOptions struct {
 	status   []string
 	workflow string
 	prefix   string
+	errors   string
 	limit    int
 	retrying bool
 	calls    string
@@ -51,6 +52,7 @@ for a person.`,
 	flags.StringSliceVar(&opt.status, "status", nil, "only with this `status`; several with commas: "+strings.Join(runStatuses, ", "))
 	flags.StringVar(&opt.workflow, "type", "", "only of the workflow with this `name`")
 	flags.StringVar(&opt.prefix, "prefix", "", "only with workflow IDs that begin with this `text`")
+	flags.StringVar(&opt.errors, "error", "", "only with a step whose latest attempt ended with this `type` of error")
 	flags.IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
 	flags.StringVar(&opt.calls, "calls", "", "only those that have a call in this `state`: "+strings.Join(rowStates, ", "))
@@ -61,7 +63,7 @@ for a person.`,
 }
 
 func (opt *listOptions) filter() (store.Filter, error) {
-	f := store.Filter{Type: opt.workflow, IDPrefix: opt.prefix}
+	f := store.Filter{Type: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
 	for _, s := range opt.status {
 		if !slices.Contains(runStatuses, s) {
 			return f, usage("It is one of: "+strings.Join(runStatuses, ", "), "There is no status %q.", s)

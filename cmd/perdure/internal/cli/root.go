@@ -29,6 +29,7 @@ const rootExample = `  perdure demo
   perdure list --retrying --db sqlite:shop.db
   perdure nodes --db postgres://shop@db.example/shop
   perdure attempts order-17
+  perdure calls --more-than 3 --since 24h
   perdure show order-17 -o json`
 
 // root makes the command with all its subcommands.
@@ -61,7 +62,7 @@ func (a *app) root() *cobra.Command {
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
-		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(),
+		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
 		a.signalCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
 		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
 		a.auditCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),

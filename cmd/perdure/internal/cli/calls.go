@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) callsCommand() *cobra.Command {
+	var opt ledgerOptions
+	cmd := &cobra.Command{
+		Use:   "calls [ID]",
+		Short: "Show how many attempts the steps of workflows needed, and how long they took",
+		Long: `Show, for each step of a workflow, how many attempts it needed, how these ended and
+how long they ran, waited and took in all. The sums are exact, also of a step with so
+many attempts that not all are kept.
+
+Without ID it searches the steps of all workflows of which an attempt did not succeed,
+those with the latest attempt first. What is said of an attempt (--error, --outcome,
+--reason, --since, --until) is then about the latest one of the step.`,
+		Example: `  perdure calls order-17
+  perdure calls --more-than 3
+  perdure calls --more-than 3 --activity charge --since 24h -o json
+  perdure calls --reason max_attempts`,
+		Args:              arguments,
+		ValidArgsFunction: a.completeID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opt.resolve(a.env.Now()); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.findCalls(cmd.Context(), &opt)
+			}
+			for _, flag := range []string{"type", "limit", "activity", "error", "outcome", "reason", "since", "until"} {
+				if cmd.Flags().Changed(flag) {
+					return usage("Leave it out, or the ID.", "The steps of one workflow are all shown: --%s is for those of many.", flag)
+				}
+			}
+			return a.calls(cmd.Context(), args[0], &opt)
+		},
+	}
+	flags := opt.flags(cmd)
+	flags.IntVar(&opt.filter.MoreThan, "more-than", 0, "only those with more attempts than this `number`")
+	flags.IntVar(&opt.filter.Limit, "limit", 100, "without ID: at most this `number`; 0 for all")
+	return cmd
+}
+
+func (a *app) calls(ctx context.Context, id string, opt *ledgerOptions) error {
+	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+		calls, err := e.Calls(ctx, id)
+		if err != nil {
+			return err
+		}
+		calls = slices.DeleteFunc(calls, func(c perdure.CallAttempts) bool { return c.Attempts <= opt.filter.MoreThan })
+		return a.callTable(calls, false)
+	})
+}
+
+func (a *app) findCalls(ctx context.Context, opt *ledgerOptions) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		calls, more, err := find(ctx, opt.filter, e.FindCalls)
+		if err == nil {
+			err = a.callTable(calls, more)
+		}
+		return err
+	})
+}
+
+func (a *app) callTable(calls []perdure.CallAttempts, more bool) error {
+	if a.format != formatTable {
+		return documents(a, calls)
+	}
+	if len(calls) == 0 {
+		a.printf("There are no such steps%s.\n", a.inGroup())
+		return nil
+	}
+	table := a.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
+	table.Right(1, 3, 4)
+	for _, c := range calls {
+		missing, last := "", ""
+		if c.NotKept > 0 {
+			missing = fmt.Sprint(c.NotKept)
+		}
+		if c.Last != nil {
+			last = term.Time(*c.Last)
+		}
+		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, term.Duration(c.Run), term.Duration(c.Backoff),
+			term.Duration(c.Retrying), last, status(c.Outcome), c.Reason, a.clip(typed(c.ErrorType, c.Message), 60))
+	}
+	if err := table.Write(a.out); err != nil || !more {
+		return err
+	}
+	a.printf("\nThere are more; these are the latest %d. Use --limit to see others.\n", len(calls))
+	return nil
+}

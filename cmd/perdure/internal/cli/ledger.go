@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// outcomes are what --outcome accepts.
+var outcomes = []string{"completed", "failed", "timed-out", "lost", "drained", "canceled"}
+
+// ledgerOptions are the flags that select attempts.
+type ledgerOptions struct {
+	filter       perdure.AttemptFilter
+	since, until string
+}
+
+func (opt *ledgerOptions) flags(cmd *cobra.Command) *pflag.FlagSet {
+	flags := cmd.Flags()
+	flags.StringVar(&opt.filter.Activity, "activity", "", "only of the activity or step with this `name`")
+	flags.StringVar(&opt.filter.ErrorType, "error", "", "only those that ended with this `type` of error, e.g. Timeout")
+	flags.StringVar(&opt.filter.Outcome, "outcome", "", "only those that ended in this `way`: "+strings.Join(outcomes, ", "))
+	flags.StringVar(&opt.filter.Reason, "reason", "", "only those with this `reason` for what followed, e.g. max_attempts")
+	flags.StringVar(&opt.filter.Workflow, "type", "", "only of the workflow with this `name`")
+	opt.span(flags)
+	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes, cobra.ShellCompDirectiveNoFileComp))
+	return flags
+}
+
+// span adds the flags for a span of time.
+func (opt *ledgerOptions) span(flags *pflag.FlagSet) {
+	flags.StringVar(&opt.since, "since", "", "only from this `time` on: how long ago (90m, 24h, 7d), or a time like 2026-11-21T15:04:05Z")
+	flags.StringVar(&opt.until, "until", "", "only before this `time`")
+}
+
+// resolve checks the flags and works the times out.
+func (opt *ledgerOptions) resolve(now time.Time) (err error) {
+	f := &opt.filter
+	switch {
+	case f.Outcome != "" && !slices.Contains(outcomes, f.Outcome):
+		return usage("It is one of: "+strings.Join(outcomes, ", "), "There is no outcome %q.", f.Outcome)
+	case f.Limit < 0:
+		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", f.Limit)
+	case f.MoreThan < 0:
+		return usage("Use a number from 0.", "No call has had more than %d attempts or fewer.", f.MoreThan)
+	}
+	if f.Since, err = moment("since", opt.since, now); err == nil {
+		f.Until, err = moment("until", opt.until, now)
+	}
+	if err == nil && !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return usage("Exchange them, or leave one out.", "Nothing is from %s on and before %s.", opt.since, opt.until)
+	}
+	return err
+}
+
+// moment reads a time that was given as such or as how long ago it was.
+func moment(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.Add(-time.Duration(n) * 24 * time.Hour), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, usage("Say how long ago it is (90m, 24h, 7d), or a time like "+now.UTC().Format(time.RFC3339)+".",
+		"%q is no time for --%s.", text, flag)
+}
+
+// selects reports whether an attempt of one workflow is one of those that are
+// wanted.
+func (opt *ledgerOptions) selects(t *perdure.Attempt) bool {
+	f := &opt.filter
+	timed := f.Since.IsZero() && f.Until.IsZero() ||
+		t.Ended != nil && !t.Ended.Before(f.Since) && (f.Until.IsZero() || t.Ended.Before(f.Until))
+	return timed && (f.Activity == "" || t.Name == f.Activity) && (f.ErrorType == "" || t.ErrorType == f.ErrorType) &&
+		(f.Outcome == "" || t.Outcome == f.Outcome) && (f.Reason == "" || t.Reason == f.Reason)
+}
+
+// find reads pages of the ledger until there are as many as wanted, and says
+// whether there are more.
+func find[T any](ctx context.Context, filter perdure.AttemptFilter, page func(context.Context, perdure.AttemptFilter) ([]T, string, error)) (all []T, more bool, err error) {
+	const size = 500
+	limit := filter.Limit
+	for {
+		if filter.Limit = size; limit > 0 {
+			filter.Limit = min(size, limit-len(all))
+		}
+		some, next, err := page(ctx, filter)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, some...)
+		if next == "" || limit > 0 && len(all) >= limit {
+			return all, next != "", nil
+		}
+		filter.After = next
+	}
+}

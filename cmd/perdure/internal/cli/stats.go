@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) statsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Show how often steps succeed at once, how long they retry, and which errors there are",
+		Args:  a.noArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.activityStatsCommand(), a.errorStatsCommand())
+	return cmd
+}
+
+func (a *app) activityStatsCommand() *cobra.Command {
+	var opt ledgerOptions
+	cmd := &cobra.Command{
+		Use:   "activities",
+		Short: "Show how the calls of each activity and step ended, and what retrying cost",
+		Long: `Show, for each activity and step, how many calls there were and how they ended: at the
+first try, recovered by retrying, exhausted, failed for another reason, canceled, or by
+hand. RETRYING is the mean time from the end of the first attempt to the end of the
+call, over calls that did not succeed at once.
+
+Calls are counted by the hour in which they end; --since and --until mean whole hours.
+Of a workflow that still runs, up to 31 recent successes at the first try may not be
+counted yet.`,
+		Example: `  perdure stats activities
+  perdure stats activities --since 24h -o json`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opt.resolve(a.env.Now()); err != nil {
+				return err
+			}
+			return a.activityStats(cmd.Context(), &opt)
+		},
+	}
+	opt.span(cmd.Flags())
+	return cmd
+}
+
+func (a *app) activityStats(ctx context.Context, opt *ledgerOptions) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		stats, err := e.ActivityStats(ctx, opt.filter.Since, opt.filter.Until)
+		switch {
+		case err != nil:
+			return err
+		case a.format != formatTable:
+			return documents(a, stats)
+		case len(stats) == 0:
+			a.printf("No call has ended%s.\n", a.inGroup())
+			return nil
+		}
+		table := a.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
+		table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
+		for _, s := range stats {
+			table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
+				fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), term.Duration(s.MeanRetrying))
+		}
+		return table.Write(a.out)
+	})
+}
+
+// percent is a share for people. It is 100% only if it is all.
+func percent(share float64) string {
+	text := fmt.Sprintf("%.1f%%", 100*share)
+	if text == "100.0%" && share < 1 {
+		return "99.9%"
+	}
+	return text
+}
+
+func (a *app) errorStatsCommand() *cobra.Command {
+	var opt ledgerOptions
+	cmd := &cobra.Command{
+		Use:   "errors",
+		Short: "Show which types of errors there are, how often, and whether calls recovered",
+		Long: `Show the types of errors with which attempts ended, by activity or step, the most
+frequent first: how many attempts and calls, which share of these calls succeeded in
+the end, when it was seen first and last, and the latest message.`,
+		Example: `  perdure stats errors --since 24h
+  perdure stats errors --activity charge -o json`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opt.resolve(a.env.Now()); err != nil {
+				return err
+			}
+			return a.errorStats(cmd.Context(), &opt)
+		},
+	}
+	opt.flags(cmd)
+	return cmd
+}
+
+func (a *app) errorStats(ctx context.Context, opt *ledgerOptions) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		stats, err := e.ErrorStats(ctx, opt.filter)
+		switch {
+		case err != nil:
+			return err
+		case a.format != formatTable:
+			return documents(a, stats)
+		case len(stats) == 0:
+			a.printf("There are no such errors%s.\n", a.inGroup())
+			return nil
+		}
+		table := a.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
+		table.Right(2, 3, 4)
+		for _, s := range stats {
+			table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), term.Time(s.First), term.Time(s.Last),
+				s.Example.WorkflowID, a.clip(s.Example.Message, 60))
+		}
+		return table.Write(a.out)
+	})
+}

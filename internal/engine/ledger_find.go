@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/store"
+)
+
+// AttemptFilter selects attempts of the ledger, over all runs. The zero value
+// selects all.
+type AttemptFilter struct {
+	Workflow  string    // name of the workflow definition
+	Activity  string    // name of the activity or step
+	ErrorType string    // of the error it ended with
+	Outcome   string    // failed, timed-out, lost, drained, canceled, completed
+	Reason    string    // why it was, or was not, followed by another one
+	Since     time.Time // only those that ended then or later; zero: no bound
+	Until     time.Time // only those that ended before; zero: no bound
+	MoreThan  int       // only attempts with a higher number; of calls: those with more attempts
+	After     string    // the cursor that came with the page before, "" for the first page
+	Limit     int       // 0: 100
+}
+
+// FoundAttempt is an attempt and whose it is.
+type FoundAttempt struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"` // name
+	Attempt
+}
+
+// FindAttempts returns attempts from the ledger of all runs, the latest first, and
+// the cursor of the next page, "" if there is none. The ledger has the attempts of
+// all calls of which one failed, timed out, was lost or given back: a success at
+// the first try is in the history of its run only.
+func (e *Engine) FindAttempts(ctx context.Context, filter AttemptFilter) ([]FoundAttempt, string, error) {
+	entries, next, err := e.searchLedger(ctx, filter, false)
+	if err != nil {
+		return nil, "", err
+	}
+	found := make([]FoundAttempt, len(entries))
+	for i := range entries {
+		if found[i], err = foundAttempt(&entries[i]); err != nil {
+			return nil, "", err
+		}
+	}
+	return found, next, nil
+}
+
+func foundAttempt(e *store.LedgerEntry) (FoundAttempt, error) {
+	a, err := viewAttempt(e.Attempt)
+	return FoundAttempt{e.WorkflowID, e.Run, e.Type, a}, err
+}
+
+// FindCalls returns calls that needed more than one attempt, or are about to, those
+// with the latest attempt first. The conditions of the filter are about that
+// attempt.
+func (e *Engine) FindCalls(ctx context.Context, filter AttemptFilter) ([]CallAttempts, string, error) {
+	entries, next, err := e.searchLedger(ctx, filter, true)
+	if err != nil {
+		return nil, "", err
+	}
+	found := make([]CallAttempts, len(entries))
+	for i := range entries {
+		if found[i], err = viewCall(&entries[i]); err != nil {
+			return nil, "", err
+		}
+	}
+	return found, next, nil
+}
+
+// searchLedger reads a page of the ledger, and the cursor of the next one.
+func (e *Engine) searchLedger(ctx context.Context, filter AttemptFilter, calls bool) ([]store.LedgerEntry, string, error) {
+	f, err := filter.forStore()
+	if err != nil {
+		return nil, "", err
+	}
+	f.Partitions, f.Latest = e.group.All(), calls
+	f.Limit++ // to see whether there are more
+	entries, err := e.db.Ledger(ctx, f)
+	if err != nil || len(entries) < f.Limit {
+		return entries, "", err
+	}
+	entries = entries[:f.Limit-1]
+	return entries, cursor(entries[len(entries)-1].Key()), nil
+}
+
+func (f *AttemptFilter) forStore() (store.LedgerFilter, error) {
+	out := store.LedgerFilter{
+		Type: f.Workflow, Name: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason,
+		From: bound(f.Since), Until: bound(f.Until), Above: f.MoreThan, Limit: f.Limit,
+	}
+	if f.Limit < 0 || f.MoreThan < 0 {
+		return out, fmt.Errorf("the limit %d and the number of attempts %d must not be negative", f.Limit, f.MoreThan)
+	}
+	if out.Limit == 0 {
+		out.Limit = 100
+	}
+	if f.After != "" {
+		key, err := parseCursor(f.After)
+		if err != nil {
+			return out, err
+		}
+		out.Before = &key
+	}
+	return out, nil
+}
+
+// bound is a time for the store; the zero time and what was before 1970 are no
+// bound.
+func bound(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, t.UnixNano())
+}
+
+// cursor is the place of a record in a listing, for who asks for the next page.
+func cursor(k store.LedgerKey) string {
+	text, _ := json.Marshal([]any{k.Ended, k.Run, k.Call, k.Number}) // numbers and a string: cannot fail
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseCursor(s string) (k store.LedgerKey, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		parts := []any{&k.Ended, &k.Run, &k.Call, &k.Number}
+		if err = json.Unmarshal(text, &parts); err == nil && len(parts) != 4 {
+			err = errors.New("it has another form")
+		}
+	}
+	if err != nil {
+		return k, fmt.Errorf("%q is no cursor of a listing of attempts: %w", s, err)
+	}
+	return k, nil
+}
+
+// CallAttempts sums up the attempts of one call. The sums are exact, also of calls
+// with so many attempts that the ledger does not keep the records of all.
+type CallAttempts struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"` // name
+	Call       int64  `json:"call"`
+	Name       string `json:"name"` // of the activity or step
+
+	Attempts  int `json:"attempts"` // that have ended
+	Completed int `json:"completed,omitempty"`
+	Failed    int `json:"failed,omitempty"`
+	TimedOut  int `json:"timed_out,omitempty"`
+	Lost      int `json:"lost,omitempty"`    // with their process or its lease
+	Drained   int `json:"drained,omitempty"` // given back by a shutdown
+	Canceled  int `json:"canceled,omitempty"`
+
+	Run      time.Duration `json:"run_ns,omitempty"`      // how long the bodies ran
+	Backoff  time.Duration `json:"backoff_ns,omitempty"`  // the waits that were chosen
+	Retrying time.Duration `json:"retrying_ns,omitempty"` // from the end of the first attempt to the end of the latest
+	First    *time.Time    `json:"first,omitempty"`       // when the first attempt was ready to run
+	Last     *time.Time    `json:"last,omitempty"`        // when the latest one ended
+
+	// Of the latest attempt.
+	Outcome   string `json:"outcome"`
+	Reason    string `json:"reason,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+	Message   string `json:"message,omitempty"`
+
+	// NotKept is how many attempts the ledger keeps no record of: those after the
+	// first core.FirstAttempts and before the last core.LastAttempts.
+	NotKept int `json:"not_kept,omitempty"`
+}
+
+// viewCall makes the sums of a call from its latest record.
+func viewCall(e *store.LedgerEntry) (CallAttempts, error) {
+	var d core.AttemptDetail
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return CallAttempts{}, unreadable(&e.Attempt, err)
+	}
+	c := CallAttempts{
+		WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Call: e.Call, Name: e.Name, Attempts: e.Number,
+		Outcome: e.Outcome, Reason: e.Reason, ErrorType: e.ErrorType, Message: d.Message, Last: optionalTime(e.Ended),
+		NotKept: max(0, e.Number-core.FirstAttempts-core.LastAttempts),
+	}
+	if t := d.Totals; t != nil {
+		c.Completed, c.Failed, c.TimedOut, c.Lost, c.Drained, c.Canceled = t.Completed, t.Failed, t.TimedOut, t.Lost, t.Drained, t.Canceled
+		c.Attempts, c.Run, c.Backoff, c.Retrying, c.First = t.Attempts(), t.Run, t.Backoff, t.Retrying(), optionalTime(t.First)
+	}
+	return c, nil
+}
+
+func unreadable(a *store.Attempt, err error) error {
+	return fmt.Errorf("the ledger record of call %d, attempt %d cannot be read: %w", a.Call, a.Number, err)
+}
+
+// Calls sums up the attempts of each activity and step of a run, by number. Calls
+// of which no attempt has ended yet are left out.
+func (e *Engine) Calls(ctx context.Context, workflowID, run string) ([]CallAttempts, error) {
+	row, err := e.find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	attempts, err := e.attemptsOf(ctx, row, 0)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := e.db.Attempts(ctx, row.Partition, row.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	latest := map[int64]store.Attempt{} // the last record of each call: they are in order
+	for _, a := range kept {
+		latest[a.Call] = a
+	}
+	var calls []CallAttempts
+	for i, a := range attempts {
+		if a.Ended == nil || i+1 < len(attempts) && attempts[i+1].Call == a.Call && attempts[i+1].Ended != nil {
+			continue // not the last one that ended
+		}
+		entry, known := latest[a.Call]
+		if !known {
+			calls = append(calls, onlyAttempt(row, &a))
+			continue
+		}
+		c, err := viewCall(&store.LedgerEntry{Attempt: entry, WorkflowID: row.WorkflowID, Type: row.Type})
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, c)
+	}
+	return calls, nil
+}
+
+// onlyAttempt sums up a call that ended with its first attempt: it has no record in
+// the ledger.
+func onlyAttempt(row *store.Run, a *Attempt) CallAttempts {
+	c := CallAttempts{
+		WorkflowID: row.WorkflowID, RunID: row.ID, Workflow: row.Type, Call: a.Call, Name: a.Name, Attempts: 1,
+		Outcome: a.Outcome, Reason: a.Reason, ErrorType: a.ErrorType, Message: a.Message, First: a.Queued, Last: a.Ended,
+	}
+	if a.Outcome == string(core.Completed) {
+		c.Completed = 1
+	} else {
+		c.Canceled = 1 // a failed one would have a record
+	}
+	if a.Started != nil {
+		c.Run = a.Ended.Sub(*a.Started)
+	}
+	return c
+}
