@@ -86,6 +86,7 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 		slices.Sort(a.calls)
 	}
 	a.attempts = env.Attempts(theID)
+	judgeSums(t, env.Engine(), a.attempts, env.History(theID))
 	a.meddled = meddledWith(t, env)
 	a.crashes, a.writes, a.effects = env.Crashes(), env.Writes(), b.effects
 	for _, x := range b.executions {

@@ -1,0 +1,85 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/history"
+)
+
+// judgeSums holds what is added up over attempts and calls against the single ones
+// (E22): whatever was lost on the way, nothing counts twice or not at all.
+func judgeSums(t *testing.T, e *perdure.Engine, attempts []perdure.Attempt, events []perdure.Event) {
+	t.Helper()
+	want := map[int64]perdure.CallAttempts{}
+	for _, a := range attempts {
+		c := want[a.Call]
+		switch c.Attempts++; a.Outcome {
+		case "completed":
+			c.Completed++
+		case "failed":
+			c.Failed++
+		case "timed-out":
+			c.TimedOut++
+		case "lost":
+			c.Lost++
+		case "drained":
+			c.Drained++
+		case "canceled":
+			c.Canceled++
+		}
+		if a.Started != nil {
+			c.Run += a.Ended.Sub(*a.Started)
+		}
+		c.Backoff += a.Delay
+		want[a.Call] = c
+	}
+	calls, err := e.Calls(t.Context(), theID)
+	if err != nil || len(calls) != len(want) {
+		t.Errorf("There are %d calls with attempts, want %d: %v", len(calls), len(want), err)
+	}
+	for _, c := range calls {
+		got := perdure.CallAttempts{
+			Attempts: c.Attempts, Completed: c.Completed, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, Drained: c.Drained,
+			Canceled: c.Canceled, Run: c.Run, Backoff: c.Backoff,
+		}
+		if got != want[c.Call] {
+			t.Errorf("The sums of call %d are\n%+v\nand its attempts come to\n%+v", c.Call, got, want[c.Call])
+		}
+	}
+	judgeStats(t, e, len(attempts), events)
+}
+
+func judgeStats(t *testing.T, e *perdure.Engine, attempts int, events []perdure.Event) {
+	t.Helper()
+	scheduled, completed := 0, 0
+	made := map[int64]bool{}
+	for _, ev := range events {
+		switch history.Kind(ev.Kind) {
+		case history.ActivityScheduled, history.StepScheduled:
+			scheduled++
+			made[ev.Call] = true
+		case history.CallCompleted:
+			if made[ev.Call] {
+				completed++
+			}
+		}
+	}
+	stats, err := e.ActivityStats(t.Context(), time.Time{}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum perdure.ActivityStats
+	for _, s := range stats {
+		sum.Calls += s.Calls
+		sum.FirstTry += s.FirstTry
+		sum.Recovered += s.Recovered
+		sum.ByHand += s.ByHand
+		sum.Attempts += s.Attempts
+	}
+	good := sum.FirstTry + sum.Recovered
+	if sum.Calls != int64(scheduled) || sum.Attempts != int64(attempts) || good > int64(completed) || good+sum.ByHand < int64(completed) {
+		t.Errorf("Counted are %+v; the history has %d calls, of which %d completed, with %d attempts.", sum, scheduled, completed, attempts)
+	}
+}
