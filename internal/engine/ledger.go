@@ -32,8 +32,8 @@ type Attempt struct {
 	Delay     time.Duration `json:"delay_ns,omitempty"` // chosen wait before the next attempt
 	Next      *time.Time    `json:"next,omitempty"`     // when that is due
 	Rule      int           `json:"rule,omitempty"`     // the policy's rule that decided, from 1; 0: the policy itself
-	// NotKept is how many attempts of the call there were between the one before in
-	// the list and this one, of which the ledger keeps no record.
+	// NotKept is how many attempts of the call, right before this one, the ledger
+	// keeps no record of. Only listings of one run say it.
 	NotKept int `json:"not_kept,omitempty"`
 }
 
@@ -76,8 +76,9 @@ func (e *Engine) attemptsOf(ctx context.Context, row *store.Run, call int64) ([]
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 	})
 	for i := range out {
+		out[i].NotKept = out[i].Number - 1
 		if i > 0 && out[i-1].Call == out[i].Call {
-			out[i].NotKept = out[i].Number - out[i-1].Number - 1
+			out[i].NotKept -= out[i-1].Number
 		}
 	}
 	return out, nil

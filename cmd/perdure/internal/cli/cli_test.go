@@ -45,9 +45,10 @@ func TestAttemptsThatAreNotKeptAreShownAsAGap(t *testing.T) {
 	for _, n := range []int{1, 2, 901, 903} {
 		attempts = append(attempts, perdure.Attempt{
 			Call: 1, Name: "poll", Number: n, Outcome: "failed", Reason: "immediate", Started: at(n), Ended: at(n + 1), ErrorType: "Error", Message: "not yet",
+			NotKept: map[int]int{901: 898, 903: 1}[n],
 		})
 	}
-	attempts = append(attempts, perdure.Attempt{Call: 2, Name: "done", Number: 3, Outcome: "running", Started: at(3590)})
+	attempts = append(attempts, perdure.Attempt{Call: 2, Name: "done", Number: 3, Outcome: "running", Started: at(3590), NotKept: 2})
 	if err := a.attemptTable(attempts); err != nil {
 		t.Fatal(err)
 	}
