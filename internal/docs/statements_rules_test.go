@@ -70,3 +70,14 @@ func TestListsThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+func TestStatementsThatAreOutdatedAreNamed(t *testing.T) {
+	is := "## A\n\n| R1 | x | a |\n| R2 | y | b |\n| R3 | z | c |\n"
+	want := "## A\n\n| R1 | x | a |\n| R2 | y | b<br>c |\n| E4 | z | c |\n"
+	if got := fmt.Sprint(outdated(is, want)); got != "[E4 R2 R3]" {
+		t.Error(got)
+	}
+	if got := outdated(is, is); len(got) != 0 {
+		t.Error(got)
+	}
+}
