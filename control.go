@@ -169,8 +169,8 @@ func (e *Engine) ControlAll(ctx context.Context, runs Filter, calls Calls, op Op
 // PauseActivity keeps calls of an activity from starting attempts, on all nodes of
 // the engine's group, until ResumeActivity: they stay where they are, and what is
 // due stays queued. Their time in the queue does not count against QueueTimeout;
-// Within goes on. Attempts that run may end. A call that has passed a gate keeps its
-// place there; to let nobody pass a gate, pause that. When it returns, the pause is durable;
+// Within goes on. Attempts that run may end. A call that is due asks for
+// no gate meanwhile. When it returns, the pause is durable;
 // other nodes hear of it within a second or so. It takes the options RequestID, By
 // and Why.
 func (e *Engine) PauseActivity(ctx context.Context, name string, options ...ControlOption) (SwitchRecord, error) {

@@ -53,6 +53,13 @@ type driver struct {
 	highest map[int64]int
 	due     map[int64]int64 // of calls in backoff
 	closed  map[int64]bool
+	asked   map[askedGate]core.ToGate // what gates were told last
+}
+
+// askedGate is a gate of a call.
+type askedGate struct {
+	call int64
+	gate string
 }
 
 // storedTurn is a turn as a store keeps it.
@@ -76,6 +83,7 @@ func newDriver(t tester, c code, input any) *driver {
 		rows: map[int64]core.Row{}, state: core.State{Status: core.StatusRunning, Wake: core.Hot},
 		running: map[core.AttemptRef]core.Dispatch{}, begun: map[core.AttemptRef]bool{},
 		known: map[core.AttemptRef]bool{}, counts: map[string]core.Tally{}, highest: map[int64]int{}, due: map[int64]int64{}, closed: map[int64]bool{},
+		asked: map[askedGate]core.ToGate{},
 	}
 	d.run, d.instance = d.build(c)
 	t.Cleanup(func() { d.drop() })
@@ -180,6 +188,12 @@ func (d *driver) keep(turn *core.Turn) {
 			d.t.Fatal(err)
 		}
 		d.turns = append(d.turns, storedTurn{turn.Number, d.epoch, turn.Time, data})
+	}
+	for _, m := range turn.Gates {
+		key := askedGate{m.Ticket.Call, m.Gate}
+		if delete(d.asked, key); m.Word == core.GateEnter || m.Word == core.GateBackoff && m.Judge {
+			d.asked[key] = m
+		}
 	}
 	for _, row := range turn.Rows {
 		d.rows[row.Call] = row

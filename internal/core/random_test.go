@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -35,7 +37,7 @@ func (o op) String() string {
 }
 
 var (
-	simpleVerbs = []string{"call", "step", "sleep", "signal", "effect", "race", "race-signal", "late-race", "abandon", "now", "random"}
+	simpleVerbs = []string{"call", "step", "gated", "sleep", "signal", "effect", "race", "race-signal", "late-race", "abandon", "now", "random"}
 	nestedVerbs = []string{"map", "go", "retry", "timeout", "scope", "shield", "channel"}
 )
 
@@ -65,6 +67,13 @@ var policies = []retry.Policy{
 	{CrashLimit: 1, MaxAttempts: 3, Backoff: retry.Fixed(time.Second)},
 	{AttemptTimeout: 7 * time.Second, HeartbeatTimeout: 3 * time.Second, MaxAttempts: 4, Backoff: retry.Fixed(time.Second)},
 	{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), OnExhausted: retry.Pause},
+}
+
+// doors are the gates of random programs; one has a budget that judges retries.
+var doors = []*gate.Gate{
+	gate.New("a", 1),
+	gate.New("b", 2, gate.WithMode(gate.Hold)),
+	gate.New("c", 2, gate.WithMode(gate.Release), gate.WithBudget(gate.Budget{Tokens: 1, Refund: 0.5})),
 }
 
 // random is the workflow that a program is. Its result tells all it has seen, so
@@ -113,6 +122,9 @@ func (p *interpreter) one(wf *workflow.Context, o op) {
 	case "step":
 		s, err := workflow.Do(wf, "step", func(context.Context) (string, error) { return "", nil }, option)
 		p.say("step %s %s", s, told(err))
+	case "gated":
+		s, err := workflow.Call(wf, ship, o.n, option, activity.Through(doors[0]), activity.Through(doors[o.n%2+1]))
+		p.say("gated %s %s", s, told(err))
 	case "sleep":
 		p.say("sleep %s", told(workflow.Sleep(wf, later)))
 	case "signal":
@@ -270,6 +282,13 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 			inputs = append(inputs, core.Told{AttemptRef: core.AttemptRef{Call: n, Attempt: d.rows[n].Attempt}})
 		}
 	}
+	for _, key := range slices.SortedFunc(maps.Keys(d.asked), func(a, b askedGate) int {
+		return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.gate, b.gate))
+	}) {
+		if rapid.IntRange(0, 2).Draw(t, "gate answers") > 0 {
+			inputs = append(inputs, drawGate(t, d, key))
+		}
+	}
 	switch rapid.IntRange(0, 20).Draw(t, "message") {
 	case 7, 8, 9, 10, 11:
 		inputs = append(inputs, drawControl(t))
@@ -285,6 +304,23 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 		inputs = append(inputs, core.Granted{Call: 1})
 	}
 	return inputs
+}
+
+// drawGate draws what a gate says to a run that asked it. A grant it may repeat, also
+// when it is too late.
+func drawGate(t *rapid.T, d *driver, key askedGate) core.Input {
+	asked := d.asked[key]
+	in := core.FromGate{Gate: asked.Gate, Word: core.GateGranted, Ticket: asked.Ticket, Attempt: asked.Attempt}
+	if asked.Word == core.GateBackoff {
+		in.Word = rapid.SampledFrom([]core.GateWord{core.GateAllowed, core.GateRefused}).Draw(t, "verdict")
+		in.Reason = retry.ReasonBudget
+	} else if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
+		in.Word, in.Reason = core.GateRefused, retry.ReasonBreaker
+	}
+	if asked.Word == core.GateBackoff || in.Word == core.GateRefused {
+		delete(d.asked, key)
+	}
+	return in
 }
 
 // drawControl draws what a person does to calls.
