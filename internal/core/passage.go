@@ -55,10 +55,10 @@ func (c *Call) coming() int {
 // approach asks for the next gate that the coming attempt needs and reports
 // whether there is one to wait for.
 //
-// As long as a person keeps calls of its kind from starting it asks for none: what
-// it got would be kept from others.
+// As long as calls of its kind do not start, because a person wants it so or this
+// node lacks their code, it asks for none: what it got would be kept from others.
 func (r *Run) approach(c *Call) bool {
-	if len(c.Passes) > 0 && r.stopped(c) {
+	if len(c.Passes) > 0 && (r.stopped(c) || r.config.Served != nil && !r.config.Served(c)) {
 		r.leaveGates(c, turnstile.Neutral)
 		r.queue(c)
 		return true

@@ -27,6 +27,10 @@ type Config struct {
 	// Stopped, if set, says that calls such as this one get no slot until a person
 	// lets them go on: their time in the queue does not count.
 	Stopped func(*Call) bool
+	// Served, if set, says whether attempts of calls such as this one can start
+	// here, once they have a slot. As long as they cannot, their gates are not
+	// asked for.
+	Served func(*Call) bool
 	// Tell says that somebody wants to be told of calls that begin to wait for a
 	// person.
 	Tell bool

@@ -227,3 +227,70 @@ func TestR47_NoSlotIsKeptForNobody(t *testing.T) {
 		same(t, "tickets", len(onlyGate(t, e).Tickets), 0)
 	})
 }
+
+// TestR47_AnUnservedCallKeepsNoGate: a call whose activity is not registered does
+// not keep a gate from others, and goes through when an engine has it.
+func TestR47_AnUnservedCallKeepsNoGate(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		x := newLineup(gate.New("door", 1), halfMinute)
+		served := activity.New("served", func(context.Context, string) (string, error) { return "", nil })
+		other := workflow.New("other", func(wf *workflow.Context, in string) (string, error) {
+			return workflow.Call(wf, served, in, activity.Through(gate.New("door", 1)))
+		})
+		e := w.start(x.workflow, other, served)
+		begin(t, e, x.workflow, "a", "a")
+		pass(time.Second)
+		begin(t, e, other, "b", "b")
+		if _, err := finish[string](t, e, "b"); err != nil {
+			t.Error(err)
+		}
+		same(t, "state", onlyCall(t, e, "a").State, "queued")
+		if err := e.Health(); err == nil || !strings.Contains(err.Error(), `activity "pass"`) {
+			t.Errorf("the engine says: %v", err)
+		}
+		w.kill(e)
+		e = w.start(x.workflow, x.activity)
+		if _, err := finish[string](t, e, "a"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestE60_RetryNowAtAGate: the next attempt waits for its gate, and not for the end
+// of the backoff; a paused call leaves the gate and comes back.
+func TestE60_RetryNowAtAGate(t *testing.T) {
+	for _, mode := range []gate.Mode{gate.Hold, gate.Rejoin} {
+		t.Run(string(mode), func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, w *world) {
+				policy := retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(24 * time.Hour), Jitter: retry.NoJitter}
+				x := newLineup(gate.New("door", 1, gate.WithMode(mode)), policy)
+				e := w.start(x.workflow, x.activity)
+				for _, id := range []string{"fails", "b"} {
+					begin(t, e, x.workflow, id, id)
+					pass(time.Second)
+				}
+				pass(time.Minute)
+				began := time.Now()
+				if mode == gate.Hold { // else it runs by now
+					control(t, e, "b", core.Control{Operation: core.PauseCall})
+				}
+				control(t, e, "fails", core.Control{Operation: core.RetryNow})
+				if _, err := finish[string](t, e, "fails"); err != nil {
+					t.Error(err)
+				}
+				pass(time.Hour)
+				if mode == gate.Hold {
+					control(t, e, "b", core.Control{Operation: core.ResumeCall})
+				}
+				if _, err := finish[string](t, e, "b"); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > 2*time.Hour {
+					t.Errorf("it took %s", took)
+				}
+				pass(time.Second)
+				same(t, "tickets", len(onlyGate(t, e).Tickets), 0)
+			})
+		})
+	}
+}

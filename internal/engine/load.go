@@ -336,7 +336,7 @@ func (e *Engine) coreConfig(r *resident) core.Config {
 	p := r.partition
 	return core.Config{
 		Node: p.node, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
-		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r, c) },
+		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

@@ -105,6 +105,17 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 	return false
 }
 
+// serves reports whether this node has the code of a call's attempts.
+func (e *Engine) serves(c *core.Call) bool {
+	if c.Step() || e.defs.activities[c.Name] != nil {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unservedActivity(c.Name)
+	return false
+}
+
 // activityOf is the name of a call's activity; "" for a step.
 func activityOf(c *core.Call) string {
 	if c.Step() {
