@@ -144,7 +144,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/witness",
-		may: []string{".", "activity", "workflow", "retry"},
+		may: []string{".", "activity", "gate", "workflow", "retry"},
 		why: "what tests of hurt processes share: it uses the library as anybody would, on whatever store it is handed",
 	},
 	{

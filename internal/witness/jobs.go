@@ -104,6 +104,7 @@ var Jobs = map[string]Job{
 		return 2 * (Grow(v) + Grow(v+1) + Grow(v+2) + Grow(v+3) + Grow(v+4))
 	}),
 	"flaky":    computes(flaky, func(v int) int { return Repeat(3, v) }),
+	"narrow":   computes(narrow, func(v int) int { return Repeat(3, v) }),
 	"timers":   computes(timers, func(v int) int { return Repeat(3, v) }),
 	"race":     computes(race, Grow),
 	"block":    computes(block, func(v int) int { return Repeat(2, v) }),
@@ -115,7 +116,7 @@ var Jobs = map[string]Job{
 }
 
 // numbers are the workflows that turn a number into another one.
-var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, pipeline, courier, undo, Doomed}
+var numbers = []workflow.Workflow[int, int]{sequence, parallel, flaky, timers, race, block, narrow, pipeline, courier, undo, Doomed}
 
 // Start starts a run by the name of its workflow, as a relay does it.
 func Start(ctx context.Context, e *perdure.Engine, shape, id string, v int) (run string, err error) {

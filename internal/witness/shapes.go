@@ -254,6 +254,6 @@ const letters = 5
 // pen.
 func Definitions(p *Pen) perdure.Option {
 	ink = p
-	return perdure.Register(act, linger, poison,
+	return perdure.Register(act, linger, poison, narrow,
 		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed)
 }

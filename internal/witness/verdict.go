@@ -61,6 +61,7 @@ func (c Case) Judge(t testing.TB) {
 		c.judgeHistory(t, r)
 	}
 	c.judgeOrder(t, lost)
+	c.judgeGate(t, lost)
 }
 
 // judgeOrder looks for executions that must not have been.

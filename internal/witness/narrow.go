@@ -1,0 +1,64 @@
+package witness
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/workflow"
+)
+
+// passes is how many calls of narrow pass its gates at a time, over all nodes.
+const passes = 2
+
+var (
+	passage = gate.New("passage", passes)
+	second  = gate.New("second passage", passes, gate.WithMode(gate.Hold))
+
+	// narrow leads its calls through gates; those that hold two of them and those
+	// that fail are among them.
+	narrow = workflow.New("narrow", func(wf *workflow.Context, v int) (int, error) {
+		for i := range 3 {
+			through := activity.Through(passage)
+			if i == 1 {
+				through = activity.Through(second, passage)
+			}
+			var err error
+			if v, err = workflow.Call(wf, act, Effect{Step: fmt.Sprint(narrowStep, i), Order: i, Value: v, Fails: v % 2}, through); err != nil {
+				return 0, err
+			}
+		}
+		return v, nil
+	})
+)
+
+// narrowStep begins the names of the steps of narrow.
+const narrowStep = "n"
+
+// judgeGate makes sure that no more bodies were between their begin and their end
+// behind the gate than it lets pass. A body whose attempt was lost may have gone on
+// for a while that others took for dead.
+func (c Case) judgeGate(t testing.TB, lost map[string]bool) {
+	t.Helper()
+	over := map[string]bool{} // those of which the book has an end
+	for _, e := range c.Entries {
+		if e.Phase != Begin {
+			over[e.Attempt] = true
+		}
+	}
+	inside := map[string]bool{}
+	for i, e := range c.Entries {
+		switch {
+		case !strings.HasPrefix(e.Workflow, narrow.Name()+" ") || !strings.HasPrefix(e.Step, narrowStep) || lost[e.Attempt] || !over[e.Attempt]:
+		case e.Phase != Begin:
+			delete(inside, e.Attempt)
+		default:
+			if inside[e.Attempt] = true; len(inside) > passes {
+				t.Errorf("entry %d: %d bodies run behind a gate that lets %d pass: %v", i, len(inside), passes, inside)
+				return
+			}
+		}
+	}
+}
