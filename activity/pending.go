@@ -21,8 +21,8 @@ import (
 // call fails for good. Returning ErrPending counts as a heartbeat, and the
 // engine's HeartbeatAttempt gives further ones.
 //
-// Return it soon: an attempt whose process dies before that is lost, and its token
-// with it. A retry has another token.
+// Return it soon: an attempt whose process dies before that is lost, unless it was
+// completed until then, and its token with it. A retry has another token.
 var ErrPending = errors.New("the attempt goes on outside")
 
 // Token returns the token of the attempt that runs in ctx, by which any process can

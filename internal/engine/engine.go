@@ -46,8 +46,8 @@ type Engine struct {
 	nodesKick  chan struct{}
 	switchKick chan struct{}
 
-	life    sync.Mutex // one Start or Stop at a time
-	reading sync.Mutex // one look at the inbox at a time
+	life    sync.Mutex    // one Start or Stop at a time
+	reading chan struct{} // one look at the inbox at a time; it may take as long as an outage
 
 	mu         sync.Mutex
 	phase      phase
@@ -122,6 +122,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		member:     newMember(config),
 		clock:      newClock(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
+		reading:    make(chan struct{}, 1),
 		inboxKick:  make(chan struct{}, 1),
 		wakeKick:   make(chan struct{}, 1),
 		nodesKick:  make(chan struct{}, 1),

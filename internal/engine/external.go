@@ -137,13 +137,20 @@ func (e *Engine) heardOutside(run string, in core.Input) {
 	}
 }
 
-// outsideFirst reads the inbox before an external attempt of a run is timed out:
-// what was said of it in time counts, whenever its owner comes to read it.
-func (e *Engine) outsideFirst(r *resident, todo []mail) ([]mail, error) {
-	if !r.run.OutsideDue(e.clock.now()) {
+// inboxFirst reads the inbox before a run takes an attempt for over of which
+// somebody outside may have said in time how it ended: before one that goes on
+// there is timed out, and before those are lost that were in flight here when the
+// run was taken over.
+func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, error) {
+	var err error
+	switch {
+	case r.run.OutsideDue(e.clock.now()):
+		err = e.readInbox()
+	case loaded && !r.run.Idle() && !e.wasRead(r.partition):
+		err = e.readInboxOnce(r.partition)
+	default:
 		return todo, nil
 	}
-	err := e.readInbox()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err == nil {

@@ -556,3 +556,35 @@ func TestE29_AResultThatDoesNotFit(t *testing.T) {
 		}
 	})
 }
+
+// TestE29_WhatWasSaidBeforeACrashCounts: an attempt that was completed from outside
+// while its body ran is not lost if the process dies before its run heard of it.
+func TestE29_WhatWasSaidBeforeACrashCounts(t *testing.T) {
+	inBothModesShared(t, 1, func(t *testing.T, w *world) {
+		tokens := make(chan string, 10)
+		work := activity.New("work", func(ctx context.Context, _ int) (string, error) {
+			tokens <- activity.Token(ctx)
+			return "", errors.Join(busy(ctx, time.Hour), activity.ErrPending)
+		}, activity.Retry(patient))
+		flow := calls(work)
+		a := w.start(flow, work)
+		for i := range 20 {
+			begin(t, a, flow, fmt.Sprint(i), i)
+		}
+		settle()
+		w.kill(a)
+		client := w.open(w.config())
+		for range 20 {
+			isError(t, say(t, client, <-tokens, "yes"), nil)
+		}
+		b := w.start(flow, work)
+		for i := range 20 {
+			if got, err := finish[string](t, b, fmt.Sprint(i)); got != "yes" || err != nil {
+				t.Errorf("run %d: %q, %v", i, got, err)
+			}
+			if got := outcomes(t, b, fmt.Sprint(i)); got != "1.1 completed succeeded" {
+				t.Errorf("run %d has the attempts %s", i, got)
+			}
+		}
+	})
+}

@@ -120,12 +120,34 @@ func (e *Engine) inboxLoop() {
 // readInbox delivers the messages that were not delivered before. One at a time
 // does so: what another one consumed meanwhile could be delivered again.
 func (e *Engine) readInbox() error {
-	e.reading.Lock()
-	defer e.reading.Unlock()
-	owned, consumed := e.readable()
-	if len(owned) == 0 {
+	e.reading <- struct{}{}
+	defer func() { <-e.reading }()
+	return e.readMessages()
+}
+
+// readInboxOnce makes sure that the inbox of a partition was read since it was
+// taken.
+func (e *Engine) readInboxOnce(p *partition) error {
+	e.reading <- struct{}{}
+	defer func() { <-e.reading }()
+	if e.wasRead(p) {
 		return nil
 	}
+	return e.readMessages()
+}
+
+func (e *Engine) wasRead(p *partition) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return p.read
+}
+
+func (e *Engine) readMessages() error {
+	open, consumed := e.readable()
+	if len(open) == 0 {
+		return nil
+	}
+	owned := numbers(open)
 	// What was consumed before this look cannot show up in it.
 	defer e.forget(consumed)
 	for after := int64(0); ; {
@@ -144,6 +166,7 @@ func (e *Engine) readInbox() error {
 			}
 		}
 		if len(page) < inboxPage {
+			e.wereRead(open)
 			return nil
 		}
 	}
@@ -157,10 +180,9 @@ type letter struct {
 
 // readable are the partitions whose inbox is to be read, and the messages known
 // to be gone from there.
-func (e *Engine) readable() (owned []int, consumed []letter) {
+func (e *Engine) readable() (open []*partition, consumed []letter) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var open []*partition
 	for _, p := range e.partitions {
 		if p.leaving {
 			continue // its next owner reads it
@@ -172,7 +194,15 @@ func (e *Engine) readable() (owned []int, consumed []letter) {
 			}
 		}
 	}
-	return numbers(open), consumed
+	return open, consumed
+}
+
+func (e *Engine) wereRead(ps []*partition) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range ps {
+		p.read = true
+	}
 }
 
 func (e *Engine) forget(letters []letter) {

@@ -18,6 +18,7 @@ type partition struct {
 	lineage *lineage // nil until a run is loaded
 	leaving bool     // it is being given away: nothing new begins in it
 	active  int      // residents at work and attempts that run
+	read    bool     // its inbox was read since it was taken
 	// pending are inbox messages that were delivered to a resident; true once they
 	// are consumed, until a later look at the inbox cannot show them any more.
 	pending map[int64]bool

@@ -235,7 +235,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 			return err
 		}
 	}
-	todo, err := e.outsideFirst(r, todo)
+	todo, err := e.inboxFirst(r, todo, loaded)
 	if err != nil {
 		return err
 	}
