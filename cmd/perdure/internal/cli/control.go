@@ -50,7 +50,7 @@ func (o *controlOptions) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&o.runs.prefix, "prefix", "", "with --all: only with workflow IDs that begin with this `text`")
 	flags.StringSliceVar(&o.runs.status, "status", nil, "with --all: only with this `status`; default running, waiting-for-code, parked")
 	flags.BoolVar(&o.dry, "dry-run", false, "only count and list what would be done")
-	flags.StringVar(&o.why, "why", "", "`reason`, for whoever looks at it later")
+	flags.StringVar(&o.why, "reason", "", "`why`, for whoever looks at it later")
 	flags.StringVar(&o.by, "by", "", "`who` does it (default $PERDURE_BY, else the user of the operating system)")
 	flags.StringVar(&o.id, "request", "", "`name` of this request, by which a repeated one is known")
 	flags.DurationVar(&o.wait, "wait", defaultAnswer, "wait so `long` for an engine to do it")

@@ -57,7 +57,7 @@ func (a *app) retryNowCommand() *cobra.Command {
 		Short: "Start the next attempt of calls at once",
 		Long: `Start the next attempt of pending calls at once: of those that wait for their backoff,
 are paused, or are quarantined. The wait that is cut short is charged to nobody.`,
-		Example: `  perdure retry-now order-17 --why "the gateway is back"
+		Example: `  perdure retry-now order-17 --reason "the gateway is back"
   perdure retry-now --all --activity charge --state backoff --dry-run`,
 	}, false, always(perdure.RetryNow()))
 }
@@ -71,8 +71,8 @@ runs may end.
 
 With --activity alone the activity is paused as a whole: no call of it starts an
 attempt on any node of the group. See what is paused: perdure audit`,
-		Example: `  perdure pause order-17 --call 3 --why "the customer is on the phone"
-  perdure pause --activity charge --why "the bank is down"
+		Example: `  perdure pause order-17 --call 3 --reason "the customer is on the phone"
+  perdure pause --activity charge --reason "the bank is down"
   perdure pause --all --activity charge --type checkout`,
 	}, false, always(perdure.Pause()))
 }
@@ -94,12 +94,13 @@ With --activity alone the activity is resumed that was paused as a whole.`,
 func (a *app) skipCommand() *cobra.Command {
 	result := "null"
 	cmd := a.operation(&cobra.Command{
-		Use:   "skip [ID]",
-		Short: "Complete calls with a result of your own",
+		Use:         "skip [ID]",
+		Annotations: map[string]string{givenBy: "result"},
+		Short:       "Complete calls with a result of your own",
 		Long: `Complete pending calls with a result, as if their body had returned it. The result is
 JSON, or - to read it from standard input; one that the workflow's code cannot read
 is refused. An attempt that runs is given up.`,
-		Example: `  perdure skip order-17 --call 3 --result '{"receipt": "paid in cash"}' --why "the customer is in the shop"`,
+		Example: `  perdure skip order-17 --call 3 --result '{"receipt": "paid in cash"}' --reason "the customer is in the shop"`,
 	}, true, func(*control) (perdure.Operation, error) {
 		value, err := a.jsonValue("result", result)
 		return perdure.Skip(value), err
@@ -111,12 +112,13 @@ is refused. An attempt that runs is given up.`,
 func (a *app) failCommand() *cobra.Command {
 	var message, kind string
 	cmd := a.operation(&cobra.Command{
-		Use:   "fail [ID]",
-		Short: "Fail calls with an error of your own",
+		Use:         "fail [ID]",
+		Annotations: map[string]string{givenBy: "error"},
+		Short:       "Fail calls with an error of your own",
 		Long: `Fail pending calls with an error, which the workflow's code gets at once. No attempt
 follows, and one that runs is given up. With --as the error has a type, by which code
 and policies know it.`,
-		Example: `  perdure fail order-17 --call 3 --error "the card was stolen" --as CardStolen --why "the bank says so"`,
+		Example: `  perdure fail order-17 --call 3 --error "the card was stolen" --as CardStolen --reason "the bank says so"`,
 	}, true, func(*control) (perdure.Operation, error) {
 		if message == "" {
 			return perdure.Operation{}, usage("Say what the workflow is told with --error.", "The error is missing.")
@@ -144,13 +146,14 @@ func (e *typedError) ErrorType() string {
 func (a *app) editPolicyCommand() *cobra.Command {
 	var text string
 	cmd := a.operation(&cobra.Command{
-		Use:   "edit-policy [ID]",
-		Short: "Give calls another retry policy",
+		Use:         "edit-policy [ID]",
+		Annotations: map[string]string{givenBy: "policy"},
+		Short:       "Give calls another retry policy",
 		Long: `Give pending calls another retry policy. It holds from the next decision on; what was
 decided stays: a backoff ends when it was to end. The policy is text in brackets, or
 JSON, or the name of a ready-made one, or - to read it from standard input. See what
 one amounts to: perdure policy explain`,
-		Example: `  perdure edit-policy order-17 --call 3 --policy '[retry: 20, backoff: 1m]' --why "the outage is long"`,
+		Example: `  perdure edit-policy order-17 --call 3 --policy '[retry: 20, backoff: 1m]' --reason "the outage is long"`,
 	}, true, func(*control) (perdure.Operation, error) {
 		if text == "" {
 			return perdure.Operation{}, usage("Give one with --policy.", "The policy is missing.")

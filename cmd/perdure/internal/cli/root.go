@@ -103,6 +103,10 @@ func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	return usage("See: "+cmd.CommandPath()+" --help", "The command %q takes no arguments, and got %q.", cmd.CommandPath(), strings.Join(args, " "))
 }
 
+// givenBy annotates a command with the flag that takes what one might think is an
+// argument.
+const givenBy = "given by"
+
 // arguments asks for as many arguments as the usage line of a command names; those
 // in brackets may be missing.
 func arguments(cmd *cobra.Command, args []string) error {
@@ -118,7 +122,11 @@ func arguments(cmd *cobra.Command, args []string) error {
 	case len(args) < least:
 		return usage(hint, "The %s is missing.", names[len(args)])
 	case len(args) > len(names):
-		return usage(hint, "There are too many arguments, from %q on. A text with blanks needs quotes.", args[len(names)])
+		advice := "A text with blanks needs quotes."
+		if flag := cmd.Annotations[givenBy]; flag != "" {
+			advice = "What to put there is given by --" + flag + "."
+		}
+		return usage(hint, "There are too many arguments, from %q on. %s", args[len(names)], advice)
 	}
 	return nil
 }

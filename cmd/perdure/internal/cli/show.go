@@ -266,6 +266,9 @@ func attemptsWere(n int) string {
 
 // attemptOf is which attempt a call is at, such as "3 of 5".
 func attemptOf(p perdure.PendingCall) string {
+	if p.State == "paused" || p.State == "quarantined" {
+		p.Attempt-- // there may never be another one
+	}
 	switch {
 	case p.Attempt == 0:
 		return ""
