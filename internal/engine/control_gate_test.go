@@ -95,4 +95,3 @@ func gateOf(t *testing.T, e *engine.Engine, name string) engine.Gate {
 	t.Fatalf("there is no gate %q in %+v", name, gates)
 	return engine.Gate{}
 }
-
