@@ -41,7 +41,9 @@ var verbs = map[string]func(wf *workflow.Context){
 	"Retry": func(wf *workflow.Context) {
 		_, _ = workflow.Retry(wf, retry.Never, func(*workflow.Context) (int, error) { return 0, nil })
 	},
-	"Err": func(wf *workflow.Context) { _ = wf.Err() },
+	"VersionOf": func(wf *workflow.Context) { workflow.VersionOf(wf, "x", 0, 1) },
+	"SetStatus": func(wf *workflow.Context) { workflow.SetStatus(wf, "x") },
+	"Err":       func(wf *workflow.Context) { _ = wf.Err() },
 }
 
 // refused reports how a use of a context was refused.

@@ -118,6 +118,9 @@ func (r *Run) apply(e *history.Event) {
 		c := r.open(e)
 		c.Result = e.Result
 		r.close(c)
+	case history.VersionMarked:
+		r.close(r.open(e))
+		r.versions[e.Name] = e.Version
 	case history.SignalSent:
 		r.close(r.open(e))
 		if r.out != nil {
@@ -222,7 +225,7 @@ func (r *Run) applyEnd(e *history.Event) {
 		r.out.Ended = true
 	}
 	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(Detail{
-		Result: resultOf(e), Failure: e.Failure, Reason: e.Reason,
+		Result: resultOf(e), Failure: e.Failure, Reason: e.Reason, Says: r.says,
 	})}
 }
 

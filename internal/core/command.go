@@ -129,16 +129,34 @@ func (r *Run) command(e history.Event) {
 	}
 	if r.position >= len(r.expected) || !same(&r.expected[r.position], &e) {
 		actual := e // so that the usual case needs no memory for it
-		m := &Mismatch{Turn: r.turn, Command: r.position + 1, Actual: &actual}
-		if r.position < len(r.expected) {
-			m.Expected = &r.expected[r.position]
-		}
-		r.mismatch = m
-		r.program.Halt()
+		r.differ(r.next(), &actual)
 	}
 	recorded := &r.expected[r.position]
 	r.position++
 	r.apply(recorded)
+}
+
+// next is the command on record that the code has to ask for now, nil if there is
+// none.
+func (r *Run) next() *history.Event {
+	if !r.replaying || r.position >= len(r.expected) {
+		return nil
+	}
+	return &r.expected[r.position]
+}
+
+// differ stops the code, because it asks for something else than what is on record.
+func (r *Run) differ(expected, actual *history.Event) {
+	r.mismatch = &Mismatch{Turn: r.CurrentTurn(), Command: r.position + 1, Expected: expected, Actual: actual}
+	if !r.replaying {
+		r.mismatch.Command = 1
+		for i := range r.out.Events {
+			if r.out.Events[i].Kind.Command() {
+				r.mismatch.Command++
+			}
+		}
+	}
+	r.program.Halt()
 }
 
 // CurrentTurn is the number of the turn in which the code runs.

@@ -25,6 +25,10 @@ func (m *Mismatch) Error() string {
 func (m *Mismatch) hint() string {
 	e, a := m.Expected, m.Actual
 	switch {
+	case a != nil && a.Kind == history.VersionMarked && (e == nil || e.Kind != a.Kind):
+		return " (the run is older than the mark: its version is 0)"
+	case e != nil && e.Kind == history.VersionMarked && (a == nil || a.Kind != e.Kind):
+		return " (a version mark must stay where it is as long as there are runs with it)"
 	case e == nil || a == nil || e.Kind != a.Kind:
 		return ""
 	case e.Name != a.Name:
@@ -35,6 +39,8 @@ func (m *Mismatch) hint() string {
 		return " (the input differs)"
 	case e.ID != a.ID:
 		return " (the workflow ID differs)"
+	case e.Kind == history.VersionMarked:
+		return " (the version is not supported)"
 	case !e.Result.Equal(a.Result):
 		return " (the result differs)"
 	}
@@ -49,6 +55,12 @@ func describe(e *history.Event) string {
 	b.WriteString(string(e.Kind))
 	if e.Name != "" {
 		fmt.Fprintf(&b, " %q", e.Name)
+	}
+	switch {
+	case e.Kind == history.VersionMarked && e.Note != "":
+		b.WriteString(" with " + e.Note)
+	case e.Kind == history.VersionMarked:
+		fmt.Fprintf(&b, " version %d", e.Version)
 	}
 	if e.Kind == history.SignalSent {
 		fmt.Fprintf(&b, " to %q", e.ID)

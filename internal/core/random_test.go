@@ -37,7 +37,7 @@ func (o op) String() string {
 }
 
 var (
-	simpleVerbs = []string{"call", "step", "gated", "sleep", "signal", "effect", "race", "race-signal", "late-race", "abandon", "now", "random"}
+	simpleVerbs = []string{"call", "step", "gated", "sleep", "signal", "effect", "version", "status", "race", "race-signal", "late-race", "abandon", "now", "random"}
 	nestedVerbs = []string{"map", "go", "retry", "timeout", "scope", "shield", "channel"}
 )
 
@@ -132,6 +132,11 @@ func (p *interpreter) one(wf *workflow.Context, o op) {
 		p.say("signal %s %s", s, told(err))
 	case "effect":
 		p.say("effect %d", workflow.SideEffect(wf, "effect", func() int { return o.n }))
+	case "version":
+		change := o.n % 3
+		p.say("version %d", workflow.VersionOf(wf, fmt.Sprint("change-", change), 0, 1+change))
+	case "status":
+		workflow.SetStatus(wf, fmt.Sprintf("%d of 6", o.n))
 	case "now":
 		p.say("now %s", workflow.Now(wf).Format(time.RFC3339Nano))
 	case "random":

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,8 +73,9 @@ type Run struct {
 	outside  int // open calls that are external
 	dues     dueHeap
 	signals  map[string]*mailbox
-	seen     idSet // IDs of signals
-	asked    idSet // IDs of operations
+	versions map[string]int // of changes that the code has asked for
+	seen     idSet          // IDs of signals
+	asked    idSet          // IDs of operations
 
 	uncounted uncounted
 
@@ -83,8 +85,10 @@ type Run struct {
 	mustAdvance     bool // something happened that the code can see
 	codeRan         bool // at least once
 	ended           bool
-	state           State // as last committed or about to be
-	stateChanged    bool  // and not yet part of a turn
+	state           State  // as last committed or about to be
+	stateChanged    bool   // and not yet part of a turn
+	says            string // what the code says of where it stands
+	shown           string // the same in state
 
 	// What the current turn of a replay has on record.
 	replaying bool
@@ -113,6 +117,7 @@ func New(config Config, start history.Start, program Program) *Run {
 		program:     program,
 		calls:       map[int64]*Call{},
 		signals:     map[string]*mailbox{},
+		versions:    map[string]int{},
 		mustAdvance: true,
 		state:       State{Status: StatusRunning, Wake: Hot},
 	}
@@ -144,6 +149,12 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 		}
 	}
 	r.state = state
+	if d, err := DecodeDetail(state.Detail); err == nil {
+		r.shown = d.Says
+	}
+	if r.program == nil {
+		r.says = r.shown
+	}
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.state == Queued {
 			r.ready = append(r.ready, c)
@@ -184,11 +195,8 @@ func (r *Run) replay(t StoredTurn) error {
 	r.replaying = true
 	err := r.advance()
 	r.replaying = false
-	if r.mismatch == nil && err == nil && r.position < len(r.expected) {
-		r.mismatch = &Mismatch{Turn: r.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
-	}
-	if r.mismatch != nil {
-		return r.mismatch
+	if err == nil && r.position < len(r.expected) {
+		return &Mismatch{Turn: r.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
 	}
 	return err
 }
@@ -206,6 +214,9 @@ func (r *Run) advance() error {
 	}
 	err := r.program.Advance()
 	r.mustAdvance, r.codeRan = false, true
+	if r.mismatch != nil {
+		return r.mismatch
+	}
 	return err
 }
 
@@ -329,6 +340,7 @@ func (r *Run) refuse(in Input) {
 
 // settle works out the state of the run's row at the end of a step.
 func (r *Run) settle() {
+	r.show()
 	next := r.state
 	if r.ended {
 		next.Wake = Never
@@ -397,17 +409,24 @@ func (r *Run) State() State { return r.state }
 func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 
 // Hold changes the status of an open run that has no program: parked or waiting
-// for code, with the reason. It takes effect with the next step.
-func (r *Run) Hold(status Status, detail []byte) {
+// for code, with the reason. It takes effect with the next step, unless that is
+// how the run stands already.
+func (r *Run) Hold(status Status, d Detail) (changed bool) {
+	d.Says = r.says
+	detail := encodeDetail(d)
+	if r.state.Status == status && bytes.Equal(r.state.Detail, detail) {
+		return false
+	}
 	r.state.Status, r.state.Detail = status, detail
 	r.stateChanged = true
+	return true
 }
 
 // Resume makes a held run running again, with the next step.
 func (r *Run) Resume() {
 	if r.state.Status != StatusRunning {
-		r.state.Status, r.state.Detail = StatusRunning, nil
-		r.stateChanged = true
+		r.state.Status, r.state.Detail = StatusRunning, saying(r.says)
+		r.shown, r.stateChanged = r.says, true
 	}
 }
 

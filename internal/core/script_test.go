@@ -183,7 +183,7 @@ func (p *player) play(words []string) string {
 	case "crash", "evict":
 		return p.reload(verb, a)
 	case "hold":
-		p.d.run.Hold(core.Status(a.word(0)), nil)
+		p.d.run.Hold(core.Status(a.word(0)), core.Detail{})
 		return p.step(a)
 	case "resume":
 		p.d.run.Resume()

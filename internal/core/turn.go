@@ -155,6 +155,8 @@ type Detail struct {
 	Stack    string    `json:"stack,omitempty"`
 	// Fingerprint of the code that was tried last.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Says is what the code last said of where it stands.
+	Says string `json:"says,omitempty"`
 }
 
 // Wake times of a run with no time to tell. The store has the same values.

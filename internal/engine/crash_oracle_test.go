@@ -23,6 +23,7 @@ type account struct {
 	executions map[string]int // by name and input
 	effects    []string       // that step transactions had in the end
 	attempts   []perdure.Attempt
+	status     string         // that its code gave itself
 	meddled    map[int64]bool // calls on which somebody did something
 	crashes    int
 	writes     int           // to the database
@@ -81,6 +82,11 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	}
 	env.Restart()
 	a.again = outcome(h.Result())
+	if d, err := env.Engine().Describe(t.Context(), theID); err != nil {
+		t.Error(err)
+	} else {
+		a.status = d.CustomStatus
+	}
 	a.calls = callsOf(t, env.History(theID))
 	if s.anyOrder {
 		slices.Sort(a.calls)
@@ -151,9 +157,9 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			failure = e.Failure.TypeName()
 		}
 		switch e.Kind {
-		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded:
+		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded, history.VersionMarked:
 			order = append(order, e.Call)
-			begun[e.Call] = fmt.Sprintf("%s %s(%s)%s", e.Kind, e.Name, e.Input.Data, e.Result.Data)
+			begun[e.Call] = fmt.Sprintf("%s %s(%s)%s v%d", e.Kind, e.Name, e.Input.Data, e.Result.Data, e.Version)
 		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
 			ended[e.Call] = fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure)
 		case history.CallCancelRequested:
@@ -188,6 +194,9 @@ func judge(t *testing.T, got, want account, b *book, slack time.Duration) {
 	}
 	if got.outcome != want.outcome || got.again != want.again {
 		t.Errorf("The run %s, and later %s; without faults it %s.", got.outcome, got.again, want.outcome)
+	}
+	if got.status != want.status {
+		t.Errorf("The run says that it is at %q; without faults it says %q.", got.status, want.status)
 	}
 	if !slices.Equal(got.calls, want.calls) {
 		t.Errorf("The history says\n%s\nand without faults\n%s", lines(got.calls), lines(want.calls))

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -143,8 +142,7 @@ func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
 		return err
 	}
 	r.run, r.instance, r.hold = run, nil, h
-	if detail := core.EncodeDetail(h.detail); past.state.Status != h.status || !bytes.Equal(past.state.Detail, detail) {
-		run.Hold(h.status, detail)
+	if run.Hold(h.status, h.detail) {
 		e.log.Error("perdure: a run is held", "workflow", past.start.WorkflowID, "run", r.id, "status", string(h.status), "reason", h.detail.Reason)
 	}
 	return nil
@@ -320,11 +318,13 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	if r.create != nil {
 		return // it does not exist
 	}
+	d := core.Detail{Reason: cause.Error(), Fingerprint: e.untilRestart()}
+	if r.run != nil {
+		d.Says = r.run.Says()
+	}
 	err := e.committer.commit(store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		State: &store.RunState{Status: store.Parked, Wake: store.Never, Detail: core.EncodeDetail(core.Detail{
-			Reason: cause.Error(), Fingerprint: e.untilRestart(),
-		})},
+		State: &store.RunState{Status: store.Parked, Wake: store.Never, Detail: core.EncodeDetail(d)},
 	})
 	r.run = nil // it has no times to be woken at
 	if err != nil {

@@ -20,6 +20,9 @@ type Run struct {
 	Created    time.Time  `json:"created"`
 	Closed     *time.Time `json:"closed,omitempty"`
 	NextWake   *time.Time `json:"next_wake,omitempty"` // when it goes on by itself, if it waits for a time
+	// CustomStatus is what its code last said of where it stands, by
+	// workflow.SetStatus.
+	CustomStatus string `json:"custom_status,omitempty"`
 }
 
 // Description is a run with all that can be said about where it stands.
@@ -117,6 +120,9 @@ func viewRun(r *store.Run) Run {
 	}
 	if r.Wake != store.Never {
 		v.NextWake = optionalTime(r.Wake)
+	}
+	if d, err := core.DecodeDetail(r.Detail); err == nil {
+		v.CustomStatus = d.Says
 	}
 	return v
 }

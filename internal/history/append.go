@@ -59,6 +59,7 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	}
 	b = appendInt(b, `,"priority":`, int64(e.Priority))
 	b = appendText(b, `,"trace":`, e.Trace)
+	b = appendInt(b, `,"version":`, int64(e.Version))
 	b = appendInt(b, `,"due":`, e.Due)
 	b = appendInt(b, `,"attempt":`, int64(e.Attempt))
 	b = appendText(b, `,"node":`, e.Node)

@@ -37,11 +37,13 @@ const (
 	TimerCanceled       Kind = "TimerCanceled"
 	CallCancelRequested Kind = "CallCancelRequested"
 	SideEffectRecorded  Kind = "SideEffectRecorded"
-	SignalAwaited       Kind = "SignalAwaited"
-	SignalSent          Kind = "SignalSent"
-	RunCompleted        Kind = "RunCompleted"
-	RunFailed           Kind = "RunFailed"
-	RunCanceled         Kind = "RunCanceled"
+	// VersionMarked says which version of a change the code has in this run.
+	VersionMarked Kind = "VersionMarked"
+	SignalAwaited Kind = "SignalAwaited"
+	SignalSent    Kind = "SignalSent"
+	RunCompleted  Kind = "RunCompleted"
+	RunFailed     Kind = "RunFailed"
+	RunCanceled   Kind = "RunCanceled"
 )
 
 // RunStarted is the kind of the start event, which stands before the first turn.
@@ -51,7 +53,7 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, SignalAwaited, SignalSent, RunCompleted, RunFailed, RunCanceled:
+		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, RunCompleted, RunFailed, RunCanceled:
 		return true
 	}
 	return false
@@ -72,7 +74,7 @@ type Event struct {
 	Kind Kind  `json:"kind"`
 	Call int64 `json:"call,omitempty"` // number of the call it is about
 
-	// Name of the activity, step, timer, side effect or signal.
+	// Name of the activity, step, timer, side effect, signal or marked change.
 	Name string `json:"name,omitempty"`
 
 	// Input of a scheduled activity, value of a signal.
@@ -91,6 +93,9 @@ type Event struct {
 	Priority int    `json:"priority,omitempty"`
 	// Trace is the trace parent of a scheduled call.
 	Trace string `json:"trace,omitempty"`
+
+	// Version of a marked change.
+	Version int `json:"version,omitempty"`
 
 	// Due is when a started timer fires.
 	Due int64 `json:"due,omitempty"`

@@ -90,6 +90,7 @@ type recorded struct {
 		Message string `json:"message"`
 	} `json:"failure"`
 	Policy  *retry.Policy `json:"policy"`
+	Version int           `json:"version"`
 	Due     int64         `json:"due"`
 	Attempt int           `json:"attempt"`
 	Node    string        `json:"node"`
@@ -154,6 +155,9 @@ func eventDetail(ev perdure.Event) (string, error) {
 	}
 	if r.Policy != nil {
 		add("policy %s", *r.Policy)
+	}
+	if r.Version > 0 {
+		add("version %d", r.Version)
 	}
 	if r.Due > 0 {
 		add("due %s", term.Time(time.Unix(0, r.Due)))

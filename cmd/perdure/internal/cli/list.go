@@ -139,13 +139,22 @@ func (a *app) listRuns(runs []perdure.RunInfo) error {
 		return nil
 	}
 	now := a.env.Now()
-	table := a.table("ID", "WORKFLOW", "STATUS", "STARTED", "TOOK")
+	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK"}
+	saying := slices.ContainsFunc(runs, func(r perdure.RunInfo) bool { return r.CustomStatus != "" })
+	if saying {
+		columns = append(columns, "SAYS")
+	}
+	table := a.table(columns...)
 	for _, r := range runs {
 		took := term.Duration(now.Sub(r.Created)) + " so far"
 		if r.Closed != nil {
 			took = term.Duration(r.Closed.Sub(r.Created))
 		}
-		table.Row(r.WorkflowID, r.Workflow, status(r.Status), term.Time(r.Created), took)
+		row := []any{r.WorkflowID, r.Workflow, status(r.Status), term.Time(r.Created), took}
+		if saying {
+			row = append(row, a.clip(r.CustomStatus, 60))
+		}
+		table.Row(row...)
 	}
 	return table.Write(a.out)
 }

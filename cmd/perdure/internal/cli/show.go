@@ -97,6 +97,7 @@ func (a *app) describe(d *perdure.Description) error {
 			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
 		}
 	}
+	fact("says", d.CustomStatus)
 	fact("run", d.RunID)
 	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
 	if d.Closed != nil {
