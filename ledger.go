@@ -15,8 +15,8 @@ import (
 // workflow ID, by number: how many there were and how they ended, how long they
 // ran, backed off and took in all. Calls of which no attempt has ended yet are left
 // out.
-func (e *Engine) Calls(ctx context.Context, id string) ([]CallAttempts, error) {
-	calls, err := e.inner.Calls(ctx, id, "")
+func (e *Engine) Calls(ctx context.Context, id string, options ...ReadOption) ([]CallAttempts, error) {
+	calls, err := e.inner.Calls(ctx, id, runOf(options))
 	if err != nil {
 		return nil, fmt.Errorf("perdure: calls of %q: %w", id, err)
 	}

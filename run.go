@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -16,6 +17,13 @@ type StartOption func(*engine.StartRequest)
 // TraceParent gives the run a W3C trace parent, which its attempts are told.
 func TraceParent(traceparent string) StartOption {
 	return func(r *engine.StartRequest) { r.Trace = traceparent }
+}
+
+// RetryPolicy lets a run that failed be tried again from its beginning, as the
+// option of that name in package workflow says, which it is preferred to. It
+// holds for all runs of the chain.
+func RetryPolicy(p retry.Policy) StartOption {
+	return func(r *engine.StartRequest) { r.Retry = &p }
 }
 
 // Run starts a workflow under an ID and waits for its result. If the ID has a
@@ -79,12 +87,13 @@ func (h Handle[Out]) RunID() string { return h.run }
 func (h Handle[Out]) Attached() bool { return h.attached }
 
 // Result waits until the run has ended, here or in another process, and returns
-// its result. A failed run gives a *RunError around the workflow's error, for
+// its result. A run that is continued as new or retried has not ended: the result
+// is that of the last run of its chain. A failed run gives a *RunError around the workflow's error, for
 // which errors.Is and errors.As hold as inside the workflow, for all errors
 // registered with package retry. If ctx ends first the run goes on.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
-	s, err := h.engine.inner.Result(ctx, h.id, h.run)
+	run, s, err := h.engine.inner.Outcome(ctx, h.id, h.run)
 	if err != nil {
 		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
 	}
@@ -93,7 +102,7 @@ func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
 	}
 	if s.Status != core.StatusCompleted {
-		return out, &RunError{WorkflowID: h.id, RunID: h.run, Status: string(s.Status), Reason: d.Reason, Err: d.Failure.Err()}
+		return out, &RunError{WorkflowID: h.id, RunID: run, Status: string(s.Status), Reason: d.Reason, Err: d.Failure.Err()}
 	}
 	if d.Result != nil {
 		if err := d.Result.Decode(&out); err != nil {

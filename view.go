@@ -35,6 +35,8 @@ type (
 	// ErrorStats says how often attempts of an activity or step ended with a type
 	// of error, and whether their calls recovered.
 	ErrorStats = engine.ErrorStats
+	// ChainRun is a run as one of its chain.
+	ChainRun = engine.ChainRun
 	// Filter selects runs for List.
 	Filter = store.Filter
 	// Counts says how many runs and calls are in which state.
@@ -65,11 +67,29 @@ func (e *Engine) Nodes(ctx context.Context) ([]Node, error) {
 // Location says where the database is, without credentials.
 func (e *Engine) Location() string { return e.inner.Info().Location }
 
+// ReadOption says of which run something is to be read; without one it is the
+// latest of the workflow ID.
+type ReadOption func(*readSettings)
+
+type readSettings struct{ run string }
+
+// OfRun names a run by its run ID: an earlier one of a chain, say. One that does
+// not belong to the workflow ID is not found.
+func OfRun(runID string) ReadOption { return func(s *readSettings) { s.run = runID } }
+
+func runOf(options []ReadOption) string {
+	var s readSettings
+	for _, o := range options {
+		o(&s)
+	}
+	return s.run
+}
+
 // Describe returns where the latest run of a workflow ID stands, its pending
 // calls and their retries included. It reads what is committed, so it works
 // beside a running engine, without one, and for runs that have ended.
-func (e *Engine) Describe(ctx context.Context, id string) (*Description, error) {
-	d, err := e.inner.Describe(ctx, id, "")
+func (e *Engine) Describe(ctx context.Context, id string, options ...ReadOption) (*Description, error) {
+	d, err := e.inner.Describe(ctx, id, runOf(options))
 	if err != nil {
 		return nil, fmt.Errorf("perdure: describe %q: %w", id, err)
 	}
@@ -80,8 +100,8 @@ func (e *Engine) Describe(ctx context.Context, id string) (*Description, error) 
 // ID that the ledger keeps: all of them, or, of a call with more than 1,100, the
 // first 100 and the last 1,000. Where some are not kept, NotKept of the next one
 // says how many. Calls has exact sums over all of them.
-func (e *Engine) Attempts(ctx context.Context, id string) ([]Attempt, error) {
-	a, err := e.inner.Attempts(ctx, id, "", 0)
+func (e *Engine) Attempts(ctx context.Context, id string, options ...ReadOption) ([]Attempt, error) {
+	a, err := e.inner.Attempts(ctx, id, runOf(options), 0)
 	if err != nil {
 		return nil, fmt.Errorf("perdure: attempts of %q: %w", id, err)
 	}
@@ -103,8 +123,8 @@ type Event struct {
 func (e Event) MarshalJSON() ([]byte, error) { return e.json, nil }
 
 // History returns the events of the latest run of a workflow ID, oldest first.
-func (e *Engine) History(ctx context.Context, id string) ([]Event, error) {
-	start, events, err := e.inner.History(ctx, id, "")
+func (e *Engine) History(ctx context.Context, id string, options ...ReadOption) ([]Event, error) {
+	start, events, err := e.inner.History(ctx, id, runOf(options))
 	if err != nil {
 		return nil, fmt.Errorf("perdure: history of %q: %w", id, err)
 	}
@@ -127,8 +147,8 @@ func (e *Engine) History(ctx context.Context, id string) ([]Event, error) {
 // Record returns the history of the latest run of a workflow ID, open or closed,
 // as one JSON document: for keeping beside the tests of its code, which
 // perduretest.Replay then runs against it.
-func (e *Engine) Record(ctx context.Context, id string) ([]byte, error) {
-	r, err := e.inner.Record(ctx, id, "")
+func (e *Engine) Record(ctx context.Context, id string, options ...ReadOption) ([]byte, error) {
+	r, err := e.inner.Record(ctx, id, runOf(options))
 	if err == nil {
 		var document []byte
 		if document, err = history.EncodeRecording(r); err == nil {

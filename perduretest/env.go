@@ -190,27 +190,27 @@ func (e *Env) Restart() {
 }
 
 // Describe returns where the latest run of a workflow ID stands.
-func (e *Env) Describe(id string) *perdure.Description {
+func (e *Env) Describe(id string, options ...perdure.ReadOption) *perdure.Description {
 	e.t.Helper()
-	return look(e, id, (*perdure.Engine).Describe)
+	return look(e, id, (*perdure.Engine).Describe, options)
 }
 
 // History returns the events of the latest run of a workflow ID.
-func (e *Env) History(id string) []perdure.Event {
+func (e *Env) History(id string, options ...perdure.ReadOption) []perdure.Event {
 	e.t.Helper()
-	return look(e, id, (*perdure.Engine).History)
+	return look(e, id, (*perdure.Engine).History, options)
 }
 
 // Attempts returns every attempt of the latest run of a workflow ID.
-func (e *Env) Attempts(id string) []perdure.Attempt {
+func (e *Env) Attempts(id string, options ...perdure.ReadOption) []perdure.Attempt {
 	e.t.Helper()
-	return look(e, id, (*perdure.Engine).Attempts)
+	return look(e, id, (*perdure.Engine).Attempts, options)
 }
 
-func look[T any](e *Env, id string, ask func(*perdure.Engine, context.Context, string) (T, error)) (answer T) {
+func look[T any](e *Env, id string, ask func(*perdure.Engine, context.Context, string, ...perdure.ReadOption) (T, error), options []perdure.ReadOption) (answer T) {
 	e.t.Helper()
 	err := e.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
-		answer, err = ask(eng, ctx, id)
+		answer, err = ask(eng, ctx, id, options...)
 		return err
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ type Workflow[In, Out any] struct {
 	name    string
 	fn      Func[In, Out] // nil if only declared
 	version string
+	retry   *retry.Policy // of its runs, nil for none
 }
 
 // New declares a workflow together with its code. In and Out travel as JSON.
@@ -37,7 +38,7 @@ func Declare[In, Out any](name string, opts ...Option) Workflow[In, Out] {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	w.version = o.version
+	w.version, w.retry = o.version, o.retry
 	return w
 }
 
@@ -61,7 +62,10 @@ func (w Workflow[In, Out]) Fingerprint() string { return w.version }
 // Option is a setting of a workflow.
 type Option func(*options)
 
-type options struct{ version string }
+type options struct {
+	version string
+	retry   *retry.Policy
+}
 
 // Version names the version of the code. Parked runs are tried again when the
 // version their owner has is another than the one they were parked with; without
@@ -73,12 +77,23 @@ type Definition interface {
 	Name() string
 	Implemented() bool
 	Fingerprint() string
+	Validate() error
 	Begin(run *core.Run) *Instance
+}
+
+// Validate answers what is wrong with the workflow's options, or nil.
+func (w Workflow[In, Out]) Validate() error {
+	if w.retry != nil {
+		if err := ValidateRetryPolicy(*w.retry); err != nil {
+			return fmt.Errorf("its retry policy is not usable: %w", err)
+		}
+	}
+	return nil
 }
 
 // Begin makes the instance of a run. It is for engines.
 func (w Workflow[In, Out]) Begin(run *core.Run) *Instance {
-	return newInstance(run, func(wf *Context) (history.Payload, error) {
+	return newInstance(run, w.retry, func(wf *Context) (history.Payload, error) {
 		var in In
 		if err := run.Start().Input.Decode(&in); err != nil {
 			return history.Payload{}, retry.Terminal(fmt.Errorf("workflow %q: input: %w", w.name, err))

@@ -20,13 +20,14 @@ type Instance struct {
 	recording bool            // the function of a SideEffect runs
 	root      *scope
 	bodies    map[int64]Body // of open inline steps, by call
+	receiving []*pending     // of signals, which nobody may have read yet
 	random    *rand.Rand
 }
 
 // Body is an inline step ready to run.
 type Body func(ctx context.Context) (history.Payload, error)
 
-func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *Instance {
+func newInstance(run *core.Run, policy *retry.Policy, main func(*Context) (history.Payload, error)) *Instance {
 	i := &Instance{
 		run:       run,
 		scheduler: coro.New(),
@@ -35,12 +36,7 @@ func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *I
 	}
 	i.start(i.root, func(wf *Context) {
 		result, err := main(wf)
-		if err == nil {
-			run.Complete(result)
-		} else {
-			canceled := run.CancelRequested() && retry.Classify(err).Canceled
-			run.Fail(history.FromError(err), canceled)
-		}
+		i.end(result, err, policy)
 		wf.co.Halt() // the other coroutines end with the run
 	})
 	return i

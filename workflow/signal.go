@@ -3,7 +3,9 @@ package workflow
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -58,5 +60,25 @@ func ReceiveAsync[T any](wf *Context, s Signal[T]) Future[T] {
 	if err := history.CheckName("signal name", s.name); err != nil {
 		return Future[T]{refuse(s.name, retry.Terminal(err))}
 	}
-	return Future[T]{wf.follow(wf.instance.run.AwaitSignal(s.name))}
+	p := wf.follow(wf.instance.run.AwaitSignal(s.name))
+	wf.instance.receives(p)
+	return Future[T]{p}
+}
+
+// receives remembers that a signal is waited for, until it was read.
+func (i *Instance) receives(p *pending) {
+	i.receiving = append(slices.DeleteFunc(i.receiving, (*pending).settled), p)
+}
+
+// settled reports whether nothing is left of a reception that could be read.
+func (p *pending) settled() bool { return p.read || p.ready() && p.call.Failure != nil }
+
+// Unread are the receptions whose signals came and that nobody has read.
+func (i *Instance) Unread() (calls []*core.Call) {
+	for _, p := range i.receiving {
+		if p.ready() && !p.settled() {
+			calls = append(calls, p.call)
+		}
+	}
+	return calls
 }

@@ -155,7 +155,7 @@ func (r *Run) apply(e *history.Event) {
 		r.mustAdvance = true
 	case history.CodeAdvanced:
 		r.mustAdvance = true
-	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated:
+	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunContinued:
 		r.applyEnd(e)
 	}
 }
@@ -221,12 +221,20 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 
 func (r *Run) applyEnd(e *history.Event) {
 	r.ended = true
+	detail := Detail{Result: resultOf(e), Failure: e.Failure, Says: r.says}
+	switch e.Kind {
+	case history.RunTerminated:
+		detail.Reason = e.Reason
+	case history.RunContinued:
+		detail.Next, detail.Initiator = e.ID, e.Initiator
+	}
 	if r.out != nil {
 		r.out.Ended = true
+		if e.Kind == history.RunContinued {
+			r.out.Next = r.nextStart(e)
+		}
 	}
-	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(Detail{
-		Result: resultOf(e), Failure: e.Failure, Reason: e.Reason, Says: r.says,
-	})}
+	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(detail)}
 }
 
 var endStatus = map[history.Kind]Status{
@@ -234,6 +242,7 @@ var endStatus = map[history.Kind]Status{
 	history.RunFailed:     StatusFailed,
 	history.RunCanceled:   StatusCanceled,
 	history.RunTerminated: StatusTerminated,
+	history.RunContinued:  StatusContinued,
 }
 
 func resultOf(e *history.Event) *history.Payload {

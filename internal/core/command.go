@@ -104,16 +104,6 @@ func (r *Run) Complete(result history.Payload) {
 	r.command(history.Event{Kind: history.RunCompleted, Result: result})
 }
 
-// Fail ends the run with a failure; canceled says that it is the answer to a
-// request to cancel.
-func (r *Run) Fail(f *history.Failure, canceled bool) {
-	kind := history.RunFailed
-	if canceled {
-		kind = history.RunCanceled
-	}
-	r.command(history.Event{Kind: kind, Failure: f})
-}
-
 // begin records a command that begins a call and returns the call.
 func (r *Run) begin(e history.Event) *Call {
 	r.command(e)

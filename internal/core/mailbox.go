@@ -55,14 +55,19 @@ func (m *mailbox) withdraw(c *Call) {
 // deliver hands a value to the first who waits, or puts it where it belongs.
 func (m *mailbox) deliver(r *Run, v received) {
 	if len(m.waiting) == 0 {
-		at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {
-			return cmp.Compare(have.place, place)
-		})
-		m.values = slices.Insert(m.values, at, v)
+		m.keep(v)
 		return
 	}
 	c := m.waiting[0]
 	m.waiting = m.waiting[1:]
 	c.Result, c.place = v.value, v.place
 	r.close(c)
+}
+
+// keep puts a value where it belongs among those that nobody has received.
+func (m *mailbox) keep(v received) {
+	at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {
+		return cmp.Compare(have.place, place)
+	})
+	m.values = slices.Insert(m.values, at, v)
 }

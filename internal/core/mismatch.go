@@ -71,6 +71,9 @@ func describe(e *history.Event) string {
 	if !e.Input.Absent() {
 		b.WriteString(" with input " + clip(e.Input.String()))
 	}
+	if e.Initiator != "" {
+		b.WriteString(" by " + e.Initiator)
+	}
 	if !e.Result.Absent() && e.Kind == history.RunCompleted {
 		b.WriteString(" with result " + clip(e.Result.String()))
 	}
@@ -91,10 +94,14 @@ func clip(s string) string {
 // same reports whether a command fits the one on record. Due times, policies and
 // queues may differ: what was recorded stays.
 func same(recorded, asked *history.Event) bool {
-	if recorded.Kind != asked.Kind || recorded.Name != asked.Name || !recorded.Input.Equal(asked.Input) {
+	kind := recorded.Kind
+	if kind == history.RunContinued && recorded.Initiator == history.RetryOfRun {
+		kind = history.RunFailed // the code failed; that it is retried was decided
+	}
+	if kind != asked.Kind || recorded.Name != asked.Name || !recorded.Input.Equal(asked.Input) {
 		return false
 	}
-	switch recorded.Kind {
+	switch kind {
 	case history.TimerCanceled, history.CallCancelRequested:
 		return recorded.Call == asked.Call
 	case history.SignalSent:
@@ -102,7 +109,7 @@ func same(recorded, asked *history.Event) bool {
 	case history.RunCompleted:
 		return recorded.Result.Equal(asked.Result)
 	case history.RunFailed, history.RunCanceled:
-		return sameFailure(recorded.Failure, asked.Failure)
+		return sameFailure(ownFailure(recorded), asked.Failure)
 	}
 	return true
 }

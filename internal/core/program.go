@@ -9,6 +9,9 @@ type Program interface {
 	// Canceled tells the code that the run was asked to cancel. It is called once,
 	// right before an Advance.
 	Canceled(reason string)
+	// Unread are the receptions that are done and whose signals the code has not
+	// read. It is called when the run is continued.
+	Unread() []*Call
 	// Halt stops the code from inside a command, for good: it does not return.
 	Halt()
 }

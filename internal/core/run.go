@@ -111,7 +111,7 @@ func New(config Config, start history.Start, program Program) *Run {
 	if config.Draw == nil {
 		config.Draw = Draw
 	}
-	return &Run{
+	r := &Run{
 		config:      config,
 		start:       start,
 		program:     program,
@@ -121,6 +121,8 @@ func New(config Config, start history.Start, program Program) *Run {
 		mustAdvance: true,
 		state:       State{Status: StatusRunning, Wake: Hot},
 	}
+	r.inherit(start.Carried)
+	return r
 }
 
 // Bind gives the machine its program, which usually wants to know the machine.
@@ -238,7 +240,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.fireDue()
 		r.dropLate()
 	}
-	if r.mustAdvance && !r.ended {
+	if r.mustAdvance && !r.ended && !r.neverBegins() {
 		if r.program == nil || r.now < r.firstTurn() {
 			if len(r.out.Events) > 0 {
 				r.emit(history.Event{Kind: history.CodeDeferred})

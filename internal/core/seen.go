@@ -1,5 +1,10 @@
 package core
 
+import (
+	"iter"
+	"strings"
+)
+
 // maxSeen is how many signal IDs a run remembers. An older one is forgotten: the
 // same signal sent again would then be a new one.
 const maxSeen = 10_000
@@ -11,6 +16,12 @@ func signalKey(name, id string) string {
 		return ""
 	}
 	return name + "\x00" + id
+}
+
+// splitSignalKey is what signalKey made a key of. No name contains a NUL.
+func splitSignalKey(key string) (name, id string) {
+	name, id, _ = strings.Cut(key, "\x00")
+	return name, id
 }
 
 // idSet remembers the last IDs it was given. The empty ID is none.
@@ -40,4 +51,15 @@ func (s *idSet) add(id string) {
 	delete(s.known, s.order[s.next])
 	s.order[s.next] = id
 	s.next = (s.next + 1) % maxSeen
+}
+
+// oldestFirst lists the IDs in the order in which they were added.
+func (s *idSet) oldestFirst() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range s.order {
+			if !yield(s.order[(s.next+i)%len(s.order)]) {
+				return
+			}
+		}
+	}
 }

@@ -32,8 +32,11 @@ type Turn struct {
 
 	Waiting []Waiting // calls that begin to wait for a person, who is to be told
 
-	Ended   bool // the run is closed
-	Dropped int  // inputs that came too late or twice
+	Ended bool // the run is closed
+	// Next is how the next run of the chain begins, which is made with this turn;
+	// nil if there is none.
+	Next    *history.Start
+	Dropped int // inputs that came too late or twice
 }
 
 // Recycle gives the list of events back for the next turn: nothing of it may be
@@ -141,6 +144,7 @@ const (
 	StatusFailed         Status = "failed"
 	StatusCanceled       Status = "canceled"
 	StatusTerminated     Status = "terminated"
+	StatusContinued      Status = "continued" // another run of the chain goes on
 	StatusStanding       Status = "#standing" // of a gate
 )
 
@@ -150,6 +154,9 @@ type Detail struct {
 	Result  *history.Payload `json:"result,omitempty"`
 	Failure *history.Failure `json:"failure,omitempty"`
 	Reason  string           `json:"reason,omitempty"`
+	// Next is the run that goes on for a continued one, and Initiator why.
+	Next      string `json:"next,omitempty"`
+	Initiator string `json:"initiator,omitempty"`
 	// Mismatch says where the code of a parked run differs from its history.
 	Mismatch *Mismatch `json:"mismatch,omitempty"`
 	Stack    string    `json:"stack,omitempty"`

@@ -134,6 +134,9 @@ func (c *Config) definitions() (*definitions, error) {
 		if !w.Implemented() {
 			errs = append(errs, fmt.Errorf("workflow %q is declared but has no code; register what its Impl method returns", w.Name()))
 		}
+		if err := w.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("workflow %q: %w", w.Name(), err))
+		}
 		d.workflows[w.Name()] = w
 	}
 	for _, a := range c.Activities {

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
 )
 
 // account is what a run of a shape came to.
@@ -23,17 +24,27 @@ type account struct {
 	executions map[string]int // by name and input
 	effects    []string       // that step transactions had in the end
 	attempts   []perdure.Attempt
-	status     string         // that its code gave itself
-	meddled    map[int64]bool // calls on which somebody did something
+	status     string          // that its code gave itself
+	meddled    map[int64]bool  // calls on which somebody did something
+	begun      []time.Duration // how long after its backoff the code of each run began
 	crashes    int
 	writes     int           // to the database
 	took       time.Duration // until its outcome was known
 }
 
+// workflow is the code of a shape.
+func (s shape) workflow(b *book) workflow.Workflow[string, string] {
+	flow := theFlow
+	if s.policy != nil {
+		flow = workflow.Declare[string, string](theFlow.Name(), workflow.RetryPolicy(*s.policy))
+	}
+	return flow.Impl(s.flow(b))
+}
+
 // register hands the code of a shape to the engines to come.
 func (s shape) register(t *testing.T, env *perduretest.Env, b *book) {
 	t.Helper()
-	env.Register(theFlow.Impl(s.flow(b)))
+	env.Register(s.workflow(b))
 	if s.bodies == nil {
 		return
 	}
@@ -87,18 +98,29 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	} else {
 		a.status = d.CustomStatus
 	}
-	a.calls = callsOf(t, env.History(theID))
-	if s.anyOrder {
-		slices.Sort(a.calls)
+	var histories [][]perdure.Event
+	for _, run := range chainOf(env) {
+		events, attempts := env.History(theID, perdure.OfRun(run.RunID)), env.Attempts(theID, perdure.OfRun(run.RunID))
+		judgeSums(t, env.Engine(), run.RunID, attempts)
+		histories = append(histories, events)
+		a.add(callsOf(t, events), attempts, s.anyOrder)
+		a.begun = append(a.begun, lateness(run, events)...)
 	}
-	a.attempts = env.Attempts(theID)
-	judgeSums(t, env.Engine(), a.attempts, env.History(theID))
+	judgeStats(t, env.Engine(), len(a.attempts), histories)
 	a.meddled = meddledWith(t, env)
 	a.crashes, a.writes, a.effects = env.Crashes(), env.Writes(), b.effects
 	for _, x := range b.executions {
 		a.executions[masked(x.what)]++
 	}
 	return a
+}
+
+// add takes a run of the chain into account.
+func (a *account) add(calls []string, attempts []perdure.Attempt, anyOrder bool) {
+	if anyOrder {
+		slices.Sort(calls)
+	}
+	a.calls, a.attempts = append(a.calls, calls...), append(a.attempts, attempts...)
 }
 
 // meddledWith are the calls whose next attempt may come before it is due, because
@@ -169,11 +191,13 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			}
 		case history.SignalReceived, history.RunCancelRequested:
 			rest = append(rest, fmt.Sprintf("%s %s %s%s%s", e.Kind, e.Name, e.ID, e.Input.Data, e.Reason))
+		case history.RunContinued:
+			rest = append(rest, fmt.Sprintf("%s %s%s %s %d %s", e.Kind, e.Name, e.Input.Data, e.Initiator, e.Attempt, failure))
 		case history.RunCompleted, history.RunFailed, history.RunCanceled:
 			rest = append(rest, fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure))
 		case history.CallControlled:
 			rest = append(rest, fmt.Sprintf("%s of %d %s %s %s: %s", e.Operation, e.Call, e.ID, e.By, e.Reason, e.Outcome))
-		case history.AttemptStarted, history.CodeAdvanced:
+		case history.AttemptStarted, history.CodeAdvanced, history.CodeDeferred:
 		default:
 			t.Errorf("nobody expects %s in this history", e.Kind)
 		}
@@ -205,6 +229,11 @@ func judge(t *testing.T, got, want account, b *book, slack time.Duration) {
 		t.Errorf("The user's own table has %q, and without faults %q.", got.effects, want.effects)
 	}
 	judgeAttempts(t, got, b, slack)
+	for _, late := range got.begun {
+		if late < 0 || late > slack {
+			t.Errorf("The code of a run began %s after its backoff.", late)
+		}
+	}
 	for call, pauses := range b.pauses {
 		if told := b.told[call]; told < pauses || told > pauses && got.crashes == 0 {
 			t.Errorf("The engine paused call %s %d times and told of it %d times.", call, pauses, told)
@@ -239,13 +268,14 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 	for _, x := range b.executions {
 		ran[attemptOf{x.callID, x.attempt}] = x
 	}
-	lost := map[int64]int{}
+	lost := map[string]int{}
+	callOf := func(at perdure.Attempt) string { return at.ID[:len(at.ID)-len(fmt.Sprintf(".%d", at.Number))] }
 	for i, at := range a.attempts {
-		id := at.ID[:len(at.ID)-len(fmt.Sprintf(".%d", at.Number))]
+		id := callOf(at)
 		key := attemptOf{id, at.Number}
 		x := ran[key]
 		delete(ran, key)
-		first := i == 0 || a.attempts[i-1].Call != at.Call
+		first := i == 0 || callOf(a.attempts[i-1]) != id
 		switch {
 		case at.Reason == "":
 			t.Errorf("Attempt %d of call %d has no cause on record.", at.Number, at.Call)
@@ -270,8 +300,8 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 				t.Errorf("Attempt %d of call %d failed, and the book has %+v.", at.Number, at.Call, x)
 			}
 		case "lost":
-			if lost[at.Call]++; lost[at.Call] > a.crashes {
-				t.Errorf("Call %d lost %d attempts in %d crashes.", at.Call, lost[at.Call], a.crashes)
+			if lost[id]++; lost[id] > a.crashes {
+				t.Errorf("Call %d lost %d attempts in %d crashes.", at.Call, lost[id], a.crashes)
 			}
 		case "canceled", "timed-out", "drained":
 		default:

@@ -26,6 +26,9 @@ type shape struct {
 	// gated says that it has gates, which hear of its end later than its caller.
 	gated bool
 
+	// policy is by which its runs are retried, nil for not.
+	policy *retry.Policy
+
 	// slots is how many attempts may run at once; 0 for as many as usual.
 	slots int
 
@@ -84,6 +87,7 @@ type bodies = map[string]activity.Func[string, string]
 
 var shapes = []shape{
 	stepTransactions,
+	continueAsNew, continueAtOnce, lateForTheNext, retryOfARun, retryUsedUp, cancelBetweenRuns,
 	{
 		name: "sequence",
 		flow: func(*book) workflow.Func[string, string] {

@@ -10,7 +10,7 @@ import (
 
 // judgeSums holds what is added up over attempts and calls against the single ones
 // (E22): whatever was lost on the way, nothing counts twice or not at all.
-func judgeSums(t *testing.T, e *perdure.Engine, attempts []perdure.Attempt, events []perdure.Event) {
+func judgeSums(t *testing.T, e *perdure.Engine, run string, attempts []perdure.Attempt) {
 	t.Helper()
 	want := map[int64]perdure.CallAttempts{}
 	for _, a := range attempts {
@@ -35,7 +35,7 @@ func judgeSums(t *testing.T, e *perdure.Engine, attempts []perdure.Attempt, even
 		c.Backoff += a.Delay
 		want[a.Call] = c
 	}
-	calls, err := e.Calls(t.Context(), theID)
+	calls, err := e.Calls(t.Context(), theID, perdure.OfRun(run))
 	if err != nil || len(calls) != len(want) {
 		t.Errorf("There are %d calls with attempts, want %d: %v", len(calls), len(want), err)
 	}
@@ -48,21 +48,23 @@ func judgeSums(t *testing.T, e *perdure.Engine, attempts []perdure.Attempt, even
 			t.Errorf("The sums of call %d are\n%+v\nand its attempts come to\n%+v", c.Call, got, want[c.Call])
 		}
 	}
-	judgeStats(t, e, len(attempts), events)
 }
 
-func judgeStats(t *testing.T, e *perdure.Engine, attempts int, events []perdure.Event) {
+// judgeStats does so over all runs of the chain.
+func judgeStats(t *testing.T, e *perdure.Engine, attempts int, histories [][]perdure.Event) {
 	t.Helper()
 	scheduled, completed := 0, 0
-	made := map[int64]bool{}
-	for _, ev := range events {
-		switch history.Kind(ev.Kind) {
-		case history.ActivityScheduled, history.StepScheduled:
-			scheduled++
-			made[ev.Call] = true
-		case history.CallCompleted:
-			if made[ev.Call] {
-				completed++
+	for _, events := range histories {
+		made := map[int64]bool{}
+		for _, ev := range events {
+			switch history.Kind(ev.Kind) {
+			case history.ActivityScheduled, history.StepScheduled:
+				scheduled++
+				made[ev.Call] = true
+			case history.CallCompleted:
+				if made[ev.Call] {
+					completed++
+				}
 			}
 		}
 	}

@@ -62,6 +62,7 @@ type Engine struct {
 	executions map[attemptKey]*execution
 	waiters    map[string]*waiting // by run ID
 	watcher    watcher
+	chains     chains
 	busy       int // residents that somebody works on
 	recovery   recovery
 	quiet      *sync.Cond      // busy or the executions became fewer
@@ -135,6 +136,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		waiters:    map[string]*waiting{},
 		conflicts:  map[string]bool{},
 		watcher:    newWatcher(),
+		chains:     newChains(),
 	}
 	e.slots.limit = config.Concurrency
 	e.quiet = sync.NewCond(&e.mu)

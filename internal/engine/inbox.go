@@ -143,6 +143,7 @@ func (e *Engine) wasRead(p *partition) bool {
 }
 
 func (e *Engine) readMessages() error {
+	defer e.lookedThrough()
 	open, consumed := e.readable()
 	if len(open) == 0 {
 		return nil
@@ -259,6 +260,6 @@ func (e *Engine) route(m store.Message) error {
 		run = latest.ID
 	}
 	e.heardOutside(run, in)
-	e.deliver(p, run, mail{input: in, sequence: m.Sequence})
+	e.deliver(p, run, mail{input: in, sequence: m.Sequence, latest: m.Run == ""})
 	return nil
 }

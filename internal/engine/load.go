@@ -34,6 +34,9 @@ func (e *Engine) load(r *resident, todo []mail) error {
 	rec, err := e.readRecord(r)
 	switch {
 	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
+		if err == nil && rec.Run.Status == store.Continued {
+			todo = e.reroute(r, todo)
+		}
 		e.discard(r, todo)
 		return errGone
 	case errors.Is(err, ErrStopped):

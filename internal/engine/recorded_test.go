@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -28,52 +29,70 @@ var recordNew = flag.Bool("record", false, "record the histories that testdata/h
 // version gets a directory of its own beside it.
 const recordedIn = "testdata/histories/0.1"
 
-// recordings are the recorded histories by their shape.
-func recordings(t *testing.T) map[*shape]history.Recording {
+// recording is a recorded history and the shape whose code made it.
+type recording struct {
+	*shape
+	history history.Recording
+}
+
+// recordings are the recorded histories of all shapes, of each run of a chain one.
+func recordings(t *testing.T) (all []recording) {
 	t.Helper()
-	all := map[*shape]history.Recording{}
 	for i := range shapes {
 		s := &shapes[i]
-		file := filepath.Join(recordedIn, s.name+".json")
-		data, err := os.ReadFile(file)
-		if errors.Is(err, os.ErrNotExist) && *recordNew {
-			data = recordCalm(t, *s)
-			err = errors.Join(os.MkdirAll(recordedIn, 0o777), os.WriteFile(file, data, 0o666))
+		last := filepath.Join(recordedIn, s.name+".json")
+		if _, err := os.Stat(last); errors.Is(err, os.ErrNotExist) && *recordNew {
+			recordCalm(t, *s, last)
 		}
+		files, err := filepath.Glob(filepath.Join(recordedIn, s.name+".[0-9]*.json"))
 		if err != nil {
-			t.Errorf("%v\nRecord what is new: go test ./internal/engine -run TestE41_Recorded -record", err)
-			continue
+			t.Fatal(err)
 		}
-		r, err := history.DecodeRecording(data)
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
+		for _, file := range append(files, last) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Errorf("%v\nRecord what is new: go test ./internal/engine -run TestE41_Recorded -record", err)
+				continue
+			}
+			r, err := history.DecodeRecording(data)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			all = append(all, recording{s, r})
 		}
-		all[s] = r
 	}
 	return all
 }
 
-// recordCalm plays a shape without faults and returns its history.
-func recordCalm(t *testing.T, s shape) (document []byte) {
+// recordCalm plays a shape without faults and writes the history of its last run
+// into a file, and that of earlier ones beside it.
+func recordCalm(t *testing.T, s shape, last string) {
 	stage := newStage(t, settings[0], s)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		stage.play(t, env, s)
-		var err error
-		if document, err = env.Engine().Record(t.Context(), theID); err != nil {
-			t.Fatal(err)
+		runs := chainOf(env)
+		for i, run := range runs {
+			document, err := env.Engine().Record(t.Context(), theID, perdure.OfRun(run.RunID))
+			file := last
+			if i < len(runs)-1 {
+				file = strings.TrimSuffix(last, "json") + fmt.Sprint(i+1, ".json")
+			}
+			if err = errors.Join(err, os.MkdirAll(recordedIn, 0o777), os.WriteFile(file, document, 0o666)); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}, stage.options...)
-	return document
 }
 
 func replay(r history.Recording, s *shape) error {
-	return engine.Replay(r, theFlow.Impl(s.flow(newBook())), time.Minute)
+	return engine.Replay(r, s.workflow(newBook()), time.Minute)
 }
 
 // TestE41_RecordedHistories: code goes on with every history that an earlier
 // version has recorded.
 func TestE41_RecordedHistories(t *testing.T) {
-	for s, r := range recordings(t) {
+	for _, recorded := range recordings(t) {
+		s, r := recorded.shape, recorded.history
 		if err := replay(r, s); err != nil {
 			t.Errorf("%s: %v", s.name, err)
 		}
@@ -90,10 +109,11 @@ func TestE41_RecordedHistories(t *testing.T) {
 // not be the same does.
 func TestE41_Mutants(t *testing.T) {
 	caught, accused := 0, 0
-	for s, r := range recordings(t) {
+	for _, recorded := range recordings(t) {
+		s, r := recorded.shape, recorded.history
 		for turn := range r.Turns {
 			for at := range r.Turns[turn].Events {
-				if !r.Turns[turn].Events[at].Kind.Command() {
+				if !r.Turns[turn].Events[at].Kind.Command() || deferred(r.Turns[turn]) {
 					continue
 				}
 				for name, mutate := range mutants {
@@ -124,6 +144,12 @@ func TestE41_Mutants(t *testing.T) {
 	t.Logf("%d mutants, %d compatible histories", caught, accused)
 }
 
+// deferred says that the code had no part in a turn: not even in the end of its
+// run, if it never began.
+func deferred(turn history.RecordedTurn) bool {
+	return slices.ContainsFunc(turn.Events, func(e history.Event) bool { return e.Kind == history.CodeDeferred })
+}
+
 // mutants change a command of a turn, and answer false if they do not apply.
 var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 	"left out": func(turn *history.RecordedTurn, at int) bool {
@@ -146,7 +172,7 @@ var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 			e.Kind = history.SignalAwaited
 		case history.RunCompleted:
 			e.Kind = history.RunFailed
-		case history.RunFailed, history.RunCanceled:
+		case history.RunFailed, history.RunCanceled, history.RunContinued:
 			e.Kind = history.RunCompleted
 		default:
 			return false
@@ -160,6 +186,11 @@ var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 			e.Input, _ = history.Encode("something else")
 		case history.RunCompleted:
 			e.Result, _ = history.Encode("something else")
+		case history.RunContinued:
+			if e.Initiator == history.RetryOfRun {
+				e.Failure.Message += " else"
+			}
+			e.Input, _ = history.Encode("something else")
 		default:
 			return false
 		}
@@ -199,6 +230,11 @@ var compatible = map[string]func(turn *history.RecordedTurn, at int){
 	"no policy":     func(turn *history.RecordedTurn, at int) { turn.Events[at].Policy = nil },
 	"another queue": func(turn *history.RecordedTurn, at int) { turn.Events[at].Queue = "elsewhere" },
 	"another trace": func(turn *history.RecordedTurn, at int) { turn.Events[at].Trace = "00-1-2-01" },
+	"another next run": func(turn *history.RecordedTurn, at int) {
+		if e := &turn.Events[at]; e.Kind == history.RunContinued {
+			e.ID, e.Due, e.Deadline, e.Attempt = "another", e.Due+1, e.Deadline+1, e.Attempt+1
+		}
+	},
 	"other spaces in the input": func(turn *history.RecordedTurn, at int) {
 		if e := &turn.Events[at]; !e.Input.Absent() {
 			raw, err := json.Marshal(e.Input)

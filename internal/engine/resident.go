@@ -39,6 +39,7 @@ type resident struct {
 type mail struct {
 	input       core.Input // nil: the message only says that the run exists
 	sequence    int64
+	latest      bool         // it is for whichever run of the chain is the latest
 	transaction *transaction // of the attempt that ended, nil if it has none
 }
 
@@ -70,6 +71,11 @@ func (e *Engine) deliver(p *partition, run string, m mail) {
 func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 	if e.partitions[p.number] != p {
 		return // another node has it, and will find what is durable
+	}
+	run, before := e.receiver(run, m)
+	if before != nil {
+		before.mail = append(before.mail, m)
+		return
 	}
 	r := e.resident(p, run)
 	r.mail = append(r.mail, m)
@@ -252,6 +258,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.undo(r, out)
+			e.expected(out)
 			return err
 		}
 	}
@@ -286,7 +293,10 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
 	}
 	t.Consumed = sequences(todo)
 	t.Hook = e.hook(out, todo)
-	err = e.committer.commit(t)
+	e.expect(r, out)
+	if err = e.createFirst(r, out); err == nil {
+		err = e.committer.commit(t)
+	}
 	conflict, failed := (*store.ConflictError)(nil), (*store.HookError)(nil)
 	switch {
 	case err == nil:
@@ -355,6 +365,7 @@ func (e *Engine) undo(r *resident, out *core.Turn) {
 func (e *Engine) carryOut(r *resident, out *core.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.expected(out)
 	if r.dropped { // another node took the run over and does it
 		e.undo(r, out)
 		return
@@ -387,14 +398,17 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 	}
 	if out.Ended {
 		e.tellEndedLocked(r.id, *out.State)
+		if out.Next != nil {
+			e.handOn(r, out.Next)
+		}
 		e.unload(r)
 	}
 }
 
 // storeTurn is a core turn in the store's words.
-func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
+func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error) {
 	p := r.partition
-	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
+	t = store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
 	if out.Number > 0 {
 		events, err := history.EncodeTurn(out.Events)
 		if err != nil {
@@ -407,7 +421,12 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (store.Turn, error) {
 		s := storeState(*out.State)
 		t.State = &s
 	}
-	if r.create != nil {
+	switch {
+	case out.Next != nil:
+		if t.Create, err = nextRun(p, out.Next); err != nil {
+			return t, err
+		}
+	case r.create != nil:
 		c := *r.create
 		if t.State != nil {
 			c.RunState, t.State = *t.State, nil

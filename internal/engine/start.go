@@ -10,7 +10,9 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
 )
 
 // StartRequest asks for a run.
@@ -19,6 +21,9 @@ type StartRequest struct {
 	Type       string // name of the workflow
 	Input      history.Payload
 	Trace      string // trace parent
+	// Retry is the policy for failures of the runs of the chain, nil for that of
+	// the workflow's code.
+	Retry *retry.Policy
 }
 
 // IDInUseError says that a workflow ID belongs to another run than the one that
@@ -45,12 +50,17 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	if err := history.CheckName("workflow name", req.Type); err != nil {
 		return "", false, err
 	}
+	if req.Retry != nil {
+		if err := workflow.ValidateRetryPolicy(*req.Retry); err != nil {
+			return "", false, fmt.Errorf("the retry policy of the workflow is not usable: %w", err)
+		}
+	}
 	number := e.place(req.WorkflowID)
 	now := e.clock.now()
 	id := newRunID(now)
 	start := history.Start{
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
-		Input: req.Input, Trace: req.Trace, Created: now,
+		Input: req.Input, Trace: req.Trace, Created: now, Retry: req.Retry,
 	}
 	encoded, err := history.EncodeStart(start)
 	if err != nil {
@@ -64,7 +74,7 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	err = e.create(ctx, row, start)
 	conflict := (*store.ConflictError)(nil)
 	if errors.As(err, &conflict) {
-		return e.attach(conflict.Existing, req)
+		return e.attach(ctx, conflict.Existing, req)
 	}
 	return id, false, err
 }
@@ -116,14 +126,19 @@ func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.St
 	}
 }
 
-// attach answers a start whose ID is taken.
-func (e *Engine) attach(existing store.Run, req StartRequest) (string, bool, error) {
+// attach answers a start whose ID is taken. It is the first run of a chain that
+// was started with an input; later ones have others.
+func (e *Engine) attach(ctx context.Context, existing store.Run, req StartRequest) (string, bool, error) {
+	first, err := e.firstOf(ctx, &existing)
+	if err != nil {
+		return "", false, err
+	}
 	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: existing.Status}
-	if existing.Type != req.Type {
-		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", existing.Type, req.Type)
+	if first.Type != req.Type {
+		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", first.Type, req.Type)
 		return "", false, refusal
 	}
-	start, err := history.DecodeStart(existing.Start)
+	start, err := history.DecodeStart(first.Start)
 	if err != nil {
 		return "", false, err
 	}
@@ -138,10 +153,30 @@ func (e *Engine) attach(existing store.Run, req StartRequest) (string, bool, err
 // answer.
 const findPause = 50 * time.Millisecond
 
-// Result waits until a run has ended and returns its final state.
+// Result waits until a run has ended, and all that follow it in its chain, and
+// returns the final state of the last one.
 func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State, error) {
+	_, s, err := e.Outcome(ctx, workflowID, run)
+	return s, err
+}
+
+// Outcome is Result, and says which run was the last one.
+func (e *Engine) Outcome(ctx context.Context, workflowID, run string) (last string, s core.State, err error) {
+	for {
+		if run, s, err = e.resultOf(ctx, workflowID, run); err != nil || s.Status != core.StatusContinued {
+			return run, s, err
+		}
+		if run, err = nextOf(s); err != nil {
+			return run, s, err
+		}
+	}
+}
+
+// resultOf is Outcome for a run of a chain, or for the latest if that was continued
+// before.
+func (e *Engine) resultOf(ctx context.Context, workflowID, run string) (string, core.State, error) {
 	if err := e.usable(workflowID); err != nil {
-		return core.State{}, err
+		return run, core.State{}, err
 	}
 	number := e.place(workflowID)
 	for {
@@ -153,14 +188,19 @@ func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State
 			}
 			switch {
 			case err != nil && !store.Unavailable(err):
-				return core.State{}, err
+				return run, core.State{}, err
 			case err != nil:
 				if err := e.sleep(ctx, findPause); err != nil {
-					return core.State{}, err
+					return run, core.State{}, err
+				}
+				continue
+			case row.Status == store.Continued:
+				if run, err = e.following(ctx, row); err != nil {
+					return run, core.State{}, err
 				}
 				continue
 			case !row.Status.Open():
-				return coreState(row.RunState), nil
+				return row.ID, coreState(row.RunState), nil
 			case run == "":
 				run = row.ID
 				continue
@@ -170,17 +210,17 @@ func (e *Engine) Result(ctx context.Context, workflowID, run string) (core.State
 		case s, ended := <-ch:
 			switch {
 			case ended:
-				return s, nil
+				return run, s, nil
 			case e.ctx.Err() != nil:
-				return s, ErrStopped
+				return run, s, ErrStopped
 			}
 			// The partition came or went: look anew.
 		case <-ctx.Done():
 			e.unawait(run, ch)
-			return core.State{}, ctx.Err()
+			return run, core.State{}, ctx.Err()
 		case <-e.ctx.Done():
 			e.unawait(run, ch)
-			return core.State{}, ErrStopped
+			return run, core.State{}, ErrStopped
 		}
 	}
 }

@@ -35,7 +35,12 @@ type Description struct {
 	Reason   string         `json:"reason,omitempty"`
 	Mismatch *core.Mismatch `json:"mismatch,omitempty"`
 	Stack    string         `json:"stack,omitempty"`
-	Trace    string         `json:"trace,omitempty"`
+	// Next is the run that goes on for a continued one.
+	Next string `json:"next,omitempty"`
+	// Chain are the last runs of the run's chain, at most 20, oldest first; none if
+	// the run is alone.
+	Chain []ChainRun `json:"chain,omitempty"`
+	Trace string     `json:"trace,omitempty"`
 	// Pending are the calls that are not closed, by number.
 	Pending []PendingCall `json:"pending,omitempty"`
 }
@@ -88,7 +93,11 @@ func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, 
 	if err := e.usable(workflowID); err != nil {
 		return nil, err
 	}
-	return e.db.Find(ctx, e.place(workflowID), workflowID, run)
+	row, err := e.db.Find(ctx, e.place(workflowID), workflowID, run)
+	if err == nil && row.WorkflowID != workflowID {
+		return nil, store.ErrNotFound
+	}
+	return row, err
 }
 
 // List returns runs, newest first.
@@ -154,8 +163,9 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		Run: viewRun(row), Input: start.Input, Trace: start.Trace,
 		Result: detail.Result, Failure: detail.Failure, Reason: detail.Reason, Mismatch: detail.Mismatch, Stack: detail.Stack,
 	}
-	if !row.Status.Open() {
-		return d, nil
+	d.Next = detail.Next
+	if d.Chain, err = e.chain(ctx, row, start); err != nil || !row.Status.Open() {
+		return d, err
 	}
 	s, err := e.snapshot(ctx, row)
 	if err != nil {
@@ -277,6 +287,11 @@ func (s *snapshot) pending() []PendingCall {
 			closed[ev.Call] = closed[ev.Call] || ev.Closed
 		case history.SignalReceived:
 			delivered[ev.Name]++
+		}
+	}
+	if s.start.Carried != nil {
+		for _, signal := range s.start.Carried.Signals {
+			delivered[signal.Name]++
 		}
 	}
 	var out []PendingCall

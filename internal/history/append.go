@@ -81,6 +81,8 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	b = appendText(b, `,"by":`, e.By)
 	b = appendText(b, `,"outcome":`, e.Outcome)
 	b = appendText(b, `,"note":`, e.Note)
+	b = appendText(b, `,"initiator":`, e.Initiator)
+	b = appendInt(b, `,"deadline":`, e.Deadline)
 	return append(b, '}'), nil
 }
 

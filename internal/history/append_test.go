@@ -50,6 +50,9 @@ func TestEventsAreWrittenAsTheirTagsSay(t *testing.T) {
 			Place:   rapid.Int64().Draw(t, "place"),
 			Reason:  rapid.String().Draw(t, "reason"),
 			Closed:  rapid.Bool().Draw(t, "closed"),
+
+			Initiator: rapid.String().Draw(t, "initiator"),
+			Deadline:  rapid.Int64().Draw(t, "deadline"),
 		}
 		if rapid.Bool().Draw(t, "rich") {
 			e.Policy = &retry.Policy{MaxAttempts: 3, Within: time.Hour}

@@ -1,6 +1,10 @@
 package history
 
-import "github.com/perdure/perdure/retry"
+import (
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
 
 // Kind says what an event is.
 type Kind string
@@ -44,6 +48,15 @@ const (
 	RunCompleted  Kind = "RunCompleted"
 	RunFailed     Kind = "RunFailed"
 	RunCanceled   Kind = "RunCanceled"
+	// RunContinued closes a run that another one of its chain goes on for: as its
+	// code asked for, or because it failed and is retried.
+	RunContinued Kind = "RunContinued"
+)
+
+// Initiators of a run that follows another one in its chain.
+const (
+	ContinueAsNew = "continue-as-new"
+	RetryOfRun    = "retry"
 )
 
 // RunStarted is the kind of the start event, which stands before the first turn.
@@ -53,7 +66,7 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, RunCompleted, RunFailed, RunCanceled:
+		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, RunCompleted, RunFailed, RunCanceled, RunContinued:
 		return true
 	}
 	return false
@@ -62,7 +75,7 @@ func (k Kind) Command() bool {
 // Terminal reports whether events of this kind end their run.
 func (k Kind) Terminal() bool {
 	switch k {
-	case RunCompleted, RunFailed, RunCanceled, RunTerminated:
+	case RunCompleted, RunFailed, RunCanceled, RunTerminated, RunContinued:
 		return true
 	}
 	return false
@@ -97,11 +110,12 @@ type Event struct {
 	// Version of a marked change.
 	Version int `json:"version,omitempty"`
 
-	// Due is when a started timer fires.
+	// Due is when a started timer fires, or when the code of the next run begins if
+	// that waits for a backoff.
 	Due int64 `json:"due,omitempty"`
 
 	// Attempt that closed a call, where it ran, when it was queued and started,
-	// when it ended.
+	// when it ended. Attempt of a continued run is that of the next one.
 	Attempt int    `json:"attempt,omitempty"`
 	Node    string `json:"node,omitempty"`
 	Queued  int64  `json:"queued,omitempty"`
@@ -111,7 +125,7 @@ type Event struct {
 	Retry *Summary `json:"retry,omitempty"`
 
 	// ID of a signal, by which a second one is recognised; of a sent one the
-	// workflow ID it goes to.
+	// workflow ID it goes to; of a continued run the run ID of the next one.
 	ID string `json:"id,omitempty"`
 	// Place among the signals of its name, from 1, of one that a canceled call
 	// had received and gives back.
@@ -129,6 +143,12 @@ type Event struct {
 	By        string `json:"by,omitempty"`
 	Outcome   string `json:"outcome,omitempty"`
 	Note      string `json:"note,omitempty"`
+
+	// Initiator says why a run is continued: ContinueAsNew, then Name and Input are
+	// those of the next run, or RetryOfRun, then Failure says how this one failed
+	// and Deadline after which time the next one may not begin any more.
+	Initiator string `json:"initiator,omitempty"`
+	Deadline  int64  `json:"deadline,omitempty"`
 }
 
 // Summary is the retry summary of a call that needed more than one attempt.
@@ -167,4 +187,44 @@ type Start struct {
 	// FirstTurn is the time before which the first turn may not be taken; 0 for
 	// at once.
 	FirstTurn int64 `json:"first_turn,omitempty"`
+	// Retry is the policy given at the start of the chain for failures of its runs.
+	Retry *retry.Policy `json:"retry,omitempty"`
+
+	// Of a run that follows another one of its chain: its place there, counted from
+	// 1 and absent for the first, the run it follows, and why it does.
+	Number    int    `json:"number,omitempty"`
+	Previous  string `json:"previous,omitempty"`
+	Initiator string `json:"initiator,omitempty"`
+	// Of a run that is an attempt after a failed one: how that failed, the wait that
+	// was chosen, when the first of these attempts was created, and the time after
+	// which the code may not begin any more, 0 for none.
+	Failure      *Failure      `json:"failure,omitempty"`
+	Backoff      time.Duration `json:"backoff,omitempty"`
+	FirstAttempt int64         `json:"first_attempt,omitempty"`
+	Deadline     int64         `json:"deadline,omitempty"`
+
+	// Carried is what the run before had been told and its code had not read.
+	Carried *Carried `json:"carried,omitempty"`
+}
+
+// Carried is what outlives a run of a chain.
+type Carried struct {
+	// Signals that nobody read, those of one name in the order in which they came.
+	Signals []CarriedSignal `json:"signals,omitempty"`
+	// Seen are the names and IDs of signals that would come for the second time,
+	// oldest first.
+	Seen [][2]string `json:"seen,omitempty"`
+	// Cancel says that the workflow was asked to cancel.
+	Cancel *CarriedCancel `json:"cancel,omitempty"`
+}
+
+// CarriedSignal is a signal that nobody read.
+type CarriedSignal struct {
+	Name  string  `json:"name"`
+	Value Payload `json:"value,omitzero"`
+}
+
+// CarriedCancel is a request to cancel, which sticks to the chain.
+type CarriedCancel struct {
+	Reason string `json:"reason,omitempty"`
 }

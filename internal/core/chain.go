@@ -1,0 +1,102 @@
+package core
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// Continue ends the run: the next one of its chain begins, with the input, as
+// attempt 1 of the workflow.
+func (r *Run) Continue(workflow string, input history.Payload) {
+	r.command(history.Event{
+		Kind: history.RunContinued, Name: workflow, Input: input, Initiator: history.ContinueAsNew,
+		ID: NextRunID(r.start.Run, r.now), Attempt: 1,
+	})
+}
+
+// nextStart is how the run begins for which this one is closed.
+func (r *Run) nextStart(e *history.Event) *history.Start {
+	s := r.start
+	next := &history.Start{
+		Kind: history.RunStarted, Format: history.Format,
+		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
+		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Retry: s.Retry,
+		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator,
+		Carried: r.carried(),
+	}
+	if e.Initiator == history.ContinueAsNew {
+		next.Type, next.Input = e.Name, e.Input
+		return next
+	}
+	next.Failure, next.FirstAttempt, next.Deadline = e.Failure, r.firstAttempt(), e.Deadline
+	if e.Due > 0 {
+		next.Backoff = time.Duration(e.Due - r.now)
+	}
+	return next
+}
+
+// carried is what outlives this run: signals that the code has not read, the IDs
+// of those that came, and that it was asked to cancel. That sticks also if the
+// code was told, or a cancellation would be lost that comes in the moment in
+// which the code continues.
+func (r *Run) carried() *history.Carried {
+	if r.program != nil {
+		for _, c := range r.program.Unread() {
+			r.mailbox(c.Name).keep(received{c.Result, c.place})
+		}
+	}
+	var all history.Carried
+	for _, name := range slices.Sorted(maps.Keys(r.signals)) {
+		for _, v := range r.signals[name].values {
+			all.Signals = append(all.Signals, history.CarriedSignal{Name: name, Value: v.value})
+		}
+	}
+	for key := range r.seen.oldestFirst() {
+		name, id := splitSignalKey(key)
+		all.Seen = append(all.Seen, [2]string{name, id})
+	}
+	if r.cancelRequested {
+		all.Cancel = &history.CarriedCancel{Reason: r.cancelReason}
+	}
+	if all.Signals == nil && all.Seen == nil && all.Cancel == nil {
+		return nil
+	}
+	return &all
+}
+
+// inherit takes over what the run before has left.
+func (r *Run) inherit(c *history.Carried) {
+	if c == nil {
+		return
+	}
+	for _, s := range c.Seen {
+		r.seen.add(signalKey(s[0], s[1]))
+	}
+	for _, s := range c.Signals {
+		r.mailbox(s.Name).arrive(r, s.Value)
+	}
+	if c.Cancel != nil {
+		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, c.Cancel.Reason
+	}
+}
+
+// NextRunID makes the ID of the run that follows another one of its chain. It is
+// a UUID of version 7, as all run IDs are, and greater than the one before: run
+// IDs sort by creation time. What is random in others is a hash of the one before.
+func NextRunID(run string, now int64) string {
+	ms := uint64(max(now, 0)) / 1e6
+	if len(run) > 13 {
+		if before, err := strconv.ParseUint(run[:8]+run[9:13], 16, 64); err == nil {
+			ms = max(ms, before+1)
+		}
+	}
+	h := sha256.Sum256([]byte(run))
+	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
+		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
+}

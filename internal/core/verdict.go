@@ -1,0 +1,102 @@
+package core
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Fail ends the run with a failure; canceled says that it is the answer to a
+// request to cancel. A run that failed is retried if the policy says so, nil for
+// never: the one given at the start of its chain if there is one, else that of its
+// code, by which it is judged now. What was decided is on record, and not decided
+// again in a replay.
+func (r *Run) Fail(f *history.Failure, canceled bool, policy *retry.Policy) {
+	if r.start.Retry != nil {
+		policy = r.start.Retry
+	}
+	e := history.Event{Kind: history.RunFailed, Failure: f}
+	switch {
+	case canceled:
+		e.Kind = history.RunCanceled
+	case policy != nil && !r.replaying:
+		e = r.verdict(f, policy)
+	}
+	r.command(e)
+}
+
+// verdict is the end of a run that failed and has a policy.
+func (r *Run) verdict(f *history.Failure, policy *retry.Policy) history.Event {
+	first := r.firstAttempt()
+	attempt := max(r.start.Attempt, 1)
+	d := retry.Decide(policy, retry.State{
+		Attempt: attempt, First: time.Unix(0, first), Previous: r.start.Backoff, Canceled: r.cancelRequested,
+	}, retry.Classify(f.Err()), time.Unix(0, r.now), r.Draw(0, attempt))
+	switch {
+	case d.Action == retry.ActionRetry:
+		e := history.Event{
+			Kind: history.RunContinued, Initiator: history.RetryOfRun, Failure: f, Reason: string(d.Reason),
+			ID: NextRunID(r.start.Run, r.now), Attempt: attempt + 1,
+		}
+		if d.Delay > 0 {
+			e.Due = nextOf(d)
+		}
+		if policy.Within > 0 && policy.Within != retry.Forever {
+			e.Deadline = addTime(first, policy.Within)
+		}
+		return e
+	case d.Reason != retry.ReasonTerminal && d.Reason != retry.ReasonCanceled:
+		f = r.exhaustedRun(attempt, d.Reason, d.Max, policy.Within, f)
+	}
+	return history.Event{Kind: history.RunFailed, Failure: f, Reason: string(d.Reason)}
+}
+
+func (r *Run) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
+	return history.Exhausted(retry.ExhaustedError{
+		Name: r.start.Type, Attempts: attempts, Reason: reason, Max: limit, Within: within,
+	}, last)
+}
+
+// firstAttempt is when the first run was created of those that are attempts of
+// the same work.
+func (r *Run) firstAttempt() int64 {
+	if r.start.FirstAttempt != 0 {
+		return r.start.FirstAttempt
+	}
+	return r.start.Created
+}
+
+// neverBegins closes a run whose code has not begun and may not any more: it was
+// canceled while it waited for its first turn, or it is an attempt after a failed
+// one and the time of all of them is over. The code has no part in that, so the
+// turn says that it did not run.
+func (r *Run) neverBegins() bool {
+	s := &r.start
+	end := history.Event{Kind: history.RunCanceled}
+	switch {
+	case r.cancelRequested && r.now < s.FirstTurn:
+		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), retry.PhaseBackoff, s.Failure)
+	case s.Deadline != 0 && r.now > s.Deadline && !r.codeRan && r.program != nil:
+		within := time.Duration(s.Deadline - r.firstAttempt())
+		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
+		end.Failure = r.exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
+	default:
+		return false
+	}
+	r.emit(history.Event{Kind: history.CodeDeferred})
+	r.happened(end)
+	return true
+}
+
+// ownFailure is how the code failed, of the event that closed its run.
+func ownFailure(e *history.Event) *history.Failure {
+	switch retry.Reason(e.Reason) {
+	case "", retry.ReasonTerminal, retry.ReasonCanceled:
+		return e.Failure
+	}
+	if e.Kind == history.RunFailed && e.Failure != nil && len(e.Failure.Causes) > 0 {
+		return e.Failure.Causes[0]
+	}
+	return e.Failure
+}

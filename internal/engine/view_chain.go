@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// ChainRun is a run as one of its chain: which it is, why it began, and what
+// became of it.
+type ChainRun struct {
+	Number    int        `json:"number"` // place in the chain, from 1
+	RunID     string     `json:"run_id"`
+	Workflow  string     `json:"workflow"`            // name
+	Initiator string     `json:"initiator,omitempty"` // why it followed: continue-as-new or retry; empty for the first run
+	Attempt   int        `json:"attempt"`             // 1 unless it is the retry of a failed one
+	Status    string     `json:"status"`
+	Created   time.Time  `json:"created"`
+	FirstTurn *time.Time `json:"first_turn,omitempty"` // when its backoff ended, if it had one
+	Closed    *time.Time `json:"closed,omitempty"`
+	// How it failed, also if it was retried.
+	Error     string `json:"error,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+}
+
+// shownRuns is how many runs of a chain a description has, the last ones.
+const shownRuns = 20
+
+// chain describes the last runs of a run's chain, oldest first; none if it is
+// alone.
+func (e *Engine) chain(ctx context.Context, row *store.Run, start history.Start) ([]ChainRun, error) {
+	if start.Previous == "" && row.Status != store.Continued {
+		return nil, nil
+	}
+	latest, err := e.db.Find(ctx, row.Partition, row.WorkflowID, "")
+	if err != nil {
+		return nil, err
+	}
+	if latest.Chain == row.Chain {
+		row = latest
+	}
+	var runs []ChainRun
+	for len(runs) < shownRuns {
+		run, previous, err := viewChainRun(row)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+		if previous == "" {
+			break
+		}
+		row, err = e.db.Find(ctx, row.Partition, row.WorkflowID, previous)
+		if errors.Is(err, store.ErrNotFound) {
+			break // deleted
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Reverse(runs)
+	return runs, nil
+}
+
+func viewChainRun(row *store.Run) (run ChainRun, previous string, err error) {
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return run, "", err
+	}
+	detail, err := core.DecodeDetail(row.Detail)
+	if err != nil {
+		return run, "", err
+	}
+	run = ChainRun{
+		Number: max(start.Number, 1), RunID: row.ID, Workflow: row.Type, Initiator: start.Initiator, Attempt: row.Attempt,
+		Status: string(row.Status), Created: time.Unix(0, row.Created).UTC(),
+		FirstTurn: optionalTime(start.FirstTurn), Closed: optionalTime(row.Closed),
+	}
+	if detail.Failure != nil {
+		run.Error, run.ErrorType = detail.Failure.Message, detail.Failure.TypeName()
+	}
+	return run, start.Previous, nil
+}

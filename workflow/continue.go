@@ -1,0 +1,96 @@
+package workflow
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// ContinueAsNew ends the run and lets the next one of its chain begin with an
+// input of its own and an empty history, under the same workflow ID. Return what
+// it returns from the workflow's function, at once:
+//
+//	return workflow.ContinueAsNew(wf, Poll, state)
+//
+// The workflow may be another one, of the same result. A package-level workflow
+// that continues as itself is made with Declare and Impl.
+//
+// Both happen in one transaction: there is no moment without a run, and never two.
+// Who waits for the result waits for that of the last run. Signals that nobody
+// has read wait for the next run, in their order, and IDs that were seen stay
+// seen. A request to cancel sticks: the next run begins canceled. Calls that are
+// open are given up; what they still come to is dropped. The next run is attempt
+// 1 of RetryPolicy, with all its time.
+//
+// It is the returned error that does it: inside of Retry or Saga it is a failure
+// of the block as any other, which Retry does not retry.
+func ContinueAsNew[In, Out any](wf *Context, w Workflow[In, Out], in In) (Out, error) {
+	wf.enter()
+	var none Out
+	if err := history.CheckName("workflow name", w.name); err != nil {
+		return none, retry.Terminal(err)
+	}
+	input, err := history.Encode(in)
+	if err != nil {
+		return none, retry.Terminal(fmt.Errorf("workflow %q: input: %w", w.name, err))
+	}
+	return none, retry.Terminal(&ContinueError{Workflow: w.name, input: input})
+}
+
+// ContinueError is the error that ContinueAsNew returns.
+type ContinueError struct {
+	Workflow string // name of the one to go on as
+	input    history.Payload
+}
+
+func (e *ContinueError) Error() string {
+	return fmt.Sprintf("the run is to be continued as workflow %q: return this error from the workflow's function", e.Workflow)
+}
+
+// RetryPolicy lets the engine try a run that failed again, from its beginning and
+// with the same input: it is closed as continued, and the next run of its chain
+// begins when the backoff is over. Nothing of a run waits in memory for that. The
+// policy is applied as it is when the run fails; perdure.RetryPolicy gives one for
+// a single workflow ID, which is preferred.
+//
+// A run that was canceled or terminated is not retried, nor is one that failed
+// with a terminal error. One that failed because nothing is left to try ends with
+// a *retry.ExhaustedError around the last failure. Within counts from the start of
+// the first attempt. Signals that an attempt has read are gone; others wait for
+// the next one. Calls have policies of their own, which come first.
+//
+// AttemptTimeout, HeartbeatTimeout, QueueTimeout, CrashLimit and OnExhausted Pause
+// say nothing about runs, and are refused.
+func RetryPolicy(p retry.Policy) Option { return func(o *options) { o.retry = &p } }
+
+// ValidateRetryPolicy answers why a policy cannot be that of runs, or nil.
+func ValidateRetryPolicy(p retry.Policy) error {
+	var errs []error
+	refuse := func(set bool, field, why string) {
+		if set {
+			errs = append(errs, fmt.Errorf("%s is set: %s", field, why))
+		}
+	}
+	refuse(p.AttemptTimeout != 0, "AttemptTimeout", "a run is not bounded by its retry policy; use workflow.Timeout inside")
+	refuse(p.HeartbeatTimeout != 0, "HeartbeatTimeout", "a run has no heartbeats; set it on its activities")
+	refuse(p.QueueTimeout != 0, "QueueTimeout", "a run waits in no queue; set it on its activities")
+	refuse(p.CrashLimit != 0, "CrashLimit", "a run is not lost in a crash; set it on its activities")
+	refuse(p.OnExhausted == retry.Pause, "OnExhausted", "a run that has failed cannot wait for a person; set it on its activities")
+	return errors.Join(append(errs, p.Validate())...)
+}
+
+// end closes the run as its function returned.
+func (i *Instance) end(result history.Payload, err error, policy *retry.Policy) {
+	next, continued := errors.AsType[*ContinueError](err)
+	switch {
+	case err == nil:
+		i.run.Complete(result)
+	case continued:
+		i.run.Continue(next.Workflow, next.input)
+	default:
+		canceled := i.run.CancelRequested() && retry.Classify(err).Canceled
+		i.run.Fail(history.FromError(err), canceled, policy)
+	}
+}
