@@ -305,6 +305,9 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	e.mu.Lock()
 	e.dismissWaiters(r.id)
 	e.mu.Unlock()
+	if len(todo) > 0 {
+		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", len(todo))
+	}
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: sequences(todo), Messages: e.declines(todo), Repeatable: true,
