@@ -40,6 +40,7 @@
 //	handover.go    giving partitions to other nodes
 //	nodes.go       which nodes there are
 //	watch.go       waiting for runs that other nodes serve
+//	chain.go       the next run of a chain, and the mail that goes along
 //	start.go       starting runs and waiting for results
 //	gate.go        gates: entities that say when attempts may start
 //	gateview.go    which gates there are, who waits at them; pausing one
@@ -48,6 +49,7 @@
 //	bulk.go        the same for many runs
 //	pause.go       telling of calls that wait for a person
 //	switches.go    activities that are paused in the whole group
+//	view_chain.go  the runs of a chain
 //	view.go        describe, list, history
 //	record.go      histories for replay elsewhere, and the replay
 //	ledger.go      attempts, from ledger and history together

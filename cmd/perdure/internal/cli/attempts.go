@@ -12,6 +12,7 @@ import (
 
 func (a *app) attemptsCommand() *cobra.Command {
 	var opt ledgerOptions
+	var run whichRun
 	cmd := &cobra.Command{
 		Use:   "attempts [ID]",
 		Short: "Show every attempt of every step of one workflow, or search those of all",
@@ -32,6 +33,9 @@ first try is in "perdure stats activities".`,
 			if err := opt.resolve(a.env.Now()); err != nil {
 				return err
 			}
+			if len(args) == 0 && run.id != "" {
+				return usage("Name the workflow as well.", "--run is about a run of one workflow.")
+			}
 			if len(args) == 0 {
 				return a.findAttempts(cmd.Context(), &opt)
 			}
@@ -40,18 +44,19 @@ first try is in "perdure stats activities".`,
 					return usage("Leave it out, or the ID.", "The attempts of one workflow are all shown: --%s is for those of many.", flag)
 				}
 			}
-			return a.attempts(cmd.Context(), args[0], &opt)
+			return a.attempts(cmd.Context(), args[0], run, &opt)
 		},
 	}
 	opt.flags(cmd).IntVar(&opt.filter.Limit, "limit", 100, "without ID: at most this `number`; 0 for all")
+	run.flag(cmd)
 	return cmd
 }
 
-func (a *app) attempts(ctx context.Context, id string, opt *ledgerOptions) error {
+func (a *app) attempts(ctx context.Context, id string, run whichRun, opt *ledgerOptions) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		all, err := e.Attempts(ctx, id)
+		all, err := e.Attempts(ctx, id, run.options()...)
 		if err != nil {
-			return err
+			return run.explain(id, err)
 		}
 		attempts := slices.DeleteFunc(slices.Clone(all), func(t perdure.Attempt) bool { return !opt.selects(&t) })
 		switch {

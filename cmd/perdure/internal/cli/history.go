@@ -16,6 +16,7 @@ import (
 
 func (a *app) historyCommand() *cobra.Command {
 	var record bool
+	var run whichRun
 	cmd := &cobra.Command{
 		Use:   "history ID",
 		Short: "Show everything that happened to one workflow",
@@ -32,30 +33,31 @@ changed code (perduretest.Replay).`,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if record {
-				return a.record(cmd.Context(), args[0])
+				return a.record(cmd.Context(), args[0], run)
 			}
-			return a.history(cmd.Context(), args[0])
+			return a.history(cmd.Context(), args[0], run)
 		},
 	}
 	cmd.Flags().BoolVar(&record, "record", false, "as one document for replaying")
+	run.flag(cmd)
 	return cmd
 }
 
-func (a *app) record(ctx context.Context, id string) error {
+func (a *app) record(ctx context.Context, id string, run whichRun) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		document, err := e.Record(ctx, id)
+		document, err := e.Record(ctx, id, run.options()...)
 		if err == nil {
 			_, err = a.out.Write(document)
 		}
-		return err
+		return run.explain(id, err)
 	})
 }
 
-func (a *app) history(ctx context.Context, id string) error {
+func (a *app) history(ctx context.Context, id string, run whichRun) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		events, err := e.History(ctx, id)
+		events, err := e.History(ctx, id, run.options()...)
 		if err != nil {
-			return err
+			return run.explain(id, err)
 		}
 		if a.format != formatTable {
 			return documents(a, events)
@@ -89,13 +91,16 @@ type recorded struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`
 	} `json:"failure"`
-	Policy  *retry.Policy `json:"policy"`
-	Version int           `json:"version"`
-	Due     int64         `json:"due"`
-	Attempt int           `json:"attempt"`
-	Node    string        `json:"node"`
-	ID      string        `json:"id"`
-	Reason  string        `json:"reason"`
+	Policy    *retry.Policy `json:"policy"`
+	Due       int64         `json:"due"`
+	Attempt   int           `json:"attempt"`
+	Node      string        `json:"node"`
+	ID        string        `json:"id"`
+	Initiator string        `json:"initiator"`
+	Previous  string        `json:"previous"`
+	FirstTurn int64         `json:"first_turn"`
+	Reason    string        `json:"reason"`
+	Version   int           `json:"version"`
 
 	Operation string `json:"operation"`
 	By        string `json:"by"`
@@ -165,7 +170,19 @@ func eventDetail(ev perdure.Event) (string, error) {
 	if r.Attempt > 0 && r.Node != "" {
 		add("attempt %d on %s", r.Attempt, r.Node)
 	}
-	if r.ID != "" {
+	if r.Previous != "" {
+		add("after run %s", r.Previous)
+	}
+	if r.Initiator != "" {
+		add("by %s", r.Initiator)
+	}
+	if r.FirstTurn > 0 {
+		add("begins %s", term.Time(time.Unix(0, r.FirstTurn)))
+	}
+	switch {
+	case ev.Kind == "RunContinued":
+		add("as attempt %d of run %s", r.Attempt, r.ID)
+	case r.ID != "":
 		add("id %s", r.ID)
 	}
 	if r.Reason != "" {

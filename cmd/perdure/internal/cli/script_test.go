@@ -139,6 +139,9 @@ func (p *player) run(line string) string {
 	if p.names != nil {
 		line = p.names.Replace(line)
 	}
+	for id, name := range p.runs {
+		line = strings.ReplaceAll(line, name, id)
+	}
 	words := split(p.t, line)
 	env := map[string]string{}
 	for name, value, ok := strings.Cut(words[0], "="); ok; name, value, ok = strings.Cut(words[0], "=") {

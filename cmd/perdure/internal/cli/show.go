@@ -15,12 +15,16 @@ import (
 
 func (a *app) showCommand() *cobra.Command {
 	var wait time.Duration
+	var run whichRun
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show where one workflow stands",
 		Long: `Show where a workflow stands: its input, its result or failure, and what it is
 waiting for. Of a step that failed and is tried again it shows which attempt comes
 next, when, and how the last one failed; of a workflow that cannot go on, why.
+
+A workflow that continued as new, or was retried as a whole, is a chain of runs: its
+last ones are listed, and --run shows an earlier one.
 
 With --wait it first waits until the workflow has ended. The exit code is then 3 if
 it did not complete, and 6 if it has not ended in time.`,
@@ -33,14 +37,18 @@ it did not complete, and 6 if it has not ended in time.`,
 			if cmd.Flags().Changed("wait") && wait <= 0 {
 				return usage("Use a duration such as 30s or 5m.", "The time to wait is %s.", wait)
 			}
-			return a.show(cmd.Context(), args[0], wait)
+			if wait > 0 && run.id != "" {
+				return usage("Leave one of them out.", "--wait waits for the end of the workflow, and --run shows one of its runs.")
+			}
+			return a.show(cmd.Context(), args[0], wait, run)
 		},
 	}
 	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so `long` for its end, for instance 30s")
+	run.flag(cmd)
 	return cmd
 }
 
-func (a *app) show(ctx context.Context, id string, wait time.Duration) error {
+func (a *app) show(ctx context.Context, id string, wait time.Duration, run whichRun) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		var outcome error
 		if wait > 0 {
@@ -49,9 +57,9 @@ func (a *app) show(ctx context.Context, id string, wait time.Duration) error {
 				return err
 			}
 		}
-		d, err := e.Describe(ctx, id)
+		d, err := e.Describe(ctx, id, run.options()...)
 		if err != nil {
-			return err
+			return run.explain(id, err)
 		}
 		if a.format != formatTable {
 			err = a.document(d)
@@ -99,6 +107,7 @@ func (a *app) describe(d *perdure.Description) error {
 	}
 	fact("says", d.CustomStatus)
 	fact("run", d.RunID)
+	fact("next run", d.Next)
 	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
 	if d.Closed != nil {
 		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
@@ -135,6 +144,9 @@ func (a *app) describe(d *perdure.Description) error {
 		for _, line := range term.Lines(stack) {
 			a.printf("    %s\n", line)
 		}
+	}
+	if err := a.chain(d); err != nil {
+		return err
 	}
 	return a.pending(d.Pending, now)
 }

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+// whichRun is the flag by which a command is about an earlier run of a chain.
+type whichRun struct{ id string }
+
+func (w *whichRun) flag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&w.id, "run", "", "the `run` with this ID instead of the latest; see: perdure show")
+}
+
+func (w *whichRun) options() []perdure.ReadOption {
+	if w.id == "" {
+		return nil
+	}
+	return []perdure.ReadOption{perdure.OfRun(w.id)}
+}
+
+// explain says more than that there is no such workflow.
+func (w *whichRun) explain(workflow string, err error) error {
+	if w.id == "" || !errors.Is(err, perdure.ErrNotFound) {
+		return err
+	}
+	return &Error{
+		Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no run %q.", workflow, w.id),
+		Hint: "See which ones it has: perdure show " + term.Quote(workflow),
+	}
+}
+
+// chain shows the runs of a chain, and which of them this is.
+func (a *app) chain(d *perdure.Description) error {
+	if len(d.Chain) == 0 {
+		return nil
+	}
+	a.printf("\nIts runs%s:\n\n", earlier(d.Chain))
+	table := a.table("", "NO", "RUN", "BEGAN AS", "ATTEMPT", "STATUS", "BEGAN", "ENDED", "ERROR")
+	table.Indent = "  "
+	table.Right(1, 4)
+	for _, run := range d.Chain {
+		here, began, ended, why := "", run.Created, "", run.Initiator
+		if run.RunID == d.RunID {
+			here = ">"
+		}
+		if run.FirstTurn != nil {
+			began = *run.FirstTurn
+		}
+		if run.Closed != nil {
+			ended = term.Time(*run.Closed)
+		}
+		if why == "" {
+			why = "start"
+		}
+		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
+			term.Time(began), ended, a.clip(typed(run.ErrorType, run.Error), 60))
+	}
+	return table.Write(a.out)
+}
+
+// earlier says that there were runs before those that are shown.
+func earlier(runs []perdure.ChainRun) string {
+	if n := runs[0].Number - 1; n > 0 {
+		return fmt.Sprintf(", the last %d of %d", len(runs), n+len(runs))
+	}
+	return ""
+}
