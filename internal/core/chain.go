@@ -1,8 +1,8 @@
 package core
 
 import (
-	"crypto/sha256"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -96,7 +96,9 @@ func NextRunID(run string, now int64) string {
 			ms = max(ms, before+1)
 		}
 	}
-	h := sha256.Sum256([]byte(run))
+	sum := fnv.New128a()
+	_, _ = sum.Write([]byte(run)) // never fails
+	h := sum.Sum(nil)
 	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
 		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
 }
