@@ -127,8 +127,14 @@ type Client interface {
 
 	// Post inserts a message for the latest run of a workflow ID. A message
 	// with the key of one that still waits there is dropped: posting twice is
-	// posting once. ErrNotFound and ErrClosed tell that nobody would read it.
+	// posting once. ErrNotFound and ErrClosed tell that nobody would read it, unless
+	// it is ForOwner.
 	Post(ctx context.Context, message Message) error
+
+	// Take reads the messages that wait for a workflow ID, by number, and removes
+	// them. It is for who is no run and gets answers. What was taken when the answer
+	// of the call was lost is gone.
+	Take(ctx context.Context, partition int, workflowID string) ([]Message, error)
 
 	// Switch appends to the log of a group's switches and answers the entry. A
 	// request that is in the log already is not written again; its entry is

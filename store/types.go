@@ -298,6 +298,10 @@ type Message struct {
 	Kind       string
 	Data       []byte
 	Posted     int64 // ns, given by the store
+
+	// ForOwner says to Post that the owner of the partition reads the message,
+	// whether or not there is a run that does. It is not kept.
+	ForOwner bool
 }
 
 // Wake is a run and its wake time.

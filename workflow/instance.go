@@ -22,6 +22,7 @@ type Instance struct {
 	bodies    map[int64]Body // of open inline steps, by call
 	receiving []*pending     // of signals, which nobody may have read yet
 	random    *rand.Rand
+	queries   map[string]func(history.Payload) (history.Payload, error) // handlers, by name
 }
 
 // Body is an inline step ready to run.
@@ -33,6 +34,7 @@ func newInstance(run *core.Run, policy *retry.Policy, main func(*Context) (histo
 		scheduler: coro.New(),
 		root:      newScope(nil),
 		bodies:    map[int64]Body{},
+		queries:   map[string]func(history.Payload) (history.Payload, error){},
 	}
 	i.start(i.root, func(wf *Context) {
 		result, err := main(wf)

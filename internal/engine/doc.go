@@ -44,6 +44,8 @@
 //	start.go       starting runs and waiting for results
 //	gate.go        gates: entities that say when attempts may start
 //	gateview.go    which gates there are, who waits at them; pausing one
+//	query.go       asking runs
+//	answer.go      answering, between turns
 //	message.go     signals, cancellation, termination
 //	control.go     operations on pending calls, and their audit
 //	bulk.go        the same for many runs

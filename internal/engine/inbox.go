@@ -20,6 +20,8 @@ const (
 	kindHeartbeat = "heartbeat" // of an attempt, from outside
 	kindToGate    = "to-gate"
 	kindFromGate  = "from-gate"
+	kindQuery     = "query"
+	kindAnswer    = "answer" // to a query
 )
 
 // message is the data of a store.Message.
@@ -28,6 +30,7 @@ type message struct {
 	ID     string          `json:"id,omitempty"`     // of a signal
 	Value  history.Payload `json:"value,omitzero"`   // of a signal, a result, details of a heartbeat
 	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
+	Wait   int64           `json:"wait,omitempty"`   // how long somebody waits for the answer to a query, ns
 
 	Control *core.Control    `json:"control,omitempty"`
 	Call    int64            `json:"call,omitempty"` // of an attempt
@@ -232,6 +235,14 @@ func (e *Engine) claimLetter(m store.Message) *partition {
 
 // route delivers a message to its run, once.
 func (e *Engine) route(m store.Message) error {
+	switch m.Kind {
+	case kindQuery:
+		e.routeQuery(m)
+		return nil
+	case kindAnswer:
+		e.sweepAnswer(m)
+		return nil
+	}
 	p := e.claimLetter(m)
 	if p == nil {
 		return nil

@@ -25,6 +25,7 @@ type resident struct {
 	wake     int64              // the next due time known to the wake heap
 
 	mail       []mail
+	questions  []question
 	poked      bool           // wants a step without mail
 	busy       bool           // somebody works on it
 	dropped    bool           // no longer in memory
@@ -111,15 +112,25 @@ func (e *Engine) rouse(r *resident) {
 func (e *Engine) advance(r *resident) {
 	for {
 		e.mu.Lock()
-		if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked) {
+		if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
 			e.rest(r)
 			e.mu.Unlock()
 			return
 		}
-		todo := r.takeMail()
-		r.poked = false
+		todo, questions := r.takeMail(), r.questions
+		onlyAsked := len(todo) == 0 && !r.poked && r.machine() != nil
+		r.poked, r.questions = false, nil
 		e.mu.Unlock()
-		if err := e.turn(r, todo); err != nil {
+		var err error
+		if !onlyAsked {
+			err = e.turn(r, todo)
+		}
+		if err == nil {
+			err = e.answerAll(r, questions)
+		} else {
+			turnAway(questions)
+		}
+		if err != nil {
 			e.mu.Lock()
 			e.tellStarted(r, err)
 			e.unload(r)
@@ -218,7 +229,8 @@ func (e *Engine) unload(r *resident) {
 			e.rouse(again)
 		}
 	}
-	r.mail = nil
+	turnAway(r.questions)
+	r.mail, r.questions = nil, nil
 }
 
 // closeCode unwinds the code of a resident on which nobody works.

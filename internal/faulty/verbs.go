@@ -82,6 +82,18 @@ func (s *faultyStore) Post(ctx context.Context, message store.Message) error {
 	return s.write(ctx, "Post", func() error { return s.inner.Post(ctx, message) })
 }
 
+func (s *faultyStore) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	var taken []store.Message
+	err := s.write(ctx, "Take", func() (err error) {
+		taken, err = s.inner.Take(ctx, partition, workflowID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return taken, nil
+}
+
 func (s *faultyStore) Switch(ctx context.Context, w store.Switch) (store.Switch, error) {
 	var written store.Switch
 	err := s.write(ctx, "Switch", func() (err error) {

@@ -62,14 +62,37 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	if m.Run != "" {
 		reader = p.runs[m.Run]
 	}
-	if reader == nil || reader.row.WorkflowID != m.WorkflowID {
+	switch {
+	case m.ForOwner:
+		m.ForOwner = false
+	case reader == nil || reader.row.WorkflowID != m.WorkflowID:
 		return store.ErrNotFound
-	}
-	if !reader.row.Status.Open() {
+	case !reader.row.Status.Open():
 		return store.ErrClosed
 	}
 	p.tick(db.clock())
 	db.deliver(p, m)
 	db.announce(store.NewsMessage)
 	return nil
+}
+
+func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	if err := h.write(ctx); err != nil {
+		return nil, err
+	}
+	defer h.done()
+	p := h.db.partition(partition)
+	if p == nil {
+		return nil, nil
+	}
+	var taken []store.Message
+	for _, m := range p.inbox {
+		if m.WorkflowID == workflowID {
+			taken = append(taken, m)
+		}
+	}
+	for _, m := range taken {
+		p.consume(m.Sequence)
+	}
+	return taken, nil
 }

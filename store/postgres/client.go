@@ -76,6 +76,9 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	if m.Run != "" {
 		reader, key = `SELECT status FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = $3`, m.Run
 	}
+	if m.ForOwner {
+		reader, key = `SELECT 'running'::text AS status WHERE $2::text IS NOT NULL`, ""
+	}
 	return h.share(ctx, "Post", func(c *conn) error {
 		err := store.ErrNotFound
 		failed := c.transaction(ctx, func(b *batch) {

@@ -113,3 +113,11 @@ func (s *counting) Inbox(ctx context.Context, partitions []int, after int64, lim
 	}
 	return messages, err
 }
+
+func (s *counting) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	messages, err := s.Store.Take(ctx, partition, workflowID)
+	for i := range messages {
+		messages[i].Sequence = int64(slices.Index(s.c.real, messages[i].Sequence) + 1)
+	}
+	return messages, err
+}

@@ -51,6 +51,9 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 		return err
 	}
 	err := h.write(ctx, "Post", func(c *conn) error {
+		if m.ForOwner {
+			return c.post(&m, h.marks.clock(m.Partition, h.clock()))
+		}
 		// The columns are few: a run may carry megabytes.
 		query, key := `SELECT status, workflow_id FROM runs WHERE partition = ? AND workflow_id = ? AND latest = 1`, m.WorkflowID
 		if m.Run != "" {

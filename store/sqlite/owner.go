@@ -58,18 +58,9 @@ func all(limit int) int64 {
 func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
 	var messages []store.Message
 	err := h.eachPartition(ctx, "Inbox", partitions, false, func(c *conn, partition int) error {
-		return c.query(ctx, `SELECT sequence, workflow_id, run, key, kind, posted, data FROM inbox
+		return c.query(ctx, `SELECT `+messageColumns+` FROM inbox
 			WHERE partition = ? AND sequence > ? ORDER BY sequence LIMIT ?`, func(r row) error {
-			messages = append(messages, store.Message{
-				Partition:  partition,
-				Sequence:   r.int(0),
-				WorkflowID: r.text(1),
-				Run:        r.text(2),
-				Key:        r.text(3),
-				Kind:       r.text(4),
-				Posted:     r.int(5),
-				Data:       r.bytes(6),
-			})
+			messages = append(messages, r.message(partition))
 			return nil
 		}, int64(partition), after, all(limit))
 	})

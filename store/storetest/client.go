@@ -124,6 +124,42 @@ var clientChecks = []check{
 		f.is(post(store.Message{WorkflowID: run.WorkflowID}), store.ErrClosed)
 		equal(f, len(f.inbox()), 0)
 	}},
+	{"Client/PostForTheOwner", func(f *fixture) {
+		run := f.created()
+		f.commits(func() store.Turn { t := f.turn(run, 2); t.State = closed(store.Completed); return t }())
+		m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "k", Kind: "query", Data: []byte("1"), ForOwner: true}
+		f.must(f.store.Post(f.Context(), m))
+		f.must(f.store.Post(f.Context(), m)) // once while it waits
+		m.WorkflowID, m.Run = "unknown", ""
+		f.must(f.store.Post(f.Context(), m))
+		inbox := f.inbox()
+		equal(f, len(inbox), 2)
+		equal(f, inbox[0], store.Message{
+			Partition: f.partition, Sequence: inbox[0].Sequence, WorkflowID: run.WorkflowID, Run: run.ID, Key: "k",
+			Kind: "query", Data: []byte("1"), Posted: inbox[0].Posted,
+		})
+	}},
+	{"Client/TakeRemovesWhatItReads", func(f *fixture) {
+		run := f.created()
+		t := f.turn(run, 2)
+		for _, key := range []string{"b", "a"} {
+			t.Messages = append(t.Messages, store.Message{Partition: f.partition, WorkflowID: "asker", Key: key, Kind: "answer", Data: []byte(key)})
+		}
+		t.Messages = append(t.Messages, store.Message{Partition: f.partition, WorkflowID: "asker-2", Key: "a", Data: []byte{}})
+		f.commits(t)
+		client := f.open()
+		before := f.inbox()
+		taken, err := client.Take(f.Context(), f.partition, "asker")
+		f.must(err)
+		equal(f, taken, before[:2])
+		taken, err = client.Take(f.Context(), f.partition, "asker")
+		f.must(err)
+		equal(f, len(taken), 0)
+		equal(f, keys(f.inbox()), []string{"a"})
+		taken, err = client.Take(f.Context(), 1<<20, "asker-2") // a partition that there is not
+		f.must(err)
+		equal(f, len(taken), 0)
+	}},
 	{"Client/PostReachesWaitingAndParkedRuns", func(f *fixture) {
 		for _, status := range []store.Status{store.WaitingForCode, store.Parked} {
 			run := f.newRun()

@@ -218,6 +218,7 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["Renew"] = s.Renew(ctx, store.Renewal{Node: "n", Next: 1})
 	_, errs["Claim"] = s.Claim(ctx, "n", []int{p})
 	_, errs["Commit"] = s.Commit(ctx, nil)
+	_, errs["Take"] = s.Take(ctx, p, "asker")
 	_, errs["Group"] = s.Group(ctx, "g")
 	_, errs["Secret"] = s.Secret(ctx)
 	_, errs["Due"] = s.Due(ctx, []int{p}, 0, 1, 1)

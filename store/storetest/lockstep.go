@@ -35,6 +35,7 @@ func Lockstep(t *testing.T, reference, subject func(t *rapid.T, clock func() int
 			"Commit":  l.commit,
 			"Create":  l.create,
 			"Post":    l.post,
+			"Take":    l.take,
 			"Claim":   func(t *rapid.T) { l.claim(aSet(t)) },
 			"Release": l.release,
 			"Renew":   l.renew,
@@ -207,6 +208,11 @@ func (l *lockstep) create(t *rapid.T) {
 func (l *lockstep) post(t *rapid.T) {
 	m := aMessage(t)
 	both(l, fmt.Sprintf("Post of %+v", m), func(s store.Store) (any, error) { return nil, s.Post(l.ctx, m) })
+}
+
+func (l *lockstep) take(t *rapid.T) {
+	partition, id := aPartition(t), aWorkflow.Draw(t, "of")
+	both(l, fmt.Sprintf("Take of %q in %d", id, partition), func(s store.Store) ([]store.Message, error) { return s.Take(l.ctx, partition, id) })
 }
 
 func (l *lockstep) list(t *rapid.T) {

@@ -52,6 +52,7 @@ var (
 	}, activity.Retry(slow))
 
 	approved = workflow.NewSignal[bool]("approved")
+	price    = workflow.NewQuery[float64, string]("price")
 
 	buy = workflow.New("buy", func(wf *workflow.Context, o order) (string, error) {
 		return workflow.Call(wf, charge, o)
@@ -66,6 +67,12 @@ var (
 	}, workflow.Version("1"))
 
 	approve = workflow.New("approve", func(wf *workflow.Context, o order) (string, error) {
+		workflow.HandleQuery(wf, price, func(rate float64) (string, error) {
+			if rate <= 0 {
+				return "", fmt.Errorf("a rate of %v is none", rate)
+			}
+			return fmt.Sprintf("%.2f for a \x1b[1m%s", float64(o.Cents)/100*rate, o.Item), nil
+		})
 		yes, err := workflow.Receive(wf, approved)
 		if err != nil {
 			return "", err
@@ -73,6 +80,7 @@ var (
 		if !yes {
 			return "", retry.Terminal(errors.New("nobody wanted it"))
 		}
+		workflow.SetStatus(wf, "somebody wanted it")
 		return "approved", nil
 	}, workflow.Version("1"))
 

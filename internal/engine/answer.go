@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// answerPrefix begins the workflow IDs under which answers wait. No workflow can
+// have such an ID.
+const answerPrefix = "#answer/"
+
+// answerTime is how long an answer waits for whoever asked. Then he is gone.
+const answerTime = time.Minute
+
+// question is a query of a run that this node serves.
+type question struct {
+	name   string
+	input  history.Payload
+	answer chan<- answer // has room for one
+}
+
+type answer struct {
+	value history.Payload
+	err   error
+}
+
+// ask puts a question to a run, between two of its turns.
+func (e *Engine) ask(p *partition, run string, q question) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.askLocked(p, run, q)
+}
+
+func (e *Engine) askLocked(p *partition, run string, q question) {
+	if e.partitions[p.number] != p {
+		q.answer <- answer{err: errMoved}
+		return
+	}
+	r := e.resident(p, run)
+	r.questions = append(r.questions, q)
+	e.rouse(r)
+}
+
+// answerAll answers questions from the state that the last durable turn left. An
+// error says that the resident is of no use any more.
+func (e *Engine) answerAll(r *resident, questions []question) error {
+	for i, q := range questions {
+		if r.instance == nil {
+			q.answer <- answer{err: r.hold.refusal()}
+			continue
+		}
+		value, err := e.handle(r.instance, q.name, q.input)
+		q.answer <- answer{value, told(err)}
+		if stuck := (*stuckError)(nil); errors.As(err, &stuck) {
+			r.instance = nil // the handler may still be at work in there
+			turnAway(questions[i+1:])
+			return err
+		}
+	}
+	return nil
+}
+
+// turnAway has those who ask look for the run anew.
+func turnAway(questions []question) {
+	for _, q := range questions {
+		q.answer <- answer{err: errMoved}
+	}
+}
+
+// refusal says why a run without code does not answer.
+func (h *hold) refusal() error {
+	switch {
+	case h == nil:
+		return errMoved
+	case h.status == core.StatusParked:
+		return fmt.Errorf("%w: %s", ErrParked, h.detail.Reason)
+	}
+	return fmt.Errorf("%w: %s", ErrNoCode, h.detail.Reason)
+}
+
+// handle runs a handler under watch, as all code of users.
+func (e *Engine) handle(i *workflow.Instance, name string, input history.Payload) (history.Payload, error) {
+	var watch stint
+	var a answer
+	err := e.guard(&watch, func() error {
+		a.value, a.err = i.Query(name, input)
+		return nil
+	}, func() { endInstance(i, nil) })
+	if err != nil { // a may still be written to
+		return history.Payload{}, fmt.Errorf("the handler of query %q did not return: %w", name, err)
+	}
+	return a.value, a.err
+}
+
+// told is an error as it arrives in another process.
+func told(err error) error {
+	if err == nil {
+		return nil
+	}
+	return history.FromError(err).Err()
+}
+
+// routeQuery answers a query from another process, beside the reading of the
+// inbox.
+func (e *Engine) routeQuery(m store.Message) {
+	p := e.claimLetter(m)
+	if p == nil {
+		return
+	}
+	var d message
+	if err := json.Unmarshal(m.Data, &d); err != nil {
+		e.log.Error("perdure: a query cannot be read", "error", err)
+		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+		return
+	}
+	left := time.Duration(m.Posted + d.Wait - e.clock.now())
+	if left <= 0 { // nobody waits for the answer
+		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+		return
+	}
+	e.steps.run(func() { e.answerMessage(p, m, d, left) })
+}
+
+// answerMessage answers a query and sends the answer in the transaction that
+// consumes the question. A node that lost the partition meanwhile leaves that to
+// the next one.
+func (e *Engine) answerMessage(p *partition, m store.Message, d message, left time.Duration) {
+	ctx, cancel := context.WithTimeout(e.ctx, left)
+	defer cancel()
+	value, err := e.answerOf(ctx, p, m, d)
+	if e.ctx.Err() != nil {
+		return
+	}
+	if errors.Is(err, errMoved) || ctx.Err() != nil {
+		e.forget([]letter{{p, m.Sequence}}) // it is found again, or too late
+		return
+	}
+	reply, err := json.Marshal(message{Value: value, Failure: history.FromError(err)})
+	if err != nil {
+		e.log.Error("perdure: the answer to a query cannot be sent", "error", err)
+		return
+	}
+	t := store.Turn{
+		Partition: p.number, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
+		Messages: []store.Message{{Partition: p.number, WorkflowID: answerPrefix + d.ID, Key: "answer", Kind: kindAnswer, Data: reply}},
+	}
+	if e.committer.commit(t) == nil {
+		e.settled(&resident{partition: p}, t.Consumed)
+	}
+}
+
+func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d message) (history.Payload, error) {
+	row, err := e.db.Find(ctx, p.number, m.WorkflowID, m.Run)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	return e.queryHere(ctx, p, row, d.Name, d.Value)
+}
+
+// sweepAnswer removes an answer that nobody came for.
+func (e *Engine) sweepAnswer(m store.Message) {
+	if e.clock.now()-m.Posted < int64(answerTime) {
+		return
+	}
+	if p := e.claimLetter(m); p != nil {
+		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+	}
+}

@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/store"
+)
+
+// messageColumns are what row.message reads.
+const messageColumns = `sequence, workflow_id, run, key, kind, posted, data`
+
+func (r row) message(partition int) store.Message {
+	return store.Message{
+		Partition:  partition,
+		Sequence:   r.int(0),
+		WorkflowID: r.text(1),
+		Run:        r.text(2),
+		Key:        r.text(3),
+		Kind:       r.text(4),
+		Posted:     r.int(5),
+		Data:       r.bytes(6),
+	}
+}
+
+func (h *handle) Take(ctx context.Context, partition int, workflowID string) ([]store.Message, error) {
+	// Most find nothing: those need not wait for the only writer.
+	waits := false
+	err := h.read(ctx, "Take", func(c *conn) error {
+		return c.query(ctx, `SELECT 1 FROM inbox WHERE partition = ? AND workflow_id = ? LIMIT 1`, func(row) error {
+			waits = true
+			return nil
+		}, int64(partition), workflowID)
+	})
+	if err != nil || !waits {
+		return nil, err
+	}
+	var taken []store.Message
+	err = h.write(ctx, "Take", func(c *conn) error {
+		err := c.query(context.Background(), `SELECT `+messageColumns+` FROM inbox WHERE partition = ? AND workflow_id = ? ORDER BY sequence`, func(r row) error {
+			taken = append(taken, r.message(partition))
+			return nil
+		}, int64(partition), workflowID)
+		if err != nil {
+			return err
+		}
+		_, err = c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ?`, int64(partition), workflowID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return taken, nil
+}

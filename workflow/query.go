@@ -1,0 +1,91 @@
+package workflow
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// ErrNoHandler says that a run has no handler for a query: its code has none of
+// that name, or has not come to where it is set.
+var ErrNoHandler = errors.New("the run has no handler for the query")
+
+// Query is the typed handle of a question that runs can be asked. Make one per
+// question, at package level. Its zero value is not usable.
+type Query[In, Out any] struct{ name string }
+
+// NewQuery declares a query. In and Out travel as JSON; In is struct{} if there is
+// nothing to say.
+func NewQuery[In, Out any](name string) Query[In, Out] { return Query[In, Out]{name: name} }
+
+// Name returns the query's name.
+func (q Query[In, Out]) Name() string { return q.name }
+
+// HandleQuery sets what answers a query from here on, in place of an earlier
+// handler. The handler reads variables of the workflow, between two turns of its
+// code, and returns at once. It is part of the workflow's code and its rules hold,
+// and it must change nothing: what it is asked is not recorded, so a replay does not
+// know of it. It cannot use the workflow context; that is an error. Its error is the
+// answer, as errors of activities are; a panic is one too and hurts nobody else.
+//
+// A run answers as long as its code fits, also when it has ended. Setting a handler
+// costs nothing and is not in history: it can be added to code that has runs. A name
+// that cannot be used panics, which parks the run.
+func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (Out, error)) {
+	wf.enter()
+	if err := history.CheckName("query name", q.name); err != nil {
+		panic(err)
+	}
+	if handler == nil {
+		panic(fmt.Errorf("the handler of query %q is nil", q.name))
+	}
+	wf.instance.queries[q.name] = func(input history.Payload) (history.Payload, error) {
+		var in In
+		if err := input.Decode(&in); err != nil {
+			return history.Payload{}, retry.Terminal(fmt.Errorf("the input of query %q: %w", q.name, err))
+		}
+		out, err := handler(in)
+		if err != nil {
+			return history.Payload{}, err
+		}
+		answer, err := history.Encode(out)
+		if err != nil {
+			return history.Payload{}, retry.Terminal(fmt.Errorf("the answer to query %q: %w", q.name, err))
+		}
+		return answer, nil
+	}
+}
+
+// Query asks the code of a run that waits, or has ended. It is for engines.
+func (i *Instance) Query(name string, input history.Payload) (answer history.Payload, err error) {
+	handler := i.queries[name]
+	if handler == nil {
+		return history.Payload{}, fmt.Errorf("%w %q; it has %s", ErrNoHandler, name, i.queryNames())
+	}
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case error:
+			if err = v; !errors.Is(err, errMisuse) {
+				err = fmt.Errorf("the handler of query %q panicked: %w\n%s", name, v, debug.Stack())
+			}
+		default:
+			err = fmt.Errorf("the handler of query %q panicked: %v\n%s", name, v, debug.Stack())
+		}
+	}()
+	return handler(input)
+}
+
+// queryNames are the queries that a run answers, for people.
+func (i *Instance) queryNames() string {
+	if len(i.queries) == 0 {
+		return "none so far"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(i.queries)), ", ")
+}
