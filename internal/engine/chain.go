@@ -61,7 +61,8 @@ func (e *Engine) lookedThrough() {
 }
 
 // handOn begins the next run of a chain, with the mail that the one before has
-// left; or leaves that to the next owner. The engine's mu is held.
+// left. In a partition that is to leave it waits: for the next owner, or until the
+// partition is kept after all. The engine's mu is held.
 func (e *Engine) handOn(r *resident, next *history.Start) {
 	var left, own []mail
 	for _, m := range r.mail {
@@ -73,7 +74,7 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	}
 	r.mail = own
 	p := r.partition
-	if e.phase != running || p.leaving || e.partitions[p.number] != p {
+	if e.phase != running || e.partitions[p.number] != p {
 		return // all of it is durable
 	}
 	e.chains.heirs[r.id] = next.Run
@@ -86,7 +87,9 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	n := e.resident(p, next.Run)
 	n.mail = append(n.mail, left...)
 	n.poked = true
-	e.rouse(n)
+	if !p.leaving {
+		e.rouse(n)
+	}
 }
 
 // nextRun is the row of the next run of a chain.

@@ -112,6 +112,62 @@ func TestE11_AChainIsOneWorkflow(t *testing.T) {
 	})
 }
 
+// TestE40_AChainInAPartitionThatWasToLeave: a run that is continued while its
+// partition is offered to others is followed by the next one as soon as the
+// partition is kept, and by none before.
+func TestE40_AChainInAPartitionThatWasToLeave(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		long := activity.New("long", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Minute) })
+		keeper := workflow.New("keeper", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, long, n) })
+		ticker := workflow.Declare[int, int]("ticker")
+		e := w.start(long, keeper, ticker.Impl(func(wf *workflow.Context, n int) (int, error) {
+			if err := workflow.Sleep(wf, time.Second); err != nil || n == 5 {
+				return n, err
+			}
+			return workflow.ContinueAsNew(wf, ticker, n+1)
+		}))
+		begin(t, e, keeper, "keeper", 1)
+		begin(t, e, ticker, "ticker", 0)
+		patience, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		engine.HandOver(e, patience)
+		if d := describe(t, e, "ticker"); len(d.Chain) != 2 {
+			t.Errorf("while the partition was to leave there were the runs %+v", d.Chain)
+		}
+		if got, err := finish[int](t, e, "ticker"); got != 5 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+	})
+}
+
+// TestE11_AChainIsFollowedFromElsewhere: a process that serves nothing waits for
+// the result of the last run, from whichever it begins.
+func TestE11_AChainIsFollowedFromElsewhere(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		e := w.start(collector.Impl(collect))
+		client := w.open(w.config())
+		first := begin(t, client, collector, "c", collected{Each: 1, All: 30})
+		answers := make(chan string, 2)
+		for _, run := range []string{first, ""} {
+			go func() {
+				_, s, err := client.Outcome(t.Context(), "c", run)
+				answers <- fmt.Sprint(s.Status, ", ", err)
+			}()
+		}
+		for n := range 30 {
+			signal(t, client, "c", "number", fmt.Sprint(n), n)
+		}
+		for range 2 {
+			if got := <-answers; got != "completed, <nil>" {
+				t.Errorf("the client was told: %s", got)
+			}
+		}
+		if got, err := finish[[]int](t, e, "c"); len(got) != 30 || !slices.IsSorted(got) || err != nil {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
 // TestE45_CancelSticksToTheChain: a cancellation that the code does not heed
 // because it continues as new reaches the next run before its code begins.
 func TestE45_CancelSticksToTheChain(t *testing.T) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -25,6 +26,17 @@ func LoseAll(e *Engine) {
 	all := e.served()
 	e.mu.Unlock()
 	e.lose(all...)
+}
+
+// HandOver lets an engine give all of its partitions away, until the patience ends.
+func HandOver(e *Engine, patience context.Context) {
+	e.mu.Lock()
+	all := e.served()
+	for _, p := range all {
+		p.leaving = true
+	}
+	e.mu.Unlock()
+	e.handOver(all, patience)
 }
 
 // Holds says what an engine holds, of all that it should hold nothing of when no
@@ -53,6 +65,7 @@ func Holds(e *Engine) string {
 	report("recovery", e.recovery.open)
 	report("waiters", len(e.waiters))
 	report("watched runs", len(e.watcher.runs))
+	report("runs to come", len(e.chains.coming))
 	report("late bodies", e.health.lateBodies)
 	for _, p := range e.partitions {
 		report("active in a partition", p.active)

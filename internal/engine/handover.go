@@ -77,6 +77,11 @@ func (e *Engine) keep(ps []*partition, queued []*waiter) {
 		p.leaving = false
 	}
 	kept := setOf(ps)
+	for _, r := range e.residents {
+		if kept[r.partition] && r.poked {
+			e.rouse(r) // it was not to begin meanwhile
+		}
+	}
 	e.slots.comeBack(slices.DeleteFunc(queued, func(w *waiter) bool {
 		return !kept[w.partition] || e.partitions[w.partition.number] != w.partition
 	}))

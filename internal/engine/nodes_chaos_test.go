@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -172,7 +173,55 @@ func labours() []any {
 		}
 		return n, nil
 	})
-	return []any{work, flow, player}
+	return []any{work, flow, player, numberer.Impl(count), collector.Impl(collect)}
+}
+
+// numberer sends numbers to a collector, one a run; some of the runs fail at first.
+var numberer = workflow.Declare[countdown, int]("numberer", workflow.RetryPolicy(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(6 * time.Second)}))
+
+type countdown struct {
+	To      string
+	N, Last int
+}
+
+func count(wf *workflow.Context, in countdown) (int, error) {
+	if in.N%4 == 1 && workflow.GetInfo(wf).Attempt == 1 {
+		return 0, errUnlucky
+	}
+	if err := workflow.Send(wf, in.To, number, in.N); err != nil {
+		return 0, err
+	}
+	if err := workflow.Sleep(wf, time.Duration(in.N%5)*700*time.Millisecond); err != nil || in.N == in.Last {
+		return in.N, err
+	}
+	in.N++
+	return workflow.ContinueAsNew(wf, numberer, in)
+}
+
+// beginChains starts pairs of a numberer and a collector, and returns their IDs.
+func beginChains(t *testing.T, e *engine.Engine, pairs int) (ids []string) {
+	t.Helper()
+	for i := range pairs {
+		to, from := fmt.Sprint("to ", i), fmt.Sprint("from ", i)
+		begin(t, e, collector, to, collected{Each: 1 + i%3, All: 20})
+		begin(t, e, numberer, from, countdown{To: to, Last: 19})
+		ids = append(ids, to, from)
+	}
+	return ids
+}
+
+// judgeChains makes sure that each number came once, and in order.
+func judgeChains(t *testing.T, e *engine.Engine, pairs int) {
+	t.Helper()
+	for i := range pairs {
+		got, err := finish[[]int](t, e, fmt.Sprint("to ", i))
+		if len(got) != 20 || got[0] != 0 || got[19] != 19 || !slices.IsSorted(got) || err != nil {
+			t.Errorf("collector %d: %v, %v", i, got, err)
+		}
+		if n, err := finish[int](t, e, fmt.Sprint("from ", i)); n != 19 || err != nil {
+			t.Errorf("numberer %d: %d, %v", i, n, err)
+		}
+	}
 }
 
 // TestI6_Chaos: whatever happens to nodes and database, when it is over all runs come
@@ -208,6 +257,7 @@ func playChaos(t *testing.T, seed uint64) {
 			begin(t, client, player, fmt.Sprint("left ", i), match{Other: fmt.Sprint("right ", i)})
 			begin(t, client, player, fmt.Sprint("right ", i), match{Other: fmt.Sprint("left ", i), Serves: true})
 		}
+		ids := beginChains(t, client, 5)
 		for range 25 {
 			pass(time.Duration(c.random.IntN(4000)) * time.Millisecond)
 			c.happen()
@@ -219,7 +269,6 @@ func playChaos(t *testing.T, seed uint64) {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		ids := []string{}
 		for i := range runs {
 			ids = append(ids, fmt.Sprint(i))
 		}
@@ -248,6 +297,7 @@ func playChaos(t *testing.T, seed uint64) {
 				t.Errorf("pair %d: %v, %v; %v, %v", i, a, errA, b, errB)
 			}
 		}
+		judgeChains(t, client, 5)
 		pass(2 * time.Minute)
 		for _, e := range c.alive {
 			if holds := engine.Holds(e); holds != "" {
