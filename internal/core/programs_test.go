@@ -101,6 +101,21 @@ var programs = map[string]workflow.Func[int, string]{
 	"charge-forever": policyProgram(func(p *retry.Policy) {
 		p.MaxAttempts, p.Within, p.Backoff = retry.Unlimited, retry.Forever, retry.Fixed(time.Second)
 	}),
+	// poller reads approvals in pairs, each in another way, and continues as new.
+	"poller": func(wf *workflow.Context, round int) (string, error) {
+		unread := workflow.ReceiveAsync(wf, approval)
+		if _, err := workflow.Call(wf, reserve, round); err != nil {
+			return "", err
+		}
+		if round == 3 {
+			return unread.Get(wf)
+		}
+		return workflow.ContinueAsNew(wf, workflow.Declare[int, string]("test"), round+1)
+	},
+	// fragile fails with its only call.
+	"fragile": func(wf *workflow.Context, order int) (string, error) {
+		return workflow.Call(wf, ship, order, activity.Retry(retry.Never))
+	},
 	"bystander": func(wf *workflow.Context, order int) (string, error) {
 		poison := workflow.Async(wf, charge, order)
 		good := workflow.Async(wf, ship, order)

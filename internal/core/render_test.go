@@ -35,6 +35,9 @@ func renderTurn(t *core.Turn) string {
 		}
 		b.WriteByte('\n')
 	}
+	if t.Next != nil {
+		b.WriteString(renderNext(t.Next))
+	}
 	for _, d := range t.Dispatch {
 		b.WriteString(renderDispatch(d))
 	}
@@ -60,6 +63,23 @@ func renderTurn(t *core.Turn) string {
 		return "nothing\n"
 	}
 	return b.String()
+}
+
+// renderNext is how the next run begins.
+func renderNext(s *history.Start) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "next run %d, attempt %d, of %s input=%s created=%s", s.Number, s.Attempt, s.Type, s.Input, at(s.Created))
+	if s.FirstTurn != 0 {
+		fmt.Fprintf(&b, " first turn=%s backoff=%s first attempt=%s", at(s.FirstTurn), s.Backoff, at(s.FirstAttempt))
+	}
+	if s.Deadline != 0 {
+		fmt.Fprintf(&b, " deadline=%s", at(s.Deadline))
+	}
+	if s.Carried != nil {
+		carried, _ := json.Marshal(s.Carried)
+		fmt.Fprintf(&b, " carried=%s", carried)
+	}
+	return b.String() + "\n"
 }
 
 // at is an engine time since the beginning.
@@ -106,6 +126,8 @@ func renderEvent(e *history.Event) string {
 	add(e.Place != 0, "place=%d", e.Place)
 	add(e.Closed, "closed")
 	add(e.Reason != "", "reason=%q", e.Reason)
+	add(e.Initiator != "", "by %s", e.Initiator)
+	add(e.Deadline != 0, "deadline=%s", at(e.Deadline))
 	if e.Failure != nil {
 		add(true, "failure=%s", renderFailure(e.Failure))
 	}

@@ -26,7 +26,10 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 // After every step the driver also compares the machine with one made from the
 // records (I5). Words of commands:
 //
-//	start NAME [input=JSON]   make the run of a workflow of programs_test.go
+//	start NAME [input=JSON] [attempts=N [within=DURATION]]
+//	                          make the run of a workflow of programs_test.go, with a
+//	                          policy for its failures
+//	next                      the run begins for which the last turn closed one
 //	step                      take a step without inputs
 //	complete CALL[.ATTEMPT] [result=JSON] [transaction]
 //	fail CALL[.ATTEMPT] [type=T] [message=M] [terminal] [after=DURATION] [declined] [canceled]
@@ -113,6 +116,7 @@ func playScript(t *testing.T, text string) string {
 type player struct {
 	t       *testing.T
 	d       *driver
+	next    *history.Start // of the last turn
 	pending []core.Input
 }
 
@@ -171,14 +175,17 @@ func (p *player) play(words []string) string {
 	p.t.Helper()
 	verb, later := strings.CutPrefix(words[0], "+")
 	a := parseArguments(p.t, words[1:])
-	if verb == "start" {
+	switch verb {
+	case "start":
 		p.start(a)
+	case "next":
+		p.startNext()
 	}
 	if now, ok := a.named["now"]; ok {
 		p.advance(now)
 	}
 	switch verb {
-	case "start", "step":
+	case "start", "next", "step":
 		return p.step(a)
 	case "crash", "evict":
 		return p.reload(verb, a)
@@ -199,6 +206,31 @@ func (p *player) play(words []string) string {
 func (p *player) start(a *arguments) {
 	p.d = newDriver(p.t, programOf(p.t, a.word(0)), nil)
 	p.d.start.Input = a.payload("input")
+	if n, ok := a.named["attempts"]; ok {
+		attempts, err := strconv.Atoi(n)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		policy := exact(attempts)
+		if _, ok := a.named["within"]; ok {
+			policy.Within = a.duration("within")
+		}
+		p.d.start.Retry = &policy
+	}
+	p.d.drop()
+	p.d.run, p.d.instance = p.d.build(p.d.code)
+}
+
+// startNext makes the run that the last turn asks for. Nothing is left of the one
+// before but that.
+func (p *player) startNext() {
+	if p.next == nil {
+		p.t.Fatal("no run is to follow")
+	}
+	before := p.d
+	p.d = newDriver(p.t, before.code, nil)
+	p.d.start, p.d.now = *p.next, before.now
+	p.next = nil
 	p.d.drop()
 	p.d.run, p.d.instance = p.d.build(p.d.code)
 }
@@ -234,6 +266,7 @@ func (p *player) step(a *arguments) string {
 	if err != nil {
 		return firstLine(err)
 	}
+	p.next = turn.Next
 	return renderTurn(turn)
 }
 
