@@ -3,6 +3,7 @@ package perdure
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
@@ -24,6 +25,30 @@ func TraceParent(traceparent string) StartOption {
 // holds for all runs of the chain.
 func RetryPolicy(p retry.Policy) StartOption {
 	return func(r *engine.StartRequest) { r.Retry = &p }
+}
+
+// Delay lets the code begin only after d. The run exists at once: it can be sent
+// signals and canceled before. Its Created is the time of the start.
+func Delay(d time.Duration) StartOption {
+	return func(r *engine.StartRequest) { r.Delay = d }
+}
+
+// Memo attaches a value, at most 16 KiB of JSON, that Describe shows with all runs
+// of the chain. Nothing depends on it; attaching to a run does not change it.
+func Memo(v any) StartOption {
+	return func(r *engine.StartRequest) {
+		var err error
+		if r.Memo, err = history.Encode(v); err != nil && r.Fault == nil {
+			r.Fault = fmt.Errorf("memo: %w", err)
+		}
+	}
+}
+
+// MustBeNew refuses a workflow ID that has a run already, ended or not, with an
+// *IDInUseError instead of attaching to it. One that is asked again because its
+// answer was lost may be refused on account of its own run.
+func MustBeNew() StartOption {
+	return func(r *engine.StartRequest) { r.MustBeNew = true }
 }
 
 // Run starts a workflow under an ID and waits for its result. If the ID has a

@@ -26,7 +26,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 	next := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
-		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Retry: s.Retry,
+		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Memo: s.Memo, Retry: s.Retry,
 		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator,
 		Carried: r.carried(),
 	}

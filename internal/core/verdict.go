@@ -58,13 +58,13 @@ func (r *Run) exhaustedRun(attempts int, reason retry.Reason, limit int, within 
 	}, last)
 }
 
-// firstAttempt is when the first run was created of those that are attempts of
+// firstAttempt is when the first run could begin of those that are attempts of
 // the same work.
 func (r *Run) firstAttempt() int64 {
 	if r.start.FirstAttempt != 0 {
 		return r.start.FirstAttempt
 	}
-	return r.start.Created
+	return max(r.start.Created, r.start.FirstTurn)
 }
 
 // neverBegins closes a run whose code has not begun and may not any more: it was
@@ -76,7 +76,11 @@ func (r *Run) neverBegins() bool {
 	end := history.Event{Kind: history.RunCanceled}
 	switch {
 	case r.cancelRequested && r.now < s.FirstTurn:
-		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), retry.PhaseBackoff, s.Failure)
+		phase := retry.PhaseBackoff
+		if s.Failure == nil { // it was started with a delay
+			phase = retry.PhaseQueue
+		}
+		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
 	case s.Deadline != 0 && r.now > s.Deadline && !r.codeRan && r.program != nil:
 		within := time.Duration(s.Deadline - r.firstAttempt())
 		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)

@@ -24,6 +24,35 @@ type StartRequest struct {
 	// Retry is the policy for failures of the runs of the chain, nil for that of
 	// the workflow's code.
 	Retry *retry.Policy
+	// Delay is how long the code waits before it begins.
+	Delay time.Duration
+	// Memo is shown with the runs of the chain.
+	Memo history.Payload
+	// MustBeNew refuses to attach to a run that has the workflow ID.
+	MustBeNew bool
+	// Fault is what is wrong with what the request was made of.
+	Fault error
+}
+
+// MaxMemo is how long an encoded memo may be, in bytes: it is read with each row.
+const MaxMemo = 16 << 10
+
+// check refuses what no run could be started with.
+func (req *StartRequest) check() error {
+	switch {
+	case req.Fault != nil:
+		return req.Fault
+	case req.Delay < 0:
+		return &history.InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", req.Delay)}
+	case len(req.Memo.Data) > MaxMemo:
+		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(req.Memo.Data), MaxMemo)}
+	case req.Retry == nil:
+		return nil
+	}
+	if err := workflow.ValidateRetryPolicy(*req.Retry); err != nil {
+		return fmt.Errorf("the retry policy of the workflow is not usable: %w", err)
+	}
+	return nil
 }
 
 // IDInUseError says that a workflow ID belongs to another run than the one that
@@ -42,7 +71,7 @@ func (e *IDInUseError) Error() string {
 // StartRun makes sure that a run exists for the workflow ID and returns its run ID.
 // Once it returned, the run survives anything. If the ID has a run of the same
 // workflow with the same input, that one is returned and attached is true; with
-// another workflow or input, an *IDInUseError.
+// another workflow or input, or if it must be new, an *IDInUseError.
 func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, attached bool, err error) {
 	if err := e.usable(req.WorkflowID); err != nil {
 		return "", false, err
@@ -50,17 +79,18 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	if err := history.CheckName("workflow name", req.Type); err != nil {
 		return "", false, err
 	}
-	if req.Retry != nil {
-		if err := workflow.ValidateRetryPolicy(*req.Retry); err != nil {
-			return "", false, fmt.Errorf("the retry policy of the workflow is not usable: %w", err)
-		}
+	if err := req.check(); err != nil {
+		return "", false, err
 	}
 	number := e.place(req.WorkflowID)
 	now := e.clock.now()
 	id := newRunID(now)
 	start := history.Start{
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
-		Input: req.Input, Trace: req.Trace, Created: now, Retry: req.Retry,
+		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry,
+	}
+	if req.Delay > 0 {
+		start.FirstTurn = now + min(int64(req.Delay), store.Never-1-now)
 	}
 	encoded, err := history.EncodeStart(start)
 	if err != nil {
@@ -69,7 +99,7 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	row := store.Run{
 		Partition: number, ID: id, WorkflowID: req.WorkflowID, Type: req.Type, Group: e.config.Group,
 		Chain: id, Attempt: 1, Start: encoded, Created: now,
-		RunState: store.RunState{Status: store.Running, Wake: store.Hot},
+		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
 	}
 	err = e.create(ctx, row, start)
 	conflict := (*store.ConflictError)(nil)
@@ -134,6 +164,10 @@ func (e *Engine) attach(ctx context.Context, existing store.Run, req StartReques
 		return "", false, err
 	}
 	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: existing.Status}
+	if req.MustBeNew {
+		refusal.Difference = "the start was to make a new one"
+		return "", false, refusal
+	}
 	if first.Type != req.Type {
 		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", first.Type, req.Type)
 		return "", false, refusal

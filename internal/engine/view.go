@@ -29,6 +29,7 @@ type Run struct {
 type Description struct {
 	Run
 	Input   history.Payload  `json:"input,omitzero"`
+	Memo    history.Payload  `json:"memo,omitzero"` // given at the start, by perdure.Memo
 	Result  *history.Payload `json:"result,omitempty"`
 	Failure *history.Failure `json:"failure,omitempty"`
 	// Reason why it is held, or was terminated.
@@ -160,7 +161,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		return nil, err
 	}
 	d := &Description{
-		Run: viewRun(row), Input: start.Input, Trace: start.Trace,
+		Run: viewRun(row), Input: start.Input, Memo: start.Memo, Trace: start.Trace,
 		Result: detail.Result, Failure: detail.Failure, Reason: detail.Reason, Mismatch: detail.Mismatch, Stack: detail.Stack,
 	}
 	d.Next = detail.Next

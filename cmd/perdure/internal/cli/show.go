@@ -114,6 +114,9 @@ func (a *app) describe(d *perdure.Description) error {
 	}
 	fact("trace", d.Trace)
 	fact("input", d.Input.String())
+	if !d.Memo.Absent() {
+		fact("memo", d.Memo.String())
+	}
 	if d.Result != nil {
 		fact("result", d.Result.String())
 	}

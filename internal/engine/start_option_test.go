@@ -1,0 +1,102 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// whenItBegan is a workflow that tells when its code began.
+var whenItBegan = workflow.New("when", func(wf *workflow.Context, _ int) (time.Time, error) {
+	return workflow.Now(wf), nil
+}, workflow.Version("1"))
+
+func startWith(t *testing.T, e *engine.Engine, id string, req engine.StartRequest) (attached bool, err error) {
+	t.Helper()
+	req.WorkflowID, req.Type = id, whenItBegan.Name()
+	req.Input, _ = history.Encode(1)
+	_, attached, err = e.StartRun(t.Context(), req)
+	return attached, err
+}
+
+// TestE49_Delay: the code of a run that was started with a delay begins when that
+// is over, also if its engine was away, and not at all if it is canceled before.
+func TestE49_Delay(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		began := time.Now()
+		e, all := askers(t, w, whenItBegan)
+		for i, from := range all {
+			id := []string{"here", "elsewhere"}[i]
+			if _, err := startWith(t, from, id, engine.StartRequest{Delay: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := startWith(t, e, "canceled", engine.StartRequest{Delay: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		pass(30 * time.Minute)
+		d := describe(t, e, "here")
+		if next := began.Add(time.Hour); d.Status != string(store.Running) || d.NextWake == nil || !d.NextWake.Equal(next) {
+			t.Errorf("before its time the run is %s, until %v, want %s", d.Status, d.NextWake, next)
+		}
+		if err := e.Cancel(t.Context(), "canceled", "", "enough"); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		if d := describe(t, e, "canceled"); d.Status != string(store.Canceled) {
+			t.Errorf("canceled before its time the run is %s", d.Status)
+		}
+		stop(t, e)
+		pass(10 * time.Minute)
+		e = w.start(whenItBegan)
+		for i := range all {
+			id := []string{"here", "elsewhere"}[i]
+			at, err := finish[time.Time](t, e, id)
+			if want := began.Add(time.Hour); err != nil || !at.Equal(want.UTC()) {
+				t.Errorf("%s: the code began at %s, %v; want %s", id, at, err, want)
+			}
+		}
+	})
+}
+
+// TestE49_MemoAndConflict: a memo is shown; a start that must be new does not
+// attach, whether the run has ended or not.
+func TestE49_MemoAndConflict(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		e := w.start(whenItBegan)
+		memo, _ := history.Encode(map[string]string{"customer": "Ada"})
+		if _, err := startWith(t, e, "w", engine.StartRequest{Memo: memo, Delay: time.Minute, MustBeNew: true}); err != nil {
+			t.Fatal(err)
+		}
+		other, _ := history.Encode("another")
+		for range 2 {
+			if attached, err := startWith(t, e, "w", engine.StartRequest{Memo: other}); !attached || err != nil {
+				t.Errorf("attached: %t, %v", attached, err)
+			}
+			if got := describe(t, e, "w").Memo; !got.Equal(memo) {
+				t.Errorf("the memo is %s", got)
+			}
+			_, err := startWith(t, e, "w", engine.StartRequest{MustBeNew: true})
+			if used, is := errors.AsType[*engine.IDInUseError](err); !is || used.Run == "" || !strings.Contains(err.Error(), "was to make a new one") {
+				t.Errorf("one that must be new: %v", err)
+			}
+			pass(time.Hour) // now it has ended
+		}
+		long, _ := history.Encode(strings.Repeat("x", engine.MaxMemo))
+		for want, req := range map[string]engine.StartRequest{
+			"the memo is 16386 bytes long; the limit is 16384": {Memo: long},
+			"the delay is -1s; it is zero or more":             {Delay: -time.Second},
+			"what was wrong":                                   {Fault: errors.New("what was wrong")},
+		} {
+			if _, err := startWith(t, e, "refused", req); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	})
+}
