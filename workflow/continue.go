@@ -83,7 +83,11 @@ func ValidateRetryPolicy(p retry.Policy) error {
 
 // end closes the run as its function returned.
 func (i *Instance) end(result history.Payload, err error, policy *retry.Policy) {
-	next, continued := errors.AsType[*ContinueError](err)
+	var next *ContinueError
+	continued := history.Search(err, func(err error) (is bool) {
+		next, is = err.(*ContinueError)
+		return is
+	})
 	switch {
 	case err == nil:
 		i.run.Complete(result)

@@ -208,7 +208,7 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 	in := core.AttemptEnded{Outcome: core.Completed, Result: result}
 	var step *transaction
 	commit := activity.Commits(ctx)
-	if commit != nil && errors.Is(err, activity.ErrPending) {
+	if commit != nil && isPending(err) {
 		err = errPendingCommit
 	}
 	if commit != nil && err == nil {
@@ -222,7 +222,7 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 		}
 		if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
 			in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
-		} else if errors.Is(err, activity.ErrPending) {
+		} else if isPending(err) {
 			in.Outcome, in.Failure = core.Pending, nil
 		}
 	}
@@ -230,6 +230,11 @@ func (e *Engine) bodyReturned(ctx context.Context, x *execution, result history.
 	defer e.mu.Unlock()
 	e.report(x, in, step)
 	e.slots.release(e, x.lane)
+}
+
+// isPending reports whether a body says that its attempt goes on outside.
+func isPending(err error) bool {
+	return history.Search(err, func(err error) bool { return err == activity.ErrPending })
 }
 
 // report tells the run of an attempt's end, and what its body wants in the

@@ -189,6 +189,20 @@ func (e *Engine) rest(r *resident) {
 	}
 }
 
+// rememberWake puts the due time of a resident that is dropped into the wake heap if
+// the scan will not find it: the row may name an older time that the scan has passed
+// already.
+func (e *Engine) rememberWake(r *resident) {
+	m := r.machine()
+	if m == nil || m.Ended() {
+		return
+	}
+	due := m.NextDue()
+	if due != r.wake && (due <= e.horizon || m.State().Wake <= e.horizon) {
+		e.addWake(due, r)
+	}
+}
+
 // unload drops a resident from memory; what is durable of it is in the database
 // and, if it is due soon, in the wake heap.
 func (e *Engine) unload(r *resident) {
@@ -207,12 +221,8 @@ func (e *Engine) unload(r *resident) {
 		e.slots.release(e, l)
 	}
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
-	if m := r.machine(); served && m != nil && !m.Ended() {
-		// The row may name an older time that the scan has passed already.
-		due := m.NextDue()
-		if due != r.wake && (due <= e.horizon || m.State().Wake <= e.horizon) {
-			e.addWake(due, r)
-		}
+	if served { // else it may be loaded at this moment
+		e.rememberWake(r)
 	}
 	if !r.busy {
 		e.closeCode(r)
