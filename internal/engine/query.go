@@ -134,20 +134,33 @@ func (e *Engine) queryElsewhere(ctx context.Context, row *store.Run, name string
 		return history.Payload{}, err
 	}
 	m.ForOwner = true
-	if err := e.post(ctx, m); err != nil {
-		return history.Payload{}, err
-	}
+	return e.exchange(ctx, m, answerPrefix+token)
+}
+
+// exchange posts a question until the database has it, and looks for the answer.
+// One that may have got lost on its way from the inbox is asked for again: a
+// question that still waits there is not doubled by that.
+func (e *Engine) exchange(ctx context.Context, m store.Message, name string) (history.Payload, error) {
+	posted := false
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		if err := e.sleep(ctx, wait); err != nil {
-			return history.Payload{}, err
+		var answers []store.Message
+		var err error
+		if posted {
+			answers, err = e.db.Take(ctx, m.Partition, name)
+			posted = err == nil
+		} else {
+			err = e.post(ctx, m)
+			posted = err == nil
 		}
-		answers, err := e.db.Take(ctx, row.Partition, answerPrefix+token)
 		switch {
 		case len(answers) > 0:
 			return readAnswer(answers[0])
 		case err != nil && ctx.Err() != nil:
 			return history.Payload{}, ctx.Err()
 		case err != nil && !store.Unavailable(err):
+			return history.Payload{}, err
+		}
+		if err := e.sleep(ctx, wait); err != nil {
 			return history.Payload{}, err
 		}
 	}
