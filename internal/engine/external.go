@@ -140,12 +140,12 @@ func (e *Engine) heardOutside(run string, in core.Input) {
 // inboxFirst reads the inbox before a run takes an attempt for over of which
 // somebody outside may have said in time how it ended: before one that goes on
 // there is timed out, and before those are lost that were in flight here when the
-// run was taken over.
+// run was taken over. It does so in a partition that leaves, too.
 func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, error) {
 	var err error
 	switch {
 	case r.run.OutsideDue(e.clock.now()):
-		err = e.readInbox()
+		err = e.readInbox(r.partition)
 	case loaded && !r.run.Idle() && !e.wasRead(r.partition):
 		err = e.readInboxOnce(r.partition)
 	default:
@@ -153,8 +153,14 @@ func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, erro
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err == nil {
-		todo, r.mail = append(todo, r.mail...), nil
+	var later []mail
+	for _, m := range r.mail {
+		if m.transaction != nil { // one a turn: see upToTransaction
+			later = append(later, m)
+		} else {
+			todo = append(todo, m)
+		}
 	}
+	r.mail = later
 	return todo, err
 }

@@ -113,7 +113,7 @@ func (e *Engine) inboxLoop() {
 		case <-e.ctx.Done():
 			return
 		}
-		if e.readInbox() != nil && e.ctx.Err() != nil {
+		if e.readInbox(nil) != nil && e.ctx.Err() != nil {
 			return
 		}
 		timer.Reset(e.config.InboxEvery)
@@ -121,11 +121,12 @@ func (e *Engine) inboxLoop() {
 }
 
 // readInbox delivers the messages that were not delivered before. One at a time
-// does so: what another one consumed meanwhile could be delivered again.
-func (e *Engine) readInbox() error {
+// does so: what another one consumed meanwhile could be delivered again. Those of a
+// partition that leaves are its next owner's, unless it is the one that is given.
+func (e *Engine) readInbox(also *partition) error {
 	e.reading <- struct{}{}
 	defer func() { <-e.reading }()
-	return e.readMessages()
+	return e.readMessages(also)
 }
 
 // readInboxOnce makes sure that the inbox of a partition was read since it was
@@ -136,7 +137,7 @@ func (e *Engine) readInboxOnce(p *partition) error {
 	if e.wasRead(p) {
 		return nil
 	}
-	return e.readMessages()
+	return e.readMessages(p)
 }
 
 func (e *Engine) wasRead(p *partition) bool {
@@ -145,9 +146,9 @@ func (e *Engine) wasRead(p *partition) bool {
 	return p.read
 }
 
-func (e *Engine) readMessages() error {
+func (e *Engine) readMessages(also *partition) error {
 	defer e.lookedThrough()
-	open, consumed := e.readable()
+	open, consumed := e.readable(also)
 	if len(open) == 0 {
 		return nil
 	}
@@ -165,7 +166,7 @@ func (e *Engine) readMessages() error {
 		}
 		for _, m := range page {
 			after = m.Sequence
-			if err := e.route(m); err != nil {
+			if err := e.route(m, also); err != nil {
 				return err
 			}
 		}
@@ -184,12 +185,12 @@ type letter struct {
 
 // readable are the partitions whose inbox is to be read, and the messages known
 // to be gone from there.
-func (e *Engine) readable() (open []*partition, consumed []letter) {
+func (e *Engine) readable(also *partition) (open []*partition, consumed []letter) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, p := range e.partitions {
-		if p.leaving {
-			continue // its next owner reads it
+		if p.leaving && p != also {
+			continue
 		}
 		open = append(open, p)
 		for s, gone := range p.pending {
@@ -219,11 +220,11 @@ func (e *Engine) forget(letters []letter) {
 
 // claimLetter notes that a message is about to be delivered; nil if it was
 // already, or is not for this node.
-func (e *Engine) claimLetter(m store.Message) *partition {
+func (e *Engine) claimLetter(m store.Message, also *partition) *partition {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.partitions[m.Partition]
-	if p == nil || p.leaving {
+	if p == nil || p.leaving && p != also {
 		return nil
 	}
 	if _, known := p.pending[m.Sequence]; known {
@@ -234,7 +235,7 @@ func (e *Engine) claimLetter(m store.Message) *partition {
 }
 
 // route delivers a message to its run, once.
-func (e *Engine) route(m store.Message) error {
+func (e *Engine) route(m store.Message, also *partition) error {
 	switch m.Kind {
 	case kindQuery:
 		e.routeQuery(m)
@@ -243,7 +244,7 @@ func (e *Engine) route(m store.Message) error {
 		e.sweepAnswer(m)
 		return nil
 	}
-	p := e.claimLetter(m)
+	p := e.claimLetter(m, also)
 	if p == nil {
 		return nil
 	}
