@@ -9,7 +9,7 @@ type Attempt struct {
 	Call      int64
 	Number    int    // attempt, 1 for the first
 	Name      string // of the activity or step
-	Outcome   string // completed, failed, timed-out, lost, drained, canceled
+	Outcome   string // completed, failed, timed-out, lost, drained, canceled, refused
 	ErrorType string
 	Reason    string // why it was or was not retried
 	Started   int64  // ns

@@ -272,10 +272,10 @@ func (r *Run) endCalls() {
 		if inFlight(c.state) {
 			r.interrupt(c, true)
 		}
-		r.departs(c)
 		if c.attempted() {
 			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
 		}
+		r.departs(c)
 		c.Done = true
 		r.setState(c, "")
 		r.setUntold(c, false)

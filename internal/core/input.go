@@ -18,6 +18,8 @@ const (
 	Lost      Outcome = "lost"     // its process died, or lost the run to another node
 	Drained   Outcome = "drained"  // its process shut down; charges nothing
 	Canceled  Outcome = "canceled" // nobody wants it any more
+	// RefusedByGate is no attempt: a gate let it not begin, which ended the call.
+	RefusedByGate Outcome = "refused"
 	// Pending is no end: the body has returned, and the attempt goes on outside.
 	Pending Outcome = "pending"
 )

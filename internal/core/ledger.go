@@ -61,6 +61,19 @@ func (r *Run) recordDecision(c *Call, outcome Outcome, f *history.Failure, d ret
 	r.keep(c, outcome, f, string(d.Reason), AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1}, ended)
 }
 
+// recordRefusal keeps that the coming attempt was not let begin.
+func (r *Run) recordRefusal(c *Call, f *history.Failure) {
+	last := c.attempts
+	c.StartedAt, c.Node = 0, ""
+	if c.state == Backoff { // its gate was a little early
+		c.QueuedAt = max(r.now, c.due)
+	} else if c.QueuedAt < last.StartedAt {
+		c.QueuedAt = r.now
+	}
+	r.record(c, RefusedByGate, f, string(retry.ReasonBreaker), r.now)
+	c.StartedAt, c.Node, c.QueuedAt = last.StartedAt, last.Node, last.QueuedAt
+}
+
 func (r *Run) keep(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
 	rec := Record{
 		Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason,

@@ -19,6 +19,9 @@ import (
 type pass struct {
 	State  passState `json:"state,omitempty"`
 	Ticket int       `json:"ticket,omitempty"`
+	// Judged says that its budget allowed the attempt after the one that is
+	// undecided: it may say so again.
+	Judged bool `json:"judged,omitempty"`
 }
 
 type passState string
@@ -134,7 +137,7 @@ func (r *Run) turnBack(c *Call, outcome turnstile.Outcome, until int64, judge bo
 			p.State = resting
 		}
 		if judge && budgeted(c.Gates[i]) {
-			m.Judge = true
+			m.Judge, p.Judged = true, false
 			judges++
 		}
 		r.out.Gates = append(r.out.Gates, m)
@@ -251,21 +254,24 @@ func (r *Run) approachAgain() {
 }
 
 // refused closes a call whose gate lets nobody pass. The attempt that was to start
-// does not, and is not charged.
+// does not, and is not charged; that it was refused is on record.
 func (r *Run) refused(c *Call, i int) {
 	c.Passes[i].State = noTicket // its ticket is gone
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
-		r.record(c, u.Outcome, u.Failure, string(retry.ReasonBreaker), u.Ended)
-	} else {
-		c.attempt--
+		d := r.judgement(c, u.Failure, u.Ended, retry.BudgetAllowed)
+		r.recordDecision(c, u.Outcome, u.Failure, d, u.Ended, nextOf(d))
+		c.attempt++
 	}
 	refusal := &retry.RefusedError{Gate: c.Gates[i].Name, Reason: retry.ReasonBreaker}
 	if c.Last != nil {
 		refusal.Last = c.Last.Err()
 	}
+	f := history.FromError(refusal)
+	r.recordRefusal(c, f)
+	c.attempt--
 	c.verdict = turnstile.Neutral
-	r.closeFailed(c, retry.ReasonBreaker, c.Policy.AttemptLimit(), history.FromError(refusal), r.now)
+	r.closeFailed(c, retry.ReasonBreaker, c.Policy.AttemptLimit(), f, r.now)
 }
 
 // judged takes a budget's verdict. The first denial, or the last of all that were
@@ -280,11 +286,12 @@ func (r *Run) judged(c *Call, i int, in FromGate, verdict retry.BudgetVerdict) {
 	switch {
 	case u == nil && verdict == retry.BudgetDenied:
 		r.proceed(c)
-	case u == nil || in.Attempt != c.attempt:
+	case u == nil || in.Attempt != c.attempt || c.Passes[i].Judged:
 		r.out.Dropped++
 	case verdict == retry.BudgetDenied || u.Judges == 1:
 		r.decide(c, verdict)
 	default:
+		c.Passes[i].Judged = true
 		u.Judges--
 		r.touch(c)
 	}

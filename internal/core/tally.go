@@ -113,7 +113,7 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 // made is how many attempts a call has had that is given up: one that did not
 // begin is none.
 func (c *Call) made() int {
-	if inFlight(c.state) {
+	if inFlight(c.state) || c.Undecided != nil {
 		return c.attempt
 	}
 	return c.attempt - 1

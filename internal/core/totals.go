@@ -33,9 +33,11 @@ func (t *Totals) Retrying() time.Duration { return time.Duration(t.Last - t.Firs
 
 // add counts a closed attempt. One that never ran has started 0.
 func (t *Totals) add(outcome Outcome, queued, started, ended int64, delay time.Duration) {
-	if n := t.counter(outcome); n != nil {
-		*n++
+	n := t.counter(outcome)
+	if n == nil {
+		return // it is none
 	}
+	*n++
 	if started > 0 {
 		t.Run += time.Duration(ended - started)
 	}

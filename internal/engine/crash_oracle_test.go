@@ -106,7 +106,13 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 		a.add(callsOf(t, events), attempts, s.anyOrder)
 		a.begun = append(a.begun, lateness(run, events)...)
 	}
-	judgeStats(t, env.Engine(), len(a.attempts), histories)
+	made := 0
+	for _, at := range a.attempts {
+		if at.Outcome != "refused" { // which is no attempt
+			made++
+		}
+	}
+	judgeStats(t, env.Engine(), made, histories)
 	a.meddled = meddledWith(t, env)
 	a.crashes, a.writes, a.effects = env.Crashes(), env.Writes(), b.effects
 	for _, x := range b.executions {
@@ -302,6 +308,10 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 		case "lost":
 			if lost[id]++; lost[id] > a.crashes {
 				t.Errorf("Call %d lost %d attempts in %d crashes.", at.Call, lost[id], a.crashes)
+			}
+		case "refused":
+			if x != nil {
+				t.Errorf("Attempt %d of call %d was refused, and the book has %+v.", at.Number, at.Call, x)
 			}
 		case "canceled", "timed-out", "drained":
 		default:

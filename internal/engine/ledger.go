@@ -19,7 +19,7 @@ type Attempt struct {
 	Name    string `json:"name"` // of the activity or step
 	Number  int    `json:"attempt"`
 	ID      string `json:"id"`
-	Outcome string `json:"outcome"` // running, external, completed, failed, timed-out, lost, drained, canceled
+	Outcome string `json:"outcome"` // running, external, completed, failed, timed-out, lost, drained, canceled, refused
 	// Reason why it was, or was not, followed by another one.
 	Reason    string        `json:"reason,omitempty"`
 	ErrorType string        `json:"error_type,omitempty"`

@@ -18,7 +18,7 @@ type AttemptFilter struct {
 	Workflow  string    // name of the workflow definition
 	Activity  string    // name of the activity or step
 	ErrorType string    // of the error it ended with
-	Outcome   string    // failed, timed-out, lost, drained, canceled, completed
+	Outcome   string    // failed, timed-out, lost, drained, canceled, completed, refused
 	Reason    string    // why it was, or was not, followed by another one
 	Since     time.Time // only those that ended then or later; zero: no bound
 	Until     time.Time // only those that ended before; zero: no bound

@@ -92,7 +92,7 @@ func TestE21_E22_EveryEndingHasItsReason(t *testing.T) {
 		{name: "budget", policy: with(func(p *retry.Policy) { p.MaxAttempts = 5 }), options: []activity.Option{activity.Through(gate.New("thrifty", 5, gate.WithBudget(gate.Budget{Tokens: 1})))},
 			body: fails(boom, boom, boom), want: "1.1 failed backoff Error, 1.2 failed budget Error", summary: "2 attempts in 12000 ms, exhausted true, last boom, 2 errors"},
 		{name: "breaker", policy: twice, options: []activity.Option{activity.Through(gate.New("fuse", 5, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Hour})))},
-			body: fails(boom), want: "1.1 failed backoff Error", closed: "breaker", summary: "1 attempts in 11000 ms, exhausted false, last boom, 1 errors"},
+			body: fails(boom), want: "1.1 failed backoff Error, 1.2 refused breaker Refused", closed: "breaker", summary: "1 attempts in 11000 ms, exhausted false, last boom, 1 errors"},
 		{name: "quarantine", policy: with(func(p *retry.Policy) { p.CrashLimit = 1 }), body: fails(nil), after: 500 * time.Millisecond,
 			happens: func(w *world, e *engine.Engine) bool { w.kill(e); return true }, terminate: true,
 			want: "1.1 lost crash_limit", summary: "none"},

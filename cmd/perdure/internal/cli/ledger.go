@@ -13,7 +13,7 @@ import (
 )
 
 // outcomes are what --outcome accepts.
-var outcomes = []string{"completed", "failed", "timed-out", "lost", "drained", "canceled"}
+var outcomes = []string{"completed", "failed", "timed-out", "lost", "drained", "canceled", "refused"}
 
 // ledgerOptions are the flags that select attempts.
 type ledgerOptions struct {

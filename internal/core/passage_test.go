@@ -1,0 +1,95 @@
+package core
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/retry"
+)
+
+// oneCall is code that makes one call and waits for it.
+type oneCall struct {
+	run      *Run
+	schedule Schedule
+	call     *Call
+}
+
+func (p *oneCall) Advance() error {
+	if p.call == nil {
+		p.call = p.run.Schedule(p.schedule)
+	} else if p.call.Done {
+		p.run.Complete(history.Payload{})
+	}
+	return nil
+}
+func (p *oneCall) Canceled(string) {}
+func (p *oneCall) Halt()           {}
+
+// passing is a run whose call has passed its gates and is in its first attempt.
+func passing(t *testing.T, policy retry.Policy, gates ...history.Gate) (*Run, *oneCall) {
+	t.Helper()
+	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"}, nil)
+	p := &oneCall{run: r, schedule: Schedule{Kind: history.ActivityScheduled, Name: "work", Policy: &policy, Gates: gates}}
+	r.Bind(p)
+	asks := stepped(t, r, 1).Gates
+	for range gates {
+		if len(asks) != 1 || asks[0].Word != GateEnter {
+			t.Fatalf("it asks %+v", asks)
+		}
+		asks = stepped(t, r, 1, FromGate{Gate: asks[0].Gate, Word: GateGranted, Ticket: asks[0].Ticket, Attempt: 1}).Gates
+	}
+	return r, p
+}
+
+func stepped(t *testing.T, r *Run, now int64, inputs ...Input) *Turn {
+	t.Helper()
+	out, err := r.Step(now, inputs, func(*Call) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestR46_AVerdictTwiceIsOne: a gate's message may arrive twice. The second one of
+// the first budget is not taken for that of the second.
+func TestR46_AVerdictTwiceIsOne(t *testing.T) {
+	a, b := aGate(1, turnstile.Rejoin), aGate(1, turnstile.Rejoin)
+	a.Name, b.Name = "a", "b"
+	a.Budget, b.Budget = history.GateBudget{Tokens: 1}, history.GateBudget{Tokens: 1}
+	r, p := passing(t, retry.Policy{}, a, b)
+	out := stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(errors.New("down")), Ended: 2})
+	if len(out.Gates) != 2 || !out.Gates[0].Judge || !out.Gates[1].Judge {
+		t.Fatalf("it says %+v", out.Gates)
+	}
+	allowed := FromGate{Gate: "a", Word: GateAllowed, Ticket: out.Gates[0].Ticket, Attempt: 1}
+	if out := stepped(t, r, 3, allowed, allowed); len(out.Attempts) != 0 {
+		t.Fatalf("the attempt is decided: %+v", out.Attempts)
+	}
+	out = stepped(t, r, 4, FromGate{Gate: "b", Word: GateRefused, Ticket: out.Gates[1].Ticket, Attempt: 1, Reason: retry.ReasonBudget})
+	if !p.call.Done || p.call.Failure == nil || len(out.Attempts) != 1 || out.Attempts[0].Reason != string(retry.ReasonBudget) {
+		t.Errorf("the call has failed: %v; the attempts are %+v", p.call.Failure, out.Attempts)
+	}
+}
+
+// TestE22_AnAttemptThatIsUndecidedIsCounted: also if the run ends before a budget
+// has said whether another one may follow.
+func TestE22_AnAttemptThatIsUndecidedIsCounted(t *testing.T) {
+	thrifty := aGate(1, turnstile.Rejoin)
+	thrifty.Budget = history.GateBudget{Tokens: 1}
+	for name, end := range map[string]Input{
+		"terminated": TerminateRun{},
+		"skipped":    Control{ID: "1", Operation: Skip, Result: history.Payload{}},
+		"failed":     Control{ID: "1", Operation: FailNow, Failure: history.FromError(errors.New("enough"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := passing(t, retry.Policy{}, thrifty)
+			stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(errors.New("down")), Ended: 2})
+			out := stepped(t, r, 3, end)
+			if len(out.Attempts) != 1 || len(out.Tallies) != 1 || out.Tallies[0].Attempts != 1 {
+				t.Errorf("the attempts are %+v, and counted as %+v", out.Attempts, out.Tallies)
+			}
+		})
+	}
+}
