@@ -26,6 +26,7 @@ func (p *oneCall) Advance() error {
 }
 func (p *oneCall) Canceled(string) {}
 func (p *oneCall) Halt()           {}
+func (p *oneCall) Unread() []*Call { return nil }
 
 // passing is a run whose call has passed its gates and is in its first attempt.
 func passing(t *testing.T, policy retry.Policy, gates ...history.Gate) (*Run, *oneCall) {

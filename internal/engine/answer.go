@@ -111,7 +111,7 @@ func told(err error) error {
 // routeQuery answers a query from another process, beside the reading of the
 // inbox.
 func (e *Engine) routeQuery(m store.Message) {
-	p := e.claimLetter(m)
+	p := e.claimLetter(m, nil)
 	if p == nil {
 		return
 	}
@@ -170,7 +170,7 @@ func (e *Engine) sweepAnswer(m store.Message) {
 	if e.clock.now()-m.Posted < int64(answerTime) {
 		return
 	}
-	if p := e.claimLetter(m); p != nil {
+	if p := e.claimLetter(m, nil); p != nil {
 		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 	}
 }
