@@ -49,7 +49,9 @@ func (d *driver) checkTallies() {
 		made[ref.Call] = max(made[ref.Call], ref.Attempt)
 	}
 	for _, rec := range d.ledger {
-		made[rec.Call] = max(made[rec.Call], rec.Attempt)
+		if rec.Outcome != core.RefusedByGate {
+			made[rec.Call] = max(made[rec.Call], rec.Attempt)
+		}
 	}
 	for _, turn := range d.turns {
 		events, err := history.DecodeTurn(turn.events)
@@ -115,6 +117,12 @@ func (d *driver) checkTotals() {
 		}
 		last[rec.Call] = rec.Attempt
 		sum, known := sums[rec.Call]
+		if rec.Outcome == core.RefusedByGate { // which is no attempt
+			if detail.Totals == nil || *detail.Totals != sum {
+				d.t.Fatalf("the totals of call %d are %+v when an attempt is refused, and %+v before", rec.Call, detail.Totals, sum)
+			}
+			continue
+		}
 		if !known {
 			sum.First, sum.FirstEnded = detail.Queued, rec.Ended
 		}
