@@ -80,7 +80,11 @@ func (e *Engine) gateTurn(r *resident, todo []mail) error {
 			said = append(said, word)
 		}
 	}
-	out := r.gate.Step(e.clock.now(), said)
+	var out *core.GateTurn
+	if err := protected(func() error { out = r.gate.Step(e.clock.now(), said); return nil }); err != nil {
+		e.gateStuck(r, todo, err)
+		return err
+	}
 	e.logGate(r, out)
 	t := e.gateStoreTurn(r, out)
 	if t.Consumed = sequences(todo); out.Empty() && len(t.Consumed) == 0 {
@@ -113,8 +117,10 @@ func (e *Engine) loadGate(r *resident) error {
 	case err != nil:
 		return err
 	}
-	r.gate, err = core.LoadGate(gateName(r.id), coreRows(rec.Calls), coreState(rec.Run.RunState))
-	return err
+	return protected(func() error {
+		r.gate, err = core.LoadGate(gateName(r.id), coreRows(rec.Calls), coreState(rec.Run.RunState))
+		return err
+	})
 }
 
 func (e *Engine) newGate(r *resident) error {

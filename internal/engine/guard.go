@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 )
@@ -45,7 +46,7 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 				late()
 			}
 		}()
-		err = f()
+		err = protected(f)
 	})
 	timer := e.borrowTimer(e.config.TurnTimeout)
 	defer e.returnTimer(timer)
@@ -116,4 +117,25 @@ func workflowStacks() string {
 		}
 	}
 	return string(found[:min(len(found), limit)])
+}
+
+// damageError is a panic of the engine's own code over one run or gate: what is on
+// record of it is not what this version would write. It concerns nobody else.
+type damageError struct {
+	value any
+	stack []byte
+}
+
+func (e *damageError) Error() string {
+	return fmt.Sprintf("what is on record cannot be worked with: panic: %v", e.value)
+}
+
+// protected calls f and makes a panic its error.
+func protected(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &damageError{v, debug.Stack()}
+		}
+	}()
+	return f()
 }

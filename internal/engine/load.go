@@ -140,7 +140,7 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 // loadWithoutCode rebuilds the machine alone and holds the run.
 func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
 	run := core.New(e.coreConfig(r), past.start, nil)
-	if err := run.Load(past.turns, past.rows, past.state); err != nil {
+	if err := protected(func() error { return run.Load(past.turns, past.rows, past.state) }); err != nil {
 		e.parkCulprit(r, err)
 		return err
 	}
@@ -193,12 +193,15 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError
 	var stuck *stuckError
+	var damage *damageError
 	switch {
 	case errors.As(err, &mismatch):
 		d.Mismatch = mismatch
 	case errors.As(err, &panicked):
 		d.Reason = "the workflow's code panicked: " + fmt.Sprint(panicked.Value)
 		d.Stack = string(panicked.Stack)
+	case errors.As(err, &damage):
+		d.Stack, d.Fingerprint = string(damage.stack), e.untilRestart()
 	case errors.As(err, &stuck):
 		d.Stack, d.Fingerprint = stuck.stack, e.untilRestart()
 	}
@@ -215,6 +218,10 @@ func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*cor
 	endInstance(r.instance, err)
 	r.instance = nil
 	if e.ctx.Err() != nil {
+		return nil, err
+	}
+	if damage := (*damageError)(nil); errors.As(err, &damage) {
+		e.parkCulprit(r, err)
 		return nil, err
 	}
 	takenOver := e.takenOver(r, todo)
@@ -236,6 +243,13 @@ func (e *Engine) step(r *resident, inputs []core.Input) (*core.Turn, error) {
 		out, err = run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
 		return err
 	}, func() { endInstance(instance, nil) })
+	if damage := (*damageError)(nil); errors.As(err, &damage) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		for _, l := range now.admitted {
+			e.slots.release(e, l)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -325,6 +339,9 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 		return // it does not exist
 	}
 	d := core.Detail{Reason: cause.Error(), Fingerprint: e.untilRestart()}
+	if damage := (*damageError)(nil); errors.As(cause, &damage) {
+		d.Stack = string(damage.stack)
+	}
 	if r.run != nil {
 		d.Says = r.run.Says()
 	}
