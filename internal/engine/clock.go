@@ -83,7 +83,8 @@ func (c *clock) until(t int64) time.Duration {
 	defer c.mu.Unlock()
 	d := t - c.read()
 	if c.ahead > 0 && d > 0 {
-		d += d/(slower-1) + 1
+		left := c.ahead - min(int64(time.Since(c.at))/slower, c.ahead)
+		d += min(d/(slower-1)+1, left)
 	}
 	return time.Duration(d)
 }

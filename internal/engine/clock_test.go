@@ -59,6 +59,15 @@ func TestI7_NothingIsDueEarly(t *testing.T) {
 				t.Errorf("after %s it is %d ns late", d, late)
 			}
 		}
+		clock = newClock(time.Now().UnixNano())
+		clock.observe(clock.now() - int64(1500*time.Millisecond))
+		for _, d := range []time.Duration{time.Minute, 10 * time.Minute, time.Hour} { // it catches up on the way, or has
+			due := clock.now() + int64(d)
+			time.Sleep(clock.until(due))
+			if late := clock.now() - due; late < 0 || late > 2 {
+				t.Errorf("a little ahead, after %s it is %d ns late", d, late)
+			}
+		}
 		if clock.until(clock.now()) != 0 || clock.until(clock.now()-5) != -5 {
 			t.Error("what is due is not in the future")
 		}
