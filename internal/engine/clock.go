@@ -7,8 +7,10 @@ import (
 
 // clock is engine time: the database's clock as its answers report it, advanced
 // in between by the monotonic clock of this process. It never goes back. If it is
-// ahead of the database's, because that was set back or because this machine's
-// quartz is the faster one, it goes a little slower until it is not.
+// ahead of the database's, because that was set back a little or because this
+// machine's quartz is the faster one, it goes a little slower until it is not. If the
+// database's clock was set back by much, engine time stays ahead of it: what waits
+// would else be late for months.
 type clock struct {
 	mu    sync.Mutex
 	base  int64     // engine time at at, ns
@@ -21,6 +23,8 @@ const (
 	// tolerated is how far engine time may be ahead of an answer, which is as old
 	// as it took to arrive.
 	tolerated = int64(time.Second)
+	// caughtUp is how far ahead it may be to be slowed down.
+	caughtUp = int64(10 * time.Minute)
 	// slower is the share of time, one in so many, by which engine time falls
 	// back: much more than clocks differ, and less than anybody notices.
 	slower = 100
@@ -68,7 +72,7 @@ func (c *clock) observe(database int64) {
 	switch now := c.read(); {
 	case database > now:
 		c.set(database, 0)
-	case now-database > tolerated:
+	case now-database > tolerated && now-database < caughtUp:
 		c.set(now, now-database)
 	case c.ahead > 0:
 		c.set(now, 0)
