@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"math"
 	"slices"
 
 	"github.com/perdure/perdure/store"
@@ -190,9 +191,13 @@ func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int)
 		only := *f
 		only.Name, only.ErrorType, only.From, only.Until = g.Name, g.ErrorType, g.Last, g.Last+1
 		only.Latest, only.Above, only.Before, only.Limit = false, 0, nil, 1
-		var example []store.LedgerEntry
-		if example, err = c.ledger(ctx, &only, partition); len(example) > 0 {
-			g.Example = example[0]
+		if g.Name == "" { // which means any name in a filter
+			only.Limit = math.MaxInt32
+		}
+		var examples []store.LedgerEntry
+		examples, err = c.ledger(ctx, &only, partition)
+		if at := slices.IndexFunc(examples, func(e store.LedgerEntry) bool { return e.Name == g.Name }); at >= 0 {
+			g.Example = examples[at]
 		}
 	}
 	return groups, err
