@@ -63,7 +63,7 @@ func TestStatementsHaveTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if old := outdated(is, text); len(old) > 0 {
-		t.Errorf("docs/statements.md is not up to date about %s; run: go test -run TestStatements -update ./internal/docs", strings.Join(old, ", "))
+		t.Errorf("docs/statements.md is not up to date about %s; run: go test ./internal/docs -run TestStatements -update", strings.Join(old, ", "))
 	}
 }
 
