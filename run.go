@@ -2,6 +2,7 @@ package perdure
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -44,9 +45,37 @@ func Memo(v any) StartOption {
 	}
 }
 
+// Ending is how a run has ended, for NewAfter.
+type Ending = engine.Ending
+
+// The endings after which a workflow ID can be used again.
+const (
+	// AnyEnd is every end.
+	AnyEnd = engine.AnyEnd
+	// Failure is every end but that with a result: the run failed, was canceled
+	// or terminated.
+	Failure = engine.Failure
+)
+
+// NewAfter lets the workflow ID be used again: if its last run has ended so, a new
+// run begins, of any workflow and with any input, whatever the ones before did.
+// Without it an ID belongs to its first start until that is deleted. A run that is
+// continued as new or retried has not ended.
+//
+// If the last run is open or has ended otherwise, Start attaches to it or refuses as
+// without this option. Of several that start at once one makes the new run. But one
+// that is asked again because its answer was lost may start a second one, if the
+// first has ended meanwhile.
+//
+// From then on the workflow ID means the new run; OfRun reads the earlier ones.
+func NewAfter(end Ending) StartOption {
+	return func(r *engine.StartRequest) { r.NewAfter = end }
+}
+
 // MustBeNew refuses a workflow ID that has a run already, ended or not, with an
-// *IDInUseError instead of attaching to it. One that is asked again because its
-// answer was lost may be refused on account of its own run.
+// *IDInUseError instead of attaching to it; with NewAfter, one that has a run after
+// which no new one is wanted. One that is asked again because its answer was lost
+// may be refused on account of its own run.
 func MustBeNew() StartOption {
 	return func(r *engine.StartRequest) { r.MustBeNew = true }
 }
@@ -76,19 +105,35 @@ func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Ou
 // before the ID is known to be free; if it is not, nothing of that turn happens,
 // but functions of workflow.SideEffect in it have run.
 func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
-	input, err := history.Encode(in)
+	run, attached, err := e.start(ctx, w.Name(), id, in, options)
 	if err != nil {
-		return Handle[Out]{}, fmt.Errorf("perdure: start %q: input: %w", id, err)
+		return Handle[Out]{}, err
 	}
-	req := engine.StartRequest{WorkflowID: id, Type: w.Name(), Input: input}
+	return Handle[Out]{engine: e, id: id, run: run, attached: attached}, nil
+}
+
+// StartJSON is Start for a program that has the workflow's name and its input as
+// JSON.
+func (e *Engine) StartJSON(ctx context.Context, workflow, id string, input json.RawMessage, options ...StartOption) (Handle[json.RawMessage], error) {
+	run, attached, err := e.start(ctx, workflow, id, input, options)
+	if err != nil {
+		return Handle[json.RawMessage]{}, err
+	}
+	return Handle[json.RawMessage]{engine: e, id: id, run: run, attached: attached}, nil
+}
+
+func (e *Engine) start(ctx context.Context, workflow, id string, in any, options []StartOption) (run string, attached bool, err error) {
+	req := engine.StartRequest{WorkflowID: id, Type: workflow}
+	if req.Input, err = history.Encode(in); err != nil {
+		return "", false, fmt.Errorf("perdure: start %q: input: %w", id, err)
+	}
 	for _, o := range options {
 		o(&req)
 	}
-	run, attached, err := e.inner.StartRun(ctx, req)
-	if err != nil {
-		return Handle[Out]{}, fmt.Errorf("perdure: start %q: %w", id, err)
+	if run, attached, err = e.inner.StartRun(ctx, req); err != nil {
+		return "", false, fmt.Errorf("perdure: start %q: %w", id, err)
 	}
-	return Handle[Out]{engine: e, id: id, run: run, attached: attached}, nil
+	return run, attached, nil
 }
 
 // Handle is a typed reference to a run. It is a value; copies are equal.

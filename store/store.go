@@ -122,7 +122,8 @@ type Client interface {
 	// Create inserts a run that its owner will start, and a message of
 	// KindCreated that tells the owner so. If the workflow ID is taken it
 	// answers *ConflictError with the run that has it, unless that is this very
-	// run. A closed run does not hinder a later one of its own chain.
+	// run. A closed run does not hinder a later one of its own chain, nor one that
+	// comes after it (Run.After).
 	Create(ctx context.Context, run Run) error
 
 	// Post inserts a message for the latest run of a workflow ID. A message

@@ -143,6 +143,12 @@ type Run struct {
 	Start      []byte // the encoded start event
 	Created    int64  // ns
 
+	// After lets a new run take its workflow ID over: it names the latest run of
+	// the ID, of another chain, which must have ended. Of several that come after
+	// one run, one is created. What waits in the inbox for the latest run of the
+	// ID stays with the one that is the latest no more. After is not kept.
+	After string
+
 	RunState
 }
 
@@ -198,7 +204,8 @@ type Turn struct {
 
 	// Create inserts a run with this turn: the turn's own, or the next of its
 	// chain if State closes the turn's own. Its workflow ID must be free, or
-	// taken by a closed run of the same chain. A run that exists already under
+	// taken by a closed run of the same chain, or by that which Run.After names.
+	// A run that exists already under
 	// this ID stays as it is, and a turn of number 0 is then durable already.
 	Create *Run
 

@@ -159,7 +159,7 @@ func (r *Run) Validate(info Info) error {
 	case r.Chain == "":
 		return fmt.Errorf("run %q has no chain: the first run of a chain is its own", r.ID)
 	}
-	if err := text("run", r.ID, r.WorkflowID, r.Type, r.Group, r.Chain); err != nil {
+	if err := text("run", r.ID, r.WorkflowID, r.Type, r.Group, r.Chain, r.After); err != nil {
 		return err
 	}
 	return r.RunState.validate()

@@ -27,7 +27,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
 		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Memo: s.Memo, Retry: s.Retry,
-		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator,
+		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After,
 		Carried: r.carried(),
 	}
 	if e.Initiator == history.ContinueAsNew {
@@ -90,15 +90,21 @@ func (r *Run) inherit(c *history.Carried) {
 // a UUID of version 7, as all run IDs are, and greater than the one before: run
 // IDs sort by creation time. What is random in others is a hash of the one before.
 func NextRunID(run string, now int64) string {
-	ms := uint64(max(now, 0)) / 1e6
-	if len(run) > 13 {
-		if before, err := strconv.ParseUint(run[:8]+run[9:13], 16, 64); err == nil {
-			ms = max(ms, before+1)
-		}
-	}
+	ms := uint64(max(RunTimeAfter(run, now), 0)) / 1e6
 	sum := fnv.New128a()
 	_, _ = sum.Write([]byte(run)) // never fails
 	h := sum.Sum(nil)
 	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
 		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
+}
+
+// RunTimeAfter is the time that makes the ID of a new run greater than that of one
+// before: now, or just behind the time in that ID.
+func RunTimeAfter(run string, now int64) int64 {
+	if len(run) > 13 {
+		if ms, err := strconv.ParseUint(run[:8]+run[9:13], 16, 64); err == nil && ms < 1<<43 {
+			return max(now, int64(ms+1)*1e6)
+		}
+	}
+	return now
 }

@@ -28,10 +28,28 @@ type StartRequest struct {
 	Delay time.Duration
 	// Memo is shown with the runs of the chain.
 	Memo history.Payload
+	// NewAfter says which ended runs make room for a new one under their workflow ID.
+	NewAfter Ending
 	// MustBeNew refuses to attach to a run that has the workflow ID.
 	MustBeNew bool
 	// Fault is what is wrong with what the request was made of.
 	Fault error
+}
+
+// Ending is how the last run of a chain may have ended.
+type Ending int
+
+// The endings.
+const (
+	NoEnd  Ending = iota
+	AnyEnd        // however it ended
+	// Failure is every end but that with a result: failed, canceled, terminated.
+	Failure
+)
+
+// has reports whether a run in this status has ended so.
+func (e Ending) has(s store.Status) bool {
+	return !s.Open() && (e == AnyEnd || e == Failure && s != store.Completed)
 }
 
 // MaxMemo is how long an encoded memo may be, in bytes: it is read with each row.
@@ -42,6 +60,8 @@ func (req *StartRequest) check() error {
 	switch {
 	case req.Fault != nil:
 		return req.Fault
+	case req.NewAfter < NoEnd || req.NewAfter > Failure:
+		return &history.InputError{What: "ending after which a new run may begin", Problem: fmt.Sprintf("is %d, which there is not", req.NewAfter)}
 	case req.Delay < 0:
 		return &history.InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", req.Delay)}
 	case len(req.Memo.Data) > MaxMemo:
@@ -69,9 +89,10 @@ func (e *IDInUseError) Error() string {
 }
 
 // StartRun makes sure that a run exists for the workflow ID and returns its run ID.
-// Once it returned, the run survives anything. If the ID has a run of the same
-// workflow with the same input, that one is returned and attached is true; with
-// another workflow or input, or if it must be new, an *IDInUseError.
+// Once it returned, the run survives anything. If the ID has a run after which no
+// new one is wanted, of the same workflow with the same input, that one is returned
+// and attached is true; with another workflow or input, or if it must be new, an
+// *IDInUseError.
 func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, attached bool, err error) {
 	if err := e.usable(req.WorkflowID); err != nil {
 		return "", false, err
@@ -82,31 +103,54 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	if err := req.check(); err != nil {
 		return "", false, err
 	}
-	number := e.place(req.WorkflowID)
+	var existing *store.Run
+	if req.NewAfter != NoEnd {
+		switch existing, err = e.db.Find(ctx, e.place(req.WorkflowID), req.WorkflowID, ""); {
+		case errors.Is(err, store.ErrNotFound):
+			existing = nil
+		case err != nil:
+			return "", false, err
+		}
+	}
+	for {
+		if existing != nil && !req.NewAfter.has(existing.Status) {
+			return e.attach(ctx, *existing, req)
+		}
+		row, start, err := e.newRun(&req, existing)
+		if err != nil {
+			return "", false, err
+		}
+		err = e.create(ctx, row, start)
+		conflict := (*store.ConflictError)(nil)
+		if !errors.As(err, &conflict) {
+			return row.ID, false, err
+		}
+		existing = &conflict.Existing // it came about meanwhile
+	}
+}
+
+// newRun makes the first run of a chain, after one that had its workflow ID before,
+// if there is one.
+func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, start history.Start, err error) {
 	now := e.clock.now()
-	id := newRunID(now)
-	start := history.Start{
+	after := ""
+	if before != nil {
+		after = before.ID
+	}
+	id := newRunID(core.RunTimeAfter(after, now))
+	start = history.Start{
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
-		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry,
+		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry, After: after,
 	}
 	if req.Delay > 0 {
 		start.FirstTurn = now + min(int64(req.Delay), store.Never-1-now)
 	}
 	encoded, err := history.EncodeStart(start)
-	if err != nil {
-		return "", false, err
-	}
-	row := store.Run{
-		Partition: number, ID: id, WorkflowID: req.WorkflowID, Type: req.Type, Group: e.config.Group,
-		Chain: id, Attempt: 1, Start: encoded, Created: now,
+	return store.Run{
+		Partition: e.place(req.WorkflowID), ID: id, WorkflowID: req.WorkflowID, Type: req.Type, Group: e.config.Group,
+		Chain: id, Attempt: 1, Start: encoded, Created: now, After: after,
 		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
-	}
-	err = e.create(ctx, row, start)
-	conflict := (*store.ConflictError)(nil)
-	if errors.As(err, &conflict) {
-		return e.attach(ctx, conflict.Existing, req)
-	}
-	return id, false, err
+	}, start, err
 }
 
 // create makes the run durable. A node that turns out to have lost the partition

@@ -36,6 +36,9 @@ type Description struct {
 	Reason   string         `json:"reason,omitempty"`
 	Mismatch *core.Mismatch `json:"mismatch,omitempty"`
 	Stack    string         `json:"stack,omitempty"`
+	// After is the last run that had the workflow ID before the run's chain began, if
+	// one had.
+	After string `json:"after,omitempty"`
 	// Next is the run that goes on for a continued one.
 	Next string `json:"next,omitempty"`
 	// Chain are the last runs of the run's chain, at most 20, oldest first; none if
@@ -164,7 +167,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		Run: viewRun(row), Input: start.Input, Memo: start.Memo, Trace: start.Trace,
 		Result: detail.Result, Failure: detail.Failure, Reason: detail.Reason, Mismatch: detail.Mismatch, Stack: detail.Stack,
 	}
-	d.Next = detail.Next
+	d.After, d.Next = start.After, detail.Next
 	if d.Chain, err = e.chain(ctx, row, start); err != nil || !row.Status.Open() {
 		return d, err
 	}

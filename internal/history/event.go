@@ -187,6 +187,9 @@ type Start struct {
 	// FirstTurn is the time before which the first turn may not be taken; 0 for
 	// at once.
 	FirstTurn int64 `json:"first_turn,omitempty"`
+	// After is the run that had the workflow ID before, of a chain that began after
+	// another one had ended.
+	After string `json:"after,omitempty"`
 	// Memo is what whoever started the chain wants to be shown with it.
 	Memo Payload `json:"memo,omitzero"`
 	// Retry is the policy given at the start of the chain for failures of its runs.

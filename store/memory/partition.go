@@ -74,14 +74,18 @@ func (p *partition) placeable(row *store.Run, creator string, state *store.RunSt
 	if state != nil && latest.row.ID == creator {
 		status = state.Status
 	}
-	if latest.row.Chain == row.Chain && !status.Open() {
-		return false, nil // the chain goes on
+	if (latest.row.Chain == row.Chain || latest.row.ID == row.After) && !status.Open() {
+		return false, nil // the chain goes on, or another one begins
 	}
 	return false, &store.ConflictError{Existing: cloneRun(latest.row)}
 }
 
 // insert adds a run, which becomes the latest of its workflow ID.
 func (db *Database) insert(p *partition, row store.Run) {
+	if before := p.latest[row.WorkflowID]; before != nil && before.row.ID == row.After {
+		p.leave(row.WorkflowID, row.After)
+	}
+	row.After = ""
 	r := &run{row: row}
 	p.runs[row.ID] = r
 	p.latest[row.WorkflowID] = r
@@ -114,6 +118,15 @@ func (db *Database) deliver(p *partition, m store.Message) {
 	m.Posted = p.clock
 	p.waiting[key] = struct{}{}
 	p.inbox = append(p.inbox, m)
+}
+
+// leave lets what waits for the latest run of a workflow ID stay with a run.
+func (p *partition) leave(workflow, run string) {
+	for i := range p.inbox {
+		if m := &p.inbox[i]; m.WorkflowID == workflow && m.Run == "" {
+			m.Run = run
+		}
+	}
 }
 
 func (p *partition) findMessage(sequence int64) (int, bool) {

@@ -109,15 +109,33 @@ func (b *batch) insertSuccessors(turns []*store.Turn) {
 }
 
 // follow makes room for the runs that the turns create: the run that precedes
-// one is not the latest any more, if it is of the same chain and workflow ID.
+// one is not the latest any more, if it is of the same workflow ID, and of the
+// same chain or the one that the new run comes after.
 func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
 	n := len(turns)
-	b.do(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS s (partition, run, workflow_id, chain)
-		WHERE r.partition = s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND r.chain = s.chain AND r.latest`,
+	b.do(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) AS s (partition, run, workflow_id, chain, after)
+		WHERE r.partition = s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND (r.chain = s.chain OR r.id = s.after) AND r.latest`,
 		partitions(turns),
 		predecessors,
 		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
-		column(n, func(i int) string { return turns[i].Create.Chain }))
+		column(n, func(i int) string { return turns[i].Create.Chain }),
+		column(n, func(i int) string { return turns[i].Create.After }))
+	b.leave(turns)
+}
+
+// leave lets what waits for the latest run of a workflow ID stay with the run that
+// was it, if another chain begins.
+func (b *batch) leave(turns []*store.Turn) {
+	turns = selected(turns, func(t *store.Turn) bool { return t.Create.After != "" })
+	n := len(turns)
+	if n == 0 {
+		return
+	}
+	b.do(`UPDATE perdure.inbox m SET run = s.after FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (partition, workflow_id, after)
+		WHERE m.partition = s.partition AND m.workflow_id = s.workflow_id AND m.run = ''`,
+		partitions(turns),
+		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
+		column(n, func(i int) string { return turns[i].Create.After }))
 }
 
 // insertTurns appends to history.

@@ -62,7 +62,8 @@ func (c *conn) insertRun(r *store.Run) (inserted bool, err error) {
 	return n > 0, err
 }
 
-// placeRun inserts a run, after a closed run of its chain if there is one. If
+// placeRun inserts a run, after a closed one of its chain or the one that it
+// names. If
 // this very run exists it does nothing; if another has the workflow ID it
 // answers *store.ConflictError.
 func (c *conn) placeRun(r *store.Run) (inserted bool, err error) {
@@ -84,8 +85,13 @@ func (c *conn) placeRun(r *store.Run) (inserted bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if latest.Chain != r.Chain || latest.Status.Open() {
+	if latest.Chain != r.Chain && latest.ID != r.After || latest.Status.Open() {
 		return false, &store.ConflictError{Existing: *latest}
+	}
+	if latest.ID == r.After {
+		if _, err := c.exec(`UPDATE inbox SET run = ? WHERE partition = ? AND workflow_id = ? AND run = ''`, latest.ID, int64(r.Partition), r.WorkflowID); err != nil {
+			return false, err
+		}
 	}
 	if _, err := c.exec(`UPDATE runs SET latest = 0 WHERE partition = ? AND id = ?`, int64(r.Partition), latest.ID); err != nil {
 		return false, err

@@ -63,7 +63,7 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
-		a.signalCommand(), a.queryCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
+		a.startCommand(), a.signalCommand(), a.queryCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
 		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
 		a.auditCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),
 	)

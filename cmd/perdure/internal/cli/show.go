@@ -107,6 +107,7 @@ func (a *app) describe(d *perdure.Description) error {
 	}
 	fact("says", d.CustomStatus)
 	fact("run", d.RunID)
+	fact("run before", d.After)
 	fact("next run", d.Next)
 	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
 	if d.Closed != nil {

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) startCommand() *cobra.Command {
+	var s startFlags
+	cmd := &cobra.Command{
+		Use:   "start WORKFLOW ID [JSON]",
+		Short: "Start a workflow",
+		Long: `Start a workflow under an ID. The input is JSON; without one it is null, and with - it
+is read from standard input. When the command returns, the workflow is in the
+database: no crash loses it, and an engine that has its code runs it.
+
+If the ID has a workflow of that name with that input already, the command attaches
+to it, and starting twice is starting once. With --new-after the ID of one that has
+ended is used again: with any, however it ended; with failure, unless it has a
+result. With --must-be-new the command fails instead of attaching.`,
+		Example: `  perdure start checkout order-17 '{"item": "grinder"}'
+  perdure start report yesterday --new-after failure
+  perdure start remind order-17-reminder --delay 24h --memo '"by hand"'`,
+		Args: arguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			input := "null"
+			if len(args) == 3 {
+				input = args[2]
+			}
+			return a.start(cmd.Context(), args[0], args[1], input, s)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.newAfter, "new-after", "", "use the ID again if the last one has ended so: `any` or failure")
+	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail instead of attaching")
+	flags.DurationVar(&s.delay, "delay", 0, "let its code begin after so `long`")
+	flags.StringVar(&s.memo, "memo", "", "a `JSON` value that is shown with it")
+	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+type startFlags struct {
+	newAfter  string
+	mustBeNew bool
+	delay     time.Duration
+	memo      string
+}
+
+// started is the answer for programs.
+type started struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"`
+	Attached   bool   `json:"attached"` // it was there before
+}
+
+func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags) error {
+	input, err := a.value("input of the workflow", text)
+	if err != nil {
+		return err
+	}
+	var options []perdure.StartOption
+	switch s.newAfter {
+	case "":
+	case "any":
+		options = append(options, perdure.NewAfter(perdure.AnyEnd))
+	case "failure":
+		options = append(options, perdure.NewAfter(perdure.Failure))
+	default:
+		return usage("Use any, or failure.", "%q is no value for --new-after.", s.newAfter)
+	}
+	if s.mustBeNew {
+		options = append(options, perdure.MustBeNew())
+	}
+	if s.delay != 0 {
+		options = append(options, perdure.Delay(s.delay))
+	}
+	if s.memo != "" {
+		memo, err := a.value("memo", s.memo)
+		if err != nil {
+			return err
+		}
+		options = append(options, perdure.Memo(memo))
+	}
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		h, err := e.StartJSON(ctx, workflow, id, json.RawMessage(input), options...)
+		if used, ok := errors.AsType[*perdure.IDInUseError](err); ok {
+			return &Error{
+				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
+				Hint: "Use another ID, or --new-after if that one has ended. See: perdure show " + term.Quote(id),
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: workflow, Attached: h.Attached()})
+		}
+		if h.Attached() {
+			a.printf("Workflow %s was started before: run %s. See: perdure show %s\n", term.Escape(id), h.RunID(), term.Quote(term.Escape(id)))
+			return nil
+		}
+		a.printf("Workflow %s is started: run %s. See how it does: perdure show %s\n", term.Escape(id), h.RunID(), term.Quote(term.Escape(id)))
+		return nil
+	})
+}

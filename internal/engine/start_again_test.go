@@ -1,0 +1,196 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// weighed is a workflow that fails if it is given less than 0, and waits an hour if
+// it is given more than 100.
+var weighed = workflow.New("weighed", func(wf *workflow.Context, n int) (int, error) {
+	if n > 100 {
+		if err := workflow.Sleep(wf, time.Hour); err != nil {
+			return 0, err
+		}
+	}
+	if n < 0 {
+		return 0, errors.New("too light")
+	}
+	return n, nil
+}, workflow.Version("1"))
+
+func again(t *testing.T, e *engine.Engine, id string, n int, req engine.StartRequest) (run string, attached bool, err error) {
+	t.Helper()
+	req.WorkflowID, req.Type = id, weighed.Name()
+	req.Input, _ = history.Encode(n)
+	return e.StartRun(t.Context(), req)
+}
+
+// TestE49_StartNewAfterTheLastOneEnded: with the option an ended run makes room for
+// a new chain, from any process; an open one does not, nor one that has a result if
+// only failures do. Views of the workflow ID show the new run, those of the earlier
+// ones are there.
+func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		_, all := askers(t, w, weighed)
+		for i, e := range all {
+			id := fmt.Sprint("w", i)
+			var runs []string
+			expect := func(what, want string, run string, attached bool, err error) {
+				t.Helper()
+				used, refused := errors.AsType[*engine.IDInUseError](err)
+				got := "new"
+				switch {
+				case refused && used.Run == runs[len(runs)-1]:
+					got = "refused"
+				case err != nil:
+					got = err.Error()
+				case attached && run == runs[len(runs)-1]:
+					got = "attached"
+				case attached:
+					got = "attached to another one: " + run
+				}
+				if got != want {
+					t.Fatalf("%s: %s, want %s", what, got, want)
+				}
+				if got == "new" {
+					if len(runs) > 0 && run <= runs[len(runs)-1] {
+						t.Fatalf("run IDs do not rise: %s after %s", run, runs[len(runs)-1])
+					}
+					runs = append(runs, run)
+				}
+			}
+			ask := func(what, want string, n int, req engine.StartRequest) {
+				t.Helper()
+				run, attached, err := again(t, e, id, n, req)
+				expect(what, want, run, attached, err)
+			}
+			ask("an ID that is free", "new", 101, engine.StartRequest{NewAfter: engine.AnyEnd})
+			ask("an open run", "attached", 101, engine.StartRequest{NewAfter: engine.AnyEnd})
+			ask("an open run with another input", "refused", 102, engine.StartRequest{NewAfter: engine.AnyEnd})
+			ask("an open run, must be new", "refused", 101, engine.StartRequest{NewAfter: engine.AnyEnd, MustBeNew: true})
+			pass(2 * time.Hour)
+			ask("a result, only after failures", "attached", 101, engine.StartRequest{NewAfter: engine.Failure})
+			ask("a result, only after failures, must be new", "refused", 101, engine.StartRequest{NewAfter: engine.Failure, MustBeNew: true})
+			ask("a result", "new", -1, engine.StartRequest{NewAfter: engine.AnyEnd, MustBeNew: true})
+			pass(time.Minute)
+			ask("a failure, without the option", "attached", -1, engine.StartRequest{})
+			ask("a failure", "new", 7, engine.StartRequest{NewAfter: engine.Failure})
+			pass(time.Minute)
+
+			d := describe(t, e, id)
+			if d.RunID != runs[2] || d.After != runs[1] || d.Status != string(store.Completed) || d.Chain != nil {
+				t.Errorf("the latest is described as %+v", d)
+			}
+			for n, want := range []string{"completed", "failed", "completed"} {
+				d, err := e.Describe(t.Context(), id, runs[n])
+				if err != nil || d.Status != want || d.RunID != runs[n] || d.Chain != nil {
+					t.Errorf("run %d is described as %+v, %v", n, d, err)
+				}
+			}
+			list, err := e.List(t.Context(), store.Filter{IDPrefix: id})
+			if err != nil || len(list) != 3 || list[0].RunID != runs[2] || list[2].RunID != runs[0] {
+				t.Errorf("listed are %+v, %v", list, err)
+			}
+			if s, err := e.Result(t.Context(), id, runs[0]); err != nil || string(s.Status) != "completed" {
+				t.Errorf("the result of the first is %+v, %v", s, err)
+			}
+			if got, err := finish[int](t, e, id); got != 7 || err != nil {
+				t.Errorf("the result is %d, %v", got, err)
+			}
+		}
+		if _, _, err := again(t, all[0], "x", 1, engine.StartRequest{NewAfter: 7}); err == nil {
+			t.Error("an ending that there is not was taken")
+		}
+	})
+}
+
+// TestE49_StartNewAtOnceIsOneNewRun: of several that start anew at once, in all
+// processes, one makes the run, and the others attach to it.
+func TestE49_StartNewAtOnceIsOneNewRun(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		e, all := askers(t, w, weighed)
+		if _, _, err := again(t, e, "w", 1, engine.StartRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := finish[int](t, e, "w"); err != nil {
+			t.Fatal(err)
+		}
+		const each = 4
+		runs := make([]string, each*len(all))
+		made := make([]bool, len(runs))
+		var wg sync.WaitGroup
+		for i := range runs {
+			wg.Go(func() {
+				run, attached, err := again(t, all[i%len(all)], "w", 200, engine.StartRequest{NewAfter: engine.AnyEnd})
+				if err != nil {
+					t.Error(err)
+				}
+				runs[i], made[i] = run, !attached
+			})
+		}
+		wg.Wait()
+		news := 0
+		for i := range runs {
+			if made[i] {
+				news++
+			}
+			if runs[i] != runs[0] {
+				t.Errorf("starts led to %s and %s", runs[0], runs[i])
+			}
+		}
+		if news != 1 {
+			t.Errorf("%d of them say that they made it", news)
+		}
+	})
+}
+
+// TestE49_LateCompletionsOfTheRunBeforeAreDropped: an attempt that outlives its run
+// ends beside that of the new run of the workflow ID, and is nothing to it.
+func TestE49_LateCompletionsOfTheRunBeforeAreDropped(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		var began atomic.Int32
+		release := map[int32]chan string{1: make(chan string, 1), 2: make(chan string, 1)}
+		slow := activity.New("slow", func(_ context.Context, n int) (string, error) { return <-release[began.Add(1)], nil }, activity.Retry(retry.Never))
+		wrap := workflow.New("weighed", func(wf *workflow.Context, n int) (string, error) { return workflow.Call(wf, slow, n) }, workflow.Version("1"))
+		e := w.start(wrap, slow)
+		first, _, err := again(t, e, "w", 1, engine.StartRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		if err := e.Terminate(t.Context(), "w", "", "enough"); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		second, attached, err := again(t, e, "w", 1, engine.StartRequest{NewAfter: engine.Failure})
+		if attached || err != nil {
+			t.Fatal(attached, err)
+		}
+		settle()
+		release[1] <- "of the first"
+		settle()
+		if d := describe(t, e, "w"); d.RunID != second || d.After != first || d.Status != "running" || len(d.Pending) != 1 {
+			t.Errorf("the second run is %+v", d)
+		}
+		release[2] <- "of the second"
+		if got, err := finish[string](t, e, "w"); got != "of the second" || err != nil {
+			t.Errorf("the result is %q, %v", got, err)
+		}
+		if d, err := e.Describe(t.Context(), "w", first); err != nil || d.Status != "terminated" || d.Result != nil {
+			t.Errorf("the first run is %+v, %v", d, err)
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/perdure/perdure/store"
+)
+
+// afterChecks are about chains that begin after another one under the same
+// workflow ID (Run.After).
+var afterChecks = []check{
+	{"After/AClosedRunMakesRoomOnceForTheOneThatNamesIt", func(f *fixture) {
+		for _, create := range f.waysToCreate() {
+			run := f.created()
+			next := f.newRunAfter(run)
+			f.conflict(create(next), run) // it is open
+			end := f.turn(run, 2)
+			end.State = closed(store.Failed)
+			f.commits(end)
+			f.conflict(create(func() store.Run { r := next; r.After = ""; return r }()), f.find(run.ID))
+			f.conflict(create(func() store.Run { r := next; r.After = "another"; return r }()), f.find(run.ID))
+			f.must(create(next))
+			f.must(create(next)) // asked again
+			kept := next
+			kept.After = ""
+			latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
+			f.must(err)
+			equal(f, *latest, kept)
+			equal(f, f.find(run.ID).Status, store.Failed)
+			f.conflict(create(f.newRunAfter(run)), kept) // it is not the latest
+			f.must(f.store.Create(f.Context(), run))     // known for ever
+			done := f.turn(next, 2)
+			done.State = closed(store.Completed)
+			f.commits(done)
+			third := f.newRunAfter(next)
+			third.WorkflowID = run.WorkflowID
+			f.must(create(third))
+			latest, err = f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
+			f.must(err)
+			equal(f, latest.ID, third.ID)
+		}
+	}},
+	{"After/NobodyIsThere", func(f *fixture) {
+		for _, create := range f.waysToCreate() {
+			run := f.newRun() // what came before may have been deleted
+			run.After = "deleted"
+			f.must(create(run))
+			run.After = ""
+			equal(f, f.find(run.ID), run)
+		}
+	}},
+	{"After/MailStaysWithTheOneBefore", func(f *fixture) {
+		for _, create := range f.waysToCreate() {
+			run, other := f.created(), f.created()
+			end := f.turn(run, 2)
+			end.State = closed(store.Completed)
+			for _, r := range []store.Run{run, other} {
+				f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: r.WorkflowID, Key: "cancel of " + r.ID}))
+			}
+			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "to " + run.ID}))
+			f.commits(end)
+			next := f.newRunAfter(run)
+			f.must(create(next))
+			f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "to the next"}))
+			read := map[string]string{}
+			for _, m := range f.inbox() {
+				if m.Kind != store.KindCreated {
+					read[m.Key] = m.Run
+				}
+			}
+			equal(f, read, map[string]string{"cancel of " + run.ID: run.ID, "cancel of " + other.ID: "", "to " + run.ID: run.ID, "to the next": ""})
+			eat := f.turn(other, 2)
+			for _, m := range f.inbox() {
+				eat.Consumed = append(eat.Consumed, m.Sequence)
+			}
+			f.commits(eat)
+		}
+	}},
+	{"After/OfManyAtOnceOneBegins", func(f *fixture) {
+		const rivals = 6
+		for range 5 {
+			run := f.created()
+			end := f.turn(run, 2)
+			end.State = closed(store.Completed)
+			f.commits(end)
+			ways := f.waysToCreate()
+			errs := make([]error, rivals)
+			nexts := make([]store.Run, rivals)
+			var wg sync.WaitGroup
+			for i := range rivals {
+				nexts[i] = f.newRunAfter(run)
+				wg.Go(func() { errs[i] = ways[i%len(ways)](nexts[i]) })
+			}
+			wg.Wait()
+			latest, err := f.store.Find(f.Context(), f.partition, run.WorkflowID, "")
+			f.must(err)
+			began := 0
+			for i, err := range errs {
+				conflict := (*store.ConflictError)(nil)
+				switch {
+				case err == nil:
+					began++
+					equal(f, latest.ID, nexts[i].ID)
+				case !errors.As(err, &conflict) || conflict.Existing.ID != latest.ID:
+					f.Errorf("rival %d got %v, not that %s was first", i, err, latest.ID)
+				}
+			}
+			equal(f, began, 1)
+		}
+	}},
+}
+
+// waysToCreate are those of a client and of the owner.
+func (f *fixture) waysToCreate() []func(run store.Run) error {
+	return []func(run store.Run) error{
+		func(run store.Run) error { return f.store.Create(f.Context(), run) },
+		func(run store.Run) error { return f.commit(f.first(run))[0] },
+	}
+}
+
+// newRunAfter describes a run of another chain that takes a workflow ID over.
+func (f *fixture) newRunAfter(run store.Run) store.Run {
+	next := f.newRun()
+	next.WorkflowID, next.After = run.WorkflowID, run.ID
+	return next
+}
