@@ -57,6 +57,11 @@ var table = []row{
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{
+		pkg: "flow/syntax",
+		may: []string{"retry"},
+		why: "reading and printing flow files is pure; editors and checkers need nothing else",
+	},
+	{
 		pkg: "store",
 		why: "the contract is for those who write stores: they need no other package",
 	},
@@ -172,13 +177,13 @@ type ban struct {
 
 var bans = []ban{
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
 		what: []string{"database/sql/...", "modernc.org/...", "github.com/mattn/...", "github.com/ncruces/...", "github.com/jackc/..."},
 		deep: true,
 		why:  "users link no database driver that they did not import, and the engine must not know which store it has",
 	},
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
 		what: []string{"testing/...", "pgregory.net/..."},
 		deep: true,
 		why:  "package testing registers flags and does not belong into programs",

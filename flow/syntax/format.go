@@ -1,0 +1,198 @@
+package syntax
+
+import (
+	"strings"
+)
+
+// lineWidth is how long a line may become before its outermost brackets are broken
+// into lines of their own.
+const lineWidth = 100
+
+// Format returns the canonical text of a tree that was parsed without faults: four
+// blanks a level, one blank between words, texts in double quotes, policies as
+// package retry prints them, at most one empty line, one between functions.
+// Comments stay at their statements; one from the middle of an expression goes to
+// the line before it. Formatting the result again changes nothing, and reading it
+// gives the same tree.
+func Format(f *File) string {
+	p := &printer{}
+	if f.Implicit {
+		p.statements(f.Functions[0].Body, 0)
+	} else {
+		for i, fn := range f.Functions {
+			p.function(fn, i > 0)
+		}
+	}
+	p.tail(f.Tail, 0)
+	return p.b.String()
+}
+
+// printer collects the text.
+type printer struct{ b strings.Builder }
+
+// line writes a line of a level.
+func (p *printer) line(level int, parts ...string) {
+	p.b.WriteString(strings.Repeat(" ", level*unitOfIndent))
+	for _, part := range parts {
+		p.b.WriteString(part)
+	}
+	p.b.WriteByte('\n')
+}
+
+// before writes what stands before a statement. Apart says that an empty line is
+// wanted in any case, allowed that there may be one.
+func (p *printer) before(n *Notes, level int, allowed, apart bool) {
+	if apart || n.Blank && allowed {
+		p.b.WriteByte('\n')
+	}
+	for _, c := range n.Lead {
+		if c.Blank {
+			p.b.WriteByte('\n')
+		}
+		p.line(level, c.Text)
+	}
+	if n.Split && len(n.Lead) > 0 {
+		p.b.WriteByte('\n')
+	}
+}
+
+// tail writes the comments at the end of a block.
+func (p *printer) tail(comments []Comment, level int) {
+	for _, c := range comments {
+		if c.Blank && p.b.Len() > 0 {
+			p.b.WriteByte('\n')
+		}
+		p.line(level, c.Text)
+	}
+}
+
+// trail is the comment at the end of a line.
+func trail(n *Notes) string {
+	if n.Trail == "" {
+		return ""
+	}
+	return "  " + n.Trail
+}
+
+func (p *printer) function(fn *Function, apart bool) {
+	p.before(&fn.Notes, 0, false, apart)
+	p.line(0, "fn ", fn.Name.Name, "(input: ", idents(fn.Inputs, "[", "]"), ", output: ", idents(fn.Outputs, "[", "]"), "):", trail(&fn.Notes))
+	p.block(fn.Body, 0)
+}
+
+// block writes the block of a statement of a level.
+func (p *printer) block(b *Block, level int) { p.statements(b, level+1) }
+
+func (p *printer) statements(b *Block, level int) {
+	for i, s := range b.Statements {
+		p.before(s.Comments(), level, i > 0, false)
+		p.statement(s, level)
+	}
+	p.tail(b.Tail, level)
+}
+
+func (p *printer) statement(s Statement, level int) {
+	end := trail(s.Comments())
+	switch s := s.(type) {
+	case *Pass:
+		p.line(level, "pass", end)
+	case *Break:
+		p.line(level, "break", end)
+	case *Continue:
+		p.line(level, "continue", end)
+	case *Return:
+		if s.Value == nil {
+			p.line(level, "return", end)
+			return
+		}
+		p.line(level, wrap(level, "return ", s.Value, ""), end)
+	case *Sleep:
+		p.line(level, wrap(level, "sleep ", s.For, ""), end)
+	case *Assign:
+		p.line(level, wrap(level, idents(s.Targets, "", "")+" = ", s.Value, ""), end)
+	case *Do:
+		p.line(level, wrap(level, "", s.Value, ""), end)
+	case *ParallelBlock:
+		targets := ""
+		if len(s.Targets) > 0 {
+			targets = idents(s.Targets, "", "") + " = "
+		}
+		p.line(level, targets, "parallel:", end)
+		p.block(s.Body, level)
+	case *For:
+		p.line(level, wrap(level, "for "+idents(s.Targets, "", "")+" in ", s.In, ":"), end)
+		p.block(s.Body, level)
+	case *While:
+		p.line(level, wrap(level, "while ", s.Condition, ":"), end)
+		p.block(s.Body, level)
+	case *If:
+		p.ifElse(s, level)
+	case *Try:
+		p.tryExcept(s, level)
+	}
+}
+
+func (p *printer) ifElse(s *If, level int) {
+	p.line(level, wrap(level, "if ", s.Condition, ":"), trail(&s.Notes))
+	p.block(s.Body, level)
+	for _, c := range s.Elifs {
+		p.before(&c.Notes, level, false, false)
+		p.line(level, wrap(level, "elif ", c.Condition, ":"), trail(&c.Notes))
+		p.block(c.Body, level)
+	}
+	if s.Else != nil {
+		p.before(&s.Else.Notes, level, false, false)
+		p.line(level, "else:", trail(&s.Else.Notes))
+		p.block(s.Else.Body, level)
+	}
+}
+
+func (p *printer) tryExcept(s *Try, level int) {
+	p.line(level, "try:", trail(&s.Notes))
+	p.block(s.Body, level)
+	for _, c := range s.Handlers {
+		p.before(&c.Notes, level, false, false)
+		head := "except"
+		if len(c.Types) > 0 {
+			head += " " + typeNames(c.Types)
+		}
+		if c.As != nil {
+			head += " as " + c.As.Name
+		}
+		p.line(level, head, ":", trail(&c.Notes))
+		p.block(c.Body, level)
+	}
+}
+
+// typeNames are the error types of an except.
+func typeNames(types []Ident) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = t.Name
+		if !isDotted(t.Name) {
+			names[i] = quote(t.Name)
+		}
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "(" + strings.Join(names, ", ") + ")"
+}
+
+// isDotted reports whether a name is words with dots between them.
+func isDotted(name string) bool {
+	for part := range strings.SplitSeq(name, ".") {
+		if part == "" || nameLength(part) != len(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func idents(names []Ident, open, end string) string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = n.Name
+	}
+	return open + strings.Join(all, ", ") + end
+}

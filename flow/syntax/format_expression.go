@@ -1,0 +1,254 @@
+package syntax
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// wrap is an expression in its line: between what stands before and behind it, and
+// broken at its outermost brackets if it is too long for a line of that level.
+func wrap(level int, before string, x Expr, behind string) string {
+	line := before + flat(x) + behind
+	if level*unitOfIndent+utf8.RuneCountInString(line) <= lineWidth {
+		return line
+	}
+	open, items, end := parts(x)
+	if len(items) == 0 {
+		return line
+	}
+	var b strings.Builder
+	b.WriteString(before + open + "\n")
+	inner := strings.Repeat(" ", (level+1)*unitOfIndent)
+	for _, it := range items {
+		b.WriteString(inner + wrap(level+1, it.before, it.value, ",") + "\n")
+	}
+	b.WriteString(strings.Repeat(" ", level*unitOfIndent) + end + behind)
+	return b.String()
+}
+
+// item is an element between brackets.
+type item struct {
+	before string
+	value  Expr
+}
+
+// parts takes an expression apart at its outermost brackets; there are no items if
+// it has none.
+func parts(x Expr) (open string, items []item, end string) {
+	switch x := x.(type) {
+	case *List:
+		for _, i := range x.Items {
+			items = append(items, item{"", i})
+		}
+		return "[", items, "]"
+	case *Dict:
+		for _, e := range x.Entries {
+			items = append(items, item{flat(e.Key) + ": ", e.Value})
+		}
+		return "{", items, "}"
+	case *Parallel:
+		for _, c := range x.Calls {
+			items = append(items, item{"", c})
+		}
+		return "parallel(", items, ")"
+	case *Call:
+		return x.Name.Name + "(", argItems(x.Args), ")"
+	case *Action:
+		return "@" + x.Name.Name + "(", argItems(x.Args), ")" + policy(x)
+	case *Spread:
+		open, items, end = parts(x.Call)
+		return "spread " + flat(x.Over) + ": " + x.As.Name + " -> " + open, items, end
+	}
+	return "", nil, ""
+}
+
+func argItems(args []Arg) (items []item) {
+	for _, a := range args {
+		before := ""
+		if a.Name.Name != "" {
+			before = a.Name.Name + "="
+		}
+		items = append(items, item{before, a.Value})
+	}
+	return items
+}
+
+// policy is the policy of an action with a blank before it.
+func policy(x *Action) string {
+	if x.Policy == nil {
+		return ""
+	}
+	return " " + x.Policy.String()
+}
+
+// flat is an expression in one line.
+func flat(x Expr) string {
+	var b strings.Builder
+	write(&b, x, levelOr)
+	return b.String()
+}
+
+// write writes an expression, in parentheses if it binds less than its
+// surroundings demand.
+func write(b *strings.Builder, x Expr, least int) {
+	if levelOf(x) < least {
+		b.WriteByte('(')
+		write(b, x, levelOr)
+		b.WriteByte(')')
+		return
+	}
+	switch x := x.(type) {
+	case *Int:
+		b.WriteString(strconv.FormatInt(x.Value, 10))
+	case *Float:
+		b.WriteString(formatFloat(x.Value))
+	case *String:
+		b.WriteString(quote(x.Value))
+	case *Bool:
+		b.WriteString(map[bool]string{true: "True", false: "False"}[x.Value])
+	case *None:
+		b.WriteString("None")
+	case *Name:
+		b.WriteString(x.Name)
+	case *Unary:
+		if x.Op == "-" {
+			b.WriteByte('-')
+			writeNegated(b, x.X)
+			return
+		}
+		b.WriteString("not ")
+		write(b, x.X, levelCompare)
+	case *Binary:
+		level := levelOf(x)
+		write(b, x.X, leftLevel(x.X, level))
+		b.WriteString(" " + x.Op + " ")
+		write(b, x.Y, level+1)
+	case *Field:
+		write(b, x.X, levelPostfix)
+		b.WriteString("." + x.Name.Name)
+	case *Index:
+		write(b, x.X, levelPostfix)
+		b.WriteByte('[')
+		write(b, x.I, levelOr)
+		b.WriteByte(']')
+	case *Spread:
+		b.WriteString("spread ")
+		write(b, x.Over, levelOr)
+		b.WriteString(": " + x.As.Name + " -> ")
+		write(b, x.Call, levelOr)
+	default:
+		open, items, end := parts(x)
+		b.WriteString(open)
+		for i, it := range items {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(it.before)
+			write(b, it.value, levelOr)
+		}
+		b.WriteString(end)
+	}
+}
+
+// leftLevel is what the left side of an operator has to bind. All operators are
+// left-associative, so the same level will do; but not would take in what follows.
+func leftLevel(x Expr, level int) int {
+	for {
+		switch y := x.(type) {
+		case *Unary:
+			if y.Op == "not" && level >= levelCompare {
+				return levelPostfix
+			}
+			return level
+		case *Binary:
+			if levelOf(y) < level {
+				return level
+			}
+			x = y.Y
+		default:
+			return level
+		}
+	}
+}
+
+// writeNegated writes what stands behind a minus: a number has to be told from one
+// below zero.
+func writeNegated(b *strings.Builder, x Expr) {
+	switch x.(type) {
+	case *Int, *Float:
+		if text := flat(x); text[0] != '-' {
+			b.WriteString("(" + text + ")")
+			return
+		}
+	}
+	write(b, x, levelUnary)
+}
+
+// levelOf is how much an expression binds, as an index of levels.
+func levelOf(x Expr) int {
+	switch x := x.(type) {
+	case *Binary:
+		return slices.IndexFunc(levels, func(ops []string) bool { return slices.Contains(ops, x.Op) })
+	case *Unary:
+		if x.Op == "not" {
+			return levelCompare
+		}
+		return levelUnary
+	case *Int:
+		if x.Value < 0 {
+			return levelUnary
+		}
+	case *Float:
+		if x.Value < 0 || formatFloat(x.Value)[0] == '-' {
+			return levelUnary
+		}
+	case *Spread, *Action:
+		return levelPostfix - 1 // what follows would belong to their policy
+	}
+	return levelPostfix
+}
+
+// formatFloat is the shortest text that is read as the same number, and not as a
+// whole one.
+func formatFloat(v float64) string {
+	s := strconv.FormatFloat(v, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
+
+// quote is a text in double quotes with the escapes of flow files.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			b.WriteString(`\u` + hex(r, 4))
+		default:
+			b.WriteString(`\U` + hex(r, 8))
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func hex(r rune, digits int) string {
+	s := strconv.FormatInt(int64(r), 16)
+	return strings.Repeat("0", digits-len(s)) + s
+}

@@ -1,0 +1,425 @@
+package syntax
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// levels are the operators between two expressions, those that bind least first.
+// All of them are left-associative. Between and and the comparisons stands not.
+var levels = [][]string{
+	{"or"},
+	{"and"},
+	{"==", "!=", "<", "<=", ">", ">=", "in", "not in"},
+	{"+", "-"},
+	{"*", "/", "//", "%"},
+}
+
+// The places of levels that others refer to.
+const (
+	levelOr, levelAnd, levelCompare = 0, 1, 2
+	levelUnary                      = 5
+	levelPostfix                    = 6
+)
+
+// expression reads an expression.
+func (p *parser) expression() Expr {
+	defer p.deeper()()
+	return p.binary(levelOr)
+}
+
+// binary reads operators of a level and those that bind more.
+func (p *parser) binary(level int) Expr {
+	switch {
+	case level == levelCompare && p.tok.is("not"):
+		return p.not()
+	case level == levelUnary:
+		return p.unary()
+	}
+	from := p.tok.From
+	x := p.binary(level + 1)
+	for {
+		op, span := p.operator(level)
+		if op == "" {
+			return x
+		}
+		if p.ops++; p.ops > MaxOperators {
+			p.report(span, CodeLimit, "Give parts of it names.", "the statement has more than %d operators", MaxOperators)
+			panic(bailout{fatal: true})
+		}
+		y := p.binary(level + 1)
+		x = &Binary{Span: Span{from, p.last}, Op: op, OpPos: span, X: x, Y: y}
+	}
+}
+
+// operator advances past an operator of a level, if there is one.
+func (p *parser) operator(level int) (op string, span Span) {
+	if p.tok.kind != mark && p.tok.kind != keyword {
+		return "", Span{}
+	}
+	span = p.tok.Span
+	if level == levelCompare && p.tok.is("not") {
+		p.advance()
+		p.want("in", "Between two expressions stands \"not in\"; \"not\" alone stands before one.")
+		return "not in", Span{span.From, p.last}
+	}
+	for _, o := range levels[level] {
+		if p.take(o) {
+			return o, span
+		}
+	}
+	return "", Span{}
+}
+
+// not reads not with what follows it, which may be a comparison: not a == b is
+// not (a == b).
+func (p *parser) not() Expr {
+	defer p.deeper()()
+	from := p.tok.From
+	p.advance()
+	x := p.binary(levelCompare)
+	return &Unary{Span: Span{from, p.last}, Op: "not", X: x}
+}
+
+// unary reads what stands before an operand.
+func (p *parser) unary() Expr {
+	from := p.tok.From
+	switch {
+	case p.tok.is("not"):
+		defer p.deeper()()
+		p.advance()
+		x := p.unary()
+		return &Unary{Span: Span{from, p.last}, Op: "not", X: x}
+	case p.tok.is("-"):
+		defer p.deeper()()
+		p.advance()
+		if number := p.negative(from); number != nil {
+			return number
+		}
+		x := p.unary()
+		return &Unary{Span: Span{from, p.last}, Op: "-", X: x}
+	case p.tok.is("+"):
+		p.unexpected("an expression", "A number above zero has no sign.")
+	}
+	return p.postfix()
+}
+
+// negative reads a number behind a minus as one value, so that the smallest one can
+// be written; nil if there is none, or something is applied to it.
+func (p *parser) negative(from int) Expr {
+	if p.tok.kind != intNumber && p.tok.kind != floatNumber || p.tok.To < len(p.lex.src) && (p.lex.src[p.tok.To] == '.' || p.lex.src[p.tok.To] == '[') {
+		return nil
+	}
+	t := p.tok
+	p.advance()
+	span := Span{from, p.last}
+	if t.kind == floatNumber {
+		return &Float{span, -t.number}
+	}
+	return &Int{span, int64(-t.integer)}
+}
+
+// postfix reads an operand with .name and [index] behind it.
+func (p *parser) postfix() Expr {
+	from := p.tok.From
+	x := p.operand()
+	for n := 1; ; n++ {
+		if n > MaxNesting {
+			p.report(p.tok.Span, CodeLimit, "Give parts of it names.", "the expression has more than %d fields in a row", MaxNesting)
+			panic(bailout{fatal: true})
+		}
+		switch {
+		case p.tok.is("."):
+			p.advance()
+			x = &Field{X: x, Name: p.fieldName()}
+			x.(*Field).Span = Span{from, p.last}
+		case p.tok.is("["):
+			p.enter()
+			i := p.expression()
+			if p.tok.is(":") {
+				p.unexpected("\"]\"", "There are no slices; the function slice(list, from, to) makes a part of a list or text.")
+			}
+			p.leave("]", "the end of the index")
+			x = &Index{Span: Span{from, p.last}, X: x, I: i}
+		case p.tok.is("("):
+			p.unexpected("an operator or the end of the expression", "Only functions are called, by their names.")
+		default:
+			return x
+		}
+	}
+}
+
+// fieldName reads the name of a field, which may be a keyword.
+func (p *parser) fieldName() Ident {
+	if p.tok.kind == keyword {
+		id := Ident{p.tok.Span, p.tok.text}
+		p.advance()
+		return id
+	}
+	return p.ident("the name of a field")
+}
+
+// operand reads what operators are applied to.
+func (p *parser) operand() Expr {
+	t := p.tok
+	switch t.kind {
+	case intNumber:
+		p.advance()
+		if t.integer > 1<<63-1 {
+			p.report(t.Span, CodeSyntax, "Whole numbers go from -9223372036854775808 to 9223372036854775807.", "the number %s is too large", t.text)
+		}
+		return &Int{t.Span, int64(t.integer)}
+	case floatNumber:
+		p.advance()
+		return &Float{t.Span, t.number}
+	case text:
+		p.advance()
+		if p.tok.kind == text {
+			p.unexpected("an operator or the end of the expression", "Texts are joined by +.")
+		}
+		return &String{t.Span, t.value}
+	case word:
+		p.advance()
+		if p.tok.is("(") {
+			return p.call(Ident{t.Span, t.text})
+		}
+		return &Name{t.Span, t.text}
+	}
+	switch t.text {
+	case "True", "False":
+		p.advance()
+		return &Bool{t.Span, t.text == "True"}
+	case "None":
+		p.advance()
+		return &None{t.Span}
+	case "(":
+		p.enter()
+		x := p.expression()
+		if p.tok.is(",") {
+			p.unexpected("\")\"", "Several values are a list: [a, b].")
+		}
+		p.leave(")", "an operator")
+		return x
+	case "[":
+		return p.list()
+	case "{":
+		return p.dict()
+	case "@":
+		return p.action()
+	case "spread":
+		return p.spread()
+	case "parallel":
+		return p.parallel()
+	}
+	p.unexpected("an expression", p.operandHint())
+	return nil
+}
+
+// operandHint is about what people write where an expression should be.
+func (p *parser) operandHint() string {
+	switch {
+	case p.tok.is("fn"):
+		return "Functions stand one after the other, not inside of expressions."
+	case p.tok.is("sleep"):
+		return "sleep is a statement: it has a line of its own and no value."
+	case p.tok.kind == keyword:
+		return "A keyword cannot be a name."
+	case p.tok.kind == newline:
+		return "An expression goes on in the next line only inside of brackets."
+	}
+	return ""
+}
+
+func (p *parser) list() Expr {
+	x := &List{Span: p.tok.Span}
+	p.enter()
+	for !p.tok.is("]") {
+		x.Items = append(x.Items, p.expression())
+		if !p.take(",") {
+			break
+		}
+	}
+	p.leave("]", "\",\" and another element")
+	x.To = p.last
+	return x
+}
+
+func (p *parser) dict() Expr {
+	x := &Dict{Span: p.tok.Span}
+	p.enter()
+	for !p.tok.is("}") {
+		key := p.expression()
+		p.want(":", "A dictionary looks like this: {\"key\": value, \"other\": value}.")
+		x.Entries = append(x.Entries, Entry{key, p.expression()})
+		if !p.take(",") {
+			break
+		}
+	}
+	p.leave("}", "\",\" and another key")
+	x.To = p.last
+	return x
+}
+
+// arguments reads the arguments of a call, from "(" to ")".
+func (p *parser) arguments() (args []Arg) {
+	p.enter()
+	for !p.tok.is(")") {
+		x := p.expression()
+		arg := Arg{Value: x}
+		if name, is := x.(*Name); is && p.tok.is("=") {
+			p.advance()
+			arg = Arg{Name: Ident{name.Span, name.Name}, Value: p.expression()}
+		}
+		args = append(args, arg)
+		if !p.take(",") {
+			break
+		}
+	}
+	p.leave(")", "\",\" and another argument")
+	return args
+}
+
+// call reads the arguments of a function whose name was read.
+func (p *parser) call(name Ident) Expr {
+	x := &Call{Span: name.Span, Name: name, Args: p.arguments()}
+	x.To = p.last
+	return x
+}
+
+// action reads an action with its policy.
+func (p *parser) action() *Action {
+	x := &Action{Span: p.tok.Span}
+	p.advance()
+	if p.tok.From != p.last {
+		p.fail(p.tok.Span, "The name follows the @ at once: @http.get(url=u).", "there is a blank behind the @")
+	}
+	x.Name = p.dotted("the name of an action")
+	if !p.tok.is("(") {
+		p.unexpected("\"(\"", "An action is called with its arguments: @fetch(url=u), or @fetch() without any.")
+	}
+	p.enter()
+	for !p.tok.is(")") {
+		arg := p.expression()
+		name, is := arg.(*Name)
+		if !is || !p.tok.is("=") {
+			p.fail(arg.Range(), "Give it a name: @fetch(url=u).", "the argument of an action has no name")
+		}
+		p.advance()
+		x.Args = append(x.Args, Arg{Name: Ident{name.Span, name.Name}, Value: p.expression()})
+		if !p.take(",") {
+			break
+		}
+	}
+	if !p.tok.is(")") {
+		p.leave(")", "\",\" and another argument")
+	}
+	p.open = p.open[:len(p.open)-1]
+	p.advance()
+	x.To = p.last
+	if p.tok.is("[") {
+		p.policy(x)
+	}
+	return x
+}
+
+// policy lets package retry read the brackets at which the parser is.
+func (p *parser) policy(x *Action) {
+	from := p.tok.From
+	p.lex.nested-- // the lexer has counted the bracket
+	policy, end, err := retry.ParseAt(p.lex.src, from)
+	if err == nil {
+		x.Policy = &policy
+	} else {
+		p.policyFault(from, err)
+		end = p.brackets(from)
+	}
+	x.Brackets, x.To = Span{from, end}, end
+	p.lex.jump(end)
+	p.tok.To = end
+	p.advance()
+	if p.tok.is("[") && p.lex.nested > 0 {
+		p.fail(p.tok.Span, "The brackets of a policy follow each other in one line; each of them may go on in the next: [retry: 3,", "a second part of the policy begins in another line")
+	}
+}
+
+// policyFault reports what package retry says of a policy.
+func (p *parser) policyFault(from int, err error) {
+	wrong, is := errors.AsType[*retry.NotationError](err)
+	if !is {
+		p.report(Span{from, from + 1}, CodePolicy, "", "the policy is not usable: %v", err)
+		return
+	}
+	token := strings.TrimSuffix(wrong.Token, "...")
+	p.report(Span{wrong.Offset, wrong.Offset + len(token)}, CodePolicy, "Expected: "+wrong.Expected+".", "%s %s in this policy", orEnd(wrong.Token), wrong.Problem)
+}
+
+// brackets is where the brackets that begin at an offset end, as far as that can be
+// told of wrong ones: in the same line at the latest.
+func (p *parser) brackets(from int) int {
+	line := firstLine(p.lex.src[from:])
+	open, end := 0, len(line)
+	for i := range line {
+		switch line[i] {
+		case '[':
+			open++
+		case ']':
+			if open--; open == 0 {
+				if rest := strings.TrimLeft(line[i+1:], " \t"); !strings.HasPrefix(rest, "[") {
+					return from + i + 1
+				}
+			}
+		case '#':
+			return from + i
+		}
+	}
+	return from + end
+}
+
+func orEnd(token string) string {
+	if token == "" {
+		return "the end of the text"
+	}
+	return "\"" + token + "\""
+}
+
+// spread reads spread XS:X -> @action(...).
+func (p *parser) spread() Expr {
+	const form = "A spread looks like this: spread xs: x -> @fetch(url=x)"
+	x := &Spread{Span: p.tok.Span}
+	p.advance()
+	x.Over = p.expression()
+	p.want(":", form)
+	x.As = p.ident("the name of the element")
+	p.want("->", form)
+	if !p.tok.is("@") {
+		p.unexpected("an action", form)
+	}
+	x.Call = p.action()
+	x.To = p.last
+	return x
+}
+
+// parallel reads parallel(call, call).
+func (p *parser) parallel() Expr {
+	x := &Parallel{Span: p.tok.Span}
+	p.advance()
+	if !p.tok.is("(") {
+		p.unexpected("\"(\" or \":\"", "Several calls at once: parallel(@a(), @b()), or a block behind parallel:")
+	}
+	p.enter()
+	for !p.tok.is(")") {
+		call := p.expression()
+		if !isCall(call) {
+			p.fail(call.Range(), "parallel takes calls: parallel(@fetch(url=u), f(x)).", "this is neither an action nor the call of a function")
+		}
+		x.Calls = append(x.Calls, call)
+		if !p.take(",") {
+			break
+		}
+	}
+	p.leave(")", "\",\" and another call")
+	x.To = p.last
+	return x
+}

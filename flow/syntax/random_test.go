@@ -1,0 +1,234 @@
+package syntax
+
+import (
+	"testing"
+
+	"github.com/perdure/perdure/retry"
+	"pgregory.net/rapid"
+)
+
+// TestW10_RandomPrograms prints random trees and reads them again.
+func TestW10_RandomPrograms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := generator{t: t}
+		f := g.file()
+		printed := Format(f)
+		again, err := Parse("", printed)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, printed)
+		}
+		if is, want := dump(again), dump(f); is != want {
+			t.Fatalf("read\n%s\nwant\n%s\nprinted\n%s", is, want, printed)
+		}
+		if twice := Format(again); twice != printed {
+			t.Fatalf("printed again\n%s\nwas\n%s", twice, printed)
+		}
+	})
+}
+
+// generator makes trees at random, with all kinds of nodes.
+type generator struct{ t *rapid.T }
+
+func (g generator) intn(n int) int             { return rapid.IntRange(0, n-1).Draw(g.t, "n") }
+func (g generator) pick(from ...string) string { return rapid.SampledFrom(from).Draw(g.t, "pick") }
+
+func (g generator) ident() Ident {
+	return Ident{Name: g.pick("a", "b", "_", "x1", "returned", "über", "input", "format")}
+}
+
+func (g generator) idents(least int) []Ident {
+	out := make([]Ident, least+g.intn(3))
+	for i := range out {
+		out[i] = g.ident()
+	}
+	return out
+}
+
+func (g generator) file() *File {
+	f := &File{}
+	if g.intn(3) == 0 {
+		f.Implicit = true
+		f.Functions = []*Function{{Name: Ident{Name: "main"}, Body: g.block(3)}}
+		f.Functions[0].Body.Tail = nil // would be that of the file
+		f.Functions[0].Body.Statements[0].Comments().Blank = false
+		return f
+	}
+	for range 1 + g.intn(3) {
+		f.Functions = append(f.Functions, &Function{
+			Notes: g.notes(), Name: g.ident(), Inputs: g.idents(0), Outputs: g.idents(0), Body: g.block(3),
+		})
+	}
+	return f
+}
+
+func (g generator) notes() (n Notes) {
+	n.Blank = g.intn(4) == 0
+	if g.intn(4) == 0 {
+		n.Trail = g.pick("# t", "#", "# a # b \" '")
+	}
+	for range g.intn(2) {
+		n.Lead = append(n.Lead, Comment{Text: g.pick("# lead", "#", "#!x [ ( {"), Blank: len(n.Lead) > 0 && g.intn(2) == 0})
+	}
+	n.Split = len(n.Lead) > 0 && g.intn(4) == 0
+	return n
+}
+
+func (g generator) block(depth int) *Block {
+	b := &Block{}
+	for range 1 + g.intn(3) {
+		b.Statements = append(b.Statements, g.statement(depth))
+	}
+	if g.intn(4) == 0 {
+		b.Tail = []Comment{{Text: "# tail"}}
+	}
+	return b
+}
+
+func (g generator) statement(depth int) Statement {
+	n := g.notes()
+	kinds := 13
+	if depth == 0 {
+		kinds = 8
+	}
+	switch g.intn(kinds) {
+	case 0:
+		return &Pass{Notes: n}
+	case 1:
+		return &Break{Notes: n}
+	case 2:
+		return &Continue{Notes: n}
+	case 3:
+		return &Return{Notes: n}
+	case 4:
+		return &Return{Notes: n, Value: g.expr(3)}
+	case 5:
+		return &Sleep{Notes: n, For: g.expr(2)}
+	case 6:
+		return &Assign{Notes: n, Targets: g.idents(1), Value: g.expr(4)}
+	case 7:
+		return &Do{Notes: n, Value: g.expr(4)}
+	case 8:
+		s := &ParallelBlock{Notes: n, Targets: g.idents(0), Body: &Block{}}
+		for range 1 + g.intn(3) {
+			s.Body.Statements = append(s.Body.Statements, &Do{Notes: g.notes(), Value: g.call(2)})
+		}
+		return s
+	case 9:
+		return &For{Notes: n, Targets: g.idents(1), In: g.expr(3), Body: g.block(depth - 1)}
+	case 10:
+		return &While{Notes: n, Condition: g.expr(3), Body: g.block(depth - 1)}
+	case 11:
+		s := &If{Notes: n, Condition: g.expr(3), Body: g.block(depth - 1)}
+		for range g.intn(3) {
+			s.Elifs = append(s.Elifs, &Elif{Notes: g.notes(), Condition: g.expr(2), Body: g.block(depth - 1)})
+		}
+		if g.intn(2) == 0 {
+			s.Else = &Else{Notes: g.notes(), Body: g.block(depth - 1)}
+		}
+		return s
+	}
+	s := &Try{Notes: n, Body: g.block(depth - 1)}
+	for range 1 + g.intn(2) {
+		h := &Except{Notes: g.notes(), Body: g.block(depth - 1)}
+		for range g.intn(3) {
+			h.Types = append(h.Types, Ident{Name: g.pick("Timeout", "fs.PathError", "a b", "é.ö", "a..b", "x-y", "for")})
+		}
+		if g.intn(2) == 0 {
+			as := g.ident()
+			h.As = &as
+		}
+		s.Handlers = append(s.Handlers, h)
+	}
+	return s
+}
+
+func (g generator) expr(depth int) Expr {
+	kinds := 16
+	if depth == 0 {
+		kinds = 6
+	}
+	switch g.intn(kinds) {
+	case 0:
+		return &Int{Value: rapid.Int64().Draw(g.t, "int")}
+	case 1:
+		v := rapid.Float64().Draw(g.t, "float")
+		if v-v != 0 {
+			v = 0 // infinite, or none
+		}
+		return &Float{Value: v}
+	case 2:
+		return &String{Value: rapid.String().Draw(g.t, "string")}
+	case 3:
+		return &Bool{Value: g.intn(2) == 0}
+	case 4:
+		return &None{}
+	case 5:
+		return &Name{Name: g.ident().Name}
+	case 6, 7, 8:
+		level := levels[g.intn(len(levels))]
+		return &Binary{Op: g.pick(level...), X: g.expr(depth - 1), Y: g.expr(depth - 1)}
+	case 9:
+		return &Unary{Op: "not", X: g.expr(depth - 1)}
+	case 10:
+		return &Unary{Op: "-", X: g.expr(depth - 1)}
+	case 11:
+		return &Field{X: g.expr(depth - 1), Name: Ident{Name: g.pick("a", "for", "type")}}
+	case 12:
+		return &Index{X: g.expr(depth - 1), I: g.expr(depth - 1)}
+	case 13:
+		x := &List{}
+		for range g.intn(4) {
+			x.Items = append(x.Items, g.expr(depth-1))
+		}
+		return x
+	case 14:
+		x := &Dict{}
+		for range g.intn(4) {
+			x.Entries = append(x.Entries, Entry{g.expr(depth - 1), g.expr(depth - 1)})
+		}
+		return x
+	}
+	switch g.intn(3) {
+	case 0:
+		return &Spread{Over: g.expr(depth - 1), As: g.ident(), Call: g.action(depth - 1)}
+	case 1:
+		x := &Parallel{}
+		for range g.intn(3) {
+			x.Calls = append(x.Calls, g.call(depth-1))
+		}
+		return x
+	}
+	return g.call(depth - 1)
+}
+
+func (g generator) call(depth int) Expr {
+	if g.intn(2) == 0 {
+		return g.action(depth)
+	}
+	return &Call{Name: g.ident(), Args: g.args(depth, g.intn(2) == 0)}
+}
+
+func (g generator) args(depth int, named bool) (out []Arg) {
+	for range g.intn(3) {
+		a := Arg{Value: g.expr(max(depth-1, 0))}
+		if named {
+			a.Name = g.ident()
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func (g generator) action(depth int) *Action {
+	x := &Action{Name: Ident{Name: g.pick("a", "http.get", "a.for.b", "shell.run")}, Args: g.args(depth, true)}
+	if g.intn(2) == 0 {
+		text := g.pick("[retry: 3, backoff: 60]", "[timeout: 2m]", "[NetworkError -> retry: 5, backoff: 2m]",
+			"[(A, \"b/9\") -> retry: 3, fixed: 1.5s] [B -> stop] [timeout: 90, within: 1h]", "[retry: 0]")
+		p, err := retry.Parse(text)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		x.Policy = &p
+	}
+	return x
+}

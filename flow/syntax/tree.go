@@ -1,0 +1,292 @@
+package syntax
+
+import "github.com/perdure/perdure/retry"
+
+// Node is a part of a tree that knows where it stands.
+type Node interface{ Range() Span }
+
+// File is a flow file as a tree.
+type File struct {
+	Name      string // for diagnostics, may be empty
+	Text      string
+	Functions []*Function
+	// Implicit says that the file has bare statements only: they are the body of
+	// the only function, main.
+	Implicit bool
+	Tail     []Comment // behind the last function
+
+	lines *lines
+}
+
+// Position returns an offset of the text as people count.
+func (f *File) Position(offset int) Position { return f.lines.position(offset) }
+
+// Main returns the function at which the program begins: main, else the first one;
+// nil if there is none.
+func (f *File) Main() *Function {
+	for _, fn := range f.Functions {
+		if fn.Name.Name == "main" {
+			return fn
+		}
+	}
+	if len(f.Functions) > 0 {
+		return f.Functions[0]
+	}
+	return nil
+}
+
+// Comment is a comment that has a line of its own, without its "#".
+type Comment struct {
+	Text  string
+	Blank bool // an empty line stands before it
+}
+
+// Notes are what a formatter keeps of the surroundings of a line.
+type Notes struct {
+	Blank bool      // an empty line stands before it and its comments
+	Lead  []Comment // in the lines before it
+	Split bool      // an empty line stands between Lead and it
+	Trail string    // the comment at its end, with its "#"; empty for none
+}
+
+// Ident is a name where it is declared or assigned to.
+type Ident struct {
+	Span
+	Name string
+}
+
+// Function is a function.
+type Function struct {
+	Span
+	Notes
+	Name            Ident
+	Inputs, Outputs []Ident // nil for an implicit main
+	Body            *Block
+}
+
+// Block is the statements of one level of indentation.
+type Block struct {
+	Span
+	Statements []Statement
+	Tail       []Comment // behind the last one
+}
+
+// Statement is one of the types below whose comment says so.
+type Statement interface {
+	Node
+	Comments() *Notes
+}
+
+// Comments returns what stands around the statement.
+func (n *Notes) Comments() *Notes { return n }
+
+type (
+	// Pass is the statement that does nothing.
+	Pass struct {
+		Span
+		Notes
+	}
+	// Break is the statement that ends a loop.
+	Break struct {
+		Span
+		Notes
+	}
+	// Continue is the statement that goes on with the next round of a loop.
+	Continue struct {
+		Span
+		Notes
+	}
+	// Return is the statement that ends a function.
+	Return struct {
+		Span
+		Notes
+		Value Expr // nil for none
+	}
+	// Sleep is the statement that waits.
+	Sleep struct {
+		Span
+		Notes
+		For Expr
+	}
+	// Assign is the statement that gives names a value: one name the value, or
+	// several the elements of a list.
+	Assign struct {
+		Span
+		Notes
+		Targets []Ident
+		Value   Expr
+	}
+	// Do is the statement that evaluates an expression and drops its value.
+	Do struct {
+		Span
+		Notes
+		Value Expr
+	}
+	// ParallelBlock is the statement that makes several calls at once.
+	ParallelBlock struct {
+		Span
+		Notes
+		Targets []Ident // none: the results are dropped
+		Body    *Block  // of Do statements with an *Action or a *Call
+	}
+	// For is the loop over the elements of a value.
+	For struct {
+		Span
+		Notes
+		Targets []Ident
+		In      Expr
+		Body    *Block
+	}
+	// While is the loop that runs as long as a condition holds.
+	While struct {
+		Span
+		Notes
+		Condition Expr
+		Body      *Block
+	}
+	// If is the statement that chooses a block.
+	If struct {
+		Span
+		Notes
+		Condition Expr
+		Body      *Block
+		Elifs     []*Elif
+		Else      *Else // nil for none
+	}
+	// Elif is a clause of If.
+	Elif struct {
+		Span
+		Notes
+		Condition Expr
+		Body      *Block
+	}
+	// Else is a clause of If.
+	Else struct {
+		Span
+		Notes
+		Body *Block
+	}
+	// Try is the statement that catches errors.
+	Try struct {
+		Span
+		Notes
+		Body     *Block
+		Handlers []*Except
+	}
+	// Except is a clause of Try.
+	Except struct {
+		Span
+		Notes
+		Types []Ident // none: it catches every error
+		As    *Ident  // nil for none
+		Body  *Block
+	}
+	// Bad is what stands in place of a statement that could not be read. A tree
+	// that Parse returns without an error has none.
+	Bad struct {
+		Span
+		Notes
+	}
+)
+
+// Expr is one of the types below.
+type Expr interface{ Node }
+
+type (
+	// Int is a whole number.
+	Int struct {
+		Span
+		Value int64
+	}
+	// Float is a number with a point or an exponent.
+	Float struct {
+		Span
+		Value float64
+	}
+	// String is a text.
+	String struct {
+		Span
+		Value string
+	}
+	// Bool is True or False.
+	Bool struct {
+		Span
+		Value bool
+	}
+	// None is the value None.
+	None struct{ Span }
+	// Name is a variable where it is read.
+	Name struct {
+		Span
+		Name string
+	}
+	// List is a list in brackets.
+	List struct {
+		Span
+		Items []Expr
+	}
+	// Dict is a dictionary in braces.
+	Dict struct {
+		Span
+		Entries []Entry
+	}
+	// Entry is a key of a Dict with its value.
+	Entry struct{ Key, Value Expr }
+	// Unary is "-" or "not" with what it is applied to.
+	Unary struct {
+		Span
+		Op string
+		X  Expr
+	}
+	// Binary is an operator between two expressions: or, and, ==, !=, <, <=, >,
+	// >=, in, "not in", +, -, *, /, //, %.
+	Binary struct {
+		Span
+		Op    string
+		OpPos Span
+		X, Y  Expr
+	}
+	// Field is X.Name.
+	Field struct {
+		Span
+		X    Expr
+		Name Ident
+	}
+	// Index is X[I].
+	Index struct {
+		Span
+		X, I Expr
+	}
+	// Call is the call of a function.
+	Call struct {
+		Span
+		Name Ident
+		Args []Arg
+	}
+	// Arg is an argument; Name is empty if it is given by position.
+	Arg struct {
+		Name  Ident
+		Value Expr
+	}
+	// Action is the call of an action, with its policy.
+	Action struct {
+		Span
+		Name   Ident // with dots, without "@"
+		Args   []Arg // all with names
+		Policy *retry.Policy
+		// Brackets is where the policy stands.
+		Brackets Span
+	}
+	// Spread is one action for each element of a list, all at once.
+	Spread struct {
+		Span
+		Over Expr
+		As   Ident
+		Call *Action
+	}
+	// Parallel is several calls at once, as an expression.
+	Parallel struct {
+		Span
+		Calls []Expr // each an *Action or a *Call
+	}
+)
