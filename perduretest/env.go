@@ -21,7 +21,7 @@ import (
 // shall go wrong. Its methods are safe for concurrent use. Those that need an
 // engine start the first one.
 type Env struct {
-	t      *testing.T
+	t      testing.TB
 	config config
 	store  store.Opener
 
@@ -39,6 +39,11 @@ type Env struct {
 	living        bool  // somebody sees to it that there is a life
 	closed        bool
 	signals       int // and operations sent so far
+	mocks         mocks
+	injections    []*injection
+	runs          map[string][]string // that had attempts, by workflow ID
+	later         sync.WaitGroup      // functions of After that have begun
+	timers        []*time.Timer       // of those that have not
 }
 
 // Test runs f in virtual time with an environment of its own. As in
@@ -54,7 +59,7 @@ func Test(t *testing.T, f func(t *testing.T, env *Env), options ...Option) {
 }
 
 func newEnv(t *testing.T, options []Option) *Env {
-	e := &Env{t: t, config: config{patience: defaultPatience}, faults: map[int][]faulty.Fault{}, changed: make(chan struct{})}
+	e := &Env{t: t, config: config{patience: defaultPatience}, faults: map[int][]faulty.Fault{}, runs: map[string][]string{}, changed: make(chan struct{})}
 	for _, o := range options {
 		o(&e.config)
 	}
@@ -94,9 +99,12 @@ func (e *Env) At(write int, faults ...Fault) {
 		e.t.Fatalf("Env.At(%d): %d writes have begun already", write, begun)
 	}
 	for _, f := range faults {
-		e.faults[write] = append(e.faults[write], f.inner)
+		if f.write == (faulty.Fault{}) {
+			e.t.Fatalf("Env.At(%d): %q can only happen to attempts; see Env.Inject", write, f)
+		}
+		e.faults[write] = append(e.faults[write], f.write)
 		if e.life != nil {
-			e.life.plan.At(write-len(e.writes), f.inner)
+			e.life.plan.At(write-len(e.writes), f.write)
 		}
 	}
 }
@@ -143,6 +151,34 @@ func (e *Env) Outage(length time.Duration) {
 	if e.life != nil {
 		e.life.darken(e.darkUntil)
 	}
+}
+
+// After calls f in a goroutine of its own when that much virtual time has passed:
+// to send a signal while the test waits for the result, or to crash.
+//
+//	env.After(48*time.Hour, func() {
+//		if err := perduretest.Signal(env, "order-17", paid, "by bank"); err != nil {
+//			t.Error(err)
+//		}
+//	})
+//	env.After(72*time.Hour, env.Crash)
+//
+// The channel is closed when f has returned. What the end of the test precedes does
+// not happen; what has begun by then is waited for.
+func (e *Env) After(d time.Duration, f func()) (done <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	over := make(chan struct{})
+	if e.closed {
+		return over
+	}
+	e.later.Add(1)
+	e.timers = append(e.timers, time.AfterFunc(d, func() {
+		defer e.later.Done()
+		defer close(over)
+		f()
+	}))
+	return over
 }
 
 // Engine returns the engine that serves the database now, starting one if there
@@ -230,8 +266,18 @@ var errClosed = errors.New("perduretest: the test is over")
 // close stops the engine, closes the database, reports, and looks for goroutines
 // that are left.
 func (e *Env) close() {
+	if !e.t.Failed() && !e.t.Skipped() {
+		for _, what := range e.idle() {
+			e.t.Error(what)
+		}
+	}
 	e.mu.Lock()
 	e.closed = true
+	for _, timer := range e.timers {
+		if timer.Stop() {
+			e.later.Done()
+		}
+	}
 	l := e.life
 	e.tell()
 	e.mu.Unlock()
@@ -243,6 +289,7 @@ func (e *Env) close() {
 		}
 	}
 	e.lives.Wait()
+	e.later.Wait()
 	if c, ok := e.store.(io.Closer); ok {
 		if err := c.Close(); err != nil {
 			e.t.Errorf("The database did not close: %v", err)
@@ -258,7 +305,7 @@ func (e *Env) close() {
 
 // logger writes what an engine says to the test's own output, until the
 // process is dead.
-func (l *life) logger(t *testing.T) *slog.Logger {
+func (l *life) logger(t testing.TB) *slog.Logger {
 	return slog.New(&mortal{slog.NewTextHandler(t.Output(), nil), l.plan.Crashed()})
 }
 
@@ -290,10 +337,10 @@ func (e *Env) engineOptions(l *life) []perdure.Option {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	options := []perdure.Option{
-		perdure.Register(slices.Clone(e.definitions)...),
+		perdure.Register(e.mocks.among(e.definitions)...),
 		perdure.NodeName("perduretest"),
 		perdure.Logger(l.logger(e.t)),
-		virtual(e.config.seed),
+		virtual(e.config.seed, e.around(l)),
 	}
 	if !e.config.resident {
 		options = append(options, perdure.MaxResident(-1))

@@ -115,3 +115,52 @@ func TestExampleEveryWrite(t *testing.T) {
 		}
 	})
 }
+
+// A mock answers in place of the gateway; the first two attempts do not reach it.
+func TestExampleMock(t *testing.T) {
+	t.Parallel()
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		env.Register(checkout)
+		gateway := perduretest.Mock(env, charge, func(_ context.Context, o order) (string, error) {
+			return "receipt of " + o.ID, nil
+		})
+		env.Inject(charge, perduretest.Fail(errors.New("no connection")), perduretest.Attempts(1, 2))
+
+		if _, err := perduretest.Run(env, checkout, "order-17", order{"17", 995}); err != nil {
+			t.Error(err)
+		}
+		if inputs := gateway.Inputs(); len(inputs) != 1 || inputs[0].Cents != 995 {
+			t.Errorf("the gateway was asked for %v", inputs)
+		}
+		env.ExpectAttempts("order-17", charge, "failed", "failed", "completed")
+		env.ExpectDelays("order-17", charge, 24*time.Hour, 24*time.Hour)
+		env.ExpectReasons("order-17", charge, "backoff", "backoff", "succeeded")
+	})
+}
+
+// The process dies while the card is charged, and again while everybody waits for
+// the customer; what happened is compared with a file.
+func TestExampleExpectHistory(t *testing.T) {
+	t.Parallel()
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		env.Register(checkout)
+		perduretest.Mock(env, charge, func(context.Context, order) (string, error) {
+			return "", retry.Terminal(errors.New("the card is declined"))
+		})
+		perduretest.Mock(env, remind, func(context.Context, string) (bool, error) { return true, nil })
+		env.Inject(charge, perduretest.CrashBefore, perduretest.Attempts(1))
+		env.After(10*24*time.Hour, env.Crash)
+		env.After(25*24*time.Hour, func() {
+			if err := perduretest.Signal(env, "order-17", paid, "by bank"); err != nil {
+				t.Error(err)
+			}
+		})
+
+		if _, err := perduretest.Run(env, checkout, "order-17", order{"17", 995}); err != nil {
+			t.Error(err)
+		}
+		env.ExpectCalls("order-17", charge, remind)
+		env.ExpectNothingPending("order-17")
+		env.ExpectHistory("order-17", "testdata/order-17.txt")
+	})
+}

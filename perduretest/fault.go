@@ -1,33 +1,108 @@
 package perduretest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/internal/faulty"
 )
 
-// Fault is what happens at one write to the database.
-type Fault struct{ inner faulty.Fault }
+// Fault is what happens at one write to the database (Env.At, EveryWrite), or to
+// an attempt of an activity or step (Env.Inject). Some faults make sense for one
+// of the two only, and are refused for the other.
+type Fault struct {
+	write   faulty.Fault // zero: none of writes
+	attempt mishap       // zero: none of attempts
+}
 
 // The faults that need no argument.
 var (
-	// CrashBefore ends the process before the write is done.
-	CrashBefore = Fault{faulty.CrashBefore}
-	// CrashAfter ends the process when the write is done and not yet answered.
-	CrashAfter = Fault{faulty.CrashAfter}
-	// FailBefore answers that the database is not available, and does nothing.
-	FailBefore = Fault{faulty.FailBefore}
+	// CrashBefore ends the process before the write is done; before the body of the
+	// attempt runs.
+	CrashBefore = Fault{faulty.CrashBefore, mishap{kind: crashBefore}}
+	// CrashAfter ends the process when the write is done and not yet answered; when
+	// the body of the attempt has returned and nobody knows yet.
+	CrashAfter = Fault{faulty.CrashAfter, mishap{kind: crashAfter}}
+	// FailBefore answers that the database is not available, and does nothing. To
+	// attempts use Fail.
+	FailBefore = Fault{write: faulty.FailBefore}
 	// FailAfter does the write and answers that the database is not available:
-	// the answer was lost.
-	FailAfter = Fault{faulty.FailAfter}
+	// the answer was lost. To attempts use LoseAnswer.
+	FailAfter = Fault{write: faulty.FailAfter}
+	// Hang keeps the attempt until its context ends, without running its body.
+	Hang = Fault{attempt: mishap{kind: hang}}
 )
 
-// Slow lets the write take that much virtual time longer.
-func Slow(delay time.Duration) Fault { return Fault{faulty.Slow(delay)} }
+// Slow lets the write, or the attempt, take that much virtual time longer. The
+// body of an attempt begins after that time, unless its context ends before.
+func Slow(delay time.Duration) Fault {
+	return Fault{faulty.Slow(delay), mishap{kind: slow, delay: delay}}
+}
 
 // Outage makes the database unavailable from the write on, itself included, for
 // that much virtual time.
-func Outage(length time.Duration) Fault { return Fault{faulty.CutOff(length)} }
+func Outage(length time.Duration) Fault { return Fault{write: faulty.CutOff(length)} }
+
+// Fail lets the attempt fail with an error without running its body. All that a
+// body can say with an error can be said here: retry.Terminal(err), or
+// retry.After(err, d) for a server that says when to come back.
+func Fail(err error) Fault { return Fault{attempt: mishap{kind: fail, err: err}} }
+
+// LoseAnswer runs the body of the attempt and lets the attempt fail with an error
+// even so, as if the answer to a request had been lost: what the body did is done.
+func LoseAnswer(err error) Fault { return Fault{attempt: mishap{kind: loseAnswer, err: err}} }
+
+// Panic lets the attempt panic with a value in place of its body.
+func Panic(value any) Fault { return Fault{attempt: mishap{kind: panics, err: panicValue{value}}} }
 
 // String says what happens: "crashes before" ...
-func (f Fault) String() string { return f.inner.String() }
+func (f Fault) String() string {
+	if f.write != (faulty.Fault{}) {
+		return f.write.String()
+	}
+	return f.attempt.String()
+}
+
+// mishap is what happens to an attempt.
+type mishap struct {
+	kind  mishapKind
+	delay time.Duration
+	err   error
+}
+
+type mishapKind int
+
+const (
+	crashBefore mishapKind = iota + 1
+	crashAfter
+	hang
+	slow
+	fail
+	loseAnswer
+	panics
+)
+
+// panicValue carries the value of a Panic.
+type panicValue struct{ value any }
+
+func (v panicValue) Error() string { return fmt.Sprint(v.value) }
+
+func (m mishap) String() string {
+	switch m.kind {
+	case crashBefore:
+		return "crashes before"
+	case crashAfter:
+		return "crashes after"
+	case hang:
+		return "hangs"
+	case slow:
+		return fmt.Sprintf("is slow by %s", m.delay)
+	case fail:
+		return fmt.Sprintf("fails with %q", fmt.Sprint(m.err))
+	case loseAnswer:
+		return fmt.Sprintf("loses its answer and fails with %q", fmt.Sprint(m.err))
+	case panics:
+		return fmt.Sprintf("panics with %v", m.err)
+	}
+	return "no fault"
+}

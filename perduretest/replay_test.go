@@ -132,6 +132,65 @@ func TestE41_Replay(t *testing.T) {
 	}
 }
 
+// TestE41_ReplayUnderAnotherPolicy: with another policy an activity, a block or a run
+// goes on with what is on record, unless the policy takes back what has happened.
+func TestE41_ReplayUnderAnotherPolicy(t *testing.T) {
+	type policies struct{ activity, block, run retry.Policy }
+	send := activity.Declare[string, string]("send")
+	code := func(p policies) (workflow.Workflow[string, string], activity.Activity[string, string]) {
+		send := activity.Declare[string, string]("send", activity.Retry(p.activity))
+		return workflow.New("sending", func(wf *workflow.Context, in string) (string, error) {
+			return workflow.Retry(wf, p.block, func(wf *workflow.Context) (string, error) { return workflow.Call(wf, send, in) })
+		}, workflow.RetryPolicy(p.run)), send
+	}
+	twice := retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}
+	was := policies{twice, twice, twice}
+	var recorded []byte
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		w, send := code(was)
+		env.Register(w)
+		perduretest.Mock(env, send, func(context.Context, string) (string, error) { return "", errors.New("no network") })
+		if _, err := perduretest.Run(env, w, "s", "x"); err == nil {
+			t.Fatal("it was sent")
+		}
+		chain := env.Describe("s").Chain
+		if len(chain) != 2 {
+			t.Fatalf("the chain is %+v, want two runs", chain)
+		}
+		document, err := env.Engine().Record(t.Context(), "s", perdure.OfRun(chain[0].RunID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded = document
+	})
+	for name, c := range map[string]struct {
+		change func(*policies)
+		want   string // "" if it is compatible
+	}{
+		"the same":                 {func(*policies) {}, ""},
+		"of the activity":          {func(p *policies) { p.activity = retry.Standard }, ""},
+		"never for the activity":   {func(p *policies) { p.activity = retry.Never }, ""},
+		"another wait of a block":  {func(p *policies) { p.block.Backoff = retry.Exponential(time.Second, 2, time.Hour) }, ""},
+		"of the run":               {func(p *policies) { p.run = retry.Standard }, ""},
+		"never for the run":        {func(p *policies) { p.run = retry.Never }, ""},
+		"fewer tries of a block":   {func(p *policies) { p.block = retry.Never }, "TimerStarted"},
+		"more tries of a block":    {func(p *policies) { p.block.MaxAttempts = 3 }, "the code asks for TimerStarted"},
+		"a block without any wait": {func(p *policies) { p.block.Backoff = retry.None }, "TimerStarted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := was
+			c.change(&now)
+			w, _ := code(now)
+			err := perduretest.Replay(recorded, w, send)
+			var d *perduretest.Difference
+			if (err == nil) != (c.want == "") || errors.As(err, &d) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
 func TestE41_ReplayRefuses(t *testing.T) {
 	open, _ := recordings(t)
 	for _, c := range []struct {

@@ -70,6 +70,16 @@ func Signal[T any](env *Env, id string, s workflow.Signal[T], value T, options .
 	})
 }
 
+// Query asks the latest run of a workflow ID, asking again after a crash or in an
+// outage. Answer and error are those of perdure.Query.
+func Query[In, Out any](env *Env, id string, q workflow.Query[In, Out], in In) (out Out, err error) {
+	err = env.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
+		out, err = perdure.Query(ctx, eng, id, q, in)
+		return err
+	})
+	return out, err
+}
+
 // Cancel asks the latest run of a workflow ID to end, asking again after a crash
 // or in an outage.
 func (e *Env) Cancel(id, reason string) error {

@@ -70,6 +70,10 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 		e.slots.release(e, l)
 		return
 	}
+	if around := e.config.Around; around != nil {
+		inner := body
+		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
+	}
 	e.executions[x.key] = x
 	r.partition.active++
 	wait := max(e.clock.until(d.Started), 0) // it was made durable ahead of its time

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,6 +46,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Draw overrides the draw for jitter, for tests.
 	Draw func(run string, call int64, attempt int) float64
+	// Around, if set, is called in place of the body of each attempt, which it is
+	// handed, for tests. The context knows which attempt it is.
+	Around func(ctx context.Context, body workflow.Body) (history.Payload, error)
 	// InboxEvery is how often the inbox is read although nobody said that
 	// something is there, ScanAhead how far ahead due times are read. Tests that
 	// let virtual months pass set both high; defaults 5 s and 1 min.

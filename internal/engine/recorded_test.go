@@ -130,7 +130,7 @@ func TestE41_Mutants(t *testing.T) {
 				for name, change := range compatible {
 					m := clone(t, r)
 					change(&m.Turns[turn], at)
-					if err := replay(m, s); err != nil {
+					if err := replay(clone(t, m), s); err != nil {
 						t.Errorf("%s: turn %d, event %d, %s: %v", s.name, turn+1, at+1, name, err)
 					}
 					accused++

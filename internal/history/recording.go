@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -48,10 +49,16 @@ func EncodeRecording(r Recording) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// DecodeRecording reads the document of a recording.
+// DecodeRecording reads the document of a recording. Its spaces are for people: the
+// values in it have the bytes that they had when they were recorded.
 func DecodeRecording(data []byte) (Recording, error) {
 	var d recording
-	if err := json.Unmarshal(data, &d); err != nil {
+	var compact bytes.Buffer
+	err := json.Compact(&compact, data)
+	if err == nil {
+		err = json.Unmarshal(compact.Bytes(), &d)
+	}
+	if err != nil {
 		return Recording{}, fmt.Errorf("the recording cannot be read: %w", err)
 	}
 	if d.Kind != recordingKind {

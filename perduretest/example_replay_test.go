@@ -1,0 +1,35 @@
+package perduretest_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/workflow"
+)
+
+// The history of an order that was placed last week does not fit code that reminds
+// the customer before it charges the card.
+func ExampleReplay() {
+	recorded, err := os.ReadFile("testdata/order-17.json") // perdure history order-17 --record
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(perduretest.Replay(recorded, checkout))
+
+	changed := checkout.Impl(func(wf *workflow.Context, o order) (string, error) {
+		if _, err := workflow.Call(wf, remind, o.ID); err != nil {
+			return "", err
+		}
+		return workflow.Call(wf, charge, o)
+	})
+	var difference *perduretest.Difference
+	if err := perduretest.Replay(recorded, changed); errors.As(err, &difference) {
+		fmt.Println(difference)
+	}
+	// Output:
+	// <nil>
+	// the code does not fit the history: turn 1, command 1: history has ActivityScheduled "charge" with input {"ID":"17","Cents":995}, the code asks for ActivityScheduled "remind" with input "17" (the name differs)
+}
