@@ -19,16 +19,16 @@ type (
 	// States are running, queued, external, backoff, gated, paused, quarantined;
 	// ErrorType is that of the last failure, see retry.TypeName.
 	Calls = core.Selection
-	// ControlRecord is an entry of a run's audit.
+	// ControlRecord is an entry of a run's audit, or of an operation's answer.
 	ControlRecord = engine.ControlRecord
-	// BulkResult says what ControlAll came to.
+	// BulkResult says what ControlAll or ControlRuns came to.
 	BulkResult = engine.BulkResult
 	// SwitchRecord is an entry of the log of what was paused in a whole group.
 	SwitchRecord = engine.SwitchRecord
 	// Paused is a call that waits until a person decides.
 	Paused = engine.Paused
-	// RefusedError says that a call is not in a state for an operation, or does
-	// not accept what came with it.
+	// RefusedError says that a call, or a run, is not in a state for an operation,
+	// or does not accept what came with it.
 	RefusedError = engine.RefusedError
 )
 
@@ -91,7 +91,7 @@ func EditPolicy(p retry.Policy) Operation {
 	return Operation{control: core.Control{Operation: core.EditPolicy, Policy: &p}}
 }
 
-// ControlOption is a setting of Control and ControlAll.
+// ControlOption is a setting of Control, ControlAll, ControlRun and ControlRuns.
 type ControlOption func(*controlSettings)
 
 type controlSettings struct {
@@ -109,7 +109,7 @@ func By(who string) ControlOption { return func(s *controlSettings) { s.Control.
 // Why says why, for the audit.
 func Why(reason string) ControlOption { return func(s *controlSettings) { s.Reason = reason } }
 
-// DryRun does nothing but find the calls that are selected now.
+// DryRun does nothing but find the calls, or runs, that are selected now.
 func DryRun() ControlOption { return func(s *controlSettings) { s.dry = true } }
 
 // request is an operation with its options.
@@ -220,10 +220,10 @@ func (e *Engine) switches(ctx context.Context, current bool) ([]SwitchRecord, er
 	return records, nil
 }
 
-// Audit returns what was done to the calls of the latest run of a workflow ID, by
+// Audit returns what was done to the latest run of a workflow ID and to its calls, by
 // people and by the engine, oldest first. It is kept as long as the run.
-func (e *Engine) Audit(ctx context.Context, id string) ([]ControlRecord, error) {
-	records, err := e.inner.Audit(ctx, id, "")
+func (e *Engine) Audit(ctx context.Context, id string, options ...ReadOption) ([]ControlRecord, error) {
+	records, err := e.inner.Audit(ctx, id, runOf(options))
 	if err != nil {
 		return nil, fmt.Errorf("perdure: audit of %q: %w", id, err)
 	}

@@ -108,18 +108,28 @@ func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details any
 
 // Cancel asks the latest run of a workflow ID to end. Its code is told: what it
 // waits for is canceled, and it decides what to do about that. Canceling again
-// does nothing.
-func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
-	if err := e.inner.Cancel(ctx, id, "", reason); err != nil {
+// does nothing. Of the options it takes By. It does not wait for the run: see
+// ControlRun and CancelRun for an answer, and ControlRuns for many runs.
+func (e *Engine) Cancel(ctx context.Context, id, reason string, options ...ControlOption) error {
+	by, err := onlyBy(options)
+	if err == nil {
+		err = e.inner.Cancel(ctx, id, "", reason, by)
+	}
+	if err != nil {
 		return fmt.Errorf("perdure: cancel: %w", err)
 	}
 	return nil
 }
 
 // Terminate ends the latest run of a workflow ID at once, without asking its
-// code.
-func (e *Engine) Terminate(ctx context.Context, id, reason string) error {
-	if err := e.inner.Terminate(ctx, id, "", reason); err != nil {
+// code. Of the options it takes By. It does not wait for the run: see ControlRun and
+// TerminateRun for an answer, and ControlRuns for many runs.
+func (e *Engine) Terminate(ctx context.Context, id, reason string, options ...ControlOption) error {
+	by, err := onlyBy(options)
+	if err == nil {
+		err = e.inner.Terminate(ctx, id, "", reason, by)
+	}
+	if err != nil {
 		return fmt.Errorf("perdure: terminate: %w", err)
 	}
 	return nil

@@ -107,6 +107,20 @@ func (e *Env) Control(id string, calls perdure.Calls, op perdure.Operation, opti
 	return records, err
 }
 
+// ControlRun carries an operation out on the latest run of a workflow ID, asking again
+// as Control does.
+func (e *Env) ControlRun(id string, op perdure.RunOperation, options ...perdure.ControlOption) (record perdure.ControlRecord, err error) {
+	e.mu.Lock()
+	e.signals++
+	options = append([]perdure.ControlOption{perdure.RequestID(fmt.Sprintf("perduretest-%d", e.signals))}, options...)
+	e.mu.Unlock()
+	err = e.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
+		record, err = eng.ControlRun(ctx, id, op, options...)
+		return err
+	})
+	return record, err
+}
+
 // send is persist for messages. One that got through without an answer may have
 // ended its run: what is said to the second try then is no failure.
 func (e *Env) send(f func(context.Context, *perdure.Engine) error) error {

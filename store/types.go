@@ -169,9 +169,10 @@ type RunState struct {
 // Status of a run as listings show it.
 type Status string
 
-// The statuses. Only the first three are open.
+// The statuses. Only the first four are open.
 const (
 	Running        Status = "running"
+	OnHold         Status = "paused"           // until a person resumes it
 	WaitingForCode Status = "waiting-for-code" // its owner lacks the definition
 	Parked         Status = "parked"           // its code does not fit its history, or it panicked
 	Completed      Status = "completed"
@@ -189,7 +190,7 @@ const Standing Status = "#standing"
 
 // Open reports whether a run in this status may still do something.
 func (s Status) Open() bool {
-	return s == Running || s == WaitingForCode || s == Parked || s == Standing
+	return s == Running || s == OnHold || s == WaitingForCode || s == Parked || s == Standing
 }
 
 // Turn is one deterministic advance of a run, or a change of its calls between

@@ -147,6 +147,8 @@ func (r *Run) apply(e *history.Event) {
 		r.applyCancelRequested(e)
 	case history.CallControlled:
 		r.applyControlled(e)
+	case history.RunControlled:
+		r.applyRunControlled(e)
 	case history.SignalReceived:
 		r.seen.add(signalKey(e.Name, e.ID))
 		r.mailbox(e.Name).arrive(r, e.Input)

@@ -42,9 +42,9 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 }
 
 // carried is what outlives this run: signals that the code has not read, the IDs
-// of those that came, and that it was asked to cancel. That sticks also if the
-// code was told, or a cancellation would be lost that comes in the moment in
-// which the code continues.
+// of those that came and of operations, that it is paused, and that it was asked to
+// cancel. That sticks also if the code was told, or a cancellation would be lost
+// that comes in the moment in which the code continues.
 func (r *Run) carried() *history.Carried {
 	if r.program != nil {
 		for _, c := range r.program.Unread() {
@@ -64,7 +64,11 @@ func (r *Run) carried() *history.Carried {
 	if r.cancelRequested {
 		all.Cancel = &history.CarriedCancel{Reason: r.cancelReason}
 	}
-	if all.Signals == nil && all.Seen == nil && all.Cancel == nil {
+	if r.paused != nil {
+		all.Paused = &history.CarriedPause{By: r.paused.By, Reason: r.paused.Reason, At: r.paused.At}
+	}
+	all.Asked = slices.Collect(r.done.oldestFirst())
+	if all.Signals == nil && all.Seen == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil {
 		return nil
 	}
 	return &all
@@ -80,6 +84,12 @@ func (r *Run) inherit(c *history.Carried) {
 	}
 	for _, s := range c.Signals {
 		r.mailbox(s.Name).arrive(r, s.Value)
+	}
+	for _, id := range c.Asked {
+		r.done.add(id)
+	}
+	if p := c.Paused; p != nil {
+		r.setPaused(&Pause{By: p.By, Reason: p.Reason, At: p.At})
 	}
 	if c.Cancel != nil {
 		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, c.Cancel.Reason

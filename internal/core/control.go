@@ -9,10 +9,11 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Operation is what a person can do to a pending activity call or inline step.
+// Operation is what a person can do to a pending activity call or inline step, or
+// to a run.
 type Operation string
 
-// The operations. The same words stand in history and on the command line.
+// The operations on calls. The same words stand in history and on the command line.
 const (
 	RetryNow   Operation = "retry-now"   // the next attempt starts at once
 	Skip       Operation = "skip"        // completes the call with a result
@@ -22,11 +23,11 @@ const (
 	EditPolicy Operation = "edit-policy" // another policy from the next decision on
 )
 
-// Operations are all of them.
-var Operations = []Operation{RetryNow, Skip, FailNow, PauseCall, ResumeCall, EditPolicy}
+// CallOperations are all of them.
+var CallOperations = []Operation{RetryNow, Skip, FailNow, PauseCall, ResumeCall, EditPolicy}
 
-// Control asks for an operation on calls of a run. One whose ID was seen before
-// is dropped.
+// Control asks for an operation on calls of a run, or on the run. One whose ID was
+// seen before is dropped.
 type Control struct {
 	ID        string    `json:"id"`
 	Operation Operation `json:"operation"`
@@ -37,6 +38,9 @@ type Control struct {
 	Result  history.Payload  `json:"result,omitzero"`   // of Skip
 	Failure *history.Failure `json:"failure,omitempty"` // of FailNow
 	Policy  *retry.Policy    `json:"policy,omitempty"`  // of EditPolicy
+
+	Signal string          `json:"signal,omitempty"` // name, of SignalRun
+	Value  history.Payload `json:"value,omitzero"`   // of SignalRun
 }
 
 // Selection says which of a run's pending activity calls and inline steps are
@@ -78,6 +82,10 @@ const (
 func (r *Run) control(in Control) {
 	if r.asked.has(in.ID) {
 		r.out.Dropped++
+		return
+	}
+	if in.Operation.OfRun() {
+		r.controlRun(in)
 		return
 	}
 	found := false
@@ -126,6 +134,10 @@ func (r *Run) applyControlled(e *history.Event) {
 func (r *Run) operate(c *Call, in Control) {
 	if !c.attempted() {
 		r.answer(in, c, Refused, "it is neither an activity nor a step")
+		return
+	}
+	if r.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall) {
+		r.answer(in, c, Refused, "its run is paused: no attempt starts until the run is resumed")
 		return
 	}
 	switch in.Operation {

@@ -79,10 +79,10 @@ type SignalArrived struct {
 }
 
 // CancelRun asks the run to end; its code decides how.
-type CancelRun struct{ Reason string }
+type CancelRun struct{ Reason, By string }
 
 // TerminateRun ends the run at once.
-type TerminateRun struct{ Reason string }
+type TerminateRun struct{ Reason, By string }
 
 // Told says that somebody was told that a call waits for a person.
 type Told struct{ AttemptRef }

@@ -5,12 +5,14 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Pause says why a call waits for a person, and since when.
+// Pause says why a call, or a run, waits for a person, and since when.
 type Pause struct {
 	By     string `json:"by,omitempty"` // who paused it; empty for the engine
 	Reason string `json:"reason,omitempty"`
 	At     int64  `json:"at"`            // ns since 1970
 	Due    int64  `json:"due,omitempty"` // when the backoff ends that it interrupted
+	// OfRun says that it is the run that is paused: the call goes on with it.
+	OfRun bool `json:"of_run,omitempty"`
 }
 
 // Waiting is a call that the engine itself made wait for a person.
@@ -64,6 +66,11 @@ func (r *Run) pause(c *Call, in Control) {
 	case c.state == Quarantined:
 		r.answer(in, c, Unchanged, "it is quarantined: it waits for a person already")
 		return
+	case c.Pause != nil && c.Pause.OfRun: // it will not go on with the run
+		r.answer(in, c, Applied, "it is paused with its run, and will be when that is resumed")
+		c.Pause = &Pause{By: in.By, Reason: in.Reason, At: r.now, Due: c.Pause.Due}
+		r.touch(c)
+		return
 	case c.Pause != nil:
 		r.answer(in, c, Unchanged, "it is paused already")
 		return
@@ -73,7 +80,12 @@ func (r *Run) pause(c *Call, in Control) {
 		note = "the attempt that is running may end; no other follows until the call is resumed"
 	}
 	r.answer(in, c, Applied, note)
-	c.Pause = &Pause{By: in.By, Reason: in.Reason, At: r.now}
+	r.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now})
+}
+
+// halt makes a call wait where it stands. An attempt in flight may end.
+func (r *Run) halt(c *Call, p *Pause) {
+	c.Pause = p
 	switch {
 	case inFlight(c.state), c.Undecided != nil:
 		r.touch(c)
@@ -96,6 +108,11 @@ func (r *Run) resume(c *Call, in Control) {
 		return
 	}
 	r.answer(in, c, Applied, "")
+	r.letGo(c)
+}
+
+// letGo ends the pause of a call.
+func (r *Run) letGo(c *Call) {
 	due := c.Pause.Due
 	switch {
 	case inFlight(c.state), c.Undecided != nil:

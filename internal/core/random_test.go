@@ -294,9 +294,11 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 			inputs = append(inputs, drawGate(t, d, key))
 		}
 	}
-	switch rapid.IntRange(0, 20).Draw(t, "message") {
+	switch rapid.IntRange(0, 23).Draw(t, "message") {
 	case 7, 8, 9, 10, 11:
 		inputs = append(inputs, drawControl(t))
+	case 21, 22, 23:
+		inputs = append(inputs, drawRunControl(t))
 	case 0, 1, 2, 3:
 		value, _ := history.Encode(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "value"))
 		id := rapid.SampledFrom([]string{"", "1", "2", "3", "4"}).Draw(t, "id")
@@ -332,7 +334,7 @@ func drawGate(t *rapid.T, d *driver, key askedGate) core.Input {
 func drawControl(t *rapid.T) core.Input {
 	in := core.Control{
 		ID: fmt.Sprint(rapid.IntRange(1, 30).Draw(t, "request")), By: "ann", Reason: "so",
-		Operation: rapid.SampledFrom(core.Operations).Draw(t, "operation"),
+		Operation: rapid.SampledFrom(core.CallOperations).Draw(t, "operation"),
 	}
 	in.Calls.Call = rapid.Int64Range(0, 4).Draw(t, "selected call")
 	in.Calls.States = rapid.SampledFrom([][]string{nil, nil, {"backoff"}, {"paused", "quarantined"}}).Draw(t, "selected states")
@@ -342,6 +344,18 @@ func drawControl(t *rapid.T) core.Input {
 	if in.Operation == core.EditPolicy {
 		in.Policy = &policy
 	}
+	return in
+}
+
+// drawRunControl draws what a person does to the run.
+func drawRunControl(t *rapid.T) core.Input {
+	in := core.Control{
+		ID: fmt.Sprint("run ", rapid.IntRange(1, 30).Draw(t, "request")), By: "ann", Reason: "so", Signal: "approval",
+		Operation: rapid.SampledFrom([]core.Operation{
+			core.PauseTheRun, core.PauseTheRun, core.ResumeTheRun, core.ResumeTheRun, core.ResumeTheRun, core.CancelTheRun, core.SignalTheRun,
+		}).Draw(t, "operation"),
+	}
+	in.Value, _ = history.Encode("by hand")
 	return in
 }
 

@@ -76,6 +76,8 @@ type Run struct {
 	versions map[string]int // of changes that the code has asked for
 	seen     idSet          // IDs of signals
 	asked    idSet          // IDs of operations
+	done     idSet          // IDs of operations on the run, and on those before it in its chain
+	paused   *Pause         // why the code does not go on and no attempt starts, nil if it is not paused
 
 	uncounted uncounted
 
@@ -87,6 +89,7 @@ type Run struct {
 	ended           bool
 	state           State  // as last committed or about to be
 	stateChanged    bool   // and not yet part of a turn
+	pauseChanged    bool   // and the state does not say so yet
 	says            string // what the code says of where it stands
 	shown           string // the same in state
 
@@ -162,6 +165,7 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 			r.ready = append(r.ready, c)
 		}
 	}
+	r.pauseChanged = false // the row says it, or that the run has not begun
 	return nil
 }
 
@@ -241,7 +245,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.dropLate()
 	}
 	if r.mustAdvance && !r.ended && !r.neverBegins() {
-		if r.program == nil || r.now < r.firstTurn() {
+		if r.program == nil || r.paused != nil || r.now < r.firstTurn() {
 			if len(r.out.Events) > 0 {
 				r.emit(history.Event{Kind: history.CodeDeferred})
 			}
@@ -319,13 +323,13 @@ func (r *Run) take(in Input) {
 			r.out.Dropped++
 			return
 		}
-		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason})
+		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By})
 	case Control:
 		r.control(in)
 	case Told:
 		r.told(in)
 	case TerminateRun:
-		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason})
+		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By})
 	}
 }
 
@@ -414,7 +418,7 @@ func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 // for code, with the reason. It takes effect with the next step, unless that is
 // how the run stands already.
 func (r *Run) Hold(status Status, d Detail) (changed bool) {
-	d.Says = r.says
+	d.Says, d.Paused = r.says, r.paused
 	detail := encodeDetail(d)
 	if r.state.Status == status && bytes.Equal(r.state.Detail, detail) {
 		return false
@@ -424,12 +428,18 @@ func (r *Run) Hold(status Status, d Detail) (changed bool) {
 	return true
 }
 
-// Resume makes a held run running again, with the next step.
-func (r *Run) Resume() {
-	if r.state.Status != StatusRunning {
-		r.state.Status, r.state.Detail = StatusRunning, saying(r.says)
-		r.shown, r.stateChanged = r.says, true
+// Resume makes a held run go on, with the next step, and reports whether it was
+// held. One that is paused is paused again.
+func (r *Run) Resume() (held bool) {
+	if held = r.held(); held {
+		r.state.Status = "" // so that show says how it stands
 	}
+	return held
+}
+
+// held reports whether the run's row says that it has no code.
+func (r *Run) held() bool {
+	return r.state.Status == StatusParked || r.state.Status == StatusWaitingForCode
 }
 
 // AwaitsSignal reports whether the code waits for a signal: it may come soon,

@@ -11,20 +11,35 @@ func (r *Run) Say(text string) { r.says = text }
 // Says is what the run's row says of where it stands.
 func (r *Run) Says() string { return r.shown }
 
-// show puts what the code says into the row of a run that goes on. One that is held
-// or has ended shows what was said last.
+// show puts how the run stands, and what the code says of it, into the row of a run
+// that goes on. One that is held or has ended shows what was said last.
 func (r *Run) show() {
-	if r.says == r.shown || r.state.Status != StatusRunning {
-		return
+	status := StatusRunning
+	if r.paused != nil {
+		status = StatusPaused
 	}
-	r.state.Detail = saying(r.says)
-	r.shown, r.stateChanged = r.says, true
+	switch {
+	case r.ended:
+	case r.held():
+		r.showPause()
+	case status == r.state.Status && r.says == r.shown && !r.pauseChanged:
+	default:
+		r.state.Status, r.state.Detail = status, nil
+		if r.says != "" || r.paused != nil {
+			r.state.Detail = encodeDetail(Detail{Says: r.says, Paused: r.paused})
+		}
+		r.shown, r.stateChanged = r.says, true
+	}
+	r.pauseChanged = false
 }
 
-// saying is the detail of a running run.
-func saying(text string) []byte {
-	if text == "" {
-		return nil
+// showPause puts into the row of a held run whether it is paused, too.
+func (r *Run) showPause() {
+	if !r.pauseChanged {
+		return
 	}
-	return encodeDetail(Detail{Says: text})
+	if d, err := DecodeDetail(r.state.Detail); err == nil {
+		d.Paused = r.paused
+		r.state.Detail, r.stateChanged = encodeDetail(d), true
+	}
 }

@@ -46,6 +46,8 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //	evict [code=NAME|none]    the machine is dropped and loaded again
 //	retry-now, skip, fail-now, pause, unpause, edit [CALL] [name=N] [id=ID] [why=W]
 //	                          what a person does to calls
+//	pause-run, resume-run, cancel-run, terminate-run, signal-run [name=N] [value=JSON] [id=ID] [why=W]
+//	                          what a person does to the run
 //	told CALL[.ATTEMPT]       somebody knows that the call waits for a person
 //	hold STATUS, resume       the status of a run without code
 //
@@ -306,6 +308,11 @@ func (p *player) input(verb string, a *arguments) core.Input {
 		return core.Granted{Call: p.ref(a.word(0)).Call}
 	case "told":
 		return core.Told{AttemptRef: p.ref(a.word(0))}
+	case "pause-run", "resume-run", "cancel-run", "terminate-run", "signal-run":
+		return core.Control{
+			ID: a.named["id"], By: "ann", Reason: a.named["why"], Signal: a.named["name"], Value: a.payload("value"),
+			Operation: runOperations[verb],
+		}
 	case "retry-now", "skip", "fail-now", "pause", "unpause", "edit":
 		return p.control(verb, a)
 	case "trust":
@@ -333,6 +340,11 @@ func (p *player) input(verb string, a *arguments) core.Input {
 		p.t.Fatalf("unknown command %q", verb)
 	}
 	return end
+}
+
+var runOperations = map[string]core.Operation{
+	"pause-run": core.PauseTheRun, "resume-run": core.ResumeTheRun, "cancel-run": core.CancelTheRun,
+	"terminate-run": core.TerminateTheRun, "signal-run": core.SignalTheRun,
 }
 
 // control makes the operation a command describes.

@@ -138,6 +138,7 @@ type Status string
 // The statuses.
 const (
 	StatusRunning        Status = "running"
+	StatusPaused         Status = "paused" // until a person resumes it
 	StatusWaitingForCode Status = "waiting-for-code"
 	StatusParked         Status = "parked"
 	StatusCompleted      Status = "completed"
@@ -164,6 +165,8 @@ type Detail struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Says is what the code last said of where it stands.
 	Says string `json:"says,omitempty"`
+	// Paused says who paused an open run, and when.
+	Paused *Pause `json:"paused,omitempty"`
 }
 
 // Wake times of a run with no time to tell. The store has the same values.

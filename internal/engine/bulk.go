@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
 
@@ -16,10 +17,10 @@ import (
 type BulkResult struct {
 	Request string `json:"request,omitempty"` // its ID: the same again does nothing twice
 	DryRun  bool   `json:"dry_run,omitempty"`
-	Runs    int    `json:"runs"`  // with calls that were selected
-	Calls   int    `json:"calls"` // that were selected when they were counted
+	Runs    int    `json:"runs"`  // that were selected, or with calls that were
+	Calls   int    `json:"calls"` // that were selected when they were counted; 0 of an operation on runs
 
-	// What came of it, by call. A run may change between the look and the deed.
+	// What came of it, by call or by run. A run may change between the look and the deed.
 	Applied    int `json:"applied"`
 	Unchanged  int `json:"unchanged"`
 	Refused    int `json:"refused"`
@@ -27,7 +28,7 @@ type BulkResult struct {
 	Ended      int `json:"ended"`      // runs that had ended meanwhile
 	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet
 
-	// Records are the first thousand answers; of a dry run the calls selected.
+	// Records are the first thousand answers; of a dry run what was selected.
 	Records []ControlRecord `json:"records,omitempty"`
 }
 
@@ -39,10 +40,12 @@ const (
 )
 
 // ControlAll carries an operation out on the selected calls of all runs that pass
-// the filter; of open ones if it names no status. Dry says only to count them.
+// the filter, or on these runs; of open ones if it names no status. Dry says only to
+// count them.
 //
 // It goes from run to run, in batches; each run is asked with the same request ID.
-// If it fails in the middle, the same request again does the rest.
+// If it fails in the middle, the same request again does the rest. An operation on
+// runs also reaches those that went on meanwhile as the next run of their chain.
 func (e *Engine) ControlAll(ctx context.Context, filter store.Filter, in core.Control, dry bool) (BulkResult, error) {
 	result := BulkResult{DryRun: dry}
 	if err := e.checkControl(&in); err != nil {
@@ -52,26 +55,55 @@ func (e *Engine) ControlAll(ctx context.Context, filter store.Filter, in core.Co
 		result.Request = in.ID
 	}
 	e.narrow(&filter, in.Calls)
+	seen, began := "", filter.Before
+	for {
+		newest, touched, err := e.controlPass(ctx, filter, in, seen, began, &result)
+		if err != nil || dry || !in.Operation.OfRun() || touched == 0 {
+			return result, err
+		}
+		if began == "" {
+			began = newest
+		}
+		seen, filter.Before = max(seen, began, newest), ""
+	}
+}
+
+// controlPass goes through the runs that pass the filter, the newest first. After
+// the first pass these are only runs that are newer than all that were seen and
+// follow, in a chain that had begun by then, a run that was not reached.
+func (e *Engine) controlPass(ctx context.Context, filter store.Filter, in core.Control, seen, began string, result *BulkResult) (newest string, touched int, err error) {
 	for {
 		rows, err := e.db.List(ctx, filter)
-		if err != nil {
-			return result, err
+		if err != nil || len(rows) == 0 {
+			return newest, touched, err
 		}
-		if err := e.controlPage(ctx, rows, in, &result); err != nil {
-			return result, err
+		last := rows[len(rows)-1].ID
+		more := len(rows) == bulkPage && last > seen
+		newest = max(newest, rows[0].ID)
+		if seen != "" {
+			rows = slices.DeleteFunc(rows, func(r store.Run) bool {
+				return r.ID <= seen || r.Chain > began || wasAsked(&r, in.ID)
+			})
 		}
-		if len(rows) < bulkPage {
-			return result, nil
+		touched += len(rows)
+		if err := e.controlPage(ctx, rows, in, result); err != nil || !more {
+			return newest, touched, err
 		}
-		filter.Before = rows[len(rows)-1].ID
+		filter.Before = last
 	}
+}
+
+// wasAsked reports whether an earlier run of the chain has carried out a request.
+func wasAsked(row *store.Run, request string) bool {
+	start, err := history.DecodeStart(row.Start)
+	return err == nil && start.Carried != nil && slices.Contains(start.Carried.Asked, request)
 }
 
 // narrow lets the database leave out runs that cannot be meant.
 func (e *Engine) narrow(filter *store.Filter, calls core.Selection) {
 	filter.Partitions, filter.Limit = e.group.All(), bulkPage
 	if len(filter.Status) == 0 {
-		filter.Status = []store.Status{store.Running, store.WaitingForCode, store.Parked}
+		filter.Status = []store.Status{store.Running, store.OnHold, store.WaitingForCode, store.Parked}
 	}
 	if filter.Call == "" && len(calls.States) == 1 && calls.States[0] != core.StateRunning {
 		filter.Call = store.CallState(calls.States[0])
@@ -112,6 +144,8 @@ func (e *Engine) controlPage(ctx context.Context, rows []store.Run, in core.Cont
 func (b *BulkResult) add(found []ControlRecord, sent *sentControl, err error) error {
 	if len(found) > 0 {
 		b.Runs++
+	}
+	if len(found) > 0 && !core.Operation(found[0].Operation).OfRun() {
 		b.Calls += len(found)
 	}
 	records := found
@@ -172,6 +206,9 @@ func (e *Engine) selected(ctx context.Context, row *store.Run, in core.Control) 
 			})
 		}
 	}
+	if in.Operation.OfRun() {
+		return e.selectedRun(row, in), nil
+	}
 	if in.Calls.ErrorType != "" || len(in.Calls.States) > 0 && !slices.Contains(in.Calls.States, core.StateRunning) {
 		calls, err := e.db.Calls(ctx, row.Partition, row.ID)
 		if err != nil {
@@ -201,7 +238,8 @@ func (e *Engine) selected(ctx context.Context, row *store.Run, in core.Control) 
 // outcomeSelected is what a dry run says of a call.
 const outcomeSelected = "selected"
 
-// Preview lists the calls of a run on which an operation would be carried out.
+// Preview lists the calls of a run on which an operation would be carried out, or
+// the run.
 func (e *Engine) Preview(ctx context.Context, workflowID string, in core.Control) ([]ControlRecord, error) {
 	if err := e.checkControl(&in); err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func TestE44_WhatIsNotRetried(t *testing.T) {
 		}
 		begin(t, e, terminal, "terminal", 0)
 		pass(time.Second)
-		if err := errors.Join(e.Cancel(t.Context(), "canceled", "", "no"), e.Terminate(t.Context(), "terminated", "", "no")); err != nil {
+		if err := errors.Join(e.Cancel(t.Context(), "canceled", "", "no", ""), e.Terminate(t.Context(), "terminated", "", "no", "")); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]string{"done": "completed", "canceled": "failed", "terminated": "terminated", "terminal": "failed"} {

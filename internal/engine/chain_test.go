@@ -181,7 +181,7 @@ func TestE45_CancelSticksToTheChain(t *testing.T) {
 		}))
 		begin(t, e, poller, "p", 0)
 		pass(time.Minute)
-		if err := e.Cancel(t.Context(), "p", "", "enough"); err != nil {
+		if err := e.Cancel(t.Context(), "p", "", "enough", ""); err != nil {
 			t.Fatal(err)
 		}
 		_, err := finish[string](t, e, "p")

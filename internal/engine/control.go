@@ -15,17 +15,17 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// kindControl is the kind of a message that asks for an operation on calls.
+// kindControl is the kind of a message that asks for an operation on calls or a run.
 const kindControl = "control"
 
-// ControlRecord is an entry of a run's audit: what somebody did to one of its
-// calls, or that the engine paused it.
+// ControlRecord is an entry of a run's audit: what somebody did to it or to one of
+// its calls, or that the engine paused a call.
 type ControlRecord struct {
 	WorkflowID string    `json:"workflow_id"`
 	RunID      string    `json:"run_id"`
-	Call       int64     `json:"call,omitempty"` // 0 if no call was meant by its number, and none was found
-	Name       string    `json:"name,omitempty"` // of the activity or step
-	Operation  string    `json:"operation"`      // retry-now, skip, fail, pause, resume, edit-policy
+	Call       int64     `json:"call,omitempty"` // 0 of the run, or if no call was meant by its number, and none was found
+	Name       string    `json:"name,omitempty"` // of the activity or step, or the signal
+	Operation  string    `json:"operation"`      // retry-now, skip, fail, pause, resume, edit-policy; of a run cancel, terminate, signal, pause-run, resume-run
 	Request    string    `json:"request,omitempty"`
 	By         string    `json:"by,omitempty"` // empty for the engine
 	Why        string    `json:"why,omitempty"`
@@ -44,11 +44,14 @@ var ErrNotPending = errors.New("no such call is pending")
 // out in the time the caller had. It will; the same request ID asks again.
 var ErrNoAnswer = errors.New("the request is recorded and was not carried out yet")
 
-// RefusedError says that a call is not in a state for an operation, or does not
-// accept what came with it.
+// RefusedError says that a call, or a run, is not in a state for an operation, or
+// does not accept what came with it.
 type RefusedError struct{ Record ControlRecord }
 
 func (e *RefusedError) Error() string {
+	if core.Operation(e.Record.Operation).OfRun() {
+		return fmt.Sprintf("%s is refused: %s", e.Record.Operation, e.Record.Note)
+	}
 	return fmt.Sprintf("%s of call %d (%s) is refused: %s", e.Record.Operation, e.Record.Call, e.Record.Name, e.Record.Note)
 }
 
@@ -72,7 +75,7 @@ func (e *Engine) Control(ctx context.Context, workflowID, run string, in core.Co
 
 // checkControl fills in what is missing and refuses what no run would accept.
 func (e *Engine) checkControl(in *core.Control) error {
-	if !slices.Contains(core.Operations, in.Operation) {
+	if !slices.Contains(core.CallOperations, in.Operation) && !in.Operation.OfRun() {
 		return &history.InputError{What: fmt.Sprintf("operation %q", in.Operation), Problem: "does not exist"}
 	}
 	if in.ID == "" {
@@ -83,6 +86,9 @@ func (e *Engine) checkControl(in *core.Control) error {
 	}
 	if err := history.CheckID("request ID", in.ID); err != nil {
 		return err
+	}
+	if in.Operation.OfRun() {
+		return checkRunControl(in)
 	}
 	for _, s := range in.Calls.States {
 		if !slices.Contains(callStates, s) {
@@ -112,6 +118,7 @@ var callStates = []string{
 type sentControl struct {
 	row     *store.Run
 	id      string
+	ofRun   bool  // the run that follows a continued one carries it out
 	after   int64 // turns up to here do not have the answer
 	records []ControlRecord
 }
@@ -122,11 +129,15 @@ func (e *Engine) sendControl(ctx context.Context, workflowID, run string, in cor
 	if err != nil {
 		return nil, err
 	}
-	s := &sentControl{row: row, id: in.ID}
+	s := &sentControl{row: row, id: in.ID, ofRun: in.Operation.OfRun()}
 	if err := e.readAnswer(ctx, s); err != nil || len(s.records) > 0 {
 		return s, err
 	}
-	m, err := e.message(workflowID, row.ID, kindControl, "control/"+in.ID, message{Control: &in})
+	reader := row.ID
+	if in.Operation.OfRun() {
+		reader = "" // whichever run of the chain is the latest when it arrives
+	}
+	m, err := e.message(workflowID, reader, kindControl, "control/"+in.ID, message{Control: &in})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +162,7 @@ func (e *Engine) readAnswer(ctx context.Context, s *sentControl) error {
 			return err
 		}
 		for i := range events {
-			if events[i].Kind == history.CallControlled && events[i].ID == s.id {
+			if isAnswer(&events[i]) && events[i].ID == s.id {
 				s.records = append(s.records, viewControl(s.row, &events[i], time.Unix(0, t.Time).UTC()))
 			}
 		}
@@ -180,6 +191,11 @@ func (e *Engine) awaitAnswer(ctx context.Context, s *sentControl) ([]ControlReco
 			return nil, fmt.Errorf("workflow %q: %w: %w", s.row.WorkflowID, ErrNoAnswer, ctx.Err())
 		case err != nil && !store.Unavailable(err):
 			return nil, err
+		case err == nil && row.Status == store.Continued && s.ofRun:
+			s.row, s.after, err = nil, 0, nil
+			if s.row, err = e.db.Find(ctx, row.Partition, row.WorkflowID, ""); err != nil {
+				return nil, err
+			}
 		case err == nil && !row.Status.Open():
 			return nil, fmt.Errorf("workflow %q: %w", s.row.WorkflowID, store.ErrClosed)
 		}
@@ -204,7 +220,12 @@ func verdict(records []ControlRecord) error {
 	return fmt.Errorf("workflow %q: %s: %w", records[0].WorkflowID, records[0].Operation, ErrNotPending)
 }
 
-// Audit returns what was done to the calls of a run, by people and by the engine,
+// isAnswer reports whether an event says what came of an operation.
+func isAnswer(ev *history.Event) bool {
+	return ev.Kind == history.CallControlled || ev.Kind == history.RunControlled
+}
+
+// Audit returns what was done to a run and its calls, by people and by the engine,
 // oldest first.
 func (e *Engine) Audit(ctx context.Context, workflowID, run string) ([]ControlRecord, error) {
 	row, err := e.find(ctx, workflowID, run)
@@ -217,11 +238,23 @@ func (e *Engine) Audit(ctx context.Context, workflowID, run string) ([]ControlRe
 	}
 	var out []ControlRecord
 	for i := range s.events {
-		if ev := &s.events[i]; ev.Kind == history.CallControlled {
+		switch ev := &s.events[i]; {
+		case isAnswer(&ev.Event):
 			out = append(out, viewControl(row, &ev.Event, ev.Time))
+		case plainly[ev.Kind] != "" && ev.Operation == "":
+			r := viewControl(row, &ev.Event, ev.Time)
+			r.Operation, r.Outcome = string(plainly[ev.Kind]), core.Applied
+			out = append(out, r)
 		}
 	}
 	return out, nil
+}
+
+// plainly are the operations that are asked for without waiting for an answer: the
+// event that they lead to stands alone.
+var plainly = map[history.Kind]core.Operation{
+	history.RunCancelRequested: core.CancelTheRun,
+	history.RunTerminated:      core.TerminateTheRun,
 }
 
 func viewControl(row *store.Run, ev *history.Event, at time.Time) ControlRecord {

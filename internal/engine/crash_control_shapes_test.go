@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	shapes = append(shapes, exhaustedShape, retriedShape, endedByHandShape, editedShape, switchedShape)
+	shapes = append(shapes, exhaustedShape, retriedShape, endedByHandShape, editedShape, switchedShape, pausedRunShape)
 }
 
 // failing fails until so many attempts are on record as failed.
@@ -128,6 +128,48 @@ var editedShape = shape{
 		onceItIs(env, "work", "backoff", 1)
 		do(t, env, "edit", perdure.EditPolicy(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
 	},
+}
+
+// pausedRunShape is a run that is paused while a call is in backoff: the signal that
+// comes meanwhile, and a timer that fires, are seen when it is resumed.
+var pausedRunShape = shape{
+	name: "paused-run",
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			out := workflow.Async(wf, work, in, exactly(time.Hour, 5))
+			if err := workflow.Sleep(wf, 30*time.Minute); err != nil {
+				return "", err
+			}
+			v, err := workflow.Receive(wf, poke)
+			if err != nil {
+				return "", err
+			}
+			s, err := out.Get(wf)
+			if err != nil {
+				return "", err
+			}
+			return workflow.Call(wf, more, s+v)
+		}
+	},
+	bodies: func(b *book) bodies { return bodies{"work": failing(b, 1), "more": after(time.Second)} },
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		onceItIs(env, "work", "backoff", 1)
+		doToRun(t, env, "hold", perdure.PauseRun())
+		if err := perduretest.Signal(env, theID, poke, "!", perdure.SignalID("it")); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(5 * time.Hour)
+		doToRun(t, env, "go on", perdure.ResumeRun())
+	},
+}
+
+// doToRun carries an operation out on the run.
+func doToRun(t *testing.T, env *perduretest.Env, id string, op perdure.RunOperation) {
+	t.Helper()
+	r, err := env.ControlRun(theID, op, perdure.RequestID(id), perdure.By("ann"), perdure.Why("for "+id))
+	if err != nil || r.Outcome != "applied" {
+		t.Errorf("%s: %+v, %v", id, r, err)
+	}
 }
 
 // onceItIs waits until a call is in a state after so many failures.

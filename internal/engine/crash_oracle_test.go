@@ -129,6 +129,9 @@ func (a *account) add(calls []string, attempts []perdure.Attempt, anyOrder bool)
 	a.calls, a.attempts = append(a.calls, calls...), append(a.attempts, attempts...)
 }
 
+// ofTheRun is the number of no call: an operation was one on the run.
+const ofTheRun = 0
+
 // meddledWith are the calls whose next attempt may come before it is due, because
 // a person said so, or after, because one had it wait.
 func meddledWith(t *testing.T, env *perduretest.Env) map[int64]bool {
@@ -201,7 +204,7 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			rest = append(rest, fmt.Sprintf("%s %s%s %s %d %s", e.Kind, e.Name, e.Input.Data, e.Initiator, e.Attempt, failure))
 		case history.RunCompleted, history.RunFailed, history.RunCanceled:
 			rest = append(rest, fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure))
-		case history.CallControlled:
+		case history.CallControlled, history.RunControlled:
 			rest = append(rest, fmt.Sprintf("%s of %d %s %s %s: %s", e.Operation, e.Call, e.ID, e.By, e.Reason, e.Outcome))
 		case history.AttemptStarted, history.CodeAdvanced, history.CodeDeferred:
 		default:
@@ -290,7 +293,7 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 		case !first && a.attempts[i-1].Outcome == "completed":
 			t.Errorf("Attempt %d of call %d follows one that completed.", at.Number, at.Call)
 		}
-		if !first && !a.meddled[at.Call] {
+		if !first && !a.meddled[at.Call] && !a.meddled[ofTheRun] {
 			judgeDelay(t, a.attempts[i-1], at, slack)
 		}
 		if x != nil && x.endedOutside(at.Outcome) {

@@ -204,7 +204,7 @@ func TestE45_CancelEndsAWaitForAChannel(t *testing.T) {
 				e := w.start(order)
 				begin(t, e, order, "order", 0)
 				pass(time.Minute)
-				if err := e.Cancel(t.Context(), "order", "", "enough"); err != nil {
+				if err := e.Cancel(t.Context(), "order", "", "enough", ""); err != nil {
 					t.Fatal(err)
 				}
 				settle()

@@ -112,7 +112,7 @@ func asked(reason string) func(error) bool {
 func cancelAfter(d time.Duration) func(*world, *engine.Engine, func() *engine.Engine) *engine.Engine {
 	return func(w *world, e *engine.Engine, _ func() *engine.Engine) *engine.Engine {
 		pass(d)
-		if err := e.Cancel(w.t.Context(), "run", "", "enough"); err != nil {
+		if err := e.Cancel(w.t.Context(), "run", "", "enough", ""); err != nil {
 			w.t.Error(err)
 		}
 		return e

@@ -370,7 +370,7 @@ func TestE29_CanceledOutside(t *testing.T) {
 		e := w.start(d.flow, d.activity)
 		begin(t, e, d.flow, "run", 0)
 		pass(time.Minute)
-		demand(t, e.Cancel(t.Context(), "run", "", "enough"))
+		demand(t, e.Cancel(t.Context(), "run", "", "enough", ""))
 		_, err := finish[string](t, e, "run")
 		var aborted *retry.AbortedError
 		if !errors.As(err, &aborted) || aborted.Attempt != 1 || aborted.Phase != retry.PhaseExecution {

@@ -64,13 +64,13 @@ func playEngine(t *testing.T, w *world, c *golden.Case) golden.Trace {
 		select {
 		case p := <-paused:
 			trace.End = fmt.Sprintf("paused %s %d", p.Reason, p.Failures)
-			_ = e.Terminate(context.Background(), "case", "", "paused")
+			_ = e.Terminate(context.Background(), "case", "", "paused", "")
 		case <-over:
 		}
 	}()
 	if c.CancelAt > 0 {
 		time.Sleep(c.CancelAt)
-		if err := e.Cancel(t.Context(), "case", "", "the case says so"); err != nil {
+		if err := e.Cancel(t.Context(), "case", "", "the case says so", ""); err != nil {
 			t.Fatal(err)
 		}
 	}

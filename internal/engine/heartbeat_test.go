@@ -251,8 +251,8 @@ func TestE24_AnOutageIsNoSilence(t *testing.T) {
 // is canceled, its run is ended, or it lost a race.
 func TestE24_TheBodyIsToldThatItIsUnwanted(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, e *engine.Engine){
-		"canceled":   func(t *testing.T, e *engine.Engine) { demand(t, e.Cancel(t.Context(), "run", "", "")) },
-		"terminated": func(t *testing.T, e *engine.Engine) { demand(t, e.Terminate(t.Context(), "run", "", "")) },
+		"canceled":   func(t *testing.T, e *engine.Engine) { demand(t, e.Cancel(t.Context(), "run", "", "", "")) },
+		"terminated": func(t *testing.T, e *engine.Engine) { demand(t, e.Terminate(t.Context(), "run", "", "", "")) },
 		"a lost race": func(*testing.T, *engine.Engine) {
 			time.Sleep(50 * time.Second)
 		},

@@ -30,6 +30,7 @@ type message struct {
 	ID     string          `json:"id,omitempty"`     // of a signal
 	Value  history.Payload `json:"value,omitzero"`   // of a signal, a result, details of a heartbeat
 	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
+	By     string          `json:"by,omitempty"`     // who asks for it
 	Wait   int64           `json:"wait,omitempty"`   // how long somebody waits for the answer to a query, ns
 
 	Control *core.Control    `json:"control,omitempty"`
@@ -57,9 +58,9 @@ func decodeMessage(m store.Message) (core.Input, error) {
 	case kindSignal:
 		return core.SignalArrived{Name: d.Name, ID: d.ID, Value: d.Value}, nil
 	case kindCancel:
-		return core.CancelRun{Reason: d.Reason}, nil
+		return core.CancelRun{Reason: d.Reason, By: d.By}, nil
 	case kindTerminate:
-		return core.TerminateRun{Reason: d.Reason}, nil
+		return core.TerminateRun{Reason: d.Reason, By: d.By}, nil
 	case kindControl:
 		if d.Control == nil {
 			return nil, fmt.Errorf("message %d of workflow %q asks for no operation", m.Sequence, m.WorkflowID)

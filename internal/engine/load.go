@@ -58,8 +58,7 @@ func (e *Engine) load(r *resident, todo []mail) error {
 	}
 	h := e.loadWithCode(r, past)
 	if h == nil {
-		if past.state.Status != core.StatusRunning {
-			r.run.Resume()
+		if r.run.Resume() {
 			e.log.Info("perdure: a run goes on, its code fits again", "run", r.id, "workflow", past.start.WorkflowID, "was", string(past.state.Status))
 		}
 		return nil

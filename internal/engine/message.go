@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,22 +47,22 @@ func (e *Engine) message(workflowID, run, kind, key string, m message) (store.Me
 }
 
 // Cancel asks a run to end: its code is told and decides how. run may be empty
-// for the latest run of the workflow ID.
-func (e *Engine) Cancel(ctx context.Context, workflowID, run, reason string) error {
-	return e.command(ctx, workflowID, run, kindCancel, reason)
+// for the latest run of the workflow ID, and by for the name of the node.
+func (e *Engine) Cancel(ctx context.Context, workflowID, run, reason, by string) error {
+	return e.command(ctx, workflowID, run, kindCancel, reason, by)
 }
 
 // Terminate ends a run at once; its code is not asked.
-func (e *Engine) Terminate(ctx context.Context, workflowID, run, reason string) error {
-	return e.command(ctx, workflowID, run, kindTerminate, reason)
+func (e *Engine) Terminate(ctx context.Context, workflowID, run, reason, by string) error {
+	return e.command(ctx, workflowID, run, kindTerminate, reason, by)
 }
 
 // command sends a message of which one is as good as many.
-func (e *Engine) command(ctx context.Context, workflowID, run, kind, reason string) error {
+func (e *Engine) command(ctx context.Context, workflowID, run, kind, reason, by string) error {
 	if err := e.usable(workflowID); err != nil {
 		return err
 	}
-	m, err := e.message(workflowID, run, kind, kind+"/"+run, message{Reason: reason})
+	m, err := e.message(workflowID, run, kind, kind+"/"+run, message{Reason: reason, By: cmp.Or(by, e.config.Node)})
 	if err != nil {
 		return err
 	}

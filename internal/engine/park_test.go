@@ -363,7 +363,7 @@ func TestE41_ParkedRunsCanBeEnded(t *testing.T) {
 		wrong.first = charge
 		e := w.start(wrong.workflow("2"), reserve, charge, slow, notify)
 		settle()
-		if err := e.Terminate(t.Context(), "order", "", "give up"); err != nil {
+		if err := e.Terminate(t.Context(), "order", "", "give up", ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := finish[string](t, e, "order"); err == nil || err.Error() != "terminated: give up" {

@@ -75,7 +75,7 @@ func TestE21_E22_EveryEndingHasItsReason(t *testing.T) {
 			}
 			return hangs(ctx, n)
 		}, after: 15 * time.Second, happens: func(w *world, e *engine.Engine) bool {
-			if err := e.Cancel(w.t.Context(), "run", "", "enough"); err != nil {
+			if err := e.Cancel(w.t.Context(), "run", "", "enough", ""); err != nil {
 				w.t.Error(err)
 			}
 			return false
@@ -115,7 +115,7 @@ func TestE21_E22_EveryEndingHasItsReason(t *testing.T) {
 				}
 				if test.terminate {
 					pass(time.Minute)
-					if err := e.Terminate(t.Context(), "run", "", "it waits for a person"); err != nil {
+					if err := e.Terminate(t.Context(), "run", "", "it waits for a person", ""); err != nil {
 						t.Error(err)
 					}
 				}

@@ -189,7 +189,7 @@ func TestE3_ProbationEndsForAnAttemptThatGoesOn(t *testing.T) {
 		demandSlots(t, e, slots-1) // beside the one that goes on
 		for i := range runs {
 			if describe(t, e, fmt.Sprint(i)).Status == "running" {
-				if err := e.Cancel(t.Context(), fmt.Sprint(i), "", "enough"); err != nil {
+				if err := e.Cancel(t.Context(), fmt.Sprint(i), "", "enough", ""); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -23,6 +23,8 @@ type Run struct {
 	// CustomStatus is what its code last said of where it stands, by
 	// workflow.SetStatus.
 	CustomStatus string `json:"custom_status,omitempty"`
+	// Paused says who paused the run as a whole, and when.
+	Paused *PausedInfo `json:"paused,omitempty"`
 }
 
 // Description is a run with all that can be said about where it stands.
@@ -85,7 +87,7 @@ type PendingCall struct {
 	Gate *GateWait `json:"gate,omitempty"`
 }
 
-// PausedInfo says who paused a call, and when.
+// PausedInfo says who paused a call or a run, and when.
 type PausedInfo struct {
 	By    string    `json:"by,omitempty"` // empty for the engine
 	Why   string    `json:"why,omitempty"`
@@ -135,7 +137,7 @@ func viewRun(r *store.Run) Run {
 		v.NextWake = optionalTime(r.Wake)
 	}
 	if d, err := core.DecodeDetail(r.Detail); err == nil {
-		v.CustomStatus = d.Says
+		v.CustomStatus, v.Paused = d.Says, viewPause(d.Paused)
 	}
 	return v
 }
@@ -360,9 +362,7 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 		if !progress.Details.Absent() {
 			p.Heartbeat = &progress.Details
 		}
-		if by := progress.Pause; by != nil {
-			p.Paused = &PausedInfo{By: by.By, Why: by.Reason, Since: time.Unix(0, by.At).UTC()}
-		}
+		p.Paused = viewPause(progress.Pause)
 	}
 	return p
 }

@@ -25,6 +25,9 @@ const (
 	// what came of it, or that the engine paused the call until a person decides.
 	// All of them together are the audit of a run.
 	CallControlled Kind = "CallControlled"
+	// RunControlled is an operation on the run as a whole: what a person asked for
+	// and what came of it. What it leads to follows in the same turn.
+	RunControlled Kind = "RunControlled"
 	// CodeAdvanced marks a turn in which the code ran although nothing else of
 	// the turn says so.
 	CodeAdvanced Kind = "CodeAdvanced"
@@ -138,7 +141,8 @@ type Event struct {
 
 	// Operation on a call (ID names the request), who asked for it, what came of
 	// it, and what there is to say about that. By is empty for the engine itself.
-	// The close event that an operation leads to has By and Operation too.
+	// The event that an operation leads to, a call's end for instance, has By and
+	// Operation too.
 	Operation string `json:"operation,omitempty"`
 	By        string `json:"by,omitempty"`
 	Outcome   string `json:"outcome,omitempty"`
@@ -221,6 +225,11 @@ type Carried struct {
 	Seen [][2]string `json:"seen,omitempty"`
 	// Cancel says that the workflow was asked to cancel.
 	Cancel *CarriedCancel `json:"cancel,omitempty"`
+	// Paused says that the workflow is paused.
+	Paused *CarriedPause `json:"paused,omitempty"`
+	// Asked are the IDs of operations on the workflow that were carried out, oldest
+	// first.
+	Asked []string `json:"asked,omitempty"`
 }
 
 // CarriedSignal is a signal that nobody read.
@@ -232,4 +241,12 @@ type CarriedSignal struct {
 // CarriedCancel is a request to cancel, which sticks to the chain.
 type CarriedCancel struct {
 	Reason string `json:"reason,omitempty"`
+}
+
+// CarriedPause is a pause of the workflow, which sticks to the chain until somebody
+// resumes it.
+type CarriedPause struct {
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	At     int64  `json:"at"` // ns since 1970
 }

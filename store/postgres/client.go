@@ -103,4 +103,4 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 }
 
 // open are the statuses of runs that read messages.
-var open = []store.Status{store.Running, store.WaitingForCode, store.Parked, store.Standing}
+var open = []store.Status{store.Running, store.OnHold, store.WaitingForCode, store.Parked, store.Standing}

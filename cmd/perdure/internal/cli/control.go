@@ -19,7 +19,7 @@ var callStates = []string{"running", "queued", "external", "backoff", "gated", "
 // defaultAnswer is how long an operation is waited for.
 const defaultAnswer = 10 * time.Second
 
-// controlOptions are the flags of operations on calls.
+// controlOptions are the flags of operations on calls and on workflows.
 type controlOptions struct {
 	calls perdure.Calls
 	all   bool
@@ -34,27 +34,51 @@ type controlOptions struct {
 // control is one operation on its way.
 type control struct {
 	controlOptions
-	name string // of the command
-	op   perdure.Operation
+	name  string // of the command
+	op    perdure.Operation
+	runOp *perdure.RunOperation // instead of op, for the workflow as a whole
 }
 
-// addFlags adds what all operations have in common.
+// one carries the operation out on one workflow.
+func (c *control) one(ctx context.Context, e *perdure.Engine, id string, options []perdure.ControlOption) ([]perdure.ControlRecord, error) {
+	if c.runOp == nil {
+		return e.Control(ctx, id, c.calls, c.op, options...)
+	}
+	r, err := e.ControlRun(ctx, id, *c.runOp, options...)
+	return []perdure.ControlRecord{r}, err
+}
+
+// many carries the operation out on all workflows that pass a filter.
+func (c *control) many(ctx context.Context, e *perdure.Engine, filter perdure.Filter, options []perdure.ControlOption) (perdure.BulkResult, error) {
+	if c.runOp == nil {
+		return e.ControlAll(ctx, filter, c.calls, c.op, options...)
+	}
+	return e.ControlRuns(ctx, filter, *c.runOp, options...)
+}
+
+// addFlags adds what all operations on calls have in common.
 func (o *controlOptions) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Int64Var(&o.calls.Call, "call", 0, "only the call of this `number`")
 	flags.StringVar(&o.calls.Name, "activity", "", "only calls of the activity or step with this `name`")
 	flags.StringSliceVar(&o.calls.States, "state", nil, "only calls in this `state`; several with commas: "+strings.Join(callStates, ", "))
 	flags.StringVar(&o.calls.ErrorType, "error-type", "", "only calls whose last failure has this `type`")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(callStates, cobra.ShellCompDirectiveNoFileComp))
+	o.addRequestFlags(cmd)
+}
+
+// addRequestFlags adds what all operations have in common.
+func (o *controlOptions) addRequestFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.BoolVar(&o.all, "all", false, "in all workflows that the next three flags let pass, instead of one")
 	flags.StringVar(&o.runs.workflow, "type", "", "with --all: only of the workflow with this `name`")
 	flags.StringVar(&o.runs.prefix, "prefix", "", "with --all: only with workflow IDs that begin with this `text`")
-	flags.StringSliceVar(&o.runs.status, "status", nil, "with --all: only with this `status`; default running, waiting-for-code, parked")
+	flags.StringSliceVar(&o.runs.status, "status", nil, "with --all: only with this `status`; default running, paused, waiting-for-code, parked")
 	flags.BoolVar(&o.dry, "dry-run", false, "only count and list what would be done")
 	flags.StringVar(&o.why, "reason", "", "`why`, for whoever looks at it later")
 	flags.StringVar(&o.by, "by", "", "`who` does it (default $PERDURE_BY, else the user of the operating system)")
 	flags.StringVar(&o.id, "request", "", "`name` of this request, by which a repeated one is known")
 	flags.DurationVar(&o.wait, "wait", defaultAnswer, "wait so `long` for an engine to do it")
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(callStates, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -118,7 +142,7 @@ func (c *control) run(ctx context.Context, a *app, args []string) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		limited, cancel := context.WithTimeout(ctx, c.wait)
 		defer cancel()
-		records, err := e.Control(limited, id, c.calls, c.op, c.options(a)...)
+		records, err := c.one(limited, e, id, c.options(a))
 		if err != nil {
 			return c.explain(ctx, id, err)
 		}
@@ -143,6 +167,8 @@ func (c *control) explain(ctx context.Context, id string, err error) error {
 			Code: exitNotFound, What: fmt.Sprintf("No call of workflow %q that is pending is meant by this.", id),
 			Hint: "See which ones there are: perdure show " + term.Quote(id),
 		}
+	case isRefused && c.runOp != nil:
+		return &Error{Code: exitError, What: fmt.Sprintf("Workflow %q refuses: %s.", id, refused.Record.Note)}
 	case isRefused:
 		return &Error{Code: exitError, What: fmt.Sprintf("Call %d (%s) of workflow %q refuses: %s.", refused.Record.Call, refused.Record.Name, id, refused.Record.Note)}
 	case errors.Is(err, perdure.ErrNoAnswer):
@@ -162,7 +188,7 @@ func (c *control) runAll(ctx context.Context, a *app) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		limited, cancel := context.WithTimeout(ctx, c.wait)
 		defer cancel()
-		r, err := e.ControlAll(limited, filter, c.calls, c.op, c.options(a)...)
+		r, err := c.many(limited, e, filter, c.options(a))
 		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
 			err = &Error{
 				Code: exitTimedOut,
@@ -187,7 +213,10 @@ const mostShown = 50
 
 // summary says what an operation on many workflows came to.
 func (c *control) summary(r *perdure.BulkResult) string {
-	where := term.Plural(r.Calls, "call", "calls") + " in " + term.Plural(r.Runs, "workflow", "workflows")
+	where := term.Plural(r.Runs, "workflow", "workflows")
+	if c.runOp == nil {
+		where = term.Plural(r.Calls, "call", "calls") + " in " + where
+	}
 	if r.DryRun {
 		return fmt.Sprintf("This would be done to %s (%s).", where, c.name)
 	}
@@ -206,7 +235,7 @@ func (c *control) summary(r *perdure.BulkResult) string {
 	return text + "."
 }
 
-// controlTable shows what was done to calls.
+// controlTable shows what was done to calls and workflows.
 func (a *app) controlTable(records []perdure.ControlRecord) error {
 	table := a.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Right(2)

@@ -14,27 +14,45 @@ func (a *app) signalCommand() *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
 		Use:   "signal ID NAME [JSON]",
-		Short: "Send a signal to a workflow",
+		Short: "Send a signal to workflows",
 		Long: `Send a signal with a value to a workflow. The value is JSON; without one it is null,
 and with - it is read from standard input. When the command returns, the signal is in
 the database: no crash loses it.
 
-With --id the signal has a name of its own, so that sending it again does nothing.`,
+With --id the signal has a name of its own, so that sending it again does nothing.
+
+With --all it is sent to many, each of which is waited for, and the arguments are
+NAME [JSON].`,
 		Example: `  perdure signal order-17 approved true
   perdure signal order-17 address '{"city": "Lyon"}' --id address-change-4
-  perdure signal order-17 comment '"a text needs quotes inside quotes"'`,
-		Args:              arguments,
+  perdure signal order-17 comment '"a text needs quotes inside quotes"'
+  perdure signal --all --type checkout close --dry-run`,
 		ValidArgsFunction: a.completeID,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("id") && key == "" {
-				return usage("Leave --id away, or give the signal a name.", "The --id is empty.")
+	}
+	c := runOperation(cmd)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if c.all {
+			return nil // signalAll looks at them
+		}
+		return arguments(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if c.all {
+			return a.signalAll(cmd, c, args)
+		}
+		for _, flag := range []string{"type", "prefix", "status", "dry-run", "request", "wait", "reason", "by"} {
+			if cmd.Flags().Changed(flag) {
+				return usage("Add --all, or leave it away.", "--%s has a meaning for many workflows only.", flag)
 			}
-			value := "null"
-			if len(args) == 3 {
-				value = args[2]
-			}
-			return a.signal(cmd.Context(), args[0], args[1], value, key)
-		},
+		}
+		if cmd.Flags().Changed("id") && key == "" {
+			return usage("Leave --id away, or give the signal a name.", "The --id is empty.")
+		}
+		value := "null"
+		if len(args) == 3 {
+			value = args[2]
+		}
+		return a.signal(cmd.Context(), args[0], args[1], value, key)
 	}
 	cmd.Flags().StringVar(&key, "id", "", "`name` of this signal, by which a repeated one is known")
 	return cmd
@@ -84,54 +102,6 @@ func (a *app) value(what, text string) (json.RawMessage, error) {
 		return nil, usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Clip(text, 60))
 	}
 	return json.RawMessage(text), nil
-}
-
-func (a *app) cancelCommand() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Ask a workflow to end",
-		Long: `Ask a workflow to end. Its code is told and can clean up; what it is waiting for is
-given up. Asking again does nothing. To end it without asking: perdure terminate`,
-		Example:           `  perdure cancel order-17 --reason "the customer called"`,
-		Args:              arguments,
-		ValidArgsFunction: a.completeID,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withRun(cmd.Context(), args[0], func(e *perdure.Engine) error {
-				if err := e.Cancel(cmd.Context(), args[0], reason); err != nil {
-					return err
-				}
-				return a.confirm(sent{WorkflowID: args[0], Sent: "cancel", Reason: reason},
-					"Workflow %s is asked to end. See how it does: perdure show %s\n", term.Escape(args[0]), term.Quote(term.Escape(args[0])))
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for whoever looks at it later")
-	return cmd
-}
-
-func (a *app) terminateCommand() *cobra.Command {
-	var reason string
-	cmd := &cobra.Command{
-		Use:   "terminate ID",
-		Short: "End a workflow without asking it",
-		Long: `End a workflow at once. Its code is not told and cleans nothing up. To ask it to end:
-perdure cancel`,
-		Example:           `  perdure terminate order-17 --reason "started by mistake"`,
-		Args:              arguments,
-		ValidArgsFunction: a.completeID,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withRun(cmd.Context(), args[0], func(e *perdure.Engine) error {
-				if err := e.Terminate(cmd.Context(), args[0], reason); err != nil {
-					return err
-				}
-				return a.confirm(sent{WorkflowID: args[0], Sent: "terminate", Reason: reason},
-					"Workflow %s is ended as soon as its engine sees this; if none runs, when one starts.\n", term.Escape(args[0]))
-			})
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for whoever looks at it later")
-	return cmd
 }
 
 // confirm says that a message was sent.

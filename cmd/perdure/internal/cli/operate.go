@@ -206,8 +206,8 @@ func (a *app) textValue(what, text string) (string, error) {
 func (a *app) auditCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "audit [ID]",
-		Short: "Show what people did to calls, and when and why",
-		Long: `Show what was done to the calls of a workflow: by whom, when and why, and what came of
+		Short: "Show what people did to a workflow, and when and why",
+		Long: `Show what was done to a workflow and its calls: by whom, when and why, and what came of
 it; and where the engine itself made a call wait for a person. Without an ID it shows
 which activities were paused and resumed as a whole.`,
 		Example: `  perdure audit order-17
@@ -232,7 +232,7 @@ func (a *app) audit(ctx context.Context, id string) error {
 		case a.format != formatTable:
 			return documents(a, records)
 		case len(records) == 0:
-			a.printf("Nobody did anything to the calls of workflow %s.\n", term.Escape(id))
+			a.printf("Nobody did anything to workflow %s or its calls.\n", term.Escape(id))
 			return nil
 		}
 		return a.controlTable(records)

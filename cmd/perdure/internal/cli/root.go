@@ -65,6 +65,7 @@ func (a *app) root() *cobra.Command {
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
 		a.startCommand(), a.signalCommand(), a.queryCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
 		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
+		a.pauseRunCommand(), a.resumeRunCommand(),
 		a.auditCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.InitDefaultHelpCmd()

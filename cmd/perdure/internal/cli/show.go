@@ -113,6 +113,9 @@ func (a *app) describe(d *perdure.Description) error {
 	if d.Closed != nil {
 		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
 	}
+	if p := d.Paused; p != nil {
+		fact("paused", pausedBy(p, now))
+	}
 	fact("trace", d.Trace)
 	fact("input", d.Input.String())
 	if !d.Memo.Absent() {
@@ -153,6 +156,18 @@ func (a *app) describe(d *perdure.Description) error {
 		return err
 	}
 	return a.pending(d.Pending, now)
+}
+
+// pausedBy says who paused something, why and when.
+func pausedBy(p *perdure.PausedInfo, now time.Time) string {
+	text := term.Time(p.Since) + " (" + term.When(p.Since, now) + ")"
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	if p.Why != "" {
+		text += ": " + p.Why
+	}
+	return text
 }
 
 // explainHold says why a run does not go on although nothing failed.

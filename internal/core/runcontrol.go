@@ -1,0 +1,126 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// The operations on a run as a whole.
+const (
+	CancelTheRun    Operation = "cancel"     // its code is asked to end
+	TerminateTheRun Operation = "terminate"  // it ends at once
+	SignalTheRun    Operation = "signal"     // sends a signal, with the ID of the request
+	PauseTheRun     Operation = "pause-run"  // its code does not go on and no attempt starts
+	ResumeTheRun    Operation = "resume-run" // ends that
+)
+
+// RunOperations are all of them.
+var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun}
+
+// OfRun reports whether the operation is one on a run as a whole.
+func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
+
+// controlRun carries out an operation on the run. One that was carried out on an
+// earlier run of the chain is not carried out again, but answered.
+func (r *Run) controlRun(in Control) {
+	if r.done.has(in.ID) {
+		r.answerRun(in, Unchanged, "it was carried out on an earlier run of the chain")
+		return
+	}
+	switch in.Operation {
+	case CancelTheRun:
+		if r.cancelRequested {
+			r.answerRun(in, Unchanged, "it was asked to cancel before")
+			return
+		}
+		r.answerRun(in, Applied, "")
+		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: string(in.Operation)})
+	case TerminateTheRun:
+		r.answerRun(in, Applied, "")
+		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: string(in.Operation)})
+	case SignalTheRun:
+		if r.seen.has(signalKey(in.Signal, in.ID)) {
+			r.answerRun(in, Unchanged, "it has received this signal before")
+			return
+		}
+		r.answerRun(in, Applied, "")
+		r.happened(history.Event{
+			Kind: history.SignalReceived, Name: in.Signal, ID: in.ID, Input: in.Value, By: in.By, Operation: string(in.Operation),
+		})
+	case PauseTheRun:
+		r.pauseRun(in)
+	case ResumeTheRun:
+		r.resumeRun(in)
+	default:
+		r.answerRun(in, Refused, fmt.Sprintf("there is no operation %q on runs", in.Operation))
+	}
+}
+
+// answerRun puts on record what came of an operation on the run.
+func (r *Run) answerRun(in Control, outcome, note string) {
+	r.happened(history.Event{
+		Kind: history.RunControlled, Name: in.Signal, ID: in.ID, Operation: string(in.Operation),
+		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
+	})
+}
+
+// applyRunControlled applies what an operation on the run changes that no other
+// event says.
+func (r *Run) applyRunControlled(e *history.Event) {
+	r.asked.add(e.ID)
+	r.done.add(e.ID)
+	switch {
+	case e.Outcome != Applied:
+	case Operation(e.Operation) == PauseTheRun:
+		r.setPaused(&Pause{By: e.By, Reason: e.Reason, At: r.now})
+	case Operation(e.Operation) == ResumeTheRun:
+		r.setPaused(nil)
+	}
+}
+
+func (r *Run) setPaused(p *Pause) { r.paused, r.pauseChanged = p, true }
+
+// pauseRun keeps the code from going on and attempts from starting: what happens
+// is recorded, and the code sees it when the run is resumed. An attempt in flight
+// may end.
+func (r *Run) pauseRun(in Control) {
+	if r.paused != nil {
+		r.answerRun(in, Unchanged, "it is paused already")
+		return
+	}
+	running := 0
+	for _, c := range r.calls {
+		if inFlight(c.state) {
+			running++
+		}
+	}
+	note := ""
+	if running > 0 {
+		note = "attempts that are running may end; no other starts until the run is resumed"
+	}
+	r.answerRun(in, Applied, note)
+	for _, n := range r.openNumbers() {
+		if c := r.calls[n]; c.attempted() && c.Pause == nil && c.state != Quarantined {
+			r.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now, OfRun: true})
+		}
+	}
+}
+
+// resumeRun lets the code go on, and the calls that were paused with it.
+func (r *Run) resumeRun(in Control) {
+	if r.paused == nil {
+		r.answerRun(in, Unchanged, "it is not paused")
+		return
+	}
+	r.answerRun(in, Applied, "")
+	for _, n := range r.openNumbers() {
+		if c := r.calls[n]; c.Pause != nil && c.Pause.OfRun {
+			r.letGo(c)
+		}
+	}
+}
+
+// Paused reports whether the run is paused as a whole.
+func (r *Run) Paused() bool { return r.paused != nil }
