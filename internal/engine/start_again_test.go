@@ -171,7 +171,7 @@ func TestE49_LateCompletionsOfTheRunBeforeAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle()
-		if err := e.Terminate(t.Context(), "w", "", "enough"); err != nil {
+		if err := e.Terminate(t.Context(), "w", "", "enough", ""); err != nil {
 			t.Fatal(err)
 		}
 		settle()
