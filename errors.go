@@ -2,6 +2,7 @@ package perdure
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -10,11 +11,13 @@ import (
 )
 
 // RunError is the end of a run that did not complete. It tells a run that was
-// canceled from a wait that was: for both, errors.Is finds context.Canceled.
+// canceled from a wait that was: for both, errors.Is finds context.Canceled. In one
+// that timed out errors.Is finds retry.ErrTimeout, and errors.As a
+// *retry.TimeoutError that says whether the time of the run or of its chain was up.
 type RunError struct {
 	WorkflowID string
 	RunID      string
-	Status     string // failed, canceled or terminated
+	Status     string // failed, canceled, terminated or timed-out
 	Reason     string // given by whoever terminated the run
 	Err        error  `json:"-"` // of the workflow's code; nil if the run was terminated
 }
@@ -38,7 +41,7 @@ func init() {
 }
 
 func (e *RunError) Error() string {
-	text := fmt.Sprintf("workflow %q %s", e.WorkflowID, e.Status)
+	text := fmt.Sprintf("workflow %q %s", e.WorkflowID, strings.ReplaceAll(e.Status, "-", " "))
 	if e.Reason != "" {
 		text += " (" + e.Reason + ")"
 	}

@@ -34,6 +34,32 @@ func Delay(d time.Duration) StartOption {
 	return func(r *engine.StartRequest) { r.Delay = d }
 }
 
+// RunTimeout limits how long each run of the chain may take, from when its code
+// may begin: a Delay and the backoff of a RetryPolicy are no part of it. A run that
+// has not ended by then is closed as timed out, whether it waits, is parked, or
+// nobody serves it: its code is not asked, its attempts are given up, and what they
+// still come to is dropped. It has then failed with a *retry.TimeoutError of kind
+// retry.TimeoutRun, and its RetryPolicy decides whether the next run of the chain
+// follows, with all its time anew, as AttemptTimeout and the policy of a call do. A
+// run that continues as new is followed by one with all its time, too. 0 is no limit.
+//
+// A run that nobody has the code of is retried only by a policy that was given at
+// the start.
+func RunTimeout(d time.Duration) StartOption {
+	return func(r *engine.StartRequest) { r.RunTimeout = d }
+}
+
+// ChainTimeout limits how long the runs of the chain may take together, from when
+// the code of the first may begin, backoffs and all. The run that is open then is
+// closed as by RunTimeout, but with the kind retry.TimeoutChain, and nothing follows.
+// A failed run is not retried if the next one could only begin later: for that it
+// is a Within of all of them. The Within of a RetryPolicy itself only says until when
+// another attempt may begin, and counts anew when a run continues as new; it ends
+// nothing that runs. 0 is no limit; one that is shorter than RunTimeout is refused.
+func ChainTimeout(d time.Duration) StartOption {
+	return func(r *engine.StartRequest) { r.ChainTimeout = d }
+}
+
 // Memo attaches a value, at most 16 KiB of JSON, that Describe shows with all runs
 // of the chain. Nothing depends on it; attaching to a run does not change it.
 func Memo(v any) StartOption {

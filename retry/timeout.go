@@ -1,11 +1,12 @@
 package retry
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
 
-// TimeoutKind says which of a policy's timeouts was exceeded.
+// TimeoutKind says which timeout was exceeded: of a policy, or of a workflow.
 type TimeoutKind string
 
 const (
@@ -15,7 +16,17 @@ const (
 	TimeoutHeartbeat TimeoutKind = "heartbeat"
 	// TimeoutQueue: the attempt did not start within QueueTimeout.
 	TimeoutQueue TimeoutKind = "queue"
+	// TimeoutRun: a run of a workflow took longer than its RunTimeout.
+	TimeoutRun TimeoutKind = "run"
+	// TimeoutChain: the runs of a workflow took longer together than their
+	// ChainTimeout.
+	TimeoutChain TimeoutKind = "chain"
 )
+
+// ErrTimeout is what errors.Is finds in every *TimeoutError.
+var ErrTimeout = errors.New("timeout")
+
+func init() { RegisterError("retry.ErrTimeout", ErrTimeout) }
 
 // TypeName returns the name of the error type: Timeout, HeartbeatTimeout or
 // QueueTimeout.
@@ -30,7 +41,7 @@ func (k TimeoutKind) TypeName() string {
 }
 
 // TimeoutError is the failure of an attempt that exceeded a timeout of its
-// policy. The fields are exported so that a codec can rebuild it.
+// policy, or of a run of a workflow that exceeded its own. The fields are exported so that a codec can rebuild it.
 type TimeoutError struct {
 	Kind TimeoutKind
 
@@ -49,6 +60,10 @@ func (e *TimeoutError) Error() string {
 		return fmt.Sprintf("timeout: the attempt gave no sign of life for %s", formatDuration(e.Limit))
 	case TimeoutQueue:
 		return fmt.Sprintf("timeout: the attempt did not start within %s", formatDuration(e.Limit))
+	case TimeoutRun:
+		return fmt.Sprintf("timeout: the run took longer than %s", formatDuration(e.Limit))
+	case TimeoutChain:
+		return fmt.Sprintf("timeout: the workflow took longer than %s, all its runs together", formatDuration(e.Limit))
 	}
 	return fmt.Sprintf("timeout: the attempt ran longer than %s", formatDuration(e.Limit))
 }
@@ -58,6 +73,9 @@ func (e *TimeoutError) ErrorType() string { return e.Kind.TypeName() }
 
 // Timeout returns true, as the timeouts of package net do.
 func (e *TimeoutError) Timeout() bool { return true }
+
+// Is makes errors.Is find ErrTimeout.
+func (e *TimeoutError) Is(target error) bool { return target == ErrTimeout }
 
 // Unwrap returns what the attempt returned when its time was up.
 func (e *TimeoutError) Unwrap() error { return e.Err }

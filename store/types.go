@@ -179,6 +179,7 @@ const (
 	Failed         Status = "failed"
 	Canceled       Status = "canceled"
 	Terminated     Status = "terminated"
+	TimedOut       Status = "timed-out" // its time or that of its chain was up
 	Continued      Status = "continued" // closed, a later run of the chain goes on
 )
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/retry"
 )
@@ -61,6 +62,10 @@ type Info struct {
 	Attempt    int    // of the chain's retry, from 1
 	Trace      string // trace parent given at the start
 	Started    time.Time
+	// RunDeadline and ChainDeadline are when the run is closed as timed out if it is
+	// open then; zero for never. See perdure.RunTimeout and perdure.ChainTimeout.
+	RunDeadline   time.Time
+	ChainDeadline time.Time
 }
 
 // GetInfo returns what the code can know about its run.
@@ -70,5 +75,14 @@ func GetInfo(wf *Context) Info {
 	return Info{
 		WorkflowID: s.WorkflowID, RunID: s.Run, Workflow: s.Type, Attempt: s.Attempt,
 		Trace: s.Trace, Started: time.Unix(0, s.Created).UTC(),
+		RunDeadline: deadline(core.RunDeadline(&s)), ChainDeadline: deadline(s.ChainDeadline),
 	}
+}
+
+// deadline is a time of the machine in Go's words.
+func deadline(at int64) time.Time {
+	if at == 0 || at == core.Never {
+		return time.Time{}
+	}
+	return time.Unix(0, at).UTC()
 }

@@ -73,7 +73,7 @@ func ValidateRetryPolicy(p retry.Policy) error {
 			errs = append(errs, fmt.Errorf("%s is set: %s", field, why))
 		}
 	}
-	refuse(p.AttemptTimeout != 0, "AttemptTimeout", "a run is not bounded by its retry policy; use workflow.Timeout inside")
+	refuse(p.AttemptTimeout != 0, "AttemptTimeout", "a run is not bounded by its retry policy; start it with perdure.RunTimeout, or use workflow.Timeout inside")
 	refuse(p.HeartbeatTimeout != 0, "HeartbeatTimeout", "a run has no heartbeats; set it on its activities")
 	refuse(p.QueueTimeout != 0, "QueueTimeout", "a run waits in no queue; set it on its activities")
 	refuse(p.CrashLimit != 0, "CrashLimit", "a run is not lost in a crash; set it on its activities")
@@ -82,7 +82,7 @@ func ValidateRetryPolicy(p retry.Policy) error {
 }
 
 // end closes the run as its function returned.
-func (i *Instance) end(result history.Payload, err error, policy *retry.Policy) {
+func (i *Instance) end(result history.Payload, err error) {
 	var next *ContinueError
 	continued := history.Search(err, func(err error) (is bool) {
 		next, is = err.(*ContinueError)
@@ -95,6 +95,6 @@ func (i *Instance) end(result history.Payload, err error, policy *retry.Policy) 
 		i.run.Continue(next.Workflow, next.input)
 	default:
 		canceled := i.run.CancelRequested() && retry.Classify(err).Canceled
-		i.run.Fail(history.FromError(err), canceled, policy)
+		i.run.Fail(history.FromError(err), canceled)
 	}
 }

@@ -78,6 +78,7 @@ type Definition interface {
 	Implemented() bool
 	Fingerprint() string
 	Validate() error
+	Retries() *retry.Policy
 	Begin(run *core.Run) *Instance
 }
 
@@ -91,9 +92,12 @@ func (w Workflow[In, Out]) Validate() error {
 	return nil
 }
 
+// Retries returns the policy for failures of its runs, nil for none.
+func (w Workflow[In, Out]) Retries() *retry.Policy { return w.retry }
+
 // Begin makes the instance of a run. It is for engines.
 func (w Workflow[In, Out]) Begin(run *core.Run) *Instance {
-	return newInstance(run, w.retry, func(wf *Context) (history.Payload, error) {
+	return newInstance(run, func(wf *Context) (history.Payload, error) {
 		var in In
 		if err := run.Start().Input.Decode(&in); err != nil {
 			return history.Payload{}, retry.Terminal(fmt.Errorf("workflow %q: input: %w", w.name, err))

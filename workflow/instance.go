@@ -7,7 +7,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
 )
 
 // Instance is the code of one run while it is in memory. Engines drive it;
@@ -28,7 +27,7 @@ type Instance struct {
 // Body is an inline step ready to run.
 type Body func(ctx context.Context) (history.Payload, error)
 
-func newInstance(run *core.Run, policy *retry.Policy, main func(*Context) (history.Payload, error)) *Instance {
+func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *Instance {
 	i := &Instance{
 		run:       run,
 		scheduler: coro.New(),
@@ -38,7 +37,7 @@ func newInstance(run *core.Run, policy *retry.Policy, main func(*Context) (histo
 	}
 	i.start(i.root, func(wf *Context) {
 		result, err := main(wf)
-		i.end(result, err, policy)
+		i.end(result, err)
 		wf.co.Halt() // the other coroutines end with the run
 	})
 	return i

@@ -157,7 +157,7 @@ func (r *Run) apply(e *history.Event) {
 		r.mustAdvance = true
 	case history.CodeAdvanced:
 		r.mustAdvance = true
-	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunContinued:
+	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut, history.RunContinued:
 		r.applyEnd(e)
 	}
 }
@@ -244,6 +244,7 @@ var endStatus = map[history.Kind]Status{
 	history.RunFailed:     StatusFailed,
 	history.RunCanceled:   StatusCanceled,
 	history.RunTerminated: StatusTerminated,
+	history.RunTimedOut:   StatusTimedOut,
 	history.RunContinued:  StatusContinued,
 }
 

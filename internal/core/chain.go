@@ -27,6 +27,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
 		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Memo: s.Memo, Retry: s.Retry,
+		RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout, ChainDeadline: s.ChainDeadline,
 		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After,
 		Carried: r.carried(),
 	}
@@ -46,10 +47,12 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 // cancel. That sticks also if the code was told, or a cancellation would be lost
 // that comes in the moment in which the code continues.
 func (r *Run) carried() *history.Carried {
+	unread := r.unread
 	if r.program != nil {
-		for _, c := range r.program.Unread() {
-			r.mailbox(c.Name).keep(received{c.Result, c.place})
-		}
+		unread = r.program.Unread()
+	}
+	for _, c := range unread {
+		r.mailbox(c.Name).keep(received{c.Result, c.place})
 	}
 	var all history.Carried
 	for _, name := range slices.Sorted(maps.Keys(r.signals)) {

@@ -61,6 +61,7 @@ func (m *mailbox) deliver(r *Run, v received) {
 	c := m.waiting[0]
 	m.waiting = m.waiting[1:]
 	c.Result, c.place = v.value, v.place
+	r.unread = append(r.unread, c)
 	r.close(c)
 }
 

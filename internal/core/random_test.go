@@ -222,6 +222,7 @@ func TestI5_ReplayOfAnyPrefix(t *testing.T) {
 		t.Logf("program %v", ops)
 		program := random(ops)
 		d := newDriver(t, program, 0)
+		d.start.RunTimeout = rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Second}).Draw(t, "run timeout")
 		d.near = int64(rapid.SampledFrom([]time.Duration{0, 2 * time.Second}).Draw(t, "near"))
 		d.drop()
 		d.run, d.instance = d.build(program)

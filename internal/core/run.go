@@ -17,6 +17,9 @@ type Config struct {
 	Node string
 	// Policy is for calls that say nothing themselves; nil is the zero one.
 	Policy *retry.Policy
+	// Retry is the policy that the run's code declares for failures of its runs, nil
+	// for none.
+	Retry *retry.Policy
 	// Draw gives the u in [0, 1) by which the delay after an attempt is jittered.
 	// It must depend on nothing but its arguments. Nil: a hash of them.
 	Draw func(run string, call int64, attempt int) float64
@@ -73,6 +76,7 @@ type Run struct {
 	outside  int // open calls that are external
 	dues     dueHeap
 	signals  map[string]*mailbox
+	unread   []*Call        // receptions of signals that came since the code ran last
 	versions map[string]int // of changes that the code has asked for
 	seen     idSet          // IDs of signals
 	asked    idSet          // IDs of operations
@@ -195,6 +199,7 @@ func (r *Run) replay(t StoredTurn) error {
 		}
 		if r.program == nil && !deferred {
 			r.mustAdvance, r.cancelUntold = false, false
+			r.unread = nil
 		}
 		return nil
 	}
@@ -220,6 +225,7 @@ func (r *Run) advance() error {
 	}
 	err := r.program.Advance()
 	r.mustAdvance, r.codeRan = false, true
+	r.unread = nil
 	if r.mismatch != nil {
 		return r.mismatch
 	}
@@ -234,12 +240,16 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	r.out = &Turn{Time: r.now, Events: r.spare}
 	r.spare = nil
 	for _, in := range inputs {
+		if _, loaded := in.(TakenOver); !loaded {
+			r.expire()
+		}
 		if r.ended {
 			r.refuse(in)
 			continue
 		}
 		r.take(in)
 	}
+	r.expire()
 	if !r.ended {
 		r.fireDue()
 		r.dropLate()
@@ -365,7 +375,7 @@ func (r *Run) settle() {
 func (r *Run) wakeAfterStep() int64 {
 	due := r.NextDue()
 	if due != Never && len(r.dues) > 0 && r.dues[0].at == due {
-		due = r.dues[0].call.due // for those who read it: not ahead of its time
+		due = min(r.dues[0].call.due, r.Deadline()) // for those who read it: not ahead of its time
 	}
 	switch {
 	case r.busy > 0 || r.untold > 0:
@@ -379,13 +389,17 @@ func (r *Run) wakeAfterStep() int64 {
 // NextDue is when the run must be stepped next although nothing happened, Never
 // if at no time.
 func (r *Run) NextDue() int64 {
+	if r.ended {
+		return Never
+	}
+	due := min(r.firstDue(), r.Deadline())
 	for len(r.dues) > 0 {
 		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
-			return min(d.at, r.firstDue())
+			return min(d.at, due)
 		}
 		r.dues.pop()
 	}
-	return r.firstDue()
+	return due
 }
 
 // firstTurn is the time before which the code may not run.
@@ -398,7 +412,7 @@ func (r *Run) firstTurn() int64 {
 
 // firstDue is when the code runs first, Never if it need not be waited for.
 func (r *Run) firstDue() int64 {
-	if at := r.firstTurn(); at > r.now && r.program != nil && !r.ended {
+	if at := r.firstTurn(); at > r.now && r.program != nil {
 		return at
 	}
 	return Never

@@ -26,9 +26,10 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 // After every step the driver also compares the machine with one made from the
 // records (I5). Words of commands:
 //
-//	start NAME [input=JSON] [attempts=N [within=DURATION]]
+//	start NAME [input=JSON] [attempts=N [within=DURATION]] [run=DURATION] [chain=DURATION]
 //	                          make the run of a workflow of programs_test.go, with a
-//	                          policy for its failures
+//	                          policy for its failures, and so much time for each run
+//	                          and for all of them
 //	next                      the run begins for which the last turn closed one
 //	step                      take a step without inputs
 //	complete CALL[.ATTEMPT] [result=JSON] [transaction]
@@ -218,6 +219,13 @@ func (p *player) start(a *arguments) {
 			policy.Within = a.duration("within")
 		}
 		p.d.start.Retry = &policy
+	}
+	if _, ok := a.named["run"]; ok {
+		p.d.start.RunTimeout = a.duration("run")
+	}
+	if _, ok := a.named["chain"]; ok {
+		p.d.start.ChainTimeout = a.duration("chain")
+		p.d.start.ChainDeadline = beginning + int64(p.d.start.ChainTimeout)
 	}
 	p.d.drop()
 	p.d.run, p.d.instance = p.d.build(p.d.code)

@@ -145,6 +145,7 @@ const (
 	StatusFailed         Status = "failed"
 	StatusCanceled       Status = "canceled"
 	StatusTerminated     Status = "terminated"
+	StatusTimedOut       Status = "timed-out"
 	StatusContinued      Status = "continued" // another run of the chain goes on
 	StatusStanding       Status = "#standing" // of a gate
 )

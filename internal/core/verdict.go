@@ -8,29 +8,33 @@ import (
 )
 
 // Fail ends the run with a failure; canceled says that it is the answer to a
-// request to cancel. A run that failed is retried if the policy says so, nil for
-// never: the one given at the start of its chain if there is one, else that of its
-// code, by which it is judged now. What was decided is on record, and not decided
-// again in a replay.
-func (r *Run) Fail(f *history.Failure, canceled bool, policy *retry.Policy) {
-	if r.start.Retry != nil {
-		policy = r.start.Retry
-	}
+// request to cancel. A run that failed is retried if its policy says so. What was
+// decided is on record, and not decided again in a replay.
+func (r *Run) Fail(f *history.Failure, canceled bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
-	switch {
-	case canceled:
+	if canceled {
 		e.Kind = history.RunCanceled
-	case policy != nil && !r.replaying:
+	} else if policy := r.retryPolicy(); policy != nil && !r.replaying {
 		e = r.verdict(f, policy)
 	}
 	r.command(e)
+}
+
+// retryPolicy is the policy for failures of the run, nil for none: the one given at
+// the start of its chain if there is one, else that of its code, as it is now.
+func (r *Run) retryPolicy() *retry.Policy {
+	if r.start.Retry != nil {
+		return r.start.Retry
+	}
+	return r.config.Retry
 }
 
 // verdict is the end of a run that failed and has a policy.
 func (r *Run) verdict(f *history.Failure, policy *retry.Policy) history.Event {
 	first := r.firstAttempt()
 	attempt := max(r.start.Attempt, 1)
-	d := retry.Decide(policy, retry.State{
+	bounded := r.timeForRetries(policy)
+	d := retry.Decide(bounded, retry.State{
 		Attempt: attempt, First: time.Unix(0, first), Previous: r.start.Backoff, Canceled: r.cancelRequested,
 	}, retry.Classify(f.Err()), time.Unix(0, r.now), r.Draw(0, attempt))
 	switch {
@@ -47,7 +51,7 @@ func (r *Run) verdict(f *history.Failure, policy *retry.Policy) history.Event {
 		}
 		return e
 	case d.Reason != retry.ReasonTerminal && d.Reason != retry.ReasonCanceled:
-		f = r.exhaustedRun(attempt, d.Reason, d.Max, policy.Within, f)
+		f = r.exhaustedRun(attempt, d.Reason, d.Max, bounded.Within, f)
 	}
 	return history.Event{Kind: history.RunFailed, Failure: f, Reason: string(d.Reason)}
 }

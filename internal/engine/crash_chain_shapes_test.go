@@ -169,3 +169,40 @@ func lateness(run perdure.ChainRun, events []perdure.Event) []time.Duration {
 	}
 	return nil
 }
+
+// timeoutOfARun is closed as timed out in the middle of an attempt, then while it
+// waits for a signal, and is retried; the third run is in time.
+var timeoutOfARun = shape{
+	name: "timeout-of-a-run", policy: runPolicy(5, 3*time.Second),
+	start: []perdure.StartOption{perdure.RunTimeout(5 * time.Minute)},
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			switch workflow.GetInfo(wf).Attempt {
+			case 1:
+				return workflow.Call(wf, cleanup, in)
+			case 2:
+				return workflow.Receive(wf, poke)
+			}
+			return workflow.Call(wf, work, in)
+		}
+	},
+	bodies: func(*book) bodies { return bodies{"work": after(time.Second), "cleanup": untilCanceled} },
+}
+
+// timeoutOfAChain is closed as timed out in its second run.
+var timeoutOfAChain = shape{
+	name:  "timeout-of-a-chain",
+	start: []perdure.StartOption{perdure.ChainTimeout(20 * time.Minute)},
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			if in == "in" {
+				if err := workflow.Sleep(wf, 10*time.Minute); err != nil {
+					return "", err
+				}
+				return workflow.ContinueAsNew(wf, theFlow, in+"2")
+			}
+			return workflow.Call(wf, work, in)
+		}
+	},
+	bodies: func(*book) bodies { return bodies{"work": untilCanceled} },
+}

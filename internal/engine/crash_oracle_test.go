@@ -67,7 +67,7 @@ func (s shape) register(t *testing.T, env *perduretest.Env, b *book) {
 func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	t.Helper()
 	began := time.Now()
-	h, err := perduretest.Start(env, theFlow, theID, "in")
+	h, err := perduretest.Start(env, theFlow, theID, "in", s.start...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			rest = append(rest, fmt.Sprintf("%s %s %s%s%s", e.Kind, e.Name, e.ID, e.Input.Data, e.Reason))
 		case history.RunContinued:
 			rest = append(rest, fmt.Sprintf("%s %s%s %s %d %s", e.Kind, e.Name, e.Input.Data, e.Initiator, e.Attempt, failure))
-		case history.RunCompleted, history.RunFailed, history.RunCanceled:
+		case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTimedOut:
 			rest = append(rest, fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure))
 		case history.CallControlled, history.RunControlled:
 			rest = append(rest, fmt.Sprintf("%s of %d %s %s %s: %s", e.Operation, e.Call, e.ID, e.By, e.Reason, e.Outcome))

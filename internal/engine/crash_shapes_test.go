@@ -29,6 +29,9 @@ type shape struct {
 	// policy is by which its runs are retried, nil for not.
 	policy *retry.Policy
 
+	// start is what else it is started with.
+	start []perdure.StartOption
+
 	// slots is how many attempts may run at once; 0 for as many as usual.
 	slots int
 
@@ -88,6 +91,7 @@ type bodies = map[string]activity.Func[string, string]
 var shapes = []shape{
 	stepTransactions,
 	continueAsNew, continueAtOnce, lateForTheNext, retryOfARun, retryUsedUp, cancelBetweenRuns,
+	timeoutOfARun, timeoutOfAChain,
 	{
 		name: "sequence",
 		flow: func(*book) workflow.Func[string, string] {

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -121,7 +122,7 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
-	config := e.coreConfig(r)
+	config := e.coreConfig(r, past.start.Type)
 	var watch stint
 	config.Progress = func() { watch.progress.Add(1) }
 	run := core.New(config, past.start, nil)
@@ -138,7 +139,7 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 
 // loadWithoutCode rebuilds the machine alone and holds the run.
 func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
-	run := core.New(e.coreConfig(r), past.start, nil)
+	run := core.New(e.coreConfig(r, past.start.Type), past.start, nil)
 	if err := protected(func() error { return run.Load(past.turns, past.rows, past.state) }); err != nil {
 		e.parkCulprit(r, err)
 		return err
@@ -341,12 +342,16 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	if damage := (*damageError)(nil); errors.As(cause, &damage) {
 		d.Stack = string(damage.stack)
 	}
+	wake := store.Never
 	if r.run != nil {
 		d.Says = r.run.Says()
+		if at := r.run.Deadline(); at > e.clock.now() {
+			wake = at
+		}
 	}
 	err := e.committer.commit(store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		State: &store.RunState{Status: store.Parked, Wake: store.Never, Detail: core.EncodeDetail(d)},
+		State: &store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d)},
 	})
 	r.run = nil // it has no times to be woken at
 	if err != nil {
@@ -354,10 +359,14 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	}
 }
 
-func (e *Engine) coreConfig(r *resident) core.Config {
+func (e *Engine) coreConfig(r *resident, workflow string) core.Config {
 	p := r.partition
+	var retries *retry.Policy // of code that does not fit its history, too
+	if def := e.defs.workflows[workflow]; def != nil {
+		retries = def.Retries()
+	}
 	return core.Config{
-		Node: p.node, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
+		Node: p.node, Retry: retries, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}

@@ -26,6 +26,9 @@ type StartRequest struct {
 	Retry *retry.Policy
 	// Delay is how long the code waits before it begins.
 	Delay time.Duration
+	// RunTimeout is how long each run of the chain may take, and ChainTimeout how
+	// long all of them may together, from when their code may begin; 0: for ever.
+	RunTimeout, ChainTimeout time.Duration
 	// Memo is shown with the runs of the chain.
 	Memo history.Payload
 	// NewAfter says which ended runs make room for a new one under their workflow ID.
@@ -64,6 +67,12 @@ func (req *StartRequest) check() error {
 		return &history.InputError{What: "ending after which a new run may begin", Problem: fmt.Sprintf("is %d, which there is not", req.NewAfter)}
 	case req.Delay < 0:
 		return &history.InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", req.Delay)}
+	case req.RunTimeout < 0:
+		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", req.RunTimeout)}
+	case req.ChainTimeout < 0:
+		return &history.InputError{What: "chain timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", req.ChainTimeout)}
+	case req.ChainTimeout > 0 && req.RunTimeout > req.ChainTimeout:
+		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", req.RunTimeout, req.ChainTimeout)}
 	case len(req.Memo.Data) > MaxMemo:
 		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(req.Memo.Data), MaxMemo)}
 	case req.Retry == nil:
@@ -141,9 +150,13 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 	start = history.Start{
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
 		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry, After: after,
+		RunTimeout: req.RunTimeout, ChainTimeout: req.ChainTimeout,
 	}
 	if req.Delay > 0 {
-		start.FirstTurn = now + min(int64(req.Delay), store.Never-1-now)
+		start.FirstTurn = later(now, req.Delay)
+	}
+	if req.ChainTimeout > 0 {
+		start.ChainDeadline = later(max(now, start.FirstTurn), req.ChainTimeout)
 	}
 	encoded, err := history.EncodeStart(start)
 	return store.Run{
@@ -152,6 +165,9 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
 	}, start, err
 }
+
+// later is a time so long after another one, or the last there is.
+func later(t int64, d time.Duration) int64 { return t + min(int64(d), store.Never-1-t) }
 
 // create makes the run durable. A node that turns out to have lost the partition
 // does as one that never had it.
@@ -182,7 +198,7 @@ func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.St
 		return &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
 	r := &resident{partition: p, id: row.ID, create: &row, poked: true}
-	r.run = core.New(e.coreConfig(r), start, nil)
+	r.run = core.New(e.coreConfig(r, start.Type), start, nil)
 	r.instance = def.Begin(r.run)
 	r.run.Bind(r.instance)
 	started := make(chan error, 1)

@@ -41,6 +41,10 @@ type Description struct {
 	// After is the last run that had the workflow ID before the run's chain began, if
 	// one had.
 	After string `json:"after,omitempty"`
+	// RunDeadline and ChainDeadline are when the run is closed as timed out if it is
+	// open then: because its own time is up, or that of its chain.
+	RunDeadline   *time.Time `json:"run_deadline,omitempty"`
+	ChainDeadline *time.Time `json:"chain_deadline,omitempty"`
 	// Next is the run that goes on for a continued one.
 	Next string `json:"next,omitempty"`
 	// Chain are the last runs of the run's chain, at most 20, oldest first; none if
@@ -170,6 +174,11 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		Result: detail.Result, Failure: detail.Failure, Reason: detail.Reason, Mismatch: detail.Mismatch, Stack: detail.Stack,
 	}
 	d.After, d.Next = start.After, detail.Next
+	d.Next = detail.Next
+	d.ChainDeadline = optionalTime(start.ChainDeadline)
+	if at := core.RunDeadline(&start); at != core.Never {
+		d.RunDeadline = optionalTime(at)
+	}
 	if d.Chain, err = e.chain(ctx, row, start); err != nil || !row.Status.Open() {
 		return d, err
 	}

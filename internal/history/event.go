@@ -21,6 +21,8 @@ const (
 	SignalReceived     Kind = "SignalReceived"
 	RunCancelRequested Kind = "RunCancelRequested"
 	RunTerminated      Kind = "RunTerminated"
+	// RunTimedOut closes a run whose time, or that of its chain, was up.
+	RunTimedOut Kind = "RunTimedOut"
 	// CallControlled is an operation on an open call: what a person asked for and
 	// what came of it, or that the engine paused the call until a person decides.
 	// All of them together are the audit of a run.
@@ -78,7 +80,7 @@ func (k Kind) Command() bool {
 // Terminal reports whether events of this kind end their run.
 func (k Kind) Terminal() bool {
 	switch k {
-	case RunCompleted, RunFailed, RunCanceled, RunTerminated, RunContinued:
+	case RunCompleted, RunFailed, RunCanceled, RunTerminated, RunTimedOut, RunContinued:
 		return true
 	}
 	return false
@@ -198,6 +200,12 @@ type Start struct {
 	Memo Payload `json:"memo,omitzero"`
 	// Retry is the policy given at the start of the chain for failures of its runs.
 	Retry *retry.Policy `json:"retry,omitempty"`
+	// RunTimeout is how long each run of the chain may take from when its code may
+	// begin, and ChainTimeout how long all of them may together, which then is
+	// until ChainDeadline; 0 for no such limit.
+	RunTimeout    time.Duration `json:"run_timeout,omitempty"`
+	ChainTimeout  time.Duration `json:"chain_timeout,omitempty"`
+	ChainDeadline int64         `json:"chain_deadline,omitempty"`
 
 	// Of a run that follows another one of its chain: its place there, counted from
 	// 1 and absent for the first, the run it follows, and why it does.

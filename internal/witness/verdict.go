@@ -168,7 +168,7 @@ func (c Case) judgeHistory(t testing.TB, r Run) {
 				t.Errorf("%s: call %d has the results %s and %s", r.ID, e.Call, before, e.Kind)
 			}
 			closed[e.Call] = e.Kind
-		case "RunCompleted", "RunFailed", "RunCanceled", "RunTerminated":
+		case "RunCompleted", "RunFailed", "RunCanceled", "RunTerminated", "RunTimedOut":
 			if i != len(events)-1 {
 				t.Errorf("%s: %s is event %d of %d", r.ID, e.Kind, i+1, len(events))
 			}

@@ -15,7 +15,7 @@ import (
 // runStatuses are what --status accepts.
 var runStatuses = []string{
 	string(store.Running), string(store.OnHold), string(store.WaitingForCode), string(store.Parked), string(store.Completed),
-	string(store.Failed), string(store.Canceled), string(store.Terminated), string(store.Continued),
+	string(store.Failed), string(store.Canceled), string(store.Terminated), string(store.TimedOut), string(store.Continued),
 }
 
 // listOptions are the flags of list.

@@ -87,8 +87,11 @@ func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time
 
 // wasStatus is a status as the end of a sentence.
 func wasStatus(status string) string {
-	if status == "failed" {
-		return "failed"
+	switch status {
+	case "failed":
+		return status
+	case "timed-out":
+		return "timed out"
 	}
 	return "was " + status
 }
@@ -112,6 +115,12 @@ func (a *app) describe(d *perdure.Description) error {
 	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
 	if d.Closed != nil {
 		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
+	}
+	if d.Closed == nil && d.RunDeadline != nil {
+		fact("run deadline", term.Time(*d.RunDeadline)+" ("+term.When(*d.RunDeadline, now)+")")
+	}
+	if d.Closed == nil && d.ChainDeadline != nil {
+		fact("deadline", term.Time(*d.ChainDeadline)+" ("+term.When(*d.ChainDeadline, now)+")")
 	}
 	if p := d.Paused; p != nil {
 		fact("paused", pausedBy(p, now))
