@@ -79,7 +79,7 @@ const (
 	// AnyEnd is every end.
 	AnyEnd = engine.AnyEnd
 	// Failure is every end but that with a result: the run failed, was canceled
-	// or terminated.
+	// or terminated, or timed out.
 	Failure = engine.Failure
 )
 
