@@ -101,7 +101,7 @@ func (p *parser) unary() Expr {
 		x := p.unary()
 		return &Unary{Span: Span{from, p.last}, Op: "-", X: x}
 	case p.tok.is("+"):
-		p.unexpected("an expression", "A number above zero has no sign.")
+		p.unexpected("an expression", "A number above zero has no sign. To count up, write x = x + 1.")
 	}
 	return p.postfix()
 }
@@ -226,6 +226,8 @@ func (p *parser) operandHint() string {
 		return "sleep is a statement: it has a line of its own and no value."
 	case p.tok.kind == keyword:
 		return "A keyword cannot be a name."
+	case p.tok.is("=") && p.last == p.tok.From && p.last > 0 && strings.IndexByte("+-*/", p.lex.src[p.last-1]) >= 0:
+		return "Write it out: x = x + 1."
 	case p.tok.kind == newline:
 		return "An expression goes on in the next line only inside of brackets."
 	}
@@ -237,6 +239,9 @@ func (p *parser) list() Expr {
 	p.enter()
 	for !p.tok.is("]") {
 		x.Items = append(x.Items, p.expression())
+		if p.tok.is("for") {
+			p.unexpected("\",\" and another element or \"]\"", "A list of results is made by spread xs: x -> @f(x=x), or by a loop: ys = ys + [y].")
+		}
 		if !p.take(",") {
 			break
 		}

@@ -268,6 +268,8 @@ func (p *parser) lineEnd(n *Notes) {
 		hint := ""
 		if p.tok.kind == word && p.tok.text == "is" {
 			hint = "Values are compared by == and !=."
+		} else if first := strings.TrimLeft(p.file.lines.line(p.file.lines.number(p.tok.From)), " "); hint == "" {
+			hint = foreign[first[:nameLength(first)]]
 		}
 		p.unexpected("the end of the line", hint)
 	}
@@ -278,6 +280,25 @@ func (p *parser) lineEnd(n *Notes) {
 	}
 	p.last = p.tok.To
 	p.tok = p.lex.next()
+}
+
+// foreign are words with which statements of other languages begin.
+var foreign = map[string]string{
+	"def":     "A function begins like this: fn main(input: [a, b], output: [result]):",
+	"import":  "A file imports nothing: actions are called by their names, @http.get(url=u).",
+	"from":    "A file imports nothing: actions are called by their names, @http.get(url=u).",
+	"const":   "A name gets a value by x = 1, without a word before it.",
+	"let":     "A name gets a value by x = 1, without a word before it.",
+	"var":     "A name gets a value by x = 1, without a word before it.",
+	"await":   "Every call is waited for; several at once are parallel(...) and spread.",
+	"async":   "Several calls at once are parallel(...) and spread.",
+	"raise":   "To fail on purpose: fail(\"message\", \"ErrorType\").",
+	"throw":   "To fail on purpose: fail(\"message\", \"ErrorType\").",
+	"switch":  "Choices are made by if, elif and else.",
+	"match":   "Choices are made by if, elif and else.",
+	"catch":   "Errors are caught by except, behind the block of a try.",
+	"finally": "What has to happen in any case stands behind the try, or in a function that both ways call.",
+	"print":   "To say something: @log(message=...).",
 }
 
 // function reads a function.
@@ -348,7 +369,11 @@ func (p *parser) blockOf(n *Notes, b *Block) {
 }
 
 func (p *parser) blockOfLines(n *Notes, b *Block, line func(Notes) Statement) {
-	p.want(":", "A block begins with a colon.")
+	hint := "A block begins with a colon."
+	if p.tok.is("=") {
+		hint = "To compare, write ==."
+	}
+	p.want(":", hint)
 	p.lineEnd(n)
 	if p.tok.kind != indent {
 		p.report(Span{p.last, p.last}, CodeSyntax, "Indent what belongs to it by four blanks, or write pass if it shall do nothing.", "a block is missing behind the colon")

@@ -62,6 +62,16 @@ var table = []row{
 		why: "reading and printing flow files is pure; editors and checkers need nothing else",
 	},
 	{
+		pkg: "flow/eval",
+		may: []string{"flow/syntax", "retry"},
+		why: "what a program asks of the world is an interface, so that the durable interpreter and a plain one are the same code",
+	},
+	{
+		pkg: "flow/check",
+		may: []string{"flow/syntax", "flow/eval", "retry"},
+		why: "what is wrong with a program can be told without running it, and without an engine",
+	},
+	{
 		pkg: "store",
 		why: "the contract is for those who write stores: they need no other package",
 	},
@@ -177,13 +187,13 @@ type ban struct {
 
 var bans = []ban{
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
 		what: []string{"database/sql/...", "modernc.org/...", "github.com/mattn/...", "github.com/ncruces/...", "github.com/jackc/..."},
 		deep: true,
 		why:  "users link no database driver that they did not import, and the engine must not know which store it has",
 	},
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
 		what: []string{"testing/...", "pgregory.net/..."},
 		deep: true,
 		why:  "package testing registers flags and does not belong into programs",

@@ -1,0 +1,251 @@
+package check
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/retry"
+)
+
+// Actions are what a program can call, by name.
+type Actions map[string]Action
+
+// Action is what is known of an action.
+type Action struct {
+	// Parameters are the names of its arguments; with Open it takes others, too.
+	Parameters []Parameter
+	Open       bool
+	// Off says why it cannot be called, empty if it can.
+	Off string
+}
+
+// Parameter is an argument of an action.
+type Parameter struct {
+	Name     string
+	Required bool
+}
+
+// Text reads a flow file and reports all its faults, those of the text and those
+// of the program, in the order of the text. The error is of type
+// syntax.Diagnostics. The file is nil if it is not even a text.
+func Text(name, text string, actions Actions) (*syntax.File, error) {
+	f, err := syntax.Parse(name, text)
+	if f == nil {
+		return nil, err
+	}
+	var faults syntax.Diagnostics
+	broken := errors.As(err, &faults)
+	c := &checker{file: f, actions: actions, broken: broken, functions: map[string]*syntax.Function{}}
+	c.program()
+	return f, append(faults, c.faults...).Sort().Err()
+}
+
+// checker collects faults.
+type checker struct {
+	file      *syntax.File
+	actions   Actions
+	broken    bool // parts of the file could not be read: what they define is not known
+	functions map[string]*syntax.Function
+	faults    syntax.Diagnostics
+
+	fn       *syntax.Function
+	assigned map[string]int // names of the function, and where each is assigned first
+	loops    int            // around the statement
+	inner    []string       // names of spreads around the expression
+}
+
+// maxFaults is after how many nothing more is reported.
+const maxFaults = 100
+
+func (c *checker) report(n syntax.Node, code, hint, format string, args ...any) {
+	if len(c.faults) < maxFaults {
+		c.faults = append(c.faults, c.file.Diagnose(n.Range(), code, hint, format, args...))
+	}
+}
+
+func (c *checker) program() {
+	for _, fn := range c.file.Functions {
+		name := fn.Name.Name
+		switch {
+		case name == "_":
+			c.report(fn.Name, syntax.CodeName, "Give it another name.", "a function cannot be called _")
+		case c.functions[name] != nil:
+			c.report(fn.Name, syntax.CodeDuplicate, "Give one of them another name.", "there are two functions %s", name)
+			continue
+		case eval.IsBuiltin(name):
+			c.report(fn.Name, syntax.CodeDuplicate, "Give it another name.", "the function %s is there in every program", name)
+		}
+		c.functions[name] = fn
+	}
+	for _, fn := range c.file.Functions {
+		c.function(fn)
+	}
+}
+
+func (c *checker) function(fn *syntax.Function) {
+	c.fn, c.loops, c.assigned, c.inner = fn, 0, map[string]int{}, nil
+	for _, list := range [][]syntax.Ident{fn.Inputs, fn.Outputs} {
+		seen := map[string]bool{}
+		for _, id := range list {
+			if seen[id.Name] && id.Name != "_" {
+				c.report(id, syntax.CodeDuplicate, "Give one of them another name.", "the name %s stands there twice", id.Name)
+			}
+			seen[id.Name] = true
+		}
+	}
+	for _, id := range fn.Inputs {
+		c.assigned[id.Name] = -1
+	}
+	c.collect(fn.Body)
+	ends := c.block(fn.Body)
+	if ends || c.broken {
+		return
+	}
+	for _, out := range fn.Outputs {
+		if _, ok := c.assigned[out.Name]; !ok && out.Name != "_" {
+			c.report(out, syntax.CodeName, "Assign to it before the function ends, or return a value on every way.", "the output %s never gets a value", out.Name)
+		}
+	}
+}
+
+// collect notes all names that a block assigns to.
+func (c *checker) collect(b *syntax.Block) {
+	note := func(at int, ids ...syntax.Ident) {
+		for _, id := range ids {
+			if first, ok := c.assigned[id.Name]; !ok || at < first {
+				c.assigned[id.Name] = at
+			}
+		}
+	}
+	for _, s := range b.Statements {
+		switch s := s.(type) {
+		case *syntax.Assign:
+			note(s.To-1, s.Targets...) // its value is worked out before
+		case *syntax.ParallelBlock:
+			note(s.Body.To-1, s.Targets...)
+		case *syntax.For:
+			note(s.From, s.Targets...)
+			c.collect(s.Body)
+		case *syntax.While:
+			c.collect(s.Body)
+		case *syntax.If:
+			c.collect(s.Body)
+			for _, e := range s.Elifs {
+				c.collect(e.Body)
+			}
+			if s.Else != nil {
+				c.collect(s.Else.Body)
+			}
+		case *syntax.Try:
+			c.collect(s.Body)
+			for _, h := range s.Handlers {
+				if h.As != nil {
+					note(h.From, *h.As)
+				}
+				c.collect(h.Body)
+			}
+		}
+	}
+}
+
+// name checks a variable that is read.
+func (c *checker) name(n *syntax.Name) {
+	if slices.Contains(c.inner, n.Name) || c.broken {
+		return
+	}
+	at, known := c.assigned[n.Name]
+	switch {
+	case n.Name == "_":
+		c.report(n, syntax.CodeName, "Give the value a name of its own where it is assigned.", "_ has no value: what is assigned to it is dropped")
+	case known && at > n.From && c.loops == 0:
+		c.report(n, syntax.CodeName, "Assign to it before.", "%s has no value yet: it is assigned to in line %d", n.Name, c.file.Position(at).Line)
+	case known:
+	case c.functions[n.Name] != nil || eval.IsBuiltin(n.Name):
+		c.report(n, syntax.CodeName, "Call it: "+n.Name+"(...).", "%s is a function, not a variable", n.Name)
+	default:
+		hint := near(n.Name, slices.Collect(maps.Keys(c.assigned)))
+		switch {
+		case hint == "" && capitalized[n.Name] != "":
+			hint = "It is written " + capitalized[n.Name] + "."
+		case hint == "" && c.file.Implicit:
+			hint = "Assign to it before, or let it be an input: fn main(input: [" + n.Name + "], output: []):."
+		case hint == "":
+			hint = "Assign to it before, or let it be an input of the function " + c.fn.Name.Name + "."
+		}
+		c.report(n, syntax.CodeName, hint, "there is no variable %s", n.Name)
+	}
+}
+
+// capitalized are values as other languages write them.
+var capitalized = map[string]string{
+	"true": "True", "false": "False", "null": "None", "nil": "None", "none": "None", "undefined": "None", "TRUE": "True", "FALSE": "False", "NULL": "None",
+}
+
+// policy checks whether a policy can do what it says.
+func (c *checker) policy(a *syntax.Action) {
+	if a.Policy == nil {
+		return
+	}
+	e, err := retry.Explain(*a.Policy, 1)
+	if err != nil {
+		c.report(a.Brackets, syntax.CodePolicy, "", "the policy is not usable: %v", err)
+		return
+	}
+	for _, w := range e.Warnings {
+		if w.Kind == retry.WarnWithin {
+			c.report(a.Brackets, syntax.CodeDeadline, "Give it a longer within, fewer retries or shorter waits. See: perdure policy explain '"+a.Policy.String()+"'", "the policy does not fit its deadline: %s", strings.TrimSuffix(w.Text, "."))
+		}
+	}
+}
+
+// near is a hint with the names that are written almost like one.
+func near(name string, all []string) string {
+	slices.Sort(all)
+	var found []string
+	for _, other := range all {
+		if d := distance(strings.ToLower(name), strings.ToLower(other)); other != "_" && other != name && (d <= min(2, (len(name)-1)/2) || swapped(name, other)) {
+			found = append(found, other)
+		}
+	}
+	if len(found) == 0 || len(found) > 3 {
+		return ""
+	}
+	return "Did you mean " + strings.Join(found, " or ") + "?"
+}
+
+// swapped reports whether two words differ in the order of two letters.
+func swapped(a, b string) bool {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
+
+// distance is how many letters have to be changed, added or left out.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

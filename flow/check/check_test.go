@@ -1,0 +1,123 @@
+package check
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/perdure/perdure/flow/syntax"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// actions are those of the test programs.
+var actions = Actions{
+	"fetch":     {Parameters: []Parameter{{"url", true}, {"headers", false}}},
+	"ping":      {},
+	"log":       {Parameters: []Parameter{{"message", true}}},
+	"http.get":  {Parameters: []Parameter{{"url", true}}},
+	"http.post": {Parameters: []Parameter{{"url", true}}},
+	"shell.run": {Parameters: []Parameter{{"command", true}}, Off: "Allow it with --allow-shell."},
+	"any":       {Open: true},
+}
+
+// TestW9_WrongPrograms holds what is said about wrong programs to a file in which
+// each stands behind a line "===", and what is said about it behind "---".
+func TestW9_WrongPrograms(t *testing.T) {
+	const path = "testdata/wrong.txt"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	cases := strings.Split(string(data), "=== \n")
+	got.WriteString(cases[0])
+	for _, c := range cases[1:] {
+		in, _, _ := strings.Cut(c, "---\n")
+		in = strings.TrimSuffix(in, "\n")
+		fmt.Fprintf(&got, "=== \n%s\n", in)
+		_, err := Text("", strings.ReplaceAll(in, "\\t", "\t"), actions)
+		var faults syntax.Diagnostics
+		if !errors.As(err, &faults) {
+			t.Errorf("nothing is wrong with\n%s", in)
+			continue
+		}
+		for _, f := range faults {
+			if f.Text == "" || f.Code == "" || f.Line < 1 || f.Column < 1 || f.Width < 1 {
+				t.Errorf("%+v", f)
+			}
+		}
+		fmt.Fprintf(&got, "---\n%v\n\n", err)
+	}
+	if len(cases) < 101 {
+		t.Errorf("there are only %d wrong programs", len(cases)-1)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if got.String() != string(data) {
+		w, g := strings.Split(string(data), "\n"), strings.Split(got.String(), "\n")
+		for i := range min(len(w), len(g)) {
+			if w[i] != g[i] {
+				t.Fatalf("line %d is\n%s\nand should be\n%s\nRun with -update, and read the difference.", i+1, w[i], g[i])
+			}
+		}
+		t.Fatal("the file has another length; run with -update, and read the difference")
+	}
+}
+
+func TestW9_RightPrograms(t *testing.T) {
+	for _, text := range []string{
+		"@any(a=1, b=2) [retry: 3, backoff: 60]\n",
+		"for x in [1]:\n    if x == 1:\n        y = 2\n    else:\n        continue\n    @any(y=y)\n",
+		"n = 0\nwhile True:\n    n = n + 1\n    if n > 3:\n        break\n@any(n=n)\n",
+		"while True:\n    try:\n        @ping()\n    except Timeout:\n        break\n@ping()\n",
+		"fn main(input: [a], output: [b]):\n    try:\n        b = f(a)\n    except (A, B) as e:\n        b = e.message\nfn f(input: [x], output: [y]):\n    if x:\n        return 1\n    fail(\"no\")\n",
+		"fn main(input: [], output: [a, b]):\n    a = 1\n    b = 2\n",
+		"xs = spread [1, 2]: x -> @any(x=x)\nx, _ = xs\nparallel:\n    @ping()\n    @any(x=x)\n",
+		"@ping() [retry: 3, backoff: 1s] [within: 1h]\n",
+		"fn main(input: [_], output: [_]):\n    return 1\n",
+		"a, b = parallel:\n    @ping()\n    @ping()\nx = [a, b]\n",
+	} {
+		if _, err := Text("", text, actions); err != nil {
+			t.Errorf("%s\n%v", text, err)
+		}
+	}
+}
+
+// TestW9_AllFaultsAtOnce finds faults of the text and of the program together.
+func TestW9_AllFaultsAtOnce(t *testing.T) {
+	_, err := Text("f.flow", "x = )\n@fetc(url=1)\n@ping() [retry: 3, backoff: 10m] [within: 1m]\nbreak\n", actions)
+	var faults syntax.Diagnostics
+	if !errors.As(err, &faults) || len(faults) != 4 {
+		t.Fatalf("%v", err)
+	}
+	var codes []string
+	for i, f := range faults {
+		if f.Line != i+1 {
+			t.Errorf("%+v", f)
+		}
+		codes = append(codes, f.Code)
+	}
+	if fmt.Sprint(codes) != "[syntax unknown_action deadline misplaced]" {
+		t.Error(codes)
+	}
+}
+
+func FuzzW12_Check(f *testing.F) {
+	for _, seed := range []string{
+		"fn main(input: [a], output: [b]):\n    b = f(a)\nfn f(input: [x], output: [y]):\n    return x\n", "x = {a: 1, \"b\": _}\n",
+		"while True:\n    try:\n        break\n    except A, A as e:\n        sleep -1\n", "a, b = parallel:\n    @ping()\n", "x = )\n@fetc(u=1) [retry: 3, backoff: 1h] [within: 1s]\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := Text("f", text, actions); err != nil && err.Error() == "" {
+			t.Error("the error says nothing")
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/syntax"
+)
+
+func (c *checker) expr(x syntax.Expr) {
+	switch x := x.(type) {
+	case *syntax.Name:
+		c.name(x)
+	case *syntax.List:
+		for _, i := range x.Items {
+			c.expr(i)
+		}
+	case *syntax.Dict:
+		c.dict(x)
+	case *syntax.Unary:
+		c.expr(x.X)
+	case *syntax.Binary:
+		c.expr(x.X)
+		c.expr(x.Y)
+		c.operator(x)
+	case *syntax.Field:
+		c.expr(x.X)
+	case *syntax.Index:
+		c.expr(x.X)
+		c.expr(x.I)
+	case *syntax.Call:
+		c.call(x)
+	case *syntax.Action:
+		c.action(x)
+	case *syntax.Spread:
+		c.expr(x.Over)
+		c.inner = append(c.inner, x.As.Name)
+		c.action(x.Call)
+		c.inner = c.inner[:len(c.inner)-1]
+	case *syntax.Parallel:
+		for _, call := range x.Calls {
+			c.expr(call)
+		}
+	}
+}
+
+func (c *checker) dict(x *syntax.Dict) {
+	seen := map[string]bool{}
+	for _, e := range x.Entries {
+		before := len(c.faults)
+		c.expr(e.Key)
+		if _, is := e.Key.(*syntax.Name); is && len(c.faults) > before {
+			c.faults[before].Hint = "A key is a text: \"" + e.Key.(*syntax.Name).Name + "\"."
+		}
+		c.expr(e.Value)
+		switch k := e.Key.(type) {
+		case *syntax.String:
+			if seen[k.Value] {
+				c.report(k, syntax.CodeDuplicate, "Remove one of them.", "the key %q stands in this dictionary twice", k.Value)
+			}
+			seen[k.Value] = true
+		case *syntax.Int, *syntax.Float, *syntax.Bool, *syntax.None, *syntax.List, *syntax.Dict:
+			c.report(k, syntax.CodeValue, "Write a text, or str(x).", "the keys of a dictionary are texts")
+		}
+	}
+}
+
+// operator finds what fails whatever the variables.
+func (c *checker) operator(x *syntax.Binary) {
+	switch y := x.Y.(type) {
+	case *syntax.Int:
+		if y.Value == 0 && slices.Contains([]string{"/", "//", "%"}, x.Op) {
+			c.report(x.Y, syntax.CodeValue, "Divide by something else.", "this divides by zero")
+		}
+	case *syntax.None:
+		if slices.Contains([]string{"<", "<=", ">", ">=", "+", "-", "*"}, x.Op) {
+			c.report(x.Y, syntax.CodeValue, "Compare with None by == and !=.", "None has no order and no sum")
+		}
+	}
+	left, isText := x.X.(*syntax.String)
+	number, isNumber := x.Y.(*syntax.Int)
+	if isText && isNumber && x.Op == "+" {
+		c.report(x, syntax.CodeValue, fmt.Sprintf("Make a text of the number: %q + str(%d).", left.Value, number.Value), "a text and a number cannot be joined")
+	}
+}
+
+func (c *checker) call(x *syntax.Call) {
+	for _, a := range x.Args {
+		c.expr(a.Value)
+	}
+	name := x.Name.Name
+	fn := c.functions[name]
+	switch {
+	case fn != nil:
+		if wrong := eval.Arity(fn, x); wrong != "" {
+			c.report(x, syntax.CodeArity, "It is called like this: "+form(fn), "%s", wrong)
+		}
+	case eval.IsBuiltin(name):
+		if wrong := eval.BuiltinArity(x); wrong != "" {
+			c.report(x, syntax.CodeArity, "All functions are in docs/flow.md.", "%s", wrong)
+		}
+	case c.broken:
+	default:
+		all := slices.Collect(maps.Keys(c.functions))
+		for _, b := range eval.Builtins() {
+			all = append(all, b.Name)
+		}
+		hint := near(name, all)
+		switch {
+		case hasAction(c.actions, name):
+			hint = "There is an action of this name: @" + name + "(...)."
+		case name == "print" || name == "log":
+			hint = "To say something: @log(message=...)."
+		case name == "raise" || name == "throw" || name == "error":
+			hint = "To fail on purpose: fail(\"message\", \"ErrorType\")."
+		case hint == "":
+			hint = "Define it: fn " + name + "(input: [...], output: [...]):, or call an action: @" + name + "(...)."
+		}
+		c.report(x.Name, syntax.CodeName, hint, "there is no function %s", name)
+	}
+}
+
+func hasAction(all Actions, name string) bool {
+	_, ok := all[name]
+	return ok
+}
+
+// form is how a function is called.
+func form(fn *syntax.Function) string {
+	var names []string
+	for _, in := range fn.Inputs {
+		names = append(names, in.Name+"=...")
+	}
+	return fn.Name.Name + "(" + strings.Join(names, ", ") + ")"
+}
+
+func (c *checker) action(x *syntax.Action) {
+	given := map[string]bool{}
+	for _, a := range x.Args {
+		c.expr(a.Value)
+		if given[a.Name.Name] {
+			c.report(a.Name, syntax.CodeDuplicate, "Remove one of them.", "the argument %s stands there twice", a.Name.Name)
+		}
+		given[a.Name.Name] = true
+	}
+	c.policy(x)
+	name := syntax.Span{From: x.From, To: x.Name.To}
+	a, ok := c.actions[x.Name.Name]
+	switch {
+	case !ok:
+		hint := near(x.Name.Name, slices.Collect(maps.Keys(c.actions)))
+		if hint == "" {
+			hint = c.actionHint(x.Name.Name)
+		}
+		c.report(name, syntax.CodeAction, hint, "there is no action %s", x.Name.Name)
+		return
+	case a.Off != "":
+		c.report(name, syntax.CodeAction, a.Off, "the action %s is switched off", x.Name.Name)
+		return
+	}
+	c.parameters(x, a, given)
+}
+
+// actionHint is about an action that does not exist and is like no other.
+func (c *checker) actionHint(name string) string {
+	group, _, dotted := strings.Cut(name, ".")
+	var same []string
+	for _, other := range slices.Sorted(maps.Keys(c.actions)) {
+		if dotted && strings.HasPrefix(other, group+".") {
+			same = append(same, "@"+other)
+		}
+	}
+	switch {
+	case len(same) > 0:
+		return "There are " + strings.Join(same, ", ") + "."
+	case c.functions[name] != nil:
+		return "There is a function of this name: " + name + "(...)."
+	case eval.IsBuiltin(name):
+		return "It is a function: " + name + "(...)."
+	}
+	return "Actions are activities that the program which runs the file has registered; for a file on its own: --action " + name
+}
+
+func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) {
+	var names, missing []string
+	for _, p := range a.Parameters {
+		names = append(names, p.Name)
+		if p.Required && !given[p.Name] {
+			missing = append(missing, p.Name)
+		}
+	}
+	takes := "It takes no arguments."
+	if len(names) > 0 {
+		takes = "It takes " + strings.Join(names, ", ") + "."
+	}
+	if len(missing) > 0 {
+		c.report(syntax.Span{From: x.From, To: x.Name.To}, syntax.CodeArity, takes, "the action %s lacks %s", x.Name.Name, strings.Join(missing, ", "))
+	}
+	for _, arg := range x.Args {
+		if !a.Open && !slices.Contains(names, arg.Name.Name) {
+			hint := near(arg.Name.Name, names)
+			if hint == "" {
+				hint = takes
+			}
+			c.report(arg.Name, syntax.CodeArity, hint, "the action %s has no argument %s", x.Name.Name, arg.Name.Name)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/retry"
+)
+
+// Error is what goes wrong in a program itself.
+type Error struct {
+	Type    string `json:"type"` // one of ErrorTypes, or what the program gave to fail
+	Message string `json:"message"`
+	Line    int    `json:"line,omitempty"` // where, from 1; 0 if that is not known
+	Column  int    `json:"column,omitempty"`
+}
+
+// The types of errors.
+const (
+	TypeType     = "TypeError"
+	TypeValue    = "ValueError"
+	TypeName     = "NameError"
+	TypeKey      = "KeyError"
+	TypeIndex    = "IndexError"
+	TypeZero     = "ZeroDivisionError"
+	TypeOverflow = "OverflowError"
+	TypeLimit    = "LimitError"
+	TypeSteps    = "StepLimit"
+	TypeFailed   = "Failed"
+)
+
+// ErrorTypes are the types of errors that a program can make by itself.
+var ErrorTypes = []struct{ Type, Meaning string }{
+	{TypeType, "an operation on values of the wrong kind, or a call with wrong arguments"},
+	{TypeValue, "a value of the right kind that cannot be used"},
+	{TypeName, "a variable that has no value yet"},
+	{TypeKey, "a key that is not in the dictionary"},
+	{TypeIndex, "an index beyond the list or text"},
+	{TypeZero, "a division by zero"},
+	{TypeOverflow, "a number that is too large"},
+	{TypeLimit, "a value that is too large, or calls that nest too deep"},
+	{TypeSteps, "too much work without waiting for anything; it cannot be caught"},
+	{TypeFailed, "what the function fail makes, unless it is given another type"},
+}
+
+func init() { retry.RegisterErrorType[*Error]("flow.Error") }
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
+}
+
+// ErrorType returns the type.
+func (e *Error) ErrorType() string { return e.Type }
+
+// at gives an error of this package the place at which it came up, if it has none.
+func (f *frame) at(n syntax.Node, err error) error {
+	e, ok := err.(*Error)
+	if !ok || e.Line > 0 {
+		return err
+	}
+	p := f.m.file.Position(n.Range().From)
+	return &Error{Type: e.Type, Message: e.Message, Line: p.Line, Column: p.Column}
+}
+
+// fault makes an error.
+func fault(kind, format string, args ...any) error {
+	return &Error{Type: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// fatal reports whether an error cannot be caught.
+func fatal(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Type == TypeSteps
+}
+
+// catches reports whether an except with these types catches an error. Without any
+// it catches all but a cancellation: that is no failure, and only caught by name.
+func catches(types []syntax.Ident, f retry.Failure) bool {
+	if len(types) == 0 {
+		return !f.Canceled
+	}
+	return slices.ContainsFunc(types, func(t syntax.Ident) bool { return slices.Contains(f.Types, t.Name) })
+}
+
+// exception is an error as a value. Of an action that was given up the program sees
+// its last failure.
+func exception(err error) *Exception {
+	x := &Exception{Err: err}
+	last := err
+	if e, ok := errors.AsType[*retry.ExhaustedError](err); ok {
+		x.Attempts = int64(e.Attempts)
+		if e.Err != nil {
+			last = e.Err
+		}
+	} else if e, ok := errors.AsType[*retry.AbortedError](err); ok {
+		x.Attempts = int64(e.Attempt)
+	} else if _, own := errors.AsType[*Error](err); !own {
+		x.Attempts = 1
+	}
+	x.Type, x.Message = retry.Classify(last).Type(), last.Error()
+	if e, ok := last.(*Error); ok {
+		x.Message = e.Message
+	}
+	return x
+}

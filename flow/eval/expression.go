@@ -1,0 +1,350 @@
+package eval
+
+import (
+	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/retry"
+)
+
+// eval is the value of an expression.
+func (f *frame) eval(x syntax.Expr) (Value, error) {
+	if err := f.spend(1); err != nil {
+		return nil, f.at(x, err)
+	}
+	v, err := f.expression(x)
+	if err != nil {
+		return nil, f.at(x, err)
+	}
+	return v, nil
+}
+
+func (f *frame) expression(x syntax.Expr) (Value, error) {
+	switch x := x.(type) {
+	case *syntax.Int:
+		return x.Value, nil
+	case *syntax.Float:
+		return x.Value, nil
+	case *syntax.String:
+		return x.Value, nil
+	case *syntax.Bool:
+		return x.Value, nil
+	case *syntax.None:
+		return nil, nil
+	case *syntax.Name:
+		v, ok := f.vars[x.Name]
+		if !ok {
+			return nil, fault(TypeName, "%s has no value yet", x.Name)
+		}
+		return v, nil
+	case *syntax.List:
+		items, err := f.all(x.Items)
+		if err != nil {
+			return nil, err
+		}
+		return list(items)
+	case *syntax.Dict:
+		return f.dict(x)
+	case *syntax.Unary:
+		return f.unary(x)
+	case *syntax.Binary:
+		return f.binary(x)
+	case *syntax.Field:
+		v, err := f.eval(x.X)
+		if err != nil {
+			return nil, err
+		}
+		return field(v, x.Name.Name)
+	case *syntax.Index:
+		return f.index(x)
+	case *syntax.Call:
+		return f.call(x, f.fx)
+	case *syntax.Action:
+		a, err := f.action(x)
+		if err != nil {
+			return nil, err
+		}
+		return f.fx.Act(a)
+	case *syntax.Spread:
+		return f.spread(x)
+	case *syntax.Parallel:
+		return f.parallel(x.Calls)
+	}
+	return nil, fault(TypeType, "a %T has no value", x)
+}
+
+// list makes a Value of elements; a nil *List must not become one.
+func list(items []Value) (Value, error) {
+	l, err := NewList(items)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (f *frame) all(xs []syntax.Expr) ([]Value, error) {
+	out := make([]Value, len(xs))
+	for i, x := range xs {
+		v, err := f.eval(x)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+func (f *frame) dict(x *syntax.Dict) (Value, error) {
+	d := NewDict()
+	for _, e := range x.Entries {
+		k, err := f.eval(e.Key)
+		if err != nil {
+			return nil, err
+		}
+		key, ok := k.(string)
+		if !ok {
+			return nil, f.at(e.Key, fault(TypeType, "the keys of a dictionary are texts, and this is %s; str(x) makes a text of it", kindOf(k)))
+		}
+		v, err := f.eval(e.Value)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.set(key, v); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// field is X.name: a key of a dictionary, or a part of an error.
+func field(v Value, name string) (Value, error) {
+	switch v := v.(type) {
+	case *Dict:
+		if out, ok := v.values[name]; ok {
+			return out, nil
+		}
+		return nil, fault(TypeKey, "the dictionary has no key %q", name)
+	case *Exception:
+		switch name {
+		case "type":
+			return v.Type, nil
+		case "message":
+			return v.Message, nil
+		case "attempts":
+			return v.Attempts, nil
+		}
+		return nil, fault(TypeKey, "an error has .type, .message and .attempts, and no .%s", name)
+	}
+	return nil, fault(TypeType, "%s has no field %q", kindOf(v), name)
+}
+
+func (f *frame) index(x *syntax.Index) (Value, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return nil, err
+	}
+	i, err := f.eval(x.I)
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case *Dict:
+		key, ok := i.(string)
+		if !ok {
+			return nil, fault(TypeType, "the keys of a dictionary are texts, and this is %s", kindOf(i))
+		}
+		return field(v, key)
+	case *List:
+		n, err := place(i, len(v.items), "list")
+		if err != nil {
+			return nil, err
+		}
+		return v.items[n], nil
+	case string:
+		chars := []rune(v)
+		if err := f.spend(len(chars) / 64); err != nil {
+			return nil, err
+		}
+		n, err := place(i, len(chars), "text")
+		if err != nil {
+			return nil, err
+		}
+		return string(chars[n]), nil
+	}
+	return nil, fault(TypeType, "%s has no elements", kindOf(v))
+}
+
+// place is an index from 0, or from the end if it is below that.
+func place(i Value, length int, what string) (int, error) {
+	n, ok := i.(int64)
+	if !ok {
+		return 0, fault(TypeType, "the index of a %s is a whole number, and this is %s", what, kindOf(i))
+	}
+	at := n
+	if at < 0 {
+		at += int64(length)
+	}
+	if at < 0 || at >= int64(length) {
+		return 0, fault(TypeIndex, "the index %d is beyond the %s, which has %s", n, what, plural(length, "element"))
+	}
+	return int(at), nil
+}
+
+// action is what an action asks for.
+func (f *frame) action(x *syntax.Action) (Action, error) {
+	a := Action{Name: x.Name.Name, Args: NewDict(), Policy: retry.Never}
+	if x.Policy != nil {
+		a.Policy = *x.Policy
+	}
+	for _, arg := range x.Args {
+		v, err := f.eval(arg.Value)
+		if err != nil {
+			return a, err
+		}
+		if err := a.Args.set(arg.Name.Name, v); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// MaxSpread is how many elements a spread may have.
+const MaxSpread = 10_000
+
+// spread runs an action for each element, all at once.
+func (f *frame) spread(x *syntax.Spread) (Value, error) {
+	over, err := f.eval(x.Over)
+	if err != nil {
+		return nil, err
+	}
+	items, err := elements(over)
+	if err != nil {
+		return nil, f.at(x.Over, err)
+	}
+	if len(items) > MaxSpread {
+		return nil, f.at(x.Over, fault(TypeLimit, "a spread has at most %d elements, and this one has %d; take a part of them at a time, by slice", MaxSpread, len(items)))
+	}
+	// The name is that of the element inside of the spread only.
+	outer, had := f.vars[x.As.Name]
+	defer func() {
+		if delete(f.vars, x.As.Name); had {
+			f.vars[x.As.Name] = outer
+		}
+	}()
+	actions := make([]Action, len(items))
+	for i, item := range items {
+		f.set(x.As.Name, item)
+		if actions[i], err = f.action(x.Call); err != nil {
+			return nil, err
+		}
+	}
+	return results(f.fx.ActAll(actions))
+}
+
+// results are the values of outcomes, or the first error.
+func results(all []Outcome) (Value, error) {
+	values := make([]Value, len(all))
+	for i, o := range all {
+		if o.Err != nil {
+			return nil, o.Err
+		}
+		values[i] = o.Value
+	}
+	return list(values)
+}
+
+func (f *frame) parallelBlock(s *syntax.ParallelBlock) error {
+	calls := make([]syntax.Expr, len(s.Body.Statements))
+	for i, line := range s.Body.Statements {
+		calls[i] = line.(*syntax.Do).Value
+	}
+	v, err := f.parallel(calls)
+	if err != nil || len(s.Targets) == 0 {
+		return err
+	}
+	return f.assign(s.Targets, v)
+}
+
+// parallel makes several calls at once. Their arguments are evaluated before the
+// first of them begins.
+func (f *frame) parallel(calls []syntax.Expr) (Value, error) {
+	ready := make([]func(in Effects) (Value, error), len(calls))
+	for i, call := range calls {
+		switch call := call.(type) {
+		case *syntax.Action:
+			a, err := f.action(call)
+			if err != nil {
+				return nil, f.at(call, err)
+			}
+			ready[i] = func(in Effects) (Value, error) { return in.Act(a) }
+		case *syntax.Call:
+			run, err := f.prepare(call)
+			if err != nil {
+				return nil, f.at(call, err)
+			}
+			ready[i] = run
+		}
+	}
+	out := make([]Outcome, len(calls))
+	f.fx.Each(len(calls), func(i int, in Effects) {
+		v, err := ready[i](in)
+		out[i] = Outcome{v, f.at(calls[i], err)}
+	})
+	return results(out)
+}
+
+// call calls a function of the program or a builtin.
+func (f *frame) call(x *syntax.Call, fx Effects) (Value, error) {
+	run, err := f.prepare(x)
+	if err != nil {
+		return nil, err
+	}
+	return run(fx)
+}
+
+// prepare evaluates the arguments of a call.
+func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error) {
+	args := make([]Value, len(x.Args))
+	for i, a := range x.Args {
+		v, err := f.eval(a.Value)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = v
+	}
+	if fn := f.m.functions[x.Name.Name]; fn != nil {
+		bound, err := bind(fn, x, args)
+		if err != nil {
+			return nil, err
+		}
+		return func(in Effects) (Value, error) { return f.m.call(fn, bound, in, f.depth+1) }, nil
+	}
+	b := builtins[x.Name.Name]
+	if b == nil {
+		return nil, fault(TypeName, "there is no function %s", x.Name.Name)
+	}
+	if fault := b.arity(x.Name.Name, x.Args); fault != "" {
+		return nil, &Error{Type: TypeType, Message: fault}
+	}
+	return func(in Effects) (Value, error) {
+		inner := *f
+		inner.fx = in
+		return b.run(&inner, args)
+	}, nil
+}
+
+// bind gives the inputs of a function their values.
+func bind(fn *syntax.Function, x *syntax.Call, values []Value) (map[string]Value, error) {
+	if fault := Arity(fn, x); fault != "" {
+		return nil, &Error{Type: TypeType, Message: fault}
+	}
+	bound := map[string]Value{}
+	for i, a := range x.Args {
+		name := a.Name.Name
+		if name == "" {
+			name = fn.Inputs[i].Name
+		}
+		if name != "_" {
+			bound[name] = values[i]
+		}
+	}
+	return bound, nil
+}

@@ -1,0 +1,145 @@
+package eval
+
+import (
+	"strings"
+
+	"github.com/perdure/perdure/flow/syntax"
+)
+
+// Bounds of a run.
+const (
+	MaxSteps = 1_000_000 // statements, operations and elements copied in one turn
+	MaxCalls = 100       // functions that call each other
+)
+
+// Run runs a program from its entry point and returns its result. The file must be
+// free of faults, as syntax.Parse and package check see them. Input has a value for
+// each input of the entry point and no others; nil is no input.
+//
+// An error is that of the action that failed, or an *Error of the program itself.
+func Run(file *syntax.File, input *Dict, fx Effects) (Value, error) {
+	m := &machine{file: file, functions: map[string]*syntax.Function{}, turn: fx.Turn()}
+	for _, fn := range file.Functions {
+		m.functions[fn.Name.Name] = fn
+	}
+	main := file.Main()
+	if input == nil {
+		input = NewDict()
+	}
+	if err := CheckInput(file, input); err != nil {
+		return nil, err
+	}
+	args := map[string]Value{}
+	for _, key := range input.keys {
+		args[key] = input.values[key]
+	}
+	return m.call(main, args, fx, 1)
+}
+
+// CheckInput reports whether an input is what the entry point of a program takes.
+func CheckInput(file *syntax.File, input *Dict) error {
+	main := file.Main()
+	var missing, unknown []string
+	wanted := map[string]bool{}
+	for _, in := range main.Inputs {
+		if in.Name == "_" {
+			continue
+		}
+		wanted[in.Name] = true
+		if _, ok := input.values[in.Name]; !ok {
+			missing = append(missing, in.Name)
+		}
+	}
+	for _, key := range input.keys {
+		if !wanted[key] {
+			unknown = append(unknown, key)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return fault(TypeType, "the input lacks %s", strings.Join(missing, ", "))
+	case len(unknown) > 0 && file.Implicit:
+		return fault(TypeType, "the program takes no input, and got %s; give it a head such as fn main(input: [%s], output: []):", strings.Join(unknown, ", "), strings.Join(unknown, ", "))
+	case len(unknown) > 0:
+		return fault(TypeType, "the program has no input %s", strings.Join(unknown, ", "))
+	}
+	return nil
+}
+
+// machine is what all frames of a run share.
+type machine struct {
+	file      *syntax.File
+	functions map[string]*syntax.Function
+	steps     int   // of this turn
+	turn      int64 // which
+}
+
+// frame is one call of a function, on one line of execution.
+type frame struct {
+	m     *machine
+	fx    Effects
+	vars  map[string]Value
+	depth int
+}
+
+// spend counts steps.
+func (f *frame) spend(n int) error {
+	m := f.m
+	m.steps += n
+	if m.steps <= MaxSteps {
+		return nil
+	}
+	if turn := f.fx.Turn(); turn != m.turn {
+		m.turn, m.steps = turn, n
+		return nil
+	}
+	return fault(TypeSteps, "the program made more than %d steps without waiting for anything", MaxSteps)
+}
+
+// call runs a function with arguments that fit it.
+func (m *machine) call(fn *syntax.Function, args map[string]Value, fx Effects, depth int) (Value, error) {
+	if depth > MaxCalls {
+		return nil, fault(TypeLimit, "functions call each other more than %d levels deep", MaxCalls)
+	}
+	f := &frame{m: m, fx: fx, vars: args, depth: depth}
+	way, result, err := f.block(fn.Body)
+	if err != nil {
+		return nil, err
+	}
+	if way != returned {
+		return f.outputs(fn)
+	}
+	if n := len(fn.Outputs); n > 1 {
+		if l, ok := result.(*List); !ok || len(l.items) != n {
+			return nil, f.at(fn, fault(TypeType, "the function %s has %d outputs, and returned %s; it returns a list of as many", fn.Name.Name, n, describe(result)))
+		}
+	}
+	return result, nil
+}
+
+func describe(v Value) string {
+	if l, ok := v.(*List); ok {
+		return "a list of " + plural(len(l.items), "element")
+	}
+	return kindOf(v)
+}
+
+// outputs are the results of a function that ends without return: the values that
+// the names of its outputs have.
+func (f *frame) outputs(fn *syntax.Function) (Value, error) {
+	if len(fn.Outputs) == 0 {
+		return nil, nil
+	}
+	values := make([]Value, len(fn.Outputs))
+	for i, out := range fn.Outputs {
+		v, ok := f.vars[out.Name]
+		if !ok && out.Name != "_" {
+			return nil, f.at(fn, fault(TypeName, "the function %s ended before its output %s had a value", fn.Name.Name, out.Name))
+		}
+		values[i] = v
+	}
+	if len(values) == 1 {
+		return values[0], nil
+	}
+	return NewList(values)
+}

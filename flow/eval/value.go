@@ -1,0 +1,262 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Value is nil (None), bool, int64, float64, string, *List, *Dict or *Exception.
+// Values are not changed once they are made.
+type Value any
+
+// MaxValue is how large a value may be, in bytes of about the size of its JSON.
+const MaxValue = 2 << 20
+
+// List is a list.
+type List struct {
+	items []Value
+	size  int
+}
+
+// NewList makes a list; the slice is the list's own from then on. It is an error if
+// that is too large.
+func NewList(items []Value) (*List, error) {
+	l := &List{items: items, size: 2}
+	for _, v := range items {
+		l.size += sizeOf(v) + 1
+		if l.size > MaxValue {
+			return nil, tooLarge("list")
+		}
+	}
+	return l, nil
+}
+
+// Items returns the elements, which must not be changed.
+func (l *List) Items() []Value { return l.items }
+
+// Dict is a dictionary that keeps the order of its keys.
+type Dict struct {
+	keys   []string
+	values map[string]Value
+	size   int
+}
+
+// NewDict makes an empty dictionary.
+func NewDict() *Dict { return &Dict{values: map[string]Value{}, size: 2} }
+
+// set adds an entry while the dictionary is being made. A key that is there already
+// keeps its place.
+func (d *Dict) set(key string, v Value) error {
+	if old, ok := d.values[key]; ok {
+		d.size -= sizeOf(old)
+	} else {
+		d.keys = append(d.keys, key)
+		d.size += len(key) + 4
+	}
+	d.values[key] = v
+	d.size += sizeOf(v)
+	if d.size > MaxValue {
+		return tooLarge("dictionary")
+	}
+	return nil
+}
+
+// Keys returns the keys in their order; they must not be changed.
+func (d *Dict) Keys() []string { return d.keys }
+
+// Get returns the value of a key.
+func (d *Dict) Get(key string) (Value, bool) {
+	v, ok := d.values[key]
+	return v, ok
+}
+
+// Exception is an error as a value: what except binds.
+type Exception struct {
+	Type, Message string
+	Attempts      int64 // of the action that failed; 0 if it was none
+	Err           error // the error itself, to be passed on
+}
+
+func tooLarge(what string) error {
+	return &Error{Type: TypeLimit, Message: fmt.Sprintf("the %s would be larger than %d bytes", what, MaxValue)}
+}
+
+// sizeOf is about how many bytes of JSON a value has.
+func sizeOf(v Value) int {
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case *List:
+		return v.size
+	case *Dict:
+		return v.size
+	case *Exception:
+		return len(v.Type) + len(v.Message) + 48
+	}
+	return 8
+}
+
+// kindOf is what a message calls the kind of a value.
+func kindOf(v Value) string {
+	switch v.(type) {
+	case nil:
+		return "None"
+	case bool:
+		return "a truth value"
+	case int64:
+		return "a whole number"
+	case float64:
+		return "a number"
+	case string:
+		return "a text"
+	case *List:
+		return "a list"
+	case *Dict:
+		return "a dictionary"
+	case *Exception:
+		return "an error"
+	}
+	return fmt.Sprintf("a %T", v)
+}
+
+// truth says whether a value counts as true in a condition: all do but None, False,
+// zero, and what is empty.
+func truth(v Value) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0
+	case string:
+		return v != ""
+	case *List:
+		return len(v.items) > 0
+	case *Dict:
+		return len(v.keys) > 0
+	}
+	return true
+}
+
+// equal compares two values, whole numbers with others by their exact value,
+// dictionaries whatever their order.
+func equal(a, b Value) bool {
+	switch a := a.(type) {
+	case *List:
+		b, ok := b.(*List)
+		if !ok || len(a.items) != len(b.items) {
+			return false
+		}
+		for i := range a.items {
+			if !equal(a.items[i], b.items[i]) {
+				return false
+			}
+		}
+		return true
+	case *Dict:
+		b, ok := b.(*Dict)
+		if !ok || len(a.keys) != len(b.keys) {
+			return false
+		}
+		for k, v := range a.values {
+			other, ok := b.values[k]
+			if !ok || !equal(v, other) {
+				return false
+			}
+		}
+		return true
+	case *Exception:
+		b, ok := b.(*Exception)
+		return ok && a.Type == b.Type && a.Message == b.Message && a.Attempts == b.Attempts
+	}
+	if order, ok := compareNumbers(a, b); ok {
+		return order == 0
+	}
+	switch b.(type) {
+	case *List, *Dict, *Exception:
+		return false
+	}
+	return a == b
+}
+
+// compareNumbers orders two numbers exactly.
+func compareNumbers(a, b Value) (order int, ok bool) {
+	switch a := a.(type) {
+	case int64:
+		switch b := b.(type) {
+		case int64:
+			return sign(a < b, a > b), true
+		case float64:
+			return compareMixed(a, b), true
+		}
+	case float64:
+		switch b := b.(type) {
+		case int64:
+			return -compareMixed(b, a), true
+		case float64:
+			return sign(a < b, a > b), true
+		}
+	}
+	return 0, false
+}
+
+func sign(less, more bool) int {
+	switch {
+	case less:
+		return -1
+	case more:
+		return 1
+	}
+	return 0
+}
+
+// compareMixed compares without rounding: a float64 cannot hold every int64.
+func compareMixed(a int64, b float64) int {
+	switch {
+	case b >= 1<<63:
+		return -1
+	case b < -(1 << 63):
+		return 1
+	}
+	whole := math.Floor(b)
+	n := int64(whole)
+	return sign(a < n || a == n && b > whole, a > n)
+}
+
+// text is a value as str gives it: a text as it is, everything else as JSON, but
+// None, True and False as they are written in a program.
+func textOf(v Value) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "None", nil
+	case bool:
+		if v {
+			return "True", nil
+		}
+		return "False", nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return formatFloat(v), nil
+	case string:
+		return v, nil
+	case *Exception:
+		return v.Type + ": " + v.Message, nil
+	}
+	data, err := Encode(v)
+	return string(data), err
+}
+
+func formatFloat(v float64) string {
+	s := strconv.FormatFloat(v, 'g', -1, 64)
+	for _, c := range s {
+		if c == '.' || c == 'e' {
+			return s
+		}
+	}
+	return s + ".0"
+}
