@@ -146,6 +146,12 @@ var table = []row{
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot",
 	},
 	{
+		pkg:  "examples/...",
+		may:  []string{".", "activity", "gate", "workflow", "retry", "retry/httpretry", "store/sqlite", "examples/internal/kill"},
+		from: []string{"modernc.org/sqlite"},
+		why:  "they are copied into other modules, so they use what others can use; kill is for their tests",
+	},
+	{
 		pkg: "internal/check",
 		why: "it must run before anything else compiles",
 	},
