@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -68,6 +69,19 @@ func Memo(v any) StartOption {
 		if r.Memo, err = history.Encode(v); err != nil && r.Fault == nil {
 			r.Fault = fmt.Errorf("memo: %w", err)
 		}
+	}
+}
+
+// Attributes gives the runs of the chain names and values by which List and all that
+// takes a Filter find them: {"customer": "ann", "region": "eu"}. They are at most 16;
+// a name has at most 64 bytes, a value 256. They do not change, and attaching to a run
+// does not change them. Asking for them several times adds them up.
+func Attributes(all map[string]string) StartOption {
+	return func(r *engine.StartRequest) {
+		if r.Attributes == nil {
+			r.Attributes = map[string]string{}
+		}
+		maps.Copy(r.Attributes, all)
 	}
 }
 

@@ -37,15 +37,19 @@ type (
 	ErrorStats = engine.ErrorStats
 	// ChainRun is a run as one of its chain.
 	ChainRun = engine.ChainRun
-	// Filter selects runs for List.
+	// Filter selects runs for List and for operations on many.
 	Filter = store.Filter
+	// Attribute is a name and a value that a run was given, see Attributes.
+	Attribute = store.Attribute
 	// Counts says how many runs and calls are in which state.
 	Counts = store.Counts
 	// Node is a process that serves workflows, or did of late.
 	Node = engine.Node
 )
 
-// List returns runs, newest first; Filter.Before pages.
+// List returns runs, newest first. The next page is that whose Filter.Before is the run
+// ID of the last run: pages neither repeat nor leave out a run that was there all the
+// time, whatever begins and ends meanwhile.
 func (e *Engine) List(ctx context.Context, filter Filter) ([]RunInfo, error) {
 	return e.inner.List(ctx, filter)
 }

@@ -149,8 +149,14 @@ type Run struct {
 	// ID stays with the one that is the latest no more. After is not kept.
 	After string
 
+	// Attributes are what List finds the run by, besides. They are not read back.
+	Attributes []Attribute
+
 	RunState
 }
+
+// Attribute is a name and a value that somebody gave a run, to find it by.
+type Attribute struct{ Name, Value string }
 
 // RunRef names a run.
 type RunRef struct {
@@ -341,8 +347,18 @@ type Filter struct {
 	IDPrefix   string    // of the workflow ID
 	Call       CallState // runs that have a call in this state
 	ErrorType  string    // runs that have a call whose latest attempt in the ledger ended with this type of error
-	Before     string    // run ID: only runs created before it (paging)
+	Attributes []Attribute
+	Since      time.Time // only runs created at this time or later; zero: all
+	Until      time.Time // only runs created before this time; zero: all
+	Before     string    // run ID: only runs with a lower one, which were created before it (paging)
+	Above      string    // run ID: only runs with a greater one
 	Limit      int       // 0: 100
+}
+
+// SelectsTime reports whether a run created at this time, in ns, is between Since
+// and Until.
+func (f *Filter) SelectsTime(created int64) bool {
+	return (f.Since.IsZero() || created >= f.Since.UnixNano()) && (f.Until.IsZero() || created < f.Until.UnixNano())
 }
 
 // Counts says how many runs and calls of workflows are in which state.

@@ -159,6 +159,14 @@ func (r *Run) Validate(info Info) error {
 	case r.Chain == "":
 		return fmt.Errorf("run %q has no chain: the first run of a chain is its own", r.ID)
 	}
+	for _, a := range r.Attributes {
+		if a.Name == "" {
+			return fmt.Errorf("run %q has an attribute without a name", r.ID)
+		}
+		if err := text("attribute", a.Name, a.Value); err != nil {
+			return err
+		}
+	}
 	if err := text("run", r.ID, r.WorkflowID, r.Type, r.Group, r.Chain, r.After); err != nil {
 		return err
 	}

@@ -28,7 +28,8 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
 		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Memo: s.Memo, Retry: s.Retry,
 		RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout, ChainDeadline: s.ChainDeadline,
-		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After,
+		Attributes: s.Attributes,
+		Number:     max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After,
 		Carried: r.carried(),
 	}
 	if e.Initiator == history.ContinueAsNew {

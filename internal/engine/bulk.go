@@ -54,6 +54,7 @@ func (e *Engine) ControlAll(ctx context.Context, filter store.Filter, in core.Co
 	if !dry {
 		result.Request = in.ID
 	}
+	filter = boundedByTime(filter)
 	e.narrow(&filter, in.Calls)
 	seen, began := "", filter.Before
 	for {

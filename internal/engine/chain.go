@@ -100,7 +100,7 @@ func nextRun(p *partition, s *history.Start) (*store.Run, error) {
 	}
 	return &store.Run{
 		Partition: p.number, ID: s.Run, WorkflowID: s.WorkflowID, Type: s.Type, Group: s.Group,
-		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created,
+		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created, Attributes: storeAttributes(s.Attributes),
 		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, s.FirstTurn)},
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,6 +34,8 @@ type StartRequest struct {
 	Memo history.Payload
 	// NewAfter says which ended runs make room for a new one under their workflow ID.
 	NewAfter Ending
+	// Attributes are names and values by which the runs of the chain are found.
+	Attributes map[string]string
 	// MustBeNew refuses to attach to a run that has the workflow ID.
 	MustBeNew bool
 	// Fault is what is wrong with what the request was made of.
@@ -75,8 +78,9 @@ func (req *StartRequest) check() error {
 		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", req.RunTimeout, req.ChainTimeout)}
 	case len(req.Memo.Data) > MaxMemo:
 		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(req.Memo.Data), MaxMemo)}
-	case req.Retry == nil:
-		return nil
+	}
+	if err := checkAttributes(req.Attributes); err != nil || req.Retry == nil {
+		return err
 	}
 	if err := workflow.ValidateRetryPolicy(*req.Retry); err != nil {
 		return fmt.Errorf("the retry policy of the workflow is not usable: %w", err)
@@ -151,6 +155,7 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
 		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry, After: after,
 		RunTimeout: req.RunTimeout, ChainTimeout: req.ChainTimeout,
+		Attributes: maps.Clone(req.Attributes),
 	}
 	if req.Delay > 0 {
 		start.FirstTurn = later(now, req.Delay)
@@ -162,7 +167,8 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 	return store.Run{
 		Partition: e.place(req.WorkflowID), ID: id, WorkflowID: req.WorkflowID, Type: req.Type, Group: e.config.Group,
 		Chain: id, Attempt: 1, Start: encoded, Created: now, After: after,
-		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
+		Attributes: storeAttributes(req.Attributes),
+		RunState:   store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
 	}, start, err
 }
 

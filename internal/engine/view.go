@@ -20,6 +20,8 @@ type Run struct {
 	Created    time.Time  `json:"created"`
 	Closed     *time.Time `json:"closed,omitempty"`
 	NextWake   *time.Time `json:"next_wake,omitempty"` // when it goes on by itself, if it waits for a time
+	// Attributes were given at the start of the chain, to find its runs by.
+	Attributes map[string]string `json:"attributes,omitempty"`
 	// CustomStatus is what its code last said of where it stands, by
 	// workflow.SetStatus.
 	CustomStatus string `json:"custom_status,omitempty"`
@@ -110,8 +112,10 @@ func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, 
 	return row, err
 }
 
-// List returns runs, newest first.
+// List returns runs, newest first. Pages that go on from the last run of the one before
+// neither repeat nor leave out a run that was there all the time.
 func (e *Engine) List(ctx context.Context, filter store.Filter) ([]Run, error) {
+	filter = boundedByTime(filter)
 	filter.Partitions = e.group.All()
 	rows, err := e.db.List(ctx, filter)
 	if err != nil {
@@ -135,7 +139,7 @@ func (e *Engine) Info() store.Info { return e.db.Info() }
 func viewRun(r *store.Run) Run {
 	v := Run{
 		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
-		Created: time.Unix(0, r.Created).UTC(), Closed: optionalTime(r.Closed),
+		Created: time.Unix(0, r.Created).UTC(), Closed: optionalTime(r.Closed), Attributes: attributesOf(r.Start),
 	}
 	if r.Wake != store.Never {
 		v.NextWake = optionalTime(r.Wake)

@@ -198,6 +198,8 @@ type Start struct {
 	After string `json:"after,omitempty"`
 	// Memo is what whoever started the chain wants to be shown with it.
 	Memo Payload `json:"memo,omitzero"`
+	// Attributes are names and values by which the runs of the chain are found.
+	Attributes map[string]string `json:"attributes,omitempty"`
 	// Retry is the policy given at the start of the chain for failures of its runs.
 	Retry *retry.Policy `json:"retry,omitempty"`
 	// RunTimeout is how long each run of the chain may take from when its code may

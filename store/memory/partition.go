@@ -27,7 +27,8 @@ type messageKey struct{ workflow, key string }
 
 // run is a run with all that belongs to it, each list in the order it is read.
 type run struct {
-	row      store.Run
+	row      store.Run // without its attributes
+	has      []store.Attribute
 	turns    []store.TurnRow
 	calls    []store.Call
 	attempts []store.Attempt
@@ -85,8 +86,8 @@ func (db *Database) insert(p *partition, row store.Run) {
 	if before := p.latest[row.WorkflowID]; before != nil && before.row.ID == row.After {
 		p.leave(row.WorkflowID, row.After)
 	}
-	row.After = ""
-	r := &run{row: row}
+	r := &run{row: row, has: slices.Clone(row.Attributes)}
+	r.row.After, r.row.Attributes = "", nil
 	p.runs[row.ID] = r
 	p.latest[row.WorkflowID] = r
 	p.setWake(row.ID, store.Never, row.Wake)

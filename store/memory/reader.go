@@ -68,7 +68,14 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 }
 
 func selects(f *store.Filter, r *run) bool {
+	for _, a := range f.Attributes {
+		if !slices.Contains(r.has, a) {
+			return false
+		}
+	}
 	return (f.Before == "" || r.row.ID < f.Before) &&
+		(f.Above == "" || r.row.ID > f.Above) &&
+		f.SelectsTime(r.row.Created) &&
 		(f.Type == "" || r.row.Type == f.Type) &&
 		strings.HasPrefix(r.row.WorkflowID, f.IDPrefix) &&
 		(len(f.Status) == 0 && r.row.Status != store.Standing || slices.Contains(f.Status, r.row.Status)) &&

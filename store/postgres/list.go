@@ -67,6 +67,31 @@ func listing(filter *store.Filter) (query string, args []any) {
 	if filter.Before != "" {
 		where += ` AND r.id < ` + parameter(filter.Before)
 	}
+	if filter.Above != "" {
+		where += ` AND r.id > ` + parameter(filter.Above)
+	}
+	if !filter.Since.IsZero() {
+		where += ` AND r.created >= ` + parameter(filter.Since.UnixNano())
+	}
+	if !filter.Until.IsZero() {
+		where += ` AND r.created < ` + parameter(filter.Until.UnixNano())
+	}
+	from, order := `perdure.runs r`, `r.id`
+	for i, a := range filter.Attributes {
+		has := `partition = p.id AND name = ` + parameter(a.Name) + ` AND value = ` + parameter(a.Value)
+		if i > 0 {
+			where += ` AND EXISTS (SELECT FROM perdure.attributes WHERE ` + has + ` AND run = r.id OFFSET 0)`
+			continue
+		}
+		// The runs that have the first one are read, the newest first, and nothing else.
+		if filter.Before != "" {
+			has += ` AND run < ` + parameter(filter.Before)
+		}
+		if filter.Above != "" {
+			has += ` AND run > ` + parameter(filter.Above)
+		}
+		from, order = `(SELECT run FROM perdure.attributes WHERE `+has+` ORDER BY run DESC OFFSET 0) a JOIN perdure.runs r ON r.id = a.run`, `a.run`
+	}
 	if filter.Type != "" {
 		where += ` AND r.type = ` + parameter(filter.Type)
 	}
@@ -79,13 +104,18 @@ func listing(filter *store.Filter) (query string, args []any) {
 	if filter.Call != "" {
 		where += ` AND EXISTS (SELECT FROM perdure.calls c WHERE c.partition = r.partition AND c.run = r.id AND c.state = ` + parameter(filter.Call) + `)`
 	}
+	for _, a := range filter.Attributes {
+		if !isText(a.Name) || !isText(a.Value) {
+			return "", nil // no row has that
+		}
+	}
 	for _, text := range append([]string{filter.Type, filter.IDPrefix, filter.ErrorType, string(filter.Call)}, texts(filter.Status)...) {
 		if !isText(text) {
 			return "", nil // no row has that
 		}
 	}
 	return `WITH newest AS (SELECT r.partition AS place, r.id AS run FROM ` + places + `, LATERAL (
-			SELECT partition, id FROM perdure.runs r WHERE ` + where + ` ORDER BY r.id DESC LIMIT ` + most + `) r
+			SELECT r.partition, r.id FROM ` + from + ` WHERE ` + where + ` ORDER BY ` + order + ` DESC LIMIT ` + most + `) r
 			ORDER BY r.id DESC LIMIT ` + most + `)
 		SELECT ` + runColumns + ` FROM newest JOIN perdure.runs ON partition = place AND id = run ORDER BY id DESC, partition DESC`, args
 }

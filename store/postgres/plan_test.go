@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -151,7 +152,10 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 		_, err = w.Counts(ctx, partitions)
 		w.must(err)
 	}
-	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Status: []store.Status{store.Completed}}, {Call: store.Backoff, Partitions: []int{1}}, {ErrorType: "e"}} {
+	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Status: []store.Status{store.Completed}}, {Call: store.Backoff, Partitions: []int{1}}, {ErrorType: "e"},
+		{Attributes: []store.Attribute{{Name: "n", Value: "v"}, {Name: "m", Value: "v"}}, Before: "x", Above: "a"},
+		{Attributes: []store.Attribute{{Name: "n", Value: "v"}}, Status: []store.Status{store.Failed}, Partitions: []int{1}},
+		{Since: time.Unix(1, 0), Until: time.Unix(2, 0), Above: "a", Before: "x"}} {
 		_, err = w.List(ctx, f)
 		w.must(err)
 	}
@@ -169,7 +173,7 @@ type planNode struct {
 
 // scans lists the scans of large tables that read more than they must.
 func (n *planNode) scans() (faults []string) {
-	large := slices.Contains([]string{"runs", "turns", "calls", "attempts", "inbox", "owners", "tallies"}, n.Relation)
+	large := slices.Contains([]string{"runs", "turns", "calls", "attempts", "inbox", "owners", "tallies", "attributes"}, n.Relation)
 	index := n.Type == "Index Scan" || n.Type == "Index Only Scan"
 	if large && (n.Type == "Seq Scan" || index && n.Condition == "") {
 		faults = append(faults, n.Type+" on "+n.Relation)
@@ -250,6 +254,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		INSERT INTO perdure.attempts SELECT partition, id, 1, 1, '', '', '', '', 1, 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.tallies SELECT n % 4, n, 't', 'n', 1, 1, 1, 1, 1, 1, 1, 1 FROM generate_series(1, 20000) n;
 		INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, posted, data) SELECT partition, workflow_id, '', 'k', '', 1, '' FROM perdure.runs WHERE wake IS NOT NULL ON CONFLICT DO NOTHING;
+		INSERT INTO perdure.attributes SELECT partition, 'n', 'v', id FROM perdure.runs ON CONFLICT DO NOTHING;
 		INSERT INTO perdure.owners SELECT n % 4, n, 'x', 1 FROM generate_series(1000, 20000) n`)
 	explain("grown")
 	exec(`ANALYZE`)

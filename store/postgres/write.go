@@ -58,6 +58,23 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 			column(n, func(i int) int64 { return states[i].Closed }),
 			column(n, func(i int) string { return payload(states[i].Detail) }))
 	}
+	b.insertAttributes(runs)
+}
+
+// insertAttributes inserts the attributes of new runs.
+func (b *batch) insertAttributes(runs []*store.Run) {
+	var partitions []int64
+	var ids, names, values []string
+	for _, r := range runs {
+		for _, a := range r.Attributes {
+			partitions, ids = append(partitions, int64(r.Partition)), append(ids, r.ID)
+			names, values = append(names, a.Name), append(values, a.Value)
+		}
+	}
+	if len(ids) > 0 {
+		b.do(`INSERT INTO perdure.attributes (partition, name, value, run)
+			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING`, partitions, names, values, ids)
+	}
 }
 
 // creates reports whether the turn inserts its own run.

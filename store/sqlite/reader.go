@@ -73,6 +73,7 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 // list reads the runs of a partition that a filter selects, of one status if it
 // is given.
 func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, limit int) ([]store.Run, error) {
+	from, order := "runs", "id"
 	where, args := "partition = ?", []driver.Value{int64(partition)}
 	add := func(condition string, values ...driver.Value) {
 		where, args = where+" AND "+condition, append(args, values...)
@@ -97,8 +98,34 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 	if filter.Before != "" {
 		add("id < ?", filter.Before)
 	}
+	if filter.Above != "" {
+		add("id > ?", filter.Above)
+	}
+	if !filter.Since.IsZero() {
+		add("created >= ?", filter.Since.UnixNano())
+	}
+	if !filter.Until.IsZero() {
+		add("created < ?", filter.Until.UnixNano())
+	}
+	for i, a := range filter.Attributes {
+		if i > 0 {
+			add("EXISTS (SELECT 1 FROM attributes a WHERE a.partition = ? AND a.name = ? AND a.value = ? AND a.run = id)", int64(partition), a.Name, a.Value)
+			continue
+		}
+		// The runs that have the first one are read, the newest first, and nothing else.
+		from, order = "(SELECT run AS found FROM attributes WHERE partition = ? AND name = ? AND value = ?) CROSS JOIN runs ON id = found", "found"
+		args = append([]driver.Value{int64(partition), a.Name, a.Value}, args...)
+	}
+	if len(filter.Attributes) > 0 {
+		if filter.Before != "" {
+			add("found < ?", filter.Before)
+		}
+		if filter.Above != "" {
+			add("found > ?", filter.Above)
+		}
+	}
 	var runs []store.Run
-	err := c.query(ctx, `SELECT `+runColumns+` FROM runs WHERE `+where+` ORDER BY id DESC LIMIT ?`, func(r row) error {
+	err := c.query(ctx, `SELECT `+runColumns+` FROM `+from+` WHERE `+where+` ORDER BY `+order+` DESC LIMIT ?`, func(r row) error {
 		runs = append(runs, scanRun(r))
 		return nil
 	}, append(args, int64(limit))...)

@@ -59,6 +59,11 @@ func (c *conn) insertRun(r *store.Run) (inserted bool, err error) {
 		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		int64(r.Partition), r.ID, r.WorkflowID, r.Type, r.Group, r.Chain, int64(r.Attempt), r.Created,
 		string(r.Status), wake(r.Wake), r.Closed, payload(r.Start), payload(r.Detail))
+	for i := 0; i < len(r.Attributes) && n > 0 && err == nil; i++ {
+		a := r.Attributes[i]
+		_, err = c.exec(`INSERT INTO attributes (partition, name, value, run) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			int64(r.Partition), a.Name, a.Value, r.ID)
+	}
 	return n > 0, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -36,6 +37,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	ctx := t.Context()
 	turn := firstTurn(epoch, "r")
 	turn.State = &store.RunState{Status: store.Running}
+	turn.Create.Attributes = []store.Attribute{{Name: "n", Value: "v"}}
 	turn.Calls = []store.Call{{Number: 1, State: store.Queued}}
 	turn.Closed, turn.Consumed = []int64{2}, []int64{3}
 	turn.Attempts = []store.Attempt{{Call: 1, Number: 2, Prune: 1}}
@@ -76,7 +78,11 @@ func TestQueriesUseIndexes(t *testing.T) {
 	h.Nodes(ctx)
 	h.Release(ctx, "n", []int{0})
 	h.Leave(ctx, "n")
-	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}, {ErrorType: "e"}} {
+	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}, {ErrorType: "e"},
+		{Attributes: []store.Attribute{{Name: "n", Value: "v"}, {Name: "m", Value: "v"}}, Before: "x", Above: "a"},
+		{Attributes: []store.Attribute{{Name: "n", Value: "v"}}, Status: []store.Status{store.Failed}},
+		{Since: time.Unix(1, 0), Until: time.Unix(2, 0), Above: "a", Before: "x"},
+	} {
 		h.List(ctx, filter)
 	}
 	tiny := []string{"SCAN partitions", "SCAN sqlite_master", "SCAN n USING INDEX nodes_joined"}

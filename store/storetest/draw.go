@@ -10,13 +10,14 @@ import (
 
 // A small world makes operations meet.
 var (
-	aRunName  = rapid.SampledFrom([]string{"r1", "r2", "r3", "r4", "r5", "r6"})
-	aWorkflow = rapid.SampledFrom([]string{"w1", "w2", "w3"})
-	aStatus   = rapid.SampledFrom([]store.Status{store.Running, store.Running, store.Parked, store.Completed, store.Continued})
-	aWake     = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30})
-	someBytes = rapid.SampledFrom([][]byte{nil, []byte("text"), {0xff, 0}, []byte("ü")})
-	aWord     = rapid.SampledFrom([]string{"", "a", "b"})
-	anOutcome = rapid.SampledFrom([]string{"failed", store.OutcomeCompleted})
+	anAttribute = rapid.SampledFrom([]store.Attribute{{Name: "city", Value: "Lyon"}, {Name: "city", Value: "Oslo"}, {Name: "tier", Value: "Lyon"}})
+	aRunName    = rapid.SampledFrom([]string{"r1", "r2", "r3", "r4", "r5", "r6"})
+	aWorkflow   = rapid.SampledFrom([]string{"w1", "w2", "w3"})
+	aStatus     = rapid.SampledFrom([]store.Status{store.Running, store.Running, store.Parked, store.Completed, store.Continued})
+	aWake       = rapid.SampledFrom([]int64{store.Hot, store.Hot, store.Never, 10, 20, 30})
+	someBytes   = rapid.SampledFrom([][]byte{nil, []byte("text"), {0xff, 0}, []byte("ü")})
+	aWord       = rapid.SampledFrom([]string{"", "a", "b"})
+	anOutcome   = rapid.SampledFrom([]string{"failed", store.OutcomeCompleted})
 )
 
 func aState(t *rapid.T) store.RunState {
@@ -45,7 +46,8 @@ func aNewRun(t *rapid.T, partition int) store.Run {
 	id, workflow := aRun(t, partition, "run"), aWorkflow.Draw(t, "workflow")
 	// Chains are few too, so that they sometimes go on.
 	return store.Run{Partition: partition, ID: id, WorkflowID: workflow, Type: "type of " + workflow, Chain: "chain of " + workflow, Attempt: 1,
-		Start: someBytes.Draw(t, "start"), Created: 7, RunState: aState(t)}
+		Start: someBytes.Draw(t, "start"), Created: rapid.Int64Range(6, 8).Draw(t, "created"), RunState: aState(t),
+		Attributes: rapid.SliceOfN(anAttribute, 0, 2).Draw(t, "attributes")}
 }
 
 func aMessage(t *rapid.T) store.Message {

@@ -232,6 +232,15 @@ func (l *lockstep) list(t *rapid.T) {
 	if rapid.Bool().Draw(t, "page") {
 		filter.Before = aRun(t, aPartition(t), "before")
 	}
+	if rapid.Bool().Draw(t, "only above") {
+		filter.Above = aRun(t, aPartition(t), "above")
+	}
+	if rapid.Bool().Draw(t, "by attributes") {
+		filter.Attributes = rapid.SliceOfN(anAttribute, 1, 2).Draw(t, "attributes")
+	}
+	if rapid.Bool().Draw(t, "by time") {
+		filter.Since, filter.Until = time.Unix(0, rapid.Int64Range(6, 8).Draw(t, "since")), time.Unix(0, rapid.Int64Range(7, 9).Draw(t, "until"))
+	}
 	if rapid.Bool().Draw(t, "by partition") {
 		filter.Partitions = aSet(t)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -178,6 +179,91 @@ var readerChecks = []check{
 		equal(f, f.list(store.Filter{ErrorType: "\x00"}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{"unheard of"}}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{""}}), nil)
+	}},
+	{"Reader/ListByAttributes", func(f *fixture) {
+		var ids []string
+		for i := range 12 {
+			run := f.newRun()
+			run.Attributes = []store.Attribute{{Name: "city", Value: []string{"Lyon", "Oslo", "Łódź"}[i%3]}, {Name: "half", Value: fmt.Sprint(i % 2)}}
+			if i%2 == 0 {
+				f.commits(f.first(run))
+			} else {
+				f.must(f.store.Create(f.Context(), run))
+				f.must(f.store.Create(f.Context(), run)) // again
+			}
+			ids = append(ids, run.ID)
+			equal(f, f.find(run.ID).Attributes, nil)
+		}
+		pick := func(keep func(i int) bool) (list []string) {
+			for i := len(ids) - 1; i >= 0; i-- {
+				if keep(i) {
+					list = append(list, ids[i])
+				}
+			}
+			return list
+		}
+		by := func(pairs ...string) store.Filter {
+			var filter store.Filter
+			for i := 0; i < len(pairs); i += 2 {
+				filter.Attributes = append(filter.Attributes, store.Attribute{Name: pairs[i], Value: pairs[i+1]})
+			}
+			return filter
+		}
+		equal(f, f.list(by("city", "Oslo")), pick(func(i int) bool { return i%3 == 1 }))
+		equal(f, f.list(by("city", "Łódź", "half", "0")), pick(func(i int) bool { return i%3 == 2 && i%2 == 0 }))
+		equal(f, f.list(by("half", "1", "city", "Łódź")), pick(func(i int) bool { return i%3 == 2 && i%2 == 1 }))
+		equal(f, f.list(by("city", "Lyon", "city", "Oslo")), nil)
+		equal(f, f.list(by("city", "oslo")), nil)
+		equal(f, f.list(by("Oslo", "city")), nil)
+		equal(f, f.list(by("city", "\x00")), nil)
+		page := by("half", "0")
+		page.Limit, page.Before, page.Above, page.Status = 2, ids[10], ids[2], []store.Status{store.Running, store.Failed}
+		equal(f, f.list(page), pick(func(i int) bool { return i%2 == 0 && i > 2 && i < 10 })[:2])
+		unnamed := f.newRun()
+		unnamed.Attributes = []store.Attribute{{Value: "x"}}
+		if err := f.store.Create(f.Context(), unnamed); err == nil {
+			f.Error("an attribute has no name")
+		}
+	}},
+	{"Reader/ListByTime", func(f *fixture) {
+		var ids []string
+		for i := range 6 {
+			run := f.newRun()
+			run.Created = int64(100 + 10*i)
+			f.commits(f.first(run))
+			ids = append(ids, run.ID)
+		}
+		at := func(ns int64) time.Time { return time.Unix(0, ns) }
+		equal(f, f.list(store.Filter{Since: at(120)}), []string{ids[5], ids[4], ids[3], ids[2]})
+		equal(f, f.list(store.Filter{Until: at(120)}), []string{ids[1], ids[0]})
+		equal(f, f.list(store.Filter{Since: at(111), Until: at(131), Status: []store.Status{store.Running}}), []string{ids[3], ids[2]})
+		equal(f, f.list(store.Filter{Above: ids[1], Before: ids[4]}), []string{ids[3], ids[2]})
+	}},
+	{"Reader/PagesNeitherRepeatNorSkip", func(f *fixture) {
+		there := map[string]bool{} // all the time
+		for range 20 {
+			there[f.created().ID] = true
+		}
+		seen := map[string]int{}
+		for before := ""; ; {
+			page := f.list(store.Filter{Limit: 3, Before: before})
+			for _, id := range page {
+				seen[id]++
+				state := store.RunState{Status: store.Failed, Wake: store.Never, Closed: 1} // what changes stays where it is
+				run := f.find(id)
+				t := f.turn(run, 2)
+				t.State = &state
+				f.commits(t)
+			}
+			if len(page) < 3 {
+				break
+			}
+			before = page[2]
+			f.created() // a new one
+		}
+		for id := range there {
+			equal(f, seen[id], 1)
+		}
 	}},
 	{"Reader/Counts", func(f *fixture) {
 		counts := func(partitions []int) store.Counts {

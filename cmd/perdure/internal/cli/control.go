@@ -70,16 +70,13 @@ func (o *controlOptions) addFlags(cmd *cobra.Command) {
 // addRequestFlags adds what all operations have in common.
 func (o *controlOptions) addRequestFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&o.all, "all", false, "in all workflows that the next three flags let pass, instead of one")
-	flags.StringVar(&o.runs.workflow, "type", "", "with --all: only of the workflow with this `name`")
-	flags.StringVar(&o.runs.prefix, "prefix", "", "with --all: only with workflow IDs that begin with this `text`")
-	flags.StringSliceVar(&o.runs.status, "status", nil, "with --all: only with this `status`; default running, paused, waiting-for-code, parked")
+	flags.BoolVar(&o.all, "all", false, "in all workflows that the flags let pass which say \"with --all\", instead of one")
+	o.runs.addFlags(cmd, "with --all: only", "; default running, paused, waiting-for-code, parked")
 	flags.BoolVar(&o.dry, "dry-run", false, "only count and list what would be done")
 	flags.StringVar(&o.why, "reason", "", "`why`, for whoever looks at it later")
 	flags.StringVar(&o.by, "by", "", "`who` does it (default $PERDURE_BY, else the user of the operating system)")
 	flags.StringVar(&o.id, "request", "", "`name` of this request, by which a repeated one is known")
 	flags.DurationVar(&o.wait, "wait", defaultAnswer, "wait so `long` for an engine to do it")
-	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // check refuses what makes no sense. Named says that a call or an activity must be
@@ -91,8 +88,8 @@ func (c *control) check(cmd *cobra.Command, args []string, named bool) error {
 		return usage(hint, "The ID is missing, and so is --all.")
 	case len(args) > 0 && c.all:
 		return usage(hint, "There are both an ID and --all.")
-	case !c.all && (c.runs.workflow != "" || c.runs.prefix != "" || c.runs.status != nil):
-		return usage("Add --all, or leave them away.", "--type, --prefix and --status select among all workflows.")
+	case !c.all && anyChanged(cmd, selecting) != "":
+		return usage("Add --all, or leave it away.", "--%s selects among all workflows.", anyChanged(cmd, selecting))
 	case c.all && c.calls.Call != 0:
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "The number of a call means something in one workflow only.")
 	case cmd.Flags().Changed("call") && c.calls.Call < 1:
@@ -105,6 +102,16 @@ func (c *control) check(cmd *cobra.Command, args []string, named bool) error {
 		return usage("Name it with --call or --activity.", "It must be said which call is meant.")
 	}
 	return nil
+}
+
+// anyChanged is the first of the flags that was given, "" if none was.
+func anyChanged(cmd *cobra.Command, flags []string) string {
+	for _, flag := range flags {
+		if cmd.Flags().Changed(flag) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // options are the settings of the request.
@@ -181,7 +188,7 @@ func (c *control) explain(ctx context.Context, id string, err error) error {
 }
 
 func (c *control) runAll(ctx context.Context, a *app) error {
-	filter, err := c.runs.filter()
+	filter, err := c.runs.filter(a.env.Now())
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -23,6 +24,9 @@ type listOptions struct {
 	status   []string
 	workflow string
 	prefix   string
+	since    string
+	until    string
+	attrs    []string
 	errors   string
 	limit    int
 	retrying bool
@@ -44,26 +48,64 @@ for a person.`,
   perdure list --status running,parked --type fulfil-order
   perdure list --retrying
   perdure list --calls paused
+  perdure list --attribute customer=ann --since 7d
   perdure list --prefix order- --limit 0 -o jsonl`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), opt) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&opt.status, "status", nil, "only with this `status`; several with commas: "+strings.Join(runStatuses, ", "))
-	flags.StringVar(&opt.workflow, "type", "", "only of the workflow with this `name`")
-	flags.StringVar(&opt.prefix, "prefix", "", "only with workflow IDs that begin with this `text`")
+	opt.addFlags(cmd, "only", "")
 	flags.StringVar(&opt.errors, "error", "", "only with a step whose latest attempt ended with this `type` of error")
 	flags.IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
 	flags.StringVar(&opt.calls, "calls", "", "only those that have a call in this `state`: "+strings.Join(rowStates, ", "))
 	cmd.MarkFlagsMutuallyExclusive("retrying", "calls")
 	_ = cmd.RegisterFlagCompletionFunc("calls", cobra.FixedCompletions(rowStates, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-func (opt *listOptions) filter() (store.Filter, error) {
-	f := store.Filter{Type: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
+// selecting are the flags by which workflows are selected.
+var selecting = []string{"status", "type", "prefix", "attribute", "since", "until"}
+
+// addFlags adds the flags by which workflows are selected.
+func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
+	flags := cmd.Flags()
+	if status == "" {
+		status = "; several with commas: " + strings.Join(runStatuses, ", ")
+	}
+	flags.StringSliceVar(&opt.status, "status", nil, only+" with this `status`"+status)
+	flags.StringVar(&opt.workflow, "type", "", only+" of the workflow with this `name`")
+	flags.StringVar(&opt.prefix, "prefix", "", only+" with workflow IDs that begin with this `text`")
+	flags.StringArrayVar(&opt.attrs, "attribute", nil, only+" with this attribute, as `NAME=VALUE`; may be given several times")
+	flags.StringVar(&opt.since, "since", "", only+" started from this `time` on: how long ago (90m, 24h, 7d), or a time like 2026-11-21T15:04:05Z")
+	flags.StringVar(&opt.until, "until", "", only+" started before this `time`")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// attribute reads NAME=VALUE.
+func attribute(text string) (name, value string, err error) {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		err = usage("Write it as in customer=ann.", "%q is no attribute.", text)
+	}
+	return name, value, err
+}
+
+func (opt *listOptions) filter(now time.Time) (f store.Filter, err error) {
+	f = store.Filter{Type: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
+	if f.Since, err = moment("since", opt.since, now); err == nil {
+		f.Until, err = moment("until", opt.until, now)
+	}
+	if err != nil {
+		return f, err
+	}
+	for _, text := range opt.attrs {
+		name, value, err := attribute(text)
+		if err != nil {
+			return f, err
+		}
+		f.Attributes = append(f.Attributes, store.Attribute{Name: name, Value: value})
+	}
 	for _, s := range opt.status {
 		if !slices.Contains(runStatuses, s) {
 			return f, usage("It is one of: "+strings.Join(runStatuses, ", "), "There is no status %q.", s)
@@ -86,7 +128,7 @@ func (opt *listOptions) filter() (store.Filter, error) {
 }
 
 func (a *app) list(ctx context.Context, opt listOptions) error {
-	filter, err := opt.filter()
+	filter, err := opt.filter(a.env.Now())
 	if err != nil {
 		return err
 	}

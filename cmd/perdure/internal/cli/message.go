@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -40,10 +41,8 @@ NAME [JSON].`,
 		if c.all {
 			return a.signalAll(cmd, c, args)
 		}
-		for _, flag := range []string{"type", "prefix", "status", "dry-run", "request", "wait", "reason", "by"} {
-			if cmd.Flags().Changed(flag) {
-				return usage("Add --all, or leave it away.", "--%s has a meaning for many workflows only.", flag)
-			}
+		if flag := anyChanged(cmd, slices.Concat(selecting, answered, []string{"reason", "by", "retrying", "error"})); flag != "" {
+			return usage("Add --all, or leave it away.", "--%s has a meaning for many workflows only.", flag)
 		}
 		if cmd.Flags().Changed("id") && key == "" {
 			return usage("Leave --id away, or give the signal a name.", "The --id is empty.")

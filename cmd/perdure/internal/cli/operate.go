@@ -43,10 +43,8 @@ func always(op perdure.Operation) func(*control) (perdure.Operation, error) {
 
 // switchCommand is pause or resume of an activity, without any workflow.
 func (a *app) switchCommand(cmd *cobra.Command, c *control) error {
-	for _, flag := range []string{"call", "state", "error-type", "type", "prefix", "status", "dry-run"} {
-		if cmd.Flags().Changed(flag) {
-			return usage("For calls of workflows name the workflow, or say --all.", "--%s has no meaning for an activity as a whole.", flag)
-		}
+	if flag := anyChanged(cmd, append([]string{"call", "state", "error-type", "dry-run"}, selecting...)); flag != "" {
+		return usage("For calls of workflows name the workflow, or say --all.", "--%s has no meaning for an activity as a whole.", flag)
 	}
 	return a.switched(cmd.Context(), c, c.name == "pause")
 }

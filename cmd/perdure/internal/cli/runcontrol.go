@@ -16,6 +16,9 @@ var answered = []string{"dry-run", "request", "wait"}
 func runOperation(cmd *cobra.Command) *control {
 	c := &control{name: strings.Fields(cmd.Use)[0]}
 	c.addRequestFlags(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&c.runs.retrying, "retrying", false, "with --all: only those that wait for another attempt")
+	flags.StringVar(&c.runs.errors, "error", "", "with --all: only with a step whose latest attempt ended with this `type` of error")
 	return c
 }
 
@@ -23,6 +26,9 @@ func runOperation(cmd *cobra.Command) *control {
 // what came of it.
 func (c *control) carryOut(cmd *cobra.Command, a *app, ids []string, op perdure.RunOperation) error {
 	c.runOp = &op
+	if flag := anyChanged(cmd, []string{"retrying", "error"}); flag != "" && !c.all {
+		return usage("Add --all, or leave it away.", "--%s selects among all workflows.", flag)
+	}
 	if err := c.check(cmd, ids, false); err != nil {
 		return err
 	}
@@ -31,12 +37,7 @@ func (c *control) carryOut(cmd *cobra.Command, a *app, ids []string, op perdure.
 
 // wantsAnswer reports whether the operation is to be waited for.
 func (c *control) wantsAnswer(cmd *cobra.Command) bool {
-	for _, flag := range answered {
-		if cmd.Flags().Changed(flag) {
-			return true
-		}
-	}
-	return c.all
+	return c.all || anyChanged(cmd, answered) != ""
 }
 
 // ending is the command of an operation that ends workflows.
@@ -45,7 +46,7 @@ func (a *app) ending(cmd *cobra.Command, op perdure.RunOperation, send func(e *p
 	cmd.Args = arguments
 	cmd.ValidArgsFunction = a.completeID
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if c.wantsAnswer(cmd) {
+		if c.wantsAnswer(cmd) || anyChanged(cmd, []string{"retrying", "error"}) != "" {
 			return c.carryOut(cmd, a, args, op)
 		}
 		if err := c.check(cmd, args, false); err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -123,7 +125,10 @@ func (a *app) describe(d *perdure.Description) error {
 		fact("deadline", term.Time(*d.ChainDeadline)+" ("+term.When(*d.ChainDeadline, now)+")")
 	}
 	if p := d.Paused; p != nil {
-		fact("paused", pausedBy(p, now))
+		fact("paused", term.Time(p.Since)+" ("+term.When(p.Since, now)+")"+whoAndWhy(p))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		fact("attribute", name+"="+d.Attributes[name])
 	}
 	fact("trace", d.Trace)
 	fact("input", d.Input.String())
@@ -165,18 +170,6 @@ func (a *app) describe(d *perdure.Description) error {
 		return err
 	}
 	return a.pending(d.Pending, now)
-}
-
-// pausedBy says who paused something, why and when.
-func pausedBy(p *perdure.PausedInfo, now time.Time) string {
-	text := term.Time(p.Since) + " (" + term.When(p.Since, now) + ")"
-	if p.By != "" {
-		text += " by " + p.By
-	}
-	if p.Why != "" {
-		text += ": " + p.Why
-	}
-	return text
 }
 
 // explainHold says why a run does not go on although nothing failed.

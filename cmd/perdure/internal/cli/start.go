@@ -42,6 +42,7 @@ result. With --must-be-new the command fails instead of attaching.`,
 	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail instead of attaching")
 	flags.DurationVar(&s.delay, "delay", 0, "let its code begin after so `long`")
 	flags.StringVar(&s.memo, "memo", "", "a `JSON` value that is shown with it")
+	flags.StringArrayVar(&s.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; may be given several times")
 	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -51,6 +52,7 @@ type startFlags struct {
 	mustBeNew bool
 	delay     time.Duration
 	memo      string
+	attrs     []string
 }
 
 // started is the answer for programs.
@@ -88,6 +90,13 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 			return err
 		}
 		options = append(options, perdure.Memo(memo))
+	}
+	for _, text := range s.attrs {
+		name, value, err := attribute(text)
+		if err != nil {
+			return err
+		}
+		options = append(options, perdure.Attributes(map[string]string{name: value}))
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		h, err := e.StartJSON(ctx, workflow, id, json.RawMessage(input), options...)
