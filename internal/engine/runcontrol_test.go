@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -227,6 +228,34 @@ func TestE60_RunOperationsRefused(t *testing.T) {
 		client := w.open(w.config())
 		if _, err := client.Control(ctx, "x", "", core.Control{Operation: core.PauseTheRun}); !errors.Is(err, engine.ErrNoAnswer) {
 			t.Errorf("without an engine: %v", err)
+		}
+	})
+}
+
+// TestE60_DeadlineOfAPausedRun: the time of a paused run goes on; the run that is tried
+// in its place is paused as well, and begins when it is resumed.
+func TestE60_DeadlineOfAPausedRun(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		e := w.start(collector.Impl(collect))
+		input, _ := history.Encode(collected{Each: 1, All: 1})
+		_, _, err := e.StartRun(t.Context(), engine.StartRequest{
+			WorkflowID: "x", Type: "collector", Input: input, RunTimeout: time.Hour,
+			Retry: &retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		control(t, e, "x", core.Control{ID: "p", Operation: core.PauseTheRun, By: "ann"})
+		pass(62 * time.Minute)
+		d := describe(t, e, "x")
+		if len(d.Chain) != 2 || d.Status != "paused" || d.Paused == nil || d.Paused.By != "ann" {
+			t.Fatalf("after the deadline: %+v", d)
+		}
+		same(t, "its code has not begun", len(eventsOf(t, e, "x")), 0)
+		signal(t, e, "x", "number", "", 1)
+		control(t, e, "x", core.Control{Operation: core.ResumeTheRun})
+		if out, err := finish[[]int](t, e, "x"); err != nil || len(out) != 1 {
+			t.Errorf("got %v, %v", out, err)
 		}
 	})
 }

@@ -76,22 +76,8 @@ func listing(filter *store.Filter) (query string, args []any) {
 	if !filter.Until.IsZero() {
 		where += ` AND r.created < ` + parameter(filter.Until.UnixNano())
 	}
-	from, order := `perdure.runs r`, `r.id`
-	for i, a := range filter.Attributes {
-		has := `partition = p.id AND name = ` + parameter(a.Name) + ` AND value = ` + parameter(a.Value)
-		if i > 0 {
-			where += ` AND EXISTS (SELECT FROM perdure.attributes WHERE ` + has + ` AND run = r.id OFFSET 0)`
-			continue
-		}
-		// The runs that have the first one are read, the newest first, and nothing else.
-		if filter.Before != "" {
-			has += ` AND run < ` + parameter(filter.Before)
-		}
-		if filter.Above != "" {
-			has += ` AND run > ` + parameter(filter.Above)
-		}
-		from, order = `(SELECT run FROM perdure.attributes WHERE `+has+` ORDER BY run DESC OFFSET 0) a JOIN perdure.runs r ON r.id = a.run`, `a.run`
-	}
+	from, order, also := byAttributes(filter, parameter)
+	where += also
 	if filter.Type != "" {
 		where += ` AND r.type = ` + parameter(filter.Type)
 	}
@@ -104,12 +90,7 @@ func listing(filter *store.Filter) (query string, args []any) {
 	if filter.Call != "" {
 		where += ` AND EXISTS (SELECT FROM perdure.calls c WHERE c.partition = r.partition AND c.run = r.id AND c.state = ` + parameter(filter.Call) + `)`
 	}
-	for _, a := range filter.Attributes {
-		if !isText(a.Name) || !isText(a.Value) {
-			return "", nil // no row has that
-		}
-	}
-	for _, text := range append([]string{filter.Type, filter.IDPrefix, filter.ErrorType, string(filter.Call)}, texts(filter.Status)...) {
+	for _, text := range texts(filter) {
 		if !isText(text) {
 			return "", nil // no row has that
 		}
@@ -120,8 +101,39 @@ func listing(filter *store.Filter) (query string, args []any) {
 		SELECT ` + runColumns + ` FROM newest JOIN perdure.runs ON partition = place AND id = run ORDER BY id DESC, partition DESC`, args
 }
 
-func texts(statuses []store.Status) []string {
-	return column(len(statuses), func(i int) string { return string(statuses[i]) })
+// byAttributes is where runs are read from, by what they are ordered, and what is asked
+// of them besides. Of those that have the first attribute of the filter the newest are
+// read, and nothing else.
+func byAttributes(filter *store.Filter, parameter func(any) string) (from, order, also string) {
+	from, order = `perdure.runs r`, `r.id`
+	for i, a := range filter.Attributes {
+		has := `partition = p.id AND name = ` + parameter(a.Name) + ` AND value = ` + parameter(a.Value)
+		if i > 0 {
+			also += ` AND EXISTS (SELECT FROM perdure.attributes WHERE ` + has + ` AND run = r.id OFFSET 0)`
+			continue
+		}
+		if filter.Before != "" {
+			has += ` AND run < ` + parameter(filter.Before)
+		}
+		if filter.Above != "" {
+			has += ` AND run > ` + parameter(filter.Above)
+		}
+		from = `(SELECT run FROM perdure.attributes WHERE ` + has + ` ORDER BY run DESC OFFSET 0) a JOIN perdure.runs r ON r.id = a.run`
+		order = `a.run`
+	}
+	return from, order, also
+}
+
+// texts are the texts of a filter that rows have to be equal to.
+func texts(filter *store.Filter) []string {
+	all := []string{filter.Type, filter.IDPrefix, filter.ErrorType, string(filter.Call)}
+	for _, s := range filter.Status {
+		all = append(all, string(s))
+	}
+	for _, a := range filter.Attributes {
+		all = append(all, a.Name, a.Value)
+	}
+	return all
 }
 
 // isText reports whether a text column could hold the value.
