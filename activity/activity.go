@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
@@ -58,6 +59,10 @@ func (a Activity[In, Out]) Options() Options { return a.options }
 
 // Implemented reports whether there is a body.
 func (a Activity[In, Out]) Implemented() bool { return a.fn != nil }
+
+// InputType returns the type In. Who calls activities by name, such as a flow file,
+// learns from it which fields the input has.
+func (a Activity[In, Out]) InputType() reflect.Type { return reflect.TypeFor[In]() }
 
 // Invoke runs the body on an input that decode fills in. It is for engines.
 func (a Activity[In, Out]) Invoke(ctx context.Context, decode func(into any) error) (any, error) {

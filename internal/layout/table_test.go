@@ -72,6 +72,11 @@ var table = []row{
 		why: "what is wrong with a program can be told without running it, and without an engine",
 	},
 	{
+		pkg: "flow",
+		may: []string{".", "activity", "workflow", "retry", "retry/httpretry", "flow/syntax", "flow/eval", "flow/check"},
+		why: "the interpreter is an ordinary workflow: what it cannot do with the public packages, no user can",
+	},
+	{
 		pkg: "store",
 		why: "the contract is for those who write stores: they need no other package",
 	},
@@ -193,13 +198,13 @@ type ban struct {
 
 var bans = []ban{
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "flow", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
 		what: []string{"database/sql/...", "modernc.org/...", "github.com/mattn/...", "github.com/ncruces/...", "github.com/jackc/..."},
 		deep: true,
 		why:  "users link no database driver that they did not import, and the engine must not know which store it has",
 	},
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "flow", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
 		what: []string{"testing/...", "pgregory.net/..."},
 		deep: true,
 		why:  "package testing registers flags and does not belong into programs",

@@ -1,0 +1,104 @@
+package flow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+const shellOff = "Commands of the shell run only if that is allowed when the file is started: --allow-shell, or flow.AllowShell."
+
+// shell is the action that runs commands.
+type shell struct{ allowed bool }
+
+type command struct {
+	Command string            `json:"command"`
+	Stdin   string            `json:"stdin,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Dir     string            `json:"dir,omitempty"`
+}
+
+type output struct {
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+}
+
+// run runs a command. When the attempt is over, because its time is up for
+// instance, the command is killed with all that it has started.
+func (s shell) run(ctx context.Context, in command) (output, error) {
+	if !s.allowed {
+		return output{}, retry.Terminal(&ActionError{"ShellError", errors.New("the shell is switched off. " + shellOff)})
+	}
+	cmd := shellCommand(ctx, in.Command)
+	cmd.Dir, cmd.Stdin = in.Dir, strings.NewReader(in.Stdin)
+	cmd.WaitDelay = time.Second // for what it leaves behind with its output open
+	var names []string
+	for name := range in.Env {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if len(names) > 0 {
+		cmd.Env = cmd.Environ()
+		for _, name := range names {
+			cmd.Env = append(cmd.Env, name+"="+in.Env[name])
+		}
+	}
+	var stdout, stderr limited
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	out := output{stdout.text(), stderr.text()}
+	exit, failed := errors.AsType[*exec.ExitError](err)
+	switch {
+	case ctx.Err() != nil:
+		return output{}, context.Cause(ctx)
+	case stdout.lost || stderr.lost:
+		return output{}, tooLarge("the output of the command")
+	case failed:
+		if exit.ExitCode() < 0 {
+			return output{}, &ActionError{"ShellError", fmt.Errorf("the command was ended: %s%s", exit, lastLine(out.Stderr))}
+		}
+		err := fmt.Errorf("the command ended with exit code %d%s", exit.ExitCode(), lastLine(out.Stderr))
+		return output{}, &ActionError{fmt.Sprintf("ShellError%d", exit.ExitCode()), &ActionError{"ShellError", err}}
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		return output{}, &ActionError{"ShellError", err}
+	}
+	return out, nil
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	buffer bytes.Buffer
+	lost   bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	room := max(maxResult-l.buffer.Len(), 0)
+	l.lost = l.lost || len(p) > room
+	n, _ := l.buffer.Write(p[:min(room, len(p))])
+	if l.lost {
+		return n, errors.New("the output is too large") // the command finds its output closed
+	}
+	return n, nil
+}
+
+func (l *limited) text() string { return strings.ToValidUTF8(l.buffer.String(), "\uFFFD") }
+
+// lastLine is what a failed command said last, to be put behind a message.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		return ""
+	}
+	if runes := []rune(last); len(runes) > 200 {
+		last = string(runes[:200]) + "..."
+	}
+	return ": " + last
+}

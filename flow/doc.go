@@ -1,0 +1,25 @@
+// Package flow runs flow files: workflows in text, with policies that are enforced.
+//
+//	fn main(input: [day], output: [report]):
+//	    rows = @warehouse.export(day=day) [NetworkError -> retry: 5, backoff: 2m] [timeout: 10m]
+//	    try:
+//	        report = @mail.send(rows=rows) [retry: 3, backoff: 60]
+//	    except MailError as e:
+//	        report = e.message
+//
+// The interpreter is an ordinary workflow, so all that holds for workflows holds for
+// flow files: completed actions never run again, waits between attempts survive the
+// process, every attempt is on record. What a file calls with @ are activities: those
+// that the program registers, and a few that come along. The text of the file is part
+// of the run's input, with its hash: changing the file touches no run that is under
+// way.
+//
+//	flows, err := flow.New(flow.Actions(Charge, Refund))
+//	eng, err := perdure.Open(ctx, db, perdure.Register(flows.Definitions()...))
+//	file, err := flows.Load("order.flow", text) // reports every fault of the file
+//	program, err := file.With(map[string]any{"order": 17})
+//	result, err := perdure.Run(ctx, eng, flow.Workflow, "order-17", program)
+//
+// The language is in docs/flow.md; packages syntax, check and eval, below this one,
+// read, check and evaluate it.
+package flow

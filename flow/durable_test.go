@@ -1,0 +1,473 @@
+package flow_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/retry"
+)
+
+// world is what the actions of test programs act upon. It outlives processes.
+type world struct {
+	mu       sync.Mutex
+	runs     map[string]int // executions, by action and arguments
+	failures map[string]int // that were made of the ones asked for, by call
+	starts   []time.Time
+	hang     chan struct{}
+}
+
+func newWorld() *world {
+	return &world{runs: map[string]int{}, failures: map[string]int{}, hang: make(chan struct{})}
+}
+
+// typed is an error of a type that a program names.
+type typed struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func (e *typed) Error() string     { return e.Text }
+func (e *typed) ErrorType() string { return e.Type }
+
+func init() { retry.RegisterErrorType[*typed]("flow_test.typed") }
+
+// do makes one attempt of an action. Call tells calls apart.
+func (w *world) do(ctx context.Context, name, call string, args map[string]any) (any, error) {
+	data, _ := json.Marshal(args)
+	w.mu.Lock()
+	w.runs[name+string(data)]++
+	w.starts = append(w.starts, time.Now())
+	w.failures[call]++
+	made := w.failures[call]
+	w.mu.Unlock()
+	kind, _ := args["type"].(string)
+	switch name {
+	case "echo":
+		return args["x"], nil
+	case "flaky": // succeeds after some failures
+		if times, _ := args["times"].(float64); made <= int(times) {
+			return nil, &typed{kind, fmt.Sprintf("failure of %s", data)}
+		}
+		return args["x"], nil
+	case "broken":
+		return nil, &typed{kind, "it is broken"}
+	case "hang":
+		<-w.hang
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("there is no action %s", name)
+}
+
+var names = []string{"echo", "flaky", "broken", "hang"}
+
+// runtime makes the actions activities.
+func (w *world) runtime(t testing.TB) *flow.Runtime {
+	t.Helper()
+	var actions []activity.Definition
+	for _, name := range names {
+		actions = append(actions, activity.New(name, func(ctx context.Context, args map[string]any) (any, error) {
+			return w.do(ctx, name, activity.IdempotencyKey(ctx), args)
+		}, activity.Retry(retry.Aggressive))) // which files do not use
+	}
+	r, err := flow.New(flow.Actions(actions...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// plain runs a program without an engine.
+func (w *world) plain(t testing.TB, text string) (string, error) {
+	t.Helper()
+	f, err := w.runtime(t).Load("", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	calls := 0
+	v, err := eval.Run(f.Tree(), nil, &counting{Plain: eval.Plain{Context: t.Context()}, calls: &calls, world: w})
+	if err != nil {
+		return "", err
+	}
+	data, err := eval.Encode(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data), nil
+}
+
+// counting are plain effects that number the calls.
+type counting struct {
+	eval.Plain
+	calls *int
+	world *world
+}
+
+func (c *counting) Act(a eval.Action) (eval.Value, error) {
+	*c.calls++
+	call := fmt.Sprint("call ", *c.calls)
+	p := c.Plain
+	p.Do = func(ctx context.Context, name string, args *eval.Dict) (eval.Value, error) {
+		data, err := eval.Encode(args)
+		if err != nil {
+			return nil, err
+		}
+		var in map[string]any
+		if err := json.Unmarshal(data, &in); err != nil {
+			return nil, err
+		}
+		out, err := c.world.do(ctx, name, call, in)
+		if err != nil {
+			return nil, err
+		}
+		if data, err = json.Marshal(out); err != nil {
+			return nil, err
+		}
+		return eval.Decode(data)
+	}
+	return p.Act(a)
+}
+
+func (c *counting) ActAll(all []eval.Action) []eval.Outcome {
+	out := make([]eval.Outcome, len(all))
+	for i, a := range all {
+		out[i].Value, out[i].Err = c.Act(a)
+	}
+	return out
+}
+
+func (c *counting) Each(n int, do func(i int, in eval.Effects)) {
+	for i := range n {
+		do(i, c)
+	}
+}
+
+// durable runs a program on an engine.
+func (w *world) durable(t testing.TB, env *perduretest.Env, text string) (string, error) {
+	t.Helper()
+	r := w.runtime(t)
+	f, err := r.Load("test.flow", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	p, err := f.With(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.Register(r.Definitions()...)
+	out, err := perduretest.Run(env, flow.Workflow, "run", p)
+	return string(out), err
+}
+
+// outcome is a result or an error, in a form in which two can be compared.
+func outcome(result string, err error) string {
+	if err == nil {
+		return result
+	}
+	if run, ok := errors.AsType[*perdure.RunError](err); ok {
+		err = run.Err
+	}
+	text := err.Error()
+	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok {
+		text = gaveUp.Err.Error() // how many attempts were lost is not the program's business
+	}
+	return fmt.Sprintf("%v: %s", retry.Classify(err).Types, text)
+}
+
+// TestW8_PoliciesOfSpec1 runs the five brackets as they are written, with the exact
+// waits that they ask for; only the jitter is on record, not foretold.
+func TestW8_PoliciesOfSpec1(t *testing.T) {
+	const minute = time.Minute
+	for _, c := range []struct {
+		brackets, kind string
+		waits          []time.Duration // nominal
+	}{
+		{"[retry: 3, backoff: 60]", "Any", []time.Duration{minute, 2 * minute, 4 * minute}},
+		{"[NetworkError -> retry: 5, backoff: 2m]", "NetworkError", []time.Duration{2 * minute, 4 * minute, 8 * minute, 16 * minute, 32 * minute}},
+		{"[NetworkError -> retry: 5, backoff: 2m]", "OtherError", nil},
+		{"[(ValueError, KeyError) -> retry: 3, backoff: 30s]", "KeyError", []time.Duration{minute / 2, minute, 2 * minute}},
+		{"[RateLimitError -> retry: 10, backoff: 1m] [NetworkError -> retry: 3, backoff: 30s]", "NetworkError", []time.Duration{minute / 2, minute, 2 * minute}},
+		{"[retry: 3, backoff: 60] [timeout: 2m]", "Any", []time.Duration{minute, 2 * minute, 4 * minute}},
+		{"[retry: 3, backoff: 60, jitter: none]", "Any", []time.Duration{minute, 2 * minute, 4 * minute}},
+		{"[retry: 2, fixed: 1.5s, jitter: none]", "Any", []time.Duration{1500 * time.Millisecond, 1500 * time.Millisecond}},
+		{"[retry: 2]", "Any", []time.Duration{0, 0}},
+		{"[retry: 0]", "Any", nil},
+		{"", "Any", nil}, // once, whatever the activity's own policy says
+	} {
+		t.Run(c.brackets+" "+c.kind, func(t *testing.T) {
+			perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+				w := newWorld()
+				_, err := w.durable(t, env, "@broken(type=\""+c.kind+"\") "+c.brackets+"\n")
+				gaveUp, ok := errors.AsType[*retry.ExhaustedError](err)
+				if !ok || gaveUp.Attempts != len(c.waits)+1 || retry.Classify(gaveUp.Err).Type() != c.kind {
+					t.Fatalf("%v", err)
+				}
+				if len(w.starts) != len(c.waits)+1 {
+					t.Fatalf("%d executions", len(w.starts))
+				}
+				attempts, err := env.Engine().Attempts(t.Context(), "run")
+				if err != nil || len(attempts) != len(w.starts) {
+					t.Fatalf("%d attempts in the ledger, %v", len(attempts), err)
+				}
+				for i, want := range c.waits {
+					waited := w.starts[i+1].Sub(w.starts[i])
+					exact := strings.Contains(c.brackets, "jitter: none") || want == 0
+					if waited != attempts[i].Delay || exact && waited != want || waited < want*9/10 || waited > want*11/10 {
+						t.Errorf("wait %d was %s, on record is %s, and asked for %s", i+1, waited, attempts[i].Delay, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestW8_TimeoutEndsAnAttempt whose action never returns, and counts as what the
+// policy says.
+func TestW8_TimeoutEndsAnAttempt(t *testing.T) {
+	for brackets, attempts := range map[string]int{
+		"[timeout: 2m]": 1, "[retry: 3] [timeout: 2m]": 1, "[Timeout -> retry: 2] [timeout: 2m] [timeout: 5m]": 3,
+	} {
+		perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+			w := newWorld()
+			defer close(w.hang)
+			began := time.Now()
+			out, err := w.durable(t, env, "try:\n    @hang() "+brackets+"\nexcept Timeout as e:\n    return [e.type, e.attempts]\n")
+			if want := fmt.Sprintf(`["Timeout",%d]`, attempts); out != want || err != nil {
+				t.Errorf("%s: %s, %v", brackets, out, err)
+			}
+			if took := time.Since(began); took != time.Duration(attempts)*2*time.Minute {
+				t.Errorf("%s: it took %s", brackets, took)
+			}
+		})
+	}
+}
+
+// shapes are programs that use all of the language that waits.
+var shapes = map[string]string{
+	"chain":        "a = @echo(x=1)\nb = @flaky(x=a + 1, times=1, type=\"N\") [retry: 1]\nc = @echo(x=[a, b])\nreturn c\n",
+	"spread":       "xs = spread [1, 2, 3]: x -> @flaky(x=x * 10, times=x - 1, type=\"N\") [retry: 2, backoff: 1s]\nreturn xs\n",
+	"parallel":     "fn main(input: [], output: [r]):\n    a, b = parallel:\n        both(1)\n        @echo(x=2)\n    r = [a, b]\nfn both(input: [x], output: [y]):\n    y = @echo(x=x + 1)\n    y = @echo(x=y + 1)\n",
+	"compensation": "done = []\ntry:\n    done = done + [@echo(x=\"booked\")]\n    @broken(type=\"Sold\") [retry: 1]\nexcept Sold as e:\n    done = done + [@echo(x=\"undone\"), e.message]\nreturn done\n",
+	"polling":      "n = 0\nwhile n < 3:\n    n = @echo(x=n + 1)\n    sleep 60\nreturn n\n",
+	"seven": strings.Join([]string{
+		"a = @echo(x=1) [retry: 1]", "b = @flaky(x=2, times=1, type=\"A\") [A -> retry: 2, fixed: 5s]", "c = @echo(x=3) [timeout: 1m]",
+		"d = @flaky(x=4, times=2, type=\"B\") [retry: 2, linear: 1s]", "e = @echo(x=5) [retry: 1] [within: 1h]", "f = @flaky(x=6, times=1, type=\"C\") [(B, C) -> retry: 1]", "g = @echo(x=7)",
+		"return [a, b, c, d, e, f, g]\n"}, "\n"),
+}
+
+// TestW8_EveryCrash crashes the process at every write of every shape: the result is
+// that of the plain evaluator, and no action that was completed ran again.
+func TestW8_EveryCrash(t *testing.T) {
+	for name, text := range shapes {
+		plain := newWorld()
+		want := ""
+		perduretest.Test(t, func(t *testing.T, _ *perduretest.Env) { want = outcome(plain.plain(t, text)) })
+		for _, fault := range []perduretest.Fault{perduretest.CrashBefore, perduretest.CrashAfter} {
+			t.Run(name+" "+fault.String(), func(t *testing.T) {
+				perduretest.EveryWrite(t, fault, func(t *testing.T, env *perduretest.Env) {
+					w := newWorld()
+					if got := outcome(w.durable(t, env, text)); got != want {
+						t.Errorf("the result is %s, want %s", got, want)
+					}
+					more := 0
+					for call, n := range w.runs {
+						more += max(0, n-plain.runs[call])
+						if plain.runs[call] == 0 {
+							t.Errorf("%s ran, which is no action of the program", call)
+						}
+					}
+					// One process died. What it had at work may run again, nothing else.
+					if most := map[string]int{"spread": 3, "parallel": 2}[name]; more > max(most, 1) {
+						t.Errorf("%d executions too many: %v, want %v", more, w.runs, plain.runs)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestW5_Spread: each element has its own counter, results keep their order, and
+// one that is given up fails the expression after the others have ended.
+func TestW5_Spread(t *testing.T) {
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		w := newWorld()
+		began := time.Now()
+		out, err := w.durable(t, env, `
+try:
+    xs = spread [0, 5, 1]: n -> @flaky(x=n, times=n, type="N") [retry: 2, fixed: 1m, jitter: none]
+except N as e:
+    a = [e.type, e.attempts]
+ok = spread [2, 0, 1]: n -> @flaky(x=n, times=n, type="N") [retry: 2, fixed: 1m, jitter: none]
+return [a, ok]
+`)
+		if out != `[["N",3],[2,0,1]]` || err != nil {
+			t.Errorf("%s, %v", out, err)
+		}
+		if took := time.Since(began); took != 4*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		if n := w.runs[`flaky{"times":1,"type":"N","x":1}`]; n != 4 {
+			t.Errorf("the element beside the one that failed ran %d times in both spreads, want 4", n)
+		}
+	})
+}
+
+// TestW6_Uncaught errors fail the run as they are.
+func TestW6_Uncaught(t *testing.T) {
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		_, err := newWorld().durable(t, env, "try:\n    @broken(type=\"Bad\")\nexcept Other:\n    pass\n")
+		var e *typed
+		if !errors.As(err, &e) || e.Type != "Bad" {
+			t.Errorf("%v", err)
+		}
+	})
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		_, err := newWorld().durable(t, env, "x = [1]\ny = x[3]\n")
+		var e *eval.Error
+		if !errors.As(err, &e) || e.Type != eval.TypeIndex || e.Line != 2 {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestW6_Cancellation is no failure: only an except that names it catches it, and
+// what it calls is not canceled.
+func TestW6_Cancellation(t *testing.T) {
+	for text, want := range map[string]string{
+		"try:\n    sleep 3600\nexcept:\n    @echo(x=\"caught\")\n":                                            "",
+		"try:\n    sleep 3600\nexcept Canceled as e:\n    y = @echo(x=\"cleaned\")\n    return [y, e.type]\n": `["cleaned","Canceled"]`,
+	} {
+		perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+			w := newWorld()
+			r := w.runtime(t)
+			env.Register(r.Definitions()...)
+			f, err := r.Load("", text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := f.With(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := perduretest.Start(env, flow.Workflow, "run", p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if err := env.Cancel("run", "enough"); err != nil {
+				t.Fatal(err)
+			}
+			out, err := h.Result()
+			if string(out) != want || want == "" && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, %v", out, err)
+			}
+			if want == "" && len(w.runs) > 0 {
+				t.Error("an except without types caught a cancellation")
+			}
+		})
+	}
+}
+
+// TestW7_LooksLikeAnError is a result all the same.
+func TestW7_LooksLikeAnError(t *testing.T) {
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		w := newWorld()
+		out, err := w.durable(t, env, "r = @echo(x={\"type\": \"NetworkError\", \"message\": \"no\"}) [retry: 3]\nreturn [r, isexception(r)]\n")
+		if out != `[{"message":"no","type":"NetworkError"},false]` || err != nil || len(w.starts) != 1 {
+			t.Errorf("%s, %v, %d executions", out, err, len(w.starts))
+		}
+	})
+}
+
+// TestW11_StepBudget: what was spent before a wait does not count after it, and a
+// program that never waits is ended.
+func TestW11_StepBudget(t *testing.T) {
+	const busy = "    i = 0\n    while i < 100000:\n        i = i + 1\n"
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		out, err := newWorld().durable(t, env, "for round in range(3):\n"+busy+"    sleep 1\nreturn round\n")
+		if out != "2" || err != nil {
+			t.Errorf("%s, %v", out, err)
+		}
+	})
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		_, err := newWorld().durable(t, env, "while True:\n    try:\n        x = 1\n    except:\n        pass\n")
+		var e *eval.Error
+		if !errors.As(err, &e) || e.Type != eval.TypeSteps {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestSourceIsPinned: a run keeps its text, and one that is not what its hash says
+// is refused.
+func TestSourceIsPinned(t *testing.T) {
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		r := newWorld().runtime(t)
+		env.Register(r.Definitions()...)
+		start := func(id, text string) (perduretest.Handle[json.RawMessage], error) {
+			f, err := r.Load("", text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := f.With(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return perduretest.Start(env, flow.Workflow, id, p)
+		}
+		h, err := start("run", "sleep 60\nreturn \"old\"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := start("run", "sleep 60\nreturn \"new\"\n"); err == nil {
+			t.Error("another text was attached to the run")
+		}
+		if _, err := start("run", "sleep 60\nreturn \"old\"\n"); err != nil {
+			t.Errorf("the same text was not attached to its run: %v", err)
+		}
+		if out, err := h.Result(); string(out) != `"old"` || err != nil {
+			t.Errorf("%s, %v", out, err)
+		}
+		for name, p := range map[string]flow.Program{
+			"hash":     {Language: flow.Language, SHA256: "00", Source: "return 1\n"},
+			"language": {Language: 99, Source: "return 1\n"},
+		} {
+			if _, err := perduretest.Run(env, flow.Workflow, name, p); !retry.IsTerminal(err) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestInputs(t *testing.T) {
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		r := newWorld().runtime(t)
+		env.Register(r.Definitions()...)
+		f, err := r.Load("f.flow", "fn main(input: [a, b], output: [sum]):\n    return a + b\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := f.With(map[string]int64{"a": 1 << 62, "b": 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := perduretest.Run(env, flow.Workflow, "run", p); string(out) != "4611686018427387907" || err != nil {
+			t.Errorf("%s, %v", out, err)
+		}
+		for _, wrong := range []any{nil, map[string]int{"a": 1}, map[string]int{"a": 1, "b": 2, "c": 3}, []int{1}, make(chan int)} {
+			if _, err := f.With(wrong); err == nil || !strings.Contains(err.Error(), "the input of f.flow") {
+				t.Errorf("%v is accepted: %v", wrong, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package flow
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// Workflow is the handle of the interpreter, by which runs of flow files are
+// started. Its result is what the program returns, as JSON. An error that the
+// program does not catch fails the run as it is.
+var Workflow = workflow.Declare[Program, json.RawMessage]("flow")
+
+// run is the code of the workflow.
+func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) {
+	file, input, err := p.open()
+	if err != nil {
+		return nil, retry.Terminal(err)
+	}
+	v, err := eval.Run(file, input, &durable{r, wf})
+	if err != nil {
+		return nil, err
+	}
+	return eval.Encode(v)
+}
+
+// durable are the effects of a run.
+type durable struct {
+	runtime *Runtime
+	wf      *workflow.Context
+}
+
+// begin starts an action.
+func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
+	args, err := eval.Encode(a.Args)
+	if err != nil {
+		panic(err) // all values can be encoded
+	}
+	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name)
+	return workflow.Async(d.wf, handle, json.RawMessage(args), func(o *activity.Options) {
+		if def := d.runtime.actions[a.Name]; def != nil {
+			*o = def.Options()
+		}
+		o.Retry = &a.Policy
+	})
+}
+
+// end waits for an action.
+func (d *durable) end(name string, f workflow.Future[json.RawMessage]) (eval.Value, error) {
+	result, err := f.Get(d.wf)
+	if err != nil {
+		return nil, err
+	}
+	v, err := eval.Decode(result)
+	if err != nil {
+		if e, ok := err.(*eval.Error); ok {
+			return nil, &eval.Error{Type: e.Type, Message: fmt.Sprintf("the result of %s: %s", name, e.Message)}
+		}
+		return nil, err
+	}
+	return v, nil
+}
+
+func (d *durable) Act(a eval.Action) (eval.Value, error) { return d.end(a.Name, d.begin(a)) }
+
+func (d *durable) ActAll(all []eval.Action) []eval.Outcome {
+	futures := make([]workflow.Future[json.RawMessage], len(all))
+	for i, a := range all {
+		futures[i] = d.begin(a)
+	}
+	out := make([]eval.Outcome, len(all))
+	for i, a := range all {
+		out[i].Value, out[i].Err = d.end(a.Name, futures[i])
+	}
+	return out
+}
+
+func (d *durable) Each(n int, do func(i int, in eval.Effects)) {
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	// None of them fails: do keeps what went wrong.
+	_, _ = workflow.Map(d.wf, numbers, func(wf *workflow.Context, i int) (struct{}, error) {
+		do(i, &durable{d.runtime, wf})
+		return struct{}{}, nil
+	})
+}
+
+func (d *durable) Sleep(t time.Duration) error { return workflow.Sleep(d.wf, t) }
+
+func (d *durable) Uncanceled() eval.Effects {
+	return &durable{d.runtime, workflow.Shield(d.wf)}
+}
+
+func (d *durable) Turn() int64     { return workflow.Now(d.wf).UnixNano() }
+func (d *durable) Now() time.Time  { return workflow.Now(d.wf) }
+func (d *durable) UUID() string    { return workflow.UUID(d.wf) }
+func (d *durable) Random() float64 { return workflow.Rand(d.wf).Float64() }

@@ -1,0 +1,121 @@
+package flow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/syntax"
+)
+
+// Language is the version of the language that this package runs. A run says which
+// one it was started with; another one is refused rather than run a little
+// differently.
+const Language = 1
+
+// Program is a flow file with its input: what a run of Workflow is started with.
+// File.With makes it.
+type Program struct {
+	Name     string          `json:"name,omitempty"` // of the file, for people
+	Language int             `json:"language"`
+	SHA256   string          `json:"sha256"` // of Source, in hexadecimal
+	Source   string          `json:"source"`
+	Input    json.RawMessage `json:"input,omitempty"` // a JSON object, none if the program takes no input
+}
+
+// File is a flow file without faults.
+type File struct {
+	name, text string
+	tree       *syntax.File
+}
+
+// Load reads a flow file. The error is of type syntax.Diagnostics and says
+// everything that is wrong with it, actions that this runtime does not have
+// included. The name is for people.
+func (r *Runtime) Load(name, text string) (*File, error) {
+	tree, err := check.Text(name, text, r.known)
+	if err != nil {
+		return nil, err
+	}
+	return &File{name, text, tree}, nil
+}
+
+// Name returns the name that the file was loaded with.
+func (f *File) Name() string { return f.name }
+
+// Tree returns the file as a tree, which must not be changed.
+func (f *File) Tree() *syntax.File { return f.tree }
+
+// Inputs are the names of the inputs of the program.
+func (f *File) Inputs() []string {
+	var names []string
+	for _, in := range f.tree.Main().Inputs {
+		names = append(names, in.Name)
+	}
+	return names
+}
+
+// With is the file with an input: a map, a struct, or anything else that is an
+// object in JSON; nil for none. It is an error if the program takes another one.
+func (f *File) With(input any) (Program, error) {
+	p := Program{Name: f.name, Language: Language, SHA256: hashOf(f.text), Source: f.text}
+	if input != nil {
+		data, err := json.Marshal(input)
+		if err != nil {
+			return Program{}, fmt.Errorf("flow: the input of %s: %w", f.name, err)
+		}
+		if string(data) != "null" {
+			p.Input = data
+		}
+	}
+	dict, err := p.input()
+	if err == nil {
+		err = eval.CheckInput(f.tree, dict)
+	}
+	if err != nil {
+		return Program{}, fmt.Errorf("flow: the input of %s: %w", f.name, err)
+	}
+	return p, nil
+}
+
+// input is the input as a dictionary.
+func (p Program) input() (*eval.Dict, error) {
+	if len(p.Input) == 0 {
+		return eval.NewDict(), nil
+	}
+	v, err := eval.Decode(p.Input)
+	if err != nil {
+		return nil, err
+	}
+	dict, ok := v.(*eval.Dict)
+	if !ok {
+		return nil, errors.New("it is no JSON object with one key for each input, such as {\"day\": \"2026-01-31\"}")
+	}
+	return dict, nil
+}
+
+// open reads the file of a run. It does not ask which actions there are: a run must
+// not depend on what a process has registered at the moment.
+func (p Program) open() (*syntax.File, *eval.Dict, error) {
+	if p.Language != Language {
+		return nil, nil, fmt.Errorf("the run needs version %d of the language of flow files, and this program has version %d", p.Language, Language)
+	}
+	if hashOf(p.Source) != p.SHA256 {
+		return nil, nil, errors.New("the source is not the one that its SHA-256 belongs to")
+	}
+	file, err := syntax.Parse(p.Name, p.Source)
+	if err != nil {
+		return nil, nil, err
+	}
+	input, err := p.input()
+	return file, input, err
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,132 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/workflow"
+)
+
+// Runtime is what flow files need in a process that runs them: the interpreter, and
+// the actions that files can call. It is immutable and safe for concurrent use.
+type Runtime struct {
+	actions map[string]activity.Definition
+	known   check.Actions
+}
+
+// Option is a setting of New.
+type Option func(*settings)
+
+type settings struct {
+	actions []activity.Definition
+	files   string
+	shell   bool
+	client  *http.Client
+	log     func(message string)
+}
+
+// Actions lets files call activities, by their names. The input of such an activity
+// is a struct whose JSON fields are the arguments (those without omitempty have to
+// be given), a map, or anything that reads a JSON object by itself. Gates and
+// priority of its declaration hold; its policy does not, because a file says itself
+// how a call is retried.
+func Actions(definitions ...activity.Definition) Option {
+	return func(s *settings) { s.actions = append(s.actions, definitions...) }
+}
+
+// Files lets files read and write below a directory, by file.read and file.write.
+// Without it they cannot.
+func Files(directory string) Option { return func(s *settings) { s.files = directory } }
+
+// AllowShell lets files run commands of the shell, by shell.run. Whoever can start a
+// file can then do whatever this process can.
+func AllowShell() Option { return func(s *settings) { s.shell = true } }
+
+// HTTPClient sets the client of the actions that make HTTP requests; without it that
+// is http.DefaultClient.
+func HTTPClient(c *http.Client) Option { return func(s *settings) { s.client = c } }
+
+// Log sets what the action log does; without it messages go to slog.Default().
+func Log(f func(message string)) Option { return func(s *settings) { s.log = f } }
+
+// LogTo lets the action log write lines.
+func LogTo(w io.Writer) Option {
+	return Log(func(message string) { fmt.Fprintln(w, message) })
+}
+
+// New makes a runtime. The error names all mistakes in the options.
+func New(options ...Option) (*Runtime, error) {
+	s := settings{client: http.DefaultClient, log: func(message string) { slog.Info(message) }}
+	for _, o := range options {
+		o(&s)
+	}
+	r := &Runtime{actions: map[string]activity.Definition{}, known: check.Actions{}}
+	var faults []error
+	if s.files != "" {
+		if info, err := os.Stat(s.files); err != nil || !info.IsDir() {
+			faults = append(faults, fmt.Errorf("flow.Files: %q is no directory", s.files))
+		}
+	}
+	own := builtins(s)
+	for _, d := range slices.Concat(own, s.actions) {
+		switch {
+		case d == nil:
+			faults = append(faults, errors.New("flow.Actions: a definition is nil"))
+			continue
+		case r.actions[d.Name()] != nil:
+			faults = append(faults, fmt.Errorf("flow.Actions: there are two actions %q", d.Name()))
+		case !isActionName(d.Name()):
+			faults = append(faults, fmt.Errorf("flow.Actions: a file cannot call %q; a name is words with dots between them", d.Name()))
+		}
+		r.actions[d.Name()] = d
+		r.known[d.Name()] = signature(d)
+	}
+	for name, why := range off(s) {
+		known := r.known[name]
+		known.Off = why
+		r.known[name] = known
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Definitions are what the engine that runs the files has to register: the
+// interpreter and all actions.
+func (r *Runtime) Definitions() []perdure.Definition {
+	out := []perdure.Definition{Workflow.Impl(r.run)}
+	for _, name := range r.Names() {
+		out = append(out, r.actions[name])
+	}
+	return out
+}
+
+// Names are the names of the actions.
+func (r *Runtime) Names() []string {
+	var names []string
+	for name := range r.actions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Known is what the checker knows of the actions; the map is a copy.
+func (r *Runtime) Known() check.Actions {
+	known := check.Actions{}
+	for name, a := range r.known {
+		known[name] = a
+	}
+	return known
+}
+
+var _ workflow.Definition = Workflow

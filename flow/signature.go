@@ -1,0 +1,70 @@
+package flow
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/flow/syntax"
+)
+
+// signature is which arguments an action takes, as far as its input type tells.
+func signature(d activity.Definition) check.Action {
+	typed, ok := d.(interface{ InputType() reflect.Type })
+	if !ok {
+		return check.Action{Open: true}
+	}
+	t := typed.InputType()
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	reader := reflect.TypeFor[json.Unmarshaler]()
+	switch {
+	case t.Implements(reader) || reflect.PointerTo(t).Implements(reader), t.Kind() == reflect.Interface, t.Kind() == reflect.Map:
+		return check.Action{Open: true}
+	case t.Kind() != reflect.Struct:
+		return check.Action{Off: fmt.Sprintf("The activity takes a %s; a file gives named arguments, so its input has to be a struct or a map.", t)}
+	}
+	return check.Action{Parameters: parameters(t)}
+}
+
+// parameters are the fields of a struct as encoding/json names them.
+func parameters(t reflect.Type) (out []check.Parameter) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case name == "-" && options == "":
+		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
+			out = append(out, parameters(inner)...)
+		case f.IsExported():
+			if name == "" {
+				name = f.Name
+			}
+			optional := f.Type.Kind() == reflect.Pointer || strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+			out = append(out, check.Parameter{Name: name, Required: !optional})
+		}
+	}
+	return out
+}
+
+// isActionName reports whether a file can write a name behind the @.
+func isActionName(name string) bool {
+	f, err := syntax.Parse("", "@"+name+"()\n")
+	if err != nil || len(f.Functions[0].Body.Statements) != 1 {
+		return false
+	}
+	do, ok := f.Functions[0].Body.Statements[0].(*syntax.Do)
+	if !ok {
+		return false
+	}
+	a, ok := do.Value.(*syntax.Action)
+	return ok && a.Name.Name == name
+}
