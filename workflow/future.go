@@ -104,13 +104,21 @@ func (p *pending) since() int64 {
 	return p.call.Turn
 }
 
-func (p *pending) value() history.Payload { return p.call.Result }
+func (p *pending) value() history.Payload {
+	if p.call.Kind == history.DetachedScheduled {
+		return startedRun(p.call.Child)
+	}
+	return p.call.Result
+}
 
 func (p *pending) failure() error {
 	if p.call == nil {
 		return p.refused
 	}
 	err := p.call.Failure.Err()
+	if p.call.Child != nil && p.call.Child.Status != "" {
+		return childError(p.call, err)
+	}
 	switch e := err.(type) {
 	case *retry.ExhaustedError:
 		e.Records = records(p.call.Retry)

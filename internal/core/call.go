@@ -19,6 +19,8 @@ type Call struct {
 	Gates    []history.Gate // what its attempts pass through, by name
 	Priority int            // there
 
+	Child *ChildCall // of a run that it started, else nil
+
 	// Once Done, either Failure is set or Result is the value.
 	Done    bool
 	Result  history.Payload
@@ -63,12 +65,20 @@ func (r *Run) close(c *Call) {
 	r.setState(c, "")
 	r.setUntold(c, false)
 	c.due = 0
-	delete(r.calls, c.Number)
-	r.touch(c)
+	r.forget(c)
 	r.mustAdvance = true
 	if c.OnDone != nil {
 		c.OnDone()
 	}
+}
+
+// forget takes a call out of the open ones.
+func (r *Run) forget(c *Call) {
+	if c.Child != nil {
+		r.children--
+	}
+	delete(r.calls, c.Number)
+	r.touch(c)
 }
 
 // setState moves a call to another state and keeps count of the busy ones.
@@ -125,9 +135,11 @@ func (r *Run) apply(e *history.Event) {
 		r.close(r.open(e))
 		if r.out != nil {
 			r.out.Messages = append(r.out.Messages, Message{
-				WorkflowID: e.ID, Signal: e.Name, ID: CallID(r.start.Run, e.Call), Value: e.Input,
+				WorkflowID: e.ID, Input: SignalArrived{Name: e.Name, ID: CallID(r.start.Run, e.Call), Value: e.Input},
 			})
 		}
+	case history.ChildScheduled, history.DetachedScheduled:
+		r.applyChild(e)
 	case history.TimerFired:
 		if c := r.calls[e.Call]; c != nil {
 			r.close(c)
@@ -140,6 +152,7 @@ func (r *Run) apply(e *history.Event) {
 	case history.CallCompleted, history.CallFailed, history.CallCanceled:
 		if c := r.calls[e.Call]; c != nil {
 			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
+			c.Child.learn(e)
 			r.count(c, e)
 			r.close(c)
 		}
@@ -204,10 +217,15 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 		}
 		return
 	}
-	c.cancelRequested = true
-	if c.Kind == history.SignalAwaited {
+	switch {
+	case c.Kind == history.SignalAwaited:
 		r.mailbox(c.Name).withdraw(c)
+	case c.Child != nil && e.Closed:
+		r.leaveChild(c, "its parent does not want it any more")
+	case c.Child != nil:
+		r.cancelChild(c)
 	}
+	c.cancelRequested = true
 	if r.out != nil && inFlight(c.state) {
 		r.interrupt(c, e.Closed)
 	}
@@ -235,6 +253,7 @@ func (r *Run) applyEnd(e *history.Event) {
 		if e.Kind == history.RunContinued {
 			r.out.Next = r.nextStart(e)
 		}
+		r.tellParent(e)
 	}
 	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(detail)}
 }
@@ -275,6 +294,9 @@ func (r *Run) endCalls() {
 		if inFlight(c.state) {
 			r.interrupt(c, true)
 		}
+		if c.Child != nil {
+			r.leaveChild(c, "its parent has ended")
+		}
 		if c.attempted() {
 			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
 		}
@@ -282,8 +304,7 @@ func (r *Run) endCalls() {
 		c.Done = true
 		r.setState(c, "")
 		r.setUntold(c, false)
-		delete(r.calls, n)
-		r.touch(c)
+		r.forget(c)
 	}
 	r.countFirstTries()
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"hash/fnv"
 	"maps"
 	"slices"
@@ -30,7 +29,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout, ChainDeadline: s.ChainDeadline,
 		Attributes: s.Attributes,
 		Number:     max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After,
-		Carried: r.carried(),
+		Parent: s.Parent, Carried: r.carried(),
 	}
 	if e.Initiator == history.ContinueAsNew {
 		next.Type, next.Input = e.Name, e.Input
@@ -107,9 +106,7 @@ func NextRunID(run string, now int64) string {
 	ms := uint64(max(RunTimeAfter(run, now), 0)) / 1e6
 	sum := fnv.New128a()
 	_, _ = sum.Write([]byte(run)) // never fails
-	h := sum.Sum(nil)
-	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
-		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
+	return hashedRunID(ms, sum.Sum(nil))
 }
 
 // RunTimeAfter is the time that makes the ID of a new run greater than that of one

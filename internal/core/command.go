@@ -62,12 +62,14 @@ func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (histor
 // Cancel gives a call up. With abandon its outcome is dropped at once. Without,
 // an attempt in flight is asked to end and the call is done when it has: a
 // success is kept; anything else is a cancellation. A call with no attempt in
-// flight is done at once either way, and one that is done stays as it is.
+// flight is done at once either way, and one that is done stays as it is. A child
+// is asked to cancel and waited for, or with abandon left as is on record for that.
 func (r *Run) Cancel(c *Call, abandon bool) {
 	switch {
 	case c.Done:
 	case c.Kind == history.TimerStarted:
 		r.command(history.Event{Kind: history.TimerCanceled, Call: c.Number})
+	case c.Kind == history.DetachedScheduled && !abandon: // what it waits for comes soon, and is worth knowing
 	case c.cancelRequested && !abandon:
 	default:
 		r.command(r.cancelRequest(c, abandon))
@@ -78,7 +80,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 // after its first attempt was started is not in history, so what the code is told
 // of it must be.
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
-	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched}
+	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && !c.awaitsRun()}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.replaying {
 		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
 		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {

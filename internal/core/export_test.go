@@ -14,6 +14,7 @@ func (r *Run) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "turn %d, last call %d, busy %d, status %s, wake %d, closed %d, detail %s\n",
 		r.turn, r.lastCall, r.busy, r.state.Status, r.state.Wake, r.state.Closed, r.state.Detail)
+	fmt.Fprintf(&b, "children %d\n", r.children)
 	fmt.Fprintf(&b, "ended %t, must advance %t, cancel requested %t (%q), untold %t, next due %d\n",
 		r.ended, r.mustAdvance, r.cancelRequested, r.cancelReason, r.cancelUntold, r.NextDue())
 	for _, n := range r.openNumbers() {
@@ -23,6 +24,11 @@ func (r *Run) Dump() string {
 		policy, _ := json.Marshal(c.Policy)
 		fmt.Fprintf(&b, "call %d %s %q queue %q trace %q input %s policy %s state %q attempt %d due %d cancel %t row %t %s\n",
 			n, c.Kind, c.Name, c.Queue, c.Trace, c.Input, policy, c.state, c.attempt, c.due, c.cancelRequested, c.hasRow, data)
+	}
+	for _, n := range r.openNumbers() {
+		if child := r.calls[n].Child; child != nil {
+			fmt.Fprintf(&b, "child of call %d: %+v\n", n, *child)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.signals)) {
 		m := r.signals[name]

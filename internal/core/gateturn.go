@@ -126,6 +126,6 @@ func (g *Gate) State() State { return g.state }
 // Idle reports that a gate holds nothing in memory that its rows do not.
 func (g *Gate) Idle() bool { return true }
 
-// AwaitsSignal reports that a message may come soon, however far off the next due
+// AwaitsMessage reports that a message may come soon, however far off the next due
 // time is.
-func (g *Gate) AwaitsSignal() bool { return true }
+func (g *Gate) AwaitsMessage() bool { return true }

@@ -79,10 +79,16 @@ type SignalArrived struct {
 }
 
 // CancelRun asks the run to end; its code decides how.
-type CancelRun struct{ Reason, By string }
+type CancelRun struct {
+	Reason, By string
+	Chain      string // if set, only runs of this chain are meant
+}
 
 // TerminateRun ends the run at once.
-type TerminateRun struct{ Reason, By string }
+type TerminateRun struct {
+	Reason, By string
+	Chain      string // if set, only runs of this chain are meant
+}
 
 // Told says that somebody was told that a call waits for a person.
 type Told struct{ AttemptRef }

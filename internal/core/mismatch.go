@@ -62,8 +62,11 @@ func describe(e *history.Event) string {
 	case e.Kind == history.VersionMarked:
 		fmt.Fprintf(&b, " version %d", e.Version)
 	}
-	if e.Kind == history.SignalSent {
+	switch e.Kind {
+	case history.SignalSent:
 		fmt.Fprintf(&b, " to %q", e.ID)
+	case history.ChildScheduled, history.DetachedScheduled:
+		fmt.Fprintf(&b, " as %q", e.ID)
 	}
 	if e.Kind == history.TimerCanceled || e.Kind == history.CallCancelRequested {
 		fmt.Fprintf(&b, " of call %d", e.Call)
@@ -104,7 +107,7 @@ func same(recorded, asked *history.Event) bool {
 	switch kind {
 	case history.TimerCanceled, history.CallCancelRequested:
 		return recorded.Call == asked.Call
-	case history.SignalSent:
+	case history.SignalSent, history.ChildScheduled, history.DetachedScheduled:
 		return recorded.ID == asked.ID
 	case history.RunCompleted:
 		return recorded.Result.Equal(asked.Result)

@@ -21,6 +21,8 @@ var (
 	notify  = activity.Declare[string, string]("notify")
 	undo    = activity.Declare[int, string]("undo")
 
+	delivery = workflow.Declare[int, string]("delivery")
+
 	approval = workflow.NewSignal[string]("approval")
 )
 
@@ -111,6 +113,26 @@ var programs = map[string]workflow.Func[int, string]{
 			return unread.Get(wf)
 		}
 		return workflow.ContinueAsNew(wf, workflow.Declare[int, string]("test"), round+1)
+	},
+	// family waits for a child in each way: one to be canceled, one that loses a race,
+	// one after the other.
+	"family": func(wf *workflow.Context, order int) (string, error) {
+		scope, cancel := workflow.WithCancel(wf)
+		first := workflow.RunChildAsync(scope, delivery, order, workflow.ChildID("first"))
+		second := workflow.RunChildAsync(wf, delivery, order+1, workflow.OnParentClose(workflow.ParentCloseTerminate), workflow.ChildDelay(time.Hour))
+		workflow.StartDetachedAsync(wf, delivery, order+2, workflow.ChildRetryPolicy(exact(2)))
+		if _, err := workflow.Receive(wf, approval); err != nil {
+			return "", err
+		}
+		cancel()
+		a, err := first.Get(wf)
+		workflow.Select(wf, second, workflow.NewTimer(wf, time.Minute))
+		workflow.RunChildAsync(wf, delivery, order+3)
+		workflow.RunChildAsync(wf, delivery, order+4, workflow.OnParentClose(workflow.ParentCloseAbandon))
+		if _, err := workflow.RunChild(wf, delivery, order+5); err != nil {
+			return "", fmt.Errorf("%v %t, then: %w", err, errors.Is(err, errDeclined), err)
+		}
+		return fmt.Sprint(a, err), nil
 	},
 	// fragile fails with its only call.
 	"fragile": func(wf *workflow.Context, order int) (string, error) {

@@ -38,6 +38,9 @@ func renderTurn(t *core.Turn) string {
 	if t.Next != nil {
 		b.WriteString(renderNext(t.Next))
 	}
+	for _, m := range t.Messages {
+		b.WriteString(renderMessage(m))
+	}
 	for _, d := range t.Dispatch {
 		b.WriteString(renderDispatch(d))
 	}
@@ -80,6 +83,43 @@ func renderNext(s *history.Start) string {
 		fmt.Fprintf(&b, " carried=%s", carried)
 	}
 	return b.String() + "\n"
+}
+
+// renderMessage is what a run tells another one.
+func renderMessage(m core.Message) string {
+	to := m.WorkflowID
+	if m.Run != "" {
+		to += " (" + m.Run + ")"
+	}
+	if s := m.Start; s != nil {
+		parent, _ := json.Marshal(s.Parent)
+		text := fmt.Sprintf("start %s of %s input=%s created=%s parent=%s", to, s.Type, s.Input, at(s.Created), parent)
+		if s.FirstTurn != 0 {
+			text += " first turn=" + at(s.FirstTurn)
+		}
+		if s.Retry != nil {
+			text += " attempts=" + fmt.Sprint(s.Retry.MaxAttempts)
+		}
+		return text + "\n"
+	}
+	text := fmt.Sprintf("tell %s %T", to, m.Input)
+	switch in := m.Input.(type) {
+	case core.SignalArrived:
+		text += fmt.Sprintf(" %s id=%s value=%s", in.Name, in.ID, in.Value)
+	case core.CancelRun:
+		text += fmt.Sprintf(" chain=%s reason=%q", in.Chain, in.Reason)
+	case core.TerminateRun:
+		text += fmt.Sprintf(" chain=%s reason=%q", in.Chain, in.Reason)
+	case core.FromChild:
+		text += fmt.Sprintf(" #%d %s run=%s result=%s", in.Call, in.Status, in.Run, in.Result)
+		if in.Failure != nil {
+			text += " failure=" + renderFailure(in.Failure)
+		}
+		if in.Reason != "" {
+			text += fmt.Sprintf(" reason=%q", in.Reason)
+		}
+	}
+	return text + "\n"
 }
 
 // at is an engine time since the beginning.
@@ -128,6 +168,10 @@ func renderEvent(e *history.Event) string {
 	add(e.Reason != "", "reason=%q", e.Reason)
 	add(e.Initiator != "", "by %s", e.Initiator)
 	add(e.Deadline != 0, "deadline=%s", at(e.Deadline))
+	if e.Child != nil {
+		child, _ := json.Marshal(e.Child)
+		add(true, "child=%s", child)
+	}
 	if e.Failure != nil {
 		add(true, "failure=%s", renderFailure(e.Failure))
 	}

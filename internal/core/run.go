@@ -55,7 +55,7 @@ type StoredTurn struct {
 
 // ErrDeadlock says that the code waits although nothing is open that could end
 // its wait: for a channel that nobody sends to, for instance.
-var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer or signal open that could wake it")
+var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer, signal or child open that could wake it")
 
 // Run is the step machine of one run. It is not safe for concurrent use. After
 // an error of Load or Step it must be dropped.
@@ -74,6 +74,7 @@ type Run struct {
 	busy     int // open calls that are dispatched or queued
 	untold   int // open calls that wait for a person who was not told
 	outside  int // open calls that are external
+	children int // open calls of runs that this one started
 	dues     dueHeap
 	signals  map[string]*mailbox
 	unread   []*Call        // receptions of signals that came since the code ran last
@@ -329,7 +330,7 @@ func (r *Run) take(in Input) {
 		}
 		r.happened(history.Event{Kind: history.SignalReceived, Name: in.Name, ID: in.ID, Input: in.Value})
 	case CancelRun:
-		if r.cancelRequested {
+		if r.cancelRequested || r.ofOtherChain(in.Chain) {
 			r.out.Dropped++
 			return
 		}
@@ -338,7 +339,13 @@ func (r *Run) take(in Input) {
 		r.control(in)
 	case Told:
 		r.told(in)
+	case FromChild:
+		r.fromChild(in)
 	case TerminateRun:
+		if r.ofOtherChain(in.Chain) {
+			r.out.Dropped++
+			return
+		}
 		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By})
 	}
 }
@@ -456,9 +463,12 @@ func (r *Run) held() bool {
 	return r.state.Status == StatusParked || r.state.Status == StatusWaitingForCode
 }
 
-// AwaitsSignal reports whether the code waits for a signal: it may come soon,
-// however far off the next due time is.
-func (r *Run) AwaitsSignal() bool {
+// AwaitsMessage reports whether the code waits for a signal or for another run:
+// news may come soon, however far off the next due time is.
+func (r *Run) AwaitsMessage() bool {
+	if r.children > 0 {
+		return true
+	}
 	for _, m := range r.signals {
 		if len(m.waiting) > 0 {
 			return true

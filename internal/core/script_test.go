@@ -26,10 +26,10 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 // After every step the driver also compares the machine with one made from the
 // records (I5). Words of commands:
 //
-//	start NAME [input=JSON] [attempts=N [within=DURATION]] [run=DURATION] [chain=DURATION]
+//	start NAME [input=JSON] [attempts=N [within=DURATION]] [run=DURATION] [chain=DURATION] [parent=CALL [detached]]
 //	                          make the run of a workflow of programs_test.go, with a
 //	                          policy for its failures, and so much time for each run
-//	                          and for all of them
+//	                          and for all of them, perhaps as a child
 //	next                      the run begins for which the last turn closed one
 //	step                      take a step without inputs
 //	complete CALL[.ATTEMPT] [result=JSON] [transaction]
@@ -42,7 +42,10 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //	grant CALL                a slot came free
 //	trust CALL[.ATTEMPT]      it has run long enough to leave the probation lane
 //	signal NAME [value=JSON] [id=ID]
-//	cancel, terminate [reason=R]
+//	cancel, terminate [reason=R] [chain=RUN]
+//	child CALL STATUS [result=JSON] [run=RUN] [declined]
+//	                          what became of a run that the call had started; one that
+//	                          failed did so with an error as of fail
 //	crash [code=NAME|none]    the process dies; another loads the run and takes over
 //	evict [code=NAME|none]    the machine is dropped and loaded again
 //	retry-now, skip, fail-now, pause, unpause, edit [CALL] [name=N] [id=ID] [why=W]
@@ -227,6 +230,9 @@ func (p *player) start(a *arguments) {
 		p.d.start.ChainTimeout = a.duration("chain")
 		p.d.start.ChainDeadline = beginning + int64(p.d.start.ChainTimeout)
 	}
+	if call, ok := a.named["parent"]; ok {
+		p.d.start.Parent = &history.Parent{WorkflowID: "above", Run: "r0", Call: p.ref(call).Call, Detached: a.flag("detached")}
+	}
 	p.d.drop()
 	p.d.run, p.d.instance = p.d.build(p.d.code)
 }
@@ -309,9 +315,15 @@ func (p *player) input(verb string, a *arguments) core.Input {
 	case "signal":
 		return core.SignalArrived{Name: a.word(0), ID: a.named["id"], Value: a.payload("value")}
 	case "cancel":
-		return core.CancelRun{Reason: a.named["reason"]}
+		return core.CancelRun{Reason: a.named["reason"], Chain: a.named["chain"]}
 	case "terminate":
-		return core.TerminateRun{Reason: a.named["reason"]}
+		return core.TerminateRun{Reason: a.named["reason"], Chain: a.named["chain"]}
+	case "child":
+		in := core.FromChild{Call: p.ref(a.word(0)).Call, Status: a.word(1), Run: a.named["run"], Result: a.payload("result")}
+		if in.Status == string(core.StatusFailed) {
+			in.Failure = history.FromError(failure(a))
+		}
+		return in
 	case "grant":
 		return core.Granted{Call: p.ref(a.word(0)).Call}
 	case "told":

@@ -17,7 +17,7 @@ type Turn struct {
 	Attempts []Record  // ledger records
 	Tallies  []Tally   // only in a turn with events
 	State    *State    // new state of the run's row, nil if unchanged
-	Messages []Message // signals to other runs
+	Messages []Message // to other runs, or to this one
 	Gates    []ToGate  // messages to gates, which may arrive twice
 	// Transactions are the attempts that closed their calls and whose
 	// AttemptEnded had a Transaction. An attempt that came too late has none.
@@ -58,12 +58,13 @@ func (t *Turn) Empty() bool {
 	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && len(t.Gates) == 0 && t.State == nil
 }
 
-// Message is a signal to another run, or to this one.
+// Message is what a run tells another one, or itself, with its turn: an input of
+// that run, or how it begins.
 type Message struct {
-	WorkflowID string // whose latest run shall read it
-	Signal     string // its name
-	ID         string // equal to no other signal's
-	Value      history.Payload
+	WorkflowID string         // whose latest run shall read it
+	Run        string         // if set, only this run
+	Input      Input          // SignalArrived, CancelRun, TerminateRun or FromChild
+	Start      *history.Start // instead: the run that is to begin
 }
 
 // Dispatch is an attempt to be started.

@@ -18,10 +18,14 @@ type chains struct {
 	// heirs are the runs that followed others, for a look at the inbox that found
 	// the one and delivers when the other has begun.
 	heirs map[string]string
+	// births are the first runs of chains that other runs start, by workflow ID: as
+	// long as their rows are not in the database, only this says who gets messages
+	// for the ID.
+	births map[string]*resident
 }
 
 func newChains() chains {
-	return chains{coming: map[string]*resident{}, heirs: map[string]string{}}
+	return chains{coming: map[string]*resident{}, heirs: map[string]string{}, births: map[string]*resident{}}
 }
 
 // expect notes that a turn in flight creates the next run of a chain.
@@ -112,7 +116,10 @@ func (e *Engine) createFirst(r *resident, out *core.Turn) error {
 		return nil
 	}
 	p := r.partition
-	err := e.committer.commit(store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: r.create})
+	messages, err := e.announcement(r)
+	if err == nil {
+		err = e.committer.commit(store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages})
+	}
 	if err == nil {
 		e.settled(r, nil)
 	}

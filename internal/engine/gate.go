@@ -46,7 +46,7 @@ const maxWords = 500
 type machine interface {
 	NextDue() int64
 	Idle() bool
-	AwaitsSignal() bool
+	AwaitsMessage() bool
 	Ended() bool
 	State() core.State
 }

@@ -20,8 +20,10 @@ const (
 	kindHeartbeat = "heartbeat" // of an attempt, from outside
 	kindToGate    = "to-gate"
 	kindFromGate  = "from-gate"
+	kindChild     = "child" // what became of a run that another one started
 	kindQuery     = "query"
 	kindAnswer    = "answer" // to a query
+	kindStart     = "start"  // a run begins; its data is the start event
 )
 
 // message is the data of a store.Message.
@@ -31,9 +33,11 @@ type message struct {
 	Value  history.Payload `json:"value,omitzero"`   // of a signal, a result, details of a heartbeat
 	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
 	By     string          `json:"by,omitempty"`     // who asks for it
+	Chain  string          `json:"chain,omitempty"`  // of a cancellation or termination that is for its runs only
 	Wait   int64           `json:"wait,omitempty"`   // how long somebody waits for the answer to a query, ns
 
 	Control *core.Control    `json:"control,omitempty"`
+	Child   *core.FromChild  `json:"child,omitempty"`
 	Call    int64            `json:"call,omitempty"` // of an attempt
 	Attempt int              `json:"attempt,omitempty"`
 	Outcome core.Outcome     `json:"outcome,omitempty"`
@@ -58,9 +62,14 @@ func decodeMessage(m store.Message) (core.Input, error) {
 	case kindSignal:
 		return core.SignalArrived{Name: d.Name, ID: d.ID, Value: d.Value}, nil
 	case kindCancel:
-		return core.CancelRun{Reason: d.Reason, By: d.By}, nil
+		return core.CancelRun{Reason: d.Reason, By: d.By, Chain: d.Chain}, nil
 	case kindTerminate:
-		return core.TerminateRun{Reason: d.Reason, By: d.By}, nil
+		return core.TerminateRun{Reason: d.Reason, By: d.By, Chain: d.Chain}, nil
+	case kindChild:
+		if d.Child == nil {
+			return nil, fmt.Errorf("message %d of workflow %q tells of no child", m.Sequence, m.WorkflowID)
+		}
+		return *d.Child, nil
 	case kindControl:
 		if d.Control == nil {
 			return nil, fmt.Errorf("message %d of workflow %q asks for no operation", m.Sequence, m.WorkflowID)
@@ -244,6 +253,9 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	case kindAnswer:
 		e.sweepAnswer(m)
 		return nil
+	case kindStart:
+		e.routeStart(m, also)
+		return nil
 	}
 	p := e.claimLetter(m, also)
 	if p == nil {
@@ -255,6 +267,9 @@ func (e *Engine) route(m store.Message, also *partition) error {
 		return nil
 	}
 	run := m.Run
+	if run == "" && e.deliverToBirth(p, m, in) {
+		return nil
+	}
 	if run == "" {
 		var latest *store.Run
 		err := e.insist("finding the run of a message", func() (err error) {

@@ -32,27 +32,9 @@ var errGone = errors.New("the run is gone")
 func (e *Engine) load(r *resident, todo []mail) error {
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
-	rec, err := e.readRecord(r)
-	switch {
-	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
-		if err == nil && rec.Run.Status == store.Continued {
-			todo = e.reroute(r, todo)
-		}
-		e.discard(r, todo)
-		return errGone
-	case errors.Is(err, ErrStopped):
-		return err
-	case err != nil: // it would come again
-		e.parkCulprit(r, err)
-		return err
-	}
-	past, err := decodeRecord(rec)
+	past, err := e.readPast(r, todo)
 	if err != nil {
-		e.parkCulprit(r, err)
 		return err
-	}
-	if n := len(past.turns); n > 0 {
-		e.clock.atLeast(past.turns[n-1].Time) // time does not go back from there
 	}
 	if err := e.learnLineage(r.partition); err != nil {
 		return err
@@ -65,6 +47,38 @@ func (e *Engine) load(r *resident, todo []mail) error {
 		return nil
 	}
 	return e.loadWithoutCode(r, past, h)
+}
+
+// readPast reads the record of a run. One that another run has just started has none
+// yet.
+func (e *Engine) readPast(r *resident, todo []mail) (*past, error) {
+	if r.birth != nil {
+		e.clock.atLeast(r.birth.start.Created)
+		return r.birth.past(), nil
+	}
+	rec, err := e.readRecord(r)
+	switch {
+	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
+		if err == nil && rec.Run.Status == store.Continued {
+			todo = e.reroute(r, todo)
+		}
+		e.discard(r, todo)
+		return nil, errGone
+	case errors.Is(err, ErrStopped):
+		return nil, err
+	case err != nil: // it would come again
+		e.parkCulprit(r, err)
+		return nil, err
+	}
+	past, err := decodeRecord(rec)
+	if err != nil {
+		e.parkCulprit(r, err)
+		return nil, err
+	}
+	if n := len(past.turns); n > 0 {
+		e.clock.atLeast(past.turns[n-1].Time) // time does not go back from there
+	}
+	return past, nil
 }
 
 func (e *Engine) readRecord(r *resident) (*store.Record, error) {
@@ -335,8 +349,8 @@ func (e *Engine) discard(r *resident, todo []mail) {
 // parkCulprit parks a run that cannot be loaded or committed, by its row alone.
 func (e *Engine) parkCulprit(r *resident, cause error) {
 	e.log.Error("perdure: a run cannot go on and is parked", "run", r.id, "error", cause)
-	if r.create != nil {
-		return // it does not exist
+	if r.create != nil && r.birth == nil {
+		return // it does not exist, and who starts it is told
 	}
 	d := core.Detail{Reason: cause.Error(), Fingerprint: e.untilRestart()}
 	if damage := (*damageError)(nil); errors.As(cause, &damage) {
@@ -349,11 +363,21 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 			wake = at
 		}
 	}
-	err := e.committer.commit(store.Turn{
-		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		State: &store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d)},
-	})
+	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d)}
+	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, State: &state}
+	if r.birth != nil {
+		t = e.parkedBirth(r, state)
+	}
+	err := e.committer.commit(t)
 	r.run = nil // it has no times to be woken at
+	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
+		e.stillborn(r, nil, &conflict.Existing)
+		return
+	}
+	if err == nil {
+		e.settled(r, t.Consumed)
+		e.sent(&t)
+	}
 	if err != nil {
 		e.log.Error("perdure: a run could not even be parked", "run", r.id, "error", err)
 	}

@@ -21,6 +21,7 @@ type resident struct {
 	gate     *core.Gate         // of a resident that is a gate and no run
 	instance *workflow.Instance // nil: no code, see hold
 	create   *store.Run         // its row is not in the database yet
+	birth    *birth             // of a run that another one starts, until its row is there
 	hold     *hold              // why there is no code
 	wake     int64              // the next due time known to the wake heap
 
@@ -172,7 +173,7 @@ func (e *Engine) rest(r *resident) {
 	}
 	due := m.NextDue()
 	far := due != core.Never && due-e.clock.now() > int64(near)
-	if m.Idle() && (far && !m.AwaitsSignal() || e.config.MaxResident == 0) {
+	if m.Idle() && (far && !m.AwaitsMessage() || e.config.MaxResident == 0) {
 		e.unload(r)
 		return
 	}
@@ -210,6 +211,7 @@ func (e *Engine) unload(r *resident) {
 		return
 	}
 	r.dropped = true
+	e.chains.forgetBirth(r)
 	if e.residents[r.id] == r {
 		delete(e.residents, r.id)
 	}
@@ -328,6 +330,7 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
 	case errors.As(err, &failed):
 		e.transactionFailed(r, todo, failed.Err)
 	case errors.As(err, &conflict):
+		e.stillborn(r, todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 		e.lose(r.partition)
 	case errors.Is(err, store.ErrStale):
@@ -357,7 +360,7 @@ func (e *Engine) settled(r *resident, consumed []int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r.create != nil {
-		r.create = nil
+		e.born(r)
 		e.tellStarted(r, nil)
 	}
 	for _, s := range consumed {
@@ -469,8 +472,13 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error
 			Canceled: int64(c.Canceled), ByHand: int64(c.ByHand), Attempts: int64(c.Attempts), Retrying: int64(c.Retrying),
 		})
 	}
-	for _, m := range out.Messages {
-		msg, err := e.signalMessage(m.WorkflowID, m.Signal, m.ID, m.Value)
+	if out.Next == nil { // else createFirst says so
+		if t.Messages, err = e.announcement(r); err != nil {
+			return t, err
+		}
+	}
+	for i := range out.Messages {
+		msg, err := e.outgoing(&out.Messages[i])
 		if err != nil {
 			return t, err
 		}
@@ -479,7 +487,7 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error
 	for i := range out.Gates {
 		t.Messages = append(t.Messages, e.toGate(&out.Gates[i]))
 	}
-	t.Repeatable = len(out.Messages) == 0
+	t.Repeatable = len(t.Messages) == len(out.Gates)
 	return t, nil
 }
 

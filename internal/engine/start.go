@@ -58,9 +58,6 @@ func (e Ending) has(s store.Status) bool {
 	return !s.Open() && (e == AnyEnd || e == Failure && s != store.Completed)
 }
 
-// MaxMemo is how long an encoded memo may be, in bytes: it is read with each row.
-const MaxMemo = 16 << 10
-
 // check refuses what no run could be started with.
 func (req *StartRequest) check() error {
 	switch {
@@ -76,8 +73,8 @@ func (req *StartRequest) check() error {
 		return &history.InputError{What: "chain timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", req.ChainTimeout)}
 	case req.ChainTimeout > 0 && req.RunTimeout > req.ChainTimeout:
 		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", req.RunTimeout, req.ChainTimeout)}
-	case len(req.Memo.Data) > MaxMemo:
-		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(req.Memo.Data), MaxMemo)}
+	case len(req.Memo.Data) > history.MaxMemo:
+		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(req.Memo.Data), history.MaxMemo)}
 	}
 	if err := checkAttributes(req.Attributes); err != nil || req.Retry == nil {
 		return err

@@ -88,7 +88,7 @@ func TestE49_MemoAndConflict(t *testing.T) {
 			}
 			pass(time.Hour) // now it has ended
 		}
-		long, _ := history.Encode(strings.Repeat("x", engine.MaxMemo))
+		long, _ := history.Encode(strings.Repeat("x", history.MaxMemo))
 		for want, req := range map[string]engine.StartRequest{
 			"the memo is 16386 bytes long; the limit is 16384": {Memo: long},
 			"the delay is -1s; it is zero or more":             {Delay: -time.Second},

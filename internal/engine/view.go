@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -53,6 +54,8 @@ type Description struct {
 	// the run is alone.
 	Chain []ChainRun `json:"chain,omitempty"`
 	Trace string     `json:"trace,omitempty"`
+	// Parent is the call of a run that started the run's chain; nil if no run did.
+	Parent *Parent `json:"parent,omitempty"`
 	// Pending are the calls that are not closed, by number.
 	Pending []PendingCall `json:"pending,omitempty"`
 }
@@ -60,8 +63,8 @@ type Description struct {
 // PendingCall is a call of a run that is not closed.
 type PendingCall struct {
 	Call  int64  `json:"call"`
-	Kind  string `json:"kind"` // activity, step, timer, signal
-	Name  string `json:"name"`
+	Kind  string `json:"kind"`  // activity, step, timer, signal, child, detached
+	Name  string `json:"name"`  // of a child that of its workflow
 	State string `json:"state"` // running, queued, gated, backoff, external, paused, quarantined, waiting
 
 	Attempt       int        `json:"attempt,omitempty"` // current or coming
@@ -91,6 +94,8 @@ type PendingCall struct {
 	ActivityPaused *PausedInfo `json:"activity_paused,omitempty"`
 	// Gate says where a call that is gated waits.
 	Gate *GateWait `json:"gate,omitempty"`
+	// Child is the run that the call has started, of a child or detached one.
+	Child *ChildInfo `json:"child,omitempty"`
 }
 
 // PausedInfo says who paused a call or a run, and when.
@@ -177,8 +182,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		Run: viewRun(row), Input: start.Input, Memo: start.Memo, Trace: start.Trace,
 		Result: detail.Result, Failure: detail.Failure, Reason: detail.Reason, Mismatch: detail.Mismatch, Stack: detail.Stack,
 	}
-	d.After, d.Next = start.After, detail.Next
-	d.Next = detail.Next
+	d.After, d.Next, d.Parent = start.After, detail.Next, viewParent(start.Parent)
 	d.ChainDeadline = optionalTime(start.ChainDeadline)
 	if at := core.RunDeadline(&start); at != core.Never {
 		d.RunDeadline = optionalTime(at)
@@ -191,7 +195,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		return nil, err
 	}
 	d.Pending = s.pending()
-	if err := e.findPlaces(ctx, row.ID, d.Pending); err != nil {
+	if err := errors.Join(e.findPlaces(ctx, row.ID, d.Pending), e.findChildren(ctx, d.Pending)); err != nil {
 		return nil, err
 	}
 	return d, e.markSwitched(ctx, d.Pending)
@@ -287,6 +291,8 @@ var callKinds = map[history.Kind]string{
 	history.StepScheduled:     "step",
 	history.TimerStarted:      "timer",
 	history.SignalAwaited:     "signal",
+	history.ChildScheduled:    "child",
+	history.DetachedScheduled: "detached",
 }
 
 // pending works the open calls out of history and rows.
@@ -333,6 +339,9 @@ func (s *snapshot) pending() []PendingCall {
 
 func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 	p := PendingCall{Call: ev.Call, Kind: kind, Name: ev.Name, State: "waiting", Scheduled: ev.Time, Next: optionalTime(ev.Due)}
+	if ev.Child != nil {
+		p.Child = viewChild(ev.Event)
+	}
 	if kind != "activity" && kind != "step" {
 		return p
 	}

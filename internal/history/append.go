@@ -83,6 +83,11 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	b = appendText(b, `,"note":`, e.Note)
 	b = appendText(b, `,"initiator":`, e.Initiator)
 	b = appendInt(b, `,"deadline":`, e.Deadline)
+	if e.Child != nil {
+		if b, err = appendValue(b, `,"child":`, e.Child); err != nil {
+			return nil, err
+		}
+	}
 	return append(b, '}'), nil
 }
 

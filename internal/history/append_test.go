@@ -56,6 +56,7 @@ func TestEventsAreWrittenAsTheirTagsSay(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "rich") {
 			e.Policy = &retry.Policy{MaxAttempts: 3, Within: time.Hour}
+			e.Child = &Child{Run: rapid.String().Draw(t, "run"), OnParentClose: AbandonChild, Memo: payload.Draw(t, "memo")}
 			e.Failure = &Failure{Type: "T", Message: rapid.String().Draw(t, "message")}
 			e.Retry = &Summary{TotalAttempts: 2, Errors: []AttemptError{{Attempt: 1, Type: "T"}}}
 		}

@@ -50,9 +50,13 @@ const (
 	VersionMarked Kind = "VersionMarked"
 	SignalAwaited Kind = "SignalAwaited"
 	SignalSent    Kind = "SignalSent"
-	RunCompleted  Kind = "RunCompleted"
-	RunFailed     Kind = "RunFailed"
-	RunCanceled   Kind = "RunCanceled"
+	// ChildScheduled starts a run and waits for its result; DetachedScheduled starts
+	// one and waits only until it is known that it exists.
+	ChildScheduled    Kind = "ChildScheduled"
+	DetachedScheduled Kind = "DetachedScheduled"
+	RunCompleted      Kind = "RunCompleted"
+	RunFailed         Kind = "RunFailed"
+	RunCanceled       Kind = "RunCanceled"
 	// RunContinued closes a run that another one of its chain goes on for: as its
 	// code asked for, or because it failed and is retried.
 	RunContinued Kind = "RunContinued"
@@ -71,7 +75,8 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, RunCompleted, RunFailed, RunCanceled, RunContinued:
+		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled,
+		RunCompleted, RunFailed, RunCanceled, RunContinued:
 		return true
 	}
 	return false
@@ -92,7 +97,8 @@ type Event struct {
 	Kind Kind  `json:"kind"`
 	Call int64 `json:"call,omitempty"` // number of the call it is about
 
-	// Name of the activity, step, timer, side effect, signal or marked change.
+	// Name of the activity, step, timer, side effect, signal, marked change, or of
+	// the workflow of a child.
 	Name string `json:"name,omitempty"`
 
 	// Input of a scheduled activity, value of a signal.
@@ -102,7 +108,8 @@ type Event struct {
 	// Failure of a failed call or run, reason of a canceled one.
 	Failure *Failure `json:"failure,omitempty"`
 
-	// Policy and queue of a scheduled activity or step; absent if default.
+	// Policy and queue of a scheduled activity or step; absent if default. Policy of
+	// a child is that of its runs.
 	Policy *retry.Policy `json:"policy,omitempty"`
 	Queue  string        `json:"queue,omitempty"`
 	// Gates are what the attempts of a scheduled call pass through, by name, and
@@ -116,7 +123,7 @@ type Event struct {
 	Version int `json:"version,omitempty"`
 
 	// Due is when a started timer fires, or when the code of the next run begins if
-	// that waits for a backoff.
+	// that waits for a backoff, or that of a child which is started with a delay.
 	Due int64 `json:"due,omitempty"`
 
 	// Attempt that closed a call, where it ran, when it was queued and started,
@@ -130,7 +137,8 @@ type Event struct {
 	Retry *Summary `json:"retry,omitempty"`
 
 	// ID of a signal, by which a second one is recognised; of a sent one the
-	// workflow ID it goes to; of a continued run the run ID of the next one.
+	// workflow ID it goes to; of a child its workflow ID; of a continued run the run
+	// ID of the next one.
 	ID string `json:"id,omitempty"`
 	// Place among the signals of its name, from 1, of one that a canceled call
 	// had received and gives back.
@@ -155,7 +163,35 @@ type Event struct {
 	// and Deadline after which time the next one may not begin any more.
 	Initiator string `json:"initiator,omitempty"`
 	Deadline  int64  `json:"deadline,omitempty"`
+
+	// Child is what only a child and its end have.
+	Child *Child `json:"child,omitempty"`
 }
+
+// Child is what an event says of a run that another one started.
+type Child struct {
+	// Run is the run ID of its first run, which names its chain; where it has ended,
+	// that of its last; where its workflow ID was taken, that of the run which has it.
+	Run string `json:"run"`
+	// Status is how it ended, of the event that closes its call.
+	Status string `json:"status,omitempty"`
+	// OnParentClose is what becomes of a scheduled one when the run that started it
+	// ends before it.
+	OnParentClose OnParentClose `json:"on_parent_close,omitempty"`
+	// Memo is shown with the runs of a scheduled one.
+	Memo Payload `json:"memo,omitzero"`
+}
+
+// OnParentClose is what becomes of a child whose parent does not wait for it any
+// more.
+type OnParentClose string
+
+// What can become of it.
+const (
+	CancelChild    OnParentClose = "" // it is asked to cancel
+	TerminateChild OnParentClose = "terminate"
+	AbandonChild   OnParentClose = "abandon" // nothing
+)
 
 // Summary is the retry summary of a call that needed more than one attempt.
 type Summary struct {
@@ -222,8 +258,20 @@ type Start struct {
 	FirstAttempt int64         `json:"first_attempt,omitempty"`
 	Deadline     int64         `json:"deadline,omitempty"`
 
+	// Parent is who started the chain, nil if that was no run.
+	Parent *Parent `json:"parent,omitempty"`
+
 	// Carried is what the run before had been told and its code had not read.
 	Carried *Carried `json:"carried,omitempty"`
+}
+
+// Parent is the call of a run that started another one.
+type Parent struct {
+	WorkflowID string `json:"workflow_id"`
+	Run        string `json:"run"`
+	Call       int64  `json:"call"`
+	// Detached says that the call only waited until the run was started.
+	Detached bool `json:"detached,omitempty"`
 }
 
 // Carried is what outlives a run of a chain.

@@ -12,6 +12,8 @@ import (
 const (
 	MaxID   = 1000 // of a workflow or signal ID
 	MaxName = 200  // of a definition, step, timer, side effect or signal
+	// MaxMemo is for an encoded memo: it is read with each row.
+	MaxMemo = 16 << 10
 )
 
 // InputError says that something handed in cannot be accepted.

@@ -1,0 +1,189 @@
+package core
+
+import (
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// StartChild describes a run that another one starts.
+type StartChild struct {
+	Workflow string // name
+	// WorkflowID is its ID; empty for one made of the run and the call, so that each
+	// run of a chain has children of its own.
+	WorkflowID string
+	Input      history.Payload
+	Policy     *retry.Policy // for failures of its runs, nil for that of its code
+	Delay      time.Duration // before its code begins
+	Memo       history.Payload
+	// OnParentClose is what becomes of it when nobody waits for it any more.
+	OnParentClose history.OnParentClose
+	// Detached says to wait only until it is known that the run exists.
+	Detached bool
+}
+
+// StartChild starts a run under a workflow ID of its own. The message that does so
+// is part of the turn.
+func (r *Run) StartChild(s StartChild) *Call {
+	call := r.lastCall + 1
+	if s.WorkflowID == "" {
+		s.WorkflowID = CallID(r.start.Run, call)
+	}
+	e := history.Event{
+		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
+		Policy: s.Policy, Trace: r.start.Trace,
+		Child: &history.Child{Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Memo: s.Memo},
+	}
+	if s.Detached {
+		e.Kind = history.DetachedScheduled
+	}
+	if s.Delay > 0 {
+		e.Due = addTime(r.now, s.Delay)
+	}
+	return r.begin(e)
+}
+
+// ChildRunID makes the ID of the first run of a child: the machine makes it, as it
+// makes that of the next run of a chain.
+func ChildRunID(run string, call, now int64) string {
+	sum := fnv.New128a()
+	_, _ = sum.Write([]byte(CallID(run, call))) // never fails
+	return hashedRunID(uint64(max(now, 0))/1e6, sum.Sum(nil))
+}
+
+// hashedRunID is a UUID of version 7 whose random part is a hash.
+func hashedRunID(ms uint64, h []byte) string {
+	return fmt.Sprintf("%08x-%04x-7%01x%02x-%02x%02x-%012x",
+		ms>>16&0xffffffff, ms&0xffff, h[0]&0xf, h[1], h[2]&0x3f|0x80, h[3], h[4:10])
+}
+
+// ChildCall is what a call knows of the run that it started.
+type ChildCall struct {
+	WorkflowID string
+	Run        string // run ID of its first run, which names its chain; of its last once it has ended
+	Status     string // how it ended, empty as long as it has not
+	Reason     string // why it was terminated
+
+	onParentClose history.OnParentClose
+}
+
+// What a call is told of the run that it started, beside the statuses of runs that
+// have ended.
+const (
+	ChildStarted = "started"   // a detached one exists
+	ChildIDInUse = "id-in-use" // its workflow ID is that of another run
+)
+
+// FromChild is what a run is told of one that it started. One for a call that is
+// closed is dropped.
+type FromChild struct {
+	Call    int64            `json:"call"`
+	Status  string           `json:"status"` // completed, failed, canceled, terminated, or one of the above
+	Run     string           `json:"run"`    // that ended, was started, or has the ID
+	Result  history.Payload  `json:"result,omitzero"`
+	Failure *history.Failure `json:"failure,omitempty"`
+	Reason  string           `json:"reason,omitempty"` // of a termination
+	Note    string           `json:"note,omitempty"`   // status of the run that has the ID
+}
+
+func (FromChild) input() {}
+
+// awaitsRun reports whether the call waits for the end of a run that it started.
+func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
+
+// applyChild opens the call of a child and, live, sends it on its way.
+func (r *Run) applyChild(e *history.Event) {
+	c := r.open(e)
+	c.Child = &ChildCall{WorkflowID: e.ID, Run: e.Child.Run, onParentClose: e.Child.OnParentClose}
+	r.children++
+	if r.out == nil {
+		return
+	}
+	r.out.Messages = append(r.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: &history.Start{
+		Kind: history.RunStarted, Format: history.Format,
+		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: r.start.Group, Chain: e.Child.Run, Attempt: 1,
+		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due, Memo: e.Child.Memo, Retry: e.Policy,
+		Parent: &history.Parent{
+			WorkflowID: r.start.WorkflowID, Run: r.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
+		},
+	}})
+}
+
+// fromChild closes the call of a run that has ended, could not begin, or, of a
+// detached one, that exists.
+func (r *Run) fromChild(in FromChild) {
+	c := r.calls[in.Call]
+	if c == nil || c.Child == nil || in.Status == ChildStarted && c.awaitsRun() {
+		r.out.Dropped++
+		return
+	}
+	e := history.Event{
+		Kind: history.CallFailed, Call: in.Call, Result: in.Result, Failure: in.Failure, Reason: in.Reason, Note: in.Note,
+		Ended: r.now, Child: &history.Child{Run: in.Run, Status: in.Status},
+	}
+	switch in.Status {
+	case string(StatusCompleted), ChildStarted:
+		e.Kind = history.CallCompleted
+	case string(StatusCanceled):
+		e.Kind = history.CallCanceled
+	}
+	r.happened(e)
+}
+
+// learn notes how a child ended.
+func (c *ChildCall) learn(e *history.Event) {
+	if c != nil && e.Child != nil {
+		c.Run, c.Status, c.Reason = e.Child.Run, e.Child.Status, e.Reason
+		if c.Status == ChildIDInUse {
+			c.Reason = e.Note
+		}
+	}
+}
+
+// cancelChild passes a request to cancel on to a child that is waited for.
+func (r *Run) cancelChild(c *Call) {
+	reason := "its parent does not want it any more"
+	if r.cancelRequested && r.cancelReason != "" {
+		reason = r.cancelReason
+	}
+	r.tellChild(c, CancelRun{Reason: reason, Chain: c.Child.Run})
+}
+
+// leaveChild does with a child that nobody waits for any more what is on record
+// for that.
+func (r *Run) leaveChild(c *Call, reason string) {
+	switch {
+	case !c.awaitsRun():
+	case c.Child.onParentClose == history.TerminateChild:
+		r.tellChild(c, TerminateRun{Reason: reason, Chain: c.Child.Run})
+	case c.Child.onParentClose == history.CancelChild && !c.cancelRequested:
+		r.tellChild(c, CancelRun{Reason: reason, Chain: c.Child.Run})
+	}
+}
+
+// tellChild says something to the latest run of a child's chain.
+func (r *Run) tellChild(c *Call, in Input) {
+	if r.out != nil {
+		r.out.Messages = append(r.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})
+	}
+}
+
+// tellParent says how the last run of a chain ended, if another run waits for that.
+func (r *Run) tellParent(e *history.Event) {
+	p := r.start.Parent
+	if p == nil || p.Detached || e.Kind == history.RunContinued {
+		return
+	}
+	in := FromChild{Call: p.Call, Status: string(endStatus[e.Kind]), Run: r.start.Run, Result: e.Result, Failure: e.Failure}
+	if e.Kind == history.RunTerminated {
+		in.Reason = e.Reason
+	}
+	r.out.Messages = append(r.out.Messages, Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
+}
+
+// ofOtherChain reports whether a request was for the runs of a chain that is not
+// this one: it had the workflow ID before, or was to have it.
+func (r *Run) ofOtherChain(chain string) bool { return chain != "" && chain != r.start.Chain }

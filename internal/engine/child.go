@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// A run that starts another one says so with its turn, in a message to the partition
+// of the new run. Its owner makes that run durable in the transaction of the first
+// turn, which consumes the message; so there is exactly one run for it, whoever dies.
+// What the run comes to is a message back, in the turn that closes it.
+
+// birth is the start of a run by another one. It is guarded as resident.create is.
+type birth struct {
+	start    history.Start
+	sequence int64 // of the message in the inbox
+}
+
+func (b *birth) past() *past {
+	return &past{start: b.start, state: core.State{Status: core.StatusRunning, Wake: max(core.Hot, b.start.FirstTurn)}}
+}
+
+// outgoing is what a run tells another one, on its way.
+func (e *Engine) outgoing(m *core.Message) (store.Message, error) {
+	if s := m.Start; s != nil {
+		data, err := history.EncodeStart(*s)
+		return store.Message{
+			Partition: e.place(s.WorkflowID), WorkflowID: s.WorkflowID, Run: s.Run, Kind: kindStart, Key: "start/" + s.Run, Data: data,
+		}, err
+	}
+	switch in := m.Input.(type) {
+	case core.SignalArrived:
+		return e.signalMessage(m.WorkflowID, in.Name, in.ID, in.Value)
+	case core.CancelRun:
+		return e.message(m.WorkflowID, m.Run, kindCancel, kindCancel+"/chain/"+in.Chain, message{Reason: in.Reason, Chain: in.Chain})
+	case core.TerminateRun:
+		return e.message(m.WorkflowID, m.Run, kindTerminate, kindTerminate+"/chain/"+in.Chain, message{Reason: in.Reason, Chain: in.Chain})
+	case core.FromChild:
+		return e.message(m.WorkflowID, m.Run, kindChild, fmt.Sprintf("%s/%s/%d", kindChild, m.Run, in.Call), message{Child: &in})
+	}
+	return store.Message{}, fmt.Errorf("there is no message for %T", m.Input)
+}
+
+// toParent is what the run that started another one is told of it.
+func (e *Engine) toParent(p *history.Parent, in core.FromChild) (store.Message, error) {
+	in.Call = p.Call
+	return e.outgoing(&core.Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
+}
+
+// routeStart begins a run that another one starts. What comes for its workflow ID
+// from here on is its own.
+func (e *Engine) routeStart(m store.Message, also *partition) {
+	p := e.claimLetter(m, also)
+	if p == nil {
+		return
+	}
+	start, err := history.DecodeStart(m.Data)
+	var row *store.Run
+	if err == nil {
+		row, err = nextRun(p, &start)
+	}
+	if err != nil {
+		e.log.Error("perdure: a run that another one starts cannot begin; the message is left in the inbox", "workflow", m.WorkflowID, "run", m.Run, "error", err)
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.partitions[p.number] != p {
+		return // another node has it
+	}
+	if e.residents[start.Run] == nil { // else it was loaded, and so it exists
+		r := e.resident(p, start.Run)
+		r.create, r.birth = row, &birth{start: start, sequence: m.Sequence}
+		e.chains.births[start.WorkflowID] = r
+	}
+	e.deliverLocked(p, start.Run, mail{sequence: m.Sequence})
+}
+
+// deliverToBirth delivers a message for the latest run of a workflow ID if that run is
+// not in the database yet.
+func (e *Engine) deliverToBirth(p *partition, m store.Message, in core.Input) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.chains.births[m.WorkflowID]
+	if r == nil {
+		return false
+	}
+	e.deliverLocked(p, r.id, mail{input: in, sequence: m.Sequence, latest: true})
+	return true
+}
+
+// born notes that the row of a run is durable. The engine's mu is held.
+func (e *Engine) born(r *resident) {
+	e.chains.forgetBirth(r)
+	r.create, r.birth = nil, nil
+}
+
+// forgetBirth is part of what becomes of a birth. The engine's mu is held.
+func (c *chains) forgetBirth(r *resident) {
+	if r.birth != nil && c.births[r.birth.start.WorkflowID] == r {
+		delete(c.births, r.birth.start.WorkflowID)
+	}
+}
+
+// announcement tells a parent that only waits for that that the run exists. It is part
+// of the turn that makes it so.
+func (e *Engine) announcement(r *resident) ([]store.Message, error) {
+	if r.birth == nil || r.birth.start.Parent == nil || !r.birth.start.Parent.Detached {
+		return nil, nil
+	}
+	m, err := e.toParent(r.birth.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
+	return []store.Message{m}, err
+}
+
+// stillborn answers the parent of a run whose workflow ID was taken. What came for the
+// ID meanwhile is that other run's, and found in the inbox again.
+func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
+	b := r.birth
+	if b == nil {
+		return // somebody waits for the answer
+	}
+	answer, err := e.toParent(b.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
+	if err != nil {
+		e.log.Error("perdure: the parent of a run whose workflow ID is taken cannot be told", "run", r.id, "error", err)
+		return
+	}
+	e.mu.Lock()
+	e.born(r)
+	var letters []letter
+	for _, m := range slices.Concat(todo, r.mail) {
+		if m.latest {
+			letters = append(letters, letter{r.partition, m.sequence})
+		}
+	}
+	r.mail = nil
+	e.mu.Unlock()
+	e.forget(letters)
+	e.kickInbox()
+	t := store.Turn{
+		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
+		Consumed: []int64{b.sequence}, Messages: []store.Message{answer}, Repeatable: true,
+	}
+	if e.committer.commit(t) == nil {
+		e.settled(r, t.Consumed)
+		e.sent(&t)
+	}
+}
+
+// parkedBirth makes a run that cannot even take its first turn, parked.
+func (e *Engine) parkedBirth(r *resident, state store.RunState) store.Turn {
+	row := *r.create
+	row.RunState = state
+	messages, err := e.announcement(r)
+	if err != nil {
+		e.log.Error("perdure: the parent of a run cannot be told that it exists", "run", r.id, "error", err)
+	}
+	return store.Turn{
+		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
+		Create: &row, Consumed: []int64{r.birth.sequence}, Messages: messages,
+	}
+}

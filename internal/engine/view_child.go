@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// Parent is the call of a run that started another run.
+type Parent struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Call       int64  `json:"call"`
+	Detached   bool   `json:"detached,omitempty"` // it does not wait for the end of the run
+}
+
+func viewParent(p *history.Parent) *Parent {
+	if p == nil {
+		return nil
+	}
+	return &Parent{WorkflowID: p.WorkflowID, RunID: p.Run, Call: p.Call, Detached: p.Detached}
+}
+
+// ChildInfo is a run that a pending call has started.
+type ChildInfo struct {
+	WorkflowID string `json:"workflow_id"`
+	// RunID of the latest run of its chain, and how that stands: running,
+	// waiting-for-code, parked, or how it ended; starting if there is no run yet. Of a
+	// call with very many neighbours the status is not looked up, and empty.
+	RunID  string `json:"run_id"`
+	Status string `json:"status,omitempty"`
+	// OnParentClose is what becomes of it when nobody waits for it any more: cancel,
+	// terminate or abandon; empty for a detached one.
+	OnParentClose string `json:"on_parent_close,omitempty"`
+}
+
+func viewChild(ev history.Event) *ChildInfo {
+	c := &ChildInfo{WorkflowID: ev.ID, RunID: ev.Child.Run}
+	switch {
+	case ev.Kind == history.DetachedScheduled:
+	case ev.Child.OnParentClose == history.CancelChild:
+		c.OnParentClose = "cancel"
+	default:
+		c.OnParentClose = string(ev.Child.OnParentClose)
+	}
+	return c
+}
+
+// shownChildren is of how many pending children a description says how they stand: it
+// costs a look at each.
+const shownChildren = 100
+
+// findChildren says how the runs stand that calls have started.
+func (e *Engine) findChildren(ctx context.Context, calls []PendingCall) error {
+	looked := 0
+	for i := range calls {
+		c := calls[i].Child
+		if c == nil {
+			continue
+		}
+		if looked++; looked > shownChildren {
+			return nil
+		}
+		row, err := e.db.Find(ctx, e.place(c.WorkflowID), c.WorkflowID, "")
+		switch {
+		case errors.Is(err, store.ErrNotFound) || err == nil && row.Chain != c.RunID:
+			c.Status = "starting" // or its ID is taken, and its parent is about to learn so
+		case err != nil:
+			return err
+		default:
+			c.RunID, c.Status = row.ID, string(row.Status)
+		}
+	}
+	return nil
+}
