@@ -18,6 +18,9 @@ import (
 type birth struct {
 	start    history.Start
 	sequence int64 // of the message in the inbox
+	// rivals are later messages that start runs under the same workflow ID: they are
+	// routed again when it is known whether this one has it.
+	rivals []letter
 }
 
 func (b *birth) past() *past {
@@ -72,6 +75,10 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	if e.partitions[p.number] != p {
 		return // another node has it
 	}
+	if first := e.chains.births[start.WorkflowID]; first != nil && first.id != start.Run {
+		first.birth.rivals = append(first.birth.rivals, letter{p, m.Sequence})
+		return
+	}
 	if e.residents[start.Run] == nil { // else it was loaded, and so it exists
 		r := e.resident(p, start.Run)
 		r.create, r.birth = row, &birth{start: start, sequence: m.Sequence}
@@ -95,14 +102,23 @@ func (e *Engine) deliverToBirth(p *partition, m store.Message, in core.Input) bo
 
 // born notes that the row of a run is durable. The engine's mu is held.
 func (e *Engine) born(r *resident) {
-	e.chains.forgetBirth(r)
+	e.forgetBirth(r)
 	r.create, r.birth = nil, nil
 }
 
-// forgetBirth is part of what becomes of a birth. The engine's mu is held.
-func (c *chains) forgetBirth(r *resident) {
-	if r.birth != nil && c.births[r.birth.start.WorkflowID] == r {
-		delete(c.births, r.birth.start.WorkflowID)
+// forgetBirth lets messages for the workflow ID of a run be routed by what is in the
+// database. The engine's mu is held.
+func (e *Engine) forgetBirth(r *resident) {
+	b := r.birth
+	if b == nil || e.chains.births[b.start.WorkflowID] != r {
+		return
+	}
+	delete(e.chains.births, b.start.WorkflowID)
+	for _, rival := range b.rivals {
+		delete(rival.partition.pending, rival.sequence)
+	}
+	if len(b.rivals) > 0 {
+		e.kickInbox()
 	}
 }
 

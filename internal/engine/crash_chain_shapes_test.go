@@ -136,7 +136,7 @@ var cancelBetweenRuns = shape{
 	name: "cancel-between-runs", policy: runPolicy(3, time.Hour), flow: failingRuns(0), bodies: neverMore,
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		for range 1000 {
-			if len(chainOf(env)) > 1 {
+			if len(chainOf(env, theID)) > 1 {
 				break
 			}
 			time.Sleep(time.Second)
@@ -147,9 +147,9 @@ var cancelBetweenRuns = shape{
 	},
 }
 
-// chainOf are the runs of the workflow, oldest first.
-func chainOf(env *perduretest.Env) []perdure.ChainRun {
-	d := env.Describe(theID)
+// chainOf are the runs of a workflow, oldest first.
+func chainOf(env *perduretest.Env, id string) []perdure.ChainRun {
+	d := env.Describe(id)
 	if d.Chain == nil {
 		return []perdure.ChainRun{{RunID: d.RunID}}
 	}

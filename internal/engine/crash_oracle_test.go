@@ -45,6 +45,9 @@ func (s shape) workflow(b *book) workflow.Workflow[string, string] {
 func (s shape) register(t *testing.T, env *perduretest.Env, b *book) {
 	t.Helper()
 	env.Register(s.workflow(b))
+	if s.child != nil {
+		env.Register(theChild.Impl(s.child(b)))
+	}
 	if s.bodies == nil {
 		return
 	}
@@ -81,6 +84,10 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	a.outcome = outcome(h.Result())
 	a.took = time.Since(began)
 	time.Sleep(5 * time.Second) // reads that failed are tried again within that
+	if s.outlived {
+		awaitFamily(t, env)
+		time.Sleep(5 * time.Second)
+	}
 	if s.gated {
 		time.Sleep(time.Minute) // the writes that come after the result may meet an outage
 	}
@@ -99,12 +106,17 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 		a.status = d.CustomStatus
 	}
 	var histories [][]perdure.Event
-	for _, run := range chainOf(env) {
-		events, attempts := env.History(theID, perdure.OfRun(run.RunID)), env.Attempts(theID, perdure.OfRun(run.RunID))
-		judgeSums(t, env.Engine(), run.RunID, attempts)
-		histories = append(histories, events)
-		a.add(callsOf(t, events), attempts, s.anyOrder)
-		a.begun = append(a.begun, lateness(run, events)...)
+	for _, id := range family(t, env) {
+		for _, run := range chainOf(env, id) {
+			events, attempts := env.History(id, perdure.OfRun(run.RunID)), env.Attempts(id, perdure.OfRun(run.RunID))
+			judgeSums(t, env.Engine(), id, run.RunID, attempts)
+			histories = append(histories, events)
+			a.add(callsOf(t, events), attempts, s.anyOrder)
+			a.begun = append(a.begun, lateness(run, events)...)
+		}
+		if id != theID {
+			a.calls = append(a.calls, id+" is "+env.Describe(id).Status)
+		}
 	}
 	made := 0
 	for _, at := range a.attempts {
@@ -160,8 +172,8 @@ func outcome(result string, err error) string {
 	return fmt.Sprintf("%s with %v", end.Status, retry.Classify(end.Err).Types)
 }
 
-// drawn matches what side effects made.
-var drawn = regexp.MustCompile(`\br\d+\b`)
+// drawn matches what side effects made, and run IDs.
+var drawn = regexp.MustCompile(`\br\d+\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 
 // masked hides it.
 func masked(s string) string { return drawn.ReplaceAllString(s, "r#") }
@@ -191,8 +203,16 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded, history.VersionMarked:
 			order = append(order, e.Call)
 			begun[e.Call] = fmt.Sprintf("%s %s(%s)%s v%d", e.Kind, e.Name, e.Input.Data, e.Result.Data, e.Version)
+		case history.SignalSent:
+			rest = append(rest, fmt.Sprintf("%s %s to %s %s", e.Kind, e.Name, e.ID, e.Input.Data))
+		case history.ChildScheduled, history.DetachedScheduled:
+			order = append(order, e.Call)
+			begun[e.Call] = fmt.Sprintf("%s %s(%s) %s %s", e.Kind, e.Name, e.Input.Data, e.ID, e.Child.OnParentClose)
 		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
 			ended[e.Call] = fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure)
+			if e.Child != nil {
+				ended[e.Call] += " " + e.Child.Status
+			}
 		case history.CallCancelRequested:
 			if e.Closed {
 				// The code sees the same as when an attempt of it was waited for.
@@ -202,7 +222,7 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			rest = append(rest, fmt.Sprintf("%s %s %s%s%s", e.Kind, e.Name, e.ID, e.Input.Data, e.Reason))
 		case history.RunContinued:
 			rest = append(rest, fmt.Sprintf("%s %s%s %s %d %s", e.Kind, e.Name, e.Input.Data, e.Initiator, e.Attempt, failure))
-		case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTimedOut:
+		case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut:
 			rest = append(rest, fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure))
 		case history.CallControlled, history.RunControlled:
 			rest = append(rest, fmt.Sprintf("%s of %d %s %s %s: %s", e.Operation, e.Call, e.ID, e.By, e.Reason, e.Outcome))

@@ -26,6 +26,12 @@ type shape struct {
 	// gated says that it has gates, which hear of its end later than its caller.
 	gated bool
 
+	// outlived says that it starts runs that may end after it.
+	outlived bool
+
+	// child is the code of the runs that it starts, nil if it starts none.
+	child func(b *book) workflow.Func[string, string]
+
 	// policy is by which its runs are retried, nil for not.
 	policy *retry.Policy
 
@@ -90,6 +96,7 @@ type bodies = map[string]activity.Func[string, string]
 
 var shapes = []shape{
 	stepTransactions,
+	childrenAwaited, childRetried, childrenLeft, childCanceled, childIDInUse,
 	continueAsNew, continueAtOnce, lateForTheNext, retryOfARun, retryUsedUp, cancelBetweenRuns,
 	timeoutOfARun, timeoutOfAChain,
 	{

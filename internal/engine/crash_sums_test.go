@@ -10,7 +10,7 @@ import (
 
 // judgeSums holds what is added up over attempts and calls against the single ones
 // (E22): whatever was lost on the way, nothing counts twice or not at all.
-func judgeSums(t *testing.T, e *perdure.Engine, run string, attempts []perdure.Attempt) {
+func judgeSums(t *testing.T, e *perdure.Engine, id, run string, attempts []perdure.Attempt) {
 	t.Helper()
 	want := map[int64]perdure.CallAttempts{}
 	for _, a := range attempts {
@@ -39,7 +39,7 @@ func judgeSums(t *testing.T, e *perdure.Engine, run string, attempts []perdure.A
 		c.Backoff += a.Delay
 		want[a.Call] = c
 	}
-	calls, err := e.Calls(t.Context(), theID, perdure.OfRun(run))
+	calls, err := e.Calls(t.Context(), id, perdure.OfRun(run))
 	if err != nil || len(calls) != len(want) {
 		t.Errorf("There are %d calls with attempts, want %d: %v", len(calls), len(want), err)
 	}

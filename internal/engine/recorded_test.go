@@ -70,7 +70,7 @@ func recordCalm(t *testing.T, s shape, last string) {
 	stage := newStage(t, settings[0], s)
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		stage.play(t, env, s)
-		runs := chainOf(env)
+		runs := chainOf(env, theID)
 		for i, run := range runs {
 			document, err := env.Engine().Record(t.Context(), theID, perdure.OfRun(run.RunID))
 			file := last
@@ -170,6 +170,10 @@ var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 			e.Kind = history.ActivityScheduled
 		case history.TimerStarted:
 			e.Kind = history.SignalAwaited
+		case history.ChildScheduled:
+			e.Kind = history.DetachedScheduled
+		case history.DetachedScheduled:
+			e.Kind = history.ChildScheduled
 		case history.RunCompleted:
 			e.Kind = history.RunFailed
 		case history.RunFailed, history.RunCanceled, history.RunContinued:
@@ -182,7 +186,7 @@ var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 	"another input": func(turn *history.RecordedTurn, at int) bool {
 		e := &turn.Events[at]
 		switch e.Kind {
-		case history.ActivityScheduled:
+		case history.ActivityScheduled, history.ChildScheduled, history.DetachedScheduled:
 			e.Input, _ = history.Encode("something else")
 		case history.RunCompleted:
 			e.Result, _ = history.Encode("something else")
@@ -195,6 +199,11 @@ var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 			return false
 		}
 		return true
+	},
+	"another workflow ID": func(turn *history.RecordedTurn, at int) bool {
+		e := &turn.Events[at]
+		e.ID += "-other"
+		return e.Kind == history.ChildScheduled || e.Kind == history.DetachedScheduled || e.Kind == history.SignalSent
 	},
 	"doubled": func(turn *history.RecordedTurn, at int) bool {
 		if turn.Events[at].Kind.Terminal() {
@@ -224,6 +233,12 @@ var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 var compatible = map[string]func(turn *history.RecordedTurn, at int){
 	"another due time": func(turn *history.RecordedTurn, at int) {
 		if e := &turn.Events[at]; e.Kind == history.TimerStarted {
+			e.Due += int64(time.Minute)
+		}
+	},
+	"another kind of child": func(turn *history.RecordedTurn, at int) {
+		if e := &turn.Events[at]; e.Child != nil {
+			e.Child = &history.Child{Run: e.Child.Run + "1", OnParentClose: history.AbandonChild}
 			e.Due += int64(time.Minute)
 		}
 	},

@@ -211,7 +211,7 @@ func (e *Engine) unload(r *resident) {
 		return
 	}
 	r.dropped = true
-	e.chains.forgetBirth(r)
+	e.forgetBirth(r)
 	if e.residents[r.id] == r {
 		delete(e.residents, r.id)
 	}
