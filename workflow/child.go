@@ -106,6 +106,19 @@ func ChildMemo(v any) ChildOption {
 	}
 }
 
+// ChildRunTimeout limits how long each run of the child may take, from when its code
+// may begin. One that is open then has failed with a *retry.TimeoutError; its retry
+// policy decides whether another one follows. 0 is no limit.
+func ChildRunTimeout(d time.Duration) ChildOption {
+	return func(o *childOptions) { o.RunTimeout = d }
+}
+
+// ChildChainTimeout limits how long all runs of the child may take together; nothing
+// follows then. 0 is no limit; one that is shorter than ChildRunTimeout is refused.
+func ChildChainTimeout(d time.Duration) ChildOption {
+	return func(o *childOptions) { o.ChainTimeout = d }
+}
+
 // OnParentClose says what becomes of the child when nobody waits for it any more:
 // because the run that started it ended, in whatever way, or gave it up.
 func OnParentClose(p ParentClosePolicy) ChildOption {
@@ -175,6 +188,12 @@ func (o *childOptions) check(detached bool) error {
 		return &history.InputError{What: "parent close policy", Problem: "is set: a detached run has no parent that could close"}
 	case o.Delay < 0:
 		return &history.InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", o.Delay)}
+	case o.RunTimeout < 0:
+		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", o.RunTimeout)}
+	case o.ChainTimeout < 0:
+		return &history.InputError{What: "chain timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", o.ChainTimeout)}
+	case o.ChainTimeout > 0 && o.RunTimeout > o.ChainTimeout:
+		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", o.RunTimeout, o.ChainTimeout)}
 	case len(o.Memo.Data) > history.MaxMemo:
 		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(o.Memo.Data), history.MaxMemo)}
 	case o.Policy != nil:
@@ -192,7 +211,7 @@ type ChildError struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`           // of the last run of its chain
 	Workflow   string `json:"workflow"`         // name
-	Status     string `json:"status"`           // failed, canceled or terminated
+	Status     string `json:"status"`           // failed, canceled, terminated or timed-out
 	Reason     string `json:"reason,omitempty"` // given by whoever terminated it
 	Err        error  `json:"-"`                // nil if it was terminated
 }
@@ -213,10 +232,14 @@ func init() {
 
 func (e *ChildError) Error() string {
 	text := fmt.Sprintf("child %q of workflow %q ", e.WorkflowID, e.Workflow)
-	if e.Status != string(core.StatusFailed) {
-		text += "was "
+	switch e.Status {
+	case string(core.StatusFailed):
+		text += "failed"
+	case string(core.StatusTimedOut):
+		text += "timed out"
+	default:
+		text += "was " + e.Status
 	}
-	text += e.Status
 	if e.Reason != "" {
 		text += " (" + e.Reason + ")"
 	}

@@ -134,6 +134,7 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 		for _, o := range []workflow.ChildOption{
 			workflow.ChildID(""), workflow.ChildID(strings.Repeat("x", 1001)), workflow.ChildDelay(-1), workflow.ChildRetryPolicy(policy),
 			workflow.ChildMemo(func() {}), workflow.ChildMemo(strings.Repeat("x", 17<<10)), workflow.OnParentClose("ignore"),
+			workflow.ChildRunTimeout(-1), workflow.ChildChainTimeout(-1),
 		} {
 			_, err := workflow.RunChild(wf, kid, "in", o)
 			log("%v", err)
@@ -143,13 +144,15 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 		}
 		_, err := workflow.StartDetached(wf, kid, "in", workflow.OnParentClose(workflow.ParentCloseAbandon))
 		log("%v", err)
+		_, err = workflow.RunChild(wf, kid, "in", workflow.ChildRunTimeout(2), workflow.ChildChainTimeout(1))
+		log("%v", err)
 		_, err = workflow.RunChild(wf, workflow.Declare[func(), string]("odd"), nil)
 		log("%v", err)
 		_, err = workflow.RunChild(wf, workflow.Declare[string, string](""), "in")
 		log("%v", err)
 		return "", nil
 	})
-	for i, part := range []string{"is empty", "is 1001 bytes", "delay is -1ns", "AttemptTimeout is set", "memo: ", "memo is 17410 bytes", `is "ignore"`, "no parent that could close", "its input: ", "workflow name is empty"} {
+	for i, part := range []string{"is empty", "is 1001 bytes", "delay is -1ns", "AttemptTimeout is set", "memo: ", "memo is 17410 bytes", `is "ignore"`, "run timeout is -1ns", "chain timeout is -1ns", "no parent that could close", "longer than the chain timeout", "its input: ", "workflow name is empty"} {
 		if i >= len(log) || !strings.Contains(log[i], part) {
 			t.Errorf("error %d has no %q:\n%s", i, part, strings.Join(log, "\n"))
 		}

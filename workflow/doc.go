@@ -32,8 +32,15 @@
 // A run that leaves memory is unwound: deferred calls of its code run then, and
 // again whenever that happens. They must do nothing that matters outside.
 //
+// # Children
+//
+// A workflow is one sequence of turns. What is to have a history, a retry policy or
+// an owner of its own is another workflow: RunChild and RunChildAsync start it and
+// await its result, StartDetached starts it and lets it go. To run many things at a
+// time, Map over RunChild.
+//
 // # Waiting costs nothing
 //
-// A run that waits (for an activity in backoff, a timer, a signal) holds no
+// A run that waits (for an activity in backoff, a timer, a signal, a child) holds no
 // goroutine and no connection, and after a while no memory.
 package workflow

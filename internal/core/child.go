@@ -19,6 +19,9 @@ type StartChild struct {
 	Policy     *retry.Policy // for failures of its runs, nil for that of its code
 	Delay      time.Duration // before its code begins
 	Memo       history.Payload
+	// RunTimeout is how long each of its runs may take, and ChainTimeout how long all
+	// of them, from when its code may begin; 0: for ever.
+	RunTimeout, ChainTimeout time.Duration
 	// OnParentClose is what becomes of it when nobody waits for it any more.
 	OnParentClose history.OnParentClose
 	// Detached says to wait only until it is known that the run exists.
@@ -35,7 +38,10 @@ func (r *Run) StartChild(s StartChild) *Call {
 	e := history.Event{
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
 		Policy: s.Policy, Trace: r.start.Trace,
-		Child: &history.Child{Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Memo: s.Memo},
+		Child: &history.Child{
+			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Memo: s.Memo,
+			RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
+		},
 	}
 	if s.Detached {
 		e.Kind = history.DetachedScheduled
@@ -102,14 +108,19 @@ func (r *Run) applyChild(e *history.Event) {
 	if r.out == nil {
 		return
 	}
-	r.out.Messages = append(r.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: &history.Start{
+	start := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: r.start.Group, Chain: e.Child.Run, Attempt: 1,
 		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due, Memo: e.Child.Memo, Retry: e.Policy,
+		RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout,
 		Parent: &history.Parent{
 			WorkflowID: r.start.WorkflowID, Run: r.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
 		},
-	}})
+	}
+	if limit := start.ChainTimeout; limit > 0 {
+		start.ChainDeadline = addTime(max(r.now, start.FirstTurn), limit)
+	}
+	r.out.Messages = append(r.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
 }
 
 // fromChild closes the call of a run that has ended, could not begin, or, of a

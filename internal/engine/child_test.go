@@ -414,6 +414,26 @@ func TestE40_AChildWithADelay(t *testing.T) {
 	})
 }
 
+// TestE45_AChildThatTimesOut: a child has the time that its parent gives it, for each of
+// its runs and for all of them.
+func TestE45_AChildThatTimesOut(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		parent := workflow.New("parent", func(wf *workflow.Context, _ string) (string, error) {
+			_, one := workflow.RunChild(wf, napper, time.Hour, workflow.ChildRunTimeout(time.Minute), workflow.ChildDelay(time.Minute))
+			_, all := workflow.RunChild(wf, napper, time.Hour, workflow.ChildRunTimeout(time.Minute), workflow.ChildChainTimeout(150*time.Second),
+				workflow.ChildRetryPolicy(exactRuns(5, time.Second)))
+			return fmt.Sprint(one, "; ", all, "; ", errors.Is(one, retry.ErrTimeout), errors.Is(all, retry.ErrTimeout)), nil
+		})
+		e := w.start(parent, napper)
+		began := time.Now()
+		begin(t, e, parent, "p", "")
+		got, err := finish[string](t, e, "p")
+		if took := time.Since(began); err != nil || !strings.HasSuffix(got, "; true true") || strings.Count(got, "timed out") < 2 || took < 270*time.Second || took > 271*time.Second {
+			t.Errorf("after %s: %q, %v", took, got, err)
+		}
+	})
+}
+
 // TestE10_AChildWithoutCode exists and waits for code; its parent waits for it, and
 // says so.
 func TestE10_AChildWithoutCode(t *testing.T) {

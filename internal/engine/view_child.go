@@ -64,9 +64,12 @@ func (e *Engine) findChildren(ctx context.Context, calls []PendingCall) error {
 			return nil
 		}
 		row, err := e.db.Find(ctx, e.place(c.WorkflowID), c.WorkflowID, "")
+		if err == nil && row.Chain != c.RunID { // another one has its ID now, or had it before
+			row, err = e.db.Find(ctx, row.Partition, c.WorkflowID, c.RunID)
+		}
 		switch {
-		case errors.Is(err, store.ErrNotFound) || err == nil && row.Chain != c.RunID:
-			c.Status = "starting" // or its ID is taken, and its parent is about to learn so
+		case errors.Is(err, store.ErrNotFound):
+			c.Status = "starting"
 		case err != nil:
 			return err
 		default:

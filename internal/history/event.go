@@ -178,8 +178,11 @@ type Child struct {
 	// OnParentClose is what becomes of a scheduled one when the run that started it
 	// ends before it.
 	OnParentClose OnParentClose `json:"on_parent_close,omitempty"`
-	// Memo is shown with the runs of a scheduled one.
-	Memo Payload `json:"memo,omitzero"`
+	// Memo is shown with the runs of a scheduled one, and RunTimeout and ChainTimeout
+	// are how long each of them may take, and all.
+	Memo         Payload       `json:"memo,omitzero"`
+	RunTimeout   time.Duration `json:"run_timeout,omitempty"`
+	ChainTimeout time.Duration `json:"chain_timeout,omitempty"`
 }
 
 // OnParentClose is what becomes of a child whose parent does not wait for it any
