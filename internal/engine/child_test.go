@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -490,8 +491,11 @@ func TestE40_AThousandChildren(t *testing.T) {
 // twice.
 func TestE80_ParentAndChildOnTwoNodes(t *testing.T) {
 	inAGroup(t, func(t *testing.T, w *world) {
+		var mu sync.Mutex
 		started := map[string]int{}
 		note := activity.New("note", func(_ context.Context, id string) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			started[id]++
 			return id, nil
 		})
