@@ -85,12 +85,9 @@ func (a *app) history(ctx context.Context, id string, run whichRun) error {
 
 // recorded is what of an event is shown beside its columns.
 type recorded struct {
-	Input   value `json:"input"`
-	Result  value `json:"result"`
-	Failure *struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
-	} `json:"failure"`
+	Input     value         `json:"input"`
+	Result    value         `json:"result"`
+	Failure   *failure      `json:"failure"`
 	Policy    *retry.Policy `json:"policy"`
 	Due       int64         `json:"due"`
 	Attempt   int           `json:"attempt"`
@@ -110,6 +107,21 @@ type recorded struct {
 		Attempts int   `json:"total_attempts"`
 		MS       int64 `json:"total_duration_ms"`
 	} `json:"retry"`
+}
+
+// failure is an error in an event.
+type failure struct {
+	Type    string     `json:"type"`
+	Message string     `json:"message"`
+	Causes  []*failure `json:"causes"`
+}
+
+// last is the failure that made a call be given up, not that it was.
+func (f *failure) last() *failure {
+	if f.Type == retry.TypeExhausted && len(f.Causes) > 0 {
+		return f.Causes[0]
+	}
+	return f
 }
 
 // value is a payload in an event.

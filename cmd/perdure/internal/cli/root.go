@@ -25,6 +25,7 @@ Exit codes:
   130  interrupted`
 
 const rootExample = `  perdure demo
+  perdure flow run nightly.flow
   perdure list --status running
   perdure list --retrying --db sqlite:shop.db
   perdure nodes --db postgres://shop@db.example/shop
@@ -63,7 +64,7 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
-		a.startCommand(), a.signalCommand(), a.queryCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
+		a.flowCommand(), a.startCommand(), a.signalCommand(), a.queryCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
 		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
 		a.pauseRunCommand(), a.resumeRunCommand(),
 		a.auditCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 //	$ engine 10s v2        one with other code
 //	$ engine 10s in GROUP  one of a group
 //	$ served COMMAND       a command while an engine works
-//	$ write FILE TEXT      makes a file
+//	$ write FILE TEXT      makes a file; \n is a line break
 func TestScripts(t *testing.T) {
 	scripts(t, filepath.Join("testdata", "*.txt"), func(t *testing.T, dir, script string) (got string) {
 		synctest.Test(t, func(t *testing.T) { got = (&player{t: t, dir: dir, db: shopFile()}).play(script) })
@@ -181,7 +181,7 @@ func (p *player) run(line string) string {
 	case "sql":
 		p.sql(strings.Join(words[1:], " "))
 	case "write":
-		if err := os.WriteFile(words[1], []byte(words[2]), 0o644); err != nil {
+		if err := os.WriteFile(words[1], []byte(strings.ReplaceAll(words[2], `\n`, "\n")), 0o644); err != nil {
 			p.t.Fatal(err)
 		}
 	default:

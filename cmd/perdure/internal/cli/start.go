@@ -5,18 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/flow"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) startCommand() *cobra.Command {
 	var s startFlags
 	cmd := &cobra.Command{
-		Use:   "start WORKFLOW ID [JSON]",
-		Short: "Start a workflow",
+		Use:   "start WORKFLOW|FILE [ID] [JSON]",
+		Short: "Start a workflow, or a flow file",
 		Long: `Start a workflow under an ID. The input is JSON; without one it is null, and with - it
 is read from standard input. When the command returns, the workflow is in the
 database: no crash loses it, and an engine that has its code runs it.
@@ -24,17 +26,20 @@ database: no crash loses it, and an engine that has its code runs it.
 If the ID has a workflow of that name with that input already, the command attaches
 to it, and starting twice is starting once. With --new-after the ID of one that has
 ended is used again: with any, however it ended; with failure, unless it has a
-result. With --must-be-new the command fails instead of attaching.`,
-		Example: `  perdure start checkout order-17 '{"item": "grinder"}'
+result. With --must-be-new the command fails instead of attaching.
+
+A name that ends in .flow is that of a flow file, a workflow in text: the input is an
+object with its inputs, and the ID may be missing; it is then made of the name of the
+file and the input. The file is checked before anything starts. An engine that runs
+flow files (perdure flow serve, or a program with package flow) has to run it; actions
+that only such a program has are named with --action.`,
+		Example: `  perdure start nightly.flow nightly-31 '{"day": "2026-01-31"}'
+  perdure start checkout order-17 '{"item": "grinder"}'
   perdure start report yesterday --new-after failure
   perdure start remind order-17-reminder --delay 24h --memo '"by hand"'`,
 		Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			input := "null"
-			if len(args) == 3 {
-				input = args[2]
-			}
-			return a.start(cmd.Context(), args[0], args[1], input, s)
+			return a.startArguments(cmd, args, s)
 		},
 	}
 	flags := cmd.Flags()
@@ -43,6 +48,7 @@ result. With --must-be-new the command fails instead of attaching.`,
 	flags.DurationVar(&s.delay, "delay", 0, "let its code begin after so `long`")
 	flags.StringVar(&s.memo, "memo", "", "a `JSON` value that is shown with it")
 	flags.StringArrayVar(&s.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; may be given several times")
+	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action that the program has which runs it; several with commas")
 	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -53,6 +59,39 @@ type startFlags struct {
 	delay     time.Duration
 	memo      string
 	attrs     []string
+	actions   []string
+}
+
+// startArguments finds out what is to be started.
+func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) error {
+	workflow, id, input := args[0], "", "null"
+	if len(args) > 1 {
+		id = args[1]
+	}
+	if len(args) > 2 {
+		input = args[2]
+	}
+	if !strings.HasSuffix(workflow, flowEnding) {
+		switch {
+		case id == "":
+			return usage("Usage: "+cmd.UseLine(), "The ID is missing.")
+		case len(s.actions) > 0:
+			return usage("Leave --action away.", "%q is no flow file, and only those have actions.", workflow)
+		}
+		return a.start(cmd.Context(), workflow, id, input, s)
+	}
+	program, err := a.flowStart(workflow, input, s.actions)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = flowID(program)
+	}
+	text, err := json.Marshal(program)
+	if err != nil {
+		return err
+	}
+	return a.start(cmd.Context(), flow.Workflow.Name(), id, string(text), s)
 }
 
 // started is the answer for programs.

@@ -64,7 +64,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	}
 	d := &demo{
 		opt: opt, dir: directory(opt.Dir), executable: executable, input: in, began: time.Now(),
-		screen: screen{out: opt.Out, term: opt.Terminal}, statuses: map[string]string{},
+		screen: screen{lines: term.Panel{Out: opt.Out}, term: opt.Terminal}, statuses: map[string]string{},
 	}
 	// Before an old demo is deleted it should be known that the new one can begin.
 	if err := opt.Database.Reach(ctx); err != nil {
@@ -106,7 +106,7 @@ func (d *demo) play(ctx context.Context) (*Report, error) {
 	d.introduce()
 	err := d.run(ctx)
 	d.state.Active = d.elapsed()
-	if err = errors.Join(err, d.dir.save(d.state), d.screen.err); err != nil {
+	if err = errors.Join(err, d.dir.save(d.state), d.screen.lines.Err); err != nil {
 		return nil, err
 	}
 	return d.review(ctx)
@@ -206,9 +206,9 @@ func (d *demo) work(ctx context.Context, c *crew, plan *killPlan, looks <-chan l
 	for {
 		d.progress.workers, d.progress.running = c.pids(), c.running()
 		d.draw()
-		if d.screen.err != nil {
+		if d.screen.lines.Err != nil {
 			c.end(grace)
-			return d.screen.err
+			return d.screen.lines.Err
 		}
 		select {
 		case t := <-c.news:

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -12,10 +11,8 @@ import (
 // screen shows how the demo goes on: on a terminal a panel that is redrawn below
 // the news, elsewhere a line a second.
 type screen struct {
-	out   io.Writer
+	lines term.Panel
 	term  term.Terminal
-	err   error // of the first write that failed; nothing is written after it
-	drawn int   // lines of the panel that are on the screen
 	last  time.Time
 }
 
@@ -27,7 +24,7 @@ const (
 
 // say writes lines that stay.
 func (s *screen) say(format string, args ...any) {
-	s.write(s.erase() + fmt.Sprintf(format, args...) + "\n")
+	s.lines.Say(fmt.Sprintf(format, args...))
 }
 
 // news writes a line that stays, with the time at which it happened.
@@ -48,29 +45,11 @@ func (s *screen) show(p progress, now time.Time) {
 		return
 	}
 	s.last = now
-	lines := s.panel(p, now)
-	s.write(s.erase() + strings.Join(lines, "\n") + "\n")
-	s.drawn = len(lines)
+	s.lines.Draw(s.panel(p, now))
 }
 
 // clear removes the panel.
-func (s *screen) clear() { s.write(s.erase()) }
-
-// erase is what takes the panel off the screen.
-func (s *screen) erase() string {
-	if s.drawn == 0 {
-		return ""
-	}
-	up := fmt.Sprintf("\x1b[%dA\r\x1b[J", s.drawn)
-	s.drawn = 0
-	return up
-}
-
-func (s *screen) write(text string) {
-	if s.err == nil && text != "" {
-		_, s.err = io.WriteString(s.out, text)
-	}
-}
+func (s *screen) clear() { s.lines.Clear() }
 
 // panel is the progress in a few lines, none wider than the terminal: one that
 // breaks could not be erased.

@@ -46,7 +46,7 @@ func someProgress(now time.Time) progress {
 func TestProgressInAPipeIsALineASecond(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var out bytes.Buffer
-	s := screen{out: &out}
+	s := screen{lines: term.Panel{Out: &out}}
 	for range 25 {
 		s.show(someProgress(now), now)
 		now = now.Add(100 * time.Millisecond)
@@ -61,7 +61,7 @@ func TestProgressInAPipeIsALineASecond(t *testing.T) {
 func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var out bytes.Buffer
-	s := screen{out: &out, term: term.Terminal{Moves: true}}
+	s := screen{lines: term.Panel{Out: &out}, term: term.Terminal{Moves: true}}
 	p := someProgress(now)
 	s.show(p, now)
 	p.workers, p.failed, p.next = nil, 1, time.Time{}
@@ -80,11 +80,11 @@ func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
 func TestNothingIsWrittenAfterAWriteFailed(t *testing.T) {
 	broken := errors.New("broken pipe")
 	w := &failing{err: broken}
-	s := screen{out: w}
+	s := screen{lines: term.Panel{Out: w}}
 	s.say("one")
 	s.say("two")
-	if !errors.Is(s.err, broken) || w.calls != 1 {
-		t.Errorf("%v after %d writes", s.err, w.calls)
+	if !errors.Is(s.lines.Err, broken) || w.calls != 1 {
+		t.Errorf("%v after %d writes", s.lines.Err, w.calls)
 	}
 }
 

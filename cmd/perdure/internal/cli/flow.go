@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/flow/syntax"
+	"github.com/spf13/cobra"
+)
+
+// flowEnding is how the names of flow files end.
+const flowEnding = ".flow"
+
+func (a *app) flowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "flow",
+		Short: "Run, check and format flow files: workflows in text",
+		Long: `Run, check and format flow files. A flow file is a workflow in text: what it calls
+with @ are actions, and brackets behind them say how they are retried.
+
+  reply = @http.get(url="https://example.org/") [retry: 3, backoff: 60] [timeout: 2m]
+  @log(message=reply.status)
+
+Kill it while it runs, run it again, and it goes on where it was.
+The language is described in docs/flow.md.`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.flowRunCommand(), a.flowServeCommand(), a.flowCheckCommand(), a.flowFormatCommand())
+	return cmd
+}
+
+// flowActions are the flags that say which actions there are.
+type flowActions struct {
+	shell bool
+	files string
+	named []string
+}
+
+func (f *flowActions) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.shell, "allow-shell", false, "let files run commands, by @shell.run")
+	cmd.Flags().StringVar(&f.files, "files", "", "`directory` in which files may read and write, by @file.read and @file.write")
+}
+
+// others adds the flag for actions that other programs have.
+func (f *flowActions) others(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.named, "action", nil, "`name` of an action that the program has which runs the file; several with commas")
+}
+
+// runtime makes what runs files.
+func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
+	options := []flow.Option{flow.Log(log)}
+	if f.shell {
+		options = append(options, flow.AllowShell())
+	}
+	if f.files != "" {
+		if info, err := os.Stat(f.files); err != nil || !info.IsDir() {
+			return nil, usage("Name a directory that exists: --files .", "--files is %q, which is no directory.", f.files)
+		}
+		options = append(options, flow.Files(f.files))
+	}
+	for _, name := range f.named {
+		options = append(options, flow.Actions(activity.Declare[map[string]any, any](name)))
+	}
+	r, err := flow.New(options...)
+	if err != nil {
+		return nil, usage("An action has a name such as charge or card.charge, and each is named once.", "%s", sentence(err))
+	}
+	return r, nil
+}
+
+// known are the actions that a file may call.
+func (f *flowActions) known() (check.Actions, error) {
+	r, err := f.runtime(func(string) {})
+	if err != nil {
+		return nil, err
+	}
+	return r.Known(), nil
+}
+
+// readFlow reads a flow file, or standard input for -.
+func (a *app) readFlow(path string) (text string, err error) {
+	in := a.env.Stdin
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return "", flowFileError(path, err)
+		}
+		defer file.Close()
+		in = file
+	}
+	// One byte more than is allowed tells that it is too much.
+	data, err := io.ReadAll(io.LimitReader(in, syntax.MaxSize+1))
+	if err != nil {
+		return "", flowFileError(path, err)
+	}
+	return string(data), nil
+}
+
+func flowFileError(path string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return usage("Name a file that exists.", "There is no file %q.", path)
+	}
+	return &Error{Code: exitError, What: fmt.Sprintf("The file %q cannot be read: %v.", path, err)}
+}
+
+// faultsOf are the faults of a file, none if the error is another one.
+func faultsOf(err error) (syntax.Diagnostics, error) {
+	if faults, ok := errors.AsType[syntax.Diagnostics](err); ok {
+		return faults, nil
+	}
+	return nil, err
+}
+
+// flowReport is what is wrong with some files, for programs.
+type flowReport struct {
+	OK     bool               `json:"ok"`
+	Files  []string           `json:"files"`
+	Faults syntax.Diagnostics `json:"faults"`
+}
+
+func (a *app) flowCheckCommand() *cobra.Command {
+	var actions flowActions
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Say everything that is wrong with flow files",
+		Long: `Say everything that is wrong with flow files: in their text, and what cannot work or is
+never reached. With - the text is read from standard input. Nothing is run. The exit
+code is 1 if anything is wrong.
+
+Files that a program of yours runs call actions which this command does not know; name
+them with --action. With -o json the faults are one document.`,
+		Example: `  perdure flow check nightly.flow
+  perdure flow check *.flow --action charge,refund
+  perdure flow check nightly.flow -o json`,
+		Args:        someFiles,
+		Annotations: withoutDatabase,
+		RunE: func(_ *cobra.Command, args []string) error {
+			known, err := actions.known()
+			if err != nil {
+				return err
+			}
+			return a.flowCheck(args, known)
+		},
+	}
+	actions.flags(cmd)
+	actions.others(cmd)
+	return cmd
+}
+
+// withoutDatabase annotates commands that only look at files.
+var withoutDatabase = map[string]string{noDatabase: "It looks at files only.", noGroup: "It looks at files only."}
+
+// someFiles asks for at least one argument.
+func someFiles(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("Usage: "+cmd.UseLine(), "The FILE is missing.")
+	}
+	return nil
+}
+
+func (a *app) flowCheck(paths []string, known check.Actions) error {
+	report := flowReport{Files: paths, Faults: syntax.Diagnostics{}}
+	for _, path := range paths {
+		text, err := a.readFlow(path)
+		if err != nil {
+			return err
+		}
+		_, err = check.Text(path, text, known)
+		faults, err := faultsOf(err)
+		if err != nil {
+			return err
+		}
+		report.Faults = append(report.Faults, faults...)
+	}
+	report.OK = len(report.Faults) == 0
+	if a.format != formatTable {
+		if err := a.document(report); err != nil {
+			return err
+		}
+	} else {
+		a.faults(report.Faults)
+	}
+	if !report.OK {
+		return &Error{Code: exitError, What: "There are faults.", Silent: true}
+	}
+	if a.format == formatTable {
+		a.printf("%s: nothing is wrong.\n", term.Escape(strings.Join(paths, ", ")))
+	}
+	return nil
+}
+
+// faults shows faults to people.
+func (a *app) faults(all syntax.Diagnostics) {
+	for i, f := range all {
+		if i > 0 {
+			a.printf("\n")
+		}
+		for line := range strings.SplitSeq(f.String(), "\n") {
+			a.printf("%s\n", term.Escape(line))
+		}
+	}
+	if len(all) > 0 {
+		a.printf("\n%s.\n", a.stdout.Paint(term.Plural(len(all), "fault", "faults"), term.Bad))
+	}
+}
+
+func (a *app) flowFormatCommand() *cobra.Command {
+	var write, differ bool
+	cmd := &cobra.Command{
+		Use:   "fmt FILE...",
+		Short: "Write flow files in their canonical form",
+		Long: `Write flow files in their canonical form, which keeps the comments and changes no
+meaning. The result goes to standard output; with --write it replaces the files, and
+with --check those that would change are named, and the exit code is 1 if there are
+any. With - the text is read from standard input.`,
+		Example: `  perdure flow fmt nightly.flow
+  perdure flow fmt --write *.flow
+  perdure flow fmt --check *.flow`,
+		Args:        someFiles,
+		Annotations: withoutDatabase,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if write && slices.Contains(args, "-") {
+				return usage("Leave --write away.", "Standard input cannot be written to.")
+			}
+			return a.flowFormat(args, write, differ)
+		},
+	}
+	cmd.Flags().BoolVarP(&write, "write", "w", false, "replace the files")
+	cmd.Flags().BoolVar(&differ, "check", false, "name the files that are not in their canonical form")
+	cmd.MarkFlagsMutuallyExclusive("write", "check")
+	return cmd
+}
+
+func (a *app) flowFormat(paths []string, write, differ bool) error {
+	different := 0
+	for _, path := range paths {
+		text, err := a.readFlow(path)
+		if err != nil {
+			return err
+		}
+		file, err := syntax.Parse(path, text)
+		if faults, other := faultsOf(err); err != nil {
+			if other != nil {
+				return other
+			}
+			return &Error{Code: exitError, What: "The text is no flow file.\n" + faults.Error(), Hint: "See all of it: perdure flow check " + term.Quote(path)}
+		}
+		formatted := syntax.Format(file)
+		if formatted != text {
+			different++
+		}
+		switch {
+		case differ && formatted != text:
+			a.printf("%s\n", term.Escape(path))
+		case differ:
+		case !write:
+			a.out.WriteString(formatted)
+		case formatted != text:
+			if err := replaceFlow(path, formatted); err != nil {
+				return err
+			}
+			a.printf("%s\n", term.Escape(path))
+		}
+	}
+	if differ && different > 0 {
+		return &Error{Code: exitError, What: "Some files are not in their canonical form.", Silent: true}
+	}
+	return nil
+}
+
+// replaceFlow writes a file beside the old one and puts it in its place, so that
+// there is no moment without one. What could not be read again is not written.
+func replaceFlow(path, text string) error {
+	if _, err := syntax.Parse(path, text); err != nil {
+		return &Error{Code: exitError, What: fmt.Sprintf("The canonical form of %q is longer than a flow file may be.", path), Hint: "Take the file apart."}
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return flowFileError(path, err)
+	}
+	beside, err := os.CreateTemp(filepath.Dir(path), ".flow-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(beside.Name())
+	_, err = beside.WriteString(text)
+	if err = errors.Join(err, beside.Chmod(info.Mode().Perm()), beside.Close()); err != nil {
+		return err
+	}
+	return os.Rename(beside.Name(), path)
+}

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/retry"
+	"github.com/spf13/cobra"
+)
+
+// flowRunOptions are the flags of flow run.
+type flowRunOptions struct {
+	actions flowActions
+	id      string
+	input   string
+}
+
+func (a *app) flowRunCommand() *cobra.Command {
+	var opt flowRunOptions
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a flow file and show how it goes on",
+		Long: `Run a flow file as a durable workflow, and show how it goes on: its steps, their
+attempts, when the next one is due, and what it waits for. The result is written to
+standard output as JSON.
+
+If the command is killed, the same command goes on where the run was: the ID is made of
+the name of the file and its input, unless --id gives another one. Once the run has
+ended, the command starts a new one.
+
+The database is made if there is none. On a PostgreSQL database the command becomes a
+node of a group, which has to be one of its own: name it with --group.`,
+		Example: `  perdure flow run nightly.flow
+  perdure flow run nightly.flow --input '{"day": "2026-01-31"}' --id nightly-31
+  perdure flow run build.flow --allow-shell --files .`,
+		Args: arguments,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.flowRun(cmd.Context(), args[0], opt) },
+	}
+	opt.actions.flags(cmd)
+	cmd.Flags().StringVar(&opt.id, "id", "", "workflow `ID` of the run (default: the name of the file and what tells its input apart)")
+	cmd.Flags().StringVar(&opt.input, "input", "", "the inputs as a `JSON` object, or - for standard input")
+	return cmd
+}
+
+func (a *app) flowServeCommand() *cobra.Command {
+	var actions flowActions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the flow files that others start, until interrupted",
+		Long: `Run the flow files that are started in a database, by perdure start FILE, until
+interrupted. What was interrupted goes on. The database is made if there is none.`,
+		Example: `  perdure flow serve --db flows.db
+  perdure start nightly.flow --db flows.db`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			runtime, err := actions.runtime(a.flowLog)
+			if err != nil {
+				return err
+			}
+			return a.withFlowEngine(cmd.Context(), runtime, func(eng *perdure.Engine) error {
+				fmt.Fprintf(a.env.Stderr, "Flow files in %s are run. Interrupt ends it; what runs goes on with the next one.\n", term.Escape(eng.Location()))
+				<-cmd.Context().Done()
+				return cmd.Context().Err()
+			})
+		},
+	}
+	actions.flags(cmd)
+	return cmd
+}
+
+// flowLog is what @log does.
+func (a *app) flowLog(message string) {
+	fmt.Fprintln(a.env.Stderr, strings.Join(term.Lines(message), "\n"))
+}
+
+// loadFlow reads a file and its input. Its faults are said as flow check says them.
+func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program, error) {
+	text, err := a.readFlow(path)
+	if err != nil {
+		return flow.Program{}, err
+	}
+	file, err := runtime.Load(filepath.Base(path), text)
+	if err != nil {
+		faults, err := faultsOf(err)
+		if err != nil {
+			return flow.Program{}, err
+		}
+		return flow.Program{}, &Error{Code: exitError, What: faults.Error(), Hint: fmt.Sprintf("The file is not run: it has %s.", term.Plural(len(faults), "fault", "faults"))}
+	}
+	var value any
+	if input != "" {
+		if value, err = a.value("input", input); err != nil {
+			return flow.Program{}, err
+		}
+	}
+	program, err := file.With(value)
+	if err != nil {
+		hint := "The program takes no input; leave it away."
+		if names := file.Inputs(); len(names) > 0 {
+			hint = "Its inputs are " + strings.Join(names, ", ") + ": a JSON object such as {\"" + names[0] + "\": \"...\"}"
+		}
+		return flow.Program{}, usage(hint, "%s", sentence(errors.New(strings.TrimPrefix(err.Error(), "flow: "))))
+	}
+	return program, nil
+}
+
+// flowID is the ID of a run that nobody named: the same for the same file and input.
+func flowID(p flow.Program) string {
+	name := strings.TrimSuffix(p.Name, flowEnding)
+	if len(p.Input) == 0 {
+		return name
+	}
+	sum := sha256.Sum256(p.Input)
+	return name + "-" + hex.EncodeToString(sum[:4])
+}
+
+// withFlowEngine opens the database, and makes it if need be, for an engine that
+// runs flow files for the time of f.
+func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(eng *perdure.Engine) error) error {
+	name, err := a.database()
+	if err != nil {
+		return err
+	}
+	group, given := a.group()
+	if name.Shared() && !given {
+		return usage("Name a group of its own: --group flow", "In a PostgreSQL database this command becomes a node of a group, and the nodes of a group have the code of all its workflows.")
+	}
+	if err := name.Reach(ctx); err != nil {
+		return err
+	}
+	eng, err := perdure.Open(ctx, name.Opener(), perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return err
+	}
+	if err := eng.Start(ctx); err != nil {
+		if used, ok := errors.AsType[*perdure.InUseError](err); ok {
+			err = &Error{Code: exitError, What: sentence(used), Hint: "If that one runs flow files, hand it this one: perdure start FILE"}
+		}
+		return errors.Join(err, eng.Close())
+	}
+	return errors.Join(f(eng), eng.Close())
+}
+
+func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) error {
+	screen := a.flowScreen()
+	runtime, err := opt.actions.runtime(screen.log)
+	if err != nil {
+		return err
+	}
+	program, err := a.loadFlow(runtime, path, opt.input)
+	if err != nil {
+		return err
+	}
+	id := opt.id
+	if id == "" {
+		id = flowID(program)
+	}
+	return a.withFlowEngine(ctx, runtime, func(eng *perdure.Engine) error {
+		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, perdure.NewAfter(perdure.AnyEnd))
+		if used, ok := errors.AsType[*perdure.IDInUseError](err); ok {
+			return &Error{
+				Code: exitError, What: fmt.Sprintf("The workflow %q has not ended, and %s.", id, used.Difference),
+				Hint: "Let this be another one with --id, or end that one: perdure cancel " + term.Quote(id),
+			}
+		}
+		if err != nil {
+			return err
+		}
+		screen.begin(id, h.Attached())
+		result, err := screen.follow(ctx, eng, h)
+		return a.flowResult(ctx, id, h.RunID(), result, err)
+	})
+}
+
+// flowEnd is how a run has ended, for programs.
+type flowEnd struct {
+	WorkflowID string          `json:"workflow_id"`
+	RunID      string          `json:"run_id"`
+	Status     string          `json:"status"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	ErrorType  string          `json:"error_type,omitempty"`
+	Message    string          `json:"message,omitempty"`
+}
+
+// flowResult says how a run has ended.
+func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMessage, err error) error {
+	failed, isFailure := errors.AsType[*perdure.RunError](err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &Error{Code: exitInterrupted, What: "Interrupted. The run is not lost: the same command goes on with it."}
+	case err != nil && !isFailure:
+		return err
+	}
+	end := flowEnd{WorkflowID: id, RunID: run, Status: "completed", Result: result}
+	outcome := error(nil)
+	if isFailure {
+		end.Status, end.Result = failed.Status, nil
+		end.ErrorType, end.Message = flowFailure(failed)
+		outcome = &Error{
+			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s: %s", id, wasStatus(failed.Status), end.ErrorType, end.Message),
+			Hint: "See every attempt: perdure attempts " + term.Quote(id),
+		}
+	}
+	switch {
+	case a.format != formatTable:
+		if err := a.document(end); err != nil {
+			return err
+		}
+		if isFailure {
+			return &Error{Code: exitRunFailed, Silent: true}
+		}
+	case !isFailure && string(result) != "null":
+		a.printf("%s\n", term.Escape(string(result)))
+	}
+	return outcome
+}
+
+// flowFailure is the error of a program: of an action that was given up, its last.
+func flowFailure(failed *perdure.RunError) (kind, message string) {
+	err := failed.Err
+	if err == nil {
+		return failed.Status, failed.Reason
+	}
+	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok && gaveUp.Err != nil {
+		return retry.Classify(gaveUp.Err).Type(), fmt.Sprintf("%v (%v)", gaveUp.Err, gaveUp)
+	}
+	return retry.Classify(err).Type(), err.Error()
+}
+
+// flowStart is the input with which perdure start starts a flow file. Whether it may
+// use the shell and files, whoever runs it decides.
+func (a *app) flowStart(path, input string, named []string) (flow.Program, error) {
+	actions := flowActions{shell: true, files: ".", named: named}
+	runtime, err := actions.runtime(a.flowLog)
+	if err != nil {
+		return flow.Program{}, err
+	}
+	return a.loadFlow(runtime, path, input)
+}

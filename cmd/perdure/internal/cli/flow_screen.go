@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+)
+
+// flowScreen shows on standard error how a run goes on: what has happened in lines
+// that stay, and on a terminal, below them, what it waits for.
+type flowScreen struct {
+	mu       sync.Mutex // @log comes from the goroutines of attempts
+	panel    term.Panel
+	terminal term.Terminal
+	now      func() time.Time
+
+	id     string
+	start  time.Time
+	seen   int              // events of the history
+	names  map[int64]string // of calls
+	done   int              // calls
+	failed map[int64]int    // attempts of pending calls that were said to have failed
+}
+
+// How often the screen looks, and how often a pipe is told.
+const (
+	flowLook = 100 * time.Millisecond
+	flowTell = time.Second
+)
+
+func (a *app) flowScreen() *flowScreen {
+	return &flowScreen{
+		panel: term.Panel{Out: a.env.Stderr}, terminal: a.stderr, now: a.env.Now, start: a.env.Now(),
+		names: map[int64]string{}, failed: map[int64]int{},
+	}
+}
+
+// say writes a line that stays.
+func (s *flowScreen) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	passed := fmt.Sprintf("%7s", term.Duration(s.now().Sub(s.start).Round(100*time.Millisecond)))
+	s.panel.Say(s.terminal.Paint(passed, term.Faint) + "  " + fmt.Sprintf(format, args...))
+}
+
+// log is what @log does.
+func (s *flowScreen) log(message string) {
+	for _, line := range term.Lines(message) {
+		s.say("%s", line)
+	}
+}
+
+func (s *flowScreen) begin(id string, attached bool) {
+	s.id = id
+	if attached {
+		s.say("%s goes on where it was.", term.Escape(id))
+		return
+	}
+	s.say("%s begins.", term.Escape(id))
+}
+
+// follow shows how the run goes on until it has ended.
+func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.Handle[json.RawMessage]) (json.RawMessage, error) {
+	type end struct {
+		result json.RawMessage
+		err    error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		result, err := h.Result(ctx)
+		ended <- end{result, err}
+	}()
+	look := flowLook
+	if !s.terminal.Moves {
+		look = flowTell
+	}
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for {
+		select {
+		case e := <-ended:
+			if ctx.Err() == nil {
+				s.news(ctx, eng, h.RunID())
+			}
+			s.mu.Lock()
+			s.panel.Clear()
+			s.mu.Unlock()
+			return e.result, e.err
+		case <-ticker.C:
+			s.news(ctx, eng, h.RunID())
+			s.draw(ctx, eng, h.RunID())
+		}
+	}
+}
+
+// news says what has happened since it was asked last. What cannot be read now is
+// read the next time.
+func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine, run string) {
+	events, err := eng.History(ctx, s.id, perdure.OfRun(run))
+	if err != nil {
+		return
+	}
+	for _, e := range events[min(s.seen, len(events)):] {
+		s.event(e)
+	}
+	s.seen = max(s.seen, len(events))
+}
+
+func (s *flowScreen) event(e perdure.Event) {
+	text, err := e.MarshalJSON()
+	if err != nil {
+		return
+	}
+	var r recorded
+	if json.Unmarshal(text, &r) != nil {
+		return
+	}
+	name := s.names[e.Call]
+	switch e.Kind {
+	case "ActivityScheduled":
+		s.names[e.Call] = term.Escape("@" + e.Name)
+	case "CallCompleted":
+		if name == "" {
+			return // a timer
+		}
+		s.done++
+		tries := ""
+		if r.Retry != nil && r.Retry.Attempts > 1 {
+			tries = fmt.Sprintf(", attempt %d", r.Retry.Attempts)
+		}
+		s.say("%s  %s%s", s.terminal.Paint("done", term.Good), name, tries)
+	case "CallFailed":
+		if name == "" || r.Failure == nil {
+			return
+		}
+		s.done++
+		last := r.Failure.last()
+		s.say("%s  %s: %s: %s", s.terminal.Paint("failed", term.Bad), name, term.Escape(last.Type), term.Clip(term.Escape(last.Message), 200))
+	}
+}
+
+// mostPending is how many calls are shown at once.
+const mostPending = 8
+
+// draw shows what the run waits for.
+func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) {
+	d, err := eng.Describe(ctx, s.id, perdure.OfRun(run))
+	if err != nil {
+		return
+	}
+	now := s.now()
+	for _, p := range d.Pending {
+		if p.State == "backoff" && p.Next != nil && s.failed[p.Call] < p.Attempt {
+			s.failed[p.Call] = p.Attempt
+			s.say("%s  %s, attempt %d: %s: %s; the next one %s", s.terminal.Paint("retry", term.Busy), term.Escape("@"+p.Name), p.Attempt-1,
+				term.Escape(p.LastErrorType), term.Clip(term.Escape(p.LastError), 200), term.Until(*p.Next, now))
+		}
+	}
+	if !s.terminal.Moves {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panel.Draw(s.lines(d, now))
+}
+
+// lines are what the panel shows.
+func (s *flowScreen) lines(d *perdure.Description, now time.Time) []string {
+	width := s.terminal.Width()
+	if width == 0 {
+		width = 80
+	}
+	all := []string{fmt.Sprintf("%s is %s, for %s, with %s done", s.id, d.Status, term.Duration(now.Sub(s.start).Round(time.Second)), term.Plural(s.done, "step", "steps"))}
+	for i, p := range d.Pending {
+		if i == mostPending {
+			all = append(all, fmt.Sprintf("  and %d more", len(d.Pending)-i))
+			break
+		}
+		all = append(all, "  "+pendingLine(p, now))
+	}
+	for i, line := range all {
+		all[i] = term.Clip(term.Escape(line), width-1)
+	}
+	return all
+}
+
+// pendingLine says where a call stands: what runs, what waits, and for how long.
+func pendingLine(p perdure.PendingCall, now time.Time) string {
+	if p.Kind == "timer" {
+		if p.Next == nil {
+			return "sleeps"
+		}
+		return "sleeps; wakes " + term.Until(*p.Next, now)
+	}
+	attempt := fmt.Sprintf("attempt %d", max(p.Attempt, 1))
+	if p.Max > 1 && p.Max < 1<<30 {
+		attempt += fmt.Sprintf(" of %d", p.Max)
+	}
+	line := "@" + p.Name + "  " + attempt
+	switch {
+	case p.State == "backoff" && p.Next != nil:
+		line += " " + term.Until(*p.Next, now)
+	case p.State == "running" && p.Started != nil:
+		line += ", running for " + term.Duration(max(now.Sub(*p.Started), 0).Round(100*time.Millisecond))
+	case p.State == "paused" || p.State == "quarantined":
+		line += ", waits for a person"
+	default:
+		line += ", " + p.State
+	}
+	if p.LastError != "" {
+		line += "; last: " + p.LastErrorType + ": " + p.LastError
+	}
+	return line
+}

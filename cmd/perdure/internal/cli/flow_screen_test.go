@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+)
+
+func TestFlowScreenSaysWhatIsWaitedFor(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	in := func(d time.Duration) *time.Time { at := now.Add(d); return &at }
+	for want, p := range map[string]perdure.PendingCall{
+		"@http.get  attempt 2 of 4 in 43s; last: NetworkError: no route": {Kind: "activity", Name: "http.get", State: "backoff", Attempt: 2, Max: 4, Next: in(43 * time.Second), LastErrorType: "NetworkError", LastError: "no route"},
+		"@http.get  attempt 1, running for 3s":                           {Kind: "activity", Name: "http.get", State: "running", Attempt: 1, Max: 1, Started: in(-3 * time.Second)},
+		"@a  attempt 3, waits for a person; last: Bad: no":               {Kind: "activity", Name: "a", State: "paused", Attempt: 3, Max: 1 << 31, LastErrorType: "Bad", LastError: "no"},
+		"@a  attempt 1 of 2, queued":                                     {Kind: "activity", Name: "a", State: "queued", Max: 2},
+		"sleeps; wakes in 1h00m":                                         {Kind: "timer", Name: "sleep", State: "waiting", Next: in(time.Hour)},
+	} {
+		if got := pendingLine(p, now); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestFlowScreenFitsTheTerminal: a line that breaks could not be erased, and what
+// others wrote must not be obeyed.
+func TestFlowScreenFitsTheTerminal(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var out bytes.Buffer
+	s := &flowScreen{panel: term.Panel{Out: &out}, terminal: term.Terminal{Moves: true}, now: func() time.Time { return now }, start: now, id: "x"}
+	d := &perdure.Description{}
+	d.Status = "running"
+	for range 12 {
+		d.Pending = append(d.Pending, perdure.PendingCall{Kind: "activity", Name: "a", State: "queued", LastErrorType: "T", LastError: strings.Repeat("é\x1b[2J", 100)})
+	}
+	lines := s.lines(d, now)
+	if len(lines) != mostPending+2 || lines[len(lines)-1] != "  and 4 more" {
+		t.Errorf("%q", lines)
+	}
+	for _, line := range lines {
+		if len([]rune(line)) > 79 || strings.Contains(line, "\x1b") {
+			t.Errorf("%q", line)
+		}
+	}
+	s.panel.Draw(lines)
+	s.log("one\ntwo\x07")
+	if text := out.String(); !strings.Contains(text, "\x1b[10A") || strings.Contains(text, "\x07") || !strings.HasSuffix(text, "two\\u0007\n") {
+		t.Errorf("%q", text)
+	}
+}
