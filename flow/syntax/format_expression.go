@@ -12,7 +12,14 @@ import (
 // broken at its outermost brackets if it is too long for a line of that level.
 func wrap(level int, before string, x Expr, behind string) string {
 	line := before + flat(x) + behind
-	if level*unitOfIndent+utf8.RuneCountInString(line) <= lineWidth {
+	fixed := 0 // the brackets of a policy go on behind the last line, however it is broken
+	switch x := x.(type) {
+	case *Action:
+		fixed = utf8.RuneCountInString(policy(x))
+	case *Spread:
+		fixed = utf8.RuneCountInString(policy(x.Call))
+	}
+	if level*unitOfIndent+utf8.RuneCountInString(line)-fixed <= lineWidth {
 		return line
 	}
 	open, items, end := parts(x)
