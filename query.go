@@ -13,8 +13,8 @@ import (
 
 // Errors of Query.
 var (
-	// ErrNoHandler says that the run does not answer the query: its code has no
-	// handler of that name, or has not come to where it is set.
+	// ErrNoHandler says that the run has no handler for the query or the update: its
+	// code has none of that name, or has not come to where it is set.
 	ErrNoHandler = engine.ErrNoHandler
 	// ErrNoCode says that the engine that was to answer lacks the workflow's code.
 	ErrNoCode = engine.ErrNoCode

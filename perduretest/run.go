@@ -80,6 +80,21 @@ func Query[In, Out any](env *Env, id string, q workflow.Query[In, Out], in In) (
 	return out, err
 }
 
+// Update asks the latest run of a workflow ID to change, asking again after a crash
+// or in an outage. To be recognised then the update has an ID, which the environment
+// makes unless one is given. Answer and error are those of perdure.Update.
+func Update[In, Out any](env *Env, id string, u workflow.Update[In, Out], in In, options ...perdure.UpdateOption) (out Out, err error) {
+	env.mu.Lock()
+	env.signals++
+	options = append([]perdure.UpdateOption{perdure.UpdateID(fmt.Sprintf("perduretest-%d", env.signals))}, options...)
+	env.mu.Unlock()
+	err = env.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
+		out, err = perdure.Update(ctx, eng, id, u, in, options...)
+		return err
+	})
+	return out, err
+}
+
 // Cancel asks the latest run of a workflow ID to end, asking again after a crash
 // or in an outage.
 func (e *Env) Cancel(id, reason string) error {

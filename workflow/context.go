@@ -18,7 +18,7 @@ type Context struct {
 }
 
 var errMisuse = errors.New("a workflow context was used outside of its coroutine: " +
-	"inside an inline step, the function of a SideEffect, the handler of a query, an activity, a goroutine, or another coroutine than the one it was made for; " +
+	"inside an inline step, the function of a SideEffect, the handler of a query, the validator of an update, an activity, a goroutine, or another coroutine than the one it was made for; " +
 	"hand values into steps and return values from them, and use the context that Go and Map pass to your function")
 
 // enter makes sure that the verb runs where it may. Misuse panics with an error

@@ -21,6 +21,7 @@ type Instance struct {
 	bodies    map[int64]Body // of open inline steps, by call
 	receiving []*pending     // of signals, which nobody may have read yet
 	random    *rand.Rand
+	updates   updates
 	queries   map[string]func(history.Payload) (history.Payload, error) // handlers, by name
 }
 
@@ -33,6 +34,7 @@ func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *I
 		scheduler: coro.New(),
 		root:      newScope(nil),
 		bodies:    map[int64]Body{},
+		updates:   updates{handlers: map[string]anyHandler{}},
 		queries:   map[string]func(history.Payload) (history.Payload, error){},
 	}
 	i.start(i.root, func(wf *Context) {

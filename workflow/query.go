@@ -12,9 +12,9 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// ErrNoHandler says that a run has no handler for a query: its code has none of
-// that name, or has not come to where it is set.
-var ErrNoHandler = errors.New("the run has no handler for the query")
+// ErrNoHandler says that a run has no handler for a query or an update: its code
+// has none of that name, or has not come to where it is set.
+var ErrNoHandler = errors.New("the run has no handler for")
 
 // Query is the typed handle of a question that runs can be asked. Make one per
 // question, at package level. Its zero value is not usable.
@@ -66,7 +66,7 @@ func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (O
 func (i *Instance) Query(name string, input history.Payload) (answer history.Payload, err error) {
 	handler := i.queries[name]
 	if handler == nil {
-		return history.Payload{}, fmt.Errorf("%w %q; it has %s", ErrNoHandler, name, i.queryNames())
+		return history.Payload{}, fmt.Errorf("%w the query %q; it has %s", ErrNoHandler, name, i.queryNames())
 	}
 	defer func() {
 		switch v := recover().(type) {

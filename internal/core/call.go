@@ -165,6 +165,12 @@ func (r *Run) apply(e *history.Event) {
 	case history.SignalReceived:
 		r.seen.add(signalKey(e.Name, e.ID))
 		r.mailbox(e.Name).arrive(r, e.Input)
+	case history.UpdateAccepted:
+		r.applyUpdateAccepted(e)
+	case history.UpdateCompleted:
+		if r.out != nil {
+			r.out.Answered = true
+		}
 	case history.RunCancelRequested:
 		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, e.Reason
 		r.mustAdvance = true

@@ -43,7 +43,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 }
 
 // carried is what outlives this run: signals that the code has not read, the IDs
-// of those that came and of operations, that it is paused, and that it was asked to
+// of those that came, of updates and of operations, that it is paused, and that it was asked to
 // cancel. That sticks also if the code was told, or a cancellation would be lost
 // that comes in the moment in which the code continues.
 func (r *Run) carried() *history.Carried {
@@ -64,6 +64,10 @@ func (r *Run) carried() *history.Carried {
 		name, id := splitSignalKey(key)
 		all.Seen = append(all.Seen, [2]string{name, id})
 	}
+	for id := range r.updates.oldestFirst() {
+		at, _ := r.updates.get(id)
+		all.Updates = append(all.Updates, history.CarriedUpdate{ID: id, Run: at.run, Turn: at.turn})
+	}
 	if r.cancelRequested {
 		all.Cancel = &history.CarriedCancel{Reason: r.cancelReason}
 	}
@@ -71,7 +75,7 @@ func (r *Run) carried() *history.Carried {
 		all.Paused = &history.CarriedPause{By: r.paused.By, Reason: r.paused.Reason, At: r.paused.At}
 	}
 	all.Asked = slices.Collect(r.done.oldestFirst())
-	if all.Signals == nil && all.Seen == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil {
+	if all.Signals == nil && all.Seen == nil && all.Updates == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil {
 		return nil
 	}
 	return &all
@@ -87,6 +91,9 @@ func (r *Run) inherit(c *history.Carried) {
 	}
 	for _, s := range c.Signals {
 		r.mailbox(s.Name).arrive(r, s.Value)
+	}
+	for _, u := range c.Updates {
+		r.updates.put(u.ID, place{u.Run, u.Turn}, maxUpdates)
 	}
 	for _, id := range c.Asked {
 		r.done.add(id)

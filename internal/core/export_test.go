@@ -39,6 +39,7 @@ func (r *Run) Dump() string {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "seen %q from %d\n", r.seen.order, r.seen.next)
+	fmt.Fprintf(&b, "updates %q from %d %v, updatable %t\n", r.updates.order, r.updates.next, r.updates.known, r.updatable)
 	fmt.Fprintf(&b, "asked %q from %d, untold %d\n", r.asked.order, r.asked.next, r.untold)
 	return b.String()
 }

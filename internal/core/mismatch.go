@@ -29,6 +29,8 @@ func (m *Mismatch) hint() string {
 		return " (the run is older than the mark: its version is 0)"
 	case e != nil && e.Kind == history.VersionMarked && (a == nil || a.Kind != e.Kind):
 		return " (a version mark must stay where it is as long as there are runs with it)"
+	case a == nil && e != nil && e.Kind == history.UpdateAccepted:
+		return " (there is no handler for the update)"
 	case e == nil || a == nil || e.Kind != a.Kind:
 		return ""
 	case e.Name != a.Name:
@@ -37,6 +39,8 @@ func (m *Mismatch) hint() string {
 		return " (the call differs)"
 	case !e.Input.Equal(a.Input):
 		return " (the input differs)"
+	case e.ID != a.ID && e.Kind == history.UpdateCompleted:
+		return " (the update differs)"
 	case e.ID != a.ID:
 		return " (the workflow ID differs)"
 	case e.Kind == history.VersionMarked:
@@ -77,7 +81,10 @@ func describe(e *history.Event) string {
 	if e.Initiator != "" {
 		b.WriteString(" by " + e.Initiator)
 	}
-	if !e.Result.Absent() && e.Kind == history.RunCompleted {
+	if e.Kind == history.UpdateAccepted || e.Kind == history.UpdateCompleted {
+		fmt.Fprintf(&b, " %q", e.ID)
+	}
+	if !e.Result.Absent() && (e.Kind == history.RunCompleted || e.Kind == history.UpdateCompleted) {
 		b.WriteString(" with result " + clip(e.Result.String()))
 	}
 	if e.Failure != nil {
@@ -111,6 +118,8 @@ func same(recorded, asked *history.Event) bool {
 		return recorded.ID == asked.ID
 	case history.RunCompleted:
 		return recorded.Result.Equal(asked.Result)
+	case history.UpdateCompleted:
+		return recorded.ID == asked.ID && recorded.Result.Equal(asked.Result) && sameFailure(recorded.Failure, asked.Failure)
 	case history.RunFailed, history.RunCanceled:
 		return sameFailure(ownFailure(recorded), asked.Failure)
 	}

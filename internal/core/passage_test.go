@@ -28,6 +28,9 @@ func (p *oneCall) Canceled(string) {}
 func (p *oneCall) Halt()           {}
 func (p *oneCall) Unread() []*Call { return nil }
 
+func (p *oneCall) Validate(string, history.Payload) error      { return nil }
+func (p *oneCall) Accept(string, string, history.Payload) bool { return false }
+
 // passing is a run whose call has passed its gates and is in its first attempt.
 func passing(t *testing.T, policy retry.Policy, gates ...history.Gate) (*Run, *oneCall) {
 	t.Helper()

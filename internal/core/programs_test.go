@@ -134,6 +134,40 @@ var programs = map[string]workflow.Func[int, string]{
 		}
 		return fmt.Sprint(a, err), nil
 	},
+	// account lives by its updates. It closes when one says 0.
+	"account": func(wf *workflow.Context, balance int) (string, error) {
+		over := workflow.NewChannel[bool](wf, 1)
+		workflow.HandleUpdate(wf, workflow.NewUpdate[int, int]("add"), func(wf *workflow.Context, n int) (int, error) {
+			if n == 0 {
+				return balance, over.Send(wf, true)
+			}
+			if n > 100 {
+				if _, err := workflow.Call(wf, reserve, n); err != nil {
+					return 0, err
+				}
+			}
+			balance += n
+			return balance, nil
+		}, workflow.Validator(func(n int) error {
+			if n < 0 {
+				return fmt.Errorf("%d cannot be added to %d", n, balance)
+			}
+			return nil
+		}))
+		if _, err := over.Receive(wf); err != nil {
+			return "", err
+		}
+		if balance > 1000 {
+			return workflow.ContinueAsNew(wf, workflow.Declare[int, string]("test"), 0)
+		}
+		return fmt.Sprint(balance), workflow.FinishUpdates(wf)
+	},
+	// forgets is account with another name for its update.
+	"forgets": func(wf *workflow.Context, _ int) (string, error) {
+		workflow.HandleUpdate(wf, workflow.NewUpdate[int, int]("put"), func(*workflow.Context, int) (int, error) { return 0, nil })
+		_, err := workflow.NewChannel[string](wf, 0).Receive(wf)
+		return "", err
+	},
 	// fragile fails with its only call.
 	"fragile": func(wf *workflow.Context, order int) (string, error) {
 		return workflow.Call(wf, ship, order, activity.Retry(retry.Never))

@@ -59,6 +59,16 @@ func renderTurn(t *core.Turn) string {
 	for _, w := range t.Waiting {
 		fmt.Fprintf(&b, "tell of %d.%d %s %s\n", w.Call, w.Attempt, w.State, w.Reason)
 	}
+	for _, r := range t.Replies {
+		if r.Failure != nil {
+			fmt.Fprintf(&b, "tell %q: %s\n", r.Asker, r.Failure.Message)
+		} else {
+			fmt.Fprintf(&b, "tell %q: turn %d of %s\n", r.Asker, r.Turn, r.Run)
+		}
+	}
+	for _, asker := range t.Later {
+		fmt.Fprintf(&b, "later %q\n", asker)
+	}
 	if t.Dropped > 0 {
 		fmt.Fprintf(&b, "dropped %d\n", t.Dropped)
 	}

@@ -80,6 +80,7 @@ type Run struct {
 	unread   []*Call        // receptions of signals that came since the code ran last
 	versions map[string]int // of changes that the code has asked for
 	seen     idSet          // IDs of signals
+	updates  recent[place]  // by ID
 	asked    idSet          // IDs of operations
 	done     idSet          // IDs of operations on the run, and on those before it in its chain
 	paused   *Pause         // why the code does not go on and no attempt starts, nil if it is not paused
@@ -89,6 +90,7 @@ type Run struct {
 	cancelRequested bool
 	cancelReason    string
 	cancelUntold    bool // the code does not know yet
+	updatable       bool // the code has a handler of updates
 	mustAdvance     bool // something happened that the code can see
 	codeRan         bool // at least once
 	ended           bool
@@ -221,6 +223,9 @@ func (r *Run) advance() error {
 			return r.mismatch // the first difference is the one to tell
 		}
 	}
+	if r.mismatch != nil {
+		return r.mismatch // it has no handler for an update
+	}
 	if r.config.Progress != nil {
 		r.config.Progress()
 	}
@@ -285,7 +290,7 @@ func (r *Run) step() error {
 	if err := r.advance(); err != nil {
 		return err
 	}
-	if !r.ended && len(r.calls) == 0 {
+	if !r.ended && len(r.calls) == 0 && !r.updatable {
 		return ErrDeadlock
 	}
 	if resuming && (len(r.out.Events) == 0 || r.turn > 0) {
@@ -329,6 +334,8 @@ func (r *Run) take(in Input) {
 			return
 		}
 		r.happened(history.Event{Kind: history.SignalReceived, Name: in.Name, ID: in.ID, Input: in.Value})
+	case UpdateArrived:
+		r.update(in)
 	case CancelRun:
 		if r.cancelRequested || r.ofOtherChain(in.Chain) {
 			r.out.Dropped++
@@ -352,6 +359,10 @@ func (r *Run) take(in Input) {
 
 // refuse drops an input of a run that has ended.
 func (r *Run) refuse(in Input) {
+	if in, is := in.(UpdateArrived); is { // the next run of the chain may take it
+		r.out.Later = append(r.out.Later, in.Asker)
+		return
+	}
 	r.out.Dropped++
 	switch in := in.(type) {
 	case Granted:

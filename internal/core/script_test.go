@@ -42,6 +42,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 //	grant CALL                a slot came free
 //	trust CALL[.ATTEMPT]      it has run long enough to leave the probation lane
 //	signal NAME [value=JSON] [id=ID]
+//	update NAME ID [value=JSON] [asker=NAME]
 //	cancel, terminate [reason=R] [chain=RUN]
 //	child CALL STATUS [result=JSON] [run=RUN] [declined]
 //	                          what became of a run that the call had started; one that
@@ -314,6 +315,8 @@ func (p *player) input(verb string, a *arguments) core.Input {
 	switch verb {
 	case "signal":
 		return core.SignalArrived{Name: a.word(0), ID: a.named["id"], Value: a.payload("value")}
+	case "update":
+		return core.UpdateArrived{Name: a.word(0), ID: a.word(1), Asker: a.named["asker"], Value: a.payload("value")}
 	case "cancel":
 		return core.CancelRun{Reason: a.named["reason"], Chain: a.named["chain"]}
 	case "terminate":

@@ -25,36 +25,47 @@ func splitSignalKey(key string) (name, id string) {
 }
 
 // idSet remembers the last IDs it was given. The empty ID is none.
-type idSet struct {
-	known map[string]struct{}
+type idSet struct{ recent[struct{}] }
+
+func (s *idSet) has(id string) bool {
+	_, known := s.get(id)
+	return known
+}
+
+func (s *idSet) add(id string) { s.put(id, struct{}{}, maxSeen) }
+
+// recent remembers something of the last IDs it was given, of each what it was
+// given first. The empty ID is none.
+type recent[V any] struct {
+	known map[string]V
 	order []string // a ring once it is full; next is the oldest
 	next  int
 }
 
-func (s *idSet) has(id string) bool {
-	_, known := s.known[id]
-	return known
+func (s *recent[V]) get(id string) (v V, known bool) {
+	v, known = s.known[id]
+	return v, known
 }
 
-func (s *idSet) add(id string) {
-	if id == "" || s.has(id) {
+func (s *recent[V]) put(id string, v V, limit int) {
+	if _, known := s.known[id]; id == "" || known {
 		return
 	}
 	if s.known == nil {
-		s.known = map[string]struct{}{}
+		s.known = map[string]V{}
 	}
-	s.known[id] = struct{}{}
-	if len(s.order) < maxSeen {
+	s.known[id] = v
+	if len(s.order) < limit {
 		s.order = append(s.order, id)
 		return
 	}
 	delete(s.known, s.order[s.next])
 	s.order[s.next] = id
-	s.next = (s.next + 1) % maxSeen
+	s.next = (s.next + 1) % limit
 }
 
 // oldestFirst lists the IDs in the order in which they were added.
-func (s *idSet) oldestFirst() iter.Seq[string] {
+func (s *recent[V]) oldestFirst() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range s.order {
 			if !yield(s.order[(s.next+i)%len(s.order)]) {

@@ -19,6 +19,7 @@ type Turn struct {
 	State    *State    // new state of the run's row, nil if unchanged
 	Messages []Message // to other runs, or to this one
 	Gates    []ToGate  // messages to gates, which may arrive twice
+	Replies  []Reply   // to who asked for updates, which may arrive twice
 	// Transactions are the attempts that closed their calls and whose
 	// AttemptEnded had a Transaction. An attempt that came too late has none.
 	Transactions []AttemptRef
@@ -35,7 +36,12 @@ type Turn struct {
 	Ended bool // the run is closed
 	// Next is how the next run of the chain begins, which is made with this turn;
 	// nil if there is none.
-	Next    *history.Start
+	Next *history.Start
+	// Later are the askers of updates that could not be taken: they are to be given
+	// again when that has changed, or to the next run of the chain.
+	Later    []string
+	Answered bool // an update has its answer on record with this turn
+
 	Dropped int // inputs that came too late or twice
 }
 

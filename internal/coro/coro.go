@@ -13,6 +13,7 @@ import (
 type Scheduler struct {
 	ready   []*Coroutine // runnable, in order; ready[head] is next
 	head    int
+	first   int // of those, how many were put first
 	all     map[*Coroutine]struct{}
 	spawned int
 	halted  bool
@@ -62,6 +63,16 @@ func (s *Scheduler) Go(f func(*Coroutine)) *Coroutine {
 	return c
 }
 
+// First adds a coroutine before all that wait in the queue, and behind others that
+// were put first.
+func (s *Scheduler) First(f func(*Coroutine)) *Coroutine {
+	c := s.Go(f)
+	copy(s.ready[s.head+s.first+1:], s.ready[s.head+s.first:len(s.ready)-1])
+	s.ready[s.head+s.first] = c
+	s.first++
+	return c
+}
+
 func (c *Coroutine) body(f func(*Coroutine)) {
 	defer func() {
 		c.ended = true
@@ -91,6 +102,7 @@ func (s *Scheduler) Run() error {
 		c := s.ready[s.head]
 		s.ready[s.head] = nil
 		s.head++
+		s.first = max(s.first-1, 0)
 		c.queued = false
 		if c.ended {
 			continue

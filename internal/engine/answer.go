@@ -143,14 +143,14 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message, left ti
 		e.forget([]letter{{p, m.Sequence}}) // it is found again, or too late
 		return
 	}
-	reply, err := json.Marshal(message{Value: value, Failure: history.FromError(err)})
+	reply, err := replyTo(p, d.ID, message{Value: value, Failure: history.FromError(err)})
 	if err != nil {
 		e.log.Error("perdure: the answer to a query cannot be sent", "error", err)
 		return
 	}
 	t := store.Turn{
 		Partition: p.number, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
-		Messages: []store.Message{{Partition: p.number, WorkflowID: answerPrefix + d.ID, Key: "answer", Kind: kindAnswer, Data: reply}},
+		Messages: []store.Message{reply},
 	}
 	if e.committer.commit(t) == nil {
 		e.settled(&resident{partition: p}, t.Consumed)

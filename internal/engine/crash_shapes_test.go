@@ -31,6 +31,8 @@ type shape struct {
 
 	// child is the code of the runs that it starts, nil if it starts none.
 	child func(b *book) workflow.Func[string, string]
+	// asked says that its answers may be asked for twice, and one be left for a while.
+	asked bool
 
 	// policy is by which its runs are retried, nil for not.
 	policy *retry.Policy
@@ -98,7 +100,7 @@ var shapes = []shape{
 	stepTransactions,
 	childrenAwaited, childRetried, childrenLeft, childCanceled, childIDInUse,
 	continueAsNew, continueAtOnce, lateForTheNext, retryOfARun, retryUsedUp, cancelBetweenRuns,
-	timeoutOfARun, timeoutOfAChain,
+	timeoutOfARun, timeoutOfAChain, updated,
 	{
 		name: "sequence",
 		flow: func(*book) workflow.Func[string, string] {

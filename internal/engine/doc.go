@@ -46,6 +46,8 @@
 //	gateview.go    which gates there are, who waits at them; pausing one
 //	query.go       asking runs
 //	answer.go      answering, between turns
+//	update.go      updates: asking, putting aside, the answer from history
+//	bell.go        who waits here is told that something was written
 //	message.go     signals, cancellation, termination
 //	control.go     operations on pending calls, and their audit
 //	bulk.go        the same for many runs

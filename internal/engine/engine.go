@@ -63,6 +63,7 @@ type Engine struct {
 	waiters    map[string]*waiting // by run ID
 	watcher    watcher
 	chains     chains
+	bells      bells
 	busy       int // residents that somebody works on
 	recovery   recovery
 	quiet      *sync.Cond      // busy or the executions became fewer
@@ -137,6 +138,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		conflicts:  map[string]bool{},
 		watcher:    newWatcher(),
 		chains:     newChains(),
+		bells:      bells{},
 	}
 	e.slots.limit = config.Concurrency
 	e.quiet = sync.NewCond(&e.mu)

@@ -260,7 +260,7 @@ func (e *Engine) sent(t *store.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range t.Messages {
-		if e.partitions[t.Messages[i].Partition] != nil {
+		if m := &t.Messages[i]; m.Kind != kindAnswer && e.partitions[m.Partition] != nil {
 			e.kickInbox()
 			return
 		}

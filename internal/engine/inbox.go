@@ -22,7 +22,7 @@ const (
 	kindFromGate  = "from-gate"
 	kindChild     = "child" // what became of a run that another one started
 	kindQuery     = "query"
-	kindAnswer    = "answer" // to a query
+	kindAnswer    = "answer" // to a query or an update
 	kindStart     = "start"  // a run begins; its data is the start event
 )
 
@@ -34,6 +34,10 @@ type message struct {
 	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
 	By     string          `json:"by,omitempty"`     // who asks for it
 	Chain  string          `json:"chain,omitempty"`  // of a cancellation or termination that is for its runs only
+	Asker  string          `json:"asker,omitempty"`  // of an update
+	Run    string          `json:"run,omitempty"`    // in which an update was accepted
+	Turn   int64           `json:"turn,omitempty"`   // there
+	Closed bool            `json:"closed,omitempty"` // the run had ended before the update came
 	Wait   int64           `json:"wait,omitempty"`   // how long somebody waits for the answer to a query, ns
 
 	Control *core.Control    `json:"control,omitempty"`
@@ -61,6 +65,8 @@ func decodeMessage(m store.Message) (core.Input, error) {
 	switch m.Kind {
 	case kindSignal:
 		return core.SignalArrived{Name: d.Name, ID: d.ID, Value: d.Value}, nil
+	case kindUpdate:
+		return core.UpdateArrived{Name: d.Name, ID: d.ID, Asker: d.Asker, Value: d.Value}, nil
 	case kindCancel:
 		return core.CancelRun{Reason: d.Reason, By: d.By, Chain: d.Chain}, nil
 	case kindTerminate:
@@ -279,7 +285,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			e.log.Warn("perdure: a message is dropped, because there is no such workflow", "workflow", m.WorkflowID, "kind", m.Kind, "key", m.Key)
-			e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
+			e.discard(&resident{partition: p}, []mail{{input: in, sequence: m.Sequence}})
 			return nil
 		case err != nil:
 			e.forget([]letter{{p, m.Sequence}}) // so that it is routed again

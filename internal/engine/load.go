@@ -338,7 +338,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	}
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		Consumed: sequences(todo), Messages: e.declines(todo), Repeatable: true,
+		Consumed: sequences(todo), Messages: append(e.declines(todo), refusals(r.partition, todo)...), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.committer.commit(t) == nil {
 		e.settled(r, t.Consumed)

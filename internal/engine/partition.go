@@ -22,6 +22,7 @@ type partition struct {
 	// pending are inbox messages that were delivered to a resident; true once they
 	// are consumed, until a later look at the inbox cannot show them any more.
 	pending map[int64]bool
+	aside   aside
 }
 
 // lineage is who owned a partition, and what became of them.

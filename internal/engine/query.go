@@ -134,15 +134,20 @@ func (e *Engine) queryElsewhere(ctx context.Context, row *store.Run, name string
 		return history.Payload{}, err
 	}
 	m.ForOwner = true
-	return e.exchange(ctx, m, answerPrefix+token)
+	answer, err := e.exchange(ctx, m, answerPrefix+token)
+	if err == nil {
+		err = answer.Failure.Err()
+	}
+	return answer.Value, err
 }
 
 // exchange posts a question until the database has it, and looks for the answer.
 // One that may have got lost on its way from the inbox is asked for again: a
 // question that still waits there is not doubled by that.
-func (e *Engine) exchange(ctx context.Context, m store.Message, name string) (history.Payload, error) {
+func (e *Engine) exchange(ctx context.Context, m store.Message, name string) (message, error) {
 	posted := false
-	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+	for wait := firstLook; ; wait = min(2*wait, lastAnswerLook) {
+		rung, leave := e.bellOf(name)
 		var answers []store.Message
 		var err error
 		if posted {
@@ -152,24 +157,24 @@ func (e *Engine) exchange(ctx context.Context, m store.Message, name string) (hi
 			err = e.post(ctx, m)
 			posted = err == nil
 		}
+		if len(answers) == 0 && (err == nil || store.Unavailable(err)) && ctx.Err() == nil {
+			err = e.sleepUntil(ctx, wait, rung)
+		}
+		leave()
 		switch {
 		case len(answers) > 0:
 			return readAnswer(answers[0])
-		case err != nil && ctx.Err() != nil:
-			return history.Payload{}, ctx.Err()
-		case err != nil && !store.Unavailable(err):
-			return history.Payload{}, err
-		}
-		if err := e.sleep(ctx, wait); err != nil {
-			return history.Payload{}, err
+		case ctx.Err() != nil:
+			return message{}, ctx.Err()
+		case err != nil:
+			return message{}, err
 		}
 	}
 }
 
-func readAnswer(m store.Message) (history.Payload, error) {
-	var d message
+func readAnswer(m store.Message) (d message, err error) {
 	if err := json.Unmarshal(m.Data, &d); err != nil {
-		return history.Payload{}, fmt.Errorf("the answer to the query cannot be read: %w", err)
+		return message{}, fmt.Errorf("the answer cannot be read: %w", err)
 	}
-	return d.Value, d.Failure.Err()
+	return d, nil
 }

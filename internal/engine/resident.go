@@ -269,7 +269,8 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	if err != nil {
 		return err
 	}
-	inputs, consuming := e.inputs(r, todo)
+	todo, aside := e.withAside(r, todo)
+	inputs := e.inputs(r, todo)
 	if loaded {
 		inputs = append([]core.Input{e.takenOver(r, todo)}, inputs...)
 	}
@@ -277,8 +278,9 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	if err != nil {
 		return err
 	}
-	if !out.Empty() || consuming || r.create != nil {
-		if err := e.commitTurn(r, out, todo); err != nil {
+	taken, later := putAside(out, todo)
+	if !out.Empty() || len(sequences(taken)) > 0 || r.create != nil {
+		if err := e.commitTurn(r, out, taken); err != nil {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.undo(r, out)
@@ -286,16 +288,16 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 			return err
 		}
 	}
+	e.leaveAside(r, out, aside, later)
 	e.carryOut(r, out)
 	return nil
 }
 
 // inputs opens mail. A grant that was withdrawn meanwhile is thrown away.
-func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input, consuming bool) {
+func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, m := range todo {
-		consuming = consuming || m.sequence != 0
 		if g, ok := m.input.(core.Granted); ok {
 			if _, still := r.granted[g.Call]; !still {
 				continue
@@ -305,7 +307,7 @@ func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input, consumin
 			inputs = append(inputs, m.input)
 		}
 	}
-	return inputs, consuming
+	return inputs
 }
 
 // commitTurn makes a turn durable.
@@ -421,6 +423,12 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 	if out.Dropped > 0 {
 		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)
 	}
+	for _, reply := range out.Replies {
+		e.ring(answerPrefix + reply.Asker)
+	}
+	if out.Answered || out.Ended {
+		e.ring(r.id)
+	}
 	if out.Ended {
 		e.tellEndedLocked(r.id, *out.State)
 		if out.Next != nil {
@@ -488,7 +496,9 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error
 		t.Messages = append(t.Messages, e.toGate(&out.Gates[i]))
 	}
 	t.Repeatable = len(t.Messages) == len(out.Gates)
-	return t, nil
+	answers, err := replies(p, out) // which may arrive twice as well
+	t.Messages = append(t.Messages, answers...)
+	return t, err
 }
 
 func storeRows(r *resident, rows []core.Row) (calls []store.Call) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -56,8 +57,17 @@ type Description struct {
 	Trace string     `json:"trace,omitempty"`
 	// Parent is the call of a run that started the run's chain; nil if no run did.
 	Parent *Parent `json:"parent,omitempty"`
+	// Updates are those that were accepted and are not answered.
+	Updates []PendingUpdate `json:"updates,omitempty"`
 	// Pending are the calls that are not closed, by number.
 	Pending []PendingCall `json:"pending,omitempty"`
+}
+
+// PendingUpdate is an update whose handler is under way.
+type PendingUpdate struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Accepted time.Time `json:"accepted"`
 }
 
 // PendingCall is a call of a run that is not closed.
@@ -194,7 +204,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 	if err != nil {
 		return nil, err
 	}
-	d.Pending = s.pending()
+	d.Pending, d.Updates = s.pending(), s.updates()
 	if err := errors.Join(e.findPlaces(ctx, row.ID, d.Pending), e.findChildren(ctx, d.Pending)); err != nil {
 		return nil, err
 	}
@@ -335,6 +345,19 @@ func (s *snapshot) pending() []PendingCall {
 		out = append(out, s.pendingCall(kind, ev))
 	}
 	return out
+}
+
+// updates are those that have no answer yet, oldest first.
+func (s *snapshot) updates() (open []PendingUpdate) {
+	for _, ev := range s.events {
+		switch ev.Kind {
+		case history.UpdateAccepted:
+			open = append(open, PendingUpdate{ID: ev.ID, Name: ev.Name, Accepted: ev.Time})
+		case history.UpdateCompleted:
+			open = slices.DeleteFunc(open, func(u PendingUpdate) bool { return u.ID == ev.ID })
+		}
+	}
+	return open
 }
 
 func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {

@@ -30,6 +30,9 @@ const (
 	// RunControlled is an operation on the run as a whole: what a person asked for
 	// and what came of it. What it leads to follows in the same turn.
 	RunControlled Kind = "RunControlled"
+	// UpdateAccepted says that an update was asked for and passed its validator: its
+	// handler begins with this turn.
+	UpdateAccepted Kind = "UpdateAccepted"
 	// CodeAdvanced marks a turn in which the code ran although nothing else of
 	// the turn says so.
 	CodeAdvanced Kind = "CodeAdvanced"
@@ -54,9 +57,11 @@ const (
 	// one and waits only until it is known that it exists.
 	ChildScheduled    Kind = "ChildScheduled"
 	DetachedScheduled Kind = "DetachedScheduled"
-	RunCompleted      Kind = "RunCompleted"
-	RunFailed         Kind = "RunFailed"
-	RunCanceled       Kind = "RunCanceled"
+	// UpdateCompleted is the answer of the handler of an update.
+	UpdateCompleted Kind = "UpdateCompleted"
+	RunCompleted    Kind = "RunCompleted"
+	RunFailed       Kind = "RunFailed"
+	RunCanceled     Kind = "RunCanceled"
 	// RunContinued closes a run that another one of its chain goes on for: as its
 	// code asked for, or because it failed and is retried.
 	RunContinued Kind = "RunContinued"
@@ -75,7 +80,7 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled,
+		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, UpdateCompleted,
 		RunCompleted, RunFailed, RunCanceled, RunContinued:
 		return true
 	}
@@ -284,6 +289,9 @@ type Carried struct {
 	// Seen are the names and IDs of signals that would come for the second time,
 	// oldest first.
 	Seen [][2]string `json:"seen,omitempty"`
+	// Updates are where updates were accepted that may be asked for again, oldest
+	// first.
+	Updates []CarriedUpdate `json:"updates,omitempty"`
 	// Cancel says that the workflow was asked to cancel.
 	Cancel *CarriedCancel `json:"cancel,omitempty"`
 	// Paused says that the workflow is paused.
@@ -297,6 +305,13 @@ type Carried struct {
 type CarriedSignal struct {
 	Name  string  `json:"name"`
 	Value Payload `json:"value,omitzero"`
+}
+
+// CarriedUpdate is an update and the turn that accepted it.
+type CarriedUpdate struct {
+	ID   string `json:"id"`
+	Run  string `json:"run"`
+	Turn int64  `json:"turn"`
 }
 
 // CarriedCancel is a request to cancel, which sticks to the chain.

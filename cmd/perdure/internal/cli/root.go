@@ -64,7 +64,7 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
-		a.flowCommand(), a.startCommand(), a.signalCommand(), a.queryCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
+		a.flowCommand(), a.startCommand(), a.signalCommand(), a.queryCommand(), a.updateCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
 		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
 		a.pauseRunCommand(), a.resumeRunCommand(),
 		a.auditCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),

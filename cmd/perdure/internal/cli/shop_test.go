@@ -53,6 +53,7 @@ var (
 
 	approved = workflow.NewSignal[bool]("approved")
 	price    = workflow.NewQuery[float64, string]("price")
+	discount = workflow.NewUpdate[int, int]("discount")
 
 	buy = workflow.New("buy", func(wf *workflow.Context, o order) (string, error) {
 		return workflow.Call(wf, charge, o)
@@ -73,6 +74,15 @@ var (
 			}
 			return fmt.Sprintf("%.2f for a \x1b[1m%s", float64(o.Cents)/100*rate, o.Item), nil
 		})
+		workflow.HandleUpdate(wf, discount, func(wf *workflow.Context, cents int) (int, error) {
+			o.Cents -= cents
+			return o.Cents, nil
+		}, workflow.Validator(func(cents int) error {
+			if cents > o.Cents {
+				return fmt.Errorf("it costs only %d", o.Cents)
+			}
+			return nil
+		}))
 		yes, err := workflow.Receive(wf, approved)
 		if err != nil {
 			return "", err

@@ -169,6 +169,9 @@ func (a *app) describe(d *perdure.Description) error {
 	if err := a.chain(d); err != nil {
 		return err
 	}
+	for _, u := range d.Updates {
+		a.printf("\nUpdate %s (%s) is under way since %s.\n", term.Escape(u.Name), term.Escape(u.ID), term.Time(u.Accepted))
+	}
 	return a.pending(d.Pending, now)
 }
 

@@ -46,6 +46,8 @@ that only such a program has are named with --action.`,
 	flags.StringVar(&s.newAfter, "new-after", "", "use the ID again if the last one has ended so: `any` or failure")
 	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail instead of attaching")
 	flags.DurationVar(&s.delay, "delay", 0, "let its code begin after so `long`")
+	flags.DurationVar(&s.runTimeout, "run-timeout", 0, "close each run that takes so `long`; its retry policy decides what follows")
+	flags.DurationVar(&s.chainTimeout, "chain-timeout", 0, "close it if it takes so `long`, all its runs together")
 	flags.StringVar(&s.memo, "memo", "", "a `JSON` value that is shown with it")
 	flags.StringArrayVar(&s.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; may be given several times")
 	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action that the program has which runs it; several with commas")
@@ -60,6 +62,8 @@ type startFlags struct {
 	memo      string
 	attrs     []string
 	actions   []string
+
+	runTimeout, chainTimeout time.Duration
 }
 
 // startArguments finds out what is to be started.
@@ -122,6 +126,12 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 	}
 	if s.delay != 0 {
 		options = append(options, perdure.Delay(s.delay))
+	}
+	if s.runTimeout != 0 {
+		options = append(options, perdure.RunTimeout(s.runTimeout))
+	}
+	if s.chainTimeout != 0 {
+		options = append(options, perdure.ChainTimeout(s.chainTimeout))
 	}
 	if s.memo != "" {
 		memo, err := a.value("memo", s.memo)

@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// kindUpdate is the kind of a message that asks for an update.
+const kindUpdate = "update"
+
+// ErrUpdateUnfinished says that an update was accepted, and that its run ended, or
+// was continued as new or retried, before the handler had an answer. Nobody knows
+// how far that came, and it does not go on.
+var ErrUpdateUnfinished = errors.New("the run ended before the update was answered")
+
+// Update asks the code of the latest run of a workflow ID for an update, and waits
+// until it is answered. One that was asked for under this ID before is not made
+// again: its answer is that of the first. The request is a message for the owner,
+// which says in the transaction that consumes it what came of it: why the update was
+// rejected, or in which turn it is on record. The answer is read from there, so any
+// process can wait for it, through crashes and takeovers.
+func (e *Engine) Update(ctx context.Context, workflowID, name, id string, input history.Payload) (history.Payload, error) {
+	if err := errors.Join(e.usable(workflowID), history.CheckName("update name", name)); err != nil {
+		return history.Payload{}, err
+	}
+	if id == "" {
+		id = newToken()
+	} else if err := history.CheckID("update ID", id); err != nil {
+		return history.Payload{}, err
+	}
+	u := sentUpdate{workflowID: workflowID, name: name, id: id, input: input}
+	err := e.sendUpdate(ctx, &u)
+	var answer history.Payload
+	if err == nil {
+		answer, err = e.awaitUpdate(ctx, &u)
+	}
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	}
+	return answer, err
+}
+
+// sentUpdate is an update on its way, and where it was accepted.
+type sentUpdate struct {
+	workflowID, name, id string
+	input                history.Payload
+
+	run  string
+	turn int64
+}
+
+// sendUpdate asks for an update and learns where it was accepted.
+func (e *Engine) sendUpdate(ctx context.Context, u *sentUpdate) error {
+	asker := newToken()
+	m, err := e.message(u.workflowID, "", kindUpdate, "update/"+asker, message{Name: u.name, ID: u.id, Asker: asker, Value: u.input})
+	if err != nil {
+		return err
+	}
+	d, err := e.exchange(ctx, m, answerPrefix+asker)
+	switch {
+	case errors.Is(err, store.ErrClosed), err == nil && d.Closed:
+		return e.findUpdate(ctx, u)
+	case err != nil:
+		return err
+	case d.Failure != nil:
+		return d.Failure.Err()
+	}
+	u.run, u.turn = d.Run, d.Turn
+	return nil
+}
+
+// findUpdate looks where an update was accepted by a workflow that has ended.
+func (e *Engine) findUpdate(ctx context.Context, u *sentUpdate) error {
+	row, err := e.find(ctx, u.workflowID, "")
+	if err != nil {
+		return err
+	}
+	s, err := e.snapshot(ctx, row)
+	if err != nil {
+		return err
+	}
+	for _, ev := range s.events {
+		if ev.Kind == history.UpdateAccepted && ev.ID == u.id {
+			u.run, u.turn = row.ID, ev.Turn
+			return nil
+		}
+	}
+	if s.start.Carried != nil {
+		for _, before := range s.start.Carried.Updates {
+			if before.ID == u.id {
+				u.run, u.turn = before.Run, before.Turn
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("workflow %q: %w", u.workflowID, store.ErrClosed)
+}
+
+// lastAnswerLook is how long it is at most between two looks for an answer. Who waits
+// on the node that gives it is told.
+const lastAnswerLook = 500 * time.Millisecond
+
+// awaitUpdate waits for the answer of an update that was accepted.
+func (e *Engine) awaitUpdate(ctx context.Context, u *sentUpdate) (history.Payload, error) {
+	number, after := e.place(u.workflowID), u.turn-1
+	for wait := firstLook; ; wait = min(2*wait, lastAnswerLook) {
+		rung, leave := e.bellOf(u.run)
+		row, err := e.db.Find(ctx, number, u.workflowID, u.run) // first: what has ended has all on record
+		var turns []store.TurnRow
+		if err == nil {
+			turns, err = e.db.History(ctx, number, u.run, after, 0)
+		}
+		if err == nil {
+			if answer, done, err := u.readAnswer(turns); done {
+				leave()
+				return answer, err
+			}
+			if n := len(turns); n > 0 {
+				after = turns[n-1].Number
+			}
+			if !row.Status.Open() {
+				err = fmt.Errorf("workflow %q: update %q: %w", u.workflowID, u.id, ErrUpdateUnfinished)
+			}
+		}
+		if err == nil || store.Unavailable(err) {
+			err = e.sleepUntil(ctx, wait, rung)
+		}
+		leave()
+		if err != nil {
+			return history.Payload{}, err
+		}
+	}
+}
+
+// readAnswer looks for the answer in turns.
+func (u *sentUpdate) readAnswer(turns []store.TurnRow) (answer history.Payload, done bool, err error) {
+	for _, t := range turns {
+		events, err := history.DecodeTurn(t.Events)
+		if err != nil {
+			return answer, true, err
+		}
+		for i := range events {
+			ev := &events[i]
+			switch {
+			case ev.ID != u.id:
+			case ev.Kind == history.UpdateAccepted && (ev.Name != u.name || !ev.Input.Equal(u.input)):
+				return answer, true, &history.InputError{
+					What: fmt.Sprintf("update ID %q", u.id), Problem: fmt.Sprintf("belongs to update %q with the input %s; use another ID", ev.Name, ev.Input),
+				}
+			case ev.Kind == history.UpdateCompleted:
+				return ev.Result, true, ev.Failure.Err()
+			}
+		}
+	}
+	return answer, false, nil
+}
+
+// aside puts what a run could not take yet, updates before its code has first waited
+// or while it is missing, beside its mailbox: it must not be woken for them, and
+// they stay in the inbox. Guarded by the engine's mu.
+type aside map[string][]mail // by run
+
+// withAside adds what was put aside to the mail if the run can take it now.
+func (e *Engine) withAside(r *resident, todo []mail) (all []mail, added bool) {
+	if !r.run.TakesUpdates() {
+		return todo, false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Concat(r.partition.aside[r.id], todo), true
+}
+
+// putAside takes out of the mail what the turn did not take.
+func putAside(out *core.Turn, todo []mail) (taken, later []mail) {
+	if len(out.Later) == 0 {
+		return todo, nil
+	}
+	for _, m := range todo {
+		if u, is := m.input.(core.UpdateArrived); is && slices.Contains(out.Later, u.Asker) {
+			later = append(later, m)
+		} else {
+			taken = append(taken, m)
+		}
+	}
+	return taken, later
+}
+
+// leaveAside notes what a durable turn did not take, and has it taken as soon as
+// that is possible. The next run of the chain takes it if this one has ended.
+func (e *Engine) leaveAside(r *resident, out *core.Turn, had bool, later []mail) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := r.partition
+	if had {
+		delete(p.aside, r.id)
+	} else {
+		later = slices.Concat(p.aside[r.id], later)
+	}
+	switch {
+	case len(later) == 0:
+	case out.Ended:
+		delete(p.aside, r.id)
+		r.mail = append(later, r.mail...)
+	default:
+		if p.aside == nil {
+			p.aside = aside{}
+		}
+		p.aside[r.id] = later
+	}
+	if r.run.TakesUpdates() && len(p.aside[r.id]) > 0 {
+		r.poked = true
+	}
+}
+
+// replies tells those who asked for updates what came of it.
+func replies(p *partition, out *core.Turn) (messages []store.Message, err error) {
+	for i := range out.Replies {
+		reply := &out.Replies[i]
+		m, err := replyTo(p, reply.Asker, message{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+// replyTo is an answer on its way to the name that only its question has.
+func replyTo(p *partition, asker string, answer message) (store.Message, error) {
+	data, err := json.Marshal(answer)
+	return store.Message{Partition: p.number, WorkflowID: answerPrefix + asker, Key: "answer", Kind: kindAnswer, Data: data}, err
+}
+
+// refusals tell those who asked a run for updates that it has ended.
+func refusals(p *partition, todo []mail) (messages []store.Message) {
+	for _, m := range todo {
+		if u, is := m.input.(core.UpdateArrived); is {
+			if reply, err := replyTo(p, u.Asker, message{Closed: true}); err == nil {
+				messages = append(messages, reply)
+			}
+		}
+	}
+	return messages
+}

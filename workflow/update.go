@@ -1,0 +1,192 @@
+package workflow
+
+import (
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Update is the typed handle of a request that changes a run and is answered. Make
+// one per kind, at package level. Its zero value is not usable.
+type Update[In, Out any] struct{ name string }
+
+// NewUpdate declares an update. In and Out travel as JSON; they are struct{} if
+// there is nothing to say.
+func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out]{name: name} }
+
+// Name returns the update's name.
+func (u Update[In, Out]) Name() string { return u.name }
+
+// UpdateOption is a setting of HandleUpdate.
+type UpdateOption[In any] func(*updateHandler[In])
+
+// Validator sets what decides whether an update is accepted. It is called between
+// two turns of the code, on what the last one left, and may read variables of the
+// workflow. It must change nothing and cannot use the workflow context: an update
+// that it rejects leaves no trace, so a replay does not know of it. Its error, or
+// its panic, reaches whoever asked in a *RejectedError.
+func Validator[In any](f func(In) error) UpdateOption[In] {
+	return func(h *updateHandler[In]) { h.validate = f }
+}
+
+// HandleUpdate sets what carries an update out from here on, in place of an earlier
+// handler. An update that is accepted is on record, and its handler runs in a
+// coroutine of its own with the context it is given: it may do all that workflow
+// code may, and wait for as long as it takes. It begins in the turn that accepts the
+// update, before the code that other events of that turn wake. Its result or its
+// error is the answer, on record with the turn in which it returns, and its caller
+// gets it from any process. A panic is one of the workflow's code: it parks the run,
+// and the answer waits for code that is mended.
+//
+// An update that comes before the code has first waited for something waits for
+// that; handlers are best set at once. Handlers that are under way when the run ends
+// or continues as new are given up, and their callers told so; FinishUpdates waits
+// for them. The handler of an update that is on record must stay as long as there
+// are such runs, as all code. A nil handler, or a name that cannot be used, panics,
+// which parks the run.
+func HandleUpdate[In, Out any](wf *Context, u Update[In, Out], handler func(wf *Context, in In) (Out, error), options ...UpdateOption[In]) {
+	wf.enter()
+	if err := history.CheckName("update name", u.name); err != nil {
+		panic(err)
+	}
+	if handler == nil {
+		panic(fmt.Errorf("the handler of update %q is nil", u.name))
+	}
+	h := updateHandler[In]{name: u.name}
+	for _, o := range options {
+		o(&h)
+	}
+	h.handle = func(wf *Context, in In) (history.Payload, error) {
+		out, err := handler(wf, in)
+		if err != nil {
+			return history.Payload{}, err
+		}
+		answer, err := history.Encode(out)
+		if err != nil {
+			return history.Payload{}, retry.Terminal(fmt.Errorf("the answer of update %q: %w", u.name, err))
+		}
+		return answer, nil
+	}
+	wf.instance.updates.handlers[u.name] = h
+	wf.instance.run.TakeUpdates()
+}
+
+// RejectedError says that the validator of an update rejected it: nothing of it is
+// on record.
+type RejectedError struct {
+	Update string // its name
+	Err    error  `json:"-"` // why
+}
+
+func init() { retry.RegisterErrorType[*RejectedError]("workflow.RejectedError") }
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("update %q was rejected: %v", e.Update, e.Err)
+}
+
+// Unwrap returns the validator's error.
+func (e *RejectedError) Unwrap() error { return e.Err }
+
+// FinishUpdates waits until no handler of an update is under way: before the
+// workflow returns, or continues as new. It must not be called by such a handler,
+// which would wait for itself. Its error says that the scope was canceled.
+func FinishUpdates(wf *Context) error {
+	wf.enter()
+	u := &wf.instance.updates
+	for u.underWay > 0 {
+		if wf.wait(&u.waiting) != nil {
+			return wf.scope.aborted("updates")
+		}
+	}
+	return nil
+}
+
+// updates are the handlers of a run and what they are doing.
+type updates struct {
+	handlers map[string]anyHandler
+	underWay int
+	waiting  []*coro.Coroutine // for none to be under way
+}
+
+// updateHandler carries updates of one name out.
+type updateHandler[In any] struct {
+	name     string
+	validate func(In) error // nil for none
+	handle   func(*Context, In) (history.Payload, error)
+}
+
+// anyHandler is an updateHandler of whatever type.
+type anyHandler interface {
+	check(history.Payload) error
+	run(*Context, history.Payload) (history.Payload, error)
+}
+
+func (h updateHandler[In]) decode(input history.Payload) (in In, err error) {
+	if err := input.Decode(&in); err != nil {
+		return in, retry.Terminal(fmt.Errorf("the input of update %q: %w", h.name, err))
+	}
+	return in, nil
+}
+
+func (h updateHandler[In]) check(input history.Payload) error {
+	in, err := h.decode(input)
+	if err == nil && h.validate != nil {
+		err = h.validate(in)
+	}
+	return err
+}
+
+func (h updateHandler[In]) run(wf *Context, input history.Payload) (history.Payload, error) {
+	in, err := h.decode(input)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	return h.handle(wf, in)
+}
+
+// Validate answers why an update is not accepted, or nil.
+func (i *Instance) Validate(name string, input history.Payload) (err error) {
+	h := i.updates.handlers[name]
+	if h == nil {
+		known := "none so far"
+		if len(i.updates.handlers) > 0 {
+			known = strings.Join(slices.Sorted(maps.Keys(i.updates.handlers)), ", ")
+		}
+		return fmt.Errorf("%w the update %q; it has %s", ErrNoHandler, name, known)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = &RejectedError{name, retry.Terminal(fmt.Errorf("the validator panicked: %v\n%s", v, debug.Stack()))}
+		}
+	}()
+	if err := h.check(input); err != nil {
+		return &RejectedError{name, err}
+	}
+	return nil
+}
+
+// Accept lets the handler of an update begin with the next turn of the code, false
+// if there is none.
+func (i *Instance) Accept(id, name string, input history.Payload) bool {
+	h := i.updates.handlers[name]
+	if h == nil {
+		return false
+	}
+	i.updates.underWay++
+	i.scheduler.First(func(c *coro.Coroutine) {
+		i.current = c
+		answer, err := h.run(&Context{instance: i, co: c, scope: i.root}, input)
+		i.current = c
+		i.run.AnswerUpdate(id, name, answer, history.FromError(err))
+		if i.updates.underWay--; i.updates.underWay == 0 {
+			wakeAll(&i.updates.waiting)
+		}
+	})
+	return true
+}
