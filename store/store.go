@@ -141,6 +141,10 @@ type Client interface {
 	// request that is in the log already is not written again; its entry is
 	// answered.
 	Switch(ctx context.Context, s Switch) (Switch, error)
+
+	// Delete removes what is over, and answers how many runs it removed. It is one
+	// transaction: whoever has much to remove asks for little at a time.
+	Delete(ctx context.Context, d Deletion) (int, error)
 }
 
 // Reader holds the verbs that only look. They see everything committed before

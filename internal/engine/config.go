@@ -53,6 +53,11 @@ type Config struct {
 	// something is there, ScanAhead how far ahead due times are read. Tests that
 	// let virtual months pass set both high; defaults 5 s and 1 min.
 	InboxEvery, ScanAhead time.Duration
+
+	// Retention says what is removed when it is over for long enough, and SweepEvery
+	// how often this node looks for it.
+	Retention  Retention
+	SweepEvery time.Duration
 }
 
 // Limits and defaults.
@@ -64,6 +69,7 @@ const (
 	minLease           = 100 * time.Millisecond
 	defaultInboxEvery  = 5 * time.Second
 	defaultScanAhead   = time.Minute
+	defaultSweepEvery  = 10 * time.Minute
 )
 
 // normalize fills in defaults and reports everything that is wrong.
@@ -99,6 +105,9 @@ func (c *Config) normalize() error {
 	if c.InboxEvery == 0 {
 		c.InboxEvery = defaultInboxEvery
 	}
+	if c.SweepEvery == 0 {
+		c.SweepEvery = defaultSweepEvery
+	}
 	if c.ScanAhead == 0 {
 		c.ScanAhead = defaultScanAhead
 	}
@@ -114,6 +123,10 @@ func (c *Config) normalize() error {
 	}
 	if c.Group != "" {
 		errs = append(errs, history.CheckName("group", c.Group))
+	}
+	errs = append(errs, c.Retention.check())
+	if c.SweepEvery < 0 {
+		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
 	}
 	if err := activity.ValidatePolicy(c.Policy); err != nil {
 		errs = append(errs, fmt.Errorf("the engine's retry policy: %w", err))

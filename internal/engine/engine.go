@@ -176,6 +176,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	for _, loop := range []func(){e.committer.loop, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.memberLoop} {
 		e.work.Go(loop)
 	}
+	if e.config.Retention != (Retention{}) {
+		e.work.Go(e.sweepLoop)
+	}
 	return nil
 }
 

@@ -222,11 +222,15 @@ func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.St
 // attach answers a start whose ID is taken. It is the first run of a chain that
 // was started with an input; later ones have others.
 func (e *Engine) attach(ctx context.Context, existing store.Run, req StartRequest) (string, bool, error) {
+	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: existing.Status}
 	first, err := e.firstOf(ctx, &existing)
+	if errors.Is(err, store.ErrNotFound) {
+		refusal.Difference = "the first run of its chain was deleted, so nobody knows what it was started with"
+		return "", false, refusal
+	}
 	if err != nil {
 		return "", false, err
 	}
-	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: existing.Status}
 	if req.MustBeNew {
 		refusal.Difference = "the start was to make a new one"
 		return "", false, refusal

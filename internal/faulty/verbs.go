@@ -106,6 +106,18 @@ func (s *faultyStore) Switch(ctx context.Context, w store.Switch) (store.Switch,
 	return written, nil
 }
 
+func (s *faultyStore) Delete(ctx context.Context, d store.Deletion) (int, error) {
+	var deleted int
+	err := s.write(ctx, "Delete", func() (err error) {
+		deleted, err = s.inner.Delete(ctx, d)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return deleted, nil
+}
+
 func (s *faultyStore) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
 	return read(s, "Switches", func() ([]store.Switch, error) { return s.inner.Switches(ctx, group, after) })
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -20,7 +21,10 @@ func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, erro
 	if at := slices.IndexFunc(log, func(o store.Switch) bool { return o.Request == s.Request }); at >= 0 {
 		return log[at], nil
 	}
-	s.Number, s.Time = int64(len(log))+1, db.clock()
+	s.Number, s.Time = 1, db.clock()
+	if len(log) > 0 { // the last one is never removed
+		s.Number = log[len(log)-1].Number + 1
+	}
 	db.switches[s.Group] = append(log, s)
 	db.announce(store.NewsSwitches)
 	return s, nil
@@ -32,5 +36,6 @@ func (h *handle) Switches(ctx context.Context, group string, after int64) ([]sto
 	}
 	defer h.db.mu.RUnlock()
 	log := h.db.switches[group]
-	return slices.Clone(log[min(max(after, 0), int64(len(log))):]), nil
+	from, _ := slices.BinarySearchFunc(log, after+1, func(s store.Switch, n int64) int { return cmp.Compare(s.Number, n) })
+	return slices.Clone(log[from:]), nil
 }

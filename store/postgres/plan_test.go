@@ -146,6 +146,12 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 		_, err = w.Tallies(ctx, f)
 		w.must(err)
 	}
+	over := w.created()
+	end := w.turn(over, 2)
+	end.State = &store.RunState{Status: store.Completed, Wake: store.Never, Closed: 1}
+	w.commits(end)
+	_, err = w.Delete(ctx, store.Deletion{Partition: over.Partition, Runs: []string{over.ID}, TalliesBefore: 1})
+	w.must(err)
 	_, err = w.Owners(ctx, 1)
 	w.must(err)
 	for _, partitions := range [][]int{nil, {1}} {

@@ -69,6 +69,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 	h.Tallies(ctx, store.TallyFilter{})
 	h.Tallies(ctx, store.TallyFilter{Type: "t", Name: "n", From: 1, Until: 2})
+	h.Delete(ctx, store.Deletion{Runs: []string{"r"}, TalliesBefore: 1, Group: "g", SwitchesBefore: 1})
 	h.Owners(ctx, 0)
 	h.Counts(ctx, nil)
 	h.Group(ctx, "g")

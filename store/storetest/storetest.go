@@ -18,7 +18,7 @@ import (
 // as a subtest with a database of its own. What needs several nodes is checked if
 // the store is shared, and what needs a single one if it is not.
 func Run(t *testing.T, open func(t *testing.T) store.Opener) {
-	lists := [][]check{commitChecks, turnChecks, entityChecks, afterChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks,
+	lists := [][]check{commitChecks, turnChecks, entityChecks, afterChecks, deleteChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks,
 		inboxChecks, readerChecks, ledgerChecks, tallyChecks, switchChecks, lifeChecks, listenChecks, raceChecks}
 	if start(t, open(t)).store.Info().Shared {
 		lists = append(lists, leaseChecks, supersedeChecks)

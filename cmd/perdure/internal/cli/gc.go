@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+// ending is an end by which runs are kept, and its place in a retention.
+type ending struct {
+	name string
+	keep func(r *perdure.Retention) *time.Duration
+}
+
+var endings = []ending{
+	{"completed", func(r *perdure.Retention) *time.Duration { return &r.Completed }},
+	{"failed", func(r *perdure.Retention) *time.Duration { return &r.Failed }},
+	{"canceled", func(r *perdure.Retention) *time.Duration { return &r.Canceled }},
+	{"terminated", func(r *perdure.Retention) *time.Duration { return &r.Terminated }},
+	{"timed-out", func(r *perdure.Retention) *time.Duration { return &r.TimedOut }},
+}
+
+// gcFlags say what is to be removed.
+type gcFlags struct {
+	older, chains, statistics, switches string
+	status                              []string
+	dry                                 bool
+}
+
+func (a *app) gcCommand() *cobra.Command {
+	var f gcFlags
+	names := make([]string, len(endings))
+	for i, e := range endings {
+		names[i] = e.name
+	}
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove workflows that ended long ago",
+		Long: `Remove workflows that ended longer ago than --older-than, with their histories and
+attempts; what is open is never removed. The earlier runs of a chain go with its last
+one; with --continued also those of chains that are there. It works beside engines, a
+little at a time. Engines can do it by themselves: perdure.Retain`,
+		Example: `  perdure gc --older-than 30d --dry-run
+  perdure gc --older-than 30d --status completed,canceled
+  perdure gc --statistics 400d --switches 90d`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			keep, err := f.retention()
+			if err != nil {
+				return err
+			}
+			return a.gc(cmd.Context(), keep, f.dry)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.older, "older-than", "", "remove what ended so `long` ago: 90m, 24h, 30d")
+	flags.StringSliceVar(&f.status, "status", nil, "only what ended with this `status`; several with commas: "+strings.Join(names, ", "))
+	flags.StringVar(&f.chains, "continued", "", "remove earlier runs of chains that ended so `long` ago, also of open chains")
+	flags.StringVar(&f.statistics, "statistics", "", "remove the counters that perdure stats shows which are so `old`")
+	flags.StringVar(&f.switches, "switches", "", "remove entries of the log of paused activities which are so `old` and overruled")
+	flags.BoolVar(&f.dry, "dry-run", false, "only count what would be removed")
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// retention is what the flags say.
+func (f *gcFlags) retention() (keep perdure.Retention, err error) {
+	var older time.Duration
+	for _, d := range []struct {
+		flag, text string
+		into       *time.Duration
+	}{
+		{"older-than", f.older, &older}, {"continued", f.chains, &keep.Continued},
+		{"statistics", f.statistics, &keep.Statistics}, {"switches", f.switches, &keep.Switches},
+	} {
+		if *d.into, err = age(d.flag, d.text); err != nil {
+			return keep, err
+		}
+	}
+	if f.older == "" && len(f.status) > 0 {
+		return keep, usage("Say how long ago with --older-than.", "--status alone does not say what is to be removed.")
+	}
+	for _, s := range f.status {
+		if !slices.ContainsFunc(endings, func(e ending) bool { return e.name == s }) {
+			return keep, usage("See: perdure gc --help", "There is no end %q.", s)
+		}
+	}
+	for _, e := range endings {
+		if len(f.status) == 0 || slices.Contains(f.status, e.name) {
+			*e.keep(&keep) = older
+		}
+	}
+	if keep == (perdure.Retention{}) {
+		return keep, usage("Say what with --older-than, --continued, --statistics or --switches.", "Nothing is to be removed.")
+	}
+	return keep, nil
+}
+
+// age reads how long ago something was, in days too.
+func age(flag, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return d, nil
+	}
+	return 0, usage("Say how long, as in 90m, 24h or 30d.", "%q is no time for --%s.", term.Clip(text, 40), flag)
+}
+
+func (a *app) gc(ctx context.Context, keep perdure.Retention, dry bool) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		var options []perdure.ControlOption
+		if dry {
+			options = append(options, perdure.DryRun())
+		}
+		r, err := e.Sweep(ctx, keep, options...)
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return a.document(r)
+		}
+		said := "Removed " + term.Plural(r.Runs, "run", "runs")
+		if dry {
+			said = term.Plural(r.Runs, "run", "runs") + " would be removed"
+		}
+		var parts []string
+		for _, s := range slices.Sorted(maps.Keys(r.Status)) {
+			parts = append(parts, fmt.Sprintf("%d %s", r.Status[s], s))
+		}
+		if len(parts) > 0 {
+			said += " (" + strings.Join(parts, ", ") + ")"
+		}
+		a.printf("%s.\n", said)
+		return nil
+	})
+}

@@ -1,0 +1,151 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// idsOf are the workflow IDs of all runs, sorted.
+func idsOf(t *testing.T, e *engine.Engine) (ids []string) {
+	t.Helper()
+	runs, err := e.List(t.Context(), store.Filter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range runs {
+		ids = append(ids, r.WorkflowID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// TestE62_Retention: the engine removes what ended long ago, by how it ended, and
+// nothing else; what was removed is gone in all views, and its ID can be used anew.
+func TestE62_Retention(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		config := w.config(weighed, collector.Impl(collect))
+		config.Retention = engine.Retention{Completed: 24 * time.Hour, Failed: 72 * time.Hour}
+		config.SweepEvery = time.Hour
+		e := w.startWith(config)
+		for i, n := range []int{1, -1, 2} {
+			begin(t, e, weighed, []string{"light", "failed", "late"}[i], n)
+			settle()
+			if i == 1 {
+				begin(t, e, collector, "open", collected{Each: 1, All: 1})
+				begin(t, e, collector, "gone", collected{Each: 1, All: 1})
+				control(t, e, "gone", core.Control{Operation: core.TerminateTheRun})
+				pass(20 * time.Hour)
+			}
+		}
+		pass(6 * time.Hour) // "light" ended 26 hours ago, "late" 6
+		same(t, "after a day", idsOf(t, e), "[failed gone late open]")
+		if _, err := e.Describe(t.Context(), "light", ""); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("described: %v", err)
+		}
+		if _, attached, err := tryBegin(t.Context(), e, weighed, "light", 7); err != nil || attached {
+			t.Errorf("the ID is not free: %t, %v", attached, err)
+		}
+		pass(70 * time.Hour)
+		same(t, "after four days", idsOf(t, e), "[gone open]")
+		signal(t, e, "open", "number", "", 1)
+		if out, err := finish[[]int](t, e, "open"); err != nil || len(out) != 1 {
+			t.Errorf("the open one: %v, %v", out, err)
+		}
+	})
+}
+
+// TestE62_Chains: a chain is kept as long as its last run, and goes with it; earlier
+// runs of an open one go only if that is said.
+func TestE62_Chains(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		e := w.start(collector.Impl(collect))
+		for _, id := range []string{"open", "ended"} {
+			begin(t, e, collector, id, collected{Each: 1, All: 3})
+			for n := range 2 {
+				signal(t, e, id, "number", "", n)
+				pass(time.Hour)
+			}
+		}
+		signal(t, e, "ended", "number", "", 2)
+		pass(48 * time.Hour)
+		sweep := func(keep engine.Retention, dry bool) string {
+			t.Helper()
+			r, err := e.Sweep(t.Context(), keep, dry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(r.Runs, r.Status)
+		}
+		day := engine.Retention{Completed: 24 * time.Hour}
+		same(t, "nothing is old enough", sweep(engine.Retention{Completed: 100 * time.Hour, Continued: 100 * time.Hour}, false), "0 map[]")
+		same(t, "dry", sweep(day, true), "3 map[completed:1 continued:2]")
+		same(t, "a dry run removes nothing", len(idsOf(t, e)), 6)
+		same(t, "swept", sweep(day, false), "3 map[completed:1 continued:2]")
+		same(t, "swept again", sweep(day, false), "0 map[]")
+		same(t, "left", idsOf(t, e), "[open open open]")
+		same(t, "of the open chain", sweep(engine.Retention{Continued: 24 * time.Hour}, false), "2 map[continued:2]")
+		d := describe(t, e, "open")
+		if len(d.Chain) != 1 || d.Chain[0].Number != 3 {
+			t.Errorf("the chain is %+v", d.Chain)
+		}
+		_, _, err := tryBegin(t.Context(), e, collector, "open", collected{Each: 1, All: 3})
+		if used := (*engine.IDInUseError)(nil); !errors.As(err, &used) {
+			t.Errorf("attached to a chain whose beginning is gone: %v", err)
+		}
+		signal(t, e, "open", "number", "", 2)
+		if out, err := finish[[]int](t, e, "open"); err != nil || len(out) != 3 {
+			t.Errorf("the open one: %v, %v", out, err)
+		}
+	})
+}
+
+// TestE62_Batches: many are removed a few at a time; a sweep that fails in the middle
+// is finished by the next one; counters and switches go, too.
+func TestE62_Batches(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		const runs = 120
+		e := w.start(weighed, newFragile(slowRetry).activity)
+		for n := range runs {
+			begin(t, e, weighed, fmt.Sprint(n), 1)
+		}
+		settle()
+		for i, off := range []bool{true, false} {
+			if _, err := e.SwitchActivity(t.Context(), "fragile", off, fmt.Sprint("s", i), "ann", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(time.Hour)
+		keep := engine.Retention{Completed: time.Minute, Statistics: time.Minute, Switches: time.Minute}
+		plan := w.plans[e]
+		plan.Outage(true)
+		if r, err := e.Sweep(t.Context(), keep, false); err == nil {
+			t.Errorf("swept %+v without a database", r)
+		}
+		plan.Outage(false)
+		before := time.Now()
+		r, err := e.Sweep(t.Context(), keep, false)
+		if err != nil || r.Runs != runs {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if time.Since(before) < 60*time.Millisecond {
+			t.Errorf("it took no rest between its batches")
+		}
+		log, err := e.Switches(t.Context(), false)
+		if err != nil || len(log) != 1 || log[0].Paused {
+			t.Errorf("switches: %+v, %v", log, err)
+		}
+		if r, err = e.Sweep(t.Context(), engine.Retention{Failed: -1}, false); err == nil {
+			t.Errorf("a negative time is accepted: %+v", r)
+		} else if wrong := (*history.InputError)(nil); !errors.As(err, &wrong) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
+	if err := d.Validate(h.db.info); err != nil {
+		return 0, err
+	}
+	if err := h.write(ctx); err != nil {
+		return 0, err
+	}
+	defer h.done()
+	db, deleted := h.db, 0
+	if p := db.partition(d.Partition); p != nil {
+		for _, id := range d.Runs {
+			if r := p.runs[id]; r != nil && !r.row.Status.Open() {
+				db.delete(p, r)
+				deleted++
+			}
+		}
+		for key := range p.tallies {
+			if key.bucket < d.TalliesBefore {
+				delete(p.tallies, key)
+			}
+		}
+	}
+	log := db.switches[d.Group]
+	db.switches[d.Group] = slices.DeleteFunc(slices.Clone(log), func(s store.Switch) bool {
+		return s.Time < d.SwitchesBefore && slices.ContainsFunc(log, func(later store.Switch) bool {
+			return later.Kind == s.Kind && later.Name == s.Name && later.Number > s.Number
+		})
+	})
+	return deleted, nil
+}
+
+// delete removes a run and all that belongs to it.
+func (db *Database) delete(p *partition, r *run) {
+	p.setWake(r.row.ID, r.row.Wake, store.Never)
+	for i := range r.attempts {
+		db.ledger.remove(ledgerKey{r.attempts[i].Key(), p.id})
+	}
+	for _, m := range slices.Clone(p.inbox) {
+		if m.Run == r.row.ID {
+			p.consume(m.Sequence)
+		}
+	}
+	if p.latest[r.row.WorkflowID] == r {
+		delete(p.latest, r.row.WorkflowID)
+	}
+	delete(p.runs, r.row.ID)
+	db.runs.remove(runKey{r.row.ID, p.id})
+}

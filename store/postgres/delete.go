@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
+	if err := d.Validate(h.info); err != nil {
+		return 0, err
+	}
+	deleted := 0
+	err := h.share(ctx, "Delete", func(c *conn) error {
+		return c.transact(ctx, func(pgx.Tx) (err error) {
+			if deleted, err = c.deleteRuns(ctx, d.Partition, d.Runs); err != nil {
+				return err
+			}
+			if d.TalliesBefore > 0 {
+				if _, err := c.exec(ctx, `DELETE FROM perdure.tallies WHERE partition = $1 AND bucket < $2`, d.Partition, d.TalliesBefore); err != nil {
+					return err
+				}
+			}
+			if d.SwitchesBefore > 0 {
+				_, err = c.exec(ctx, `DELETE FROM perdure.switches s WHERE node_group = $1 AND time < $2 AND EXISTS (
+					SELECT FROM perdure.switches l WHERE l.node_group = s.node_group AND l.number > s.number AND l.kind = s.kind AND l.name = s.name)`,
+					d.Group, d.SwitchesBefore)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	return deleted, nil
+}
+
+// deleteRuns removes those of the runs that have ended, and all that belongs to them.
+func (c *conn) deleteRuns(ctx context.Context, partition int, runs []string) (int, error) {
+	if len(runs) == 0 {
+		return 0, nil
+	}
+	var ended, workflows []string
+	err := c.query(ctx, `SELECT id, workflow_id FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::text[]) AND NOT status = ANY ($3::text[])
+		ORDER BY id FOR UPDATE`, []any{partition, runs, open}, func(r pgx.Rows) error {
+		var id, workflow string
+		err := r.Scan(&id, &workflow)
+		ended, workflows = append(ended, id), append(workflows, workflow)
+		return err
+	})
+	if err != nil || len(ended) == 0 {
+		return 0, err
+	}
+	_, err = c.exec(ctx, `DELETE FROM perdure.inbox WHERE partition = $1 AND workflow_id = ANY ($2::text[]) AND run = ANY ($3::text[])`, partition, workflows, ended)
+	if err != nil {
+		return 0, err
+	}
+	for _, statement := range []string{
+		`DELETE FROM perdure.turns WHERE partition = $1 AND run = ANY ($2::text[])`,
+		`DELETE FROM perdure.calls WHERE partition = $1 AND run = ANY ($2::text[])`,
+		`DELETE FROM perdure.attempts WHERE partition = $1 AND run = ANY ($2::text[])`,
+		`DELETE FROM perdure.attributes WHERE partition = $1 AND run = ANY ($2::text[])`,
+		`DELETE FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::text[])`,
+	} {
+		if _, err := c.exec(ctx, statement, partition, ended); err != nil {
+			return 0, err
+		}
+	}
+	return len(ended), nil
+}
