@@ -161,3 +161,23 @@ func FuzzW12_Parse(f *testing.F) {
 		roundTrip(t, "fuzz", text)
 	})
 }
+
+// TestW1_Names: a comment ends with its line and is none inside of a text, a word
+// that begins like a keyword is a name, and not takes in a comparison.
+func TestW1_Names(t *testing.T) {
+	for text, want := range map[string]string{
+		"returned = 1 # return":    "implicit\n  assign [returned] 1  # return\n",
+		"x = \"# no comment\"":     "implicit\n  assign [x] \"# no comment\"\n",
+		"forx = notx + orx - inx":  "implicit\n  assign [forx] (- (+ notx orx) inx)\n",
+		"x = not a == b":           "implicit\n  assign [x] (not (== a b))\n",
+		"x = not a in b and not c": "implicit\n  assign [x] (and (not (in a b)) (not c))\n",
+	} {
+		f, err := Parse("", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dump(f); got != want {
+			t.Errorf("%s\n%s\nwant\n%s", text, got, want)
+		}
+	}
+}

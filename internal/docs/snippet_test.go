@@ -17,6 +17,7 @@ var packages = map[string]string{
 
 	"perdure":     module,
 	"activity":    module + "/activity",
+	"flow":        module + "/flow",
 	"gate":        module + "/gate",
 	"httpretry":   module + "/retry/httpretry",
 	"memory":      module + "/store/memory",
