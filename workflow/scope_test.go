@@ -235,3 +235,63 @@ func TestE43_BlocksDrawTheirOwnJitter(t *testing.T) {
 		t.Errorf("%v", delays)
 	}
 }
+
+// TestE43_TheHistoryOfABlock: a block that fails, fails and succeeds leaves its calls
+// and the timers between them in history, and no timer after the last failure of
+// one that gives up. With an AttemptTimeout each try is raced against a timer of its
+// own. The replay of every prefix goes the same way (play sees to that).
+func TestE43_TheHistoryOfABlock(t *testing.T) {
+	exponential := retry.Policy{MaxAttempts: 3, Backoff: retry.Exponential(100*time.Millisecond, 2, time.Minute), Jitter: retry.NoJitter}
+	raced := exponential
+	raced.AttemptTimeout = 10 * time.Second
+	block := func(policy retry.Policy, calls ...activity.Activity[string, string]) code {
+		return func(wf *workflow.Context, log logger) (string, error) {
+			try := -1
+			_, err := workflow.Retry(wf, policy, func(wf *workflow.Context) (string, error) {
+				try++
+				return workflow.Call(wf, calls[try], "x", once)
+			})
+			log("%v", err == nil)
+			return "", nil
+		}
+	}
+	failed := []string{"ActivityScheduled fails", "AttemptStarted", "CallFailed"}
+	raceLost := []string{"TimerStarted timeout", "ActivityScheduled fails", "AttemptStarted", "CallFailed", "TimerCanceled"}
+	timer := []string{"TimerStarted backoff", "TimerFired"}
+	for name, c := range map[string]struct {
+		code   code
+		want   [][]string
+		delays []time.Duration
+		end    string
+	}{
+		"fail, fail, ok": {block(exponential, fails, fails, echo),
+			[][]string{failed, timer, failed, timer, {"ActivityScheduled echo", "AttemptStarted", "CallCompleted", "RunCompleted"}},
+			[]time.Duration{100 * time.Millisecond, 200 * time.Millisecond}, "true"},
+		"given up": {block(exponential, fails, fails, fails),
+			[][]string{failed, timer, failed, timer, failed, {"RunCompleted"}},
+			[]time.Duration{100 * time.Millisecond, 200 * time.Millisecond}, "false"},
+		"raced": {block(raced, fails, stuck, fails),
+			[][]string{raceLost, timer,
+				{"TimerStarted timeout", "ActivityScheduled stuck", "TimerFired", "CallCancelRequested"}, timer, raceLost, {"RunCompleted"}},
+			[]time.Duration{10 * time.Second, 100 * time.Millisecond, 10 * time.Second, 200 * time.Millisecond, 10 * time.Second}, "false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, log := play(t, c.code)
+			expect(t, log, c.end)
+			if got, want := w.kinds(), slices.Concat(c.want...); !slices.Equal(got, want) {
+				t.Errorf("the history has\n%q\nand should have\n%q", got, want)
+			}
+			var delays []time.Duration
+			for _, turn := range w.turns {
+				for _, e := range turn.Events {
+					if e.Due != 0 {
+						delays = append(delays, time.Duration(e.Due-turn.Time))
+					}
+				}
+			}
+			if !slices.Equal(delays, c.delays) {
+				t.Errorf("the timers take %v, want %v", delays, c.delays)
+			}
+		})
+	}
+}

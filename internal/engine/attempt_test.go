@@ -22,10 +22,10 @@ func calls[Out any](a activity.Activity[int, Out], opts ...activity.Option) work
 	})
 }
 
-// TestE25_TimeoutIsEnforcedAndTheLateResultFenced: the body neither heeds its
+// TestE8_E25_TimeoutIsEnforcedAndTheLateResultFenced: the body neither heeds its
 // context nor returns in time. The attempt ends when its time is up, another one
 // follows, and what the first one says in the end changes nothing.
-func TestE25_TimeoutIsEnforcedAndTheLateResultFenced(t *testing.T) {
+func TestE8_E25_TimeoutIsEnforcedAndTheLateResultFenced(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		var causes []error
 		work := activity.New("work", func(ctx context.Context, _ int) (string, error) {
@@ -70,9 +70,9 @@ func TestE25_TimeoutIsEnforcedAndTheLateResultFenced(t *testing.T) {
 	})
 }
 
-// TestE25_LateSuccessDoesNotDisturbTheNextAttempt: a result that comes while the
+// TestE8_E25_LateSuccessDoesNotDisturbTheNextAttempt: a result that comes while the
 // next attempt runs is dropped.
-func TestE25_LateSuccessDoesNotDisturbTheNextAttempt(t *testing.T) {
+func TestE8_E25_LateSuccessDoesNotDisturbTheNextAttempt(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		work := activity.New("work", func(ctx context.Context, n int) (string, error) {
 			if info, _ := activity.FromContext(ctx); n == 0 && info.Attempt == 1 {

@@ -112,6 +112,7 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	for _, id := range family(t, env) {
 		for _, run := range chainOf(env, id) {
 			events, attempts := env.History(id, perdure.OfRun(run.RunID)), env.Attempts(id, perdure.OfRun(run.RunID))
+			judgeHistory(t, events)
 			judgeSums(t, env.Engine(), id, run.RunID, attempts)
 			histories = append(histories, events)
 			a.add(callsOf(t, events), attempts, s.anyOrder)
