@@ -60,7 +60,7 @@ func judgeHistory(t *testing.T, events []perdure.Event) {
 		over = over || e.Kind.Terminal()
 		switch e.Kind {
 		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited,
-			history.SideEffectRecorded, history.VersionMarked, history.SignalSent:
+			history.SideEffectRecorded, history.VersionMarked, history.SignalSent, history.ChildScheduled, history.DetachedScheduled:
 			if begun[e.Call]++; begun[e.Call] > 1 {
 				t.Errorf("Call %d begins twice.", e.Call)
 			}
