@@ -44,7 +44,7 @@ func TestR45_MaxHoldTurnsHoldIntoRejoin(t *testing.T) {
 	})
 }
 
-func TestR46_RetriesOverBudgetStopWithThatReason(t *testing.T) {
+func TestR46_I8_RetriesOverBudgetStopWithThatReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate.New("api", 5, gate.WithBudget(gate.Budget{Tokens: 2, Refund: 0.5}))
 		var records []retry.Record

@@ -95,8 +95,8 @@ func witnesses() map[string]witness {
 	}
 }
 
-// TestR17_EveryFieldHasAnEffect walks the fields by reflection.
-func TestR17_EveryFieldHasAnEffect(t *testing.T) {
+// TestR17_I11_EveryFieldHasAnEffect walks the fields by reflection.
+func TestR17_I11_EveryFieldHasAnEffect(t *testing.T) {
 	table := witnesses()
 	for _, field := range fieldsOf(reflect.TypeFor[retry.Policy](), "") {
 		t.Run(field, func(t *testing.T) {

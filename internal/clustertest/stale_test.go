@@ -43,12 +43,12 @@ type moment struct {
 	tells     bool                // its answer, which has arrived when a goes on, tells a how it stands
 }
 
-// TestE7_StaleWrites stops a node while a write of it is under way, for each kind
+// TestE7_I4_StaleWrites stops a node while a write of it is under way, for each kind
 // of writes. The node's lease runs out, another one takes its work over, and only
 // then does the write reach the database. Nothing of it may be seen there, nor in
 // what the node answers when it continues; it must know what happened, say so, and
 // be a good node again.
-func TestE7_StaleWrites(t *testing.T) {
+func TestE7_I4_StaleWrites(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t)
 	var cases []subtest

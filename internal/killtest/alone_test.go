@@ -9,9 +9,9 @@ import (
 	"github.com/perdure/perdure/internal/witness"
 )
 
-// TestE1_KillNineOfTheOnlyProcess: nobody else has the file open when its only
+// TestE1_I1_KillNineOfTheOnlyProcess: nobody else has the file open when its only
 // process dies, so that the next one has nothing but what is on disk.
-func TestE1_KillNineOfTheOnlyProcess(t *testing.T) {
+func TestE1_I1_KillNineOfTheOnlyProcess(t *testing.T) {
 	setSeed()
 	moments := rand.New(rand.NewPCG(*seed, 1<<40))
 	t.Logf("again: go test ./internal/killtest -run %s -seed %d", t.Name(), *seed)
