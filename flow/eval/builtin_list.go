@@ -41,10 +41,10 @@ func (f *frame) made(n int, element func(i int) (Value, error)) (Value, error) {
 	return list(out)
 }
 
-func length(_ *frame, a []Value) (Value, error) {
+func length(f *frame, a []Value) (Value, error) {
 	switch v := a[0].(type) {
 	case string:
-		return int64(utf8.RuneCountInString(v)), nil
+		return int64(utf8.RuneCountInString(v)), f.spend(len(v) / 64)
 	case *List:
 		return int64(len(v.items)), nil
 	case *Dict:
@@ -86,7 +86,7 @@ func rangeOf(f *frame, a []Value) (Value, error) {
 }
 
 func enumerate(f *frame, a []Value) (Value, error) {
-	all, err := elements(a[0])
+	all, err := f.elements(a[0])
 	if err != nil {
 		return nil, err
 	}

@@ -203,7 +203,8 @@ func (f *frame) action(x *syntax.Action) (Action, error) {
 			return a, err
 		}
 	}
-	return a, nil
+	// Many actions with large arguments would be a turn that fills the memory.
+	return a, f.spend(sizeOf(a.Args) / 64)
 }
 
 // MaxSpread is how many elements a spread may have.
@@ -215,7 +216,7 @@ func (f *frame) spread(x *syntax.Spread) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := elements(over)
+	items, err := f.elements(over)
 	if err != nil {
 		return nil, f.at(x.Over, err)
 	}

@@ -12,9 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxJSONDepth is how deep values from outside may nest.
-const maxJSONDepth = 1000
-
 // Encode is a value as JSON: dictionaries in their order, an error as an object of
 // its three fields. Whole numbers have no point, others have one or an exponent, so
 // that they are the same kind of number when they are read again.
@@ -107,8 +104,8 @@ func decodeError(err error) error {
 }
 
 func decode(d *json.Decoder, depth int) (Value, error) {
-	if depth > maxJSONDepth {
-		return nil, &Error{Type: TypeLimit, Message: fmt.Sprintf("the value nests more than %d levels deep", maxJSONDepth)}
+	if err := tooDeep(depth); err != nil {
+		return nil, err
 	}
 	t, err := d.Token()
 	if err != nil {
@@ -140,7 +137,7 @@ func decodeList(d *json.Decoder, depth int) (Value, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, err
 	}
-	return NewList(items)
+	return list(items)
 }
 
 func decodeDict(d *json.Decoder, depth int) (Value, error) {

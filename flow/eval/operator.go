@@ -49,7 +49,7 @@ func (f *frame) binary(x *syntax.Binary) (Value, error) {
 	switch x.Op {
 	case "and", "or":
 		return b, nil
-	case "==", "!=", "in", "not in":
+	case "==", "!=", "in", "not in", "<", "<=", ">", ">=":
 		// Comparing looks at all of a value.
 		if err := f.spend((min(sizeOf(a), sizeOf(b)) + sizeOf(b)) / 64); err != nil {
 			return nil, err

@@ -141,5 +141,5 @@ func (f *frame) outputs(fn *syntax.Function) (Value, error) {
 	if len(values) == 1 {
 		return values[0], nil
 	}
-	return NewList(values)
+	return list(values)
 }

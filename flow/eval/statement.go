@@ -197,7 +197,7 @@ func (f *frame) forLoop(s *syntax.For) (way, Value, error) {
 	if err != nil {
 		return onward, nil, err
 	}
-	items, err := elements(over)
+	items, err := f.elements(over)
 	if err != nil {
 		return onward, nil, f.at(s.In, err)
 	}
@@ -221,7 +221,12 @@ func (f *frame) forLoop(s *syntax.For) (way, Value, error) {
 
 // elements are what a loop goes over: the elements of a list, the keys of a
 // dictionary, the characters of a text.
-func elements(v Value) ([]Value, error) {
+func (f *frame) elements(v Value) ([]Value, error) {
+	if _, is := v.(*List); !is {
+		if err := f.spend(sizeOf(v) / 2); err != nil { // they have to be made
+			return nil, err
+		}
+	}
 	switch v := v.(type) {
 	case *List:
 		return v.items, nil
@@ -232,7 +237,7 @@ func elements(v Value) ([]Value, error) {
 		}
 		return items, nil
 	case string:
-		var items []Value
+		items := make([]Value, 0, len(v))
 		for _, c := range v {
 			items = append(items, string(c))
 		}

@@ -10,26 +10,30 @@ import (
 // Values are not changed once they are made.
 type Value any
 
-// MaxValue is how large a value may be, in bytes of about the size of its JSON.
-const MaxValue = 2 << 20
+// Bounds of a value.
+const (
+	MaxValue = 2 << 20 // bytes of about the size of its JSON
+	MaxDepth = 1000    // lists and dictionaries inside one another
+)
 
 // List is a list.
 type List struct {
-	items []Value
-	size  int
+	items       []Value
+	size, depth int
 }
 
 // NewList makes a list; the slice is the list's own from then on. It is an error if
 // that is too large.
 func NewList(items []Value) (*List, error) {
-	l := &List{items: items, size: 2}
+	l := &List{items: items, size: 2, depth: 1}
 	for _, v := range items {
 		l.size += sizeOf(v) + 1
+		l.depth = max(l.depth, depthOf(v)+1)
 		if l.size > MaxValue {
 			return nil, tooLarge("list")
 		}
 	}
-	return l, nil
+	return l, tooDeep(l.depth)
 }
 
 // Items returns the elements, which must not be changed.
@@ -37,13 +41,13 @@ func (l *List) Items() []Value { return l.items }
 
 // Dict is a dictionary that keeps the order of its keys.
 type Dict struct {
-	keys   []string
-	values map[string]Value
-	size   int
+	keys        []string
+	values      map[string]Value
+	size, depth int
 }
 
 // NewDict makes an empty dictionary.
-func NewDict() *Dict { return &Dict{values: map[string]Value{}, size: 2} }
+func NewDict() *Dict { return &Dict{values: map[string]Value{}, size: 2, depth: 1} }
 
 // set adds an entry while the dictionary is being made. A key that is there already
 // keeps its place.
@@ -56,10 +60,11 @@ func (d *Dict) set(key string, v Value) error {
 	}
 	d.values[key] = v
 	d.size += sizeOf(v)
+	d.depth = max(d.depth, depthOf(v)+1)
 	if d.size > MaxValue {
 		return tooLarge("dictionary")
 	}
-	return nil
+	return tooDeep(d.depth)
 }
 
 // Keys returns the keys in their order; they must not be changed.
@@ -80,6 +85,26 @@ type Exception struct {
 
 func tooLarge(what string) error {
 	return &Error{Type: TypeLimit, Message: fmt.Sprintf("the %s would be larger than %d bytes", what, MaxValue)}
+}
+
+// tooDeep refuses a value that nests too deep: who goes through it does so by
+// calling himself.
+func tooDeep(depth int) error {
+	if depth > MaxDepth {
+		return &Error{Type: TypeLimit, Message: fmt.Sprintf("the value nests more than %d levels deep", MaxDepth)}
+	}
+	return nil
+}
+
+// depthOf is how many lists and dictionaries of a value are inside one another.
+func depthOf(v Value) int {
+	switch v := v.(type) {
+	case *List:
+		return v.depth
+	case *Dict:
+		return v.depth
+	}
+	return 0
 }
 
 // sizeOf is about how many bytes of JSON a value has.

@@ -10,7 +10,7 @@ import (
 const (
 	MaxSize      = 1 << 20 // bytes of the text
 	MaxNesting   = 200     // brackets, blocks and fields inside one another
-	MaxOperators = 10_000  // in one statement
+	MaxOperators = 1000    // in one statement
 	maxFaults    = 100     // after so many nothing more is reported
 )
 
