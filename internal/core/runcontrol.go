@@ -121,6 +121,3 @@ func (r *Run) resumeRun(in Control) {
 		}
 	}
 }
-
-// Paused reports whether the run is paused as a whole.
-func (r *Run) Paused() bool { return r.paused != nil }

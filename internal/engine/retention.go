@@ -75,8 +75,9 @@ func (r *Retention) of(s store.Status) time.Duration {
 	return 0
 }
 
-// statuses are those of runs that may be removed.
-func (r *Retention) statuses() (all []store.Status) {
+// ends are the statuses of runs that may be removed. The runs before others in a chain
+// come last: they go after those.
+func (r *Retention) ends() (all []store.Status) {
 	for _, s := range []store.Status{store.Completed, store.Failed, store.Canceled, store.Terminated, store.TimedOut} {
 		if r.of(s) > 0 {
 			all = append(all, s)
@@ -88,6 +89,20 @@ func (r *Retention) statuses() (all []store.Status) {
 	return all
 }
 
+// atLeast is how long any run is kept that ended so.
+func (r *Retention) atLeast(s store.Status) time.Duration {
+	if s != store.Continued {
+		return r.of(s)
+	}
+	least := r.Continued
+	for _, end := range r.ends() {
+		if keep := r.of(end); keep > 0 && (least == 0 || keep < least) {
+			least = keep
+		}
+	}
+	return least
+}
+
 // sweeper removes what is over in some partitions.
 type sweeper struct {
 	e          *Engine
@@ -95,7 +110,7 @@ type sweeper struct {
 	partitions []int
 	dry        bool
 	now        int64
-	gone       map[string]bool // what a dry run would have removed
+	gone       map[string]bool // runs of the partition that are as good as removed
 	result     SweepResult
 }
 
@@ -114,50 +129,50 @@ func (e *Engine) sweep(ctx context.Context, keep Retention, partitions []int, dr
 	if err := keep.check(); err != nil || len(partitions) == 0 {
 		return s.result, err
 	}
-	if err := s.runs(ctx); err != nil || dry {
-		return s.result, err
+	for _, p := range partitions {
+		clear(s.gone)
+		for _, end := range keep.ends() {
+			if err := s.runs(ctx, p, end); err != nil {
+				return s.result, err
+			}
+		}
+	}
+	if dry {
+		return s.result, nil
 	}
 	return s.result, s.rest(ctx)
 }
 
-// runs goes through the runs that may be over for long enough, the newest first: the
-// last run of a chain comes before those that led to it.
-func (s *sweeper) runs(ctx context.Context) error {
-	statuses := s.keep.statuses()
-	if len(statuses) == 0 {
-		return nil
-	}
-	filter := store.Filter{Partitions: s.partitions, Status: statuses, Limit: sweepPage}
+// runs removes the runs of a partition that ended so and are over for long enough.
+// It reads only what began before that, the newest first: a run of a chain comes before
+// those that led to it. What was removed before is not read again, so that a sweep
+// costs what there is to remove, and what is kept for ever.
+func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) error {
+	filter := boundedByTime(store.Filter{
+		Partitions: []int{partition}, Status: []store.Status{end}, Limit: sweepPage,
+		Until: time.Unix(0, s.now).Add(-s.keep.atLeast(end)),
+	})
 	for {
 		rows, err := s.e.db.List(ctx, filter)
 		if err != nil {
 			return err
 		}
-		doomed := map[int][]string{}
+		var doomed []string
 		for i := range rows {
-			r := &rows[i]
-			over, err := s.over(ctx, r)
+			over, err := s.over(ctx, &rows[i])
 			if err != nil {
 				return err
 			}
-			if !over {
-				continue
+			if over {
+				doomed = append(doomed, rows[i].ID)
+				s.doom(&rows[i])
 			}
-			s.gone[r.ID] = true
-			s.result.Status[string(r.Status)]++
-			s.result.Runs++
-			if doomed[r.Partition] = append(doomed[r.Partition], r.ID); len(doomed[r.Partition]) == sweepBatch {
-				if err := s.delete(ctx, store.Deletion{Partition: r.Partition, Runs: doomed[r.Partition]}); err != nil {
+			if len(doomed) == sweepBatch || i == len(rows)-1 && len(doomed) > 0 {
+				if err := s.delete(ctx, store.Deletion{Partition: partition, Runs: doomed}); err != nil {
 					return err
 				}
-				doomed[r.Partition] = nil
-			}
-		}
-		for _, p := range s.partitions {
-			if len(doomed[p]) > 0 {
-				if err := s.delete(ctx, store.Deletion{Partition: p, Runs: doomed[p]}); err != nil {
-					return err
-				}
+				s.count(end, len(doomed))
+				doomed = nil
 			}
 		}
 		if len(rows) < sweepPage {
@@ -165,6 +180,18 @@ func (s *sweeper) runs(ctx context.Context) error {
 		}
 		filter.Before = rows[len(rows)-1].ID
 	}
+}
+
+// doom remembers a run whose removal is only pretended, or not done yet.
+func (s *sweeper) doom(r *store.Run) {
+	if s.dry || r.Status == store.Continued {
+		s.gone[r.ID] = true
+	}
+}
+
+func (s *sweeper) count(end store.Status, n int) {
+	s.result.Runs += n
+	s.result.Status[string(end)] += n
 }
 
 // over reports whether a run is kept no longer.
