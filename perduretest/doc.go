@@ -32,6 +32,8 @@
 // Env.Register takes what a program registers; fakes of services belong into real
 // bodies (Charge.Impl(fake.charge)). Mock replaces the body of one activity, by its
 // typed handle, and remembers what it was asked: Mocked.Calls, Inputs, Executions.
+// Workflows that others start as children are registered, too: with the code of the
+// program, or with another that stands in for it (Shipping.Impl(quick)).
 //
 // Env.Inject lets attempts of an activity or inline step fail, whatever their body
 // is: Fail, LoseAnswer, Slow, Hang, Panic, CrashBefore, CrashAfter; by the number

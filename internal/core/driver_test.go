@@ -54,6 +54,17 @@ type driver struct {
 	due     map[int64]int64 // of calls in backoff
 	closed  map[int64]bool
 	asked   map[askedGate]core.ToGate // what gates were told last
+
+	children map[int64]*childBook // that were started, by call
+}
+
+// childBook is what the driver knows of a run that its run has started.
+type childBook struct {
+	run           string
+	detached      bool
+	onParentClose history.OnParentClose
+	begun, told   bool // a message said so
+	over          bool // its outcome is on record
 }
 
 // askedGate is a gate of a call.
@@ -83,7 +94,7 @@ func newDriver(t tester, c code, input any) *driver {
 		rows: map[int64]core.Row{}, state: core.State{Status: core.StatusRunning, Wake: core.Hot},
 		running: map[core.AttemptRef]core.Dispatch{}, begun: map[core.AttemptRef]bool{},
 		known: map[core.AttemptRef]bool{}, counts: map[string]core.Tally{}, highest: map[int64]int{}, due: map[int64]int64{}, closed: map[int64]bool{},
-		asked: map[askedGate]core.ToGate{},
+		asked: map[askedGate]core.ToGate{}, children: map[int64]*childBook{},
 	}
 	d.run, d.instance = d.build(c)
 	t.Cleanup(func() { d.drop() })
@@ -216,9 +227,58 @@ func (d *driver) keep(turn *core.Turn) {
 	if turn.State != nil {
 		d.state = *turn.State
 	}
+	d.keepChildren(turn)
 	d.keepAttempts(turn)
 	d.keepTallies(turn)
 	d.checkWake(turn)
+}
+
+// keepChildren holds what a run says to others against what is on record: each child
+// is begun once, in the turn that has it on record, and told nothing before; and no
+// child is left that was to end with its parent (I6).
+func (d *driver) keepChildren(turn *core.Turn) {
+	d.t.Helper()
+	for _, e := range turn.Events {
+		if e.Kind == history.ChildScheduled || e.Kind == history.DetachedScheduled {
+			d.children[e.Call] = &childBook{run: e.Child.Run, detached: e.Kind == history.DetachedScheduled, onParentClose: e.Child.OnParentClose}
+		} else if c := d.children[e.Call]; c != nil && e.Child != nil {
+			c.over = true
+		}
+	}
+	tell := func(chain string, terminate bool) {
+		for _, c := range d.children {
+			if c.run == chain {
+				c.told = true
+				if !c.begun || c.detached || terminate && c.onParentClose != history.TerminateChild {
+					d.t.Errorf("child %+v is told to end", *c)
+				}
+				return
+			}
+		}
+		d.t.Errorf("nobody knows the child %s", chain)
+	}
+	for _, m := range turn.Messages {
+		switch in := m.Input.(type) {
+		case nil:
+			c := d.children[m.Start.Parent.Call]
+			if c.begun || c.run != m.Start.Run {
+				d.t.Errorf("child %+v begins as %s", *c, m.Start.Run)
+			}
+			c.begun = true
+		case core.CancelRun:
+			tell(in.Chain, false)
+		case core.TerminateRun:
+			tell(in.Chain, true)
+		}
+	}
+	for n, c := range d.children {
+		if !c.begun {
+			d.t.Errorf("child %d was never begun", n)
+		}
+		if turn.Ended && !c.over && !c.told && !c.detached && c.onParentClose != history.AbandonChild {
+			d.t.Errorf("child %d is left: %+v", n, *c)
+		}
+	}
 }
 
 // checkWake sees that the row of the run wakes it when it has something to do.

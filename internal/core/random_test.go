@@ -37,7 +37,7 @@ func (o op) String() string {
 }
 
 var (
-	simpleVerbs = []string{"call", "step", "gated", "sleep", "signal", "effect", "version", "status", "race", "race-signal", "late-race", "abandon", "now", "random"}
+	simpleVerbs = []string{"call", "step", "gated", "sleep", "signal", "effect", "version", "status", "race", "race-signal", "late-race", "abandon", "now", "random", "child", "race-child", "detached"}
 	nestedVerbs = []string{"map", "go", "retry", "timeout", "scope", "shield", "channel"}
 )
 
@@ -157,9 +157,29 @@ func (p *interpreter) one(wf *workflow.Context, o op) {
 		p.say("late-race %d %s", workflow.Select(wf, a, b), told(slept))
 	case "abandon":
 		workflow.Async(wf, notify, "nobody waits")
+	case "child":
+		s, err := workflow.RunChild(wf, delivery, o.n, upbringing(o.n)...)
+		p.say("child %s %s", s, told(err))
+	case "race-child":
+		child, timer := workflow.RunChildAsync(wf, delivery, o.n, upbringing(o.n)...), workflow.NewTimer(wf, later)
+		won := workflow.Select(wf, timer, child)
+		s, err := child.Get(wf)
+		p.say("race-child %d %s %s", won, s, told(err))
+	case "detached":
+		run := workflow.StartDetachedAsync(wf, delivery, o.n)
+		if o.n%2 == 0 {
+			v, err := run.Get(wf)
+			p.say("detached %v %s", v, told(err))
+		}
 	default:
 		p.nested(wf, o)
 	}
+}
+
+// upbringing are the options of a child.
+func upbringing(n int) []workflow.ChildOption {
+	policies := []workflow.ParentClosePolicy{"", workflow.ParentCloseTerminate, workflow.ParentCloseAbandon}
+	return []workflow.ChildOption{workflow.OnParentClose(policies[n%3]), workflow.ChildDelay(time.Duration(n/3) * time.Second)}
 }
 
 func (p *interpreter) nested(wf *workflow.Context, o op) {
@@ -295,6 +315,11 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 			inputs = append(inputs, drawGate(t, d, key))
 		}
 	}
+	for _, n := range slices.Sorted(maps.Keys(d.children)) {
+		if rapid.IntRange(0, 3).Draw(t, "child") == 0 {
+			inputs = append(inputs, drawChild(t, d, n))
+		}
+	}
 	switch rapid.IntRange(0, 23).Draw(t, "message") {
 	case 7, 8, 9, 10, 11:
 		inputs = append(inputs, drawControl(t))
@@ -312,6 +337,28 @@ func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
 		inputs = append(inputs, core.Granted{Call: 1})
 	}
 	return inputs
+}
+
+// drawChild draws what becomes of a child. It may be said again, also when it is too
+// late.
+func drawChild(t *rapid.T, d *driver, call int64) core.Input {
+	child := d.children[call]
+	in := core.FromChild{Call: call, Run: child.run, Status: core.ChildStarted}
+	if !child.detached {
+		in.Status = string(rapid.SampledFrom([]core.Status{core.StatusCompleted, core.StatusFailed, core.StatusCanceled, core.StatusTerminated, core.StatusTimedOut}).Draw(t, "end"))
+	}
+	switch in.Status {
+	case string(core.StatusCompleted):
+		in.Result, _ = history.Encode("delivered")
+	case string(core.StatusFailed):
+		in.Failure = history.FromError(errDeclined)
+	case string(core.StatusCanceled):
+		in.Failure = history.FromError(context.Canceled)
+	}
+	if rapid.IntRange(0, 5).Draw(t, "in use") == 0 {
+		in = core.FromChild{Call: call, Run: "another", Status: core.ChildIDInUse, Note: "running"}
+	}
+	return in
 }
 
 // drawGate draws what a gate says to a run that asked it. A grant it may repeat, also

@@ -62,6 +62,9 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 		return
 	}
 	start, err := history.DecodeStart(m.Data)
+	if err == nil && (start.Parent == nil || start.WorkflowID != m.WorkflowID || start.Run != m.Run) {
+		err = fmt.Errorf("its start event is that of run %q of workflow %q, with the parent %+v", start.Run, start.WorkflowID, start.Parent)
+	}
 	var row *store.Run
 	if err == nil {
 		row, err = nextRun(p, &start)
@@ -125,7 +128,7 @@ func (e *Engine) forgetBirth(r *resident) {
 // announcement tells a parent that only waits for that that the run exists. It is part
 // of the turn that makes it so.
 func (e *Engine) announcement(r *resident) ([]store.Message, error) {
-	if r.birth == nil || r.birth.start.Parent == nil || !r.birth.start.Parent.Detached {
+	if r.birth == nil || !r.birth.start.Parent.Detached {
 		return nil, nil
 	}
 	m, err := e.toParent(r.birth.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})

@@ -130,6 +130,32 @@ func failAfter(d time.Duration) func(*world, *engine.Engine, func() *engine.Engi
 	}
 }
 
+// placeChild is a workflow that does nothing but call "pay".
+var placeChild = workflow.Declare[int, int]("child")
+
+// ofChild is the error of a child under a workflow ID.
+func ofChild(id string, options ...workflow.ChildOption) func(*workflow.Context, *place, activity.Activity[int, int]) error {
+	return func(wf *workflow.Context, _ *place, _ activity.Activity[int, int]) error {
+		_, err := workflow.RunChild(wf, placeChild, 1, append(options, workflow.ChildID(id))...)
+		return err
+	}
+}
+
+// toChild does something to the child a while after it began.
+func toChild(do func(e *engine.Engine, ctx context.Context, workflowID, run, reason, by string) error) func(*world, *engine.Engine, func() *engine.Engine) *engine.Engine {
+	return func(w *world, e *engine.Engine, _ func() *engine.Engine) *engine.Engine {
+		pass(time.Second)
+		if err := do(e, w.t.Context(), "child", "", "no more", ""); err != nil {
+			w.t.Error(err)
+		}
+		return e
+	}
+}
+
+func childIs(status string) func(error) bool {
+	return as(func(e *workflow.ChildError) bool { return e.Status == status && e.RunID != "" && e.Workflow == "child" })
+}
+
 var places = []place{
 	{name: "activity, exhausted", policy: twice, body: fails(rich), is: all(exhaustedBy(retry.ReasonMaxAttempts), isRich)},
 	{
@@ -265,6 +291,38 @@ var places = []place{
 			return err
 		},
 	},
+	{name: "a child that failed", policy: twice, body: fails(rich), get: ofChild("child"), is: all(childIs("failed"), exhaustedBy(retry.ReasonMaxAttempts), isRich)},
+	{
+		name: "a child that was canceled", body: stays, get: ofChild("child"), is: all(childIs("canceled"), abortedIn(retry.PhaseExecution), asked("no more")),
+		meddle: toChild((*engine.Engine).Cancel),
+	},
+	{
+		name: "a child that was terminated", body: stays, get: ofChild("child"), meddle: toChild((*engine.Engine).Terminate),
+		is: all(childIs("terminated"), as(func(e *workflow.ChildError) bool { return e.Reason == "no more" && e.Err == nil })),
+	},
+	{
+		name: "a child that is canceled with its parent", body: stays, get: ofChild("child"), meddle: cancelAfter(time.Second),
+		is: all(childIs("canceled"), abortedIn(retry.PhaseExecution), asked("enough")),
+	},
+	{
+		name: "a child that timed out", body: stays, get: ofChild("child", workflow.ChildRunTimeout(time.Second)),
+		is: all(childIs("timed-out"), timedOutBy(retry.TimeoutRun)),
+	},
+	{
+		name: "a child whose ID is taken", get: ofChild("run"), // by its parent
+		is: as(func(e *workflow.ChildIDInUseError) bool {
+			return e.WorkflowID == "run" && e.Status == "running" && e.RunID != ""
+		}),
+	},
+	{
+		name: "a child that was given up", body: stays, is: all(abortedIn(retry.PhaseExecution)),
+		get: func(wf *workflow.Context, _ *place, _ activity.Activity[int, int]) error {
+			child := workflow.RunChildAsync(wf, placeChild, 1)
+			workflow.Select(wf, child, workflow.NewTimer(wf, time.Second))
+			_, err := child.Get(wf)
+			return err
+		},
+	},
 	{name: "the code itself", is: isRich, get: func(*workflow.Context, *place, activity.Activity[int, int]) error { return rich() }},
 }
 
@@ -307,7 +365,7 @@ func (p *place) try(t *testing.T, w *world) {
 		return 0, err
 	})
 	restart := func() *engine.Engine {
-		c := w.config(flow, pay)
+		c := w.config(flow, pay, placeChild.Impl(func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, pay, n) }))
 		c.Concurrency = 1
 		return w.startWith(c)
 	}
@@ -385,7 +443,8 @@ func answers(err error) string {
 	}
 	text += asText[*overdrawn](err) + asText[*retry.TimeoutError](err) + asText[*retry.PanicError](err) +
 		asText[*retry.AfterError](err) + asText[*retry.TerminalError](err) + asText[*retry.AbortedError](err) +
-		asText[*retry.WorkerLostError](err) + asText[*workflow.CancelError](err) + asText[*history.InputError](err)
+		asText[*retry.WorkerLostError](err) + asText[*workflow.CancelError](err) + asText[*history.InputError](err) +
+		asText[*workflow.ChildError](err) + asText[*workflow.ChildIDInUseError](err)
 	if e, ok := errors.AsType[*retry.ExhaustedError](err); ok {
 		bare := *e
 		bare.Records = nil // for the code that made the call

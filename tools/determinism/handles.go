@@ -6,8 +6,15 @@ import (
 	"slices"
 )
 
-// checkHandles reports activities that nobody can have registered: those of which
-// the handle is a package variable without an exported name that is used in calls
+// takesHandle says what the handle is that a verb of package workflow takes behind
+// its context: an activity, or the workflow of a child.
+var takesHandle = map[string]string{
+	"Call": "activity", "Async": "activity",
+	"RunChild": "workflow", "RunChildAsync": "workflow", "StartDetached": "workflow", "StartDetachedAsync": "workflow",
+}
+
+// checkHandles reports activities and workflows of children that nobody can have
+// registered: those of which the handle is a package variable without an exported name that is used in calls
 // of package workflow only. A package that does not import perdure registers
 // nothing, and is left to those who do.
 func (c *checker) checkHandles() {
@@ -24,7 +31,7 @@ func (c *checker) checkHandles() {
 				return true
 			}
 			f := c.callee(call)
-			if f == nil || pathOf(f) != home+"/workflow" || f.Name() != "Call" && f.Name() != "Async" || len(call.Args) < 2 {
+			if f == nil || pathOf(f) != home+"/workflow" || takesHandle[f.Name()] == "" || len(call.Args) < 2 {
 				return true
 			}
 			if id, ok := call.Args[1].(*ast.Ident); ok {
@@ -51,9 +58,14 @@ func (c *checker) checkHandles() {
 		})
 	}
 	for v, at := range called {
-		if v.Exported() || elsewhere[v] || !is(v.Type(), home+"/activity", "Activity") || c.isSilenced(at.Pos()) {
+		if v.Exported() || elsewhere[v] || c.isSilenced(at.Pos()) {
 			continue
 		}
-		c.Reportf(at.Pos(), "workflow code calls the activity %s, which nobody registers: its calls would wait for ever; pass it to perdure.Register", v.Name())
+		switch {
+		case is(v.Type(), home+"/activity", "Activity"):
+			c.Reportf(at.Pos(), "workflow code calls the activity %s, which nobody registers: its calls would wait for ever; pass it to perdure.Register", v.Name())
+		case is(v.Type(), home+"/workflow", "Workflow"):
+			c.Reportf(at.Pos(), "workflow code starts the workflow %s, which nobody registers: it would wait for code for ever; pass it to perdure.Register", v.Name())
+		}
 	}
 }

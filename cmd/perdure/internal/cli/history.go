@@ -103,7 +103,17 @@ type recorded struct {
 	By        string `json:"by"`
 	Outcome   string `json:"outcome"`
 	Note      string `json:"note"`
-	Retry     *struct {
+	Child     *struct {
+		Run           string `json:"run"`
+		Status        string `json:"status"`
+		OnParentClose string `json:"on_parent_close"`
+	} `json:"child"`
+	Parent *struct {
+		WorkflowID string `json:"workflow_id"`
+		Call       int64  `json:"call"`
+		Detached   bool   `json:"detached"`
+	} `json:"parent"`
+	Retry *struct {
 		Attempts int   `json:"total_attempts"`
 		MS       int64 `json:"total_duration_ms"`
 	} `json:"retry"`
@@ -196,6 +206,18 @@ func eventDetail(ev perdure.Event) (string, error) {
 		add("as attempt %d of run %s", r.Attempt, r.ID)
 	case r.ID != "":
 		add("id %s", r.ID)
+	}
+	if c := r.Child; c != nil {
+		if c.Status != "" {
+			add("child %s", c.Status)
+		}
+		add("run %s", c.Run)
+		if c.OnParentClose != "" {
+			add("on parent close: %s", c.OnParentClose)
+		}
+	}
+	if p := r.Parent; p != nil {
+		add("started by %s", parentOf(p.WorkflowID, p.Call, p.Detached))
 	}
 	if r.Reason != "" {
 		add("reason %s", r.Reason)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,8 @@ waiting for. Of a step that failed and is tried again it shows which attempt com
 next, when, and how the last one failed; of a workflow that cannot go on, why.
 
 A workflow that continued as new, or was retried as a whole, is a chain of runs: its
-last ones are listed, and --run shows an earlier one.
+last ones are listed, and --run shows an earlier one. Workflows that it started and
+waits for are among its calls, with their IDs.
 
 With --wait it first waits until the workflow has ended. The exit code is then 3 if
 it did not complete, and 6 if it has not ended in time.`,
@@ -114,6 +116,9 @@ func (a *app) describe(d *perdure.Description) error {
 	fact("run", d.RunID)
 	fact("run before", d.After)
 	fact("next run", d.Next)
+	if p := d.Parent; p != nil {
+		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))
+	}
 	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
 	if d.Closed != nil {
 		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
@@ -218,7 +223,11 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		if p.Next != nil {
 			next = term.Until(*p.Next, now) + " (" + term.Time(*p.Next) + ")"
 		}
-		table.Row(fmt.Sprint(p.Call), p.Kind, p.Name, status(p.State), attemptOf(p), next, p.Node, a.clip(lastError(p), 60))
+		name, state := p.Name, p.State
+		if p.Child != nil {
+			name, state = p.Name+" "+p.Child.WorkflowID, cmp.Or(p.Child.Status, p.State)
+		}
+		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), attemptOf(p), next, p.Node, a.clip(lastError(p), 60))
 	}
 	if err := table.Write(a.out); err != nil {
 		return err
@@ -249,9 +258,20 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		if p.State == "quarantined" {
 			a.printf("\n  Call %d: the process died each time it ran, so it does not run again.\n", p.Call)
 		}
+		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
+			a.printf("\n  Call %d: its child cannot go on; see: perdure show %s\n", p.Call, term.Quote(c.WorkflowID))
+		}
 		a.decide(p, now)
 	}
 	return nil
+}
+
+// parentOf says which call started a workflow.
+func parentOf(id string, call int64, detached bool) string {
+	if detached {
+		return fmt.Sprintf("%s, which let it go (call %d)", id, call)
+	}
+	return fmt.Sprintf("%s (call %d)", id, call)
 }
 
 // gateWait says for what a call waits at a gate.

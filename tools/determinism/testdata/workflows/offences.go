@@ -28,6 +28,8 @@ var work = activity.New("work", func(ctx context.Context, n int) (int, error) {
 
 var forgotten = activity.New("forgotten", func(ctx context.Context, n int) (int, error) { return n, nil })
 
+var orphan = workflow.New("orphan", func(wf *workflow.Context, n int) (int, error) { return n, nil })
+
 var total int // want total:"mutable"
 
 var mu sync.Mutex
@@ -69,11 +71,17 @@ var offences = workflow.New("offences", func(wf *workflow.Context, n int) (int, 
 	local := activity.New("local", func(context.Context, int) (int, error) { return 0, nil }) // want `makes a handle: .*perdure.Register`
 	_, _ = workflow.Call(wf, local, 1)                                                        //
 	_, _ = workflow.Call(wf, forgotten, 1)                                                    // want `calls the activity forgotten, which nobody registers`
+	_, _ = workflow.RunChild(wf, orphan, 1)                                                   // want `starts the workflow orphan, which nobody registers`
+	_ = workflow.StartDetachedAsync(wf, started, 1)                                           // it is registered in start
 	_, _ = workflow.Do(wf, "step", func(ctx context.Context) (int, error) {
 		return workflow.Call(wf, work, 1) // want `uses its context inside workflow.Do`
 	})
 	return n, nil
 })
+
+var started = workflow.New("started", func(wf *workflow.Context, n int) (int, error) { return n, nil })
+
+func start() perdure.Option { return perdure.Register(started) }
 
 func maps_(wf *workflow.Context, m map[string]int) error {
 	for k, v := range m { // want `ranges over a map: .*slices.Sorted`
