@@ -66,6 +66,25 @@ func MaxResident(n int) Option { return func(s *settings) { s.Config.MaxResident
 // durable before its run is parked. Default 10 s.
 func TurnTimeout(d time.Duration) Option { return func(s *settings) { s.Config.TurnTimeout = d } }
 
+// MaxHistory sets how many events a run may have on record. With four fifths of that
+// a warning is logged, and Describe has it; at the limit the run fails with a
+// *LimitError, which no retry of the run repeats. Runs that may grow so long continue
+// as new before: workflow.GetInfo tells how long the history is. Default 50,000.
+func MaxHistory(events int) Option { return func(s *settings) { s.Config.MaxHistory = events } }
+
+// MaxPendingCalls sets how many calls (of activities, steps, timers, signals and
+// child workflows) a run may have open at once. One more returns a *LimitError at
+// once, which is on record. Default 10,000.
+func MaxPendingCalls(n int) Option { return func(s *settings) { s.Config.MaxPendingCalls = n } }
+
+// MaxAbandoned sets how many goroutines may be lost to code that does not come back.
+// With more turns of workflow code that never end (see TurnTimeout) than that, the
+// engine starts nothing new, gives its work to other nodes, and Health says that its
+// process should be restarted. Bodies of activities that ignore their timeout give
+// their slot back at once as long as there are no more of them; further ones keep it
+// until they return. Default is Concurrency.
+func MaxAbandoned(n int) Option { return func(s *settings) { s.Config.MaxAbandoned = n } }
+
 // NodeName names this process in ledger, history and listings. Default is host and
 // process ID. A name that is given belongs to one process at a time: when a
 // process starts under it, an earlier one of that name counts as dead, and its

@@ -84,5 +84,9 @@ type InUseError = store.InUseError
 // InputError says that an ID or a name cannot be accepted, and why.
 type InputError = history.InputError
 
+// LimitError says that a run has come to a limit of its engine: see MaxHistory and
+// MaxPendingCalls.
+type LimitError = history.LimitError
+
 // UnavailableError says that the database could not answer.
 type UnavailableError = store.UnavailableError

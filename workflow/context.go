@@ -62,6 +62,10 @@ type Info struct {
 	Attempt    int    // of the chain's retry, from 1
 	Trace      string // trace parent given at the start
 	Started    time.Time
+	// HistoryLength is how many events the run had on record before this turn of its
+	// code. A run whose history comes to the engine's limit fails (see
+	// perdure.MaxHistory); one that may grow so long continues as new before.
+	HistoryLength int
 	// RunDeadline and ChainDeadline are when the run is closed as timed out if it is
 	// open then; zero for never. See perdure.RunTimeout and perdure.ChainTimeout.
 	RunDeadline   time.Time
@@ -75,7 +79,8 @@ func GetInfo(wf *Context) Info {
 	return Info{
 		WorkflowID: s.WorkflowID, RunID: s.Run, Workflow: s.Type, Attempt: s.Attempt,
 		Trace: s.Trace, Started: time.Unix(0, s.Created).UTC(),
-		RunDeadline: deadline(core.RunDeadline(&s)), ChainDeadline: deadline(s.ChainDeadline),
+		HistoryLength: wf.instance.run.Length(),
+		RunDeadline:   deadline(core.RunDeadline(&s)), ChainDeadline: deadline(s.ChainDeadline),
 	}
 }
 

@@ -128,6 +128,10 @@ func (r *Run) apply(e *history.Event) {
 		c := r.open(e)
 		c.Result = e.Result
 		r.close(c)
+	case history.CallRefused:
+		c := r.open(e)
+		c.Failure = e.Failure
+		r.close(c)
 	case history.VersionMarked:
 		r.close(r.open(e))
 		r.versions[e.Name] = e.Version

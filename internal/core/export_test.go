@@ -12,8 +12,8 @@ import (
 // its clock excepted: two machines with the same dump are the same machine.
 func (r *Run) Dump() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "turn %d, last call %d, busy %d, status %s, wake %d, closed %d, detail %s\n",
-		r.turn, r.lastCall, r.busy, r.state.Status, r.state.Wake, r.state.Closed, r.state.Detail)
+	fmt.Fprintf(&b, "length %d, turn %d, last call %d, busy %d, status %s, wake %d, closed %d, detail %s\n",
+		r.length, r.turn, r.lastCall, r.busy, r.state.Status, r.state.Wake, r.state.Closed, r.state.Detail)
 	fmt.Fprintf(&b, "children %d\n", r.children)
 	fmt.Fprintf(&b, "ended %t, must advance %t, cancel requested %t (%q), untold %t, next due %d\n",
 		r.ended, r.mustAdvance, r.cancelRequested, r.cancelReason, r.cancelUntold, r.NextDue())

@@ -112,6 +112,8 @@ func same(recorded, asked *history.Event) bool {
 		return false
 	}
 	switch kind {
+	case history.CallRefused:
+		return recorded.Note == asked.Note
 	case history.TimerCanceled, history.CallCancelRequested:
 		return recorded.Call == asked.Call
 	case history.SignalSent, history.ChildScheduled, history.DetachedScheduled:

@@ -20,6 +20,9 @@ type Config struct {
 	// Retry is the policy that the run's code declares for failures of its runs, nil
 	// for none.
 	Retry *retry.Policy
+	// MaxHistory is how many events a run may have on record, and MaxPending how many
+	// calls it may have open; 0 for any number.
+	MaxHistory, MaxPending int
 	// Draw gives the u in [0, 1) by which the delay after an attempt is jittered.
 	// It must depend on nothing but its arguments. Nil: a hash of them.
 	Draw func(run string, call int64, attempt int) float64
@@ -67,6 +70,8 @@ type Run struct {
 	now   int64 // engine time of the current turn
 	turn  int64 // number of the last turn
 	epoch int64 // under which the last loaded turn was committed
+
+	length int // of the history before the current turn, in events
 
 	calls    map[int64]*Call // open
 	opened   *Call           // by the last event that opened one
@@ -182,6 +187,7 @@ func (r *Run) openNumbers() []int64 {
 
 func (r *Run) replay(t StoredTurn) error {
 	r.turn, r.epoch = t.Number, t.Epoch
+	defer func() { r.length += len(t.Events) }()
 	r.now = max(r.now, t.Time)
 	inputs := t.Events
 	if i := slices.IndexFunc(t.Events, func(e history.Event) bool { return e.Kind.Command() }); i >= 0 {
@@ -260,7 +266,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.fireDue()
 		r.dropLate()
 	}
-	if r.mustAdvance && !r.ended && !r.neverBegins() {
+	if r.mustAdvance && !r.ended && !r.neverBegins() && !r.tooLong() {
 		if r.program == nil || r.paused != nil || r.now < r.firstTurn() {
 			if len(r.out.Events) > 0 {
 				r.emit(history.Event{Kind: history.CodeDeferred})
@@ -278,6 +284,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	out := r.out
 	r.out = nil
 	if len(out.Events) > 0 {
+		r.length += len(out.Events)
 		r.turn++
 		out.Number = r.turn
 	}

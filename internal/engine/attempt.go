@@ -270,7 +270,7 @@ func (e *Engine) timedOut(x *execution, failure *retry.TimeoutError) {
 	x.cancel(failure)
 	e.report(x, core.AttemptEnded{Outcome: core.TimedOut, Failure: history.FromError(failure)}, nil)
 	e.health.lateBodies++
-	if x.holds = e.health.lateBodies > e.config.Concurrency; !x.holds {
+	if x.holds = e.health.lateBodies > e.config.MaxAbandoned; !x.holds {
 		e.slots.release(e, x.lane)
 	}
 }

@@ -40,6 +40,15 @@ type Config struct {
 	// TurnTimeout is how long workflow code may run without waiting before its
 	// run is parked; default 10 s.
 	TurnTimeout time.Duration
+	// MaxHistory is how many events a run may have on record before it fails; default
+	// 50,000.
+	MaxHistory int
+	// MaxPendingCalls is how many calls a run may have open; default 10,000.
+	MaxPendingCalls int
+	// MaxAbandoned is how many turns of workflow code that never end the process puts
+	// up with before it drains, and how many bodies that ignore their timeout before
+	// they keep their slots; default Concurrency.
+	MaxAbandoned int
 	// OnPaused, if set, is told of calls that the engine makes wait for a person.
 	OnPaused func(Paused)
 	// Logger is told what an operator should know; default slog.Default().
@@ -65,6 +74,8 @@ const (
 	defaultConcurrency = 128
 	defaultMaxResident = 1000
 	defaultTurnTimeout = 10 * time.Second
+	defaultMaxHistory  = 50_000
+	defaultMaxPending  = 10_000
 	defaultLease       = 10 * time.Second
 	minLease           = 100 * time.Millisecond
 	defaultInboxEvery  = 5 * time.Second
@@ -95,6 +106,22 @@ func (c *Config) normalize() error {
 	}
 	if c.TurnTimeout < 0 {
 		errs = append(errs, fmt.Errorf("the turn timeout is %s: it must be positive, or 0 for the default (%s)", c.TurnTimeout, defaultTurnTimeout))
+	}
+	for _, limit := range []struct {
+		name  string
+		value *int
+		usual int
+	}{
+		{"history limit", &c.MaxHistory, defaultMaxHistory},
+		{"limit of pending calls", &c.MaxPendingCalls, defaultMaxPending},
+		{"limit of abandoned goroutines", &c.MaxAbandoned, c.Concurrency},
+	} {
+		if *limit.value == 0 {
+			*limit.value = limit.usual
+		}
+		if *limit.value < 0 {
+			errs = append(errs, fmt.Errorf("the %s is %d: it must be at least 1, or 0 for the default (%d)", limit.name, *limit.value, limit.usual))
+		}
 	}
 	if c.Lease == 0 {
 		c.Lease = defaultLease

@@ -59,6 +59,7 @@
 //	ledger.go      attempts, from ledger and history together
 //	ledger_find.go attempts and calls of all runs, from the ledger
 //	tally.go       how calls ended, by activity; errors by type
+//	limit.go       warnings before a run comes to a limit
 //	health.go      what is wrong right now
 //	clock.go       engine time
 //	id.go          run IDs, placement

@@ -51,6 +51,7 @@ type Engine struct {
 
 	mu         sync.Mutex
 	phase      phase
+	stopping   bool // Stop was called
 	member     member
 	partitions map[int]*partition
 	residents  map[string]*resident // by run ID
@@ -288,6 +289,10 @@ func (e *Engine) beginStop() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	was := e.phase
+	if was == draining && e.health.overwhelmed && !e.stopping {
+		was = running
+	}
+	e.stopping = true
 	switch was {
 	case client:
 		e.phase = stopped

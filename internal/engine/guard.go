@@ -71,7 +71,7 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 	for _, l := range s.admitted {
 		e.slots.release(e, l)
 	}
-	e.health.stuckTurns++
+	e.abandon()
 	return &stuckError{after: e.config.TurnTimeout, stack: stack}
 }
 

@@ -12,6 +12,8 @@ type health struct {
 	unserved   map[string]struct{} // activities that are called but not registered
 	stuckTurns int                 // turns of workflow code that never ended
 	lateBodies int                 // attempts whose body ignores its timeout
+
+	overwhelmed bool // there were too many turns that never ended: it drains
 }
 
 // side is what is asked of the database: a full disk can still be read.
@@ -43,10 +45,29 @@ func (e *Engine) Health() error {
 	if n := e.health.stuckTurns; n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; their goroutines are lost until the process ends", n))
 	}
-	if n := e.health.lateBodies; n > e.config.Concurrency {
+	if e.health.overwhelmed {
+		errs = append(errs, fmt.Errorf("the turns of workflow code that never ended were more than %d, so this engine starts nothing new and gives its work to others: restart its process", e.config.MaxAbandoned))
+	}
+	if n := e.health.lateBodies; n > e.config.MaxAbandoned {
 		errs = append(errs, fmt.Errorf("%d activities ignore their timeout; no further ones are started beside them", n))
 	}
 	return errors.Join(errs...)
+}
+
+// abandon counts a turn of workflow code that never ended. Its goroutine is lost, and
+// with too many of them the process is worth nothing: it drains. That is for good,
+// also if some come back, because a process that had so many will have more. The
+// engine's mu is held.
+func (e *Engine) abandon() {
+	e.health.stuckTurns++
+	if e.health.stuckTurns <= e.config.MaxAbandoned || e.phase != running {
+		return
+	}
+	e.health.overwhelmed = true
+	e.phase = draining
+	kick(e.nodesKick)
+	e.log.Error("perdure: too many turns of workflow code never ended; the engine starts nothing new and gives its work to others; restart its process",
+		"count", e.health.stuckTurns, "limit", e.config.MaxAbandoned)
 }
 
 // unanswered notes that the database could not answer, and says so once.

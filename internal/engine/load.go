@@ -390,7 +390,7 @@ func (e *Engine) coreConfig(r *resident, workflow string) core.Config {
 		retries = def.Retries()
 	}
 	return core.Config{
-		Node: p.node, Retry: retries, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
+		Node: p.node, Retry: retries, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}

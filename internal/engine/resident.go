@@ -279,6 +279,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 		return err
 	}
 	taken, later := putAside(out, todo)
+	e.warnOfLength(r, len(out.Events))
 	if !out.Empty() || len(sequences(taken)) > 0 || r.create != nil {
 		if err := e.commitTurn(r, out, taken); err != nil {
 			e.mu.Lock()

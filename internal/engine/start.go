@@ -186,12 +186,12 @@ func (e *Engine) create(ctx context.Context, row store.Run, start history.Start)
 // its partition; else by its row alone, for the node that does.
 func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.Start) error {
 	e.mu.Lock()
-	if e.phase == draining || e.phase == stopped {
+	if e.phase == stopped || e.stopping {
 		e.mu.Unlock()
 		return ErrStopped
 	}
 	p := e.owns(row.Partition)
-	if p == nil {
+	if p == nil || e.phase == draining {
 		e.mu.Unlock()
 		return e.db.Create(ctx, row)
 	}

@@ -45,6 +45,10 @@ type Description struct {
 	// After is the last run that had the workflow ID before the run's chain began, if
 	// one had.
 	After string `json:"after,omitempty"`
+	// HistoryLength is how many events an open run has on record. Warnings say which
+	// limits it is near to.
+	HistoryLength int      `json:"history_length,omitempty"`
+	Warnings      []string `json:"warnings,omitempty"`
 	// RunDeadline and ChainDeadline are when the run is closed as timed out if it is
 	// open then: because its own time is up, or that of its chain.
 	RunDeadline   *time.Time `json:"run_deadline,omitempty"`
@@ -205,6 +209,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		return nil, err
 	}
 	d.Pending, d.Updates = s.pending(), s.updates()
+	d.HistoryLength, d.Warnings = len(s.events), e.warnings(len(s.events), len(d.Pending))
 	if err := errors.Join(e.findPlaces(ctx, row.ID, d.Pending), e.findChildren(ctx, d.Pending)); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,9 @@ const (
 	SideEffectRecorded  Kind = "SideEffectRecorded"
 	// VersionMarked says which version of a change the code has in this run.
 	VersionMarked Kind = "VersionMarked"
+	// CallRefused stands in the place of a call, of which Note is the kind, that the
+	// code began when it had as many as it may have.
+	CallRefused   Kind = "CallRefused"
 	SignalAwaited Kind = "SignalAwaited"
 	SignalSent    Kind = "SignalSent"
 	// ChildScheduled starts a run and waits for its result; DetachedScheduled starts
@@ -80,7 +83,7 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, VersionMarked, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, UpdateCompleted,
+		SideEffectRecorded, VersionMarked, CallRefused, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, UpdateCompleted,
 		RunCompleted, RunFailed, RunCanceled, RunContinued:
 		return true
 	}

@@ -155,6 +155,9 @@ func (a *app) describe(d *perdure.Description) error {
 		f = f.Causes[0]
 	}
 	fact("reason", d.Reason)
+	for _, w := range d.Warnings {
+		fact("warning", w)
+	}
 	if err := facts.Write(a.out); err != nil {
 		return err
 	}

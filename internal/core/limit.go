@@ -1,0 +1,57 @@
+package core
+
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Length is how many events the run has on record, its start event apart.
+func (r *Run) Length() int { return r.length }
+
+// tooLong closes a run whose history has come to its limit before its code makes it
+// longer. No retry of the run would do better. The code has no part in that, so the
+// turn says that it did not run.
+func (r *Run) tooLong() bool {
+	limit := r.config.MaxHistory
+	if limit <= 0 || r.length < limit || r.program == nil || r.paused != nil {
+		return false
+	}
+	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory"}
+	r.emit(history.Event{Kind: history.CodeDeferred})
+	r.happened(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
+	return true
+}
+
+// overLimit is what stands on record in the place of a call that the code begins, if
+// it may have no more of them. That is decided once: a replay takes it from the
+// record, so the limit may change at any time.
+func (r *Run) overLimit(e *history.Event) *history.Event {
+	if !waits(e.Kind) {
+		return nil
+	}
+	refusal := &history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind)}
+	if r.replaying {
+		if next := r.next(); next == nil || !same(next, refusal) {
+			return nil
+		}
+		return refusal
+	}
+	limit := r.config.MaxPending
+	if limit <= 0 || len(r.calls) < limit {
+		return nil
+	}
+	refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
+		What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls",
+	}))
+	return refusal
+}
+
+// waits reports whether a command of this kind begins a call that stays open.
+func waits(k history.Kind) bool {
+	switch k {
+	case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited,
+		history.ChildScheduled, history.DetachedScheduled:
+		return true
+	}
+	return false
+}
