@@ -18,6 +18,6 @@
 //	text, err := perdure.Run(ctx, eng, Hello, "hello-1", "world")
 //
 // The packages, from inside to outside: retry is the policy and its decision,
-// activity and workflow declare code, this package is the engine, store and its
-// children are the databases.
+// activity and workflow declare code, schedule says when to start it again and
+// again, this package is the engine, store and its children are the databases.
 package perdure

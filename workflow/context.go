@@ -70,18 +70,28 @@ type Info struct {
 	// open then; zero for never. See perdure.RunTimeout and perdure.ChainTimeout.
 	RunDeadline   time.Time
 	ChainDeadline time.Time
+
+	// Of a chain that a schedule started: the name of the schedule and the nominal
+	// time that was fired, which is the same in all runs of the chain. Else empty and
+	// zero.
+	Schedule string
+	Nominal  time.Time
 }
 
 // GetInfo returns what the code can know about its run.
 func GetInfo(wf *Context) Info {
 	wf.enter()
 	s := wf.instance.run.Start()
-	return Info{
+	info := Info{
 		WorkflowID: s.WorkflowID, RunID: s.Run, Workflow: s.Type, Attempt: s.Attempt,
 		Trace: s.Trace, Started: time.Unix(0, s.Created).UTC(),
 		HistoryLength: wf.instance.run.Length(),
 		RunDeadline:   deadline(core.RunDeadline(&s)), ChainDeadline: deadline(s.ChainDeadline),
 	}
+	if fire := s.Scheduled; fire != nil {
+		info.Schedule, info.Nominal = fire.Schedule, time.Unix(0, fire.Nominal).UTC()
+	}
+	return info
 }
 
 // deadline is a time of the machine in Go's words.

@@ -29,7 +29,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout, ChainDeadline: s.ChainDeadline,
 		Attributes: s.Attributes,
 		Number:     max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After,
-		Parent: s.Parent, Carried: r.carried(),
+		Parent: s.Parent, Scheduled: s.Scheduled, Carried: r.carried(),
 	}
 	if e.Initiator == history.ContinueAsNew {
 		next.Type, next.Input = e.Name, e.Input

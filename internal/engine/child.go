@@ -73,6 +73,9 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 		e.log.Error("perdure: a run that another one starts cannot begin; the message is left in the inbox", "workflow", m.WorkflowID, "run", m.Run, "error", err)
 		return
 	}
+	if start.Scheduled != nil && e.alreadyFired(p, m) {
+		return
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.partitions[p.number] != p {

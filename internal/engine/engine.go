@@ -359,6 +359,9 @@ func (e *Engine) usable(workflowID string) error {
 	if isGate(workflowID) {
 		return &history.InputError{What: "workflow ID", Problem: fmt.Sprintf("begins with %q, which names gates", gatePrefix)}
 	}
+	if isSchedule(workflowID) {
+		return &history.InputError{What: "workflow ID", Problem: fmt.Sprintf("begins with %q, which names schedules", schedulePrefix)}
+	}
 	return history.CheckID("workflow ID", workflowID)
 }
 

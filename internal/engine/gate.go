@@ -42,7 +42,7 @@ func gateName(run string) string {
 // maxWords is how much of what is said to a gate is taken in one turn.
 const maxWords = 500
 
-// machine is what a resident steps: a run or a gate.
+// machine is what a resident steps: a run, a gate or a schedule.
 type machine interface {
 	NextDue() int64
 	Idle() bool
@@ -58,6 +58,8 @@ func (r *resident) machine() machine {
 		return r.run
 	case r.gate != nil:
 		return r.gate
+	case r.timetable != nil:
+		return r.timetable
 	}
 	return nil
 }

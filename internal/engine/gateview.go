@@ -60,32 +60,43 @@ type GateWait struct {
 	Verdict bool `json:"verdict,omitempty"`
 }
 
-// gatesPage is how many gates are read at once.
-const gatesPage = 500
+// standingPage is how many entities that are no workflows are read at once.
+const standingPage = 500
 
 // Gates returns the gates of the group, by name, with who is at them. A gate is
 // there from when the first call came to it.
 func (e *Engine) Gates(ctx context.Context) ([]Gate, error) {
-	filter := store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: gatesPage}
 	var gates []Gate
+	err := e.eachStanding(ctx, isGate, func(row *store.Run) error {
+		g, err := e.readGate(ctx, row.Partition, gateName(row.ID))
+		if err == nil {
+			gates = append(gates, e.viewGate(g))
+		}
+		return err
+	})
+	slices.SortFunc(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
+	return gates, err
+}
+
+// eachStanding goes through the entities of the group that are no workflows and are
+// of a kind.
+func (e *Engine) eachStanding(ctx context.Context, is func(run string) bool, do func(row *store.Run) error) error {
+	filter := store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: standingPage}
 	for {
 		rows, err := e.db.List(ctx, filter)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i := range rows {
-			if !isGate(rows[i].ID) {
+			if !is(rows[i].ID) {
 				continue
 			}
-			g, err := e.readGate(ctx, rows[i].Partition, gateName(rows[i].ID))
-			if err != nil {
-				return nil, err
+			if err := do(&rows[i]); err != nil {
+				return err
 			}
-			gates = append(gates, e.viewGate(g))
 		}
 		if len(rows) < filter.Limit {
-			slices.SortFunc(gates, func(a, b Gate) int { return cmp.Compare(a.Name, b.Name) })
-			return gates, nil
+			return nil
 		}
 		filter.Before = rows[len(rows)-1].ID
 	}

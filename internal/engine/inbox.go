@@ -13,17 +13,18 @@ import (
 
 // Kinds of messages beside store.KindCreated.
 const (
-	kindSignal    = "signal"
-	kindCancel    = "cancel"
-	kindTerminate = "terminate"
-	kindAttempt   = "attempt"   // an attempt ended, from outside
-	kindHeartbeat = "heartbeat" // of an attempt, from outside
-	kindToGate    = "to-gate"
-	kindFromGate  = "from-gate"
-	kindChild     = "child" // what became of a run that another one started
-	kindQuery     = "query"
-	kindAnswer    = "answer" // to a query or an update
-	kindStart     = "start"  // a run begins; its data is the start event
+	kindSignal     = "signal"
+	kindCancel     = "cancel"
+	kindTerminate  = "terminate"
+	kindAttempt    = "attempt"   // an attempt ended, from outside
+	kindHeartbeat  = "heartbeat" // of an attempt, from outside
+	kindToGate     = "to-gate"
+	kindFromGate   = "from-gate"
+	kindToSchedule = "to-schedule"
+	kindChild      = "child" // what became of a run that another one started
+	kindQuery      = "query"
+	kindAnswer     = "answer" // to a query or an update
+	kindStart      = "start"  // a run begins; its data is the start event
 )
 
 // message is the data of a store.Message.
@@ -57,6 +58,8 @@ func decodeMessage(m store.Message) (core.Input, error) {
 		return decodeWord[core.ToGate](m)
 	case kindFromGate:
 		return decodeWord[core.FromGate](m)
+	case kindToSchedule:
+		return decodeWord[core.ToSchedule](m)
 	}
 	var d message
 	if err := json.Unmarshal(m.Data, &d); err != nil {

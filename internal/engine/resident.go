@@ -17,13 +17,14 @@ type resident struct {
 	partition *partition
 	id        string
 
-	run      *core.Run          // nil: to be loaded
-	gate     *core.Gate         // of a resident that is a gate and no run
-	instance *workflow.Instance // nil: no code, see hold
-	create   *store.Run         // its row is not in the database yet
-	birth    *birth             // of a run that another one starts, until its row is there
-	hold     *hold              // why there is no code
-	wake     int64              // the next due time known to the wake heap
+	run       *core.Run          // nil: to be loaded
+	gate      *core.Gate         // of a resident that is a gate and no run
+	timetable *core.Timetable    // of one that is a schedule
+	instance  *workflow.Instance // nil: no code, see hold
+	create    *store.Run         // its row is not in the database yet
+	birth     *birth             // of a run that another one starts, until its row is there
+	hold      *hold              // why there is no code
+	wake      int64              // the next due time known to the wake heap
 
 	mail       []mail
 	questions  []question
@@ -253,11 +254,14 @@ func (e *Engine) closeCode(r *resident) {
 	}
 }
 
-// turn takes one step of a run, or of a gate, and makes it durable. An error means
+// turn takes one step of a run, a gate or a schedule, and makes it durable. An error means
 // that the resident is of no use any more.
 func (e *Engine) turn(r *resident, todo []mail) error {
-	if isGate(r.id) {
+	switch {
+	case isGate(r.id):
 		return e.gateTurn(r, todo)
+	case isSchedule(r.id):
+		return e.scheduleTurn(r, todo)
 	}
 	loaded := r.run == nil
 	if loaded {

@@ -61,6 +61,8 @@ type Description struct {
 	Trace string     `json:"trace,omitempty"`
 	// Parent is the call of a run that started the run's chain; nil if no run did.
 	Parent *Parent `json:"parent,omitempty"`
+	// Schedule is the fire of a schedule that started the run's chain; nil if none did.
+	Schedule *ScheduledBy `json:"schedule,omitempty"`
 	// Updates are those that were accepted and are not answered.
 	Updates []PendingUpdate `json:"updates,omitempty"`
 	// Pending are the calls that are not closed, by number.
@@ -201,6 +203,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 	if at := core.RunDeadline(&start); at != core.Never {
 		d.RunDeadline = optionalTime(at)
 	}
+	d.Schedule = viewScheduled(start.Scheduled)
 	if d.Chain, err = e.chain(ctx, row, start); err != nil || !row.Status.Open() {
 		return d, err
 	}

@@ -17,7 +17,7 @@ type Parent struct {
 }
 
 func viewParent(p *history.Parent) *Parent {
-	if p == nil {
+	if p == nil || isSchedule(p.WorkflowID) {
 		return nil
 	}
 	return &Parent{WorkflowID: p.WorkflowID, RunID: p.Run, Call: p.Call, Detached: p.Detached}

@@ -70,7 +70,7 @@ const (
 	RunContinued Kind = "RunContinued"
 )
 
-// Initiators of a run that follows another one in its chain.
+// Initiators of a run that follows another one in its chain. See also FiredBySchedule.
 const (
 	ContinueAsNew = "continue-as-new"
 	RetryOfRun    = "retry"
@@ -269,8 +269,10 @@ type Start struct {
 	FirstAttempt int64         `json:"first_attempt,omitempty"`
 	Deadline     int64         `json:"deadline,omitempty"`
 
-	// Parent is who started the chain, nil if that was no run.
+	// Parent is who started the chain, nil if that was no run or schedule.
 	Parent *Parent `json:"parent,omitempty"`
+	// Scheduled is the fire that started the chain, nil if none did.
+	Scheduled *Scheduled `json:"scheduled,omitempty"`
 
 	// Carried is what the run before had been told and its code had not read.
 	Carried *Carried `json:"carried,omitempty"`

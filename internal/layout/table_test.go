@@ -38,6 +38,11 @@ var table = []row{
 		why: "a gate is useful without the engine; what it decides is decided in the turnstile",
 	},
 	{
+		pkg:  "schedule",
+		from: []string{"github.com/robfig/cron/v3"},
+		why:  "when a schedule fires is data, and can be told without an engine; nobody else parses cron expressions",
+	},
+	{
 		pkg: "internal/core",
 		may: []string{"internal/history", "internal/turnstile", "retry"},
 		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
@@ -126,12 +131,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"activity", "workflow", "retry", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile"},
+		may: []string{"activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
 		pkg: ".",
-		may: []string{"activity", "workflow", "retry", "store", "internal/engine", "internal/history", "internal/core"},
+		may: []string{"activity", "workflow", "retry", "schedule", "store", "internal/engine", "internal/history", "internal/core"},
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{
@@ -146,7 +151,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{".", "activity", "workflow", "retry", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "cmd/perdure/..."},
+		may:  []string{".", "activity", "workflow", "retry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot",
 	},

@@ -67,7 +67,7 @@ func (a *app) root() *cobra.Command {
 		a.flowCommand(), a.startCommand(), a.signalCommand(), a.queryCommand(), a.updateCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
 		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
 		a.pauseRunCommand(), a.resumeRunCommand(),
-		a.auditCommand(), a.gcCommand(), a.nodesCommand(), a.gatesCommand(), a.policyCommand(), a.versionCommand(),
+		a.auditCommand(), a.gcCommand(), a.nodesCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.InitDefaultHelpCmd()
 	return root

@@ -114,6 +114,9 @@ func (a *app) describe(d *perdure.Description) error {
 	}
 	fact("says", d.CustomStatus)
 	fact("run", d.RunID)
+	if d.Schedule != nil {
+		fact("schedule", d.Schedule.Name+", for "+term.Time(d.Schedule.Nominal))
+	}
 	fact("run before", d.After)
 	fact("next run", d.Next)
 	if p := d.Parent; p != nil {

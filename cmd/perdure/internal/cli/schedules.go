@@ -1,0 +1,369 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/schedule"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) schedulesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "schedules",
+		Short: "List schedules, which start workflows over and over",
+		Long: `List the schedules of a group: when each fires next, what it starts, how many of its
+runs are open, and what came of the last one.`,
+		Example: `  perdure schedules
+  perdure schedules create nightly report '{"of": "yesterday"}' --cron "30 2 * * *" --zone Europe/Paris
+  perdure schedules show nightly
+  perdure schedules pause nightly --reason "the warehouse is closed"
+  perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.schedules(cmd.Context()) },
+	}
+	cmd.AddCommand(a.createScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
+		a.tellScheduleCommand("pause NAME", "Let a schedule fire nothing by itself", "Runs that are open go on, and what waits for them is skipped. It holds until\n\"perdure schedules resume\".", (*perdure.Engine).PauseSchedule),
+		a.tellScheduleCommand("resume NAME", "Let a paused schedule fire again", "The times in the pause are not fired; \"perdure schedules backfill\" does that.", (*perdure.Engine).ResumeSchedule),
+		a.tellScheduleCommand("delete NAME", "Let a schedule fire nothing any more", "Runs that it started go on.", (*perdure.Engine).DeleteSchedule),
+	)
+	return cmd
+}
+
+// withSchedule opens the database for a command that is about one schedule.
+func (a *app) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		err := f(e)
+		if errors.Is(err, perdure.ErrNotFound) {
+			return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no schedule %q in %s.", name, a.place(e)), Hint: "See which ones there are: perdure schedules"}
+		}
+		return err
+	})
+}
+
+// whoFlags adds the flags that say who does something to a schedule.
+func whoFlags(cmd *cobra.Command) func() perdure.ScheduleOption {
+	by := cmd.Flags().String("by", "", "`who` wants it, shown with the schedule")
+	why := cmd.Flags().String("reason", "", "`why`, shown with the schedule")
+	return func() perdure.ScheduleOption { return perdure.ScheduleBy(*by, *why) }
+}
+
+const overlaps = "skip, buffer_one, buffer_all, cancel_other, terminate_other or allow_all"
+
+func overlapFlag(cmd *cobra.Command, usage string) *string {
+	overlap := cmd.Flags().String("overlap", "", usage)
+	_ = cmd.RegisterFlagCompletionFunc("overlap", cobra.FixedCompletions([]string{
+		"skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all",
+	}, cobra.ShellCompDirectiveNoFileComp))
+	return overlap
+}
+
+func (a *app) tellScheduleCommand(use, short, long string, do func(*perdure.Engine, context.Context, string, ...perdure.ScheduleOption) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + long, Args: arguments}
+	who := whoFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error { return do(e, cmd.Context(), args[0], who()) })
+	}
+	return cmd
+}
+
+func (a *app) createScheduleCommand() *cobra.Command {
+	var spec schedule.Spec
+	cmd := &cobra.Command{
+		Use:   "create NAME WORKFLOW [JSON]",
+		Short: "Make a schedule, or change what it does",
+		Long: `Make a schedule that starts a workflow with an input over and over, at the times of a
+cron expression or at an interval. The input is JSON; without one it is null, and with -
+it is read from standard input. If there is a schedule of that name, it does what is
+said from now on.
+
+A fire starts the workflow ID NAME/TIME, with the nominal time in UTC. A cron expression
+has five fields (minute, hour, day of month, month, day of week) and is about a clock in
+--zone: of an hour that the clock shows twice the first counts, and a time that it leaves
+out is fired when it goes on.`,
+		Example: `  perdure schedules create nightly report --cron "30 2 * * *" --zone Europe/Paris --jitter 5m
+  perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
+		Args: arguments,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&spec.Cron, "cron", "", "fire at the times of this `expression`")
+	flags.StringVar(&spec.TimeZone, "zone", "", "time zone of --cron, as \"Europe/Paris\" (default UTC)")
+	flags.DurationVar(&spec.Every, "every", 0, "fire so `often`, counted from 1970 in UTC")
+	flags.DurationVar(&spec.Offset, "offset", 0, "fire so much `later` than --every says")
+	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, another time each time")
+	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire what was missed if it is not `older` (default 24h)")
+	overlap := overlapFlag(cmd, "`what` becomes of a fire while a run is open: "+overlaps+" (default skip)")
+	memo := flags.String("memo", "", "a `JSON` value that is shown with the runs")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		spec.Overlap = schedule.Overlap(*overlap)
+		if err := spec.Validate(); err != nil {
+			return usage("See: perdure schedules create --help", "%s", sentence(err))
+		}
+		input := "null"
+		if len(args) == 3 {
+			input = args[2]
+		}
+		return a.createSchedule(cmd.Context(), args[0], args[1], input, *memo, spec)
+	}
+	return cmd
+}
+
+func (a *app) createSchedule(ctx context.Context, name, workflow, text, memo string, spec schedule.Spec) error {
+	input, err := a.value("input of the workflow", text)
+	if err != nil {
+		return err
+	}
+	var options []perdure.StartOption
+	if memo != "" {
+		value, err := a.value("memo", memo)
+		if err != nil {
+			return err
+		}
+		options = append(options, perdure.Memo(value))
+	}
+	times, err := spec.Times()
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		if err := e.ScheduleJSON(ctx, name, workflow, input, spec, options...); err != nil {
+			return err
+		}
+		next := times.Upcoming(a.env.Now(), 3)
+		if a.format != formatTable {
+			return a.document(createdSchedule{name, workflow, spec, next})
+		}
+		a.printf("Schedule %s starts workflow %s. The next times are:\n", term.Escape(name), term.Escape(workflow))
+		for _, at := range next {
+			a.printf("  %s (%s)\n", term.Time(at), term.When(at, a.env.Now()))
+		}
+		return nil
+	})
+}
+
+// createdSchedule is the answer for programs.
+type createdSchedule struct {
+	Name     string        `json:"name"`
+	Workflow string        `json:"workflow"`
+	Spec     schedule.Spec `json:"spec"`
+	Next     []time.Time   `json:"next"`
+}
+
+func (a *app) triggerScheduleCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trigger NAME",
+		Short: "Fire a schedule now",
+		Long:  "Fire a schedule now, also if it is paused. The workflow ID of the fire is printed; if the\nfire overlaps with an open run, what becomes of it is as --overlap or the schedule says.",
+		Args:  arguments,
+	}
+	who := whoFlags(cmd)
+	overlap := overlapFlag(cmd, "`what` becomes of the fire while a run is open: "+overlaps)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
+			id, err := e.TriggerSchedule(cmd.Context(), args[0], who(), perdure.ScheduleOverlap(schedule.Overlap(*overlap)))
+			if err != nil {
+				return err
+			}
+			if a.format != formatTable {
+				return a.document(map[string]string{"name": args[0], "workflow_id": id})
+			}
+			a.printf("Schedule %s fires. See how it does: perdure show %s\n", term.Escape(args[0]), term.Quote(term.Escape(id)))
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (a *app) backfillScheduleCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backfill NAME --from TIME --until TIME",
+		Short: "Fire times of the past",
+		Long: `Fire the times of a schedule from one moment to another, both included and both in the
+past, as 2026-11-22T08:00:00Z. A time that was fired before is not fired again. Unless
+--overlap says otherwise, one follows the other.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("Usage: "+cmd.UseLine(), "One NAME is needed, and not %d.", len(args))
+			}
+			return nil
+		},
+	}
+	who := whoFlags(cmd)
+	overlap := overlapFlag(cmd, "`what` becomes of a fire while a run is open: "+overlaps+" (default buffer_all)")
+	from := cmd.Flags().String("from", "", "first `time`")
+	until := cmd.Flags().String("until", "", "last `time`")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var bounds [2]time.Time
+		for i, text := range []string{*from, *until} {
+			var err error
+			if bounds[i], err = time.Parse(time.RFC3339, text); err != nil {
+				return usage("Write a time as 2026-11-22T08:00:00Z.", "%q is no time for --%s.", text, []string{"from", "until"}[i])
+			}
+		}
+		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
+			n, err := e.BackfillSchedule(cmd.Context(), args[0], bounds[0], bounds[1], who(), perdure.ScheduleOverlap(schedule.Overlap(*overlap)))
+			if err != nil {
+				return err
+			}
+			if a.format != formatTable {
+				return a.document(map[string]any{"name": args[0], "times": n})
+			}
+			a.printf("Schedule %s fires %s of the past.\n", term.Escape(args[0]), term.Plural(n, "time", "times"))
+			return nil
+		})
+	}
+	return cmd
+}
+
+func (a *app) schedules(ctx context.Context) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		all, err := e.Schedules(ctx)
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return documents(a, all)
+		}
+		if len(all) == 0 {
+			a.printf("There are no schedules. Make one: perdure schedules create --help\n")
+			return nil
+		}
+		table := a.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
+		table.Right(4)
+		for i := range all {
+			s := &all[i]
+			table.Row(s.Name, timesOf(s.Spec), s.Workflow, a.nextOf(s), term.Count(len(s.Open)), lastOf(s))
+		}
+		return table.Write(a.out)
+	})
+}
+
+// timesOf is when a schedule fires, in short.
+func timesOf(s schedule.Spec) string {
+	text := s.Cron
+	if s.Every != 0 {
+		text = "every " + term.Duration(s.Every)
+	}
+	if s.Offset != 0 {
+		text += " + " + term.Duration(s.Offset)
+	}
+	if s.TimeZone != "" {
+		text += " " + s.TimeZone
+	}
+	return text
+}
+
+func (a *app) nextOf(s *perdure.ScheduleInfo) term.Painted {
+	switch {
+	case s.Paused != nil:
+		return term.Painted{Text: "paused", Colour: term.Busy}
+	case s.Problem != "":
+		return term.Painted{Text: "has a problem", Colour: term.Bad}
+	case len(s.Next) == 0:
+		return term.Painted{Text: "never"}
+	}
+	return term.Painted{Text: term.Until(s.Next[0].Due, a.env.Now())}
+}
+
+func lastOf(s *perdure.ScheduleInfo) term.Painted {
+	if len(s.Recent) == 0 {
+		return term.Painted{}
+	}
+	return term.Painted{Text: s.Recent[0].Status, Colour: statusColours[s.Recent[0].Status]}
+}
+
+func (a *app) showScheduleCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show where a schedule stands",
+		Long: "Show when a schedule fires, what it starts, its open runs, and what came of the last 20.",
+		Args: arguments,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
+				s, err := e.DescribeSchedule(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if a.format != formatTable {
+					return a.document(s)
+				}
+				return a.showSchedule(s)
+			})
+		},
+	}
+}
+
+func (a *app) showSchedule(s *perdure.ScheduleInfo) error {
+	now := a.env.Now()
+	a.printf("%s  %s\n\n", term.Escape(s.Name), term.Escape(s.Workflow))
+	facts := a.table()
+	facts.Indent = "  "
+	fact := func(name, text string) {
+		if text != "" {
+			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
+		}
+	}
+	fact("times", timesOf(s.Spec))
+	fact("input", s.Input.String())
+	if !s.Memo.Absent() {
+		fact("memo", s.Memo.String())
+	}
+	fact("overlap", string(s.Spec.Overlap))
+	if s.Spec.Jitter > 0 {
+		fact("jitter", term.Duration(s.Spec.Jitter))
+	}
+	fact("catch-up", term.Duration(s.Spec.CatchUp))
+	if s.Paused != nil {
+		fact("paused", "since "+term.Time(s.Paused.Since)+personOf(s.Paused.By, s.Paused.Why))
+	}
+	fact("problem", s.Problem)
+	for i, next := range s.Next {
+		fact([]string{"next", "then"}[min(i, 1)], term.Time(next.Due)+" ("+term.When(next.Due, now)+")")
+	}
+	fact("counts", fmt.Sprintf("%d started, %d skipped, %d missed", s.Started, s.Skipped, s.Missed))
+	if err := facts.Write(a.out); err != nil {
+		return err
+	}
+	if len(s.Open)+len(s.Waiting)+len(s.Recent) == 0 {
+		return nil
+	}
+	a.printf("\n")
+	table := a.table("FIRE", "STATE", "SINCE", "NOTE")
+	for _, f := range s.Waiting {
+		table.Row(f.WorkflowID, "waits", term.Time(f.Since), noteOf(f))
+	}
+	for i := len(s.Open) - 1; i >= 0; i-- {
+		f := s.Open[i]
+		table.Row(f.WorkflowID, term.Painted{Text: "open", Colour: statusColours["running"]}, term.Time(f.Since), noteOf(f))
+	}
+	for _, f := range s.Recent {
+		table.Row(f.WorkflowID, term.Painted{Text: f.Status, Colour: statusColours[f.Status]}, term.Time(*f.Closed), noteOf(f))
+	}
+	return table.Write(a.out)
+}
+
+// noteOf is what there is to say about a fire.
+func noteOf(f perdure.Fire) string {
+	text := f.Error
+	if f.Kind != "" {
+		text = f.Kind + personOf(f.By, f.Why)
+		if f.Error != "" {
+			text += "; " + f.Error
+		}
+	}
+	return text
+}
+
+// personOf is who did something and why, for a table, which makes it fit to be shown.
+func personOf(by, why string) (text string) {
+	if by != "" {
+		text += " by " + by
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}

@@ -1,0 +1,185 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// Limits of one step: how many nominal times are fired, and how many are found to be
+// missed. The rest is decided in the next one.
+const (
+	maxFired  = 200
+	maxMissed = 20_000
+)
+
+// advance decides the nominal times whose moment has come by until, and reports
+// whether that were all.
+func (s *Timetable) advance(until int64) bool {
+	fired, missed := 0, 0
+	for s.detail.Next != 0 && s.calendar != nil && s.detail.Due <= until {
+		if fired == maxFired || missed == maxMissed {
+			return false
+		}
+		nominal, late := s.detail.Next, s.now-s.detail.Due
+		s.detail.Decided = nominal
+		s.await(s.calendar.After(nominal))
+		if late > int64(s.detail.Spec.CatchUp) {
+			s.detail.Missed++
+			missed++
+			continue
+		}
+		s.fire(Fire{Nominal: nominal, Overlap: s.detail.Spec.Overlap})
+		fired++
+	}
+	return true
+}
+
+// FireID is the workflow ID of a fire.
+func FireID(schedule string, nominal int64) string {
+	return schedule + "/" + time.Unix(0, nominal).UTC().Format(time.RFC3339Nano)
+}
+
+// fire starts a fire, or does what is said for one that overlaps with others.
+func (s *Timetable) fire(f Fire) {
+	f.ID, f.At = FireID(s.config.Name, f.Nominal), s.now
+	if slices.ContainsFunc(s.fires, func(other *Fire) bool { return other.ID == f.ID }) {
+		s.out.Dropped++ // it is fired already
+		return
+	}
+	waiting := s.waiting()
+	switch {
+	case len(s.fires) == 0 || f.Overlap == OverlapAllow:
+		s.start(s.add(f))
+	case f.Overlap == OverlapBufferAll && waiting < maxBuffered, f.Overlap == OverlapBufferOne && waiting == 0:
+		s.write(s.add(f))
+	case f.Overlap == OverlapCancel || f.Overlap == OverlapTerminate:
+		s.skipWaiting(func(*Fire) bool { return true })
+		s.write(s.add(f))
+		s.makeRoom(f.Overlap)
+	default:
+		s.detail.Skipped++
+	}
+}
+
+func (s *Timetable) add(f Fire) *Fire {
+	s.detail.Last++
+	f.Number = s.detail.Last
+	s.fires = append(s.fires, &f)
+	return &f
+}
+
+// waiting counts the fires that are not started.
+func (s *Timetable) waiting() (n int) {
+	for _, f := range s.fires {
+		if f.Run == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// start starts a fire, of whatever the schedule starts by now.
+func (s *Timetable) start(f *Fire) {
+	spec := &s.detail.Spec
+	f.Run, f.At = ChildRunID(s.config.Run, f.Number, s.now), s.now
+	s.detail.Started++
+	s.write(f)
+	start := &history.Start{
+		Kind: history.RunStarted, Format: history.Format,
+		WorkflowID: f.ID, Run: f.Run, Type: spec.Workflow, Group: s.config.Group, Chain: f.Run, Attempt: 1,
+		Input: spec.Input, Trace: spec.Trace, Created: s.now, Memo: spec.Memo, Retry: spec.Retry,
+		RunTimeout: spec.RunTimeout, ChainTimeout: spec.ChainTimeout, Attributes: spec.Attributes,
+		Initiator: history.FiredBySchedule,
+		Parent:    &history.Parent{WorkflowID: s.config.ID, Run: s.config.Run, Call: f.Number},
+		Scheduled: &history.Scheduled{Schedule: s.config.Name, Nominal: f.Nominal},
+	}
+	if spec.ChainTimeout > 0 {
+		start.ChainDeadline = addTime(s.now, spec.ChainTimeout)
+	}
+	s.out.Messages = append(s.out.Messages, Message{WorkflowID: f.ID, Run: f.Run, Start: start})
+}
+
+// makeRoom asks the runs of earlier fires to end, once.
+func (s *Timetable) makeRoom(how string) {
+	for _, f := range s.fires {
+		if f.Run == "" || f.Asked == how || f.Asked == OverlapTerminate {
+			continue
+		}
+		f.Asked = how
+		s.write(f)
+		reason := fmt.Sprintf("schedule %q fires again", s.config.Name)
+		m := Message{WorkflowID: f.ID, Input: CancelRun{Reason: reason, Chain: f.Run}}
+		if how == OverlapTerminate {
+			m.Input = TerminateRun{Reason: reason, Chain: f.Run}
+		}
+		s.out.Messages = append(s.out.Messages, m)
+	}
+}
+
+// ended takes note of how the run of a fire ended, and starts one that waits.
+func (s *Timetable) ended(in FromChild) {
+	at := slices.IndexFunc(s.fires, func(f *Fire) bool { return f.Number == in.Call && f.Run != "" })
+	if at < 0 {
+		s.out.Dropped++
+		return
+	}
+	f := *s.fires[at]
+	s.remove(at)
+	f.Status, f.Closed, f.Error = in.Status, s.now, clip(failureText(in))
+	s.detail.Recent = append(s.detail.Recent, f)
+	if n := len(s.detail.Recent) - shownFires; n > 0 {
+		s.detail.Recent = slices.Delete(s.detail.Recent, 0, n)
+	}
+	if len(s.fires) > 0 && s.waiting() == len(s.fires) {
+		s.start(s.fires[0])
+	}
+}
+
+func failureText(in FromChild) string {
+	switch {
+	case in.Status == ChildIDInUse:
+		return fmt.Sprintf("the workflow ID belongs to run %s (%s)", in.Run, in.Note)
+	case in.Failure == nil:
+		return in.Reason
+	}
+	text := in.Failure.Message
+	for f := in.Failure; len(f.Causes) > 0; {
+		if f = f.Causes[0]; !strings.Contains(text, f.Message) {
+			text += ": " + f.Message
+		}
+	}
+	return text
+}
+
+// skipWaiting gives up the fires that wait and are chosen.
+func (s *Timetable) skipWaiting(chosen func(*Fire) bool) {
+	for at := len(s.fires) - 1; at >= 0; at-- {
+		if f := s.fires[at]; f.Run == "" && chosen(f) {
+			s.detail.Skipped++
+			s.remove(at)
+		}
+	}
+}
+
+func (s *Timetable) remove(at int) {
+	f := s.fires[at]
+	s.fires = slices.Delete(s.fires, at, at+1)
+	s.out.Rows = slices.DeleteFunc(s.out.Rows, func(r Row) bool { return r.Call == f.Number })
+	s.out.Closed = append(s.out.Closed, f.Number)
+}
+
+// write puts a fire's row into the turn.
+func (s *Timetable) write(f *Fire) {
+	data, _ := json.Marshal(f) // strings and numbers only: cannot fail
+	row := Row{Call: f.Number, State: FireOpen, Name: f.ID, Due: f.Nominal, Data: data}
+	if f.Run == "" {
+		row.State = FireWaiting
+	}
+	s.out.Rows = slices.DeleteFunc(s.out.Rows, func(r Row) bool { return r.Call == f.Number })
+	s.out.Rows = append(s.out.Rows, row)
+}

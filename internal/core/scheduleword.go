@@ -1,0 +1,136 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// ScheduleWord is what people say to a schedule.
+type ScheduleWord string
+
+// The words.
+const (
+	ScheduleSet      ScheduleWord = "set"      // do what Spec says; it is made if it was deleted
+	SchedulePause    ScheduleWord = "pause"    // fire nothing more by itself
+	ScheduleResume   ScheduleWord = "resume"   // ends a pause
+	ScheduleTrigger  ScheduleWord = "trigger"  // fire now
+	ScheduleBackfill ScheduleWord = "backfill" // fire the nominal times from From to Until
+	ScheduleDelete   ScheduleWord = "delete"   // fire nothing more, for ever
+)
+
+// MaxBackfill is how many nominal times are fired for one request.
+const MaxBackfill = 1000
+
+// ToSchedule is what somebody says to a schedule. It may arrive twice.
+type ToSchedule struct {
+	Word ScheduleWord `json:"word"`
+	At   int64        `json:"at"` // when it was said, ns
+	By   string       `json:"by,omitempty"`
+	Why  string       `json:"why,omitempty"`
+
+	Spec    *history.Schedule `json:"spec,omitempty"`
+	Overlap string            `json:"overlap,omitempty"` // of what is fired by hand; empty for that of the schedule
+	From    int64             `json:"from,omitempty"`
+	Until   int64             `json:"until,omitempty"`
+}
+
+func (ToSchedule) input() {}
+
+// hear takes one input. It answers false if what comes before it in time has to be
+// decided first, and is more than belongs into one step.
+func (s *Timetable) hear(in Input) bool {
+	switch in := in.(type) {
+	case FromChild:
+		s.ended(in)
+	case ToSchedule:
+		// What was due before it was said is decided as things stood then.
+		if !s.advance(min(in.At-1, s.now)) {
+			return false
+		}
+		s.told(&in)
+	default:
+		s.out.Dropped++
+	}
+	return true
+}
+
+func (s *Timetable) told(in *ToSchedule) {
+	if s.detail.Deleted && in.Word != ScheduleSet {
+		s.out.Dropped++
+		return
+	}
+	switch in.Word {
+	case ScheduleSet:
+		s.set(in)
+	case SchedulePause:
+		if s.detail.Pause == nil {
+			s.detail.Pause = &Pause{By: in.By, Reason: in.Why, At: in.At}
+			s.detail.Next, s.detail.Due = 0, 0
+			s.skipWaiting(func(f *Fire) bool { return f.Kind == "" })
+		}
+	case ScheduleResume:
+		if s.detail.Pause != nil {
+			s.detail.Pause = nil
+			s.begin(in.At)
+		}
+	case ScheduleTrigger:
+		s.fire(Fire{Nominal: in.At, Kind: string(in.Word), Overlap: cmp.Or(in.Overlap, s.detail.Spec.Overlap), By: in.By, Why: in.Why})
+	case ScheduleBackfill:
+		s.backfill(in)
+	case ScheduleDelete:
+		s.skipWaiting(func(*Fire) bool { return true })
+		s.detail.Deleted, s.detail.Pause, s.detail.Problem = true, nil, ""
+		s.detail.Next, s.detail.Due = 0, 0
+	default:
+		s.out.Faults = append(s.out.Faults, fmt.Errorf("somebody said %q, which this version does not know", in.Word))
+	}
+}
+
+// set makes the schedule do something else. Nothing changes if it does that already;
+// what was decided stays, and nominal times begin anew after the moment at which it
+// was said.
+func (s *Timetable) set(in *ToSchedule) {
+	if in.Spec == nil {
+		s.out.Faults = append(s.out.Faults, fmt.Errorf("a schedule was to be set to nothing"))
+		return
+	}
+	if !s.detail.Deleted && reflect.DeepEqual(*in.Spec, s.detail.Spec) {
+		return
+	}
+	if s.detail.Deleted {
+		s.detail.Deleted = false
+		s.detail.Started, s.detail.Skipped, s.detail.Missed, s.detail.Recent = 0, 0, 0, nil
+	}
+	before := s.detail.Spec
+	s.adopt(*in.Spec)
+	if s.detail.Next == 0 || !sameTimes(&before, in.Spec) {
+		s.begin(in.At)
+		return
+	}
+	s.await(s.detail.Next)
+}
+
+// sameTimes reports whether two specs have the same nominal times.
+func sameTimes(a, b *history.Schedule) bool {
+	return a.Cron == b.Cron && a.TimeZone == b.TimeZone && a.Every == b.Every && a.Offset == b.Offset
+}
+
+// backfill fires nominal times of the past.
+func (s *Timetable) backfill(in *ToSchedule) {
+	if s.calendar == nil {
+		s.out.Faults = append(s.out.Faults, fmt.Errorf("nothing can be fired for times of the past: %s", s.detail.Problem))
+		return
+	}
+	nominal := s.calendar.After(in.From - 1)
+	for n := 0; nominal != 0 && nominal <= min(in.Until, in.At); n++ {
+		if n == MaxBackfill {
+			s.out.Faults = append(s.out.Faults, fmt.Errorf("more than %d times were to be fired at once; the rest is left", MaxBackfill))
+			return
+		}
+		s.fire(Fire{Nominal: nominal, Kind: string(in.Word), Overlap: in.Overlap, By: in.By, Why: in.Why})
+		nominal = s.calendar.After(nominal)
+	}
+}

@@ -1,0 +1,38 @@
+package history
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// Schedule is what a schedule does, as it is on record: when it fires, and what it
+// starts. Durations are in nanoseconds.
+type Schedule struct {
+	Cron     string        `json:"cron,omitempty"`
+	TimeZone string        `json:"time_zone,omitempty"`
+	Every    time.Duration `json:"every,omitempty"`
+	Offset   time.Duration `json:"offset,omitempty"`
+	Jitter   time.Duration `json:"jitter,omitempty"`
+	CatchUp  time.Duration `json:"catch_up"`
+	Overlap  string        `json:"overlap"`
+
+	Workflow string        `json:"workflow"` // name
+	Input    Payload       `json:"input,omitzero"`
+	Memo     Payload       `json:"memo,omitzero"`
+	Retry    *retry.Policy `json:"retry,omitempty"`
+	Trace    string        `json:"trace,omitempty"`
+
+	RunTimeout   time.Duration     `json:"run_timeout,omitempty"`
+	ChainTimeout time.Duration     `json:"chain_timeout,omitempty"`
+	Attributes   map[string]string `json:"attributes,omitempty"`
+}
+
+// FiredBySchedule is the initiator of a run that a schedule started.
+const FiredBySchedule = "schedule"
+
+// Scheduled says which fire of a schedule started a chain.
+type Scheduled struct {
+	Schedule string `json:"schedule"` // name
+	Nominal  int64  `json:"nominal"`  // the time that is fired
+}
