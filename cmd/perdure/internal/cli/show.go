@@ -114,14 +114,7 @@ func (a *app) describe(d *perdure.Description) error {
 	}
 	fact("says", d.CustomStatus)
 	fact("run", d.RunID)
-	if d.Schedule != nil {
-		fact("schedule", d.Schedule.Name+", for "+term.Time(d.Schedule.Nominal))
-	}
-	fact("run before", d.After)
-	fact("next run", d.Next)
-	if p := d.Parent; p != nil {
-		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))
-	}
+	origin(d, fact)
 	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
 	if d.Closed != nil {
 		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
@@ -349,4 +342,16 @@ func typed(name, message string) string {
 		return message
 	}
 	return name + ": " + message
+}
+
+// origin says where a run comes from, and what follows it.
+func origin(d *perdure.Description, fact func(name, text string)) {
+	if d.Schedule != nil {
+		fact("schedule", d.Schedule.Name+", for "+term.Time(d.Schedule.Nominal))
+	}
+	fact("run before", d.After)
+	fact("next run", d.Next)
+	if p := d.Parent; p != nil {
+		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))
+	}
 }
