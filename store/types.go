@@ -46,6 +46,9 @@ const (
 	NewsNodes
 	// NewsSwitches says that a switch was written.
 	NewsSwitches
+
+	// AllNews is what a listener is told when it cannot be known what is new.
+	AllNews = NewsMessage | NewsNodes | NewsSwitches
 )
 
 // Group is a set of nodes that serve the same definitions, and the place where

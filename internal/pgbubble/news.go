@@ -23,7 +23,7 @@ type listener struct {
 // add begins to listen.
 func (g *grapevine) add() *listener {
 	l := &listener{heard: make(chan struct{}, 1)}
-	l.tell(store.NewsMessage | store.NewsNodes | store.NewsSwitches) // what came about before is news too
+	l.tell(store.AllNews) // what came about before is news too
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.listeners == nil {

@@ -105,7 +105,7 @@ func TestListeningCostsNoTime(t *testing.T) {
 			do   func() error
 			want store.News
 		}{
-			{func() error { return nil }, store.NewsMessage | store.NewsNodes | store.NewsSwitches},
+			{func() error { return nil }, store.AllNews},
 			{func() error { return mouth.Join(t.Context(), store.Node{ID: "n", Name: "n", Lease: time.Hour}) }, store.NewsNodes},
 			{func() error { return mouth.Create(t.Context(), run("r")) }, store.NewsMessage},
 			{func() error { _, err := mouth.Commit(t.Context(), nil); return err }, 0},

@@ -15,7 +15,7 @@ type listener struct {
 func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
 	db := h.db
 	// What came about before we listened is news too.
-	l := &listener{news: store.NewsMessage | store.NewsNodes | store.NewsSwitches, heard: make(chan struct{}, 1)}
+	l := &listener{news: store.AllNews, heard: make(chan struct{}, 1)}
 	l.heard <- struct{}{}
 	db.mu.Lock()
 	db.listeners[l] = struct{}{}

@@ -75,7 +75,7 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 	if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{h.schema}.Sanitize()); err != nil {
 		return h.fail(ctx, "Listen", foreign(err))
 	}
-	notify(store.NewsMessage | store.NewsNodes | store.NewsSwitches) // what came about before we listened is news too
+	notify(store.AllNews) // what came about before we listened is news too
 	for {
 		heard, err := wait(ctx, conn)
 		switch {

@@ -16,7 +16,7 @@ func (w *world) listen(h *handle) (heard chan store.News, ended chan error) {
 	w.Helper()
 	heard, ended = make(chan store.News, 100), make(chan error, 1)
 	go func() { ended <- h.Listen(w.Context(), func(n store.News) { heard <- n }) }()
-	if n := <-heard; n != store.NewsMessage|store.NewsNodes|store.NewsSwitches {
+	if n := <-heard; n != store.AllNews {
 		w.Fatalf("at first it hears %b", n)
 	}
 	return heard, ended

@@ -15,7 +15,7 @@ func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 	ticker := time.NewTicker(h.poll)
 	defer ticker.Stop()
 	var messages, nodes watched
-	notify(store.NewsMessage | store.NewsNodes | store.NewsSwitches) // what came about before we looked is news too
+	notify(store.AllNews) // what came about before we looked is news too
 	for {
 		var news store.News
 		err := h.hold(ctx, "Listen", func(c *conn) error {

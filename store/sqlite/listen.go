@@ -11,9 +11,6 @@ import (
 // pollInterval is how often Listen looks for writes of other processes.
 const pollInterval = 20 * time.Millisecond
 
-// everything is what a listener is told when it cannot be known what is new.
-const everything = store.NewsMessage | store.NewsNodes | store.NewsSwitches
-
 // listener is somebody of this process who listens.
 type listener struct {
 	news  store.News    // what it was not told yet, guarded by listeners
@@ -53,11 +50,11 @@ func (l *listener) take() store.News {
 	return news
 }
 
-// subscribe adds a listener, who has everything to hear, and returns how to
+// subscribe adds a listener, who has all news to hear, and returns how to
 // remove it.
 func subscribe(path string) (l *listener, remove func()) {
 	l = &listener{heard: make(chan struct{}, 1)}
-	l.add(everything) // what came about before is news too
+	l.add(store.AllNews) // what came about before is news too
 	listeners.Lock()
 	defer listeners.Unlock()
 	if listeners.byPath[path] == nil {
@@ -97,7 +94,7 @@ func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
 			notify(l.take())
 		case <-tick:
 			if h.changed(&seen) {
-				notify(everything)
+				notify(store.AllNews)
 			}
 		}
 	}
