@@ -92,13 +92,18 @@ var table = []row{
 		why:  "the suite knows the contract and no implementation",
 	},
 	{
-		pkg: "store/memory",
+		pkg: "internal/mailbox",
 		may: []string{"store"},
+		why: "stores whose listeners are in the same process share it; it knows nothing else of them",
+	},
+	{
+		pkg: "store/memory",
+		may: []string{"store", "internal/mailbox"},
 		why: "a store knows the contract, not the engine",
 	},
 	{
 		pkg:  "store/sqlite",
-		may:  []string{"store"},
+		may:  []string{"store", "internal/mailbox"},
 		from: []string{"modernc.org/sqlite"},
 		why:  "a store knows the contract, not the engine; each database driver lives in one package",
 	},
@@ -115,7 +120,7 @@ var table = []row{
 	},
 	{
 		pkg:  "internal/pgbubble",
-		may:  []string{"store", "store/postgres", "internal/pgtest"},
+		may:  []string{"store", "store/postgres", "internal/mailbox", "internal/pgtest"},
 		from: []string{"github.com/jackc/pgx/v5"},
 		why:  "it gives tests a database in virtual time, so that they need not know its driver",
 	},

@@ -5,64 +5,41 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/perdure/perdure/internal/mailbox"
 	"github.com/perdure/perdure/store"
 )
 
 // grapevine tells those who use a Database what others of them did.
 type grapevine struct {
 	mu        sync.Mutex
-	listeners map[*listener]struct{}
-}
-
-// listener is somebody who listens.
-type listener struct {
-	news  store.News    // what it was not told yet, guarded by the grapevine's mu
-	heard chan struct{} // has a value if there is news
+	listeners map[*mailbox.Box]struct{}
 }
 
 // add begins to listen.
-func (g *grapevine) add() *listener {
-	l := &listener{heard: make(chan struct{}, 1)}
-	l.tell(store.AllNews) // what came about before is news too
+func (g *grapevine) add() *mailbox.Box {
+	box := mailbox.New()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.listeners == nil {
-		g.listeners = map[*listener]struct{}{}
+		g.listeners = map[*mailbox.Box]struct{}{}
 	}
-	g.listeners[l] = struct{}{}
-	return l
+	g.listeners[box] = struct{}{}
+	return box
 }
 
-func (g *grapevine) remove(l *listener) {
+func (g *grapevine) remove(box *mailbox.Box) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.listeners, l)
+	delete(g.listeners, box)
 }
 
 // tell tells everybody.
 func (g *grapevine) tell(news store.News) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for l := range g.listeners {
-		l.tell(news)
+	for box := range g.listeners {
+		box.Put(news)
 	}
-}
-
-func (l *listener) tell(news store.News) {
-	l.news |= news
-	select {
-	case l.heard <- struct{}{}:
-	default: // it will look anyway
-	}
-}
-
-// take answers what a listener was not told yet.
-func (g *grapevine) take(l *listener) store.News {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	news := l.news
-	l.news = 0
-	return news
 }
 
 // handle is a store that tells the others what it did, also if it did not hear
@@ -81,18 +58,9 @@ func (h *handle) Close() error {
 }
 
 func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
-	l := h.news.add()
-	defer h.news.remove(l)
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-h.closed:
-			return store.ErrStoreClosed
-		case <-l.heard:
-			notify(h.news.take(l))
-		}
-	}
+	box := h.news.add()
+	defer h.news.remove(box)
+	return box.Read(ctx, h.closed, notify)
 }
 
 func (h *handle) Create(ctx context.Context, run store.Run) error {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/mailbox"
 	"github.com/perdure/perdure/store"
 )
 
@@ -31,7 +32,7 @@ type Database struct {
 	ledger     ordered[ledgerKey]
 	nodes      []*member // in the order in which they joined
 	moments    int64     // see moment
-	listeners  map[*listener]struct{}
+	listeners  map[*mailbox.Box]struct{}
 }
 
 // runKey places a run in a listing.
@@ -63,7 +64,7 @@ func New(options ...Option) *Database {
 		secret:    make([]byte, 32),
 		groups:    map[string]store.Group{},
 		switches:  map[string][]store.Switch{},
-		listeners: map[*listener]struct{}{},
+		listeners: map[*mailbox.Box]struct{}{},
 	}
 	for _, option := range options {
 		option(db)

@@ -5,66 +5,41 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/mailbox"
 	"github.com/perdure/perdure/store"
 )
 
 // pollInterval is how often Listen looks for writes of other processes.
 const pollInterval = 20 * time.Millisecond
 
-// listener is somebody of this process who listens.
-type listener struct {
-	news  store.News    // what it was not told yet, guarded by listeners
-	heard chan struct{} // has a value if there is news
-}
-
 // listeners of this process, by the path of their file.
 var listeners = struct {
 	sync.Mutex
-	byPath map[string]map[*listener]struct{}
-}{byPath: map[string]map[*listener]struct{}{}}
+	byPath map[string]map[*mailbox.Box]struct{}
+}{byPath: map[string]map[*mailbox.Box]struct{}{}}
 
 // announce tells the listeners of this process that there is news in a file.
 func announce(path string, news store.News) {
 	listeners.Lock()
 	defer listeners.Unlock()
-	for l := range listeners.byPath[path] {
-		l.add(news)
+	for box := range listeners.byPath[path] {
+		box.Put(news)
 	}
 }
 
-// add gives a listener something to tell.
-func (l *listener) add(news store.News) {
-	l.news |= news
-	select {
-	case l.heard <- struct{}{}:
-	default: // it will look anyway
-	}
-}
-
-// take answers what is to be told.
-func (l *listener) take() store.News {
-	listeners.Lock()
-	defer listeners.Unlock()
-	news := l.news
-	l.news = 0
-	return news
-}
-
-// subscribe adds a listener, who has all news to hear, and returns how to
-// remove it.
-func subscribe(path string) (l *listener, remove func()) {
-	l = &listener{heard: make(chan struct{}, 1)}
-	l.add(store.AllNews) // what came about before is news too
+// subscribe adds a listener and returns how to remove it.
+func subscribe(path string) (box *mailbox.Box, remove func()) {
+	box = mailbox.New()
 	listeners.Lock()
 	defer listeners.Unlock()
 	if listeners.byPath[path] == nil {
-		listeners.byPath[path] = map[*listener]struct{}{}
+		listeners.byPath[path] = map[*mailbox.Box]struct{}{}
 	}
-	listeners.byPath[path][l] = struct{}{}
-	return l, func() {
+	listeners.byPath[path][box] = struct{}{}
+	return box, func() {
 		listeners.Lock()
 		defer listeners.Unlock()
-		delete(listeners.byPath[path], l)
+		delete(listeners.byPath[path], box)
 		if len(listeners.byPath[path]) == 0 {
 			delete(listeners.byPath, path)
 		}
@@ -72,29 +47,29 @@ func subscribe(path string) (l *listener, remove func()) {
 }
 
 func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {
-	l, remove := subscribe(h.path)
+	box, remove := subscribe(h.path)
 	defer remove()
-	var tick <-chan time.Time
 	if !h.exclusive {
-		ticker := time.NewTicker(pollInterval)
-		defer ticker.Stop()
-		tick = ticker.C
+		polling, stop := context.WithCancel(ctx)
+		var poll sync.WaitGroup
+		defer poll.Wait()
+		defer stop()
+		poll.Go(func() { h.poll(polling, box) })
 	}
-	var seen version
-	for {
+	return box.Read(ctx, h.closed, notify)
+}
+
+// poll tells a listener of what other processes may have written.
+func (h *handle) poll(ctx context.Context, box *mailbox.Box) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for seen := (version{}); ; {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case <-h.closed:
-			return store.ErrStoreClosed
-		case <-l.heard:
-			if h.isClosed() {
-				return store.ErrStoreClosed
-			}
-			notify(l.take())
-		case <-tick:
+			return
+		case <-ticker.C:
 			if h.changed(&seen) {
-				notify(store.AllNews)
+				box.Put(store.AllNews)
 			}
 		}
 	}
@@ -122,13 +97,4 @@ func (h *handle) changed(seen *version) bool {
 	}
 	*seen = now // a new connection counts anew: then we cannot know
 	return true
-}
-
-func (h *handle) isClosed() bool {
-	select {
-	case <-h.closed:
-		return true
-	default:
-		return false
-	}
 }
