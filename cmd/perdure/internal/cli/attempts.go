@@ -77,36 +77,35 @@ func (a *app) attempts(ctx context.Context, id string, run whichRun, opt *ledger
 func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		found, more, err := find(ctx, opt.filter, e.FindAttempts)
-		switch {
-		case err != nil:
-			return err
-		case a.format != formatTable:
-			return documents(a, found)
-		case len(found) == 0:
-			a.printf("There are no such attempts%s.\n", a.inGroup())
-			return nil
+		if err == nil {
+			err = listing(a, found, "There are no such attempts"+a.inGroup()+".", a.foundTable)
 		}
-		table := a.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
-		table.Right(3)
-		for _, t := range found {
-			took, delay := "", ""
-			if t.Started != nil {
-				took = term.Duration(t.Ended.Sub(*t.Started))
-			}
-			if t.Next != nil {
-				delay = term.Duration(t.Delay)
-			}
-			table.Row(term.Time(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
-				a.clip(typed(t.ErrorType, t.Message), 60))
+		if err == nil && more {
+			a.cutOff("latest", len(found))
 		}
-		if err := table.Write(a.out); err != nil || !more {
-			return err
-		}
-		a.printf("\nThere are more; these are the latest %d. Use --limit to see others.\n", len(found))
-		return nil
+		return err
 	})
 }
 
+// foundTable shows attempts of many workflows.
+func (a *app) foundTable(found []perdure.FoundAttempt) error {
+	table := a.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
+	table.Right(3)
+	for _, t := range found {
+		took, delay := "", ""
+		if t.Started != nil {
+			took = term.Duration(t.Ended.Sub(*t.Started))
+		}
+		if t.Next != nil {
+			delay = term.Duration(t.Delay)
+		}
+		table.Row(term.Time(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
+			a.clip(typed(t.ErrorType, t.Message), 60))
+	}
+	return table.Write(a.out)
+}
+
+// attemptTable shows attempts of one workflow.
 func (a *app) attemptTable(attempts []perdure.Attempt) error {
 	now := a.env.Now()
 	table := a.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")

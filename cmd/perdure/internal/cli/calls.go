@@ -56,7 +56,7 @@ func (a *app) calls(ctx context.Context, id string, opt *ledgerOptions) error {
 			return err
 		}
 		calls = slices.DeleteFunc(calls, func(c perdure.CallAttempts) bool { return c.Attempts <= opt.filter.MoreThan })
-		return a.callTable(calls, false)
+		return a.listCallAttempts(calls)
 	})
 }
 
@@ -64,20 +64,20 @@ func (a *app) findCalls(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		calls, more, err := find(ctx, opt.filter, e.FindCalls)
 		if err == nil {
-			err = a.callTable(calls, more)
+			err = a.listCallAttempts(calls)
+		}
+		if err == nil && more {
+			a.cutOff("latest", len(calls))
 		}
 		return err
 	})
 }
 
-func (a *app) callTable(calls []perdure.CallAttempts, more bool) error {
-	if a.format != formatTable {
-		return documents(a, calls)
-	}
-	if len(calls) == 0 {
-		a.printf("There are no such steps%s.\n", a.inGroup())
-		return nil
-	}
+func (a *app) listCallAttempts(calls []perdure.CallAttempts) error {
+	return listing(a, calls, "There are no such steps"+a.inGroup()+".", a.callTable)
+}
+
+func (a *app) callTable(calls []perdure.CallAttempts) error {
 	table := a.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Right(1, 3, 4)
 	for _, c := range calls {
@@ -91,9 +91,5 @@ func (a *app) callTable(calls []perdure.CallAttempts, more bool) error {
 		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, term.Duration(c.Run), term.Duration(c.Backoff),
 			term.Duration(c.Retrying), last, status(c.Outcome), c.Reason, a.clip(typed(c.ErrorType, c.Message), 60))
 	}
-	if err := table.Write(a.out); err != nil || !more {
-		return err
-	}
-	a.printf("\nThere are more; these are the latest %d. Use --limit to see others.\n", len(calls))
-	return nil
+	return table.Write(a.out)
 }

@@ -70,6 +70,26 @@ func documents[T any](a *app, all []T) error {
 	return nil
 }
 
+// listing shows several objects: to programs as documents, and to people by show, or
+// by the line none if there are none.
+func listing[T any](a *app, all []T, none string, show func([]T) error) error {
+	switch {
+	case a.format != formatTable:
+		return documents(a, all)
+	case len(all) == 0:
+		a.printf("%s\n", none)
+		return nil
+	}
+	return show(all)
+}
+
+// cutOff says to people that --limit let them see only some of a list, and which.
+func (a *app) cutOff(which string, shown int) {
+	if a.format == formatTable {
+		a.printf("\nThere are more; these are the %s %d. Use --limit to see others.\n", which, shown)
+	}
+}
+
 // table makes a table in the style of standard output.
 func (a *app) table(heads ...string) *term.Table { return term.NewTable(a.stdout.Style, heads...) }
 

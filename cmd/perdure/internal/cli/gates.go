@@ -59,14 +59,7 @@ func (a *app) gates(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.format != formatTable {
-			return documents(a, gates)
-		}
-		if len(gates) == 0 {
-			a.printf("There are no gates: no call of this group has come to one yet.\n")
-			return nil
-		}
-		return a.gateTable(gates)
+		return listing(a, gates, "There are no gates: no call of this group has come to one yet.", a.gateTable)
 	})
 }
 

@@ -140,10 +140,10 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 		if filter.Call != "" {
 			err = a.listCalls(ctx, e, runs, string(filter.Call))
 		} else {
-			err = a.listRuns(runs)
+			err = listing(a, runs, "There are no such workflows"+a.inGroup()+".", a.runTable)
 		}
-		if err == nil && more && a.format == formatTable {
-			a.printf("\nThere are more; these are the newest %d. Use --limit to see others.\n", len(runs))
+		if err == nil && more {
+			a.cutOff("newest", len(runs))
 		}
 		return err
 	})
@@ -172,14 +172,7 @@ func pages(ctx context.Context, e *perdure.Engine, filter store.Filter, limit in
 	}
 }
 
-func (a *app) listRuns(runs []perdure.RunInfo) error {
-	if a.format != formatTable {
-		return documents(a, runs)
-	}
-	if len(runs) == 0 {
-		a.printf("There are no such workflows%s.\n", a.inGroup())
-		return nil
-	}
+func (a *app) runTable(runs []perdure.RunInfo) error {
 	now := a.env.Now()
 	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK"}
 	saying := slices.ContainsFunc(runs, func(r perdure.RunInfo) bool { return r.CustomStatus != "" })
@@ -219,20 +212,15 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []perdure.R
 			all = append(all, waitingRun{d.Run, waiting})
 		}
 	}
-	if a.format != formatTable {
-		return documents(a, all)
-	}
-	if len(all) == 0 {
-		nothing := "Nothing waits for another attempt"
-		if state != string(store.Backoff) {
-			nothing = "No step is " + state
-		}
-		a.printf("%s%s.\n", nothing, a.inGroup())
-		return nil
-	}
+	none, show := "Nothing waits for another attempt", a.retryingTable
 	if state != string(store.Backoff) {
-		return a.waitingTable(all)
+		none, show = "No step is "+state, a.waitingTable
 	}
+	return listing(a, all, none+a.inGroup()+".", show)
+}
+
+// retryingTable shows calls that wait for their next attempt.
+func (a *app) retryingTable(all []waitingRun) error {
 	now := a.env.Now()
 	table := a.table("ID", "STEP", "FAILED", "NEXT ATTEMPT", "WHEN", "LAST ERROR")
 	for _, r := range all {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"strings"
 
@@ -224,42 +223,37 @@ which activities were paused and resumed as a whole.`,
 func (a *app) audit(ctx context.Context, id string) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		records, err := e.Audit(ctx, id)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case a.format != formatTable:
-			return documents(a, records)
-		case len(records) == 0:
-			a.printf("Nobody did anything to workflow %s or its calls.\n", term.Escape(id))
-			return nil
 		}
-		return a.controlTable(records)
+		return listing(a, records, "Nobody did anything to workflow "+term.Escape(id)+" or its calls.", a.controlTable)
 	})
 }
 
 func (a *app) auditGroup(ctx context.Context) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		records, err := e.Switches(ctx)
-		switch {
-		case err != nil:
-			return err
-		case a.format != formatTable:
-			return documents(a, records)
-		case len(records) == 0:
-			a.printf("No activity was ever paused as a whole%s.\n", a.inGroup())
-			return nil
-		}
-		if err := a.switchTable(records); err != nil {
+		if err != nil {
 			return err
 		}
-		current, err := e.PausedActivities(ctx)
-		var names []string
-		for _, r := range current {
-			names = append(names, term.Escape(r.Name))
-		}
-		if len(names) > 0 {
-			a.printf("\n%s\n", fmt.Sprintf("Paused now: %s", strings.Join(names, ", ")))
-		}
-		return err
+		return listing(a, records, "No activity was ever paused as a whole"+a.inGroup()+".", func(records []perdure.SwitchRecord) error {
+			if err := a.switchTable(records); err != nil {
+				return err
+			}
+			return a.pausedNow(ctx, e)
+		})
 	})
+}
+
+// pausedNow names the activities that are paused in the whole group.
+func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
+	current, err := e.PausedActivities(ctx)
+	var names []string
+	for _, r := range current {
+		names = append(names, term.Escape(r.Name))
+	}
+	if len(names) > 0 {
+		a.printf("\nPaused now: %s\n", strings.Join(names, ", "))
+	}
+	return err
 }

@@ -225,21 +225,18 @@ func (a *app) schedules(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.format != formatTable {
-			return documents(a, all)
-		}
-		if len(all) == 0 {
-			a.printf("There are no schedules. Make one: perdure schedules create --help\n")
-			return nil
-		}
-		table := a.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
-		table.Right(4)
-		for i := range all {
-			s := &all[i]
-			table.Row(s.Name, timesOf(s.Spec), s.Workflow, a.nextOf(s), term.Count(len(s.Open)), lastOf(s))
-		}
-		return table.Write(a.out)
+		return listing(a, all, "There are no schedules. Make one: perdure schedules create --help", a.scheduleTable)
 	})
+}
+
+func (a *app) scheduleTable(all []perdure.ScheduleInfo) error {
+	table := a.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
+	table.Right(4)
+	for i := range all {
+		s := &all[i]
+		table.Row(s.Name, timesOf(s.Spec), s.Workflow, a.nextOf(s), term.Count(len(s.Open)), lastOf(s))
+	}
+	return table.Write(a.out)
 }
 
 // timesOf is when a schedule fires, in short.

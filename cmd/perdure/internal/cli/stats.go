@@ -50,23 +50,21 @@ counted yet.`,
 func (a *app) activityStats(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		stats, err := e.ActivityStats(ctx, opt.filter.Since, opt.filter.Until)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case a.format != formatTable:
-			return documents(a, stats)
-		case len(stats) == 0:
-			a.printf("No call has ended%s.\n", a.inGroup())
-			return nil
 		}
-		table := a.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
-		table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
-		for _, s := range stats {
-			table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
-				fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), term.Duration(s.MeanRetrying))
-		}
-		return table.Write(a.out)
+		return listing(a, stats, "No call has ended"+a.inGroup()+".", a.activityTable)
 	})
+}
+
+func (a *app) activityTable(stats []perdure.ActivityStats) error {
+	table := a.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
+	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
+	for _, s := range stats {
+		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
+			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), term.Duration(s.MeanRetrying))
+	}
+	return table.Write(a.out)
 }
 
 // percent is a share for people. It is 100% only if it is all.
@@ -103,21 +101,19 @@ the end, when it was seen first and last, and the latest message.`,
 func (a *app) errorStats(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		stats, err := e.ErrorStats(ctx, opt.filter)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case a.format != formatTable:
-			return documents(a, stats)
-		case len(stats) == 0:
-			a.printf("There are no such errors%s.\n", a.inGroup())
-			return nil
 		}
-		table := a.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
-		table.Right(2, 3, 4)
-		for _, s := range stats {
-			table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), term.Time(s.First), term.Time(s.Last),
-				s.Example.WorkflowID, a.clip(s.Example.Message, 60))
-		}
-		return table.Write(a.out)
+		return listing(a, stats, "There are no such errors"+a.inGroup()+".", a.errorTable)
 	})
+}
+
+func (a *app) errorTable(stats []perdure.ErrorStats) error {
+	table := a.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
+	table.Right(2, 3, 4)
+	for _, s := range stats {
+		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), term.Time(s.First), term.Time(s.Last),
+			s.Example.WorkflowID, a.clip(s.Example.Message, 60))
+	}
+	return table.Write(a.out)
 }
