@@ -162,7 +162,7 @@ var table = []row{
 	},
 	{
 		pkg:  "examples/...",
-		may:  []string{".", "activity", "gate", "workflow", "retry", "retry/httpretry", "store/sqlite", "examples/internal/kill"},
+		may:  []string{".", "activity", "gate", "workflow", "retry", "retry/httpretry", "schedule", "store/sqlite", "examples/internal/kill"},
 		from: []string{"modernc.org/sqlite"},
 		why:  "they are copied into other modules, so they use what others can use; kill is for their tests",
 	},
