@@ -366,6 +366,9 @@ func (r *Run) take(in Input) {
 
 // refuse drops an input of a run that has ended.
 func (r *Run) refuse(in Input) {
+	if r.out.Next != nil {
+		r.out.Late++
+	}
 	if in, is := in.(UpdateArrived); is { // the next run of the chain may take it
 		r.out.Later = append(r.out.Later, in.Asker)
 		return

@@ -39,7 +39,10 @@ type Turn struct {
 	Next *history.Start
 	// Later are the askers of updates that could not be taken: they are to be given
 	// again when that has changed, or to the next run of the chain.
-	Later    []string
+	Later []string
+	// Late is how many of the last inputs came when the run had ended and another one
+	// was to follow: what of them was for the latest run of the chain is for that one.
+	Late     int
 	Answered bool // an update has its answer on record with this turn
 
 	Dropped int // inputs that came too late or twice

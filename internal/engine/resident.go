@@ -285,9 +285,12 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	taken, later := putAside(out, todo)
 	e.warnOfLength(r, len(out.Events))
 	if !out.Empty() || len(sequences(taken)) > 0 || r.create != nil {
-		if err := e.commitTurn(r, out, taken); err != nil {
+		if err := e.commitTurn(r, out, todo, taken); err != nil {
 			e.mu.Lock()
 			defer e.mu.Unlock()
+			if aside {
+				delete(r.partition.aside, r.id) // they are part of what was to be done
+			}
 			e.undo(r, out)
 			e.expected(out)
 			return err
@@ -298,13 +301,15 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	return nil
 }
 
-// inputs opens mail. A grant that was withdrawn meanwhile is thrown away.
+// inputs opens mail. A grant that was withdrawn meanwhile is thrown away, also of the
+// mail.
 func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, m := range todo {
+	for i, m := range todo {
 		if g, ok := m.input.(core.Granted); ok {
 			if _, still := r.granted[g.Call]; !still {
+				todo[i].input = nil
 				continue
 			}
 		}
@@ -315,14 +320,14 @@ func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input) {
 	return inputs
 }
 
-// commitTurn makes a turn durable.
-func (e *Engine) commitTurn(r *resident, out *core.Turn, todo []mail) error {
+// commitTurn makes a turn durable, and consumes what it took of what was to be done.
+func (e *Engine) commitTurn(r *resident, out *core.Turn, todo, taken []mail) error {
 	t, err := e.storeTurn(r, out)
 	if err != nil {
 		e.parkCulprit(r, err)
 		return err
 	}
-	t.Consumed = sequences(todo)
+	t.Consumed = sequences(taken)
 	t.Hook = e.hook(out, todo)
 	e.expect(r, out)
 	if err = e.createFirst(r, out); err == nil {

@@ -178,13 +178,21 @@ func (e *Engine) withAside(r *resident, todo []mail) (all []mail, added bool) {
 	return slices.Concat(r.partition.aside[r.id], todo), true
 }
 
-// putAside takes out of the mail what the turn did not take.
+// putAside takes out of the mail what the turn did not take: what cannot be judged
+// now, and what is for the next run of the chain.
 func putAside(out *core.Turn, todo []mail) (taken, later []mail) {
-	if len(out.Later) == 0 {
+	if len(out.Later) == 0 && out.Late == 0 {
 		return todo, nil
 	}
-	for _, m := range todo {
-		if u, is := m.input.(core.UpdateArrived); is && slices.Contains(out.Later, u.Asker) {
+	late := len(todo)
+	for n := out.Late; n > 0 && late > 0; {
+		if late--; todo[late].input != nil {
+			n--
+		}
+	}
+	for i, m := range todo {
+		u, is := m.input.(core.UpdateArrived)
+		if is && slices.Contains(out.Later, u.Asker) || i >= late && m.latest {
 			later = append(later, m)
 		} else {
 			taken = append(taken, m)
