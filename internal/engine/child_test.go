@@ -67,6 +67,7 @@ func TestE4_ErrorsOfChildren(t *testing.T) {
 		failing := workflow.New("failing", func(*workflow.Context, string) (string, error) {
 			return "", fmt.Errorf("no stock: %w", errRefused)
 		})
+		var mu sync.Mutex // four parents at once
 		var seen []string
 		parent := workflow.New("parent", func(wf *workflow.Context, how string) (string, error) {
 			var err error
@@ -78,7 +79,9 @@ func TestE4_ErrorsOfChildren(t *testing.T) {
 			default:
 				_, err = workflow.RunChild(wf, napper, time.Hour, workflow.ChildID("child-"+how))
 			}
+			mu.Lock()
 			seen = append(seen, how+": "+verdict(err))
+			mu.Unlock()
 			if err := workflow.Sleep(wf, time.Minute); err != nil { // a replay comes by here again
 				return "", err
 			}

@@ -116,10 +116,10 @@ func (c *Config) normalize() error {
 		{"limit of pending calls", &c.MaxPendingCalls, defaultMaxPending},
 		{"limit of abandoned goroutines", &c.MaxAbandoned, c.Concurrency},
 	} {
-		if *limit.value == 0 {
+		switch {
+		case *limit.value == 0:
 			*limit.value = limit.usual
-		}
-		if *limit.value < 0 {
+		case *limit.value < 0:
 			errs = append(errs, fmt.Errorf("the %s is %d: it must be at least 1, or 0 for the default (%d)", limit.name, *limit.value, limit.usual))
 		}
 	}

@@ -324,9 +324,15 @@ func (w *world) engines() (all []*engine.Engine) {
 	return all
 }
 
+// chaosSeeds is how many seeds are played. Twelve are all numbers of partitions on
+// all databases, which the race detector has the time for.
 func chaosSeeds() uint64 {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return 5
+	case raceDetector:
+		return 12
+	default:
+		return 40
 	}
-	return 40
 }
