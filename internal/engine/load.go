@@ -103,18 +103,24 @@ func decodeRecord(rec *store.Record) (*past, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &past{start: start, state: core.State{
+	turns, err := decodeTurns(rec.Turns)
+	if err != nil {
+		return nil, err
+	}
+	return &past{start: start, turns: turns, rows: coreRows(rec.Calls), state: core.State{
 		Status: core.Status(rec.Run.Status), Wake: rec.Run.Wake, Closed: rec.Run.Closed, Detail: rec.Run.Detail,
-	}}
-	for _, t := range rec.Turns {
+	}}, nil
+}
+
+func decodeTurns(stored []store.TurnRow) (turns []core.StoredTurn, err error) {
+	for _, t := range stored {
 		events, err := history.DecodeTurn(t.Events)
 		if err != nil {
 			return nil, fmt.Errorf("turn %d: %w", t.Number, err)
 		}
-		p.turns = append(p.turns, core.StoredTurn{Number: t.Number, Epoch: t.Epoch, Time: t.Time, Events: events})
+		turns = append(turns, core.StoredTurn{Number: t.Number, Epoch: t.Epoch, Time: t.Time, Events: events})
 	}
-	p.rows = coreRows(rec.Calls)
-	return p, nil
+	return turns, nil
 }
 
 func coreRows(calls []store.Call) (rows []core.Row) {
@@ -136,19 +142,27 @@ func (e *Engine) loadWithCode(r *resident, past *past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
-	config := e.coreConfig(r, past.start.Type)
+	run, instance, err := e.replay(e.coreConfig(r, past.start.Type), def, past)
+	if err != nil {
+		return e.parked(def, past.start, err)
+	}
+	r.run, r.instance, r.hold = run, instance, nil
+	return nil
+}
+
+// replay brings the code of a run to where its record ends, under watch.
+func (e *Engine) replay(config core.Config, def workflow.Definition, past *past) (*core.Run, *workflow.Instance, error) {
 	var watch stint
 	config.Progress = func() { watch.progress.Add(1) }
 	run := core.New(config, past.start, nil)
 	instance := def.Begin(run)
 	run.Bind(instance)
-	replay := func() error { return run.Load(past.turns, past.rows, past.state) }
-	if err := e.guard(&watch, replay, func() { endInstance(instance, nil) }); err != nil {
+	load := func() error { return run.Load(past.turns, past.rows, past.state) }
+	if err := e.guard(&watch, load, func() { endInstance(instance, nil) }); err != nil {
 		endInstance(instance, err)
-		return e.parked(def, past.start, err)
+		return nil, nil, err
 	}
-	r.run, r.instance, r.hold = run, instance, nil
-	return nil
+	return run, instance, nil
 }
 
 // loadWithoutCode rebuilds the machine alone and holds the run.

@@ -108,13 +108,8 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 	if err != nil {
 		return history.Payload{}, err
 	}
-	var watch stint
-	run := core.New(core.Config{Policy: &e.config.Policy, Draw: e.config.Draw, Progress: func() { watch.progress.Add(1) }}, past.start, nil)
-	instance := def.Begin(run)
-	run.Bind(instance)
-	replay := func() error { return run.Load(past.turns, past.rows, past.state) }
-	if err := e.guard(&watch, replay, func() { endInstance(instance, nil) }); err != nil {
-		endInstance(instance, err)
+	_, instance, err := e.replay(core.Config{Policy: &e.config.Policy, Draw: e.config.Draw}, def, past)
+	if err != nil {
 		return history.Payload{}, err
 	}
 	value, err := e.handle(instance, name, input)

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -21,17 +20,17 @@ func (e *Engine) Record(ctx context.Context, workflowID, run string) (history.Re
 	if err != nil {
 		return history.Recording{}, err
 	}
-	turns, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
+	stored, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
+	if err != nil {
+		return history.Recording{}, err
+	}
+	turns, err := decodeTurns(stored)
 	if err != nil {
 		return history.Recording{}, err
 	}
 	r := history.Recording{Start: start}
 	for _, t := range turns {
-		events, err := history.DecodeTurn(t.Events)
-		if err != nil {
-			return history.Recording{}, fmt.Errorf("turn %d: %w", t.Number, err)
-		}
-		r.Turns = append(r.Turns, history.RecordedTurn{Number: t.Number, Time: t.Time, Events: events})
+		r.Turns = append(r.Turns, history.RecordedTurn{Number: t.Number, Time: t.Time, Events: t.Events})
 	}
 	return r, nil
 }

@@ -276,7 +276,11 @@ func (e *Engine) snapshot(ctx context.Context, row *store.Run) (*snapshot, error
 	if err != nil {
 		return nil, err
 	}
-	turns, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
+	stored, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := decodeTurns(stored)
 	if err != nil {
 		return nil, err
 	}
@@ -292,12 +296,8 @@ func (e *Engine) snapshot(ctx context.Context, row *store.Run) (*snapshot, error
 		s.owners[o.Epoch] = o.Node
 	}
 	for _, t := range turns {
-		events, err := history.DecodeTurn(t.Events)
-		if err != nil {
-			return nil, err
-		}
 		s.epochs[t.Number] = t.Epoch
-		for _, ev := range events {
+		for _, ev := range t.Events {
 			s.events = append(s.events, TurnEvent{Turn: t.Number, Time: time.Unix(0, t.Time).UTC(), Event: ev})
 		}
 	}
