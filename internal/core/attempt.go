@@ -80,6 +80,12 @@ func (r *Run) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
 
 func (r *Run) wantSlotSince(c *Call, at int64) {
 	c.QueuedAt = at
+	r.goThrough(c)
+}
+
+// goThrough brings an attempt to the next gate it needs, or makes it ready if it has
+// passed all.
+func (r *Run) goThrough(c *Call) {
 	if r.approach(c) {
 		return
 	}

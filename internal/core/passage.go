@@ -234,13 +234,7 @@ func (r *Run) proceed(c *Call) {
 		r.leaveGates(c, turnstile.Neutral)
 		return
 	}
-	if r.approach(c) {
-		return
-	}
-	r.setState(c, "")
-	c.due = 0
-	r.ready = append(r.ready, c)
-	r.touch(c)
+	r.goThrough(c)
 }
 
 // approachAgain lets calls that had left their gates, because they could not run,
