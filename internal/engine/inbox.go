@@ -122,21 +122,27 @@ func (e *Engine) listen() {
 	}
 }
 
-func (e *Engine) inboxLoop() {
+// keepLooking looks whenever it is kicked, and from time to time in case a
+// notification was lost, until the engine ends. Look reports its errors itself.
+func (e *Engine) keepLooking(kicked <-chan struct{}, look func() error) {
 	timer := time.NewTimer(e.config.InboxEvery)
 	defer timer.Stop()
 	for {
 		select {
-		case <-e.inboxKick:
+		case <-kicked:
 		case <-timer.C:
 		case <-e.ctx.Done():
 			return
 		}
-		if e.readInbox(nil) != nil && e.ctx.Err() != nil {
+		if look() != nil && e.ctx.Err() != nil {
 			return
 		}
 		timer.Reset(e.config.InboxEvery)
 	}
+}
+
+func (e *Engine) inboxLoop() {
+	e.keepLooking(e.inboxKick, func() error { return e.readInbox(nil) })
 }
 
 // readInbox delivers the messages that were not delivered before. One at a time

@@ -111,23 +111,11 @@ func (e *Engine) Switches(ctx context.Context, current bool) ([]SwitchRecord, er
 	return out, nil
 }
 
-// switchLoop learns what others switch. It looks from time to time in case a
-// notification was lost.
+// switchLoop learns what others switch.
 func (e *Engine) switchLoop() {
-	timer := time.NewTimer(e.config.InboxEvery)
-	defer timer.Stop()
-	for {
-		select {
-		case <-e.switchKick:
-		case <-timer.C:
-		case <-e.ctx.Done():
-			return
-		}
-		if e.persist("reading switches", func() error { return e.readSwitches(e.ctx) }) != nil {
-			return
-		}
-		timer.Reset(e.config.InboxEvery)
-	}
+	e.keepLooking(e.switchKick, func() error {
+		return e.persist("reading switches", func() error { return e.readSwitches(e.ctx) })
+	})
 }
 
 // readSwitches reads what is new in the log, and lets calls go on whose activity
