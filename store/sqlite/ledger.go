@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
-	"math"
 	"slices"
 
 	"github.com/perdure/perdure/store"
@@ -109,8 +108,7 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 	return entries[:min(filter.Limit, len(entries))], nil
 }
 
-// ledger walks the index of a partition from its latest end and stops at the
-// limit.
+// ledger finds the records of a partition that pass a filter, the latest first.
 func (c *conn) ledger(ctx context.Context, f *store.LedgerFilter, partition int) ([]store.LedgerEntry, error) {
 	q := selected(f, partition)
 	if f.Latest {
@@ -122,12 +120,18 @@ func (c *conn) ledger(ctx context.Context, f *store.LedgerFilter, partition int)
 	if k := f.Before; k != nil {
 		q.add("(ended, run, call, number) < (?, ?, ?, ?)", k.Ended, k.Run, k.Call, int64(k.Number))
 	}
+	return c.entries(ctx, q, partition, f.Limit)
+}
+
+// entries walks the index of a partition from its latest end and stops at the
+// limit.
+func (c *conn) entries(ctx context.Context, q *conditions, partition, limit int) ([]store.LedgerEntry, error) {
 	var entries []store.LedgerEntry
 	err := c.query(ctx, `SELECT `+attemptColumns+`, (SELECT workflow_id FROM runs WHERE partition = a.partition AND id = a.run), `+typeOfRun+`
 		FROM attempts a WHERE `+q.where+` ORDER BY ended DESC, run DESC, call DESC, number DESC LIMIT ?`, func(r row) error {
 		entries = append(entries, store.LedgerEntry{Attempt: scanAttempt(partition, r), WorkflowID: r.text(10), Type: r.text(11)})
 		return nil
-	}, append(q.args, int64(f.Limit))...)
+	}, append(q.args, int64(limit))...)
 	return entries, err
 }
 
@@ -183,24 +187,24 @@ func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int)
 		})
 		return nil
 	}, q.args...)
+	if err != nil {
+		return nil, err
+	}
 	for i := range groups {
-		if err != nil {
-			break
-		}
 		g := &groups[i]
-		only := *f
-		only.Name, only.ErrorType, only.From, only.Until = g.Name, g.ErrorType, g.Last, g.Last+1
-		only.Latest, only.Above, only.Before, only.Limit = false, 0, nil, 1
-		if g.Name == "" { // which means any name in a filter
-			only.Limit = math.MaxInt32
+		latest := *f
+		latest.From, latest.Until = g.Last, g.Last+1
+		q := selected(&latest, partition)
+		q.add("name = ? AND error_type = ?", g.Name, g.ErrorType) // an empty name means any in a filter, and none here
+		examples, err := c.entries(ctx, q, partition, 1)
+		if err != nil {
+			return nil, err
 		}
-		var examples []store.LedgerEntry
-		examples, err = c.ledger(ctx, &only, partition)
-		if at := slices.IndexFunc(examples, func(e store.LedgerEntry) bool { return e.Name == g.Name }); at >= 0 {
-			g.Example = examples[at]
+		if len(examples) > 0 {
+			g.Example = examples[0]
 		}
 	}
-	return groups, err
+	return groups, nil
 }
 
 // tallyCounts are the columns that are added up.
