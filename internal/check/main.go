@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	flags.BoolVar(&opt.keepGoing, "k", false, "go on after a failure")
 	flags.BoolVar(&opt.verbose, "v", false, "show the output of steps that pass, too")
 	flags.DurationVar(&opt.fuzzTime, "fuzztime", 5*time.Second, "how long to run each fuzz target")
-	flags.DurationVar(&opt.fuzzTotal, "fuzztotal", 60*time.Second, "the most that all fuzz targets together may take; each gets its share")
+	flags.DurationVar(&opt.fuzzTotal, "fuzztotal", 30*time.Second, "the most that all fuzz targets together may take; each gets its share")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0

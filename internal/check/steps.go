@@ -118,15 +118,14 @@ func checkStatic(ctx context.Context, sh *shell) error {
 	return err
 }
 
-// checkCross builds for the other systems and lets vet type-check there what a
-// build leaves out: the tests.
+// checkCross lets vet compile for the other systems: all that is imported, and the
+// code and the tests as far as to their types, which is where systems differ. A
+// build besides would take a minute more and find nothing else.
 func checkCross(ctx context.Context, sh *shell) error {
 	for _, t := range targets {
-		for _, verb := range []string{"build", "vet"} {
-			c := cmd("CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "go", verb, "./...")
-			if _, err := sh.quiet(ctx, c); err != nil {
-				return err
-			}
+		c := cmd("CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "go", "vet", "./...")
+		if _, err := sh.quiet(ctx, c); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // moments is at how many moments each shape is struck in each setting.
-const moments = 12
+const moments = 12 // of which a database gets fewer
 
 // TestCrashAtAnyMoment lets the process die between writes: while bodies run,
 // backoffs and timers tick, or nothing happens at all. When, the seed decides,
@@ -26,7 +26,7 @@ func TestCrashAtAnyMoment(t *testing.T) {
 			for _, in := range settings {
 				t.Run(in.name, func(t *testing.T) {
 					in.skipIfSlow(t, false)
-					for seed := range uint64(moments) {
+					for seed := range in.tries(moments) {
 						t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { crashOnce(t, s, in, seed, want) })
 					}
 				})

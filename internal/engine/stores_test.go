@@ -87,6 +87,20 @@ func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *w
 // cases run on other databases: that would take eight more gigabytes.
 func (in setting) skipCrashes() bool { return in.sampled || raceDetector && !in.resident }
 
+// tries is how many of so many seeded tries are made here: all in memory; on a
+// database, where each takes twenty times as long, a quarter, or none where crash
+// points are sampled. With -everywhere it is all of them.
+func (in setting) tries(all int) uint64 {
+	switch {
+	case *everywhere || !in.slow:
+		return uint64(all)
+	case in.sampled:
+		return 0
+	default:
+		return uint64(all / 4)
+	}
+}
+
 // runInRealTime runs a test outside of bubbles in this setting.
 func (in setting) runInRealTime(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Run(in.name, func(t *testing.T) { test(t, newWorldIn(t, in, in.prepare(t, 1))) })
