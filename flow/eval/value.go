@@ -187,9 +187,9 @@ func equal(a, b Value) bool {
 		if !ok || len(a.keys) != len(b.keys) {
 			return false
 		}
-		for k, v := range a.values {
+		for _, k := range a.keys {
 			other, ok := b.values[k]
-			if !ok || !equal(v, other) {
+			if !ok || !equal(a.values[k], other) {
 				return false
 			}
 		}

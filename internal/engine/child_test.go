@@ -67,7 +67,7 @@ func TestE4_ErrorsOfChildren(t *testing.T) {
 		failing := workflow.New("failing", func(*workflow.Context, string) (string, error) {
 			return "", fmt.Errorf("no stock: %w", errRefused)
 		})
-		var mu sync.Mutex // four parents at once
+		var mu sync.Mutex
 		var seen []string
 		parent := workflow.New("parent", func(wf *workflow.Context, how string) (string, error) {
 			var err error
@@ -79,9 +79,9 @@ func TestE4_ErrorsOfChildren(t *testing.T) {
 			default:
 				_, err = workflow.RunChild(wf, napper, time.Hour, workflow.ChildID("child-"+how))
 			}
-			mu.Lock()
+			mu.Lock() //perdure:deterministic the test looks at each replay, of four parents at once
 			seen = append(seen, how+": "+verdict(err))
-			mu.Unlock()
+			mu.Unlock()                                             //perdure:deterministic see above
 			if err := workflow.Sleep(wf, time.Minute); err != nil { // a replay comes by here again
 				return "", err
 			}

@@ -110,6 +110,22 @@ func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestE45_WhoWaitsIsToldOfEachTimeout: a run that ends when its time is up leaves a
+// wake behind, for which it is looked up once more. Who asks for its result at that
+// moment must not wait for ever.
+func TestE45_WhoWaitsIsToldOfEachTimeout(t *testing.T) {
+	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })
+	for _, how := range endings(idle) {
+		if how.status != core.StatusTimedOut {
+			continue
+		}
+		w := newWorld(t)
+		config := w.config(how.flow, idle)
+		config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		playEndings(t, w.startWith(config), how, "run", 5000)
+	}
+}
+
 // playEndings takes so many runs to their end, thirty at a time.
 func playEndings(t *testing.T, e *engine.Engine, how ending, name string, n int) {
 	t.Helper()

@@ -41,7 +41,7 @@ func testHistoryLength(t *testing.T) {
 				return 0, err
 			}
 			if i == 14_999 { // three events a step
-				lengths <- workflow.GetInfo(wf).HistoryLength
+				lengths <- workflow.GetInfo(wf).HistoryLength //perdure:deterministic it tells the test
 				if _, err := workflow.Receive(wf, poke); err != nil {
 					return 0, err
 				}

@@ -345,6 +345,7 @@ func (e *Engine) takenOver(r *resident, todo []mail) core.TakenOver {
 // told to look for itself.
 func (e *Engine) discard(r *resident, todo []mail) {
 	e.mu.Lock()
+	r.gone = true // who comes from now on is not to wait for it
 	e.dismissWaiters(r.id)
 	e.mu.Unlock()
 	if len(todo) > 0 {

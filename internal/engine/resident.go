@@ -31,6 +31,7 @@ type resident struct {
 	poked      bool           // wants a step without mail
 	busy       bool           // somebody works on it
 	dropped    bool           // no longer in memory
+	gone       bool           // its run has ended or does not exist, as a look at the database said
 	recovering bool           // was in flight when its partition was taken, and has taken no step yet
 	refused    bool           // a call of it got no slot for a reason that passes
 	granted    map[int64]lane // slots on the way to its calls

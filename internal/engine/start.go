@@ -364,7 +364,8 @@ func (e *Engine) await(number int, run string) (ch chan core.State, resident boo
 		e.watch(store.RunRef{Partition: number, Run: run})
 		return ch, false
 	}
-	return ch, e.residents[run] != nil
+	r := e.residents[run]
+	return ch, r != nil && !r.gone
 }
 
 // unawait forgets a channel that nobody reads any more.
