@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -65,6 +66,49 @@ func TestFailureEndsTheRunAndSaysHowToRepeatIt(t *testing.T) {
 	ran = nil
 	if code := runSteps(t.Context(), &shell{out: &out}, steps, true); code != 1 || len(ran) != 3 {
 		t.Errorf("with -k: exit code %d after %v; want 1 after all three", code, ran)
+	}
+}
+
+func TestAStepBesideAnotherBeginsWithItAndIsReportedInItsTurn(t *testing.T) {
+	begun := make(chan struct{})
+	steps := []step{
+		{name: "a", run: func(_ context.Context, sh *shell) error {
+			<-begun // or the test hangs
+			fmt.Fprintln(sh.out, "a says")
+			return nil
+		}},
+		{name: "b", streams: true, beside: true, run: func(_ context.Context, sh *shell) error {
+			fmt.Fprintln(sh.out, "b says")
+			sh.notice("b notes")
+			close(begun)
+			return nil
+		}},
+	}
+	var out bytes.Buffer
+	if code := runSteps(t.Context(), &shell{out: &out}, steps, false); code != 0 {
+		t.Errorf("exit code %d; want 0", code)
+	}
+	rest := out.String()
+	for _, want := range []string{"a says\n", "ok    a", "----  b", "b says\n", "ok    b", "note  b notes\n", "All 2 steps"} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("the report lacks %q, or has it elsewhere:\n%s", want, out.String())
+		}
+		rest = after
+	}
+}
+
+func TestAStepBesideAFailedOneIsCalledOff(t *testing.T) {
+	steps := []step{
+		{name: "a", run: func(context.Context, *shell) error { return errors.New("broken") }},
+		{name: "b", beside: true, run: func(ctx context.Context, _ *shell) error {
+			<-ctx.Done() // or the test hangs
+			return ctx.Err()
+		}},
+	}
+	var out bytes.Buffer
+	if code := runSteps(t.Context(), &shell{out: &out}, steps, false); code != 1 || !strings.Contains(out.String(), "1 of 2 steps") {
+		t.Errorf("exit code %d; want 1 after one step:\n%s", code, out.String())
 	}
 }
 

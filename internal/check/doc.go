@@ -10,8 +10,9 @@
 // pinned through the module proxy. .ci/run calls it and nothing else, so a green
 // run here is a green run there.
 //
-// Steps run in the order of their cost, cheap first, and the first failure ends
-// the run with its output and the command that repeats it; -k goes on instead.
+// Steps run in the order of their cost, cheap first, the tests with and without the
+// race detector side by side, and the first failure ends the run with its output
+// and the command that repeats it; -k goes on instead.
 //
 //	go run ./internal/check -list               the steps and what each proves
 //	go run ./internal/check -only format,vet    some of them

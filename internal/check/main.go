@@ -100,58 +100,6 @@ func choose(steps []step, only string) ([]step, error) {
 	return slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return !wanted[s.name] }), nil
 }
 
-// runSteps runs the steps one after the other and reports each.
-func runSteps(ctx context.Context, sh *shell, steps []step, keepGoing bool) int {
-	began := time.Now()
-	var failed []string
-	done := 0
-	for _, s := range steps {
-		stepBegan := time.Now()
-		if s.streams {
-			fmt.Fprintf(sh.out, "----  %s: %s\n", s.name, s.what)
-		}
-		err := s.run(ctx, sh)
-		took := time.Since(stepBegan).Round(10 * time.Millisecond)
-		done++
-		if err == nil {
-			fmt.Fprintf(sh.out, "ok    %-12s %8s  %s\n", s.name, took, s.what)
-			continue
-		}
-		failed = append(failed, s.name)
-		report(sh.out, s, took, err)
-		if ctx.Err() != nil || !keepGoing {
-			break
-		}
-	}
-
-	took := time.Since(began).Round(100 * time.Millisecond)
-	for _, n := range sh.notices {
-		fmt.Fprintf(sh.out, "note  %s\n", n)
-	}
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintf(sh.out, "Interrupted after %s.\n", took)
-		return 1
-	case len(failed) > 0:
-		fmt.Fprintf(sh.out, "FAILED after %s: %s. %d of %d steps ran.\n", took, strings.Join(failed, ", "), done, len(steps))
-		return 1
-	}
-	fmt.Fprintf(sh.out, "All %d steps passed in %s.\n", done, took)
-	return 0
-}
-
-// report prints what a failed step said and how to see it again.
-func report(out io.Writer, s step, took time.Duration, err error) {
-	fmt.Fprintf(out, "FAIL  %-12s %8s  %s\n", s.name, took, s.what)
-	for line := range strings.SplitSeq(strings.TrimRight(err.Error(), "\n"), "\n") {
-		fmt.Fprintf(out, "      %s\n", line)
-	}
-	if cmd, ok := errors.AsType[*commandError](err); ok {
-		fmt.Fprintf(out, "      Again: %s\n", cmd.line)
-	}
-	fmt.Fprintf(out, "      Again, the whole step: go run ./internal/check -only %s\n", s.name)
-}
-
 // moduleRoot is the directory of the go.mod that governs the current directory.
 func moduleRoot(ctx context.Context) (string, error) {
 	found, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()

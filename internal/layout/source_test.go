@@ -5,7 +5,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,6 +76,43 @@ func TestEveryPackageExplainsItself(t *testing.T) {
 		if !found {
 			t.Errorf("Package %s has no doc.go whose comment begins with %q. It explains the idea of the package to someone new.", name, begins)
 		}
+	}
+}
+
+// listedFile is a line of a doc.go that says what is in a file.
+var listedFile = regexp.MustCompile(`(?m)^\t([a-z0-9_]+\.go) +\S`)
+
+func TestListsOfFilesAreWhole(t *testing.T) {
+	h := load(t)
+	lists := 0
+	for _, name := range h.names() {
+		all := sources(t, h, name)
+		var listed []string
+		for _, s := range all {
+			if filepath.Base(s.path) != "doc.go" {
+				continue
+			}
+			for _, line := range listedFile.FindAllStringSubmatch(s.file.Doc.Text(), -1) {
+				listed = append(listed, line[1])
+			}
+		}
+		if len(listed) == 0 {
+			continue
+		}
+		lists++
+		for _, s := range all {
+			if file := filepath.Base(s.path); file != "doc.go" && !slices.Contains(listed, file) {
+				t.Errorf("%s is not in the list of its doc.go. Say there what is in it.", s.path)
+			}
+		}
+		for _, file := range listed {
+			if _, err := os.Stat(filepath.Join(h.packages[name].Dir, file)); err != nil {
+				t.Errorf("The doc.go of %s lists %s, which is not there.", name, file)
+			}
+		}
+	}
+	if lists == 0 {
+		t.Error("No doc.go lists files: this test looks for something else than is there.")
 	}
 }
 
