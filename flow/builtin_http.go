@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -72,8 +71,11 @@ func (h *requests) do(ctx context.Context, in filled) (answer, error) {
 		body = strings.NewReader(in.Body)
 	}
 	req, err := http.NewRequestWithContext(ctx, h.method, in.URL, body)
-	if err != nil {
-		return answer{}, retry.Terminal(errors.New("the url is none"))
+	if err == nil && (req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "") {
+		err = errors.New("it begins with http:// or https:// and a host")
+	}
+	if err != nil { // no attempt will be better
+		return answer{}, retry.Terminal(fmt.Errorf("the url %q cannot be used: %w", clip(in.URL), err))
 	}
 	if in.JSON != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -97,11 +99,19 @@ func (h *requests) do(ctx context.Context, in filled) (answer, error) {
 	for name, values := range resp.Header {
 		out.Headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if (kind == "application/json" || strings.HasSuffix(kind, "+json")) && json.Valid(text) {
+	if json.Valid(text) {
 		out.JSON = text
 	}
 	return out, nil
+}
+
+// clip is a text as a message shows it.
+func clip(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // named gives an error of package httpretry the names that files know it by.

@@ -72,6 +72,9 @@ func TestW4_HTTP(t *testing.T) {
 				return
 			}
 			fmt.Fprint(w, "at last")
+		case "/untold": // JSON, but no header says so
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, `{"n": 7}`)
 		case "/large":
 			_, _ = w.Write(bytes.Repeat([]byte("x"), 2<<20))
 		default:
@@ -84,6 +87,7 @@ func TestW4_HTTP(t *testing.T) {
     b = @http.post(url=url + "/echo", json={"n": [1, None]})
     c = @http.put(url=url + "/echo", body="text")
     d = @http.get(url=url + "/busy") [HTTPError429 -> retry: 3, backoff: 1h]
+    f = @http.get(url=url + "/untold")
     errors = []
     for path in ["/none", "/large"]:
         try:
@@ -94,14 +98,24 @@ func TestW4_HTTP(t *testing.T) {
         @http.get(url="http://127.0.0.1:1/") [NetworkError -> retry: 1]
     except NetworkError as e:
         errors = errors + [e.type, e.attempts]
-    return [a.status, a.json.extra, a.json.big + 1, b.json.method, b.json.body, b.json.type, c.json.body, a.headers["content-type"], d.body, d.json, errors]
+    return [a.status, a.json.extra, a.json.big + 1, b.json.method, b.json.body, b.json.type, c.json.body, a.headers["content-type"], d.body, d.json, f.json.n, errors]
 `, map[string]string{"url": server.URL})
-	want := `[200,"e",9007199254740994,"POST","{\"n\":[1,null]}","application/json","text","application/json; charset=utf-8","at last",null,["HTTPError503",2,"LimitError",1,"NetworkError",2]]`
+	want := `[200,"e",9007199254740994,"POST","{\"n\":[1,null]}","application/json","text","application/json; charset=utf-8","at last",null,7,["HTTPError503",2,"LimitError",1,"NetworkError",2]]`
 	if out != want || err != nil {
 		t.Errorf("%s\nwant\n%s\n%v", out, want, err)
 	}
 	if len(keys) != 1 || keys[""] {
 		t.Errorf("the attempts of one call had the keys %v", keys)
+	}
+}
+
+// TestW4_HTTPNeedsAnURL: what can never be asked is not asked again and again.
+func TestW4_HTTPNeedsAnURL(t *testing.T) {
+	for _, url := range []string{"", "::x", "example.org", "/path", "ftp://example.org/", "http://", "mailto:x", "http://a b/"} {
+		_, err := really(t, "fn main(input: [url], output: []):\n    @http.get(url=url) [retry: 3, backoff: 1h]\n", map[string]string{"url": url})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the url %q cannot be used", url)) || !retry.IsTerminal(err) {
+			t.Errorf("%q: %v", url, err)
+		}
 	}
 }
 
@@ -249,11 +263,14 @@ func TestW4_ArgumentsOfActivities(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"@charge(id=\"x\", Plain=True, note=\"n\", amount=1)\n@refund(id=\"x\", Plain=False)\n@open(a=1)\n@raw(b=2)\n@tick()\n": "",
-		"@charge(id=\"x\", Plain=True, hidden=1)\n": "has no argument hidden",
-		"@charge(Plain=True)\n":                     "lacks id",
-		"@refund(id=\"x\")\n":                       "lacks Plain",
-		"@greet(name=\"x\")\n":                      "The activity takes a string",
-		"@tick(x=1)\n":                              "has no argument x",
+		"@charge(id=\"x\", Plain=True, hidden=1)\n":  "has no argument hidden",
+		"@charge(id=1, Plain=True)\n":                "the argument id is a text, and this is a whole number",
+		"@charge(id=None, Plain=None, amount=1.5)\n": "the argument amount is a whole number, and this is one with a point",
+		"@charge(id=str(1), Plain=\"yes\")\n":        "the argument Plain is a truth value, and this is a text",
+		"@charge(Plain=True)\n":                      "lacks id",
+		"@refund(id=\"x\")\n":                        "lacks Plain",
+		"@greet(name=\"x\")\n":                       "The activity takes a string",
+		"@tick(x=1)\n":                               "has no argument x",
 	} {
 		_, err := r.Load("", text)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

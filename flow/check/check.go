@@ -27,6 +27,7 @@ type Action struct {
 type Parameter struct {
 	Name     string
 	Required bool
+	Kind     Kind
 }
 
 // Text reads a flow file and reports all its faults, those of the text and those
@@ -55,14 +56,17 @@ type checker struct {
 	fn       *syntax.Function
 	assigned map[string]int // names of the function, and where each is assigned first
 	loops    int            // around the statement
+	full     bool           // there are too many faults: nothing more is looked at
 	inner    []string       // names of spreads around the expression
 }
 
-// maxFaults is after how many nothing more is reported.
-const maxFaults = 100
-
 func (c *checker) report(n syntax.Node, code, hint, format string, args ...any) {
-	if len(c.faults) < maxFaults {
+	switch {
+	case c.full:
+	case len(c.faults) == syntax.MaxFaults:
+		c.full = true
+		c.faults = append(c.faults, c.file.TooManyFaults(n.Range()))
+	default:
 		c.faults = append(c.faults, c.file.Diagnose(n.Range(), code, hint, format, args...))
 	}
 }
@@ -167,7 +171,7 @@ func (c *checker) name(n *syntax.Name) {
 	case c.functions[n.Name] != nil || eval.IsBuiltin(n.Name):
 		c.report(n, syntax.CodeName, "Call it: "+n.Name+"(...).", "%s is a function, not a variable", n.Name)
 	default:
-		hint := near(n.Name, slices.Collect(maps.Keys(c.assigned)))
+		hint := near(n.Name, maps.Keys(c.assigned))
 		switch {
 		case hint == "" && capitalized[n.Name] != "":
 			hint = "It is written " + capitalized[n.Name] + "."
@@ -200,52 +204,4 @@ func (c *checker) policy(a *syntax.Action) {
 			c.report(a.Brackets, syntax.CodeDeadline, "Give it a longer within, fewer retries or shorter waits. See: perdure policy explain '"+a.Policy.String()+"'", "the policy does not fit its deadline: %s", strings.TrimSuffix(w.Text, "."))
 		}
 	}
-}
-
-// near is a hint with the names that are written almost like one.
-func near(name string, all []string) string {
-	slices.Sort(all)
-	var found []string
-	for _, other := range all {
-		if d := distance(strings.ToLower(name), strings.ToLower(other)); other != "_" && other != name && (d <= min(2, (len(name)-1)/2) || swapped(name, other)) {
-			found = append(found, other)
-		}
-	}
-	if len(found) == 0 || len(found) > 3 {
-		return ""
-	}
-	return "Did you mean " + strings.Join(found, " or ") + "?"
-}
-
-// swapped reports whether two words differ in the order of two letters.
-func swapped(a, b string) bool {
-	i := 0
-	for i < min(len(a), len(b)) && a[i] == b[i] {
-		i++
-	}
-	return len(a) == len(b) && i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-}
-
-// distance is how many letters have to be changed, added or left out.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -2,71 +2,43 @@ package check
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/goldenfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // actions are those of the test programs.
 var actions = Actions{
-	"fetch":     {Parameters: []Parameter{{"url", true}, {"headers", false}}},
+	"fetch":     {Parameters: []Parameter{{Name: "url", Required: true, Kind: KindText}, {Name: "headers", Kind: KindDict}}},
 	"ping":      {},
-	"log":       {Parameters: []Parameter{{"message", true}}},
-	"http.get":  {Parameters: []Parameter{{"url", true}}},
-	"http.post": {Parameters: []Parameter{{"url", true}}},
-	"shell.run": {Parameters: []Parameter{{"command", true}}, Off: "Allow it with --allow-shell."},
+	"log":       {Parameters: []Parameter{{Name: "message", Required: true}}},
+	"http.get":  {Parameters: []Parameter{{Name: "url", Required: true}}},
+	"http.post": {Parameters: []Parameter{{Name: "url", Required: true}}},
+	"shell.run": {Parameters: []Parameter{{Name: "command", Required: true}}, Off: "Allow it with --allow-shell."},
 	"any":       {Open: true},
 }
 
 // TestW9_WrongPrograms holds what is said about wrong programs to a file in which
 // each stands behind a line "===", and what is said about it behind "---".
 func TestW9_WrongPrograms(t *testing.T) {
-	const path = "testdata/wrong.txt"
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got strings.Builder
-	cases := strings.Split(string(data), "=== \n")
-	got.WriteString(cases[0])
-	for _, c := range cases[1:] {
-		in, _, _ := strings.Cut(c, "---\n")
-		in = strings.TrimSuffix(in, "\n")
-		fmt.Fprintf(&got, "=== \n%s\n", in)
-		_, err := Text("", strings.ReplaceAll(in, "\\t", "\t"), actions)
+	cases := goldenfile.Cases(t, "testdata/wrong.txt", func(in string) string {
+		_, err := Text("", strings.ReplaceAll(strings.TrimSuffix(in, "\n"), "\\t", "\t"), actions)
 		var faults syntax.Diagnostics
 		if !errors.As(err, &faults) {
 			t.Errorf("nothing is wrong with\n%s", in)
-			continue
 		}
 		for _, f := range faults {
 			if f.Text == "" || f.Code == "" || f.Line < 1 || f.Column < 1 || f.Width < 1 {
 				t.Errorf("%+v", f)
 			}
 		}
-		fmt.Fprintf(&got, "---\n%v\n\n", err)
-	}
-	if len(cases) < 101 {
-		t.Errorf("there are only %d wrong programs", len(cases)-1)
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if got.String() != string(data) {
-		w, g := strings.Split(string(data), "\n"), strings.Split(got.String(), "\n")
-		for i := range min(len(w), len(g)) {
-			if w[i] != g[i] {
-				t.Fatalf("line %d is\n%s\nand should be\n%s\nRun with -update, and read the difference.", i+1, w[i], g[i])
-			}
-		}
-		t.Fatal("the file has another length; run with -update, and read the difference")
+		return fmt.Sprintf("---\n%v\n\n", err)
+	})
+	if cases < 100 {
+		t.Errorf("there are only %d wrong programs", cases)
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,9 @@ import (
 )
 
 func (c *checker) expr(x syntax.Expr) {
+	if c.full {
+		return
+	}
 	switch x := x.(type) {
 	case *syntax.Name:
 		c.name(x)
@@ -76,8 +80,11 @@ func (c *checker) operator(x *syntax.Binary) {
 			c.report(x.Y, syntax.CodeValue, "Divide by something else.", "this divides by zero")
 		}
 	case *syntax.None:
-		if slices.Contains([]string{"<", "<=", ">", ">=", "+", "-", "*"}, x.Op) {
-			c.report(x.Y, syntax.CodeValue, "Compare with None by == and !=.", "None has no order and no sum")
+		switch x.Op {
+		case "<", "<=", ">", ">=":
+			c.report(x.Y, syntax.CodeValue, "Compare with None by == and !=.", "None has no order")
+		case "+", "-", "*", "/", "//", "%":
+			c.report(x.Y, syntax.CodeValue, "Use a number; get(x, key, 0) gives one where a key is missing.", "None is no number")
 		}
 	}
 	left, isText := x.X.(*syntax.String)
@@ -104,11 +111,7 @@ func (c *checker) call(x *syntax.Call) {
 		}
 	case c.broken:
 	default:
-		all := slices.Collect(maps.Keys(c.functions))
-		for _, b := range eval.Builtins() {
-			all = append(all, b.Name)
-		}
-		hint := near(name, all)
+		hint := near(name, c.callable())
 		switch {
 		case hasAction(c.actions, name):
 			hint = "There is an action of this name: @" + name + "(...)."
@@ -120,6 +123,18 @@ func (c *checker) call(x *syntax.Call) {
 			hint = "Define it: fn " + name + "(input: [...], output: [...]):, or call an action: @" + name + "(...)."
 		}
 		c.report(x.Name, syntax.CodeName, hint, "there is no function %s", name)
+	}
+}
+
+// callable are the names of all functions.
+func (c *checker) callable() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, b := range eval.Builtins() {
+			if !yield(b.Name) {
+				return
+			}
+		}
+		maps.Keys(c.functions)(yield)
 	}
 }
 
@@ -151,7 +166,7 @@ func (c *checker) action(x *syntax.Action) {
 	a, ok := c.actions[x.Name.Name]
 	switch {
 	case !ok:
-		hint := near(x.Name.Name, slices.Collect(maps.Keys(c.actions)))
+		hint := near(x.Name.Name, maps.Keys(c.actions))
 		if hint == "" {
 			hint = c.actionHint(x.Name.Name)
 		}
@@ -181,7 +196,7 @@ func (c *checker) actionHint(name string) string {
 	case eval.IsBuiltin(name):
 		return "It is a function: " + name + "(...)."
 	}
-	return "Actions are activities that the program which runs the file has registered; for a file on its own: --action " + name
+	return "Actions are activities that the program which runs the file has registered. To check and start a file for such a program, name them: --action " + name
 }
 
 func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) {
@@ -200,8 +215,15 @@ func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) 
 		c.report(syntax.Span{From: x.From, To: x.Name.To}, syntax.CodeArity, takes, "the action %s lacks %s", x.Name.Name, strings.Join(missing, ", "))
 	}
 	for _, arg := range x.Args {
-		if !a.Open && !slices.Contains(names, arg.Name.Name) {
-			hint := near(arg.Name.Name, names)
+		if c.full {
+			return
+		}
+		at := slices.Index(names, arg.Name.Name)
+		switch {
+		case at >= 0:
+			c.argument(a.Parameters[at], arg)
+		case !a.Open:
+			hint := near(arg.Name.Name, slices.Values(names))
 			if hint == "" {
 				hint = takes
 			}

@@ -9,6 +9,9 @@ import (
 func (c *checker) block(b *syntax.Block) (ends bool) {
 	said := false
 	for _, s := range b.Statements {
+		if c.full {
+			return true
+		}
 		if ends && !said {
 			said = true
 			c.report(s, syntax.CodeUnreachable, "Remove it, or put it before what ends the block.", "this is never reached: the statement before it does not go on")

@@ -63,7 +63,10 @@ func (b *builtin) arity(name string, args []syntax.Arg) string {
 // program; it is empty if nothing is.
 func Arity(fn *syntax.Function, x *syntax.Call) string {
 	name := fn.Name.Name
-	given := map[string]bool{}
+	given, inputs := map[string]bool{}, map[string]bool{}
+	for _, in := range fn.Inputs {
+		inputs[in.Name] = true
+	}
 	for i, a := range x.Args {
 		switch {
 		case a.Name.Name == "" && i > 0 && x.Args[i-1].Name.Name != "":
@@ -74,7 +77,7 @@ func Arity(fn *syntax.Function, x *syntax.Call) string {
 		in := a.Name.Name
 		if in == "" {
 			in = fn.Inputs[i].Name
-		} else if !slices.ContainsFunc(fn.Inputs, func(id syntax.Ident) bool { return id.Name == in }) {
+		} else if !inputs[in] {
 			return fmt.Sprintf("%s has no input %s", name, in)
 		}
 		if given[in] && in != "_" {

@@ -207,7 +207,7 @@ func (f *frame) action(x *syntax.Action) (Action, error) {
 	return a, f.spend(sizeOf(a.Args) / 64)
 }
 
-// MaxSpread is how many elements a spread may have.
+// MaxSpread is how many elements a spread may have, and how many calls a parallel.
 const MaxSpread = 10_000
 
 // spread runs an action for each element, all at once.
@@ -267,6 +267,9 @@ func (f *frame) parallelBlock(s *syntax.ParallelBlock) error {
 // parallel makes several calls at once. Their arguments are evaluated before the
 // first of them begins.
 func (f *frame) parallel(calls []syntax.Expr) (Value, error) {
+	if len(calls) > MaxSpread {
+		return nil, fault(TypeLimit, "a parallel has at most %d calls, and this one has %d", MaxSpread, len(calls))
+	}
 	ready := make([]func(in Effects) (Value, error), len(calls))
 	for i, call := range calls {
 		switch call := call.(type) {

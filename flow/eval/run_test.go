@@ -2,16 +2,13 @@ package eval
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/goldenfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // play runs a program with a few actions and returns its result, or its error, and
 // what the actions were asked for.
@@ -58,34 +55,7 @@ func play(t testing.TB, text string) string {
 // TestW3_Programs holds programs to their results: each stands in
 // testdata/programs.txt behind a line "===", and its result behind "---".
 func TestW3_Programs(t *testing.T) {
-	const path = "testdata/programs.txt"
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got strings.Builder
-	cases := strings.Split(string(data), "===\n")
-	got.WriteString(cases[0])
-	for _, c := range cases[1:] {
-		in, _, _ := strings.Cut(c, "---\n")
-		in = strings.TrimRight(in, "\n") + "\n"
-		fmt.Fprintf(&got, "===\n%s---\n%s\n", in, play(t, in))
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	w, g := strings.Split(string(data), "\n"), strings.Split(got.String(), "\n")
-	for i := range min(len(w), len(g)) {
-		if w[i] != g[i] {
-			t.Fatalf("line %d is\n%s\nand should be\n%s\nRun with -update, and read the difference.", i+1, w[i], g[i])
-		}
-	}
-	if len(w) != len(g) {
-		t.Fatal("the file has another length; run with -update, and read the difference")
-	}
+	goldenfile.Cases(t, "testdata/programs.txt", func(in string) string { return "---\n" + play(t, in) + "\n" })
 }
 
 // TestW11_Bounds: programs that would not end, or fill the memory, end by an error.
@@ -104,6 +74,8 @@ func TestW11_Bounds(t *testing.T) {
 		"x = replace(str(range(100000)), \",\", \"\")\ny = spread range(1000): i -> @echo(x=x)\n":                        "steps",
 		"x = range(9223372036854775807)\n":                                                                               "larger than 2097152 bytes",
 		"x = range(-9223372036854775808, 9223372036854775807, 9000000000000000000)\nreturn x\n":                          "",
+		"x = parallel(" + strings.Repeat("len(\"a\"), ", 10_001) + ")\n":                                                 "at most 10000 calls",
+		"parallel:\n" + strings.Repeat("    len(\"a\")\n", 10_001):                                                       "at most 10000 calls",
 		"fn main(input: [], output: [x]):\n    x = main()\n":                                                             "more than 100 levels",
 		"x = range(100000)\ny = []\nfor i in x:\n    y = y + x\n":                                                        "larger than 2097152 bytes",
 		"x = range(100000)\nfor i in x:\n    y = x == range(100000)\n":                                                   "steps",

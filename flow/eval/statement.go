@@ -179,15 +179,8 @@ func (f *frame) while(s *syntax.While) (way, Value, error) {
 		if err != nil || !yes {
 			return onward, nil, err
 		}
-		if err := f.spend(1); err != nil {
-			return onward, nil, err
-		}
-		w, v, err := f.block(s.Body)
-		switch {
-		case err != nil || w == returned:
+		if over, w, v, err := f.round(s.Body); over {
 			return w, v, err
-		case w == broken:
-			return onward, nil, nil
 		}
 	}
 }
@@ -202,21 +195,30 @@ func (f *frame) forLoop(s *syntax.For) (way, Value, error) {
 		return onward, nil, f.at(s.In, err)
 	}
 	for _, item := range items {
-		if err := f.spend(1); err != nil {
-			return onward, nil, err
-		}
 		if err := f.assign(s.Targets, item); err != nil {
 			return onward, nil, err
 		}
-		w, v, err := f.block(s.Body)
-		switch {
-		case err != nil || w == returned:
+		if over, w, v, err := f.round(s.Body); over {
 			return w, v, err
-		case w == broken:
-			return onward, nil, nil
 		}
 	}
 	return onward, nil, nil
+}
+
+// round runs the block of a loop once. Over says that the loop ends by it, and how
+// what follows goes on then.
+func (f *frame) round(body *syntax.Block) (over bool, w way, v Value, err error) {
+	if err := f.spend(1); err != nil {
+		return true, onward, nil, err
+	}
+	w, v, err = f.block(body)
+	switch {
+	case err != nil || w == returned:
+		return true, w, v, err
+	case w == broken:
+		return true, onward, nil, nil
+	}
+	return false, onward, nil, nil
 }
 
 // elements are what a loop goes over: the elements of a list, the keys of a

@@ -112,12 +112,8 @@ func (f *File) Diagnose(span Span, code, hint, format string, args ...any) Diagn
 	}
 	// A window around the fault; both cuts are at characters.
 	left, right := 0, len(line)
-	for utf8.RuneCountInString(line[left:start]) > shownWidth*2/3 {
-		left = start
-		for n := 0; n < shownWidth/2 && left > 0; n++ {
-			_, size := utf8.DecodeLastRuneInString(line[:left])
-			left -= size
-		}
+	if backwards(line, start, shownWidth*2/3) > 0 {
+		left = backwards(line, start, shownWidth/2)
 	}
 	for n, i := 0, left; i < len(line); n++ {
 		if n == shownWidth {
@@ -138,6 +134,21 @@ func (f *File) Diagnose(span Span, code, hint, format string, args ...any) Diagn
 	d.Before = utf8.RuneCountInString(line[left:start])
 	d.Width = max(utf8.RuneCountInString(line[start:min(end, right)]), 1)
 	return d
+}
+
+// TooManyFaults is what is reported in the place of what comes after MaxFaults
+// faults.
+func (f *File) TooManyFaults(span Span) Diagnostic {
+	return f.Diagnose(span, CodeLimit, "Mend those above first.", "there are more than %d faults; what follows is not looked at", MaxFaults)
+}
+
+// backwards is the place so many characters before another one, or the beginning.
+func backwards(line string, at, characters int) int {
+	for ; characters > 0 && at > 0; characters-- {
+		_, size := utf8.DecodeLastRuneInString(line[:at])
+		at -= size
+	}
+	return at
 }
 
 // Sort brings diagnostics into the order of the text and drops repeated ones.

@@ -16,6 +16,8 @@
 // # Bounds
 //
 // A text has at most [MaxSize] bytes, nests at most [MaxNesting] deep and has at
-// most [MaxOperators] operators in one statement. Anything beyond is a fault and not
-// a crash: parsing takes time in proportion to the text.
+// most [MaxOperators] operators in one statement and [MaxNames] names or arguments
+// in a row. Anything beyond is a fault and not a crash: parsing and printing take
+// time in proportion to the text, and after [MaxFaults] faults nothing more is
+// looked at.
 package syntax

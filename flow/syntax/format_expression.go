@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,22 +10,13 @@ import (
 )
 
 // wrap is an expression in its line: between what stands before and behind it, and
-// broken at its outermost brackets if it is too long for a line of that level.
+// broken at its outermost brackets if it is too long for a line of that level. What
+// stands in the right half of the lines is not broken: it would become a narrow
+// column, and a text of nested brackets a hundred times as long as it was.
 func wrap(level int, before string, x Expr, behind string) string {
-	line := before + flat(x) + behind
-	fixed := 0 // the brackets of a policy go on behind the last line, however it is broken
-	switch x := x.(type) {
-	case *Action:
-		fixed = utf8.RuneCountInString(policy(x))
-	case *Spread:
-		fixed = utf8.RuneCountInString(policy(x.Call))
-	}
-	if level*unitOfIndent+utf8.RuneCountInString(line)-fixed <= lineWidth {
-		return line
-	}
 	open, items, end := parts(x)
-	if len(items) == 0 {
-		return line
+	if len(items) == 0 || level*unitOfIndent > lineWidth/2 || fits(level, before, x, behind) {
+		return before + flat(x) + behind
 	}
 	var b strings.Builder
 	b.WriteString(before + open + "\n")
@@ -34,6 +26,21 @@ func wrap(level int, before string, x Expr, behind string) string {
 	}
 	b.WriteString(strings.Repeat(" ", level*unitOfIndent) + end + behind)
 	return b.String()
+}
+
+// fits reports whether an expression has room in its line. It looks no farther than
+// that takes.
+func fits(level int, before string, x Expr, behind string) bool {
+	room := lineWidth - level*unitOfIndent - utf8.RuneCountInString(before) - utf8.RuneCountInString(behind)
+	switch x := x.(type) { // the brackets of a policy go on behind the last line, however it is broken
+	case *Action:
+		room += utf8.RuneCountInString(policy(x))
+	case *Spread:
+		room += utf8.RuneCountInString(policy(x.Call))
+	}
+	b := inline{most: max(room, 0) * utf8.UTFMax}
+	write(&b, x, levelOr)
+	return utf8.RuneCountInString(b.String()) <= room
 }
 
 // item is an element between brackets.
@@ -91,16 +98,25 @@ func policy(x *Action) string {
 	return " " + x.Policy.String()
 }
 
+// inline collects an expression in one line.
+type inline struct {
+	strings.Builder
+	most int // bytes; nothing is written behind them
+}
+
 // flat is an expression in one line.
 func flat(x Expr) string {
-	var b strings.Builder
+	b := inline{most: math.MaxInt}
 	write(&b, x, levelOr)
 	return b.String()
 }
 
 // write writes an expression, in parentheses if it binds less than its
 // surroundings demand.
-func write(b *strings.Builder, x Expr, least int) {
+func write(b *inline, x Expr, least int) {
+	if b.Len() > b.most {
+		return
+	}
 	if levelOf(x) < least {
 		b.WriteByte('(')
 		write(b, x, levelOr)
@@ -183,7 +199,7 @@ func leftLevel(x Expr, level int) int {
 
 // writeNegated writes what stands behind a minus: a number has to be told from one
 // below zero.
-func writeNegated(b *strings.Builder, x Expr) {
+func writeNegated(b *inline, x Expr) {
 	switch x.(type) {
 	case *Int, *Float:
 		if text := flat(x); text[0] != '-' {

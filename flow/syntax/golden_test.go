@@ -1,54 +1,27 @@
 package syntax
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/perdure/perdure/internal/goldenfile"
+)
 
 // TestW10_Grammar holds every production to testdata/grammar.txt: a text behind a
 // line "=== name", and below it, behind lines "--- tree", "--- text" and
 // "--- faults", what it is read as, how it is printed, and what is wrong with it.
+// "\t" stands for a tab.
 func TestW10_Grammar(t *testing.T) {
-	const path = "testdata/grammar.txt"
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got strings.Builder
-	cases := strings.Split(string(data), "=== ")
-	got.WriteString(cases[0])
-	for _, c := range cases[1:] {
-		name, rest, _ := strings.Cut(c, "\n")
-		in, _, _ := strings.Cut(rest, "--- ")
+	goldenfile.Cases(t, "testdata/grammar.txt", func(in string) string {
 		in = strings.ReplaceAll(strings.TrimSuffix(in, "\n"), "\\t", "\t") // an empty line ends it
-		fmt.Fprintf(&got, "=== %s\n%s\n", name, strings.ReplaceAll(in, "\t", "\\t"))
 		f, err := Parse("", in)
 		if err != nil {
-			fmt.Fprintf(&got, "--- faults\n%v\n\n", err)
-			continue
+			return fmt.Sprintf("--- faults\n%v\n\n", err)
 		}
-		printed := Format(f)
-		fmt.Fprintf(&got, "--- tree\n%s--- text\n%s\n", dump(f), printed)
-		roundTrip(t, name, in)
-	}
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if got.String() != string(data) {
-		w, g := strings.Split(string(data), "\n"), strings.Split(got.String(), "\n")
-		for i := range min(len(w), len(g)) {
-			if w[i] != g[i] {
-				t.Fatalf("line %d is\n%s\nand should be\n%s\nRun with -update, and read the difference.", i+1, w[i], g[i])
-			}
-		}
-		t.Fatal("the file has another length; run with -update, and read the difference")
-	}
+		roundTrip(t, in, in)
+		return fmt.Sprintf("--- tree\n%s--- text\n%s\n", dump(f), Format(f))
+	})
 }
 
 // roundTrip checks that a text without faults is the same tree when it is printed

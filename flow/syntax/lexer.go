@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // lexer cuts a text into tokens, when it is asked for them: the parser lets
@@ -209,6 +211,8 @@ func (l *lexer) strangeHint(c rune) string {
 	switch {
 	case c == '!' || c == '&' || c == '|':
 		return "Logic is written in words: not, and, or."
+	case c == '?':
+		return "A choice is a statement with blocks: if, elif and else."
 	case c == ';':
 		return "Each statement has a line of its own."
 	case c == '“' || c == '”' || c == '‘' || c == '’' || c == '`':
@@ -231,12 +235,15 @@ func (l *lexer) bracket(t token) token {
 // nameLength is how long the name at the beginning of a text is.
 func nameLength(s string) int {
 	for i, r := range s {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+		if !isNamePart(r) || i == 0 && unicode.IsDigit(r) {
 			return i
 		}
 	}
 	return len(s)
 }
+
+// isNamePart reports whether a character may stand in a name.
+func isNamePart(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // number reads a number.
 func (l *lexer) number() token {
@@ -267,7 +274,11 @@ func (l *lexer) number() token {
 	}
 	if tail := nameLength(l.src[l.at:]); tail > 0 {
 		l.at += tail
-		l.fail(Span{from, l.at}, CodeSyntax, `Durations outside of policies are texts: sleep "1m30s". Bare numbers are seconds.`, "%q is no number", clip(l.src[from:l.at], 40))
+		hint := "Numbers are written in digits, such as 1000, 2.5 or 1e6."
+		if _, err := retry.Parse("[timeout: " + l.src[from:l.at] + "]"); err == nil {
+			hint = `Durations outside of policies are texts: sleep "1m30s". Bare numbers are seconds.`
+		}
+		l.fail(Span{from, l.at}, CodeSyntax, hint, "%q is no number", clip(l.src[from:l.at], 40))
 		return token{kind: intNumber}
 	}
 	span := Span{from, l.at}

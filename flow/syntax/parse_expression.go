@@ -138,15 +138,38 @@ func (p *parser) postfix() Expr {
 		case p.tok.is("["):
 			p.enter()
 			i := p.expression()
+			if p.tok.is(":") && ofAction(x) {
+				p.unexpected("\"]\"", "A policy stands right behind its action: (@fetch(url=u) [retry: 3]).json")
+			}
 			if p.tok.is(":") {
 				p.unexpected("\"]\"", "There are no slices; the function slice(list, from, to) makes a part of a list or text.")
 			}
 			p.leave("]", "the end of the index")
 			x = &Index{Span: Span{from, p.last}, X: x, I: i}
 		case p.tok.is("("):
-			p.unexpected("an operator or the end of the expression", "Only functions are called, by their names.")
+			hint := "Only functions are called, by their names."
+			if _, is := x.(*Field); is {
+				hint = "Values have no methods: functions are called with them, upper(x), and actions with an @, @http.get(url=u)."
+			}
+			p.unexpected("an operator or the end of the expression", hint)
 		default:
 			return x
+		}
+	}
+}
+
+// ofAction reports whether an expression is a part of the result of an action.
+func ofAction(x Expr) bool {
+	for {
+		switch part := x.(type) {
+		case *Action:
+			return true
+		case *Field:
+			x = part.X
+		case *Index:
+			x = part.X
+		default:
+			return false
 		}
 	}
 }
@@ -157,6 +180,9 @@ func (p *parser) fieldName() Ident {
 		id := Ident{p.tok.Span, p.tok.text}
 		p.advance()
 		return id
+	}
+	if p.tok.is(".") {
+		p.unexpected("the name of a field", "Whole numbers from a up to b, which is not among them, are range(a, b).")
 	}
 	return p.ident("the name of a field")
 }
@@ -226,51 +252,38 @@ func (p *parser) operandHint() string {
 		return "sleep is a statement: it has a line of its own and no value."
 	case p.tok.kind == keyword:
 		return "A keyword cannot be a name."
-	case p.tok.is("=") && p.last == p.tok.From && p.last > 0 && strings.IndexByte("+-*/", p.lex.src[p.last-1]) >= 0:
-		return "Write it out: x = x + 1."
 	case p.tok.kind == newline:
 		return "An expression goes on in the next line only inside of brackets."
 	}
-	return ""
+	return p.foreignOperand()
 }
 
 func (p *parser) list() Expr {
 	x := &List{Span: p.tok.Span}
-	p.enter()
-	for !p.tok.is("]") {
+	p.elements("]", "element", false, func() {
 		x.Items = append(x.Items, p.expression())
 		if p.tok.is("for") {
 			p.unexpected("\",\" and another element or \"]\"", "A list of results is made by spread xs: x -> @f(x=x), or by a loop: ys = ys + [y].")
 		}
-		if !p.take(",") {
-			break
-		}
-	}
-	p.leave("]", "\",\" and another element")
+	})
 	x.To = p.last
 	return x
 }
 
 func (p *parser) dict() Expr {
 	x := &Dict{Span: p.tok.Span}
-	p.enter()
-	for !p.tok.is("}") {
+	p.elements("}", "key", false, func() {
 		key := p.expression()
 		p.want(":", "A dictionary looks like this: {\"key\": value, \"other\": value}.")
 		x.Entries = append(x.Entries, Entry{key, p.expression()})
-		if !p.take(",") {
-			break
-		}
-	}
-	p.leave("}", "\",\" and another key")
+	})
 	x.To = p.last
 	return x
 }
 
 // arguments reads the arguments of a call, from "(" to ")".
 func (p *parser) arguments() (args []Arg) {
-	p.enter()
-	for !p.tok.is(")") {
+	p.elements(")", "argument", true, func() {
 		x := p.expression()
 		arg := Arg{Value: x}
 		if name, is := x.(*Name); is && p.tok.is("=") {
@@ -278,11 +291,7 @@ func (p *parser) arguments() (args []Arg) {
 			arg = Arg{Name: Ident{name.Span, name.Name}, Value: p.expression()}
 		}
 		args = append(args, arg)
-		if !p.take(",") {
-			break
-		}
-	}
-	p.leave(")", "\",\" and another argument")
+	})
 	return args
 }
 
@@ -304,8 +313,7 @@ func (p *parser) action() *Action {
 	if !p.tok.is("(") {
 		p.unexpected("\"(\"", "An action is called with its arguments: @fetch(url=u), or @fetch() without any.")
 	}
-	p.enter()
-	for !p.tok.is(")") {
+	p.elements(")", "argument", true, func() {
 		arg := p.expression()
 		name, is := arg.(*Name)
 		if !is || !p.tok.is("=") {
@@ -313,15 +321,7 @@ func (p *parser) action() *Action {
 		}
 		p.advance()
 		x.Args = append(x.Args, Arg{Name: Ident{name.Span, name.Name}, Value: p.expression()})
-		if !p.take(",") {
-			break
-		}
-	}
-	if !p.tok.is(")") {
-		p.leave(")", "\",\" and another argument")
-	}
-	p.open = p.open[:len(p.open)-1]
-	p.advance()
+	})
 	x.To = p.last
 	if p.tok.is("[") {
 		p.policy(x)
@@ -357,7 +357,11 @@ func (p *parser) policyFault(from int, err error) {
 		return
 	}
 	token := strings.TrimSuffix(wrong.Token, "...")
-	p.report(Span{wrong.Offset, wrong.Offset + len(token)}, CodePolicy, "Expected: "+wrong.Expected+".", "%s %s in this policy", orEnd(wrong.Token), wrong.Problem)
+	hint := "Expected: " + wrong.Expected + "."
+	if inner := strings.TrimLeft(p.lex.src[from+1:], " -"); inner != "" && strings.IndexByte("0123456789\"'", inner[0]) >= 0 {
+		hint = "An index behind an action stands outside of parentheses: (@fetch(url=u))[0]."
+	}
+	p.report(Span{wrong.Offset, wrong.Offset + len(token)}, CodePolicy, hint, "%s %s in this policy", orEnd(wrong.Token), wrong.Problem)
 }
 
 // brackets is where the brackets that begin at an offset end, as far as that can be
@@ -413,18 +417,13 @@ func (p *parser) parallel() Expr {
 	if !p.tok.is("(") {
 		p.unexpected("\"(\" or \":\"", "Several calls at once: parallel(@a(), @b()), or a block behind parallel:")
 	}
-	p.enter()
-	for !p.tok.is(")") {
+	p.elements(")", "call", false, func() {
 		call := p.expression()
 		if !isCall(call) {
 			p.fail(call.Range(), "parallel takes calls: parallel(@fetch(url=u), f(x)).", "this is neither an action nor the call of a function")
 		}
 		x.Calls = append(x.Calls, call)
-		if !p.take(",") {
-			break
-		}
-	}
-	p.leave(")", "\",\" and another call")
+	})
 	x.To = p.last
 	return x
 }

@@ -90,7 +90,7 @@ func (p *parser) simple(notes Notes) Statement {
 		return s
 	}
 	targets := []Ident{{name.Span, name.Name}}
-	for p.take(",") {
+	for p.more(len(targets)) {
 		targets = append(targets, p.ident("another name to be assigned to"))
 	}
 	p.want("=", "Several names before a \"=\" take the elements of a list: a, b = f().")
@@ -176,7 +176,7 @@ func (p *parser) forLoop(notes Notes) Statement {
 	s := &For{Span: p.tok.Span, Notes: notes, Body: &Block{}}
 	p.advance()
 	s.Targets = []Ident{p.ident("the name of the element")}
-	for p.take(",") {
+	for p.more(len(s.Targets)) {
 		s.Targets = append(s.Targets, p.ident("another name"))
 	}
 	p.want("in", "A loop begins like this: for x in xs:")
@@ -254,14 +254,14 @@ func (p *parser) except(c *Except) {
 		p.enter()
 		for !p.tok.is(")") || len(c.Types) == 0 {
 			c.Types = append(c.Types, p.typeName())
-			if !p.take(",") {
+			if !p.more(len(c.Types)) {
 				break
 			}
 		}
 		p.leave(")", "\",\" and another error type")
 	case !p.tok.is(":") && !p.tok.is("as"):
 		c.Types = append(c.Types, p.typeName())
-		for p.take(",") {
+		for p.more(len(c.Types)) {
 			c.Types = append(c.Types, p.typeName())
 		}
 	}

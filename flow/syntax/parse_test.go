@@ -53,13 +53,32 @@ func TestW11_HostileTexts(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 			var faults Diagnostics
-			if !errors.As(err, &faults) || len(faults) > maxFaults+1 {
+			if !errors.As(err, &faults) || len(faults) > MaxFaults+1 {
 				t.Fatalf("%d faults, %.200v", len(faults), err)
 			}
 			if len(err.Error()) > 200_000 {
 				t.Errorf("the report has %d bytes", len(err.Error()))
 			}
 		})
+	}
+}
+
+// TestW11_NamesInARow: each list of names or arguments has a bound, which it may
+// reach.
+func TestW11_NamesInARow(t *testing.T) {
+	for _, form := range []string{
+		"fn f(input: [%], output: []):\n    pass\n", "fn f(input: [], output: [%]):\n    pass\n", "% = x\n", "for % in x:\n    pass\n",
+		"try:\n    @a()\nexcept %:\n    pass\n", "try:\n    @a()\nexcept (%):\n    pass\n", "f(%)\n",
+	} {
+		with := func(n int) string { return strings.Replace(form, "%", strings.Repeat("a, ", n-1)+"a", 1) }
+		if _, err := Parse("", with(MaxNames)); err != nil {
+			t.Errorf("%s: %.200v", form, err)
+		}
+		_, err := Parse("", with(MaxNames+1))
+		var faults Diagnostics
+		if !errors.As(err, &faults) || len(faults) != 1 || faults[0].Code != CodeLimit || !strings.Contains(faults[0].Text, "more than 1000 names") {
+			t.Errorf("%s: %.500v", form, err)
+		}
 	}
 }
 

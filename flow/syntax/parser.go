@@ -11,7 +11,8 @@ const (
 	MaxSize      = 1 << 20 // bytes of the text
 	MaxNesting   = 200     // brackets, blocks and fields inside one another
 	MaxOperators = 1000    // in one statement
-	maxFaults    = 100     // after so many nothing more is reported
+	MaxNames     = 1000    // in a row: inputs, outputs, variables to be assigned to, error types, arguments
+	MaxFaults    = 100     // in its text; after so many nothing more is looked at
 )
 
 // Parse reads a flow file. The name is for diagnostics. The error is of type
@@ -22,7 +23,7 @@ func Parse(name, text string) (*File, error) {
 	f := &File{Name: name, Text: text}
 	if len(text) > MaxSize {
 		return nil, Diagnostics{{File: name, Line: 1, Column: 1, Width: 1, Code: CodeLimit,
-			Text: fmt.Sprintf("the file has %d bytes", len(text)), Hint: fmt.Sprintf("A flow file has at most %d bytes (1 MiB). Keep data elsewhere, and read it by an action.", MaxSize)}}
+			Text: fmt.Sprintf("the file has more than %d bytes", MaxSize), Hint: "A flow file has at most 1 MiB. Keep data elsewhere, and read it by an action."}}
 	}
 	f.lines = newLines(text)
 	if !utf8.ValidString(text) {
@@ -60,8 +61,8 @@ type bailout struct{ fatal, placed bool }
 
 // report notes a fault.
 func (p *parser) report(span Span, code, hint, format string, args ...any) {
-	if len(p.faults) == maxFaults {
-		p.faults = append(p.faults, p.file.Diagnose(span, CodeLimit, "Mend those above first.", "there are more than %d faults; what follows is not looked at", maxFaults))
+	if len(p.faults) == MaxFaults {
+		p.faults = append(p.faults, p.file.TooManyFaults(span))
 		panic(bailout{fatal: true})
 	}
 	p.faults = append(p.faults, p.file.Diagnose(span, code, hint, format, args...))
@@ -121,6 +122,18 @@ func (p *parser) deeper() func() {
 	return func() { p.depth-- }
 }
 
+// more advances past the comma behind so many names or arguments, if there is one.
+func (p *parser) more(n int) bool {
+	if !p.take(",") {
+		return false
+	}
+	if n >= MaxNames {
+		p.report(p.tok.Span, CodeLimit, "Give them as one list or dictionary.", "there are more than %d names or arguments in a row", MaxNames)
+		panic(bailout{fatal: true})
+	}
+	return true
+}
+
 // enter advances past an opening bracket; leave past its closing one.
 func (p *parser) enter() {
 	p.open = append(p.open, p.tok.Span)
@@ -133,6 +146,19 @@ func (p *parser) leave(closing, expected string) {
 	}
 	p.open = p.open[:len(p.open)-1]
 	p.advance()
+}
+
+// elements reads what stands in brackets with commas between. Row says that there
+// are names or arguments, of which there may be MaxNames.
+func (p *parser) elements(closing, expected string, row bool, element func()) {
+	p.enter()
+	for n := 1; !p.tok.is(closing); n++ {
+		element()
+		if row && !p.more(n) || !row && !p.take(",") {
+			break
+		}
+	}
+	p.leave(closing, "\",\" and another "+expected)
 }
 
 // guard runs f and catches a bailout that is not fatal. It reports whether f came
@@ -195,7 +221,7 @@ func (p *parser) program() {
 			fn := p.function(notes)
 			p.file.Functions = append(p.file.Functions, fn)
 		case p.tok.kind == indent:
-			p.report(p.lineSpan(), CodeSyntax, "Only what stands in a block is indented.", "the line is indented, but no block begins before it")
+			p.report(p.lineSpan(), CodeSyntax, p.strayHint("Only what stands in a block is indented."), "the line is indented, but no block begins before it")
 			body = append(body, p.strayBlock().Statements...)
 		case p.tok.kind == dedent:
 			p.advance() // of a block that was given up
@@ -222,6 +248,14 @@ func (p *parser) lineSpan() Span {
 	line := p.file.lines.line(n)
 	start := p.file.lines.starts[n-1]
 	return Span{start + len(line) - len(strings.TrimLeft(line, " \t")), start + len(line)}
+}
+
+// strayHint is about a line that is indented for no reason.
+func (p *parser) strayHint(otherwise string) string {
+	if span := p.lineSpan(); p.lex.src[span.From] == '[' {
+		return "A policy begins in the line in which its action ends; inside of its brackets it may go on in the next."
+	}
+	return otherwise
 }
 
 // strayBlock reads an indented block where none should be.
@@ -265,13 +299,7 @@ func (p *parser) lineEnd(n *Notes) {
 		if p.tok.is("=") || p.tok.is("[") {
 			p.unexpected("the end of the line", "Only names can be assigned to. A changed list or dictionary is a new one: d = d + {\"key\": value}.")
 		}
-		hint := ""
-		if p.tok.kind == word && p.tok.text == "is" {
-			hint = "Values are compared by == and !=."
-		} else if first := strings.TrimLeft(p.file.lines.line(p.file.lines.number(p.tok.From)), " "); hint == "" {
-			hint = foreign[first[:nameLength(first)]]
-		}
-		p.unexpected("the end of the line", hint)
+		p.unexpected("the end of the line", p.foreignHint())
 	}
 	n.Trail = p.tok.comment
 	if len(p.lex.inner) > 0 {
@@ -280,25 +308,6 @@ func (p *parser) lineEnd(n *Notes) {
 	}
 	p.last = p.tok.To
 	p.tok = p.lex.next()
-}
-
-// foreign are words with which statements of other languages begin.
-var foreign = map[string]string{
-	"def":     "A function begins like this: fn main(input: [a, b], output: [result]):",
-	"import":  "A file imports nothing: actions are called by their names, @http.get(url=u).",
-	"from":    "A file imports nothing: actions are called by their names, @http.get(url=u).",
-	"const":   "A name gets a value by x = 1, without a word before it.",
-	"let":     "A name gets a value by x = 1, without a word before it.",
-	"var":     "A name gets a value by x = 1, without a word before it.",
-	"await":   "Every call is waited for; several at once are parallel(...) and spread.",
-	"async":   "Several calls at once are parallel(...) and spread.",
-	"raise":   "To fail on purpose: fail(\"message\", \"ErrorType\").",
-	"throw":   "To fail on purpose: fail(\"message\", \"ErrorType\").",
-	"switch":  "Choices are made by if, elif and else.",
-	"match":   "Choices are made by if, elif and else.",
-	"catch":   "Errors are caught by except, behind the block of a try.",
-	"finally": "What has to happen in any case stands behind the try, or in a function that both ways call.",
-	"print":   "To say something: @log(message=...).",
 }
 
 // function reads a function.
@@ -337,15 +346,8 @@ func (p *parser) header(what, form string) []Ident {
 	if !p.tok.is("[") {
 		p.unexpected("\"[\"", form)
 	}
-	p.enter()
 	names := []Ident{}
-	for !p.tok.is("]") {
-		names = append(names, p.ident("a name"))
-		if !p.take(",") {
-			break
-		}
-	}
-	p.leave("]", "\",\" and another name")
+	p.elements("]", "name", true, func() { names = append(names, p.ident("a name")) })
 	return names
 }
 
@@ -369,11 +371,19 @@ func (p *parser) blockOf(n *Notes, b *Block) {
 }
 
 func (p *parser) blockOfLines(n *Notes, b *Block, line func(Notes) Statement) {
-	hint := "A block begins with a colon."
-	if p.tok.is("=") {
-		hint = "To compare, write ==."
+	if !p.tok.is(":") {
+		hint := "A block begins with a colon."
+		if foreign := p.foreignHint(); foreign != "" && p.tok.kind != newline {
+			hint = foreign
+		} else if p.tok.is("=") {
+			hint = "To compare, write ==."
+		}
+		p.unexpected("\":\"", hint)
 	}
-	p.want(":", hint)
+	p.advance()
+	if p.tok.kind != newline {
+		p.unexpected("the end of the line", "The block stands in the lines below, indented by four blanks.")
+	}
 	p.lineEnd(n)
 	if p.tok.kind != indent {
 		p.report(Span{p.last, p.last}, CodeSyntax, "Indent what belongs to it by four blanks, or write pass if it shall do nothing.", "a block is missing behind the colon")
@@ -390,7 +400,7 @@ func (p *parser) indented(b *Block, line func(Notes) Statement) {
 	b.From = p.tok.From
 	for p.tok.kind != dedent && p.tok.kind != endOfFile {
 		if p.tok.kind == indent {
-			p.report(p.lineSpan(), CodeSyntax, "Statements of one block are indented alike.", "the line is indented deeper than the one before, but no block begins there")
+			p.report(p.lineSpan(), CodeSyntax, p.strayHint("Statements of one block are indented alike."), "the line is indented deeper than the one before, but no block begins there")
 			b.Statements = append(b.Statements, p.strayBlock().Statements...)
 			continue
 		}

@@ -1,16 +1,20 @@
 package docs
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/check"
 	"github.com/perdure/perdure/flow/eval"
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/perduretest"
 )
 
 func TestTheTablesOfFlowFiles(t *testing.T) {
@@ -57,14 +61,30 @@ func TestTheTablesOfFlowFiles(t *testing.T) {
 		{"a file", syntax.MaxSize, "bytes"},
 		{"brackets and blocks inside one another", syntax.MaxNesting, "levels"},
 		{"operators in one statement", syntax.MaxOperators, ""},
+		{"names or arguments in a row", syntax.MaxNames, ""},
 		{"work without waiting for anything", eval.MaxSteps, "steps"},
 		{"functions that call each other", eval.MaxCalls, "levels"},
 		{"a value, and so the result of a run", eval.MaxValue, "bytes"},
-		{"elements of a spread", eval.MaxSpread, ""},
+		{"elements of a spread, calls of a parallel", eval.MaxSpread, ""},
 	} {
 		rows = append(rows, []string{b.what, strings.TrimSpace(fmt.Sprintf("%d %s", b.most, b.unit))})
 	}
 	page("bounds", []string{"what", "at most"}, rows)
+}
+
+// flowFiles are those that stand in a page.
+func flowFiles(t *testing.T, page string) (all []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(Root(), filepath.FromSlash(page)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "```flow\n")
+	for _, part := range parts[1:] {
+		program, _, _ := strings.Cut(part, "```")
+		all = append(all, program)
+	}
+	return all
 }
 
 // TestFlowFilesOfPagesAreRight checks every flow file that stands in a page. Their
@@ -76,14 +96,8 @@ func TestFlowFilesOfPagesAreRight(t *testing.T) {
 	}
 	found := 0
 	for _, name := range []string{"README.md", "docs/flow.md"} {
-		text, err := os.ReadFile(filepath.Join(Root(), filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "```flow\n")
-		for _, part := range parts[1:] {
+		for _, program := range flowFiles(t, name) {
 			found++
-			program, _, _ := strings.Cut(part, "```")
 			known := runtime.Known()
 			for _, action := range []string{"work", "fetch", "report", "charge", "tell"} {
 				known[action] = check.Action{Open: true}
@@ -97,3 +111,61 @@ func TestFlowFilesOfPagesAreRight(t *testing.T) {
 		t.Errorf("only %d flow files were found", found)
 	}
 }
+
+// TestFlowFilesOfPagesRun runs those that need nothing but their actions: of these,
+// charging a card fails for good.
+func TestFlowFilesOfPagesRun(t *testing.T) {
+	ran := 0
+	for _, program := range flowFiles(t, "docs/flow.md") {
+		if strings.Contains(program, "input: [") || strings.Contains(program, "@http") {
+			continue // those are tried as the examples
+		}
+		ran++
+		perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+			var told []string
+			var actions []activity.Definition
+			for _, name := range []string{"work", "fetch", "report", "charge", "tell"} {
+				actions = append(actions, activity.New(name, func(_ context.Context, args map[string]any) (any, error) {
+					switch name {
+					case "charge":
+						return nil, &declined{}
+					case "report", "tell":
+						told = append(told, fmt.Sprint(name, " ", args))
+					}
+					return args["x"], nil
+				}))
+			}
+			runtime, err := flow.New(flow.Actions(actions...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			env.Register(runtime.Definitions()...)
+			file, err := runtime.Load("", program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start, err := file.With(nil)
+			if err == nil {
+				_, err = perduretest.Run(env, flow.Workflow, "page", start)
+			}
+			if err != nil {
+				t.Errorf("%v\n%s", err, program)
+			}
+			for action, want := range map[string]string{
+				"@report": "report map[all:[[a b] left right [1 2]]]", "@charge": "tell map[text:CardDeclined after 1 attempts: no]",
+			} {
+				if strings.Contains(program, action) && !slices.Equal(told, []string{want}) {
+					t.Errorf("%q, want %q", told, want)
+				}
+			}
+		})
+	}
+	if ran < 3 {
+		t.Errorf("only %d were run", ran)
+	}
+}
+
+type declined struct{}
+
+func (*declined) Error() string     { return "no" }
+func (*declined) ErrorType() string { return "CardDeclined" }
