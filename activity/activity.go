@@ -92,7 +92,8 @@ type Options struct {
 	Retry *retry.Policy
 
 	// Gates are what the attempts pass through, and Priority is the place of the
-	// call among those who wait there: higher goes first.
+	// call among those who wait there and for a slot: higher goes first, 0 is that of
+	// the run.
 	Gates    []*gate.Gate
 	Priority int
 }

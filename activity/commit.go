@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 
+	"github.com/perdure/perdure/internal/typedtx"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -47,20 +47,12 @@ func OnCommit[T any](ctx context.Context, fn func(ctx context.Context, tx T) err
 		return retry.Terminal(errors.New("activity.OnCommit: the function is nil"))
 	}
 	return a.commits.add(func(ctx context.Context, tx any) error {
-		typed, ok := tx.(T)
-		if want := reflect.TypeFor[T](); !ok && (tx != nil || want.NumMethod() > 0 || want.Kind() != reflect.Interface) {
-			return retry.Terminal(mismatch(tx, want))
+		typed, err := typedtx.As[T](tx)
+		if err != nil {
+			return retry.Terminal(fmt.Errorf("activity.OnCommit: %w", err))
 		}
 		return fn(ctx, typed)
 	})
-}
-
-// mismatch says that a function takes another kind of transaction than there is.
-func mismatch(tx any, want reflect.Type) error {
-	if tx == nil {
-		return fmt.Errorf("activity.OnCommit: the function takes a %s, but the engine's database keeps no tables: open the engine on one that does, or take a tx of type any, which is nil here", want)
-	}
-	return fmt.Errorf("activity.OnCommit: the function takes a %s, but the engine's database gives a %T: take that", want, tx)
 }
 
 // Commits ends the time in which OnCommit takes functions for the attempt of

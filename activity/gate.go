@@ -23,9 +23,10 @@ import (
 // attempts, and such a body runs beside them.
 func Through(gates ...*gate.Gate) Option { return func(o *Options) { o.Gates = gates } }
 
-// Priority says where the call stands among those that wait for its gates: higher
-// goes first, the zero value is in between, and calls of one priority go in the
-// order in which they came.
+// Priority says where the call stands among those that wait for its gates, and for a
+// slot of its process: higher goes first, and calls of one priority go in the order in
+// which they came. A call without one, or with zero, has that of its run (see
+// perdure.Priority), which is zero if nobody gave it another.
 func Priority(p int) Option { return func(o *Options) { o.Priority = p } }
 
 // ValidateGates reports what is wrong with the gates, all at once.

@@ -16,6 +16,8 @@ var (
 	ErrNotFound = errors.New("no such run")
 	// ErrClosed says that the run has ended.
 	ErrClosed = errors.New("the run has ended")
+	// ErrFull says that the run has as much to read as it may.
+	ErrFull = errors.New("the run has as much to read as it may")
 	// ErrReplaced says that a node is no member: it left, its name was taken over,
 	// or another process uses its ID.
 	ErrReplaced = errors.New("another process has taken this node's place, or it has left")
@@ -26,6 +28,9 @@ var (
 	// ErrHookLeft is how a Hook says that it was left behind: something that it
 	// began may still use its transaction.
 	ErrHookLeft = errors.New("the step transaction did not end in time")
+	// ErrTx says that a value is no transaction in this database that could be
+	// written in.
+	ErrTx = errors.New("this is no transaction in the engine's database")
 	// ErrStoreClosed says that the store was used after Close.
 	ErrStoreClosed = errors.New("the store is closed")
 )

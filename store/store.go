@@ -88,7 +88,8 @@ type Owner interface {
 	// since an earlier call with the same bytes); a refused turn (ErrFenced,
 	// *ConflictError, ErrStale) left nothing and did not hinder the others. If
 	// Commit itself fails, none is known to be durable: calling again with the
-	// same turns is safe.
+	// same turns is safe. A turn that would have to wait for a transaction which is not
+	// the store's (see Transaction) is answered with an *UnavailableError.
 	Commit(ctx context.Context, turns []Turn) (Result, error)
 
 	// Due lists runs of the partitions whose wake time w satisfies
@@ -127,9 +128,9 @@ type Client interface {
 	Create(ctx context.Context, run Run) error
 
 	// Post inserts a message for the latest run of a workflow ID. A message
-	// with the key of one that still waits there is dropped: posting twice is
-	// posting once. ErrNotFound and ErrClosed tell that nobody would read it, unless
-	// it is ForOwner.
+	// with the key of one that still waits there is dropped, or if it says so replaces
+	// it: posting twice is posting once. ErrNotFound and ErrClosed tell that nobody would read it, unless
+	// it is ForOwner, and ErrFull that it is IfRoom and there is none.
 	Post(ctx context.Context, message Message) error
 
 	// Take reads the messages that wait for a workflow ID, by number, and removes
@@ -143,8 +144,22 @@ type Client interface {
 	Switch(ctx context.Context, s Switch) (Switch, error)
 
 	// Delete removes what is over, and answers how many runs it removed. It is one
-	// transaction: whoever has much to remove asks for little at a time.
+	// transaction: whoever has much to remove asks for little at a time. A run after
+	// which somebody is just creating another one may be left for the next time.
 	Delete(ctx context.Context, d Deletion) (int, error)
+
+	// Within answers the verbs of a client inside tx, a transaction in this database
+	// that somebody else began and will end. What tx may be the store documents;
+	// anything else is refused with ErrTx, here or by the verbs.
+	Within(tx any) (Transaction, error)
+
+	// Transact runs f inside a transaction of the store's own, which is committed if
+	// f answers nil and undone otherwise: the error is then f's, as a *HookError. tx
+	// is what the Hook of a Turn gets, and what is said there holds here: f has
+	// HookLimit, is run again where the transaction has to be begun anew, must not
+	// call the store, but within tx, and may be left behind. A store without
+	// transactions that others can write in answers ErrTx.
+	Transact(ctx context.Context, f func(tx any) error) error
 }
 
 // Reader holds the verbs that only look. They see everything committed before

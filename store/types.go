@@ -145,21 +145,33 @@ type Run struct {
 	Attempt    int    // of the chain's retry, 1 for the first
 	Start      []byte // the encoded start event
 	Created    int64  // ns
+	Priority   int    // of its calls among those that want a slot; for those who list runs
 
 	// After lets a new run take its workflow ID over: it names the latest run of
-	// the ID, of another chain, which must have ended. Of several that come after
-	// one run, one is created. What waits in the inbox for the latest run of the
-	// ID stays with the one that is the latest no more. After is not kept.
+	// the ID, of this chain or another, which must have ended. Of several that come
+	// after one run, one is created. What waits in the inbox for the latest run of
+	// the ID stays with the one that is the latest no more, under LeftKey of its key.
+	// After is not kept.
 	After string
 
-	// Attributes are what List finds the run by, besides. They are not read back.
+	// Base is the history that a new run begins with, nil for none. It is not kept.
+	Base *Base
+
+	// Attributes are what List finds the run by, besides. They are read back as
+	// SortAttributes has them.
 	Attributes []Attribute
 
 	RunState
 }
 
-// Attribute is a name and a value that somebody gave a run, to find it by.
-type Attribute struct{ Name, Value string }
+// Base is a history to begin with: that of another run, up to a turn, and one turn
+// more. A run is created with it or not at all: if the other run does not have so many
+// turns (any more), the creation is refused with ErrNotFound.
+type Base struct {
+	RunRef         // whose turns are copied, with the epoch 0; wherever it is in the database
+	Turns  int64   // how many, from the first; may be 0
+	Last   TurnRow // follows them: its number is Turns + 1
+}
 
 // RunRef names a run.
 type RunRef struct {
@@ -173,6 +185,7 @@ type RunState struct {
 	Wake   int64  // Hot, Never, or when its owner must look at it, ns
 	Closed int64  // ns, 0 while open
 	Detail []byte // encoded: the outcome of a closed run, the reason of a parked one
+	Full   bool   // it has as much to read as it may: see Message.IfRoom
 }
 
 // Status of a run as listings show it.
@@ -231,9 +244,18 @@ type Turn struct {
 	Time     int64  // engine time of the turn, ns
 	Events   []byte // encoded events
 
-	State    *RunState // new state of the run, nil if unchanged
-	Calls    []Call    // rows to insert or replace; their Partition and Run are the turn's
-	Closed   []int64   // numbers of calls whose rows are deleted
+	State *RunState // new state of the run, nil if unchanged
+	// Attributes are all that the run has from now on, nil if they are unchanged; only
+	// in a turn with a number.
+	Attributes *[]Attribute
+
+	Calls  []Call  // rows to insert or replace; their Partition and Run are the turn's
+	Closed []int64 // numbers of calls whose rows are deleted
+	// Remove deletes the turn's own run, which is Standing, with its calls: it
+	// stands no more. What waits for it in the inbox stays. A run that is not
+	// Standing, or does not exist, is left alone. Such a turn has no number and
+	// writes nothing else that belongs to its run.
+	Remove   bool
 	Attempts []Attempt // ledger rows to insert; one that exists stays as it is
 	Tallies  []Tally   // to add to the counters; only in a turn with a number
 	Consumed []int64   // sequence numbers of inbox messages to delete
@@ -317,9 +339,17 @@ type Message struct {
 	Data       []byte
 	Posted     int64 // ns, given by the store
 
+	// IfRoom says to Post that a run which is Full is not to get the message. It is not
+	// kept.
+	IfRoom bool
+
 	// ForOwner says to Post that the owner of the partition reads the message,
 	// whether or not there is a run that does. It is not kept.
 	ForOwner bool
+	// Replace says to Post that this is said instead of the message with its key that
+	// waits, if one does: that one is gone, and this one has a number and a time of its
+	// own. It is not kept.
+	Replace bool
 }
 
 // Wake is a run and its wake time.

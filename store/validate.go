@@ -11,6 +11,11 @@ import (
 // owner of a new run. Its Run is the run's ID and its Key is CreatedKey of it.
 const KindCreated = "created"
 
+// LeftKey is the key of a message that waits for the latest run of a workflow ID and
+// stays with a run that is the latest no more: under its own key, one for the next
+// run would be taken for a repetition.
+func LeftKey(run, key string) string { return "left/" + run + "/" + key }
+
 // CreatedKey is the key of the message that tells of a new run.
 func CreatedKey(run string) string { return "created/" + run }
 
@@ -71,8 +76,19 @@ func (t *Turn) validate(info Info) error {
 	if t.Number == 0 && t.Create == nil && (len(t.Messages) > 0 && !t.Repeatable || t.Hook != nil) {
 		return fmt.Errorf("it has a hook, or messages that must not be repeated, but neither a number nor a new run: a repeated commit could not be told from the first")
 	}
+	if t.Remove && (t.Run == "" || t.Number > 0 || t.State != nil || t.Create != nil || len(t.Calls)+len(t.Attempts) > 0) {
+		return fmt.Errorf("it removes its run, and names none or writes to it")
+	}
 	if t.Number == 0 && len(t.Tallies) > 0 {
 		return fmt.Errorf("it has tallies but no number: a repeated commit would count twice")
+	}
+	if t.Attributes != nil {
+		if t.Number == 0 {
+			return fmt.Errorf("it has attributes but no number: a repeated commit would take back what came after it")
+		}
+		if err := checkAttributes(t.Run, *t.Attributes); err != nil {
+			return err
+		}
 	}
 	if err := text("run ID", t.Run); err != nil {
 		return err
@@ -80,6 +96,9 @@ func (t *Turn) validate(info Info) error {
 	if t.Create != nil {
 		if t.Create.Partition != t.Partition {
 			return fmt.Errorf("it creates run %q in partition %d, but belongs to partition %d", t.Create.ID, t.Create.Partition, t.Partition)
+		}
+		if b := t.Create.Base; b != nil && t.Create.ID == t.Run && t.Number > 0 && t.Number <= b.Last.Number {
+			return fmt.Errorf("its run begins with a history of %d turns", b.Last.Number)
 		}
 		if err := t.Create.Validate(info); err != nil {
 			return err
@@ -130,6 +149,9 @@ func (t *Turn) validateRows(info Info) error {
 		if err := t.Messages[i].Validate(info); err != nil {
 			return err
 		}
+		if t.Messages[i].Replace {
+			return fmt.Errorf("its message %q replaces another one, which only a posted one can", t.Messages[i].Key)
+		}
 	}
 	return nil
 }
@@ -159,18 +181,42 @@ func (r *Run) Validate(info Info) error {
 	case r.Chain == "":
 		return fmt.Errorf("run %q has no chain: the first run of a chain is its own", r.ID)
 	}
-	for _, a := range r.Attributes {
-		if a.Name == "" {
-			return fmt.Errorf("run %q has an attribute without a name", r.ID)
-		}
-		if err := text("attribute", a.Name, a.Value); err != nil {
-			return err
-		}
+	if err := r.Base.validate(info); err != nil {
+		return fmt.Errorf("run %q cannot begin with a history: %w", r.ID, err)
+	}
+	if err := checkAttributes(r.ID, r.Attributes); err != nil {
+		return err
 	}
 	if err := text("run", r.ID, r.WorkflowID, r.Type, r.Group, r.Chain, r.After); err != nil {
 		return err
 	}
 	return r.RunState.validate()
+}
+
+// MayFollow reports whether the run, which is to be created, may follow one that is
+// the latest of its workflow ID, once that has ended.
+func (r *Run) MayFollow(latest *Run) bool {
+	if r.After != "" {
+		return r.After == latest.ID
+	}
+	return r.Chain == latest.Chain
+}
+
+func (b *Base) validate(info Info) error {
+	switch {
+	case b == nil:
+		return nil
+	case b.Run == "":
+		return fmt.Errorf("it names no run")
+	case b.Turns < 0:
+		return fmt.Errorf("it has %d turns", b.Turns)
+	case b.Last.Number != b.Turns+1:
+		return fmt.Errorf("turn %d follows turn %d", b.Last.Number, b.Turns)
+	}
+	if err := info.Check(b.Partition); err != nil {
+		return err
+	}
+	return text("run ID", b.Run)
 }
 
 func (s *RunState) validate() error {

@@ -3,10 +3,18 @@ package workflow_test
 import (
 	"context"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -96,10 +104,117 @@ var awaits = map[string]func(wf *workflow.Context) error{
 		_, err := workflow.Retry(wf, retry.Policy{Backoff: retry.Fixed(time.Hour)}, func(wf *workflow.Context) (int, error) { return 0, errBroken })
 		return err
 	},
+	"CallWithUndo": func(wf *workflow.Context) error {
+		_, err := workflow.Saga(wf, func(wf *workflow.Context, undo *workflow.Undo) (string, error) {
+			return workflow.CallWithUndo(wf, undo, stuck, "", func(*workflow.Context, string) error { return nil })
+		})
+		return err
+	},
+	"RunChild": func(wf *workflow.Context) error {
+		_, err := workflow.RunChild(wf, kid, "")
+		return err
+	},
+	"Child.Get": func(wf *workflow.Context) error {
+		_, err := workflow.RunChildAsync(wf, kid, "").Get(wf)
+		return err
+	},
+	"StartDetached": func(wf *workflow.Context) error {
+		_, err := workflow.StartDetached(wf, kid, "")
+		return err
+	},
+	"FinishUpdates": func(wf *workflow.Context) error {
+		workflow.HandleUpdate(wf, dawdle, func(wf *workflow.Context, in string) (string, error) {
+			return in, workflow.Sleep(workflow.Shield(wf), time.Minute)
+		})
+		if err := workflow.Sleep(workflow.Shield(wf), 2*time.Second); err != nil { // it has come
+			return err
+		}
+		return workflow.FinishUpdates(wf)
+	},
 	"Timeout": func(wf *workflow.Context) error {
 		_, err := workflow.Timeout(wf, time.Hour, func(wf *workflow.Context) (string, error) { return workflow.Receive(wf, words) })
 		return err
 	},
+}
+
+// dawdle is an update whose handler takes its time.
+var dawdle = workflow.NewUpdate[string, string]("dawdle")
+
+// noAwaits are what else of the package takes a context, and does not wait.
+var noAwaits = []string{
+	"Async", "RunChildAsync", "StartDetachedAsync", "NewTimer", "NewChannel", // what they return is waited for
+	"ContinueAsNew", // which ends the run
+	"Go", "WithCancel", "Shield", "GetInfo", "HandleQuery", "HandleUpdate", "Send", "SetStatus", "SetAttribute", "RemoveAttribute",
+	"SideEffect", "Now", "Rand", "UUID", "VersionOf", "Channel.Close",
+}
+
+// TestE45_EveryAwaitIsInTheTable: whatever the package exports that takes a context is
+// something that a cancellation ends, and so tried here, or something that never waits.
+func TestE45_EveryAwaitIsInTheTable(t *testing.T) {
+	tried := map[string]bool{}
+	for name := range awaits {
+		name, _, _ = strings.Cut(name, " ")
+		tried[name] = true
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range parsed.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if !is || !f.Name.IsExported() || !takesContext(f) {
+				continue
+			}
+			name := fullName(f)
+			found = append(found, name)
+			if tried[name] == slices.Contains(noAwaits, name) {
+				t.Errorf("%s: %s is to stand in one of the tables awaits and noAwaits", file, name)
+			}
+		}
+	}
+	for _, name := range noAwaits {
+		if !slices.Contains(found, name) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+func takesContext(f *ast.FuncDecl) bool {
+	return slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool {
+		star, is := p.Type.(*ast.StarExpr)
+		if !is {
+			return false
+		}
+		name, is := star.X.(*ast.Ident)
+		return is && name.Name == "Context"
+	})
+}
+
+// fullName is the name of a function, or of a method with that of its type.
+func fullName(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	t := f.Recv.List[0].Type
+	if star, is := t.(*ast.StarExpr); is {
+		t = star.X
+	}
+	switch generic := t.(type) {
+	case *ast.IndexExpr:
+		t = generic.X
+	case *ast.IndexListExpr:
+		t = generic.X
+	}
+	return t.(*ast.Ident).Name + "." + f.Name.Name
 }
 
 // full is a channel that holds as much as it can.
@@ -114,6 +229,11 @@ func full(wf *workflow.Context) *workflow.Channel[int] {
 // The error says that it is one, and a replay of every prefix comes to the same.
 func TestE45_CancelAtEveryAwait(t *testing.T) {
 	for name, await := range awaits {
+		arrives, err := history.Encode("now")
+		if err != nil {
+			t.Fatal(err)
+		}
+		update := message{time.Second, core.UpdateArrived{Name: dawdle.Name(), ID: "u", Asker: "somebody", Value: arrives}}
 		for how, c := range map[string]struct {
 			code     code
 			messages []message
@@ -138,7 +258,14 @@ func TestE45_CancelAtEveryAwait(t *testing.T) {
 			}, nil},
 		} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				w, _ := play(t, c.code, c.messages...)
+				messages := slices.Clone(c.messages)
+				if name == "FinishUpdates" {
+					messages = append(messages, update)
+				}
+				for _, call := range []int64{1, 2} { // a child that is asked to cancel, and does
+					messages = append(messages, ends(9*time.Second, call, "canceled", "", &workflow.CancelError{Reason: "enough"}))
+				}
+				w, _ := play(t, c.code, messages...)
 				_, err := w.outcome()
 				if err == nil || !retry.Classify(err).Canceled {
 					t.Errorf("got %v, want a cancellation", err)

@@ -3,6 +3,7 @@ package workflow
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -106,6 +107,22 @@ func ChildMemo(v any) ChildOption {
 	}
 }
 
+// ChildAttributes gives all runs of the child names and values by which they are
+// found, as perdure.Attributes does with the same limits. It has none of this run's by
+// itself. Asking for them several times adds them up.
+func ChildAttributes(all map[string]string) ChildOption {
+	return func(o *childOptions) {
+		if o.Attributes == nil {
+			o.Attributes = map[string]string{}
+		}
+		maps.Copy(o.Attributes, all)
+	}
+}
+
+// ChildPriority gives all runs of the child another priority than that of this run,
+// which they have without it: see perdure.Priority. It is between -1,000 and 1,000.
+func ChildPriority(p int) ChildOption { return func(o *childOptions) { o.Priority = &p } }
+
 // ChildRunTimeout limits how long each run of the child may take, from when its code
 // may begin. One that is open then has failed with a *retry.TimeoutError; its retry
 // policy decides whether another one follows. 0 is no limit.
@@ -151,7 +168,7 @@ func startChild[In, Out any](wf *Context, w Workflow[In, Out], in In, opts []Chi
 		option(&o)
 	}
 	run := wf.instance.run
-	id := core.CallID(run.Start().Run, run.NextCall())
+	id := core.CallID(run.Self().Run, run.NextCall())
 	if o.id != nil {
 		id, o.WorkflowID = *o.id, *o.id
 	}
@@ -186,17 +203,17 @@ func (o *childOptions) check(detached bool) error {
 		return &history.InputError{What: "parent close policy", Problem: fmt.Sprintf("is %q; it is cancel, terminate or abandon", string(o.policy))}
 	case detached && o.policy != "":
 		return &history.InputError{What: "parent close policy", Problem: "is set: a detached run has no parent that could close"}
-	case o.Delay < 0:
-		return &history.InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", o.Delay)}
-	case o.RunTimeout < 0:
-		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", o.RunTimeout)}
-	case o.ChainTimeout < 0:
-		return &history.InputError{What: "chain timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", o.ChainTimeout)}
-	case o.ChainTimeout > 0 && o.RunTimeout > o.ChainTimeout:
-		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", o.RunTimeout, o.ChainTimeout)}
-	case len(o.Memo.Data) > history.MaxMemo:
-		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(o.Memo.Data), history.MaxMemo)}
-	case o.Policy != nil:
+	}
+	settings := history.Settings{
+		Delay: o.Delay, RunTimeout: o.RunTimeout, ChainTimeout: o.ChainTimeout, Memo: o.Memo, Attributes: o.Attributes,
+	}
+	if o.Priority != nil {
+		settings.Priority = *o.Priority
+	}
+	if err := settings.Check(); err != nil {
+		return err
+	}
+	if o.Policy != nil {
 		if err := ValidateRetryPolicy(*o.Policy); err != nil {
 			return fmt.Errorf("its retry policy is not usable: %w", err)
 		}

@@ -135,6 +135,7 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 			workflow.ChildID(""), workflow.ChildID(strings.Repeat("x", 1001)), workflow.ChildDelay(-1), workflow.ChildRetryPolicy(policy),
 			workflow.ChildMemo(func() {}), workflow.ChildMemo(strings.Repeat("x", 17<<10)), workflow.OnParentClose("ignore"),
 			workflow.ChildRunTimeout(-1), workflow.ChildChainTimeout(-1),
+			workflow.ChildAttributes(map[string]string{"": "x"}), workflow.ChildPriority(1001),
 		} {
 			_, err := workflow.RunChild(wf, kid, "in", o)
 			log("%v", err)
@@ -152,7 +153,7 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 		log("%v", err)
 		return "", nil
 	})
-	for i, part := range []string{"is empty", "is 1001 bytes", "delay is -1ns", "AttemptTimeout is set", "memo: ", "memo is 17410 bytes", `is "ignore"`, "run timeout is -1ns", "chain timeout is -1ns", "no parent that could close", "longer than the chain timeout", "its input: ", "workflow name is empty"} {
+	for i, part := range []string{"is empty", "is 1001 bytes", "delay is -1ns", "AttemptTimeout is set", "memo: ", "memo is 17410 bytes", `is "ignore"`, "run timeout is -1ns", "chain timeout is -1ns", "attribute name is empty", "priority is 1001; it is between -1000 and 1000", "no parent that could close", "longer than the chain timeout", "its input: ", "workflow name is empty"} {
 		if i >= len(log) || !strings.Contains(log[i], part) {
 			t.Errorf("error %d has no %q:\n%s", i, part, strings.Join(log, "\n"))
 		}

@@ -81,7 +81,7 @@ type Info struct {
 // GetInfo returns what the code can know about its run.
 func GetInfo(wf *Context) Info {
 	wf.enter()
-	s := wf.instance.run.Start()
+	s := wf.instance.run.Self()
 	info := Info{
 		WorkflowID: s.WorkflowID, RunID: s.Run, Workflow: s.Type, Attempt: s.Attempt,
 		Trace: s.Trace, Started: time.Unix(0, s.Created).UTC(),

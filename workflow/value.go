@@ -47,7 +47,7 @@ func Rand(wf *Context) *rand.Rand {
 	i := wf.instance
 	if i.random == nil {
 		h := fnv.New128a()
-		_, _ = h.Write([]byte(i.run.Start().Run))
+		_, _ = h.Write([]byte(i.run.Self().Run))
 		sum := h.Sum(nil)
 		var hi, lo uint64
 		for b := range 8 {

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -52,6 +54,10 @@ type attempts struct {
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
 	Last        *history.Failure       `json:"last,omitempty"`
+
+	// renewed says that the call was made in another run, and begun afresh here: the
+	// turn that scheduled it does not say when its first attempt began.
+	renewed bool
 
 	Totals Totals `json:"totals,omitzero"` // over the attempts that the ledger knows
 }
@@ -109,6 +115,7 @@ func (r *Run) admitReady(admit func(*Call) bool) {
 		}
 		r.out.Unused = append(r.out.Unused, c.Number)
 	}
+	slices.SortStableFunc(ready, func(a, b *Call) int { return cmp.Compare(b.Priority, a.Priority) })
 	for _, c := range ready {
 		if c.Done || (c.state != "" && c.state != Queued) || r.approach(c) {
 			continue

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -17,7 +19,7 @@ type Call struct {
 	Policy *retry.Policy // in force, as recorded; nobody writes to it
 
 	Gates    []history.Gate // what its attempts pass through, by name
-	Priority int            // there
+	Priority int            // there, and among those that want a slot; higher goes first
 
 	Child *ChildCall // of a run that it started, else nil
 
@@ -171,6 +173,8 @@ func (r *Run) apply(e *history.Event) {
 		r.mailbox(e.Name).arrive(r, e.Input)
 	case history.UpdateAccepted:
 		r.applyUpdateAccepted(e)
+	case history.AttributeSet, history.AttributeRemoved:
+		r.applyAttribute(e)
 	case history.UpdateCompleted:
 		if r.out != nil {
 			r.out.Answered = true
@@ -205,7 +209,7 @@ func (r *Run) applyScheduled(e *history.Event) {
 	c.attempt = 1
 	c.First = r.now
 	c.QueuedAt = r.now
-	c.Gates, c.Priority = e.Gates, e.Priority
+	c.Gates, c.Priority = e.Gates, cmp.Or(e.Priority, r.start.Priority)
 	c.Passes = make([]pass, len(e.Gates))
 	if r.out != nil {
 		r.wantSlot(c)
@@ -307,7 +311,7 @@ func (r *Run) endCalls() {
 		if c.Child != nil {
 			r.leaveChild(c, "its parent has ended")
 		}
-		if c.attempted() {
+		if c.attempted() && !r.endedElsewhere(c.Number) {
 			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
 		}
 		r.departs(c)

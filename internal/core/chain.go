@@ -21,14 +21,17 @@ func (r *Run) Continue(workflow string, input history.Payload) {
 
 // nextStart is how the run begins for which this one is closed.
 func (r *Run) nextStart(e *history.Event) *history.Start {
+	if e.Initiator == history.ResetOfRun {
+		return r.out.Base.reset
+	}
 	s := r.start
 	next := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
 		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Memo: s.Memo, Retry: s.Retry,
 		RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout, ChainDeadline: s.ChainDeadline,
-		Attributes: s.Attributes,
-		Number:     max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After,
+		Attributes: r.attributes, Priority: s.Priority,
+		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After, First: s.Origin(),
 		Parent: s.Parent, Scheduled: s.Scheduled, Carried: r.carried(),
 	}
 	if e.Initiator == history.ContinueAsNew {
@@ -47,12 +50,13 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 // cancel. That sticks also if the code was told, or a cancellation would be lost
 // that comes in the moment in which the code continues.
 func (r *Run) carried() *history.Carried {
+	r.unheard()
 	unread := r.unread
 	if r.program != nil {
 		unread = r.program.Unread()
 	}
 	for _, c := range unread {
-		r.mailbox(c.Name).keep(received{c.Result, c.place})
+		r.mailbox(c.Name).keep(r, received{c.Result, c.place})
 	}
 	var all history.Carried
 	for _, name := range slices.Sorted(maps.Keys(r.signals)) {

@@ -19,6 +19,8 @@ type StartChild struct {
 	Policy     *retry.Policy // for failures of its runs, nil for that of its code
 	Delay      time.Duration // before its code begins
 	Memo       history.Payload
+	Attributes map[string]string // to find its runs by
+	Priority   *int              // nil: as this run
 	// RunTimeout is how long each of its runs may take, and ChainTimeout how long all
 	// of them, from when its code may begin; 0: for ever.
 	RunTimeout, ChainTimeout time.Duration
@@ -33,18 +35,21 @@ type StartChild struct {
 func (r *Run) StartChild(s StartChild) *Call {
 	call := r.lastCall + 1
 	if s.WorkflowID == "" {
-		s.WorkflowID = CallID(r.start.Run, call)
+		s.WorkflowID = CallID(r.identity(call).Run, call)
 	}
 	e := history.Event{
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
 		Policy: s.Policy, Trace: r.start.Trace,
 		Child: &history.Child{
-			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Memo: s.Memo,
+			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Memo: s.Memo, Attributes: s.Attributes,
 			RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
 		},
 	}
 	if s.Detached {
 		e.Kind = history.DetachedScheduled
+	}
+	if e.Priority = r.start.Priority; s.Priority != nil {
+		e.Priority = *s.Priority
 	}
 	if s.Delay > 0 {
 		e.Due = addTime(r.now, s.Delay)
@@ -112,7 +117,7 @@ func (r *Run) applyChild(e *history.Event) {
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: r.start.Group, Chain: e.Child.Run, Attempt: 1,
 		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due, Memo: e.Child.Memo, Retry: e.Policy,
-		RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout,
+		RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout, Attributes: e.Child.Attributes, Priority: e.Priority,
 		Parent: &history.Parent{
 			WorkflowID: r.start.WorkflowID, Run: r.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
 		},

@@ -18,7 +18,7 @@ type Schedule struct {
 
 	// Gates are what its attempts pass through, by name, each once.
 	Gates    []history.Gate
-	Priority int // of the call among those who wait there; higher goes first
+	Priority int // of the call among those who wait there and for a slot; 0: that of the run
 }
 
 // Schedule begins an activity call or an inline step.
@@ -50,7 +50,7 @@ func (r *Run) Send(workflowID, signal string, value history.Payload) {
 // recorded value is returned. An error of f is returned and nothing is recorded.
 func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (history.Payload, error) {
 	e := history.Event{Kind: history.SideEffectRecorded, Call: r.lastCall + 1, Name: name}
-	if !r.replaying {
+	if !r.onRecord() {
 		var err error
 		if e.Result, err = f(); err != nil {
 			return history.Payload{}, err
@@ -81,7 +81,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 // of it must be.
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
 	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && !c.awaitsRun()}
-	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.replaying {
+	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
 		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
 		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {
 			e.Retry.TotalAttempts-- // the coming one
@@ -118,7 +118,8 @@ func (r *Run) begin(e history.Event) *Call {
 // command records and applies a command, or compares it with the one on record
 // and applies that.
 func (r *Run) command(e history.Event) {
-	if !r.replaying {
+	r.exchangeInput(&e)
+	if !r.onRecord() {
 		r.happened(e)
 		return
 	}
@@ -134,7 +135,7 @@ func (r *Run) command(e history.Event) {
 // next is the command on record that the code has to ask for now, nil if there is
 // none.
 func (r *Run) next() *history.Event {
-	if !r.replaying || r.position >= len(r.expected) {
+	if !r.onRecord() || r.position >= len(r.expected) {
 		return nil
 	}
 	return &r.expected[r.position]
@@ -168,13 +169,25 @@ func (r *Run) Now() int64 { return r.now }
 // Start is the run's start event.
 func (r *Run) Start() history.Start { return r.start }
 
+// Self is the start event as the code sees it: a run that was reset or forked is, up to
+// the call from which on it is its own, the one from which its history is.
+func (r *Run) Self() history.Start {
+	s := r.start
+	if s.Base != nil {
+		was := r.identity(r.lastCall + 1)
+		s.WorkflowID, s.Run, s.Attempt = was.WorkflowID, was.Run, was.Attempt
+		s.Created, s.FirstTurn, s.ChainDeadline = was.Created, was.FirstTurn, was.ChainDeadline
+	}
+	return s
+}
+
 // DefaultPolicy is the policy of calls that say nothing themselves, nil for the
 // zero one.
 func (r *Run) DefaultPolicy() *retry.Policy { return r.config.Policy }
 
 // Draw is the jitter draw for an attempt of a call.
 func (r *Run) Draw(call int64, attempt int) float64 {
-	return r.config.Draw(r.start.Run, call, attempt)
+	return r.config.Draw(r.identity(call).Run, call, attempt)
 }
 
 // NextCall is the number the next call will have.

@@ -41,6 +41,12 @@ type Control struct {
 
 	Signal string          `json:"signal,omitempty"` // name, of SignalRun
 	Value  history.Payload `json:"value,omitzero"`   // of SignalRun
+
+	Call int64 `json:"call,omitempty"` // the first that is made anew, of ResetTheRun
+	// Cut is the history with which the next run begins, of ResetTheRun, or Fault says
+	// why there is none. Who hands the request in adds them.
+	Cut   *Cut  `json:"-"`
+	Fault error `json:"-"`
 }
 
 // Selection says which of a run's pending activity calls and inline steps are

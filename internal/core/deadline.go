@@ -42,6 +42,7 @@ func (r *Run) expire() {
 	if r.ended || r.now < at {
 		return
 	}
+	r.leaveCut()
 	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&as)}
 	if policy := r.retryPolicy(); policy != nil && as.Kind == retry.TimeoutRun {
 		end = r.verdict(end.Failure, policy)

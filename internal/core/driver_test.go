@@ -53,6 +53,8 @@ type driver struct {
 	highest map[int64]int
 	due     map[int64]int64 // of calls in backoff
 	closed  map[int64]bool
+	before  map[int64]bool            // calls that were closed in the run from which the history is
+	late    map[int64]bool            // those of them whose end takes effect after the code has gone on
 	asked   map[askedGate]core.ToGate // what gates were told last
 
 	children map[int64]*childBook // that were started, by call
@@ -367,7 +369,9 @@ func (d *driver) checkEvents(events []history.Event) {
 		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
 			d.close(e.Call)
 		case history.CallCancelRequested:
-			if e.Closed {
+			if e.Closed && d.late[e.Call] {
+				delete(d.late, e.Call) // the code gave up what had an end that has not taken effect yet
+			} else if e.Closed {
 				d.close(e.Call)
 			}
 		case history.AttemptStarted:

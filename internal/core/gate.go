@@ -10,8 +10,9 @@ import (
 )
 
 // Gate is the step machine of one gate: an entity like a run, with an inbox, a
-// wake time and rows, but without a history and without an end. It decides by
-// package turnstile; here is what makes that durable. It is not safe for
+// wake time and rows, but without a history. One that nobody uses any more is
+// forgotten, and made anew when somebody comes. It decides by package turnstile; here
+// is what makes that durable. It is not safe for
 // concurrent use. After an error of LoadGate it must be dropped.
 type Gate struct {
 	name    string
@@ -31,8 +32,11 @@ type Gate struct {
 type GateDetail struct {
 	Spec   history.Gate     `json:"spec"`
 	Record turnstile.Record `json:"record"`
-	// Check is when the calls that hold the gate are asked whether they know it.
+	// Check is when the calls that hold the gate are asked whether they know it, or
+	// whether anybody uses the gate.
 	Check int64 `json:"check,omitempty"`
+	// Unused is since when nobody was seen to hold the gate, 0 if somebody was.
+	Unused int64 `json:"unused,omitempty"`
 	// Pause says who lets nobody pass, nil if nobody does.
 	Pause *Pause `json:"pause,omitempty"`
 }
@@ -41,12 +45,18 @@ type GateDetail struct {
 // not know of it any more, be it that its row was deleted, gives the slot back.
 const checkEvery = 5 * time.Minute
 
+// forgetAfter is for how long a gate is remembered that nobody uses: long enough that
+// whoever looks for one of last week finds it, and can pause it. There may be one for
+// each customer.
+const forgetAfter = 7 * 24 * time.Hour
+
 // GateTurn is what one step of a gate decided.
 type GateTurn struct {
 	Time   int64
 	Rows   []Row   // tickets that are new or changed
 	Closed []int64 // tickets that are gone
 	State  *State  // nil if unchanged
+	Over   bool    // the gate is to be forgotten
 	Say    []FromGate
 
 	// Replaced is what the gate did before, if somebody said that it is to do
@@ -57,7 +67,7 @@ type GateTurn struct {
 
 // Empty reports whether there is nothing to commit.
 func (t *GateTurn) Empty() bool {
-	return len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Say) == 0 && t.State == nil
+	return len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Say) == 0 && t.State == nil && !t.Over
 }
 
 // NewGate makes the machine of a gate that has no row yet.
@@ -124,7 +134,9 @@ func (g *Gate) Step(now int64, said []ToGate) *GateTurn {
 		g.take(g.machine.Tick(g.now))
 		g.check()
 		g.writeRows()
-		g.settle()
+		if !g.out.Over {
+			g.settle()
+		}
 	}
 	out := g.out
 	g.out = nil
@@ -132,7 +144,7 @@ func (g *Gate) Step(now int64, said []ToGate) *GateTurn {
 }
 
 func (g *Gate) hear(m *ToGate) {
-	if m.Word == GateEnter && m.Spec != nil {
+	if m.Spec != nil && (m.Word == GateEnter || g.machine == nil) {
 		if err := g.configure(*m.Spec); err != nil {
 			g.out.Faults = append(g.out.Faults, err)
 		}

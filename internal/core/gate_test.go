@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/turnstile"
@@ -40,8 +41,65 @@ func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
 	if len(g.Tickets()) != 0 {
 		t.Errorf("it has %+v", g.Tickets())
 	}
-	if out = g.Step(g.NextDue(), nil); len(out.Say) != 0 || g.NextDue() != Never {
+	if out = g.Step(g.NextDue(), nil); len(out.Say) != 0 || g.NextDue() != g.now+int64(forgetAfter) {
 		t.Errorf("at last it said %+v, and is due at %d", out.Say, g.NextDue())
+	}
+}
+
+// TestR47_AGateThatNobodyUsesIsForgotten: a week after the last call, unless it would
+// do something else if it was made anew.
+func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
+	plain := aGate(1, turnstile.Rejoin)
+	thrifty := plain
+	thrifty.Budget = history.GateBudget{Tokens: 3}
+	fused := plain
+	fused.Breaker = history.GateBreaker{Failures: 3, Cooldown: 5}
+	key := ticket("r", 1)
+	enter := func(spec history.Gate, attempt int) ToGate {
+		return ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: attempt, Spec: &spec}
+	}
+	left := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: turnstile.Success}
+	failed := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: turnstile.Failure}
+	for name, c := range map[string]struct {
+		said []ToGate
+		kept bool
+	}{
+		"used":             {[]ToGate{enter(plain, 1), left}, false},
+		"used with care":   {[]ToGate{enter(fused, 1), left}, false},
+		"held":             {[]ToGate{enter(plain, 1)}, true},
+		"paused":           {[]ToGate{enter(plain, 1), left, {Gate: "door", Word: GatePause}}, true},
+		"counts a failure": {[]ToGate{enter(fused, 1), failed}, true},
+		"has paid": {[]ToGate{enter(thrifty, 1), {Gate: "door", Word: GateBackoff, Ticket: key, Attempt: 1, Outcome: turnstile.Failure, Until: 2}, enter(thrifty, 2),
+			{Gate: "door", Word: GateDone, Ticket: key, Attempt: 2, Outcome: turnstile.Success}}, true},
+	} {
+		g, now := NewGate("door"), int64(1)
+		for _, m := range c.said {
+			g.Step(now, []ToGate{m})
+			now += 10
+		}
+		begun, over := now, false
+		for g.NextDue() != Never && now < begun+int64(4*forgetAfter) && !over {
+			now = max(now, g.NextDue())
+			over = g.Step(now, nil).Over
+		}
+		if over == c.kept || over && now-begun < int64(forgetAfter) {
+			t.Errorf("%s: forgotten %t, after %s", name, over, time.Duration(now-begun))
+		}
+	}
+
+	g := NewGate("door")
+	g.Step(1, []ToGate{enter(plain, 1), left})
+	g.Step(g.NextDue(), nil) // nobody is there
+	g.Step(g.NextDue()-1, []ToGate{enter(plain, 1), left})
+	if out := g.Step(g.NextDue(), nil); out.Over || g.NextDue() != g.now+int64(forgetAfter) {
+		t.Errorf("it was used a moment ago, and is forgotten: %t, due %d", out.Over, g.NextDue())
+	}
+
+	// A pause that comes when the gate was just forgotten holds.
+	g = NewGate("door")
+	g.Step(1, []ToGate{{Gate: "door", Word: GatePause, By: "ann", Spec: &plain}})
+	if out := g.Step(2, []ToGate{enter(plain, 1)}); len(out.Say) != 0 || g.Detail().Pause == nil || out.State != nil && out.State.Status != StatusStanding {
+		t.Errorf("somebody passes a paused gate: %+v", out)
 	}
 }
 

@@ -13,8 +13,8 @@ func (g *Gate) take(s *turnstile.Step[TicketKey]) {
 	g.touched = append(g.touched, s.Changed...)
 	for _, granted := range s.Granted {
 		g.say(GateGranted, granted.Key, granted.Attempt, "")
-		if g.detail.Check == 0 {
-			g.detail.Check = g.now + int64(checkEvery)
+		if g.detail.Check == 0 || g.detail.Unused != 0 {
+			g.detail.Check, g.detail.Unused = g.now+int64(checkEvery), 0
 		}
 	}
 	for _, refused := range s.Refused {
@@ -26,7 +26,8 @@ func (g *Gate) say(word GateWord, to TicketKey, attempt int, reason retry.Reason
 	g.out.Say = append(g.out.Say, FromGate{Gate: g.name, Word: word, Ticket: to, Attempt: attempt, Reason: reason})
 }
 
-// check tells those who have held the gate for long that they do.
+// check tells those who have held the gate for long that they do, and sees whether
+// anybody uses it.
 func (g *Gate) check() {
 	if g.detail.Check == 0 || g.now < g.detail.Check {
 		return
@@ -41,6 +42,26 @@ func (g *Gate) check() {
 			g.say(GateGranted, t.Key, t.Attempt, "")
 		}
 	}
+	if g.detail.Check == 0 {
+		g.unused()
+	}
+}
+
+// unused notes that nobody holds the gate. A gate is forgotten if that is so for long,
+// and a new one would do what it does: no pause, nothing missing in its budget, and no
+// failure that its breaker counts.
+func (g *Gate) unused() {
+	since := g.detail.Unused
+	switch {
+	case !g.machine.Forgettable(g.now):
+		since = g.now // it is looked at again
+	case since == 0:
+		since = g.now
+	case g.now-since >= int64(forgetAfter):
+		g.out.Over = true
+		return
+	}
+	g.detail.Unused, g.detail.Check = since, since+int64(forgetAfter)
 }
 
 var ticketStates = map[turnstile.Phase]CallState{
@@ -117,7 +138,7 @@ func (g *Gate) Stats(now int64) turnstile.Stats { return g.machine.Stats(now) }
 // Tickets are those who are at the gate, in the order of their numbers.
 func (g *Gate) Tickets() []turnstile.Ticket[TicketKey] { return g.machine.Tickets() }
 
-// Ended reports that a gate never ends.
+// Ended reports that a gate has no outcome.
 func (g *Gate) Ended() bool { return false }
 
 // State is the state of the gate's row as the last step left it.

@@ -54,7 +54,8 @@ type ToGate struct {
 	Attempt int       `json:"attempt"` // that wants to pass, or has ended
 
 	// Of GateEnter: where the call stands among those who wait, and what the gate
-	// is to do; the latest one to say it is right.
+	// is to do; the latest one to say it is right. Of GatePause: what the gate did when
+	// it was looked at, in case it is forgotten by then.
 	Priority int           `json:"priority,omitempty"`
 	Spec     *history.Gate `json:"spec,omitempty"`
 

@@ -30,7 +30,7 @@ func (r *Run) overLimit(e *history.Event) *history.Event {
 		return nil
 	}
 	refusal := &history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind)}
-	if r.replaying {
+	if r.onRecord() {
 		if next := r.next(); next == nil || !same(next, refusal) {
 			return nil
 		}
@@ -54,4 +54,14 @@ func waits(k history.Kind) bool {
 		return true
 	}
 	return false
+}
+
+// Backlog is how many signals came that the code has not read.
+func (r *Run) Backlog() int { return r.backlog }
+
+// full reports whether the run is to be sent no more signals. It is, once it has as many
+// as it may, until it has read a fifth of them: its row shall not change with each.
+func (r *Run) full() bool {
+	limit := r.config.MaxBacklog
+	return limit > 0 && (r.backlog >= limit || r.state.Full && r.backlog > limit-limit/5)
 }

@@ -44,6 +44,7 @@ func (m *mailbox) await(r *Run, c *Call) {
 	}
 	first := m.values[0]
 	m.values = m.values[1:]
+	r.backlog--
 	c.Result, c.place = first.value, first.place
 	r.close(c)
 }
@@ -55,7 +56,7 @@ func (m *mailbox) withdraw(c *Call) {
 // deliver hands a value to the first who waits, or puts it where it belongs.
 func (m *mailbox) deliver(r *Run, v received) {
 	if len(m.waiting) == 0 {
-		m.keep(v)
+		m.keep(r, v)
 		return
 	}
 	c := m.waiting[0]
@@ -66,7 +67,8 @@ func (m *mailbox) deliver(r *Run, v received) {
 }
 
 // keep puts a value where it belongs among those that nobody has received.
-func (m *mailbox) keep(v received) {
+func (m *mailbox) keep(r *Run, v received) {
+	r.backlog++
 	at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {
 		return cmp.Compare(have.place, place)
 	})

@@ -114,6 +114,23 @@ var programs = map[string]workflow.Func[int, string]{
 		}
 		return workflow.ContinueAsNew(wf, workflow.Declare[int, string]("test"), round+1)
 	},
+	// labels changes its attributes around a call, and goes on once.
+	"labels": func(wf *workflow.Context, round int) (string, error) {
+		if err := workflow.SetAttribute(wf, "round", fmt.Sprint(round)); err != nil {
+			return "", err
+		}
+		if _, err := workflow.Call(wf, reserve, round); err != nil {
+			return "", err
+		}
+		if err := errors.Join(workflow.SetAttribute(wf, "round", fmt.Sprint(round)), workflow.SetAttribute(wf, "reserved", "yes")); err != nil {
+			return "", err
+		}
+		if round == 2 {
+			workflow.RemoveAttribute(wf, "round")
+			return "done", nil
+		}
+		return workflow.ContinueAsNew(wf, workflow.Declare[int, string]("test"), round+1)
+	},
 	// family waits for a child in each way: one to be canceled, one that loses a race,
 	// one after the other.
 	"family": func(wf *workflow.Context, order int) (string, error) {

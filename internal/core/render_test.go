@@ -28,6 +28,9 @@ func renderTurn(t *core.Turn) string {
 	for _, r := range t.Attempts {
 		b.WriteString(renderRecord(r))
 	}
+	if t.Attributes != nil {
+		fmt.Fprintf(&b, "attributes %v\n", t.Attributes)
+	}
 	if t.State != nil {
 		fmt.Fprintf(&b, "state %s, wake %s", t.State.Status, at(t.State.Wake))
 		if t.State.Closed != 0 {
@@ -87,6 +90,9 @@ func renderNext(s *history.Start) string {
 	}
 	if s.Deadline != 0 {
 		fmt.Fprintf(&b, " deadline=%s", at(s.Deadline))
+	}
+	if s.Attributes != nil {
+		fmt.Fprintf(&b, " attributes=%v", s.Attributes)
 	}
 	if s.Carried != nil {
 		carried, _ := json.Marshal(s.Carried)

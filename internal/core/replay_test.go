@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/goldenfile"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
@@ -192,7 +192,7 @@ func TestE41_FirstDifference(t *testing.T) {
 			t.Errorf("changed delays and policies are not compatible: %v", m)
 		}
 	}
-	compareGolden(t, "testdata/mismatch.golden", b.String())
+	goldenfile.Compare(t, "testdata/mismatch.golden", b.String())
 }
 
 // replayWith loads the whole history with other code.
@@ -217,21 +217,6 @@ func checkDetail(t *testing.T, m *core.Mismatch) {
 	if err != nil || d.Mismatch == nil || d.Mismatch.Error() != m.Error() {
 		t.Errorf("the difference does not survive: %v, %v", d.Mismatch, err)
 	}
-}
-
-func compareGolden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compareLines(t, path, got, string(want))
 }
 
 // The code of a canceled run asks for cancellations before any of its coroutines

@@ -19,7 +19,7 @@ func (r *Run) writeRows() {
 				r.out.Closed = append(r.out.Closed, c.Number)
 			}
 		case !c.attempted():
-		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil:
+		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil && !c.renewed:
 			// History alone says so.
 		default:
 			c.hasRow = true

@@ -23,6 +23,9 @@ type Config struct {
 	// MaxHistory is how many events a run may have on record, and MaxPending how many
 	// calls it may have open; 0 for any number.
 	MaxHistory, MaxPending int
+	// MaxBacklog is how many signals may be on record that the code has not read before
+	// the run's row says that it is full; 0 for any number.
+	MaxBacklog int
 	// Draw gives the u in [0, 1) by which the delay after an attempt is jittered.
 	// It must depend on nothing but its arguments. Nil: a hash of them.
 	Draw func(run string, call int64, attempt int) float64
@@ -82,6 +85,7 @@ type Run struct {
 	children int // open calls of runs that this one started
 	dues     dueHeap
 	signals  map[string]*mailbox
+	backlog  int            // signals that nobody has received, of all names
 	unread   []*Call        // receptions of signals that came since the code ran last
 	versions map[string]int // of changes that the code has asked for
 	seen     idSet          // IDs of signals
@@ -91,6 +95,8 @@ type Run struct {
 	paused   *Pause         // why the code does not go on and no attempt starts, nil if it is not paused
 
 	uncounted uncounted
+
+	attributes map[string]string // never written to: a change makes another one
 
 	cancelRequested bool
 	cancelReason    string
@@ -110,6 +116,7 @@ type Run struct {
 	expected  []history.Event
 	position  int
 	mismatch  *Mismatch
+	rejoining rejoining
 
 	// The turn being made.
 	out   *Turn
@@ -133,6 +140,7 @@ func New(config Config, start history.Start, program Program) *Run {
 		calls:       map[int64]*Call{},
 		signals:     map[string]*mailbox{},
 		versions:    map[string]int{},
+		attributes:  start.Attributes,
 		mustAdvance: true,
 		state:       State{Status: StatusRunning, Wake: Hot},
 	}
@@ -148,13 +156,8 @@ func (r *Run) Bind(program Program) { r.program = program }
 // the first call on a Run that has history. It returns a *Mismatch if the code
 // differs from the history, and the error of the program if it panicked.
 func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
-	for _, t := range turns {
-		if t.Number != r.turn+1 {
-			return fmt.Errorf("the history has a gap: turn %d follows turn %d", t.Number, r.turn)
-		}
-		if err := r.replay(t); err != nil {
-			return err
-		}
+	if err := r.replayAll(turns); err != nil {
+		return err
 	}
 	for _, row := range rows {
 		c, ok := r.calls[row.Call]
@@ -183,42 +186,6 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 
 func (r *Run) openNumbers() []int64 {
 	return slices.Sorted(maps.Keys(r.calls))
-}
-
-func (r *Run) replay(t StoredTurn) error {
-	r.turn, r.epoch = t.Number, t.Epoch
-	defer func() { r.length += len(t.Events) }()
-	r.now = max(r.now, t.Time)
-	inputs := t.Events
-	if i := slices.IndexFunc(t.Events, func(e history.Event) bool { return e.Kind.Command() }); i >= 0 {
-		inputs = t.Events[:i]
-	}
-	r.expected, r.position = t.Events[len(inputs):], 0
-	deferred := false
-	for i := range inputs {
-		if inputs[i].Kind == history.CodeDeferred {
-			deferred = true
-			continue
-		}
-		r.apply(&inputs[i])
-	}
-	if r.program == nil || deferred || r.ended {
-		for i := range r.expected {
-			r.apply(&r.expected[i])
-		}
-		if r.program == nil && !deferred {
-			r.mustAdvance, r.cancelUntold = false, false
-			r.unread = nil
-		}
-		return nil
-	}
-	r.replaying = true
-	err := r.advance()
-	r.replaying = false
-	if err == nil && r.position < len(r.expected) {
-		return &Mismatch{Turn: r.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
-	}
-	return err
 }
 
 func (r *Run) advance() error {
@@ -263,15 +230,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	}
 	r.expire()
 	if !r.ended {
-		r.fireDue()
-		r.dropLate()
-	}
-	if r.mustAdvance && !r.ended && !r.neverBegins() && !r.tooLong() {
-		if r.program == nil || r.paused != nil || r.now < r.firstTurn() {
-			if len(r.out.Events) > 0 {
-				r.emit(history.Event{Kind: history.CodeDeferred})
-			}
-		} else if err := r.step(); err != nil {
+		if err := r.work(); err != nil {
 			return nil, err
 		}
 	}
@@ -281,6 +240,9 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	r.admitReady(admit)
 	r.writeRows()
 	r.settle()
+	if len(r.out.Events) > 0 {
+		r.catchUp()
+	}
 	out := r.out
 	r.out = nil
 	if len(out.Events) > 0 {
@@ -289,6 +251,25 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		out.Number = r.turn
 	}
 	return out, nil
+}
+
+// work does what is due, and lets the code go on.
+func (r *Run) work() error {
+	if r.Rejoins() {
+		return r.rejoin()
+	}
+	r.fireDue()
+	r.dropLate()
+	if !r.mustAdvance || r.neverBegins() || r.tooLong() {
+		return nil
+	}
+	if r.program != nil && r.paused == nil && r.now >= r.firstTurn() {
+		return r.step()
+	}
+	if len(r.out.Events) > 0 {
+		r.emit(history.Event{Kind: history.CodeDeferred})
+	}
+	return nil
 }
 
 func (r *Run) step() error {
@@ -389,9 +370,9 @@ func (r *Run) settle() {
 	if r.ended {
 		next.Wake = Never
 	} else {
-		next.Wake = r.wakeAfterStep()
+		next.Wake, next.Full = r.wakeAfterStep(), r.full()
 	}
-	if r.stateChanged || next.Wake != r.state.Wake || r.out.Ended {
+	if r.stateChanged || next.Wake != r.state.Wake || next.Full != r.state.Full || r.out.Ended {
 		r.stateChanged = false
 		r.state = next
 		r.out.State = &next
@@ -406,7 +387,7 @@ func (r *Run) wakeAfterStep() int64 {
 		due = min(r.dues[0].call.due, r.Deadline()) // for those who read it: not ahead of its time
 	}
 	switch {
-	case r.busy > 0 || r.untold > 0:
+	case r.busy > 0 || r.untold > 0 || r.out.Again:
 		return Hot
 	case due != Never && due-r.now <= r.config.Near && r.state.Wake <= due:
 		return r.state.Wake
@@ -421,6 +402,9 @@ func (r *Run) NextDue() int64 {
 		return Never
 	}
 	due := min(r.firstDue(), r.Deadline())
+	if r.Rejoins() {
+		return due
+	}
 	for len(r.dues) > 0 {
 		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
 			return min(d.at, due)

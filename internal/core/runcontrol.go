@@ -14,10 +14,11 @@ const (
 	SignalTheRun    Operation = "signal"     // sends a signal, with the ID of the request
 	PauseTheRun     Operation = "pause-run"  // its code does not go on and no attempt starts
 	ResumeTheRun    Operation = "resume-run" // ends that
+	ResetTheRun     Operation = "reset"      // it goes on from a call, as the next run of its chain
 )
 
 // RunOperations are all of them.
-var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun}
+var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun, ResetTheRun}
 
 // OfRun reports whether the operation is one on a run as a whole.
 func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
@@ -45,6 +46,10 @@ func (r *Run) controlRun(in Control) {
 			r.answerRun(in, Unchanged, "it has received this signal before")
 			return
 		}
+		if r.full() {
+			r.answerRun(in, Refused, "it has as many unread signals as it may have")
+			return
+		}
 		r.answerRun(in, Applied, "")
 		r.happened(history.Event{
 			Kind: history.SignalReceived, Name: in.Signal, ID: in.ID, Input: in.Value, By: in.By, Operation: string(in.Operation),
@@ -53,6 +58,8 @@ func (r *Run) controlRun(in Control) {
 		r.pauseRun(in)
 	case ResumeTheRun:
 		r.resumeRun(in)
+	case ResetTheRun:
+		r.resetRun(in)
 	default:
 		r.answerRun(in, Refused, fmt.Sprintf("there is no operation %q on runs", in.Operation))
 	}
@@ -61,7 +68,7 @@ func (r *Run) controlRun(in Control) {
 // answerRun puts on record what came of an operation on the run.
 func (r *Run) answerRun(in Control, outcome, note string) {
 	r.happened(history.Event{
-		Kind: history.RunControlled, Name: in.Signal, ID: in.ID, Operation: string(in.Operation),
+		Kind: history.RunControlled, Call: in.Call, Name: in.Signal, ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,11 +14,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/goldenfile"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // TestScripts plays the scripts in testdata/scripts. A script is a sequence of
 // commands, one a line, each followed by what it made the machine say, indented.
@@ -71,31 +69,8 @@ func TestScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := playScript(t, string(have))
-			if *update {
-				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			compareLines(t, path, want, string(have))
+			goldenfile.Compare(t, path, want)
 		})
-	}
-}
-
-// compareLines reports the first line that differs.
-func compareLines(t *testing.T, path, got, want string) {
-	t.Helper()
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range max(len(g), len(w)) {
-		line := func(s []string) string {
-			if i < len(s) {
-				return s[i]
-			}
-			return "(end of file)"
-		}
-		if line(g) != line(w) {
-			t.Fatalf("%s:%d\n got: %s\nwant: %s\nRun the test with -update to rewrite it, and read the difference.", path, i+1, line(g), line(w))
-		}
 	}
 }
 

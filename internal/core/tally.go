@@ -55,7 +55,7 @@ func (u *uncounted) add(name string) {
 
 // count notes the end of a call, by the event that says so.
 func (r *Run) count(c *Call, e *history.Event) {
-	if !c.attempted() {
+	if !c.attempted() || r.endedElsewhere(c.Number) {
 		return
 	}
 	if e.Kind == history.CallCompleted && e.Retry == nil && e.Operation == "" {

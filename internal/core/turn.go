@@ -12,14 +12,17 @@ type Turn struct {
 	Time   int64
 	Events []history.Event
 
-	Rows     []Row     // calls whose row is written
-	Closed   []int64   // calls whose row is deleted
-	Attempts []Record  // ledger records
-	Tallies  []Tally   // only in a turn with events
-	State    *State    // new state of the run's row, nil if unchanged
-	Messages []Message // to other runs, or to this one
-	Gates    []ToGate  // messages to gates, which may arrive twice
-	Replies  []Reply   // to who asked for updates, which may arrive twice
+	Rows     []Row    // calls whose row is written
+	Closed   []int64  // calls whose row is deleted
+	Attempts []Record // ledger records
+	Tallies  []Tally  // only in a turn with events
+	// Attributes are all that the run has from now on, nil if they are unchanged.
+	// Nobody writes to it.
+	Attributes map[string]string
+	State      *State    // new state of the run's row, nil if unchanged
+	Messages   []Message // to other runs, or to this one
+	Gates      []ToGate  // messages to gates, which may arrive twice
+	Replies    []Reply   // to who asked for updates, which may arrive twice
 	// Transactions are the attempts that closed their calls and whose
 	// AttemptEnded had a Transaction. An attempt that came too late has none.
 	Transactions []AttemptRef
@@ -37,6 +40,8 @@ type Turn struct {
 	// Next is how the next run of the chain begins, which is made with this turn;
 	// nil if there is none.
 	Next *history.Start
+	// Base is the history with which Next begins, nil for none.
+	Base *Cut
 	// Later are the askers of updates that could not be taken: they are to be given
 	// again when that has changed, or to the next run of the chain.
 	Later []string
@@ -44,6 +49,7 @@ type Turn struct {
 	// was to follow: what of them was for the latest run of the chain is for that one.
 	Late     int
 	Answered bool // an update has its answer on record with this turn
+	Again    bool // the run wants another step as soon as this turn is durable
 
 	Dropped int // inputs that came too late or twice
 }
@@ -140,6 +146,7 @@ type State struct {
 	Wake   int64
 	Closed int64
 	Detail []byte
+	Full   bool // it is to be sent no more signals
 }
 
 // Status of a run. The same words stand in the store.

@@ -40,7 +40,7 @@ func (r *Run) TakeUpdates() { r.updatable = true }
 // goes on, and has come to where it first waits, so that a handler it does not have
 // is one that it lacks.
 func (r *Run) TakesUpdates() bool {
-	return r.program != nil && r.codeRan && r.paused == nil && !r.ended
+	return r.program != nil && r.codeRan && r.paused == nil && !r.ended && !r.Rejoins()
 }
 
 // update puts an update on record if the code's validator lets it pass. The

@@ -14,7 +14,7 @@ func (r *Run) Fail(f *history.Failure, canceled bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
 	if canceled {
 		e.Kind = history.RunCanceled
-	} else if policy := r.retryPolicy(); policy != nil && !r.replaying {
+	} else if policy := r.retryPolicy(); policy != nil && !r.onRecord() {
 		e = r.verdict(f, policy)
 	}
 	r.command(e)
@@ -97,7 +97,8 @@ func (r *Run) neverBegins() bool {
 	return true
 }
 
-// ownFailure is how the code failed, of the event that closed its run.
+// ownFailure is how the code failed, of the event that closed its run because of that. A
+// run that timed out is no such: its code was not asked.
 func ownFailure(e *history.Event) *history.Failure {
 	switch retry.Reason(e.Reason) {
 	case "", retry.ReasonTerminal, retry.ReasonCanceled:

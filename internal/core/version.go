@@ -21,7 +21,7 @@ func (r *Run) Version(change string, least, latest int) int {
 	case known:
 	case recorded != nil:
 		v = recorded.Version
-	case !r.replaying:
+	case !r.onRecord():
 		v = latest
 	}
 	if v < least || v > latest {
@@ -29,7 +29,7 @@ func (r *Run) Version(change string, least, latest int) int {
 	}
 	switch {
 	case known:
-	case recorded != nil || !r.replaying:
+	case recorded != nil || !r.onRecord():
 		r.command(history.Event{Kind: history.VersionMarked, Call: r.lastCall + 1, Name: change, Version: v})
 	default:
 		r.versions[change] = v

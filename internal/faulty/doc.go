@@ -1,7 +1,7 @@
 // Package faulty wraps a store so that a test decides which of its writes fail,
 // and how.
 //
-// Every write verb (Join, Leave, Claim, Release, Commit, Group, Create, Post) is
+// Every write verb (Join, Leave, Claim, Release, Commit, Group, Create, Post, Transact) is
 // counted, from 1, in the order the calls begin. A Plan says what happens at write k: it
 // fails before it did anything, it fails after it did everything (the answer
 // was lost), it is slow, or the process dies before or after it. A test that

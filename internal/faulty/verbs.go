@@ -118,6 +118,37 @@ func (s *faultyStore) Delete(ctx context.Context, d store.Deletion) (int, error)
 	return deleted, nil
 }
 
+// Within counts what is done inside a transaction that is not the store's: a fault
+// there is one of the transaction.
+func (s *faultyStore) Within(tx any) (store.Transaction, error) {
+	inner, err := s.inner.Within(tx)
+	if err != nil {
+		return nil, err
+	}
+	return &faultyTransaction{inner, s}, nil
+}
+
+func (s *faultyStore) Transact(ctx context.Context, f func(tx any) error) error {
+	return s.write(ctx, "Transact", func() error { return s.inner.Transact(ctx, f) })
+}
+
+type faultyTransaction struct {
+	inner store.Transaction
+	s     *faultyStore
+}
+
+func (t *faultyTransaction) Create(ctx context.Context, run store.Run) error {
+	return t.s.write(ctx, "Create within a transaction", func() error { return t.inner.Create(ctx, run) })
+}
+
+func (t *faultyTransaction) Post(ctx context.Context, message store.Message) error {
+	return t.s.write(ctx, "Post within a transaction", func() error { return t.inner.Post(ctx, message) })
+}
+
+func (t *faultyTransaction) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	return read(t.s, "Find", func() (*store.Run, error) { return t.inner.Find(ctx, partition, workflowID, run) })
+}
+
 func (s *faultyStore) Switches(ctx context.Context, group string, after int64) ([]store.Switch, error) {
 	return read(s, "Switches", func() ([]store.Switch, error) { return s.inner.Switches(ctx, group, after) })
 }

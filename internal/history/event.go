@@ -60,6 +60,10 @@ const (
 	// one and waits only until it is known that it exists.
 	ChildScheduled    Kind = "ChildScheduled"
 	DetachedScheduled Kind = "DetachedScheduled"
+	// AttributeSet gives the run an attribute, of which Input is the value, and
+	// AttributeRemoved takes one away.
+	AttributeSet     Kind = "AttributeSet"
+	AttributeRemoved Kind = "AttributeRemoved"
 	// UpdateCompleted is the answer of the handler of an update.
 	UpdateCompleted Kind = "UpdateCompleted"
 	RunCompleted    Kind = "RunCompleted"
@@ -70,7 +74,8 @@ const (
 	RunContinued Kind = "RunContinued"
 )
 
-// Initiators of a run that follows another one in its chain. See also FiredBySchedule.
+// Initiators of a run that follows another one in its chain. See also FiredBySchedule
+// and ResetOfRun.
 const (
 	ContinueAsNew = "continue-as-new"
 	RetryOfRun    = "retry"
@@ -83,7 +88,7 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, VersionMarked, CallRefused, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, UpdateCompleted,
+		SideEffectRecorded, VersionMarked, CallRefused, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, AttributeSet, AttributeRemoved, UpdateCompleted,
 		RunCompleted, RunFailed, RunCanceled, RunContinued:
 		return true
 	}
@@ -105,11 +110,11 @@ type Event struct {
 	Kind Kind  `json:"kind"`
 	Call int64 `json:"call,omitempty"` // number of the call it is about
 
-	// Name of the activity, step, timer, side effect, signal, marked change, or of
-	// the workflow of a child.
+	// Name of the activity, step, timer, side effect, signal, marked change, attribute,
+	// or of the workflow of a child.
 	Name string `json:"name,omitempty"`
 
-	// Input of a scheduled activity, value of a signal.
+	// Input of a scheduled activity, value of a signal or an attribute.
 	Input Payload `json:"input,omitzero"`
 	// Result of a completed call, side effect or run.
 	Result Payload `json:"result,omitzero"`
@@ -120,8 +125,9 @@ type Event struct {
 	// a child is that of its runs.
 	Policy *retry.Policy `json:"policy,omitempty"`
 	Queue  string        `json:"queue,omitempty"`
-	// Gates are what the attempts of a scheduled call pass through, by name, and
-	// Priority is its place among those who wait there.
+	// Gates are what the attempts of a scheduled call pass through, by name. Priority
+	// is its place among those who wait there and for a slot, absent if it has that of
+	// its run; of a child it is that of its runs.
 	Gates    []Gate `json:"gates,omitempty"`
 	Priority int    `json:"priority,omitempty"`
 	// Trace is the trace parent of a scheduled call.
@@ -167,8 +173,9 @@ type Event struct {
 	Note      string `json:"note,omitempty"`
 
 	// Initiator says why a run is continued: ContinueAsNew, then Name and Input are
-	// those of the next run, or RetryOfRun, then Failure says how this one failed
-	// and Deadline after which time the next one may not begin any more.
+	// those of the next run; RetryOfRun, then Failure says how this one failed
+	// and Deadline after which time the next one may not begin any more; or
+	// ResetOfRun, then Call is the first that the next one makes anew.
 	Initiator string `json:"initiator,omitempty"`
 	Deadline  int64  `json:"deadline,omitempty"`
 
@@ -186,11 +193,13 @@ type Child struct {
 	// OnParentClose is what becomes of a scheduled one when the run that started it
 	// ends before it.
 	OnParentClose OnParentClose `json:"on_parent_close,omitempty"`
-	// Memo is shown with the runs of a scheduled one, and RunTimeout and ChainTimeout
-	// are how long each of them may take, and all.
-	Memo         Payload       `json:"memo,omitzero"`
-	RunTimeout   time.Duration `json:"run_timeout,omitempty"`
-	ChainTimeout time.Duration `json:"chain_timeout,omitempty"`
+	// Memo is shown with the runs of a scheduled one, Attributes are what they are
+	// found by, and RunTimeout and ChainTimeout are how long each of them may take, and
+	// all.
+	Memo         Payload           `json:"memo,omitzero"`
+	Attributes   map[string]string `json:"attributes,omitempty"`
+	RunTimeout   time.Duration     `json:"run_timeout,omitempty"`
+	ChainTimeout time.Duration     `json:"chain_timeout,omitempty"`
 }
 
 // OnParentClose is what becomes of a child whose parent does not wait for it any
@@ -247,6 +256,8 @@ type Start struct {
 	Memo Payload `json:"memo,omitzero"`
 	// Attributes are names and values by which the runs of the chain are found.
 	Attributes map[string]string `json:"attributes,omitempty"`
+	// Priority is that of the calls of the chain that have none of their own.
+	Priority int `json:"priority,omitempty"`
 	// Retry is the policy given at the start of the chain for failures of its runs.
 	Retry *retry.Policy `json:"retry,omitempty"`
 	// RunTimeout is how long each run of the chain may take from when its code may
@@ -261,6 +272,8 @@ type Start struct {
 	Number    int    `json:"number,omitempty"`
 	Previous  string `json:"previous,omitempty"`
 	Initiator string `json:"initiator,omitempty"`
+	// First is what the first run of the chain was started with; absent for that one.
+	First *Origin `json:"first,omitempty"`
 	// Of a run that is an attempt after a failed one: how that failed, the wait that
 	// was chosen, when the first of these attempts was created, and the time after
 	// which the code may not begin any more, 0 for none.
@@ -276,6 +289,9 @@ type Start struct {
 
 	// Carried is what the run before had been told and its code had not read.
 	Carried *Carried `json:"carried,omitempty"`
+
+	// Base is the history with which a run begins that was reset or forked.
+	Base *Base `json:"base,omitempty"`
 }
 
 // Parent is the call of a run that started another one.

@@ -26,6 +26,7 @@ type Schedule struct {
 	RunTimeout   time.Duration     `json:"run_timeout,omitempty"`
 	ChainTimeout time.Duration     `json:"chain_timeout,omitempty"`
 	Attributes   map[string]string `json:"attributes,omitempty"`
+	Priority     int               `json:"priority,omitempty"`
 }
 
 // FiredBySchedule is the initiator of a run that a schedule started.

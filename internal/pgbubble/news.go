@@ -74,10 +74,15 @@ func (h *handle) Post(ctx context.Context, message store.Message) error {
 }
 
 func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
-	if slices.ContainsFunc(turns, func(t store.Turn) bool { return len(t.Messages) > 0 }) {
+	if slices.ContainsFunc(turns, func(t store.Turn) bool { return len(t.Messages) > 0 || t.Hook != nil }) {
 		defer h.news.tell(store.NewsMessage)
 	}
 	return h.Store.Commit(ctx, turns)
+}
+
+func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
+	defer h.news.tell(store.NewsMessage)
+	return h.Store.Transact(ctx, f)
 }
 
 func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, error) {

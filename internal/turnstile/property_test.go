@@ -198,6 +198,11 @@ func (s *scenario) compareStats(input string) {
 // restart goes on with what the database has.
 func (s *scenario) restart() {
 	s.Helper()
+	if s.m.Forgettable(s.now) && s.below("forget", 2) == 0 {
+		s.m, _ = turnstile.New[int](s.c)
+		s.record, s.model.number = turnstile.Record{}, 0
+		return
+	}
 	var tickets []turnstile.Ticket[int]
 	for _, row := range s.rows {
 		var t turnstile.Ticket[int]

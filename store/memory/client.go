@@ -32,6 +32,9 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	if exists || err != nil {
 		return err
 	}
+	if !db.hasPast(run.Base) {
+		return store.ErrNotFound
+	}
 	p.tick(db.clock())
 	db.insert(p, run)
 	db.deliver(p, store.Message{
@@ -69,6 +72,8 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 		return store.ErrNotFound
 	case !reader.row.Status.Open():
 		return store.ErrClosed
+	case m.IfRoom && reader.row.Full:
+		return store.ErrFull
 	}
 	p.tick(db.clock())
 	db.deliver(p, m)

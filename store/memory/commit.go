@@ -40,6 +40,9 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 	if durable || err != nil {
 		return err
 	}
+	if create && !db.hasPast(t.Create.Base) {
+		return store.ErrNotFound
+	}
 	for i := range t.Messages {
 		if to := t.Messages[i].Partition; db.partition(to) == nil {
 			return unknown(to)
@@ -114,6 +117,9 @@ func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 	if r := p.runs[t.Run]; r != nil {
 		p.applyRun(r, t)
 		db.applyAttempts(p, r, t)
+		if t.Remove && r.row.Status == store.Standing {
+			db.removeRow(p, r)
+		}
 	}
 	for i := range t.Tallies {
 		p.count(&t.Tallies[i])
@@ -134,6 +140,9 @@ func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 func (p *partition) applyRun(r *run, t *store.Turn) {
 	if t.State != nil {
 		p.setState(r, *t.State)
+	}
+	if t.Attributes != nil {
+		r.has = store.SortAttributes(*t.Attributes)
 	}
 	if t.Number > 0 {
 		at, _ := r.findTurn(t.Number)

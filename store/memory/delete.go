@@ -40,7 +40,6 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 
 // delete removes a run and all that belongs to it.
 func (db *Database) delete(p *partition, r *run) {
-	p.setWake(r.row.ID, r.row.Wake, store.Never)
 	for i := range r.attempts {
 		db.ledger.remove(ledgerKey{r.attempts[i].Key(), p.id})
 	}
@@ -49,6 +48,12 @@ func (db *Database) delete(p *partition, r *run) {
 			p.consume(m.Sequence)
 		}
 	}
+	db.removeRow(p, r)
+}
+
+// removeRow removes the row of a run, with its history and its calls.
+func (db *Database) removeRow(p *partition, r *run) {
+	p.setWake(r.row.ID, r.row.Wake, store.Never)
 	if p.latest[r.row.WorkflowID] == r {
 		delete(p.latest, r.row.WorkflowID)
 	}

@@ -81,7 +81,7 @@ func (h *handle) Load(ctx context.Context, id int, run string) (*store.Record, e
 	if !ok {
 		return nil, store.ErrNotFound
 	}
-	return &store.Record{Run: cloneRun(r.row), Turns: cloneTurns(r.turns), Calls: cloneCalls(r.calls)}, nil
+	return &store.Record{Run: r.copy(), Turns: cloneTurns(r.turns), Calls: cloneCalls(r.calls)}, nil
 }
 
 // head returns the first limit elements, all of them if limit is 0.

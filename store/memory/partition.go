@@ -75,10 +75,10 @@ func (p *partition) placeable(row *store.Run, creator string, state *store.RunSt
 	if state != nil && latest.row.ID == creator {
 		status = state.Status
 	}
-	if (latest.row.Chain == row.Chain || latest.row.ID == row.After) && !status.Open() {
+	if row.MayFollow(&latest.row) && !status.Open() {
 		return false, nil // the chain goes on, or another one begins
 	}
-	return false, &store.ConflictError{Existing: cloneRun(latest.row)}
+	return false, &store.ConflictError{Existing: latest.copy()}
 }
 
 // insert adds a run, which becomes the latest of its workflow ID.
@@ -86,8 +86,9 @@ func (db *Database) insert(p *partition, row store.Run) {
 	if before := p.latest[row.WorkflowID]; before != nil && before.row.ID == row.After {
 		p.leave(row.WorkflowID, row.After)
 	}
-	r := &run{row: row, has: slices.Clone(row.Attributes)}
-	r.row.After, r.row.Attributes = "", nil
+	r := &run{row: row, has: store.SortAttributes(row.Attributes)}
+	r.turns = db.past(row.Base)
+	r.row.After, r.row.Attributes, r.row.Base = "", nil, nil
 	p.runs[row.ID] = r
 	p.latest[row.WorkflowID] = r
 	p.setWake(row.ID, store.Never, row.Wake)
@@ -112,8 +113,12 @@ func (p *partition) setWake(id string, before, after int64) {
 func (db *Database) deliver(p *partition, m store.Message) {
 	key := messageKey{m.WorkflowID, m.Key}
 	if _, ok := p.waiting[key]; ok {
-		return
+		if !m.Replace {
+			return
+		}
+		p.consume(p.inbox[slices.IndexFunc(p.inbox, func(w store.Message) bool { return w.WorkflowID == m.WorkflowID && w.Key == m.Key })].Sequence)
 	}
+	m.Replace, m.IfRoom = false, false
 	db.sequence++
 	m.Sequence = db.sequence
 	m.Posted = p.clock
@@ -121,11 +126,14 @@ func (db *Database) deliver(p *partition, m store.Message) {
 	p.inbox = append(p.inbox, m)
 }
 
-// leave lets what waits for the latest run of a workflow ID stay with a run.
+// leave lets what waits for the latest run of a workflow ID stay with a run, and
+// makes its keys free for the one that is the latest now.
 func (p *partition) leave(workflow, run string) {
 	for i := range p.inbox {
 		if m := &p.inbox[i]; m.WorkflowID == workflow && m.Run == "" {
-			m.Run = run
+			delete(p.waiting, messageKey{workflow, m.Key})
+			m.Run, m.Key = run, store.LeftKey(run, m.Key)
+			p.waiting[messageKey{workflow, m.Key}] = struct{}{}
 		}
 	}
 }
@@ -166,8 +174,9 @@ func bytes(b []byte) []byte {
 	return slices.Clone(b)
 }
 
-func cloneRun(row store.Run) store.Run {
-	row.Start = bytes(row.Start)
-	row.Detail = bytes(row.Detail)
+// copy is the run's row as it leaves the store.
+func (r *run) copy() store.Run {
+	row := r.row
+	row.Start, row.Detail, row.Attributes = bytes(row.Start), bytes(row.Detail), slices.Clone(r.has)
 	return row
 }

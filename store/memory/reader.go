@@ -22,7 +22,7 @@ func (h *handle) Find(ctx context.Context, id int, workflowID, runID string) (*s
 	if r == nil {
 		return nil, store.ErrNotFound
 	}
-	row := cloneRun(r.row)
+	row := r.copy()
 	return &row, nil
 }
 
@@ -37,7 +37,7 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 			continue
 		}
 		if r := h.db.partitions[ref.Partition].runs[ref.Run]; r != nil && !r.row.Status.Open() {
-			ended = append(ended, cloneRun(r.row))
+			ended = append(ended, r.copy())
 		}
 	}
 	return ended, nil
@@ -61,7 +61,7 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 			continue
 		}
 		if r := h.db.partitions[key.partition].runs[key.id]; selects(&filter, r) {
-			runs = append(runs, cloneRun(r.row))
+			runs = append(runs, r.copy())
 		}
 	}
 	return runs, nil

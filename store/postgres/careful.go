@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,7 +24,7 @@ func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
 		k := &carefully{commit: m, c: c, tx: tx, owned: map[int]int64{}}
 		return k.write(ctx, part)
 	})
-	if err == nil && m.delivered(part) {
+	if err == nil && (m.delivered(part) || c.guests.Load()) {
 		c.tell(ctx, store.NewsMessage)
 	}
 	return err
@@ -56,7 +55,7 @@ func (k *carefully) write(ctx context.Context, part []int) error {
 	if err := k.lock(ctx, part); err != nil {
 		return err
 	}
-	if len(part) > 1 && !(k.overlapping && k.overlap(part)) {
+	if len(part) > 1 && !k.blocked && !(k.overlapping && k.overlap(part)) {
 		plans, err := k.consider(ctx, part)
 		if err != nil {
 			return err
@@ -94,7 +93,7 @@ func tangled(plans []plan) bool {
 // lock locks the partitions as fence does, and learns who owns them.
 func (k *carefully) lock(ctx context.Context, part []int) error {
 	return k.c.send(ctx, func(b *batch) {
-		b.do(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, strconv.FormatInt(k.h.idle.Milliseconds(), 10))
+		b.limitIdleness()
 		b.query(`SELECT id, epoch, clock FROM perdure.partitions WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE`,
 			[]any{partitions(k.these(part))}, func(r pgx.Rows) error {
 				var id int
@@ -109,7 +108,17 @@ func (k *carefully) lock(ctx context.Context, part []int) error {
 			k.now = max(k.now, now)
 			return err
 		})
+		if len(part) > 1 {
+			b.limitLocks(brief)
+		} else {
+			b.limitLocks(patience) // nobody else waits
+		}
 	})
+}
+
+// limitIdleness ends the transaction if its next statement does not come for a while.
+func (b *batch) limitIdleness() {
+	b.do(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(b.h.idle))
 }
 
 // holds reports whether the turn's epoch is the owner's.
@@ -144,6 +153,9 @@ func (k *carefully) answer(i int, err error) error {
 	case code(err) == unheardOf:
 		k.errs[i] = store.ErrNotFound
 		return nil
+	case code(err) == lockNotAvailable:
+		k.errs[i] = &store.UnavailableError{Op: "Commit", Err: fmt.Errorf("%s: %w: %w", k.h.info.Location, errBlocked, err)}
+		return nil
 	case definite(err) && !createdMeanwhile(err):
 		k.errs[i] = fmt.Errorf("%s: %w", k.h.info.Location, err)
 		return nil
@@ -172,7 +184,7 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 	case err != nil:
 		leave = `ROLLBACK TO SAVEPOINT perdure_turn; ` + leave
 	case hooked:
-		leave += `; ` + unlimited
+		leave += `; ` + ordinary
 	}
 	left := k.c.script(ctx, leave)
 	switch {

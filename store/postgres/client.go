@@ -28,30 +28,40 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	if err := run.Validate(h.info); err != nil {
 		return err
 	}
-	// A run is created as a turn would create it, and the message as a turn
-	// would send it. Nobody's epoch is asked for.
-	t := store.Turn{Partition: run.Partition, Run: run.ID, Create: &run, Messages: []store.Message{{
+	t := creation(&run)
+	return h.patiently(ctx, "Create", func(c *conn) error {
+		if exists, err := h.exists(ctx, c, run.Partition); err != nil || !exists {
+			return firstError(err, unknown(run.Partition))
+		}
+		err := c.create(ctx, plan{turn: t})
+		if code(err) == uniqueViolation {
+			err = again(createdMeanwhile, func() error { return c.createAfter(ctx, plan{turn: t}) })
+		}
+		if code(err) == unheardOf { // the history that it is to begin with
+			return store.ErrNotFound
+		}
+		return err
+	})
+}
+
+// creation is a turn that creates a run as Create does, and sends the message.
+// Nobody's epoch is asked for.
+func creation(run *store.Run) store.Turn {
+	return store.Turn{Partition: run.Partition, Run: run.ID, Create: run, Messages: []store.Message{{
 		Partition:  run.Partition,
 		WorkflowID: run.WorkflowID,
 		Run:        run.ID,
 		Key:        store.CreatedKey(run.ID),
 		Kind:       store.KindCreated,
 	}}}
-	return h.share(ctx, "Create", func(c *conn) error {
-		if exists, err := h.exists(ctx, c, run.Partition); err != nil || !exists {
-			return firstError(err, unknown(run.Partition))
-		}
-		err := c.create(ctx, plan{turn: t})
-		if code(err) != uniqueViolation {
-			return err
-		}
-		return again(createdMeanwhile, func() error { return c.createAfter(ctx, plan{turn: t}) })
-	})
 }
 
 // create inserts the run that a turn creates and delivers its message.
 func (c *conn) create(ctx context.Context, p plan) error {
-	return c.transaction(ctx, func(b *batch) { b.carryOut([]plan{p}) }, func(b *batch) { b.tell(store.NewsMessage) })
+	return c.transaction(ctx, func(b *batch) {
+		b.limitLocks(patience)
+		b.carryOut([]plan{p})
+	}, func(b *batch) { b.tell(store.NewsMessage) })
 }
 
 // createAfter creates a run whose ID or workflow ID is taken, if that run is
@@ -71,36 +81,61 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	if err := m.Validate(h.info); err != nil {
 		return err
 	}
+	return h.patiently(ctx, "Post", func(c *conn) error {
+		var p posting
+		err := c.transaction(ctx, func(b *batch) {
+			b.limitLocks(patience)
+			b.post(&m, &p)
+		}, func(b *batch) { b.tell(store.NewsMessage) })
+		return firstError(err, p.refusal())
+	})
+}
+
+// posting is what became of a message.
+type posting struct{ reader store.Status } // "" if there is none
+
+// refusal is why nobody would read the message, nil if somebody does.
+func (p *posting) refusal() error {
+	switch {
+	case p.reader == "":
+		return store.ErrNotFound
+	case p.reader == full:
+		return store.ErrFull
+	case !p.reader.Open():
+		return store.ErrClosed
+	}
+	return nil
+}
+
+// post adds what delivers a message if there is a run that reads it.
+func (b *batch) post(m *store.Message, p *posting) {
 	// The columns are few: a run may carry megabytes.
-	reader, key := `SELECT status FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
+	standing := `status`
+	if m.IfRoom {
+		standing = `CASE WHEN is_full AND status = ANY ($9::text[]) THEN '` + full + `' ELSE status END AS status`
+	}
+	reader, key := `SELECT `+standing+` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
 	if m.Run != "" {
-		reader, key = `SELECT status FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = $3`, m.Run
+		reader, key = `SELECT `+standing+` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = $3`, m.Run
 	}
 	if m.ForOwner {
 		reader, key = `SELECT 'running'::text AS status WHERE $2::text IS NOT NULL`, ""
 	}
-	return h.share(ctx, "Post", func(c *conn) error {
-		err := store.ErrNotFound
-		failed := c.transaction(ctx, func(b *batch) {
-			b.query(`WITH reader AS (`+reader+`),
-				posted AS (INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
-					SELECT $1, $3, $4, $5, $6, $7, greatest(perdure.now(), $8) FROM reader WHERE status = ANY ($9::text[]) ON CONFLICT DO NOTHING)
-				SELECT status FROM reader`,
-				[]any{m.Partition, key, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), h.clock.Load(), open}, func(r pgx.Rows) error {
-					var status store.Status
-					if err := r.Scan(&status); err != nil {
-						return err
-					}
-					err = store.ErrClosed
-					if status.Open() {
-						err = nil
-					}
-					return nil
-				})
-		}, func(b *batch) { b.tell(store.NewsMessage) })
-		return firstError(failed, err)
-	})
+	taken := `DO NOTHING`
+	if m.Replace {
+		taken = `(partition, workflow_id, key) DO UPDATE SET sequence = excluded.sequence, run = excluded.run, kind = excluded.kind, data = excluded.data, posted = excluded.posted`
+	}
+	b.query(`WITH reader AS (`+reader+`),
+		posted AS (INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
+			SELECT $1, $3, $4, $5, $6, $7, greatest(perdure.now(), $8) FROM reader WHERE status = ANY ($9::text[]) ON CONFLICT `+taken+`)
+		SELECT status FROM reader`,
+		[]any{m.Partition, key, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load(), open}, func(r pgx.Rows) error {
+			return r.Scan(&p.reader)
+		})
 }
 
+// full is the status that Post sees of a run that has no room for the message.
+const full = "full"
+
 // open are the statuses of runs that read messages.
-var open = []store.Status{store.Running, store.OnHold, store.WaitingForCode, store.Parked, store.Standing}
+var open = []string{string(store.Running), string(store.OnHold), string(store.WaitingForCode), string(store.Parked), string(store.Standing)}

@@ -18,6 +18,7 @@ type commit struct {
 	now   int64   // the database's clock
 
 	overlapping bool          // two of the turns concern one run
+	blocked     bool          // one of them has to wait for somebody's transaction
 	spoiled     map[int]error // turns whose hooks ended the transaction, and how
 }
 
@@ -114,11 +115,13 @@ func (m *commit) overlap(part []int) bool {
 // write makes some of the turns durable: all together in one round trip if
 // nothing about them is unusual, else with an answer for each.
 func (m *commit) write(ctx context.Context, c *conn, part []int) error {
+	m.blocked = false
 	if m.usual(ctx, c, part) {
 		err := m.together(ctx, c, part)
 		if err == nil || !unusual(err) {
 			return err
 		}
+		m.blocked = code(err) == lockNotAvailable
 	}
 	return m.careful(ctx, c, part)
 }
@@ -163,7 +166,7 @@ func (m *commit) epochs(part []int) map[int]int64 {
 // find it, and not which of them is concerned.
 func unusual(err error) bool {
 	switch code(err) {
-	case unheardOf, uniqueViolation:
+	case unheardOf, uniqueViolation, lockNotAvailable:
 		return true
 	}
 	return definite(err)
@@ -209,7 +212,8 @@ func (m *commit) these(part []int) []*store.Turn {
 // fence locks the partitions against other owners until the transaction ends,
 // after waiting for one that is about to claim them, and raises an error unless
 // the epochs are those of the owners. Nobody has to be asked in between: the
-// check stands in the database, before the writes.
+// check stands in the database, before the writes. What follows waits for no lock
+// any more, or not for long.
 func (b *batch) fence(epochs map[int]int64, now *int64) {
 	ids := make([]int, 0, len(epochs))
 	for p := range epochs {
@@ -218,7 +222,7 @@ func (b *batch) fence(epochs map[int]int64, now *int64) {
 	slices.Sort(ids)
 	expected := column(len(ids), func(i int) int64 { return epochs[ids[i]] })
 	b.query(`SELECT CASE WHEN array_agg(epoch ORDER BY id) = $2::bigint[] THEN greatest(perdure.now(), max(clock))
-			ELSE perdure.refuse('`+unheardOf+`', 'a partition has another owner') END
+			ELSE perdure.refuse('`+unheardOf+`', 'a partition has another owner') END, set_config('lock_timeout', $3, true)
 		FROM (SELECT id, epoch, clock FROM perdure.partitions WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE) p`,
-		[]any{ids, expected}, func(r pgx.Rows) error { return r.Scan(now) })
+		[]any{ids, expected, milliseconds(patience)}, func(r pgx.Rows) error { return r.Scan(now, nil) })
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,6 +20,8 @@ type conn struct {
 	raw  *pgx.Conn
 	h    *handle
 	left bool // see leave
+
+	guests atomic.Bool // a verb was called within the transaction of a hook
 }
 
 // leave gives up a connection that somebody else may be using right now: only
@@ -180,9 +183,18 @@ func (b *batch) query(sql string, args []any, each func(r pgx.Rows) error) {
 
 // send sends what fill adds. The first error ends the batch.
 func (c *conn) send(ctx context.Context, fill func(b *batch)) error {
-	b := &batch{h: c.h}
+	return c.h.send(ctx, c.raw, fill)
+}
+
+// sender takes statements that are sent together.
+type sender interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+func (h *handle) send(ctx context.Context, to sender, fill func(b *batch)) error {
+	b := &batch{h: h}
 	fill(b)
-	return foreign(c.raw.SendBatch(ctx, &b.Batch).Close())
+	return foreign(to.SendBatch(ctx, &b.Batch).Close())
 }
 
 // transaction sends what fill adds as one transaction. What after adds, if

@@ -136,7 +136,10 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 	}
 	h.info.Partitions = id.partitions
 	h.partitions.Store(int64(id.partitions))
-	return nil
+	return h.hold(ctx, "Open", func(c *conn) error {
+		_, err := c.one(ctx, `SELECT `+fingerprint, nil, &h.mark)
+		return err
+	})
 }
 
 // upToDate answers whose schema it is, after migrating it if need be: who only

@@ -96,7 +96,7 @@ func (s *sight) place(p *plan) error {
 	if t.State != nil && s.latest.ID == t.Run {
 		status = t.State.Status
 	}
-	if s.latest.Chain != t.Create.Chain && s.latest.ID != t.Create.After || status.Open() {
+	if !t.Create.MayFollow(s.latest) || status.Open() {
 		return &store.ConflictError{Existing: *s.latest}
 	}
 	p.follows = s.latest.ID

@@ -128,6 +128,9 @@ func (w *world) hooked() store.Turn {
 // available, and asked for again it does what it would have done the first time,
 // once.
 func TestE83_ConnectionCutAnywhere(t *testing.T) {
+	if raceDetector {
+		t.Skip("It is about what the server does, and runs without the race detector.")
+	}
 	for _, v := range verbs {
 		t.Run(v.name, func(t *testing.T) {
 			p := newProxy(t, pgtest.Shared(t).Socket())

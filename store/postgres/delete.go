@@ -37,13 +37,15 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 }
 
 // deleteRuns removes those of the runs that have ended, and all that belongs to them.
+// One that somebody's transaction has locked, to create another run after it, is left
+// for the next time: nobody knows when that will end.
 func (c *conn) deleteRuns(ctx context.Context, partition int, runs []string) (int, error) {
 	if len(runs) == 0 {
 		return 0, nil
 	}
 	var ended, workflows []string
 	err := c.query(ctx, `SELECT id, workflow_id FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::text[]) AND NOT status = ANY ($3::text[])
-		ORDER BY id FOR UPDATE`, []any{partition, runs, open}, func(r pgx.Rows) error {
+		ORDER BY id FOR UPDATE SKIP LOCKED`, []any{partition, runs, open}, func(r pgx.Rows) error {
 		var id, workflow string
 		err := r.Scan(&id, &workflow)
 		ended, workflows = append(ended, id), append(workflows, workflow)

@@ -68,6 +68,18 @@
 // transaction wait for a minute for the next statement is cut off: it holds a lock
 // on its partition. The connection of a hook that was left behind is given up.
 //
+// # Transactions of others
+//
+// Within takes a pgx.Tx or a *sql.Tx of any connection to the same database, which its
+// secret tells; what it writes there is in a savepoint. The user of that connection
+// needs USAGE on the schema and its sequences and SELECT, INSERT and UPDATE on its
+// tables. The notification is part of such a transaction, so it may not be prepared
+// (two-phase commit), and those that notify are committed one after the other.
+//
+// Such a transaction keeps its workflow IDs locked for as long as it is open, but no
+// row of a partition or a node. Our statements give a lock up after some milliseconds:
+// see store.Transaction for what becomes of who wants the same ID.
+//
 // # Looking after the tables
 //
 // Turns and attempts are only inserted, and pruned attempts deleted. The rows of

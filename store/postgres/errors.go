@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/perdure/perdure/store"
 )
 
@@ -18,17 +17,30 @@ const (
 	inFailedTransaction  = "25P02"
 	serializationFailure = "40001"
 	deadlock             = "40P01"
+	noTransaction        = "25P01"
+	noSavepoint          = "3B001"
+	undefinedSchema      = "3F000"
+	insufficientRights   = "42501"
+	undefinedTable       = "42P01"
 	undefinedColumn      = "42703"
 	duplicateSchema      = "42P06"
 	duplicateTable       = "42P07"
 	unheardOf            = "PD001" // a partition or a run is not as the batch expects
 	noMember             = "PD002"
+	otherDatabase        = "PD003"
+	lockNotAvailable     = "55P03"
 )
+
+// stateError is an error of the server, in whichever driver's words.
+type stateError interface {
+	error
+	SQLState() string
+}
 
 // code is the SQLSTATE of an error, "" if it has none.
 func code(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code
+	if e, ok := errors.AsType[stateError](err); ok {
+		return e.SQLState()
 	}
 	return ""
 }
@@ -117,7 +129,7 @@ func (h *handle) explain(err error) error {
 		return fmt.Errorf("the server does not let this user in; check user and password: %w", u.Err)
 	case c == "3D000": // no such database
 		return fmt.Errorf("create the database first: %w", u.Err)
-	case c == "42501": // insufficient privilege
+	case c == insufficientRights:
 		return fmt.Errorf("the user lacks a right; let the database's owner run CREATE SCHEMA %s AUTHORIZATION <user>, or grant the right: %w", h.schema, u.Err)
 	case strings.HasPrefix(c, "42") || strings.HasPrefix(c, "0A"): // something does not exist or is not supported
 		return fmt.Errorf("the server does not understand perdure's statements; is it PostgreSQL, and was nothing in the schema %s changed by hand? %w", h.schema, u.Err)

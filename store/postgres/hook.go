@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,7 +32,8 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 		for name, value := range defaults {
 			b.do(`SELECT set_config($1, $2, true)`, name, value)
 		}
-		b.do(`SELECT set_config('statement_timeout', $1, true)`, strconv.FormatInt(store.HookLimit.Milliseconds(), 10))
+		b.do(`SELECT set_config('statement_timeout', $1, true)`, milliseconds(store.HookLimit))
+		b.do(`SET LOCAL lock_timeout TO DEFAULT`)
 	}); err != nil {
 		return err
 	}
@@ -41,6 +41,8 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	if err != nil {
 		return foreign(err)
 	}
+	k.h.lent.Store(k.c.raw, k.c)
+	defer k.h.lent.Delete(k.c.raw)
 	begun := time.Now()
 	defer func() { k.took = time.Since(begun) }()
 	err = t.RunHook(step)
@@ -62,9 +64,9 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 	return foreign(err)
 }
 
-// unlimited ends the time limit of the hook's statements: what follows must not
-// be given up half-way.
-const unlimited = `SET LOCAL statement_timeout TO DEFAULT`
+// ordinary ends the time limit of the hook's statements, as what follows must not be
+// given up half-way, and puts that of our own back.
+var ordinary = `SET LOCAL statement_timeout TO DEFAULT; SET LOCAL lock_timeout = ` + milliseconds(brief)
 
 // spoiledError says that the transaction of a commit ended while the hook of a
 // turn ran.

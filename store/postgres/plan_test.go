@@ -208,6 +208,9 @@ func parameters(sql string) (n int) {
 // are empty, again in the same session when they are large, and once more when
 // the server knows that they are.
 func TestStatementsUseIndexes(t *testing.T) {
+	if raceDetector {
+		t.Skip("It is about what the server does, and runs without the race detector.")
+	}
 	server := pgtest.Start(t, pgtest.Set("autovacuum", "off"))
 	config, err := pgxpool.ParseConfig(server.DSN("postgres"))
 	if err != nil {

@@ -192,6 +192,9 @@ func (p *pooler) needsSession(m message) bool {
 
 // TestE81_TransactionModePoolersWork runs the whole suite through one.
 func TestE81_TransactionModePoolersWork(t *testing.T) {
+	if raceDetector {
+		t.Skip("It is about what the server does, and runs without the race detector.")
+	}
 	p := newPooler(t)
 	var r recycled
 	storetest.Run(t, func(t *testing.T) store.Opener {

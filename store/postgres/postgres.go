@@ -129,10 +129,12 @@ type handle struct {
 	shared chan struct{} // see share
 	lax    bool          // a commit is not durable unless that is asked for
 	idle   time.Duration // that the transaction of a hook may be
+	mark   string        // by which the database is known, see fingerprint
 	texts  sync.Map      // statements for this schema, by their text for the default one
 
 	clock      atomic.Int64 // the highest database time that was seen
 	partitions atomic.Int64 // so many exist for certain
+	lent       sync.Map     // *pgx.Conn → *conn: connections whose transaction a hook has
 
 	closing sync.Once
 	closed  chan struct{}

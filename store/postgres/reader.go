@@ -9,24 +9,41 @@ import (
 )
 
 func (h *handle) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
-	if err := h.info.Check(partition); err != nil {
+	query, args, err := h.findQuery(partition, workflowID, run)
+	if err != nil {
 		return nil, err
+	}
+	var found *store.Run
+	err = h.share(ctx, "Find", func(c *conn) error {
+		found = nil
+		return c.query(ctx, query, args, scanInto(&found))
+	})
+	return foundRun(found, err)
+}
+
+// findQuery asks for a run by its ID, or for the latest of a workflow ID.
+func (h *handle) findQuery(partition int, workflowID, run string) (string, []any, error) {
+	if err := h.info.Check(partition); err != nil {
+		return "", nil, err
 	}
 	query, key := `SELECT `+runColumns+` FROM perdure.runs WHERE partition = $1 AND id = $2`, run
 	if run == "" {
 		query, key = `SELECT `+runColumns+` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, workflowID
 	}
 	if !isText(key) {
-		return nil, store.ErrNotFound
+		return "", nil, store.ErrNotFound
 	}
-	var found *store.Run
-	err := h.share(ctx, "Find", func(c *conn) error {
-		found = nil
-		return c.query(ctx, query, []any{partition, key}, func(r pgx.Rows) (err error) {
-			found, err = scanRun(r)
-			return err
-		})
-	})
+	return query, []any{partition, key}, nil
+}
+
+func scanInto(found **store.Run) func(r pgx.Rows) error {
+	return func(r pgx.Rows) (err error) {
+		*found, err = scanRun(r)
+		return err
+	}
+}
+
+func foundRun(found *store.Run, err error) (*store.Run, error) {
 	if err == nil && found == nil {
 		err = store.ErrNotFound
 	}

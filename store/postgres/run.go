@@ -6,12 +6,17 @@ import (
 )
 
 // runColumns are what scanRun reads.
-const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, coalesce(wake, 9223372036854775807), closed, start, detail`
+const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, coalesce(wake, 9223372036854775807), closed, start, detail, priority, is_full,
+	(SELECT json_agg(json_build_array(a.name, a.value)) FROM perdure.attributes a WHERE a.partition = runs.partition AND a.run = runs.id)::text`
 
 // scanRun reads a run and the columns before it.
 func scanRun(row pgx.Row, before ...any) (*store.Run, error) {
 	r := &store.Run{}
+	var attributes opaque
 	err := row.Scan(append(before, &r.Partition, &r.ID, &r.WorkflowID, &r.Type, &r.Group, &r.Chain, &r.Attempt, &r.Created,
-		&r.Status, &r.Wake, &r.Closed, (*opaque)(&r.Start), (*opaque)(&r.Detail))...)
+		&r.Status, &r.Wake, &r.Closed, (*opaque)(&r.Start), (*opaque)(&r.Detail), &r.Priority, &r.Full, &attributes)...)
+	if err == nil {
+		r.Attributes, err = store.DecodeAttributes(attributes)
+	}
 	return r, err
 }

@@ -17,6 +17,9 @@ func size(t *store.Turn) int {
 	n := len(t.Events)
 	if t.Create != nil {
 		n += len(t.Create.Start) + len(t.Create.Detail)
+		if t.Create.Base != nil {
+			n += len(t.Create.Base.Last.Events)
+		}
 	}
 	if t.State != nil {
 		n += len(t.State.Detail)

@@ -14,9 +14,11 @@ func (b *batch) write(turns []*store.Turn) {
 	b.insertRuns(turns, func(t *store.Turn) bool { return t.Create.ID == t.Run })
 	b.updateStates(turns)
 	b.demandRuns(turns)
+	b.changeAttributes(turns)
 	b.insertSuccessors(turns)
 	b.insertTurns(turns)
 	b.writeCalls(turns)
+	b.removeRuns(turns)
 	b.writeAttempts(turns)
 	b.count(turns)
 	b.consume(turns)
@@ -39,11 +41,11 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 		runs, states = append(runs, t.Create), append(states, state)
 	}
 	if n := len(runs); n > 0 {
-		b.do(`INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail)
-			SELECT partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, nullif(wake, 9223372036854775807), closed, detail
+		b.do(`INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full)
+			SELECT partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, nullif(wake, 9223372036854775807), closed, detail, priority, is_full
 			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[],
-				$10::text[], $11::bigint[], $12::bigint[], $13::text[])
-			AS r (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail)`,
+				$10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[], $15::boolean[])
+			AS r (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full)`,
 			column(n, func(i int) int64 { return int64(runs[i].Partition) }),
 			column(n, func(i int) string { return runs[i].ID }),
 			column(n, func(i int) string { return runs[i].WorkflowID }),
@@ -56,12 +58,15 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 			column(n, func(i int) string { return string(states[i].Status) }),
 			column(n, func(i int) int64 { return states[i].Wake }),
 			column(n, func(i int) int64 { return states[i].Closed }),
-			column(n, func(i int) string { return payload(states[i].Detail) }))
+			column(n, func(i int) string { return payload(states[i].Detail) }),
+			column(n, func(i int) int64 { return int64(runs[i].Priority) }),
+			column(n, func(i int) bool { return states[i].Full }))
 	}
 	b.insertAttributes(runs)
+	b.insertBases(runs)
 }
 
-// insertAttributes inserts the attributes of new runs.
+// insertAttributes inserts attributes of runs that have none.
 func (b *batch) insertAttributes(runs []*store.Run) {
 	var partitions []int64
 	var ids, names, values []string
@@ -77,6 +82,22 @@ func (b *batch) insertAttributes(runs []*store.Run) {
 	}
 }
 
+// changeAttributes gives runs other attributes than they had. One that does not exist
+// is noticed by whatever else is written of it.
+func (b *batch) changeAttributes(turns []*store.Turn) {
+	turns = selected(turns, func(t *store.Turn) bool { return t.Attributes != nil })
+	if len(turns) == 0 {
+		return
+	}
+	b.do(`DELETE FROM perdure.attributes a USING unnest($1::bigint[], $2::text[]) AS t (partition, run)
+		WHERE a.partition = t.partition AND a.run = t.run`, partitions(turns), runs(turns))
+	var changed []*store.Run
+	for _, t := range turns {
+		changed = append(changed, &store.Run{Partition: t.Partition, ID: t.Run, Attributes: *t.Attributes})
+	}
+	b.insertAttributes(changed)
+}
+
 // creates reports whether the turn inserts its own run.
 func creates(t *store.Turn) bool { return t.Create != nil && t.Create.ID == t.Run }
 
@@ -87,15 +108,16 @@ func (b *batch) updateStates(turns []*store.Turn) {
 	if n == 0 {
 		return
 	}
-	b.do(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail
-			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS s (partition, run, status, wake, closed, detail)
+	b.do(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail, is_full = s.is_full
+			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full)
 			WHERE r.partition = s.partition AND r.id = s.run RETURNING 1)
-		SELECT CASE WHEN count(*) <> $7 THEN perdure.refuse('`+unheardOf+`', 'a run does not exist') END FROM changed`,
+		SELECT CASE WHEN count(*) <> $8 THEN perdure.refuse('`+unheardOf+`', 'a run does not exist') END FROM changed`,
 		partitions(turns), runs(turns),
 		column(n, func(i int) string { return string(turns[i].State.Status) }),
 		column(n, func(i int) int64 { return turns[i].State.Wake }),
 		column(n, func(i int) int64 { return turns[i].State.Closed }),
-		column(n, func(i int) string { return payload(turns[i].State.Detail) }), n)
+		column(n, func(i int) string { return payload(turns[i].State.Detail) }),
+		column(n, func(i int) bool { return turns[i].State.Full }), n)
 }
 
 // demandRuns raises an error unless the runs exist that nothing else looks for.
@@ -141,18 +163,31 @@ func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
 }
 
 // leave lets what waits for the latest run of a workflow ID stay with the run that
-// was it, if another chain begins.
+// was it, if another chain begins. Its keys are free then (store.LeftKey).
 func (b *batch) leave(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.Create.After != "" })
 	n := len(turns)
 	if n == 0 {
 		return
 	}
-	b.do(`UPDATE perdure.inbox m SET run = s.after FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (partition, workflow_id, after)
+	b.do(`UPDATE perdure.inbox m SET run = s.after, key = 'left/' || s.after || '/' || m.key FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (partition, workflow_id, after)
 		WHERE m.partition = s.partition AND m.workflow_id = s.workflow_id AND m.run = ''`,
 		partitions(turns),
 		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
 		column(n, func(i int) string { return turns[i].Create.After }))
+}
+
+// removeRuns deletes the rows of what is no workflow and stands no more, and those of
+// its calls.
+func (b *batch) removeRuns(turns []*store.Turn) {
+	turns = selected(turns, func(t *store.Turn) bool { return t.Remove })
+	if len(turns) == 0 {
+		return
+	}
+	b.do(`WITH gone AS (DELETE FROM perdure.runs r USING unnest($1::bigint[], $2::text[]) AS s (partition, run)
+			WHERE r.partition = s.partition AND r.id = s.run AND r.status = $3 RETURNING r.partition, r.id)
+		DELETE FROM perdure.calls c USING gone WHERE c.partition = gone.partition AND c.run = gone.id`,
+		partitions(turns), runs(turns), string(store.Standing))
 }
 
 // insertTurns appends to history.

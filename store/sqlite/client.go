@@ -27,18 +27,9 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 		return err
 	}
 	inserted := false
-	err := h.write(ctx, "Create", func(c *conn) error {
-		var err error
-		if inserted, err = c.placeRun(&run); err != nil || !inserted {
-			return err
-		}
-		return c.post(&store.Message{
-			Partition:  run.Partition,
-			WorkflowID: run.WorkflowID,
-			Run:        run.ID,
-			Key:        store.CreatedKey(run.ID),
-			Kind:       store.KindCreated,
-		}, h.marks.clock(run.Partition, h.clock()))
+	err := h.write(ctx, "Create", func(c *conn) (err error) {
+		inserted, err = h.create(c, &run)
+		return err
 	})
 	if err == nil && inserted {
 		announce(h.path, store.NewsMessage)
@@ -46,42 +37,61 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	return err
 }
 
+// create inserts a run, unless it exists, and tells its owner.
+func (h *handle) create(c *conn, run *store.Run) (inserted bool, err error) {
+	if inserted, err = c.placeRun(run); err != nil || !inserted {
+		return false, err
+	}
+	return true, c.post(&store.Message{
+		Partition:  run.Partition,
+		WorkflowID: run.WorkflowID,
+		Run:        run.ID,
+		Key:        store.CreatedKey(run.ID),
+		Kind:       store.KindCreated,
+	}, h.marks.clock(run.Partition, h.clock()))
+}
+
 func (h *handle) Post(ctx context.Context, m store.Message) error {
 	if err := m.Validate(h.info); err != nil {
 		return err
 	}
-	err := h.write(ctx, "Post", func(c *conn) error {
-		if m.ForOwner {
-			return c.post(&m, h.marks.clock(m.Partition, h.clock()))
-		}
-		// The columns are few: a run may carry megabytes.
-		query, key := `SELECT status, workflow_id FROM runs WHERE partition = ? AND workflow_id = ? AND latest = 1`, m.WorkflowID
-		if m.Run != "" {
-			query, key = `SELECT status, workflow_id FROM runs WHERE partition = ? AND id = ?`, m.Run
-		}
-		err := store.ErrNotFound
-		failed := c.query(context.Background(), query, func(r row) error {
-			switch {
-			case r.text(1) != m.WorkflowID: // the run is another workflow's
-			case store.Status(r.text(0)).Open():
-				err = nil
-			default:
-				err = store.ErrClosed
-			}
-			return nil
-		}, int64(m.Partition), key)
-		if failed != nil {
-			return failed
-		}
-		if err != nil {
-			return err
-		}
-		return c.post(&m, h.marks.clock(m.Partition, h.clock()))
-	})
+	err := h.write(ctx, "Post", func(c *conn) error { return h.postTo(c, &m) })
 	if err == nil {
 		announce(h.path, store.NewsMessage)
 	}
 	return err
+}
+
+// postTo delivers a message, if there is a run that would read it.
+func (h *handle) postTo(c *conn, m *store.Message) error {
+	if m.ForOwner {
+		return c.post(m, h.marks.clock(m.Partition, h.clock()))
+	}
+	// The columns are few: a run may carry megabytes.
+	query, key := `SELECT status, workflow_id, is_full FROM runs WHERE partition = ? AND workflow_id = ? AND latest = 1`, m.WorkflowID
+	if m.Run != "" {
+		query, key = `SELECT status, workflow_id, is_full FROM runs WHERE partition = ? AND id = ?`, m.Run
+	}
+	err := store.ErrNotFound
+	failed := c.query(context.Background(), query, func(r row) error {
+		switch {
+		case r.text(1) != m.WorkflowID: // the run is another workflow's
+		case !store.Status(r.text(0)).Open():
+			err = store.ErrClosed
+		case m.IfRoom && r.int(2) != 0:
+			err = store.ErrFull
+		default:
+			err = nil
+		}
+		return nil
+	}, int64(m.Partition), key)
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return err
+	}
+	return c.post(m, h.marks.clock(m.Partition, h.clock()))
 }
 
 // post delivers a message under the partition's clock, which it moves.

@@ -12,6 +12,7 @@ var errUnusual = errors.New("something about the batch is unusual")
 
 // batch is one Commit under way.
 type batch struct {
+	h      *handle
 	c      *conn
 	marks  marks
 	turns  []store.Turn
@@ -30,7 +31,7 @@ type fence struct {
 }
 
 func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
-	b := &batch{marks: h.marks, turns: turns, errs: make([]error, len(turns)), lost: map[int]error{}}
+	b := &batch{h: h, marks: h.marks, turns: turns, errs: make([]error, len(turns)), lost: map[int]error{}}
 	var live []int
 	for i := range turns {
 		if b.errs[i] = turns[i].Validate(h.info); b.errs[i] == nil {
@@ -72,6 +73,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(live []int) error) error {
 	return h.write(ctx, "Commit", func(c *conn) error {
 		b.c, b.now, b.posted = c, h.clock(), false
+		c.visited = false
 		for _, i := range live {
 			b.errs[i] = nil
 		}
@@ -84,6 +86,7 @@ func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(li
 		for _, f := range b.fences {
 			b.marks.moved(f.partition, f.clock)
 		}
+		b.posted = b.posted || c.visited
 		return nil
 	})
 }
@@ -133,7 +136,7 @@ func (b *batch) admits(t *store.Turn) *fence {
 // together writes the turns in order: neighbours that are plain set-wise, the
 // others one by one. A turn is plain if nothing of it can be refused but its
 // data: it is under the right epoch, has no hook, and creates no run or its own,
-// whose IDs were free.
+// without a history to begin with, whose IDs were free.
 func (b *batch) together(live []int) error {
 	var plain []int
 	runs := map[string]bool{} // of the plain turns that are not written yet
@@ -145,7 +148,7 @@ func (b *batch) together(live []int) error {
 	}
 	for _, i := range live {
 		t := &b.turns[i]
-		is := b.admits(t) != nil && t.Hook == nil && (t.Create == nil || t.Create.ID == t.Run)
+		is := b.admits(t) != nil && t.Hook == nil && (t.Create == nil || t.Create.ID == t.Run && t.Create.Base == nil)
 		if is && t.Create != nil {
 			if runs[t.Run] { // an earlier turn must not find the run
 				if err := flush(); err != nil {
@@ -273,7 +276,7 @@ func (b *batch) turn(i int) error {
 		}
 		return err
 	}
-	return b.c.runHook(t)
+	return b.h.runHook(b.c, t)
 }
 
 // known answers whether the turn is durable already, or its number taken.

@@ -25,6 +25,7 @@ type conn struct {
 	hooks    *sql.DB              // see hook.go
 	hookEnds time.Time            // when the statements of the hook in progress are cut off
 	queries  []context.CancelFunc // of its queries
+	visited  bool                 // a verb was called within the transaction of a hook
 }
 
 func connect(ctx context.Context, dsn string) (*conn, error) {

@@ -45,4 +45,9 @@
 // committed or rolled back by the hook, whose error decides, and no method of
 // the Store may be called inside a hook: the writer is taken. Statements that run
 // when the hook's time is up (store.HookLimit) are interrupted.
+//
+// # Transactions of others
+//
+// Transact lends the writing connection in the same way, without a turn. Within takes
+// the *sql.Tx of either, and no other: a second connection could not write meanwhile.
 package sqlite

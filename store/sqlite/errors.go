@@ -70,6 +70,10 @@ func explain(path string, err error) error {
 		return unwritable(path, cause(err))
 	case lib.SQLITE_NOTADB:
 		return fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
+	case lib.SQLITE_CORRUPT:
+		return fmt.Errorf("%s is damaged: restore it from a backup; what is wrong says sqlite3 FILE 'PRAGMA integrity_check' (%w)", path, cause(err))
+	case lib.SQLITE_IOERR:
+		return fmt.Errorf("%s cannot be read or written: %w", path, cause(err))
 	}
 	return err
 }

@@ -25,12 +25,12 @@ var errEnded = errors.New("a step transaction is committed by the engine, or und
 // leaves open are closed here. From one that was left behind the transaction is
 // taken away, as database/sql takes it away when a context ends: that waits for a
 // statement in progress, which has a deadline.
-func (c *conn) runHook(t *store.Turn) error {
+func (h *handle) runHook(c *conn, t *store.Turn) error {
 	if t.Hook == nil {
 		return nil
 	}
 	if c.hooks == nil {
-		c.hooks = sql.OpenDB(lender{c})
+		c.hooks = sql.OpenDB(lender{h, c})
 		c.hooks.SetMaxOpenConns(1)
 	}
 	c.hookEnds = time.Now().Add(store.HookLimit + hookSlack)
@@ -56,10 +56,13 @@ func (c *conn) runHook(t *store.Turn) error {
 }
 
 // lender is a driver.Connector that lends a connection which somebody else owns.
-type lender struct{ c *conn }
+type lender struct {
+	h *handle
+	c *conn
+}
 
 func (l lender) Connect(context.Context) (driver.Conn, error) {
-	return &lent{c: l.c, raw: l.c.raw}, nil
+	return &lent{h: l.h, c: l.c, raw: l.c.raw}, nil
 }
 func (l lender) Driver() driver.Driver { return nil }
 
@@ -67,6 +70,7 @@ func (l lender) Driver() driver.Driver { return nil }
 // time, which ends when the hook does. Its statements end with the hook's time,
 // whatever context they are given.
 type lent struct {
+	h   *handle
 	c   *conn
 	raw driver.Conn
 }
@@ -89,7 +93,20 @@ func (l *lent) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	return lentStmt{s, l.c}, nil
 }
 
+// CheckNamedValue lets the store's own verbs through, which come as an argument.
+func (l *lent) CheckNamedValue(v *driver.NamedValue) error {
+	if _, ok := v.Value.(visit); ok {
+		return nil
+	}
+	return driver.ErrSkip
+}
+
 func (l *lent) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if len(args) == 1 {
+		if v, ok := args[0].Value.(visit); ok {
+			return driver.RowsAffected(0), v(l.h, l.c)
+		}
+	}
 	if err := stays(query); err != nil {
 		return nil, err
 	}

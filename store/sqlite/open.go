@@ -57,12 +57,16 @@ func locate(path string) (string, error) {
 // busyTimeout is how long we wait for another process's lock.
 const busyTimeout = time.Second
 
+// openPatience is how long an Open waits for others that open or close the file: one
+// that recovers what a process left that was killed takes its time on a busy machine.
+const openPatience = 10 * time.Second
+
 // patiently tries again while another one opens or closes the file at the same
 // moment: for the locks of that SQLite does not wait by itself.
 func patiently(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()
-		if code(err) != lib.SQLITE_BUSY || time.Since(began) > busyTimeout {
+		if code(err) != lib.SQLITE_BUSY || time.Since(began) > openPatience {
 			return err
 		}
 		select {

@@ -126,8 +126,9 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 	}
 	var runs []store.Run
 	err := c.query(ctx, `SELECT `+runColumns+` FROM `+from+` WHERE `+where+` ORDER BY `+order+` DESC LIMIT ?`, func(r row) error {
-		runs = append(runs, scanRun(r))
-		return nil
+		run, err := scanRun(r)
+		runs = append(runs, run)
+		return err
 	}, append(args, int64(limit))...)
 	return runs, err
 }

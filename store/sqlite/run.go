@@ -8,9 +8,11 @@ import (
 )
 
 // runColumns are what scanRun reads.
-const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail`
+const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail, priority, is_full,
+	(SELECT json_group_array(json_array(name, value)) FROM attributes WHERE partition = runs.partition AND run = runs.id)`
 
-func scanRun(r row) store.Run {
+func scanRun(r row) (store.Run, error) {
+	attributes, err := store.DecodeAttributes(r.bytes(15))
 	return store.Run{
 		Partition:  int(r.int(0)),
 		ID:         r.text(1),
@@ -20,14 +22,17 @@ func scanRun(r row) store.Run {
 		Chain:      r.text(5),
 		Attempt:    int(r.int(6)),
 		Created:    r.int(7),
+		Priority:   int(r.int(13)),
 		RunState: store.RunState{
 			Status: store.Status(r.text(8)),
 			Wake:   r.int(9),
 			Closed: r.int(10),
 			Detail: r.bytes(12),
+			Full:   r.int(14) != 0,
 		},
-		Start: r.bytes(11),
-	}
+		Start:      r.bytes(11),
+		Attributes: attributes,
+	}, err
 }
 
 // findRun reads a run by its ID, or the latest of a workflow ID.
@@ -38,9 +43,9 @@ func (c *conn) findRun(ctx context.Context, partition int, workflowID, run strin
 	}
 	var found *store.Run
 	err := c.query(ctx, query, func(r row) error {
-		run := scanRun(r)
+		run, err := scanRun(r)
 		found = &run
-		return nil
+		return err
 	}, int64(partition), key)
 	if err == nil && found == nil {
 		err = store.ErrNotFound
@@ -55,16 +60,36 @@ func (c *conn) exists(partition int, run string) (bool, error) {
 // insertRun inserts a run as the latest of its workflow ID, unless the ID or
 // the workflow ID is taken.
 func (c *conn) insertRun(r *store.Run) (inserted bool, err error) {
-	n, err := c.exec(`INSERT INTO runs (partition, id, workflow_id, latest, type, node_group, chain, attempt, created, status, wake, closed, start, detail)
-		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	n, err := c.exec(`INSERT INTO runs (partition, id, workflow_id, latest, type, node_group, chain, attempt, created, status, wake, closed, start, detail, priority, is_full)
+		VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		int64(r.Partition), r.ID, r.WorkflowID, r.Type, r.Group, r.Chain, int64(r.Attempt), r.Created,
-		string(r.Status), wake(r.Wake), r.Closed, payload(r.Start), payload(r.Detail))
-	for i := 0; i < len(r.Attributes) && n > 0 && err == nil; i++ {
-		a := r.Attributes[i]
-		_, err = c.exec(`INSERT INTO attributes (partition, name, value, run) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			int64(r.Partition), a.Name, a.Value, r.ID)
+		string(r.Status), wake(r.Wake), r.Closed, payload(r.Start), payload(r.Detail), int64(r.Priority), flag(r.Full))
+	if n > 0 && err == nil {
+		err = c.insertAttributes(r.Partition, r.ID, r.Attributes)
+	}
+	if n > 0 && err == nil {
+		err = c.insertBase(r)
 	}
 	return n > 0, err
+}
+
+func (c *conn) insertAttributes(partition int, run string, all []store.Attribute) error {
+	for _, a := range all {
+		_, err := c.exec(`INSERT INTO attributes (partition, name, value, run) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			int64(partition), a.Name, a.Value, run)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeAttributes gives a run other attributes than it had.
+func (c *conn) changeAttributes(partition int, run string, all []store.Attribute) error {
+	if _, err := c.exec(`DELETE FROM attributes WHERE partition = ? AND run = ?`, int64(partition), run); err != nil {
+		return err
+	}
+	return c.insertAttributes(partition, run, all)
 }
 
 // placeRun inserts a run, after a closed one of its chain or the one that it
@@ -90,11 +115,12 @@ func (c *conn) placeRun(r *store.Run) (inserted bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if latest.Chain != r.Chain && latest.ID != r.After || latest.Status.Open() {
+	if !r.MayFollow(latest) || latest.Status.Open() {
 		return false, &store.ConflictError{Existing: *latest}
 	}
 	if latest.ID == r.After {
-		if _, err := c.exec(`UPDATE inbox SET run = ? WHERE partition = ? AND workflow_id = ? AND run = ''`, latest.ID, int64(r.Partition), r.WorkflowID); err != nil {
+		if _, err := c.exec(`UPDATE inbox SET run = ?, key = ? || key WHERE partition = ? AND workflow_id = ? AND run = ''`,
+			latest.ID, store.LeftKey(latest.ID, ""), int64(r.Partition), r.WorkflowID); err != nil {
 			return false, err
 		}
 	}

@@ -64,8 +64,8 @@ func (b *batch) applyState(t *store.Turn) (found bool, err error) {
 	if t.State == nil {
 		return true, nil
 	}
-	changed, err := b.c.exec(`UPDATE runs SET status = ?, wake = ?, closed = ?, detail = ? WHERE partition = ? AND id = ?`,
-		string(t.State.Status), wake(t.State.Wake), t.State.Closed, payload(t.State.Detail), int64(t.Partition), t.Run)
+	changed, err := b.c.exec(`UPDATE runs SET status = ?, wake = ?, closed = ?, detail = ?, is_full = ? WHERE partition = ? AND id = ?`,
+		string(t.State.Status), wake(t.State.Wake), t.State.Closed, payload(t.State.Detail), flag(t.State.Full), int64(t.Partition), t.Run)
 	return changed > 0, err
 }
 
@@ -81,6 +81,11 @@ func wake(w int64) driver.Value {
 // constraint is broken only if the run does not exist.
 func (b *batch) applyRows(t *store.Turn) error {
 	partition := int64(t.Partition)
+	if t.Attributes != nil {
+		if err := b.c.changeAttributes(t.Partition, t.Run, *t.Attributes); err != nil {
+			return err
+		}
+	}
 	for i := range t.Calls {
 		c := &t.Calls[i]
 		_, err := b.c.exec(`INSERT INTO calls (partition, run, number, state, name, queue, attempt, due, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -93,6 +98,11 @@ func (b *batch) applyRows(t *store.Turn) error {
 	}
 	for _, number := range t.Closed {
 		if _, err := b.c.exec(`DELETE FROM calls WHERE partition = ? AND run = ? AND number = ?`, partition, t.Run, number); err != nil {
+			return err
+		}
+	}
+	if t.Remove {
+		if err := b.c.remove(partition, t.Run); err != nil {
 			return err
 		}
 	}
@@ -120,6 +130,19 @@ func (b *batch) applyRows(t *store.Turn) error {
 	return nil
 }
 
+// remove deletes the row of what is no workflow, and those of its calls.
+func (c *conn) remove(partition int64, run string) error {
+	for _, statement := range []string{
+		`DELETE FROM calls WHERE partition = ? AND run = ? AND EXISTS (SELECT 1 FROM runs r WHERE r.partition = calls.partition AND r.id = calls.run AND r.status = ?)`,
+		`DELETE FROM runs WHERE partition = ? AND id = ? AND status = ?`,
+	} {
+		if _, err := c.exec(statement, partition, run, string(store.Standing)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // send delivers a message of a turn, to the turn's own partition or another.
 func (b *batch) send(t *store.Turn, m *store.Message) error {
 	clock := b.admits(t).clock
@@ -129,8 +152,14 @@ func (b *batch) send(t *store.Turn, m *store.Message) error {
 	return b.c.post(m, b.marks.clock(m.Partition, clock))
 }
 
-// deliver puts a message into the inbox unless one with its key waits there.
+// deliver puts a message into the inbox unless one with its key waits there, or in the
+// place of that one.
 func (c *conn) deliver(m *store.Message, now int64) error {
+	if m.Replace {
+		if _, err := c.exec(`DELETE FROM inbox WHERE partition = ? AND workflow_id = ? AND key = ?`, int64(m.Partition), m.WorkflowID, m.Key); err != nil {
+			return err
+		}
+	}
 	inserted, err := c.exec(`INSERT INTO inbox (partition, sequence, workflow_id, run, key, kind, posted, data)
 		SELECT ?, max(sequence) + 1, ?, ?, ?, ?, ?, ? FROM partitions WHERE true ON CONFLICT (partition, workflow_id, key) DO NOTHING`,
 		int64(m.Partition), m.WorkflowID, m.Run, m.Key, m.Kind, now, payload(m.Data))

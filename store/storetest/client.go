@@ -99,6 +99,42 @@ var clientChecks = []check{
 			f.Errorf("number %d was given after %d", after[1].Sequence, inbox[1].Sequence)
 		}
 	}},
+	{"Client/PostInTheStead", func(f *fixture) {
+		run, other := f.created(), f.created()
+		m := store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k", Kind: "a", Data: []byte("1"), Replace: true}
+		elsewhere, end := m, m
+		elsewhere.WorkflowID, end.Key = other.WorkflowID, "end"
+		for _, m := range []store.Message{m, elsewhere, end} {
+			f.must(f.store.Post(f.Context(), m))
+		}
+		first := f.inbox()
+		equal(f, len(first), 3)
+		m.Run, m.Kind, m.Data = run.ID, "b", []byte("2")
+		f.must(f.store.Post(f.Context(), m))
+		f.must(f.open().Post(f.Context(), m))
+		after := f.inbox()
+		equal(f, after[:2], first[1:])
+		equal(f, len(after), 3)
+		last := after[2]
+		if last.Sequence <= first[2].Sequence || last.Posted < first[0].Posted {
+			f.Errorf("%+v stands for %+v", last, first[0])
+		}
+		equal(f, last, store.Message{Partition: f.partition, Sequence: last.Sequence, WorkflowID: run.WorkflowID, Run: run.ID, Key: "k", Kind: "b", Data: []byte("2"), Posted: last.Posted})
+		eat := f.turn(run, 2)
+		eat.Consumed = []int64{first[0].Sequence} // of which the owner knew
+		f.commits(eat)
+		equal(f, len(f.inbox()), 3)
+		eat = f.turn(run, 3)
+		eat.Consumed = []int64{last.Sequence}
+		f.commits(eat)
+		f.must(f.store.Post(f.Context(), m)) // nothing waits
+		equal(f, len(f.inbox()), 3)
+		send := f.turn(run, 4)
+		send.Messages = []store.Message{{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "k", Replace: true}}
+		f.malformed(f.commit(send)[0])
+		m.WorkflowID = "unknown"
+		f.is(f.store.Post(f.Context(), m), store.ErrNotFound)
+	}},
 	{"Client/PostToNobody", func(f *fixture) {
 		run := f.created()
 		post := func(m store.Message) error {
@@ -123,6 +159,32 @@ var clientChecks = []check{
 		f.commits(end)
 		f.is(post(store.Message{WorkflowID: run.WorkflowID}), store.ErrClosed)
 		equal(f, len(f.inbox()), 0)
+	}},
+	{"Client/PostIfThereIsRoom", func(f *fixture) {
+		run, other := f.created(), f.created()
+		post := func(to store.Run, key string, ifRoom bool) error {
+			return f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: to.WorkflowID, Key: key, Kind: "signal", IfRoom: ifRoom})
+		}
+		f.must(post(run, "before", true))
+		state := func(n int64, full bool) {
+			f.Helper()
+			t := f.turn(run, n)
+			t.State = &store.RunState{Status: store.Parked, Wake: store.Never, Full: full}
+			f.commits(t)
+			equal(f, f.find(run.ID).RunState, *t.State)
+		}
+		state(2, true)
+		f.is(post(run, "refused", true), store.ErrFull)
+		f.is(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "refused", IfRoom: true}), store.ErrFull)
+		f.must(post(run, "urgent", false))
+		f.must(post(other, "elsewhere", true))
+		state(3, false)
+		f.must(post(run, "after", true))
+		equal(f, keys(f.inbox()), []string{"before", "urgent", "elsewhere", "after"})
+		next := f.newRun()
+		next.Full = true
+		f.commits(f.first(next))
+		f.is(post(next, "refused", true), store.ErrFull)
 	}},
 	{"Client/PostForTheOwner", func(f *fixture) {
 		run := f.created()

@@ -21,7 +21,7 @@ var (
 )
 
 func aState(t *rapid.T) store.RunState {
-	s := store.RunState{Status: aStatus.Draw(t, "status"), Wake: aWake.Draw(t, "wake"), Detail: someBytes.Draw(t, "detail")}
+	s := store.RunState{Status: aStatus.Draw(t, "status"), Wake: aWake.Draw(t, "wake"), Detail: someBytes.Draw(t, "detail"), Full: rapid.IntRange(0, 3).Draw(t, "full") == 0}
 	if !s.Status.Open() {
 		s.Closed = 99
 	}
@@ -45,13 +45,26 @@ func aSet(t *rapid.T) []int {
 func aNewRun(t *rapid.T, partition int) store.Run {
 	id, workflow := aRun(t, partition, "run"), aWorkflow.Draw(t, "workflow")
 	// Chains are few too, so that they sometimes go on.
-	return store.Run{Partition: partition, ID: id, WorkflowID: workflow, Type: "type of " + workflow, Chain: "chain of " + workflow, Attempt: 1,
-		Start: someBytes.Draw(t, "start"), Created: rapid.Int64Range(6, 8).Draw(t, "created"), RunState: aState(t),
+	return store.Run{Base: aBase(t), Partition: partition, ID: id, WorkflowID: workflow, Type: "type of " + workflow, Chain: "chain of " + workflow, Attempt: 1,
+		Start: someBytes.Draw(t, "start"), Created: rapid.Int64Range(6, 8).Draw(t, "created"), RunState: aState(t), Priority: rapid.IntRange(-1, 1).Draw(t, "priority"),
 		Attributes: rapid.SliceOfN(anAttribute, 0, 2).Draw(t, "attributes")}
+}
+
+// aBase is a history to begin with, of which there is not always so much.
+func aBase(t *rapid.T) *store.Base {
+	if rapid.IntRange(0, 3).Draw(t, "based") > 0 {
+		return nil
+	}
+	partition, turns := aPartition(t), rapid.Int64Range(0, 2).Draw(t, "copied")
+	return &store.Base{
+		RunRef: store.RunRef{Partition: partition, Run: aRun(t, partition, "base")}, Turns: turns,
+		Last: store.TurnRow{Number: turns + 1, Time: 5, Events: someBytes.Draw(t, "last")},
+	}
 }
 
 func aMessage(t *rapid.T) store.Message {
 	m := store.Message{Partition: aPartition(t), WorkflowID: aWorkflow.Draw(t, "to"), Key: rapid.SampledFrom([]string{"k1", "k2", "k3"}).Draw(t, "key"), Data: someBytes.Draw(t, "data")}
+	m.IfRoom = rapid.Bool().Draw(t, "if there is room")
 	if rapid.IntRange(0, 3).Draw(t, "direct") == 0 {
 		m.Run = aRun(t, m.Partition, "only")
 	}
@@ -82,6 +95,10 @@ func (l *lockstep) aTurn(t *rapid.T) store.Turn {
 	if some("state", 1) {
 		state := aState(t)
 		turn.State = &state
+	}
+	if turn.Number > 0 && some("attributes", 3) {
+		all := rapid.SliceOfN(anAttribute, 0, 2).Draw(t, "attributes")
+		turn.Attributes = &all
 	}
 	for some("call", 2) {
 		turn.Calls = append(turn.Calls, store.Call{Number: rapid.Int64Range(1, 3).Draw(t, "call"), Due: rapid.Int64Range(0, 3).Draw(t, "due"),

@@ -39,6 +39,53 @@ var entityChecks = []check{
 		f.must(err)
 		equal(f, len(ended), 0)
 	}},
+	{"Entity/StandsNoMore", func(f *fixture) {
+		run, gate := f.created(), f.newEntity()
+		gate.Wake = 12345
+		made := f.first(gate)
+		made.Number, made.Events, made.CommitID = 0, nil, 0
+		made.Calls = []store.Call{{Number: 1, State: store.TicketWaiting}, {Number: 2, State: store.TicketHolding}}
+		f.commits(made)
+		f.must(f.store.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: gate.WorkflowID, Run: gate.ID, Key: "k"}))
+		gone := f.turn(gate, 0)
+		gone.Closed, gone.Remove, gone.Repeatable = []int64{1}, true, true
+		gone.Messages = []store.Message{{Partition: f.partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "refused"}}
+		late := gone
+		late.Epoch--
+		f.is(f.commit(late)[0], store.ErrFenced)
+		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}}), []string{gate.ID})
+		f.commits(gone, gone)
+		f.commits(gone) // whose answer was lost
+		equal(f, f.list(store.Filter{Status: []store.Status{store.Standing}}), nil)
+		_, err := f.store.Find(f.Context(), f.partition, gate.WorkflowID, "")
+		f.is(err, store.ErrNotFound)
+		_, err = f.store.Load(f.Context(), f.partition, gate.ID)
+		f.is(err, store.ErrNotFound)
+		equal(f, len(f.calls(gate.ID)), 0)
+		due, err := f.store.Due(f.Context(), []int{f.partition}, 0, 12345, 0)
+		f.must(err)
+		equal(f, len(due), 0)
+		equal(f, len(f.inbox()), 2) // what was said to it waits for the next one
+
+		made.Calls = made.Calls[:1]
+		f.commits(made)
+		equal(f, len(f.calls(gate.ID)), 1)
+
+		workflow := f.turn(run, 0)
+		workflow.Remove = true
+		f.commits(workflow) // which is none of those
+		equal(f, f.find(run.ID).ID, run.ID)
+		for _, bad := range []func(t *store.Turn){
+			func(t *store.Turn) { t.Number, t.Events = 5, []byte("x") },
+			func(t *store.Turn) { t.State = closed(store.Completed) },
+			func(t *store.Turn) { t.Calls = []store.Call{{Number: 1, State: store.TicketWaiting}} },
+			func(t *store.Turn) { t.Run = "" },
+		} {
+			t := gone
+			bad(&t)
+			f.malformed(f.commit(t)[0])
+		}
+	}},
 	{"Entity/RepeatableTurnsMayHaveMessages", func(f *fixture) {
 		run := f.created()
 		t := f.turn(run, 0)

@@ -207,6 +207,7 @@ func (l *lockstep) create(t *rapid.T) {
 
 func (l *lockstep) post(t *rapid.T) {
 	m := aMessage(t)
+	m.Replace = rapid.IntRange(0, 3).Draw(t, "instead") == 0
 	both(l, fmt.Sprintf("Post of %+v", m), func(s store.Store) (any, error) { return nil, s.Post(l.ctx, m) })
 }
 

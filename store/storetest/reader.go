@@ -192,7 +192,7 @@ var readerChecks = []check{
 				f.must(f.store.Create(f.Context(), run)) // again
 			}
 			ids = append(ids, run.ID)
-			equal(f, f.find(run.ID).Attributes, nil)
+			equal(f, f.find(run.ID), run)
 		}
 		pick := func(keep func(i int) bool) (list []string) {
 			for i := len(ids) - 1; i >= 0; i-- {

@@ -18,7 +18,7 @@ import (
 // as a subtest with a database of its own. What needs several nodes is checked if
 // the store is shared, and what needs a single one if it is not.
 func Run(t *testing.T, open func(t *testing.T) store.Opener) {
-	lists := [][]check{commitChecks, turnChecks, entityChecks, afterChecks, deleteChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks,
+	lists := [][]check{commitChecks, turnChecks, entityChecks, afterChecks, baseChecks, deleteChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks, transactionChecks,
 		inboxChecks, readerChecks, ledgerChecks, tallyChecks, switchChecks, lifeChecks, listenChecks, raceChecks}
 	if start(t, open(t)).store.Info().Shared {
 		lists = append(lists, leaseChecks, supersedeChecks)
@@ -208,7 +208,7 @@ func (f *fixture) newRun() store.Run {
 	id := fmt.Sprintf("run-%08d", lastID.Add(1))
 	return store.Run{
 		Partition: f.partition, ID: id, WorkflowID: "workflow of " + id, Type: "test", Group: f.group.Name,
-		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000,
+		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000, Priority: -3,
 		RunState: store.RunState{Status: store.Running, Wake: store.Hot},
 	}
 }

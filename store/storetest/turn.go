@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/store"
@@ -28,6 +29,56 @@ var turnChecks = []check{
 		}
 		f.commits(f.turn(run, 2))
 		equal(f, f.find(run.ID).Status, store.Completed) // nil leaves it
+	}},
+	{"Turn/AttributesReplaceTheWhole", func(f *fixture) {
+		run, other := f.newRun(), f.created()
+		oslo, lyon, gold := store.Attribute{Name: "city", Value: "Oslo"}, store.Attribute{Name: "city", Value: "Lyon"}, store.Attribute{Name: "tier", Value: "gold"}
+		run.Attributes = []store.Attribute{oslo}
+		t := f.first(run)
+		t.Attributes = &[]store.Attribute{gold, lyon, gold}
+		f.commits(t)
+		has := func(want ...store.Attribute) {
+			f.Helper()
+			equal(f, f.find(run.ID).Attributes, want)
+			equal(f, f.find(other.ID).Attributes, nil)
+			for _, a := range []store.Attribute{oslo, lyon, gold} {
+				var ids []string
+				if slices.Contains(want, a) {
+					ids = []string{run.ID}
+				}
+				equal(f, f.list(store.Filter{Attributes: []store.Attribute{a}}), ids)
+			}
+		}
+		has(lyon, gold)
+		f.commits(f.turn(run, 2)) // nil leaves them
+		has(lyon, gold)
+		third, rest := f.turn(run, 3), f.turn(other, 2)
+		third.Attributes = &[]store.Attribute{oslo}
+		f.commits(third, rest)
+		has(oslo)
+		fourth := f.turn(run, 4)
+		fourth.Attributes = &[]store.Attribute{}
+		f.commits(fourth)
+		f.commits(third) // again, late
+		has()
+		// With its last turn a run may change its own, whatever those of the next one.
+		next := f.newRun()
+		next.WorkflowID, next.Chain, next.Attributes = run.WorkflowID, run.ID, []store.Attribute{lyon}
+		end := f.turn(run, 5)
+		end.State, end.Create, end.Attributes = closed(store.Continued), &next, &[]store.Attribute{gold}
+		f.commits(end)
+		equal(f, f.find(run.ID).Attributes, []store.Attribute{gold})
+		equal(f, f.find(next.ID), next)
+		for _, wrong := range []func(t *store.Turn){
+			func(t *store.Turn) { t.Number = 0 },
+			func(t *store.Turn) { t.Attributes = &[]store.Attribute{{Value: "x"}} },
+			func(t *store.Turn) { t.Attributes = &[]store.Attribute{{Name: "x", Value: "\x00"}} },
+		} {
+			t := f.turn(other, 9)
+			t.Attributes = &[]store.Attribute{gold}
+			wrong(&t)
+			f.malformed(f.commit(t)[0])
+		}
 	}},
 	{"Turn/CallsAreReplacedAndDeleted", func(f *fixture) {
 		run, other := f.created(), f.created()

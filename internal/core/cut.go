@@ -1,0 +1,220 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Cut is the history of a run up to a call, and what came later and does not depend on
+// that call: from here another run can go on.
+type Cut struct {
+	Turns int64      // of the history, that are kept whole
+	Last  StoredTurn // that follows them: what is kept of the turn in which the call was made, and what came later
+
+	base  history.Base
+	asked []string       // IDs of operations on the run that were carried out
+	reset *history.Start // made of it
+
+	kept, anew, signals, results int
+	kind                         history.Kind // of the call
+}
+
+// String says what is kept.
+func (c *Cut) String() string {
+	text := fmt.Sprintf("%s before call %d kept, %s made anew", counted(c.kept, "call"), c.base.Call, counted(c.anew, "call"))
+	if c.signals > 0 || c.results > 0 {
+		text += fmt.Sprintf("; %s and %s of earlier calls that came later follow", counted(c.signals, "signal"), counted(c.results, "result"))
+	}
+	return text
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// WithInput lets the call that is made anew have another input.
+func (c *Cut) WithInput(input history.Payload) error {
+	if !takesInput(c.kind) {
+		return fmt.Errorf("call %d is no call of an activity or a child (%s): it has no input of its own", c.base.Call, c.kind)
+	}
+	if c.base.Inputs == nil {
+		c.base.Inputs = map[int64]history.Payload{}
+	}
+	c.base.Inputs[c.base.Call] = input
+	return nil
+}
+
+// CutAt cuts the history of a run at a call. The error says why that cannot be.
+func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
+	at, place, last := findCall(turns, call)
+	if at < 0 {
+		if last == 0 {
+			return nil, fmt.Errorf("the run has not made call %d, nor any other", call)
+		}
+		return nil, fmt.Errorf("the run has not made call %d; its last one is call %d", call, last)
+	}
+	t := &turns[at]
+	c := &Cut{
+		Turns: t.Number - 1, kind: t.Events[place].Kind, kept: int(call - 1), anew: int(last - call + 1),
+		base: history.Base{WorkflowID: start.WorkflowID, Run: start.Run, Call: call, Was: identitiesBelow(start, call)},
+	}
+	if start.Carried != nil {
+		c.asked = slices.Clone(start.Carried.Asked)
+	}
+	if start.Base != nil {
+		for _, cut := range start.Base.Cuts {
+			if cut.Turn < t.Number {
+				c.base.Cuts = append(c.base.Cuts, cut)
+			}
+		}
+		for n, input := range start.Base.Inputs {
+			if n < call {
+				if c.base.Inputs == nil {
+					c.base.Inputs = map[int64]history.Payload{}
+				}
+				c.base.Inputs[n] = input
+			}
+		}
+	}
+	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place})
+	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:place])}
+	return c, c.keepLater(turns, at, place)
+}
+
+// findCall is where a call was made, and the number of the last one.
+func findCall(turns []StoredTurn, call int64) (turn, event int, last int64) {
+	turn = -1
+	for i := range turns {
+		for k := range turns[i].Events {
+			e := &turns[i].Events[k]
+			if !beginsCall(e.Kind) {
+				continue
+			}
+			if last = max(last, e.Call); e.Call == call && turn < 0 {
+				turn, event = i, k
+			}
+		}
+	}
+	return turn, event, last
+}
+
+// beginsCall reports whether a command of this kind has a number of its own.
+func beginsCall(k history.Kind) bool {
+	switch k {
+	case history.SideEffectRecorded, history.VersionMarked, history.CallRefused, history.SignalSent:
+		return true
+	}
+	return waits(k)
+}
+
+// identitiesBelow says who the run was to its code as it made the calls below one.
+func identitiesBelow(start *history.Start, call int64) (all []history.Identity) {
+	own := identityOf(start)
+	if start.Base != nil {
+		for _, was := range start.Base.Was {
+			if was.Before >= call {
+				own = was
+				break
+			}
+			all = append(all, was)
+		}
+	}
+	own.Before = call
+	return append(all, own)
+}
+
+// kept is a call that was made before the cut and was open there.
+type kept struct {
+	scheduled *history.Event
+	canceled  bool // the code has asked for that before
+	started   *history.Event
+}
+
+// keepLater adds to the last turn what came behind the cut and is kept: signals, and
+// what calls came to that were made before. What the code did with them, and what
+// people asked for, is not.
+func (c *Cut) keepLater(turns []StoredTurn, at, place int) error {
+	open := map[int64]*kept{}
+	for i := range turns[:at] {
+		c.keepBefore(open, turns[i].Events)
+	}
+	c.keepBefore(open, turns[at].Events[:place])
+	var ended int64
+	for i := at; i < len(turns); i++ {
+		events := turns[i].Events
+		if i == at {
+			events = events[place:]
+		}
+		for k := range events {
+			c.keepAfter(open, &events[k])
+		}
+		ended = turns[i].Time
+	}
+	for _, n := range slices.Sorted(maps.Keys(open)) {
+		k := open[n]
+		switch {
+		case k.scheduled.Child != nil:
+			return fmt.Errorf("call %d, before it, has started run %s of workflow %q and still waits for it: wait until it has, or go back to call %d or an earlier one", n, k.scheduled.Child.Run, k.scheduled.ID, n)
+		case k.canceled:
+			c.Last.Events = append(c.Last.Events, history.Event{
+				Kind: history.CallCanceled, Call: n, Ended: ended, Reason: string(retry.ReasonCanceled),
+				Failure: history.Aborted(k.scheduled.Name, 1, retry.PhaseExecution, nil),
+			})
+		}
+	}
+	return nil
+}
+
+// keepBefore notes which calls are open behind events that are kept as they are.
+func (c *Cut) keepBefore(open map[int64]*kept, events []history.Event) {
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.ChildScheduled, history.DetachedScheduled:
+			open[e.Call] = &kept{scheduled: e}
+		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
+			delete(open, e.Call)
+		case history.CallCancelRequested:
+			if k := open[e.Call]; k != nil && e.Closed {
+				delete(open, e.Call)
+			} else if k != nil {
+				k.canceled = true
+			}
+		case history.RunControlled:
+			c.asked = append(c.asked, e.ID)
+		}
+	}
+}
+
+// keepAfter keeps an event that came behind the cut, or does not.
+func (c *Cut) keepAfter(open map[int64]*kept, e *history.Event) {
+	k := open[e.Call]
+	switch e.Kind {
+	case history.RunControlled:
+		c.asked = append(c.asked, e.ID)
+	case history.SignalReceived:
+		c.signals++
+		c.Last.Events = append(c.Last.Events, *e)
+	case history.AttemptStarted:
+		if k != nil {
+			k.started = e
+		}
+	case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired:
+		unwanted := e.Kind == history.CallCanceled && k != nil && k.scheduled.Child == nil && !k.canceled
+		if k == nil || unwanted {
+			return // by what the code did later
+		}
+		if k.started != nil {
+			c.Last.Events = append(c.Last.Events, *k.started)
+		}
+		c.results++
+		c.Last.Events = append(c.Last.Events, *e)
+		delete(open, e.Call)
+	}
+}

@@ -1,0 +1,105 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// replayAll brings the machine, and its code, to where the record ends.
+func (r *Run) replayAll(turns []StoredTurn) error {
+	for i := range turns {
+		if want := r.turn + int64(i) + 1; turns[i].Number != want {
+			return fmt.Errorf("the history has a gap: turn %d follows turn %d", turns[i].Number, want-1)
+		}
+		if late := slices.IndexFunc(r.later(turns[i:i+1]), isCommand); late >= 0 {
+			return &Mismatch{Turn: turns[i].Number, Expected: &r.later(turns[i : i+1])[late]} // nobody asks for it there
+		}
+	}
+	for len(turns) > 0 {
+		stretch := r.stretch(turns)
+		turns = turns[len(stretch):]
+		if len(turns) == 0 && r.isCut(stretch) {
+			return r.comeToCut(stretch)
+		}
+		if err := r.replay(stretch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay takes one stretch of the record.
+func (r *Run) replay(turns []StoredTurn) error {
+	defer func() {
+		for i := range turns {
+			r.length += len(turns[i].Events)
+		}
+	}()
+	r.rejoining.later = r.later(turns)
+	deferred := r.enter(&turns[0])
+	if r.program == nil || deferred || r.ended || r.isCut(turns) && r.rejoining.out == nil {
+		r.applyCommands()
+		for i := range turns[1:] {
+			r.enter(&turns[i+1])
+			r.applyCommands()
+		}
+		if r.program == nil && !deferred {
+			r.mustAdvance, r.cancelUntold = false, false
+			r.unread = nil
+		}
+		r.applyLater()
+		return nil
+	}
+	r.rejoining.rest = turns[1:]
+	r.replaying = true
+	err := r.advance()
+	if err == nil && r.onRecord() && r.position < len(r.expected) {
+		err = &Mismatch{Turn: r.turn, Command: r.position + 1, Expected: &r.expected[r.position]}
+	}
+	r.replaying = false
+	if err == nil {
+		r.applyLater()
+	}
+	return err
+}
+
+// enter applies the inputs of a turn on record, and reports whether it says that its
+// code was deferred. Its commands are expected from then on.
+func (r *Run) enter(t *StoredTurn) (deferred bool) {
+	r.turn, r.epoch = t.Number, t.Epoch
+	r.now = max(r.now, t.Time)
+	r.countElsewhere()
+	events := t.Events
+	if n, cut := r.start.Base.CutOf(t.Number); cut {
+		events = events[:min(n, len(events))]
+	}
+	inputs := upToCommand(events)
+	r.expected, r.position = events[len(inputs):], 0
+	for i := range inputs {
+		if inputs[i].Kind == history.CodeDeferred {
+			deferred = true
+			continue
+		}
+		r.apply(&inputs[i])
+	}
+	return deferred
+}
+
+func isCommand(e history.Event) bool { return e.Kind.Command() }
+
+// upToCommand are the inputs with which a turn begins.
+func upToCommand(events []history.Event) []history.Event {
+	if i := slices.IndexFunc(events, isCommand); i >= 0 {
+		return events[:i]
+	}
+	return events
+}
+
+// applyCommands applies the commands of the current turn without the code.
+func (r *Run) applyCommands() {
+	for i := range r.expected {
+		r.apply(&r.expected[i])
+	}
+}

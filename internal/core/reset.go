@@ -1,0 +1,79 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// resetRun closes the run, and lets the next one of its chain go on from a call. The
+// code has no part in that, so the turn says that it did not run.
+func (r *Run) resetRun(in Control) {
+	switch {
+	case in.Fault != nil:
+		r.answerRun(in, Refused, in.Fault.Error())
+		return
+	case in.Cut == nil:
+		r.answerRun(in, Refused, "it was asked for by a version that cannot tell where the call is")
+		return
+	}
+	id := NextRunID(r.start.Run, r.now)
+	r.answerRun(in, Applied, in.Cut.String())
+	r.emit(history.Event{Kind: history.CodeDeferred})
+	in.Cut.reset = in.Cut.Reset(&r.start, id, r.now, in)
+	r.out.Base = in.Cut
+	r.happened(history.Event{
+		Kind: history.RunContinued, Call: in.Call, Initiator: history.ResetOfRun, ID: id, Attempt: 1,
+		Operation: string(in.Operation), By: in.By, Reason: in.Reason,
+	})
+}
+
+// Reset is how the next run of a chain begins that goes on from a call. Its time is its
+// own, and so is that of the chain from here on: a person wants it to go on.
+func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *history.Start {
+	s := c.begin(source, run, now, in)
+	s.Initiator, s.Previous, s.Number = history.ResetOfRun, source.Run, max(source.Number, 1)+1
+	carried := history.Carried{}
+	if source.Carried != nil {
+		carried = *source.Carried
+	}
+	carried.Asked = slices.Clone(c.asked)
+	if in.ID != "" && !slices.Contains(carried.Asked, in.ID) {
+		carried.Asked = append(carried.Asked, in.ID)
+	}
+	if len(carried.Asked) > maxSeen {
+		carried.Asked = carried.Asked[len(carried.Asked)-maxSeen:]
+	}
+	s.Carried = &carried
+	return s
+}
+
+// Fork is how the first run of a new chain begins that goes on from a call of another
+// run. Nobody started it, and what was asked of the other one was not asked of it.
+func (c *Cut) Fork(source *history.Start, workflowID, run string, now int64, in Control) *history.Start {
+	s := c.begin(source, run, now, in)
+	s.WorkflowID, s.Chain = workflowID, run
+	s.Initiator, s.Previous, s.Number, s.After, s.Parent = history.ForkOfRun, "", 0, "", nil
+	if source.Carried != nil {
+		carried := *source.Carried
+		carried.Asked, carried.Updates = nil, nil
+		s.Carried = &carried
+	}
+	return s
+}
+
+// begin is what both have in common.
+func (c *Cut) begin(source *history.Start, run string, now int64, in Control) *history.Start {
+	s := *source
+	s.Run, s.Attempt, s.Created = run, 1, now
+	s.FirstTurn, s.Failure, s.Backoff, s.FirstAttempt, s.Deadline = 0, nil, 0, 0, 0
+	if s.ChainDeadline = 0; s.ChainTimeout > 0 {
+		s.ChainDeadline = addTime(now, s.ChainTimeout)
+	}
+	base := c.base
+	base.Request, base.By, base.Reason = in.ID, in.By, in.Reason
+	base.Inputs = maps.Clone(base.Inputs)
+	s.Base = &base
+	return &s
+}

@@ -1,0 +1,99 @@
+package core_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+)
+
+// A run that goes on from any call of any random program, at any time, through
+// crashes and without code, is held against all that other runs are held against: a
+// machine made from the records is the machine in memory, before and after it goes on.
+// What had ended before the call does not begin again. And again from there.
+func TestE60_ResetOfRandomPrograms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ops := drawOps(t, 2)
+		program := random(ops)
+		t.Logf("program %v", ops)
+		d := newDriver(t, program, 0)
+		for range rapid.IntRange(1, 3).Draw(t, "lives") {
+			for range rapid.IntRange(1, 25).Draw(t, "steps") {
+				if d.run.Ended() {
+					break
+				}
+				inputs := slices.DeleteFunc(drawInputs(t, d, program), func(in core.Input) bool { return !d.run.Takes(in) })
+				twinStep(t, d, inputs)
+			}
+			next := drawReset(t, d, program)
+			if next == nil {
+				return
+			}
+			d = next
+		}
+	})
+}
+
+// drawReset begins a run that goes on from a call of another one; nil if that cannot be.
+func drawReset(t *rapid.T, d *driver, program code) *driver {
+	turns := decoded(t, d.turns)
+	call := rapid.Int64Range(1, 12).Draw(t, "call")
+	cut, err := core.CutAt(&d.start, turns, call)
+	if err != nil {
+		t.Logf("no cut at call %d: %v", call, err)
+		return nil
+	}
+	t.Logf("go on from call %d: %s", call, cut)
+	next := newDriver(t, program, 0)
+	request := core.Control{ID: "reset", By: "ann", Reason: "so"}
+	if rapid.Bool().Draw(t, "fork") {
+		next.start = *cut.Fork(&d.start, "order-2", d.start.Run+"f", d.now, request)
+	} else {
+		next.start = *cut.Reset(&d.start, d.start.Run+"r", d.now, request)
+	}
+	next.now, next.before, next.late = d.now, map[int64]bool{}, map[int64]bool{}
+	for _, turn := range append(slices.Clone(turns[:cut.Turns]), cut.Last) {
+		events, err := history.EncodeTurn(turn.Events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next.turns = append(next.turns, storedTurn{number: turn.Number, time: turn.Time, events: events})
+		behind := len(turn.Events)
+		if n, is := next.start.Base.CutOf(turn.Number); is {
+			behind = n
+		}
+		for i, e := range turn.Events {
+			switch e.Kind {
+			case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
+				next.closed[e.Call], next.before[e.Call] = true, true // and must not end again
+				if turn.Number == cut.Last.Number && i >= behind {
+					next.late[e.Call] = true
+				}
+			case history.CallCancelRequested:
+				if e.Closed {
+					next.closed[e.Call], next.before[e.Call] = true, true
+				}
+			case history.ChildScheduled, history.DetachedScheduled:
+				next.children[e.Call] = &childBook{run: e.Child.Run, begun: true, over: true}
+			}
+		}
+	}
+	if err := next.reload(program); err != nil {
+		t.Fatalf("the run that goes on cannot be loaded: %v", err)
+	}
+	return next
+}
+
+func decoded(t tester, stored []storedTurn) (turns []core.StoredTurn) {
+	for _, s := range stored {
+		events, err := history.DecodeTurn(s.events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns = append(turns, core.StoredTurn{Number: s.number, Epoch: s.epoch, Time: s.time, Events: events})
+	}
+	return turns
+}

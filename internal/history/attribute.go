@@ -1,0 +1,43 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Limits of the attributes of a run: each is a row and an entry of two indexes.
+const (
+	MaxAttributes     = 16
+	maxAttributeName  = 64  // bytes
+	maxAttributeValue = 256 // bytes
+)
+
+// CheckAttributes refuses attributes that no run could be found by.
+func CheckAttributes(all map[string]string) error {
+	if len(all) > MaxAttributes {
+		return &InputError{What: "attributes", Problem: fmt.Sprintf("are %d; the limit is %d", len(all), MaxAttributes)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if err := CheckAttribute(name, all[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckAttribute refuses an attribute that no run could be found by.
+func CheckAttribute(name, value string) error {
+	if err := CheckName("attribute name", name); err != nil {
+		return err
+	}
+	switch {
+	case len(name) > maxAttributeName:
+		return &InputError{What: fmt.Sprintf("attribute name %q", name), Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(name), maxAttributeName)}
+	case len(value) > maxAttributeValue:
+		return &InputError{What: fmt.Sprintf("attribute %q", name), Problem: fmt.Sprintf("has a value of %d bytes; the limit is %d", len(value), maxAttributeValue)}
+	case value == "":
+		return nil
+	}
+	return CheckID(fmt.Sprintf("value of attribute %q", name), value)
+}

@@ -1,0 +1,15 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure/store"
+)
+
+// errNoTables refuses what needs a transaction that others can write in.
+var errNoTables = fmt.Errorf("%w: the memory store keeps no tables, so there is nothing to share a transaction with; use store/sqlite or store/postgres", store.ErrTx)
+
+func (h *handle) Within(any) (store.Transaction, error) { return nil, errNoTables }
+
+func (h *handle) Transact(context.Context, func(tx any) error) error { return errNoTables }

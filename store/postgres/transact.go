@@ -1,0 +1,40 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
+	var hook *store.HookError
+	err := h.share(ctx, "Transact", func(c *conn) error {
+		hook = nil
+		t := store.Turn{Hook: f}
+		err := c.transact(ctx, func(tx pgx.Tx) error {
+			if err := c.send(ctx, (*batch).limitIdleness); err != nil {
+				return err
+			}
+			k := &carefully{commit: &commit{h: h}, c: c, tx: tx}
+			err := k.runHook(ctx, &t)
+			switch code(err) {
+			case noTransaction, noSavepoint: // its function ended it
+				return &store.HookError{Err: errEnded}
+			}
+			return err
+		})
+		if errors.As(err, &hook) {
+			return nil // whatever it is about, it is not the store's error
+		}
+		if err == nil && c.guests.Load() {
+			c.tell(ctx, store.NewsMessage)
+		}
+		return err
+	})
+	if hook != nil {
+		return hook
+	}
+	return err
+}

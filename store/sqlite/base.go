@@ -1,0 +1,25 @@
+package sqlite
+
+import "github.com/perdure/perdure/store"
+
+// insertBase gives a new run the history that it begins with.
+func (c *conn) insertBase(r *store.Run) error {
+	b := r.Base
+	if b == nil {
+		return nil
+	}
+	if b.Turns > 0 {
+		n, err := c.exec(`INSERT INTO turns (partition, run, number, commit_id, epoch, time, events)
+			SELECT ?, ?, number, commit_id, 0, time, events FROM turns WHERE partition = ? AND run = ? AND number <= ?`,
+			int64(r.Partition), r.ID, int64(b.Partition), b.Run, b.Turns)
+		if err != nil {
+			return err
+		}
+		if n < b.Turns {
+			return store.ErrNotFound
+		}
+	}
+	t := &b.Last
+	_, err := c.exec(insertTurns(1), int64(r.Partition), r.ID, t.Number, t.CommitID, t.Epoch, t.Time, payload(t.Events))
+	return err
+}
