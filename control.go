@@ -139,7 +139,23 @@ func (e *Engine) Control(ctx context.Context, id string, calls Calls, op Operati
 	if err != nil {
 		return nil, err
 	}
-	var records []ControlRecord
+	return e.control(ctx, id, s)
+}
+
+// ControlAll is Control for the selected calls of all runs that pass the filter: of
+// open ones, if it names no status. It works in small batches. If it ends with an
+// error, the result says how far it came, and the same RequestID does the rest.
+func (e *Engine) ControlAll(ctx context.Context, runs Filter, calls Calls, op Operation, options ...ControlOption) (BulkResult, error) {
+	s, err := op.request(calls, options)
+	if err != nil {
+		return BulkResult{}, err
+	}
+	return e.controlAll(ctx, runs, s)
+}
+
+// control carries a request out on the latest run of a workflow ID or on its calls,
+// or says what it would be done to.
+func (e *Engine) control(ctx context.Context, id string, s controlSettings) (records []ControlRecord, err error) {
 	if s.dry {
 		records, err = e.inner.Preview(ctx, id, s.Control)
 	} else {
@@ -151,14 +167,8 @@ func (e *Engine) Control(ctx context.Context, id string, calls Calls, op Operati
 	return records, nil
 }
 
-// ControlAll is Control for the selected calls of all runs that pass the filter: of
-// open ones, if it names no status. It works in small batches. If it ends with an
-// error, the result says how far it came, and the same RequestID does the rest.
-func (e *Engine) ControlAll(ctx context.Context, runs Filter, calls Calls, op Operation, options ...ControlOption) (BulkResult, error) {
-	s, err := op.request(calls, options)
-	if err != nil {
-		return BulkResult{}, err
-	}
+// controlAll does so for all runs that pass the filter.
+func (e *Engine) controlAll(ctx context.Context, runs Filter, s controlSettings) (BulkResult, error) {
 	result, err := e.inner.ControlAll(ctx, runs, s.Control, s.dry)
 	if err != nil {
 		return result, fmt.Errorf("perdure: %s: %w", s.Operation, err)

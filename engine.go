@@ -77,6 +77,14 @@ func MaxHistory(events int) Option { return func(s *settings) { s.Config.MaxHist
 // once, which is on record. Default 10,000.
 func MaxPendingCalls(n int) Option { return func(s *settings) { s.Config.MaxPendingCalls = n } }
 
+// MaxSignalBacklog sets how many signals a run may have on record that its code has not
+// read, also while it is paused, parked or waits for code. With four fifths of that a
+// warning is logged, and Describe has it; from the limit on, Signal returns a
+// *LimitError, until the code has read a fifth of them. Signals that were under way, and
+// those that workflows send, are not lost: they come on top. What is sent while no node
+// serves the run waits in the database and is counted when one does. Default 10,000.
+func MaxSignalBacklog(n int) Option { return func(s *settings) { s.Config.MaxSignalBacklog = n } }
+
 // MaxAbandoned sets how many goroutines may be lost to code that does not come back.
 // With more turns of workflow code that never end (see TurnTimeout) than that, the
 // engine starts nothing new, gives its work to other nodes, and Health says that its

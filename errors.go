@@ -38,6 +38,7 @@ func init() {
 	retry.RegisterError("perdure.ErrStarted", ErrStarted)
 	retry.RegisterError("perdure.ErrForeign", ErrForeign)
 	retry.RegisterError("perdure.ErrNewer", ErrNewer)
+	retry.RegisterError("perdure.ErrTx", ErrTx)
 }
 
 func (e *RunError) Error() string {
@@ -72,6 +73,9 @@ var (
 	ErrForeign = store.ErrForeign
 	// ErrNewer says that the database was written by a later version.
 	ErrNewer = store.ErrNewer
+	// ErrTx says that what was given as a transaction is none in the engine's database,
+	// or that this database has none to share.
+	ErrTx = store.ErrTx
 )
 
 // IDInUseError says that a workflow ID belongs to a run of another workflow or
@@ -84,8 +88,8 @@ type InUseError = store.InUseError
 // InputError says that an ID or a name cannot be accepted, and why.
 type InputError = history.InputError
 
-// LimitError says that a run has come to a limit of its engine: see MaxHistory and
-// MaxPendingCalls.
+// LimitError says that a run has come to a limit of its engine: see MaxHistory,
+// MaxPendingCalls and MaxSignalBacklog.
 type LimitError = history.LimitError
 
 // UnavailableError says that the database could not answer.

@@ -22,7 +22,9 @@ type (
 // Gates returns the gates of the engine's group by name: how many they let pass,
 // who holds them, who waits and for how long, and what their circuit breakers and
 // retry budgets say. It reads what is committed, so it works beside a running
-// engine and without one. A gate is there from when the first call came to it.
+// engine and without one. A gate is there from when the first call came to it
+// until nobody has used it for a week, unless it remembers something: a pause, a budget
+// that is not full, failures that its breaker counts.
 func (e *Engine) Gates(ctx context.Context) ([]Gate, error) {
 	gates, err := e.inner.Gates(ctx)
 	if err != nil {

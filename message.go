@@ -20,7 +20,9 @@ type signalSettings struct{ id string }
 func SignalID(id string) SignalOption { return func(s *signalSettings) { s.id = id } }
 
 // Signal sends a signal to the latest run of a workflow ID. When it returns, the
-// signal is durable and the run will see it, unless it ends before it looks.
+// signal is durable and the run will see it, unless it ends before it looks. A
+// *LimitError says that the run has too many that its code has not read: see
+// MaxSignalBacklog.
 func Signal[T any](ctx context.Context, e *Engine, id string, s workflow.Signal[T], value T, options ...SignalOption) error {
 	payload, err := history.Encode(value)
 	if err != nil {
@@ -40,14 +42,19 @@ func (e *Engine) SignalJSON(ctx context.Context, id, name string, value json.Raw
 }
 
 func (e *Engine) signal(ctx context.Context, id, name string, value history.Payload, options []SignalOption) error {
+	if err := e.inner.Signal(ctx, id, name, signalID(options), value); err != nil {
+		return fmt.Errorf("perdure: signal %q: %w", name, err)
+	}
+	return nil
+}
+
+// signalID is the ID that the options give, if they do.
+func signalID(options []SignalOption) string {
 	var s signalSettings
 	for _, o := range options {
 		o(&s)
 	}
-	if err := e.inner.Signal(ctx, id, name, s.id, value); err != nil {
-		return fmt.Errorf("perdure: signal %q: %w", name, err)
-	}
-	return nil
+	return s.id
 }
 
 // Complete ends the attempt of a token (see activity.ErrPending) with a result,
@@ -61,7 +68,10 @@ func (e *Engine) signal(ctx context.Context, id, name string, value history.Payl
 //   - ErrNotFound, if the run was deleted.
 //
 // An attempt that ends while Complete is under way is not ended once more: what
-// came first counts, and the other is dropped.
+// came first counts, and the other is dropped. That is so for two ends, too, of which
+// the owner of the run has read neither, a Complete and a FailAttempt for instance:
+// both return nil, and what was said first is how the attempt ended. The error says
+// whether the end was taken, not whether it was the first; Attempts tells how it ended.
 func (e *Engine) Complete(ctx context.Context, token string, result any) error {
 	payload, err := history.Encode(result)
 	if err == nil {

@@ -42,34 +42,22 @@ func init() {
 // ErrUnanswered then; ErrNotFound if there is no run; ErrNoHandler, ErrNoCode or
 // ErrParked; a *InputError; or that of the handler, for which errors.Is and
 // errors.As hold as for the errors of activities.
-func Query[In, Out any](ctx context.Context, e *Engine, id string, q workflow.Query[In, Out], in In) (Out, error) {
-	var out Out
+func Query[In, Out any](ctx context.Context, e *Engine, id string, q workflow.Query[In, Out], in In) (out Out, err error) {
 	input, err := history.Encode(in)
 	if err == nil {
 		err = e.query(ctx, id, q.Name(), input, &out)
 	}
-	if err != nil {
-		return out, fmt.Errorf("perdure: query %q of %q: %w", q.Name(), id, err)
-	}
-	return out, nil
+	return out, asked("query", q.Name(), id, err)
 }
 
 // QueryJSON is Query for a program that has the query's name and its input as JSON;
 // nil for none.
-func (e *Engine) QueryJSON(ctx context.Context, id, name string, input json.RawMessage) (json.RawMessage, error) {
-	var in history.Payload
-	var err error
-	if input != nil {
-		in, err = history.Encode(input)
-	}
-	var out json.RawMessage
+func (e *Engine) QueryJSON(ctx context.Context, id, name string, input json.RawMessage) (out json.RawMessage, err error) {
+	in, err := optionalJSON(input)
 	if err == nil {
 		err = e.query(ctx, id, name, in, &out)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("perdure: query %q of %q: %w", name, id, err)
-	}
-	return out, nil
+	return out, asked("query", name, id, err)
 }
 
 func (e *Engine) query(ctx context.Context, id, name string, input history.Payload, out any) error {
@@ -78,4 +66,20 @@ func (e *Engine) query(ctx context.Context, id, name string, input history.Paylo
 		return err
 	}
 	return answer.Decode(out)
+}
+
+// optionalJSON is a payload of JSON, and none for nil.
+func optionalJSON(value json.RawMessage) (history.Payload, error) {
+	if value == nil {
+		return history.Payload{}, nil
+	}
+	return history.Encode(value)
+}
+
+// asked says what a query or an update that failed was.
+func asked(verb, name, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("perdure: %s %q of %q: %w", verb, name, id, err)
 }

@@ -41,7 +41,9 @@ func Delay(d time.Duration) StartOption {
 // nobody serves it: its code is not asked, its attempts are given up, and what they
 // still come to is dropped. It has then failed with a *retry.TimeoutError of kind
 // retry.TimeoutRun, and its RetryPolicy decides whether the next run of the chain
-// follows, with all its time anew, as AttemptTimeout and the policy of a call do. A
+// follows, with all its time anew, as AttemptTimeout and the policy of a call do. If it
+// allows none any more, the last one ends as timed out, too, with a
+// *retry.ExhaustedError, of which that *retry.TimeoutError is the cause. A
 // run that continues as new is followed by one with all its time, too. 0 is no limit.
 //
 // A run that nobody has the code of is retried only by a policy that was given at
@@ -74,8 +76,9 @@ func Memo(v any) StartOption {
 
 // Attributes gives the runs of the chain names and values by which List and all that
 // takes a Filter find them: {"customer": "ann", "region": "eu"}. They are at most 16;
-// a name has at most 64 bytes, a value 256. They do not change, and attaching to a run
-// does not change them. Asking for them several times adds them up.
+// a name has at most 64 bytes, a value 256. Only the code of the runs changes them, with
+// workflow.SetAttribute; attaching to a run does not. Asking for them several times adds
+// them up.
 func Attributes(all map[string]string) StartOption {
 	return func(r *engine.StartRequest) {
 		if r.Attributes == nil {
@@ -83,6 +86,22 @@ func Attributes(all map[string]string) StartOption {
 		}
 		maps.Copy(r.Attributes, all)
 	}
+}
+
+// Priority lets the activities and steps of the run, of all runs of its chain and of
+// its children go before those of runs with a lower one, where they wait for each
+// other: for a slot of the process (see Concurrency), and at the gates of
+// activity.Through. It is between -1,000 and 1,000; zero, that of runs without one, is
+// in the middle. Calls of one priority go in the order in which they came;
+// activity.Priority gives a call one of its own, and workflow.ChildPriority a child.
+//
+// What runs is not interrupted, and priority is strict: as long as calls of a higher
+// one wait, none of a lower one starts, which a QueueTimeout of a policy can bound.
+// When a process starts again, it knows within a second which calls had waited, and
+// goes on by their priority. Calls that were lost with a process run one at a time
+// whatever their priority; among those that were there equally often, it decides.
+func Priority(n int) StartOption {
+	return func(r *engine.StartRequest) { r.Priority = n }
 }
 
 // Ending is how a run has ended, for NewAfter.
@@ -145,35 +164,34 @@ func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Ou
 // before the ID is known to be free; if it is not, nothing of that turn happens,
 // but functions of workflow.SideEffect in it have run.
 func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
-	run, attached, err := e.start(ctx, w.Name(), id, in, options)
-	if err != nil {
-		return Handle[Out]{}, err
-	}
-	return Handle[Out]{engine: e, id: id, run: run, attached: attached}, nil
+	return startWith[Out](e, w.Name(), id, in, options, func(req engine.StartRequest) (string, bool, error) {
+		return e.inner.StartRun(ctx, req)
+	})
 }
 
 // StartJSON is Start for a program that has the workflow's name and its input as
 // JSON.
 func (e *Engine) StartJSON(ctx context.Context, workflow, id string, input json.RawMessage, options ...StartOption) (Handle[json.RawMessage], error) {
-	run, attached, err := e.start(ctx, workflow, id, input, options)
-	if err != nil {
-		return Handle[json.RawMessage]{}, err
-	}
-	return Handle[json.RawMessage]{engine: e, id: id, run: run, attached: attached}, nil
+	return startWith[json.RawMessage](e, workflow, id, input, options, func(req engine.StartRequest) (string, bool, error) {
+		return e.inner.StartRun(ctx, req)
+	})
 }
 
-func (e *Engine) start(ctx context.Context, workflow, id string, in any, options []StartOption) (run string, attached bool, err error) {
+// startWith starts a workflow in one of the ways there are.
+func startWith[Out any](e *Engine, workflow, id string, in any, options []StartOption, start func(engine.StartRequest) (run string, attached bool, err error)) (Handle[Out], error) {
 	req := engine.StartRequest{WorkflowID: id, Type: workflow}
+	var err error
 	if req.Input, err = history.Encode(in); err != nil {
-		return "", false, fmt.Errorf("perdure: start %q: input: %w", id, err)
+		return Handle[Out]{}, fmt.Errorf("perdure: start %q: input: %w", id, err)
 	}
 	for _, o := range options {
 		o(&req)
 	}
-	if run, attached, err = e.inner.StartRun(ctx, req); err != nil {
-		return "", false, fmt.Errorf("perdure: start %q: %w", id, err)
+	run, attached, err := start(req)
+	if err != nil {
+		return Handle[Out]{}, fmt.Errorf("perdure: start %q: %w", id, err)
 	}
-	return run, attached, nil
+	return Handle[Out]{engine: e, id: id, run: run, attached: attached}, nil
 }
 
 // Handle is a typed reference to a run. It is a value; copies are equal.

@@ -3,14 +3,13 @@ package perdure
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 )
 
 // RunOperation is something a person can do to a run as a whole. Make one with
-// CancelRun, TerminateRun, SignalRun, PauseRun or ResumeRun.
+// CancelRun, TerminateRun, SignalRun, PauseRun, ResumeRun or ResetRun.
 type RunOperation struct {
 	control core.Control
 	err     error
@@ -51,7 +50,7 @@ func ResumeRun() RunOperation {
 // request is an operation with its options.
 func (op RunOperation) request(options []ControlOption) (controlSettings, error) {
 	if op.control.Operation == "" {
-		return controlSettings{}, errors.New("perdure: the operation is missing: make one with CancelRun, TerminateRun, SignalRun, PauseRun or ResumeRun")
+		return controlSettings{}, errors.New("perdure: the operation is missing: make one with CancelRun, TerminateRun, SignalRun, PauseRun, ResumeRun or ResetRun")
 	}
 	return Operation(op).request(Calls{}, options)
 }
@@ -60,7 +59,8 @@ func (op RunOperation) request(options []ControlOption) (controlSettings, error)
 // what came of it when that is durable: applied, or unchanged if the run was that way
 // already. With DryRun it only looks whether there is one.
 //
-// The error is ErrClosed if the run has ended, and ErrNoAnswer with the error of ctx if
+// The error is ErrClosed if the run has ended, unless it is reset; a *RefusedError if it is
+// not in a state for the operation; and ErrNoAnswer with the error of ctx if
 // nobody serves the run in time: the request stands then, and the same RequestID asks
 // for its answer.
 func (e *Engine) ControlRun(ctx context.Context, id string, op RunOperation, options ...ControlOption) (ControlRecord, error) {
@@ -68,14 +68,9 @@ func (e *Engine) ControlRun(ctx context.Context, id string, op RunOperation, opt
 	if err != nil {
 		return ControlRecord{}, err
 	}
-	var records []ControlRecord
-	if s.dry {
-		records, err = e.inner.Preview(ctx, id, s.Control)
-	} else {
-		records, err = e.inner.Control(ctx, id, "", s.Control)
-	}
+	records, err := e.control(ctx, id, s)
 	if err != nil {
-		return ControlRecord{}, fmt.Errorf("perdure: %s: %w", s.Operation, err)
+		return ControlRecord{}, err
 	}
 	return records[0], nil
 }
@@ -88,11 +83,7 @@ func (e *Engine) ControlRuns(ctx context.Context, runs Filter, op RunOperation, 
 	if err != nil {
 		return BulkResult{}, err
 	}
-	result, err := e.inner.ControlAll(ctx, runs, s.Control, s.dry)
-	if err != nil {
-		return result, fmt.Errorf("perdure: %s: %w", s.Operation, err)
-	}
-	return result, nil
+	return e.controlAll(ctx, runs, s)
 }
 
 // onlyBy refuses options that mean nothing to a request that nobody answers.

@@ -3,6 +3,7 @@ package perdure
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -109,12 +110,24 @@ func settingsOf(options []ScheduleOption) (s scheduleSettings) {
 	return s
 }
 
+// whoOf is settingsOf for what fires nothing.
+func whoOf(options []ScheduleOption) (scheduleSettings, error) {
+	s := settingsOf(options)
+	if s.overlap != "" {
+		return s, errors.New("ScheduleOverlap has no meaning here: nothing is fired; of the options only ScheduleBy has one")
+	}
+	return s, nil
+}
+
 // PauseSchedule lets a schedule fire nothing by itself until ResumeSchedule. What
 // waits because of overlap is skipped, runs that are open go on. When it returns, the
 // wish is durable. Pausing a paused schedule changes nothing.
 func (e *Engine) PauseSchedule(ctx context.Context, name string, options ...ScheduleOption) error {
-	s := settingsOf(options)
-	if err := e.inner.PauseSchedule(ctx, name, true, s.by, s.why); err != nil {
+	s, err := whoOf(options)
+	if err == nil {
+		err = e.inner.PauseSchedule(ctx, name, true, s.by, s.why)
+	}
+	if err != nil {
 		return fmt.Errorf("perdure: pause schedule %q: %w", name, err)
 	}
 	return nil
@@ -123,8 +136,11 @@ func (e *Engine) PauseSchedule(ctx context.Context, name string, options ...Sche
 // ResumeSchedule ends a pause. Nominal times in the pause are not fired: see
 // BackfillSchedule.
 func (e *Engine) ResumeSchedule(ctx context.Context, name string, options ...ScheduleOption) error {
-	s := settingsOf(options)
-	if err := e.inner.PauseSchedule(ctx, name, false, s.by, s.why); err != nil {
+	s, err := whoOf(options)
+	if err == nil {
+		err = e.inner.PauseSchedule(ctx, name, false, s.by, s.why)
+	}
+	if err != nil {
 		return fmt.Errorf("perdure: resume schedule %q: %w", name, err)
 	}
 	return nil
@@ -157,8 +173,11 @@ func (e *Engine) BackfillSchedule(ctx context.Context, name string, from, until 
 // DeleteSchedule lets a schedule fire nothing any more. Runs that it started go on,
 // what waits is not fired. A later Schedule of that name makes it anew.
 func (e *Engine) DeleteSchedule(ctx context.Context, name string, options ...ScheduleOption) error {
-	s := settingsOf(options)
-	if err := e.inner.DeleteSchedule(ctx, name, s.by, s.why); err != nil {
+	s, err := whoOf(options)
+	if err == nil {
+		err = e.inner.DeleteSchedule(ctx, name, s.by, s.why)
+	}
+	if err != nil {
 		return fmt.Errorf("perdure: delete schedule %q: %w", name, err)
 	}
 	return nil

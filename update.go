@@ -3,7 +3,6 @@ package perdure
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -49,34 +48,22 @@ func UpdateID(id string) UpdateOption { return func(s *updateSettings) { s.id = 
 //     UpdateID waits for it again,
 //   - or that of the handler, for which errors.Is and errors.As hold as for the
 //     errors of activities.
-func Update[In, Out any](ctx context.Context, e *Engine, id string, u workflow.Update[In, Out], in In, options ...UpdateOption) (Out, error) {
-	var out Out
+func Update[In, Out any](ctx context.Context, e *Engine, id string, u workflow.Update[In, Out], in In, options ...UpdateOption) (out Out, err error) {
 	input, err := history.Encode(in)
 	if err == nil {
 		err = e.update(ctx, id, u.Name(), input, &out, options)
 	}
-	if err != nil {
-		return out, fmt.Errorf("perdure: update %q of %q: %w", u.Name(), id, err)
-	}
-	return out, nil
+	return out, asked("update", u.Name(), id, err)
 }
 
 // UpdateJSON is Update for a program that has the update's name and its input as
 // JSON; nil for none.
-func (e *Engine) UpdateJSON(ctx context.Context, id, name string, input json.RawMessage, options ...UpdateOption) (json.RawMessage, error) {
-	var in history.Payload
-	var err error
-	if input != nil {
-		in, err = history.Encode(input)
-	}
-	var out json.RawMessage
+func (e *Engine) UpdateJSON(ctx context.Context, id, name string, input json.RawMessage, options ...UpdateOption) (out json.RawMessage, err error) {
+	in, err := optionalJSON(input)
 	if err == nil {
 		err = e.update(ctx, id, name, in, &out, options)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("perdure: update %q of %q: %w", name, id, err)
-	}
-	return out, nil
+	return out, asked("update", name, id, err)
 }
 
 func (e *Engine) update(ctx context.Context, id, name string, input history.Payload, out any, options []UpdateOption) error {

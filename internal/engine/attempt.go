@@ -172,7 +172,7 @@ func attemptInfo(r *resident, d core.Dispatch) activity.Info {
 	start := r.run.Start()
 	info := activity.Info{
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
-		CallID: core.CallID(r.id, d.Call), AttemptID: core.AttemptID(r.id, d.Call, d.Attempt), Trace: d.Trace,
+		CallID: r.run.CallID(d.Call), AttemptID: core.AttemptID(r.id, d.Call, d.Attempt), Trace: d.Trace,
 		Attempt: d.Attempt, Max: d.Max, Final: d.Final,
 		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started),
 	}

@@ -1,47 +1,13 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
-
-// Limits of the attributes of a run: each is a row and an entry of two indexes.
-const (
-	MaxAttributes     = 16
-	maxAttributeName  = 64  // bytes
-	maxAttributeValue = 256 // bytes
-)
-
-// checkAttributes refuses attributes that no run could be found by.
-func checkAttributes(all map[string]string) error {
-	if len(all) > MaxAttributes {
-		return &history.InputError{What: "attributes", Problem: fmt.Sprintf("are %d; the limit is %d", len(all), MaxAttributes)}
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if err := history.CheckName("attribute name", name); err != nil {
-			return err
-		}
-		if len(name) > maxAttributeName {
-			return &history.InputError{What: fmt.Sprintf("attribute name %q", name), Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(name), maxAttributeName)}
-		}
-		value := all[name]
-		if len(value) > maxAttributeValue {
-			return &history.InputError{What: fmt.Sprintf("attribute %q", name), Problem: fmt.Sprintf("has a value of %d bytes; the limit is %d", len(value), maxAttributeValue)}
-		}
-		if value != "" {
-			if err := history.CheckID(fmt.Sprintf("value of attribute %q", name), value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // storeAttributes are attributes in the store's words, by name.
 func storeAttributes(all map[string]string) (out []store.Attribute) {
@@ -51,15 +17,16 @@ func storeAttributes(all map[string]string) (out []store.Attribute) {
 	return out
 }
 
-// attributesOf are the attributes in an encoded start event.
-func attributesOf(start []byte) map[string]string {
-	var s struct {
-		Attributes map[string]string `json:"attributes"`
-	}
-	if json.Unmarshal(start, &s) != nil { // whoever needs more of it says so
+// viewAttributes are the attributes of a row.
+func viewAttributes(row []store.Attribute) map[string]string {
+	if len(row) == 0 {
 		return nil
 	}
-	return s.Attributes
+	all := make(map[string]string, len(row))
+	for _, a := range row {
+		all[a.Name] = a.Value
+	}
+	return all
 }
 
 // idsAhead is how far a run ID is ahead of its time at most, as the filter by time takes

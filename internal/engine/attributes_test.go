@@ -77,7 +77,7 @@ func TestE61_AttributesRefused(t *testing.T) {
 	w := newWorld(t)
 	e := w.start(collector.Impl(collect))
 	many := map[string]string{}
-	for n := range engine.MaxAttributes + 1 {
+	for n := range history.MaxAttributes + 1 {
 		many[fmt.Sprint("n", n)] = ""
 	}
 	for what, all := range map[string]map[string]string{

@@ -207,7 +207,10 @@ func (e *Engine) selected(ctx context.Context, row *store.Run, in core.Control) 
 			})
 		}
 	}
-	if in.Operation.OfRun() {
+	switch {
+	case in.Operation == core.ResetTheRun:
+		return e.previewReset(ctx, row, in)
+	case in.Operation.OfRun():
 		return e.selectedRun(row, in), nil
 	}
 	if in.Calls.ErrorType != "" || len(in.Calls.States) > 0 && !slices.Contains(in.Calls.States, core.StateRunning) {
@@ -249,7 +252,7 @@ func (e *Engine) Preview(ctx context.Context, workflowID string, in core.Control
 	if err != nil {
 		return nil, err
 	}
-	if !row.Status.Open() {
+	if !row.Status.Open() && in.Operation != core.ResetTheRun {
 		return nil, fmt.Errorf("workflow %q: %w", workflowID, store.ErrClosed)
 	}
 	found, err := e.selected(ctx, row, in)

@@ -96,15 +96,15 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	}
 }
 
-// nextRun is the row of the next run of a chain.
-func nextRun(p *partition, s *history.Start) (*store.Run, error) {
+// nextRun is the row of a run that follows from another one.
+func nextRun(partition int, s *history.Start) (*store.Run, error) {
 	encoded, err := history.EncodeStart(*s)
 	if err != nil {
 		return nil, err
 	}
 	return &store.Run{
-		Partition: p.number, ID: s.Run, WorkflowID: s.WorkflowID, Type: s.Type, Group: s.Group,
-		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created, Attributes: storeAttributes(s.Attributes),
+		Partition: partition, ID: s.Run, WorkflowID: s.WorkflowID, Type: s.Type, Group: s.Group,
+		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created, Attributes: storeAttributes(s.Attributes), Priority: s.Priority,
 		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, s.FirstTurn)},
 	}, nil
 }
@@ -161,9 +161,9 @@ func nextOf(s core.State) (string, error) {
 }
 
 // firstOf is the first run of the chain that a run belongs to.
-func (e *Engine) firstOf(ctx context.Context, row *store.Run) (*store.Run, error) {
+func firstOf(ctx context.Context, in runs, row *store.Run) (*store.Run, error) {
 	if row.ID == row.Chain {
 		return row, nil
 	}
-	return e.db.Find(ctx, row.Partition, row.WorkflowID, row.Chain)
+	return in.Find(ctx, row.Partition, row.WorkflowID, row.Chain)
 }

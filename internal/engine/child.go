@@ -67,10 +67,13 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	}
 	var row *store.Run
 	if err == nil {
-		row, err = nextRun(p, &start)
+		row, err = nextRun(p.number, &start)
 	}
 	if err != nil {
 		e.log.Error("perdure: a run that another one starts cannot begin; the message is left in the inbox", "workflow", m.WorkflowID, "run", m.Run, "error", err)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		p.expectBirth(m.WorkflowID, m.Run)
 		return
 	}
 	if start.Scheduled != nil && e.alreadyFired(p, m) {
@@ -83,8 +86,10 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	}
 	if first := e.chains.births[start.WorkflowID]; first != nil && first.id != start.Run {
 		first.birth.rivals = append(first.birth.rivals, letter{p, m.Sequence})
+		p.expectBirth(start.WorkflowID, start.Run)
 		return
 	}
+	e.begins(p, start.WorkflowID, start.Run)
 	if e.residents[start.Run] == nil { // else it was loaded, and so it exists
 		r := e.resident(p, start.Run)
 		r.create, r.birth = row, &birth{start: start, sequence: m.Sequence}
@@ -139,7 +144,8 @@ func (e *Engine) announcement(r *resident) ([]store.Message, error) {
 }
 
 // stillborn answers the parent of a run whose workflow ID was taken. What came for the
-// ID meanwhile is that other run's, and found in the inbox again.
+// ID meanwhile is that other run's, and found in the inbox again; what came for the run
+// itself is for nobody.
 func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
 	b := r.birth
 	if b == nil {
@@ -153,9 +159,12 @@ func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
 	e.mu.Lock()
 	e.born(r)
 	var letters []letter
+	own := []mail{{sequence: b.sequence}}
 	for _, m := range slices.Concat(todo, r.mail) {
 		if m.latest {
 			letters = append(letters, letter{r.partition, m.sequence})
+		} else if m.sequence != b.sequence {
+			own = append(own, m)
 		}
 	}
 	r.mail = nil
@@ -164,7 +173,7 @@ func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
 	e.kickInbox()
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		Consumed: []int64{b.sequence}, Messages: []store.Message{answer}, Repeatable: true,
+		Consumed: sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
 	if e.committer.commit(t) == nil {
 		e.settled(r, t.Consumed)

@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -33,7 +34,8 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 			if err := workflow.Sleep(wf, time.Minute); err != nil {
 				return "", err
 			}
-			out, err := workflow.RunChild(wf, napper, d, workflow.ChildMemo("for the parent"))
+			out, err := workflow.RunChild(wf, napper, d, workflow.ChildMemo("for the parent"),
+				workflow.ChildAttributes(map[string]string{"of": "p"}))
 			return out + "!", err
 		})
 		e := w.start(parent, napper)
@@ -47,6 +49,10 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 		child := describe(t, e, id)
 		if p := child.Parent; p == nil || *p != (engine.Parent{WorkflowID: "p", RunID: run, Call: 2}) || child.RunID != call.Child.RunID || child.Memo.String() != `"for the parent"` {
 			t.Errorf("the child is %+v, of %+v", child, child.Parent)
+		}
+		found, err := e.List(t.Context(), store.Filter{Attributes: []store.Attribute{{Name: "of", Value: "p"}}})
+		if err != nil || len(found) != 1 || found[0].WorkflowID != id || child.Attributes["of"] != "p" {
+			t.Errorf("found by the child's attribute are %+v, %v; the child has %v", found, err, child.Attributes)
 		}
 		if got, err := finish[string](t, e, "p"); got != "slept 1h0m0s!" || err != nil {
 			t.Errorf("got %q, %v", got, err)

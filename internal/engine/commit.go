@@ -25,15 +25,22 @@ type committer struct {
 	// The loop's own:
 	postponed []*pendingTurn // by hooks that took long
 	slow      bool           // hooks have been, of late
+
+	blocked blocked
 }
 
 type pendingTurn struct {
-	turn store.Turn
-	done chan error
+	turn  store.Turn
+	done  chan error
+	since time.Time // it has to wait for somebody else's transaction, zero if it has not
+	said  bool      // that it does, to people
 }
 
 func newCommitter(e *Engine) *committer {
-	return &committer{engine: e, queue: make(chan *pendingTurn, 2*maxGroup), lone: make(chan struct{}, e.db.Info().LoneHooks)}
+	return &committer{
+		engine: e, queue: make(chan *pendingTurn, 2*maxGroup), lone: make(chan struct{}, e.db.Info().LoneHooks),
+		blocked: blocked{kick: make(chan struct{}, 1)},
+	}
 }
 
 // commit returns when the turn is durable, refused, or the engine ends.

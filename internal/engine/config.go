@@ -45,6 +45,9 @@ type Config struct {
 	MaxHistory int
 	// MaxPendingCalls is how many calls a run may have open; default 10,000.
 	MaxPendingCalls int
+	// MaxSignalBacklog is how many signals a run may have that its code has not read;
+	// default 10,000.
+	MaxSignalBacklog int
 	// MaxAbandoned is how many turns of workflow code that never end the process puts
 	// up with before it drains, and how many bodies that ignore their timeout before
 	// they keep their slots; default Concurrency.
@@ -76,6 +79,7 @@ const (
 	defaultTurnTimeout = 10 * time.Second
 	defaultMaxHistory  = 50_000
 	defaultMaxPending  = 10_000
+	defaultMaxBacklog  = 10_000
 	defaultLease       = 10 * time.Second
 	minLease           = 100 * time.Millisecond
 	defaultInboxEvery  = 5 * time.Second
@@ -114,6 +118,7 @@ func (c *Config) normalize() error {
 	}{
 		{"history limit", &c.MaxHistory, defaultMaxHistory},
 		{"limit of pending calls", &c.MaxPendingCalls, defaultMaxPending},
+		{"limit of unread signals", &c.MaxSignalBacklog, defaultMaxBacklog},
 		{"limit of abandoned goroutines", &c.MaxAbandoned, c.Concurrency},
 	} {
 		switch {

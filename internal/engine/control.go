@@ -23,9 +23,9 @@ const kindControl = "control"
 type ControlRecord struct {
 	WorkflowID string    `json:"workflow_id"`
 	RunID      string    `json:"run_id"`
-	Call       int64     `json:"call,omitempty"` // 0 of the run, or if no call was meant by its number, and none was found
+	Call       int64     `json:"call,omitempty"` // 0 of the run, or if no call was meant by its number, and none was found; of a reset the first that is made anew
 	Name       string    `json:"name,omitempty"` // of the activity or step, or the signal
-	Operation  string    `json:"operation"`      // retry-now, skip, fail, pause, resume, edit-policy; of a run cancel, terminate, signal, pause-run, resume-run
+	Operation  string    `json:"operation"`      // retry-now, skip, fail, pause, resume, edit-policy; of a run cancel, terminate, signal, pause-run, resume-run, reset
 	Request    string    `json:"request,omitempty"`
 	By         string    `json:"by,omitempty"` // empty for the engine
 	Why        string    `json:"why,omitempty"`
@@ -117,6 +117,7 @@ var callStates = []string{
 // sentControl is an operation on its way.
 type sentControl struct {
 	row     *store.Run
+	in      core.Control
 	id      string
 	ofRun   bool  // the run that follows a continued one carries it out
 	after   int64 // turns up to here do not have the answer
@@ -129,11 +130,19 @@ func (e *Engine) sendControl(ctx context.Context, workflowID, run string, in cor
 	if err != nil {
 		return nil, err
 	}
-	s := &sentControl{row: row, id: in.ID, ofRun: in.Operation.OfRun()}
+	s := &sentControl{row: row, in: in, id: in.ID, ofRun: in.Operation.OfRun()}
 	if err := e.readAnswer(ctx, s); err != nil || len(s.records) > 0 {
 		return s, err
 	}
 	reader := row.ID
+	if in.Operation == core.ResetTheRun {
+		if err := e.resetBefore(s); err != nil || len(s.records) > 0 {
+			return s, err
+		}
+		if !row.Status.Open() {
+			return s, e.resetLatest(ctx, s, in)
+		}
+	}
 	if in.Operation.OfRun() {
 		reader = "" // whichever run of the chain is the latest when it arrives
 	}
@@ -145,6 +154,9 @@ func (e *Engine) sendControl(ctx context.Context, workflowID, run string, in cor
 	if errors.Is(err, store.ErrClosed) { // it may have ended because of this very request
 		if late := e.readAnswer(ctx, s); late == nil && len(s.records) > 0 {
 			return s, nil
+		}
+		if in.Operation == core.ResetTheRun {
+			return s, e.resetLatest(ctx, s, in)
 		}
 	}
 	return s, err
@@ -196,6 +208,10 @@ func (e *Engine) awaitAnswer(ctx context.Context, s *sentControl) ([]ControlReco
 			if s.row, err = e.db.Find(ctx, row.Partition, row.WorkflowID, ""); err != nil {
 				return nil, err
 			}
+		case err == nil && !row.Status.Open() && s.in.Operation == core.ResetTheRun:
+			if err := e.resetLatest(ctx, s, s.in); err != nil {
+				return nil, err
+			}
 		case err == nil && !row.Status.Open():
 			return nil, fmt.Errorf("workflow %q: %w", s.row.WorkflowID, store.ErrClosed)
 		}
@@ -236,7 +252,7 @@ func (e *Engine) Audit(ctx context.Context, workflowID, run string) ([]ControlRe
 	if err != nil {
 		return nil, err
 	}
-	var out []ControlRecord
+	out := auditOfBase(row, &s.start)
 	for i := range s.events {
 		switch ev := &s.events[i]; {
 		case isAnswer(&ev.Event):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/perdure/perdure"
@@ -43,11 +44,12 @@ type turnKey struct {
 
 // execution is one run of a body.
 type execution struct {
-	callID  string
-	attempt int
-	what    string // name and input: the same for all attempts of a call
-	key     string // idempotency key, as the other side would see it
-	outcome string // running, succeeded, failed, panicked
+	callID   string
+	attempt  int
+	workflow string // its ID
+	what     string // name and input: the same for all attempts of a call
+	key      string // idempotency key, as the other side would see it
+	outcome  string // running, succeeded, failed, panicked
 }
 
 func newBook() *book {
@@ -79,7 +81,7 @@ func (b *book) begin(ctx context.Context, input any) *execution {
 		b.blame("a body runs without knowing which attempt it is")
 	}
 	x := &execution{
-		callID: info.CallID, attempt: info.Attempt, key: activity.IdempotencyKey(ctx),
+		callID: callOf(info), attempt: info.Attempt, workflow: info.WorkflowID, key: activity.IdempotencyKey(ctx),
 		what: fmt.Sprintf("%s(%v)", info.Activity, input), outcome: "running",
 	}
 	if kind := b.closed[x.callID]; kind == history.CallCompleted || kind == history.CallFailed {
@@ -92,12 +94,17 @@ func (b *book) begin(ctx context.Context, input any) *execution {
 		if o.callID == x.callID && o.attempt >= x.attempt {
 			b.blame("%s runs as attempt %d after attempt %d", x.what, x.attempt, o.attempt)
 		}
-		if o.what == x.what && o.key != x.key {
+		if o.workflow == x.workflow && o.what == x.what && o.key != x.key {
 			b.blame("%s has the idempotency keys %s and %s", x.what, o.key, x.key)
 		}
 	}
 	b.executions = append(b.executions, x)
 	return x
+}
+
+// callOf names a call of a run. After a reset it may have another idempotency key.
+func callOf(info activity.Info) string {
+	return strings.TrimSuffix(info.AttemptID, fmt.Sprint(".", info.Attempt))
 }
 
 func (b *book) end(x *execution, outcome string) {
@@ -112,7 +119,7 @@ func (b *book) failedAfterwards(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, x := range b.executions {
-		if x.callID == info.CallID && x.attempt == info.Attempt {
+		if x.callID == callOf(info) && x.attempt == info.Attempt {
 			x.outcome = "failed"
 		}
 	}
@@ -147,7 +154,7 @@ func (b *book) failures(ctx context.Context) int {
 	info, _ := activity.FromContext(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.failed[info.CallID])
+	return len(b.failed[callOf(info)])
 }
 
 // kept makes a body that keeps the book.
@@ -181,6 +188,7 @@ func (b *book) durable(t *store.Turn) {
 			return // the answer was lost, and asked for again
 		}
 		b.commits[key] = t.CommitID
+		b.created(t.Create)
 		if prev := b.last[t.Run]; prev.number+1 != t.Number {
 			b.blame("turn %d is durable after turn %d: history has a gap", t.Number, prev.number)
 		}
@@ -218,6 +226,13 @@ func (b *book) durable(t *store.Turn) {
 		if c.State == store.Quarantined {
 			b.blame("call %d, %s, is quarantined", c.Number, c.Name)
 		}
+	}
+}
+
+// created notes with which history a run begins.
+func (b *book) created(r *store.Run) {
+	if r != nil && r.Base != nil {
+		b.last[r.ID] = turnKey{r.ID, r.Base.Last.Number}
 	}
 }
 
@@ -309,6 +324,15 @@ func (b *book) remains(ctx context.Context) (all []string, err error) {
 type witnessed struct {
 	store.Store
 	book *book
+}
+
+func (w witnessed) Create(ctx context.Context, run store.Run) error {
+	w.book.mu.Lock() // before: its first turn may be durable before the answer comes
+	if _, begun := w.book.last[run.ID]; !begun {
+		w.book.created(&run)
+	}
+	w.book.mu.Unlock()
+	return w.Store.Create(context.WithoutCancel(ctx), run)
 }
 
 func (w witnessed) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {

@@ -27,7 +27,7 @@ func TestTwoCrashesInARow(t *testing.T) {
 			want := calm(t, s)
 			for _, in := range settings {
 				t.Run(in.name, func(t *testing.T) {
-					in.skipIfSlow(t, false)
+					in.skipIfSlow(t)
 					for seed := range in.tries(doubles) {
 						t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { crashTwice(t, s, in, seed, want) })
 					}

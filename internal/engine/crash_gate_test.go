@@ -171,6 +171,25 @@ var gateShapes = []shape{
 		},
 	},
 	{
+		gated: true, name: "gate-forgotten", // it is removed between the calls
+		flow: func(*book) workflow.Func[string, string] {
+			return func(wf *workflow.Context, in string) (string, error) {
+				through := activity.Through(through(1, gate.Rejoin))
+				out, err := workflow.Call(wf, work, in, through)
+				if err != nil {
+					return "", err
+				}
+				if err := workflow.Sleep(wf, 8*24*time.Hour); err != nil {
+					return "", err
+				}
+				return workflow.Call(wf, more, out, through)
+			}
+		},
+		bodies: func(*book) bodies {
+			return bodies{"work": after(time.Second), "more": after(time.Second)}
+		},
+	},
+	{
 		gated: true, name: "gate-canceled",
 		flow: func(*book) workflow.Func[string, string] {
 			return func(wf *workflow.Context, in string) (string, error) {

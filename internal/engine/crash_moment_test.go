@@ -25,7 +25,7 @@ func TestCrashAtAnyMoment(t *testing.T) {
 			want := calm(t, s)
 			for _, in := range settings {
 				t.Run(in.name, func(t *testing.T) {
-					in.skipIfSlow(t, false)
+					in.skipIfSlow(t)
 					for seed := range in.tries(moments) {
 						t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { crashOnce(t, s, in, seed, want) })
 					}

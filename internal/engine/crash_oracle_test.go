@@ -114,8 +114,11 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 			events, attempts := env.History(id, perdure.OfRun(run.RunID)), env.Attempts(id, perdure.OfRun(run.RunID))
 			judgeHistory(t, events)
 			judgeSums(t, env.Engine(), id, run.RunID, attempts)
-			histories = append(histories, events)
-			a.add(callsOf(t, events), attempts, s.anyOrder)
+			histories = append(histories, ownEvents(t, events))
+			a.add(callsOf(t, events), ownAttempts(attempts), s.anyOrder)
+			if has := env.Describe(id, perdure.OfRun(run.RunID)).Attributes; len(has) > 0 {
+				a.calls = append(a.calls, fmt.Sprint("found by ", has))
+			}
 			a.begun = append(a.begun, lateness(run, events)...)
 		}
 		if id != theID {
@@ -204,9 +207,11 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 			failure = e.Failure.TypeName()
 		}
 		switch e.Kind {
-		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded, history.VersionMarked:
+		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded, history.VersionMarked, history.CallRefused:
 			order = append(order, e.Call)
 			begun[e.Call] = fmt.Sprintf("%s %s(%s)%s v%d", e.Kind, e.Name, e.Input.Data, e.Result.Data, e.Version)
+		case history.AttributeSet, history.AttributeRemoved:
+			rest = append(rest, fmt.Sprintf("%s %s %s", e.Kind, e.Name, e.Input.Data))
 		case history.SignalSent:
 			rest = append(rest, fmt.Sprintf("%s %s to %s %s", e.Kind, e.Name, e.ID, e.Input.Data))
 		case history.ChildScheduled, history.DetachedScheduled:

@@ -43,6 +43,9 @@ type shape struct {
 	// slots is how many attempts may run at once; 0 for as many as usual.
 	slots int
 
+	// pending is how many calls may be open; 0 for as many as usual.
+	pending int
+
 	// flow and bodies are made for each run of the test.
 	flow   func(b *book) workflow.Func[string, string]
 	bodies func(b *book) map[string]activity.Func[string, string]
@@ -100,7 +103,22 @@ var shapes = []shape{
 	stepTransactions,
 	childrenAwaited, childRetried, childrenLeft, childCanceled, childIDInUse,
 	continueAsNew, continueAtOnce, lateForTheNext, retryOfARun, retryUsedUp, cancelBetweenRuns,
-	timeoutOfARun, timeoutOfAChain, updated,
+	timeoutOfARun, timeoutOfAChain, updated, relabeled,
+	{
+		name: "refused-call", pending: 1,
+		flow: func(*book) workflow.Func[string, string] {
+			return func(wf *workflow.Context, in string) (string, error) {
+				first := workflow.Async(wf, work, in)
+				_, err := workflow.Call(wf, more, "one too many")
+				var limit *perdure.LimitError
+				if !errors.As(err, &limit) {
+					return "", fmt.Errorf("it was not refused: %w", err)
+				}
+				return first.Get(wf)
+			}
+		},
+		bodies: func(*book) bodies { return bodies{"work": after(time.Minute), "more": after(time.Second)} },
+	},
 	{
 		name: "sequence",
 		flow: func(*book) workflow.Func[string, string] {
@@ -315,6 +333,19 @@ var shapes = []shape{
 			return bodies{"work": untilCanceled, "cleanup": after(time.Second)}
 		},
 		meddle: cancelOnce("running"),
+	},
+	{
+		name: "terminated",
+		flow: func(*book) workflow.Func[string, string] {
+			return func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, work, in) }
+		},
+		bodies: func(*book) bodies { return bodies{"work": untilCanceled} },
+		meddle: func(t *testing.T, env *perduretest.Env) {
+			time.Sleep(time.Minute)
+			if err := env.Terminate(theID, "enough"); err != nil {
+				t.Error(err)
+			}
+		},
 	},
 	{
 		name: "panic",

@@ -17,51 +17,67 @@
 //
 // # Where things are
 //
-//	engine.go      life of the engine: Open, Start, Stop
-//	config.go      what it is told
-//	resident.go    mailbox and step loop of a run
-//	load.go        from the store into memory; parking
-//	guard.go       user code under watch: panics, turns that do not end
-//	commit.go      group commit, lost answers, culprits
-//	workers.go     goroutines that are kept
-//	attempt.go     running bodies: contexts, timeouts, panics
-//	pulse.go       heartbeats of running bodies
-//	external.go    attempts that are completed from outside
-//	token.go       the tokens by which that is done
-//	transaction.go what bodies want in the transaction of their result
-//	postpone.go    how much of a group's time that may take
-//	slots.go       concurrency, the queue, the probation lane
-//	wake.go        due times and the scan for them
-//	inbox.go       messages from clients and other runs
-//	member.go      this process among the nodes: lease, joining, giving way
-//	attend.go      seeing who is there; its share of the partitions
-//	spread.go      the even share of the partitions
-//	partition.go   taking partitions over, and losing them
-//	handover.go    giving partitions to other nodes
-//	nodes.go       which nodes there are
-//	watch.go       waiting for runs that other nodes serve
-//	chain.go       the next run of a chain, and the mail that goes along
-//	start.go       starting runs and waiting for results
-//	gate.go        gates: entities that say when attempts may start
-//	gateview.go    which gates there are, who waits at them; pausing one
-//	query.go       asking runs
-//	answer.go      answering, between turns
-//	update.go      updates: asking, putting aside, the answer from history
-//	bell.go        who waits here is told that something was written
-//	message.go     signals, cancellation, termination
-//	control.go     operations on pending calls, and their audit
-//	bulk.go        the same for many runs
-//	pause.go       telling of calls that wait for a person
-//	switches.go    activities that are paused in the whole group
-//	view_chain.go  the runs of a chain
-//	view.go        describe, list, history
-//	record.go      histories for replay elsewhere, and the replay
-//	ledger.go      attempts, from ledger and history together
-//	ledger_find.go attempts and calls of all runs, from the ledger
-//	tally.go       how calls ended, by activity; errors by type
-//	limit.go       warnings before a run comes to a limit
-//	health.go      what is wrong right now
-//	clock.go       engine time
-//	id.go          run IDs, placement
-//	reach.go       how package perduretest gets in
+//	engine.go       life of the engine: Open, Start, Stop
+//	config.go       what it is told
+//	resident.go     a run in memory: its mailbox, who works on it, when it leaves
+//	turn.go         a step of a run: made durable, then carried out
+//	load.go         from the store into memory; parking
+//	guard.go        user code under watch: panics, turns that do not end
+//	commit.go       group commit, lost answers, culprits
+//	blocked.go      turns that wait for somebody else's transaction
+//	workers.go      goroutines that are kept
+//	attempt.go      running bodies: contexts, timeouts, panics
+//	pulse.go        heartbeats of running bodies
+//	external.go     attempts that are completed from outside
+//	token.go        the tokens by which that is done
+//	transaction.go  what bodies want in the transaction of their result
+//	postpone.go     how much of a group's time that may take
+//	slots.go        concurrency, the probation lane
+//	slotqueue.go    who waits for a slot, by priority
+//	wake.go         due times and the scan for them
+//	inbox.go        messages from clients and other runs
+//	member.go       this process among the nodes: lease, joining, giving way
+//	attend.go       seeing who is there; its share of the partitions
+//	spread.go       the even share of the partitions
+//	partition.go    taking partitions over, and losing them
+//	handover.go     giving partitions to other nodes
+//	nodes.go        which nodes there are
+//	watch.go        waiting for runs that other nodes serve
+//	chain.go        the next run of a chain, and the mail that goes along
+//	child.go        runs that a run starts, and what becomes of them
+//	unborn.go       what comes for a child whose start has to wait
+//	start.go        starting runs and waiting for results
+//	within.go       starts and signals inside somebody else's transaction
+//	attributes.go   what runs are found by
+//	gate.go         gates: entities that say when attempts may start
+//	gateview.go     which gates there are, who waits at them; pausing one
+//	schedule.go     schedules: entities that start runs over and over
+//	scheduleask.go  making, pausing, firing and deleting one
+//	scheduleview.go which schedules there are, what they fired and will
+//	query.go        asking runs
+//	answer.go       answering, between turns
+//	update.go       updates: asking, putting aside, the answer from history
+//	bell.go         who waits here is told that something was written
+//	message.go      signals, cancellation, termination
+//	control.go      operations on pending calls, and their audit
+//	runcontrol.go   operations on runs as a whole
+//	reset.go        a run goes on from an earlier call
+//	fork.go         another run does
+//	bulk.go         the same for many runs
+//	pause.go        telling of calls that wait for a person
+//	switches.go     activities that are paused in the whole group
+//	view_chain.go   the runs of a chain
+//	view_child.go   the parent of a run, and its children
+//	view_base.go    from where a run goes on that was reset or forked
+//	view.go         describe, list, history
+//	record.go       histories for replay elsewhere, and the replay
+//	ledger.go       attempts, from ledger and history together
+//	ledger_find.go  attempts and calls of all runs, from the ledger
+//	tally.go        how calls ended, by activity; errors by type
+//	limit.go        warnings before a run comes to a limit
+//	retention.go    removing what has been over for long enough
+//	health.go       what is wrong right now
+//	clock.go        engine time
+//	id.go           run IDs, placement
+//	reach.go        how package perduretest gets in
 package engine

@@ -172,9 +172,10 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.mu.Lock()
 	e.phase = running
+	e.keepSlotsBack()
 	e.mu.Unlock()
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.loop, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.memberLoop} {
+	for _, loop := range []func(){e.committer.loop, e.committer.blockedLoop, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.memberLoop} {
 		e.work.Go(loop)
 	}
 	if e.config.Retention != (Retention{}) {
@@ -252,6 +253,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	case client:
 		e.cancel()
 		e.watching.Wait()
+		e.code.stop() // what a transaction began
 		return e.db.Close()
 	}
 	ended := func() bool { return len(e.executions) == 0 && e.busy == 0 }

@@ -359,7 +359,7 @@ func (p *place) try(t *testing.T, w *world) {
 		if err != nil { // before its transaction fails, a step looks like a success, in a turn that never was
 			seen = append(seen, err) //perdure:deterministic the test looks at each replay
 		}
-		if late := workflow.Sleep(workflow.Shield(wf), 10*time.Hour); late != nil {
+		if late := workflow.Sleep(workflow.Shield(wf), 90*time.Minute); late != nil {
 			return 0, late
 		}
 		return 0, err

@@ -60,8 +60,9 @@ func Holds(e *Engine) string {
 	report("residents", len(e.residents))
 	report("executions", len(e.executions))
 	report("slots", e.slots.used)
+	report("slots kept back", count(e.slots.keptBack))
 	report("probation lane", count(e.slots.inLane))
-	report("calls in queues", len(e.slots.waiting)+len(e.slots.queue)-e.slots.head+len(e.slots.onTrial))
+	report("calls in queues", len(e.slots.waiting)+len(e.slots.queues[regular])+len(e.slots.queues[probation]))
 	report("recovery", e.recovery.open)
 	report("waiters", len(e.waiters))
 	report("watched runs", len(e.watcher.runs))
@@ -84,4 +85,14 @@ func TellGate(e *Engine, m core.ToGate) error {
 	}
 	e.kickInbox()
 	return nil
+}
+
+// Tell puts what a run would say with a turn into the inbox of another one.
+func Tell(e *Engine, m core.Message) error {
+	out, err := e.outgoing(&m)
+	if err != nil {
+		return err
+	}
+	out.ForOwner = true
+	return e.db.Post(e.ctx, out)
 }

@@ -35,9 +35,13 @@ func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details his
 	if err != nil {
 		return err
 	}
-	// Each has a key of its own: what is said last counts, so none may be dropped in
-	// favour of one that waits.
-	return e.tellAttempt(ctx, ref, workflowID, kindHeartbeat, "heartbeat/"+newToken(), message{Value: details})
+	// What is said last counts, so it takes the place of what waits, and nothing piles up
+	// while nobody reads. But one without details says nothing else than those before.
+	key := "heartbeat"
+	if !details.Absent() {
+		key = "details"
+	}
+	return e.tellAttempt(ctx, ref, workflowID, kindHeartbeat, key, message{Value: details})
 }
 
 // endAttempt posts the end of an attempt, unless that is on record.
@@ -61,6 +65,7 @@ func (e *Engine) tellAttempt(ctx context.Context, ref attemptRef, workflowID, ki
 		return err
 	}
 	msg.Partition = ref.partition // of another group, perhaps
+	msg.Replace = kind == kindHeartbeat
 	err = e.post(ctx, msg)
 	if errors.Is(err, store.ErrClosed) {
 		return fmt.Errorf("%w: its run has ended", ErrStaleToken)
@@ -155,7 +160,7 @@ func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, erro
 	defer e.mu.Unlock()
 	var later []mail
 	for _, m := range r.mail {
-		if m.transaction != nil { // one a turn: see upToTransaction
+		if m.transaction != nil || isReset(m) { // one a turn: see upToTransaction, upToReset
 			later = append(later, m)
 		} else {
 			todo = append(todo, m)

@@ -219,6 +219,67 @@ func TestE29_TimeoutsHold(t *testing.T) {
 	}
 }
 
+// TestE29_OfTwoEndsTheFirstCounts: while no owner reads, both are taken.
+func TestE29_OfTwoEndsTheFirstCounts(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		for _, first := range []string{"completed", "failed"} {
+			d := newDesk(retry.Policy{MaxAttempts: 1, AttemptTimeout: time.Hour})
+			e := w.start(d.flow, d.activity)
+			begin(t, e, d.flow, first, 0)
+			settle()
+			w.kill(e)
+			client := w.open(w.config())
+			if first == "failed" {
+				isError(t, fail(t, client, d.token(t, first, 1), errRefused), nil)
+			}
+			isError(t, say(t, client, d.token(t, first, 1), "yes"), nil)
+			isError(t, fail(t, client, d.token(t, first, 1), errRefused), nil)
+			stop(t, client)
+			e = w.start(d.flow, d.activity)
+			settle()
+			same(t, "it has", attemptsOf(t, e, first)[0].Outcome, first)
+			isError(t, say(t, e, d.token(t, first, 1), "yes"), map[string]error{"failed": engine.ErrStaleToken}[first])
+			stop(t, e)
+		}
+	})
+}
+
+// TestE29_HeartbeatsFromOutsideDoNotPileUp: while no owner reads, what is said last takes
+// the place of what was said before; the end of the attempt waits beside it.
+func TestE29_HeartbeatsFromOutsideDoNotPileUp(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		settle()
+		w.kill(e)
+		client := w.open(w.config())
+		for i := range 20 {
+			isError(t, beatOutside(t, client, d.token(t, "run", 1), i), nil)
+			isError(t, client.HeartbeatAttempt(t.Context(), d.token(t, "run", 1), history.Payload{}), nil)
+			pass(time.Second)
+		}
+		isError(t, fail(t, client, d.token(t, "run", 1), errRefused), nil)
+		isError(t, beatOutside(t, client, d.token(t, "run", 1), "too late"), nil)
+		isError(t, beatOutside(t, client, d.token(t, "run", 1), "19"), nil)
+		stop(t, client)
+		s, err := w.bare.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := s.Inbox(t.Context(), []int{0}, 0, 0)
+		if err = errors.Join(err, s.Close()); err != nil || len(waiting) != 3 {
+			t.Errorf("%d messages wait, %v", len(waiting), err)
+		}
+		e = w.start(d.flow, d.activity)
+		pass(2 * time.Minute)
+		isError(t, say(t, e, d.token(t, "run", 2), "yes"), nil)
+		if got, err := finish[string](t, e, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	})
+}
+
 // TestE29_TheNextAttemptIsToldWhatWasSaidOutside.
 func TestE29_TheNextAttemptIsToldWhatWasSaidOutside(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {

@@ -15,7 +15,8 @@ import (
 // A gate is a resident as a run is: it belongs to the partition of its name, has a
 // mailbox and takes one step at a time. Its row has the status store.Standing, its
 // tickets are rows of calls. It has no history: each of its turns can be repeated,
-// as those who read its messages mind none that comes twice.
+// as those who read its messages mind none that comes twice. The last one removes the
+// row of a gate that nobody uses.
 
 // gatePrefix begins the workflow IDs and the run IDs of gates. It sorts before
 // those of runs.
@@ -100,12 +101,24 @@ func (e *Engine) gateTurn(r *resident, todo []mail) error {
 		}
 		e.settled(r, t.Consumed)
 		e.sent(&t)
+		if out.Over {
+			e.forgetGate(r)
+			return errGone
+		}
 	case errors.Is(err, store.ErrFenced):
 		e.lose(r.partition)
 	case e.ctx.Err() == nil:
 		e.gateStuck(r, todo, err)
 	}
 	return err
+}
+
+// forgetGate drops what is in memory of a gate that stands no more. What is said to it
+// from now on, or was meanwhile, makes it anew.
+func (e *Engine) forgetGate(r *resident) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.conflicts, gateName(r.id))
 }
 
 // loadGate reads a gate, or makes one that nobody was at before.
@@ -177,7 +190,7 @@ func (e *Engine) logGate(r *resident, out *core.GateTurn) {
 func (e *Engine) gateStoreTurn(r *resident, out *core.GateTurn) store.Turn {
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, Time: out.Time,
-		Calls: storeRows(r, out.Rows), Closed: out.Closed, Repeatable: true,
+		Calls: storeRows(r, out.Rows), Closed: out.Closed, Remove: out.Over, Repeatable: true,
 	}
 	if out.State != nil {
 		s := storeState(*out.State)

@@ -105,7 +105,7 @@ func TestR45_GatesAreSeen(t *testing.T) {
 		pass(time.Minute)
 		g := onlyGate(t, e)
 		same(t, "gate", []any{g.Name, g.Mode, g.Limit, g.Holders, g.Running, g.Waiting, g.HeldInBackoff, g.OldestWait > time.Minute}, "[door hold 1 1 0 2 1 true]")
-		for id, want := range map[string]string{"b": "gated {door 2 2 false}", "c+": "gated {door 1 2 false}", "fails": "backoff <nil>"} {
+		for id, want := range map[string]string{"b": "gated {door 2 2 false <nil> <nil>}", "c+": "gated {door 1 2 false <nil> <nil>}", "fails": "backoff <nil>"} {
 			c := onlyCall(t, e, id)
 			got := c.State + " <nil>"
 			if c.Gate != nil {
@@ -132,6 +132,49 @@ func onlyGate(t *testing.T, e *engine.Engine) engine.Gate {
 	return gates[0]
 }
 
+// TestR47_AGateThatNobodyUsesIsForgotten: it is gone a week after the last call, also
+// across a restart; when somebody comes it is there again.
+func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		w.patient = true // for weeks
+		x := newLineup(gate.New("door", 1), halfMinute)
+		e := w.start(x.workflow, x.activity)
+		there := func() int {
+			gates, err := e.Gates(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(gates)
+		}
+		for i, id := range []string{"a", "b", "c"} {
+			if i == 2 {
+				pass(6 * 24 * time.Hour)
+				same(t, "gates after six days", there(), 1)
+			}
+			begin(t, e, x.workflow, id, id)
+			if _, err := finish[string](t, e, id); err != nil {
+				t.Fatal(err)
+			}
+			pass(6 * time.Minute)
+			if i == 0 {
+				w.kill(e)
+				e = w.start(x.workflow, x.activity)
+				pass(8 * 24 * time.Hour)
+				same(t, "gates after eight days", there(), 0)
+				if err := e.PauseGate(t.Context(), "door", true, "ann", ""); !errors.Is(err, store.ErrNotFound) {
+					t.Errorf("a gate that is forgotten is paused: %v", err)
+				}
+			}
+		}
+		pass(6 * 24 * time.Hour)
+		if err := e.PauseGate(t.Context(), "door", true, "ann", ""); err != nil {
+			t.Error(err)
+		}
+		pass(9 * 24 * time.Hour)
+		same(t, "paused by", onlyGate(t, e).Paused.By, "ann")
+	})
+}
+
 // TestE60_PauseOfAGate: nobody passes a paused gate, also after a restart, until it
 // is resumed; what runs goes on.
 func TestE60_PauseOfAGate(t *testing.T) {
@@ -150,6 +193,7 @@ func TestE60_PauseOfAGate(t *testing.T) {
 		pass(10 * time.Minute)
 		same(t, "ran", len(x.order()), 1)
 		same(t, "paused by", onlyGate(t, e).Paused.By, "ann")
+		same(t, "why b waits", onlyCall(t, e, "b").Gate.Paused.Why, "why not")
 		w.kill(e)
 		e = w.start(x.workflow, x.activity)
 		pass(10 * time.Minute)

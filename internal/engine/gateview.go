@@ -58,18 +58,26 @@ type GateWait struct {
 	// Verdict says that an attempt has failed, and the gate's budget has to say
 	// whether another one may follow.
 	Verdict bool `json:"verdict,omitempty"`
+	// Paused says that nobody passes the gate, and OpenUntil until when its circuit
+	// breaker lets nobody pass.
+	Paused    *PausedInfo `json:"paused,omitempty"`
+	OpenUntil *time.Time  `json:"open_until,omitempty"`
 }
 
 // standingPage is how many entities that are no workflows are read at once.
 const standingPage = 500
 
 // Gates returns the gates of the group, by name, with who is at them. A gate is
-// there from when the first call came to it.
+// there from when the first call came to it until nobody has used it for a week; one
+// that remembers something, a pause for instance, stays.
 func (e *Engine) Gates(ctx context.Context) ([]Gate, error) {
 	var gates []Gate
 	err := e.eachStanding(ctx, isGate, func(row *store.Run) error {
 		g, err := e.readGate(ctx, row.Partition, gateName(row.ID))
-		if err == nil {
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return nil // it was forgotten
+		case err == nil:
 			gates = append(gates, e.viewGate(g))
 		}
 		return err
@@ -116,13 +124,10 @@ func (e *Engine) viewGate(g *core.Gate) Gate {
 	v := Gate{
 		Name: g.Name(), Limit: s.Limit, Mode: d.Spec.Mode, Spec: d.Spec, Holders: s.Holders, Running: s.Running,
 		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
-		Breaker: string(s.Breaker), OpenUntil: optionalTime(s.OpenUntil),
+		Breaker: string(s.Breaker), OpenUntil: optionalTime(s.OpenUntil), Paused: viewPause(d.Pause),
 	}
 	if d.Spec.Budget != (history.GateBudget{}) {
 		v.Tokens = &s.Tokens
-	}
-	if d.Pause != nil {
-		v.Paused = &PausedInfo{By: d.Pause.By, Why: d.Pause.Reason, Since: time.Unix(0, d.Pause.At).UTC()}
 	}
 	for _, t := range inOrder(g.Tickets()) {
 		ticket := Ticket{
@@ -161,6 +166,10 @@ func (e *Engine) findPlaces(ctx context.Context, run string, calls []PendingCall
 		if err != nil {
 			return err
 		}
+		wait.Paused = viewPause(g.Detail().Pause)
+		if s := g.Stats(e.clock.now()); s.Breaker == turnstile.Open {
+			wait.OpenUntil = optionalTime(s.OpenUntil)
+		}
 		for _, t := range inOrder(g.Tickets()) {
 			if t.Phase != turnstile.Waiting {
 				continue
@@ -181,14 +190,26 @@ func (e *Engine) PauseGate(ctx context.Context, name string, paused bool, by, wh
 		return err
 	}
 	m := core.ToGate{Gate: name, Word: core.GateResume, By: by, Why: why}
+	unknown := func(err error) error {
+		return fmt.Errorf("there is no gate %q: it is made when the first call comes to it, and forgotten a week after the last: %w", name, err)
+	}
 	if paused {
-		m.Word = core.GatePause
+		place := e.place(gatePrefix + name)
+		g, err := e.readGate(ctx, place, name)
+		if errors.Is(err, store.ErrNotFound) {
+			return unknown(err)
+		}
+		if err != nil {
+			return err
+		}
+		spec := g.Detail().Spec
+		m.Word, m.Spec = core.GatePause, &spec
 	}
 	message := e.toGate(&m)
 	message.Key = string(m.Word) + "/" + newToken() // each is meant
 	err := e.db.Post(ctx, message)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("there is no gate %q: it is made when the first call comes to it: %w", name, err)
+		return unknown(err)
 	}
 	if err == nil {
 		e.kickInbox()

@@ -79,6 +79,9 @@ func judgeHistory(t *testing.T, events []perdure.Event) {
 // again, through a crash after each of their writes: what was there before is there
 // afterwards, byte by byte, and what it says is said once.
 func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
+	if raceDetector {
+		t.Skip("It is about what is durable, and runs without the race detector.")
+	}
 	for _, s := range shapes {
 		switch s.name {
 		case "retry-in-the-engine", "select-won-by-the-timer", "saga", "signals", "cancel-while-it-runs", "map":
@@ -101,11 +104,11 @@ func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
 				over, watched := make(chan struct{}), make(chan struct{})
 				go func() {
 					defer close(watched)
-					for {
+					for wait := 700 * time.Millisecond; ; wait += wait / 8 { // a shape may take days
 						select {
 						case <-over:
 							return
-						case <-time.After(700 * time.Millisecond):
+						case <-time.After(wait):
 						}
 						if _, err := env.Engine().Describe(t.Context(), theID); err == nil {
 							look()

@@ -282,6 +282,9 @@ func (e *Engine) route(m store.Message, also *partition) error {
 		return nil
 	}
 	run := m.Run
+	if to := meant(m, in); to != "" && e.waitForBirth(p, m, to) {
+		return nil
+	}
 	if run == "" && e.deliverToBirth(p, m, in) {
 		return nil
 	}
@@ -292,6 +295,8 @@ func (e *Engine) route(m store.Message, also *partition) error {
 			return err
 		})
 		switch {
+		case errors.Is(err, store.ErrNotFound) && meant(m, in) == "" && e.waitForBirth(p, m, ""):
+			return nil
 		case errors.Is(err, store.ErrNotFound):
 			e.log.Warn("perdure: a message is dropped, because there is no such workflow", "workflow", m.WorkflowID, "kind", m.Kind, "key", m.Key)
 			e.discard(&resident{partition: p}, []mail{{input: in, sequence: m.Sequence}})

@@ -51,5 +51,6 @@ func TestE45_WhatComesTooLateForARunIsThereForTheNext(t *testing.T) {
 		if d := describe(t, e, "canceled"); d.Status != string(core.StatusCanceled) {
 			t.Errorf("a run that was asked to cancel is %s", d.Status)
 		}
+		same(t, "turns that say that they dropped something", w.log.count("inputs were dropped"), 0)
 	})
 }

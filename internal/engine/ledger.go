@@ -32,6 +32,10 @@ type Attempt struct {
 	Delay     time.Duration `json:"delay_ns,omitempty"` // chosen wait before the next attempt
 	Next      *time.Time    `json:"next,omitempty"`     // when that is due
 	Rule      int           `json:"rule,omitempty"`     // the policy's rule that decided, from 1; 0: the policy itself
+	// RunID is the run that made the attempt, if that is not the run that was asked
+	// for: one that was reset or forked keeps calls of another, whose ledger has the
+	// attempts of these that did not end the call.
+	RunID string `json:"run_id,omitempty"`
 	// NotKept is how many attempts of the call, right before this one, the ledger
 	// keeps no record of. Only listings of one run say it.
 	NotKept int `json:"not_kept,omitempty"`
@@ -76,6 +80,9 @@ func (e *Engine) attemptsOf(ctx context.Context, row *store.Run, call int64) ([]
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 	})
 	for i := range out {
+		if out[i].RunID != "" {
+			continue
+		}
 		out[i].NotKept = out[i].Number - 1
 		if i > 0 && out[i-1].Call == out[i].Call {
 			out[i].NotKept -= out[i-1].Number
@@ -114,8 +121,9 @@ func (s *snapshot) attempts(run string, open bool) []Attempt {
 			if !ok {
 				continue
 			}
+			by := madeBy(&s.start, ev)
 			a := Attempt{
-				Call: ev.Call, Name: names[ev.Call], Number: st.Attempt, ID: core.AttemptID(run, ev.Call, st.Attempt),
+				Call: ev.Call, Name: names[ev.Call], Number: st.Attempt, ID: core.AttemptID(cmp.Or(by, run), ev.Call, st.Attempt), RunID: by,
 				Outcome: closedBy[ev.Kind], Reason: ev.Reason, Node: st.Node,
 				Queued: optionalTime(st.Queued), Started: optionalTime(st.Started), Ended: optionalTime(ev.Ended),
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -198,7 +199,8 @@ func unreadable(a *store.Attempt, err error) error {
 }
 
 // Calls sums up the attempts of each activity and step of a run, by number. Calls
-// of which no attempt has ended yet are left out.
+// of which no attempt has ended yet are left out. Of those that a run which was reset
+// or forked has kept, RunID is the run that made them, whose ledger has all attempts.
 func (e *Engine) Calls(ctx context.Context, workflowID, run string) ([]CallAttempts, error) {
 	row, err := e.find(ctx, workflowID, run)
 	if err != nil {
@@ -236,16 +238,19 @@ func (e *Engine) Calls(ctx context.Context, workflowID, run string) ([]CallAttem
 }
 
 // onlyAttempt sums up a call that ended with its first attempt: it has no record in
-// the ledger.
+// the ledger. Of a call that was kept from another run it is the last attempt.
 func onlyAttempt(row *store.Run, a *Attempt) CallAttempts {
 	c := CallAttempts{
-		WorkflowID: row.WorkflowID, RunID: row.ID, Workflow: row.Type, Call: a.Call, Name: a.Name, Attempts: 1,
+		WorkflowID: row.WorkflowID, RunID: cmp.Or(a.RunID, row.ID), Workflow: row.Type, Call: a.Call, Name: a.Name, Attempts: 1,
 		Outcome: a.Outcome, Reason: a.Reason, ErrorType: a.ErrorType, Message: a.Message, First: a.Queued, Last: a.Ended,
 	}
-	if a.Outcome == string(core.Completed) {
+	switch a.Outcome {
+	case string(core.Completed):
 		c.Completed = 1
-	} else {
-		c.Canceled = 1 // a failed one would have a record
+	case string(core.Failed): // in another run, which has a record of it
+		c.Failed = 1
+	default:
+		c.Canceled = 1
 	}
 	if a.Started != nil {
 		c.Run = a.Ended.Sub(*a.Started)

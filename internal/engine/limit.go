@@ -16,13 +16,27 @@ func (e *Engine) warnOfLength(r *resident, added int) {
 	}
 }
 
+// warnOfBacklog says once that a run leaves signals unread: in the turn with which they
+// pass the mark.
+func (e *Engine) warnOfBacklog(r *resident, before int) {
+	mark, unread := warnAt(e.config.MaxSignalBacklog), r.run.Backlog()
+	if unread >= mark && before < mark {
+		start := r.run.Start()
+		e.log.Warn("perdure: a run leaves signals unread; at the limit it is sent no more until its code has read some",
+			"workflow", start.WorkflowID, "run", r.id, "type", start.Type, "unread", unread, "limit", e.config.MaxSignalBacklog)
+	}
+}
+
 // warnings are for people who look at a run that is near a limit.
-func (e *Engine) warnings(events, pending int) (all []string) {
+func (e *Engine) warnings(events, pending, unread int) (all []string) {
 	if events >= warnAt(e.config.MaxHistory) {
 		all = append(all, fmt.Sprintf("its history has %d events; it fails at %d unless it continues as new", events, e.config.MaxHistory))
 	}
 	if pending >= warnAt(e.config.MaxPendingCalls) {
 		all = append(all, fmt.Sprintf("it has %d pending calls; at %d, further ones are refused", pending, e.config.MaxPendingCalls))
+	}
+	if unread >= warnAt(e.config.MaxSignalBacklog) {
+		all = append(all, fmt.Sprintf("it has %d unread signals; with %d, further ones are refused until its code has read some", unread, e.config.MaxSignalBacklog))
 	}
 	return all
 }

@@ -127,11 +127,12 @@ func TestE48_PendingCalls(t *testing.T) {
 func TestE48_LimitsThatCannotBe(t *testing.T) {
 	w := newWorld(t)
 	c := w.config()
-	c.MaxHistory, c.MaxPendingCalls, c.MaxAbandoned = -1, -2, -3
+	c.MaxHistory, c.MaxPendingCalls, c.MaxAbandoned, c.MaxSignalBacklog = -1, -2, -3, -4
 	_, err := engine.Open(t.Context(), c)
 	for _, want := range []string{
 		"the history limit is -1: it must be at least 1, or 0 for the default (50000)",
 		"the limit of pending calls is -2: it must be at least 1, or 0 for the default (10000)",
+		"the limit of unread signals is -4: it must be at least 1, or 0 for the default (10000)",
 		"the limit of abandoned goroutines is -3: it must be at least 1, or 0 for the default (128)",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -108,7 +108,7 @@ func decodeRecord(rec *store.Record) (*past, error) {
 		return nil, err
 	}
 	return &past{start: start, turns: turns, rows: coreRows(rec.Calls), state: core.State{
-		Status: core.Status(rec.Run.Status), Wake: rec.Run.Wake, Closed: rec.Run.Closed, Detail: rec.Run.Detail,
+		Status: core.Status(rec.Run.Status), Wake: rec.Run.Wake, Closed: rec.Run.Closed, Detail: rec.Run.Detail, Full: rec.Run.Full,
 	}}, nil
 }
 
@@ -378,7 +378,7 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 			wake = at
 		}
 	}
-	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d)}
+	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
 	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, State: &state}
 	if r.birth != nil {
 		t = e.parkedBirth(r, state)
@@ -405,7 +405,7 @@ func (e *Engine) coreConfig(r *resident, workflow string) core.Config {
 		retries = def.Retries()
 	}
 	return core.Config{
-		Node: p.node, Retry: retries, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
+		Node: p.node, Retry: retries, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/history"
@@ -11,25 +12,41 @@ import (
 )
 
 // Signal sends a signal to the latest run of a workflow ID. When it returns, the
-// signal is durable. With an ID, sending it again does nothing, also after it was
+// signal is durable. A *history.LimitError says that the run has too many already that
+// its code has not read. With an ID, sending it again does nothing, also after it was
 // read.
 func (e *Engine) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
-	if err := history.CheckName("signal name", name); err != nil {
-		return err
-	}
 	if err := e.usable(workflowID); err != nil {
 		return err
 	}
-	if id != "" {
-		if err := history.CheckID("signal ID", id); err != nil {
-			return err
-		}
-	}
-	m, err := e.signalMessage(workflowID, name, id, value)
+	m, err := e.signal(workflowID, name, id, value)
 	if err != nil {
 		return err
 	}
-	return e.post(ctx, m)
+	return full(e.post(ctx, m))
+}
+
+// full says what it means that a run has no room for a signal.
+func full(err error) error {
+	if errors.Is(err, store.ErrFull) { // the limit is that of its owner
+		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs"}
+	}
+	return err
+}
+
+// signal is a signal that somebody sends, if it can be one and there is room for it.
+func (e *Engine) signal(workflowID, name, id string, value history.Payload) (store.Message, error) {
+	if err := history.CheckName("signal name", name); err != nil {
+		return store.Message{}, err
+	}
+	if id != "" {
+		if err := history.CheckID("signal ID", id); err != nil {
+			return store.Message{}, err
+		}
+	}
+	m, err := e.signalMessage(workflowID, name, id, value)
+	m.IfRoom = true
+	return m, err
 }
 
 // signalMessage is a signal on its way.

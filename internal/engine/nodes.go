@@ -38,6 +38,9 @@ func (e *Engine) Nodes(ctx context.Context) ([]Node, error) {
 	nodes := make([]Node, len(members))
 	for i, m := range members {
 		nodes[i] = viewNode(m)
+		if m.Live && m.Expires == store.Never {
+			nodes[i].Seen = time.Unix(0, max(m.Seen, e.clock.now())).UTC() // by its lock, as it writes no signs of life
+		}
 	}
 	return nodes, nil
 }

@@ -325,13 +325,13 @@ func (w *world) engines() (all []*engine.Engine) {
 }
 
 // chaosSeeds is how many seeds are played. Twelve are all numbers of partitions on
-// all databases, which the race detector has the time for.
+// all databases; the race detector has the time for half of them.
 func chaosSeeds() uint64 {
 	switch {
 	case testing.Short():
 		return 5
 	case raceDetector:
-		return 12
+		return 6
 	default:
 		return 40
 	}

@@ -433,6 +433,23 @@ func TestE7_TwoProcessesWithOneID(t *testing.T) {
 	})
 }
 
+// TestE80_ALiveNodeIsSeen: of a node that lives it is never said that it has been
+// silent for long, also where it writes no signs of life because nobody waits for it.
+func TestE80_ALiveNodeIsSeen(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		e := w.node("idle")
+		pass(time.Hour)
+		nodes, err := e.Nodes(t.Context())
+		if err != nil || len(nodes) != 1 {
+			t.Fatalf("%+v, %v", nodes, err)
+		}
+		silence := time.Unix(0, w.clock()).Sub(nodes[0].Seen)
+		if n := nodes[0]; n.State != "live" || silence < 0 || n.Expires == nil && silence > time.Second {
+			t.Errorf("%+v, silent for %s", nodes[0], silence)
+		}
+	})
+}
+
 // TestGroupsAreApart: a workflow ID means another run in each group, and nodes
 // serve the runs of their own.
 func TestGroupsAreApart(t *testing.T) {

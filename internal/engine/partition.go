@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -23,6 +24,7 @@ type partition struct {
 	// are consumed, until a later look at the inbox cannot show them any more.
 	pending map[int64]bool
 	aside   aside
+	unborn  map[string]*unborn // by workflow ID
 }
 
 // lineage is who owned a partition, and what became of them.
@@ -144,7 +146,7 @@ func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
 	defer e.mu.Unlock()
 	for _, o := range owned {
 		e.clock.atLeast(o.Clock)
-		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, pending: map[int64]bool{}}
+		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, pending: map[int64]bool{}, unborn: map[string]*unborn{}}
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}
@@ -168,9 +170,42 @@ func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 // it known who belongs there, and who was blamed least often and goes first.
 // Otherwise a process that is killed again and again, for whatever reason, would
 // blame the run it happens to load first.
+//
+// A node that starts keeps its regular slots back as well, but not for long: calls that
+// had waited for one are given it by their priority, and not in the order in which their
+// runs happen to be loaded.
 type recovery struct {
-	open int  // parts that are not done
-	lane bool // the probation lane is closed until then
+	open     int         // parts that are not done
+	lane     bool        // the probation lane is closed until then
+	patience *time.Timer // ends the time for which slots are kept back; nil if they are not
+}
+
+// maxKeptBack is how long slots are kept back at most: one run that is slow to load
+// must not keep the others waiting.
+const maxKeptBack = time.Second
+
+// keepSlotsBack lets nobody have a regular slot until it is known who waits for one.
+// The engine's mu is held.
+func (e *Engine) keepSlotsBack() {
+	if e.recovery.open == 0 {
+		return
+	}
+	e.slots.keptBack = true
+	e.recovery.patience = time.AfterFunc(maxKeptBack, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.letSlotsGo()
+	})
+}
+
+// letSlotsGo gives the slots that were kept back. The engine's mu is held.
+func (e *Engine) letSlotsGo() {
+	if e.recovery.patience == nil {
+		return
+	}
+	e.recovery.patience.Stop()
+	e.recovery.patience, e.slots.keptBack = nil, false
+	e.slots.serve(e, regular)
 }
 
 // closeLane notes that one more part of recovery begins. The engine's mu is held.
@@ -215,10 +250,14 @@ func (e *Engine) recover(t *takeover) {
 // recovered notes that one more part of recovery is done; the last one opens the
 // probation lane. The engine's mu is held.
 func (e *Engine) recovered() {
-	if e.recovery.open--; e.recovery.open == 0 && e.recovery.lane {
+	if e.recovery.open--; e.recovery.open > 0 {
+		return
+	}
+	if e.recovery.lane {
 		e.recovery.lane = false
 		e.slots.release(e, probation)
 	}
+	e.letSlotsGo()
 }
 
 // reviewHeld loads the runs that are parked or wait for code: loading tries

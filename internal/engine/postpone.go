@@ -69,12 +69,16 @@ func (c *committer) minded(group []*pendingTurn, spent time.Duration) {
 }
 
 // answer tells those who wait what became of their turns. Turns whose hook was
-// postponed go into the next group; only the loop makes groups of several, so only
-// it gets here with one.
+// postponed go into the next group; only the loop makes groups with several of those,
+// so only it gets here with one. Turns that have to wait are tried again by themselves.
 func (c *committer) answer(group []*pendingTurn, answers []error) {
 	for i, p := range group {
 		if errors.Is(answers[i], errPostponed) {
 			c.postponed = append(c.postponed, p)
+			continue
+		}
+		if store.Unavailable(answers[i]) {
+			c.putAside(p)
 			continue
 		}
 		p.done <- answers[i]

@@ -36,10 +36,12 @@ type SweepResult struct {
 	Status map[string]int `json:"status,omitempty"` // of these, by how they ended
 }
 
-// How a sweep takes care not to disturb: it removes so many runs at a time, and then
-// waits for several times as long as that took.
+// How a sweep takes care not to disturb: it removes so many runs at a time, fewer if that
+// took long, for a run may have a long history, and then waits for several times as long
+// as that took. A run goes whole.
 const (
 	sweepBatch   = 50
+	sweepLong    = 100 * time.Millisecond
 	sweepPage    = 500
 	sweepRest    = 4
 	sweepAtLeast = 20 * time.Millisecond
@@ -111,6 +113,7 @@ type sweeper struct {
 	dry        bool
 	now        int64
 	gone       map[string]bool // runs of the partition that are as good as removed
+	batch      int             // how many runs are removed at once
 	result     SweepResult
 }
 
@@ -123,7 +126,7 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention, dry bool) (SweepResu
 
 func (e *Engine) sweep(ctx context.Context, keep Retention, partitions []int, dry bool) (SweepResult, error) {
 	s := &sweeper{
-		e: e, keep: keep, partitions: partitions, dry: dry, now: e.clock.now(), gone: map[string]bool{},
+		e: e, keep: keep, partitions: partitions, dry: dry, now: e.clock.now(), gone: map[string]bool{}, batch: sweepBatch,
 		result: SweepResult{DryRun: dry, Status: map[string]int{}},
 	}
 	if err := keep.check(); err != nil || len(partitions) == 0 {
@@ -167,7 +170,7 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 				doomed = append(doomed, rows[i].ID)
 				s.doom(&rows[i])
 			}
-			if len(doomed) == sweepBatch || i == len(rows)-1 && len(doomed) > 0 {
+			if len(doomed) >= s.batch || i == len(rows)-1 && len(doomed) > 0 {
 				if err := s.delete(ctx, store.Deletion{Partition: partition, Runs: doomed}); err != nil {
 					return err
 				}
@@ -255,7 +258,13 @@ func (s *sweeper) delete(ctx context.Context, d store.Deletion) error {
 	if _, err := s.e.db.Delete(ctx, d); err != nil {
 		return err
 	}
-	return s.e.sleep(ctx, max(sweepRest*time.Since(began), sweepAtLeast))
+	took := time.Since(began)
+	if took > sweepLong {
+		s.batch = max(s.batch/2, 1)
+	} else if took < sweepLong/4 {
+		s.batch = min(s.batch*2, sweepBatch)
+	}
+	return s.e.sleep(ctx, max(sweepRest*took, sweepAtLeast))
 }
 
 // sweepLoop removes what is over from the partitions of this node, from time to time.

@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -66,7 +68,7 @@ func TestE62_Retention(t *testing.T) {
 // runs of an open one go only if that is said.
 func TestE62_Chains(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
-		e := w.start(collector.Impl(collect))
+		e := w.start(collector.Impl(collect), weighed)
 		for _, id := range []string{"open", "ended"} {
 			begin(t, e, collector, id, collected{Each: 1, All: 3})
 			for n := range 2 {
@@ -96,15 +98,73 @@ func TestE62_Chains(t *testing.T) {
 		if len(d.Chain) != 1 || d.Chain[0].Number != 3 {
 			t.Errorf("the chain is %+v", d.Chain)
 		}
-		_, _, err := tryBegin(t.Context(), e, collector, "open", collected{Each: 1, All: 3})
-		if used := (*engine.IDInUseError)(nil); !errors.As(err, &used) {
-			t.Errorf("attached to a chain whose beginning is gone: %v", err)
+		// What its first run was started with is known although that is gone.
+		if run, attached, err := tryBegin(t.Context(), e, collector, "open", collected{Each: 1, All: 3}); err != nil || !attached || run != d.RunID {
+			t.Errorf("run %s, attached %t: %v", run, attached, err)
+		}
+		for _, other := range []error{
+			startError(tryBegin(t.Context(), e, collector, "open", collected{Each: 1, All: 4})),
+			startError(tryBegin(t.Context(), e, weighed, "open", 1)),
+		} {
+			if used := (*engine.IDInUseError)(nil); !errors.As(other, &used) {
+				t.Errorf("attached to a chain that was started with something else: %v", other)
+			}
 		}
 		signal(t, e, "open", "number", "", 2)
 		if out, err := finish[[]int](t, e, "open"); err != nil || len(out) != 3 {
 			t.Errorf("the open one: %v, %v", out, err)
 		}
 	})
+}
+
+// startError is the error of a start.
+func startError(_ string, _ bool, err error) error { return err }
+
+// slowDeletes is a database in which it takes its time to remove a run.
+type slowDeletes struct {
+	store.Opener
+	each    time.Duration
+	batches *[]int
+}
+
+func (s slowDeletes) Open(ctx context.Context) (store.Store, error) {
+	inner, err := s.Opener.Open(ctx)
+	return slowlyDeleting{inner, s}, err
+}
+
+type slowlyDeleting struct {
+	store.Store
+	how slowDeletes
+}
+
+func (s slowlyDeleting) Delete(ctx context.Context, d store.Deletion) (int, error) {
+	*s.how.batches = append(*s.how.batches, len(d.Runs))
+	time.Sleep(time.Duration(len(d.Runs)) * s.how.each)
+	return s.Store.Delete(ctx, d)
+}
+
+// TestE62_LongHistoriesGoInSmallBatches: what takes long is removed a few at a time, one
+// at least, and all of it goes.
+func TestE62_LongHistoriesGoInSmallBatches(t *testing.T) {
+	for each, least := range map[time.Duration]int{0: 50, 20 * time.Millisecond: 3, time.Second: 1} {
+		var batches []int
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.db = slowDeletes{w.db, each, &batches}
+			e := w.start(weighed)
+			for n := range 200 {
+				begin(t, e, weighed, fmt.Sprint(n), 1)
+			}
+			pass(time.Hour)
+			if r, err := e.Sweep(t.Context(), engine.Retention{Completed: time.Minute}, false); err != nil || r.Runs != 200 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			same(t, "left", len(idsOf(t, e)), 0)
+		})
+		if len(batches) < 4 || batches[0] != 50 || slices.Min(batches[:len(batches)-1]) != least {
+			t.Errorf("at %s each they went in batches of %d", each, batches)
+		}
+	}
 }
 
 // TestE62_Batches: many are removed a few at a time; a sweep that fails in the middle

@@ -15,6 +15,8 @@ func checkRunControl(in *core.Control) error {
 	switch {
 	case !reflect.ValueOf(in.Calls).IsZero():
 		return &history.InputError{What: string(in.Operation), Problem: "is an operation on runs and selects no calls"}
+	case in.Operation == core.ResetTheRun && in.Call < 1:
+		return noCall(in.Call)
 	case in.Operation == core.SignalTheRun:
 		return history.CheckName("signal name", in.Signal)
 	}
@@ -32,7 +34,7 @@ func (e *Engine) selectedRun(row *store.Run, in core.Control) []ControlRecord {
 	}}
 }
 
-// viewPause says who paused a run, nil if nobody did.
+// viewPause says who paused something, nil if nobody did.
 func viewPause(p *core.Pause) *PausedInfo {
 	if p == nil {
 		return nil

@@ -239,6 +239,33 @@ func TestE49_ScheduleByHand(t *testing.T) {
 	})
 }
 
+// TestE49_OverlapOfABackfill: what fills back does with overlapping fires as it is told,
+// whatever the schedule does else.
+func TestE49_OverlapOfABackfill(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		e := w.start(newChores().chore(10 * time.Minute))
+		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		set(t, e, "s", "x", when.Spec{Every: time.Hour, Overlap: when.Skip})
+		if err := e.PauseSchedule(t.Context(), "s", true, "", ""); err != nil {
+			t.Fatal(err)
+		}
+		pass(5 * time.Hour)
+		for _, c := range []struct {
+			from, until int
+			overlap     when.Overlap
+			running     int
+		}{{1, 2, when.AllowAll, 2}, {3, 4, when.Skip, 1}} {
+			at := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Hour) }
+			if _, err := e.BackfillSchedule(t.Context(), "s", at(c.from), at(c.until), c.overlap, "", ""); err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Minute)
+			same(t, string(c.overlap), len(describeSchedule(t, e, "s").Open), c.running)
+			pass(time.Hour)
+		}
+	})
+}
+
 // TestE49_RetriedRunsOfASchedule: a run that is retried is open until the last of its
 // chain has ended; the schedule sees how.
 func TestE49_RetriedRunsOfASchedule(t *testing.T) {

@@ -124,9 +124,7 @@ func viewSchedule(t *core.Timetable) *Schedule {
 	s := &Schedule{
 		Name: t.Name(), Spec: specOf(&d.Spec), Workflow: d.Spec.Workflow, Input: d.Spec.Input, Memo: d.Spec.Memo,
 		Set: time.Unix(0, d.Set).UTC(), Problem: d.Problem, Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
-	}
-	if d.Pause != nil {
-		s.Paused = &PausedInfo{By: d.Pause.By, Why: d.Pause.Reason, Since: time.Unix(0, d.Pause.At).UTC()}
+		Paused: viewPause(d.Pause),
 	}
 	nominal, due := t.Upcoming(shownUpcoming)
 	for i := range due {

@@ -1,26 +1,24 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/perdure/perdure/internal/core"
 )
 
-// slots limits how many attempts run at once. Calls without a slot queue in the
-// order in which they came.
+// slots limits how many attempts run at once. Calls without a slot queue by priority,
+// and in the order in which they came.
 //
 // Calls whose last attempt was lost with its process run in the probation lane,
 // one at a time: if the process dies again, it is known which of them it was.
 // Those that were there when it died more often come later, so that one poisoned
 // call does not keep the others waiting. Guarded by the engine's mu.
 type slots struct {
-	limit   int
-	used    int
-	queue   []*waiter // regular calls; queue[head] is next
-	head    int
-	inLane  bool // the probation lane is taken
-	onTrial []*waiter
-	waiting map[callKey]*waiter // all of the two queues: a call waits once
+	limit    int
+	used     int
+	keptBack bool                // nobody gets a regular slot yet (see recovery)
+	inLane   bool                // the probation lane is taken
+	queues   [2]slotQueue        // by lane
+	waiting  map[callKey]*waiter // all of the two queues: a call waits once
+	came     int64               // how many came so far
 }
 
 // callKey names a call of a run.
@@ -42,17 +40,6 @@ func laneOf(onProbation bool) lane {
 		return probation
 	}
 	return regular
-}
-
-// waiter is a call without a slot.
-type waiter struct {
-	partition *partition
-	callKey
-	lane    lane
-	crashes int
-	left    bool // it waits no more
-
-	activity string // "" for a step
 }
 
 // admit reserves a slot for a call's next attempt, or queues the call.
@@ -101,7 +88,7 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 		now.admitted = append(now.admitted, l)
 		return true
 	}
-	s.wait(&waiter{partition: r.partition, callKey: callKey{r.id, c.Number}, lane: l, crashes: c.CrashCount(), activity: activityOf(c)})
+	s.wait(&waiter{partition: r.partition, callKey: callKey{r.id, c.Number}, lane: l, crashes: c.CrashCount(), priority: c.Priority, activity: activityOf(c)})
 	return false
 }
 
@@ -126,7 +113,7 @@ func activityOf(c *core.Call) string {
 
 // take reserves a slot if there is one and nobody was there before.
 func (s *slots) take(l lane) bool {
-	if !s.open(l) || l == regular && s.head < len(s.queue) {
+	if !s.open(l) || l == regular && len(s.queues[l]) > 0 {
 		return false
 	}
 	s.occupy(l)
@@ -140,18 +127,23 @@ func (s *slots) wait(w *waiter) {
 		if old.lane == w.lane {
 			return
 		}
-		old.left = true
+		s.queues[old.lane].leave(old)
 	}
+	if w.lane == regular {
+		w.crashes = 0
+	}
+	s.came++
+	w.number = s.came
+	s.stand(w)
+}
+
+// stand puts a call into the queue of its lane, at its place.
+func (s *slots) stand(w *waiter) {
 	if s.waiting == nil {
 		s.waiting = map[callKey]*waiter{}
 	}
 	s.waiting[w.callKey] = w
-	if w.lane == regular {
-		s.queue = append(s.queue, w)
-		return
-	}
-	at, _ := slices.BinarySearchFunc(s.onTrial, w.crashes+1, func(o *waiter, crashes int) int { return o.crashes - crashes })
-	s.onTrial = slices.Insert(s.onTrial, at, w)
+	s.queues[w.lane].add(w)
 }
 
 // release frees a slot for the next call in the queue.
@@ -172,10 +164,11 @@ func (s *slots) serve(e *Engine, l lane) {
 			e.member.refused = true
 			return
 		}
-		w, ok := s.next(l)
+		w, ok := s.queues[l].next()
 		if !ok {
 			return
 		}
+		delete(s.waiting, w.callKey)
 		r := e.resident(w.partition, w.run)
 		if e.switchedOff(w.activity) {
 			r.refused = true // it asks again when the activity is on
@@ -195,7 +188,7 @@ func (s *slots) open(l lane) bool {
 	if l == probation {
 		return !s.inLane
 	}
-	return s.used < s.limit
+	return s.used < s.limit && !s.keptBack
 }
 
 func (s *slots) occupy(l lane) {
@@ -206,70 +199,23 @@ func (s *slots) occupy(l lane) {
 	}
 }
 
-// withdraw takes the calls of partitions out of the queues and returns them in
-// their order.
+// withdraw takes the calls of partitions out of the queues.
 func (s *slots) withdraw(of map[*partition]bool) (calls []*waiter) {
-	goes := func(w *waiter) bool {
-		if !w.left && of[w.partition] {
-			w.left = true
-			delete(s.waiting, w.callKey)
+	for key, w := range s.waiting {
+		if of[w.partition] {
+			delete(s.waiting, key)
+			s.queues[w.lane].leave(w)
 			calls = append(calls, w)
 		}
-		return w.left
 	}
-	s.onTrial = slices.DeleteFunc(s.onTrial, goes)
-	s.queue, s.head = slices.DeleteFunc(s.queue[s.head:], goes), 0
 	return calls
 }
 
-// comeBack gives calls that were withdrawn a place before those that came later.
+// comeBack gives calls that were withdrawn the places that they had.
 func (s *slots) comeBack(calls []*waiter) {
-	var first [2][]*waiter // by lane
 	for _, w := range calls {
 		if s.waiting[w.callKey] == nil { // else it asked again by itself
-			w.left = false
-			s.waiting[w.callKey] = w
-			first[w.lane] = append(first[w.lane], w)
+			s.stand(w)
 		}
 	}
-	s.queue, s.head = append(first[regular], s.queue[s.head:]...), 0
-	s.onTrial = append(first[probation], s.onTrial...)
-	slices.SortStableFunc(s.onTrial, func(a, b *waiter) int { return a.crashes - b.crashes })
-}
-
-// next takes the first call out of a queue.
-func (s *slots) next(l lane) (*waiter, bool) {
-	for {
-		w, ok := s.first(l)
-		if !ok {
-			return nil, false
-		}
-		if !w.left {
-			delete(s.waiting, w.callKey)
-			return w, true
-		}
-	}
-}
-
-func (s *slots) first(l lane) (*waiter, bool) {
-	if l == probation {
-		if len(s.onTrial) == 0 {
-			return nil, false
-		}
-		w := s.onTrial[0]
-		s.onTrial = slices.Delete(s.onTrial, 0, 1)
-		return w, true
-	}
-	if s.head == len(s.queue) {
-		return nil, false
-	}
-	w := s.queue[s.head]
-	s.queue[s.head] = nil
-	if s.head++; s.head == len(s.queue) {
-		s.queue, s.head = s.queue[:0], 0
-	} else if s.head > 1024 && s.head*2 > len(s.queue) {
-		s.queue = append(s.queue[:0], s.queue[s.head:]...)
-		s.head = 0
-	}
-	return w, true
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +35,8 @@ type StartRequest struct {
 	NewAfter Ending
 	// Attributes are names and values by which the runs of the chain are found.
 	Attributes map[string]string
+	// Priority is that of its calls among those that want a slot.
+	Priority int
 	// MustBeNew refuses to attach to a run that has the workflow ID.
 	MustBeNew bool
 	// Fault is what is wrong with what the request was made of.
@@ -65,18 +66,12 @@ func (req *StartRequest) check() error {
 		return req.Fault
 	case req.NewAfter < NoEnd || req.NewAfter > Failure:
 		return &history.InputError{What: "ending after which a new run may begin", Problem: fmt.Sprintf("is %d, which there is not", req.NewAfter)}
-	case req.Delay < 0:
-		return &history.InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", req.Delay)}
-	case req.RunTimeout < 0:
-		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", req.RunTimeout)}
-	case req.ChainTimeout < 0:
-		return &history.InputError{What: "chain timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", req.ChainTimeout)}
-	case req.ChainTimeout > 0 && req.RunTimeout > req.ChainTimeout:
-		return &history.InputError{What: "run timeout", Problem: fmt.Sprintf("is %s, which is longer than the chain timeout, %s: it would have no effect", req.RunTimeout, req.ChainTimeout)}
-	case len(req.Memo.Data) > history.MaxMemo:
-		return &history.InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(req.Memo.Data), history.MaxMemo)}
 	}
-	if err := checkAttributes(req.Attributes); err != nil || req.Retry == nil {
+	settings := history.Settings{
+		Delay: req.Delay, RunTimeout: req.RunTimeout, ChainTimeout: req.ChainTimeout, Memo: req.Memo, Attributes: req.Attributes,
+		Priority: req.Priority,
+	}
+	if err := settings.Check(); err != nil || req.Retry == nil {
 		return err
 	}
 	if err := workflow.ValidateRetryPolicy(*req.Retry); err != nil {
@@ -104,6 +99,28 @@ func (e *IDInUseError) Error() string {
 // and attached is true; with another workflow or input, or if it must be new, an
 // *IDInUseError.
 func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, attached bool, err error) {
+	return e.startRun(ctx, ownRuns{e}, req)
+}
+
+// runs is where a start looks for runs and makes new ones: the database, or a
+// transaction in it that somebody else will commit.
+type runs interface {
+	Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error)
+	create(ctx context.Context, row store.Run, start history.Start) error
+}
+
+// ownRuns is the database, for which this engine works.
+type ownRuns struct{ e *Engine }
+
+func (o ownRuns) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	return o.e.db.Find(ctx, partition, workflowID, run)
+}
+
+func (o ownRuns) create(ctx context.Context, row store.Run, start history.Start) error {
+	return o.e.create(ctx, row, start)
+}
+
+func (e *Engine) startRun(ctx context.Context, in runs, req StartRequest) (run string, attached bool, err error) {
 	if err := e.usable(req.WorkflowID); err != nil {
 		return "", false, err
 	}
@@ -115,7 +132,7 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	}
 	var existing *store.Run
 	if req.NewAfter != NoEnd {
-		switch existing, err = e.db.Find(ctx, e.place(req.WorkflowID), req.WorkflowID, ""); {
+		switch existing, err = in.Find(ctx, e.place(req.WorkflowID), req.WorkflowID, ""); {
 		case errors.Is(err, store.ErrNotFound):
 			existing = nil
 		case err != nil:
@@ -124,13 +141,13 @@ func (e *Engine) StartRun(ctx context.Context, req StartRequest) (run string, at
 	}
 	for {
 		if existing != nil && !req.NewAfter.has(existing.Status) {
-			return e.attach(ctx, *existing, req)
+			return attach(ctx, in, *existing, req)
 		}
 		row, start, err := e.newRun(&req, existing)
 		if err != nil {
 			return "", false, err
 		}
-		err = e.create(ctx, row, start)
+		err = in.create(ctx, row, start)
 		conflict := (*store.ConflictError)(nil)
 		if !errors.As(err, &conflict) {
 			return row.ID, false, err
@@ -152,7 +169,7 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
 		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry, After: after,
 		RunTimeout: req.RunTimeout, ChainTimeout: req.ChainTimeout,
-		Attributes: maps.Clone(req.Attributes),
+		Attributes: maps.Clone(req.Attributes), Priority: req.Priority,
 	}
 	if req.Delay > 0 {
 		start.FirstTurn = later(now, req.Delay)
@@ -164,8 +181,8 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 	return store.Run{
 		Partition: e.place(req.WorkflowID), ID: id, WorkflowID: req.WorkflowID, Type: req.Type, Group: e.config.Group,
 		Chain: id, Attempt: 1, Start: encoded, Created: now, After: after,
-		Attributes: storeAttributes(req.Attributes),
-		RunState:   store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
+		Attributes: storeAttributes(req.Attributes), Priority: req.Priority,
+		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
 	}, start, err
 }
 
@@ -221,33 +238,39 @@ func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.St
 
 // attach answers a start whose ID is taken. It is the first run of a chain that
 // was started with an input; later ones have others.
-func (e *Engine) attach(ctx context.Context, existing store.Run, req StartRequest) (string, bool, error) {
+func attach(ctx context.Context, in runs, existing store.Run, req StartRequest) (string, bool, error) {
 	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: existing.Status}
-	first, err := e.firstOf(ctx, &existing)
-	if errors.Is(err, store.ErrNotFound) {
-		refusal.Difference = "the first run of its chain was deleted, so nobody knows what it was started with"
-		return "", false, refusal
-	}
+	origin, err := originOf(ctx, in, &existing)
 	if err != nil {
 		return "", false, err
 	}
-	if req.MustBeNew {
+	asked := history.NewOrigin(req.Type, req.Input)
+	switch {
+	case req.MustBeNew:
 		refusal.Difference = "the start was to make a new one"
-		return "", false, refusal
+	case origin == nil:
+		refusal.Difference = "the first run of its chain was deleted, so nobody knows what it was started with"
+	case origin.Type != asked.Type:
+		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, asked.Type)
+	case origin.Input != asked.Input:
+		refusal.Difference = "its input is another one"
+	default:
+		return existing.ID, true, nil
 	}
-	if first.Type != req.Type {
-		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", first.Type, req.Type)
-		return "", false, refusal
+	return "", false, refusal
+}
+
+// originOf is what the chain of a run was started with, nil if nobody knows.
+func originOf(ctx context.Context, in runs, row *store.Run) (*history.Origin, error) {
+	first, err := firstOf(ctx, in, row)
+	if errors.Is(err, store.ErrNotFound) {
+		first, err = row, nil // it has that on record, too
+	}
+	if err != nil {
+		return nil, err
 	}
 	start, err := history.DecodeStart(first.Start)
-	if err != nil {
-		return "", false, err
-	}
-	if start.Input.Encoding != req.Input.Encoding || !bytes.Equal(start.Input.Data, req.Input.Data) {
-		refusal.Difference = "its input is another one"
-		return "", false, refusal
-	}
-	return existing.ID, true, nil
+	return start.Origin(), err
 }
 
 // findPause is how long Result waits before it asks a database again that did not
@@ -386,5 +409,5 @@ func (e *Engine) unawait(run string, ch chan core.State) {
 }
 
 func coreState(s store.RunState) core.State {
-	return core.State{Status: core.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail}
+	return core.State{Status: core.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail, Full: s.Full}
 }

@@ -58,10 +58,10 @@ var settings = []setting{
 }
 
 // skipIfSlow leaves a case out that takes too long here. All cases run without the
-// race detector; a few run with it as well.
-func (in setting) skipIfSlow(t *testing.T, anyway bool) {
+// race detector.
+func (in setting) skipIfSlow(t *testing.T) {
 	t.Helper()
-	if raceDetector && !in.worthARace() && !anyway {
+	if raceDetector && !in.worthARace() {
 		t.Skip("Here this runs without the race detector only.")
 	}
 }
@@ -76,23 +76,25 @@ func (in setting) worthARace() bool { return !in.slow && in.resident }
 func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *world)) {
 	t.Run(in.name, func(t *testing.T) {
 		t.Parallel()
-		in.skipIfSlow(t, false)
+		in.skipIfSlow(t)
 		empty := in.prepare(t, partitions)
 		synctest.Test(t, func(t *testing.T) { test(t, newWorldIn(t, in, empty)) })
 	})
 }
 
-// skipCrashes leaves the enumeration of crash points out where it is sampled, and
-// for runs that are dropped after each turn under the race detector, where some
-// cases run on other databases: that would take eight more gigabytes.
-func (in setting) skipCrashes() bool { return in.sampled || raceDetector && !in.resident }
+// skipCrashes leaves the enumeration of crash points out where it is sampled.
+func (in setting) skipCrashes() bool { return in.sampled && !*everywhere }
 
-// tries is how many of so many seeded tries are made here: all in memory; on a
-// database, where each takes twenty times as long, a quarter, or none where crash
-// points are sampled. With -everywhere it is all of them.
+// tries is how many of so many seeded tries are made here: all in memory, but a sixth
+// under the race detector; on a database, where each takes twenty times as long, a
+// quarter, or none where crash points are sampled. With -everywhere it is all of them.
 func (in setting) tries(all int) uint64 {
 	switch {
-	case *everywhere || !in.slow:
+	case *everywhere:
+		return uint64(all)
+	case !in.slow && raceDetector:
+		return uint64(all / 6)
+	case !in.slow:
 		return uint64(all)
 	case in.sampled:
 		return 0

@@ -52,16 +52,18 @@ func (e *Engine) hook(out *core.Turn, todo []mail) func(tx any) error {
 	}
 	for _, m := range todo {
 		if m.transaction != nil {
-			return func(tx any) error { return e.runTransaction(m.transaction, tx) }
+			return func(tx any) error {
+				return e.runTransaction(context.WithoutCancel(m.transaction.ctx), m.transaction.run, tx)
+			}
 		}
 	}
 	return nil
 }
 
 // runTransaction runs what users wrote, on a goroutine of its own: it must neither
-// end that of the committer nor keep it for longer than its time.
-func (e *Engine) runTransaction(t *transaction, tx any) error {
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(t.ctx), store.HookLimit, errSlowHook)
+// end that of the caller nor keep the transaction for longer than its time.
+func (e *Engine) runTransaction(ctx context.Context, f func(ctx context.Context, tx any) error, tx any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, store.HookLimit, errSlowHook)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
 	result := make(chan error, 1)
@@ -73,7 +75,7 @@ func (e *Engine) runTransaction(t *transaction, tx any) error {
 			}
 			result <- err
 		}()
-		err = t.run(ctx, tx)
+		err = f(ctx, tx)
 	})
 	select {
 	case err := <-result:

@@ -179,7 +179,8 @@ func (e *Engine) withAside(r *resident, todo []mail) (all []mail, added bool) {
 }
 
 // putAside takes out of the mail what the turn did not take: what cannot be judged
-// now, and what is for the next run of the chain.
+// now, and what is for the next run of the chain. That is not dropped, although this run
+// had to refuse it.
 func putAside(out *core.Turn, todo []mail) (taken, later []mail) {
 	if len(out.Later) == 0 && out.Late == 0 {
 		return todo, nil
@@ -192,9 +193,15 @@ func putAside(out *core.Turn, todo []mail) (taken, later []mail) {
 	}
 	for i, m := range todo {
 		u, is := m.input.(core.UpdateArrived)
-		if is && slices.Contains(out.Later, u.Asker) || i >= late && m.latest {
+		switch {
+		case is && slices.Contains(out.Later, u.Asker):
 			later = append(later, m)
-		} else {
+		case i >= late && m.latest:
+			later = append(later, m)
+			if m.input != nil {
+				out.Dropped--
+			}
+		default:
 			taken = append(taken, m)
 		}
 	}

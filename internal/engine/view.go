@@ -22,7 +22,10 @@ type Run struct {
 	Created    time.Time  `json:"created"`
 	Closed     *time.Time `json:"closed,omitempty"`
 	NextWake   *time.Time `json:"next_wake,omitempty"` // when it goes on by itself, if it waits for a time
-	// Attributes were given at the start of the chain, to find its runs by.
+	// Priority is that of its calls among those that want a slot; see perdure.Priority.
+	Priority int `json:"priority,omitempty"`
+	// Attributes are what the run is found by: those of the start of its chain, as its
+	// code has changed them.
 	Attributes map[string]string `json:"attributes,omitempty"`
 	// CustomStatus is what its code last said of where it stands, by
 	// workflow.SetStatus.
@@ -55,6 +58,9 @@ type Description struct {
 	ChainDeadline *time.Time `json:"chain_deadline,omitempty"`
 	// Next is the run that goes on for a continued one.
 	Next string `json:"next,omitempty"`
+	// Base says from which run and call the run goes on, of one that was reset or
+	// forked; nil of others.
+	Base *BaseInfo `json:"base,omitempty"`
 	// Chain are the last runs of the run's chain, at most 20, oldest first; none if
 	// the run is alone.
 	Chain []ChainRun `json:"chain,omitempty"`
@@ -160,7 +166,7 @@ func (e *Engine) Info() store.Info { return e.db.Info() }
 func viewRun(r *store.Run) Run {
 	v := Run{
 		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
-		Created: time.Unix(0, r.Created).UTC(), Closed: optionalTime(r.Closed), Attributes: attributesOf(r.Start),
+		Created: time.Unix(0, r.Created).UTC(), Closed: optionalTime(r.Closed), Priority: r.Priority, Attributes: viewAttributes(r.Attributes),
 	}
 	if r.Wake != store.Never {
 		v.NextWake = optionalTime(r.Wake)
@@ -203,7 +209,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 	if at := core.RunDeadline(&start); at != core.Never {
 		d.RunDeadline = optionalTime(at)
 	}
-	d.Schedule = viewScheduled(start.Scheduled)
+	d.Schedule, d.Base = viewScheduled(start.Scheduled), viewBase(&start)
 	if d.Chain, err = e.chain(ctx, row, start); err != nil || !row.Status.Open() {
 		return d, err
 	}
@@ -212,7 +218,7 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		return nil, err
 	}
 	d.Pending, d.Updates = s.pending(), s.updates()
-	d.HistoryLength, d.Warnings = len(s.events), e.warnings(len(s.events), len(d.Pending))
+	d.HistoryLength, d.Warnings = len(s.events), e.warnings(len(s.events), len(d.Pending), s.unread)
 	if err := errors.Join(e.findPlaces(ctx, row.ID, d.Pending), e.findChildren(ctx, d.Pending)); err != nil {
 		return nil, err
 	}
@@ -264,6 +270,7 @@ type snapshot struct {
 	epochs map[int64]int64 // of turns, by turn number
 	rows   map[int64]store.Call
 	owners map[int64]string
+	unread int // signals that no call awaits, once the open calls are worked out
 }
 
 func (e *Engine) snapshot(ctx context.Context, row *store.Run) (*snapshot, error) {
@@ -351,6 +358,10 @@ func (s *snapshot) pending() []PendingCall {
 			ev.Policy = p
 		}
 		out = append(out, s.pendingCall(kind, ev))
+	}
+	s.unread = 0
+	for _, n := range delivered {
+		s.unread += n
 	}
 	return out
 }

@@ -17,7 +17,7 @@ type ChainRun struct {
 	Number    int        `json:"number"` // place in the chain, from 1
 	RunID     string     `json:"run_id"`
 	Workflow  string     `json:"workflow"`            // name
-	Initiator string     `json:"initiator,omitempty"` // why it began: continue-as-new or retry; of the first run schedule, or empty
+	Initiator string     `json:"initiator,omitempty"` // why it began: continue-as-new, retry or reset; of the first run schedule, fork, or empty
 	Attempt   int        `json:"attempt"`             // 1 unless it is the retry of a failed one
 	Status    string     `json:"status"`
 	Created   time.Time  `json:"created"`

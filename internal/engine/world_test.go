@@ -72,7 +72,7 @@ func (w *world) close() {
 // tooMuchIfSlow leaves out here what is thousands of things in one test.
 func (w *world) tooMuchIfSlow() {
 	w.t.Helper()
-	w.in.skipIfSlow(w.t, false)
+	w.in.skipIfSlow(w.t)
 }
 
 // config is what the world's engines are told, with these definitions.

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// A run is reset by whoever may write its next turn: an open one by its owner, in the
+// turn that closes it, one that has ended by whoever asks. In both cases the database
+// copies the history; only the turn that is cut is handed to it.
+
+// isReset reports whether mail asks for a reset of the run.
+func isReset(m mail) bool {
+	in, is := m.input.(core.Control)
+	return is && in.Operation == core.ResetTheRun
+}
+
+// upToReset answers how much mail goes into one turn: a request to reset the run has
+// one of its own, so that all that came before it is on record.
+func upToReset(all []mail) int {
+	if at := slices.IndexFunc(all, isReset); at >= 0 {
+		return max(at, 1)
+	}
+	return len(all)
+}
+
+// timely is what a turn is given of the mail: with what was put aside, if it can be
+// taken now, and without what cannot.
+func (e *Engine) timely(r *resident, todo []mail, loaded bool) (all []mail, added bool, err error) {
+	if len(todo) == 1 && isReset(todo[0]) {
+		if err := e.prepareReset(r, &todo[0]); err != nil {
+			return nil, false, err
+		}
+	} else {
+		if todo, err = e.inboxFirst(r, todo, loaded); err != nil {
+			return nil, false, err
+		}
+		todo, added = e.withAside(r, todo)
+	}
+	if !r.run.Rejoins() {
+		return todo, added, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := r.partition
+	for _, m := range todo {
+		if m.input == nil || r.run.Takes(m.input) {
+			all = append(all, m)
+			continue
+		}
+		if p.aside == nil {
+			p.aside = aside{}
+		}
+		p.aside[r.id] = append(p.aside[r.id], m)
+	}
+	return all, added, nil
+}
+
+// prepareReset adds to a request to reset a run what can be kept of its history, or why
+// nothing can. Nobody else makes it longer meanwhile.
+func (e *Engine) prepareReset(r *resident, m *mail) error {
+	in := m.input.(core.Control)
+	start := r.run.Start()
+	var stored []store.TurnRow
+	err := e.insist("reading the history of run "+r.id, func() (err error) {
+		stored, err = e.db.History(e.ctx, r.partition.number, r.id, 0, 0)
+		return err
+	})
+	var turns []core.StoredTurn
+	if err == nil {
+		turns, err = decodeTurns(stored)
+	}
+	if err != nil {
+		return err
+	}
+	in.Cut, in.Fault = core.CutAt(&start, turns, in.Call)
+	m.input = in
+	return nil
+}
+
+// storeBase is the history with which a run begins, in the store's words.
+func storeBase(partition int, run string, cut *core.Cut) (*store.Base, error) {
+	if cut == nil {
+		return nil, nil
+	}
+	events, err := history.EncodeTurn(cut.Last.Events)
+	return &store.Base{
+		RunRef: store.RunRef{Partition: partition, Run: run}, Turns: cut.Turns,
+		Last: store.TurnRow{Number: cut.Last.Number, Time: cut.Last.Time, Events: events},
+	}, err
+}
+
+// cutAt reads the history of a run and cuts it at a call.
+func (e *Engine) cutAt(ctx context.Context, row *store.Run, call int64) (*core.Cut, history.Start, error) {
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return nil, start, err
+	}
+	stored, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
+	if err != nil {
+		return nil, start, err
+	}
+	turns, err := decodeTurns(stored)
+	if err != nil {
+		return nil, start, err
+	}
+	cut, err := core.CutAt(&start, turns, call)
+	if err != nil {
+		err = &cutError{err}
+	}
+	return cut, start, err
+}
+
+// cutError says that nobody can go on from a call of a run.
+type cutError struct{ error }
+
+// resetEnded creates the run that goes on after one that has ended. Of several requests
+// for it one is carried out.
+func (e *Engine) resetEnded(ctx context.Context, row *store.Run, in core.Control) (ControlRecord, error) {
+	answer := e.resetAnswer(row, in)
+	if wasAsked(row, in.ID) {
+		answer.Outcome, answer.Note = core.Unchanged, "it was carried out on an earlier run of the chain"
+		return answer, nil
+	}
+	cut, start, err := e.cutAt(ctx, row, in.Call)
+	if refusal := (*cutError)(nil); errors.As(err, &refusal) {
+		answer.Outcome, answer.Note = core.Refused, refusal.Error()
+		return answer, nil
+	} else if err != nil {
+		return answer, err
+	}
+	now := e.clock.now()
+	next := cut.Reset(&start, newRunID(core.RunTimeAfter(row.ID, now)), now, in)
+	err = e.createBased(ctx, row, cut, next, row.ID)
+	answer.Outcome, answer.Note = core.Applied, cut.String()
+	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) {
+		answer.Outcome, answer.Note = core.Refused, fmt.Sprintf("run %s has the workflow ID", conflict.Existing.ID)
+		if wasAsked(&conflict.Existing, in.ID) {
+			answer.Outcome, answer.Note = core.Unchanged, "it was carried out already"
+		}
+		err = nil
+	}
+	return answer, err
+}
+
+// resetBefore answers a reset that was carried out: the run is what came of it.
+func (e *Engine) resetBefore(s *sentControl) error {
+	start, err := history.DecodeStart(s.row.Start)
+	if b := start.Base; err == nil && b != nil && start.Initiator == history.ResetOfRun && b.Request == s.id {
+		s.records = auditOfBase(s.row, &start)
+		s.records[0].RunID = b.Run
+	}
+	return err
+}
+
+// resetLatest carries a reset out on a run that has ended, if it is the latest of its
+// workflow ID.
+func (e *Engine) resetLatest(ctx context.Context, s *sentControl, in core.Control) error {
+	latest, err := e.db.Find(ctx, s.row.Partition, s.row.WorkflowID, "")
+	if err != nil {
+		return err
+	}
+	if latest.ID == s.row.ID {
+		s.row = latest
+		record, err := e.resetEnded(ctx, latest, in)
+		if err == nil {
+			s.records = append(s.records, record)
+		}
+		return err
+	}
+	record := e.resetAnswer(s.row, in)
+	record.Outcome, record.Note = core.Refused, fmt.Sprintf("run %s has followed it; fork a run from it, or reset the latest one", latest.ID)
+	if wasAsked(latest, in.ID) {
+		record.Outcome, record.Note = core.Unchanged, "it was carried out already"
+	}
+	s.records = append(s.records, record)
+	return nil
+}
+
+func (e *Engine) resetAnswer(row *store.Run, in core.Control) ControlRecord {
+	return ControlRecord{
+		WorkflowID: row.WorkflowID, RunID: row.ID, Call: in.Call, Operation: string(in.Operation),
+		Request: in.ID, By: in.By, Why: in.Reason, Time: time.Unix(0, e.clock.now()).UTC(),
+	}
+}
+
+// createBased creates a run that begins with the history of another one.
+func (e *Engine) createBased(ctx context.Context, source *store.Run, cut *core.Cut, start *history.Start, after string) error {
+	row, err := nextRun(e.place(start.WorkflowID), start)
+	if err != nil {
+		return err
+	}
+	row.After = after
+	if row.Base, err = storeBase(source.Partition, source.ID, cut); err != nil {
+		return err
+	}
+	err = e.db.Create(ctx, *row)
+	e.kickInbox()
+	return err
+}
+
+// previewReset says what a reset of a run would keep.
+func (e *Engine) previewReset(ctx context.Context, row *store.Run, in core.Control) ([]ControlRecord, error) {
+	answer := e.resetAnswer(row, in)
+	answer.Request = ""
+	cut, _, err := e.cutAt(ctx, row, in.Call)
+	refusal := (*cutError)(nil)
+	switch {
+	case errors.As(err, &refusal):
+		answer.Outcome, answer.Note = core.Refused, refusal.Error()
+	case err != nil:
+		return nil, err
+	default:
+		answer.Outcome, answer.Note = outcomeSelected, cut.String()
+	}
+	return []ControlRecord{answer}, nil
+}

@@ -1,0 +1,185 @@
+package perdure
+
+import (
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/store/memory"
+	"github.com/perdure/perdure/workflow"
+)
+
+// engineOptions are all settings of Open, each with a value that is not its default.
+var engineOptions = map[string]Option{
+	"Register":         Register(workflow.Declare[int, int]("w").Impl(func(*workflow.Context, int) (int, error) { return 0, nil })),
+	"Retry":            Retry(retry.Policy{MaxAttempts: 7}),
+	"Concurrency":      Concurrency(7),
+	"MaxResident":      MaxResident(7),
+	"TurnTimeout":      TurnTimeout(7),
+	"MaxHistory":       MaxHistory(7),
+	"MaxPendingCalls":  MaxPendingCalls(7),
+	"MaxSignalBacklog": MaxSignalBacklog(7),
+	"MaxAbandoned":     MaxAbandoned(7),
+	"NodeName":         NodeName("n"),
+	"Group":            Group("g"),
+	"Lease":            Lease(7),
+	"Logger":           Logger(slog.Default()),
+	"OnPaused":         OnPaused(func(Paused) {}),
+	"Retain":           Retain(Retention{Failed: time.Hour}),
+}
+
+// startOptions are all settings of a start.
+var startOptions = map[string]StartOption{
+	"TraceParent":  TraceParent("t"),
+	"RetryPolicy":  RetryPolicy(retry.Policy{}),
+	"Delay":        Delay(7),
+	"RunTimeout":   RunTimeout(7),
+	"ChainTimeout": ChainTimeout(7),
+	"Memo":         Memo("m"),
+	"Attributes":   Attributes(map[string]string{"a": "b"}),
+	"Priority":     Priority(7),
+	"NewAfter":     NewAfter(AnyEnd),
+	"MustBeNew":    MustBeNew(),
+}
+
+// TestI11_EveryOptionReachesTheEngine: each option of Open and of a start changes what the
+// engine is told, and each thing that an engine can be told has one, or is what the caller
+// says otherwise, or what only tests say.
+func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
+	told := map[string]bool{}
+	for name, o := range engineOptions {
+		var s settings
+		o(&s)
+		if len(s.faults) > 0 {
+			t.Errorf("%s: %v", name, s.faults)
+		}
+		notes(t, name, reflect.ValueOf(s.Config), told)
+	}
+	judgeSettings(t, "Option", names(engineOptions), reflect.TypeFor[engine.Config](), told, map[string]string{
+		"Store":      "an argument of Open",
+		"Activities": "as workflows: of Register",
+		"Draw":       "of tests", "Around": "of tests", "InboxEvery": "of tests", "ScanAhead": "of tests", "SweepEvery": "of tests",
+	})
+	told = map[string]bool{}
+	for name, o := range startOptions {
+		var r engine.StartRequest
+		o(&r)
+		if r.Fault != nil {
+			t.Errorf("%s: %v", name, r.Fault)
+		}
+		notes(t, name, reflect.ValueOf(r), told)
+	}
+	judgeSettings(t, "StartOption", names(startOptions), reflect.TypeFor[engine.StartRequest](), told, map[string]string{
+		"WorkflowID": "an argument", "Type": "an argument", "Input": "an argument", "Fault": "what is wrong with an option",
+	})
+}
+
+// TestI11_OptionsWithoutAMeaningAreRefused: what fires nothing cannot be told about
+// overlaps.
+func TestI11_OptionsWithoutAMeaningAreRefused(t *testing.T) {
+	e, err := Open(t.Context(), memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	for name, do := range map[string]func(context.Context, string, ...ScheduleOption) error{
+		"pause": e.PauseSchedule, "resume": e.ResumeSchedule, "delete": e.DeleteSchedule,
+	} {
+		if err := do(t.Context(), "s", ScheduleOverlap(schedule.Skip)); err == nil || !strings.Contains(err.Error(), "ScheduleOverlap has no meaning here") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestE48_TheInputOfAScheduleIsLimited: as that of a run is, in the same words.
+func TestE48_TheInputOfAScheduleIsLimited(t *testing.T) {
+	e, err := Open(t.Context(), memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	flow := workflow.Declare[string, string]("flow")
+	long := strings.Repeat("x", 3<<20)
+	err = Schedule(t.Context(), e, "s", flow, long, schedule.Spec{Every: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "is 3145730 bytes long when encoded, and 2097152 is the limit") {
+		t.Errorf("got %v", err)
+	}
+	err = e.ScheduleJSON(t.Context(), "s", "flow", json.RawMessage(`"`+long+`"`), schedule.Spec{Every: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "2097152 is the limit") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// notes the fields that an option has changed.
+func notes(t *testing.T, option string, v reflect.Value, told map[string]bool) {
+	t.Helper()
+	changed := 0
+	for i := range v.NumField() {
+		if !v.Field(i).IsZero() {
+			told[v.Type().Field(i).Name] = true
+			changed++
+		}
+	}
+	if changed == 0 {
+		t.Errorf("%s changes nothing", option)
+	}
+}
+
+// judgeSettings demands that the options are all there are of their type, and that they
+// reach each field that needs no other reason.
+func judgeSettings(t *testing.T, kind string, options []string, fields reflect.Type, told map[string]bool, otherwise map[string]string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if !is || f.Recv != nil || f.Type.Results == nil {
+				continue
+			}
+			if result, is := f.Type.Results.List[0].Type.(*ast.Ident); is && result.Name == kind {
+				declared = append(declared, f.Name.Name)
+			}
+		}
+	}
+	slices.Sort(declared)
+	if !slices.Equal(declared, options) {
+		t.Errorf("the package has the options %q, and %q are tried", declared, options)
+	}
+	for i := range fields.NumField() {
+		name := fields.Field(i).Name
+		if _, excused := otherwise[name]; told[name] == excused {
+			t.Errorf("%s: there is an option for it: %t; another reason is known: %t", name, told[name], excused)
+		}
+	}
+}
+
+func names[O any](options map[string]O) (all []string) {
+	for name := range options {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
