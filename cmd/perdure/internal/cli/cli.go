@@ -59,7 +59,6 @@ func Run(ctx context.Context, env Env) int {
 	root := a.root()
 	root.SetArgs(env.Args)
 	root.SetIn(env.Stdin)
-	root.SetOut(a.out)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
 	if failed := a.out.Flush(); failed != nil && !term.IsBrokenPipe(failed) {

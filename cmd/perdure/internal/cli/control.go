@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"strings"
 	"time"
 
@@ -21,12 +20,11 @@ const defaultAnswer = 10 * time.Second
 
 // controlOptions are the flags of operations on calls and on workflows.
 type controlOptions struct {
+	person
 	calls perdure.Calls
 	all   bool
 	runs  listOptions // of --all
 	dry   bool
-	why   string
-	by    string
 	id    string
 	wait  time.Duration
 }
@@ -73,8 +71,7 @@ func (o *controlOptions) addRequestFlags(cmd *cobra.Command) {
 	flags.BoolVar(&o.all, "all", false, "in all workflows that the flags let pass which say \"with --all\", instead of one")
 	o.runs.addFlags(cmd, "with --all: only", "; default running, paused, waiting-for-code, parked")
 	flags.BoolVar(&o.dry, "dry-run", false, "only count and list what would be done")
-	flags.StringVar(&o.why, "reason", "", "`why`, for whoever looks at it later")
-	flags.StringVar(&o.by, "by", "", "`who` does it (default $PERDURE_BY, else the user of the operating system)")
+	o.person.addFlags(cmd)
 	flags.StringVar(&o.id, "request", "", "`name` of this request, by which a repeated one is known")
 	flags.DurationVar(&o.wait, "wait", defaultAnswer, "wait so `long` for an engine to do it")
 }
@@ -92,10 +89,10 @@ func (c *control) check(cmd *cobra.Command, args []string, named bool) error {
 		return usage("Add --all, or leave it away.", "--%s selects among all workflows.", anyChanged(cmd, selecting))
 	case c.all && c.calls.Call != 0:
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "The number of a call means something in one workflow only.")
-	case cmd.Flags().Changed("call") && c.calls.Call < 1:
+	case c.runOp == nil && cmd.Flags().Changed("call") && c.calls.Call < 1:
 		return usage("See the numbers of calls: perdure show ID", "There is no call %d.", c.calls.Call)
 	case c.wait <= 0:
-		return usage("Use a duration such as 30s or 5m.", "The time to wait is %s.", c.wait)
+		return checkWait(c.wait)
 	case cmd.Flags().Changed("request") && c.id == "":
 		return usage("Leave --request away, or give the request a name.", "The --request is empty.")
 	case named && c.calls.Call == 0 && c.calls.Name == "":
@@ -116,7 +113,7 @@ func anyChanged(cmd *cobra.Command, flags []string) string {
 
 // options are the settings of the request.
 func (c *control) options(a *app) []perdure.ControlOption {
-	options := []perdure.ControlOption{perdure.By(a.user(c.by)), perdure.Why(c.why)}
+	options := []perdure.ControlOption{perdure.By(a.user(c.person)), perdure.Why(c.why)}
 	if c.id != "" {
 		options = append(options, perdure.RequestID(c.id))
 	}
@@ -124,20 +121,6 @@ func (c *control) options(a *app) []perdure.ControlOption {
 		options = append(options, perdure.DryRun())
 	}
 	return options
-}
-
-// user is who calls the command, for the audit.
-func (a *app) user(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	if by := a.env.Getenv("PERDURE_BY"); by != "" {
-		return by
-	}
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "unknown"
 }
 
 // run carries the operation out on one workflow or on all that are selected.

@@ -99,7 +99,7 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 	}
 	var value any
 	if input != "" {
-		if value, err = a.value("input", input); err != nil {
+		if value, err = a.jsonValue("input", input); err != nil {
 			return flow.Program{}, err
 		}
 	}
@@ -169,8 +169,8 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, perdure.NewAfter(perdure.AnyEnd))
 		if used, ok := errors.AsType[*perdure.IDInUseError](err); ok {
 			return &Error{
-				Code: exitError, What: fmt.Sprintf("The workflow %q has not ended, and %s.", id, used.Difference),
-				Hint: "Let this be another one with --id, or end that one: perdure cancel " + term.Quote(id),
+				Code: exitError, What: fmt.Sprintf("The workflow %q has not ended, and %s: it keeps the text of the file and the input with which it began.", id, used.Difference),
+				Hint: "Go on with it as it is: perdure flow serve. Or let this be another one with --id, or end that one: perdure cancel " + term.Quote(id),
 			}
 		}
 		if err != nil {
@@ -207,7 +207,7 @@ func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMes
 		end.Status, end.Result = failed.Status, nil
 		end.ErrorType, end.Message = flowFailure(failed)
 		outcome = &Error{
-			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s: %s", id, wasStatus(failed.Status), end.ErrorType, end.Message),
+			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s", id, wasStatus(failed.Status), typed(end.ErrorType, end.Message)),
 			Hint: "See every attempt: perdure attempts " + term.Quote(id),
 		}
 	}

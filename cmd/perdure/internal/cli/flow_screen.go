@@ -140,7 +140,7 @@ func (s *flowScreen) event(e perdure.Event) {
 		}
 		s.done++
 		last := r.Failure.last()
-		s.say("%s  %s: %s: %s", s.terminal.Paint("failed", term.Bad), name, term.Escape(last.Type), term.Clip(term.Escape(last.Message), 200))
+		s.say("%s  %s: %s", s.terminal.Paint("failed", term.Bad), name, term.Clip(term.Escape(typed(last.Type, last.Message)), 200))
 	}
 }
 
@@ -157,8 +157,8 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) 
 	for _, p := range d.Pending {
 		if p.State == "backoff" && p.Next != nil && s.failed[p.Call] < p.Attempt {
 			s.failed[p.Call] = p.Attempt
-			s.say("%s  %s, attempt %d: %s: %s; the next one %s", s.terminal.Paint("retry", term.Busy), term.Escape("@"+p.Name), p.Attempt-1,
-				term.Escape(p.LastErrorType), term.Clip(term.Escape(p.LastError), 200), term.Until(*p.Next, now))
+			s.say("%s  %s, attempt %d: %s; the next one %s", s.terminal.Paint("retry", term.Busy), term.Escape("@"+p.Name), p.Attempt-1,
+				term.Clip(term.Escape(typed(p.LastErrorType, p.LastError)), 200), term.Until(*p.Next, now))
 		}
 	}
 	if !s.terminal.Moves {
@@ -213,7 +213,7 @@ func pendingLine(p perdure.PendingCall, now time.Time) string {
 		line += ", " + p.State
 	}
 	if p.LastError != "" {
-		line += "; last: " + p.LastErrorType + ": " + p.LastError
+		line += "; last: " + typed(p.LastErrorType, p.LastError)
 	}
 	return line
 }

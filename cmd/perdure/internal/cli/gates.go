@@ -28,28 +28,30 @@ A gate is listed from when the first call came to it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.gates(cmd.Context()) },
 	}
 	cmd.AddCommand(
-		a.pauseGateCommand("pause NAME", "Let no attempt pass a gate", "What runs goes on, and what waits goes on waiting. It holds for all nodes and across\nrestarts, until \"perdure gates resume\".", (*perdure.Engine).PauseGate),
-		a.pauseGateCommand("resume NAME", "Let attempts pass a paused gate again", "A gate that is not paused stays as it is.", (*perdure.Engine).ResumeGate),
+		a.pauseGateCommand("pause NAME", "paused", "Let no attempt pass a gate", "What runs goes on, and what waits goes on waiting. It holds for all nodes and across\nrestarts, until \"perdure gates resume\".", (*perdure.Engine).PauseGate),
+		a.pauseGateCommand("resume NAME", "resumed", "Let attempts pass a paused gate again", "A gate that is not paused stays as it is.", (*perdure.Engine).ResumeGate),
 	)
 	return cmd
 }
 
-func (a *app) pauseGateCommand(use, short, long string, do func(*perdure.Engine, context.Context, string, string, string) error) *cobra.Command {
-	var by, why string
+func (a *app) pauseGateCommand(use, done, short, long string, do func(*perdure.Engine, context.Context, string, string, string) error) *cobra.Command {
+	var who person
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: short + ".\n\n" + long, Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
-				err := do(e, cmd.Context(), args[0], by, why)
+				err := do(e, cmd.Context(), args[0], a.user(who), who.why)
 				if errors.Is(err, perdure.ErrNotFound) {
 					return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no gate %q.", args[0]), Hint: "A gate is there when the first call has come to it. See them with: perdure gates"}
 				}
-				return err
+				if err != nil {
+					return err
+				}
+				return a.confirm(sent{Sent: cmd.Name(), Gate: args[0], Reason: who.why}, "Gate %s is %s on all nodes%s, as soon as its engine sees this.\n", term.Escape(args[0]), done, a.inGroup())
 			})
 		},
 	}
-	cmd.Flags().StringVar(&by, "by", "", "`who` wants it, shown with the gate")
-	cmd.Flags().StringVar(&why, "reason", "", "`why`, shown with the gate")
+	who.addFlags(cmd)
 	return cmd
 }
 
@@ -80,7 +82,7 @@ func (a *app) gateTable(gates []perdure.Gate) error {
 		}
 		table.Row(g.Name, g.Mode, term.Count(g.Holders), term.Count(g.Limit), backoffOf(g), term.Count(g.Waiting), oldest, breakerOf(g, now), budget)
 		if g.Paused != nil {
-			notes = append(notes, fmt.Sprintf("%s is paused since %s%s.", term.Escape(g.Name), term.Time(g.Paused.Since), whoAndWhy(g.Paused)))
+			notes = append(notes, fmt.Sprintf("%s is paused since %s%s.", term.Escape(g.Name), term.Time(g.Paused.Since), term.Escape(personOf(g.Paused.By, g.Paused.Why))))
 		}
 	}
 	if err := table.Write(a.out); err != nil {
@@ -114,15 +116,4 @@ func breakerOf(g perdure.Gate, now time.Time) term.Painted {
 		text += ", " + term.Until(*g.OpenUntil, now)
 	}
 	return term.Painted{Text: text, Colour: breakerColours[g.Breaker]}
-}
-
-func whoAndWhy(p *perdure.PausedInfo) string {
-	text := ""
-	if p.By != "" {
-		text += " by " + term.Escape(p.By)
-	}
-	if p.Why != "" {
-		text += ": " + term.Escape(p.Why)
-	}
-	return text
 }

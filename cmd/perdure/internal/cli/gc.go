@@ -28,6 +28,14 @@ var endings = []ending{
 	{"timed-out", func(r *perdure.Retention) *time.Duration { return &r.TimedOut }},
 }
 
+func endingNames() []string {
+	names := make([]string, len(endings))
+	for i, e := range endings {
+		names[i] = e.name
+	}
+	return names
+}
+
 // gcFlags say what is to be removed.
 type gcFlags struct {
 	older, chains, statistics, switches string
@@ -37,10 +45,7 @@ type gcFlags struct {
 
 func (a *app) gcCommand() *cobra.Command {
 	var f gcFlags
-	names := make([]string, len(endings))
-	for i, e := range endings {
-		names[i] = e.name
-	}
+	names := endingNames()
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove workflows that ended long ago",
@@ -89,8 +94,8 @@ func (f *gcFlags) retention() (keep perdure.Retention, err error) {
 		return keep, usage("Say how long ago with --older-than.", "--status alone does not say what is to be removed.")
 	}
 	for _, s := range f.status {
-		if !slices.ContainsFunc(endings, func(e ending) bool { return e.name == s }) {
-			return keep, usage("See: perdure gc --help", "There is no end %q.", s)
+		if names := endingNames(); !slices.Contains(names, s) {
+			return keep, usage("It is one of: "+strings.Join(names, ", "), "There is no end %q.", s)
 		}
 	}
 	for _, e := range endings {

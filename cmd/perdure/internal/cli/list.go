@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -174,7 +175,7 @@ func pages(ctx context.Context, e *perdure.Engine, filter store.Filter, limit in
 
 func (a *app) runTable(runs []perdure.RunInfo) error {
 	now := a.env.Now()
-	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK"}
+	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY"} // the last if one has any
 	saying := slices.ContainsFunc(runs, func(r perdure.RunInfo) bool { return r.CustomStatus != "" })
 	if saying {
 		columns = append(columns, "SAYS")
@@ -185,7 +186,11 @@ func (a *app) runTable(runs []perdure.RunInfo) error {
 		if r.Closed != nil {
 			took = term.Duration(r.Closed.Sub(r.Created))
 		}
-		row := []any{r.WorkflowID, r.Workflow, status(r.Status), term.Time(r.Created), took}
+		priority := ""
+		if r.Priority != 0 {
+			priority = strconv.Itoa(r.Priority)
+		}
+		row := []any{r.WorkflowID, r.Workflow, status(r.Status), term.Time(r.Created), took, priority}
 		if saying {
 			row = append(row, a.clip(r.CustomStatus, 60))
 		}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"slices"
 
 	"github.com/perdure/perdure"
@@ -60,14 +58,16 @@ NAME [JSON].`,
 // sent is the answer of the commands that send something, for programs.
 type sent struct {
 	WorkflowID string `json:"workflow_id,omitempty"`
-	Sent       string `json:"sent"` // signal, cancel, terminate, complete, fail-attempt
+	Sent       string `json:"sent"` // the name of the command
 	Signal     string `json:"signal,omitempty"`
+	Gate       string `json:"gate,omitempty"`
+	Schedule   string `json:"schedule,omitempty"`
 	ID         string `json:"id,omitempty"`
 	Reason     string `json:"reason,omitempty"`
 }
 
 func (a *app) signal(ctx context.Context, id, name, value, key string) error {
-	payload, err := a.value("value of the signal", value)
+	payload, err := a.jsonValue("value of the signal", value)
 	if err != nil {
 		return err
 	}
@@ -82,25 +82,6 @@ func (a *app) signal(ctx context.Context, id, name, value, key string) error {
 		return a.confirm(sent{WorkflowID: id, Sent: "signal", Signal: name, ID: key},
 			"Signal %s is in the database; workflow %s reads it when it asks for it.\n", term.Escape(name), term.Escape(id))
 	})
-}
-
-// value reads a JSON argument, or standard input for -.
-func (a *app) value(what, text string) (json.RawMessage, error) {
-	if text == "-" {
-		const most = 16 << 20
-		read, err := io.ReadAll(io.LimitReader(a.env.Stdin, most+1))
-		if err != nil {
-			return nil, err
-		}
-		if len(read) > most {
-			return nil, usage("Keep large data elsewhere and send where it is.", "The %s is larger than %d MiB.", what, most>>20)
-		}
-		text = string(read)
-	}
-	if !json.Valid([]byte(text)) {
-		return nil, usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Clip(text, 60))
-	}
-	return json.RawMessage(text), nil
 }
 
 // confirm says that a message was sent.

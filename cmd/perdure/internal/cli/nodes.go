@@ -140,10 +140,6 @@ func lease(n perdure.Node, now time.Time) string {
 	return term.Duration(n.Expires.Sub(now)) + " left"
 }
 
-// quiet is when a node without a lease should have been heard of, unless it was told
-// to be seldom.
-const quiet = 10 * time.Second
-
 // nodeNotes say when work goes on whose node is dead or silent.
 func nodeNotes(nodes []perdure.Node, now time.Time) []string {
 	var notes []string
@@ -157,8 +153,6 @@ func nodeNotes(nodes []perdure.Node, now time.Time) []string {
 			notes = append(notes, fmt.Sprintf("%s is dead; another node is about to take over %s.", name, work))
 		case n.State == expired:
 			notes = append(notes, fmt.Sprintf("%s is dead; %s goes on when an engine starts.", name, work))
-		case n.Expires == nil && now.Sub(n.Seen) > quiet: // nobody waits for it, so nobody says that it died
-			notes = append(notes, fmt.Sprintf("%s was last heard of %s. If it is dead, %s waits until an engine starts.", name, term.When(n.Seen, now), work))
 		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have been heard of by now
 			when := "goes on elsewhere " + term.When(*n.Expires, now)
 			if !heir {

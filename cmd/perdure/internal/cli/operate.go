@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"strings"
 
 	"github.com/perdure/perdure"
@@ -176,28 +174,6 @@ func (a *app) policyValue(text string) (retry.Policy, error) {
 		return p, usage("See: perdure policy explain --help", "%s", sentence(err))
 	}
 	return p, nil
-}
-
-// jsonValue reads a value that is JSON.
-func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
-	text, err := a.textValue(what, text)
-	if err == nil && !json.Valid([]byte(text)) {
-		err = usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Clip(text, 60))
-	}
-	return json.RawMessage(text), err
-}
-
-// textValue is what a flag says, or the standard input if that is "-".
-func (a *app) textValue(what, text string) (string, error) {
-	if text != "-" {
-		return text, nil
-	}
-	const most = 16 << 20
-	read, err := io.ReadAll(io.LimitReader(a.env.Stdin, most+1))
-	if err == nil && len(read) > most {
-		err = usage("Keep large data elsewhere and send where it is.", "The %s is larger than %d MiB.", what, most>>20)
-	}
-	return string(read), err
 }
 
 func (a *app) auditCommand() *cobra.Command {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -26,7 +27,7 @@ it again does nothing.`,
 			if len(args) == 2 {
 				value = args[1]
 			}
-			result, err := a.value("result", value)
+			result, err := a.jsonValue("result", value)
 			if err != nil {
 				return err
 			}
@@ -72,6 +73,12 @@ type reported struct{ kind, message string }
 func (e *reported) Error() string     { return e.message }
 func (e *reported) ErrorType() string { return e.kind }
 
+// after is what an error says behind one that it wraps.
+func after(err, wrapped error) string {
+	_, rest, _ := strings.Cut(err.Error(), wrapped.Error())
+	return rest
+}
+
 // outside tells an attempt how it ends.
 func (a *app) outside(ctx context.Context, what string, tell func(e *perdure.Engine) error) error {
 	err := a.withEngine(ctx, tell)
@@ -79,7 +86,7 @@ func (a *app) outside(ctx context.Context, what string, tell func(e *perdure.Eng
 	case errors.Is(err, perdure.ErrInvalidToken):
 		return &Error{Code: exitUsage, What: "This is no token of an attempt in this database.", Hint: "Is it whole, and is it the right --db?"}
 	case errors.Is(err, perdure.ErrStaleToken):
-		return &Error{Code: exitError, What: "Nobody waits for this attempt any more: " + term.Escape(err.Error()) + ".", Hint: "A later attempt has a token of its own."}
+		return &Error{Code: exitError, What: "Nobody waits for this attempt any more" + term.Escape(after(err, perdure.ErrStaleToken)) + ".", Hint: "A later attempt has a token of its own."}
 	case errors.Is(err, perdure.ErrNotFound):
 		return &Error{Code: exitNotFound, What: "The workflow of this attempt does not exist any more."}
 	case err != nil:

@@ -84,7 +84,7 @@ func TestE29_CompletionAtAShell(t *testing.T) {
 		t.Error(err)
 	}
 	_, stderr, code := call(t, "complete", asked["no"], "1", "--db", "desk.db")
-	if code != 1 || !strings.Contains(stderr, "Nobody waits for this attempt any more") {
+	if code != 1 || !strings.Contains(stderr, "Nobody waits for this attempt any more: it has the outcome failed.") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

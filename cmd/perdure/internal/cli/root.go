@@ -66,11 +66,35 @@ func (a *app) root() *cobra.Command {
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
 		a.flowCommand(), a.startCommand(), a.signalCommand(), a.queryCommand(), a.updateCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
 		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
-		a.pauseRunCommand(), a.resumeRunCommand(),
+		a.pauseRunCommand(), a.resumeRunCommand(), a.resetCommand(), a.forkCommand(),
 		a.auditCommand(), a.gcCommand(), a.nodesCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)
+	root.SetOut(a.out) // where the next two have to know it
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	a.refuseUnknown(root)
 	return root
+}
+
+// refuseUnknown makes the commands that cobra adds refuse arguments that mean
+// nothing, which they take for a wish for help.
+func (a *app) refuseUnknown(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args, cmd.RunE = a.noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			for _, shell := range cmd.Commands() {
+				shell.Args = a.noArguments
+			}
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				if found, rest, err := root.Find(args); err == nil && found != nil {
+					return a.noArguments(found, rest)
+				}
+				return a.noArguments(root, args)
+			}
+		}
+	}
 }
 
 // Annotations of commands for which a flag of all commands has no meaning; they

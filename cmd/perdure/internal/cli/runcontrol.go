@@ -54,7 +54,7 @@ func (a *app) ending(cmd *cobra.Command, op perdure.RunOperation, send func(e *p
 		}
 		id := args[0]
 		return a.withRun(cmd.Context(), id, func(e *perdure.Engine) error {
-			if err := send(e, cmd.Context(), id, c.why, perdure.By(a.user(c.by))); err != nil {
+			if err := send(e, cmd.Context(), id, c.why, perdure.By(a.user(c.person))); err != nil {
 				return err
 			}
 			return a.confirm(sent{WorkflowID: id, Sent: c.name, Reason: c.why}, "%s", said(id))
@@ -138,7 +138,7 @@ func (a *app) signalAll(cmd *cobra.Command, c *control, args []string) error {
 	if len(args) == 2 {
 		value = args[1]
 	}
-	payload, err := a.value("value of the signal", value)
+	payload, err := a.jsonValue("value of the signal", value)
 	if err != nil {
 		return err
 	}

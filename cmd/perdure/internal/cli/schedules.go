@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -27,9 +28,9 @@ runs are open, and what came of the last one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.schedules(cmd.Context()) },
 	}
 	cmd.AddCommand(a.createScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
-		a.tellScheduleCommand("pause NAME", "Let a schedule fire nothing by itself", "Runs that are open go on, and what waits for them is skipped. It holds until\n\"perdure schedules resume\".", (*perdure.Engine).PauseSchedule),
-		a.tellScheduleCommand("resume NAME", "Let a paused schedule fire again", "The times in the pause are not fired; \"perdure schedules backfill\" does that.", (*perdure.Engine).ResumeSchedule),
-		a.tellScheduleCommand("delete NAME", "Let a schedule fire nothing any more", "Runs that it started go on.", (*perdure.Engine).DeleteSchedule),
+		a.tellScheduleCommand("pause NAME", "paused", "Let a schedule fire nothing by itself", "Runs that are open go on, and what waits for them is skipped. It holds until\n\"perdure schedules resume\".", (*perdure.Engine).PauseSchedule),
+		a.tellScheduleCommand("resume NAME", "resumed", "Let a paused schedule fire again", "The times in the pause are not fired; \"perdure schedules backfill\" does that.", (*perdure.Engine).ResumeSchedule),
+		a.tellScheduleCommand("delete NAME", "deleted", "Let a schedule fire nothing any more", "Runs that it started go on.", (*perdure.Engine).DeleteSchedule),
 	)
 	return cmd
 }
@@ -45,28 +46,23 @@ func (a *app) withSchedule(ctx context.Context, name string, f func(e *perdure.E
 	})
 }
 
-// whoFlags adds the flags that say who does something to a schedule.
-func whoFlags(cmd *cobra.Command) func() perdure.ScheduleOption {
-	by := cmd.Flags().String("by", "", "`who` wants it, shown with the schedule")
-	why := cmd.Flags().String("reason", "", "`why`, shown with the schedule")
-	return func() perdure.ScheduleOption { return perdure.ScheduleBy(*by, *why) }
+// scheduleBy adds the flags that say who does something to a schedule.
+func (a *app) scheduleBy(cmd *cobra.Command) func() perdure.ScheduleOption {
+	var who person
+	who.addFlags(cmd)
+	return func() perdure.ScheduleOption { return perdure.ScheduleBy(a.user(who), who.why) }
 }
 
-const overlaps = "skip, buffer_one, buffer_all, cancel_other, terminate_other or allow_all"
-
-func overlapFlag(cmd *cobra.Command, usage string) *string {
-	overlap := cmd.Flags().String("overlap", "", usage)
-	_ = cmd.RegisterFlagCompletionFunc("overlap", cobra.FixedCompletions([]string{
-		"skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all",
-	}, cobra.ShellCompDirectiveNoFileComp))
-	return overlap
-}
-
-func (a *app) tellScheduleCommand(use, short, long string, do func(*perdure.Engine, context.Context, string, ...perdure.ScheduleOption) error) *cobra.Command {
+func (a *app) tellScheduleCommand(use, done, short, long string, do func(*perdure.Engine, context.Context, string, ...perdure.ScheduleOption) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + long, Args: arguments}
-	who := whoFlags(cmd)
+	who := a.scheduleBy(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error { return do(e, cmd.Context(), args[0], who()) })
+		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
+			if err := do(e, cmd.Context(), args[0], who()); err != nil {
+				return err
+			}
+			return a.confirm(sent{Sent: cmd.Name(), Schedule: args[0]}, "Schedule %s is %s, as soon as its engine sees this.\n", term.Escape(args[0]), done)
+		})
 	}
 	return cmd
 }
@@ -96,34 +92,44 @@ out is fired when it goes on.`,
 	flags.DurationVar(&spec.Offset, "offset", 0, "fire so much `later` than --every says")
 	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, another time each time")
 	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire what was missed if it is not `older` (default 24h)")
-	overlap := overlapFlag(cmd, "`what` becomes of a fire while a run is open: "+overlaps+" (default skip)")
-	memo := flags.String("memo", "", "a `JSON` value that is shown with the runs")
+	overlap := overlapFlag(cmd, "a fire", " (default skip)")
+	var run runFlags
+	run.add(flags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		spec.Overlap = schedule.Overlap(*overlap)
-		if err := spec.Validate(); err != nil {
-			return usage("See: perdure schedules create --help", "%s", sentence(err))
+		if err := checkSchedule(spec); err != nil {
+			return err
 		}
 		input := "null"
 		if len(args) == 3 {
 			input = args[2]
 		}
-		return a.createSchedule(cmd.Context(), args[0], args[1], input, *memo, spec)
+		return a.createSchedule(cmd.Context(), args[0], args[1], input, run, spec)
 	}
 	return cmd
 }
 
-func (a *app) createSchedule(ctx context.Context, name, workflow, text, memo string, spec schedule.Spec) error {
-	input, err := a.value("input of the workflow", text)
+// scheduleWords are the names of a schedule's fields where the command has flags.
+var scheduleWords = strings.NewReplacer("schedule: ", "", "Cron", "--cron", "TimeZone", "--zone", "Every", "--every",
+	"Offset", "--offset", "Jitter", "--jitter", "CatchUp", "--catch-up", "Overlap", "--overlap")
+
+// checkSchedule refuses what is no schedule.
+func checkSchedule(spec schedule.Spec) error {
+	err := spec.Validate()
+	if err == nil {
+		return nil
+	}
+	return usage("See: perdure schedules create --help", "%s", sentence(errors.New(scheduleWords.Replace(err.Error()))))
+}
+
+func (a *app) createSchedule(ctx context.Context, name, workflow, text string, run runFlags, spec schedule.Spec) error {
+	input, err := a.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
 	}
-	var options []perdure.StartOption
-	if memo != "" {
-		value, err := a.value("memo", memo)
-		if err != nil {
-			return err
-		}
-		options = append(options, perdure.Memo(value))
+	options, err := run.options(a)
+	if err != nil {
+		return err
 	}
 	times, err := spec.Times()
 	if err != nil {
@@ -160,8 +166,8 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 		Long:  "Fire a schedule now, also if it is paused. The workflow ID of the fire is printed; if the\nfire overlaps with an open run, what becomes of it is as --overlap or the schedule says.",
 		Args:  arguments,
 	}
-	who := whoFlags(cmd)
-	overlap := overlapFlag(cmd, "`what` becomes of the fire while a run is open: "+overlaps)
+	who := a.scheduleBy(cmd)
+	overlap := overlapFlag(cmd, "the fire", "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
 			id, err := e.TriggerSchedule(cmd.Context(), args[0], who(), perdure.ScheduleOverlap(schedule.Overlap(*overlap)))
@@ -192,8 +198,8 @@ past, as 2026-11-22T08:00:00Z. A time that was fired before is not fired again. 
 			return nil
 		},
 	}
-	who := whoFlags(cmd)
-	overlap := overlapFlag(cmd, "`what` becomes of a fire while a run is open: "+overlaps+" (default buffer_all)")
+	who := a.scheduleBy(cmd)
+	overlap := overlapFlag(cmd, "a fire", " (default buffer_all)")
 	from := cmd.Flags().String("from", "", "first `time`")
 	until := cmd.Flags().String("until", "", "last `time`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -350,17 +356,6 @@ func noteOf(f perdure.Fire) string {
 		if f.Error != "" {
 			text += "; " + f.Error
 		}
-	}
-	return text
-}
-
-// personOf is who did something and why, for a table, which makes it fit to be shown.
-func personOf(by, why string) (text string) {
-	if by != "" {
-		text += " by " + by
-	}
-	if why != "" {
-		text += ": " + why
 	}
 	return text
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -38,8 +40,10 @@ it did not complete, and 6 if it has not ended in time.`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("wait") && wait <= 0 {
-				return usage("Use a duration such as 30s or 5m.", "The time to wait is %s.", wait)
+			if cmd.Flags().Changed("wait") {
+				if err := checkWait(wait); err != nil {
+					return err
+				}
 			}
 			if wait > 0 && run.id != "" {
 				return usage("Leave one of them out.", "--wait waits for the end of the workflow, and --run shows one of its runs.")
@@ -126,7 +130,10 @@ func (a *app) describe(d *perdure.Description) error {
 		fact("deadline", term.Time(*d.ChainDeadline)+" ("+term.When(*d.ChainDeadline, now)+")")
 	}
 	if p := d.Paused; p != nil {
-		fact("paused", term.Time(p.Since)+" ("+term.When(p.Since, now)+")"+whoAndWhy(p))
+		fact("paused", term.Time(p.Since)+" ("+term.When(p.Since, now)+")"+personOf(p.By, p.Why))
+	}
+	if d.Priority != 0 {
+		fact("priority", strconv.Itoa(d.Priority))
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		fact("attribute", name+"="+d.Attributes[name])
@@ -141,8 +148,8 @@ func (a *app) describe(d *perdure.Description) error {
 	}
 	name := "failure"
 	for f, last := d.Failure, ""; f != nil; name = "because of" {
-		if f.Message != last || f.Type != "" {
-			fact(name, typed(f.Type, f.Message))
+		if text := typed(f.Type, f.Message); last == "" || !strings.HasSuffix(last, text) { // else it was said
+			fact(name, text)
 		}
 		last = f.Message
 		if len(f.Causes) == 0 {
@@ -275,14 +282,20 @@ func parentOf(id string, call int64, detached bool) string {
 
 // gateWait says for what a call waits at a gate.
 func gateWait(w *perdure.GateWait) string {
-	switch name := term.Escape(w.Name); {
+	text := "waiting for gate " + term.Escape(w.Name)
+	switch {
 	case w.Verdict:
-		return fmt.Sprintf("waiting for gate %s to say whether its budget allows a retry.", name)
+		text += " to say whether its budget allows a retry"
 	case w.Place > 0:
-		return fmt.Sprintf("waiting for gate %s (place %d of %d).", name, w.Place, w.Waiting)
-	default:
-		return fmt.Sprintf("waiting for gate %s.", name)
+		text += fmt.Sprintf(" (place %d of %d)", w.Place, w.Waiting)
 	}
+	if w.OpenUntil != nil {
+		text += ", whose breaker is open until " + term.Time(*w.OpenUntil)
+	}
+	if p := w.Paused; p != nil {
+		text += ", which is paused since " + term.Time(p.Since) + term.Escape(personOf(p.By, p.Why))
+	}
+	return text + "."
 }
 
 // decide says of a call that it waits for a person, and what one can do.
@@ -351,6 +364,9 @@ func origin(d *perdure.Description, fact func(name, text string)) {
 	}
 	fact("run before", d.After)
 	fact("next run", d.Next)
+	if b := d.Base; b != nil {
+		fact("goes on", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+personOf(b.By, b.Why))
+	}
 	if p := d.Parent; p != nil {
 		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))
 	}

@@ -33,7 +33,8 @@ object with its inputs, and the ID may be missing; it is then made of the name o
 file and the input. The file is checked before anything starts. An engine that runs
 flow files (perdure flow serve, or a program with package flow) has to run it; actions
 that only such a program has are named with --action.`,
-		Example: `  perdure start nightly.flow nightly-31 '{"day": "2026-01-31"}'
+		Example: `  perdure start nightly.flow '{"day": "2026-01-31"}'
+  perdure start nightly.flow nightly-31 '{"day": "2026-01-31"}'
   perdure start checkout order-17 '{"item": "grinder"}'
   perdure start report yesterday --new-after failure
   perdure start remind order-17-reminder --delay 24h --memo '"by hand"'`,
@@ -46,10 +47,7 @@ that only such a program has are named with --action.`,
 	flags.StringVar(&s.newAfter, "new-after", "", "use the ID again if the last one has ended so: `any` or failure")
 	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail instead of attaching")
 	flags.DurationVar(&s.delay, "delay", 0, "let its code begin after so `long`")
-	flags.DurationVar(&s.runTimeout, "run-timeout", 0, "close each run that takes so `long`; its retry policy decides what follows")
-	flags.DurationVar(&s.chainTimeout, "chain-timeout", 0, "close it if it takes so `long`, all its runs together")
-	flags.StringVar(&s.memo, "memo", "", "a `JSON` value that is shown with it")
-	flags.StringArrayVar(&s.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; may be given several times")
+	s.run.add(flags)
 	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action that the program has which runs it; several with commas")
 	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -59,11 +57,8 @@ type startFlags struct {
 	newAfter  string
 	mustBeNew bool
 	delay     time.Duration
-	memo      string
-	attrs     []string
 	actions   []string
-
-	runTimeout, chainTimeout time.Duration
+	run       runFlags
 }
 
 // startArguments finds out what is to be started.
@@ -75,7 +70,11 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	if len(args) > 2 {
 		input = args[2]
 	}
-	if !strings.HasSuffix(workflow, flowEnding) {
+	isFlow := strings.HasSuffix(workflow, flowEnding)
+	if isFlow && len(args) == 2 && (id == "-" || strings.HasPrefix(strings.TrimSpace(id), "{")) {
+		id, input = "", id // an object is no ID
+	}
+	if !isFlow {
 		switch {
 		case id == "":
 			return usage("Usage: "+cmd.UseLine(), "The ID is missing.")
@@ -107,11 +106,14 @@ type started struct {
 }
 
 func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags) error {
-	input, err := a.value("input of the workflow", text)
+	input, err := a.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
 	}
-	var options []perdure.StartOption
+	options, err := s.run.options(a)
+	if err != nil {
+		return err
+	}
 	switch s.newAfter {
 	case "":
 	case "any":
@@ -126,26 +128,6 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 	}
 	if s.delay != 0 {
 		options = append(options, perdure.Delay(s.delay))
-	}
-	if s.runTimeout != 0 {
-		options = append(options, perdure.RunTimeout(s.runTimeout))
-	}
-	if s.chainTimeout != 0 {
-		options = append(options, perdure.ChainTimeout(s.chainTimeout))
-	}
-	if s.memo != "" {
-		memo, err := a.value("memo", s.memo)
-		if err != nil {
-			return err
-		}
-		options = append(options, perdure.Memo(memo))
-	}
-	for _, text := range s.attrs {
-		name, value, err := attribute(text)
-		if err != nil {
-			return err
-		}
-		options = append(options, perdure.Attributes(map[string]string{name: value}))
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		h, err := e.StartJSON(ctx, workflow, id, json.RawMessage(input), options...)

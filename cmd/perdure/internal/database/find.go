@@ -31,7 +31,9 @@ func (n Name) Find(ctx context.Context, group string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Error{"There is no database " + n.file + ".", hintFile}
-	case err == nil && info.Mode().IsRegular() && info.Size() == 0:
+	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
+		return &Error{n.file + " is no regular file.", hintFile}
+	case err == nil && !info.IsDir() && info.Size() == 0:
 		return &Error{"The file " + n.file + " is empty: no engine has used it as a database yet.", hintFile}
 	}
 	return nil // what else may be wrong shows when it is opened

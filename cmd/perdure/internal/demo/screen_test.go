@@ -3,8 +3,6 @@ package demo
 import (
 	"bytes"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,27 +12,8 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/goldenfile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares a text with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		t.Errorf("%s differs (run with -update if that is meant). Got:\n%s", name, got)
-	}
-}
 
 func someProgress(now time.Time) progress {
 	return progress{
@@ -55,7 +34,7 @@ func TestProgressInAPipeIsALineASecond(t *testing.T) {
 	if strings.Contains(out.String(), "\x1b") {
 		t.Errorf("what is piped has escapes: %q", out.String())
 	}
-	golden(t, "progress-pipe.txt", out.String())
+	goldenfile.Compare(t, filepath.Join("testdata", "progress-pipe.txt"), out.String())
 }
 
 func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
@@ -69,7 +48,7 @@ func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
 	s.show(p, now.Add(time.Millisecond)) // too soon
 	s.show(p, now.Add(time.Second))
 	s.clear()
-	golden(t, "progress-terminal.txt", strings.ReplaceAll(out.String(), "\x1b", "ESC"))
+	goldenfile.Compare(t, filepath.Join("testdata", "progress-terminal.txt"), strings.ReplaceAll(out.String(), "\x1b", "ESC"))
 	for line := range strings.SplitSeq(out.String(), "\n") {
 		if utf8.RuneCountInString(line) > 80 {
 			t.Errorf("a line of the panel is wider than a terminal of 80 columns: %q", line)
@@ -115,7 +94,7 @@ func TestReportForAPerson(t *testing.T) {
 	if err := someReport().Write(&out, term.Style{}, "perdure"); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report.txt", out.String())
+	goldenfile.Compare(t, filepath.Join("testdata", "report.txt"), out.String())
 }
 
 func TestReportOfADemoOnAServer(t *testing.T) {
@@ -126,7 +105,7 @@ func TestReportOfADemoOnAServer(t *testing.T) {
 	if err := r.Write(&out, term.Style{}, "perdure"); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report-server.txt", out.String())
+	goldenfile.Compare(t, filepath.Join("testdata", "report-server.txt"), out.String())
 }
 
 func TestReportThatDoesNotHoldSaysSoLoudly(t *testing.T) {
@@ -139,7 +118,7 @@ func TestReportThatDoesNotHoldSaysSoLoudly(t *testing.T) {
 	if err := r.Write(&out, term.Style{}, "perdure"); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "report-violated.txt", out.String())
+	goldenfile.Compare(t, filepath.Join("testdata", "report-violated.txt"), out.String())
 }
 
 func TestEveryReasonAndErrorOfTheDemoIsExplained(t *testing.T) {

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure/schedule"
+	"github.com/spf13/cobra"
+)
+
+// overlaps are what --overlap accepts.
+var overlaps = []string{
+	string(schedule.Skip), string(schedule.BufferOne), string(schedule.BufferAll),
+	string(schedule.CancelOther), string(schedule.TerminateOther), string(schedule.AllowAll),
+}
+
+// overlap is an overlap policy as a flag.
+type overlap schedule.Overlap
+
+// Set makes overlap a flag.
+func (o *overlap) Set(s string) error {
+	if !slices.Contains(overlaps, s) {
+		return errors.New("there is no such policy")
+	}
+	*o = overlap(s)
+	return nil
+}
+
+func (o *overlap) String() string { return string(*o) }
+
+// Type is what the help calls the value.
+func (o *overlap) Type() string { return "what" }
+
+// overlapFlag adds --overlap, with what it is when it is not given.
+func overlapFlag(cmd *cobra.Command, what, standard string) *overlap {
+	var o overlap
+	last := len(overlaps) - 1
+	cmd.Flags().Var(&o, "overlap", "`what` becomes of "+what+" while a run is open: "+strings.Join(overlaps[:last], ", ")+" or "+overlaps[last]+standard)
+	_ = cmd.RegisterFlagCompletionFunc("overlap", cobra.FixedCompletions(overlaps, cobra.ShellCompDirectiveNoFileComp))
+	return &o
+}

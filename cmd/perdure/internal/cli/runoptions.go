@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/spf13/pflag"
+)
+
+// runFlags are the flags of what is said of a run when it is started, now or by a
+// schedule.
+type runFlags struct {
+	runTimeout, chainTimeout time.Duration
+
+	priority int
+	memo     string
+	attrs    []string
+}
+
+// add gives a command the flags.
+func (r *runFlags) add(flags *pflag.FlagSet) {
+	flags.DurationVar(&r.runTimeout, "run-timeout", 0, "close each run that takes so `long`; its retry policy decides what follows")
+	flags.DurationVar(&r.chainTimeout, "chain-timeout", 0, "close it if it takes so `long`, all its runs together")
+	flags.IntVar(&r.priority, "priority", 0, "`number` from -1000 to 1000: its steps go before those of workflows with a lower one")
+	flags.StringVar(&r.memo, "memo", "", "a `JSON` value that is shown with it")
+	flags.StringArrayVar(&r.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; may be given several times")
+}
+
+// options are what the flags ask for.
+func (r *runFlags) options(a *app) (options []perdure.StartOption, err error) {
+	if r.runTimeout != 0 {
+		options = append(options, perdure.RunTimeout(r.runTimeout))
+	}
+	if r.chainTimeout != 0 {
+		options = append(options, perdure.ChainTimeout(r.chainTimeout))
+	}
+	if r.priority != 0 {
+		options = append(options, perdure.Priority(r.priority))
+	}
+	if r.memo != "" {
+		memo, err := a.jsonValue("memo", r.memo)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, perdure.Memo(memo))
+	}
+	for _, text := range r.attrs {
+		name, value, err := attribute(text)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, perdure.Attributes(map[string]string{name: value}))
+	}
+	return options, nil
+}

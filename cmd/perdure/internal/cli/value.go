@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+)
+
+// jsonValue is a value that is JSON, of an argument or a flag.
+func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
+	text, err := a.textValue(what, text)
+	if err == nil && !json.Valid([]byte(text)) {
+		err = usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Clip(text, 60))
+	}
+	return json.RawMessage(text), err
+}
+
+// textValue is what an argument or a flag says, or the standard input if that is "-".
+func (a *app) textValue(what, text string) (string, error) {
+	if text != "-" {
+		return text, nil
+	}
+	const most = 16 << 20
+	read, err := io.ReadAll(io.LimitReader(a.env.Stdin, most+1))
+	if err == nil && len(read) > most {
+		err = usage("Keep large data elsewhere and send where it is.", "The %s is larger than %d MiB.", what, most>>20)
+	}
+	return string(read), err
+}
