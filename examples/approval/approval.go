@@ -32,8 +32,11 @@ var (
 
 // Approval waits for a decision, for days if need be: that costs a row in a file.
 var Approval = workflow.New("approval", func(wf *workflow.Context, r Request) (Decision, error) {
-	reminders := 0
+	reminders, outcome := 0, ""
 	workflow.HandleQuery(wf, State, func(struct{}) (string, error) {
+		if outcome != "" {
+			return outcome, nil
+		}
 		return fmt.Sprintf("waiting for %s, reminded %d times", r.To, reminders), nil
 	})
 	if err := mail(wf, r.To, "Please decide", r.What); err != nil {
@@ -48,10 +51,11 @@ var Approval = workflow.New("approval", func(wf *workflow.Context, r Request) (D
 			if err != nil {
 				return d, err // the run was canceled
 			}
-			return d, mail(wf, r.From, "Decided", fmt.Sprintf("%s: approved: %t", r.What, d.Approved))
+			outcome = fmt.Sprintf("approved: %t", d.Approved)
+			return d, mail(wf, r.From, "Decided", r.What+": "+outcome)
 		case 1:
-			d := Decision{Why: "nobody decided in time"}
-			return d, mail(wf, r.From, "Not decided", r.What)
+			outcome = "nobody decided in time"
+			return Decision{Why: outcome}, mail(wf, r.From, "Not decided", r.What)
 		case 2:
 			reminders++
 			if err := mail(wf, r.To, fmt.Sprintf("Reminder %d", reminders), r.What); err != nil {

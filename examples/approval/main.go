@@ -40,7 +40,9 @@ func run(ctx context.Context, db string, letters outbox, verb, id string, r Requ
 		return perdure.Signal(ctx, eng, id, Decide, Decision{Approved: r.What == "yes", By: r.To})
 	case "state":
 		state, err := perdure.Query(ctx, eng, id, State, struct{}{})
-		fmt.Println(state)
+		if err == nil {
+			fmt.Println(state)
+		}
 		return err
 	}
 	return errors.New("usage: approval ask ID WHAT | decide ID yes|no | state ID")

@@ -65,6 +65,9 @@ func TestADecisionSurvivesKills(t *testing.T) {
 	if said := approval("ask", "trip-1", "a trip to Lisbon").Output(t); said != "trip-1: approved: true the boss\n" {
 		t.Errorf("it says %q", said)
 	}
+	if said := approval("state", "trip-1").Output(t); said != "approved: true\n" {
+		t.Errorf("in the end the state is %q", said)
+	}
 	for subject, n := range lettersIn(t, letters) {
 		if n != 1 {
 			t.Errorf("%d letters %q, want one", n, subject)
