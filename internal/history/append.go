@@ -8,8 +8,8 @@ import (
 
 // Events are written by hand: a turn is encoded for every step of every run, and
 // reflection was a fifth of a step's work. The result is byte for byte what
-// encoding/json makes of the struct tags, which a test holds it to; reading is
-// left to encoding/json.
+// encoding/json makes of the struct tags, which a test holds it to. read.go is its
+// mirror image.
 
 // appendTurn appends the document of a turn.
 func appendTurn(b []byte, events []Event) ([]byte, error) {

@@ -22,6 +22,9 @@ func EncodeTurn(events []Event) ([]byte, error) {
 
 // DecodeTurn reads the document of a turn.
 func DecodeTurn(data []byte) ([]Event, error) {
+	if events, ok := readTurn(data); ok {
+		return events, nil
+	}
 	var d document
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("history cannot be read: %w", err)
