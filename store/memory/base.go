@@ -15,8 +15,8 @@ func (db *Database) hasPast(b *store.Base) bool {
 	if p == nil || p.runs[b.Run] == nil {
 		return false
 	}
-	_, found := p.runs[b.Run].findTurn(b.Turns)
-	return found
+	last, found := p.runs[b.Run].findTurn(b.Turns)
+	return found && int64(last) == b.Turns-1
 }
 
 // past is the history that a new run begins with.
