@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,14 @@ func create(options ...Option) (*Cluster, error) {
 	}
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "--pgdata", c.data(), "--username", "postgres", "--auth", "trust",
 		"--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions")
-	if err := prepare(initdb); err != nil {
+	var said bytes.Buffer
+	initdb.Stdout, initdb.Stderr = &said, &said
+	ended, err := launch(initdb)
+	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), c.Close())
+	if <-ended; !initdb.ProcessState.Success() {
+		return nil, errors.Join(fmt.Errorf("initdb: %s\n%s", initdb.ProcessState, &said), c.Close())
 	}
 	if err := c.start(); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -94,26 +98,33 @@ func (c *Cluster) start() error {
 	}
 	server := exec.Command(filepath.Join(c.bin, "postgres"), args...)
 	server.Stdout, server.Stderr = log, log
-	if err := prepare(server); err != nil {
-		return err
-	}
-	begun, ended := make(chan error), make(chan struct{})
-	go func() {
-		// The kernel's signal comes when the thread dies that started the
-		// server, so that thread is kept for as long as the server is needed.
-		runtime.LockOSThread()
-		err := server.Start()
-		begun <- err
-		if err == nil {
-			server.Wait()
-		}
-		close(ended)
-	}()
-	if err := <-begun; err != nil {
+	ended, err := launch(server)
+	if err != nil {
 		return err
 	}
 	c.server, c.ended = server, ended
 	return c.await()
+}
+
+// launch starts a command that ends with us, and tells when it has ended.
+func launch(cmd *exec.Cmd) (ended chan struct{}, err error) {
+	if err := prepare(cmd); err != nil {
+		return nil, err
+	}
+	begun, ended := make(chan error), make(chan struct{})
+	go func() {
+		// The kernel's signal comes when the thread dies that started the command, so
+		// that thread is kept for as long as the command runs. Any other goroutine may
+		// end with its thread.
+		runtime.LockOSThread()
+		err := cmd.Start()
+		begun <- err
+		if err == nil {
+			_ = cmd.Wait() // the state of the process tells
+		}
+		close(ended)
+	}()
+	return ended, <-begun
 }
 
 // await waits until the server answers.
