@@ -113,8 +113,11 @@ func TestE4_ErrorsOfChildren(t *testing.T) {
 			if got := verdict(err); got != verdictWanted {
 				t.Errorf("%s: the client is told\n%s and not\n%s", how, got, verdictWanted)
 			}
+			mu.Lock()
+			saw := slices.Clone(seen)
+			mu.Unlock()
 			n := 0
-			for _, s := range seen {
+			for _, s := range saw {
 				if strings.HasPrefix(s, how+": ") {
 					if n++; s != how+": "+verdictWanted {
 						t.Errorf("the parent saw\n%s", s)
