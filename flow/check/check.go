@@ -199,6 +199,13 @@ func (c *checker) policy(a *syntax.Action) {
 		c.report(a.Brackets, syntax.CodePolicy, "", "the policy is not usable: %v", err)
 		return
 	}
+	types := slices.Concat(a.Policy.Retryable, a.Policy.NonRetryable)
+	for _, r := range a.Policy.Rules {
+		types = append(types, r.Types...)
+	}
+	if i := slices.IndexFunc(types, everyError); i >= 0 {
+		c.report(a.Brackets, syntax.CodePolicy, "Without types it is for every error: [retry: 3].", "no error has the type %s", types[i])
+	}
 	for _, w := range e.Warnings {
 		if w.Kind == retry.WarnWithin {
 			c.report(a.Brackets, syntax.CodeDeadline, "Give it a longer within, fewer retries or shorter waits. See: perdure policy explain '"+a.Policy.String()+"'", "the policy does not fit its deadline: %s", strings.TrimSuffix(w.Text, "."))

@@ -240,6 +240,12 @@ func breaks(b *syntax.Block) bool {
 	return false
 }
 
+// everyError reports whether other languages catch whatever fails by this type. Here it
+// is a name like any other, which no error has.
+func everyError(name string) bool {
+	return name == "Exception" || name == "BaseException" || name == "Throwable"
+}
+
 func (c *checker) try(s *syntax.Try) (ends bool) {
 	ends = c.block(s.Body)
 	caught := map[string]bool{}
@@ -253,6 +259,9 @@ func (c *checker) try(s *syntax.Try) (ends bool) {
 				c.report(t, syntax.CodeUnreachable, "Remove it here or there.", "%s is caught by an except before this one", t.Name)
 			}
 			caught[t.Name] = true
+			if everyError(t.Name) {
+				c.report(t, syntax.CodeUnreachable, "An except without types catches every error: except as e:", "no error has the type %s", t.Name)
+			}
 			if t.Name == eval.TypeSteps {
 				c.report(t, syntax.CodeUnreachable, "Let the program wait for something from time to time, or do less.", "%s cannot be caught", t.Name)
 			}
