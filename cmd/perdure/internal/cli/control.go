@@ -91,14 +91,12 @@ func (c *control) check(cmd *cobra.Command, args []string, named bool) error {
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "The number of a call means something in one workflow only.")
 	case c.runOp == nil && cmd.Flags().Changed("call") && c.calls.Call < 1:
 		return usage("See the numbers of calls: perdure show ID", "There is no call %d.", c.calls.Call)
-	case c.wait <= 0:
-		return checkWait(c.wait)
 	case cmd.Flags().Changed("request") && c.id == "":
 		return usage("Leave --request away, or give the request a name.", "The --request is empty.")
 	case named && c.calls.Call == 0 && c.calls.Name == "":
 		return usage("Name it with --call or --activity.", "It must be said which call is meant.")
 	}
-	return nil
+	return checkWait(c.wait)
 }
 
 // anyChanged is the first of the flags that was given, "" if none was.
