@@ -236,6 +236,9 @@ func callsOf(t *testing.T, events []perdure.Event) []string {
 		case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut:
 			rest = append(rest, fmt.Sprintf("%s %s%s", e.Kind, e.Result.Data, failure))
 		case history.CallControlled, history.RunControlled:
+			if e.Kind == history.RunControlled && e.Outcome == "unchanged" {
+				break // who did not hear the answer asked again
+			}
 			rest = append(rest, fmt.Sprintf("%s of %d %s %s %s: %s", e.Operation, e.Call, e.ID, e.By, e.Reason, e.Outcome))
 		case history.AttemptStarted, history.CodeAdvanced, history.CodeDeferred:
 		default:
