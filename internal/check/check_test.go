@@ -70,10 +70,11 @@ func TestFailureEndsTheRunAndSaysHowToRepeatIt(t *testing.T) {
 }
 
 func TestAStepBesideAnotherBeginsWithItAndIsReportedInItsTurn(t *testing.T) {
-	begun := make(chan struct{})
+	begun, alsoBegun := make(chan struct{}), make(chan struct{})
 	steps := []step{
 		{name: "a", run: func(_ context.Context, sh *shell) error {
 			<-begun // or the test hangs
+			<-alsoBegun
 			fmt.Fprintln(sh.out, "a says")
 			return nil
 		}},
@@ -83,13 +84,18 @@ func TestAStepBesideAnotherBeginsWithItAndIsReportedInItsTurn(t *testing.T) {
 			close(begun)
 			return nil
 		}},
+		{name: "c", beside: true, run: func(_ context.Context, sh *shell) error {
+			close(alsoBegun)
+			return nil
+		}},
+		{name: "d", run: func(_ context.Context, sh *shell) error { return nil }},
 	}
 	var out bytes.Buffer
 	if code := runSteps(t.Context(), &shell{out: &out}, steps, false); code != 0 {
 		t.Errorf("exit code %d; want 0", code)
 	}
 	rest := out.String()
-	for _, want := range []string{"a says\n", "ok    a", "----  b", "b says\n", "ok    b", "note  b notes\n", "All 2 steps"} {
+	for _, want := range []string{"a says\n", "ok    a", "----  b", "b says\n", "ok    b", "ok    c", "ok    d", "note  b notes\n", "All 4 steps"} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("the report lacks %q, or has it elsewhere:\n%s", want, out.String())

@@ -10,28 +10,31 @@ import (
 	"time"
 )
 
-// runSteps runs the steps one after the other and reports each. A step that may run
-// beside the one before it begins with that, and is reported in its turn.
+// runSteps runs the steps one after the other and reports each. Those that may run
+// beside the step before them begin with that, and are reported in their turn.
 func runSteps(ctx context.Context, sh *shell, steps []step, keepGoing bool) int {
 	all, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()
 	var failed []string
 	done := 0
-	var beside *running
+	var beside []*running // with this step
 	for i, s := range steps {
 		if s.streams {
 			fmt.Fprintf(sh.out, "----  %s: %s\n", s.name, s.what)
 		}
-		this := beside
-		if beside = nil; i+1 < len(steps) && steps[i+1].beside {
-			beside = begin(all, sh, steps[i+1])
-		}
 		var took time.Duration
 		var err error
-		if this != nil {
-			took, err = this.wait(sh)
+		if len(beside) > 0 {
+			took, err = beside[0].wait(sh)
+			beside = beside[1:]
 		} else {
+			for _, next := range steps[i+1:] {
+				if !next.beside {
+					break
+				}
+				beside = append(beside, begin(all, sh, next))
+			}
 			stepBegan := time.Now()
 			err = s.run(all, sh)
 			took = time.Since(stepBegan)
@@ -48,9 +51,9 @@ func runSteps(ctx context.Context, sh *shell, steps []step, keepGoing bool) int 
 			break
 		}
 	}
-	if beside != nil { // nobody wants to know any more
-		cancel()
-		<-beside.done
+	cancel() // nobody wants to know any more
+	for _, b := range beside {
+		<-b.done
 	}
 
 	took := time.Since(began).Round(100 * time.Millisecond)

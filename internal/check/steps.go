@@ -25,7 +25,7 @@ type step struct {
 	name    string
 	what    string // what it proves, for -list and beside its duration
 	streams bool   // it shows the output of its commands while they run
-	beside  bool   // it begins with the step before it, which leaves cores idle at times
+	beside  bool   // it begins together with the step before it, which leaves cores idle at times
 	run     func(ctx context.Context, sh *shell) error
 }
 
@@ -40,7 +40,8 @@ func allSteps(opt options) []step {
 		{name: "staticcheck", what: "staticcheck finds nothing", run: checkStatic},
 		{name: "cross", what: "code and tests compile for " + targetNames(), run: checkCross},
 		{name: "test", what: "the tests pass under the race detector", streams: true, run: checkTests},
-		{name: "norace", what: "what is too slow under the race detector passes without it", streams: true, beside: true, run: checkSlowTests},
+		{name: "engine", what: "the engine's tests, all crash points included, pass without it", streams: true, beside: true, run: checkEngine},
+		{name: "norace", what: "what else is too slow under it passes without it", streams: true, beside: true, run: checkSlowTests},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
 		{name: "benchmodule", what: "the benchmark program builds, and its workloads give right results", streams: true, run: checkBenchModule},
 		{name: "toolsmodule", what: "the analyzer passes its tests and finds nothing in our own workflow code", streams: true, run: checkToolsModule},
@@ -108,13 +109,14 @@ func checkBuild(ctx context.Context, sh *shell) error {
 	return err
 }
 
+// checkVet and checkStatic do without cgo, so that they find what checkBuild compiled.
 func checkVet(ctx context.Context, sh *shell) error {
-	_, err := sh.quiet(ctx, cmd("go", "vet", "./..."))
+	_, err := sh.quiet(ctx, cmd("CGO_ENABLED=0", "go", "vet", "./..."))
 	return err
 }
 
 func checkStatic(ctx context.Context, sh *shell) error {
-	_, err := sh.quiet(ctx, cmd("go", "run", staticcheck, "./..."))
+	_, err := sh.quiet(ctx, cmd("CGO_ENABLED=0", "go", "run", staticcheck, "./..."))
 	return err
 }
 
@@ -148,7 +150,7 @@ func checkTests(ctx context.Context, sh *shell) error {
 	if err != nil {
 		return err
 	}
-	test := []string{"go", "test", "-race", "-timeout", "15m"}
+	test := []string{"go", "test", "-race", "-parallel", parallel, "-timeout", "15m"}
 	if strings.TrimSpace(cgo) != "1" {
 		test = slices.DeleteFunc(test, func(a string) bool { return a == "-race" })
 		sh.notice("The tests ran WITHOUT the race detector: it needs a C compiler (gcc or clang), and there is none here.")
@@ -183,29 +185,37 @@ func detectorBroke(output string) []string {
 	return broken
 }
 
-// slowTests are tests, by package, that leave many of their cases out under the
-// race detector: it makes SQLite, which is C translated to Go, eighteen times
-// slower, talking to PostgreSQL five times, and finds nothing in either; nor in a
-// simulation, in which nothing is concurrent.
-var slowTests = []struct{ pkg, run string }{
-	{"./internal/engine", "."},
-	{"./store/sqlite", "TestLockstepWithMemory"},
-	{"./store/postgres", "TestE83_ConnectionCutAnywhere|TestE81_TransactionModePoolersWork|TestStatementsUseIndexes"},
-	{"./flow", "TestW8_EveryCrash"},
-	{"./perduretest/storm", "."},
+// parallel is how many tests of a package run at once. More than there are cores: most
+// of them wait for a database half of their time.
+const parallel = "4"
+
+// Some tests leave many of their cases out under the race detector: it makes SQLite,
+// which is C translated to Go, eighteen times slower, talking to PostgreSQL five times,
+// and finds nothing in either; nor in a simulation, in which nothing is concurrent.
+// Those of the engine are so many that they are a step of their own.
+var (
+	slowPackages = []string{"./store/sqlite", "./store/postgres", "./flow", "./perduretest/storm"}
+	slowTests    = []string{
+		"TestLockstepWithMemory",
+		"TestE83_ConnectionCutAnywhere", "TestE81_TransactionModePoolersWork", "TestStatementsUseIndexes",
+		"TestW8_EveryCrash",
+		"TestJitter", "TestR46_ABudgetBoundsTheLoad", "TestAGateHoldsBack", "TestRetryAfterBrings", "TestAStormOutlives",
+	}
+)
+
+func checkEngine(ctx context.Context, sh *shell) error {
+	_, err := sh.stream(ctx, cmd("CGO_ENABLED=0", "go", "test", "-parallel", parallel, "-timeout", "15m", "./internal/engine"))
+	return err
 }
 
 func checkSlowTests(ctx context.Context, sh *shell) error {
-	for _, t := range slowTests {
-		if _, err := sh.stream(ctx, cmd("go", "test", "-timeout", "15m", "-run", t.run, t.pkg)); err != nil {
-			return err
-		}
-	}
-	return nil
+	test := []string{"CGO_ENABLED=0", "go", "test", "-timeout", "15m", "-run", "^(" + strings.Join(slowTests, "|") + ")"}
+	_, err := sh.stream(ctx, cmd(append(test, slowPackages...)...))
+	return err
 }
 
 func checkBenchmarks(ctx context.Context, sh *shell) error {
-	_, err := sh.quiet(ctx, cmd("go", "test", "-run", "^$", "-bench", ".", "-benchtime", "1x", "-timeout", "10m", "./..."))
+	_, err := sh.quiet(ctx, cmd("CGO_ENABLED=0", "go", "test", "-run", "^$", "-bench", ".", "-benchtime", "1x", "-timeout", "10m", "./..."))
 	return err
 }
 
@@ -240,7 +250,7 @@ func checkToolsModule(ctx context.Context, sh *shell) error {
 	if _, err := sh.stream(ctx, cmd("go", "-C", "tools", "build", "-o", tool, "./cmd/perdurevet")); err != nil {
 		return err
 	}
-	_, err = sh.stream(ctx, cmd("go", "vet", "-vettool="+tool, "./..."))
+	_, err = sh.stream(ctx, cmd("CGO_ENABLED=0", "go", "vet", "-vettool="+tool, "./..."))
 	return err
 }
 

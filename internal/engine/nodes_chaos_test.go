@@ -228,7 +228,10 @@ func judgeChains(t *testing.T, e *engine.Engine, pairs int) {
 // to their right end, within reasonable time, and no node holds anything of them.
 func TestI6_Chaos(t *testing.T) {
 	for seed := range chaosSeeds() {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { playChaos(t, seed) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			playChaos(t, seed)
+		})
 	}
 }
 
@@ -333,6 +336,6 @@ func chaosSeeds() uint64 {
 	case raceDetector:
 		return 6
 	default:
-		return 40
+		return 24
 	}
 }

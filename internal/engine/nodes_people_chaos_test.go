@@ -214,6 +214,7 @@ func (o *office) release() {
 func TestI6_ChaosWithPeople(t *testing.T) {
 	for seed := range chaosSeeds() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			inAGroupOf(t, []int{1, 5, 16}[seed%3], func(t *testing.T, w *world) {
 				if seed%4 > 0 {
 					w.tooMuchIfSlow()
