@@ -101,13 +101,18 @@ var table = []row{
 		why: "stores whose listeners are in the same process share it; it knows nothing else of them",
 	},
 	{
+		pkg:  "internal/filelock",
+		from: []string{"golang.org/x/sys"},
+		why:  "it knows files only",
+	},
+	{
 		pkg: "store/memory",
 		may: []string{"store", "internal/mailbox"},
 		why: "a store knows the contract, not the engine",
 	},
 	{
 		pkg:  "store/sqlite",
-		may:  []string{"store", "internal/mailbox"},
+		may:  []string{"store", "internal/mailbox", "internal/filelock"},
 		from: []string{"modernc.org/sqlite"},
 		why:  "a store knows the contract, not the engine; each database driver lives in one package",
 	},
@@ -164,7 +169,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{".", "activity", "workflow", "retry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "cmd/perdure/..."},
+		may:  []string{".", "activity", "workflow", "retry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "internal/filelock", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot",
 	},

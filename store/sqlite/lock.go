@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/filelock"
 	"github.com/perdure/perdure/store"
 )
 
@@ -33,7 +34,7 @@ func held(path string) bool {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	defer file.Close()
-	free, err := tryShare(file)
+	free, err := filelock.TryShare(file)
 	return err != nil || !free
 }
 
@@ -43,13 +44,13 @@ func acquire(path, location, holder string) (*fileLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the lock of the database cannot be opened: %w", err)
 	}
-	free, err := tryLock(file)
+	free, err := filelock.TryLock(file)
 	for range looks {
 		if err != nil || free {
 			break
 		}
 		time.Sleep(lookTime)
-		free, err = tryLock(file)
+		free, err = filelock.TryLock(file)
 	}
 	if err != nil {
 		file.Close()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/perdure/perdure/internal/filelock"
 )
 
 // lock is the right to work in a directory. The operating system takes it back
@@ -20,7 +22,7 @@ func acquire(path string) (*lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the directory of the demo cannot be used: %w", err)
 	}
-	free, err := tryLock(file)
+	free, err := filelock.TryLock(file)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%s cannot be locked: %w", path, err)

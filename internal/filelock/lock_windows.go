@@ -1,4 +1,4 @@
-package sqlite
+package filelock
 
 import (
 	"os"
@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock locks the file for this opening of it: a second opening, in this
-// process or another, is refused until this one is closed. Locks are mandatory
+// TryLock locks the file for this opening of it: a second opening, in this
+// process or another, is not free until this one is closed. Locks are mandatory
 // on Windows, so a byte far behind the text is locked: others can read who
 // holds it.
-func tryLock(f *os.File) (free bool, err error) {
+func TryLock(f *os.File) (free bool, err error) {
 	return lockFile(f, windows.LOCKFILE_EXCLUSIVE_LOCK)
 }
 
-// tryShare is tryLock for one who only looks: others may look too.
-func tryShare(f *os.File) (free bool, err error) { return lockFile(f, 0) }
+// TryShare is TryLock for one who only looks: others may look too.
+func TryShare(f *os.File) (free bool, err error) { return lockFile(f, 0) }
 
 func lockFile(f *os.File, how uint32) (free bool, err error) {
 	at := &windows.Overlapped{OffsetHigh: 1}

@@ -1,0 +1,14 @@
+//go:build (!unix && !windows) || aix || solaris
+
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// TryLock has no locks to use here.
+func TryLock(*os.File) (free bool, err error) { return false, errors.ErrUnsupported }
+
+// TryShare has no locks to use here.
+func TryShare(*os.File) (free bool, err error) { return false, errors.ErrUnsupported }
