@@ -41,36 +41,38 @@ const (
 	MinEvery = time.Second
 )
 
-// Spec says when a schedule fires. Either Cron or Every must be set.
+// Spec says when a schedule fires. Either Cron or Every must be set. In JSON its fields
+// are cron, time_zone, every, offset, jitter, overlap and catch_up, durations are texts
+// like "1h30m0s".
 type Spec struct {
 	// Cron is an expression of five fields: minute, hour, day of month, month, day of
 	// week (0 or SUN is Sunday). A field is *, a number, a name (JAN, MON), a range
 	// (1-5), a step (*/15, 8-18/2), or several of these with commas. If both days are
 	// restricted, either will do. @hourly, @daily, @weekly, @monthly and @yearly are
 	// expressions as well.
-	Cron string `json:"cron,omitempty"`
+	Cron string
 	// TimeZone is where the clock of Cron hangs, by its name in the IANA database,
 	// "Europe/Paris" for instance. Empty is UTC.
-	TimeZone string `json:"time_zone,omitempty"`
+	TimeZone string
 
 	// Every is the interval, counted from 1970 in UTC and plus Offset; at least
 	// MinEvery. Offset is less than Every.
-	Every  time.Duration `json:"every,omitempty"`
-	Offset time.Duration `json:"offset,omitempty"`
+	Every  time.Duration
+	Offset time.Duration
 
 	// Jitter spreads fires: each is later than its nominal time by up to so much, but
 	// never so late as the nominal time that follows. How much is a hash of the
 	// schedule and the time, so it is the same whoever asks.
-	Jitter time.Duration `json:"jitter,omitempty"`
+	Jitter time.Duration
 
 	// Overlap is what becomes of a fire while the run of an earlier one is open.
 	// Empty is Skip.
-	Overlap Overlap `json:"overlap,omitempty"`
+	Overlap Overlap
 
 	// CatchUp is how late a fire may be if nobody was there to do it: all times that
 	// were missed in this window are fired, in their order and as Overlap says; what
 	// is older is counted as missed. Zero is DefaultCatchUp.
-	CatchUp time.Duration `json:"catch_up,omitempty"`
+	CatchUp time.Duration
 }
 
 // SpecError says what is wrong with a field of a Spec.
