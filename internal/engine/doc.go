@@ -21,7 +21,8 @@
 //	config.go       what it is told
 //	resident.go     a run in memory: its mailbox, who works on it, when it leaves
 //	turn.go         a step of a run: made durable, then carried out
-//	load.go         from the store into memory; parking
+//	load.go         from the store into memory
+//	park.go         runs whose code is missing, does not fit or failed: why, and for how long
 //	guard.go        user code under watch: panics, turns that do not end
 //	commit.go       group commit, lost answers, culprits
 //	blocked.go      turns that wait for somebody else's transaction

@@ -1,28 +1,16 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
-	"sync"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
-
-// hold says why a run has no code for now.
-type hold struct {
-	status core.Status
-	detail core.Detail
-}
 
 // errGone says that there is no such run, or that it has ended.
 var errGone = errors.New("the run is gone")
@@ -179,63 +167,6 @@ func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
 	return nil
 }
 
-// missing is the hold of a run whose code this engine lacks.
-func (e *Engine) missing(name string) *hold {
-	return &hold{core.StatusWaitingForCode, core.Detail{
-		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.config.Node),
-	}}
-}
-
-// stillParked is the hold of a run that was parked by the very code that would be
-// tried.
-func (e *Engine) stillParked(def workflow.Definition, past *past) *hold {
-	if past.state.Status != core.StatusParked {
-		return nil
-	}
-	d, err := core.DecodeDetail(past.state.Detail)
-	if err != nil || (d.Fingerprint != fingerprint(def) && d.Fingerprint != e.untilRestart()) {
-		return nil
-	}
-	return &hold{core.StatusParked, d}
-}
-
-// untilRestart is the fingerprint of a run that is parked for a reason that may
-// be gone when the engine starts the next time, whatever its code.
-func (e *Engine) untilRestart() string { return "process " + e.process }
-
-// worthTrying reports whether a held run might go on with the code of this
-// engine.
-func (e *Engine) worthTrying(r store.Run) bool {
-	def := e.defs.workflows[r.Type]
-	if def == nil {
-		return false
-	}
-	d, err := core.DecodeDetail(r.Detail)
-	return err != nil || r.Status != store.Parked || d.Fingerprint != fingerprint(def)
-}
-
-// parked is the hold of a run whose code failed in a way that is not the run's
-// failure.
-func (e *Engine) parked(def workflow.Definition, start history.Start, err error) *hold {
-	d := core.Detail{Reason: err.Error(), Fingerprint: fingerprint(def)}
-	var mismatch *core.Mismatch
-	var panicked *coro.PanicError
-	var stuck *stuckError
-	var damage *damageError
-	switch {
-	case errors.As(err, &mismatch):
-		d.Mismatch = mismatch
-	case errors.As(err, &panicked):
-		d.Reason = "the workflow's code panicked: " + fmt.Sprint(panicked.Value)
-		d.Stack = string(panicked.Stack)
-	case errors.As(err, &damage):
-		d.Stack, d.Fingerprint = string(damage.stack), e.untilRestart()
-	case errors.As(err, &stuck):
-		d.Stack, d.Fingerprint = stuck.stack, e.untilRestart()
-	}
-	return &hold{core.StatusParked, d}
-}
-
 // stepOrPark takes a step. If the code panics or gets stuck, the step is taken
 // anew without it, and the run is parked with it.
 func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*core.Turn, error) {
@@ -361,43 +292,6 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	}
 }
 
-// parkCulprit parks a run that cannot be loaded or committed, by its row alone.
-func (e *Engine) parkCulprit(r *resident, cause error) {
-	e.log.Error("perdure: a run cannot go on and is parked", "run", r.id, "error", cause)
-	if r.create != nil && r.birth == nil {
-		return // it does not exist, and who starts it is told
-	}
-	d := core.Detail{Reason: cause.Error(), Fingerprint: e.untilRestart()}
-	if damage := (*damageError)(nil); errors.As(cause, &damage) {
-		d.Stack = string(damage.stack)
-	}
-	wake := store.Never
-	if r.run != nil {
-		d.Says = r.run.Says()
-		if at := r.run.Deadline(); at > e.clock.now() {
-			wake = at
-		}
-	}
-	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
-	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, State: &state}
-	if r.birth != nil {
-		t = e.parkedBirth(r, state)
-	}
-	err := e.committer.commit(t)
-	r.run = nil // it has no times to be woken at
-	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
-		e.stillborn(r, nil, &conflict.Existing)
-		return
-	}
-	if err == nil {
-		e.settled(r, t.Consumed)
-		e.sent(&t)
-	}
-	if err != nil {
-		e.log.Error("perdure: a run could not even be parked", "run", r.id, "error", err)
-	}
-}
-
 func (e *Engine) coreConfig(r *resident, workflow string) core.Config {
 	p := r.partition
 	var retries *retry.Policy // of code that does not fit its history, too
@@ -410,30 +304,3 @@ func (e *Engine) coreConfig(r *resident, workflow string) core.Config {
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }
-
-// fingerprint tells whether code is the same that was tried before: its declared
-// version, else the build of this program.
-func fingerprint(def workflow.Definition) string {
-	if v := def.Fingerprint(); v != "" {
-		return "version " + v
-	}
-	return "build " + buildID()
-}
-
-// buildID is a hash of the running executable.
-var buildID = sync.OnceValue(func() string {
-	path, err := os.Executable()
-	if err != nil {
-		return "unknown"
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "unknown"
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "unknown"
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
-})
