@@ -103,7 +103,7 @@ func (g *guest) news(b *batch) {
 		c.(*conn).guests.Store(true)
 		return
 	}
-	b.tell(store.NewsMessage)
+	b.tellInside(store.NewsMessage)
 }
 
 func (g *guest) Create(ctx context.Context, run store.Run) error {

@@ -126,6 +126,7 @@ func TestE28_EveryConnectionWillDo(t *testing.T) {
 					run.Attributes = []store.Attribute{{Name: "a b", Value: `c,"d\{`}}
 					rival.Partition, rival.WorkflowID = taken.Partition, taken.WorkflowID
 					open := begin(isolation)
+					defer func() { _ = open.rollback() }() // should the test end here
 					in := c.within(open.tx)
 					c.must(open.exec(c.sql(`INSERT INTO perdure.orders VALUES ('` + run.ID + `')`)))
 					var conflict *store.ConflictError
@@ -143,6 +144,8 @@ func TestE28_EveryConnectionWillDo(t *testing.T) {
 					if string(found.Start) != string(run.Start) || found.ID != run.ID {
 						t.Errorf("found %+v", found)
 					}
+					// The settings of the transaction are the caller's: how durable it is, above all.
+					c.must(open.exec(`SELECT 1 / (count(*) / 2) FROM pg_settings WHERE name IN ('synchronous_commit', 'lock_timeout') AND setting = reset_val`))
 					if !commit {
 						c.must(open.rollback())
 						if _, err := c.Find(ctx, run.Partition, run.WorkflowID, ""); !errors.Is(err, store.ErrNotFound) || c.orders() != before {
