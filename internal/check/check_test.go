@@ -231,3 +231,10 @@ func TestOnlyAFaultOfTheDetectorIsTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+func TestPackagesWithoutAnother(t *testing.T) {
+	listed := "a fmt\na.test a fmt os\na [a.test] fmt\nb other\nb.test b other\nc fmt\nc.test c other\nc_test [c.test] other\nd\n"
+	if wholly, code := packagesWithout("other", listed); !slices.Equal(wholly, []string{"a", "d"}) || !slices.Equal(code, []string{"c"}) {
+		t.Errorf("wholly %v, their code %v", wholly, code)
+	}
+}
