@@ -24,7 +24,8 @@ func open(ctx context.Context, db store.Opener, c system.Config) (system.Session
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	// The name lets the next process go on at once after a crash, without waiting
 	// for the lease.
-	eng, err := perdure.Open(ctx, s.store, definitions(c), perdure.Concurrency(c.InFlight), perdure.Logger(log), perdure.NodeName("bench"))
+	eng, err := perdure.Open(ctx, s.store, definitions(c), perdure.Concurrency(c.InFlight), perdure.Logger(log), perdure.NodeName("bench"),
+		perdure.MaxHistory(1_000_000)) // W6 is about runs that grow long
 	if err != nil {
 		return nil, err
 	}
