@@ -108,9 +108,7 @@ func (r *Run) Complete(result history.Payload) {
 
 // begin records a command that begins a call and returns the call.
 func (r *Run) begin(e history.Event) *Call {
-	if refusal := r.overLimit(&e); refusal != nil {
-		e = *refusal
-	}
+	r.limitPending(&e)
 	r.command(e)
 	return r.opened
 }

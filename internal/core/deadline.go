@@ -10,18 +10,18 @@ import (
 // Deadline is when the run is closed as timed out if it is open then, Never if at
 // no time: whoever holds its code, and whether or not anybody does.
 func (r *Run) Deadline() int64 {
-	at, _ := deadline(&r.start)
+	at, _, _ := deadline(&r.start)
 	return at
 }
 
 // deadline is when a run that started so times out, and as what. If its own time
 // and that of its chain end together, nothing may follow.
-func deadline(s *history.Start) (int64, retry.TimeoutError) {
-	at, as := RunDeadline(s), retry.TimeoutError{Kind: retry.TimeoutRun, Limit: s.RunTimeout}
+func deadline(s *history.Start) (at int64, kind retry.TimeoutKind, limit time.Duration) {
+	at = RunDeadline(s)
 	if s.ChainDeadline != 0 && s.ChainDeadline <= at {
-		at, as = s.ChainDeadline, retry.TimeoutError{Kind: retry.TimeoutChain, Limit: s.ChainTimeout}
+		return s.ChainDeadline, retry.TimeoutChain, s.ChainTimeout
 	}
-	return at, as
+	return at, retry.TimeoutRun, s.RunTimeout
 }
 
 // RunDeadline is when the time of one run ends, Never if it has no such time. It
@@ -38,13 +38,13 @@ func RunDeadline(s *history.Start) int64 {
 // timeout of the run is a failure as any other for its retry policy; one of the
 // chain ends it.
 func (r *Run) expire() {
-	at, as := deadline(&r.start)
+	at, kind, limit := deadline(&r.start)
 	if r.ended || r.now < at {
 		return
 	}
 	r.leaveCut()
-	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&as)}
-	if policy := r.retryPolicy(); policy != nil && as.Kind == retry.TimeoutRun {
+	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&retry.TimeoutError{Kind: kind, Limit: limit})}
+	if policy := r.retryPolicy(); policy != nil && kind == retry.TimeoutRun {
 		end = r.verdict(end.Failure, policy)
 	}
 	if end.Kind == history.RunFailed {

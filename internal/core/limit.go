@@ -22,28 +22,30 @@ func (r *Run) tooLong() bool {
 	return true
 }
 
-// overLimit is what stands on record in the place of a call that the code begins, if
-// it may have no more of them. That is decided once: a replay takes it from the
-// record, so the limit may change at any time.
-func (r *Run) overLimit(e *history.Event) *history.Event {
-	if !waits(e.Kind) {
-		return nil
-	}
-	refusal := &history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind)}
-	if r.onRecord() {
-		if next := r.next(); next == nil || !same(next, refusal) {
-			return nil
-		}
-		return refusal
-	}
+// limitPending puts a refusal in the place of a call that the code begins, if it may
+// have no more of them. That is decided once: a replay takes it from the record, so the
+// limit may change at any time.
+func (r *Run) limitPending(e *history.Event) {
 	limit := r.config.MaxPending
-	if limit <= 0 || len(r.calls) < limit {
-		return nil
+	replayed := r.onRecord()
+	switch {
+	case !waits(e.Kind):
+		return
+	case replayed && (r.next() == nil || r.next().Kind != history.CallRefused):
+		return
+	case !replayed && (limit <= 0 || len(r.calls) < limit):
+		return
 	}
-	refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
-		What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls",
-	}))
-	return refusal
+	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind)}
+	if replayed && !same(r.next(), &refusal) {
+		return
+	}
+	if !replayed {
+		refusal.Failure = history.FromError(retry.Terminal(&history.LimitError{
+			What: "pending calls", Limit: limit, Hint: "wait for some before it begins more, as workflow.Map does with a limit, or raise perdure.MaxPendingCalls",
+		}))
+	}
+	*e = refusal
 }
 
 // waits reports whether a command of this kind begins a call that stays open.
