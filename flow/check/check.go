@@ -206,6 +206,9 @@ func (c *checker) policy(a *syntax.Action) {
 	if i := slices.IndexFunc(types, everyError); i >= 0 {
 		c.report(a.Brackets, syntax.CodePolicy, "Without types it is for every error: [retry: 3].", "no error has the type %s", types[i])
 	}
+	if strings.HasPrefix(a.Name.Name, "http.") && slices.Contains(types, "HTTPError") {
+		c.report(a.Brackets, syntax.CodePolicy, "Name a status or all of its kind: HTTPError429, HTTPError5xx.", "no error has the type HTTPError")
+	}
 	for _, w := range e.Warnings {
 		if w.Kind == retry.WarnWithin {
 			c.report(a.Brackets, syntax.CodeDeadline, "Give it a longer within, fewer retries or shorter waits. See: perdure policy explain '"+a.Policy.String()+"'", "the policy does not fit its deadline: %s", strings.TrimSuffix(w.Text, "."))
