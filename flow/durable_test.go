@@ -164,7 +164,15 @@ func (c *counting) Each(n int, do func(i int, in eval.Effects)) {
 func (w *world) durable(t testing.TB, env *perduretest.Env, text string) (string, error) {
 	t.Helper()
 	r := w.runtime(t)
-	f, err := r.Load("test.flow", text)
+	env.Register(r.Definitions()...)
+	out, err := perduretest.Run(env, flow.Workflow, "run", program(t, r, "test.flow", text))
+	return string(out), err
+}
+
+// program is a file without inputs.
+func program(t testing.TB, r *flow.Runtime, name, text string) flow.Program {
+	t.Helper()
+	f, err := r.Load(name, text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -172,9 +180,7 @@ func (w *world) durable(t testing.TB, env *perduretest.Env, text string) (string
 	if err != nil {
 		t.Fatal(err)
 	}
-	env.Register(r.Definitions()...)
-	out, err := perduretest.Run(env, flow.Workflow, "run", p)
-	return string(out), err
+	return p
 }
 
 // outcome is a result or an error, in a form in which two can be compared.
@@ -316,15 +322,7 @@ func TestW6_Cancellation(t *testing.T) {
 			w := newWorld()
 			r := w.runtime(t)
 			env.Register(r.Definitions()...)
-			f, err := r.Load("", text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := f.With(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := perduretest.Start(env, flow.Workflow, "run", p)
+			h, err := perduretest.Start(env, flow.Workflow, "run", program(t, r, "", text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,15 +378,7 @@ func TestSourceIsPinned(t *testing.T) {
 		r := newWorld().runtime(t)
 		env.Register(r.Definitions()...)
 		start := func(id, text string) (perduretest.Handle[json.RawMessage], error) {
-			f, err := r.Load("", text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := f.With(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return perduretest.Start(env, flow.Workflow, id, p)
+			return perduretest.Start(env, flow.Workflow, id, program(t, r, "", text))
 		}
 		h, err := start("run", "sleep 60\nreturn \"old\"\n")
 		if err != nil {

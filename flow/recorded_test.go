@@ -86,15 +86,7 @@ func record(t *testing.T, name, text, path string) {
 		defer close(w.hang)
 		r := w.runtime(t)
 		env.Register(r.Definitions()...)
-		f, err := r.Load(name+".flow", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := f.With(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, err := perduretest.Start(env, flow.Workflow, "run", p)
+		h, err := perduretest.Start(env, flow.Workflow, "run", program(t, r, name+".flow", text))
 		if err != nil {
 			t.Fatal(err)
 		}
