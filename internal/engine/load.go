@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,6 +99,15 @@ func decodeRecord(rec *store.Record) (*past, error) {
 	return &past{start: start, turns: turns, rows: coreRows(rec.Calls), state: core.State{
 		Status: core.Status(rec.Run.Status), Wake: rec.Run.Wake, Closed: rec.Run.Closed, Detail: rec.Run.Detail, Full: rec.Run.Full,
 	}}, nil
+}
+
+// readTurns reads the whole history of a run.
+func (e *Engine) readTurns(ctx context.Context, partition int, run string) ([]core.StoredTurn, error) {
+	stored, err := e.db.History(ctx, partition, run, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	return decodeTurns(stored)
 }
 
 func decodeTurns(stored []store.TurnRow) (turns []core.StoredTurn, err error) {

@@ -20,11 +20,7 @@ func (e *Engine) Record(ctx context.Context, workflowID, run string) (history.Re
 	if err != nil {
 		return history.Recording{}, err
 	}
-	stored, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
-	if err != nil {
-		return history.Recording{}, err
-	}
-	turns, err := decodeTurns(stored)
+	turns, err := e.readTurns(ctx, row.Partition, row.ID)
 	if err != nil {
 		return history.Recording{}, err
 	}

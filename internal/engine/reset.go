@@ -68,15 +68,11 @@ func (e *Engine) timely(r *resident, todo []mail, loaded bool) (all []mail, adde
 func (e *Engine) prepareReset(r *resident, m *mail) error {
 	in := m.input.(core.Control)
 	start := r.run.Start()
-	var stored []store.TurnRow
+	var turns []core.StoredTurn
 	err := e.insist("reading the history of run "+r.id, func() (err error) {
-		stored, err = e.db.History(e.ctx, r.partition.number, r.id, 0, 0)
+		turns, err = e.readTurns(e.ctx, r.partition.number, r.id)
 		return err
 	})
-	var turns []core.StoredTurn
-	if err == nil {
-		turns, err = decodeTurns(stored)
-	}
 	if err != nil {
 		return err
 	}
@@ -103,11 +99,7 @@ func (e *Engine) cutAt(ctx context.Context, row *store.Run, call int64) (*core.C
 	if err != nil {
 		return nil, start, err
 	}
-	stored, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
-	if err != nil {
-		return nil, start, err
-	}
-	turns, err := decodeTurns(stored)
+	turns, err := e.readTurns(ctx, row.Partition, row.ID)
 	if err != nil {
 		return nil, start, err
 	}

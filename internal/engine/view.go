@@ -283,11 +283,7 @@ func (e *Engine) snapshot(ctx context.Context, row *store.Run) (*snapshot, error
 	if err != nil {
 		return nil, err
 	}
-	stored, err := e.db.History(ctx, row.Partition, row.ID, 0, 0)
-	if err != nil {
-		return nil, err
-	}
-	turns, err := decodeTurns(stored)
+	turns, err := e.readTurns(ctx, row.Partition, row.ID)
 	if err != nil {
 		return nil, err
 	}
