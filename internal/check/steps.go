@@ -45,6 +45,7 @@ func allSteps(opt options) []step {
 		{name: "norace", what: "what else is too slow under it passes without it", streams: true, beside: true, run: checkSlowTests},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
 		{name: "benchmodule", what: "the benchmark program builds, and its workloads give right results", streams: true, run: checkBenchModule},
+		{name: "labmodule", what: "the laboratory passes its tests, and docs/retry-storms.md has its figures", streams: true, run: checkLabModule},
 		{name: "toolsmodule", what: "the analyzer passes its tests and finds nothing in our own workflow code", streams: true, run: checkToolsModule},
 		{name: "fuzz", what: "a short round of every fuzz target finds nothing", streams: true, run: fuzzer{each: opt.fuzzTime, total: opt.fuzzTotal}.check},
 	}
@@ -230,15 +231,14 @@ const parallel = "4"
 
 // Some tests leave many of their cases out under the race detector: it makes SQLite,
 // which is C translated to Go, eighteen times slower, talking to PostgreSQL five times,
-// and finds nothing in either; nor in a simulation, in which nothing is concurrent.
-// Those of the engine are so many that they are a step of their own.
+// and finds nothing in either. Those of the engine are so many that they are a step of
+// their own.
 var (
-	slowPackages = []string{"./store/sqlite", "./store/postgres", "./flow", "./perduretest/storm"}
+	slowPackages = []string{"./store/sqlite", "./store/postgres", "./flow"}
 	slowTests    = []string{
 		"TestLockstepWithMemory",
 		"TestE83_ConnectionCutAnywhere", "TestE81_TransactionModePoolersWork", "TestStatementsUseIndexes",
 		"TestW8_EveryCrash",
-		"TestJitter", "TestR46_ABudgetBoundsTheLoad", "TestAGateHoldsBack", "TestRetryAfterBrings", "TestAStormOutlives",
 	}
 )
 
@@ -258,24 +258,34 @@ func checkBenchmarks(ctx context.Context, sh *shell) error {
 	return err
 }
 
-// checkBenchModule tests bench, a module of its own, whose dependencies are no
-// business of those who import this one.
-func checkBenchModule(ctx context.Context, sh *shell) error {
+// testModule vets and tests a module of its own in dir.
+func testModule(ctx context.Context, sh *shell, dir string) error {
 	for _, args := range [][]string{{"vet", "./..."}, {"test", "-timeout", "10m", "./..."}} {
-		if _, err := sh.stream(ctx, cmd(append([]string{"go", "-C", "bench"}, args...)...)); err != nil {
+		if _, err := sh.stream(ctx, cmd(append([]string{"go", "-C", dir}, args...)...)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// checkBenchModule tests bench, whose dependencies must not reach importers of this
+// module.
+func checkBenchModule(ctx context.Context, sh *shell) error { return testModule(ctx, sh, "bench") }
+
+// checkLabModule tests lab without the race detector: a simulation has no concurrency,
+// and takes minutes under it.
+func checkLabModule(ctx context.Context, sh *shell) error {
+	if _, err := sh.quiet(ctx, cmd("CGO_ENABLED=0", "go", "-C", "lab", "run", staticcheck, "./...")); err != nil {
+		return err
+	}
+	return testModule(ctx, sh, "lab")
+}
+
 // checkToolsModule tests tools, a module of its own for the sake of golang.org/x/tools,
 // and looks for what workflow code must not do in the code that we show and run.
 func checkToolsModule(ctx context.Context, sh *shell) error {
-	for _, args := range [][]string{{"vet", "./..."}, {"test", "-timeout", "10m", "./..."}} {
-		if _, err := sh.stream(ctx, cmd(append([]string{"go", "-C", "tools"}, args...)...)); err != nil {
-			return err
-		}
+	if err := testModule(ctx, sh, "tools"); err != nil {
+		return err
 	}
 	dir, err := os.MkdirTemp("", "perdurevet")
 	if err != nil {

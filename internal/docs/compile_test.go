@@ -18,22 +18,33 @@ import (
 	"testing"
 )
 
-// exports says where the compiled packages are that snippets import.
+// exports says where the compiled packages are that snippets import. Those below lab
+// are of a module of its own, which is asked for them.
 var exports = sync.OnceValues(func() (map[string]string, error) {
-	args := []string{"list", "-e", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
-	cmd := exec.Command("go", append(args, slices.Sorted(maps.Values(packages))...)...)
-	cmd.Dir = Root()
-	out, err := cmd.Output()
-	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("go list: %w\n%s", err, exit.Stderr)
+	paths := map[string][]string{}
+	for _, path := range slices.Sorted(maps.Values(packages)) {
+		dir := "."
+		if strings.HasPrefix(path, module+"/lab/") {
+			dir = "lab"
 		}
-		return nil, err
+		paths[dir] = append(paths[dir], path)
 	}
 	files := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		if path, file, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-			files[path] = file
+	for _, dir := range []string{"lab", "."} {
+		args := []string{"list", "-e", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}"}
+		cmd := exec.Command("go", append(args, paths[dir]...)...)
+		cmd.Dir = filepath.Join(Root(), dir)
+		out, err := cmd.Output()
+		if err != nil {
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+				err = fmt.Errorf("go list: %w\n%s", err, exit.Stderr)
+			}
+			return nil, err
+		}
+		for line := range strings.Lines(string(out)) {
+			if path, file, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+				files[path] = file
+			}
 		}
 	}
 	return files, nil

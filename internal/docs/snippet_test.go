@@ -25,7 +25,7 @@ var packages = map[string]string{
 	"postgres":    module + "/store/postgres",
 	"retry":       module + "/retry",
 	"sqlite":      module + "/store/sqlite",
-	"storm":       module + "/perduretest/storm",
+	"storm":       module + "/lab/storm",
 	"workflow":    module + "/workflow",
 }
 

@@ -163,11 +163,6 @@ var table = []row{
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{
-		pkg: "perduretest/storm",
-		may: []string{"retry", "gate", "internal/turnstile"},
-		why: "the laboratory asks what every runner and every gate asks, in simulated time; it needs no engine",
-	},
-	{
 		pkg:  "cmd/perdure/...",
 		may:  []string{".", "activity", "workflow", "retry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "internal/filelock", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},

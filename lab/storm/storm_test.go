@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/perduretest/storm"
+	"github.com/perdure/perdure/lab/storm"
 	"github.com/perdure/perdure/retry"
 )
 

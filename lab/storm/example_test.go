@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/perduretest/storm"
+	"github.com/perdure/perdure/lab/storm"
 	"github.com/perdure/perdure/retry"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/docs"
-	"github.com/perdure/perdure/perduretest/storm"
+	"github.com/perdure/perdure/lab/storm"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -22,15 +22,6 @@ var update = flag.Bool("update", false, "rewrite the figures in docs/retry-storm
 func section(t *testing.T, name string, text string) {
 	t.Helper()
 	docs.Section(t, *update, "retry-storms.md", "storm:"+name, text)
-}
-
-// large begins a test of experiments with a hundred thousand tasks. They take
-// minutes under the race detector, which has nothing to look for: nothing here is
-// concurrent. The check runs them without it.
-func large(t *testing.T) {
-	if underRace {
-		t.Skip("without the race detector only")
-	}
 }
 
 // kinds are the jitters that the page compares.
@@ -121,7 +112,6 @@ func patient(j retry.Jitter) retry.Policy {
 // A hundred thousand tasks that fail at the same moment come back together unless
 // jitter spreads them.
 func TestJitterSpreadsThoseThatFailedTogether(t *testing.T) {
-	large(t)
 	var reports []*storm.Report
 	of := map[string]*storm.Report{}
 	for _, k := range kinds {
@@ -149,7 +139,6 @@ var budget = &gate.Spec{Name: "shop", Limit: math.MaxInt32, Mode: gate.Release, 
 // Three retries make four calls of one when all fail; with a budget of 10 % the
 // load stays within 1.1 times, whatever the error rate.
 func TestR46_ABudgetBoundsTheLoadOfRetries(t *testing.T) {
-	large(t)
 	var reports []*storm.Report
 	for _, rate := range []float64{0.01, 0.1, 0.5, 1} {
 		s := storm.Scenario{
@@ -177,7 +166,6 @@ func TestR46_ABudgetBoundsTheLoadOfRetries(t *testing.T) {
 
 // What a gate can do for the hundred thousand that come back together.
 func TestAGateHoldsBackThoseThatFailedTogether(t *testing.T) {
-	large(t)
 	gates := []struct {
 		name string
 		gate *gate.Spec
@@ -212,7 +200,6 @@ func TestAGateHoldsBackThoseThatFailedTogether(t *testing.T) {
 // Retry-After replaces jitter. A server that tells everybody the same time gets
 // everybody at that time, unless a gate stands between.
 func TestRetryAfterBringsThemBackTogether(t *testing.T) {
-	large(t)
 	outage := storm.Outage(0, time.Minute)
 	s := storm.Scenario{Tasks: 100_000, Policy: patient(retry.FullJitter), Until: 6 * time.Minute}
 	experiment := func(name string, errors, refusals time.Duration, g *gate.Spec) *storm.Report {
@@ -240,7 +227,6 @@ func TestRetryAfterBringsThemBackTogether(t *testing.T) {
 // A queue that is longer than the patience of those in it keeps a server at work
 // for nobody, long after the fault that filled it.
 func TestAStormOutlivesItsCause(t *testing.T) {
-	large(t)
 	policy := patient(retry.FullJitter)
 	policy.AttemptTimeout = 2 * time.Second
 	gates := []struct {
@@ -267,7 +253,6 @@ func TestAStormOutlivesItsCause(t *testing.T) {
 
 // Tasks that come one by one are spread already.
 func TestJitterMattersLessWhereTasksComeOneByOne(t *testing.T) {
-	large(t)
 	var reports []*storm.Report
 	least, most := 1<<30, 0
 	for _, k := range kinds {
