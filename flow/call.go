@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/activity"
@@ -50,9 +50,7 @@ func Attempts(n int) CallOption { return func(c *callPolicy) { c.attempts = &n }
 // Exceptions names the types of errors that are retried; without it all are.
 func Exceptions(types ...string) CallOption {
 	return func(c *callPolicy) {
-		if len(types) == 0 {
-			c.faults = append(c.faults, errors.New("flow.Exceptions names no error type; leave it away if all errors are to be retried"))
-		}
+		c.refuse(len(types) == 0, "flow.Exceptions names no error type; leave it out if all errors are retried")
 		c.types = append(c.types, types...)
 	}
 }
@@ -64,80 +62,63 @@ func BackoffSeconds(s float64) CallOption { return func(c *callPolicy) { c.backo
 // Timeout sets how long one attempt may take.
 func Timeout(d time.Duration) CallOption { return func(c *callPolicy) { c.timeout = &d } }
 
-// defaultRetries is how many retries there are if nobody says it.
+// defaultRetries is the number of retries without Attempts.
 const defaultRetries = 100
 
-// CallPolicy is the policy that the options of a call amount to. The error names
-// every value that cannot be used: nothing is left out silently.
+// CallPolicy returns the policy that the options of a call amount to. The error names
+// every value that cannot be used.
 func CallPolicy(options ...CallOption) (retry.Policy, error) {
 	var c callPolicy
 	for _, o := range options {
 		o(&c)
 	}
-	text := c.brackets()
+	if c.attempts == nil && c.backoff == nil && c.timeout == nil && len(c.types) == 0 && len(c.faults) == 0 {
+		return retry.Never, nil
+	}
+	p := retry.Policy{MaxAttempts: 1, Backoff: retry.None, OnTimeout: retry.StopOnTimeout}
+	rule := retry.Rule{Types: c.types, MaxAttempts: defaultRetries + 1, Backoff: retry.Exponential(c.wait(), 2, 0)}
+	if rule.Backoff.Initial == 0 {
+		rule.Backoff = retry.None
+	}
+	if c.attempts != nil {
+		rule.MaxAttempts = *c.attempts
+		c.refuse(*c.attempts < 1 || *c.attempts >= retry.Unlimited, "flow.Attempts is %d; it counts executions, so it is from 1 to %d", *c.attempts, retry.Unlimited-1)
+	}
+	switch {
+	case len(c.types) > 0:
+		c.refuse(slices.Contains(c.types, retry.TypeCanceled), "flow.Exceptions names %s, which is never retried", retry.TypeCanceled)
+		p.Rules = []retry.Rule{rule}
+	case c.attempts != nil || c.backoff != nil:
+		p.MaxAttempts, p.Backoff = rule.MaxAttempts, rule.Backoff
+	}
+	if c.timeout != nil {
+		p.AttemptTimeout = *c.timeout
+		c.refuse(*c.timeout <= 0, "flow.Timeout is %s; it is longer than zero", *c.timeout)
+	}
 	if err := errors.Join(c.faults...); err != nil {
 		return retry.Policy{}, err
 	}
-	if text == "" {
-		return retry.Never, nil
-	}
-	p, err := retry.Parse(text)
-	if err != nil {
-		return retry.Policy{}, fmt.Errorf("the policy %s: %w", text, err)
-	}
-	return p, nil
+	return p, p.Validate()
 }
 
-// brackets is the policy in text notation, so that it cannot differ from what a file
-// says.
-func (c *callPolicy) brackets() string {
-	var parts []string
-	if c.attempts != nil || c.backoff != nil || len(c.types) > 0 {
-		retries := defaultRetries
-		if c.attempts != nil {
-			if retries = *c.attempts - 1; retries < 0 || retries > retry.Unlimited-2 {
-				c.faults = append(c.faults, fmt.Errorf("flow.Attempts is %d; it counts executions, so it is from 1 to %d", *c.attempts, retry.Unlimited-1))
-			}
-		}
-		text := fmt.Sprintf("retry: %d", retries)
-		if c.backoff != nil {
-			if wait := c.wait(); wait > 0 {
-				text += fmt.Sprintf(", backoff: %dns", wait.Nanoseconds())
-			}
-		}
-		if len(c.types) > 0 {
-			text = c.typeList() + " -> " + text
-		}
-		parts = append(parts, "["+text+"]")
+// refuse notes a value that cannot be used.
+func (c *callPolicy) refuse(wrong bool, format string, args ...any) {
+	if wrong {
+		c.faults = append(c.faults, fmt.Errorf(format, args...))
 	}
-	if c.timeout != nil {
-		if *c.timeout <= 0 {
-			c.faults = append(c.faults, fmt.Errorf("flow.Timeout is %s; it is longer than zero", *c.timeout))
-		}
-		parts = append(parts, fmt.Sprintf("[timeout: %dns]", c.timeout.Nanoseconds()))
-	}
-	return strings.Join(parts, " ")
 }
 
-// wait is the first wait.
+// wait returns the first wait.
 func (c *callPolicy) wait() time.Duration {
+	if c.backoff == nil {
+		return 0
+	}
 	s := *c.backoff
 	if math.IsNaN(s) || s < 0 || s >= math.MaxInt64/1e9 {
-		c.faults = append(c.faults, fmt.Errorf("flow.BackoffSeconds is %v; it is zero or more, and less than %d", s, math.MaxInt64/int64(time.Second)))
+		c.refuse(true, "flow.BackoffSeconds is %v; it is zero or more, and less than %d", s, math.MaxInt64/int64(time.Second))
 		return 0
 	}
 	wait := time.Duration(math.Round(s * 1e9))
-	if s > 0 && wait == 0 {
-		c.faults = append(c.faults, fmt.Errorf("flow.BackoffSeconds is %v; the shortest wait is a nanosecond, and zero is none", s))
-	}
+	c.refuse(s > 0 && wait == 0, "flow.BackoffSeconds is %v; the shortest wait is a nanosecond, and zero is none", s)
 	return wait
-}
-
-// typeList is the error types as they stand before an arrow.
-func (c *callPolicy) typeList() string {
-	quoted := make([]string, len(c.types))
-	for i, t := range c.types {
-		quoted[i] = fmt.Sprintf("%q", t)
-	}
-	return "(" + strings.Join(quoted, ", ") + ")"
 }

@@ -58,7 +58,7 @@ func TestW8_GoCallsRefuseWhatCannotBeResolved(t *testing.T) {
 		"flow.Timeout is 0s":            {flow.Timeout(0)},
 		"flow.Timeout is -1s":           {flow.Timeout(-time.Second)},
 		"names no error type":           {flow.Exceptions()},
-		"is no error type":              {flow.Exceptions("")},
+		"allowed is a type name":        {flow.Exceptions("")},
 		"is never retried":              {flow.Exceptions("Canceled")},
 	} {
 		if _, err := flow.CallPolicy(options...); err == nil || !strings.Contains(err.Error(), want) {

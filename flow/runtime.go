@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -12,7 +13,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/workflow"
+	"github.com/perdure/perdure/flow/syntax"
 )
 
 // Runtime is what flow files need in a process that runs them: the interpreter, and
@@ -83,7 +84,7 @@ func New(options ...Option) (*Runtime, error) {
 			continue
 		case r.actions[d.Name()] != nil:
 			faults = append(faults, fmt.Errorf("flow.Actions: there are two actions %q", d.Name()))
-		case !isActionName(d.Name()):
+		case !syntax.IsActionName(d.Name()):
 			faults = append(faults, fmt.Errorf("flow.Actions: a file cannot call %q; a name is words with dots between them", d.Name()))
 		}
 		r.actions[d.Name()] = d
@@ -104,29 +105,13 @@ func New(options ...Option) (*Runtime, error) {
 // interpreter and all actions.
 func (r *Runtime) Definitions() []perdure.Definition {
 	out := []perdure.Definition{Workflow.Impl(r.run)}
-	for _, name := range r.Names() {
+	for _, name := range slices.Sorted(maps.Keys(r.actions)) {
 		out = append(out, r.actions[name])
 	}
 	return out
 }
 
-// Names are the names of the actions.
-func (r *Runtime) Names() []string {
-	var names []string
-	for name := range r.actions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Known is what the checker knows of the actions; the map is a copy.
 func (r *Runtime) Known() check.Actions {
-	known := check.Actions{}
-	for name, a := range r.known {
-		known[name] = a
-	}
-	return known
+	return maps.Clone(r.known)
 }
-
-var _ workflow.Definition = Workflow

@@ -9,7 +9,6 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow/check"
-	"github.com/perdure/perdure/flow/syntax"
 )
 
 // signature is which arguments an action takes, as far as its input type tells.
@@ -87,18 +86,4 @@ func kind(t reflect.Type, options string) check.Kind {
 		return check.KindDict
 	}
 	return ""
-}
-
-// isActionName reports whether a file can write a name behind the @.
-func isActionName(name string) bool {
-	f, err := syntax.Parse("", "@"+name+"()\n")
-	if err != nil || len(f.Functions[0].Body.Statements) != 1 {
-		return false
-	}
-	do, ok := f.Functions[0].Body.Statements[0].(*syntax.Do)
-	if !ok {
-		return false
-	}
-	a, ok := do.Value.(*syntax.Action)
-	return ok && a.Name.Name == name
 }

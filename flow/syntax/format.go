@@ -179,7 +179,10 @@ func typeNames(types []Ident) string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// isDotted reports whether a name is words with dots between them.
+// IsActionName reports whether a file can call an action of this name: it is words
+// with dots between them.
+func IsActionName(name string) bool { return isDotted(name) }
+
 func isDotted(name string) bool {
 	for part := range strings.SplitSeq(name, ".") {
 		if part == "" || nameLength(part) != len(part) {

@@ -278,11 +278,11 @@ func (a *app) flowFormat(paths []string, write, differ bool) error {
 	return nil
 }
 
-// replaceFlow writes a file beside the old one and puts it in its place, so that
-// there is no moment without one. What could not be read again is not written.
+// replaceFlow writes a file beside the old one and renames it, so that the file is
+// never missing or half written.
 func replaceFlow(path, text string) error {
-	if _, err := syntax.Parse(path, text); err != nil {
-		return &Error{Code: exitError, What: fmt.Sprintf("The canonical form of %q is longer than a flow file may be.", path), Hint: "Take the file apart."}
+	if len(text) > syntax.MaxSize {
+		return &Error{Code: exitError, What: fmt.Sprintf("The canonical form of %q is longer than a flow file may be.", path), Hint: "Split the file."}
 	}
 	info, err := os.Stat(path)
 	if err != nil {
