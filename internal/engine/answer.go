@@ -2,20 +2,16 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
-
-// answerPrefix begins the workflow IDs under which answers wait. No workflow can
-// have such an ID.
-const answerPrefix = "#answer/"
 
 // answerTime is how long an answer waits for whoever asked. Then he is gone.
 const answerTime = time.Minute
@@ -115,8 +111,8 @@ func (e *Engine) routeQuery(m store.Message) {
 	if p == nil {
 		return
 	}
-	var d message
-	if err := json.Unmarshal(m.Data, &d); err != nil {
+	d, err := message.Read(m)
+	if err != nil {
 		e.log.Error("perdure: a query cannot be read", "error", err)
 		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 		return
@@ -132,7 +128,7 @@ func (e *Engine) routeQuery(m store.Message) {
 // answerMessage answers a query and sends the answer in the transaction that
 // consumes the question. A node that lost the partition meanwhile leaves that to
 // the next one.
-func (e *Engine) answerMessage(p *partition, m store.Message, d message, left time.Duration) {
+func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, left time.Duration) {
 	ctx, cancel := context.WithTimeout(e.ctx, left)
 	defer cancel()
 	value, err := e.answerOf(ctx, p, m, d)
@@ -143,7 +139,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message, left ti
 		e.forget([]letter{{p, m.Sequence}}) // it is found again, or too late
 		return
 	}
-	reply, err := replyTo(p, d.ID, message{Value: value, Failure: history.FromError(err)})
+	reply, err := message.Answer(p.number, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
 	if err != nil {
 		e.log.Error("perdure: the answer to a query cannot be sent", "error", err)
 		return
@@ -157,7 +153,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message, left ti
 	}
 }
 
-func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d message) (history.Payload, error) {
+func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d message.Data) (history.Payload, error) {
 	row, err := e.db.Find(ctx, p.number, m.WorkflowID, m.Run)
 	if err != nil {
 		return history.Payload{}, err

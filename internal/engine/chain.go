@@ -5,6 +5,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -96,19 +97,6 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	}
 }
 
-// nextRun is the row of a run that follows from another one.
-func nextRun(partition int, s *history.Start) (*store.Run, error) {
-	encoded, err := history.EncodeStart(*s)
-	if err != nil {
-		return nil, err
-	}
-	return &store.Run{
-		Partition: partition, ID: s.Run, WorkflowID: s.WorkflowID, Type: s.Type, Group: s.Group,
-		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created, Attributes: storeAttributes(s.Attributes), Priority: s.Priority,
-		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, s.FirstTurn)},
-	}, nil
-}
-
 // createFirst makes the row of a run durable that ends with its first turn,
 // because a turn creates one run and that is the next.
 func (e *Engine) createFirst(r *resident, out *core.Turn) error {
@@ -151,7 +139,7 @@ func (e *Engine) following(ctx context.Context, row *store.Run) (string, error) 
 	if err == nil && latest.Chain == row.Chain && latest.ID != row.ID {
 		return latest.ID, nil
 	}
-	return nextOf(coreState(row.RunState))
+	return nextOf(record.State(row.RunState))
 }
 
 // nextOf is the run that follows one that was continued.

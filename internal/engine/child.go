@@ -6,6 +6,8 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -23,35 +25,8 @@ type birth struct {
 	rivals []letter
 }
 
-func (b *birth) past() *past {
-	return &past{start: b.start, state: core.State{Status: core.StatusRunning, Wake: max(core.Hot, b.start.FirstTurn)}}
-}
-
-// outgoing is what a run tells another one, on its way.
-func (e *Engine) outgoing(m *core.Message) (store.Message, error) {
-	if s := m.Start; s != nil {
-		data, err := history.EncodeStart(*s)
-		return store.Message{
-			Partition: e.place(s.WorkflowID), WorkflowID: s.WorkflowID, Run: s.Run, Kind: kindStart, Key: "start/" + s.Run, Data: data,
-		}, err
-	}
-	switch in := m.Input.(type) {
-	case core.SignalArrived:
-		return e.signalMessage(m.WorkflowID, in.Name, in.ID, in.Value)
-	case core.CancelRun:
-		return e.message(m.WorkflowID, m.Run, kindCancel, kindCancel+"/chain/"+in.Chain, message{Reason: in.Reason, Chain: in.Chain})
-	case core.TerminateRun:
-		return e.message(m.WorkflowID, m.Run, kindTerminate, kindTerminate+"/chain/"+in.Chain, message{Reason: in.Reason, Chain: in.Chain})
-	case core.FromChild:
-		return e.message(m.WorkflowID, m.Run, kindChild, fmt.Sprintf("%s/%s/%d", kindChild, m.Run, in.Call), message{Child: &in})
-	}
-	return store.Message{}, fmt.Errorf("there is no message for %T", m.Input)
-}
-
-// toParent is what the run that started another one is told of it.
-func (e *Engine) toParent(p *history.Parent, in core.FromChild) (store.Message, error) {
-	in.Call = p.Call
-	return e.outgoing(&core.Message{WorkflowID: p.WorkflowID, Run: p.Run, Input: in})
+func (b *birth) past() *record.Past {
+	return &record.Past{Start: b.start, State: core.State{Status: core.StatusRunning, Wake: max(core.Hot, b.start.FirstTurn)}}
 }
 
 // routeStart begins a run that another one starts. What comes for its workflow ID
@@ -67,7 +42,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	}
 	var row *store.Run
 	if err == nil {
-		row, err = nextRun(p.number, &start)
+		row, err = record.NewRun(p.number, &start)
 	}
 	if err != nil {
 		e.log.Error("perdure: a run that another one starts cannot begin; the message is left in the inbox", "workflow", m.WorkflowID, "run", m.Run, "error", err)
@@ -139,7 +114,7 @@ func (e *Engine) announcement(r *resident) ([]store.Message, error) {
 	if r.birth == nil || !r.birth.start.Parent.Detached {
 		return nil, nil
 	}
-	m, err := e.toParent(r.birth.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
+	m, err := message.ToParent(e.group, r.birth.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
 	return []store.Message{m}, err
 }
 
@@ -151,7 +126,7 @@ func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
 	if b == nil {
 		return // somebody waits for the answer
 	}
-	answer, err := e.toParent(b.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
+	answer, err := message.ToParent(e.group, b.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
 	if err != nil {
 		e.log.Error("perdure: the parent of a run whose workflow ID is taken cannot be told", "run", r.id, "error", err)
 		return

@@ -12,11 +12,10 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 )
-
-// kindControl is the kind of a message that asks for an operation on calls or a run.
-const kindControl = "control"
 
 // ControlRecord is an entry of a run's audit: what somebody did to it or to one of
 // its calls, or that the engine paused a call.
@@ -79,7 +78,7 @@ func (e *Engine) checkControl(in *core.Control) error {
 		return &history.InputError{What: fmt.Sprintf("operation %q", in.Operation), Problem: "does not exist"}
 	}
 	if in.ID == "" {
-		in.ID = newToken()
+		in.ID = ident.NewToken()
 	}
 	if in.By == "" {
 		in.By = e.config.Node
@@ -146,7 +145,7 @@ func (e *Engine) sendControl(ctx context.Context, workflowID, run string, in cor
 	if in.Operation.OfRun() {
 		reader = "" // whichever run of the chain is the latest when it arrives
 	}
-	m, err := e.message(workflowID, reader, kindControl, "control/"+in.ID, message{Control: &in})
+	m, err := message.New(e.group, workflowID, reader, message.KindControl, "control/"+in.ID, message.Data{Control: &in})
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,5 @@
 //	retention.go    removing what has been over for long enough
 //	health.go       what is wrong right now
 //	clock.go        engine time
-//	id.go           run IDs, placement
 //	reach.go        how package perduretest gets in
 package engine

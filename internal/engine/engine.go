@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -121,7 +122,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		log:        config.Logger,
 		group:      group,
 		secret:     secret,
-		process:    newToken(),
+		process:    ident.NewToken(),
 		member:     newMember(config),
 		clock:      newClock(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
@@ -358,13 +359,7 @@ func (e *Engine) usable(workflowID string) error {
 	if over {
 		return ErrStopped
 	}
-	if isGate(workflowID) {
-		return &history.InputError{What: "workflow ID", Problem: fmt.Sprintf("begins with %q, which names gates", gatePrefix)}
-	}
-	if isSchedule(workflowID) {
-		return &history.InputError{What: "workflow ID", Problem: fmt.Sprintf("begins with %q, which names schedules", schedulePrefix)}
-	}
-	return history.CheckID("workflow ID", workflowID)
+	return entity.CheckID(workflowID)
 }
 
 // dismissWaiters makes those who wait for a run's result look for themselves

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/message"
 )
 
 // CopyIdentity makes an engine that has not started the same node as another.
@@ -80,7 +81,7 @@ func Holds(e *Engine) string {
 
 // TellGate says something to a gate.
 func TellGate(e *Engine, m core.ToGate) error {
-	if err := e.db.Post(e.ctx, e.toGate(&m)); err != nil {
+	if err := e.db.Post(e.ctx, message.ToGate(e.group, &m)); err != nil {
 		return err
 	}
 	e.kickInbox()
@@ -89,7 +90,7 @@ func TellGate(e *Engine, m core.ToGate) error {
 
 // Tell puts what a run would say with a turn into the inbox of another one.
 func Tell(e *Engine, m core.Message) error {
-	out, err := e.outgoing(&m)
+	out, err := message.FromRun(e.group, &m)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 )
 
@@ -15,13 +16,13 @@ import (
 // nothing. The error is ErrInvalidToken, ErrStaleToken, store.ErrNotFound if the
 // run is gone, or that of the database.
 func (e *Engine) CompleteAttempt(ctx context.Context, token string, result history.Payload) error {
-	return e.endAttempt(ctx, token, core.Completed, message{Value: result})
+	return e.endAttempt(ctx, token, core.Completed, message.Data{Value: result})
 }
 
 // FailAttempt ends the attempt of a token with a failure, which the policy of its
 // call judges as any other. It is like CompleteAttempt else.
 func (e *Engine) FailAttempt(ctx context.Context, token string, f *history.Failure) error {
-	return e.endAttempt(ctx, token, core.Failed, message{Failure: f})
+	return e.endAttempt(ctx, token, core.Failed, message.Data{Failure: f})
 }
 
 // HeartbeatAttempt says that the attempt of a token is alive, and how far it has
@@ -41,11 +42,11 @@ func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details his
 	if !details.Absent() {
 		key = "details"
 	}
-	return e.tellAttempt(ctx, ref, workflowID, kindHeartbeat, key, message{Value: details})
+	return e.tellAttempt(ctx, ref, workflowID, message.KindHeartbeat, key, message.Data{Value: details})
 }
 
 // endAttempt posts the end of an attempt, unless that is on record.
-func (e *Engine) endAttempt(ctx context.Context, token string, outcome core.Outcome, m message) error {
+func (e *Engine) endAttempt(ctx context.Context, token string, outcome core.Outcome, m message.Data) error {
 	ref, err := e.read(token)
 	if err != nil {
 		return err
@@ -55,17 +56,17 @@ func (e *Engine) endAttempt(ctx context.Context, token string, outcome core.Outc
 		return err
 	}
 	m.Outcome = outcome
-	return e.tellAttempt(ctx, ref, workflowID, kindAttempt, "end", m) // the first one counts
+	return e.tellAttempt(ctx, ref, workflowID, message.KindAttempt, "end", m) // the first one counts
 }
 
-func (e *Engine) tellAttempt(ctx context.Context, ref attemptRef, workflowID, kind, key string, m message) error {
+func (e *Engine) tellAttempt(ctx context.Context, ref attemptRef, workflowID, kind, key string, m message.Data) error {
 	m.Call, m.Attempt = ref.call, ref.attempt
-	msg, err := e.message(workflowID, ref.run, kind, fmt.Sprintf("attempt/%d.%d/%s", ref.call, ref.attempt, key), m)
+	msg, err := message.New(e.group, workflowID, ref.run, kind, fmt.Sprintf("attempt/%d.%d/%s", ref.call, ref.attempt, key), m)
 	if err != nil {
 		return err
 	}
 	msg.Partition = ref.partition // of another group, perhaps
-	msg.Replace = kind == kindHeartbeat
+	msg.Replace = kind == message.KindHeartbeat
 	err = e.post(ctx, msg)
 	if errors.Is(err, store.ErrClosed) {
 		return fmt.Errorf("%w: its run has ended", ErrStaleToken)
@@ -115,16 +116,6 @@ func (e *Engine) awaited(ctx context.Context, ref attemptRef, outcome core.Outco
 		}
 	}
 	return "", false, ErrStaleToken
-}
-
-// outsideInput is a message about an attempt in the machine's words.
-func outsideInput(m store.Message, d message) core.Input {
-	if m.Kind == kindHeartbeat {
-		return core.Heartbeat{Call: d.Call, Attempt: d.Attempt, Details: d.Value, At: m.Posted}
-	}
-	return core.AttemptEnded{
-		Call: d.Call, Attempt: d.Attempt, Outcome: d.Outcome, Result: d.Value, Failure: d.Failure, Ended: m.Posted, Outside: true,
-	}
 }
 
 // heardOutside keeps a body alive of whose attempt somebody outside says that it

@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/store"
 )
 
@@ -37,7 +38,7 @@ func (e *Engine) Fork(ctx context.Context, req ForkRequest) (run string, attache
 		return "", false, err
 	}
 	now := e.clock.now()
-	next := cut.Fork(&start, req.NewID, newRunID(now), now, core.Control{By: cmp.Or(req.By, e.config.Node), Reason: req.Reason})
+	next := cut.Fork(&start, req.NewID, ident.NewRun(now), now, core.Control{By: cmp.Or(req.By, e.config.Node), Reason: req.Reason})
 	if req.Input != nil {
 		next.Input = *req.Input
 	}

@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -17,28 +16,6 @@ import (
 // tickets are rows of calls. It has no history: each of its turns can be repeated,
 // as those who read its messages mind none that comes twice. The last one removes the
 // row of a gate that nobody uses.
-
-// gatePrefix begins the workflow IDs and the run IDs of gates. It sorts before
-// those of runs.
-const gatePrefix = "#gate/"
-
-// gateType is the type of a gate's row.
-const gateType = "#gate"
-
-// isGate reports whether a run ID or a workflow ID is that of a gate.
-func isGate(id string) bool { return strings.HasPrefix(id, gatePrefix) }
-
-// gateRun is the run ID of a gate. Gates of one name in several groups are
-// different ones.
-func gateRun(partition int, name string) string {
-	return gatePrefix + strconv.Itoa(partition) + "/" + name
-}
-
-// gateName is the name in the run ID of a gate.
-func gateName(run string) string {
-	_, name, _ := strings.Cut(strings.TrimPrefix(run, gatePrefix), "/")
-	return name
-}
 
 // maxWords is how much of what is said to a gate is taken in one turn.
 const maxWords = 500
@@ -118,7 +95,7 @@ func (e *Engine) gateTurn(r *resident, todo []mail) error {
 func (e *Engine) forgetGate(r *resident) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.conflicts, gateName(r.id))
+	delete(e.conflicts, entity.NameOf(r.id))
 }
 
 // loadGate reads a gate, or makes one that nobody was at before.
@@ -133,24 +110,17 @@ func (e *Engine) loadGate(r *resident) error {
 		return err
 	}
 	return protected(func() error {
-		r.gate, err = core.LoadGate(gateName(r.id), coreRows(rec.Calls), coreState(rec.Run.RunState))
+		r.gate, err = core.LoadGate(entity.NameOf(r.id), record.Rows(rec.Calls), record.State(rec.Run.RunState))
 		return err
 	})
 }
 
 func (e *Engine) newGate(r *resident) error {
-	id, now := gatePrefix+gateName(r.id), e.clock.now()
-	start, err := history.EncodeStart(history.Start{
-		WorkflowID: id, Run: r.id, Type: gateType, Group: e.config.Group, Chain: r.id, Attempt: 1, Created: now,
-	})
+	row, err := entity.Find(e.group, entity.Gate, entity.NameOf(r.id)).Row(e.clock.now())
 	if err != nil {
 		return err
 	}
-	r.gate = core.NewGate(gateName(r.id))
-	r.create = &store.Run{
-		Partition: r.partition.number, ID: r.id, WorkflowID: id, Type: gateType, Group: e.config.Group,
-		Chain: r.id, Attempt: 1, Start: start, Created: now,
-	}
+	r.gate, r.create = core.NewGate(entity.NameOf(r.id)), &row
 	return nil
 }
 
@@ -160,7 +130,7 @@ func (e *Engine) gateStuck(r *resident, todo []mail, err error) {
 	if e.ctx.Err() != nil {
 		return
 	}
-	e.log.Error("perdure: a gate cannot go on; it is tried again with the next look at the inbox", "gate", gateName(r.id), "error", err)
+	e.log.Error("perdure: a gate cannot go on; it is tried again with the next look at the inbox", "gate", entity.NameOf(r.id), "error", err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range sequences(todo) {
@@ -170,30 +140,30 @@ func (e *Engine) gateStuck(r *resident, todo []mail, err error) {
 
 func (e *Engine) logGate(r *resident, out *core.GateTurn) {
 	for _, fault := range out.Faults {
-		e.log.Error("perdure: a gate was told something that it cannot do", "gate", gateName(r.id), "error", fault)
+		e.log.Error("perdure: a gate was told something that it cannot do", "gate", entity.NameOf(r.id), "error", fault)
 	}
 	if out.Replaced == nil {
 		return
 	}
 	e.mu.Lock()
-	said := e.conflicts[gateName(r.id)]
-	e.conflicts[gateName(r.id)] = true
+	said := e.conflicts[entity.NameOf(r.id)]
+	e.conflicts[entity.NameOf(r.id)] = true
 	e.mu.Unlock()
 	if said {
 		return
 	}
 	e.log.Warn("perdure: calls say different things about a gate; the latest is right. This is said once, and harmless while a new version is rolled out",
-		"gate", gateName(r.id), "before", fmt.Sprintf("%+v", *out.Replaced), "now", fmt.Sprintf("%+v", r.gate.Detail().Spec))
+		"gate", entity.NameOf(r.id), "before", fmt.Sprintf("%+v", *out.Replaced), "now", fmt.Sprintf("%+v", r.gate.Detail().Spec))
 }
 
 // gateStoreTurn is a gate's turn in the store's words.
 func (e *Engine) gateStoreTurn(r *resident, out *core.GateTurn) store.Turn {
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, Time: out.Time,
-		Calls: storeRows(r, out.Rows), Closed: out.Closed, Remove: out.Over, Repeatable: true,
+		Calls: record.StoreRows(r.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Repeatable: true,
 	}
 	if out.State != nil {
-		s := storeState(*out.State)
+		s := record.StoreState(*out.State)
 		if r.create != nil {
 			c := *r.create
 			c.RunState, t.Create = s, &c
@@ -202,45 +172,9 @@ func (e *Engine) gateStoreTurn(r *resident, out *core.GateTurn) store.Turn {
 		}
 	}
 	for i := range out.Say {
-		t.Messages = append(t.Messages, e.fromGate(&out.Say[i]))
+		t.Messages = append(t.Messages, message.FromGate(e.group, &out.Say[i]))
 	}
 	return t
-}
-
-// toGate is what a run says to a gate, on its way.
-func (e *Engine) toGate(m *core.ToGate) store.Message {
-	id := gatePrefix + m.Gate
-	place := e.place(id)
-	return store.Message{
-		Partition: place, WorkflowID: id, Run: gateRun(place, m.Gate), Kind: kindToGate,
-		Key: wordKey(m.Word, m.Ticket, m.Attempt), Data: encodeWord(m),
-	}
-}
-
-// fromGate is what a gate says to a run, on its way.
-func (e *Engine) fromGate(m *core.FromGate) store.Message {
-	return store.Message{
-		Partition: e.place(m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: m.Ticket.Run, Kind: kindFromGate,
-		Key: "gate/" + m.Gate + "/" + wordKey(m.Word, m.Ticket, m.Attempt), Data: encodeWord(m),
-	}
-}
-
-// wordKey is equal for two messages only if one is as good as both.
-func wordKey(word core.GateWord, t core.TicketKey, attempt int) string {
-	return fmt.Sprintf("%s/%s/%d/%d/%d", word, t.Run, t.Call, t.Ticket, attempt)
-}
-
-func encodeWord(m any) []byte {
-	data, _ := json.Marshal(m) // strings and finite numbers only: cannot fail
-	return data
-}
-
-func decodeWord[W core.Input](m store.Message) (core.Input, error) {
-	var w W
-	if err := json.Unmarshal(m.Data, &w); err != nil {
-		return nil, fmt.Errorf("message %d of workflow %q cannot be read: %w", m.Sequence, m.WorkflowID, err)
-	}
-	return w, nil
 }
 
 // declines are the answers to gates on behalf of a run that has ended or does not
@@ -249,7 +183,7 @@ func (e *Engine) declines(todo []mail) (messages []store.Message) {
 	for _, m := range todo {
 		if said, ok := m.input.(core.FromGate); ok {
 			if answer, needed := said.Decline(); needed {
-				messages = append(messages, e.toGate(&answer))
+				messages = append(messages, message.ToGate(e.group, &answer))
 			}
 		}
 	}
@@ -275,7 +209,7 @@ func (e *Engine) sent(t *store.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range t.Messages {
-		if m := &t.Messages[i]; m.Kind != kindAnswer && e.partitions[m.Partition] != nil {
+		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.partitions[m.Partition] != nil {
 			e.kickInbox()
 			return
 		}

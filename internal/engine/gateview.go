@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/store"
 )
@@ -72,8 +75,8 @@ const standingPage = 500
 // that remembers something, a pause for instance, stays.
 func (e *Engine) Gates(ctx context.Context) ([]Gate, error) {
 	var gates []Gate
-	err := e.eachStanding(ctx, isGate, func(row *store.Run) error {
-		g, err := e.readGate(ctx, row.Partition, gateName(row.ID))
+	err := e.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
+		g, err := e.readGate(ctx, entity.NameOf(row.ID))
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return nil // it was forgotten
@@ -88,7 +91,7 @@ func (e *Engine) Gates(ctx context.Context) ([]Gate, error) {
 
 // eachStanding goes through the entities of the group that are no workflows and are
 // of a kind.
-func (e *Engine) eachStanding(ctx context.Context, is func(run string) bool, do func(row *store.Run) error) error {
+func (e *Engine) eachStanding(ctx context.Context, kind entity.Kind, do func(row *store.Run) error) error {
 	filter := store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: standingPage}
 	for {
 		rows, err := e.db.List(ctx, filter)
@@ -96,7 +99,7 @@ func (e *Engine) eachStanding(ctx context.Context, is func(run string) bool, do 
 			return err
 		}
 		for i := range rows {
-			if !is(rows[i].ID) {
+			if entity.KindOf(rows[i].ID) != kind {
 				continue
 			}
 			if err := do(&rows[i]); err != nil {
@@ -111,12 +114,13 @@ func (e *Engine) eachStanding(ctx context.Context, is func(run string) bool, do 
 }
 
 // readGate reads a gate as it is committed.
-func (e *Engine) readGate(ctx context.Context, partition int, name string) (*core.Gate, error) {
-	rec, err := e.db.Load(ctx, partition, gateRun(partition, name))
+func (e *Engine) readGate(ctx context.Context, name string) (*core.Gate, error) {
+	at := entity.Find(e.group, entity.Gate, name)
+	rec, err := e.db.Load(ctx, at.Partition, at.Run)
 	if err != nil {
 		return nil, err
 	}
-	return core.LoadGate(name, coreRows(rec.Calls), coreState(rec.Run.RunState))
+	return core.LoadGate(name, record.Rows(rec.Calls), record.State(rec.Run.RunState))
 }
 
 func (e *Engine) viewGate(g *core.Gate) Gate {
@@ -159,7 +163,7 @@ func (e *Engine) findPlaces(ctx context.Context, run string, calls []PendingCall
 		if wait == nil || wait.Verdict {
 			continue
 		}
-		g, err := e.readGate(ctx, e.place(gatePrefix+wait.Name), wait.Name)
+		g, err := e.readGate(ctx, wait.Name)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // what was said to it is on its way
 		}
@@ -194,8 +198,7 @@ func (e *Engine) PauseGate(ctx context.Context, name string, paused bool, by, wh
 		return fmt.Errorf("there is no gate %q: it is made when the first call comes to it, and forgotten a week after the last: %w", name, err)
 	}
 	if paused {
-		place := e.place(gatePrefix + name)
-		g, err := e.readGate(ctx, place, name)
+		g, err := e.readGate(ctx, name)
 		if errors.Is(err, store.ErrNotFound) {
 			return unknown(err)
 		}
@@ -205,9 +208,7 @@ func (e *Engine) PauseGate(ctx context.Context, name string, paused bool, by, wh
 		spec := g.Detail().Spec
 		m.Word, m.Spec = core.GatePause, &spec
 	}
-	message := e.toGate(&m)
-	message.Key = string(m.Word) + "/" + newToken() // each is meant
-	err := e.db.Post(ctx, message)
+	err := e.db.Post(ctx, message.ControlGate(e.group, &m))
 	if errors.Is(err, store.ErrNotFound) {
 		return unknown(err)
 	}

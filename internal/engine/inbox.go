@@ -1,94 +1,12 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 )
-
-// Kinds of messages beside store.KindCreated.
-const (
-	kindSignal     = "signal"
-	kindCancel     = "cancel"
-	kindTerminate  = "terminate"
-	kindAttempt    = "attempt"   // an attempt ended, from outside
-	kindHeartbeat  = "heartbeat" // of an attempt, from outside
-	kindToGate     = "to-gate"
-	kindFromGate   = "from-gate"
-	kindToSchedule = "to-schedule"
-	kindChild      = "child" // what became of a run that another one started
-	kindQuery      = "query"
-	kindAnswer     = "answer" // to a query or an update
-	kindStart      = "start"  // a run begins; its data is the start event
-)
-
-// message is the data of a store.Message.
-type message struct {
-	Name   string          `json:"name,omitempty"`   // of a signal
-	ID     string          `json:"id,omitempty"`     // of a signal
-	Value  history.Payload `json:"value,omitzero"`   // of a signal, a result, details of a heartbeat
-	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
-	By     string          `json:"by,omitempty"`     // who asks for it
-	Chain  string          `json:"chain,omitempty"`  // of a cancellation or termination that is for its runs only
-	Asker  string          `json:"asker,omitempty"`  // of an update
-	Run    string          `json:"run,omitempty"`    // in which an update was accepted
-	Turn   int64           `json:"turn,omitempty"`   // there
-	Closed bool            `json:"closed,omitempty"` // the run had ended before the update came
-	Wait   int64           `json:"wait,omitempty"`   // how long somebody waits for the answer to a query, ns
-
-	Control *core.Control    `json:"control,omitempty"`
-	Child   *core.FromChild  `json:"child,omitempty"`
-	Call    int64            `json:"call,omitempty"` // of an attempt
-	Attempt int              `json:"attempt,omitempty"`
-	Outcome core.Outcome     `json:"outcome,omitempty"`
-	Failure *history.Failure `json:"failure,omitempty"`
-}
-
-// input is the message in the machine's words; nil says only that the run exists.
-func decodeMessage(m store.Message) (core.Input, error) {
-	switch m.Kind {
-	case store.KindCreated:
-		return nil, nil
-	case kindToGate:
-		return decodeWord[core.ToGate](m)
-	case kindFromGate:
-		return decodeWord[core.FromGate](m)
-	case kindToSchedule:
-		return decodeWord[core.ToSchedule](m)
-	}
-	var d message
-	if err := json.Unmarshal(m.Data, &d); err != nil {
-		return nil, fmt.Errorf("message %d of workflow %q cannot be read: %w", m.Sequence, m.WorkflowID, err)
-	}
-	switch m.Kind {
-	case kindSignal:
-		return core.SignalArrived{Name: d.Name, ID: d.ID, Value: d.Value}, nil
-	case kindUpdate:
-		return core.UpdateArrived{Name: d.Name, ID: d.ID, Asker: d.Asker, Value: d.Value}, nil
-	case kindCancel:
-		return core.CancelRun{Reason: d.Reason, By: d.By, Chain: d.Chain}, nil
-	case kindTerminate:
-		return core.TerminateRun{Reason: d.Reason, By: d.By, Chain: d.Chain}, nil
-	case kindChild:
-		if d.Child == nil {
-			return nil, fmt.Errorf("message %d of workflow %q tells of no child", m.Sequence, m.WorkflowID)
-		}
-		return *d.Child, nil
-	case kindControl:
-		if d.Control == nil {
-			return nil, fmt.Errorf("message %d of workflow %q asks for no operation", m.Sequence, m.WorkflowID)
-		}
-		return *d.Control, nil
-	case kindAttempt, kindHeartbeat:
-		return outsideInput(m, d), nil
-	}
-	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
-}
 
 // inboxPage is how many messages are read at once. The inbox is read when
 // something is known to be there, and from time to time in case a notification
@@ -262,13 +180,13 @@ func (e *Engine) claimLetter(m store.Message, also *partition) *partition {
 // route delivers a message to its run, once.
 func (e *Engine) route(m store.Message, also *partition) error {
 	switch m.Kind {
-	case kindQuery:
+	case message.KindQuery:
 		e.routeQuery(m)
 		return nil
-	case kindAnswer:
+	case message.KindAnswer:
 		e.sweepAnswer(m)
 		return nil
-	case kindStart:
+	case message.KindStart:
 		e.routeStart(m, also)
 		return nil
 	}
@@ -276,7 +194,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	if p == nil {
 		return nil
 	}
-	in, err := decodeMessage(m)
+	in, err := message.Input(m)
 	if err != nil {
 		e.log.Error("perdure: a message is left in the inbox", "error", err)
 		return nil

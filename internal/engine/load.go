@@ -3,11 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -31,7 +31,7 @@ func (e *Engine) load(r *resident, todo []mail) error {
 	h := e.loadWithCode(r, past)
 	if h == nil {
 		if r.run.Resume() {
-			e.log.Info("perdure: a run goes on, its code fits again", "run", r.id, "workflow", past.start.WorkflowID, "was", string(past.state.Status))
+			e.log.Info("perdure: a run goes on, its code fits again", "run", r.id, "workflow", past.Start.WorkflowID, "was", string(past.State.Status))
 		}
 		return nil
 	}
@@ -40,7 +40,7 @@ func (e *Engine) load(r *resident, todo []mail) error {
 
 // readPast reads the record of a run. One that another run has just started has none
 // yet.
-func (e *Engine) readPast(r *resident, todo []mail) (*past, error) {
+func (e *Engine) readPast(r *resident, todo []mail) (*record.Past, error) {
 	if r.birth != nil {
 		e.clock.atLeast(r.birth.start.Created)
 		return r.birth.past(), nil
@@ -59,13 +59,13 @@ func (e *Engine) readPast(r *resident, todo []mail) (*past, error) {
 		e.parkCulprit(r, err)
 		return nil, err
 	}
-	past, err := decodeRecord(rec)
+	past, err := record.Decode(rec)
 	if err != nil {
 		e.parkCulprit(r, err)
 		return nil, err
 	}
-	if n := len(past.turns); n > 0 {
-		e.clock.atLeast(past.turns[n-1].Time) // time does not go back from there
+	if n := len(past.Turns); n > 0 {
+		e.clock.atLeast(past.Turns[n-1].Time) // time does not go back from there
 	}
 	return past, nil
 }
@@ -79,83 +79,40 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 	return rec, err
 }
 
-// past is a run's record, decoded.
-type past struct {
-	start history.Start
-	turns []core.StoredTurn
-	rows  []core.Row
-	state core.State
-}
-
-func decodeRecord(rec *store.Record) (*past, error) {
-	start, err := history.DecodeStart(rec.Run.Start)
-	if err != nil {
-		return nil, err
-	}
-	turns, err := decodeTurns(rec.Turns)
-	if err != nil {
-		return nil, err
-	}
-	return &past{start: start, turns: turns, rows: coreRows(rec.Calls), state: core.State{
-		Status: core.Status(rec.Run.Status), Wake: rec.Run.Wake, Closed: rec.Run.Closed, Detail: rec.Run.Detail, Full: rec.Run.Full,
-	}}, nil
-}
-
 // readTurns reads the whole history of a run.
 func (e *Engine) readTurns(ctx context.Context, partition int, run string) ([]core.StoredTurn, error) {
 	stored, err := e.db.History(ctx, partition, run, 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	return decodeTurns(stored)
-}
-
-func decodeTurns(stored []store.TurnRow) (turns []core.StoredTurn, err error) {
-	for _, t := range stored {
-		events, err := history.DecodeTurn(t.Events)
-		if err != nil {
-			return nil, fmt.Errorf("turn %d: %w", t.Number, err)
-		}
-		turns = append(turns, core.StoredTurn{Number: t.Number, Epoch: t.Epoch, Time: t.Time, Events: events})
-	}
-	return turns, nil
-}
-
-func coreRows(calls []store.Call) (rows []core.Row) {
-	for _, c := range calls {
-		rows = append(rows, core.Row{
-			Call: c.Number, State: core.CallState(c.State), Name: c.Name, Queue: c.Queue,
-			Attempt: c.Attempt, Due: c.Due, Data: c.Data,
-		})
-	}
-	return rows
+	return record.Turns(stored)
 }
 
 // loadWithCode replays a run with its code; a hold says why that is not possible.
-func (e *Engine) loadWithCode(r *resident, past *past) *hold {
-	def := e.defs.workflows[past.start.Type]
+func (e *Engine) loadWithCode(r *resident, past *record.Past) *hold {
+	def := e.defs.workflows[past.Start.Type]
 	if def == nil {
-		return e.missing(past.start.Type)
+		return e.missing(past.Start.Type)
 	}
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
-	run, instance, err := e.replay(e.coreConfig(r, past.start.Type), def, past)
+	run, instance, err := e.replay(e.coreConfig(r, past.Start.Type), def, past)
 	if err != nil {
-		return e.parked(def, past.start, err)
+		return e.parked(def, past.Start, err)
 	}
 	r.run, r.instance, r.hold = run, instance, nil
 	return nil
 }
 
 // replay brings the code of a run to where its record ends, under watch.
-func (e *Engine) replay(config core.Config, def workflow.Definition, past *past) (*core.Run, *workflow.Instance, error) {
+func (e *Engine) replay(config core.Config, def workflow.Definition, past *record.Past) (*core.Run, *workflow.Instance, error) {
 	var watch stint
 	config.Progress = func() { watch.progress.Add(1) }
-	run := core.New(config, past.start, nil)
+	run := core.New(config, past.Start, nil)
 	instance := def.Begin(run)
 	run.Bind(instance)
-	load := func() error { return run.Load(past.turns, past.rows, past.state) }
+	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
 	if err := e.guard(&watch, load, func() { endInstance(instance, nil) }); err != nil {
 		endInstance(instance, err)
 		return nil, nil, err
@@ -164,15 +121,15 @@ func (e *Engine) replay(config core.Config, def workflow.Definition, past *past)
 }
 
 // loadWithoutCode rebuilds the machine alone and holds the run.
-func (e *Engine) loadWithoutCode(r *resident, past *past, h *hold) error {
-	run := core.New(e.coreConfig(r, past.start.Type), past.start, nil)
-	if err := protected(func() error { return run.Load(past.turns, past.rows, past.state) }); err != nil {
+func (e *Engine) loadWithoutCode(r *resident, past *record.Past, h *hold) error {
+	run := core.New(e.coreConfig(r, past.Start.Type), past.Start, nil)
+	if err := protected(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		e.parkCulprit(r, err)
 		return err
 	}
 	r.run, r.instance, r.hold = run, nil, h
 	if run.Hold(h.status, h.detail) {
-		e.log.Error("perdure: a run is held", "workflow", past.start.WorkflowID, "run", r.id, "status", string(h.status), "reason", h.detail.Reason)
+		e.log.Error("perdure: a run is held", "workflow", past.Start.WorkflowID, "run", r.id, "status", string(h.status), "reason", h.detail.Reason)
 	}
 	return nil
 }
@@ -237,13 +194,13 @@ func withoutTakenOver(inputs []core.Input) []core.Input {
 // reloadHeld rebuilds a run without its code after that failed.
 func (e *Engine) reloadHeld(r *resident, start history.Start, h *hold) error {
 	if r.create != nil {
-		return e.loadWithoutCode(r, &past{start: start, state: core.State{Status: core.StatusRunning}}, h)
+		return e.loadWithoutCode(r, &record.Past{Start: start, State: core.State{Status: core.StatusRunning}}, h)
 	}
 	rec, err := e.readRecord(r)
 	if err != nil {
 		return err
 	}
-	past, err := decodeRecord(rec)
+	past, err := record.Decode(rec)
 	if err != nil {
 		return err
 	}

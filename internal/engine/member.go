@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/store"
 )
 
@@ -34,7 +35,7 @@ type member struct {
 
 func newMember(c Config) member {
 	return member{
-		node:    store.Node{ID: c.Node + "/" + newToken()[:8], Name: c.Node, Group: c.Group, Lease: c.Lease, Supersede: c.Supersede},
+		node:    store.Node{ID: c.Node + "/" + ident.NewToken()[:8], Name: c.Node, Group: c.Group, Lease: c.Lease, Supersede: c.Supersede},
 		staying: map[int]time.Time{}, released: map[int]time.Time{},
 	}
 }
@@ -58,7 +59,7 @@ func (e *Engine) join(ctx context.Context) error {
 func (e *Engine) renew(ctx context.Context) (*store.Membership, error) {
 	e.mu.Lock()
 	if e.member.next == 0 {
-		e.member.next = newCommitID()
+		e.member.next = ident.NewCommit()
 	}
 	r := store.Renewal{Node: e.member.node.ID, Last: e.member.token, Next: e.member.next, Draining: e.phase == draining}
 	e.mu.Unlock()

@@ -3,11 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 )
 
@@ -44,34 +44,20 @@ func (e *Engine) signal(workflowID, name, id string, value history.Payload) (sto
 			return store.Message{}, err
 		}
 	}
-	m, err := e.signalMessage(workflowID, name, id, value)
+	m, err := message.Signal(e.group, workflowID, name, id, value)
 	m.IfRoom = true
 	return m, err
-}
-
-// signalMessage is a signal on its way.
-func (e *Engine) signalMessage(workflowID, name, id string, value history.Payload) (store.Message, error) {
-	key := "signal/" + name + "/id/" + id
-	if id == "" {
-		key = "signal/" + name + "/once/" + newToken()
-	}
-	return e.message(workflowID, "", kindSignal, key, message{Name: name, ID: id, Value: value})
-}
-
-func (e *Engine) message(workflowID, run, kind, key string, m message) (store.Message, error) {
-	data, err := json.Marshal(m)
-	return store.Message{Partition: e.place(workflowID), WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data}, err
 }
 
 // Cancel asks a run to end: its code is told and decides how. run may be empty
 // for the latest run of the workflow ID, and by for the name of the node.
 func (e *Engine) Cancel(ctx context.Context, workflowID, run, reason, by string) error {
-	return e.command(ctx, workflowID, run, kindCancel, reason, by)
+	return e.command(ctx, workflowID, run, message.KindCancel, reason, by)
 }
 
 // Terminate ends a run at once; its code is not asked.
 func (e *Engine) Terminate(ctx context.Context, workflowID, run, reason, by string) error {
-	return e.command(ctx, workflowID, run, kindTerminate, reason, by)
+	return e.command(ctx, workflowID, run, message.KindTerminate, reason, by)
 }
 
 // command sends a message of which one is as good as many.
@@ -79,7 +65,7 @@ func (e *Engine) command(ctx context.Context, workflowID, run, kind, reason, by 
 	if err := e.usable(workflowID); err != nil {
 		return err
 	}
-	m, err := e.message(workflowID, run, kind, kind+"/"+run, message{Reason: reason, By: cmp.Or(by, e.config.Node)})
+	m, err := message.New(e.group, workflowID, run, kind, kind+"/"+run, message.Data{Reason: reason, By: cmp.Or(by, e.config.Node)})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -31,11 +32,11 @@ func (e *Engine) missing(name string) *hold {
 
 // stillParked is the hold of a run that was parked by the very code that would be
 // tried.
-func (e *Engine) stillParked(def workflow.Definition, past *past) *hold {
-	if past.state.Status != core.StatusParked {
+func (e *Engine) stillParked(def workflow.Definition, past *record.Past) *hold {
+	if past.State.Status != core.StatusParked {
 		return nil
 	}
-	d, err := core.DecodeDetail(past.state.Detail)
+	d, err := core.DecodeDetail(past.State.Detail)
 	if err != nil || (d.Fingerprint != fingerprint(def) && d.Fingerprint != e.untilRestart()) {
 		return nil
 	}

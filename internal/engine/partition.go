@@ -80,11 +80,6 @@ func numbers(ps []*partition) []int {
 	return list
 }
 
-// place is the partition of a workflow ID: that of all runs of its chain.
-func (e *Engine) place(workflowID string) int {
-	return e.group.First + slot(workflowID, e.group.Partitions)
-}
-
 // owns returns the partition if this node serves it and will go on to.
 func (e *Engine) owns(number int) *partition {
 	if e.phase != running && e.phase != draining {

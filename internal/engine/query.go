@@ -2,13 +2,15 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -104,7 +106,7 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 	if err != nil {
 		return history.Payload{}, err
 	}
-	past, err := decodeRecord(rec)
+	past, err := record.Decode(rec)
 	if err != nil {
 		return history.Payload{}, err
 	}
@@ -120,16 +122,16 @@ func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, in
 // queryElsewhere asks the owner of a run's partition by a message. The answer is a
 // message too, to a name that only this question has.
 func (e *Engine) queryElsewhere(ctx context.Context, row *store.Run, name string, input history.Payload) (history.Payload, error) {
-	token := newToken()
+	token := ident.NewToken()
 	deadline, _ := ctx.Deadline()
-	m, err := e.message(row.WorkflowID, row.ID, kindQuery, "query/"+token, message{
+	m, err := message.New(e.group, row.WorkflowID, row.ID, message.KindQuery, "query/"+token, message.Data{
 		Name: name, ID: token, Value: input, Wait: int64(time.Until(deadline)),
 	})
 	if err != nil {
 		return history.Payload{}, err
 	}
 	m.ForOwner = true
-	answer, err := e.exchange(ctx, m, answerPrefix+token)
+	answer, err := e.exchange(ctx, m, message.AnswerTo(token))
 	if err == nil {
 		err = answer.Failure.Err()
 	}
@@ -139,7 +141,7 @@ func (e *Engine) queryElsewhere(ctx context.Context, row *store.Run, name string
 // exchange posts a question until the database has it, and looks for the answer.
 // One that may have got lost on its way from the inbox is asked for again: a
 // question that still waits there is not doubled by that.
-func (e *Engine) exchange(ctx context.Context, m store.Message, name string) (message, error) {
+func (e *Engine) exchange(ctx context.Context, m store.Message, name string) (message.Data, error) {
 	posted := false
 	for wait := firstLook; ; wait = min(2*wait, lastAnswerLook) {
 		rung, leave := e.bellOf(name)
@@ -158,18 +160,11 @@ func (e *Engine) exchange(ctx context.Context, m store.Message, name string) (me
 		leave()
 		switch {
 		case len(answers) > 0:
-			return readAnswer(answers[0])
+			return message.Read(answers[0])
 		case ctx.Err() != nil:
-			return message{}, ctx.Err()
+			return message.Data{}, ctx.Err()
 		case err != nil:
-			return message{}, err
+			return message.Data{}, err
 		}
 	}
-}
-
-func readAnswer(m store.Message) (d message, err error) {
-	if err := json.Unmarshal(m.Data, &d); err != nil {
-		return message{}, fmt.Errorf("the answer cannot be read: %w", err)
-	}
-	return d, nil
 }

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -81,18 +84,6 @@ func (e *Engine) prepareReset(r *resident, m *mail) error {
 	return nil
 }
 
-// storeBase is the history with which a run begins, in the store's words.
-func storeBase(partition int, run string, cut *core.Cut) (*store.Base, error) {
-	if cut == nil {
-		return nil, nil
-	}
-	events, err := history.EncodeTurn(cut.Last.Events)
-	return &store.Base{
-		RunRef: store.RunRef{Partition: partition, Run: run}, Turns: cut.Turns,
-		Last: store.TurnRow{Number: cut.Last.Number, Time: cut.Last.Time, Events: events},
-	}, err
-}
-
 // cutAt reads the history of a run and cuts it at a call.
 func (e *Engine) cutAt(ctx context.Context, row *store.Run, call int64) (*core.Cut, history.Start, error) {
 	start, err := history.DecodeStart(row.Start)
@@ -129,7 +120,7 @@ func (e *Engine) resetEnded(ctx context.Context, row *store.Run, in core.Control
 		return answer, err
 	}
 	now := e.clock.now()
-	next := cut.Reset(&start, newRunID(core.RunTimeAfter(row.ID, now)), now, in)
+	next := cut.Reset(&start, ident.NewRun(core.RunTimeAfter(row.ID, now)), now, in)
 	err = e.createBased(ctx, row, cut, next, row.ID)
 	answer.Outcome, answer.Note = core.Applied, cut.String()
 	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) {
@@ -185,12 +176,12 @@ func (e *Engine) resetAnswer(row *store.Run, in core.Control) ControlRecord {
 
 // createBased creates a run that begins with the history of another one.
 func (e *Engine) createBased(ctx context.Context, source *store.Run, cut *core.Cut, start *history.Start, after string) error {
-	row, err := nextRun(e.place(start.WorkflowID), start)
+	row, err := record.NewRun(entity.Place(e.group, start.WorkflowID), start)
 	if err != nil {
 		return err
 	}
 	row.After = after
-	if row.Base, err = storeBase(source.Partition, source.ID, cut); err != nil {
+	if row.Base, err = record.StoreBase(store.RunRef{Partition: source.Partition, Run: source.ID}, cut); err != nil {
 		return err
 	}
 	err = e.db.Create(ctx, *row)

@@ -37,6 +37,9 @@ type resident struct {
 	started    []chan<- error // told when the run's row is durable
 }
 
+// ref names the run, gate or schedule for the store.
+func (r *resident) ref() store.RunRef { return store.RunRef{Partition: r.partition.number, Run: r.id} }
+
 // mail is an input and the inbox message it came as, if any.
 type mail struct {
 	input       core.Input // nil: the message only says that the run exists

@@ -3,12 +3,13 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 )
@@ -19,30 +20,10 @@ import (
 // history: each of its turns can be repeated. A run that it starts twice has one ID,
 // and is started once.
 
-// schedulePrefix begins the workflow IDs and the run IDs of schedules. It sorts
-// before those of runs.
-const schedulePrefix = "#schedule/"
-
-// scheduleType is the type of a schedule's row.
-const scheduleType = "#schedule"
-
-// isSchedule reports whether a run ID or a workflow ID is that of a schedule.
-func isSchedule(id string) bool { return strings.HasPrefix(id, schedulePrefix) }
-
-// scheduleConfig names a schedule of this group. Schedules of one name in several
-// groups are different ones.
+// scheduleConfig is what the machine of a schedule of this group is told.
 func (e *Engine) scheduleConfig(name string) core.ScheduleConfig {
-	id := schedulePrefix + name
-	return core.ScheduleConfig{
-		Name: name, ID: id, Run: schedulePrefix + strconv.Itoa(e.place(id)) + "/" + name, Group: e.config.Group,
-		Calendar: newCalendar,
-	}
-}
-
-// scheduleName is the name in the run ID of a schedule.
-func scheduleName(run string) string {
-	_, name, _ := strings.Cut(strings.TrimPrefix(run, schedulePrefix), "/")
-	return name
+	at := entity.Find(e.group, entity.Schedule, name)
+	return core.ScheduleConfig{Name: name, ID: at.WorkflowID, Run: at.Run, Group: at.Group, Calendar: newCalendar}
 }
 
 // calendar is the nominal times of a spec, in the core's words.
@@ -151,7 +132,7 @@ func (e *Engine) loadTimetable(r *resident) error {
 }
 
 func (e *Engine) timetable(rec *store.Record) (*core.Timetable, error) {
-	return core.LoadTimetable(e.scheduleConfig(scheduleName(rec.Run.ID)), coreRows(rec.Calls), coreState(rec.Run.RunState))
+	return core.LoadTimetable(e.scheduleConfig(entity.NameOf(rec.Run.ID)), record.Rows(rec.Calls), record.State(rec.Run.RunState))
 }
 
 // scheduleStuckFor is how long a schedule that could not go on rests.
@@ -163,7 +144,7 @@ func (e *Engine) scheduleStuck(r *resident, todo []mail, err error) {
 	if e.ctx.Err() != nil {
 		return
 	}
-	e.log.Error("perdure: a schedule cannot go on; it is tried again soon", "schedule", scheduleName(r.id), "error", err)
+	e.log.Error("perdure: a schedule cannot go on; it is tried again soon", "schedule", entity.NameOf(r.id), "error", err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range sequences(todo) {
@@ -176,14 +157,14 @@ func (e *Engine) scheduleStuck(r *resident, todo []mail, err error) {
 func (e *Engine) scheduleStoreTurn(r *resident, out *core.ScheduleTurn) (store.Turn, error) {
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, Time: out.Time,
-		Calls: storeRows(r, out.Rows), Closed: out.Closed, Repeatable: true,
+		Calls: record.StoreRows(r.ref(), out.Rows), Closed: out.Closed, Repeatable: true,
 	}
 	if out.State != nil {
-		s := storeState(*out.State)
+		s := record.StoreState(*out.State)
 		t.State = &s
 	}
 	for i := range out.Messages {
-		m, err := e.outgoing(&out.Messages[i])
+		m, err := message.FromRun(e.group, &out.Messages[i])
 		if err != nil {
 			return t, fmt.Errorf("what it starts cannot be written: %w", err)
 		}

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/schedule"
-	"github.com/perdure/perdure/store"
 )
 
 // Requests to schedules come from any process. They are durable when they return;
@@ -23,18 +25,12 @@ func (e *Engine) SetSchedule(ctx context.Context, name string, when schedule.Spe
 		return err
 	}
 	now := e.clock.now()
-	config := e.scheduleConfig(name)
-	start, err := history.EncodeStart(history.Start{
-		WorkflowID: config.ID, Run: config.Run, Type: scheduleType, Group: config.Group, Chain: config.Run, Attempt: 1, Created: now,
-	})
+	row, err := entity.Find(e.group, entity.Schedule, name).Row(now)
 	if err != nil {
 		return err
 	}
-	err = e.db.Create(ctx, store.Run{
-		Partition: e.place(config.ID), ID: config.Run, WorkflowID: config.ID, Type: scheduleType, Group: config.Group,
-		Chain: config.Run, Attempt: 1, Start: start, Created: now, RunState: storeState(core.NewTimetable(config, *spec, now).State()),
-	})
-	if err != nil {
+	row.RunState = record.StoreState(core.NewTimetable(e.scheduleConfig(name), *spec, now).State())
+	if err := e.db.Create(ctx, row); err != nil {
 		return err
 	}
 	// Whether that made it or it was there before is not known. If it was made, it does
@@ -139,12 +135,7 @@ func (e *Engine) askSchedule(ctx context.Context, name string, m core.ToSchedule
 
 // tellSchedule makes durable what is said to a schedule.
 func (e *Engine) tellSchedule(ctx context.Context, name string, m core.ToSchedule) error {
-	config := e.scheduleConfig(name)
-	err := e.db.Post(ctx, store.Message{
-		Partition: e.place(config.ID), WorkflowID: config.ID, Run: config.Run, Kind: kindToSchedule,
-		Key:  string(m.Word) + "/" + newToken(), // each is meant
-		Data: encodeWord(&m),
-	})
+	err := e.db.Post(ctx, message.ToSchedule(e.group, name, &m))
 	if err == nil {
 		e.kickInbox()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
@@ -79,8 +80,8 @@ const shownUpcoming = 5
 // Schedules returns the schedules of the group by name.
 func (e *Engine) Schedules(ctx context.Context) ([]Schedule, error) {
 	var all []Schedule
-	err := e.eachStanding(ctx, isSchedule, func(row *store.Run) error {
-		s, err := e.DescribeSchedule(ctx, scheduleName(row.ID))
+	err := e.eachStanding(ctx, entity.Schedule, func(row *store.Run) error {
+		s, err := e.DescribeSchedule(ctx, entity.NameOf(row.ID))
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return nil // it was deleted
@@ -107,9 +108,9 @@ func (e *Engine) readSchedule(ctx context.Context, name string) (*core.Timetable
 	if err := history.CheckName("schedule name", name); err != nil {
 		return nil, err
 	}
-	config := e.scheduleConfig(name)
+	at := entity.Find(e.group, entity.Schedule, name)
 	var t *core.Timetable
-	rec, err := e.db.Load(ctx, e.place(config.ID), config.Run)
+	rec, err := e.db.Load(ctx, at.Partition, at.Run)
 	if err == nil {
 		t, err = e.timetable(rec)
 	}

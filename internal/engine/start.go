@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -132,7 +135,7 @@ func (e *Engine) startRun(ctx context.Context, in runs, req StartRequest) (run s
 	}
 	var existing *store.Run
 	if req.NewAfter != NoEnd {
-		switch existing, err = in.Find(ctx, e.place(req.WorkflowID), req.WorkflowID, ""); {
+		switch existing, err = in.Find(ctx, entity.Place(e.group, req.WorkflowID), req.WorkflowID, ""); {
 		case errors.Is(err, store.ErrNotFound):
 			existing = nil
 		case err != nil:
@@ -164,7 +167,7 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 	if before != nil {
 		after = before.ID
 	}
-	id := newRunID(core.RunTimeAfter(after, now))
+	id := ident.NewRun(core.RunTimeAfter(after, now))
 	start = history.Start{
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
 		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry, After: after,
@@ -177,13 +180,12 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 	if req.ChainTimeout > 0 {
 		start.ChainDeadline = later(max(now, start.FirstTurn), req.ChainTimeout)
 	}
-	encoded, err := history.EncodeStart(start)
-	return store.Run{
-		Partition: e.place(req.WorkflowID), ID: id, WorkflowID: req.WorkflowID, Type: req.Type, Group: e.config.Group,
-		Chain: id, Attempt: 1, Start: encoded, Created: now, After: after,
-		Attributes: storeAttributes(req.Attributes), Priority: req.Priority,
-		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, start.FirstTurn)},
-	}, start, err
+	made, err := record.NewRun(entity.Place(e.group, req.WorkflowID), &start)
+	if err != nil {
+		return row, start, err
+	}
+	made.After = after
+	return *made, start, nil
 }
 
 // later is a time so long after another one, or the last there is.
@@ -302,7 +304,7 @@ func (e *Engine) resultOf(ctx context.Context, workflowID, run string) (string, 
 	if err := e.usable(workflowID); err != nil {
 		return run, core.State{}, err
 	}
-	number := e.place(workflowID)
+	number := entity.Place(e.group, workflowID)
 	for {
 		ch, resident := e.await(number, run)
 		if !resident {
@@ -324,7 +326,7 @@ func (e *Engine) resultOf(ctx context.Context, workflowID, run string) (string, 
 				}
 				continue
 			case !row.Status.Open():
-				return row.ID, coreState(row.RunState), nil
+				return row.ID, record.State(row.RunState), nil
 			case run == "":
 				run = row.ID
 				continue
@@ -406,8 +408,4 @@ func (e *Engine) unawait(run string, ch chan core.State) {
 	if len(w.answers) == 0 {
 		delete(e.waiters, run)
 	}
-}
-
-func coreState(s store.RunState) core.State {
-	return core.State{Status: core.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail, Full: s.Full}
 }

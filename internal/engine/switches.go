@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/store"
 )
 
@@ -71,7 +72,7 @@ func (e *Engine) SwitchActivity(ctx context.Context, name string, off bool, requ
 		return SwitchRecord{}, err
 	}
 	if request == "" {
-		request = newToken()
+		request = ident.NewToken()
 	}
 	if err := history.CheckID("request ID", request); err != nil {
 		return SwitchRecord{}, err

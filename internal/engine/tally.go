@@ -6,12 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
-
-// TallySpan is the span of time for which calls are counted together. It is part
-// of the format: counters of another span would stand beside those there are.
-const TallySpan = time.Hour
 
 // ActivityStats says how the calls of one activity or step of one workflow ended.
 //
@@ -51,7 +48,7 @@ type ActivityStats struct {
 // until are taken as the hours in which they lie, and these count whole.
 func (e *Engine) ActivityStats(ctx context.Context, since, until time.Time) ([]ActivityStats, error) {
 	from := bound(since)
-	tallies, err := e.db.Tallies(ctx, store.TallyFilter{Partitions: e.group.All(), From: from - from%int64(TallySpan), Until: bound(until)})
+	tallies, err := e.db.Tallies(ctx, store.TallyFilter{Partitions: e.group.All(), From: from - from%int64(record.TallySpan), Until: bound(until)})
 	if err != nil {
 		return nil, err
 	}

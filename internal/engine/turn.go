@@ -4,17 +4,21 @@ import (
 	"errors"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
 // turn takes one step of a run, a gate or a schedule, and makes it durable. An error means
 // that the resident is of no use any more.
 func (e *Engine) turn(r *resident, todo []mail) error {
-	switch {
-	case isGate(r.id):
+	switch entity.KindOf(r.id) {
+	case entity.Gate:
 		return e.gateTurn(r, todo)
-	case isSchedule(r.id):
+	case entity.Schedule:
 		return e.scheduleTurn(r, todo)
 	}
 	loaded := r.run == nil
@@ -192,7 +196,7 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)
 	}
 	for _, reply := range out.Replies {
-		e.ring(answerPrefix + reply.Asker)
+		e.ring(message.AnswerTo(reply.Asker))
 	}
 	if out.Answered || out.Ended {
 		e.ring(r.id)
@@ -212,29 +216,30 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 // storeTurn is a core turn in the store's words.
 func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error) {
 	p := r.partition
+	of := r.ref()
 	t = store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
 	if out.Number > 0 {
 		events, err := history.EncodeTurn(out.Events)
 		if err != nil {
 			return t, err
 		}
-		t.Events, t.CommitID = events, newCommitID()
+		t.Events, t.CommitID = events, ident.NewCommit()
 	}
 	r.run.Recycle(out)
 	if out.State != nil {
-		s := storeState(*out.State)
+		s := record.StoreState(*out.State)
 		t.State = &s
 	}
 	if out.Attributes != nil {
-		changed := storeAttributes(out.Attributes)
+		changed := record.StoreAttributes(out.Attributes)
 		t.Attributes = &changed
 	}
 	switch {
 	case out.Next != nil:
-		if t.Create, err = nextRun(p.number, out.Next); err != nil {
+		if t.Create, err = record.NewRun(p.number, out.Next); err != nil {
 			return t, err
 		}
-		if t.Create.Base, err = storeBase(p.number, r.id, out.Base); err != nil {
+		if t.Create.Base, err = record.StoreBase(of, out.Base); err != nil {
 			return t, err
 		}
 	case r.create != nil:
@@ -244,19 +249,10 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error
 		}
 		t.Create = &c
 	}
-	t.Calls = storeRows(r, out.Rows)
-	for _, a := range out.Attempts {
-		t.Attempts = append(t.Attempts, store.Attempt{
-			Partition: p.number, Run: r.id, Call: a.Call, Number: a.Attempt, Name: a.Name, Outcome: string(a.Outcome),
-			ErrorType: a.ErrorType, Reason: a.Reason, Started: a.Started, Ended: a.Ended, Data: a.Data, Prune: a.Prune,
-		})
-	}
-	for _, c := range out.Tallies {
-		t.Tallies = append(t.Tallies, store.Tally{
-			Bucket: out.Time - out.Time%int64(TallySpan), Type: r.run.Start().Type, Name: c.Name,
-			FirstTry: int64(c.FirstTry), Recovered: int64(c.Recovered), Exhausted: int64(c.Exhausted), Failed: int64(c.Failed),
-			Canceled: int64(c.Canceled), ByHand: int64(c.ByHand), Attempts: int64(c.Attempts), Retrying: int64(c.Retrying),
-		})
+	t.Calls = record.StoreRows(of, out.Rows)
+	t.Attempts = record.Attempts(of, out.Attempts)
+	if len(out.Tallies) > 0 {
+		t.Tallies = record.Tallies(r.run.Start().Type, out.Time, out.Tallies)
 	}
 	if out.Next == nil { // else createFirst says so
 		if t.Messages, err = e.announcement(r); err != nil {
@@ -264,31 +260,17 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error
 		}
 	}
 	for i := range out.Messages {
-		msg, err := e.outgoing(&out.Messages[i])
+		msg, err := message.FromRun(e.group, &out.Messages[i])
 		if err != nil {
 			return t, err
 		}
 		t.Messages = append(t.Messages, msg)
 	}
 	for i := range out.Gates {
-		t.Messages = append(t.Messages, e.toGate(&out.Gates[i]))
+		t.Messages = append(t.Messages, message.ToGate(e.group, &out.Gates[i]))
 	}
 	t.Repeatable = len(t.Messages) == len(out.Gates)
 	answers, err := replies(p, out) // which may arrive twice as well
 	t.Messages = append(t.Messages, answers...)
 	return t, err
-}
-
-func storeRows(r *resident, rows []core.Row) (calls []store.Call) {
-	for _, row := range rows {
-		calls = append(calls, store.Call{
-			Partition: r.partition.number, Run: r.id, Number: row.Call, State: store.CallState(row.State), Name: row.Name,
-			Queue: row.Queue, Attempt: row.Attempt, Due: row.Due, Data: row.Data,
-		})
-	}
-	return calls
-}
-
-func storeState(s core.State) store.RunState {
-	return store.RunState{Status: store.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail, Full: s.Full}
 }

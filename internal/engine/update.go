@@ -2,19 +2,18 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 )
-
-// kindUpdate is the kind of a message that asks for an update.
-const kindUpdate = "update"
 
 // ErrUpdateUnfinished says that an update was accepted, and that its run ended, or
 // was continued as new or retried, before the handler had an answer. Nobody knows
@@ -32,7 +31,7 @@ func (e *Engine) Update(ctx context.Context, workflowID, name, id string, input 
 		return history.Payload{}, err
 	}
 	if id == "" {
-		id = newToken()
+		id = ident.NewToken()
 	} else if err := history.CheckID("update ID", id); err != nil {
 		return history.Payload{}, err
 	}
@@ -59,12 +58,12 @@ type sentUpdate struct {
 
 // sendUpdate asks for an update and learns where it was accepted.
 func (e *Engine) sendUpdate(ctx context.Context, u *sentUpdate) error {
-	asker := newToken()
-	m, err := e.message(u.workflowID, "", kindUpdate, "update/"+asker, message{Name: u.name, ID: u.id, Asker: asker, Value: u.input})
+	asker := ident.NewToken()
+	m, err := message.New(e.group, u.workflowID, "", message.KindUpdate, "update/"+asker, message.Data{Name: u.name, ID: u.id, Asker: asker, Value: u.input})
 	if err != nil {
 		return err
 	}
-	d, err := e.exchange(ctx, m, answerPrefix+asker)
+	d, err := e.exchange(ctx, m, message.AnswerTo(asker))
 	switch {
 	case errors.Is(err, store.ErrClosed), err == nil && d.Closed:
 		return e.findUpdate(ctx, u)
@@ -110,7 +109,7 @@ const lastAnswerLook = 500 * time.Millisecond
 
 // awaitUpdate waits for the answer of an update that was accepted.
 func (e *Engine) awaitUpdate(ctx context.Context, u *sentUpdate) (history.Payload, error) {
-	number, after := e.place(u.workflowID), u.turn-1
+	number, after := entity.Place(e.group, u.workflowID), u.turn-1
 	for wait := firstLook; ; wait = min(2*wait, lastAnswerLook) {
 		rung, leave := e.bellOf(u.run)
 		row, err := e.db.Find(ctx, number, u.workflowID, u.run) // first: what has ended has all on record
@@ -239,7 +238,7 @@ func (e *Engine) leaveAside(r *resident, out *core.Turn, had bool, later []mail)
 func replies(p *partition, out *core.Turn) (messages []store.Message, err error) {
 	for i := range out.Replies {
 		reply := &out.Replies[i]
-		m, err := replyTo(p, reply.Asker, message{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
+		m, err := message.Answer(p.number, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
 		if err != nil {
 			return nil, err
 		}
@@ -248,17 +247,11 @@ func replies(p *partition, out *core.Turn) (messages []store.Message, err error)
 	return messages, nil
 }
 
-// replyTo is an answer on its way to the name that only its question has.
-func replyTo(p *partition, asker string, answer message) (store.Message, error) {
-	data, err := json.Marshal(answer)
-	return store.Message{Partition: p.number, WorkflowID: answerPrefix + asker, Key: "answer", Kind: kindAnswer, Data: data}, err
-}
-
 // refusals tell those who asked a run for updates that it has ended.
 func refusals(p *partition, todo []mail) (messages []store.Message) {
 	for _, m := range todo {
 		if u, is := m.input.(core.UpdateArrived); is {
-			if reply, err := replyTo(p, u.Asker, message{Closed: true}); err == nil {
+			if reply, err := message.Answer(p.number, u.Asker, message.Data{Closed: true}); err == nil {
 				messages = append(messages, reply)
 			}
 		}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -132,7 +134,7 @@ func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, 
 	if err := e.usable(workflowID); err != nil {
 		return nil, err
 	}
-	row, err := e.db.Find(ctx, e.place(workflowID), workflowID, run)
+	row, err := e.db.Find(ctx, entity.Place(e.group, workflowID), workflowID, run)
 	if err == nil && row.WorkflowID != workflowID {
 		return nil, store.ErrNotFound
 	}
@@ -166,7 +168,7 @@ func (e *Engine) Info() store.Info { return e.db.Info() }
 func viewRun(r *store.Run) Run {
 	v := Run{
 		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
-		Created: time.Unix(0, r.Created).UTC(), Closed: optionalTime(r.Closed), Priority: r.Priority, Attributes: viewAttributes(r.Attributes),
+		Created: time.Unix(0, r.Created).UTC(), Closed: optionalTime(r.Closed), Priority: r.Priority, Attributes: record.Attributes(r.Attributes),
 	}
 	if r.Wake != store.Never {
 		v.NextWake = optionalTime(r.Wake)

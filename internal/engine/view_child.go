@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
@@ -17,7 +18,7 @@ type Parent struct {
 }
 
 func viewParent(p *history.Parent) *Parent {
-	if p == nil || isSchedule(p.WorkflowID) {
+	if p == nil || entity.KindOf(p.WorkflowID) == entity.Schedule {
 		return nil
 	}
 	return &Parent{WorkflowID: p.WorkflowID, RunID: p.Run, Call: p.Call, Detached: p.Detached}
@@ -63,7 +64,7 @@ func (e *Engine) findChildren(ctx context.Context, calls []PendingCall) error {
 		if looked++; looked > shownChildren {
 			return nil
 		}
-		row, err := e.db.Find(ctx, e.place(c.WorkflowID), c.WorkflowID, "")
+		row, err := e.db.Find(ctx, entity.Place(e.group, c.WorkflowID), c.WorkflowID, "")
 		if err == nil && row.Chain != c.RunID { // another one has its ID now, or had it before
 			row, err = e.db.Find(ctx, row.Partition, c.WorkflowID, c.RunID)
 		}

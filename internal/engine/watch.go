@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -62,7 +63,7 @@ func (e *Engine) watchLoop() {
 				continue // the next look may be luckier
 			}
 			for i := range ended {
-				e.tellEnded(ended[i].ID, coreState(ended[i].RunState))
+				e.tellEnded(ended[i].ID, record.State(ended[i].RunState))
 			}
 		}
 		timer := time.NewTimer(pause)

@@ -1,0 +1,33 @@
+package ident
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRunIDsSortByCreationTime(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for range 100 {
+		before, after := NewRun(at.UnixNano()), NewRun(at.Add(time.Millisecond).UnixNano())
+		if before >= after {
+			t.Fatalf("the earlier ID %s is not less than the later one %s", before, after)
+		}
+		if len(before) != 36 || before[14] != '7' {
+			t.Fatalf("%s is no UUID of version 7", before)
+		}
+	}
+}
+
+func TestRunFloorIsBelowRunsOfItsMillisecond(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	floor := RunFloor(at)
+	if id := NewRun(at.UnixNano()); id < floor {
+		t.Errorf("run %s is below the floor %s of its time", id, floor)
+	}
+	if id := NewRun(at.Add(-time.Millisecond).UnixNano()); id >= floor {
+		t.Errorf("run %s of an earlier time is above the floor %s", id, floor)
+	}
+	if floor := RunFloor(time.Time{}); floor != "00000000-0000" {
+		t.Errorf("the floor of a time before 1970 is %s", floor)
+	}
+}

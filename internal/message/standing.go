@@ -1,0 +1,48 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/store"
+)
+
+// ToGate returns what a run says to a gate.
+func ToGate(g store.Group, m *core.ToGate) store.Message {
+	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey(m.Word, m.Ticket, m.Attempt), m)
+}
+
+// ControlGate returns what a person says to a gate. Each such message counts.
+func ControlGate(g store.Group, m *core.ToGate) store.Message {
+	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, string(m.Word)+"/"+ident.NewToken(), m)
+}
+
+// FromGate returns what a gate says to a run.
+func FromGate(g store.Group, m *core.FromGate) store.Message {
+	return store.Message{
+		Partition: entity.Place(g, m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: m.Ticket.Run, Kind: KindFromGate,
+		Key: "gate/" + m.Gate + "/" + gateKey(m.Word, m.Ticket, m.Attempt), Data: encode(m),
+	}
+}
+
+// gateKey is equal for two messages only if one is as good as both.
+func gateKey(word core.GateWord, t core.TicketKey, attempt int) string {
+	return fmt.Sprintf("%s/%s/%d/%d/%d", word, t.Run, t.Call, t.Ticket, attempt)
+}
+
+// ToSchedule returns what a person says to a schedule. Each such message counts.
+func ToSchedule(g store.Group, name string, m *core.ToSchedule) store.Message {
+	return to(entity.Find(g, entity.Schedule, name), KindToSchedule, string(m.Word)+"/"+ident.NewToken(), m)
+}
+
+func to(s entity.Standing, kind, key string, m any) store.Message {
+	return store.Message{Partition: s.Partition, WorkflowID: s.WorkflowID, Run: s.Run, Kind: kind, Key: key, Data: encode(m)}
+}
+
+func encode(m any) []byte {
+	data, _ := json.Marshal(m) // strings and finite numbers only: cannot fail
+	return data
+}

@@ -1,0 +1,90 @@
+package record
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// NewRun returns the row of a run that begins with a start event.
+func NewRun(partition int, s *history.Start) (*store.Run, error) {
+	encoded, err := history.EncodeStart(*s)
+	if err != nil {
+		return nil, err
+	}
+	return &store.Run{
+		Partition: partition, ID: s.Run, WorkflowID: s.WorkflowID, Type: s.Type, Group: s.Group,
+		Chain: s.Chain, Attempt: s.Attempt, Start: encoded, Created: s.Created,
+		Attributes: StoreAttributes(s.Attributes), Priority: s.Priority,
+		RunState: store.RunState{Status: store.Running, Wake: max(store.Hot, s.FirstTurn)},
+	}, nil
+}
+
+// StoreBase returns the history of another run with which a run begins; nil if cut is
+// nil.
+func StoreBase(of store.RunRef, cut *core.Cut) (*store.Base, error) {
+	if cut == nil {
+		return nil, nil
+	}
+	events, err := history.EncodeTurn(cut.Last.Events)
+	return &store.Base{
+		RunRef: of, Turns: cut.Turns,
+		Last: store.TurnRow{Number: cut.Last.Number, Time: cut.Last.Time, Events: events},
+	}, err
+}
+
+// StoreRows is the opposite of Rows.
+func StoreRows(of store.RunRef, rows []core.Row) (calls []store.Call) {
+	for _, row := range rows {
+		calls = append(calls, store.Call{
+			Partition: of.Partition, Run: of.Run, Number: row.Call, State: store.CallState(row.State), Name: row.Name,
+			Queue: row.Queue, Attempt: row.Attempt, Due: row.Due, Data: row.Data,
+		})
+	}
+	return calls
+}
+
+// StoreState is the opposite of State.
+func StoreState(s core.State) store.RunState {
+	return store.RunState{Status: store.Status(s.Status), Wake: s.Wake, Closed: s.Closed, Detail: s.Detail, Full: s.Full}
+}
+
+// StoreAttributes is the opposite of Attributes. They are sorted by name.
+func StoreAttributes(all map[string]string) (out []store.Attribute) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, store.Attribute{Name: name, Value: all[name]})
+	}
+	return out
+}
+
+// Attempts returns the entries of the ledger for attempts that ended in a turn.
+func Attempts(of store.RunRef, ended []core.Record) (entries []store.Attempt) {
+	for _, a := range ended {
+		entries = append(entries, store.Attempt{
+			Partition: of.Partition, Run: of.Run, Call: a.Call, Number: a.Attempt, Name: a.Name, Outcome: string(a.Outcome),
+			ErrorType: a.ErrorType, Reason: a.Reason, Started: a.Started, Ended: a.Ended, Data: a.Data, Prune: a.Prune,
+		})
+	}
+	return entries
+}
+
+// TallySpan is the span of time for which calls are counted together. It is part of
+// the format: counters of another span would stand beside those that exist.
+const TallySpan = time.Hour
+
+// Tallies returns what calls that ended in a turn add to the counters of a workflow.
+// Now is the time of the turn, in nanoseconds since 1970.
+func Tallies(workflow string, now int64, ended []core.Tally) (tallies []store.Tally) {
+	for _, c := range ended {
+		tallies = append(tallies, store.Tally{
+			Bucket: now - now%int64(TallySpan), Type: workflow, Name: c.Name,
+			FirstTry: int64(c.FirstTry), Recovered: int64(c.Recovered), Exhausted: int64(c.Exhausted), Failed: int64(c.Failed),
+			Canceled: int64(c.Canceled), ByHand: int64(c.ByHand), Attempts: int64(c.Attempts), Retrying: int64(c.Retrying),
+		})
+	}
+	return tallies
+}
