@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
@@ -51,9 +52,24 @@ func Files(directory string) Option { return func(s *settings) { s.files = direc
 // file can then do whatever this process can.
 func AllowShell() Option { return func(s *settings) { s.shell = true } }
 
-// HTTPClient sets the client of the actions that make HTTP requests; without it that
-// is http.DefaultClient.
+// HTTPClient sets the client of the actions that make HTTP requests. Without it they
+// have a transport of their own, which keeps idle connections for idleConnection. No
+// client sends a request twice by itself.
 func HTTPClient(c *http.Client) Option { return func(s *settings) { s.client = c } }
+
+// idleConnection is shorter than servers keep idle connections, so that a request
+// rarely meets one that is being closed.
+const idleConnection = 2 * time.Second
+
+func ownClient() *http.Client {
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultClient
+	}
+	transport = transport.Clone()
+	transport.IdleConnTimeout = idleConnection
+	return &http.Client{Transport: transport}
+}
 
 // Log sets what the action log does; without it messages go to slog.Default().
 func Log(f func(message string)) Option { return func(s *settings) { s.log = f } }
@@ -65,7 +81,7 @@ func LogTo(w io.Writer) Option {
 
 // New makes a runtime. The error names all mistakes in the options.
 func New(options ...Option) (*Runtime, error) {
-	s := settings{client: http.DefaultClient, log: func(message string) { slog.Info(message) }}
+	s := settings{client: ownClient(), log: func(message string) { slog.Info(message) }}
 	for _, o := range options {
 		o(&s)
 	}

@@ -21,13 +21,16 @@ type Client struct {
 	settings
 }
 
-// New makes a client that sends by another one; nil is http.DefaultClient. Give
-// that a Timeout, or the policy an AttemptTimeout.
+// New makes a client that sends as by does; nil is http.DefaultClient. It copies by
+// and sends each request once, also over a kept connection that breaks. Give by a
+// Timeout, or the policy an AttemptTimeout.
 func New(by *http.Client, options ...Option) *Client {
 	if by == nil {
 		by = http.DefaultClient
 	}
-	return &Client{http: by, settings: newSettings(options)}
+	single := *by
+	single.Transport = once{by.Transport}
+	return &Client{http: &single, settings: newSettings(options)}
 }
 
 // Option is a setting of a client.

@@ -24,9 +24,11 @@
 // response that became an error is closed, and drained as far as keeps its
 // connection in use.
 //
-// A Client never retries by itself; that is the policy's. net/http does in one
-// case: when a kept connection turns out to be closed before anything was
-// answered, for requests that are idempotent or have an Idempotency-Key header.
+// A Client never retries by itself; that is the policy's. It also keeps net/http from
+// it, which sends idempotent requests and those with an Idempotency-Key header again
+// when a kept connection breaks: each request on the wire is an attempt that the
+// policy decided. A connection that the server closed while it was idle can so become
+// a NetworkError. Redirects are followed as the http.Client says.
 //
 // # In policies
 //

@@ -9,10 +9,7 @@ import "net/http"
 // http.Client puts a *url.Error around each error, whose text has the URL with its
 // query; errors.As finds what is inside. Use a Client where you can.
 func Transport(by http.RoundTripper, options ...Option) http.RoundTripper {
-	if by == nil {
-		by = http.DefaultTransport
-	}
-	return &transport{by: by, settings: newSettings(options)}
+	return &transport{by: once{by}, settings: newSettings(options)}
 }
 
 type transport struct {
