@@ -27,6 +27,16 @@ func TestStepsAreChosenByNameAndKeepTheirOrder(t *testing.T) {
 	}
 }
 
+func TestTheQuickFormIsPartOfTheWhole(t *testing.T) {
+	var names []string
+	for _, s := range quickSteps(options{}) {
+		names = append(names, s.name)
+	}
+	if want := []string{"format", "docs", "build", "vet", "short"}; !slices.Equal(names, want) {
+		t.Errorf("the quick form runs %v; want %v", names, want)
+	}
+}
+
 func TestUsageErrorsExitWithTwo(t *testing.T) {
 	for _, args := range [][]string{{"-only", "polish"}, {"-fuzztime", "0s"}, {"./..."}, {"-nonsense"}} {
 		var out, errOut bytes.Buffer

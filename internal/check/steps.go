@@ -51,6 +51,20 @@ func allSteps(opt options) []step {
 	}
 }
 
+// quickSteps are the short form for every day: what most mistakes fail in, without
+// databases but the one in memory and SQLite's own tests, and without the race detector.
+func quickSteps(opt options) []step {
+	steps := slices.DeleteFunc(allSteps(opt), func(s step) bool {
+		return !slices.Contains([]string{"format", "docs", "build", "vet"}, s.name)
+	})
+	return append(steps, step{name: "short", what: "the short form of the tests passes", streams: true, run: checkShort})
+}
+
+func checkShort(ctx context.Context, sh *shell) error {
+	_, err := sh.stream(ctx, cmd("CGO_ENABLED=0", "go", "test", "-short", "-vet=off", "-timeout", "5m", "./..."))
+	return err
+}
+
 func checkFormat(ctx context.Context, sh *shell) error {
 	files, err := repoFiles(ctx, sh, ".go")
 	if err != nil {

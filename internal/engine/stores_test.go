@@ -57,10 +57,19 @@ var settings = []setting{
 	{name: "postgres-resident", backend: onPostgres, resident: true, sampled: true},
 }
 
+// skipIfShort leaves the databases out of the short form of the tests.
+func (in setting) skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() && in.slow {
+		t.Skip("-short runs this in memory only.")
+	}
+}
+
 // skipIfSlow leaves a case out that takes too long here. All cases run without the
-// race detector.
+// race detector and without -short.
 func (in setting) skipIfSlow(t *testing.T) {
 	t.Helper()
+	in.skipIfShort(t)
 	if raceDetector && !in.worthARace() {
 		t.Skip("Here this runs without the race detector only.")
 	}
@@ -105,7 +114,10 @@ func (in setting) tries(all int) uint64 {
 
 // runInRealTime runs a test outside of bubbles in this setting.
 func (in setting) runInRealTime(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Run(in.name, func(t *testing.T) { test(t, newWorldIn(t, in, in.prepare(t, 1))) })
+	t.Run(in.name, func(t *testing.T) {
+		in.skipIfShort(t)
+		test(t, newWorldIn(t, in, in.prepare(t, 1)))
+	})
 }
 
 // inBothModes runs a test in virtual time on every kind of database: with runs

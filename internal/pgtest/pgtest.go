@@ -15,9 +15,10 @@ import (
 var shared = sync.OnceValues(func() (*Cluster, error) { return create() })
 
 // Shared returns the server of this test binary, which the first call starts.
-// Nobody may stop it.
+// Tests do not stop it. With -short the test is skipped.
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
+	skipIfShort(tb)
 	c, err := shared()
 	if err != nil {
 		tb.Fatal(err)
@@ -25,10 +26,20 @@ func Shared(tb testing.TB) *Cluster {
 	return c
 }
 
+// skipIfShort leaves everything that needs a server out of the short form of the
+// tests.
+func skipIfShort(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("-short leaves out what needs a PostgreSQL server.")
+	}
+}
+
 // Start starts a server for one test, with files of its own, and ends it with
-// the test.
+// the test. With -short the test is skipped.
 func Start(tb testing.TB, options ...Option) *Cluster {
 	tb.Helper()
+	skipIfShort(tb)
 	c, err := create(options...)
 	if err != nil {
 		tb.Fatal(err)
