@@ -1,6 +1,7 @@
 package perduretest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -208,4 +209,37 @@ func TestE41_ReplayRefuses(t *testing.T) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
+}
+
+// TestDefaultIDsOfChildrenOnRecordStand: a recording from before default IDs had names
+// replays; an ID that is no default one is a difference.
+func TestDefaultIDsOfChildrenOnRecordStand(t *testing.T) {
+	errand := workflow.New("errand", func(wf *workflow.Context, s string) (string, error) { return s, nil })
+	day := workflow.New("day", func(wf *workflow.Context, s string) (string, error) {
+		child := workflow.RunChildAsync(wf, errand, s)
+		out, err := child.Get(wf)
+		return child.ID() + ": " + out, err
+	})
+	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+		env.Register(day, errand)
+		h, err := perdure.Start(t.Context(), env.Engine(), day, "monday", "post")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := h.Result(t.Context())
+		id := "monday/errand/1-" + h.RunID()[strings.LastIndex(h.RunID(), "-")+1:]
+		if out != id+": post" || err != nil {
+			t.Fatalf("the child's default ID and result are %q, %v; want %s", out, err, id)
+		}
+		record, err := env.Engine().Record(t.Context(), "monday")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for other, fits := range map[string]bool{id: true, h.RunID() + "/1": true, h.RunID() + "/2": false, "monday/errand/1": false} {
+			err := perduretest.Replay(bytes.ReplaceAll(record, []byte(id), []byte(other)), day)
+			if (err == nil) != fits {
+				t.Errorf("with the child %s on record: %v", other, err)
+			}
+		}
+	})
 }

@@ -82,8 +82,9 @@ type childOptions struct {
 }
 
 // ChildID gives the child a workflow ID, at most 1,000 bytes, which no other run may
-// have. Without it the ID is made of this run's ID and the number of the call, so that
-// each run of a chain has children of its own.
+// have. Without it the ID is made of this run's workflow ID, the child's name, the number
+// of the call and the end of this run's ID, such as "order-17/ship/3-5f0c9e8a71b2": each
+// run of a chain has children of its own.
 func ChildID(id string) ChildOption { return func(o *childOptions) { o.id = &id } }
 
 // ChildRetryPolicy lets the child be tried again from its beginning when it fails, as
@@ -168,7 +169,7 @@ func startChild[In, Out any](wf *Context, w Workflow[In, Out], in In, opts []Chi
 		option(&o)
 	}
 	run := wf.instance.run
-	id := core.CallID(run.Self().Run, run.NextCall())
+	id := run.ChildID(w.name)
 	if o.id != nil {
 		id, o.WorkflowID = *o.id, *o.id
 	}

@@ -44,10 +44,10 @@ func TestE4_ChildErrorsReplay(t *testing.T) {
 		ends(3*time.Second, 3, "terminated", "", nil),
 		ends(4*time.Second, 4, core.ChildIDInUse, "", nil))
 	expect(t, log,
-		`child "run-1/1" of workflow "kid" failed: no: broken | true false | true false`,
-		`child "run-1/2" of workflow "kid" was canceled: canceled: enough | true false | false true`,
-		`child "run-1/3" of workflow "kid" was terminated | true false | false false`,
-		`child of workflow "kid" was not started: workflow ID "run-1/4" belongs to run run-9 (); a child needs an ID that no other run has | false true | false false`)
+		`child "w/kid/1-1" of workflow "kid" failed: no: broken | true false | true false`,
+		`child "w/kid/2-1" of workflow "kid" was canceled: canceled: enough | true false | false true`,
+		`child "w/kid/3-1" of workflow "kid" was terminated | true false | false false`,
+		`child of workflow "kid" was not started: workflow ID "w/kid/4-1" belongs to run run-9 (); a child needs an ID that no other run has | false true | false false`)
 	_, err := w.outcome()
 	child, _ := errors.AsType[*workflow.ChildError](err)
 	used, _ := errors.AsType[*workflow.ChildIDInUseError](err)
@@ -96,9 +96,9 @@ func TestE40_ChildrenAreWaitedForAsCallsAre(t *testing.T) {
 		ends(2*time.Minute, 9, "failed", "", errBroken),
 		ends(3*time.Minute, 11, "completed", "done", nil))
 	expect(t, log,
-		"run-1/1 bee, winner 1",
+		"w/kid/1-1 bee, winner 1",
 		`the loser: kid was canceled in attempt 1 (execution): context canceled`,
-		"C {WorkflowID:run-1/4 RunID:run-9} <nil> <nil>",
+		"C {WorkflowID:w/kid/4-1 RunID:run-9} <nil> <nil>",
 		`["E" "F"] <nil>`,
 		"late true",
 		"2 tries: done <nil>")

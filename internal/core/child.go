@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -12,8 +13,7 @@ import (
 // StartChild describes a run that another one starts.
 type StartChild struct {
 	Workflow string // name
-	// WorkflowID is its ID; empty for one made of the run and the call, so that each
-	// run of a chain has children of its own.
+	// WorkflowID is its ID; empty for that of Run.ChildID.
 	WorkflowID string
 	Input      history.Payload
 	Policy     *retry.Policy // for failures of its runs, nil for that of its code
@@ -35,7 +35,7 @@ type StartChild struct {
 func (r *Run) StartChild(s StartChild) *Call {
 	call := r.lastCall + 1
 	if s.WorkflowID == "" {
-		s.WorkflowID = CallID(r.identity(call).Run, call)
+		s.WorkflowID = r.ChildID(s.Workflow)
 	}
 	e := history.Event{
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
@@ -55,6 +55,25 @@ func (r *Run) StartChild(s StartChild) *Call {
 		e.Due = addTime(r.now, s.Delay)
 	}
 	return r.begin(e)
+}
+
+// ChildID returns the default workflow ID of a child of this workflow name that the
+// next call starts: the parent's workflow ID, the name, the number of the call and the
+// end of the parent's run ID, such as "order-17/ship/3-5f0c9e8a71b2". The last part
+// keeps the children of each run apart from those of other runs of the workflow ID, for
+// instance of an earlier attempt.
+func (r *Run) ChildID(name string) string {
+	call := r.lastCall + 1
+	parent := r.identity(call)
+	short := CallID(parent.Run, call)
+	if e := r.next(); e != nil && e.ID == short && (e.Kind == history.ChildScheduled || e.Kind == history.DetachedScheduled) {
+		return short // recorded before default IDs had names
+	}
+	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
+	if len(id) > history.MaxID {
+		return short
+	}
+	return id
 }
 
 // ChildRunID makes the ID of the first run of a child: the machine makes it, as it

@@ -42,7 +42,7 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 		run := begin(t, e, parent, "p", time.Hour)
 		pass(2 * time.Minute)
 		call := onlyCall(t, e, "p")
-		id := run + "/2"
+		id := "p/sleeper/2-" + run[strings.LastIndex(run, "-")+1:]
 		if c := call.Child; call.Kind != "child" || call.Name != "sleeper" || c == nil || c.WorkflowID != id || c.Status != "running" || c.OnParentClose != "cancel" {
 			t.Fatalf("the parent waits for %+v, %+v", call, call.Child)
 		}
