@@ -20,22 +20,21 @@ import (
 // there is a slot, a *retry.RefusedError if the breaker is open, and a
 // *retry.ConfigError if the gate is misconfigured.
 func (g *Gate) Acquire(ctx context.Context) (release func() error, err error) {
-	gates, err := set{g}.Call(0)
+	c, err := set{gates: []*Gate{g}}.call()
 	if err != nil {
 		return nil, &retry.ConfigError{Name: g.nameOf(), Err: err}
 	}
-	p := gates.(*passage)
 	if ctx.Err() == nil {
-		if err := p.Enter(ctx, 1, 0); err != nil && ctx.Err() == nil {
+		if err := c.Enter(ctx, 1, 0); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
 	if ctx.Err() != nil {
-		p.leave(turnstile.Neutral)
+		c.leave(turnstile.Neutral)
 		return nil, &retry.AbortedError{Name: g.spec.Name, Attempt: 1, Phase: retry.PhaseQueue, Cause: causeOf(ctx)}
 	}
 	return func() error {
-		if !p.places[0].leave(turnstile.Neutral) {
+		if !c.places[0].leave(turnstile.Neutral) {
 			return fmt.Errorf("the slot of gate %q was given back already", g.spec.Name)
 		}
 		return nil

@@ -6,7 +6,7 @@
 //	err := retry.Do(ctx, retry.Standard, charge, gate.Through(payments))
 //
 // At most ten calls are past the gate; the others wait in the order in which
-// they came, higher priorities ([retry.WithPriority]) first. What a call that
+// they came, higher priorities ([ThroughAt]) first. What a call that
 // failed does with its slot during backoff is the gate's [Mode]: Hold keeps it,
 // so that nothing that came later overtakes the call; Release frees it, and the
 // retry queues anew; Rejoin frees it, and the retry goes before all that came

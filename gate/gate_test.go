@@ -337,7 +337,7 @@ func TestR44_PriorityInProcess(t *testing.T) {
 		release := acquire(t, g)
 		call := func(name string, priority int) func() {
 			return func() {
-				if err := retry.Do(t.Context(), retry.Policy{}, j.failing(name, 1), gate.Through(g), retry.WithPriority(priority)); err != nil {
+				if err := retry.Do(t.Context(), retry.Policy{}, j.failing(name, 1), gate.ThroughAt(priority, g)); err != nil {
 					t.Error(err)
 				}
 			}

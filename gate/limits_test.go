@@ -172,12 +172,17 @@ func TestR46_EveryFailureCounts(t *testing.T) {
 		retry.ReasonBudget:      {},
 		retry.ReasonTimeout:     {AttemptTimeout: time.Second, OnTimeout: retry.StopOnTimeout},
 	} {
+		failures := 1
+		if reason == retry.ReasonBudget {
+			failures = 2 // the first one has its retry
+		}
 		synctest.Test(t, func(t *testing.T) {
-			g := gate.New("api", 1, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Hour}))
+			g := gate.New("api", 1, gate.WithBreaker(gate.Breaker{Failures: failures, Cooldown: time.Hour}),
+				gate.WithBudget(gate.Budget{Tokens: 1}))
 			err := retry.Do(t.Context(), p, func(context.Context) error {
 				time.Sleep(2 * time.Second)
 				return io.EOF
-			}, gate.Through(g), retry.WithBudget(func() retry.BudgetVerdict { return retry.BudgetDenied }))
+			}, gate.Through(g))
 			var exhausted *retry.ExhaustedError
 			if !errors.As(err, &exhausted) || exhausted.Reason != reason || g.Stats().Breaker != gate.Open {
 				t.Errorf("%s: %v, the breaker is %s", reason, err, g.Stats().Breaker)

@@ -69,7 +69,7 @@ func TestR44_NoDeadlock(t *testing.T) {
 						return io.EOF
 					}
 					return nil
-				}, gate.Through(mine...), retry.WithPriority(random.IntN(2)))
+				}, gate.ThroughAt(random.IntN(2), mine...))
 				ends.Store(kind(err), true)
 			})
 		}
@@ -147,7 +147,6 @@ func TestR40_MisconfiguredGates(t *testing.T) {
 		`the call is misconfigured: it names the gate "good" twice`:                                                       {gate.Through(good, good)},
 		`the call is misconfigured: two of its gates have the name "good"; names give the order in which gates are taken`: {gate.Through(good, gate.New("good", 2))},
 		"the call is misconfigured: WithGates is given twice; name all gates of the call in one":                          {gate.Through(good), gate.Through(gate.New("b", 1))},
-		"the call is misconfigured: WithPriority is given and no gate; only gates heed it":                                {retry.WithPriority(1)},
 	} {
 		err := retry.Do(t.Context(), retry.Policy{}, succeed, opts...)
 		var config *retry.ConfigError

@@ -103,7 +103,7 @@ func TestR42_RacesWithRetries(t *testing.T) {
 				return io.EOF
 			}
 			return nil
-		}, gate.Through(b, a), retry.WithPriority(rand.IntN(2)))
+		}, gate.ThroughAt(rand.IntN(2), b, a))
 		ends.Store(kind(err), true)
 	})
 	for _, want := range []string{"success", "canceled", "exhausted"} {

@@ -25,10 +25,14 @@ import (
 // *retry.ExhaustedError that wraps a *retry.RefusedError. Gates that are
 // misconfigured, named twice or different and of the same name are a
 // *retry.ConfigError.
-func Through(gates ...*Gate) retry.Option {
+func Through(gates ...*Gate) retry.Option { return ThroughAt(0, gates...) }
+
+// ThroughAt is [Through] for a call with a priority: at its gates higher priorities
+// go first. Through has priority zero.
+func ThroughAt(priority int, gates ...*Gate) retry.Option {
 	sorted := slices.Clone(gates)
 	slices.SortStableFunc(sorted, func(a, b *Gate) int { return strings.Compare(a.nameOf(), b.nameOf()) })
-	return retry.WithGates(set(sorted))
+	return retry.WithGates(set{sorted, priority}.begin)
 }
 
 // nameOf is Name for a gate that may be nil.
@@ -39,51 +43,62 @@ func (g *Gate) nameOf() string {
 	return g.spec.Name
 }
 
-// set are the gates of a call in the order of their names.
-type set []*Gate
+// set are the gates of a call in the order of their names, and its priority there.
+type set struct {
+	gates    []*Gate
+	priority int
+}
 
-// Call implements retry.Gates.
-func (s set) Call(priority int) (retry.Passage, error) {
-	if len(s) == 0 {
+// begin makes the places of one call.
+func (s set) begin() (retry.Gates, error) {
+	c, err := s.call()
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s set) call() (*call, error) {
+	if len(s.gates) == 0 {
 		return nil, errors.New("it goes through no gate; name at least one, or leave the option out")
 	}
-	p := &passage{}
-	if p.places = p.one[:]; len(s) > 1 {
-		p.places = make([]place, len(s))
+	c := &call{}
+	if c.places = c.one[:]; len(s.gates) > 1 {
+		c.places = make([]place, len(s.gates))
 	}
-	for i, g := range s {
+	for i, g := range s.gates {
 		switch {
 		case g == nil:
 			return nil, errors.New("one of its gates is nil")
 		case g.err != nil:
 			return nil, g.err
-		case i > 0 && s[i-1] == g:
+		case i > 0 && s.gates[i-1] == g:
 			return nil, fmt.Errorf("it names the gate %q twice", g.spec.Name)
-		case i > 0 && s[i-1].spec.Name == g.spec.Name:
+		case i > 0 && s.gates[i-1].spec.Name == g.spec.Name:
 			return nil, fmt.Errorf("two of its gates have the name %q; names give the order in which gates are taken", g.spec.Name)
 		}
-		p.places[i] = place{gate: g, priority: priority}
+		c.places[i] = place{gate: g, priority: s.priority}
 	}
-	return p, nil
+	return c, nil
 }
 
-// passage is the way of one call through its gates.
-type passage struct {
+// call is one call at its gates. It implements retry.Gates.
+type call struct {
 	places []place
 	one    [1]place // spares most calls an allocation
 }
 
-// Enter implements retry.Passage. Behind a gate that makes the call wait it keeps
-// no slot: somebody who has what it waits for might wait for that slot.
-func (p *passage) Enter(ctx context.Context, attempt int, timeout time.Duration) error {
+// Enter takes a slot of each gate. Behind a gate that makes the call wait it keeps
+// no slot: the holder of the slot that it waits for may itself wait there.
+func (c *call) Enter(ctx context.Context, attempt int, timeout time.Duration) error {
 	var timer *time.Timer
 	var tooLate <-chan time.Time
-	for i := range p.places {
-		pl := &p.places[i]
+	for i := range c.places {
+		pl := &c.places[i]
 		answer := pl.ask(attempt)
 		if answer == pending {
-			for j := i + 1; j < len(p.places); j++ {
-				p.places[j].yield()
+			for j := i + 1; j < len(c.places); j++ {
+				c.places[j].yield()
 			}
 			if timer == nil && timeout > 0 {
 				timer = time.NewTimer(timeout)
@@ -92,7 +107,7 @@ func (p *passage) Enter(ctx context.Context, attempt int, timeout time.Duration)
 			}
 			var err error
 			if answer, err = pl.await(ctx, tooLate); err != nil {
-				p.leave(turnstile.Neutral)
+				c.leave(turnstile.Neutral)
 				if errors.Is(err, errTooLate) {
 					return &retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: timeout}
 				}
@@ -101,31 +116,31 @@ func (p *passage) Enter(ctx context.Context, attempt int, timeout time.Duration)
 		}
 		if answer == refused {
 			err := &retry.RefusedError{Gate: pl.gate.spec.Name, Reason: pl.why()}
-			p.leave(turnstile.Neutral)
+			c.leave(turnstile.Neutral)
 			return err
 		}
 	}
 	return nil
 }
 
-// Retry implements retry.Passage. Only the first gate is told when the attempt is
-// due; the call comes to the others when it is past that.
-func (p *passage) Retry(attempt int, due time.Time) retry.BudgetVerdict {
-	for i := range p.places {
-		if !p.places[i].backoff(attempt, due) {
-			return retry.BudgetDenied
+// Retry asks the budget of each gate. Only the first gate is told when the attempt
+// is due; the call comes to the others when it has passed that.
+func (c *call) Retry(attempt int, due time.Time) bool {
+	for i := range c.places {
+		if !c.places[i].backoff(attempt, due) {
+			return false
 		}
 		due = time.Time{}
 	}
-	return retry.BudgetAllowed
+	return true
 }
 
-// Leave implements retry.Passage.
-func (p *passage) Leave(reason retry.Reason) { p.leave(outcomeOf(reason)) }
+// Leave gives up the places of the call.
+func (c *call) Leave(reason retry.Reason) { c.leave(outcomeOf(reason)) }
 
-func (p *passage) leave(outcome turnstile.Outcome) {
-	for i := len(p.places) - 1; i >= 0; i-- {
-		p.places[i].leave(outcome)
+func (c *call) leave(outcome turnstile.Outcome) {
+	for i := len(c.places) - 1; i >= 0; i-- {
+		c.places[i].leave(outcome)
 	}
 }
 

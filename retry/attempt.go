@@ -26,8 +26,8 @@ type AttemptInfo struct {
 	Final bool
 }
 
-// AttemptID returns the id of the n-th attempt of a call: "TRACE.N".
-func AttemptID(traceID string, n int) string { return traceID + "." + strconv.Itoa(n) }
+// attemptID returns the id of the n-th attempt of a call: "TRACE.N".
+func attemptID(traceID string, n int) string { return traceID + "." + strconv.Itoa(n) }
 
 // contextKey is the key of the attempt in a context.
 type contextKey struct{}
@@ -50,15 +50,9 @@ func FromContext(ctx context.Context) (AttemptInfo, bool) {
 	return AttemptInfo{}, false
 }
 
-// NewContext returns a child of ctx for which FromContext returns info. It is
-// for runners other than Do.
-func NewContext(ctx context.Context, info AttemptInfo) context.Context {
-	return NewContextWithBeat(ctx, info, nil)
-}
-
-// NewContextWithBeat is NewContext for a runner that wants to know of heartbeats:
-// Heartbeat calls beat, which may be nil.
-func NewContextWithBeat(ctx context.Context, info AttemptInfo, beat func()) context.Context {
+// NewContext returns a child of ctx for which FromContext returns info and
+// Heartbeat calls beat, which may be nil. It is for runners other than Do.
+func NewContext(ctx context.Context, info AttemptInfo, beat func()) context.Context {
 	return context.WithValue(ctx, contextKey{}, &foreign{info, beat})
 }
 

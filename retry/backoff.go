@@ -30,32 +30,32 @@ type Backoff struct {
 type BackoffKind uint8
 
 const (
-	// BackoffDefault is the zero value: the default schedule.
-	BackoffDefault BackoffKind = iota
-	// BackoffNone never waits.
-	BackoffNone
-	// BackoffFixed always waits the same time.
-	BackoffFixed
-	// BackoffLinear adds the first delay after each failure.
-	BackoffLinear
-	// BackoffExponential multiplies by the coefficient after each failure.
-	BackoffExponential
+	// backoffDefault is the zero value: the default schedule.
+	backoffDefault BackoffKind = iota
+	// backoffNone never waits.
+	backoffNone
+	// backoffFixed always waits the same time.
+	backoffFixed
+	// backoffLinear adds the first delay after each failure.
+	backoffLinear
+	// backoffExponential multiplies by the coefficient after each failure.
+	backoffExponential
 )
 
 var backoffNames = []string{"", "none", "fixed", "linear", "exponential"}
 
 // None is the backoff that never waits: retries are immediate.
-var None = Backoff{Kind: BackoffNone}
+var None = Backoff{Kind: backoffNone}
 
 // Fixed always waits d.
 func Fixed(d time.Duration) Backoff {
-	return Backoff{Kind: BackoffFixed, Initial: d}
+	return Backoff{Kind: backoffFixed, Initial: d}
 }
 
 // Linear waits base after the first failure and base more after each further
 // one, but never more than limit. A zero limit is 100 times base.
 func Linear(base, limit time.Duration) Backoff {
-	return Backoff{Kind: BackoffLinear, Initial: base, Max: limit}
+	return Backoff{Kind: backoffLinear, Initial: base, Max: limit}
 }
 
 // Exponential waits exactly initial after the first failure and coefficient
@@ -63,7 +63,7 @@ func Linear(base, limit time.Duration) Backoff {
 // coefficient is 2, a zero limit is 100 times initial; a coefficient of 1 is a
 // constant wait.
 func Exponential(initial time.Duration, coefficient float64, limit time.Duration) Backoff {
-	return Backoff{Kind: BackoffExponential, Initial: initial, Coefficient: coefficient, Max: limit}
+	return Backoff{Kind: backoffExponential, Initial: initial, Coefficient: coefficient, Max: limit}
 }
 
 // String returns the kind's name in JSON; the default has the empty name.
@@ -93,16 +93,16 @@ func (k *BackoffKind) UnmarshalText(text []byte) error {
 func (b Backoff) Delay(k int) time.Duration {
 	k = max(k, 1)
 	switch b.Kind {
-	case BackoffNone:
+	case backoffNone:
 		return 0
-	case BackoffFixed:
+	case backoffFixed:
 		return max(b.Initial, 0)
-	case BackoffLinear:
+	case backoffLinear:
 		return linearDelay(max(b.Initial, 0), b.limit(), k)
-	case BackoffExponential:
+	case backoffExponential:
 		return exponentialDelay(max(b.Initial, 0), b.coefficient(), b.limit(), k)
 	default:
-		return exponentialDelay(DefaultInitial, DefaultCoefficient, DefaultMax, k)
+		return exponentialDelay(defaultInitial, defaultCoefficient, defaultMax, k)
 	}
 }
 
@@ -131,7 +131,7 @@ func exponentialDelay(initial time.Duration, c float64, limit time.Duration, k i
 func (b Backoff) coefficient() float64 {
 	switch {
 	case b.Coefficient == 0:
-		return DefaultCoefficient
+		return defaultCoefficient
 	case b.Coefficient >= 1 && !math.IsInf(b.Coefficient, 1):
 		return b.Coefficient
 	}
@@ -142,10 +142,10 @@ func (b Backoff) coefficient() float64 {
 func (b Backoff) limit() time.Duration {
 	initial := max(b.Initial, 0)
 	if b.Max == 0 {
-		if initial > math.MaxInt64/DefaultMaxFactor {
+		if initial > math.MaxInt64/defaultMaxFactor {
 			return math.MaxInt64
 		}
-		return DefaultMaxFactor * initial
+		return defaultMaxFactor * initial
 	}
 	return max(b.Max, initial)
 }
@@ -154,21 +154,21 @@ func (b Backoff) limit() time.Duration {
 // for Fixed, which has none.
 func (b Backoff) ceiling() time.Duration {
 	switch b.Kind {
-	case BackoffNone:
+	case backoffNone:
 		return 0
-	case BackoffFixed:
+	case backoffFixed:
 		return math.MaxInt64
-	case BackoffLinear, BackoffExponential:
+	case backoffLinear, backoffExponential:
 		return b.limit()
 	default:
-		return DefaultMax
+		return defaultMax
 	}
 }
 
 // withDefaultKind writes the default schedule out, and leaves others as they are.
 func (b Backoff) withDefaultKind() Backoff {
-	if b.Kind == BackoffDefault {
-		return Exponential(DefaultInitial, DefaultCoefficient, DefaultMax)
+	if b.Kind == backoffDefault {
+		return Exponential(defaultInitial, defaultCoefficient, defaultMax)
 	}
 	return b
 }
@@ -176,9 +176,9 @@ func (b Backoff) withDefaultKind() Backoff {
 // withDefaults writes the defaults out.
 func (b Backoff) withDefaults() Backoff {
 	switch b = b.withDefaultKind(); b.Kind {
-	case BackoffLinear:
+	case backoffLinear:
 		b.Max = b.limit()
-	case BackoffExponential:
+	case backoffExponential:
 		b.Max = b.limit()
 		b.Coefficient = b.coefficient()
 	}

@@ -101,7 +101,7 @@ func BenchmarkDecide(b *testing.B) {
 			for b.Loop() {
 				d = retry.Decide(&bm.policy, bm.state, failure, now, 0.5)
 			}
-			if d.Action != retry.ActionRetry {
+			if !d.Retry {
 				b.Fatal(d)
 			}
 		})

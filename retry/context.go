@@ -24,14 +24,14 @@ func newTrace(text string) trace {
 }
 
 // ids returns the trace id and the id of the n-th attempt, which share memory.
-func (t trace) ids(n int) (traceID, attemptID string) {
+func (t trace) ids(n int) (traceID, id string) {
 	if t.text != "" {
-		return t.text, AttemptID(t.text, n)
+		return t.text, attemptID(t.text, n)
 	}
 	var buffer [32 + 1 + 20]byte
 	b := appendHex(appendHex(buffer[:0], t.hi), t.lo)
 	b = strconv.AppendInt(append(b, '.'), int64(n), 10)
-	id := string(b)
+	id = string(b)
 	return id[:32], id
 }
 

@@ -3,6 +3,7 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -68,14 +69,14 @@ func TestR32_TraceAndAttemptIDs(t *testing.T) {
 			if trace == "" {
 				trace = info.TraceID
 			}
-			if !ok || !random.MatchString(trace) || info.TraceID != trace || info.ID != retry.AttemptID(trace, n) || ids[info.ID] {
+			if !ok || !random.MatchString(trace) || info.TraceID != trace || info.ID != fmt.Sprint(trace, ".", n) || ids[info.ID] {
 				t.Errorf("attempt %d of %s is told %+v", n, trace, info)
 			}
 			ids[info.ID] = true
 			n++
 			return io.EOF
 		}, retry.WithTrace(""), retry.WithRecords(&records))
-		if len(records) != 3 || records[2].ID != retry.AttemptID(trace, 3) {
+		if len(records) != 3 || records[2].ID != trace+".3" {
 			t.Errorf("the records are %+v", records)
 		}
 	}
@@ -98,7 +99,7 @@ func TestR32_IDsOfAPlainCall(t *testing.T) {
 
 func TestR31_OtherRunnersSetTheInfo(t *testing.T) {
 	want := retry.AttemptInfo{TraceID: "run", ID: "run.7", Number: 7, Max: 9}
-	ctx := retry.NewContext(t.Context(), want)
+	ctx := retry.NewContext(t.Context(), want, nil)
 	if got, ok := retry.FromContext(ctx); !ok || got != want {
 		t.Errorf("got %+v, %v", got, ok)
 	}

@@ -23,44 +23,23 @@ type State struct {
 	// Canceled says that the call has been canceled.
 	Canceled bool
 
-	// Budget is the verdict of the retry budget, if the call has one.
-	Budget BudgetVerdict
+	// OverBudget says that the call's retry budget refuses another attempt.
+	OverBudget bool
 }
 
-// BudgetVerdict is what a retry budget says about one more retry.
-type BudgetVerdict uint8
-
-const (
-	// BudgetAllowed is the verdict without a budget as well.
-	BudgetAllowed BudgetVerdict = iota
-	// BudgetDenied stops the call.
-	BudgetDenied
-)
-
-// Action is what a runner has to do after a failed attempt.
-type Action string
-
-const (
-	// ActionRetry: start another attempt at Decision.At.
-	ActionRetry Action = "retry"
-	// ActionStop: no further attempt; the call has failed.
-	ActionStop Action = "stop"
-	// ActionPause: no further attempt until a person decides.
-	ActionPause Action = "pause"
-)
-
-// Decision is the answer of Decide. It is plain data.
+// Decision is what Decide returns. It is plain data.
 type Decision struct {
-	Action Action
+	// Retry says that another attempt starts at At. Without it the call has
+	// failed or, with Pause, waits until a person decides.
+	Retry, Pause bool
 
-	// Delay is the wait before the next attempt, zero or more; zero unless
-	// Action is ActionRetry.
+	// Delay is the wait before the next attempt; zero without Retry.
 	Delay time.Duration
 
-	// At is when the next attempt is due, now plus Delay, but never after the
-	// year 2261, so that it fits an int64 of nanoseconds since 1970; the zero
-	// time unless Action is ActionRetry. A durable runner stores it and never
-	// asks again.
+	// At is when the next attempt is due: now plus Delay, but never after the
+	// year 2261, so that it fits an int64 of nanoseconds since 1970. It is the
+	// zero time without Retry. A durable runner stores it and does not decide
+	// again.
 	At time.Time
 
 	// Reason says why.
@@ -92,11 +71,11 @@ var lastInstant = time.Date(2261, time.December, 31, 23, 59, 59, 0, time.UTC)
 // The judgement goes in this order, and the first stop found is the reason:
 // canceled; terminal; Stop rule or NonRetryable; timeout with StopOnTimeout;
 // Retryable; attempts; Within; budget. Stops of the last three kinds become
-// ActionPause if the policy says so.
+// Pause if the policy says so.
 func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 	rule, stop := p.filter(&s, &f)
 	allowed, backoff, jitter := p.terms(rule)
-	d := Decision{Action: ActionStop, Reason: stop, Rule: rule, Max: allowed}
+	d := Decision{Reason: stop, Rule: rule, Max: allowed}
 	if stop != "" {
 		return d
 	}
@@ -109,11 +88,11 @@ func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 	if p.bounded() && startsLate(s.First, now, delay, p.Within) {
 		return d.exhausted(p, ReasonWithin)
 	}
-	if s.Budget != BudgetAllowed {
+	if s.OverBudget {
 		return d.exhausted(p, ReasonBudget)
 	}
 
-	d.Action, d.Reason, d.Delay = ActionRetry, reason, delay
+	d.Retry, d.Reason, d.Delay = true, reason, delay
 	if d.At = now.Add(delay); d.At.After(lastInstant) {
 		d.At = lastInstant
 	}
@@ -122,10 +101,7 @@ func Decide(p *Policy, s State, f Failure, now time.Time, u float64) Decision {
 
 // exhausted completes a decision that something is used up.
 func (d Decision) exhausted(p *Policy, reason Reason) Decision {
-	d.Reason = reason
-	if p.OnExhausted == Pause {
-		d.Action = ActionPause
-	}
+	d.Reason, d.Pause = reason, p.OnExhausted == Pause
 	return d
 }
 

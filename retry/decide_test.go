@@ -14,11 +14,11 @@ import (
 // anyState draws states.
 func anyState(t *rapid.T) retry.State {
 	return retry.State{
-		Attempt:  anyAttempt().Draw(t, "attempt"),
-		First:    time.Unix(rapid.Int64Range(0, 1000).Draw(t, "first"), 0),
-		Previous: anyDuration().Draw(t, "previous"),
-		Canceled: rapid.IntRange(0, 9).Draw(t, "canceled") == 0,
-		Budget:   retry.BudgetVerdict(rapid.IntRange(0, 1).Draw(t, "budget")),
+		Attempt:    anyAttempt().Draw(t, "attempt"),
+		First:      time.Unix(rapid.Int64Range(0, 1000).Draw(t, "first"), 0),
+		Previous:   anyDuration().Draw(t, "previous"),
+		Canceled:   rapid.IntRange(0, 9).Draw(t, "canceled") == 0,
+		OverBudget: rapid.IntRange(0, 1).Draw(t, "budget") == 1,
 	}
 }
 
@@ -65,15 +65,18 @@ func mustMarshal(t *rapid.T, p retry.Policy) string {
 
 // checkDecision checks what must hold for every decision on a valid policy.
 func checkDecision(t interface{ Fatalf(string, ...any) }, p *retry.Policy, s retry.State, f retry.Failure, now time.Time, d retry.Decision) {
-	switch d.Action {
-	case retry.ActionRetry:
+	switch {
+	case d.Retry:
+		if d.Pause {
+			t.Fatalf("a retry and a pause: %+v", d)
+		}
 		if !d.Reason.Retries() {
 			t.Fatalf("a retry with the reason %s", d.Reason)
 		}
 		if d.Delay < 0 || d.At.Before(now) || (d.At.Year() < 2261 && !d.At.Equal(now.Add(d.Delay))) {
 			t.Fatalf("a retry at %s after %s: now is %s", d.At, d.Delay, now)
 		}
-		if s.Canceled || f.Canceled || f.Terminal || s.Attempt >= d.Max || s.Attempt >= p.AttemptLimit() || s.Budget == retry.BudgetDenied {
+		if s.Canceled || f.Canceled || f.Terminal || s.Attempt >= d.Max || s.Attempt >= p.AttemptLimit() || s.OverBudget {
 			t.Fatalf("a retry that must not be: %+v", d)
 		}
 		if p.Within != 0 && p.Within != retry.Forever && d.At.After(s.First.Add(p.Within)) {
@@ -82,18 +85,16 @@ func checkDecision(t interface{ Fatalf(string, ...any) }, p *retry.Policy, s ret
 		if d.At.UnixNano() < now.UnixNano() {
 			t.Fatalf("the due time %s does not fit an int64 of nanoseconds", d.At)
 		}
-	case retry.ActionPause:
+	case d.Pause:
 		if p.OnExhausted != retry.Pause || !d.Reason.Exhausts() {
 			t.Fatalf("a pause with the reason %s", d.Reason)
 		}
-	case retry.ActionStop:
+	default:
 		if d.Reason.Retries() || d.Reason == "" || (p.OnExhausted == retry.Pause && d.Reason.Exhausts()) {
 			t.Fatalf("a stop with the reason %s", d.Reason)
 		}
-	default:
-		t.Fatalf("the action %q", d.Action)
 	}
-	if d.Action != retry.ActionRetry && (d.Delay != 0 || !d.At.IsZero()) {
+	if !d.Retry && (d.Delay != 0 || !d.At.IsZero()) {
 		t.Fatalf("a stop with a delay: %+v", d)
 	}
 	if d.Rule < -1 || d.Rule >= len(p.Rules) {
@@ -112,7 +113,7 @@ func TestR15_DecideAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { d = retry.Decide(&p, s, f, now, 0.5) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if d.Action != retry.ActionRetry {
+	if !d.Retry {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -126,7 +127,7 @@ func TestR8_WithinAtItsEnd(t *testing.T) {
 			p := retry.Policy{Within: 20}
 			f := retry.Failure{Types: []string{"Error"}, Asked: true, After: asked}
 			d := retry.Decide(&p, retry.State{Attempt: 1, First: first}, f, first.Add(elapsed), 0)
-			if want := elapsed+asked <= 20; (d.Action == retry.ActionRetry) != want {
+			if want := elapsed+asked <= 20; d.Retry != want {
 				t.Fatalf("elapsed %d, asked %d: %+v", elapsed, asked, d)
 			}
 		}
@@ -135,7 +136,7 @@ func TestR8_WithinAtItsEnd(t *testing.T) {
 
 func TestR8_WithinWithoutAFirstCountsFromNow(t *testing.T) {
 	p := retry.Policy{Within: time.Minute, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}
-	if d := retry.Decide(&p, retry.State{Attempt: 1}, retry.Failure{}, time.Now(), 0); d.Action != retry.ActionRetry {
+	if d := retry.Decide(&p, retry.State{Attempt: 1}, retry.Failure{}, time.Now(), 0); !d.Retry {
 		t.Errorf("got %+v", d)
 	}
 }
@@ -184,7 +185,7 @@ func TestR10_MostAttemptsDecide(t *testing.T) {
 				rule, most = i, n
 			}
 		}
-		if d.Rule != rule || (d.Action == retry.ActionRetry) != (!stopped && attempt < most) {
+		if d.Rule != rule || d.Retry != (!stopped && attempt < most) {
 			t.Fatalf("%+v: got %+v, want rule %d, %d attempts, stop %v", p.Rules, d, rule, most, stopped)
 		}
 	})
@@ -215,11 +216,11 @@ func FuzzDecide(f *testing.F) {
 			OnTimeout: retry.OnTimeout(modes & 1), OnExhausted: retry.OnExhausted(modes >> 1 & 1),
 		}
 		now := time.Unix(1000, 0)
-		s := retry.State{Attempt: attempt, First: now, Previous: time.Duration(previous), Canceled: flags&1 != 0, Budget: retry.BudgetVerdict(flags >> 1 & 1)}
+		s := retry.State{Attempt: attempt, First: now, Previous: time.Duration(previous), Canceled: flags&1 != 0, OverBudget: flags>>1&1 == 1}
 		failure := retry.Failure{Types: []string{"Error"}, Terminal: flags&4 != 0, Asked: flags&8 != 0, After: time.Duration(asked)}
 		d := retry.Decide(&p, s, failure, now, u)
 		checkDecision(t, &p, s, failure, now, d)
-		if d.Action == retry.ActionRetry && d.Reason != retry.ReasonServerDelay && p.Validate() == nil && d.Delay > maxOf(p.Backoff) {
+		if d.Retry && d.Reason != retry.ReasonServerDelay && p.Validate() == nil && d.Delay > maxOf(p.Backoff) {
 			t.Fatalf("the delay %d is above the maximum of %+v", d.Delay, p.Backoff)
 		}
 	})

@@ -85,7 +85,7 @@ func (p *Policy) bare() bool {
 
 // bare recognizes the default and a well-formed exponential backoff.
 func (b *Backoff) bare() bool {
-	if b.Kind == BackoffExponential {
+	if b.Kind == backoffExponential {
 		return b.Initial >= 0 && b.Max >= b.Initial && b.Coefficient >= 1 && b.Coefficient <= math.MaxFloat64
 	}
 	return int64(b.Kind)|int64(b.Initial|b.Max) == 0 && b.Coefficient == 0
@@ -104,7 +104,7 @@ func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opt
 	if p.bounded() {
 		c.first = time.Now()
 	}
-	if c.passage != nil {
+	if c.place != nil {
 		return c.gated(p, fn)
 	}
 	if p.AttemptTimeout|p.HeartbeatTimeout == 0 && c.derive == nil && !c.traced && !c.recorded() {
@@ -126,8 +126,8 @@ type call struct {
 	first  time.Time // of the first schedule; zero unless Within needs it
 	failed []Record  // records for an ExhaustedError
 
-	passage Passage // nil without gates
-	ended   Reason  // empty as long as the call has not ended
+	place Gates  // nil without gates
+	ended Reason // empty until the call has ended
 }
 
 // check refuses what cannot be honored.
@@ -177,7 +177,7 @@ func (c *call) loop(p *Policy, fn func(context.Context) error, at attempt, err e
 			return c.halted(p, at, e)
 		}
 		d, failure := c.judge(p, at, previous, err)
-		if d.Action != ActionRetry {
+		if !d.Retry {
 			return failure
 		}
 		if !c.wait(d.Delay) {
@@ -196,19 +196,18 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 	failure, u := Classify(err), c.draw()
 
 	d := Decide(p, state, failure, now, u)
-	if d.Action == ActionRetry && (c.budget != nil || c.passage != nil) {
-		// The budget is asked last, and only if the answer matters: asking may
-		// cost a token.
-		state.Budget = c.askBudget(at.number, d.At)
+	// The budget is asked last, and only if it matters: asking may cost a token.
+	if d.Retry && c.place != nil && !c.place.Retry(at.number, d.At) {
+		state.OverBudget = true
 		d = Decide(p, state, failure, now, u)
 	}
-	if d.Action != ActionRetry {
+	if !d.Retry {
 		c.ended = d.Reason
 	}
 	c.record(at, Record{End: now, Err: err, Delay: d.Delay, Reason: d.Reason})
 
 	switch {
-	case d.Action == ActionRetry:
+	case d.Retry:
 		return d, nil
 	case d.Reason == ReasonCanceled && state.Canceled:
 		return d, c.aborted(at.number, PhaseExecution, err)
@@ -221,19 +220,6 @@ func (c *call) judge(p *Policy, at attempt, previous time.Duration, err error) (
 		Name: c.name, Attempts: at.number, Reason: d.Reason, Max: d.Max,
 		Within: p.Within, Records: c.failed, Err: err,
 	}
-}
-
-// askBudget asks the budget of the call and those of its gates about one retry.
-func (c *call) askBudget(n int, due time.Time) BudgetVerdict {
-	if c.budget != nil {
-		if verdict := c.budget(); verdict != BudgetAllowed {
-			return verdict
-		}
-	}
-	if c.passage != nil {
-		return c.passage.Retry(n, due)
-	}
-	return BudgetAllowed
 }
 
 // draw returns a number in [0, 1).
@@ -260,7 +246,7 @@ func (c *call) wait(delay time.Duration) bool {
 
 // attempt makes the n-th attempt and returns its outcome.
 func (c *call) attempt(p *Policy, n int, fn func(context.Context) error) (attempt, error) {
-	if c.passage != nil {
+	if c.place != nil {
 		if err := c.enter(p, n); err != nil {
 			return attempt{number: n}, err
 		}

@@ -186,10 +186,10 @@ func TestR14_UnlimitedAttemptsKeepBoundedRecords(t *testing.T) {
 	policy := retry.Policy{MaxAttempts: 5000, Backoff: retry.None}
 	err := retry.Do(t.Context(), policy, func(context.Context) error { return io.EOF })
 	exhausted, ok := errors.AsType[*retry.ExhaustedError](err)
-	if !ok || exhausted.Attempts != 5000 || len(exhausted.Records) != retry.MaxRecords {
+	if !ok || exhausted.Attempts != 5000 || len(exhausted.Records) != 20 {
 		t.Fatalf("got %+v", err)
 	}
-	if last := exhausted.Records[retry.MaxRecords-1]; last.Number != 5000 || last.Reason != retry.ReasonMaxAttempts {
+	if last := exhausted.Records[20-1]; last.Number != 5000 || last.Reason != retry.ReasonMaxAttempts {
 		t.Errorf("the last record is %+v", last)
 	}
 }
@@ -236,7 +236,7 @@ func TestR34_GoexitEndsTheGoroutine(t *testing.T) {
 
 func TestR31_ConfigurationErrors(t *testing.T) {
 	run := func(context.Context) error { t.Error("it ran"); return nil }
-	hook := func(f retry.DeriveFunc) []retry.Option {
+	hook := func(f func(context.Context, retry.AttemptInfo) (context.Context, error)) []retry.Option {
 		return []retry.Option{retry.WithDerive(f), retry.WithName("charge")}
 	}
 	type info = retry.AttemptInfo
@@ -330,7 +330,9 @@ func TestR35_APanicOfTheSinkIsNotAnOutcome(t *testing.T) {
 
 func TestR9_TheBudgetIsAskedOnlyWhenItMatters(t *testing.T) {
 	asked := 0
-	budget := retry.WithBudget(func() retry.BudgetVerdict { asked++; return retry.BudgetAllowed })
+	budget := retry.WithGates(func() (retry.Gates, error) {
+		return openGate{func() bool { asked++; return true }}, nil
+	})
 	policy := retry.Policy{MaxAttempts: 3, Backoff: retry.None}
 	_ = retry.Do(t.Context(), policy, func(context.Context) error { return io.EOF }, budget)
 	if asked != 2 {

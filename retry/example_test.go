@@ -106,12 +106,12 @@ func ExampleDecide() {
 	for _, kind := range []string{"Network", "RateLimit", "CardDeclined"} {
 		state := retry.State{Attempt: 3, First: now}
 		d := retry.Decide(&policy, state, retry.Failure{Types: []string{kind}}, now, 0.5)
-		fmt.Println(kind, d.Action, d.Delay, d.Reason)
+		fmt.Println(kind, d.Retry, d.Delay, d.Reason)
 	}
 	// Output:
-	// Network stop 0s max_attempts
-	// RateLimit retry 30s backoff
-	// CardDeclined stop 0s non_retryable
+	// Network false 0s max_attempts
+	// RateLimit true 30s backoff
+	// CardDeclined false 0s non_retryable
 }
 
 func ExamplePolicy_UnmarshalJSON() {

@@ -155,7 +155,7 @@ func (p *Policy) walk(f Failure, took time.Duration, u float64) (starts []time.D
 		starts = append(starts, now)
 		now = addDurations(now, took)
 		d := Decide(p, s, f, explainedAt.Add(now), u)
-		if d.Action != ActionRetry {
+		if !d.Retry {
 			return starts, true
 		}
 		now = addDurations(now, d.Delay)
@@ -247,7 +247,7 @@ func (e *Explanation) multiply() {
 		f.Timeout = ""
 		f.Types = append([]string{TypeExhausted}, f.Types...)
 		if v.Retried {
-			if d := Decide(&e.Policy, State{Attempt: 1}, f, explainedAt, 0); d.Action == ActionRetry {
+			if d := Decide(&e.Policy, State{Attempt: 1}, f, explainedAt, 0); d.Retry {
 				outer = max(outer, d.Max)
 			}
 		}

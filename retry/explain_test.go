@@ -94,25 +94,25 @@ func TestF4_Warnings(t *testing.T) {
 	for text, want := range map[string][]string{
 		"[retry: 3, backoff: 1]":                                       nil,
 		"[retry: 1]":                                                   nil,
-		"[retry: 3]":                                                   {retry.WarnImmediate},
-		"[retry: 3, fixed: 1, jitter: none]":                           {retry.WarnNoJitter},
-		"[retry: 3, fixed: 1, jitter: 0%]":                             {retry.WarnNoJitter},
-		"[retry: 9, backoff: 1m] [within: 10m]":                        {retry.WarnWithin},
-		"[retry: 3, backoff: 1m] [within: 30s]":                        {retry.WarnWithin},
-		"[retry: 3, fixed: 10, jitter: full] [within: 25]":             {retry.WarnJitterWithin},
-		"[retry: 3, backoff: 1] [within: 1m, timeout: 30s]":            {retry.WarnSlowWithin},
+		"[retry: 3]":                                                   {"immediate"},
+		"[retry: 3, fixed: 1, jitter: none]":                           {"no_jitter"},
+		"[retry: 3, fixed: 1, jitter: 0%]":                             {"no_jitter"},
+		"[retry: 9, backoff: 1m] [within: 10m]":                        {"within_cuts_off"},
+		"[retry: 3, backoff: 1m] [within: 30s]":                        {"within_cuts_off"},
+		"[retry: 3, fixed: 10, jitter: full] [within: 25]":             {"within_may_cut_off"},
+		"[retry: 3, backoff: 1] [within: 1m, timeout: 30s]":            {"slow_attempts"},
 		"[retry: 3, backoff: 1] [timeout: 30s]":                        nil,
-		"[retry: 3, backoff: 1] [timeout: 30s, on-timeout: retry]":     {retry.WarnTimeoutsRetried},
-		"[Timeout -> retry: 3, backoff: 1] [timeout: 30s]":             {retry.WarnTimeoutsRetried},
-		"[Timeout -> retry: 3, backoff: 1]":                            {retry.WarnNoTimeout},
-		"[retry: 3, backoff: 1] [timeout: 30s, heartbeat: 30s]":        {retry.WarnHeartbeat},
-		"[retry: unlimited, backoff: 1, max: 60] [within: forever]":    {retry.WarnUnlimited},
+		"[retry: 3, backoff: 1] [timeout: 30s, on-timeout: retry]":     {"timeouts_retried"},
+		"[Timeout -> retry: 3, backoff: 1] [timeout: 30s]":             {"timeouts_retried"},
+		"[Timeout -> retry: 3, backoff: 1]":                            {"no_such_timeout"},
+		"[retry: 3, backoff: 1] [timeout: 30s, heartbeat: 30s]":        {"heartbeat_too_long"},
+		"[retry: unlimited, backoff: 1, max: 60] [within: forever]":    {"unlimited"},
 		"[retry: unlimited, backoff: 1, max: 60] [within: 1h]":         nil,
 		"[A -> retry: 5, backoff: 1] [(A, B) -> retry: 3, backoff: 1]": nil,
-		"[A -> retry: 5, backoff: 1] [A -> retry: 3, backoff: 1]":      {retry.WarnUselessRule},
-		"[A -> retry: 5, backoff: 1] [never: A]":                       {retry.WarnUselessRule},
-		"[A -> retry: 5, backoff: 1] [A -> stop]":                      {retry.WarnUselessRule},
-		"[retry: 2147483645, backoff: 1ms, max: 1ms] [within: 100ms]":  {retry.WarnWithin, retry.WarnJitterWithin},
+		"[A -> retry: 5, backoff: 1] [A -> retry: 3, backoff: 1]":      {"useless_rule"},
+		"[A -> retry: 5, backoff: 1] [never: A]":                       {"useless_rule"},
+		"[A -> retry: 5, backoff: 1] [A -> stop]":                      {"useless_rule"},
+		"[retry: 2147483645, backoff: 1ms, max: 1ms] [within: 100ms]":  {"within_cuts_off", "within_may_cut_off"},
 	} {
 		e := mustExplain(t, text, 1)
 		if !slices.Equal(kinds(e), want) {
@@ -139,7 +139,7 @@ func TestF4_LayersMultiply(t *testing.T) {
 	} {
 		for i, n := range want {
 			e := mustExplain(t, text, i+1)
-			amplified := slices.Contains(kinds(e), retry.WarnAmplification)
+			amplified := slices.Contains(kinds(e), "amplification")
 			if e.Executions != n || e.Layers != i+1 || amplified != (i > 0 && n > want[0]) {
 				t.Errorf("%s in %d layers: %d executions, want %d; warnings %q", text, i+1, e.Executions, n, e.Warnings)
 			}

@@ -37,13 +37,13 @@ func (p *Policy) verdict(v Verdict) Verdict { return p.judge(v, v.failure()) }
 func (p *Policy) judge(v Verdict, f Failure) Verdict {
 	s := State{Attempt: 1, First: explainedAt}
 	d := Decide(p, s, f, explainedAt, 0)
-	v.Retried, v.Reason, v.Rule, v.Attempts = d.Action == ActionRetry, d.Reason, d.Rule, 1
+	v.Retried, v.Reason, v.Rule, v.Attempts = d.Retry, d.Reason, d.Rule, 1
 	if !v.Retried {
 		return v
 	}
 	v.Attempts = d.Max
 	// The shortest wait may be none at all, and the usual one still be one.
-	if usual := Decide(p, s, f, explainedAt, 0.5); usual.Action == ActionRetry {
+	if usual := Decide(p, s, f, explainedAt, 0.5); usual.Retry {
 		v.Reason = usual.Reason
 	}
 	return v

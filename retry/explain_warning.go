@@ -18,24 +18,24 @@ type Warning struct {
 
 // The kinds of warnings.
 const (
-	WarnWithin          = "within_cuts_off"    // Within leaves no room for all attempts
-	WarnJitterWithin    = "within_may_cut_off" // whether it does is up to the jitter
-	WarnSlowWithin      = "slow_attempts"      // it does if attempts take long
-	WarnTimeoutsRetried = "timeouts_retried"   // for work that is not idempotent
-	WarnNoTimeout       = "no_such_timeout"    // a timeout is spoken of that cannot happen
-	WarnHeartbeat       = "heartbeat_too_long"
-	WarnUnlimited       = "unlimited"
-	WarnImmediate       = "immediate"
-	WarnNoJitter        = "no_jitter"
-	WarnUselessRule     = "useless_rule"
-	WarnAmplification   = "amplification"
+	warnWithin          = "within_cuts_off"    // Within leaves no room for all attempts
+	warnJitterWithin    = "within_may_cut_off" // whether it does is up to the jitter
+	warnSlowWithin      = "slow_attempts"      // it does if attempts take long
+	warnTimeoutsRetried = "timeouts_retried"   // for work that is not idempotent
+	warnNoTimeout       = "no_such_timeout"    // a timeout is spoken of that cannot happen
+	warnHeartbeat       = "heartbeat_too_long"
+	warnUnlimited       = "unlimited"
+	warnImmediate       = "immediate"
+	warnNoJitter        = "no_jitter"
+	warnUselessRule     = "useless_rule"
+	warnAmplification   = "amplification"
 )
 
 // warn collects the warnings.
 func (e *Explanation) warn() {
 	for _, v := range e.Verdicts {
 		if v.Reason == ReasonWithin {
-			e.add(WarnWithin, "%s: within %s is shorter than the first wait, so nothing is retried.", v.Errors, notationDuration(e.Policy.Within))
+			e.add(warnWithin, "%s: within %s is shorter than the first wait, so nothing is retried.", v.Errors, notationDuration(e.Policy.Within))
 		}
 	}
 	for i := range e.Schedules {
@@ -46,7 +46,7 @@ func (e *Explanation) warn() {
 	e.warnUnlimited()
 	e.warnRules()
 	if e.Layers > 1 && e.Executions > e.Policy.AttemptLimit() {
-		e.add(WarnAmplification, "%d layers that retry by this policy, one inside the other, make up to %s executions of the innermost. Let one layer retry, or stop what an inner one has given up: [%s -> stop].",
+		e.add(warnAmplification, "%d layers that retry by this policy, one inside the other, make up to %s executions of the innermost. Let one layer retry, or stop what an inner one has given up: [%s -> stop].",
 			e.Layers, limitText(e.Executions), TypeExhausted)
 	}
 }
@@ -65,17 +65,17 @@ func (e *Explanation) warnWithin(s *Schedule) {
 	}
 	within, possible := notationDuration(p.Within), len(s.Attempts)
 	if possible < allowed && s.Complete {
-		e.add(WarnWithin, "%s: within %s ends the call after attempt %d of %d: the next one would start after it, however short the waits.", s.Errors, within, possible, allowed)
+		e.add(warnWithin, "%s: within %s ends the call after attempt %d of %d: the next one would start after it, however short the waits.", s.Errors, within, possible, allowed)
 	}
 	if s.Sure < possible {
-		e.add(WarnJitterWithin, "%s: whether within %s leaves time for more than %d attempts, up to %d, is up to the jitter.", s.Errors, within, s.Sure, possible)
+		e.add(warnJitterWithin, "%s: whether within %s leaves time for more than %d attempts, up to %d, is up to the jitter.", s.Errors, within, s.Sure, possible)
 	}
 	if p.AttemptTimeout == 0 || p.AttemptTimeout == Forever {
 		return
 	}
 	slow, _ := p.walk(e.verdictOf(s).failure(), p.AttemptTimeout, 0.5)
 	if len(slow) < s.Sure {
-		e.add(WarnSlowWithin, "%s: attempts that take their full timeout of %s leave time for %d of %d within %s.", s.Errors, notationDuration(p.AttemptTimeout), len(slow), allowed, within)
+		e.add(warnSlowWithin, "%s: attempts that take their full timeout of %s leave time for %d of %d within %s.", s.Errors, notationDuration(p.AttemptTimeout), len(slow), allowed, within)
 	}
 }
 
@@ -93,9 +93,9 @@ func (e *Explanation) warnHerd(s *Schedule) {
 	switch {
 	case b.Delay(1) == 0 && allowed == 2:
 	case b.Delay(1) == 0:
-		e.add(WarnImmediate, "%s: retries follow at once, %s in a row. What is overloaded gets more load; give it time with a backoff.", s.Errors, limitText(allowed-1))
-	case j.Kind == JitterNone || j == Proportional(0):
-		e.add(WarnNoJitter, "%s: without jitter, callers that failed together come back together.", s.Errors)
+		e.add(warnImmediate, "%s: retries follow at once, %s in a row. What is overloaded gets more load; give it time with a backoff.", s.Errors, limitText(allowed-1))
+	case j.Kind == jitterNone || j == Proportional(0):
+		e.add(warnNoJitter, "%s: without jitter, callers that failed together come back together.", s.Errors)
 	}
 }
 
@@ -110,17 +110,17 @@ func (e *Explanation) warnTimeouts() {
 		}
 	}
 	if len(retried) > 0 {
-		e.add(WarnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else set on-timeout: stop.", listed(retried))
+		e.add(warnTimeoutsRetried, "%s: an attempt that timed out may have had its effect, and is retried. That is right for work that can be repeated; else set on-timeout: stop.", listed(retried))
 	}
 	for _, r := range p.Rules {
 		for _, t := range r.Types {
 			if _, is := timeoutKinds[t]; is && p.bound(t) == 0 {
-				e.add(WarnNoTimeout, "A bracket names %s, but the policy has no %s.", t, boundKeys[t])
+				e.add(warnNoTimeout, "A bracket names %s, but the policy has no %s.", t, boundKeys[t])
 			}
 		}
 	}
 	if p.HeartbeatTimeout > 0 && p.AttemptTimeout > 0 && p.HeartbeatTimeout >= p.AttemptTimeout {
-		e.add(WarnHeartbeat, "A heartbeat of %s has no effect beside a timeout of %s.", notationDuration(p.HeartbeatTimeout), notationDuration(p.AttemptTimeout))
+		e.add(warnHeartbeat, "A heartbeat of %s has no effect beside a timeout of %s.", notationDuration(p.HeartbeatTimeout), notationDuration(p.AttemptTimeout))
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *Policy) bound(timeout string) time.Duration {
 // warnUnlimited is about calls that never end.
 func (e *Explanation) warnUnlimited() {
 	if p := &e.Policy; p.AttemptLimit() == Unlimited && !p.bounded() {
-		e.add(WarnUnlimited, "There is no limit of attempts and none of time: a call whose error never goes away never ends. Name the errors that cannot go away in a bracket with stop, or mark them terminal.")
+		e.add(warnUnlimited, "There is no limit of attempts and none of time: a call whose error never goes away never ends. Name the errors that cannot go away in a bracket with stop, or mark them terminal.")
 	}
 }
 
@@ -151,7 +151,7 @@ func (e *Explanation) warnRules() {
 	for i, r := range e.Policy.Rules {
 		decides := func(v Verdict) bool { return v.Rule == i }
 		if !slices.ContainsFunc(e.Verdicts, decides) {
-			e.add(WarnUselessRule, "[%s -> ...] never decides: a bracket with stop, never, or a bracket with as many retries or more stands for the same errors.", notationTypes(r.Types))
+			e.add(warnUselessRule, "[%s -> ...] never decides: a bracket with stop, never, or a bracket with as many retries or more stands for the same errors.", notationTypes(r.Types))
 		}
 	}
 }

@@ -54,7 +54,7 @@ func witnesses() map[string]witness {
 	linear2, growing2 := linear, growing
 	linear2.Initial, growing2.Coefficient = 2*second, 3
 	exponential := linear
-	exponential.Kind = retry.BackoffExponential
+	exponential.Kind = retry.Exponential(0, 0, 0).Kind
 	capped := growing
 	capped.Max = 1500 * time.Millisecond
 

@@ -7,38 +7,32 @@ import (
 	"time"
 )
 
-// Gates stand between a call and its attempts: they bound how many run at once,
-// and more. Package gate has them; its Through makes the option for Do.
+// Gates is the place of one call at its gates, which bound how many attempts run
+// at once, and more. Package gate implements it. Do uses it on one goroutine.
 type Gates interface {
-	// Call begins a call. An error says what is wrong with the gates.
-	Call(priority int) (Passage, error)
-}
-
-// Passage is the way of one call through its gates. Do uses it on one goroutine.
-type Passage interface {
-	// Enter waits until attempt n may start: at most for that time, without
-	// bound if it is not positive. It returns nil, a *RefusedError, a
+	// Enter waits until the attempt may start, at most for timeout; a timeout
+	// that is not positive is no bound. It returns nil, a *RefusedError, a
 	// *TimeoutError of kind TimeoutQueue, or another error when ctx is canceled.
 	// After an error the call has no place at any gate.
 	Enter(ctx context.Context, attempt int, timeout time.Duration) error
 
-	// Retry says that the attempt has failed and that the next one is due then.
-	// It is asked last, when nothing else stands in the way of a retry.
-	Retry(attempt int, due time.Time) BudgetVerdict
+	// Retry says that the attempt has failed and that the next one is due at a
+	// time. It returns whether the retry budgets allow it. Do asks last, when
+	// nothing else prevents the retry.
+	Retry(attempt int, due time.Time) (allowed bool)
 
-	// Leave says that the call has ended and why; a reason that is empty says
-	// that nobody knows.
+	// Leave gives up the place when the call has ended. The reason is empty if
+	// Do panics.
 	Leave(Reason)
 }
 
-// WithGates leads the attempts of the call through gates, after the call has
-// begun and its context is captured, and before each attempt starts. It may be
-// given once; gates that belong together are one Gates.
-func WithGates(g Gates) Option { return Option{kind: optionGates, gates: g} }
-
-// WithPriority is the call's priority at its gates: higher goes first, and zero
-// is that of calls without this option.
-func WithPriority(n int) Option { return Option{kind: optionPriority, priority: n} }
+// WithGates leads the attempts of the call through gates; see gate.Through. Do
+// calls begin when it has captured the context, and before the first attempt; an
+// error of begin ends the call with a *ConfigError. The option may be given
+// once.
+func WithGates(begin func() (Gates, error)) Option {
+	return Option{kind: optionGates, gates: begin}
+}
 
 // RefusedError says that a gate let no attempt pass. A call that it stops returns
 // an *ExhaustedError with the same reason that wraps it.
@@ -76,20 +70,18 @@ func (c *call) checkGates() error {
 	switch {
 	case c.gatesTwice:
 		return errors.New("WithGates is given twice; name all gates of the call in one")
-	case c.gates == nil && c.priority != 0:
-		return errors.New("WithPriority is given and no gate; only gates heed it")
 	case c.gates == nil:
 		return nil
 	}
 	var err error
-	c.passage, err = c.gates.Call(c.priority)
+	c.place, err = c.gates()
 	return err
 }
 
 // gated makes a call that has gates. Whatever ends it, a panic of a sink
 // included, it leaves them.
 func (c *call) gated(p *Policy, fn func(context.Context) error) error {
-	defer func() { c.passage.Leave(c.ended) }()
+	defer func() { c.place.Leave(c.ended) }()
 	c.id = newTrace(c.trace)
 	at, err := c.attempt(p, 1, fn)
 	return c.loop(p, fn, at, err)
@@ -113,7 +105,7 @@ func (c *call) enter(p *Policy, n int) error {
 			timeout, within = left, true
 		}
 	}
-	err := c.passage.Enter(c.parent, n, timeout)
+	err := c.place.Enter(c.parent, n, timeout)
 	if c.parent.Err() != nil {
 		return &haltError{reason: ReasonCanceled, cause: c.parent.Err()}
 	}

@@ -89,19 +89,16 @@ func playDo(ctx context.Context, c *golden.Case) golden.Trace {
 		return c.Run(ctx, n, first, func() { retry.Heartbeat(ctx) })
 	},
 		retry.WithRandom(func() float64 { return current().U }),
-		retry.WithBudget(func() retry.BudgetVerdict {
-			if current().Denied {
-				return retry.BudgetDenied
-			}
-			return retry.BudgetAllowed
+		retry.WithGates(func() (retry.Gates, error) {
+			return openGate{func() bool { return !current().Denied }}, nil
 		}),
 		retry.WithSink(func(r retry.Record) {
 			if r.Reason == retry.ReasonSucceeded {
 				return
 			}
-			j := golden.Judgment{Action: retry.ActionStop, Delay: r.Delay, Reason: r.Reason, Rule: -1}
+			j := golden.Judgment{Action: golden.Stop, Delay: r.Delay, Reason: r.Reason, Rule: -1}
 			if r.Reason.Retries() {
-				j.Action = retry.ActionRetry
+				j.Action = golden.Retry
 			}
 			trace.Judgments = append(trace.Judgments, j)
 		}),
@@ -109,6 +106,13 @@ func playDo(ctx context.Context, c *golden.Case) golden.Trace {
 	trace.End = golden.End(err)
 	return trace
 }
+
+// openGate lets every attempt pass and has a retry budget.
+type openGate struct{ allows func() bool }
+
+func (openGate) Enter(context.Context, int, time.Duration) error { return nil }
+func (g openGate) Retry(int, time.Time) bool                     { return g.allows() }
+func (openGate) Leave(retry.Reason)                              {}
 
 // mustRefuse checks that Do does not run what it cannot honor.
 func mustRefuse(t *testing.T, c *golden.Case) {

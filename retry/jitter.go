@@ -23,18 +23,18 @@ type Jitter struct {
 type JitterKind uint8
 
 const (
-	// JitterDefault is the zero value: the default spread.
-	JitterDefault JitterKind = iota
-	// JitterNone leaves delays as they are.
-	JitterNone
-	// JitterProportional is d * (1 ± p).
-	JitterProportional
-	// JitterFull is U(0, d).
-	JitterFull
-	// JitterEqual is d/2 + U(0, d/2).
-	JitterEqual
-	// JitterDecorrelated is min(max, U(initial, 3 * previous)).
-	JitterDecorrelated
+	// jitterDefault is the zero value: the default spread.
+	jitterDefault JitterKind = iota
+	// jitterNone leaves delays as they are.
+	jitterNone
+	// jitterProportional is d * (1 ± p).
+	jitterProportional
+	// jitterFull is U(0, d).
+	jitterFull
+	// jitterEqual is d/2 + U(0, d/2).
+	jitterEqual
+	// jitterDecorrelated is min(max, U(initial, 3 * previous)).
+	jitterDecorrelated
 )
 
 var jitterNames = []string{"", "none", "proportional", "full", "equal", "decorrelated"}
@@ -42,24 +42,24 @@ var jitterNames = []string{"", "none", "proportional", "full", "equal", "decorre
 // The jitters without a parameter.
 var (
 	// NoJitter leaves delays as they are.
-	NoJitter = Jitter{Kind: JitterNone}
+	NoJitter = Jitter{Kind: jitterNone}
 
 	// FullJitter draws between zero and the delay.
-	FullJitter = Jitter{Kind: JitterFull}
+	FullJitter = Jitter{Kind: jitterFull}
 
 	// EqualJitter keeps half of the delay and draws the other half.
-	EqualJitter = Jitter{Kind: JitterEqual}
+	EqualJitter = Jitter{Kind: jitterEqual}
 
 	// Decorrelated draws between the backoff's first delay and three times the
 	// previous delay, capped by the backoff's Max; it needs a backoff that has
 	// one, Linear or Exponential.
-	Decorrelated = Jitter{Kind: JitterDecorrelated}
+	Decorrelated = Jitter{Kind: jitterDecorrelated}
 )
 
 // Proportional draws between d*(1-p) and d*(1+p), but never above the backoff's
 // Max. p is 0 to 1.
 func Proportional(p float64) Jitter {
-	return Jitter{Kind: JitterProportional, Proportion: p}
+	return Jitter{Kind: jitterProportional, Proportion: p}
 }
 
 // String returns the kind's name in JSON; the default has the empty name.
@@ -84,19 +84,19 @@ func (j Jitter) Draw(b Backoff, d, previous time.Duration, u float64) time.Durat
 	u = unit(u)
 	d = min(max(d, 0), b.ceiling())
 	switch j.Kind {
-	case JitterNone:
+	case jitterNone:
 		return d
-	case JitterFull:
+	case jitterFull:
 		return fraction(d, u)
-	case JitterEqual:
+	case jitterEqual:
 		half := d / 2
 		return half + fraction(d-half, u)
-	case JitterDecorrelated:
+	case jitterDecorrelated:
 		return decorrelated(b, previous, u)
-	case JitterProportional:
+	case jitterProportional:
 		return proportional(d, j.Proportion, b.ceiling(), u)
 	default:
-		return proportional(d, DefaultProportion, b.ceiling(), u)
+		return proportional(d, defaultProportion, b.ceiling(), u)
 	}
 }
 
@@ -158,8 +158,8 @@ func unit(u float64) float64 {
 
 // withDefaults writes the default out.
 func (j Jitter) withDefaults() Jitter {
-	if j.Kind == JitterDefault {
-		return Proportional(DefaultProportion)
+	if j.Kind == jitterDefault {
+		return Proportional(defaultProportion)
 	}
 	return j
 }

@@ -145,7 +145,7 @@ func (d *draft) attempts(s *scanner, b *bracket, key string) (err error) {
 		r.Backoff = None
 		r.MaxAttempts, err = d.retries(s)
 	case keyBackoff:
-		r.Backoff, b.delay = Exponential(0, DefaultCoefficient, 0), key
+		r.Backoff, b.delay = Exponential(0, defaultCoefficient, 0), key
 		r.Backoff.Initial, err = s.duration()
 	case keyFixed:
 		r.Backoff, b.delay = Fixed(0), key
@@ -199,13 +199,13 @@ func (s *scanner) jitter(delay string) (Jitter, error) {
 	}
 	kind := JitterKind(max(s.choice(jitterWords), 0))
 	switch {
-	case kind == JitterDefault:
+	case kind == jitterDefault:
 		return Jitter{}, s.fail(at, "is no jitter", "none, full, equal, decorrelated or a percentage from 0% to 100%")
-	case kind == JitterDecorrelated && delay == keyFixed:
+	case kind == jitterDecorrelated && delay == keyFixed:
 		return Jitter{}, s.fail(at, "has no meaning for fixed", "decorrelated after backoff or linear only, because it grows up to their max")
 	}
 	return Jitter{Kind: kind}, nil
 }
 
 // jitterWords are the jitters that are one word; the index is the kind.
-var jitterWords = []string{JitterNone: "none", JitterFull: "full", JitterEqual: "equal", JitterDecorrelated: "decorrelated"}
+var jitterWords = []string{jitterNone: "none", jitterFull: "full", jitterEqual: "equal", jitterDecorrelated: "decorrelated"}

@@ -132,7 +132,7 @@ func (d *draft) finish(s *scanner) (Policy, error) {
 	for i := range p.Rules {
 		// In Go a rule without a jitter has that of the policy.
 		if r := &p.Rules[i]; !r.Stop && r.Jitter == (Jitter{}) && p.Jitter != (Jitter{}) {
-			r.Jitter = Proportional(DefaultProportion)
+			r.Jitter = Proportional(defaultProportion)
 		}
 	}
 	if err := d.contradiction(s); err != nil {

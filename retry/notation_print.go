@@ -93,14 +93,14 @@ func (w *notationWriter) rule(p *Policy, r *Rule) {
 // left out; it does nothing.
 func (w *notationWriter) retry(attempts int, b Backoff, j Jitter) {
 	if attempts == 0 {
-		attempts = DefaultMaxAttempts
+		attempts = defaultMaxAttempts
 	}
 	if attempts == Unlimited {
 		w.item(keyRetry, unlimitedText)
 	} else {
 		w.item(keyRetry, strconv.Itoa(attempts-1))
 	}
-	if b.Kind == BackoffNone || attempts == 1 && b == (Backoff{}) {
+	if b.Kind == backoffNone || attempts == 1 && b == (Backoff{}) {
 		return
 	}
 	w.backoff(b.withDefaultKind())
@@ -113,16 +113,16 @@ func (w *notationWriter) retry(attempts int, b Backoff, j Jitter) {
 func (w *notationWriter) backoff(b Backoff) {
 	first := notationDuration(b.Initial)
 	switch b.Kind {
-	case BackoffFixed:
+	case backoffFixed:
 		w.item(keyFixed, first)
-	case BackoffLinear:
+	case backoffLinear:
 		w.item(keyLinear, first)
-	case BackoffExponential:
+	case backoffExponential:
 		w.item(keyBackoff, first)
 	default:
 		w.item(keyBackoff, b.Kind.String())
 	}
-	if c := b.Coefficient; c != 0 && c != DefaultCoefficient {
+	if c := b.Coefficient; c != 0 && c != defaultCoefficient {
 		w.item(keyFactor, strconv.FormatFloat(c, 'f', -1, 64))
 	}
 	if b.Max != 0 {
@@ -178,7 +178,7 @@ func notationTypes(names []string) string {
 
 // notationJitter prints a spread.
 func notationJitter(j Jitter) string {
-	if j.Kind != JitterProportional {
+	if j.Kind != jitterProportional {
 		return j.Kind.String()
 	}
 	whole, fraction, _ := strings.Cut(strconv.FormatFloat(j.Proportion, 'f', -1, 64), ".")

@@ -127,7 +127,7 @@ func TestR21_WithoutBackoffRetriesAreImmediate(t *testing.T) {
 	for _, text := range []string{"[retry: 3]", "[A -> retry: 3]", "[retry: 3, backoff: 1h] [A -> retry: 3]"} {
 		p := mustParse(t, text)
 		d := retry.Decide(&p, retry.State{Attempt: 2}, retry.Failure{Types: []string{"A"}}, time.Unix(0, 0), 0.9)
-		if d.Action != retry.ActionRetry || d.Delay != 0 || d.Reason != retry.ReasonImmediate {
+		if !d.Retry || d.Delay != 0 || d.Reason != retry.ReasonImmediate {
 			t.Errorf("%s: %+v", text, d)
 		}
 	}
@@ -303,7 +303,7 @@ func plainSchedule(attempts int, b retry.Backoff, j retry.Jitter) (retry.Backoff
 	if attempts == 1 {
 		b = retry.None
 	}
-	if b.Kind == retry.BackoffNone {
+	if b.Kind == retry.None.Kind {
 		j = retry.NoJitter
 	}
 	return b, j

@@ -10,14 +10,11 @@ import (
 type Option struct {
 	kind    optionKind
 	text    string
-	derive  DeriveFunc
+	derive  deriveFunc
 	sink    func(Record)
 	records *[]Record
 	random  func() float64
-	budget  func() BudgetVerdict
-	gates   Gates
-
-	priority int
+	gates   func() (Gates, error)
 }
 
 type optionKind uint8
@@ -29,16 +26,10 @@ const (
 	optionSink
 	optionRecords
 	optionRandom
-	optionBudget
 	optionGates
-	optionPriority
 )
 
-// DeriveFunc makes the context of one attempt out of the given one, which is a
-// fresh child of the caller's context and carries the attempt's info. It must
-// return that context or a descendant of it. An error or a panic ends the call
-// with a *ConfigError and is not retried.
-type DeriveFunc func(ctx context.Context, info AttemptInfo) (context.Context, error)
+type deriveFunc = func(context.Context, AttemptInfo) (context.Context, error)
 
 // WithName names the call in the errors it returns.
 func WithName(name string) Option { return Option{kind: optionName, text: name} }
@@ -48,8 +39,13 @@ func WithName(name string) Option { return Option{kind: optionName, text: name} 
 // Without this option, or with an empty id, a random one is used.
 func WithTrace(id string) Option { return Option{kind: optionTrace, text: id} }
 
-// WithDerive adds values to the context of each attempt.
-func WithDerive(f DeriveFunc) Option { return Option{kind: optionDerive, derive: f} }
+// WithDerive adds values to the context of each attempt. f gets a fresh child of
+// the caller's context, which carries the attempt's info, and returns that
+// context or a descendant of it. An error or a panic of f ends the call with a
+// *ConfigError and is not retried.
+func WithDerive(f func(context.Context, AttemptInfo) (context.Context, error)) Option {
+	return Option{kind: optionDerive, derive: f}
+}
 
 // WithSink calls f with the record of each attempt once it is judged, before
 // the wait for the next one, on the goroutine of the call. A panic of f is not
@@ -65,25 +61,19 @@ func WithRecords(into *[]Record) Option { return Option{kind: optionRecords, rec
 // [0, 1), one for each failure.
 func WithRandom(f func() float64) Option { return Option{kind: optionRandom, random: f} }
 
-// WithBudget asks f before each retry that the policy allows; BudgetDenied
-// stops the call with ReasonBudget.
-func WithBudget(f func() BudgetVerdict) Option { return Option{kind: optionBudget, budget: f} }
-
 // config is what the options of a call add up to; of two of a kind the later
 // one holds.
 type config struct {
 	name    string
 	trace   string
 	traced  bool
-	derive  DeriveFunc
+	derive  deriveFunc
 	sink    func(Record)
 	records *[]Record
 	random  func() float64
-	budget  func() BudgetVerdict
 
-	gates      Gates
+	gates      func() (Gates, error)
 	gatesTwice bool
-	priority   int
 }
 
 // configure adds up options.
@@ -102,12 +92,8 @@ func configure(opts []Option) (c config) {
 			c.records = o.records
 		case optionRandom:
 			c.random = o.random
-		case optionBudget:
-			c.budget = o.budget
 		case optionGates:
 			c.gates, c.gatesTwice = o.gates, c.gatesTwice || c.gates != nil
-		case optionPriority:
-			c.priority = o.priority
 		}
 	}
 	return c

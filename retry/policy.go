@@ -18,17 +18,17 @@ const Forever time.Duration = math.MaxInt64
 
 // The values that a zero field stands for.
 const (
-	DefaultMaxAttempts    = 5
-	DefaultInitial        = time.Second
-	DefaultCoefficient    = 2.0
-	DefaultMax            = time.Minute
-	DefaultProportion     = 0.1
-	DefaultMaxServerDelay = time.Hour
-	DefaultCrashLimit     = 3
+	defaultMaxAttempts    = 5
+	defaultInitial        = time.Second
+	defaultCoefficient    = 2.0
+	defaultMax            = time.Minute
+	defaultProportion     = 0.1
+	defaultMaxServerDelay = time.Hour
+	defaultCrashLimit     = 3
 
-	// DefaultMaxFactor times the first delay is the Max of a Linear or
+	// defaultMaxFactor times the first delay is the Max of a Linear or
 	// Exponential backoff that does not set one.
-	DefaultMaxFactor = 100
+	defaultMaxFactor = 100
 )
 
 // Policy says whether a failed attempt is followed by another one, and when.
@@ -196,7 +196,7 @@ func (p Policy) WithDefaults() Policy {
 	p.Jitter = p.Jitter.withDefaults()
 	p.MaxServerDelay = p.serverDelayCap()
 	if p.CrashLimit == 0 {
-		p.CrashLimit = DefaultCrashLimit
+		p.CrashLimit = defaultCrashLimit
 	}
 	if len(p.Rules) > 0 {
 		rules := make([]Rule, len(p.Rules))
@@ -248,7 +248,7 @@ func (p Policy) AttemptLimit() int {
 func (p *Policy) attempts() int {
 	switch {
 	case p.MaxAttempts == 0:
-		return DefaultMaxAttempts
+		return defaultMaxAttempts
 	case p.MaxAttempts < 0:
 		return 1
 	}
@@ -258,7 +258,7 @@ func (p *Policy) attempts() int {
 // serverDelayCap is MaxServerDelay with its default, never negative.
 func (p *Policy) serverDelayCap() time.Duration {
 	if p.MaxServerDelay == 0 {
-		return DefaultMaxServerDelay
+		return defaultMaxServerDelay
 	}
 	return max(p.MaxServerDelay, 0)
 }

@@ -7,7 +7,7 @@ type Record struct {
 	// Number is the attempt's number, from 1.
 	Number int
 
-	// ID is the attempt's id, see AttemptID. Do leaves it empty in the records
+	// ID is the attempt's id, see attemptID. Do leaves it empty in the records
 	// of a call that nobody asked to record or to identify.
 	ID string
 

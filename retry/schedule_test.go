@@ -73,11 +73,11 @@ func anyDraw() *rapid.Generator[float64] {
 // maxOf is the Max of a backoff, by the documentation.
 func maxOf(b retry.Backoff) time.Duration {
 	switch b.Kind {
-	case retry.BackoffDefault:
+	case (retry.Backoff{}).Kind:
 		return time.Minute
-	case retry.BackoffNone:
+	case retry.None.Kind:
 		return 0
-	case retry.BackoffFixed:
+	case retry.Fixed(0).Kind:
 		return retry.Forever
 	}
 	if b.Max == 0 {
@@ -215,13 +215,13 @@ func TestR5_JitterStaysWithinItsBounds(t *testing.T) {
 func bounds(b retry.Backoff, j retry.Jitter, d, previous time.Duration) (low, high time.Duration) {
 	p := 0.1
 	switch j.Kind {
-	case retry.JitterNone:
+	case retry.NoJitter.Kind:
 		return d, d
-	case retry.JitterFull:
+	case retry.FullJitter.Kind:
 		return 0, d
-	case retry.JitterEqual:
+	case retry.EqualJitter.Kind:
 		return d / 2, d
-	case retry.JitterDecorrelated:
+	case retry.Decorrelated.Kind:
 		if previous == 0 {
 			previous = b.Delay(1)
 		}
@@ -230,7 +230,7 @@ func bounds(b retry.Backoff, j retry.Jitter, d, previous time.Duration) (low, hi
 			high = min(high, 3*previous)
 		}
 		return b.Delay(1), max(high, b.Delay(1))
-	case retry.JitterProportional:
+	case retry.Proportional(0).Kind:
 		p = j.Proportion
 	}
 	spread := new(big.Float).Mul(big.NewFloat(p), new(big.Float).SetInt64(int64(d)))

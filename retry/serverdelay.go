@@ -11,12 +11,12 @@ import (
 // GMT.
 var httpDates = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
 
-// ParseRetryAfter reads the value of an HTTP Retry-After header (RFC 9110,
+// parseRetryAfter reads the value of an HTTP Retry-After header (RFC 9110,
 // section 10.2.3): a whole number of seconds, or a date, from which it subtracts
 // now. A date in the past is zero; a delay too long for a Duration is the
 // longest one. It reports false for anything else, such as an empty value or a
 // negative number.
-func ParseRetryAfter(value string, now time.Time) (delay time.Duration, ok bool) {
+func parseRetryAfter(value string, now time.Time) (delay time.Duration, ok bool) {
 	value = strings.TrimSpace(value)
 	if isDigits(value) {
 		seconds, err := strconv.ParseUint(value, 10, 64)
@@ -40,7 +40,7 @@ func ParseRetryAfter(value string, now time.Time) (delay time.Duration, ok bool)
 //
 //	retry.AfterHTTP(err, resp.Header.Get("Retry-After"), time.Now())
 func AfterHTTP(err error, retryAfter string, now time.Time) error {
-	if delay, ok := ParseRetryAfter(retryAfter, now); ok {
+	if delay, ok := parseRetryAfter(retryAfter, now); ok {
 		return After(err, delay)
 	}
 	return err

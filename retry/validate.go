@@ -113,24 +113,24 @@ func (f *faults) attempts(field string, n int, zero string, within time.Duration
 // backoff checks a backoff; settings that its kind does not have are faults,
 // because they would do nothing.
 func (f *faults) backoff(field string, b Backoff) {
-	if b.Kind > BackoffExponential {
+	if b.Kind > backoffExponential {
 		f.add(field+".Kind", b.Kind.String(), "none, fixed, linear or exponential")
 		return
 	}
-	capped := b.Kind == BackoffLinear || b.Kind == BackoffExponential
+	capped := b.Kind == backoffLinear || b.Kind == backoffExponential
 
 	switch {
-	case b.Kind == BackoffDefault && b != Backoff{}:
+	case b.Kind == backoffDefault && b != Backoff{}:
 		f.add(field+".Kind", "not set", "a kind, because other fields of the backoff are set")
 		return
-	case b.Kind == BackoffNone && b.Initial != 0:
+	case b.Kind == backoffNone && b.Initial != 0:
 		f.add(field+".Initial", formatDuration(b.Initial), "0, because the backoff is none")
 	case b.Initial < 0:
 		f.add(field+".Initial", formatDuration(b.Initial), "0 or more")
 	}
 	switch c := b.Coefficient; {
 	case c == 0:
-	case b.Kind != BackoffExponential:
+	case b.Kind != backoffExponential:
 		f.add(field+".Coefficient", formatFloat(c), "0, because only an exponential backoff has a coefficient")
 	case !(c >= 1) || math.IsInf(c, 1):
 		f.add(field+".Coefficient", formatFloat(c), "0 (the default, 2) or a finite number of 1 or more")
@@ -147,13 +147,13 @@ func (f *faults) backoff(field string, b Backoff) {
 // jitter checks a jitter and whether it goes with the backoff.
 func (f *faults) jitter(field string, j Jitter, b Backoff) {
 	switch p := j.Proportion; {
-	case j.Kind > JitterDecorrelated:
+	case j.Kind > jitterDecorrelated:
 		f.add(field+".Kind", j.Kind.String(), "none, proportional, full, equal or decorrelated")
-	case j.Kind == JitterProportional && !(p >= 0 && p <= 1):
+	case j.Kind == jitterProportional && !(p >= 0 && p <= 1):
 		f.add(field+".Proportion", formatFloat(p), "0 to 1")
-	case j.Kind == JitterDefault && p != 0:
+	case j.Kind == jitterDefault && p != 0:
 		f.add(field+".Kind", "not set", "a kind, because the proportion is set")
-	case j.Kind != JitterProportional && p != 0:
+	case j.Kind != jitterProportional && p != 0:
 		f.add(field+".Proportion", formatFloat(p), "0, because only proportional jitter has a proportion")
 	default:
 		f.decorrelated(field, j, b)
@@ -162,7 +162,7 @@ func (f *faults) jitter(field string, j Jitter, b Backoff) {
 
 // decorrelated checks that this jitter has a maximum to grow up to.
 func (f *faults) decorrelated(field string, j Jitter, b Backoff) {
-	if j.Kind == JitterDecorrelated && (b.Kind == BackoffNone || b.Kind == BackoffFixed) {
+	if j.Kind == jitterDecorrelated && (b.Kind == backoffNone || b.Kind == backoffFixed) {
 		f.add(field+".Kind", "decorrelated with a backoff that is "+b.Kind.String(), "decorrelated with a linear or exponential backoff, because it grows up to their maximum")
 	}
 }

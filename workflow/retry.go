@@ -38,7 +38,7 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 		history = retry.AppendRecord(history, retry.Record{
 			Number: state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
 		})
-		if d.Action != retry.ActionRetry {
+		if !d.Retry {
 			return zero, blockFailure(policy, state, d, history, err)
 		}
 		state.Previous = d.Delay

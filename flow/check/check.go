@@ -210,7 +210,7 @@ func (c *checker) policy(a *syntax.Action) {
 		c.report(a.Brackets, syntax.CodePolicy, "Name a status or all of its kind: HTTPError429, HTTPError5xx.", "no error has the type HTTPError")
 	}
 	for _, w := range e.Warnings {
-		if w.Kind == retry.WarnWithin {
+		if w.Kind == "within_cuts_off" {
 			c.report(a.Brackets, syntax.CodeDeadline, "Give it a longer within, fewer retries or shorter waits. See: perdure policy explain '"+a.Policy.String()+"'", "the policy does not fit its deadline: %s", strings.TrimSuffix(w.Text, "."))
 		}
 	}

@@ -315,9 +315,9 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 	c.Failures++
 	c.OnProbation, c.Forced = false, false
 	c.remember(c.attempt, f, ended)
-	d := r.judgement(c, f, ended, retry.BudgetAllowed)
+	d := r.judgement(c, f, ended, false)
 	c.verdict = verdictOf(d)
-	if d.Action == retry.ActionRetry {
+	if d.Retry {
 		if judges := r.turnBack(c, c.verdict, nextOf(d), true); judges > 0 {
 			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
 			r.setState(c, Gated)
@@ -331,12 +331,12 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 
 // follow does what the policy decided about a failure.
 func (r *Run) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
-	switch d.Action {
-	case retry.ActionStop:
-		r.closeFailed(c, d.Reason, d.Max, f, ended)
-	case retry.ActionPause:
+	switch {
+	case d.Pause:
 		c.attempt++
 		r.exhausted(c, d.Reason)
+	case !d.Retry:
+		r.closeFailed(c, d.Reason, d.Max, f, ended)
 	default:
 		c.verdict = "" // the gates know it
 		c.attempt++

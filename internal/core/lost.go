@@ -21,10 +21,7 @@ func (r *Run) takenOver(in TakenOver) {
 }
 
 func crashLimit(p *retry.Policy) int {
-	if p.CrashLimit == 0 {
-		return retry.DefaultCrashLimit
-	}
-	return p.CrashLimit
+	return p.WithDefaults().CrashLimit
 }
 
 // lost records an attempt whose node does not own the run any more. Only a node

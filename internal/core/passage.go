@@ -175,7 +175,7 @@ func (r *Run) leaveGates(c *Call, outcome turnstile.Outcome) {
 // failure that no retry can change is nobody's there.
 func verdictOf(d retry.Decision) turnstile.Outcome {
 	switch {
-	case d.Action == retry.ActionRetry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
+	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
 		return turnstile.Failure
 	}
 	return turnstile.Neutral
@@ -202,9 +202,9 @@ func (r *Run) fromGate(in FromGate) {
 	}
 	switch {
 	case in.Word == GateAllowed:
-		r.judged(c, i, in, retry.BudgetAllowed)
+		r.judged(c, i, in, false)
 	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
-		r.judged(c, i, in, retry.BudgetDenied)
+		r.judged(c, i, in, true)
 	case c.Passes[i].State != asked || in.Attempt != c.coming():
 		r.out.Dropped++ // said before
 	case in.Word == GateRefused:
@@ -253,7 +253,7 @@ func (r *Run) refused(c *Call, i int) {
 	c.Passes[i].State = noTicket // its ticket is gone
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
-		d := r.judgement(c, u.Failure, u.Ended, retry.BudgetAllowed)
+		d := r.judgement(c, u.Failure, u.Ended, false)
 		r.recordDecision(c, u.Outcome, u.Failure, d, u.Ended, nextOf(d))
 		c.attempt++
 	}
@@ -271,19 +271,19 @@ func (r *Run) refused(c *Call, i int) {
 // judged takes a budget's verdict. The first denial, or the last of all that were
 // asked, decides. A gate that got a budget while the call was on its way may deny
 // what nobody asked: the attempt was decided, so the call enters there anew.
-func (r *Run) judged(c *Call, i int, in FromGate, verdict retry.BudgetVerdict) {
+func (r *Run) judged(c *Call, i int, in FromGate, denied bool) {
 	u := c.Undecided
-	if verdict == retry.BudgetDenied {
+	if denied {
 		c.Passes[i].State = noTicket // its ticket is gone
 		r.touch(c)
 	}
 	switch {
-	case u == nil && verdict == retry.BudgetDenied:
+	case u == nil && denied:
 		r.proceed(c)
 	case u == nil || in.Attempt != c.attempt || c.Passes[i].Judged:
 		r.out.Dropped++
-	case verdict == retry.BudgetDenied || u.Judges == 1:
-		r.decide(c, verdict)
+	case denied || u.Judges == 1:
+		r.decide(c, denied)
 	default:
 		c.Passes[i].Judged = true
 		u.Judges--
@@ -293,10 +293,10 @@ func (r *Run) judged(c *Call, i int, in FromGate, verdict retry.BudgetVerdict) {
 
 // decide asks the policy about the attempt that waited for a verdict, as of the
 // time when it failed.
-func (r *Run) decide(c *Call, verdict retry.BudgetVerdict) {
+func (r *Run) decide(c *Call, denied bool) {
 	u := c.Undecided
 	c.Undecided = nil
-	d := r.judgement(c, u.Failure, u.Ended, verdict)
+	d := r.judgement(c, u.Failure, u.Ended, denied)
 	r.recordDecision(c, u.Outcome, u.Failure, d, u.Ended, nextOf(d))
 	r.follow(c, d, u.Failure, u.Ended)
 }
@@ -311,18 +311,18 @@ func (r *Run) abandonVerdict(c *Call) {
 }
 
 func nextOf(d retry.Decision) int64 {
-	if d.Action != retry.ActionRetry {
+	if !d.Retry {
 		return 0
 	}
 	return d.At.UnixNano()
 }
 
 // judgement is what the policy says about a failure.
-func (r *Run) judgement(c *Call, f *history.Failure, ended int64, verdict retry.BudgetVerdict) retry.Decision {
+func (r *Run) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
 	return retry.Decide(c.Policy, retry.State{
-		Attempt:  c.Failures,
-		First:    time.Unix(0, c.First),
-		Previous: c.Previous,
-		Budget:   verdict,
+		Attempt:    c.Failures,
+		First:      time.Unix(0, c.First),
+		Previous:   c.Previous,
+		OverBudget: overBudget,
 	}, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
 }

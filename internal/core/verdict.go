@@ -38,7 +38,7 @@ func (r *Run) verdict(f *history.Failure, policy *retry.Policy) history.Event {
 		Attempt: attempt, First: time.Unix(0, first), Previous: r.start.Backoff, Canceled: r.cancelRequested,
 	}, retry.Classify(f.Err()), time.Unix(0, r.now), r.Draw(0, attempt))
 	switch {
-	case d.Action == retry.ActionRetry:
+	case d.Retry:
 		e := history.Event{
 			Kind: history.RunContinued, Initiator: history.RetryOfRun, Failure: f, Reason: string(d.Reason),
 			ID: NextRunID(r.start.Run, r.now), Attempt: attempt + 1,

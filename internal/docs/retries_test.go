@@ -166,7 +166,7 @@ func TestR9_ThePageHasTheOrderOfDecide(t *testing.T) {
 		MaxAttempts: 3, Within: time.Millisecond, OnTimeout: retry.StopOnTimeout,
 		Rules: []retry.Rule{{Types: []string{"A"}, Stop: true}}, NonRetryable: []string{"B"}, Retryable: []string{"Z"},
 	}
-	s := retry.State{Attempt: 3, First: now, Canceled: true, Budget: retry.BudgetDenied}
+	s := retry.State{Attempt: 3, First: now, Canceled: true, OverBudget: true}
 	f := retry.Failure{Types: []string{"A", "B"}, Terminal: true, Timeout: retry.TimeoutAttempt}
 	takeAway := map[retry.Reason]func(){
 		retry.ReasonCanceled:     func() { s.Canceled = false },
@@ -177,7 +177,7 @@ func TestR9_ThePageHasTheOrderOfDecide(t *testing.T) {
 		retry.ReasonNotRetryable: func() { p.Retryable = nil },
 		retry.ReasonMaxAttempts:  func() { s.Attempt = 1 },
 		retry.ReasonWithin:       func() { p.Within = 0 },
-		retry.ReasonBudget:       func() { s.Budget = retry.BudgetAllowed },
+		retry.ReasonBudget:       func() { s.OverBudget = false },
 	}
 	for _, c := range constants(t, "retry/reason.go", "Why no further attempt follows") {
 		want := retry.Reason(c.value)

@@ -163,7 +163,7 @@ func (e *Engine) body(r *resident, d core.Dispatch) workflow.Body {
 
 // context is what a body gets to know of its attempt.
 func (x *execution) context(parent context.Context, info activity.Info) context.Context {
-	return retry.NewContextWithBeat(activity.NewLinkedContext(parent, info, x), retry.AttemptInfo{
+	return retry.NewContext(activity.NewLinkedContext(parent, info, x), retry.AttemptInfo{
 		TraceID: info.CallID, ID: info.AttemptID, Number: info.Attempt, Max: info.Max, Final: info.Final,
 	}, x.alive)
 }

@@ -37,7 +37,7 @@ func TestR31_ABodyKnowsItsAttempt(t *testing.T) {
 			t.Fatalf("there were %d attempts", len(told))
 		}
 		for i, a := range told {
-			if a.Number != i+1 || a.Max != 3 || a.Final != (i == 2) || a.TraceID != told[0].TraceID || a.ID != retry.AttemptID(a.TraceID, i+1) {
+			if a.Number != i+1 || a.Max != 3 || a.Final != (i == 2) || a.TraceID != told[0].TraceID || a.ID != fmt.Sprint(a.TraceID, ".", i+1) {
 				t.Errorf("attempt %d is told %+v", i+1, a)
 			}
 		}

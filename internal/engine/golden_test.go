@@ -83,12 +83,12 @@ func playEngine(t *testing.T, w *world, c *golden.Case) golden.Trace {
 		if reason == retry.ReasonSucceeded {
 			continue
 		}
-		j := golden.Judgment{Action: retry.ActionStop, Delay: a.Delay, Reason: reason, Rule: a.Rule - 1}
+		j := golden.Judgment{Action: golden.Stop, Delay: a.Delay, Reason: reason, Rule: a.Rule - 1}
 		if reason.Retries() {
-			j.Action = retry.ActionRetry
+			j.Action = golden.Retry
 		}
 		if c.Policy.OnExhausted == retry.Pause && reason.Exhausts() {
-			j.Action = retry.ActionPause
+			j.Action = golden.Pause
 		}
 		trace.Judgments = append(trace.Judgments, j)
 	}

@@ -93,7 +93,7 @@ func crashLimitHasAnEffect(t *testing.T, w *world) {
 
 		effective := limit
 		if limit == 0 {
-			effective = retry.DefaultCrashLimit
+			effective = retry.Policy{}.WithDefaults().CrashLimit
 		}
 		deaths := effective + 1 // the first one was not in the lane
 		if limit == 1 {
@@ -145,7 +145,7 @@ func TestE3_BlameIsSpread(t *testing.T) {
 			begin(t, e, once, fmt.Sprint(i), i)
 		}
 		// The first death blames nobody, the others one of them each.
-		for death := range 1 + runs*(retry.DefaultCrashLimit-1) {
+		for death := range 1 + runs*(retry.Policy{}.WithDefaults().CrashLimit-1) {
 			settle()
 			w.kill(e)
 			e = w.start(once, innocent)

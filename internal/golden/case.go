@@ -70,9 +70,30 @@ type Trace struct {
 	End string
 }
 
+// Action is what a decision does.
+type Action string
+
+// The actions, in the words of the table.
+const (
+	Retry Action = "retry"
+	Stop  Action = "stop"
+	Pause Action = "pause"
+)
+
+// actionOf is what a decision does.
+func actionOf(d retry.Decision) Action {
+	switch {
+	case d.Retry:
+		return Retry
+	case d.Pause:
+		return Pause
+	}
+	return Stop
+}
+
 // Judgment is what follows one failed attempt.
 type Judgment struct {
-	Action retry.Action
+	Action Action
 	Delay  time.Duration
 	Reason retry.Reason
 	Rule   int // -1 if no rule decided
@@ -81,7 +102,7 @@ type Judgment struct {
 // String prints the judgment as the table has it.
 func (j Judgment) String() string {
 	words := []string{string(j.Action)}
-	if j.Action == retry.ActionRetry {
+	if j.Action == Retry {
 		words = append(words, j.Delay.String())
 	}
 	words = append(words, string(j.Reason))

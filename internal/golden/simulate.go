@@ -26,13 +26,12 @@ func (c *Case) Simulate() Trace {
 			t.End = "ok"
 			return t
 		}
-		state := retry.State{Attempt: n, First: first, Previous: previous, Canceled: c.canceledBy(end.Sub(first))}
-		if a.Denied {
-			state.Budget = retry.BudgetDenied
+		state := retry.State{
+			Attempt: n, First: first, Previous: previous, Canceled: c.canceledBy(end.Sub(first)), OverBudget: a.Denied,
 		}
 		d := retry.Decide(&c.Policy, state, retry.Classify(err), end, a.U)
-		t.Judgments = append(t.Judgments, Judgment{Action: d.Action, Delay: d.Delay, Reason: d.Reason, Rule: d.Rule})
-		if d.Action != retry.ActionRetry {
+		t.Judgments = append(t.Judgments, Judgment{Action: actionOf(d), Delay: d.Delay, Reason: d.Reason, Rule: d.Rule})
+		if !d.Retry {
 			t.End = endOf(d, n)
 			return t
 		}
@@ -85,7 +84,7 @@ func (a Attempt) silentAt(limit time.Duration) time.Duration {
 // endOf says how a call ends after this decision on its n-th attempt.
 func endOf(d retry.Decision, n int) string {
 	switch {
-	case d.Action == retry.ActionPause:
+	case d.Pause:
 		return fmt.Sprintf("paused %s %d", d.Reason, n)
 	case d.Reason == retry.ReasonCanceled:
 		return fmt.Sprintf("aborted %s %d", retry.PhaseExecution, n)

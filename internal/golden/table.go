@@ -221,7 +221,7 @@ func parseJudgment(words []string) (j Judgment, err error) {
 		words = words[:n-2]
 	}
 	switch {
-	case len(words) == 3 && words[0] == string(retry.ActionRetry):
+	case len(words) == 3 && words[0] == string(Retry):
 		j.Delay, err = time.ParseDuration(words[1])
 	case len(words) != 2:
 		err = fmt.Errorf("%q is no judgment", strings.Join(words, " "))
@@ -229,7 +229,7 @@ func parseJudgment(words []string) (j Judgment, err error) {
 	if err != nil {
 		return j, err
 	}
-	j.Action, j.Reason = retry.Action(words[0]), retry.Reason(words[len(words)-1])
+	j.Action, j.Reason = Action(words[0]), retry.Reason(words[len(words)-1])
 	return j, nil
 }
 

@@ -247,7 +247,7 @@ func TestE4_DecisionsAreEqual(t *testing.T) {
 		state := retry.State{Attempt: 2, First: now}
 		b := retry.Decide(&policy, state, retry.Classify(before), now, 0.5)
 		a := retry.Decide(&policy, state, retry.Classify(stored(t, history.FromError(before)).Err()), now, 0.5)
-		if a.Action != b.Action || a.Delay != b.Delay || a.Reason != b.Reason || a.Rule != b.Rule || !a.At.Equal(b.At) {
+		if a.Retry != b.Retry || a.Pause != b.Pause || a.Delay != b.Delay || a.Reason != b.Reason || a.Rule != b.Rule || !a.At.Equal(b.At) {
 			t.Errorf("%s: the decision was %+v and is %+v", name, b, a)
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
+// crashLimit is that of a policy that sets none.
+var crashLimit = retry.Policy{}.WithDefaults().CrashLimit
+
 // TestE3_PoisonIsQuarantinedAndNobodyElse: two activities kill their process
 // each time they run. Both end in quarantine after their limit; everything else
 // completes, whoever it was that stood beside them.
@@ -32,7 +35,7 @@ func TestE3_PoisonIsQuarantinedAndNobodyElse(t *testing.T) {
 
 	// The first death takes both along, perhaps; each death in the lane is blamed
 	// on one.
-	most := poisons * (retry.DefaultCrashLimit + 1)
+	most := poisons * (crashLimit + 1)
 	var w *worker
 	for quarantined := 0; quarantined < poisons; {
 		if len(s.workers) == most+1 {
@@ -104,8 +107,8 @@ func (s *scene) judgePoison(poisons int) {
 		// The other one may have killed the process before this one's body began:
 		// not every loss was an execution. In the lane there is no other one.
 		lost, ran := d.Pending[0].LostToCrashes, executions[id]
-		if lost < retry.DefaultCrashLimit+1 || ran > lost || ran < retry.DefaultCrashLimit {
-			s.t.Errorf("%s ran %d times and lost %d attempts, want at least %d of them in the lane", id, ran, lost, retry.DefaultCrashLimit)
+		if lost < crashLimit+1 || ran > lost || ran < crashLimit {
+			s.t.Errorf("%s ran %d times and lost %d attempts, want at least %d of them in the lane", id, ran, lost, crashLimit)
 		}
 	}
 }

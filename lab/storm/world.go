@@ -169,7 +169,7 @@ func (w *world) judge(t *task, c call, f *retry.Failure) {
 	state := retry.State{Attempt: int(c.attempt), First: epoch.Add(t.came), Previous: t.previous}
 	now, u := epoch.Add(w.now), w.random.Float64()
 	d := retry.Decide(&w.Policy, state, *f, now, u)
-	if d.Action == retry.ActionRetry {
+	if d.Retry {
 		next := call{task: c.task, attempt: c.attempt + 1}
 		t.previous, t.phase = d.Delay, idle
 		if w.gate == nil || !ran {
@@ -180,7 +180,7 @@ func (w *world) judge(t *task, c call, f *retry.Failure) {
 		if w.gate.retry(c, d.Delay) {
 			return
 		}
-		state.Budget = retry.BudgetDenied
+		state.OverBudget = true
 		d = retry.Decide(&w.Policy, state, *f, now, u)
 	}
 	w.settle(t, d.Reason)

@@ -277,8 +277,8 @@ func TestKeysAreSentOnce(t *testing.T) {
 			t.Errorf("the request has got the key %q", got)
 		}
 	}
-	send(retry.NewContext(t.Context(), retry.AttemptInfo{TraceID: "call-7"}), "")
-	send(retry.NewContext(t.Context(), retry.AttemptInfo{TraceID: "call-7"}), "my own")
+	send(retry.NewContext(t.Context(), retry.AttemptInfo{TraceID: "call-7"}, nil), "")
+	send(retry.NewContext(t.Context(), retry.AttemptInfo{TraceID: "call-7"}, nil), "my own")
 	send(t.Context(), "")
 	if got := fmt.Sprintf("%q", s.keys); got != `["call-7" "my own" ""]` {
 		t.Errorf("the server saw the keys %s", got)
@@ -309,7 +309,7 @@ func TestTypesAreNamesInPolicies(t *testing.T) {
 	for status, want := range map[int]int{429: 11, 503: 4} {
 		err := serve(t, answer(status, "")).get(t, httpretry.New(nil))
 		d := retry.Decide(&policy, retry.State{Attempt: 1, First: time.Now()}, retry.Classify(err), time.Now(), 0)
-		if d.Action != retry.ActionRetry || d.Max != want {
+		if !d.Retry || d.Max != want {
 			t.Errorf("%d: %+v", status, d)
 		}
 	}
