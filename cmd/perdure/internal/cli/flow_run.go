@@ -23,6 +23,7 @@ type flowRunOptions struct {
 	actions flowActions
 	id      string
 	input   string
+	again   bool
 }
 
 func (a *app) flowRunCommand() *cobra.Command {
@@ -36,18 +37,21 @@ standard output as JSON.
 
 If the command is killed, the same command goes on where the run was: the ID is made of
 the name of the file and its input, unless --id gives another one. Once the run has
-ended, the command starts a new one.
+ended, the same command shows its result and does nothing else; --again starts a new
+run.
 
 The database is made if there is none. On a PostgreSQL database the command becomes a
 node of a group, which has to be one of its own: name it with --group.`,
 		Example: `  perdure flow run nightly.flow
   perdure flow run nightly.flow --input '{"day": "2026-01-31"}' --id nightly-31
+  perdure flow run nightly.flow --again
   perdure flow run build.flow --allow-shell --files .`,
 		Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.flowRun(cmd.Context(), args[0], opt) },
 	}
 	opt.actions.flags(cmd)
 	cmd.Flags().StringVar(&opt.id, "id", "", "workflow `ID` of the run (default: the name of the file and what tells its input apart)")
+	cmd.Flags().BoolVar(&opt.again, "again", false, "start a new run if the last one of the ID has ended")
 	cmd.Flags().StringVar(&opt.input, "input", "", "the inputs as a `JSON` object, or - for standard input")
 	return cmd
 }
@@ -165,21 +169,40 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	if id == "" {
 		id = flowID(program)
 	}
+	var options []perdure.StartOption
+	if opt.again {
+		options = append(options, perdure.NewAfter(perdure.AnyEnd))
+	}
 	return a.withFlowEngine(ctx, runtime, func(eng *perdure.Engine) error {
-		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, perdure.NewAfter(perdure.AnyEnd))
+		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, options...)
 		if used, ok := errors.AsType[*perdure.IDInUseError](err); ok {
-			return &Error{
-				Code: exitError, What: fmt.Sprintf("The workflow %q has not ended, and %s: it keeps the text of the file and the input with which it began.", id, used.Difference),
-				Hint: "Go on with it as it is: perdure flow serve. Or let this be another one with --id, or end that one: perdure cancel " + term.Quote(id),
-			}
+			return otherFlow(id, used)
 		}
 		if err != nil {
 			return err
 		}
-		screen.begin(id, h.Attached())
+		d, err := eng.Describe(ctx, id, perdure.OfRun(h.RunID()))
+		if err != nil {
+			return err
+		}
+		screen.begin(d, h.Attached())
 		result, err := screen.follow(ctx, eng, h)
 		return a.flowResult(ctx, id, h.RunID(), result, err)
 	})
+}
+
+// otherFlow is the error for an ID whose run has another text or input.
+func otherFlow(id string, used *perdure.IDInUseError) error {
+	if used.Status != "running" {
+		return &Error{
+			Code: exitError, What: fmt.Sprintf("The workflow %q has ended (%s), and %s.", id, used.Status, used.Difference),
+			Hint: "Start a new run with this file and input: --again. See the last one: perdure show " + term.Quote(id),
+		}
+	}
+	return &Error{
+		Code: exitError, What: fmt.Sprintf("The workflow %q has not ended, and %s: it keeps the text of the file and the input with which it began.", id, used.Difference),
+		Hint: "Go on with it as it is: perdure flow serve. Or let this be another one with --id, or end that one: perdure cancel " + term.Quote(id),
+	}
 }
 
 // flowEnd is how a run has ended, for programs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -55,13 +56,19 @@ func (s *flowScreen) log(message string) {
 	}
 }
 
-func (s *flowScreen) begin(id string, attached bool) {
-	s.id = id
-	if attached {
-		s.say("%s goes on where it was.", term.Escape(id))
-		return
+// begin says whether the run is new, goes on, or has ended before. Of one that has
+// ended its steps are not told again.
+func (s *flowScreen) begin(d *perdure.Description, attached bool) {
+	s.id = d.WorkflowID
+	switch {
+	case !attached:
+		s.say("%s begins.", term.Escape(s.id))
+	case d.Closed == nil:
+		s.say("%s goes on where it was.", term.Escape(s.id))
+	default:
+		s.say("%s has ended before, on %s. A new run: --again", term.Escape(s.id), d.Closed.Format("2006-01-02 15:04:05"))
+		s.seen = math.MaxInt
 	}
-	s.say("%s begins.", term.Escape(id))
 }
 
 // follow shows how the run goes on until it has ended.
