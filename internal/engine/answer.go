@@ -117,12 +117,12 @@ func (e *Engine) routeQuery(m store.Message) {
 		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 		return
 	}
-	left := time.Duration(m.Posted + d.Wait - e.clock.now())
+	left := time.Duration(m.Posted + d.Wait - e.clock.Now())
 	if left <= 0 { // nobody waits for the answer
 		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 		return
 	}
-	e.steps.run(func() { e.answerMessage(p, m, d, left) })
+	e.steps.Run(func() { e.answerMessage(p, m, d, left) })
 }
 
 // answerMessage answers a query and sends the answer in the transaction that
@@ -148,7 +148,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 		Partition: p.number, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
 		Messages: []store.Message{reply},
 	}
-	if e.committer.commit(t) == nil {
+	if e.committer.Commit(t) == nil {
 		e.settled(&resident{partition: p}, t.Consumed)
 	}
 }
@@ -163,7 +163,7 @@ func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d 
 
 // sweepAnswer removes an answer that nobody came for.
 func (e *Engine) sweepAnswer(m store.Message) {
-	if e.clock.now()-m.Posted < int64(answerTime) {
+	if e.clock.Now()-m.Posted < int64(answerTime) {
 		return
 	}
 	if p := e.claimLetter(m, nil); p != nil {

@@ -76,7 +76,7 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 	}
 	e.executions[x.key] = x
 	r.partition.active++
-	wait := max(e.clock.until(d.Started), 0) // it was made durable ahead of its time
+	wait := max(e.clock.Until(d.Started), 0) // it was made durable ahead of its time
 	if d.AttemptTimeout > 0 {
 		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
 		// The body sees the deadline; the timer holds also for one that does not look.
@@ -89,10 +89,10 @@ func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
 		x.trial = time.AfterFunc(trialTime, func() { e.trialOver(x) })
 	}
 	if wait == 0 {
-		e.code.run(func() { e.execute(ctx, x, body) })
+		e.code.Run(func() { e.execute(ctx, x, body) })
 		return
 	}
-	launch := sync.OnceFunc(func() { e.code.run(func() { e.execute(ctx, x, body) }) })
+	launch := sync.OnceFunc(func() { e.code.Run(func() { e.execute(ctx, x, body) }) })
 	var unwanted func() bool
 	x.launch = time.AfterFunc(math.MaxInt64, func() {
 		unwanted()
@@ -244,7 +244,7 @@ func isPending(err error) bool {
 // report tells the run of an attempt's end, and what its body wants in the
 // transaction, nil for nothing. The engine's mu is held.
 func (e *Engine) report(x *execution, in core.AttemptEnded, step *transaction) {
-	in.Call, in.Attempt, in.Ended = x.key.call, x.key.attempt, e.clock.now()
+	in.Call, in.Attempt, in.Ended = x.key.call, x.key.attempt, e.clock.Now()
 	if e.executions[x.key] == x {
 		delete(e.executions, x.key)
 		x.resident.partition.active--

@@ -41,10 +41,10 @@ func (e *Engine) attend() (next time.Duration, ok bool) {
 	case errors.Is(err, store.ErrReplaced):
 		return renewPause, e.replaced()
 	case err != nil:
-		e.unanswered(reading, "renewing the lease", err)
+		e.outages.unanswered(reading, "renewing the lease", err)
 		return min(time.Second, e.config.Lease/10), true
 	}
-	e.answered(reading)
+	e.outages.answered(reading)
 	kick(e.wakeKick) // the clock may have moved
 	next = e.config.Lease / 3
 	for _, n := range m.Nodes {
@@ -61,7 +61,7 @@ func (e *Engine) attend() (next time.Duration, ok bool) {
 		e.work.Go(func() { e.giveAway(excess) })
 	}
 	if err := e.takeMore(claim); err != nil {
-		e.unanswered(reading, "claiming partitions", err)
+		e.outages.unanswered(reading, "claiming partitions", err)
 		return renewPause, e.ctx.Err() == nil
 	}
 	return next, true

@@ -203,7 +203,7 @@ func (e *Engine) selected(ctx context.Context, row *store.Run, in core.Control) 
 		if in.Calls.Has(call, name, state, errorType) {
 			out = append(out, ControlRecord{
 				WorkflowID: row.WorkflowID, RunID: row.ID, Call: call, Name: name, Operation: string(in.Operation),
-				By: in.By, Why: in.Reason, Outcome: outcomeSelected, Note: state, Time: time.Unix(0, e.clock.now()).UTC(),
+				By: in.By, Why: in.Reason, Outcome: outcomeSelected, Note: state, Time: time.Unix(0, e.clock.Now()).UTC(),
 			})
 		}
 	}

@@ -83,7 +83,7 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 		return // all of it is durable
 	}
 	e.chains.heirs[r.id] = next.Run
-	if len(left) == 0 && next.FirstTurn > e.clock.now() {
+	if len(left) == 0 && next.FirstTurn > e.clock.Now() {
 		if next.FirstTurn <= e.horizon {
 			e.addWake(next.FirstTurn, &resident{partition: p, id: next.Run})
 		}
@@ -106,7 +106,7 @@ func (e *Engine) createFirst(r *resident, out *core.Turn) error {
 	p := r.partition
 	messages, err := e.announcement(r)
 	if err == nil {
-		err = e.committer.commit(store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages})
+		err = e.committer.Commit(store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages})
 	}
 	if err == nil {
 		e.settled(r, nil)

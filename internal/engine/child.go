@@ -150,7 +150,7 @@ func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
-	if e.committer.commit(t) == nil {
+	if e.committer.Commit(t) == nil {
 		e.settled(r, t.Consumed)
 		e.sent(&t)
 	}

@@ -9,8 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/commit"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/steptx"
+	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -25,7 +29,7 @@ type Engine struct {
 	group   store.Group
 	secret  []byte // of the database, signs tokens
 	process string // a random name
-	clock   *clock
+	clock   *clock.Clock
 
 	// ctx ends with the engine's own goroutines, bodies with the attempts'.
 	ctx    context.Context
@@ -35,17 +39,19 @@ type Engine struct {
 	interrupt context.CancelCauseFunc
 	work      sync.WaitGroup // the engine's own loops
 	watching  sync.WaitGroup // a client has this one too
-	steps     workers        // work on residents
-	code      workers        // run what users wrote, and may never come back
+	steps     workers.Pool   // work on residents
+	code      workers.Pool   // runs what users wrote, and may never come back
 	timers    sync.Pool      // of stopped *time.Timer
 	results   sync.Pool      // of chan error, empty
 
-	committer  *committer
-	loading    chan struct{} // as many runs are loaded at once as it holds
-	inboxKick  chan struct{}
-	wakeKick   chan struct{}
-	nodesKick  chan struct{}
-	switchKick chan struct{}
+	committer    *commit.Committer
+	transactions steptx.Runner
+	outages      outages
+	loading      chan struct{} // as many runs are loaded at once as it holds
+	inboxKick    chan struct{}
+	wakeKick     chan struct{}
+	nodesKick    chan struct{}
+	switchKick   chan struct{}
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; it may take as long as an outage
@@ -124,7 +130,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		secret:     secret,
 		process:    ident.NewToken(),
 		member:     newMember(config),
-		clock:      newClock(time.Now().UnixNano()),
+		clock:      clock.New(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
 		reading:    make(chan struct{}, 1),
 		inboxKick:  make(chan struct{}, 1),
@@ -144,9 +150,14 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	}
 	e.slots.limit = config.Concurrency
 	e.quiet = sync.NewCond(&e.mu)
-	e.ctx, e.cancel = context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
+	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
 	e.bodies, e.interrupt = context.WithCancelCause(context.Background())
-	e.committer = newCommitter(e)
+	e.outages.log = config.Logger
+	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
+	e.committer = commit.New(e.ctx, commit.Config{
+		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: writes{&e.outages},
+	})
 	return e, nil
 }
 
@@ -176,7 +187,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.keepSlotsBack()
 	e.mu.Unlock()
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.loop, e.committer.blockedLoop, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.memberLoop} {
+	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.memberLoop} {
 		e.work.Go(loop)
 	}
 	if e.config.Retention != (Retention{}) {
@@ -218,10 +229,10 @@ func (e *Engine) persist(what string, read func() error) error {
 			return ErrStopped
 		}
 		if err == nil {
-			e.answered(reading)
+			e.outages.answered(reading)
 			return nil
 		}
-		e.unanswered(reading, what, err)
+		e.outages.unanswered(reading, what, err)
 		if !e.pause(backoff.Delay(k)) {
 			return ErrStopped
 		}
@@ -254,7 +265,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	case client:
 		e.cancel()
 		e.watching.Wait()
-		e.code.stop() // what a transaction began
+		e.code.Stop() // what a transaction began
 		return e.db.Close()
 	}
 	ended := func() bool { return len(e.executions) == 0 && e.busy == 0 }
@@ -323,9 +334,9 @@ func (e *Engine) end() {
 	e.interrupt(errShutdown)
 	e.work.Wait()
 	e.watching.Wait()
-	e.steps.stop()
-	e.code.stop()
-	e.steps.wait()
+	e.steps.Stop()
+	e.code.Stop()
+	e.steps.Wait()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.residents {

@@ -140,7 +140,7 @@ func (e *Engine) heardOutside(run string, in core.Input) {
 func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, error) {
 	var err error
 	switch {
-	case r.run.OutsideDue(e.clock.now()):
+	case r.run.OutsideDue(e.clock.Now()):
 		err = e.readInbox(r.partition)
 	case loaded && !r.run.Idle() && !e.wasRead(r.partition):
 		err = e.readInboxOnce(r.partition)

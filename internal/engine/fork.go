@@ -37,7 +37,7 @@ func (e *Engine) Fork(ctx context.Context, req ForkRequest) (run string, attache
 	if err != nil {
 		return "", false, err
 	}
-	now := e.clock.now()
+	now := e.clock.Now()
 	next := cut.Fork(&start, req.NewID, ident.NewRun(now), now, core.Control{By: cmp.Or(req.By, e.config.Node), Reason: req.Reason})
 	if req.Input != nil {
 		next.Input = *req.Input

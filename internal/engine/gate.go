@@ -61,7 +61,7 @@ func (e *Engine) gateTurn(r *resident, todo []mail) error {
 		}
 	}
 	var out *core.GateTurn
-	if err := protected(func() error { out = r.gate.Step(e.clock.now(), said); return nil }); err != nil {
+	if err := protected(func() error { out = r.gate.Step(e.clock.Now(), said); return nil }); err != nil {
 		e.gateStuck(r, todo, err)
 		return err
 	}
@@ -70,7 +70,7 @@ func (e *Engine) gateTurn(r *resident, todo []mail) error {
 	if t.Consumed = sequences(todo); out.Empty() && len(t.Consumed) == 0 {
 		return nil
 	}
-	err := e.committer.commit(t)
+	err := e.committer.Commit(t)
 	switch {
 	case err == nil:
 		if t.Create != nil {
@@ -116,7 +116,7 @@ func (e *Engine) loadGate(r *resident) error {
 }
 
 func (e *Engine) newGate(r *resident) error {
-	row, err := entity.Find(e.group, entity.Gate, entity.NameOf(r.id)).Row(e.clock.now())
+	row, err := entity.Find(e.group, entity.Gate, entity.NameOf(r.id)).Row(e.clock.Now())
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (e *Engine) readGate(ctx context.Context, name string) (*core.Gate, error) 
 }
 
 func (e *Engine) viewGate(g *core.Gate) Gate {
-	d, s := g.Detail(), g.Stats(e.clock.now())
+	d, s := g.Detail(), g.Stats(e.clock.Now())
 	v := Gate{
 		Name: g.Name(), Limit: s.Limit, Mode: d.Spec.Mode, Spec: d.Spec, Holders: s.Holders, Running: s.Running,
 		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
@@ -171,7 +171,7 @@ func (e *Engine) findPlaces(ctx context.Context, run string, calls []PendingCall
 			return err
 		}
 		wait.Paused = viewPause(g.Detail().Pause)
-		if s := g.Stats(e.clock.now()); s.Breaker == turnstile.Open {
+		if s := g.Stats(e.clock.Now()); s.Breaker == turnstile.Open {
 			wait.OpenUntil = optionalTime(s.OpenUntil)
 		}
 		for _, t := range inOrder(g.Tickets()) {

@@ -39,7 +39,7 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 	if !ok {
 		result = make(chan error, 1)
 	}
-	e.code.run(func() {
+	e.code.Run(func() {
 		err := errGoexit
 		defer func() {
 			if e.cameBack(s, result, err) {

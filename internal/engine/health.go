@@ -8,21 +8,12 @@ import (
 
 // health is what is wrong with an engine right now, guarded by the engine's mu.
 type health struct {
-	outage     [2]error            // the database does not answer, by side
 	unserved   map[string]struct{} // activities that are called but not registered
 	stuckTurns int                 // turns of workflow code that never ended
 	lateBodies int                 // attempts whose body ignores its timeout
 
 	overwhelmed bool // there were too many turns that never ended: it drains
 }
-
-// side is what is asked of the database: a full disk can still be read.
-type side int
-
-const (
-	reading side = iota
-	writing
-)
 
 // Health reports what keeps the engine from doing its work; nil if nothing does.
 func (e *Engine) Health() error {
@@ -38,7 +29,7 @@ func (e *Engine) Health() error {
 	case e.phase == running && !e.leaseHolds():
 		errs = append(errs, fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(e.member.sent).Round(time.Second)))
 	}
-	errs = append(errs, e.health.outage[:]...)
+	errs = append(errs, e.outages.current()...)
 	for name := range e.health.unserved {
 		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
 	}
@@ -68,28 +59,6 @@ func (e *Engine) abandon() {
 	kick(e.nodesKick)
 	e.log.Error("perdure: too many turns of workflow code never ended; the engine starts nothing new and gives its work to others; restart its process",
 		"count", e.health.stuckTurns, "limit", e.config.MaxAbandoned)
-}
-
-// unanswered notes that the database could not answer, and says so once.
-func (e *Engine) unanswered(by side, what string, err error) {
-	e.mu.Lock()
-	first := e.health.outage[by] == nil
-	e.health.outage[by] = err
-	e.mu.Unlock()
-	if first {
-		e.log.Error("perdure: the database does not answer; the engine waits for it and goes on by itself", "while", what, "error", err)
-	}
-}
-
-// answered notes that the database answers.
-func (e *Engine) answered(by side) {
-	e.mu.Lock()
-	was := e.health.outage[by]
-	e.health.outage[by] = nil
-	e.mu.Unlock()
-	if was != nil {
-		e.log.Info("perdure: the database answers again", "after", was)
-	}
 }
 
 // unservedActivity notes a call of an activity that this engine cannot run.

@@ -42,7 +42,7 @@ func (e *Engine) load(r *resident, todo []mail) error {
 // yet.
 func (e *Engine) readPast(r *resident, todo []mail) (*record.Past, error) {
 	if r.birth != nil {
-		e.clock.atLeast(r.birth.start.Created)
+		e.clock.AtLeast(r.birth.start.Created)
 		return r.birth.past(), nil
 	}
 	rec, err := e.readRecord(r)
@@ -65,7 +65,7 @@ func (e *Engine) readPast(r *resident, todo []mail) (*record.Past, error) {
 		return nil, err
 	}
 	if n := len(past.Turns); n > 0 {
-		e.clock.atLeast(past.Turns[n-1].Time) // time does not go back from there
+		e.clock.AtLeast(past.Turns[n-1].Time) // time does not go back from there
 	}
 	return past, nil
 }
@@ -166,7 +166,7 @@ func (e *Engine) step(r *resident, inputs []core.Input) (*core.Turn, error) {
 	run, instance := r.run, r.instance
 	var out *core.Turn
 	err := e.guard(&now, func() (err error) {
-		out, err = run.Step(e.clock.now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
+		out, err = run.Step(e.clock.Now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
 		return err
 	}, func() { endInstance(instance, nil) })
 	if damage := (*damageError)(nil); errors.As(err, &damage) {
@@ -253,7 +253,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: sequences(todo), Messages: append(e.declines(todo), refusals(r.partition, todo)...), Repeatable: true,
 	}
-	if len(t.Consumed) > 0 && e.committer.commit(t) == nil {
+	if len(t.Consumed) > 0 && e.committer.Commit(t) == nil {
 		e.settled(r, t.Consumed)
 		e.sent(&t)
 	}

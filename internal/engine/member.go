@@ -97,7 +97,7 @@ const (
 // renewed notes a sign of life that was heard, drops what was lost meanwhile, and
 // only then begins what waits for the lease.
 func (e *Engine) renewed(sent time.Time, m *store.Membership) {
-	e.clock.observe(m.Now)
+	e.clock.Observe(m.Now)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var lost []*partition
@@ -146,7 +146,7 @@ func (e *Engine) takeFirst(ctx context.Context) (*takeover, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.clock.begin(m.Now)
+	e.clock.Begin(m.Now)
 	t, err := e.take(ctx, spread(e.nodeID(), m).claim)
 	if err == nil {
 		err = e.readWakes(ctx, t)

@@ -39,7 +39,7 @@ func (e *Engine) Nodes(ctx context.Context) ([]Node, error) {
 	for i, m := range members {
 		nodes[i] = viewNode(m)
 		if m.Live && m.Expires == store.Never {
-			nodes[i].Seen = time.Unix(0, max(m.Seen, e.clock.now())).UTC() // by its lock, as it writes no signs of life
+			nodes[i].Seen = time.Unix(0, max(m.Seen, e.clock.Now())).UTC() // by its lock, as it writes no signs of life
 		}
 	}
 	return nodes, nil

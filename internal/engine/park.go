@@ -93,7 +93,7 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	wake := store.Never
 	if r.run != nil {
 		d.Says = r.run.Says()
-		if at := r.run.Deadline(); at > e.clock.now() {
+		if at := r.run.Deadline(); at > e.clock.Now() {
 			wake = at
 		}
 	}
@@ -102,7 +102,7 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	if r.birth != nil {
 		t = e.parkedBirth(r, state)
 	}
-	err := e.committer.commit(t)
+	err := e.committer.Commit(t)
 	r.run = nil // it has no times to be woken at
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
 		e.stillborn(r, nil, &conflict.Existing)

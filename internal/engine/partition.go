@@ -140,7 +140,7 @@ func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		e.clock.atLeast(o.Clock)
+		e.clock.AtLeast(o.Clock)
 		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, pending: map[int64]bool{}, unborn: map[string]*unborn{}}
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)

@@ -30,7 +30,7 @@ func (e *Engine) tellWaiting(r *resident, waiting []core.Waiting) {
 	}
 	start := r.run.Start()
 	p, id := r.partition, r.id
-	e.code.run(func() {
+	e.code.Run(func() {
 		for _, w := range waiting {
 			e.tellPaused(Paused{
 				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,

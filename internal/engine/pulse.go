@@ -132,7 +132,7 @@ func (e *Engine) tellRun(x *execution) {
 	now := time.Now()
 	p.fresh, p.handed = false, now
 	beat := core.Heartbeat{
-		Call: x.key.call, Attempt: x.key.attempt, Details: p.details, At: e.clock.now() - int64(now.Sub(p.last)),
+		Call: x.key.call, Attempt: x.key.attempt, Details: p.details, At: e.clock.Now() - int64(now.Sub(p.last)),
 	}
 	if r := e.residents[x.key.run]; r != nil {
 		for i, m := range r.mail {

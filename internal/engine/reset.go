@@ -119,7 +119,7 @@ func (e *Engine) resetEnded(ctx context.Context, row *store.Run, in core.Control
 	} else if err != nil {
 		return answer, err
 	}
-	now := e.clock.now()
+	now := e.clock.Now()
 	next := cut.Reset(&start, ident.NewRun(core.RunTimeAfter(row.ID, now)), now, in)
 	err = e.createBased(ctx, row, cut, next, row.ID)
 	answer.Outcome, answer.Note = core.Applied, cut.String()
@@ -170,7 +170,7 @@ func (e *Engine) resetLatest(ctx context.Context, s *sentControl, in core.Contro
 func (e *Engine) resetAnswer(row *store.Run, in core.Control) ControlRecord {
 	return ControlRecord{
 		WorkflowID: row.WorkflowID, RunID: row.ID, Call: in.Call, Operation: string(in.Operation),
-		Request: in.ID, By: in.By, Why: in.Reason, Time: time.Unix(0, e.clock.now()).UTC(),
+		Request: in.ID, By: in.By, Why: in.Reason, Time: time.Unix(0, e.clock.Now()).UTC(),
 	}
 }
 

@@ -109,7 +109,7 @@ func (e *Engine) rouse(r *resident) {
 	r.busy = true
 	r.partition.active++
 	e.busy++
-	e.steps.run(func() { e.advance(r) })
+	e.steps.Run(func() { e.advance(r) })
 }
 
 // advance works on a resident until nothing is left to do for it.
@@ -175,7 +175,7 @@ func (e *Engine) rest(r *resident) {
 		return
 	}
 	due := m.NextDue()
-	far := due != core.Never && due-e.clock.now() > int64(near)
+	far := due != core.Never && due-e.clock.Now() > int64(near)
 	if m.Idle() && (far && !m.AwaitsMessage() || e.config.MaxResident == 0) {
 		e.unload(r)
 		return

@@ -126,7 +126,7 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention, dry bool) (SweepResu
 
 func (e *Engine) sweep(ctx context.Context, keep Retention, partitions []int, dry bool) (SweepResult, error) {
 	s := &sweeper{
-		e: e, keep: keep, partitions: partitions, dry: dry, now: e.clock.now(), gone: map[string]bool{}, batch: sweepBatch,
+		e: e, keep: keep, partitions: partitions, dry: dry, now: e.clock.Now(), gone: map[string]bool{}, batch: sweepBatch,
 		result: SweepResult{DryRun: dry, Status: map[string]int{}},
 	}
 	if err := keep.check(); err != nil || len(partitions) == 0 {

@@ -30,7 +30,7 @@ func (e *Engine) selectedRun(row *store.Run, in core.Control) []ControlRecord {
 	}
 	return []ControlRecord{{
 		WorkflowID: row.WorkflowID, RunID: row.ID, Name: in.Signal, Operation: string(in.Operation), By: in.By, Why: in.Reason,
-		Outcome: outcomeSelected, Note: fmt.Sprintf("%s, %s", row.Type, row.Status), Time: time.Unix(0, e.clock.now()).UTC(),
+		Outcome: outcomeSelected, Note: fmt.Sprintf("%s, %s", row.Type, row.Status), Time: time.Unix(0, e.clock.Now()).UTC(),
 	}}
 }
 

@@ -73,7 +73,7 @@ func (e *Engine) scheduleTurn(r *resident, todo []mail) error {
 		}
 	}
 	var out *core.ScheduleTurn
-	if err := protected(func() error { out = r.timetable.Step(e.clock.now(), said); return nil }); err != nil {
+	if err := protected(func() error { out = r.timetable.Step(e.clock.Now(), said); return nil }); err != nil {
 		e.scheduleStuck(r, todo, err)
 		return err
 	}
@@ -92,7 +92,7 @@ func (e *Engine) scheduleTurn(r *resident, todo []mail) error {
 	if t.Consumed = sequences(heard); out.Empty() && len(t.Consumed) == 0 {
 		return nil
 	}
-	switch err = e.committer.commit(t); {
+	switch err = e.committer.Commit(t); {
 	case err == nil:
 		e.settled(r, t.Consumed)
 		e.sent(&t)
@@ -150,7 +150,7 @@ func (e *Engine) scheduleStuck(r *resident, todo []mail, err error) {
 	for _, s := range sequences(todo) {
 		delete(r.partition.pending, s)
 	}
-	e.addWake(e.clock.now()+int64(scheduleStuckFor), &resident{partition: r.partition, id: r.id})
+	e.addWake(e.clock.Now()+int64(scheduleStuckFor), &resident{partition: r.partition, id: r.id})
 }
 
 // scheduleStoreTurn is a schedule's turn in the store's words.

@@ -24,7 +24,7 @@ func (e *Engine) SetSchedule(ctx context.Context, name string, when schedule.Spe
 	if err != nil {
 		return err
 	}
-	now := e.clock.now()
+	now := e.clock.Now()
 	row, err := entity.Find(e.group, entity.Schedule, name).Row(now)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (e *Engine) DeleteSchedule(ctx context.Context, name, by, why string) error
 // TriggerSchedule fires a schedule now, also if it is paused, and answers the workflow
 // ID of the fire.
 func (e *Engine) TriggerSchedule(ctx context.Context, name string, overlap schedule.Overlap, by, why string) (id string, err error) {
-	now := e.clock.now()
+	now := e.clock.Now()
 	err = e.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleTrigger, At: now, Overlap: string(overlap), By: by, Why: why})
 	return core.FireID(name, now), err
 }
@@ -99,7 +99,7 @@ func (e *Engine) BackfillSchedule(ctx context.Context, name string, from, until 
 	if err != nil {
 		return 0, err
 	}
-	now := e.clock.now()
+	now := e.clock.Now()
 	if !until.Before(time.Unix(0, now)) {
 		return 0, &history.InputError{What: "end of the range", Problem: fmt.Sprintf("is %s, which is still to come; a schedule fires such times by itself", until.UTC().Format(time.RFC3339))}
 	}
@@ -128,7 +128,7 @@ func (e *Engine) askSchedule(ctx context.Context, name string, m core.ToSchedule
 		return err
 	}
 	if m.At == 0 {
-		m.At = e.clock.now()
+		m.At = e.clock.Now()
 	}
 	return e.tellSchedule(ctx, name, m)
 }

@@ -162,7 +162,7 @@ func (e *Engine) startRun(ctx context.Context, in runs, req StartRequest) (run s
 // newRun makes the first run of a chain, after one that had its workflow ID before,
 // if there is one.
 func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, start history.Start, err error) {
-	now := e.clock.now()
+	now := e.clock.Now()
 	after := ""
 	if before != nil {
 		after = before.ID

@@ -2,14 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/internal/steptx"
 )
 
 // transaction is what the body of an attempt handed to activity.OnCommit. It
@@ -17,15 +14,8 @@ import (
 // attempt is.
 type transaction struct {
 	ctx context.Context // of the attempt; its end is not the transaction's
-	run func(ctx context.Context, tx any) error
+	run steptx.Func
 }
-
-// hookGrace is how long a function may take to heed the end of its context before
-// it is left behind.
-const hookGrace = 500 * time.Millisecond
-
-// errSlowHook is the cause of the context of a step transaction whose time is up.
-var errSlowHook = fmt.Errorf("it took longer than %s: %w", store.HookLimit, context.DeadlineExceeded)
 
 // upToTransaction answers how much mail goes into one turn: up to the second end
 // of an attempt with a transaction, so that a turn has one at most, and its
@@ -53,51 +43,11 @@ func (e *Engine) hook(out *core.Turn, todo []mail) func(tx any) error {
 	for _, m := range todo {
 		if m.transaction != nil {
 			return func(tx any) error {
-				return e.runTransaction(context.WithoutCancel(m.transaction.ctx), m.transaction.run, tx)
+				return e.transactions.Run(context.WithoutCancel(m.transaction.ctx), m.transaction.run, tx)
 			}
 		}
 	}
 	return nil
-}
-
-// runTransaction runs what users wrote, on a goroutine of its own: it must neither
-// end that of the caller nor keep the transaction for longer than its time.
-func (e *Engine) runTransaction(ctx context.Context, f func(ctx context.Context, tx any) error, tx any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, store.HookLimit, errSlowHook)
-	defer cancel()
-	defer context.AfterFunc(e.ctx, cancel)()
-	result := make(chan error, 1)
-	e.code.run(func() {
-		err := errors.New("it called runtime.Goexit (a test's FailNow, perhaps)")
-		defer func() {
-			if v := recover(); v != nil {
-				err = retry.NewPanicError(v)
-			}
-			result <- err
-		}()
-		err = f(ctx, tx)
-	})
-	select {
-	case err := <-result:
-		return late(ctx, err)
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(hookGrace)
-	defer grace.Stop()
-	select {
-	case err := <-result:
-		return late(ctx, err)
-	case <-grace.C:
-		return fmt.Errorf("%w, and goes on: %w", context.Cause(ctx), store.ErrHookLeft)
-	}
-}
-
-// late tells why a function failed whose time was up.
-func late(ctx context.Context, err error) error {
-	if err == nil || context.Cause(ctx) != errSlowHook {
-		return err
-	}
-	return fmt.Errorf("%w (%w)", errSlowHook, err)
 }
 
 // transactionFailed makes the end of the attempt whose transaction failed a
@@ -109,7 +59,7 @@ func (e *Engine) transactionFailed(r *resident, todo []mail, failure error) {
 			continue
 		}
 		todo[i] = mail{sequence: m.sequence, input: core.AttemptEnded{
-			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: e.clock.now(),
+			Call: end.Call, Attempt: end.Attempt, Outcome: core.Failed, Ended: e.clock.Now(),
 			Failure: history.FromError(fmt.Errorf("step transaction: %w", failure)),
 		}}
 	}

@@ -90,7 +90,7 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo, taken []mail) err
 	t.Hook = e.hook(out, todo)
 	e.expect(r, out)
 	if err = e.createFirst(r, out); err == nil {
-		err = e.committer.commit(t)
+		err = e.committer.Commit(t)
 	}
 	conflict, failed := (*store.ConflictError)(nil), (*store.HookError)(nil)
 	switch {

@@ -56,9 +56,9 @@ func kick(ch chan struct{}) {
 func (e *Engine) wakeLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	nextScan := e.clock.now()
+	nextScan := e.clock.Now()
 	for {
-		if now := e.clock.now(); now >= nextScan {
+		if now := e.clock.Now(); now >= nextScan {
 			more, err := e.scan(now)
 			if err != nil {
 				return
@@ -68,7 +68,7 @@ func (e *Engine) wakeLoop() {
 				nextScan = now + int64(100*time.Millisecond)
 			}
 		}
-		timer.Reset(e.clock.until(min(e.wakeDue(), nextScan)))
+		timer.Reset(e.clock.Until(min(e.wakeDue(), nextScan)))
 		select {
 		case <-timer.C:
 		case <-e.wakeKick:
@@ -82,7 +82,7 @@ func (e *Engine) wakeLoop() {
 func (e *Engine) wakeDue() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.clock.now()
+	now := e.clock.Now()
 	for len(e.wakes) > 0 && e.wakes[0].at <= now {
 		w := heap.Pop(&e.wakes).(wakeEntry)
 		if e.partitions[w.partition.number] != w.partition {

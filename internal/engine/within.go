@@ -63,7 +63,7 @@ func (e *Engine) Transact(ctx context.Context, f func(ctx context.Context, tx an
 	if over {
 		return ErrStopped
 	}
-	err := e.db.Transact(ctx, func(tx any) error { return e.runTransaction(ctx, f, tx) })
+	err := e.db.Transact(ctx, func(tx any) error { return e.transactions.Run(ctx, f, tx) })
 	if hook, ok := errors.AsType[*store.HookError](err); ok {
 		return hook.Err
 	}

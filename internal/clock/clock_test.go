@@ -1,4 +1,4 @@
-package engine
+package clock
 
 import (
 	"testing"
@@ -27,18 +27,18 @@ func TestI7_EngineTimeStaysWithTheDatabase(t *testing.T) {
 				database := func() int64 {
 					return began.UnixNano() + int64(float64(time.Since(began))*c.rate) - int64(c.setBack)
 				}
-				clock := newClock(began.UnixNano())
-				last := clock.now()
+				clock := New(began.UnixNano())
+				last := clock.Now()
 				for time.Since(began) < c.after {
 					time.Sleep(time.Minute)
-					clock.observe(database())
-					now := clock.now()
+					clock.Observe(database())
+					now := clock.Now()
 					if now < last {
 						t.Fatalf("it went back by %s", time.Duration(last-now))
 					}
 					last = now
 				}
-				if off := time.Duration(clock.now() - database()); off < 0 || off > c.within {
+				if off := time.Duration(clock.Now() - database()); off < 0 || off > c.within {
 					t.Errorf("it is off by %s", off)
 				}
 			})
@@ -50,25 +50,25 @@ func TestI7_EngineTimeStaysWithTheDatabase(t *testing.T) {
 // the time, also while engine time is slowed down, and not much after it.
 func TestI7_NothingIsDueEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := newClock(time.Now().UnixNano())
-		clock.observe(clock.now() - int64(5*time.Minute))
+		clock := New(time.Now().UnixNano())
+		clock.Observe(clock.Now() - int64(5*time.Minute))
 		for _, d := range []time.Duration{time.Nanosecond, 98, 99, 100, 101, 20 * time.Millisecond, time.Second, 10 * time.Minute} {
-			due := clock.now() + int64(d)
-			time.Sleep(clock.until(due))
-			if late := clock.now() - due; late < 0 || late > 2 {
+			due := clock.Now() + int64(d)
+			time.Sleep(clock.Until(due))
+			if late := clock.Now() - due; late < 0 || late > 2 {
 				t.Errorf("after %s it is %d ns late", d, late)
 			}
 		}
-		clock = newClock(time.Now().UnixNano())
-		clock.observe(clock.now() - int64(1500*time.Millisecond))
+		clock = New(time.Now().UnixNano())
+		clock.Observe(clock.Now() - int64(1500*time.Millisecond))
 		for _, d := range []time.Duration{time.Minute, 10 * time.Minute, time.Hour} { // it catches up on the way, or has
-			due := clock.now() + int64(d)
-			time.Sleep(clock.until(due))
-			if late := clock.now() - due; late < 0 || late > 2 {
+			due := clock.Now() + int64(d)
+			time.Sleep(clock.Until(due))
+			if late := clock.Now() - due; late < 0 || late > 2 {
 				t.Errorf("a little ahead, after %s it is %d ns late", d, late)
 			}
 		}
-		if clock.until(clock.now()) != 0 || clock.until(clock.now()-5) != -5 {
+		if clock.Until(clock.Now()) != 0 || clock.Until(clock.Now()-5) != -5 {
 			t.Error("what is due is not in the future")
 		}
 	})
@@ -78,15 +78,15 @@ func TestI7_NothingIsDueEarly(t *testing.T) {
 // time look ahead of the database.
 func TestI7_ThePastSlowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := newClock(time.Now().UnixNano())
-		clock.atLeast(clock.now() - int64(time.Hour))
-		before := clock.now()
+		clock := New(time.Now().UnixNano())
+		clock.AtLeast(clock.Now() - int64(time.Hour))
+		before := clock.Now()
 		time.Sleep(time.Minute)
-		if passed := time.Duration(clock.now() - before); passed != time.Minute {
+		if passed := time.Duration(clock.Now() - before); passed != time.Minute {
 			t.Errorf("in a minute engine time went on by %s", passed)
 		}
-		clock.atLeast(clock.now() + int64(time.Hour))
-		if passed := time.Duration(clock.now() - before); passed != time.Hour+time.Minute {
+		clock.AtLeast(clock.Now() + int64(time.Hour))
+		if passed := time.Duration(clock.Now() - before); passed != time.Hour+time.Minute {
 			t.Errorf("it is %s later, want an hour and a minute", passed)
 		}
 	})

@@ -1,0 +1,98 @@
+// Package clock keeps engine time, the time of all decisions.
+//
+// Engine time is the database's clock as its results report it, advanced in between by
+// the monotonic clock of this process. It never goes back. If it is ahead of the
+// database's clock by a little, because that clock was set back or is slower than this
+// machine's, engine time runs slower until both agree. If the database's clock was set
+// back by much, engine time stays ahead of it: everything that waits for a time would
+// otherwise be late by months.
+package clock
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock tells engine time. It is safe for concurrent use.
+type Clock struct {
+	mu    sync.Mutex
+	base  int64     // engine time at at, ns
+	at    time.Time // with its monotonic reading
+	ahead int64     // of the database's clock then, ns; 0 if it does not matter
+	last  int64
+}
+
+const (
+	// tolerated is how far engine time may be ahead of a result of the database, which
+	// is as old as it took to arrive.
+	tolerated = int64(time.Second)
+	// caughtUp is the largest lead that is reduced by slowing down.
+	caughtUp = int64(10 * time.Minute)
+	// slower is the share of time, one in so many, by which engine time falls back:
+	// much more than clocks differ, and less than anybody notices.
+	slower = 100
+)
+
+// New returns a clock that shows base, in ns since 1970.
+func New(base int64) *Clock {
+	return &Clock{base: base, at: time.Now(), last: base}
+}
+
+// Now returns engine time in ns since 1970.
+func (c *Clock) Now() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.read()
+}
+
+func (c *Clock) read() int64 {
+	passed := int64(time.Since(c.at))
+	c.last = max(c.last, c.base+passed-min(passed/slower, c.ahead))
+	return c.last
+}
+
+// Begin sets engine time to the database's clock, even backwards. It must come before
+// anything depends on engine time: until then a client goes by its machine's clock.
+func (c *Clock) Begin(database int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(database, 0)
+	c.last = database
+}
+
+// AtLeast moves engine time forward to past, a time that was reached already.
+func (c *Clock) AtLeast(past int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if past > c.read() {
+		c.set(past, 0)
+	}
+}
+
+// Observe takes into account what the database's clock showed just now.
+func (c *Clock) Observe(database int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch now := c.read(); {
+	case database > now:
+		c.set(database, 0)
+	case now-database > tolerated && now-database < caughtUp:
+		c.set(now, now-database)
+	case c.ahead > 0:
+		c.set(now, 0)
+	}
+}
+
+func (c *Clock) set(now, ahead int64) { c.base, c.at, c.ahead = now, time.Now(), ahead }
+
+// Until returns how long it is from now to an engine time; it is negative for the past.
+func (c *Clock) Until(t int64) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := t - c.read()
+	if c.ahead > 0 && d > 0 {
+		left := c.ahead - min(int64(time.Since(c.at))/slower, c.ahead)
+		d += min(d/(slower-1)+1, left)
+	}
+	return time.Duration(d)
+}

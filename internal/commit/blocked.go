@@ -1,0 +1,92 @@
+package commit
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// blocked are turns that wait for a transaction which is not the engine's, for an
+// unknown time. They are retried apart from all others, which do not wait for them.
+type blocked struct {
+	kick  chan struct{} // there is one more
+	mu    sync.Mutex
+	turns []*pending
+}
+
+// The pauses between two retries. They begin again at the first when one more turn is
+// blocked: most transactions are short.
+const (
+	firstBlockedPause = 10 * time.Millisecond
+	lastBlockedPause  = 500 * time.Millisecond
+)
+
+// longBlocked is how long a turn may be blocked before a warning is logged.
+const longBlocked = 5 * time.Second
+
+// block keeps a turn that the database could not take now, while it took others.
+func (c *Committer) block(p *pending) {
+	now, fresh := time.Now(), p.since.IsZero()
+	switch {
+	case fresh:
+		p.since = now
+	case !p.warned && now.Sub(p.since) > longBlocked:
+		p.warned = true
+		c.Log.Warn("perdure: a run waits for a transaction that somebody keeps open, in which its workflow ID was taken or sent a message",
+			"run", p.turn.Run, "for", now.Sub(p.since))
+	}
+	c.blocked.mu.Lock()
+	c.blocked.turns = append(c.blocked.turns, p)
+	c.blocked.mu.Unlock()
+	if !fresh {
+		return
+	}
+	select {
+	case c.blocked.kick <- struct{}{}:
+	default:
+	}
+}
+
+// retryBlocked retries blocked turns until the committer ends.
+func (c *Committer) retryBlocked() {
+	pauses := retry.Exponential(firstBlockedPause, 2, lastBlockedPause)
+	for {
+		select {
+		case <-c.blocked.kick:
+		case <-c.ctx.Done():
+			return
+		}
+		for k := 1; c.pause(pauses.Delay(k)); k++ {
+			if !c.retryOnce() {
+				break
+			}
+			select {
+			case <-c.blocked.kick:
+				k = 0
+			default:
+			}
+		}
+	}
+}
+
+// retryOnce tries each blocked turn once, and reports whether there was one.
+func (c *Committer) retryOnce() bool {
+	c.blocked.mu.Lock()
+	turns := c.blocked.turns
+	c.blocked.turns = nil
+	c.blocked.mu.Unlock()
+	plain := slices.DeleteFunc(slices.Clone(turns), func(p *pending) bool { return p.turn.Hook != nil })
+	if len(plain) > 0 {
+		for _, part := range byDomain(plain, c.Info.Domain) {
+			c.commitGroup(part)
+		}
+	}
+	for _, p := range turns {
+		if p.turn.Hook != nil { // each has a transaction of its own
+			c.submit(p)
+		}
+	}
+	return len(turns) > 0
+}

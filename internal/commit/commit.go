@@ -1,0 +1,253 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+)
+
+// maxGroup is how many turns one transaction takes.
+const maxGroup = 512
+
+// Config is what a committer needs.
+type Config struct {
+	Store store.Owner
+	Info  store.Info // of Store
+	Log   *slog.Logger
+	// Observe is told the database's clock, in ns since 1970, after each commit.
+	Observe func(now int64)
+	// Health is told whether the database can be written.
+	Health Health
+}
+
+// Health hears how the database does. Its methods may be called at any time and must
+// return quickly.
+type Health interface {
+	// Away says that the database cannot be written now. The committer tries again.
+	Away(err error)
+	// Back says that the database was written. It is called after each commit.
+	Back()
+}
+
+// Committer makes turns durable. It is safe for concurrent use.
+type Committer struct {
+	Config
+	ctx     context.Context
+	queue   chan *pending
+	lone    chan struct{} // its capacity is how many turns with hooks commit by themselves
+	results sync.Pool     // of chan error, empty
+	blocked blocked
+
+	// Of the goroutine of Run:
+	postponed []*pending // by hooks that took long
+	slow      bool       // recent hooks were slow
+}
+
+// pending is a turn without a result.
+type pending struct {
+	turn   store.Turn
+	done   chan error // has room for one
+	since  time.Time  // the turn is blocked, zero if it is not
+	warned bool       // that it is
+}
+
+// New returns a committer that works until ctx ends. It commits nothing before Run is
+// called, but turns with hooks that the store commits by themselves.
+func New(ctx context.Context, c Config) *Committer {
+	return &Committer{
+		Config: c, ctx: ctx, queue: make(chan *pending, 2*maxGroup), lone: make(chan struct{}, c.Info.LoneHooks),
+		blocked: blocked{kick: make(chan struct{}, 1)},
+	}
+}
+
+// Run commits turns until the context of New ends.
+func (c *Committer) Run() {
+	var retrying sync.WaitGroup
+	defer retrying.Wait()
+	retrying.Go(c.retryBlocked)
+	c.commitQueued()
+}
+
+// Commit blocks until the turn is durable or refused, or the context of New ends; the
+// error is then the cause of that. Nothing the turn refers to may change meanwhile.
+func (c *Committer) Commit(t store.Turn) error {
+	done, ok := c.results.Get().(chan error)
+	if !ok {
+		done = make(chan error, 1)
+	}
+	p := &pending{turn: t, done: done}
+	if !c.submit(p) {
+		return context.Cause(c.ctx)
+	}
+	select {
+	case err := <-p.done:
+		c.results.Put(done)
+		return err
+	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	}
+}
+
+// submit enqueues a turn for the next group. If the store commits turns with hooks by
+// themselves, such a turn is committed here: no other turn waits for its hook. submit
+// returns false when the committer ends.
+func (c *Committer) submit(p *pending) bool {
+	if p.turn.Hook == nil || cap(c.lone) == 0 {
+		select {
+		case c.queue <- p:
+			return true
+		case <-c.ctx.Done():
+			return false
+		}
+	}
+	select {
+	case c.lone <- struct{}{}:
+		defer func() { <-c.lone }()
+		c.commitGroup([]*pending{p})
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// commitQueued commits what is enqueued, one group after the other.
+func (c *Committer) commitQueued() {
+	group := make([]*pending, 0, maxGroup)
+	for {
+		group = append(group[:0], c.postponed...)
+		c.postponed = nil
+		if len(group) == 0 {
+			select {
+			case p := <-c.queue:
+				group = append(group, p)
+			case <-c.ctx.Done():
+				return
+			}
+		}
+		for more := true; more && len(group) < maxGroup; {
+			select {
+			case p := <-c.queue:
+				group = append(group, p)
+			default:
+				more = false
+			}
+		}
+		for _, part := range byDomain(group, c.Info.Domain) {
+			for _, part := range c.apart(part) {
+				c.commitGroup(part)
+			}
+		}
+	}
+}
+
+// byDomain splits a group so that no part spans commit domains.
+func byDomain(group []*pending, domain func(partition int) int) [][]*pending {
+	first := domain(group[0].turn.Partition)
+	if !slices.ContainsFunc(group, func(p *pending) bool { return domain(p.turn.Partition) != first }) {
+		return [][]*pending{group}
+	}
+	var parts [][]*pending
+	index := map[int]int{}
+	for _, p := range group {
+		d := domain(p.turn.Partition)
+		i, ok := index[d]
+		if !ok {
+			i = len(parts)
+			index[d], parts = i, append(parts, nil)
+		}
+		parts[i] = append(parts[i], p)
+	}
+	return parts
+}
+
+// commitGroup commits turns until each has a result, is blocked or is postponed. A group
+// without a result is committed again with the same bytes; one that the database cannot
+// take is halved until the culprit is alone.
+func (c *Committer) commitGroup(group []*pending) {
+	turns := make([]store.Turn, len(group))
+	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)
+	for k := 1; ; k++ {
+		for i, p := range group {
+			turns[i] = p.turn
+		}
+		spent := postponing(turns)
+		result, err := c.write(turns)
+		switch {
+		case err == nil:
+			c.Health.Back()
+			c.Observe(result.Now)
+			if cap(c.lone) == 0 {
+				c.noteHooks(group, *spent)
+			}
+			c.settle(group, result.Errors)
+			return
+		case c.ctx.Err() != nil:
+			return
+		case store.Unavailable(err):
+			c.Health.Away(err)
+			if !c.pause(backoff.Delay(k)) {
+				return
+			}
+		case len(group) > 1:
+			half := len(group) / 2
+			c.commitGroup(group[:half])
+			c.commitGroup(group[half:])
+			return
+		default:
+			group[0].done <- errors.Join(errors.New("the database refused the turn"), err)
+			return
+		}
+	}
+}
+
+// slowCommit is how long a commit may take before it is reported.
+const slowCommit = 5 * time.Second
+
+// write commits once, and reports a database that takes long.
+func (c *Committer) write(turns []store.Turn) (store.Result, error) {
+	reported := make(chan struct{})
+	slow := time.AfterFunc(slowCommit, func() {
+		defer close(reported)
+		c.Health.Away(fmt.Errorf("a commit has not been answered for %s", slowCommit))
+	})
+	result, err := c.Store.Commit(c.ctx, turns)
+	if !slow.Stop() {
+		<-reported // so that Away does not follow Back
+	}
+	return result, err
+}
+
+// settle gives turns their results. Postponed turns go into the next group; only
+// commitQueued makes groups with several hooks, so only its goroutine gets here with
+// one. Blocked turns are retried by themselves.
+func (c *Committer) settle(group []*pending, results []error) {
+	for i, p := range group {
+		switch err := results[i]; {
+		case errors.Is(err, errPostponed):
+			c.postponed = append(c.postponed, p)
+		case store.Unavailable(err):
+			c.block(p)
+		default:
+			p.done <- err
+		}
+	}
+}
+
+// pause waits, and returns false when the committer ends.
+func (c *Committer) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}

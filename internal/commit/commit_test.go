@@ -1,0 +1,267 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// fakeStore answers commits by a script and notes which runs each had.
+type fakeStore struct {
+	store.Owner
+	mu      sync.Mutex
+	commits []string
+	answer  func(turns []store.Turn) (store.Result, error)
+}
+
+func (f *fakeStore) Commit(_ context.Context, turns []store.Turn) (store.Result, error) {
+	var runs []string
+	for _, t := range turns {
+		runs = append(runs, t.Run)
+	}
+	f.mu.Lock()
+	f.commits = append(f.commits, strings.Join(runs, " "))
+	f.mu.Unlock()
+	return f.answer(turns)
+}
+
+func durable(turns []store.Turn) store.Result {
+	return store.Result{Now: 42, Errors: make([]error, len(turns))}
+}
+
+// fakeHealth notes outages.
+type fakeHealth struct {
+	mu   sync.Mutex
+	away []string
+	back int
+}
+
+func (f *fakeHealth) Away(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.away = append(f.away, err.Error())
+}
+
+func (f *fakeHealth) Back() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.back++
+}
+
+var errGone = &store.UnavailableError{Op: "commit", Err: errors.New("the line is cut")}
+
+// bench is a committer on a fake store.
+type bench struct {
+	*Committer
+	store  *fakeStore
+	health fakeHealth
+	log    strings.Builder
+	stop   context.CancelCauseFunc
+}
+
+func newBench(info store.Info, answer func(turns []store.Turn) (store.Result, error)) *bench {
+	b := &bench{store: &fakeStore{answer: answer}}
+	if info.Domain == nil {
+		info.Domain = func(int) int { return 0 }
+	}
+	var ctx context.Context
+	ctx, b.stop = context.WithCancelCause(context.Background())
+	b.Committer = New(ctx, Config{
+		Store: b.store, Info: info, Log: slog.New(slog.NewTextHandler(&b.log, nil)), Observe: func(int64) {}, Health: &b.health,
+	})
+	return b
+}
+
+// commitAll enqueues turns, so that they make one group, runs the committer until all
+// have a result, and returns these.
+func (b *bench) commitAll(turns ...store.Turn) []error {
+	results := make([]error, len(turns))
+	var all sync.WaitGroup
+	for i, t := range turns {
+		all.Go(func() { results[i] = b.Commit(t) })
+		synctest.Wait() // in order
+	}
+	var running sync.WaitGroup
+	running.Go(b.Run)
+	all.Wait()
+	b.stop(errors.New("the test is over"))
+	running.Wait()
+	return results
+}
+
+func turn(run string) store.Turn { return store.Turn{Run: run} }
+
+func (b *bench) demandCommits(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(b.store.commits, want) {
+		t.Errorf("the store was given %q, want %q", b.store.commits, want)
+	}
+}
+
+func TestReadyTurnsShareATransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) {
+			r := durable(turns)
+			r.Errors[1] = store.ErrStale
+			return r, nil
+		})
+		got := b.commitAll(turn("a"), turn("b"), turn("c"))
+		if got[0] != nil || !errors.Is(got[1], store.ErrStale) || got[2] != nil {
+			t.Errorf("the results are %v", got)
+		}
+		b.demandCommits(t, "a b c")
+		if b.health.back != 1 || b.health.away != nil {
+			t.Errorf("the database was back %d times, away for %q", b.health.back, b.health.away)
+		}
+	})
+}
+
+func TestGroupsDoNotSpanDomains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		info := store.Info{Domain: func(partition int) int { return partition % 2 }}
+		b := newBench(info, func(turns []store.Turn) (store.Result, error) { return durable(turns), nil })
+		var turns []store.Turn
+		for i := range 5 {
+			turns = append(turns, store.Turn{Run: fmt.Sprint(i), Partition: i})
+		}
+		b.commitAll(turns...)
+		b.demandCommits(t, "0 2 4", "1 3")
+	})
+}
+
+func TestLostAnswerIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) {
+			if tries++; tries < 3 {
+				return store.Result{}, errGone
+			}
+			return durable(turns), nil
+		})
+		if got := b.commitAll(turn("a"), turn("b")); got[0] != nil || got[1] != nil {
+			t.Errorf("the results are %v", got)
+		}
+		b.demandCommits(t, "a b", "a b", "a b")
+		if len(b.health.away) != 2 || b.health.back != 1 {
+			t.Errorf("the database was away %d times and back %d times", len(b.health.away), b.health.back)
+		}
+	})
+}
+
+func TestCulpritIsFoundByHalving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal := errors.New("a zero byte")
+		b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) {
+			if slices.ContainsFunc(turns, func(t store.Turn) bool { return t.Run == "bad" }) {
+				return store.Result{}, refusal
+			}
+			return durable(turns), nil
+		})
+		got := b.commitAll(turn("a"), turn("b"), turn("bad"), turn("c"))
+		for i, err := range got {
+			if (i == 2) != errors.Is(err, refusal) {
+				t.Errorf("the result of turn %d is %v", i, err)
+			}
+		}
+		b.demandCommits(t, "a b bad c", "a b", "bad c", "bad", "c")
+	})
+}
+
+func TestBlockedTurnHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(8 * time.Second)
+		b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) {
+			r := durable(turns)
+			for i := range turns {
+				if turns[i].Run == "blocked" && time.Now().Before(until) {
+					r.Errors[i] = errGone
+				}
+			}
+			return r, nil
+		})
+		var running sync.WaitGroup
+		running.Go(b.Run)
+		blocked := make(chan error, 1)
+		go func() { blocked <- b.Commit(turn("blocked")) }()
+		synctest.Wait()
+		began := time.Now()
+		if err := b.Commit(turn("a")); err != nil || time.Since(began) > 0 {
+			t.Errorf("another turn got %v after %s", err, time.Since(began))
+		}
+		if err := <-blocked; err != nil || time.Now().Before(until) || time.Since(until) > lastBlockedPause {
+			t.Errorf("the blocked turn got %v, %s after it could be committed", err, time.Since(until))
+		}
+		if n := strings.Count(b.log.String(), "keeps open"); n != 1 {
+			t.Errorf("it was warned of %d times", n)
+		}
+		b.stop(errors.New("the test is over"))
+		running.Wait()
+	})
+}
+
+func TestSlowHooksLeaveTheRestToTheNextGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) {
+			r := durable(turns)
+			for i := range turns {
+				if turns[i].Hook != nil {
+					r.Errors[i] = turns[i].Hook(nil)
+				}
+			}
+			return r, nil
+		})
+		hooked := func(run string, d time.Duration) store.Turn {
+			return store.Turn{Run: run, Hook: func(any) error { time.Sleep(d); return nil }}
+		}
+		for i, err := range b.commitAll(hooked("a", time.Second), turn("b"), hooked("c", time.Second), hooked("d", 0)) {
+			if err != nil {
+				t.Errorf("turn %d got %v", i, err)
+			}
+		}
+		b.demandCommits(t, "a b c d", "c d", "d")
+	})
+}
+
+func TestLoneHooksAreCommittedByThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(store.Info{LoneHooks: 1}, func(turns []store.Turn) (store.Result, error) { return durable(turns), nil })
+		b.commitAll(turn("a"), store.Turn{Run: "hooked", Hook: func(any) error { return nil }}, turn("b"))
+		b.demandCommits(t, "hooked", "a b")
+	})
+}
+
+func TestSlowCommitIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) {
+			time.Sleep(slowCommit + time.Second)
+			return durable(turns), nil
+		})
+		b.commitAll(turn("a"))
+		if len(b.health.away) != 1 || b.health.back != 1 {
+			t.Errorf("the database was away for %q and back %d times", b.health.away, b.health.back)
+		}
+	})
+}
+
+func TestEndOfTheCommitterEndsCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(store.Info{}, func([]store.Turn) (store.Result, error) { return store.Result{}, errGone })
+		over := errors.New("the engine is over")
+		go func() { time.Sleep(time.Minute); b.stop(over) }()
+		var running sync.WaitGroup
+		running.Go(b.Run)
+		if err := b.Commit(turn("a")); err != over {
+			t.Errorf("the result is %v", err)
+		}
+		running.Wait()
+	})
+}

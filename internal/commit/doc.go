@@ -1,0 +1,25 @@
+// Package commit makes turns durable: all that are ready at a moment in one transaction
+// (group commit), so that the price of a transaction is shared.
+//
+// # What can happen to a turn
+//
+//   - It is durable: Commit returns nil.
+//   - The store refuses it: another node owns its partition, another turn has its place,
+//     its hook failed. Commit returns the store's error; other turns of the group are not
+//     affected.
+//   - The database is away, or its result was lost. The group is committed again with the
+//     same bytes until there is a result; a turn that is durable already is recognised by
+//     the store.
+//   - The database cannot take the group (a value it refuses, for instance). The group is
+//     halved until the culprit is alone; the error goes to the culprit, the rest commits.
+//   - It waits for a transaction that is not the engine's, such as one in which a user
+//     started a run under the same workflow ID. Such a turn is blocked: it is tried again
+//     apart from all others, which do not wait for it (blocked.go).
+//   - Its hook, a function of a user that runs inside the transaction, would take more
+//     than the group's time. Its turn is postponed to the next group (postpone.go).
+//
+// # Order
+//
+// Turns of different runs commit in any order. A run has one turn in flight: its owner
+// waits for Commit before it makes the next.
+package commit

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"log/slog"
+	"slices"
+	"sync"
+)
+
+// outages are the reasons why the database cannot be used right now.
+type outages struct {
+	log *slog.Logger
+	mu  sync.Mutex
+	by  [2]error // by side, nil if that works
+}
+
+// side is what is asked of the database: a full disk can still be read.
+type side int
+
+const (
+	reading side = iota
+	writing
+)
+
+// unanswered notes that the database is away, and logs the beginning of an outage.
+func (o *outages) unanswered(by side, what string, err error) {
+	o.mu.Lock()
+	first := o.by[by] == nil
+	o.by[by] = err
+	o.mu.Unlock()
+	if first {
+		o.log.Error("perdure: the database does not answer; the engine waits for it and goes on by itself", "while", what, "error", err)
+	}
+}
+
+// answered notes that the database is back.
+func (o *outages) answered(by side) {
+	o.mu.Lock()
+	was := o.by[by]
+	o.by[by] = nil
+	o.mu.Unlock()
+	if was != nil {
+		o.log.Info("perdure: the database answers again", "after", was)
+	}
+}
+
+func (o *outages) current() []error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.by[:])
+}
+
+// writes is commit.Health.
+type writes struct{ *outages }
+
+func (w writes) Away(err error) { w.unanswered(writing, "committing turns", err) }
+func (w writes) Back()          { w.answered(writing) }
