@@ -24,15 +24,11 @@
 //	load.go         from the store into memory
 //	park.go         runs whose code is missing, does not fit or failed: why, and for how long
 //	guard.go        user code under watch: panics, turns that do not end
-//	commit.go       group commit, lost answers, culprits
-//	blocked.go      turns that wait for somebody else's transaction
-//	workers.go      goroutines that are kept
 //	attempt.go      running bodies: contexts, timeouts, panics
 //	pulse.go        heartbeats of running bodies
 //	external.go     attempts that are completed from outside
 //	token.go        the tokens by which that is done
-//	transaction.go  what bodies want in the transaction of their result
-//	postpone.go     how much of a group's time that may take
+//	transaction.go  what bodies do in the transaction of their result
 //	slots.go        concurrency, the probation lane
 //	slotqueue.go    who waits for a slot, by priority
 //	wake.go         due times and the scan for them
@@ -78,6 +74,6 @@
 //	limit.go        warnings before a run comes to a limit
 //	retention.go    removing what has been over for long enough
 //	health.go       what is wrong right now
-//	clock.go        engine time
+//	outage.go       whether the database can be used
 //	reach.go        how package perduretest gets in
 package engine

@@ -167,8 +167,26 @@ var table = []row{
 		why: "those who send and those who read a message share its format and nothing else",
 	},
 	{
+		pkg: "internal/clock",
+		why: "time is read where it is kept, and depends on nothing else",
+	},
+	{
+		pkg: "internal/workers",
+		why: "a pool of goroutines does not know what runs on them",
+	},
+	{
+		pkg: "internal/steptx",
+		may: []string{"retry", "store"},
+		why: "it bounds what users do in a transaction; whose transaction that is does not matter",
+	},
+	{
+		pkg: "internal/commit",
+		may: []string{"retry", "store"},
+		why: "to a committer a turn is bytes with a result: it knows neither runs nor the engine",
+	},
+	{
 		pkg: "internal/engine",
-		may: []string{"activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile", "internal/ident", "internal/entity", "internal/record", "internal/message"},
+		may: []string{"internal/clock", "internal/workers", "internal/steptx", "internal/commit", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile", "internal/ident", "internal/entity", "internal/record", "internal/message"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

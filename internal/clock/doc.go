@@ -1,0 +1,9 @@
+// Package clock keeps engine time, the time of all decisions.
+//
+// Engine time is the database's clock as its results report it, advanced in between by
+// the monotonic clock of this process. It never goes back. If it is ahead of the
+// database's clock by a little, because that clock was set back or is slower than this
+// machine's, engine time runs slower until both agree. If the database's clock was set
+// back by much, engine time stays ahead of it: everything that waits for a time would
+// otherwise be late by months.
+package clock
