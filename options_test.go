@@ -126,15 +126,20 @@ func TestE48_TheInputOfAScheduleIsLimited(t *testing.T) {
 func notes(t *testing.T, option string, v reflect.Value, told map[string]bool) {
 	t.Helper()
 	changed := 0
-	for i := range v.NumField() {
-		if !v.Field(i).IsZero() {
-			told[v.Type().Field(i).Name] = true
+	for _, f := range settingsIn(v.Type()) {
+		if !v.FieldByIndex(f.Index).IsZero() {
+			told[f.Name] = true
 			changed++
 		}
 	}
 	if changed == 0 {
 		t.Errorf("%s changes nothing", option)
 	}
+}
+
+// settingsIn are the fields of a struct and of those embedded in it.
+func settingsIn(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
 // judgeSettings demands that the options are all there are of their type, and that they
@@ -168,10 +173,9 @@ func judgeSettings(t *testing.T, kind string, options []string, fields reflect.T
 	if !slices.Equal(declared, options) {
 		t.Errorf("the package has the options %q, and %q are tried", declared, options)
 	}
-	for i := range fields.NumField() {
-		name := fields.Field(i).Name
-		if _, excused := otherwise[name]; told[name] == excused {
-			t.Errorf("%s: there is an option for it: %t; another reason is known: %t", name, told[name], excused)
+	for _, f := range settingsIn(fields) {
+		if _, excused := otherwise[f.Name]; told[f.Name] == excused {
+			t.Errorf("%s: there is an option for it: %t; another reason is known: %t", f.Name, told[f.Name], excused)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -91,7 +92,7 @@ func ChildID(id string) ChildOption { return func(o *childOptions) { o.id = &id 
 // RetryPolicy says, which it is preferred to. It holds for all runs of the chain. Only
 // the last failure is seen here.
 func ChildRetryPolicy(p retry.Policy) ChildOption {
-	return func(o *childOptions) { o.Policy = &p }
+	return func(o *childOptions) { o.Retry = &p }
 }
 
 // ChildDelay lets the code of the child begin only after d. The run exists before.
@@ -122,7 +123,7 @@ func ChildAttributes(all map[string]string) ChildOption {
 
 // ChildPriority gives all runs of the child another priority than that of this run,
 // which they have without it: see perdure.Priority. It is between -1,000 and 1,000.
-func ChildPriority(p int) ChildOption { return func(o *childOptions) { o.Priority = &p } }
+func ChildPriority(p int) ChildOption { return func(o *childOptions) { o.Priority = p } }
 
 // ChildRunTimeout limits how long each run of the child may take, from when its code
 // may begin. One that is open then has failed with a *retry.TimeoutError; its retry
@@ -164,11 +165,12 @@ var onParentClose = map[ParentClosePolicy]history.OnParentClose{
 
 // startChild begins the call of a child, and says under which ID.
 func startChild[In, Out any](wf *Context, w Workflow[In, Out], in In, opts []ChildOption, detached bool) (*pending, string) {
+	run := wf.instance.run
 	o := childOptions{StartChild: core.StartChild{Workflow: w.name, Detached: detached}}
+	o.Priority = run.Start().Priority
 	for _, option := range opts {
 		option(&o)
 	}
-	run := wf.instance.run
 	id := run.ChildID(w.name)
 	if o.id != nil {
 		id, o.WorkflowID = *o.id, *o.id
@@ -205,21 +207,7 @@ func (o *childOptions) check(detached bool) error {
 	case detached && o.policy != "":
 		return &history.InputError{What: "parent close policy", Problem: "is set: a detached run has no parent that could close"}
 	}
-	settings := history.Settings{
-		Delay: o.Delay, RunTimeout: o.RunTimeout, ChainTimeout: o.ChainTimeout, Memo: o.Memo, Attributes: o.Attributes,
-	}
-	if o.Priority != nil {
-		settings.Priority = *o.Priority
-	}
-	if err := settings.Check(); err != nil {
-		return err
-	}
-	if o.Policy != nil {
-		if err := ValidateRetryPolicy(*o.Policy); err != nil {
-			return fmt.Errorf("its retry policy is not usable: %w", err)
-		}
-	}
-	return o.fault
+	return cmp.Or(history.CheckDelay(o.Delay), o.Settings.Check(), o.fault)
 }
 
 // ChildError is the end of a child that did not complete. It wraps the error of the

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/history"
@@ -64,22 +63,6 @@ func (e *ContinueError) Error() string {
 // AttemptTimeout, HeartbeatTimeout, QueueTimeout, CrashLimit and OnExhausted Pause
 // say nothing about runs, and are refused.
 func RetryPolicy(p retry.Policy) Option { return func(o *options) { o.retry = &p } }
-
-// ValidateRetryPolicy answers why a policy cannot be that of runs, or nil.
-func ValidateRetryPolicy(p retry.Policy) error {
-	var errs []error
-	refuse := func(set bool, field, why string) {
-		if set {
-			errs = append(errs, fmt.Errorf("%s is set: %s", field, why))
-		}
-	}
-	refuse(p.AttemptTimeout != 0, "AttemptTimeout", "a run is not bounded by its retry policy; start it with perdure.RunTimeout, or use workflow.Timeout inside")
-	refuse(p.HeartbeatTimeout != 0, "HeartbeatTimeout", "a run has no heartbeats; set it on its activities")
-	refuse(p.QueueTimeout != 0, "QueueTimeout", "a run waits in no queue; set it on its activities")
-	refuse(p.CrashLimit != 0, "CrashLimit", "a run is not lost in a crash; set it on its activities")
-	refuse(p.OnExhausted == retry.Pause, "OnExhausted", "a run that has failed cannot wait for a person; set it on its activities")
-	return errors.Join(append(errs, p.Validate())...)
-}
 
 // end closes the run as its function returned.
 func (i *Instance) end(result history.Payload, err error) {

@@ -85,7 +85,7 @@ type Definition interface {
 // Validate answers what is wrong with the workflow's options, or nil.
 func (w Workflow[In, Out]) Validate() error {
 	if w.retry != nil {
-		if err := ValidateRetryPolicy(*w.retry); err != nil {
+		if err := history.CheckRunPolicy(*w.retry); err != nil {
 			return fmt.Errorf("its retry policy is not usable: %w", err)
 		}
 	}

@@ -28,12 +28,11 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 	next := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: s.WorkflowID, Run: e.ID, Type: s.Type, Group: s.Group, Chain: s.Chain, Attempt: e.Attempt,
-		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Memo: s.Memo, Retry: s.Retry,
-		RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout, ChainDeadline: s.ChainDeadline,
-		Attributes: r.attributes, Priority: s.Priority,
+		Input: s.Input, Trace: s.Trace, Created: r.now, FirstTurn: e.Due, Settings: s.Settings, ChainDeadline: s.ChainDeadline,
 		Number: max(s.Number, 1) + 1, Previous: s.Run, Initiator: e.Initiator, After: s.After, First: s.Origin(),
 		Parent: s.Parent, Scheduled: s.Scheduled, Carried: r.carried(),
 	}
+	next.Attributes = r.attributes
 	if e.Initiator == history.ContinueAsNew {
 		next.Type, next.Input = e.Name, e.Input
 		return next

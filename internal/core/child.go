@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
 )
 
 // StartChild describes a run that another one starts.
@@ -16,14 +15,8 @@ type StartChild struct {
 	// WorkflowID is its ID; empty for that of Run.ChildID.
 	WorkflowID string
 	Input      history.Payload
-	Policy     *retry.Policy // for failures of its runs, nil for that of its code
-	Delay      time.Duration // before its code begins
-	Memo       history.Payload
-	Attributes map[string]string // to find its runs by
-	Priority   *int              // nil: as this run
-	// RunTimeout is how long each of its runs may take, and ChainTimeout how long all
-	// of them, from when its code may begin; 0: for ever.
-	RunTimeout, ChainTimeout time.Duration
+	history.Settings
+	Delay time.Duration // before its code begins
 	// OnParentClose is what becomes of it when nobody waits for it any more.
 	OnParentClose history.OnParentClose
 	// Detached says to wait only until it is known that the run exists.
@@ -39,7 +32,7 @@ func (r *Run) StartChild(s StartChild) *Call {
 	}
 	e := history.Event{
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
-		Policy: s.Policy, Trace: r.start.Trace,
+		Policy: s.Retry, Priority: s.Priority, Trace: r.start.Trace,
 		Child: &history.Child{
 			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Memo: s.Memo, Attributes: s.Attributes,
 			RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
@@ -47,9 +40,6 @@ func (r *Run) StartChild(s StartChild) *Call {
 	}
 	if s.Detached {
 		e.Kind = history.DetachedScheduled
-	}
-	if e.Priority = r.start.Priority; s.Priority != nil {
-		e.Priority = *s.Priority
 	}
 	if s.Delay > 0 {
 		e.Due = addTime(r.now, s.Delay)
@@ -135,8 +125,11 @@ func (r *Run) applyChild(e *history.Event) {
 	start := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: e.ID, Run: e.Child.Run, Type: e.Name, Group: r.start.Group, Chain: e.Child.Run, Attempt: 1,
-		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due, Memo: e.Child.Memo, Retry: e.Policy,
-		RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout, Attributes: e.Child.Attributes, Priority: e.Priority,
+		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due,
+		Settings: history.Settings{
+			Memo: e.Child.Memo, Attributes: e.Child.Attributes, Priority: e.Priority, Retry: e.Policy,
+			RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout,
+		},
 		Parent: &history.Parent{
 			WorkflowID: r.start.WorkflowID, Run: r.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
 		},

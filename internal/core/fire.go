@@ -92,8 +92,7 @@ func (s *Timetable) start(f *Fire) {
 	start := &history.Start{
 		Kind: history.RunStarted, Format: history.Format,
 		WorkflowID: f.ID, Run: f.Run, Type: spec.Workflow, Group: s.config.Group, Chain: f.Run, Attempt: 1,
-		Input: spec.Input, Trace: spec.Trace, Created: s.now, Memo: spec.Memo, Retry: spec.Retry,
-		RunTimeout: spec.RunTimeout, ChainTimeout: spec.ChainTimeout, Attributes: spec.Attributes, Priority: spec.Priority,
+		Input: spec.Input, Trace: spec.Trace, Created: s.now, Settings: spec.Settings,
 		Initiator: history.FiredBySchedule,
 		Parent:    &history.Parent{WorkflowID: s.config.ID, Run: s.config.Run, Call: f.Number},
 		Scheduled: &history.Scheduled{Schedule: s.config.Name, Nominal: f.Nominal},

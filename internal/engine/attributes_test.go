@@ -31,7 +31,7 @@ func TestE61_FindRuns(t *testing.T) {
 			}
 			_, _, err := by.StartRun(t.Context(), engine.StartRequest{
 				WorkflowID: fmt.Sprint("w", n), Type: "collector", Input: input,
-				Attributes: map[string]string{"customer": []string{"ann", "bob"}[n%2], "tier": fmt.Sprint(n % 3)},
+				Settings: history.Settings{Attributes: map[string]string{"customer": []string{"ann", "bob"}[n%2], "tier": fmt.Sprint(n % 3)}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -88,7 +88,7 @@ func TestE61_AttributesRefused(t *testing.T) {
 		"no text":    {"n": "\xff"},
 		"NUL":        {"n": "a\x00"},
 	} {
-		_, _, err := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "w", Type: "collector", Attributes: all})
+		_, _, err := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "w", Type: "collector", Settings: history.Settings{Attributes: all}})
 		var wrong *history.InputError
 		if !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", what, err)

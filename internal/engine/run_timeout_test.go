@@ -69,14 +69,14 @@ func TestE45_RunTimeout(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e, all := askers(t, w, waits, works, panics, deaf)
 		began := time.Now()
-		limit := engine.StartRequest{RunTimeout: time.Hour}
+		limit := engine.StartRequest{Settings: history.Settings{RunTimeout: time.Hour}}
 		for i, from := range all {
 			beginWith(t, from, waits, fmt.Sprint("waits from ", i), "", limit)
 			beginWith(t, from, works, fmt.Sprint("works from ", i), "", limit)
 		}
 		beginWith(t, e, waits, "done", "", limit)
 		beginWith(t, e, panics, "parked", "", limit)
-		beginWith(t, e, waits, "later", "", engine.StartRequest{RunTimeout: time.Hour, Delay: time.Minute})
+		beginWith(t, e, waits, "later", "", engine.StartRequest{Delay: time.Minute, Settings: history.Settings{RunTimeout: time.Hour}})
 		pass(10 * time.Minute)
 		signal(t, e, "done", poke.Name(), "", "in time")
 		if d := describe(t, e, "parked"); d.Status != string(core.StatusParked) || d.RunDeadline == nil || !d.RunDeadline.Equal(began.Add(time.Hour)) || d.ChainDeadline != nil {
@@ -122,7 +122,7 @@ func TestE45_ADeadlineWaitsForNobody(t *testing.T) {
 			if id == "away" {
 				limit = 3 * time.Hour
 			}
-			beginWith(t, e, waits, id, "", engine.StartRequest{RunTimeout: limit})
+			beginWith(t, e, waits, id, "", engine.StartRequest{Settings: history.Settings{RunTimeout: limit}})
 		}
 		settle()
 		w.kill(e)
@@ -162,7 +162,7 @@ func TestE45_TimedOutRunsAreRetriedByPolicy(t *testing.T) {
 		e := w.start(third, twice, never)
 		began := time.Now()
 		for _, w := range []workflow.Workflow[string, string]{third, twice, never} {
-			beginWith(t, e, w, w.Name(), "", engine.StartRequest{RunTimeout: time.Minute})
+			beginWith(t, e, w, w.Name(), "", engine.StartRequest{Settings: history.Settings{RunTimeout: time.Minute}})
 		}
 		if left, err := finish[string](t, e, "third"); left != "1m0s" || err != nil || time.Since(began) < 2*time.Hour+2*time.Minute {
 			t.Errorf("the third run had %s left, %v, after %s", left, err, time.Since(began))
@@ -198,7 +198,7 @@ func TestE45_ChainTimeout(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(hourly, fails)
 		began := time.Now()
-		limit := engine.StartRequest{ChainTimeout: 150 * time.Minute, RunTimeout: 70 * time.Minute}
+		limit := engine.StartRequest{Settings: history.Settings{ChainTimeout: 150 * time.Minute, RunTimeout: 70 * time.Minute}}
 		beginWith(t, e, round, "round", "", limit)
 		beginWith(t, e, fails, "fails", "", limit)
 		pass(130 * time.Minute)
@@ -221,17 +221,17 @@ func TestE45_ChainTimeout(t *testing.T) {
 func TestE45_TimeoutsThatCannotBe(t *testing.T) {
 	w := newWorld(t)
 	e := w.start(whenItBegan)
-	for want, req := range map[string]engine.StartRequest{
+	for want, req := range map[string]history.Settings{
 		"the run timeout is -1s; it is positive, or zero for none":                                   {RunTimeout: -time.Second},
 		"the chain timeout is -1s; it is positive, or zero for none":                                 {ChainTimeout: -time.Second},
 		"the run timeout is 2s, which is longer than the chain timeout, 1s: it would have no effect": {RunTimeout: 2 * time.Second, ChainTimeout: time.Second},
 	} {
-		if _, err := startWith(t, e, "refused", req); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := startWith(t, e, "refused", engine.StartRequest{Settings: req}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	for _, d := range []time.Duration{1 << 62, 1<<63 - 1} { // as good as never
-		if _, err := startWith(t, e, fmt.Sprint(int64(d)), engine.StartRequest{RunTimeout: d, ChainTimeout: d, Delay: d / 1e6}); err != nil {
+		if _, err := startWith(t, e, fmt.Sprint(int64(d)), engine.StartRequest{Delay: d / 1e6, Settings: history.Settings{RunTimeout: d, ChainTimeout: d}}); err != nil {
 			t.Error(err)
 		}
 	}

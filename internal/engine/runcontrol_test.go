@@ -239,8 +239,8 @@ func TestE60_DeadlineOfAPausedRun(t *testing.T) {
 		e := w.start(collector.Impl(collect))
 		input, _ := history.Encode(collected{Each: 1, All: 1})
 		_, _, err := e.StartRun(t.Context(), engine.StartRequest{
-			WorkflowID: "x", Type: "collector", Input: input, RunTimeout: time.Hour,
-			Retry: &retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter},
+			WorkflowID: "x", Type: "collector", Input: input,
+			Settings: history.Settings{RunTimeout: time.Hour, Retry: &retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -273,7 +273,7 @@ func TestE49_RetriedRunsOfASchedule(t *testing.T) {
 		e := w.start(newChores().chore(10 * time.Minute))
 		input, _ := history.Encode("fail")
 		policy := retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(30 * time.Minute), Jitter: retry.NoJitter}
-		err := e.SetSchedule(t.Context(), "s", when.Spec{Every: time.Hour}, engine.StartRequest{Type: "chore", Input: input, Retry: &policy})
+		err := e.SetSchedule(t.Context(), "s", when.Spec{Every: time.Hour}, engine.StartRequest{Type: "chore", Input: input, Settings: history.Settings{Retry: &policy}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,8 +53,7 @@ func (e *Engine) scheduleOf(name string, when schedule.Spec, req *StartRequest) 
 	s := &history.Schedule{
 		Cron: when.Cron, TimeZone: when.TimeZone, Every: when.Every, Offset: when.Offset, Jitter: when.Jitter,
 		CatchUp: when.CatchUp, Overlap: string(when.Overlap),
-		Workflow: req.Type, Input: req.Input, Memo: req.Memo, Retry: req.Retry, Trace: req.Trace,
-		RunTimeout: req.RunTimeout, ChainTimeout: req.ChainTimeout, Attributes: req.Attributes, Priority: req.Priority,
+		Workflow: req.Type, Input: req.Input, Trace: req.Trace, Settings: req.Settings,
 	}
 	if s.CatchUp == 0 {
 		s.CatchUp = schedule.DefaultCatchUp

@@ -41,7 +41,8 @@ func TestE49_SetAttribute(t *testing.T) {
 		e := w.start(def)
 		input, _ := history.Encode("first")
 		_, _, err := e.StartRun(t.Context(), engine.StartRequest{
-			WorkflowID: "w", Type: "stages", Input: input, Attributes: map[string]string{"draft": "yes", "stage": "zeroth", "tier": "gold"},
+			WorkflowID: "w", Type: "stages", Input: input,
+			Settings: history.Settings{Attributes: map[string]string{"draft": "yes", "stage": "zeroth", "tier": "gold"}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +136,8 @@ func TestE49_AttributesOfAResetRun(t *testing.T) {
 		e := w.start(def)
 		input, _ := history.Encode(1)
 		_, _, err := e.StartRun(t.Context(), engine.StartRequest{
-			WorkflowID: "w", Type: "stages", Input: input, Priority: 4, Attributes: map[string]string{"draft": "yes", "tier": "gold"},
+			WorkflowID: "w", Type: "stages", Input: input,
+			Settings: history.Settings{Priority: 4, Attributes: map[string]string{"draft": "yes", "tier": "gold"}},
 		})
 		if err != nil {
 			t.Fatal(err)

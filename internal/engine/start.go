@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
 // StartRequest asks for a run.
@@ -24,22 +23,11 @@ type StartRequest struct {
 	Type       string // name of the workflow
 	Input      history.Payload
 	Trace      string // trace parent
-	// Retry is the policy for failures of the runs of the chain, nil for that of
-	// the workflow's code.
-	Retry *retry.Policy
+	history.Settings
 	// Delay is how long the code waits before it begins.
 	Delay time.Duration
-	// RunTimeout is how long each run of the chain may take, and ChainTimeout how
-	// long all of them may together, from when their code may begin; 0: for ever.
-	RunTimeout, ChainTimeout time.Duration
-	// Memo is shown with the runs of the chain.
-	Memo history.Payload
 	// NewAfter says which ended runs make room for a new one under their workflow ID.
 	NewAfter Ending
-	// Attributes are names and values by which the runs of the chain are found.
-	Attributes map[string]string
-	// Priority is that of its calls among those that want a slot.
-	Priority int
 	// MustBeNew refuses to attach to a run that has the workflow ID.
 	MustBeNew bool
 	// Fault is what is wrong with what the request was made of.
@@ -70,17 +58,7 @@ func (req *StartRequest) check() error {
 	case req.NewAfter < NoEnd || req.NewAfter > Failure:
 		return &history.InputError{What: "ending after which a new run may begin", Problem: fmt.Sprintf("is %d, which there is not", req.NewAfter)}
 	}
-	settings := history.Settings{
-		Delay: req.Delay, RunTimeout: req.RunTimeout, ChainTimeout: req.ChainTimeout, Memo: req.Memo, Attributes: req.Attributes,
-		Priority: req.Priority,
-	}
-	if err := settings.Check(); err != nil || req.Retry == nil {
-		return err
-	}
-	if err := workflow.ValidateRetryPolicy(*req.Retry); err != nil {
-		return fmt.Errorf("the retry policy of the workflow is not usable: %w", err)
-	}
-	return nil
+	return cmp.Or(history.CheckDelay(req.Delay), req.Settings.Check())
 }
 
 // IDInUseError says that a workflow ID belongs to another run than the one that
@@ -170,10 +148,9 @@ func (e *Engine) newRun(req *StartRequest, before *store.Run) (row store.Run, st
 	id := ident.NewRun(core.RunTimeAfter(after, now))
 	start = history.Start{
 		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: e.config.Group, Chain: id, Attempt: 1,
-		Input: req.Input, Trace: req.Trace, Created: now, Memo: req.Memo, Retry: req.Retry, After: after,
-		RunTimeout: req.RunTimeout, ChainTimeout: req.ChainTimeout,
-		Attributes: maps.Clone(req.Attributes), Priority: req.Priority,
+		Input: req.Input, Trace: req.Trace, Created: now, After: after, Settings: req.Settings,
 	}
+	start.Attributes = maps.Clone(req.Attributes)
 	if req.Delay > 0 {
 		start.FirstTurn = later(now, req.Delay)
 	}

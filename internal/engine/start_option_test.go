@@ -71,12 +71,12 @@ func TestE49_MemoAndConflict(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(whenItBegan)
 		memo, _ := history.Encode(map[string]string{"customer": "Ada"})
-		if _, err := startWith(t, e, "w", engine.StartRequest{Memo: memo, Delay: time.Minute, MustBeNew: true}); err != nil {
+		if _, err := startWith(t, e, "w", engine.StartRequest{Delay: time.Minute, MustBeNew: true, Settings: history.Settings{Memo: memo}}); err != nil {
 			t.Fatal(err)
 		}
 		other, _ := history.Encode("another")
 		for range 2 {
-			if attached, err := startWith(t, e, "w", engine.StartRequest{Memo: other}); !attached || err != nil {
+			if attached, err := startWith(t, e, "w", engine.StartRequest{Settings: history.Settings{Memo: other}}); !attached || err != nil {
 				t.Errorf("attached: %t, %v", attached, err)
 			}
 			if got := describe(t, e, "w").Memo; !got.Equal(memo) {
@@ -90,7 +90,7 @@ func TestE49_MemoAndConflict(t *testing.T) {
 		}
 		long, _ := history.Encode(strings.Repeat("x", history.MaxMemo))
 		for want, req := range map[string]engine.StartRequest{
-			"the memo is 16386 bytes long; the limit is 16384": {Memo: long},
+			"the memo is 16386 bytes long; the limit is 16384": {Settings: history.Settings{Memo: long}},
 			"the delay is -1s; it is zero or more":             {Delay: -time.Second},
 			"what was wrong":                                   {Fault: errors.New("what was wrong")},
 		} {

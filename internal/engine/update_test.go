@@ -310,7 +310,7 @@ func TestE40_UpdatesThatCannotBeAnswered(t *testing.T) {
 			"times out":  func(string) error { pass(40 * time.Second); return nil },
 		}
 		for id, end := range ends {
-			beginWith(t, e, accounts("1"), id, "", engine.StartRequest{RunTimeout: 30 * time.Second})
+			beginWith(t, e, accounts("1"), id, "", engine.StartRequest{Settings: history.Settings{RunTimeout: 30 * time.Second}})
 			answers := make(chan error, len(all))
 			for _, from := range all {
 				go func() {

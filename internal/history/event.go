@@ -252,20 +252,9 @@ type Start struct {
 	// After is the run that had the workflow ID before, of a chain that began after
 	// another one had ended.
 	After string `json:"after,omitempty"`
-	// Memo is what whoever started the chain wants to be shown with it.
-	Memo Payload `json:"memo,omitzero"`
-	// Attributes are names and values by which the runs of the chain are found.
-	Attributes map[string]string `json:"attributes,omitempty"`
-	// Priority is that of the calls of the chain that have none of their own.
-	Priority int `json:"priority,omitempty"`
-	// Retry is the policy given at the start of the chain for failures of its runs.
-	Retry *retry.Policy `json:"retry,omitempty"`
-	// RunTimeout is how long each run of the chain may take from when its code may
-	// begin, and ChainTimeout how long all of them may together, which then is
-	// until ChainDeadline; 0 for no such limit.
-	RunTimeout    time.Duration `json:"run_timeout,omitempty"`
-	ChainTimeout  time.Duration `json:"chain_timeout,omitempty"`
-	ChainDeadline int64         `json:"chain_deadline,omitempty"`
+	Settings
+	// ChainDeadline is when ChainTimeout is up, 0 for no limit.
+	ChainDeadline int64 `json:"chain_deadline,omitempty"`
 
 	// Of a run that follows another one of its chain: its place there, counted from
 	// 1 and absent for the first, the run it follows, and why it does.

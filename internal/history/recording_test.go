@@ -22,7 +22,7 @@ func TestE41_RecordingsKeepTheBytes(t *testing.T) {
 	}
 	object := map[string]any{"items": []any{1, "two  spaces", map[string]any{"<b>": "\u2028\n\t"}}, "empty": map[string]any{}, "none": nil}
 	recorded := history.Recording{
-		Start: history.Start{Kind: history.RunStarted, Format: history.Format, WorkflowID: "w", Run: "r", Type: "t", Attempt: 1, Input: payload(object), Memo: payload([]int{1, 2})},
+		Start: history.Start{Kind: history.RunStarted, Format: history.Format, WorkflowID: "w", Run: "r", Type: "t", Attempt: 1, Input: payload(object), Settings: history.Settings{Memo: payload([]int{1, 2})}},
 		Turns: []history.RecordedTurn{{Number: 1, Time: 7, Events: []history.Event{
 			{Kind: history.ActivityScheduled, Call: 1, Name: "a", Input: payload(object)},
 			{Kind: history.SideEffectRecorded, Call: 2, Name: "s", Result: payload([]any{object, "x"})},

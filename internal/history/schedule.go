@@ -1,10 +1,6 @@
 package history
 
-import (
-	"time"
-
-	"github.com/perdure/perdure/retry"
-)
+import "time"
 
 // Schedule is what a schedule does, as it is on record: when it fires, and what it
 // starts. Durations are in nanoseconds.
@@ -17,16 +13,10 @@ type Schedule struct {
 	CatchUp  time.Duration `json:"catch_up"`
 	Overlap  string        `json:"overlap"`
 
-	Workflow string        `json:"workflow"` // name
-	Input    Payload       `json:"input,omitzero"`
-	Memo     Payload       `json:"memo,omitzero"`
-	Retry    *retry.Policy `json:"retry,omitempty"`
-	Trace    string        `json:"trace,omitempty"`
-
-	RunTimeout   time.Duration     `json:"run_timeout,omitempty"`
-	ChainTimeout time.Duration     `json:"chain_timeout,omitempty"`
-	Attributes   map[string]string `json:"attributes,omitempty"`
-	Priority     int               `json:"priority,omitempty"`
+	Workflow string  `json:"workflow"` // name
+	Input    Payload `json:"input,omitzero"`
+	Trace    string  `json:"trace,omitempty"`
+	Settings
 }
 
 // FiredBySchedule is the initiator of a run that a schedule started.

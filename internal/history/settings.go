@@ -1,28 +1,37 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/perdure/perdure/retry"
 )
 
-// Settings are what whoever starts a chain of runs says of them, be it a client, a
-// run or a schedule.
+// Settings are what a chain of runs is started with beside its workflow and input,
+// whether a client, a run or a schedule starts it. They hold for all of its runs.
 type Settings struct {
-	Delay                    time.Duration // before the code begins
-	RunTimeout, ChainTimeout time.Duration // 0: none
-	Memo                     Payload
-	Attributes               map[string]string
-	Priority                 int
+	// Memo is shown with the runs.
+	Memo Payload `json:"memo,omitzero"`
+	// Attributes are names and values by which the runs are found.
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// Priority orders their calls that wait for a slot or at a gate, unless a call has a
+	// priority of its own; higher runs first.
+	Priority int `json:"priority,omitempty"`
+	// Retry is the policy for runs that fail, nil for that of the workflow's code.
+	Retry *retry.Policy `json:"retry,omitempty"`
+	// RunTimeout limits each run from when its code may begin, and ChainTimeout all of
+	// them together; 0 is no limit.
+	RunTimeout   time.Duration `json:"run_timeout,omitempty"`
+	ChainTimeout time.Duration `json:"chain_timeout,omitempty"`
 }
 
 // MaxPriority is the greatest priority of a run; the least is -MaxPriority.
 const MaxPriority = 1000
 
-// Check refuses what no run could be started with.
+// Check returns an error if no run can be started with the settings.
 func (s *Settings) Check() error {
 	switch {
-	case s.Delay < 0:
-		return &InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", s.Delay)}
 	case s.RunTimeout < 0:
 		return &InputError{What: "run timeout", Problem: fmt.Sprintf("is %s; it is positive, or zero for none", s.RunTimeout)}
 	case s.ChainTimeout < 0:
@@ -34,5 +43,35 @@ func (s *Settings) Check() error {
 	case len(s.Memo.Data) > MaxMemo:
 		return &InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(s.Memo.Data), MaxMemo)}
 	}
-	return CheckAttributes(s.Attributes)
+	if err := CheckAttributes(s.Attributes); err != nil || s.Retry == nil {
+		return err
+	}
+	if err := CheckRunPolicy(*s.Retry); err != nil {
+		return fmt.Errorf("the retry policy of the workflow is not usable: %w", err)
+	}
+	return nil
+}
+
+// CheckDelay returns an error if a run cannot be started with the delay.
+func CheckDelay(d time.Duration) error {
+	if d < 0 {
+		return &InputError{What: "delay", Problem: fmt.Sprintf("is %s; it is zero or more", d)}
+	}
+	return nil
+}
+
+// CheckRunPolicy returns all that keeps a policy from being one for runs that fail.
+func CheckRunPolicy(p retry.Policy) error {
+	var errs []error
+	refuse := func(set bool, field, why string) {
+		if set {
+			errs = append(errs, fmt.Errorf("%s is set: %s", field, why))
+		}
+	}
+	refuse(p.AttemptTimeout != 0, "AttemptTimeout", "a run is not bounded by its retry policy; start it with perdure.RunTimeout, or use workflow.Timeout inside")
+	refuse(p.HeartbeatTimeout != 0, "HeartbeatTimeout", "a run has no heartbeats; set it on its activities")
+	refuse(p.QueueTimeout != 0, "QueueTimeout", "a run waits in no queue; set it on its activities")
+	refuse(p.CrashLimit != 0, "CrashLimit", "a run is not lost in a crash; set it on its activities")
+	refuse(p.OnExhausted == retry.Pause, "OnExhausted", "a run that has failed cannot wait for a person; set it on its activities")
+	return errors.Join(append(errs, p.Validate())...)
 }
