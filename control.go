@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -48,7 +49,7 @@ var (
 // called on the node that serves the run, once the pause is durable, once for each
 // pause; should the process die meanwhile, the next owner calls it again. It may
 // block and may call the engine; if it panics, that is logged.
-func OnPaused(f func(Paused)) Option { return func(s *settings) { s.OnPaused = f } }
+func OnPaused(f func(Paused)) Option { return func(s *bridge.Settings) { s.OnPaused = f } }
 
 // Operation is something a person can do to pending calls. Make one with RetryNow,
 // Skip, FailNow, Pause, Resume or EditPolicy.

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -17,34 +19,34 @@ import (
 // Engine is an open database with, after Start, a worker on it. It is safe for
 // concurrent use.
 type Engine struct {
+	door
 	inner *engine.Engine
 }
 
+// door lets other packages of this module reach the inner engine.
+type door = bridge.Door
+
 // Definition is a workflow or an activity, as package workflow and package
-// activity make them.
-type Definition interface{ Name() string }
+// activity make them. No other type can be one.
+type Definition interface {
+	Name() string
+	seal.Sealed
+}
 
 // Option is a setting of Open.
-type Option func(*settings)
-
-type settings struct {
-	engine.Config
-	faults []error
-}
+type Option func(*bridge.Settings)
 
 // Register gives the engine the workflows and activities it can run.
 func Register(definitions ...Definition) Option {
-	return func(s *settings) {
+	return func(s *bridge.Settings) {
 		for _, d := range definitions {
 			switch d := d.(type) {
 			case workflow.Definition:
 				s.Workflows = append(s.Workflows, d)
 			case activity.Definition:
 				s.Activities = append(s.Activities, d)
-			case nil:
-				s.faults = append(s.faults, errors.New("perdure.Register: a definition is nil"))
 			default:
-				s.faults = append(s.faults, fmt.Errorf("perdure.Register: %q is a %T, neither a workflow nor an activity", d.Name(), d))
+				s.Faults = append(s.Faults, errors.New("perdure.Register: a definition is nil"))
 			}
 		}
 	}
@@ -52,30 +54,32 @@ func Register(definitions ...Definition) Option {
 
 // Retry sets the policy of activities and steps that have none. Without it that
 // is retry.Policy{}.
-func Retry(p retry.Policy) Option { return func(s *settings) { s.Policy = p } }
+func Retry(p retry.Policy) Option { return func(s *bridge.Settings) { s.Policy = p } }
 
 // Concurrency sets how many attempts may run at once in this process; further
 // ones queue. Default 128.
-func Concurrency(n int) Option { return func(s *settings) { s.Config.Concurrency = n } }
+func Concurrency(n int) Option { return func(s *bridge.Settings) { s.Config.Concurrency = n } }
 
 // MaxResident sets how many idle runs stay in memory, so that they need no
 // replay when something happens to them. Default 1,000; negative: none.
-func MaxResident(n int) Option { return func(s *settings) { s.Config.MaxResident = n } }
+func MaxResident(n int) Option { return func(s *bridge.Settings) { s.Config.MaxResident = n } }
 
 // TurnTimeout sets how long workflow code may run without waiting for anything
 // durable before its run is parked. Default 10 s.
-func TurnTimeout(d time.Duration) Option { return func(s *settings) { s.Config.TurnTimeout = d } }
+func TurnTimeout(d time.Duration) Option {
+	return func(s *bridge.Settings) { s.Config.TurnTimeout = d }
+}
 
 // MaxHistory sets how many events a run may have on record. With four fifths of that
 // a warning is logged, and Describe has it; at the limit the run fails with a
 // *LimitError, which no retry of the run repeats. Runs that may grow so long continue
 // as new before: workflow.GetInfo tells how long the history is. Default 50,000.
-func MaxHistory(events int) Option { return func(s *settings) { s.Config.MaxHistory = events } }
+func MaxHistory(events int) Option { return func(s *bridge.Settings) { s.Config.MaxHistory = events } }
 
 // MaxPendingCalls sets how many calls (of activities, steps, timers, signals and
 // child workflows) a run may have open at once. One more returns a *LimitError at
 // once, which is on record. Default 10,000.
-func MaxPendingCalls(n int) Option { return func(s *settings) { s.Config.MaxPendingCalls = n } }
+func MaxPendingCalls(n int) Option { return func(s *bridge.Settings) { s.Config.MaxPendingCalls = n } }
 
 // MaxSignalBacklog sets how many signals a run may have on record that its code has not
 // read, also while it is paused, parked or waits for code. With four fifths of that a
@@ -83,7 +87,9 @@ func MaxPendingCalls(n int) Option { return func(s *settings) { s.Config.MaxPend
 // *LimitError, until the code has read a fifth of them. Signals that were under way, and
 // those that workflows send, are not lost: they come on top. What is sent while no node
 // serves the run waits in the database and is counted when one does. Default 10,000.
-func MaxSignalBacklog(n int) Option { return func(s *settings) { s.Config.MaxSignalBacklog = n } }
+func MaxSignalBacklog(n int) Option {
+	return func(s *bridge.Settings) { s.Config.MaxSignalBacklog = n }
+}
 
 // MaxAbandoned sets how many goroutines may be lost to code that does not come back.
 // With more turns of workflow code that never end (see TurnTimeout) than that, the
@@ -91,7 +97,7 @@ func MaxSignalBacklog(n int) Option { return func(s *settings) { s.Config.MaxSig
 // process should be restarted. Bodies of activities that ignore their timeout give
 // their slot back at once as long as there are no more of them; further ones keep it
 // until they return. Default is Concurrency.
-func MaxAbandoned(n int) Option { return func(s *settings) { s.Config.MaxAbandoned = n } }
+func MaxAbandoned(n int) Option { return func(s *bridge.Settings) { s.Config.MaxAbandoned = n } }
 
 // NodeName names this process in ledger, history and listings. Default is host and
 // process ID. A name that is given belongs to one process at a time: when a
@@ -99,23 +105,23 @@ func MaxAbandoned(n int) Option { return func(s *settings) { s.Config.MaxAbandon
 // work goes on at once instead of after its lease. That suits a service that is
 // restarted by a supervisor; two that run side by side need two names.
 func NodeName(name string) Option {
-	return func(s *settings) { s.Node, s.Supersede = name, true }
+	return func(s *bridge.Settings) { s.Node, s.Supersede = name, true }
 }
 
 // Group sets which nodes this one works with. Nodes of a group share their
 // workflows: each must have the code of all. A workflow ID means another run in
 // another group. Default is the group "".
-func Group(name string) Option { return func(s *settings) { s.Config.Group = name } }
+func Group(name string) Option { return func(s *bridge.Settings) { s.Config.Group = name } }
 
 // Lease sets how long other nodes wait for a sign of life of this one before they
 // take its work over, where several can share a database. Default 10 s; at least
 // 100 ms. A process that stands still for longer than that (a suspended machine,
 // an overloaded one) loses its work to others.
-func Lease(d time.Duration) Option { return func(s *settings) { s.Config.Lease = d } }
+func Lease(d time.Duration) Option { return func(s *bridge.Settings) { s.Config.Lease = d } }
 
 // Logger sets where the engine reports what an operator should know. Default is
 // slog.Default(). Its handler must not call the engine.
-func Logger(l *slog.Logger) Option { return func(s *settings) { s.Config.Logger = l } }
+func Logger(l *slog.Logger) Option { return func(s *bridge.Settings) { s.Config.Logger = l } }
 
 // Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New()
 // for tests. The engine is then a client: it can start runs, send signals, wait
@@ -124,18 +130,18 @@ func Logger(l *slog.Logger) Option { return func(s *settings) { s.Config.Logger 
 //
 // All mistakes in the options are reported at once.
 func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, error) {
-	s := settings{Config: engine.Config{Store: db}}
+	s := bridge.Settings{Config: engine.Config{Store: db}}
 	for _, o := range options {
 		o(&s)
 	}
-	if len(s.faults) > 0 {
-		return nil, errors.Join(s.faults...)
+	if len(s.Faults) > 0 {
+		return nil, errors.Join(s.Faults...)
 	}
 	inner, err := engine.Open(ctx, s.Config)
 	if err != nil {
 		return nil, fmt.Errorf("perdure.Open: %w", err)
 	}
-	return &Engine{inner}, nil
+	return &Engine{door: bridge.NewDoor(inner), inner: inner}, nil
 }
 
 // Start makes the engine a worker. Runs that were interrupted go on.

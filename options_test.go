@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
@@ -60,10 +61,10 @@ var startOptions = map[string]StartOption{
 func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	told := map[string]bool{}
 	for name, o := range engineOptions {
-		var s settings
+		var s bridge.Settings
 		o(&s)
-		if len(s.faults) > 0 {
-			t.Errorf("%s: %v", name, s.faults)
+		if len(s.Faults) > 0 {
+			t.Errorf("%s: %v", name, s.Faults)
 		}
 		notes(t, name, reflect.ValueOf(s.Config), told)
 	}

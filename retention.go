@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/engine"
 )
 
@@ -26,7 +27,7 @@ type (
 // When the last run of a workflow ID is removed the ID can be used anew, and a start
 // that comes again does not find its run any more: keep runs for longer than anybody
 // asks again.
-func Retain(keep Retention) Option { return func(s *settings) { s.Retention = keep } }
+func Retain(keep Retention) Option { return func(s *bridge.Settings) { s.Retention = keep } }
 
 // Sweep removes at once what the retention does not keep, of all partitions of the
 // group. It works beside engines, in small batches. Of the options it takes DryRun: to

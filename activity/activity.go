@@ -7,8 +7,12 @@ import (
 	"reflect"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
+
+// sealed makes an Activity a Definition.
+type sealed = seal.Definition
 
 // Func is the body of an activity. The context carries Info, is canceled when
 // the attempt times out or is no longer wanted, and when the process shuts down.
@@ -19,6 +23,7 @@ type Func[In, Out any] func(ctx context.Context, in In) (Out, error)
 // Activity is the typed handle of an activity. Make one per activity, at package
 // level. It is immutable and safe for concurrent use.
 type Activity[In, Out any] struct {
+	sealed
 	name    string
 	fn      Func[In, Out] // nil if only declared
 	options Options
@@ -78,6 +83,7 @@ func (a Activity[In, Out]) Invoke(ctx context.Context, decode func(into any) err
 
 // Definition is what an engine needs of an activity, whatever its types.
 type Definition interface {
+	seal.Sealed
 	Name() string
 	Options() Options
 	Implemented() bool

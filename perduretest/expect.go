@@ -17,7 +17,7 @@ import (
 // ExpectCalls expects that the run has called these activities and steps (see
 // Step), in this order, and no others. How many attempts each took does not
 // matter.
-func (e *Env) ExpectCalls(id string, calls ...perdure.Definition) {
+func (e *Env) ExpectCalls(id string, calls ...Target) {
 	e.t.Helper()
 	want := make([]string, len(calls))
 	for i, d := range calls {
@@ -35,7 +35,7 @@ func (e *Env) ExpectCalls(id string, calls ...perdure.Definition) {
 // ExpectAttempts expects how the attempts of an activity or step ended, in order:
 // "failed", "timed-out", "lost", "completed" ... (see perdure.Attempt). If the run
 // called it several times, the attempts of the first call come first.
-func (e *Env) ExpectAttempts(id string, d perdure.Definition, outcomes ...string) {
+func (e *Env) ExpectAttempts(id string, d Target, outcomes ...string) {
 	e.t.Helper()
 	e.expectAttempts(id, d, "outcomes", outcomes, func(a perdure.Attempt) (string, bool) { return a.Outcome, true })
 }
@@ -43,7 +43,7 @@ func (e *Env) ExpectAttempts(id string, d perdure.Definition, outcomes ...string
 // ExpectDelays expects the waits that were chosen between the attempts of an
 // activity or step, in order: one for every attempt that another one was to
 // follow. Jitter is drawn as Seed says; retry.NoJitter makes waits round.
-func (e *Env) ExpectDelays(id string, d perdure.Definition, delays ...time.Duration) {
+func (e *Env) ExpectDelays(id string, d Target, delays ...time.Duration) {
 	e.t.Helper()
 	want := make([]string, len(delays))
 	for i, delay := range delays {
@@ -55,7 +55,7 @@ func (e *Env) ExpectDelays(id string, d perdure.Definition, delays ...time.Durat
 // ExpectReasons expects why each attempt of an activity or step was, or was not,
 // followed by another one, in order: "backoff", "max_attempts", "succeeded" ...
 // (see retry.Reason).
-func (e *Env) ExpectReasons(id string, d perdure.Definition, reasons ...string) {
+func (e *Env) ExpectReasons(id string, d Target, reasons ...string) {
 	e.t.Helper()
 	e.expectAttempts(id, d, "reasons", reasons, func(a perdure.Attempt) (string, bool) { return a.Reason, true })
 }
@@ -71,7 +71,7 @@ func (e *Env) ExpectNothingPending(id string) {
 	e.expect(id, fmt.Sprintf("the pending calls of %q", id), got, nil, nil)
 }
 
-func (e *Env) expectAttempts(id string, d perdure.Definition, what string, want []string, show func(perdure.Attempt) (string, bool)) {
+func (e *Env) expectAttempts(id string, d Target, what string, want []string, show func(perdure.Attempt) (string, bool)) {
 	e.t.Helper()
 	attempts := slices.DeleteFunc(e.Attempts(id), func(a perdure.Attempt) bool { return a.Name != d.Name() })
 	var got []string

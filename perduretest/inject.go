@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -26,7 +25,7 @@ import (
 // one. Of several faults for one attempt the one injected first happens first. A
 // fault fails the test if no attempt of that name ever began: it was of a name
 // that nobody calls.
-func (e *Env) Inject(d perdure.Definition, f Fault, conditions ...Condition) {
+func (e *Env) Inject(d Target, f Fault, conditions ...Condition) {
 	e.t.Helper()
 	if _, is := d.(workflow.Definition); is || d == nil || d.Name() == "" {
 		e.t.Fatalf("Env.Inject: %v is neither an activity nor a Step", d)
@@ -49,8 +48,11 @@ func (e *Env) Inject(d perdure.Definition, f Fault, conditions ...Condition) {
 	e.injections = append(e.injections, in)
 }
 
+// Target is an activity or a Step.
+type Target interface{ Name() string }
+
 // Step names an inline step (workflow.Do) for Env.Inject and the expectations.
-func Step(name string) perdure.Definition { return step(name) }
+func Step(name string) Target { return step(name) }
 
 type step string
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
@@ -60,12 +60,12 @@ func (l *life) darken(until time.Time) {
 // database behind its back, so it need not look often.
 func virtual(seed uint64, around func(context.Context, workflow.Body) (history.Payload, error)) perdure.Option {
 	source := fmt.Sprintf("seed %d", seed)
-	return engine.Reach.Option(func(c *engine.Config) {
+	return func(c *bridge.Settings) {
 		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
 		c.Supersede = true // the next life of the process is the same node
 		c.Around = around
 		c.Draw = func(_ string, call int64, attempt int) float64 { return core.Draw(source, call, attempt) }
-	}).(perdure.Option)
+	}
 }
 
 // await returns a life whose engine works, waiting for it between two.
@@ -202,7 +202,7 @@ func (e *Env) end(l *life, failure error) (again bool) {
 }
 
 // kill ends an engine as a crash does.
-func kill(eng *perdure.Engine) { engine.Reach.Engine(eng).Kill() }
+func kill(eng *perdure.Engine) { bridge.Engine(eng).Kill() }
 
 // stop ends a life in good order and waits until it is over.
 func (e *Env) stop(ctx context.Context, l *life) error {

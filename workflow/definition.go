@@ -5,8 +5,12 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 )
+
+// sealed makes a Workflow a Definition.
+type sealed = seal.Definition
 
 // Func is the code of a workflow.
 type Func[In, Out any] func(wf *Context, in In) (Out, error)
@@ -14,6 +18,7 @@ type Func[In, Out any] func(wf *Context, in In) (Out, error)
 // Workflow is the typed handle of a workflow. Make one per workflow, at package
 // level. It is immutable and safe for concurrent use.
 type Workflow[In, Out any] struct {
+	sealed
 	name    string
 	fn      Func[In, Out] // nil if only declared
 	version string
@@ -74,6 +79,7 @@ func Version(v string) Option { return func(o *options) { o.version = v } }
 
 // Definition is what an engine needs of a workflow, whatever its types.
 type Definition interface {
+	seal.Sealed
 	Name() string
 	Implemented() bool
 	Fingerprint() string

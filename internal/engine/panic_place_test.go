@@ -185,7 +185,7 @@ func TestE47_PanicOfABody(t *testing.T) {
 		if got, err := perduretest.Run(env, flow, theID, "in"); got != "in'" || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
-		for i, d := range []perdure.Definition{perduretest.Step("step"), more, work} {
+		for i, d := range []perduretest.Target{perduretest.Step("step"), more, work} {
 			env.ExpectAttempts(theID, d, "failed", "completed")
 			if a := env.Attempts(theID)[2*i]; !strings.Contains(a.Message, "a mistake in the") || !strings.Contains(a.Stack, "panic_place_test.go") {
 				t.Errorf("%s: attempt 1 says %q\n%s", a.Name, a.Message, a.Stack)

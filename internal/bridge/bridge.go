@@ -1,0 +1,28 @@
+// Package bridge leads from the public engine to the one inside it, for packages of this
+// module that offer more than the root package does: ops and perduretest.
+//
+// perdure.Engine embeds a [Door], and the method behind it is not exported. So its users
+// neither see nor reach what is inside, while [Engine] is an ordinary typed call.
+package bridge
+
+import "github.com/perdure/perdure/internal/engine"
+
+// Door is the part of a perdure.Engine that opens for this package.
+type Door struct{ engine *engine.Engine }
+
+// NewDoor returns the door to an engine.
+func NewDoor(e *engine.Engine) Door { return Door{e} }
+
+func (d Door) open() *engine.Engine { return d.engine }
+
+// House is a *perdure.Engine.
+type House interface{ open() *engine.Engine }
+
+// Engine returns the engine inside a *perdure.Engine.
+func Engine(h House) *engine.Engine { return h.open() }
+
+// Settings are what a perdure.Option changes.
+type Settings struct {
+	engine.Config
+	Faults []error // mistakes in options, to be reported together
+}
