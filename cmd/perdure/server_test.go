@@ -17,8 +17,7 @@ import (
 func TestE80_DemoOnAServerSurvivesKillsOfEitherWorker(t *testing.T) {
 	t.Parallel()
 	dir, url := t.TempDir(), pgtest.Database(t)
-	input := orderFile(t, dir, 40)
-	args := []string{"demo", "--input", input, "--dir", "d", "--kills", "6", "--db", url, "-o", "json"}
+	args := []string{"demo", "--orders", "40", "--dir", "d", "--kills", "6", "--db", url, "-o", "json"}
 	stdout, stderr, code := run(t, dir, args...)
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
@@ -27,7 +26,7 @@ func TestE80_DemoOnAServerSurvivesKillsOfEitherWorker(t *testing.T) {
 	if r.Workers != 2 || !strings.Contains(r.Database, "schema=perdure_demo_") {
 		t.Errorf("%d workers on %s", r.Workers, r.Database)
 	}
-	for _, want := range []string{"2 worker processes share the orders", "kill -9 of worker-", " goes on, process ", "perdure_demo_", "nodes --db"} {
+	for _, want := range []string{"2 worker processes share the orders", "kill -9 of worker-", " is started again, process ", "perdure_demo_", "nodes --db"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("the progress does not say %q:\n%s", want, stderr)
 		}
@@ -57,13 +56,13 @@ func TestE80_DemoOnAServerSurvivesKillsOfEitherWorker(t *testing.T) {
 	if again := check(t, stdout, 40, 4); code != 0 || !strings.Contains(stderr, "finished already") || again.Service.Requests != r.Service.Requests {
 		t.Errorf("a finished demo: exit code %d\n%s", code, stderr)
 	}
-	_, stderr, code = run(t, dir, "demo", "--input", input, "--dir", "d")
+	_, stderr, code = run(t, dir, "demo", "--orders", "40", "--dir", "d")
 	if code != 1 || !strings.Contains(stderr, "was begun in the database") {
 		t.Errorf("the same demo in a file: exit code %d\n%s", code, stderr)
 	}
 
 	// A fresh one leaves the runs of the old one alone, and nothing is anywhere else.
-	stdout, stderr, code = run(t, dir, "demo", "--input", orderFile(t, dir, 8), "--dir", "d", "--db", url, "--kills", "0", "--fresh", "-o", "json")
+	stdout, stderr, code = run(t, dir, "demo", "--orders", "8", "--dir", "d", "--db", url, "--kills", "0", "--fresh", "-o", "json")
 	if fresh := report(t, stdout); code != 0 || !fresh.True() || fresh.Database == r.Database || !strings.Contains(stderr, "stays there. To remove it") {
 		t.Errorf("a fresh demo: exit code %d, in %s\n%s", code, fresh.Database, stderr)
 	}
@@ -94,10 +93,9 @@ func nodes(t *testing.T, dir, db string, flags ...string) []perdure.Node {
 func TestDemoOnAServerGoesOnAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	dir, url := t.TempDir(), pgtest.Database(t)
-	input := orderFile(t, dir, 24)
-	args := []string{"demo", "--input", input, "--db", url, "--workers", "3"}
+	args := []string{"demo", "--orders", "24", "--db", url, "--workers", "3"}
 	interrupt(t, command(t, dir, args...))
-	_, stderr, code := run(t, dir, "demo", "--input", input, "--db", pgtest.Database(t))
+	_, stderr, code := run(t, dir, "demo", "--orders", "24", "--db", pgtest.Database(t))
 	if code != 1 || !strings.Contains(stderr, "was begun in the database") {
 		t.Errorf("on another server: exit code %d\n%s", code, stderr)
 	}

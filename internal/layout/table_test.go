@@ -210,7 +210,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{".", "activity", "workflow", "retry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "internal/filelock", "cmd/perdure/..."},
+		may:  []string{".", "activity", "workflow", "retry", "retry/httpretry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "internal/filelock", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot",
 	},

@@ -19,26 +19,22 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See orders fulfilled by a program that is killed on purpose",
-		Long: `Fulfil some hundred orders with an unreliable service, by a program that is killed
-with kill -9 in the middle, several times, and hold what it says at the end against
-the service's own book: was every card charged exactly once?
+		Long: `Fulfil 300 orders against an unreliable service, with a program that is killed
+with kill -9 in the middle, several times. At the end compare its account with the
+service's own book: was every card charged exactly once?
 
-It takes less than a minute. Everything is kept in one directory; Ctrl-C stops it,
-and the same command goes on from there.
+The demo takes less than a minute. Everything is kept in one directory; Ctrl-C stops
+the demo, and the same command goes on from there.
 
-With --db and the URL of a PostgreSQL database the work is shared by several worker
-processes, any of which may be killed. What is in that database already is not
-touched: the demo makes a schema of its own, and says its name.
-
-An order file is CSV with a line of heads, or JSON, with these columns:
-  id, customer, item, quantity, amount_cents, currency, card, address, country
-A card that ends in 0002, 9995 or 0069 is declined.`,
+With --db and the URL of a PostgreSQL database several worker processes share the
+work, and any of them is killed. The demo creates a schema of its own there, says its
+name, and touches nothing else.`,
 		Example: `  perdure demo
   perdure demo --fresh
-  perdure demo --input orders.csv --dir my-demo --kills 10
+  perdure demo --orders 1000 --dir my-demo --kills 10
   perdure demo --db postgres://shop@db.example/shop --workers 4`,
 		Args:        a.noArguments,
-		Annotations: map[string]string{noGroup: "Nobody else works in the database of a demo."},
+		Annotations: map[string]string{noGroup: "A demo has its database to itself."},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.demoDatabase(&opt, cmd.Flags().Changed("workers")); err != nil {
 				return err
@@ -47,23 +43,24 @@ A card that ends in 0002, 9995 or 0069 is declined.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opt.Input, "input", "", "order `file`, CSV or JSON (default: 300 orders that come along)")
+	flags.IntVar(&opt.Orders, "orders", demo.DefaultOrders, "`number` of orders")
 	flags.StringVar(&opt.Dir, "dir", demo.DefaultDir, "`directory` in which everything is kept")
-	flags.BoolVar(&opt.Fresh, "fresh", false, "begin anew, and delete what an earlier demo left there")
+	flags.BoolVar(&opt.Fresh, "fresh", false, "begin again, and delete what an earlier demo left there")
 	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "`number` of times that a worker is killed")
-	flags.IntVar(&opt.Workers, "workers", 0, "`number` of worker processes side by side (default 2 on PostgreSQL, 1 without)")
-	cmd.AddCommand(a.demoWorkerCommand(), a.demoServiceCommand())
+	flags.IntVar(&opt.Workers, "workers", 0, "`number` of worker processes (default 2 on PostgreSQL, else 1)")
+	cmd.AddCommand(a.demoWorkerCommand())
 	return cmd
 }
 
 // Limits of what a demo can be asked for.
 const (
+	maxOrders  = 10_000
 	maxKills   = 1000
 	maxWorkers = 32
 )
 
-// demoDatabase finds out where the demo shall be kept. PERDURE_DB is not for it:
-// that may be a database in which nobody wants to see a demo.
+// demoDatabase says where the demo is kept. It does not read PERDURE_DB: that may be
+// a database in which a demo is not wanted.
 func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
 	if a.db != "" {
 		var err error
@@ -89,7 +86,10 @@ func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
 }
 
 func (a *app) demo(ctx context.Context, opt demo.Options) error {
-	if opt.Kills < 0 || opt.Kills > maxKills {
+	switch {
+	case opt.Orders < 1 || opt.Orders > maxOrders:
+		return usage(fmt.Sprintf("Use a number from 1 to %d.", maxOrders), "--orders is %d.", opt.Orders)
+	case opt.Kills < 0 || opt.Kills > maxKills:
 		return usage(fmt.Sprintf("Use a number from 0 to %d.", maxKills), "--kills is %d.", opt.Kills)
 	}
 	if opt.Dir == "" {
@@ -142,42 +142,28 @@ func sameFile(a, b string) bool {
 
 const toldByParent = "It is a part of the demo, which tells it what it needs."
 
-// demoChild is a process that the demo starts.
-func (a *app) demoChild(use string, run func(ctx context.Context, log *slog.Logger) error) *cobra.Command {
-	return &cobra.Command{
-		Use:         use,
+// demoWorkerCommand is the process that the demo starts and kills.
+func (a *app) demoWorkerCommand() *cobra.Command {
+	opt := demo.WorkerOptions{Orphaned: a.env.Stdin}
+	cmd := &cobra.Command{
+		Use:         "worker",
 		Hidden:      true,
 		Args:        a.noArguments,
 		Annotations: map[string]string{noDatabase: toldByParent, noGroup: toldByParent},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			// An interrupt from the keyboard reaches all processes of the
-			// terminal. The parent ends its children in good order; they wait for
-			// that.
-			return run(context.WithoutCancel(cmd.Context()), slog.New(slog.NewTextHandler(a.env.Stderr, nil)))
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if opt.Database, err = demo.WorkerDatabase(a.env.Getenv); err != nil {
+				return err
+			}
+			opt.Log = slog.New(slog.NewTextHandler(a.env.Stderr, nil))
+			// An interrupt from the keyboard reaches all processes of the terminal.
+			// The worker leaves it to the parent to end it.
+			return demo.Worker(context.WithoutCancel(cmd.Context()), opt)
 		},
 	}
-}
-
-func (a *app) demoWorkerCommand() *cobra.Command {
-	opt := demo.WorkerOptions{Orphaned: a.env.Stdin, Reports: a.env.Stdout}
-	cmd := a.demoChild("worker", func(ctx context.Context, log *slog.Logger) error {
-		var err error
-		if opt.Database, err = demo.WorkerDatabase(a.env.Getenv); err != nil {
-			return err
-		}
-		opt.Log = log
-		return demo.Worker(ctx, opt)
-	})
-	cmd.Flags().StringVar(&opt.Dir, "dir", "", "directory of the demo")
-	cmd.Flags().StringVar(&opt.Service, "service", "", "address of the service")
-	cmd.Flags().StringVar(&opt.Name, "name", "", "name of the node")
-	cmd.Flags().IntVar(&opt.Slots, "slots", 0, "requests at once")
-	return cmd
-}
-
-func (a *app) demoServiceCommand() *cobra.Command {
-	opt := demo.ServiceOptions{Orphaned: a.env.Stdin, Reports: a.env.Stdout}
-	cmd := a.demoChild("service", func(ctx context.Context, _ *slog.Logger) error { return demo.Service(ctx, opt) })
-	cmd.Flags().StringVar(&opt.Dir, "dir", "", "directory of the demo")
+	flags := cmd.Flags()
+	flags.StringVar(&opt.Service, "service", "", "address of the service")
+	flags.IntVar(&opt.Orders, "orders", 0, "number of orders")
+	flags.StringVar(&opt.Name, "name", "", "name of the node")
+	flags.IntVar(&opt.Slots, "slots", 0, "requests at a time")
 	return cmd
 }

@@ -60,9 +60,8 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 		return &Error{Code: exitInterrupted, What: "Interrupted."}
 	}
 	e := &Error{Code: exitError, What: sentence(err)}
-	directory, isDirectory := errors.AsType[*demo.DirectoryError](err)
+	stuck, isDemo := errors.AsType[*demo.Error](err)
 	input, isInput := errors.AsType[*perdure.InputError](err)
-	child, isChild := errors.AsType[*demo.ChildError](err)
 	unusable, isUnusable := errors.AsType[*database.Error](err)
 	switch {
 	case isUnusable:
@@ -71,12 +70,10 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 		e.Hint = "Name the database of a perdure engine with --db."
 	case errors.Is(err, perdure.ErrNewer):
 		e.Hint = "Use the version of this command that belongs to the engine."
-	case isDirectory:
-		e.Hint = directory.Hint
+	case isDemo:
+		e.Hint = stuck.Hint
 	case isInput:
 		e.Code, e.What = exitUsage, sentence(input)
-	case isChild:
-		e.Hint = "Its log is " + child.Log
 	}
 	return e
 }

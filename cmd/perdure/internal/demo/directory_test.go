@@ -11,77 +11,64 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 )
 
-func someOrders(t *testing.T, n int) input {
+// opened opens a directory and releases it.
+func opened(t *testing.T, d directory, opt Options) *state {
 	t.Helper()
-	in, err := readInput("")
+	s, release, err := d.open(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.orders = in.orders[:n]
-	return in
-}
-
-// prepared prepares a directory and releases it at once.
-func prepared(t *testing.T, d directory, in input, fresh bool) *state {
-	t.Helper()
-	s, l, err := d.prepare(in, database.Name{}, fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.release()
+	release()
 	return s
 }
 
-func refusal(t *testing.T, d directory, in input, fresh bool) *DirectoryError {
+// refused says that a directory cannot be opened, and why.
+func refused(t *testing.T, d directory, opt Options, want string) {
 	t.Helper()
-	_, l, err := d.prepare(in, database.Name{}, fresh)
+	_, release, err := d.open(opt)
 	if err == nil {
-		l.release()
+		release()
 	}
-	refused, ok := errors.AsType[*DirectoryError](err)
-	if !ok {
-		t.Fatalf("got %v; want a refusal", err)
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !strings.Contains(e.What+" "+e.Hint, want) {
+		t.Errorf("got %v; want a refusal with %q", err, want)
 	}
-	return refused
 }
 
 func TestDirectoryRemembersTheDemo(t *testing.T) {
-	d := directory(filepath.Join(t.TempDir(), "new", "demo"))
-	in := someOrders(t, 3)
-	s := prepared(t, d, in, false)
-	orders, err := d.orders()
-	if err != nil || len(orders) != 3 || orders[2] != in.orders[2] {
-		t.Errorf("the orders read back are %v, %v", orders, err)
-	}
+	d, three := directory(filepath.Join(t.TempDir(), "new", "demo [1]")), Options{Orders: 3}
+	s := opened(t, d, three)
 	s.Kills, s.Finished = 2, true
 	if err := d.save(s); err != nil {
 		t.Fatal(err)
 	}
-	if s := prepared(t, d, in, false); s.Kills != 2 || !s.Finished {
+	if s := opened(t, d, three); s.Kills != 2 || !s.Finished {
 		t.Errorf("it remembers %+v", s)
 	}
-	if r := refusal(t, d, someOrders(t, 2), false); !strings.Contains(r.Hint, "--fresh") {
-		t.Errorf("other orders: %v, %s", r, r.Hint)
-	}
-}
-
-func TestFreshForgetsTheDemo(t *testing.T) {
-	d := directory(t.TempDir())
-	in := someOrders(t, 2)
-	s := prepared(t, d, in, false)
-	s.Finished = true
-	if err := d.save(s); err != nil {
+	refused(t, d, Options{Orders: 2}, "begun with 3 orders. Go on with it (--orders 3), begin again with --fresh")
+	server, err := database.Parse("postgres://shop:secret@db/shop")
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + ".lock", bookName, "worker.log", "worker-12.log"} {
+	refused(t, d, Options{Orders: 3, Database: server}, "begun in an SQLite file")
+	three.Fresh, three.Database = true, server
+	if s := opened(t, d, three); s.Finished || s.before.Kills != 2 || !strings.HasPrefix(s.Schema, "perdure_demo_") {
+		t.Errorf("a fresh demo: %+v", s)
+	}
+	refused(t, d, Options{Orders: 3}, "begun in the database postgres://shop@db/shop. Go on with it (--db postgres://shop@db/shop)")
+}
+
+func TestFreshDeletesWhatADemoMade(t *testing.T) {
+	d := directory(t.TempDir())
+	opened(t, d, Options{Orders: 2})
+	files := []string{databaseName, databaseName + "-wal", databaseName + ".lock", bookName, "worker.log", "worker-12.log"}
+	for _, name := range files {
 		if err := os.WriteFile(d.file(name), []byte("old"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if s := prepared(t, d, in, true); s.Finished {
-		t.Error("--fresh remembers")
-	}
-	for _, name := range []string{databaseName, databaseName + "-wal", databaseName + ".lock", bookName, "worker.log", "worker-12.log"} {
+	opened(t, d, Options{Orders: 2, Fresh: true})
+	for _, name := range files {
 		if _, err := os.Stat(d.file(name)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is still there (%v)", name, err)
 		}
@@ -90,14 +77,11 @@ func TestFreshForgetsTheDemo(t *testing.T) {
 
 func TestFreshNeverTouchesFilesOfOthers(t *testing.T) {
 	d := directory(t.TempDir())
-	mine := d.file("thesis.txt")
-	if err := os.WriteFile(mine, []byte("years of work"), 0o644); err != nil {
+	if err := os.WriteFile(d.file("thesis.txt"), []byte("years of work"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, fresh := range []bool{false, true} {
-		if r := refusal(t, d, someOrders(t, 1), fresh); !strings.Contains(r.What, "thesis.txt") {
-			t.Errorf("the refusal does not name the file: %v", r)
-		}
+		refused(t, d, Options{Orders: 1, Fresh: fresh}, "thesis.txt")
 	}
 	entries, err := os.ReadDir(string(d))
 	if err != nil || len(entries) != 1 {
@@ -107,49 +91,36 @@ func TestFreshNeverTouchesFilesOfOthers(t *testing.T) {
 
 func TestTwoDemosDoNotShareADirectory(t *testing.T) {
 	d := directory(t.TempDir())
-	_, l, err := d.prepare(someOrders(t, 1), database.Name{}, false)
+	_, release, err := d.open(Options{Orders: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := refusal(t, d, someOrders(t, 1), true); !strings.Contains(r.What, "Another perdure demo") {
-		t.Error(r)
-	}
-	l.release()
-	prepared(t, d, someOrders(t, 1), false)
+	refused(t, d, Options{Orders: 1, Fresh: true}, "Another perdure demo")
+	release()
+	opened(t, d, Options{Orders: 1})
 }
 
-func TestDamagedStateIsSaid(t *testing.T) {
+func TestDamagedStateIsReported(t *testing.T) {
 	d := directory(t.TempDir())
-	prepared(t, d, someOrders(t, 1), false)
+	opened(t, d, Options{Orders: 1})
 	if err := os.WriteFile(d.file(stateName), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r := refusal(t, d, someOrders(t, 1), false); !strings.Contains(r.Hint, "--fresh") {
-		t.Errorf("%v, %s", r, r.Hint)
-	}
-	prepared(t, d, someOrders(t, 1), true)
+	refused(t, d, Options{Orders: 1}, "--fresh")
+	opened(t, d, Options{Orders: 1, Fresh: true})
 }
 
-func TestOrderFilesThatCannotBeUsedAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	head := strings.Join(shop.Columns, ",") + "\n"
-	for name, c := range map[string]struct{ path, want string }{
-		"missing":  {filepath.Join(dir, "nothing.csv"), "There is no order file"},
-		"empty":    {write("empty.csv", ""), "is empty"},
-		"heads":    {write("heads.csv", head), "no order that can be used"},
-		"all bad":  {write("bad.csv", head+"x,y\n"), "The first fault is in line 2"},
-		"no table": {write("text.csv", "hello\n"), "cannot be used"},
+func TestKillsComeAtEvenDistancesWhenMuchIsInFlight(t *testing.T) {
+	d := &demo{orders: make([]shop.Order, 100), opt: Options{Kills: 3, Workers: 1}} // 400 steps, 12 slots
+	for _, c := range []struct {
+		steps, running, kills int
+		want                  bool
+	}{
+		{99, 12, 0, false}, {100, 2, 0, false}, {100, 3, 0, true}, {120, 12, 1, false},
+		{200, 3, 1, true}, {399, 0, 2, false}, {399, 3, 2, true}, {400, 12, 3, false},
 	} {
-		_, err := readInput(c.path)
-		if _, ok := errors.AsType[*InputError](err); !ok || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want an error that says %q", name, err, c.want)
+		if got := d.killDue(progress{steps: c.steps, inFlight: map[string]int{"worker": c.running}, kills: c.kills}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

@@ -1,101 +1,128 @@
 package demo
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/store"
 )
 
-// screen shows how the demo goes on: on a terminal a panel that is redrawn below
-// the news, elsewhere a line a second.
+// progress is how far a demo is.
+type progress struct {
+	orders, settled, declined int
+
+	steps    int            // by the book of the service
+	requests int            // that the service received
+	inFlight map[string]int // requests, by worker
+	waiting  int            // calls that wait for their next attempt
+	next     time.Time      // when the first of the waiting goes on
+
+	kills   int
+	workers []string // process IDs
+	elapsed time.Duration
+}
+
+// progress says how far the demo is, by the book of the service.
+func (d *demo) progress() progress {
+	t := d.service.Book.Totals()
+	p := progress{orders: len(d.orders), requests: t.Requests, inFlight: d.service.InFlight(), kills: d.state.Kills, elapsed: d.elapsed()}
+	for _, tally := range t.Orders {
+		switch {
+		case tally.Declined != "":
+			p.declined++
+		case tally.Done[shop.Notify] > 0:
+			p.settled++
+		}
+	}
+	for _, n := range t.Done {
+		p.steps += n
+	}
+	return p
+}
+
+// look adds what the database says. What cannot be read now is read the next time.
+func (p *progress) look(ctx context.Context, engine *perdure.Engine) {
+	counts, err := engine.Counts(ctx)
+	if err != nil {
+		return
+	}
+	p.waiting = counts.Calls[store.Backoff]
+	if counts.NextRetry != 0 {
+		p.next = time.Unix(0, counts.NextRetry)
+	}
+}
+
+func (p progress) done() int { return p.settled + p.declined }
+
+// running counts the requests in flight.
+func (p progress) running() (n int) {
+	for _, running := range p.inFlight {
+		n += running
+	}
+	return n
+}
+
+// lines are the progress for a person.
+func (p progress) lines(now time.Time) []string {
+	waiting := fmt.Sprintf("%d waiting to retry", p.waiting)
+	if p.waiting > 0 && !p.next.IsZero() {
+		waiting += " (next " + term.Until(p.next, now) + ")"
+	}
+	return []string{
+		fmt.Sprintf("%d of %s done (%d settled, %d declined)", p.done(), term.Plural(p.orders, "order", "orders"), p.settled, p.declined),
+		fmt.Sprintf("%s done with %s, %d in flight, %s", term.Plural(p.steps, "step", "steps"), term.Plural(p.requests, "request", "requests"), p.running(), waiting),
+		fmt.Sprintf("survived %s; process %s", term.Plural(p.kills, "crash", "crashes"), strings.Join(p.workers, ", ")),
+	}
+}
+
+// screen shows the progress: on a terminal as a panel that is redrawn below the
+// news, elsewhere as a line a second.
 type screen struct {
 	lines term.Panel
 	term  term.Terminal
 	last  time.Time
 }
 
-// How often progress is shown on a terminal, and elsewhere.
-const (
-	redrawEvery = 100 * time.Millisecond
-	lineEvery   = time.Second
-)
+// redrawEvery is how often progress is shown on a terminal.
+const redrawEvery = 100 * time.Millisecond
 
 // say writes lines that stay.
-func (s *screen) say(format string, args ...any) {
-	s.lines.Say(fmt.Sprintf(format, args...))
-}
+func (s *screen) say(format string, args ...any) { s.lines.Say(fmt.Sprintf(format, args...)) }
 
 // news writes a line that stays, with the time at which it happened.
-func (s *screen) news(elapsed time.Duration, format string, args ...any) {
-	s.say("%s  %s", s.term.Paint(clock(elapsed), term.Faint), fmt.Sprintf(format, args...))
+func (s *screen) news(elapsed time.Duration, text string) {
+	s.say("%s  %s", s.term.Paint(clock(elapsed), term.Faint), text)
 }
 
-// show draws the progress, if it is time to.
+// show shows the progress, if it is time to.
 func (s *screen) show(p progress, now time.Time) {
 	if !s.term.Moves {
-		if now.Sub(s.last) >= lineEvery {
+		if now.Sub(s.last) >= time.Second {
 			s.last = now
-			s.news(p.elapsed, "%s", p.line(now))
+			s.news(p.elapsed, strings.Join(p.lines(now), ", "))
 		}
 		return
-	}
-	if now.Sub(s.last) < redrawEvery {
-		return
-	}
-	s.last = now
-	s.lines.Draw(s.panel(p, now))
-}
-
-// clear removes the panel.
-func (s *screen) clear() { s.lines.Clear() }
-
-// panel is the progress in a few lines, none wider than the terminal: one that
-// breaks could not be erased.
-func (s *screen) panel(p progress, now time.Time) []string {
-	orders := fmt.Sprintf("%d settled, %d declined, ", p.settled, p.declined)
-	if p.failed > 0 {
-		orders += fmt.Sprintf("%d FAILED, ", p.failed)
-	}
-	orders += fmt.Sprintf("%d to go", p.orders-p.done())
-	worker, workers := "worker", "none: it is being started"
-	switch n := len(p.workers); {
-	case n == 1:
-		workers = fmt.Sprintf("process %d", p.workers[0])
-	case n > 4:
-		worker, workers = "workers", fmt.Sprintf("%d processes", n)
-	case n > 1:
-		worker, workers = "workers", "processes "+strings.Trim(fmt.Sprint(p.workers), "[]")
-	}
-	rows := []struct{ label, text string }{
-		{"orders", bar(p.done(), p.orders) + "  " + orders},
-		{"steps", fmt.Sprintf("%s done, with %s to the service", term.Count(p.steps), term.Plural(p.requests, "request", "requests"))},
-		{"attempts", fmt.Sprintf("%d in flight, %s", p.running, p.retrying(now))},
-		{worker, fmt.Sprintf("%s, %s survived so far", workers, term.Plural(p.kills, "crash", "crashes"))},
-		{"database", p.database},
-		{"time", clock(p.elapsed)},
 	}
 	columns := s.term.Width()
 	if columns == 0 {
 		columns = 80
 	}
-	lines := []string{""}
-	for _, r := range rows {
-		label := fmt.Sprintf("  %-8s  ", r.label)
-		text := term.Clip(r.text, max(columns-len(label)-1, 1))
-		lines = append(lines, s.term.Paint(label, term.Faint)+text)
+	panel := []string{"", s.term.Paint(clock(p.elapsed), term.Faint) + "  " + bar(p.done(), p.orders)}
+	for _, line := range p.lines(now) { // one that is too wide would break and could not be erased
+		panel = append(panel, "        "+term.Clip(line, max(columns-9, 1)))
 	}
-	return lines
+	s.lines.Draw(panel)
 }
 
 // bar is how much of a whole is done.
 func bar(done, all int) string {
-	const width = 16
-	full := width
-	if all > 0 {
-		full = min(width*done/all, width)
-	}
+	const width = 40
+	full := min(width*done/max(all, 1), width)
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]"
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
 )
@@ -42,9 +41,6 @@ func (r *Report) result(b *strings.Builder, style term.Style) {
 	if failed := r.Orders - r.Settled - r.Declined; failed > 0 {
 		fmt.Fprintf(b, "  %5s %s\n", term.Count(failed), style.Paint("neither", term.Bad))
 	}
-	if len(r.Faults) > 0 {
-		fmt.Fprintf(b, "  %5s malformed and left out\n", term.Count(len(r.Faults)))
-	}
 	b.WriteByte('\n')
 	if r.True() {
 		fmt.Fprintf(b, "%s The service's own book has %s\nfor %s, each over the right amount, and nothing in it was done\ntwice or left out.\n",
@@ -68,26 +64,29 @@ func (r *Report) result(b *strings.Builder, style term.Style) {
 var meaning = map[retry.Reason]string{
 	retry.ReasonSucceeded:    "the step was done",
 	retry.ReasonBackoff:      "failed; tried again after a wait that grows",
-	retry.ReasonImmediate:    "failed; tried again at once",
+	retry.ReasonImmediate:    "failed; tried again without a wait",
 	retry.ReasonServerDelay:  "failed; tried again when the service had said",
 	retry.ReasonWorkerLost:   "died with the worker; made again by the next one",
 	retry.ReasonLeaseLost:    "its worker stood still too long; made again by another",
 	retry.ReasonDrained:      "cut off when the demo was stopped; made again",
 	retry.ReasonTerminal:     "failed for good: no retry could help",
 	retry.ReasonMaxAttempts:  "failed, and there were no attempts left",
-	retry.ReasonCrashLimit:   "died with the worker too often and was set aside",
+	retry.ReasonCrashLimit:   "died with the worker too often and was quarantined",
 	retry.ReasonNonRetryable: "failed with an error that is not retried",
 }
 
 // errorMeaning does that for the error types.
 var errorMeaning = map[string]string{
-	shop.TypeRateLimited: "429: too many requests, come again later",
-	shop.TypeUnavailable: "503: the service could not do it this time",
-	shop.TypeNetwork:     "the connection broke: nobody knows whether it was done",
-	shop.TypeDeclined:    "402: this card, never",
-	shop.TypeRejected:    "400: the request was wrong",
-	retry.TypeTimeout:    fmt.Sprintf("no answer within %s: nobody knows whether it was done", term.Duration(attemptTimeout)),
+	"HTTP429":         "too many requests, come again later",
+	"HTTP503":         "the service could not do it this time",
+	"HTTP402":         "this card is declined for good",
+	"HTTP400":         "the request was wrong",
+	"HTTPNetwork":     "the connection broke: it is unknown whether it was done",
+	"HTTPTimeout":     noAnswer,
+	retry.TypeTimeout: noAnswer,
 }
+
+var noAnswer = fmt.Sprintf("no answer within %s: it is unknown whether it was done", term.Duration(attemptTimeout))
 
 func (r *Report) record(b *strings.Builder, style term.Style) {
 	fmt.Fprintf(b, "\nperdure keeps a record of every attempt: %s took %s.\n\n",
@@ -121,7 +120,7 @@ func byCount(counts map[string]int) []string {
 
 func (r *Report) shopBook(b *strings.Builder) {
 	s := r.Service
-	fmt.Fprintf(b, "\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it knew\nthem by the key that perdure gives every step, and did nothing twice.\n",
+	fmt.Fprintf(b, "\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it\nrecognized the key that perdure gives every step, and did nothing twice.\n",
 		term.Plural(s.Requests, "request", "requests"), term.Count(s.LostAnswers), term.Plural(s.Duplicates, "request", "requests"))
 }
 
@@ -142,7 +141,7 @@ func (r *Report) next(b *strings.Builder, command string) {
 		b.WriteString("\nThe password is left out; PGPASSWORD or ~/.pgpass can hold it.\n")
 	}
 	if r.Longest != "" && r.Most > 1 {
-		fmt.Fprintf(b, "\nOrder %s had the hardest time: %d attempts for one of its steps.\n", term.Escape(r.Longest), r.Most)
+		fmt.Fprintf(b, "\n%s had the hardest time: %d attempts for one of its steps.\n", term.Escape(r.Longest), r.Most)
 	}
 	if r.removal != "" {
 		fmt.Fprintf(b, "\nTo remove everything that the demo left in that database:\n\n  %s\n", r.removal)

@@ -2,12 +2,11 @@ package shop
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -17,149 +16,201 @@ import (
 	"time"
 )
 
-// Service is the unreliable party, an http.Handler.
+// Behaviour says how a [Service] misbehaves. The zero Behaviour does not.
 //
-//	POST /reserve, /charge, /ship, /notify   an Order as JSON, header Idempotency-Key; answers a Result
-//	GET  /book                               the Totals
-//	GET  /book?orders=none                   the Totals without Orders
-//
-// Errors are JSON as well: {"error": "card_declined", "message": "..."}. It is
-// safe for concurrent use.
-type Service struct {
-	book      *Book
-	behaviour Behaviour
+// The rates are probabilities from 0 to 1; at most one of the first five happens
+// to a request, so together they must not exceed 1.
+type Behaviour struct {
+	Seed uint64 // with the number of a request it decides its fate
 
-	mu     sync.Mutex
-	second time.Time // when the current second of the capacity began
-	count  int       // requests in it
+	RateLimited    float64 // 429 with Retry-After
+	Unavailable    float64 // 503
+	Reset          float64 // connection reset before the work is done
+	ResetAfterWork float64 // connection reset after it: the client cannot know
+	Hang           float64 // no answer; half of these after the work is done
+
+	Slow     float64       // answered up to 0.8 s later, whatever the answer
+	Latency  time.Duration // of any answer, at most
+	Capacity int           // requests a second; those above get 429. Zero is no limit.
+
+	// Nothing works from OutageAfter the first request on, for OutageFor. The first
+	// request is that in the book, so a service that is started again does not
+	// repeat its outage.
+	OutageAfter, OutageFor time.Duration
 }
 
-// NewService makes a service that keeps the book and behaves as told.
-func NewService(book *Book, behaviour Behaviour) (*Service, error) {
-	if err := behaviour.Validate(); err != nil {
-		return nil, fmt.Errorf("The behaviour of the service is invalid: %w", err)
-	}
-	return &Service{book: book, behaviour: behaviour}, nil
+// BadDay is the behaviour of the demo: about one request in five fails, the service
+// has a capacity, and after six seconds it is down for three.
+var BadDay = Behaviour{
+	Seed:        1,
+	RateLimited: 0.05, Unavailable: 0.06, Reset: 0.03, ResetAfterWork: 0.03, Hang: 0.01,
+	Slow: 0.08, Latency: 40 * time.Millisecond, Capacity: 150,
+	OutageAfter: 6 * time.Second, OutageFor: 3 * time.Second,
 }
+
+// answer is how a request is answered.
+type answer string
 
 const (
-	maxBody = 64 << 10 // bytes of a request
-	maxKey  = 1000     // bytes of a key
+	answerOK          answer = "ok"           // or 402, if the card is declined
+	answerRateLimited answer = "rate_limited" // 429
+	answerUnavailable answer = "unavailable"  // 503
+	answerReset       answer = "reset"        // the connection is reset
+	answerHang        answer = "hang"         // none until the client gives up
 )
 
-var errKeyReused = errors.New("The Idempotency-Key was used for another request before.")
+// fate is what happens to one request.
+type fate struct {
+	answer answer
+	works  bool // the work is done, whatever the answer
+	delay  time.Duration
+	after  int // what Retry-After asks for, in seconds
+}
+
+// fate decides about the request with this number. It draws the same numbers in the
+// same order for every request, so that a changed rate changes as few fates as it can.
+func (b Behaviour) fate(number int64) fate {
+	r := rand.New(rand.NewPCG(b.Seed, uint64(number)))
+	kind, slow, late, usual, works := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.IntN(2) == 0
+	delay := time.Duration(usual * float64(b.Latency))
+	if slow < b.Slow {
+		delay += time.Duration(late * float64(800*time.Millisecond))
+	}
+	for _, possible := range []struct {
+		rate float64
+		fate fate
+	}{
+		{b.RateLimited, fate{answerRateLimited, false, delay, 1}},
+		{b.Unavailable, fate{answerUnavailable, false, delay, 0}},
+		{b.Reset, fate{answerReset, false, delay, 0}},
+		{b.ResetAfterWork, fate{answerReset, true, delay, 0}},
+		{b.Hang, fate{answerHang, works, delay, 0}},
+	} {
+		if kind < possible.rate {
+			return possible.fate
+		}
+		kind -= possible.rate
+	}
+	return fate{answerOK, true, delay, 0}
+}
+
+// Service is the unreliable party, an http.Handler: POST /reserve, /charge, /ship or
+// /notify with an [Order] as JSON and the header Idempotency-Key returns a [Receipt],
+// or fails. It is safe for concurrent use.
+type Service struct {
+	Book      *Book
+	Behaviour Behaviour
+
+	mu       sync.Mutex
+	second   time.Time // when the current second of the capacity began
+	count    int       // requests in it
+	inFlight map[string]int
+}
+
+// Listen serves on a free port of this machine until stop is called, which cuts off
+// requests in flight.
+func (s *Service) Listen() (url string, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("the service cannot listen: %w", err)
+	}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) }) // until Close
+	return "http://" + listener.Addr().String(), func() { _ = server.Close(); serving.Wait() }, nil
+}
+
+// InFlight returns how many requests of each client are in flight. Clients are told
+// apart by their User-Agent.
+func (s *Service) InFlight() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]int{}
+	for client, n := range s.inFlight {
+		if n > 0 {
+			counts[client] = n
+		}
+	}
+	return counts
+}
+
+func (s *Service) enterFlight(client string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inFlight == nil {
+		s.inFlight = map[string]int{}
+	}
+	s.inFlight[client] += n
+}
 
 // ServeHTTP answers one request, or does not.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	kind := Kind(strings.TrimPrefix(r.URL.Path, "/"))
-	switch {
-	case r.URL.Path == "/book":
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			w.Header().Set("Allow", "GET, HEAD")
-			answerError(w, http.StatusMethodNotAllowed, "method_not_allowed", "Ask for the book with GET.")
-			return
-		}
-		if r.URL.Query().Get("orders") == "none" {
-			answerJSON(w, http.StatusOK, s.book.Sums())
-			return
-		}
-		answerJSON(w, http.StatusOK, s.book.Totals())
-	case !slices.Contains(Kinds, kind):
-		answerError(w, http.StatusNotFound, "not_found", fmt.Sprintf("There is no %s here. There are /reserve, /charge, /ship, /notify and /book.", r.URL.Path))
-	default:
-		s.serve(w, r, kind)
-	}
-}
-
-// serve decides what happens to a request for work, and lets it happen.
-func (s *Service) serve(w http.ResponseWriter, r *http.Request, kind Kind) {
+	s.enterFlight(r.UserAgent(), 1)
+	defer s.enterFlight(r.UserAgent(), -1)
+	// Only when all of the body is read does the server notice that a client has gone.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
 	now := time.Now()
-	number, first := s.book.begin(now)
-	e := entry{Number: number, At: now, Kind: kind, Key: r.Header.Get("Idempotency-Key")}
-
-	o, body, rejection := readRequest(w, r)
-	if rejection != nil {
-		e.Key = "" // it may be anything
-		s.reject(w, e, rejection)
+	e := entry{At: now, Step: Step(strings.TrimPrefix(r.URL.Path, "/")), Key: r.Header.Get("Idempotency-Key")}
+	var order Order
+	if err = errors.Join(err, json.Unmarshal(body, &order)); err != nil || e.Key == "" || order.ID == "" || !slices.Contains(Steps, e.Step) {
+		http.Error(w, "POST an order as JSON, with an Idempotency-Key, to /reserve, /charge, /ship or /notify.", http.StatusBadRequest)
 		return
 	}
-	e.Order = o.ID
-
-	f := s.behaviour.fate(number)
-	if s.inOutage(now.Sub(first)) {
-		f = fate{answer: AnswerUnavailable}
-		if number%2 == 0 {
-			f.answer = AnswerReset
+	e.Order = order.ID
+	over, down := s.overCapacity(now), s.inOutage(now)
+	var f fate
+	e, out, err := s.Book.enter(e, order, func(e *entry) {
+		f = s.Behaviour.fate(e.Number)
+		switch {
+		case down && e.Number%2 == 0:
+			f = fate{answer: answerReset}
+		case down:
+			f = fate{answer: answerUnavailable}
+		case over > 0:
+			f = fate{answer: answerRateLimited, after: over}
 		}
-		e.Outage = true
-	} else if over := s.overCapacity(now); over > 0 {
-		f = fate{answer: AnswerRateLimited, wait: over}
+		e.Outage, e.Answer, e.Worked = down, f.answer, f.works
+	})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
-	e.Answer = f.answer
-	// A client that gives up in the meantime does not stop the work: in real life
-	// it does not, either.
 	pause(r.Context(), f.delay)
+	s.reply(w, r, f, out)
+}
 
-	if !f.works {
-		if err := s.book.note(e); err != nil {
-			answerError(w, http.StatusInternalServerError, "broken_book", err.Error())
-			return
-		}
-		s.misbehave(w, r, f)
-		return
-	}
-	out, again, err := s.book.work(e, o, body)
+// reply answers as well or as badly as fate says.
+func (s *Service) reply(w http.ResponseWriter, r *http.Request, f fate, out outcome) {
 	switch {
-	case errors.Is(err, errKeyReused):
-		s.reject(w, e, &rejected{status: http.StatusUnprocessableEntity, code: "key_reused", message: err.Error()})
-	case err != nil:
-		answerError(w, http.StatusInternalServerError, "broken_book", err.Error())
-	case f.answer != AnswerOK:
-		s.misbehave(w, r, f)
+	case f.answer == answerRateLimited:
+		w.Header().Set("Retry-After", strconv.Itoa(f.after))
+		http.Error(w, "Too many requests.", http.StatusTooManyRequests)
+	case f.answer == answerUnavailable:
+		http.Error(w, "Try again later.", http.StatusServiceUnavailable)
+	case f.answer == answerHang:
+		pause(r.Context(), time.Minute)
+		reset(w)
+	case f.answer == answerReset:
+		reset(w)
+	case out.Declined != "":
+		http.Error(w, out.Declined, http.StatusPaymentRequired)
 	default:
-		if again {
-			w.Header().Set("Idempotent-Replayed", "true")
-		}
-		if out.declined != "" {
-			answerError(w, http.StatusPaymentRequired, "card_declined", out.declined)
-			return
-		}
-		answerJSON(w, http.StatusOK, out.result)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(out.Receipt) // the client may be gone
 	}
 }
 
-// misbehave answers as badly as fate says.
-func (s *Service) misbehave(w http.ResponseWriter, r *http.Request, f fate) {
-	switch f.answer {
-	case AnswerRateLimited:
-		after := strconv.Itoa(int(f.wait / time.Second))
-		if f.waitAsDay {
-			// A date has whole seconds; rounded up it is not too early.
-			after = time.Now().Add(f.wait + time.Second - 1).UTC().Truncate(time.Second).Format(http.TimeFormat)
-		}
-		w.Header().Set("Retry-After", after)
-		answerError(w, http.StatusTooManyRequests, "rate_limited", "There are too many requests at the moment.")
-	case AnswerUnavailable:
-		answerError(w, http.StatusServiceUnavailable, "unavailable", "The service is not available at the moment.")
-	case AnswerHang:
-		pause(r.Context(), s.behaviour.maxHang())
-		reset(w)
-	case AnswerReset:
-		reset(w)
-	}
+// inOutage reports whether nothing works now.
+func (s *Service) inOutage(now time.Time) bool {
+	since := s.Book.since(now)
+	return since >= s.Behaviour.OutageAfter && since-s.Behaviour.OutageAfter < s.Behaviour.OutageFor
 }
 
-// inOutage reports whether nothing works so long after the first request.
-func (s *Service) inOutage(since time.Duration) bool {
-	b := s.behaviour
-	return since >= b.OutageAfter && since-b.OutageAfter < b.OutageFor
-}
-
-// overCapacity counts a request and says how long to wait if the service has had
-// its share in this second: until the requests refused so far would have had
-// their turn, in whole seconds.
-func (s *Service) overCapacity(now time.Time) time.Duration {
-	if s.behaviour.Capacity == 0 {
+// overCapacity counts a request and returns how many seconds to wait if the service
+// has had its share in this second: until the requests that were refused so far
+// would have had their turn.
+func (s *Service) overCapacity(now time.Time) int {
+	if s.Behaviour.Capacity == 0 {
 		return 0
 	}
 	s.mu.Lock()
@@ -168,57 +219,7 @@ func (s *Service) overCapacity(now time.Time) time.Duration {
 		s.second, s.count = now, 0
 	}
 	s.count++
-	const longest = 5
-	waits := (s.count - 1) / s.behaviour.Capacity
-	return time.Duration(min(waits, longest)) * time.Second
-}
-
-// rejected is a request that is wrong and stays so.
-type rejected struct {
-	status        int
-	code, message string
-}
-
-func (s *Service) reject(w http.ResponseWriter, e entry, why *rejected) {
-	e.Answer = AnswerRejected
-	if err := s.book.note(e); err != nil {
-		answerError(w, http.StatusInternalServerError, "broken_book", err.Error())
-		return
-	}
-	answerError(w, why.status, why.code, why.message)
-}
-
-// readRequest reads the order of a request and the digest of its body. It reads
-// all of the body: only then does the server notice that a client has gone.
-func readRequest(w http.ResponseWriter, r *http.Request) (o Order, digest string, why *rejected) {
-	bad := func(status int, code, format string, args ...any) (Order, string, *rejected) {
-		return Order{}, "", &rejected{status, code, fmt.Sprintf(format, args...)}
-	}
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", "POST")
-		return bad(http.StatusMethodNotAllowed, "method_not_allowed", "Ask for work with POST.")
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return bad(http.StatusRequestEntityTooLarge, "too_large", "The request has more than %d bytes.", maxBody)
-	}
-	if err != nil {
-		return bad(http.StatusBadRequest, "unreadable", "The request could not be read: %v.", err)
-	}
-	switch key := r.Header.Get("Idempotency-Key"); {
-	case key == "":
-		return bad(http.StatusBadRequest, "no_key", "The header Idempotency-Key is missing. It names the work, so that a repeated request is not done twice.")
-	case len(key) > maxKey:
-		return bad(http.StatusBadRequest, "long_key", "The Idempotency-Key has more than %d bytes.", maxKey)
-	}
-	if err := json.Unmarshal(body, &o); err != nil {
-		return bad(http.StatusBadRequest, "no_order", "The request holds no order: %v.", err)
-	}
-	if faults := o.Faults(); len(faults) > 0 {
-		return bad(http.StatusBadRequest, "bad_order", "%s", strings.Join(faults, " "))
-	}
-	sum := sha256.Sum256(body)
-	return o, hex.EncodeToString(sum[:8]), nil
+	return min((s.count-1)/s.Behaviour.Capacity, 5)
 }
 
 // reset ends the connection without an answer, on TCP with an RST.
@@ -235,27 +236,8 @@ func reset(w http.ResponseWriter) {
 
 // pause waits, or until the context is done.
 func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-func answerError(w http.ResponseWriter, status int, code, message string) {
-	answerJSON(w, status, map[string]string{"error": code, "message": message})
-}
-
-func answerJSON(w http.ResponseWriter, status int, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // our own types
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the client may be gone
 }

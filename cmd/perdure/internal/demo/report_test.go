@@ -11,12 +11,12 @@ import (
 // settled is an order that went as it should, with its tally in the book.
 func settled(id string) (verdict, shop.Tally) {
 	return verdict{order: shop.Order{ID: id, AmountCents: 500}, status: "completed", outcome: Outcome{Status: Settled}},
-		shop.Tally{Reserved: 1, Charged: 1, Shipped: 1, Notified: 1, ChargedCents: 500}
+		shop.Tally{Done: map[shop.Step]int{shop.Reserve: 1, shop.Charge: 1, shop.Ship: 1, shop.Notify: 1}, ChargedCents: 500}
 }
 
 func declined(id string) (verdict, shop.Tally) {
 	return verdict{order: shop.Order{ID: id, AmountCents: 500}, status: "completed", outcome: Outcome{Status: Declined, Declined: "no money"}},
-		shop.Tally{Reserved: 1, Declined: "no money"}
+		shop.Tally{Done: map[shop.Step]int{shop.Reserve: 1}, Declined: "no money"}
 }
 
 func TestEveryDifferenceBetweenEngineAndBookIsFound(t *testing.T) {
@@ -28,17 +28,17 @@ func TestEveryDifferenceBetweenEngineAndBookIsFound(t *testing.T) {
 	}{
 		{"settled", func(*verdict, *shop.Tally) {}, settled, nil},
 		{"declined", func(*verdict, *shop.Tally) {}, declined, nil},
-		{"charged twice", func(_ *verdict, b *shop.Tally) { b.Charged, b.ChargedCents = 2, 1000 }, settled,
-			[]string{"charged 2 times instead of 1", "1000 cents were charged instead of 500"}},
-		{"never charged", func(_ *verdict, b *shop.Tally) { b.Charged, b.ChargedCents = 0, 0 }, settled,
-			[]string{"charged 0 times instead of 1", "0 cents were charged instead of 500"}},
+		{"charged twice", func(_ *verdict, b *shop.Tally) { b.Done[shop.Charge], b.ChargedCents = 2, 1000 }, settled,
+			[]string{"charge was done 2 times instead of 1", "1000 cents were charged instead of 500"}},
+		{"never charged", func(_ *verdict, b *shop.Tally) { b.Done[shop.Charge], b.ChargedCents = 0, 0 }, settled,
+			[]string{"charge was done 0 times instead of 1", "0 cents were charged instead of 500"}},
 		{"wrong amount", func(_ *verdict, b *shop.Tally) { b.ChargedCents = 499 }, settled, []string{"499 cents"}},
-		{"shipped twice", func(_ *verdict, b *shop.Tally) { b.Shipped = 2 }, settled, []string{"shipped 2 times"}},
-		{"not notified", func(_ *verdict, b *shop.Tally) { b.Notified = 0 }, settled, []string{"notified 0 times"}},
-		{"reserved twice", func(_ *verdict, b *shop.Tally) { b.Reserved = 2 }, settled, []string{"reserved 2 times"}},
-		{"declined and charged", func(_ *verdict, b *shop.Tally) { b.Charged, b.ChargedCents = 1, 500 }, declined,
-			[]string{"charged 1 times instead of 0", "500 cents were charged instead of 0"}},
-		{"declined and shipped", func(_ *verdict, b *shop.Tally) { b.Shipped = 1 }, declined, []string{"shipped 1 times instead of 0"}},
+		{"shipped twice", func(_ *verdict, b *shop.Tally) { b.Done[shop.Ship] = 2 }, settled, []string{"ship was done 2 times"}},
+		{"not notified", func(_ *verdict, b *shop.Tally) { b.Done[shop.Notify] = 0 }, settled, []string{"notify was done 0 times"}},
+		{"reserved twice", func(_ *verdict, b *shop.Tally) { b.Done[shop.Reserve] = 2 }, settled, []string{"reserve was done 2 times"}},
+		{"declined and charged", func(_ *verdict, b *shop.Tally) { b.Done[shop.Charge], b.ChargedCents = 1, 500 }, declined,
+			[]string{"charge was done 1 time instead of 0", "500 cents were charged instead of 0"}},
+		{"declined and shipped", func(_ *verdict, b *shop.Tally) { b.Done[shop.Ship] = 1 }, declined, []string{"ship was done 1 time instead of 0"}},
 		{"declined for another reason", func(_ *verdict, b *shop.Tally) { b.Declined = "expired" }, declined, []string{`"expired" by the book`}},
 		{"failed", func(v *verdict, b *shop.Tally) {
 			*v = verdict{order: v.order, status: "failed", failure: "no attempts left"}
@@ -46,8 +46,8 @@ func TestEveryDifferenceBetweenEngineAndBookIsFound(t *testing.T) {
 			[]string{"neither settled nor declined; its workflow is failed. no attempts left"}},
 		{"failed and charged twice", func(v *verdict, b *shop.Tally) {
 			*v = verdict{order: v.order, status: "failed"}
-			b.Charged = 2
-		}, settled, []string{"neither settled nor declined", "charged 2 times instead of 1"}},
+			b.Done[shop.Charge] = 2
+		}, settled, []string{"neither settled nor declined", "charge was done 2 times instead of 1"}},
 	}
 	for _, test := range tests {
 		good, goodTally := settled("good")
@@ -68,10 +68,10 @@ func TestEveryDifferenceBetweenEngineAndBookIsFound(t *testing.T) {
 	}
 }
 
-func TestWorkThatNobodyOrderedIsFound(t *testing.T) {
+func TestWorkWithoutAnOrderIsFound(t *testing.T) {
 	v, tally := settled("A")
 	got := compare([]verdict{v}, shop.Totals{Orders: map[string]shop.Tally{"A": tally, "B": tally}})
-	if len(got) != 1 || !strings.HasPrefix(got[0], "order B: ") {
+	if len(got) != 1 || !strings.HasPrefix(got[0], "B: ") {
 		t.Errorf("%q", got)
 	}
 	if got := compare([]verdict{v}, shop.Totals{}); len(got) != 5 {

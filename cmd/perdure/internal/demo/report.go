@@ -6,21 +6,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
 )
 
 // Report is what a demo comes to. All numbers are counted at the end, from the
 // engine's database and the service's book.
 type Report struct {
-	Orders   int          `json:"orders"`
-	Settled  int          `json:"settled"`
-	Declined int          `json:"declined"`
-	Faults   []shop.Fault `json:"malformed,omitempty"` // lines that were left out
+	Orders   int `json:"orders"`
+	Settled  int `json:"settled"`
+	Declined int `json:"declined"`
 
 	// Violations say what does not hold; there should be none.
 	Violations []string `json:"violations"`
@@ -66,35 +65,27 @@ type verdict struct {
 	attempts []perdure.Attempt
 }
 
-// review counts everything anew, from what is on the disk.
+// review counts everything again, from what is on disk.
 func (d *demo) review(ctx context.Context) (*Report, error) {
-	book, err := shop.OpenBook(d.dir.book())
-	if err != nil {
-		return nil, err
-	}
-	totals := book.Totals()
-	if err := book.Close(); err != nil {
-		return nil, err
-	}
-	verdicts, err := d.verdicts(ctx)
-	if err != nil {
-		return nil, d.stopped(ctx, err)
-	}
+	totals := d.service.Book.Totals()
 	r := &Report{
-		Orders: len(d.input.orders), Faults: d.input.faults, Violations: []string{},
+		Orders: len(d.orders), Violations: []string{},
 		Workers: d.opt.Workers, Crashes: d.state.Kills,
-		Seconds: d.state.Active.Round(100 * time.Millisecond).Seconds(), Database: d.database.String(),
-		hidesPassword: d.database.HidesPassword(),
-		Outcomes:      map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
+		Seconds: d.state.Active.Round(100 * time.Millisecond).Seconds(), Database: d.db.String(),
+		hidesPassword: d.db.HidesPassword(), removal: d.state.dropping(),
+		Outcomes: map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
 		Service: ServiceReport{
-			Requests: totals.Requests, Charges: totals.Effects[shop.Charge], Duplicates: totals.Duplicates,
+			Requests: totals.Requests, Charges: totals.Done[shop.Charge], Duplicates: totals.Duplicates,
 			LostAnswers: totals.LostAnswers, InOutage: totals.InOutage,
 		},
 	}
-	if d.database.Shared() {
-		r.removal = dropping(d.state.Server, d.state.Schema)
-	}
-	for _, v := range verdicts {
+	var verdicts []verdict
+	for _, o := range d.orders {
+		v, err := d.verdict(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, v)
 		r.count(v)
 	}
 	r.Violations = append(r.Violations, compare(verdicts, totals)...)
@@ -102,28 +93,7 @@ func (d *demo) review(ctx context.Context) (*Report, error) {
 	return r, d.dir.save(d.state)
 }
 
-// verdicts asks the engine about every order.
-func (d *demo) verdicts(ctx context.Context) ([]verdict, error) {
-	all := make([]verdict, len(d.input.orders))
-	errs := make(chan error, len(all))
-	places := make(chan struct{}, 4)
-	var wait sync.WaitGroup
-	for i, o := range d.input.orders {
-		places <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-places }()
-			v, err := d.verdict(ctx, o)
-			if err != nil {
-				errs <- err
-			}
-			all[i] = v
-		})
-	}
-	wait.Wait()
-	close(errs)
-	return all, <-errs
-}
-
+// verdict asks the engine about an order.
 func (d *demo) verdict(ctx context.Context, o shop.Order) (verdict, error) {
 	v := verdict{order: o}
 	run, err := d.engine.Describe(ctx, o.ID)
@@ -174,20 +144,20 @@ func (r *Report) count(v verdict) {
 	r.Steps += len(steps)
 }
 
-// compare holds what the engine says against what the service's book says, order
-// by order, and returns every difference.
+// compare compares what the engine says with what the service's book says, order by
+// order, and returns every difference.
 func compare(verdicts []verdict, book shop.Totals) []string {
 	var wrong []string
 	known := map[string]bool{}
 	for _, v := range verdicts {
 		known[v.order.ID] = true
 		for _, what := range v.differences(book.Orders[v.order.ID]) {
-			wrong = append(wrong, fmt.Sprintf("order %s: %s", v.order.ID, what))
+			wrong = append(wrong, v.order.ID+": "+what)
 		}
 	}
 	for id := range book.Orders {
 		if !known[id] {
-			wrong = append(wrong, fmt.Sprintf("order %s: the service worked for it, and nobody ordered it", id))
+			wrong = append(wrong, id+": the service worked for it, and the demo has no such order")
 		}
 	}
 	slices.Sort(wrong)
@@ -198,28 +168,23 @@ func compare(verdicts []verdict, book shop.Totals) []string {
 func (v *verdict) differences(book shop.Tally) []string {
 	var wrong []string
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	want := shop.Tally{Reserved: 1}
+	want := shop.Tally{Done: map[shop.Step]int{shop.Reserve: 1}}
 	switch v.outcome.Status {
 	case Settled:
-		want.Charged, want.Shipped, want.Notified = 1, 1, 1
+		want.Done = map[shop.Step]int{shop.Reserve: 1, shop.Charge: 1, shop.Ship: 1, shop.Notify: 1}
 		want.ChargedCents = v.order.AmountCents
 	case Declined:
 		want.Declined = v.outcome.Declined
 	default:
 		add("%s", strings.TrimSpace(fmt.Sprintf("it is neither settled nor declined; its workflow is %s. %s", v.status, v.failure)))
-		want = book // at most once holds all the same
-		want.Reserved, want.Charged = min(want.Reserved, 1), min(want.Charged, 1)
-		want.Shipped, want.Notified = min(want.Shipped, 1), min(want.Notified, 1)
+		want = shop.Tally{Done: map[shop.Step]int{}, ChargedCents: book.ChargedCents, Declined: book.Declined}
+		for step, n := range book.Done { // at most once holds all the same
+			want.Done[step] = min(n, 1)
+		}
 	}
-	for _, n := range []struct {
-		what      string
-		have, was int
-	}{
-		{"reserved", book.Reserved, want.Reserved}, {"charged", book.Charged, want.Charged},
-		{"shipped", book.Shipped, want.Shipped}, {"notified", book.Notified, want.Notified},
-	} {
-		if n.have != n.was {
-			add("by the book of the service it was %s %d times instead of %d", n.what, n.have, n.was)
+	for _, step := range shop.Steps {
+		if have, was := book.Done[step], want.Done[step]; have != was {
+			add("by the book of the service %s was done %s instead of %d", step, term.Plural(have, "time", "times"), was)
 		}
 	}
 	if book.ChargedCents != want.ChargedCents {
