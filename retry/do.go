@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/perdure/perdure/internal/firstlast"
 )
 
 // Do calls fn until it succeeds or the policy says stop. It runs fn on the
@@ -339,10 +341,10 @@ func (c *call) record(at attempt, r Record) {
 		_, r.ID = c.id.ids(at.number)
 	}
 	if r.Err != nil {
-		c.failed = AppendRecord(c.failed, r)
+		c.failed = firstlast.Append(c.failed, r)
 	}
 	if c.records != nil {
-		*c.records = AppendRecord(*c.records, r)
+		*c.records = firstlast.Append(*c.records, r)
 	}
 	if c.sink != nil {
 		c.sink(r)

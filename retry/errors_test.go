@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,25 +100,5 @@ func TestR34_PanicErrors(t *testing.T) {
 	}
 	if n := len(deep(1000).Stack); n > 16<<10 {
 		t.Errorf("a stack of %d bytes", n)
-	}
-}
-
-// TestR35_RecordsAreBounded: the first ten and the last ten.
-func TestR35_RecordsAreBounded(t *testing.T) {
-	var records []retry.Record
-	for n := 1; n <= 1000; n++ {
-		records = retry.AppendRecord(records, retry.Record{Number: n})
-		var got, want []int
-		for _, r := range records {
-			got = append(got, r.Number)
-		}
-		for i := 1; i <= n; i++ {
-			if i <= 10 || i > n-10 {
-				want = append(want, i)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("after %d: %v", n, got)
-		}
 	}
 }

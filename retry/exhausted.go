@@ -29,8 +29,8 @@ type ExhaustedError struct {
 	// ReasonWithin.
 	Within time.Duration
 
-	// Records are those of the attempts, at most MaxRecords (see
-	// AppendRecord).
+	// Records are those of the attempts: all of them up to 20, else the first
+	// and the last ten.
 	Records []Record
 
 	// Err is the last failure.

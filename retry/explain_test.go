@@ -182,20 +182,3 @@ func TestF4_ExplanationsFitTogether(t *testing.T) {
 		}
 	})
 }
-
-func TestR6_PresetsHaveNames(t *testing.T) {
-	if len(retry.PresetNames()) != 6 {
-		t.Errorf("got %q", retry.PresetNames())
-	}
-	for _, name := range retry.PresetNames() {
-		if p, ok := retry.Preset(name); !ok || p.Validate() != nil {
-			t.Errorf("%s is %s", name, p)
-		}
-	}
-	if p, ok := retry.Preset("standard"); !ok || p.String() != retry.Standard.String() {
-		t.Errorf("standard is %s", p)
-	}
-	if _, ok := retry.Preset("Standard"); ok {
-		t.Error("names have one spelling")
-	}
-}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/perdure/perdure/internal/notation"
 )
 
 // Warning is something about a policy that is allowed and may still be a
@@ -125,7 +127,7 @@ func (e *Explanation) warnTimeouts() {
 }
 
 // boundKeys are the keys of the bounds whose excess makes a type of timeout.
-var boundKeys = map[string]string{TypeTimeout: keyTimeout, TypeHeartbeatTimeout: keyHeartbeat, TypeQueueTimeout: keyQueue}
+var boundKeys = map[string]string{TypeTimeout: notation.Timeout, TypeHeartbeatTimeout: notation.Heartbeat, TypeQueueTimeout: notation.Queue}
 
 // bound is the bound whose excess makes a type of timeout.
 func (p *Policy) bound(timeout string) time.Duration {

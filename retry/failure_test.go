@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/errname"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -145,26 +146,26 @@ func TestR11_WideTreesAreCutOff(t *testing.T) {
 }
 
 func TestR11_SentinelsAreFoundByNameAndBack(t *testing.T) {
-	got, ok := retry.SentinelByName("Depleted")
+	got, ok := errname.Sentinel("Depleted")
 	if !ok || got != errDepleted {
 		t.Errorf("got %v, %v", got, ok)
 	}
-	if name, ok := retry.SentinelName(errDepleted); !ok || name != "Depleted" {
+	if name, ok := errname.OfSentinel(errDepleted); !ok || name != "Depleted" {
 		t.Errorf("got %q, %v", name, ok)
 	}
 	for _, err := range []error{nil, errors.New("depleted"), fmt.Errorf("%w", errDepleted), &quotaError{}, sliceError{}} {
-		if name, ok := retry.SentinelName(err); ok {
+		if name, ok := errname.OfSentinel(err); ok {
 			t.Errorf("%v has the name %q", err, name)
 		}
 	}
-	if _, ok := retry.SentinelByName("Quota"); ok {
+	if _, ok := errname.Sentinel("Quota"); ok {
 		t.Error("a type is a sentinel")
 	}
 }
 
 func TestR11_RegisteredTypesAreRebuilt(t *testing.T) {
 	for _, want := range []error{&quotaError{Limit: 9}, codeError(7)} {
-		name, ok := retry.RegisteredTypeName(want)
+		name, ok := errname.OfType(want)
 		if !ok {
 			t.Fatalf("%T has no name", want)
 		}
@@ -172,17 +173,17 @@ func TestR11_RegisteredTypesAreRebuilt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := retry.DecodeRegistered(name, data)
+		got, err := errname.Decode(name, data)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %#v, %v, want %#v", got, err, want)
 		}
 	}
 	for name, data := range map[string]string{"Nothing": `{}`, "EOF": `{}`, "Quota": `null`, "Code": `"x"`} {
-		if value, err := retry.DecodeRegistered(name, []byte(data)); err == nil || value != nil {
+		if value, err := errname.Decode(name, []byte(data)); err == nil || value != nil {
 			t.Errorf("%s of %s: got %v, %v", name, data, value, err)
 		}
 	}
-	if _, ok := retry.RegisteredTypeName(io.EOF); ok {
+	if _, ok := errname.OfType(io.EOF); ok {
 		t.Error("io.EOF is of a registered type")
 	}
 }

@@ -10,9 +10,32 @@ import "log/slog"
 //	[(ValueError, KeyError) -> retry: 3, backoff: 30s]    a list, with or without parentheses
 //	[retry: 3, backoff: 60] [timeout: 2m]                 and at most two minutes an attempt
 //
-// What the keys are, what they mean and what holds without them is in
-// [NotationKeys]. Four things differ from Go, because a text is read by people
-// who do not know Go's defaults:
+// A bracket that retries, perhaps for some error types only, has the keys
+//
+//	retry: N             N retries; retry: unlimited needs a within
+//	backoff: D           wait D before the first retry, then twice as long each time
+//	fixed: D             or always D
+//	linear: D            or D longer each time
+//	factor: 1.5          what a backoff grows by, instead of 2
+//	max: D               the longest wait
+//	jitter: 10%          the spread of waits: a share, none, full, equal or decorrelated
+//
+// One for error types may instead say stop: the first such error ends the call.
+// Brackets without error types have the keys
+//
+//	timeout: D           how long one attempt may run
+//	heartbeat: D         how long one attempt may be silent
+//	queue: D             how long an attempt that is due may wait for its start
+//	within: D            the time in which attempts may start; forever is no bound
+//	on-timeout: retry    retry timeouts as other errors are
+//	only: TYPES          retry these error types and those that brackets name
+//	never: TYPES         never retry these
+//	pause                when retries are used up, wait for a person
+//	max-retry-after: D   the longest wait that an error may ask for
+//	crashes: N           attempts that may be lost with their worker
+//
+// docs/notation.md says what holds without each of them. Four things differ from
+// Go, because a text is read by people who do not know Go's defaults:
 //
 //   - retry: N is N retries, MaxAttempts N+1.
 //   - A bracket without a backoff retries at once, and one without a jitter has

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/perdure/perdure/internal/notation"
 )
 
 // bracket is what one pair of brackets says.
@@ -52,24 +54,24 @@ func (d *draft) item(s *scanner, b *bracket) error {
 	if problem, expected := b.misplaced(key); problem != "" {
 		return s.fail(at, problem, expected)
 	}
-	b.seen[key.Key] = true
+	b.seen[key.Name] = true
 	if b.first == "" {
-		b.first = key.Key
+		b.first = key.Name
 	}
 	if key.Value != "" && !s.mark(":") {
-		return s.fail(s.at, "is in the way", fmt.Sprintf(`":" behind %s, and then %s`, key.Key, key.Value))
+		return s.fail(s.at, "is in the way", fmt.Sprintf(`":" behind %s, and then %s`, key.Name, key.Value))
 	}
-	if key.Where == forAll || key.Where == withTimeout {
-		return d.setting(s, key.Key, at)
+	if key.Where == notation.ForAll || key.Where == notation.WithTimeout {
+		return d.setting(s, key.Name, at)
 	}
-	return d.attempts(s, b, key.Key)
+	return d.attempts(s, b, key.Name)
 }
 
 // key reads a key that this bracket does not have yet.
-func (b *bracket) key(s *scanner) (NotationKey, error) {
+func (b *bracket) key(s *scanner) (notation.Key, error) {
 	at := s.at
 	name := s.word()
-	key, known := findKey(name)
+	key, known := notation.Find(name)
 	switch {
 	case !known:
 		return key, s.fail(at, "is no key", b.expected())
@@ -82,9 +84,9 @@ func (b *bracket) key(s *scanner) (NotationKey, error) {
 // expected lists the keys that may come next.
 func (b *bracket) expected() string {
 	var keys []string
-	for _, k := range notationKeys {
-		if problem, _ := b.misplaced(k); problem == "" && !b.seen[k.Key] {
-			keys = append(keys, k.Key)
+	for _, k := range notation.Keys {
+		if problem, _ := b.misplaced(k); problem == "" && !b.seen[k.Name] {
+			keys = append(keys, k.Name)
 		}
 	}
 	text := "one of " + strings.Join(keys, ", ")
@@ -99,27 +101,27 @@ func (b *bracket) expected() string {
 
 // misplaced says why a key must not stand where it does, and what may; it is
 // empty if it may.
-func (b *bracket) misplaced(key NotationKey) (problem, expected string) {
-	typed, retrying := len(b.types) > 0, b.first == keyRetry
+func (b *bracket) misplaced(key notation.Key) (problem, expected string) {
+	typed, retrying := len(b.types) > 0, b.first == notation.Retry
 	switch {
-	case b.first == keyStop:
+	case b.first == notation.Stop:
 		return "stands behind stop", `"]", because after a stop nothing else has a meaning`
-	case key.Where == alone && !typed:
+	case key.Where == notation.Alone && !typed:
 		return "lacks its error types", "them before it, such as [CardDeclined -> stop]"
-	case key.Where == alone && b.first != "":
+	case key.Where == notation.Alone && b.first != "":
 		return "does not stand alone", "stop in a bracket of its own, such as [CardDeclined -> stop]"
-	case key.Where == inRetry && b.first != "":
+	case key.Where == notation.InRetry && b.first != "":
 		return "is not the first key of its bracket", "it in a bracket of its own, such as [retry: 3] [timeout: 2m]"
-	case (key.Where == afterRetry || key.Where == afterDelay) && !retrying:
+	case (key.Where == notation.AfterRetry || key.Where == notation.AfterDelay) && !retrying:
 		return "has no retry before it", "retry first, such as [retry: 3, backoff: 30s]"
-	case key.Where == afterRetry && b.delay != "":
+	case key.Where == notation.AfterRetry && b.delay != "":
 		return "stands behind " + b.delay, "one of backoff, fixed and linear"
-	case (key.Where == forAll || key.Where == withTimeout) && typed:
+	case (key.Where == notation.ForAll || key.Where == notation.WithTimeout) && typed:
 		return "has no error types, it holds for the whole call", "it in a bracket of its own, such as [within: 10m]"
-	case key.Where == withTimeout && retrying:
+	case key.Where == notation.WithTimeout && retrying:
 		return "stands in a retry bracket", "it in a bracket of its own, such as [retry: 3] [timeout: 2m]"
-	case key.Where == afterDelay:
-		return b.shapeless(key.Key)
+	case key.Where == notation.AfterDelay:
+		return b.shapeless(key.Name)
 	}
 	return "", ""
 }
@@ -129,9 +131,9 @@ func (b *bracket) shapeless(key string) (problem, expected string) {
 	switch {
 	case b.delay == "":
 		return "has no backoff before it", "backoff, fixed or linear first"
-	case key == keyFactor && b.delay != keyBackoff:
+	case key == notation.Factor && b.delay != notation.Backoff:
 		return "has no meaning for " + b.delay, "factor after backoff only"
-	case key == keyMax && b.delay == keyFixed:
+	case key == notation.Max && b.delay == notation.Fixed:
 		return "has no meaning for " + b.delay, "max after backoff or linear only"
 	}
 	return "", ""
@@ -141,25 +143,25 @@ func (b *bracket) shapeless(key string) (problem, expected string) {
 func (d *draft) attempts(s *scanner, b *bracket, key string) (err error) {
 	r := &b.rule
 	switch key {
-	case keyRetry:
+	case notation.Retry:
 		r.Backoff = None
 		r.MaxAttempts, err = d.retries(s)
-	case keyBackoff:
+	case notation.Backoff:
 		r.Backoff, b.delay = Exponential(0, defaultCoefficient, 0), key
 		r.Backoff.Initial, err = s.duration()
-	case keyFixed:
+	case notation.Fixed:
 		r.Backoff, b.delay = Fixed(0), key
 		r.Backoff.Initial, err = s.duration()
-	case keyLinear:
+	case notation.Linear:
 		r.Backoff, b.delay = Linear(0, 0), key
 		r.Backoff.Initial, err = s.duration()
-	case keyFactor:
+	case notation.Factor:
 		r.Backoff.Coefficient, err = s.factor()
-	case keyMax:
+	case notation.Max:
 		r.Backoff.Max, err = s.longest(r.Backoff.Initial)
-	case keyJitter:
+	case notation.Jitter:
 		r.Jitter, err = s.jitter(b.delay)
-	case keyStop:
+	case notation.Stop:
 		r.Stop = true
 	}
 	return err
@@ -201,7 +203,7 @@ func (s *scanner) jitter(delay string) (Jitter, error) {
 	switch {
 	case kind == jitterDefault:
 		return Jitter{}, s.fail(at, "is no jitter", "none, full, equal, decorrelated or a percentage from 0% to 100%")
-	case kind == jitterDecorrelated && delay == keyFixed:
+	case kind == jitterDecorrelated && delay == notation.Fixed:
 		return Jitter{}, s.fail(at, "has no meaning for fixed", "decorrelated after backoff or linear only, because it grows up to their max")
 	}
 	return Jitter{Kind: kind}, nil

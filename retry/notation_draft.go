@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/perdure/perdure/internal/notation"
 )
 
 // draft is the policy as far as its brackets have been read. Offsets are those
@@ -30,7 +32,7 @@ func (d *draft) close(s *scanner, b *bracket, at int) error {
 			b.rule.Types = append(b.rule.Types, t.name)
 		}
 		d.policy.Rules = append(d.policy.Rules, b.rule)
-	case b.first != keyRetry:
+	case b.first != notation.Retry:
 	case d.all:
 		return s.fail(at, "begins a second bracket for all errors", "one such bracket, and error types in the others")
 	default:
@@ -44,13 +46,13 @@ func (d *draft) close(s *scanner, b *bracket, at int) error {
 func (d *draft) setting(s *scanner, key string, at int) (err error) {
 	p := &d.policy
 	switch key {
-	case keyTimeout:
+	case notation.Timeout:
 		return s.bound(&p.AttemptTimeout)
-	case keyHeartbeat:
+	case notation.Heartbeat:
 		return s.bound(&p.HeartbeatTimeout)
-	case keyQueue:
+	case notation.Queue:
 		return s.bound(&p.QueueTimeout)
-	case keyWithin:
+	case notation.Within:
 		return s.bound(&p.Within)
 	}
 	if d.once[key] {
@@ -61,20 +63,20 @@ func (d *draft) setting(s *scanner, key string, at int) (err error) {
 	}
 	d.once[key] = true
 	switch key {
-	case keyOnTimeout:
+	case notation.OnTimeout:
 		return d.onTimeout(s)
-	case keyOnly:
+	case notation.Only:
 		d.only, err = s.list()
 		p.Retryable = typesOf(d.only)
-	case keyNever:
+	case notation.Never:
 		var types []named
 		types, err = s.list()
 		p.NonRetryable = typesOf(types)
-	case keyPause:
+	case notation.Pause:
 		p.OnExhausted = Pause
-	case keyMaxRetryAfter:
+	case notation.MaxRetryAfter:
 		p.MaxServerDelay, err = s.positive()
-	case keyCrashes:
+	case notation.Crashes:
 		p.CrashLimit, err = s.count(1, math.MaxInt, "is no number of attempts", "a whole number of 1 or more")
 	}
 	return err

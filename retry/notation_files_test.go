@@ -2,12 +2,16 @@ package retry_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/perdure/perdure/internal/docs"
+	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -78,12 +82,35 @@ func TestR21_TheKeysAreDocumented(t *testing.T) {
 	docs.Section(t, *update, "notation.md", "keys", keyTable())
 }
 
+// TestR21_ParseNamesEveryKey: the comment of Parse is what go doc shows of the keys.
+func TestR21_ParseNamesEveryKey(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "notation.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var comment string
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "Parse" {
+			comment = f.Doc.Text()
+		}
+	}
+	for _, k := range notation.Keys {
+		line := "\n\t" + k.Name
+		if k.Value != "" {
+			line += ": "
+		}
+		if !strings.Contains(comment, line) && k.Name != notation.Stop {
+			t.Errorf("the comment of Parse does not say %s", k.Name)
+		}
+	}
+}
+
 // keyTable is the table of keys in Markdown.
 func keyTable() string {
 	var b strings.Builder
 	b.WriteString("| key | where | what it means | without it | in Go |\n|---|---|---|---|---|\n")
-	for _, k := range retry.NotationKeys() {
-		key := k.Key
+	for _, k := range notation.Keys {
+		key := k.Name
 		if k.Value != "" {
 			key += ": " + k.Value
 		}

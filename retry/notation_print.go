@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/perdure/perdure/internal/notation"
 )
 
 // String prints the policy in text notation, with the defaults of Go written
@@ -71,7 +73,7 @@ func (w *notationWriter) rule(p *Policy, r *Rule) {
 	w.text.WriteString(notationTypes(r.Types) + " -> ")
 	w.typed = true
 	if r.Stop {
-		w.item(keyStop, "")
+		w.item(notation.Stop, "")
 		w.close()
 		return
 	}
@@ -96,16 +98,16 @@ func (w *notationWriter) retry(attempts int, b Backoff, j Jitter) {
 		attempts = defaultMaxAttempts
 	}
 	if attempts == Unlimited {
-		w.item(keyRetry, unlimitedText)
+		w.item(notation.Retry, unlimitedText)
 	} else {
-		w.item(keyRetry, strconv.Itoa(attempts-1))
+		w.item(notation.Retry, strconv.Itoa(attempts-1))
 	}
 	if b.Kind == backoffNone || attempts == 1 && b == (Backoff{}) {
 		return
 	}
 	w.backoff(b.withDefaultKind())
 	if j != (Jitter{}) {
-		w.item(keyJitter, notationJitter(j))
+		w.item(notation.Jitter, notationJitter(j))
 	}
 }
 
@@ -114,43 +116,43 @@ func (w *notationWriter) backoff(b Backoff) {
 	first := notationDuration(b.Initial)
 	switch b.Kind {
 	case backoffFixed:
-		w.item(keyFixed, first)
+		w.item(notation.Fixed, first)
 	case backoffLinear:
-		w.item(keyLinear, first)
+		w.item(notation.Linear, first)
 	case backoffExponential:
-		w.item(keyBackoff, first)
+		w.item(notation.Backoff, first)
 	default:
-		w.item(keyBackoff, b.Kind.String())
+		w.item(notation.Backoff, b.Kind.String())
 	}
 	if c := b.Coefficient; c != 0 && c != defaultCoefficient {
-		w.item(keyFactor, strconv.FormatFloat(c, 'f', -1, 64))
+		w.item(notation.Factor, strconv.FormatFloat(c, 'f', -1, 64))
 	}
 	if b.Max != 0 {
-		w.item(keyMax, notationDuration(b.Max))
+		w.item(notation.Max, notationDuration(b.Max))
 	}
 }
 
 // settings writes the bracket of what holds for the whole call.
 func (w *notationWriter) settings(p *Policy) {
-	w.duration(keyTimeout, p.AttemptTimeout)
-	w.duration(keyHeartbeat, p.HeartbeatTimeout)
-	w.duration(keyQueue, p.QueueTimeout)
-	w.duration(keyWithin, p.Within)
+	w.duration(notation.Timeout, p.AttemptTimeout)
+	w.duration(notation.Heartbeat, p.HeartbeatTimeout)
+	w.duration(notation.Queue, p.QueueTimeout)
+	w.duration(notation.Within, p.Within)
 	if p.OnTimeout != StopOnTimeout {
-		w.item(keyOnTimeout, p.OnTimeout.String())
+		w.item(notation.OnTimeout, p.OnTimeout.String())
 	}
 	if len(p.Retryable) > 0 {
-		w.item(keyOnly, notationTypes(p.Retryable))
+		w.item(notation.Only, notationTypes(p.Retryable))
 	}
 	if len(p.NonRetryable) > 0 {
-		w.item(keyNever, notationTypes(p.NonRetryable))
+		w.item(notation.Never, notationTypes(p.NonRetryable))
 	}
 	if p.OnExhausted != Fail {
 		w.item(p.OnExhausted.String(), "")
 	}
-	w.duration(keyMaxRetryAfter, p.MaxServerDelay)
+	w.duration(notation.MaxRetryAfter, p.MaxServerDelay)
 	if p.CrashLimit != 0 {
-		w.item(keyCrashes, strconv.Itoa(p.CrashLimit))
+		w.item(notation.Crashes, strconv.Itoa(p.CrashLimit))
 	}
 	w.close()
 }

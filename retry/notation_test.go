@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -167,13 +168,13 @@ func TestR21_EveryKeySetsItsField(t *testing.T) {
 		if got := mustParse(t, text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is %#v\nwant %#v", text, got, want)
 		}
-		for _, k := range retry.NotationKeys() {
-			used[k.Key] = used[k.Key] || strings.Contains(text, k.Key)
+		for _, k := range notation.Keys {
+			used[k.Name] = used[k.Name] || strings.Contains(text, k.Name)
 		}
 	}
-	for _, k := range retry.NotationKeys() {
-		if !used[k.Key] {
-			t.Errorf("no case has the key %s", k.Key)
+	for _, k := range notation.Keys {
+		if !used[k.Name] {
+			t.Errorf("no case has the key %s", k.Name)
 		}
 	}
 }

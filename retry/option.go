@@ -52,9 +52,9 @@ func WithDerive(f func(context.Context, AttemptInfo) (context.Context, error)) O
 // an outcome of the attempt: it goes through to the caller of Do.
 func WithSink(f func(Record)) Option { return Option{kind: optionSink, sink: f} }
 
-// WithRecords appends the records of the attempts to *into, at most MaxRecords
-// of them (see AppendRecord), for success as for failure. Read it when the call
-// has returned.
+// WithRecords appends the records of the attempts to *into, for success as for
+// failure: all of them up to 20, else the first and the last ten. Read it when
+// the call has returned.
 func WithRecords(into *[]Record) Option { return Option{kind: optionRecords, records: into} }
 
 // WithRandom replaces the source of the draws for jitter. f returns numbers in

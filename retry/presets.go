@@ -44,32 +44,3 @@ var (
 		Backoff:     Exponential(100*time.Millisecond, 2, 30*time.Second),
 	}
 )
-
-// presets are the ready-made policies by name.
-var presets = []struct {
-	name   string
-	policy *Policy
-}{
-	{"never", &Never}, {"standard", &Standard}, {"aggressive", &Aggressive}, {"conservative", &Conservative},
-	{"infinite", &Infinite}, {"quick", &Quick},
-}
-
-// Preset returns the ready-made policy of a name in lower case, such as
-// "standard".
-func Preset(name string) (p Policy, ok bool) {
-	for _, preset := range presets {
-		if preset.name == name {
-			return *preset.policy, true
-		}
-	}
-	return Policy{}, false
-}
-
-// PresetNames returns the names that Preset knows.
-func PresetNames() []string {
-	names := make([]string, len(presets))
-	for i, preset := range presets {
-		names[i] = preset.name
-	}
-	return names
-}

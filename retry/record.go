@@ -26,21 +26,3 @@ type Record struct {
 	Delay  time.Duration
 	Reason Reason
 }
-
-// MaxRecords is how many records are kept of one call, however many attempts it
-// makes: the first half and the last half of them.
-const MaxRecords = 20
-
-// AppendRecord appends a record and keeps at most MaxRecords of them, the first
-// half of the attempts and the last half. The numbers in the records show the
-// gap. Like append it may write to the array of records and returns the
-// updated slice.
-func AppendRecord(records []Record, r Record) []Record {
-	if len(records) < MaxRecords {
-		return append(records, r)
-	}
-	const half = MaxRecords / 2
-	copy(records[half:], records[half+1:])
-	records[len(records)-1] = r
-	return records
-}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/perdure/perdure/internal/errname"
 )
 
 // Built-in type names. They cannot be registered for other errors.
@@ -33,13 +35,6 @@ const (
 	// deadline other than the policy's own timeouts.
 	TypeDeadlineExceeded = "DeadlineExceeded"
 )
-
-// builtin holds the names above.
-var builtin = map[string]bool{
-	TypeError: true, TypeTimeout: true, TypeHeartbeatTimeout: true, TypeQueueTimeout: true,
-	TypePanic: true, TypeWorkerLost: true, TypeCanceled: true, TypeExhausted: true,
-	TypeRefused: true, TypeDeadlineExceeded: true,
-}
 
 // TypeName returns the type name of one error, without looking at what it
 // wraps:
@@ -86,7 +81,7 @@ func ownName(err error) string {
 			return ""
 		}
 	}
-	if name, ok := registry.nameOf(err); ok {
+	if name, ok := errname.Of(err); ok {
 		return name
 	}
 	t := reflect.TypeOf(err)

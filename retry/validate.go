@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/internal/errname"
 )
 
 // Fault is one thing that is wrong with a policy.
@@ -255,7 +257,7 @@ func (p Policy) Warnings() []string {
 	var warnings []string
 	check := func(field string, names []string) {
 		for i, name := range names {
-			if !registry.known(name) {
+			if !errname.Known(name) {
 				warnings = append(warnings, fmt.Sprintf("%s[%d] is %q, which is neither built in nor registered; it matches only errors whose ErrorType method or Go type has this name.", field, i, name))
 			}
 		}

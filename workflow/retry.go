@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/firstlast"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -35,7 +36,7 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 		state.Canceled = wf.scope.err != nil
 		now := time.Unix(0, run.Now()).UTC()
 		d := retry.Decide(&policy, state, retry.Classify(err), now, run.Draw(seed, state.Attempt))
-		history = retry.AppendRecord(history, retry.Record{
+		history = firstlast.Append(history, retry.Record{
 			Number: state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
 		})
 		if !d.Retry {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -32,10 +33,10 @@ func TestTheTableOfPolicyFields(t *testing.T) {
 		inJSON[f.name] = f.json
 	}
 	inText := map[string][]string{}
-	for _, k := range retry.NotationKeys() {
+	for _, k := range notation.Keys {
 		name, _, _ := strings.Cut(k.Field, ":")
 		name, _, _ = strings.Cut(name, ".")
-		inText[strings.Replace(name, "Rule", "Rules", 1)] = append(inText[strings.Replace(name, "Rule", "Rules", 1)], code(k.Key))
+		inText[strings.Replace(name, "Rule", "Rules", 1)] = append(inText[strings.Replace(name, "Rule", "Rules", 1)], code(k.Name))
 	}
 	inText["Rules"] = append(inText["Rules"], "`[TYPE -> ...]`")
 	documented := fields(t, "retry/policy.go", "Policy")

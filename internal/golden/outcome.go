@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/errname"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -99,7 +100,7 @@ func makeError(expr, name string, inner []error) (error, error) {
 	if len(inner) == 1 {
 		return &TypedError{Name: name, Err: inner[0]}, nil
 	}
-	if sentinel, ok := retry.SentinelByName(name); ok {
+	if sentinel, ok := errname.Sentinel(name); ok {
 		return sentinel, nil
 	}
 	switch name {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/errname"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -201,10 +202,10 @@ func (f *Failure) fill(err error) {
 	case *retry.RefusedError:
 		f.Form, f.Data = refused, marshal(refusedData{bound(e.Gate), e.Reason})
 	default:
-		if name, ok := retry.SentinelName(err); ok {
+		if name, ok := errname.OfSentinel(err); ok {
 			f.Form = sentinel
 			f.registeredAs(name)
-		} else if name, ok := retry.RegisteredTypeName(err); ok {
+		} else if name, ok := errname.OfType(err); ok {
 			if data, jsonErr := json.Marshal(err); jsonErr == nil {
 				f.Form, f.Data = value, data
 				f.registeredAs(name)
@@ -267,10 +268,10 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 	read := func(v any) bool { return json.Unmarshal(f.Data, v) == nil }
 	switch f.Form {
 	case sentinel:
-		err, ok := retry.SentinelByName(f.registered())
+		err, ok := errname.Sentinel(f.registered())
 		return err, ok
 	case value:
-		err, decodeErr := retry.DecodeRegistered(f.registered(), f.Data)
+		err, decodeErr := errname.Decode(f.registered(), f.Data)
 		if decodeErr != nil {
 			return nil, false
 		}

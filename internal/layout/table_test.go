@@ -14,8 +14,21 @@ type row struct {
 
 var table = []row{
 	{
+		pkg: "internal/errname",
+		why: "the names of errors belong to the process; retry gives them and history reads them back",
+	},
+	{
+		pkg: "internal/notation",
+		why: "the parser of policies and the documentation read one list of keys",
+	},
+	{
+		pkg: "internal/firstlast",
+		why: "calls in process and blocks of workflow code bound their records alike",
+	},
+	{
 		pkg: "retry",
-		why: "the policy is useful without the engine, so it brings nothing along",
+		may: []string{"internal/errname", "internal/notation", "internal/firstlast"},
+		why: "the policy is useful without the engine, so it brings nothing along but plain tables",
 	},
 	{
 		pkg: "retry/httpretry",
@@ -24,7 +37,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/history",
-		may: []string{"retry"},
+		may: []string{"retry", "internal/errname"},
 		why: "the format of history must outlive all code around it; it knows policies and durable errors only",
 	},
 	{
@@ -66,7 +79,7 @@ var table = []row{
 	},
 	{
 		pkg: "workflow",
-		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/history", "internal/seal"},
+		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/history", "internal/seal"},
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{
@@ -144,7 +157,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/golden",
-		may: []string{"retry"},
+		may: []string{"retry", "internal/errname"},
 		why: "the table of decisions that every runner of a policy is held to, so it knows none of them",
 	},
 	{
@@ -210,9 +223,9 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{".", "activity", "workflow", "retry", "retry/httpretry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "internal/filelock", "cmd/perdure/..."},
+		may:  []string{".", "activity", "workflow", "retry", "retry/httpretry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "internal/filelock", "internal/notation", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
-		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot",
+		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does",
 	},
 	{
 		pkg:  "examples/...",

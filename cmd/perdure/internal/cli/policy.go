@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"
 	"github.com/spf13/cobra"
 )
@@ -38,7 +39,7 @@ out by the code that decides in the engine. Nothing is run, and no database is n
 
 POLICY is text in brackets, a policy in JSON as history has it, or the name of a
 ready-made one:
-  ` + strings.Join(retry.PresetNames(), ", ") + `
+  ` + strings.Join(presetNames(), ", ") + `
 
 Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (several)):
 ` + keyList(),
@@ -51,7 +52,7 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return retry.PresetNames(), cobra.ShellCompDirectiveNoFileComp
+			return presetNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if layers < 1 {
@@ -69,8 +70,8 @@ func keyList() string {
 	var b strings.Builder
 	table := term.NewTable(term.Style{})
 	table.Indent = "  "
-	for _, k := range retry.NotationKeys() {
-		key := k.Key
+	for _, k := range notation.Keys {
+		key := k.Name
 		if k.Value != "" {
 			key += ": " + strings.ReplaceAll(k.Value, "types", "TYPES")
 		}
@@ -83,10 +84,29 @@ func keyList() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// presets are the ready-made policies of package retry by name.
+var presets = []struct {
+	name   string
+	policy retry.Policy
+}{
+	{"never", retry.Never}, {"standard", retry.Standard}, {"aggressive", retry.Aggressive},
+	{"conservative", retry.Conservative}, {"infinite", retry.Infinite}, {"quick", retry.Quick},
+}
+
+func presetNames() []string {
+	names := make([]string, len(presets))
+	for i, preset := range presets {
+		names[i] = preset.name
+	}
+	return names
+}
+
 // readPolicy reads a policy in text, by its name, or in JSON.
 func readPolicy(text string) (retry.Policy, error) {
-	if p, ok := retry.Preset(text); ok {
-		return p, nil
+	for _, preset := range presets {
+		if preset.name == text {
+			return preset.policy, nil
+		}
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		var p retry.Policy

@@ -32,3 +32,20 @@ func TestF4_TheMarkStandsBelowTheBadToken(t *testing.T) {
 		}
 	}
 }
+
+func TestR6_PresetsHaveNames(t *testing.T) {
+	if len(presets) != 6 {
+		t.Errorf("got %q", presetNames())
+	}
+	for _, name := range presetNames() {
+		if p, err := readPolicy(name); err != nil || p.Validate() != nil {
+			t.Errorf("%s is %s, %v", name, p, err)
+		}
+	}
+	if p, err := readPolicy("standard"); err != nil || p.String() != retry.Standard.String() {
+		t.Errorf("standard is %s, %v", p, err)
+	}
+	if _, err := readPolicy("Standard"); err == nil {
+		t.Error("names have one spelling")
+	}
+}

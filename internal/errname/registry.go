@@ -1,4 +1,4 @@
-package retry
+package errname
 
 import (
 	"context"
@@ -9,6 +9,18 @@ import (
 	"reflect"
 	"sync"
 	"unicode"
+)
+
+// builtin are the type names of package retry's own errors, which it exports as
+// constants, and those of its kinds of failures.
+var builtin = map[string]bool{
+	"Error": true, "Timeout": true, "HeartbeatTimeout": true, "QueueTimeout": true, "Panic": true, "WorkerLost": true,
+	canceled: true, "Exhausted": true, "Refused": true, deadlineExceeded: true,
+}
+
+const (
+	canceled         = "Canceled"
+	deadlineExceeded = "DeadlineExceeded"
 )
 
 // registry is the process-global table of error names.
@@ -40,13 +52,13 @@ func newErrorRegistry() *errorRegistry {
 		typeNames: map[reflect.Type]string{},
 	}
 	for name, err := range map[string]error{
-		TypeCanceled:         context.Canceled,
-		TypeDeadlineExceeded: context.DeadlineExceeded,
-		"EOF":                io.EOF,
-		"UnexpectedEOF":      io.ErrUnexpectedEOF,
-		"NotExist":           fs.ErrNotExist,
-		"Exist":              fs.ErrExist,
-		"Permission":         fs.ErrPermission,
+		canceled:         context.Canceled,
+		deadlineExceeded: context.DeadlineExceeded,
+		"EOF":            io.EOF,
+		"UnexpectedEOF":  io.ErrUnexpectedEOF,
+		"NotExist":       fs.ErrNotExist,
+		"Exist":          fs.ErrExist,
+		"Permission":     fs.ErrPermission,
 	} {
 		r.sentinels[name] = err
 		r.names[err] = name
@@ -54,17 +66,8 @@ func newErrorRegistry() *errorRegistry {
 	return r
 }
 
-// RegisterError gives a sentinel error, such as io.EOF, a name. Rules can then
-// be written for it, and the durable engine gives workflows the identical value
-// back, so that errors.Is and == hold after a restart.
-//
-// Register in an init function or a package variable, in every process that
-// may see the error. Like gob.Register it panics on a mistake of the program: a
-// nil or incomparable sentinel, a name that is built in or not an identifier
-// (letters, digits, "_", "." and "/", not beginning with a digit), a name or a
-// sentinel that is registered otherwise already. Registering the same pair
-// again does nothing.
-func RegisterError(name string, sentinel error) {
+// Register gives a sentinel a name; see retry.RegisterError.
+func Register(name string, sentinel error) {
 	if sentinel == nil || !reflect.ValueOf(sentinel).Comparable() {
 		panic(fmt.Sprintf("retry.RegisterError(%q): the sentinel is nil or cannot be compared; register a value made with errors.New.", name))
 	}
@@ -81,24 +84,8 @@ func RegisterError(name string, sentinel error) {
 	registry.names[sentinel] = name
 }
 
-// RegisterErrorType gives a concrete error type a name; T may be a pointer or a
-// value type. Rules can then be written for it, and the durable engine gives
-// workflows values of this type back, so that errors.As holds after a restart.
-// For that, values travel as JSON. The text, and what Unwrap returns, travel beside
-// it and are kept whatever the fields are; so:
-//
-//   - Fields that are not exported are lost; the text stays even if it was made of
-//     them. A type that needs them has its own MarshalJSON and UnmarshalJSON.
-//   - A field of type error (or []error) that Unwrap returns has the tag `json:"-"`.
-//     If it is the only one of its kind it is filled in again.
-//   - T and *T are two types.
-//   - A method ErrorType decides what the error is called, in rules and in the
-//     ledger; the name given here only says how it is read.
-//
-// It panics as RegisterError does, for an interface type, and for a type with a
-// field that JSON cannot read (an interface with methods, a channel, a function)
-// unless it has an UnmarshalJSON of its own.
-func RegisterErrorType[T error](name string) {
+// RegisterType gives an error type a name; see retry.RegisterErrorType.
+func RegisterType[T error](name string) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.Interface {
 		panic(fmt.Sprintf("retry.RegisterErrorType[%s](%q): the type is an interface; register the concrete type.", t, name))
@@ -119,26 +106,56 @@ func RegisterErrorType[T error](name string) {
 	registry.typeNames[t] = name
 }
 
-// SentinelName returns the name that err itself, not what it wraps, is
-// registered under as a sentinel.
-func SentinelName(err error) (name string, ok bool) { return registry.sentinelName(err) }
+// Of returns the name of err itself, not that of what it wraps: as a sentinel or
+// else by its type.
+func Of(err error) (name string, ok bool) {
+	if name, ok := OfSentinel(err); ok {
+		return name, true
+	}
+	return OfType(err)
+}
 
-// SentinelByName returns the sentinel registered under the name.
-func SentinelByName(name string) (sentinel error, ok bool) {
+// OfSentinel returns the name under which err itself is registered.
+func OfSentinel(err error) (name string, ok bool) {
+	if err == nil || !reflect.ValueOf(err).Comparable() {
+		return "", false // a map key that cannot be compared would panic
+	}
+	registry.mu.RLock()
+	defer registry.mu.RUnlock()
+	name, ok = registry.names[err]
+	return name, ok
+}
+
+// OfType returns the name under which the type of err is registered.
+func OfType(err error) (name string, ok bool) {
+	registry.mu.RLock()
+	defer registry.mu.RUnlock()
+	name, ok = registry.typeNames[reflect.TypeOf(err)]
+	return name, ok
+}
+
+// Sentinel returns the sentinel of a name.
+func Sentinel(name string) (sentinel error, ok bool) {
 	registry.mu.RLock()
 	defer registry.mu.RUnlock()
 	sentinel, ok = registry.sentinels[name]
 	return sentinel, ok
 }
 
-// RegisteredTypeName returns the name that err's own type, not that of what it
-// wraps, is registered under.
-func RegisteredTypeName(err error) (name string, ok bool) { return registry.typeName(err) }
+// Known reports whether a name is built in or registered.
+func Known(name string) bool {
+	registry.mu.RLock()
+	defer registry.mu.RUnlock()
+	if builtin[name] || registry.sentinels[name] != nil {
+		return true
+	}
+	_, ok := registry.types[name]
+	return ok
+}
 
-// DecodeRegistered makes an error of the type registered under the name from
-// the JSON of a value of that type. It fails if the name is not a registered
-// type's or the JSON does not fit the type.
-func DecodeRegistered(name string, data []byte) (value error, err error) {
+// Decode reads the JSON of a value of the type with that name. It fails if no
+// type has the name or the JSON does not fit.
+func Decode(name string, data []byte) (value error, err error) {
 	registry.mu.RLock()
 	t, ok := registry.types[name]
 	registry.mu.RUnlock()
@@ -162,42 +179,6 @@ func decodeAs[T error](data []byte) (error, error) {
 		return nil, fmt.Errorf("null is no value")
 	}
 	return value, nil
-}
-
-// known reports whether the name is built in or registered.
-func (r *errorRegistry) known(name string) bool {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if builtin[name] || r.sentinels[name] != nil {
-		return true
-	}
-	_, ok := r.types[name]
-	return ok
-}
-
-// nameOf returns the name of err itself or else of its type.
-func (r *errorRegistry) nameOf(err error) (string, bool) {
-	if name, ok := r.sentinelName(err); ok {
-		return name, true
-	}
-	return r.typeName(err)
-}
-
-func (r *errorRegistry) sentinelName(err error) (string, bool) {
-	if err == nil || !reflect.ValueOf(err).Comparable() {
-		return "", false // an incomparable map key would panic
-	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	name, ok := r.names[err]
-	return name, ok
-}
-
-func (r *errorRegistry) typeName(err error) (string, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	name, ok := r.typeNames[reflect.TypeOf(err)]
-	return name, ok
 }
 
 // mustBeFree panics unless the name may be registered. The caller holds mu.
