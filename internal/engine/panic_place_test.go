@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
