@@ -75,5 +75,4 @@
 //	retention.go    removing what has been over for long enough
 //	health.go       what is wrong right now
 //	outage.go       whether the database can be used
-//	reach.go        how package perduretest gets in
 package engine
