@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/flow/check"
 	"github.com/perdure/perdure/flow/eval"
 	"github.com/perdure/perdure/retry"
 )
@@ -67,16 +69,28 @@ func builtins(s settings) []activity.Definition {
 	)
 }
 
-// off says of the actions that are switched off how they can be switched on.
-func off(s settings) map[string]string {
-	out := map[string]string{}
-	if !s.shell {
-		out["shell.run"] = shellOff
+// off says how an action that comes along is switched on, if it is off.
+func off(s settings, name string) string {
+	switch {
+	case name == "shell.run" && !s.shell:
+		return shellOff
+	case strings.HasPrefix(name, "file.") && s.files == "":
+		return filesOff
 	}
-	if s.files == "" {
-		out["file.read"], out["file.write"] = filesOff, filesOff
+	return ""
+}
+
+// errorsOf returns the error types of an action that comes along.
+func errorsOf(name string) check.Errors {
+	switch group, _, _ := strings.Cut(name, "."); group {
+	case "http":
+		return check.HTTPErrors
+	case "shell":
+		return check.ShellErrors
+	case "file":
+		return check.FileErrors
 	}
-	return out
+	return check.NoErrors
 }
 
 // tooLarge is a result that no further attempt makes smaller.

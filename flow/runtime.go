@@ -106,10 +106,10 @@ func New(options ...Option) (*Runtime, error) {
 		r.actions[d.Name()] = d
 		r.known[d.Name()] = signature(d)
 	}
-	for name, why := range off(s) {
-		known := r.known[name]
-		known.Off = why
-		r.known[name] = known
+	for _, d := range own {
+		known := r.known[d.Name()]
+		known.Off, known.Errors = off(s, d.Name()), errorsOf(d.Name())
+		r.known[d.Name()] = known
 	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err

@@ -21,6 +21,8 @@ type Action struct {
 	Open       bool
 	// Off says why it cannot be called, empty if it can.
 	Off string
+	// Errors are the types of errors that it can fail with; nil is any.
+	Errors Errors
 }
 
 // Parameter is an argument of an action.
@@ -51,6 +53,7 @@ type checker struct {
 	actions   Actions
 	broken    bool // parts of the file could not be read: what they define is not known
 	functions map[string]*syntax.Function
+	raising   int // calls looked at by raises
 	faults    syntax.Diagnostics
 
 	fn       *syntax.Function
@@ -205,9 +208,8 @@ func (c *checker) policy(a *syntax.Action) {
 	}
 	if i := slices.IndexFunc(types, everyError); i >= 0 {
 		c.report(a.Brackets, syntax.CodePolicy, "Without types it is for every error: [retry: 3].", "no error has the type %s", types[i])
-	}
-	if strings.HasPrefix(a.Name.Name, "http.") && slices.Contains(types, "HTTPError") {
-		c.report(a.Brackets, syntax.CodePolicy, "Name a status or all of its kind: HTTPError429, HTTPError5xx.", "no error has the type HTTPError")
+	} else {
+		c.policyTypes(a, types)
 	}
 	for _, w := range e.Warnings {
 		if w.Kind == "within_cuts_off" {

@@ -14,8 +14,8 @@ import (
 var actions = Actions{
 	"fetch":     {Parameters: []Parameter{{Name: "url", Required: true, Kind: KindText}, {Name: "headers", Kind: KindDict}}},
 	"ping":      {},
-	"log":       {Parameters: []Parameter{{Name: "message", Required: true}}},
-	"http.get":  {Parameters: []Parameter{{Name: "url", Required: true}}},
+	"log":       {Parameters: []Parameter{{Name: "message", Required: true}}, Errors: NoErrors},
+	"http.get":  {Parameters: []Parameter{{Name: "url", Required: true}}, Errors: HTTPErrors},
 	"http.post": {Parameters: []Parameter{{Name: "url", Required: true}}},
 	"shell.run": {Parameters: []Parameter{{Name: "command", Required: true}}, Off: "Allow it with --allow-shell."},
 	"any":       {Open: true},
@@ -48,12 +48,15 @@ func TestW9_RightPrograms(t *testing.T) {
 		"for x in [1]:\n    if x == 1:\n        y = 2\n    else:\n        continue\n    @any(y=y)\n",
 		"n = 0\nwhile True:\n    n = n + 1\n    if n > 3:\n        break\n@any(n=n)\n",
 		"while True:\n    try:\n        @ping()\n    except Timeout:\n        break\n@ping()\n",
-		"fn main(input: [a], output: [b]):\n    try:\n        b = f(a)\n    except (A, B) as e:\n        b = e.message\nfn f(input: [x], output: [y]):\n    if x:\n        return 1\n    fail(\"no\")\n",
+		"fn main(input: [a], output: [b]):\n    try:\n        b = f(a)\n    except (A, B) as e:\n        b = e.message\nfn f(input: [x], output: [y]):\n    if x:\n        return 1\n    @any()\n    fail(\"no\")\n",
 		"fn main(input: [], output: [a, b]):\n    a = 1\n    b = 2\n",
 		"xs = spread [1, 2]: x -> @any(x=x)\nx, _ = xs\nparallel:\n    @ping()\n    @any(x=x)\n",
 		"@ping() [retry: 3, backoff: 1s] [within: 1h]\n",
 		"fn main(input: [_], output: [_]):\n    return 1\n",
 		"a, b = parallel:\n    @ping()\n    @ping()\nx = [a, b]\n",
+		"try:\n    try:\n        fail(\"a\", \"Mine\")\n    except Mine as e:\n        fail(e)\nexcept Mine:\n    pass\n",
+		"try:\n    @http.get(url=\"x\") [(HTTPError404, HTTP429, net.OpError, Timeout) -> retry: 1]\nexcept (HTTPError5xx, KeyError, net.OpError):\n    pass\n",
+		"kind = \"Mine\"\ntry:\n    fail(\"a\", kind)\nexcept Anything:\n    pass\n",
 	} {
 		if _, err := Text("", text, actions); err != nil {
 			t.Errorf("%s\n%v", text, err)

@@ -38,6 +38,22 @@ var hostile = map[string]func(n int) string{
 		}
 		return b.String()
 	},
+	"tries in tries": func(n int) string {
+		var b strings.Builder
+		for range n / 5000 {
+			for level := range 150 {
+				b.WriteString(strings.Repeat("    ", level) + "try:\n")
+			}
+			b.WriteString(strings.Repeat("    ", 150) + "@log(message=1)\n")
+			for level := 149; level >= 0; level-- {
+				b.WriteString(strings.Repeat("    ", level) + "except A:\n" + strings.Repeat("    ", level+1) + "pass\n")
+			}
+		}
+		return b.String()
+	},
+	"functions that fail": func(n int) string {
+		return each(n/4, "fn f%(input: [], output: []):\n    fail(\"a\", \"A%\")\n    try:\n        f0()\n        f%()\n    except B%:\n        fail(\"b\", \"C\")\n")
+	},
 	"policies": func(n int) string { return "@ping() " + each(n, "[A% -> retry: 1] ") + "\n" },
 	"types":    func(n int) string { return "@ping() [(" + each(n, "A%, ") + "B) -> retry: 1]\n" },
 }

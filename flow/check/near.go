@@ -12,12 +12,24 @@ const manyNames = 1000
 // near is a hint with the names that are written almost like one.
 func near(name string, all iter.Seq[string]) string {
 	var found []string
+	best := far
 	seen := 0
 	for other := range all {
 		if seen++; seen > manyNames {
 			return ""
 		}
-		if other != "_" && other != name && (distance(strings.ToLower(name), strings.ToLower(other)) <= min(2, (len(name)-1)/2) || swapped(name, other)) {
+		if other == "_" || other == name {
+			continue
+		}
+		d, most := distance(strings.ToLower(name), strings.ToLower(other)), min(2, (len(name)-1)/2)
+		if swapped(name, other) {
+			d = most
+		}
+		switch {
+		case d > most || d > best:
+		case d < best:
+			best, found = d, []string{other}
+		default:
 			found = append(found, other)
 		}
 	}

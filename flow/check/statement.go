@@ -248,6 +248,7 @@ func everyError(name string) bool {
 
 func (c *checker) try(s *syntax.Try) (ends bool) {
 	ends = c.block(s.Body)
+	block := c.raises(s.Body)
 	caught := map[string]bool{}
 	all := false
 	for _, h := range s.Handlers {
@@ -259,11 +260,13 @@ func (c *checker) try(s *syntax.Try) (ends bool) {
 				c.report(t, syntax.CodeUnreachable, "Remove it here or there.", "%s is caught by an except before this one", t.Name)
 			}
 			caught[t.Name] = true
-			if everyError(t.Name) {
+			switch {
+			case everyError(t.Name):
 				c.report(t, syntax.CodeUnreachable, "An except without types catches every error: except as e:", "no error has the type %s", t.Name)
-			}
-			if t.Name == eval.TypeSteps {
+			case t.Name == eval.TypeSteps:
 				c.report(t, syntax.CodeUnreachable, "Let the program wait for something from time to time, or do less.", "%s cannot be caught", t.Name)
+			default:
+				c.exceptType(t, block)
 			}
 		}
 		all = all || len(h.Types) == 0

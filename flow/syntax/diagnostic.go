@@ -38,6 +38,7 @@ var Codes = []struct{ Code, Meaning string }{
 	{CodePlace, "a statement where it has no meaning"},
 	{CodeDeadline, "a policy that cannot do within its deadline what it says"},
 	{CodeValue, "a value that fails whenever it is reached"},
+	{CodeError, "an error type that nothing can fail with"},
 }
 
 // The codes.
@@ -53,6 +54,7 @@ const (
 	CodePlace       = "misplaced"
 	CodeDeadline    = "deadline"
 	CodeValue       = "value"
+	CodeError       = "unknown_error"
 )
 
 // Diagnostics are all faults of a file, in the order of the text. They are an

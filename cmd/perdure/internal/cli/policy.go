@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/flow/check"
 	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"
 	"github.com/spf13/cobra"
@@ -147,10 +149,26 @@ func (a *app) explainPolicy(text string, layers int) error {
 	if err != nil {
 		return usage("", "%s", sentence(err))
 	}
+	e.Warnings = append(e.Warnings, strangeTypes(p)...)
 	if a.format != formatTable {
 		return a.document(describePolicy(e))
 	}
 	return a.policyTables(e)
+}
+
+// strangeTypes warns of error types that are almost those of flow files and of the
+// engine.
+func strangeTypes(p retry.Policy) (all []retry.Warning) {
+	types := slices.Concat(p.Retryable, p.NonRetryable)
+	for _, r := range p.Rules {
+		types = append(types, r.Types...)
+	}
+	for _, t := range types {
+		if hint := check.ErrorHint(t); hint != "" {
+			all = append(all, retry.Warning{Kind: "unknown_error", Text: "No action that comes along and no engine fails with " + t + ". " + hint})
+		}
+	}
+	return all
 }
 
 // policyTables shows an explanation to people.

@@ -1,0 +1,99 @@
+package syntax
+
+import "iter"
+
+// Calls yields the calls of actions and of functions in a block, those in arguments
+// and in inner blocks included.
+func Calls(b *Block) iter.Seq[Expr] {
+	return func(yield func(Expr) bool) { (&walker{yield: yield}).block(b) }
+}
+
+// walker goes through a tree until yield returns false.
+type walker struct {
+	yield func(Expr) bool
+	done  bool
+}
+
+func (w *walker) block(b *Block) {
+	for _, s := range b.Statements {
+		if w.done {
+			return
+		}
+		w.statement(s)
+	}
+}
+
+func (w *walker) statement(s Statement) {
+	switch s := s.(type) {
+	case *Return:
+		w.exprs(s.Value)
+	case *Sleep:
+		w.exprs(s.For)
+	case *Assign:
+		w.exprs(s.Value)
+	case *Do:
+		w.exprs(s.Value)
+	case *ParallelBlock:
+		w.block(s.Body)
+	case *For:
+		w.exprs(s.In)
+		w.block(s.Body)
+	case *While:
+		w.exprs(s.Condition)
+		w.block(s.Body)
+	case *If:
+		w.exprs(s.Condition)
+		w.block(s.Body)
+		for _, c := range s.Elifs {
+			w.exprs(c.Condition)
+			w.block(c.Body)
+		}
+		if s.Else != nil {
+			w.block(s.Else.Body)
+		}
+	case *Try:
+		w.block(s.Body)
+		for _, c := range s.Handlers {
+			w.block(c.Body)
+		}
+	}
+}
+
+func (w *walker) exprs(all ...Expr) {
+	for _, x := range all {
+		if w.done || x == nil {
+			continue
+		}
+		switch x := x.(type) {
+		case *List:
+			w.exprs(x.Items...)
+		case *Dict:
+			for _, e := range x.Entries {
+				w.exprs(e.Key, e.Value)
+			}
+		case *Unary:
+			w.exprs(x.X)
+		case *Binary:
+			w.exprs(x.X, x.Y)
+		case *Field:
+			w.exprs(x.X)
+		case *Index:
+			w.exprs(x.X, x.I)
+		case *Call:
+			w.args(x, x.Args)
+		case *Action:
+			w.args(x, x.Args)
+		case *Spread:
+			w.exprs(x.Over, x.Call)
+		case *Parallel:
+			w.exprs(x.Calls...)
+		}
+	}
+}
+
+func (w *walker) args(call Expr, args []Arg) {
+	w.done = !w.yield(call)
+	for _, a := range args {
+		w.exprs(a.Value)
+	}
+}
