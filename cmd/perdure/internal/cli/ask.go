@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -44,7 +43,7 @@ func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 			case a.format != formatTable:
 				return a.document(answer)
 			}
-			a.printf("%s\n", term.Escape(string(answer)))
+			a.printf("%s\n", string(answer))
 			return nil
 		})
 	}

@@ -63,9 +63,9 @@ func (a *app) attempts(ctx context.Context, id string, run whichRun, opt *ledger
 		case a.format != formatTable:
 			return documents(a, attempts)
 		case len(all) == 0:
-			a.printf("Workflow %s has made no attempt yet.\n", term.Escape(id))
+			a.printf("Workflow %s has made no attempt yet.\n", id)
 		case len(attempts) == 0:
-			a.printf("Workflow %s has made no such attempt; there are %d in all.\n", term.Escape(id), len(all))
+			a.printf("Workflow %s has made no such attempt; there are %d in all.\n", id, len(all))
 		default:
 			return a.attemptTable(attempts)
 		}

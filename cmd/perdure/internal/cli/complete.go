@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"strings"
-
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/store"
 	"github.com/spf13/cobra"
 )
@@ -17,8 +16,8 @@ func (a *app) completeID(cmd *cobra.Command, args []string, typed string) ([]str
 	err := a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
 		runs, err := e.List(cmd.Context(), store.Filter{IDPrefix: typed})
 		for _, r := range runs {
-			if !strings.ContainsFunc(r.WorkflowID, func(c rune) bool { return c < ' ' }) {
-				ids = append(ids, r.WorkflowID+"\t"+r.Workflow+", "+r.Status)
+			if term.Escape(r.WorkflowID) == r.WorkflowID { // others cannot be typed
+				ids = append(ids, r.WorkflowID+"\t"+term.Escape(r.Workflow)+", "+r.Status)
 			}
 		}
 		return err

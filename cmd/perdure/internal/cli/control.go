@@ -255,7 +255,7 @@ func (a *app) switched(ctx context.Context, c *control, off bool) error {
 		if a.format != formatTable {
 			return a.document(r)
 		}
-		a.printf("Activity %s is %s on all nodes%s.\n", term.Escape(r.Name), done, a.inGroup())
+		a.printf("Activity %s is %s on all nodes%s.\n", r.Name, done, a.inGroup())
 		return nil
 	})
 }

@@ -109,12 +109,12 @@ func (a *app) complain(e *Error) {
 			Message string `json:"message"`
 			Hint    string `json:"hint,omitempty"`
 		}{kinds[e.Code], e.Code, e.What, e.Hint}}) // strings and numbers only: cannot fail
-		fmt.Fprintf(a.env.Stderr, "%s\n", text)
+		a.notef("%s\n", text)
 		return
 	}
-	fmt.Fprintf(a.env.Stderr, "%s %s\n", a.stderr.Paint("perdure:", term.Bad), strings.Join(term.Lines(e.What), "\n"))
-	if e.Hint != "" {
-		fmt.Fprintln(a.env.Stderr, strings.Join(term.Lines(e.Hint), "\n"))
+	a.notef("%s ", term.Painted{Text: "perdure:", Colour: term.Bad})
+	for _, line := range append(term.Lines(e.What), term.Lines(e.Hint)...) {
+		a.notef("%s\n", line)
 	}
 }
 

@@ -194,7 +194,7 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 		return &Error{Code: exitError, What: "There are faults.", Silent: true}
 	}
 	if a.format == formatTable {
-		a.printf("%s: nothing is wrong.\n", term.Escape(strings.Join(paths, ", ")))
+		a.printf("%s: nothing is wrong.\n", strings.Join(paths, ", "))
 	}
 	return nil
 }
@@ -206,11 +206,11 @@ func (a *app) faults(all syntax.Diagnostics) {
 			a.printf("\n")
 		}
 		for line := range strings.SplitSeq(f.String(), "\n") {
-			a.printf("%s\n", term.Escape(line))
+			a.printf("%s\n", line)
 		}
 	}
 	if len(all) > 0 {
-		a.printf("\n%s.\n", a.stdout.Paint(term.Plural(len(all), "fault", "faults"), term.Bad))
+		a.printf("\n%s.\n", term.Painted{Text: term.Plural(len(all), "fault", "faults"), Colour: term.Bad})
 	}
 }
 
@@ -261,15 +261,15 @@ func (a *app) flowFormat(paths []string, write, differ bool) error {
 		}
 		switch {
 		case differ && formatted != text:
-			a.printf("%s\n", term.Escape(path))
+			a.printf("%s\n", path)
 		case differ:
 		case !write:
-			a.out.WriteString(formatted)
+			a.text(formatted)
 		case formatted != text:
 			if err := replaceFlow(path, formatted); err != nil {
 				return err
 			}
-			a.printf("%s\n", term.Escape(path))
+			a.printf("%s\n", path)
 		}
 	}
 	if differ && different > 0 {

@@ -72,7 +72,7 @@ interrupted. What was interrupted goes on. The database is made if there is none
 				return err
 			}
 			return a.withFlowEngine(cmd.Context(), runtime, func(eng *perdure.Engine) error {
-				fmt.Fprintf(a.env.Stderr, "Flow files in %s are run. Interrupt ends it; what runs goes on with the next one.\n", term.Escape(eng.Location()))
+				a.notef("Flow files in %s are run. Interrupt ends it; what runs goes on with the next one.\n", eng.Location())
 				<-cmd.Context().Done()
 				return cmd.Context().Err()
 			})
@@ -84,7 +84,9 @@ interrupted. What was interrupted goes on. The database is made if there is none
 
 // flowLog is what @log does.
 func (a *app) flowLog(message string) {
-	fmt.Fprintln(a.env.Stderr, strings.Join(term.Lines(message), "\n"))
+	for _, line := range term.Lines(message) {
+		a.notef("%s\n", line)
+	}
 }
 
 // loadFlow reads a file and its input. Its faults are said as flow check says them.
@@ -243,7 +245,7 @@ func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMes
 			return &Error{Code: exitRunFailed, Silent: true}
 		}
 	case !isFailure && string(result) != "null":
-		a.printf("%s\n", term.Escape(string(result)))
+		a.printf("%s\n", string(result))
 	}
 	return outcome
 }

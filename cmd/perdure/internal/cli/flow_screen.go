@@ -15,10 +15,9 @@ import (
 // flowScreen shows on standard error how a run goes on: what has happened in lines
 // that stay, and on a terminal, below them, what it waits for.
 type flowScreen struct {
-	mu       sync.Mutex // @log comes from the goroutines of attempts
-	panel    term.Panel
-	terminal term.Terminal
-	now      func() time.Time
+	mu    sync.Mutex // @log comes from the goroutines of attempts
+	panel term.Panel
+	now   func() time.Time
 
 	id     string
 	start  time.Time
@@ -36,7 +35,7 @@ const (
 
 func (a *app) flowScreen() *flowScreen {
 	return &flowScreen{
-		panel: term.Panel{Out: a.env.Stderr}, terminal: a.stderr, now: a.env.Now, start: a.env.Now(),
+		panel: term.Panel{Out: a.env.Stderr, Terminal: a.stderr}, now: a.env.Now, start: a.env.Now(),
 		names: map[int64]string{}, failed: map[int64]int{},
 	}
 }
@@ -46,7 +45,7 @@ func (s *flowScreen) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	passed := fmt.Sprintf("%7s", term.Duration(s.now().Sub(s.start).Round(100*time.Millisecond)))
-	s.panel.Say(s.terminal.Paint(passed, term.Faint) + "  " + fmt.Sprintf(format, args...))
+	s.panel.Say("%s  "+format, append([]any{term.Painted{Text: passed, Colour: term.Faint}}, args...)...)
 }
 
 // log is what @log does.
@@ -62,11 +61,11 @@ func (s *flowScreen) begin(d *perdure.Description, attached bool) {
 	s.id = d.WorkflowID
 	switch {
 	case !attached:
-		s.say("%s begins.", term.Escape(s.id))
+		s.say("%s begins.", s.id)
 	case d.Closed == nil:
-		s.say("%s goes on where it was.", term.Escape(s.id))
+		s.say("%s goes on where it was.", s.id)
 	default:
-		s.say("%s has ended before, on %s. A new run: --again", term.Escape(s.id), d.Closed.Format("2006-01-02 15:04:05"))
+		s.say("%s has ended before, on %s. A new run: --again", s.id, d.Closed.Format("2006-01-02 15:04:05"))
 		s.seen = math.MaxInt
 	}
 }
@@ -83,7 +82,7 @@ func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.
 		ended <- end{result, err}
 	}()
 	look := flowLook
-	if !s.terminal.Moves {
+	if !s.panel.Terminal.Moves {
 		look = flowTell
 	}
 	ticker := time.NewTicker(look)
@@ -130,7 +129,7 @@ func (s *flowScreen) event(e perdure.Event) {
 	name := s.names[e.Call]
 	switch e.Kind {
 	case "ActivityScheduled":
-		s.names[e.Call] = term.Escape("@" + e.Name)
+		s.names[e.Call] = "@" + e.Name
 	case "CallCompleted":
 		if name == "" {
 			return // a timer
@@ -140,14 +139,14 @@ func (s *flowScreen) event(e perdure.Event) {
 		if r.Retry != nil && r.Retry.Attempts > 1 {
 			tries = fmt.Sprintf(", attempt %d", r.Retry.Attempts)
 		}
-		s.say("%s  %s%s", s.terminal.Paint("done", term.Good), name, tries)
+		s.say("%s  %s%s", term.Painted{Text: "done", Colour: term.Good}, name, tries)
 	case "CallFailed":
 		if name == "" || r.Failure == nil {
 			return
 		}
 		s.done++
 		last := r.Failure.last()
-		s.say("%s  %s: %s", s.terminal.Paint("failed", term.Bad), name, term.Clip(term.Escape(typed(last.Type, last.Message)), 200))
+		s.say("%s  %s: %s", term.Painted{Text: "failed", Colour: term.Bad}, name, term.Clip(typed(last.Type, last.Message), 200))
 	}
 }
 
@@ -164,11 +163,11 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) 
 	for _, p := range d.Pending {
 		if p.State == "backoff" && p.Next != nil && s.failed[p.Call] < p.Attempt {
 			s.failed[p.Call] = p.Attempt
-			s.say("%s  %s, attempt %d: %s; the next one %s", s.terminal.Paint("retry", term.Busy), term.Escape("@"+p.Name), p.Attempt-1,
-				term.Clip(term.Escape(typed(p.LastErrorType, p.LastError)), 200), term.Until(*p.Next, now))
+			s.say("%s  %s, attempt %d: %s; the next one %s", term.Painted{Text: "retry", Colour: term.Busy}, "@"+p.Name, p.Attempt-1,
+				term.Clip(typed(p.LastErrorType, p.LastError), 200), term.Until(*p.Next, now))
 		}
 	}
-	if !s.terminal.Moves {
+	if !s.panel.Terminal.Moves {
 		return
 	}
 	s.mu.Lock()
@@ -178,10 +177,6 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) 
 
 // lines are what the panel shows.
 func (s *flowScreen) lines(d *perdure.Description, now time.Time) []string {
-	width := s.terminal.Width()
-	if width == 0 {
-		width = 80
-	}
 	all := []string{fmt.Sprintf("%s is %s, for %s, with %s done", s.id, d.Status, term.Duration(now.Sub(s.start).Round(time.Second)), term.Plural(s.done, "step", "steps"))}
 	for i, p := range d.Pending {
 		if i == mostPending {
@@ -189,9 +184,6 @@ func (s *flowScreen) lines(d *perdure.Description, now time.Time) []string {
 			break
 		}
 		all = append(all, "  "+pendingLine(p, now))
-	}
-	for i, line := range all {
-		all[i] = term.Clip(term.Escape(line), width-1)
 	}
 	return all
 }

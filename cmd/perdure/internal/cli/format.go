@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -44,14 +45,28 @@ func (a *app) document(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	// JSON escapes most of what a terminal would obey; this escapes the rest, in
-	// the words of JSON.
-	for line := range bytes.Lines(text.Bytes()) {
-		text := strings.ToValidUTF8(string(bytes.TrimSuffix(line, []byte("\n"))), "\ufffd")
-		a.out.WriteString(term.Escape(text))
+	a.json(text.Bytes())
+	return nil
+}
+
+// json writes JSON. It escapes most of what a terminal would obey; the rest is escaped
+// here, in the words of JSON.
+func (a *app) json(text []byte) {
+	for line := range bytes.Lines(text) {
+		a.out.WriteString(term.Escape(strings.ToValidUTF8(string(bytes.TrimSuffix(line, []byte("\n"))), "\ufffd")))
 		a.out.WriteByte('\n')
 	}
-	return nil
+}
+
+// text writes a text of others: as it is, but on a terminal escaped.
+func (a *app) text(text string) {
+	if !a.stdout.Known() {
+		a.out.WriteString(text)
+		return
+	}
+	for _, line := range term.Lines(text) {
+		a.printf("%s\n", line)
+	}
 }
 
 // documents writes several objects for programs: as one array or one a line.
@@ -93,8 +108,16 @@ func (a *app) cutOff(which string, shown int) {
 // table makes a table in the style of standard output.
 func (a *app) table(heads ...string) *term.Table { return term.NewTable(a.stdout.Style, heads...) }
 
-// printf writes a line for people. What came from others must be escaped.
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+// printf writes lines for people to standard output. The format is the command's own;
+// all texts among the arguments are escaped.
+func (a *app) printf(format string, args ...any) {
+	a.out.WriteString(term.Sprintf(a.stdout.Style, format, args...))
+}
+
+// notef does that on standard error.
+func (a *app) notef(format string, args ...any) {
+	_, _ = io.WriteString(a.env.Stderr, term.Sprintf(a.stderr.Style, format, args...)) // there is no other place to say so
+}
 
 // clip cuts a text that would make a table much wider than the terminal. What is
 // piped is not cut.

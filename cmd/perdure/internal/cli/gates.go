@@ -47,7 +47,7 @@ func (a *app) pauseGateCommand(use, done, short, long string, do func(*perdure.E
 				if err != nil {
 					return err
 				}
-				return a.confirm(sent{Sent: cmd.Name(), Gate: args[0], Reason: who.why}, "Gate %s is %s on all nodes%s, as soon as its engine sees this.\n", term.Escape(args[0]), done, a.inGroup())
+				return a.confirm(sent{Sent: cmd.Name(), Gate: args[0], Reason: who.why}, "Gate %s is %s on all nodes%s, as soon as its engine sees this.\n", args[0], done, a.inGroup())
 			})
 		},
 	}
@@ -82,7 +82,7 @@ func (a *app) gateTable(gates []perdure.Gate) error {
 		}
 		table.Row(g.Name, g.Mode, term.Count(g.Holders), term.Count(g.Limit), backoffOf(g), term.Count(g.Waiting), oldest, breakerOf(g, now), budget)
 		if g.Paused != nil {
-			notes = append(notes, fmt.Sprintf("%s is paused since %s%s.", term.Escape(g.Name), term.Time(g.Paused.Since), term.Escape(personOf(g.Paused.By, g.Paused.Why))))
+			notes = append(notes, fmt.Sprintf("%s is paused since %s%s.", g.Name, term.Time(g.Paused.Since), personOf(g.Paused.By, g.Paused.Why)))
 		}
 	}
 	if err := table.Write(a.out); err != nil {

@@ -47,7 +47,7 @@ func (a *app) record(ctx context.Context, id string, run whichRun) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		document, err := e.Record(ctx, id, run.options()...)
 		if err == nil {
-			_, err = a.out.Write(document)
+			a.json(document)
 		}
 		return run.explain(id, err)
 	})

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/spf13/cobra"
 )
 
@@ -80,7 +79,7 @@ func (a *app) signal(ctx context.Context, id, name, value, key string) error {
 			return err
 		}
 		return a.confirm(sent{WorkflowID: id, Sent: "signal", Signal: name, ID: key},
-			"Signal %s is in the database; workflow %s reads it when it asks for it.\n", term.Escape(name), term.Escape(id))
+			"Signal %s is in the database; workflow %s reads it when it asks for it.\n", name, id)
 	})
 }
 

@@ -146,7 +146,7 @@ func nodeNotes(nodes []perdure.Node, now time.Time) []string {
 	for _, n := range nodes {
 		heir := slices.ContainsFunc(nodes, func(o perdure.Node) bool { return works(o) && o.Group == n.Group && o.ID != n.ID })
 		work := "the work of its " + term.Plural(n.Partitions, "partition", "partitions")
-		name := term.Escape(n.Name)
+		name := n.Name
 		switch {
 		case n.Partitions == 0:
 		case n.State == expired && heir:

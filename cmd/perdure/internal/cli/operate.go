@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
 	"github.com/spf13/cobra"
 )
@@ -202,7 +201,7 @@ func (a *app) audit(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return listing(a, records, "Nobody did anything to workflow "+term.Escape(id)+" or its calls.", a.controlTable)
+		return listing(a, records, "Nobody did anything to workflow "+id+" or its calls.", a.controlTable)
 	})
 }
 
@@ -226,7 +225,7 @@ func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
 	current, err := e.PausedActivities(ctx)
 	var names []string
 	for _, r := range current {
-		names = append(names, term.Escape(r.Name))
+		names = append(names, r.Name)
 	}
 	if len(names) > 0 {
 		a.printf("\nPaused now: %s\n", strings.Join(names, ", "))

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
 	"github.com/spf13/cobra"
 )
@@ -86,7 +85,7 @@ func (a *app) outside(ctx context.Context, what string, tell func(e *perdure.Eng
 	case errors.Is(err, perdure.ErrInvalidToken):
 		return &Error{Code: exitUsage, What: "This is no token of an attempt in this database.", Hint: "Is it whole, and is it the right --db?"}
 	case errors.Is(err, perdure.ErrStaleToken):
-		return &Error{Code: exitError, What: "Nobody waits for this attempt any more" + term.Escape(after(err, perdure.ErrStaleToken)) + ".", Hint: "A later attempt has a token of its own."}
+		return &Error{Code: exitError, What: "Nobody waits for this attempt any more" + after(err, perdure.ErrStaleToken) + ".", Hint: "A later attempt has a token of its own."}
 	case errors.Is(err, perdure.ErrNotFound):
 		return &Error{Code: exitNotFound, What: "The workflow of this attempt does not exist any more."}
 	case err != nil:

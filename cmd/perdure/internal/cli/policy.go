@@ -173,7 +173,7 @@ func strangeTypes(p retry.Policy) (all []retry.Warning) {
 
 // policyTables shows an explanation to people.
 func (a *app) policyTables(e *retry.Explanation) error {
-	a.printf("%s\n\n", a.stdout.Paint(term.Escape(e.Policy.String()), term.Strong))
+	a.printf("%s\n\n", term.Painted{Text: e.Policy.String(), Colour: term.Strong})
 	table := a.table("ERRORS", "RETRIED", "ATTEMPTS", "WHY")
 	for _, v := range e.Verdicts {
 		retried, attempts := term.Painted{Text: "no", Colour: term.Bad}, ""
@@ -192,10 +192,12 @@ func (a *app) policyTables(e *retry.Explanation) error {
 	}
 	a.policyTotals(e)
 	if len(e.Warnings) > 0 {
-		a.printf("\n%s\n", a.stdout.Paint("To think about:", term.Busy))
+		a.printf("\n%s\n", term.Painted{Text: "To think about:", Colour: term.Busy})
 	}
 	for _, w := range e.Warnings {
-		a.printf("  - %s\n", strings.Join(wrap(term.Escape(w.Text), 80), "\n    "))
+		for i, line := range wrap(w.Text, 80) {
+			a.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
+		}
 	}
 	return nil
 }
@@ -205,7 +207,7 @@ const shownAttempts = 20
 
 // schedule shows when attempts start.
 func (a *app) schedule(s *retry.Schedule) error {
-	a.printf("\nIf attempts fail at once with %s:\n\n", term.Escape(s.Errors))
+	a.printf("\nIf attempts fail at once with %s:\n\n", s.Errors)
 	table := a.table("ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
 	table.Indent = "  "
 	table.Right(0, 1, 2, 3, 4)

@@ -82,18 +82,18 @@ else before that call, it is parked with the difference.`,
 				if err != nil {
 					return run.explain(id, err)
 				}
-				return a.confirm(sent{WorkflowID: id, Sent: "fork --dry-run", ID: newID, Reason: text}, "This would be done: %s.\n", term.Escape(text))
+				return a.confirm(sent{WorkflowID: id, Sent: "fork --dry-run", ID: newID, Reason: text}, "This would be done: %s.\n", text)
 			}
 			h, err := e.Fork(ctx, id, newID, *call, options...)
 			if err != nil {
 				return run.explain(id, err)
 			}
-			how := fmt.Sprintf("goes on from call %d of %s", *call, term.Escape(id))
+			how := fmt.Sprintf("goes on from call %d of %s", *call, id)
 			if h.Attached() {
 				how = "did so before"
 			}
 			return a.confirm(sent{WorkflowID: id, Sent: "fork", ID: newID, Reason: by.why}, "Workflow %s %s. See how it does: perdure show %s\n",
-				term.Escape(newID), how, term.Quote(term.Escape(newID)))
+				newID, how, term.Quote(newID))
 		})
 	}
 	by.addFlags(cmd)

@@ -57,7 +57,7 @@ func (a *app) ending(cmd *cobra.Command, op perdure.RunOperation, send func(e *p
 			if err := send(e, cmd.Context(), id, c.why, perdure.By(a.user(c.person))); err != nil {
 				return err
 			}
-			return a.confirm(sent{WorkflowID: id, Sent: c.name, Reason: c.why}, "%s", said(id))
+			return a.confirm(sent{WorkflowID: id, Sent: c.name, Reason: c.why}, "%s\n", said(id))
 		})
 	}
 	return cmd
@@ -74,7 +74,7 @@ With --all it is done to many, each of which is waited for.`,
 		Example: `  perdure cancel order-17 --reason "the customer called"
   perdure cancel --all --type checkout --prefix test- --dry-run`,
 	}, perdure.CancelRun(), (*perdure.Engine).Cancel, func(id string) string {
-		return "Workflow " + term.Escape(id) + " is asked to end. See how it does: perdure show " + term.Quote(term.Escape(id)) + "\n"
+		return "Workflow " + id + " is asked to end. See how it does: perdure show " + term.Quote(id)
 	})
 }
 
@@ -89,7 +89,7 @@ With --all it is done to many, each of which is waited for.`,
 		Example: `  perdure terminate order-17 --reason "started by mistake"
   perdure terminate --all --status parked --type checkout --dry-run`,
 	}, perdure.TerminateRun(), (*perdure.Engine).Terminate, func(id string) string {
-		return "Workflow " + term.Escape(id) + " is ended as soon as its engine sees this; if none runs, when one starts.\n"
+		return "Workflow " + id + " is ended as soon as its engine sees this; if none runs, when one starts."
 	})
 }
 

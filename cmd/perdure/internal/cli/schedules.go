@@ -61,7 +61,7 @@ func (a *app) tellScheduleCommand(use, done, short, long string, do func(*perdur
 			if err := do(e, cmd.Context(), args[0], who()); err != nil {
 				return err
 			}
-			return a.confirm(sent{Sent: cmd.Name(), Schedule: args[0]}, "Schedule %s is %s, as soon as its engine sees this.\n", term.Escape(args[0]), done)
+			return a.confirm(sent{Sent: cmd.Name(), Schedule: args[0]}, "Schedule %s is %s, as soon as its engine sees this.\n", args[0], done)
 		})
 	}
 	return cmd
@@ -143,7 +143,7 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 		if a.format != formatTable {
 			return a.document(createdSchedule{name, workflow, spec, next})
 		}
-		a.printf("Schedule %s starts workflow %s. The next times are:\n", term.Escape(name), term.Escape(workflow))
+		a.printf("Schedule %s starts workflow %s. The next times are:\n", name, workflow)
 		for _, at := range next {
 			a.printf("  %s (%s)\n", term.Time(at), term.When(at, a.env.Now()))
 		}
@@ -177,7 +177,7 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 			if a.format != formatTable {
 				return a.document(map[string]string{"name": args[0], "workflow_id": id})
 			}
-			a.printf("Schedule %s fires. See how it does: perdure show %s\n", term.Escape(args[0]), term.Quote(term.Escape(id)))
+			a.printf("Schedule %s fires. See how it does: perdure show %s\n", args[0], term.Quote(id))
 			return nil
 		})
 	}
@@ -218,7 +218,7 @@ past, as 2026-11-22T08:00:00Z. A time that was fired before is not fired again. 
 			if a.format != formatTable {
 				return a.document(map[string]any{"name": args[0], "times": n})
 			}
-			a.printf("Schedule %s fires %s of the past.\n", term.Escape(args[0]), term.Plural(n, "time", "times"))
+			a.printf("Schedule %s fires %s of the past.\n", args[0], term.Plural(n, "time", "times"))
 			return nil
 		})
 	}
@@ -301,7 +301,7 @@ func (a *app) showScheduleCommand() *cobra.Command {
 
 func (a *app) showSchedule(s *perdure.ScheduleInfo) error {
 	now := a.env.Now()
-	a.printf("%s  %s\n\n", term.Escape(s.Name), term.Escape(s.Workflow))
+	a.printf("%s  %s\n\n", s.Name, s.Workflow)
 	facts := a.table()
 	facts.Indent = "  "
 	fact := func(name, text string) {

@@ -107,8 +107,8 @@ func wasStatus(status string) string {
 // describe shows a run to a person.
 func (a *app) describe(d *perdure.Description) error {
 	now := a.env.Now()
-	a.printf("%s  %s  %s\n\n", a.stdout.Paint(term.Escape(d.WorkflowID), term.Strong), term.Escape(d.Workflow),
-		a.stdout.Paint(d.Status, statusColours[d.Status]))
+	a.printf("%s  %s  %s\n\n", term.Painted{Text: d.WorkflowID, Colour: term.Strong}, d.Workflow,
+		term.Painted{Text: d.Status, Colour: statusColours[d.Status]})
 	facts := a.table()
 	facts.Indent = "  "
 	fact := func(name, text string) {
@@ -181,7 +181,7 @@ func (a *app) describe(d *perdure.Description) error {
 		return err
 	}
 	for _, u := range d.Updates {
-		a.printf("\nUpdate %s (%s) is under way since %s.\n", term.Escape(u.Name), term.Escape(u.ID), term.Time(u.Accepted))
+		a.printf("\nUpdate %s (%s) is under way since %s.\n", u.Name, u.ID, term.Time(u.Accepted))
 	}
 	return a.pending(d.Pending, now)
 }
@@ -193,8 +193,8 @@ func (a *app) explainHold(d *perdure.Description) {
 	case d.Mismatch != nil:
 		a.printf("It is parked: its code asks for something else than what its history has on record.\n")
 		a.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
-		a.printf("  %s %s\n", a.stdout.Paint("-", term.Good), event(d.Mismatch.Expected))
-		a.printf("  %s %s\n", a.stdout.Paint("+", term.Bad), event(d.Mismatch.Actual))
+		a.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(d.Mismatch.Expected))
+		a.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(d.Mismatch.Actual))
 		a.printf("The line with - is the history, the one with + is the code. Nothing is lost: start\nthe engine with code that fits, and the workflow goes on.\n")
 	case d.Status == "waiting-for-code":
 		a.printf("It waits for an engine that has its code. Nothing is lost.\n")
@@ -212,7 +212,7 @@ func event[E any](e *E) string {
 	if err != nil {
 		return err.Error()
 	}
-	return term.Escape(string(text))
+	return string(text)
 }
 
 // pending shows the calls that are not closed.
@@ -240,7 +240,7 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 	}
 	for _, p := range calls {
 		if p.Policy != "" {
-			a.printf("\n  Call %d: retried by %s\n", p.Call, term.Escape(p.Policy))
+			a.printf("\n  Call %d: retried by %s\n", p.Call, p.Policy)
 		}
 		if p.Gate != nil {
 			a.printf("\n  Call %d: %s\n", p.Call, gateWait(p.Gate))
@@ -248,7 +248,7 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 		if p.LastHeartbeat != nil {
 			said := ""
 			if p.Heartbeat != nil {
-				said = ": " + a.clip(term.Escape(p.Heartbeat.String()), 120)
+				said = ": " + a.clip(p.Heartbeat.String(), 120)
 			}
 			a.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, term.Time(*p.LastHeartbeat), term.When(*p.LastHeartbeat, now), said)
 		}
@@ -282,7 +282,7 @@ func parentOf(id string, call int64, detached bool) string {
 
 // gateWait says for what a call waits at a gate.
 func gateWait(w *perdure.GateWait) string {
-	text := "waiting for gate " + term.Escape(w.Name)
+	text := "waiting for gate " + w.Name
 	switch {
 	case w.Verdict:
 		text += " to say whether its budget allows a retry"
@@ -293,7 +293,7 @@ func gateWait(w *perdure.GateWait) string {
 		text += ", whose breaker is open until " + term.Time(*w.OpenUntil)
 	}
 	if p := w.Paused; p != nil {
-		text += ", which is paused since " + term.Time(p.Since) + term.Escape(personOf(p.By, p.Why))
+		text += ", which is paused since " + term.Time(p.Since) + personOf(p.By, p.Why)
 	}
 	return text + "."
 }
@@ -318,10 +318,10 @@ func (a *app) decide(p perdure.PendingCall, now time.Time) {
 // byAndWhy is who paused something and why, in the middle of a sentence.
 func byAndWhy(w *perdure.PausedInfo) (text string) {
 	if w.By != "" {
-		text += ", by " + term.Escape(w.By)
+		text += ", by " + w.By
 	}
 	if w.Why != "" {
-		text += " (" + term.Escape(w.Why) + ")"
+		text += " (" + w.Why + ")"
 	}
 	return text
 }

@@ -144,10 +144,10 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: workflow, Attached: h.Attached()})
 		}
 		if h.Attached() {
-			a.printf("Workflow %s was started before: run %s. See: perdure show %s\n", term.Escape(id), h.RunID(), term.Quote(term.Escape(id)))
+			a.printf("Workflow %s was started before: run %s. See: perdure show %s\n", id, h.RunID(), term.Quote(id))
 			return nil
 		}
-		a.printf("Workflow %s is started: run %s. See how it does: perdure show %s\n", term.Escape(id), h.RunID(), term.Quote(term.Escape(id)))
+		a.printf("Workflow %s is started: run %s. See how it does: perdure show %s\n", id, h.RunID(), term.Quote(id))
 		return nil
 	})
 }

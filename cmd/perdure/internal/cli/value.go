@@ -11,7 +11,7 @@ import (
 func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
 	text, err := a.textValue(what, text)
 	if err == nil && !json.Valid([]byte(text)) {
-		err = usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Clip(text, 60))
+		err = usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Escape(term.Clip(text, 60)))
 	}
 	return json.RawMessage(text), err
 }

@@ -60,7 +60,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 		return nil, err
 	}
 	d := &demo{opt: opt, dir: directory(opt.Dir), orders: shop.Orders(opt.Orders), began: time.Now()}
-	d.screen = screen{lines: term.Panel{Out: opt.Out}, term: opt.Terminal}
+	d.screen.Panel = term.Panel{Out: opt.Out, Terminal: opt.Terminal}
 	var release func()
 	var err error
 	if d.state, release, err = d.dir.open(opt); err != nil {
@@ -85,7 +85,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	report, err := d.play(ctx)
 	if ctx.Err() != nil {
 		err = ErrInterrupted
-		d.screen.say("\nStopped: %d of %s are done. The same command goes on from here:\n\n  %s demo%s",
+		d.screen.Say("\nStopped: %d of %s are done. The same command goes on from here:\n\n  %s demo%s",
 			d.progress().done(), term.Plural(opt.Orders, "order", "orders"), opt.Command, d.flags())
 	}
 	return report, err
@@ -94,14 +94,14 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 // play fulfils the orders that are not done yet, and reviews all.
 func (d *demo) play(ctx context.Context) (*Report, error) {
 	if d.state.Finished {
-		d.screen.say("This demo is finished already, and its result is below. To see it again from\nthe start: %s demo --fresh%s", d.opt.Command, d.flags())
+		d.screen.Say("This demo is finished already, and its result is below. To see it again from\nthe start: %s demo --fresh%s", d.opt.Command, d.flags())
 		return d.review(ctx)
 	}
 	d.introduce()
 	err := d.work(ctx)
-	d.screen.lines.Clear()
+	d.screen.Clear()
 	d.state.Active = d.elapsed()
-	if err = errors.Join(err, d.dir.save(d.state), d.screen.lines.Err); err != nil {
+	if err = errors.Join(err, d.dir.save(d.state), d.screen.Err); err != nil {
 		return nil, err
 	}
 	return d.review(ctx)
@@ -124,7 +124,7 @@ func (d *demo) work(ctx context.Context) error {
 	}
 	ticker := time.NewTicker(redrawEvery)
 	defer ticker.Stop()
-	for d.screen.lines.Err == nil {
+	for d.screen.Err == nil {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -157,7 +157,7 @@ func (d *demo) killDue(p progress) bool {
 
 // survive counts the death of a worker, and starts another one in its place.
 func (d *demo) survive(c *crew, w *worker) error {
-	d.screen.news(d.elapsed(), d.screen.term.Paint(cmp.Or(w.killedBy, "somebody killed "+w.called()), term.Busy))
+	d.screen.news(d.elapsed(), term.Painted{Text: cmp.Or(w.killedBy, "somebody killed "+w.called()), Colour: term.Busy})
 	d.state.Kills++
 	d.state.Active = d.elapsed()
 	if err := d.dir.save(d.state); err != nil {
@@ -166,7 +166,7 @@ func (d *demo) survive(c *crew, w *worker) error {
 	if err := c.start(w.place); err != nil {
 		return err
 	}
-	d.screen.news(d.elapsed(), fmt.Sprintf("%s is started again, process %d", w.called(), c.workers[w.place].cmd.Process.Pid))
+	d.screen.news(d.elapsed(), term.Painted{Text: fmt.Sprintf("%s is started again, process %d", w.called(), c.workers[w.place].cmd.Process.Pid)})
 	return nil
 }
 

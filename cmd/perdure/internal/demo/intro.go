@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -28,41 +27,35 @@ func DefaultWorkers(db database.Name) int {
 func (d *demo) introduce() {
 	s, orders := &d.screen, term.Plural(len(d.orders), "order", "orders")
 	if d.state.Active > 0 {
-		s.say("The demo in %s goes on where it was stopped:\n%d of %s are done, after %s and %s.\nTo begin again: %s demo --fresh%s\n", d.dir, d.progress().done(),
+		s.Say("The demo in %s goes on where it was stopped:\n%d of %s are done, after %s and %s.\nTo begin again: %s demo --fresh%s\n", d.dir, d.progress().done(),
 			orders, term.Duration(d.state.Active), term.Plural(d.state.Kills, "crash", "crashes"), d.opt.Command, d.flags())
 		return
 	}
-	s.say("%s", s.term.Paint(fmt.Sprintf("%s to fulfil, by a program that is killed on purpose.", orders), term.Strong))
-	s.say(`
+	s.Say("%s", term.Painted{Text: orders + " to fulfil, by a program that is killed on purpose.", Colour: term.Strong})
+	s.Say(`
 Each order takes four steps: reserve the goods, charge the card, ship, notify the
 customer. Each step is an HTTP request to a shop service that has a bad day: one
 request in five fails, hangs or loses its answer, it takes no more than 150
 requests a second, and once it is down for three seconds.
-
-%s At the end the service's own book
-shows whether every card was charged exactly once.
-`, d.workersAhead())
+`)
+	if kills := term.Plural(d.opt.Kills, "time", "times"); d.opt.Workers == 1 {
+		s.Say(`A worker process fulfils the orders. perdure retries what fails and keeps every step
+in a database, so that a worker that is started again goes on where the dead one
+was. It is killed with kill -9 %s.`, kills)
+	} else {
+		s.Say(`%d worker processes share the orders. perdure retries what fails and keeps every
+step in a database, so that the others, and a worker that is started again, go on
+where a dead one was. One of them, drawn by lot, is killed with kill -9 %s.`, d.opt.Workers, kills)
+	}
+	s.Say("At the end the service's own book shows whether every card was charged exactly once.\n")
 	if !d.db.Shared() {
 		return
 	}
-	s.say("The database is %s.\nThe demo creates the schema %s there and touches nothing else.\nLook at it from another terminal while the demo runs:\n\n  %s nodes --db %s\n",
+	s.Say("The database is %s.\nThe demo creates the schema %s there and touches nothing else.\nLook at it from another terminal while the demo runs:\n\n  %s nodes --db %s\n",
 		d.state.Server, d.state.Schema, d.opt.Command, term.Quote(d.db.String()))
 	if old := d.state.before; old != nil && old.Schema != "" {
-		s.say("What the demo before it left in %s stays there. To remove it:\n\n  %s\n", old.Schema, old.dropping())
+		s.Say("What the demo before it left in %s stays there. To remove it:\n\n  %s\n", old.Schema, old.dropping())
 	}
-}
-
-// workersAhead says which processes fulfil the orders, and how often one is killed.
-func (d *demo) workersAhead() string {
-	if d.opt.Workers == 1 {
-		return fmt.Sprintf(`A worker process fulfils the orders. perdure retries what fails and keeps every step
-in a database, so that a worker that is started again goes on where the dead one
-was. It is killed with kill -9 %s.`, term.Plural(d.opt.Kills, "time", "times"))
-	}
-	return fmt.Sprintf(`%d worker processes share the orders. perdure retries what fails and keeps every
-step in a database, so that the others, and a worker that is started again, go on
-where a dead one was. One of them, drawn by lot, is killed with kill -9
-%s.`, d.opt.Workers, term.Plural(d.opt.Kills, "time", "times"))
 }
 
 // flags are those that name this demo again.

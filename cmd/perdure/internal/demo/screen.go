@@ -83,40 +83,32 @@ func (p progress) lines(now time.Time) []string {
 // screen shows the progress: on a terminal as a panel that is redrawn below the
 // news, elsewhere as a line a second.
 type screen struct {
-	lines term.Panel
-	term  term.Terminal
-	last  time.Time
+	term.Panel
+	last time.Time
 }
 
 // redrawEvery is how often progress is shown on a terminal.
 const redrawEvery = 100 * time.Millisecond
 
-// say writes lines that stay.
-func (s *screen) say(format string, args ...any) { s.lines.Say(fmt.Sprintf(format, args...)) }
-
 // news writes a line that stays, with the time at which it happened.
-func (s *screen) news(elapsed time.Duration, text string) {
-	s.say("%s  %s", s.term.Paint(clock(elapsed), term.Faint), text)
+func (s *screen) news(elapsed time.Duration, text term.Painted) {
+	s.Say("%s  %s", term.Painted{Text: clock(elapsed), Colour: term.Faint}, text)
 }
 
 // show shows the progress, if it is time to.
 func (s *screen) show(p progress, now time.Time) {
-	if !s.term.Moves {
+	if !s.Terminal.Moves {
 		if now.Sub(s.last) >= time.Second {
 			s.last = now
-			s.news(p.elapsed, strings.Join(p.lines(now), ", "))
+			s.news(p.elapsed, term.Painted{Text: strings.Join(p.lines(now), ", ")})
 		}
 		return
 	}
-	columns := s.term.Width()
-	if columns == 0 {
-		columns = 80
+	panel := []string{"", clock(p.elapsed) + "  " + bar(p.done(), p.orders)}
+	for _, line := range p.lines(now) {
+		panel = append(panel, "        "+line)
 	}
-	panel := []string{"", s.term.Paint(clock(p.elapsed), term.Faint) + "  " + bar(p.done(), p.orders)}
-	for _, line := range p.lines(now) { // one that is too wide would break and could not be erased
-		panel = append(panel, "        "+term.Clip(line, max(columns-9, 1)))
-	}
-	s.lines.Draw(panel)
+	s.Draw(panel)
 }
 
 // bar is how much of a whole is done.

@@ -24,12 +24,12 @@ func someProgress(now time.Time) progress {
 func TestProgressInAPipeIsALineASecond(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var out bytes.Buffer
-	s := screen{lines: term.Panel{Out: &out}}
+	s := screen{Panel: term.Panel{Out: &out}}
 	for range 25 {
 		s.show(someProgress(now), now)
 		now = now.Add(100 * time.Millisecond)
 	}
-	s.news(13*time.Second, "something happened")
+	s.news(13*time.Second, term.Painted{Text: "something happened"})
 	if strings.Contains(out.String(), "\x1b") {
 		t.Errorf("what is piped has escapes: %q", out.String())
 	}
@@ -39,13 +39,13 @@ func TestProgressInAPipeIsALineASecond(t *testing.T) {
 func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var out bytes.Buffer
-	s := screen{lines: term.Panel{Out: &out}, term: term.Terminal{Moves: true}}
+	s := screen{Panel: term.Panel{Out: &out, Terminal: term.Terminal{Moves: true}}}
 	p := someProgress(now)
 	s.show(p, now)
 	p.workers, p.next = strings.Split(strings.Repeat("70001 ", 32), " "), time.Time{}
-	s.news(13*time.Second, "something happened")
+	s.news(13*time.Second, term.Painted{Text: "something happened"})
 	s.show(p, now.Add(time.Second))
-	s.lines.Clear()
+	s.Clear()
 	goldenfile.Compare(t, filepath.Join("testdata", "progress-terminal.txt"), strings.ReplaceAll(out.String(), "\x1b", "ESC"))
 	for line := range strings.SplitSeq(out.String(), "\n") {
 		if utf8.RuneCountInString(line) > 80 {
@@ -57,11 +57,11 @@ func TestProgressOnATerminalIsRedrawnInPlace(t *testing.T) {
 func TestNothingIsWrittenAfterAWriteFailed(t *testing.T) {
 	broken := errors.New("broken pipe")
 	w := &failing{err: broken}
-	s := screen{lines: term.Panel{Out: w}}
-	s.say("one")
-	s.say("two")
-	if !errors.Is(s.lines.Err, broken) || w.calls != 1 {
-		t.Errorf("%v after %d writes", s.lines.Err, w.calls)
+	s := screen{Panel: term.Panel{Out: w}}
+	s.Say("one")
+	s.Say("two")
+	if !errors.Is(s.Err, broken) || w.calls != 1 {
+		t.Errorf("%v after %d writes", s.Err, w.calls)
 	}
 }
 

@@ -1,12 +1,12 @@
 package demo
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -16,48 +16,57 @@ import (
 // Write tells a person what the demo came to. command is how this program is
 // called.
 func (r *Report) Write(out io.Writer, style term.Style, command string) error {
-	var b strings.Builder
-	r.result(&b, style)
-	r.record(&b, style)
-	r.shopBook(&b)
-	r.next(&b, command)
-	_, err := io.WriteString(out, b.String())
+	p := &printer{style: style}
+	r.result(p)
+	r.record(p)
+	r.shopBook(p)
+	r.next(p, command)
+	_, err := out.Write(p.Bytes())
 	return err
+}
+
+type printer struct {
+	bytes.Buffer
+	style term.Style
+}
+
+func (p *printer) printf(format string, args ...any) {
+	p.WriteString(term.Sprintf(p.style, format, args...))
 }
 
 // maxViolationsShown bounds what a person is shown; the JSON report has all.
 const maxViolationsShown = 20
 
-func (r *Report) result(b *strings.Builder, style term.Style) {
+func (r *Report) result(p *printer) {
 	took := term.Duration(time.Duration(r.Seconds * float64(time.Second)))
 	orders, kills := term.Plural(r.Orders, "order", "orders"), term.Plural(r.Crashes, "time", "times")
 	if r.Workers > 1 {
-		fmt.Fprintf(b, "\n%s done in %s by %d workers side by side, and %s one of them was killed.\n\n", orders, took, r.Workers, kills)
+		p.printf("\n%s done in %s by %d workers side by side, and %s one of them was killed.\n\n", orders, took, r.Workers, kills)
 	} else {
-		fmt.Fprintf(b, "\n%s done in %s, and the worker was killed %s meanwhile.\n\n", orders, took, kills)
+		p.printf("\n%s done in %s, and the worker was killed %s meanwhile.\n\n", orders, took, kills)
 	}
-	fmt.Fprintf(b, "  %5s settled: reserved, charged, shipped and notified\n", term.Count(r.Settled))
-	fmt.Fprintf(b, "  %5s declined: the card was refused for good, so nothing was charged or shipped\n", term.Count(r.Declined))
+	p.printf("  %5s settled: reserved, charged, shipped and notified\n", term.Count(r.Settled))
+	p.printf("  %5s declined: the card was refused for good, so nothing was charged or shipped\n", term.Count(r.Declined))
 	if failed := r.Orders - r.Settled - r.Declined; failed > 0 {
-		fmt.Fprintf(b, "  %5s %s\n", term.Count(failed), style.Paint("neither", term.Bad))
+		p.printf("  %5s %s\n", term.Count(failed), term.Painted{Text: "neither", Colour: term.Bad})
 	}
-	b.WriteByte('\n')
+	p.printf("\n")
 	if r.True() {
-		fmt.Fprintf(b, "%s The service's own book has %s\nfor %s, each over the right amount, and nothing in it was done\ntwice or left out.\n",
-			style.Paint("Every charge was made exactly once.", term.Good),
+		p.printf("%s The service's own book has %s\nfor %s, each over the right amount, and nothing in it was done\ntwice or left out.\n",
+			term.Painted{Text: "Every charge was made exactly once.", Colour: term.Good},
 			term.Plural(r.Service.Charges, "charge", "charges"), term.Plural(r.Settled, "settled order", "settled orders"))
 		return
 	}
-	fmt.Fprintf(b, "%s The engine and the service's own book do not agree, %s:\n\n",
-		style.Paint("THIS DOES NOT HOLD.", term.Bad), term.Plural(len(r.Violations), "time", "times"))
+	p.printf("%s The engine and the service's own book do not agree, %s:\n\n",
+		term.Painted{Text: "THIS DOES NOT HOLD.", Colour: term.Bad}, term.Plural(len(r.Violations), "time", "times"))
 	for i, v := range r.Violations {
 		if i == maxViolationsShown {
-			fmt.Fprintf(b, "  and %d more\n", len(r.Violations)-i)
+			p.printf("  and %d more\n", len(r.Violations)-i)
 			break
 		}
-		fmt.Fprintf(b, "  %s\n", term.Escape(v))
+		p.printf("  %s\n", v)
 	}
-	b.WriteString("\nThis should not happen, whatever the service does. Please keep the directory and\nreport it.\n")
+	p.printf("\nThis should not happen, whatever the service does. Please keep the directory and\nreport it.\n")
 }
 
 // meaning is what a reason says to somebody who sees it for the first time.
@@ -88,27 +97,27 @@ var errorMeaning = map[string]string{
 
 var noAnswer = fmt.Sprintf("no answer within %s: it is unknown whether it was done", term.Duration(attemptTimeout))
 
-func (r *Report) record(b *strings.Builder, style term.Style) {
-	fmt.Fprintf(b, "\nperdure keeps a record of every attempt: %s took %s.\n\n",
+func (r *Report) record(p *printer) {
+	p.printf("\nperdure keeps a record of every attempt: %s took %s.\n\n",
 		term.Plural(r.Steps, "step", "steps"), term.Plural(r.Attempts, "attempt", "attempts"))
-	reasons := term.NewTable(style, "ATTEMPTS", "REASON", "WHAT BECAME OF THEM")
+	reasons := term.NewTable(p.style, "ATTEMPTS", "REASON", "WHAT BECAME OF THEM")
 	reasons.Indent = "  "
 	reasons.Right(0)
 	for _, name := range byCount(r.Reasons) {
 		reasons.Row(term.Count(r.Reasons[name]), name, meaning[retry.Reason(name)])
 	}
-	_ = reasons.Write(b) // into memory
+	_ = reasons.Write(p) // into memory
 	if len(r.Errors) == 0 {
 		return
 	}
-	b.WriteByte('\n')
-	failures := term.NewTable(style, "FAILURES", "TYPE", "WHAT IT WAS")
+	p.printf("\n")
+	failures := term.NewTable(p.style, "FAILURES", "TYPE", "WHAT IT WAS")
 	failures.Indent = "  "
 	failures.Right(0)
 	for _, name := range byCount(r.Errors) {
 		failures.Row(term.Count(r.Errors[name]), name, errorMeaning[name])
 	}
-	_ = failures.Write(b)
+	_ = failures.Write(p)
 }
 
 // byCount sorts names by their count, the largest first.
@@ -118,32 +127,32 @@ func byCount(counts map[string]int) []string {
 	})
 }
 
-func (r *Report) shopBook(b *strings.Builder) {
+func (r *Report) shopBook(p *printer) {
 	s := r.Service
-	fmt.Fprintf(b, "\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it\nrecognized the key that perdure gives every step, and did nothing twice.\n",
+	p.printf("\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it\nrecognized the key that perdure gives every step, and did nothing twice.\n",
 		term.Plural(s.Requests, "request", "requests"), term.Count(s.LostAnswers), term.Plural(s.Duplicates, "request", "requests"))
 }
 
 // next says what to look at.
-func (r *Report) next(b *strings.Builder, command string) {
+func (r *Report) next(p *printer, command string) {
 	db := " --db " + term.Quote(r.Database)
-	b.WriteString("\nSee for yourself:\n\n")
-	fmt.Fprintf(b, "  %s list%s\n", command, db)
+	p.printf("\nSee for yourself:\n\n")
+	p.printf("  %s list%s\n", command, db)
 	if r.Longest != "" {
 		id := " " + term.Quote(r.Longest)
-		fmt.Fprintf(b, "  %s show%s%s\n", command, id, db)
-		fmt.Fprintf(b, "  %s attempts%s%s\n", command, id, db)
+		p.printf("  %s show%s%s\n", command, id, db)
+		p.printf("  %s attempts%s%s\n", command, id, db)
 	}
 	if r.Workers > 1 {
-		fmt.Fprintf(b, "  %s nodes --all%s\n", command, db)
+		p.printf("  %s nodes --all%s\n", command, db)
 	}
 	if r.hidesPassword {
-		b.WriteString("\nThe password is left out; PGPASSWORD or ~/.pgpass can hold it.\n")
+		p.printf("\nThe password is left out; PGPASSWORD or ~/.pgpass can hold it.\n")
 	}
 	if r.Longest != "" && r.Most > 1 {
-		fmt.Fprintf(b, "\n%s had the hardest time: %d attempts for one of its steps.\n", term.Escape(r.Longest), r.Most)
+		p.printf("\n%s had the hardest time: %d attempts for one of its steps.\n", r.Longest, r.Most)
 	}
 	if r.removal != "" {
-		fmt.Fprintf(b, "\nTo remove everything that the demo left in that database:\n\n  %s\n", r.removal)
+		p.printf("\nTo remove everything that the demo left in that database:\n\n  %s\n", r.removal)
 	}
 }

@@ -50,8 +50,12 @@ func Clip(s string, limit int) string {
 	return string(runes[:limit-1]) + "…"
 }
 
-// Lines splits a text of several lines, such as a stack, and escapes each.
+// Lines splits a text of several lines, such as a stack, and escapes each. An empty
+// text has none.
 func Lines(s string) []string {
+	if s == "" {
+		return nil
+	}
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, line := range lines {
 		lines[i] = Escape(strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    "))

@@ -3,28 +3,39 @@ package term
 import (
 	"fmt"
 	"io"
-	"strings"
 )
 
 // Panel is a few lines at the end of what is written, which are drawn again in
 // place; what is said stays above them. It is for terminals on which the cursor
 // moves.
 type Panel struct {
-	Out io.Writer
-	Err error // of the first write that failed; nothing is written after it
+	Out      io.Writer
+	Terminal Terminal // what Out is
+	Err      error    // of the first write that failed; nothing is written after it
 
 	drawn int // lines that are on the screen
 }
 
-// Say writes a line that stays.
-func (p *Panel) Say(line string) { p.write(p.erase() + line + "\n") }
+// Say writes a line that stays, formatted by Sprintf.
+func (p *Panel) Say(format string, args ...any) {
+	p.write(p.erase() + Sprintf(p.Terminal.Style, format, args...) + "\n")
+}
 
-// Draw draws the lines anew. None of them may be wider than the terminal: one that
-// breaks could not be erased.
+// Draw draws the lines again, escaped. What is wider than the terminal is cut: a
+// line that breaks could not be erased.
 func (p *Panel) Draw(lines []string) {
-	if up := p.erase(); len(lines) > 0 || up != "" {
-		p.write(up + strings.Join(append(lines, ""), "\n"))
+	up := p.erase()
+	if len(lines) == 0 && up == "" {
+		return
 	}
+	columns := p.Terminal.Width()
+	if columns == 0 {
+		columns = 80
+	}
+	for _, line := range lines {
+		up += Clip(Escape(line), max(columns-1, 1)) + "\n"
+	}
+	p.write(up)
 	p.drawn = len(lines)
 }
 

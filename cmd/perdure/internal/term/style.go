@@ -27,8 +27,11 @@ func (s Style) Paint(text string, c Colour) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Painted is a text with a colour, for a cell of a table.
+// Painted is a text with a colour, for a cell of a table or an argument of Sprintf.
 type Painted struct {
 	Text   string
 	Colour Colour
 }
+
+// String returns the text without the colour.
+func (p Painted) String() string { return p.Text }

@@ -35,3 +35,6 @@ func (t Terminal) Width() int {
 	}
 	return width(t.file)
 }
+
+// Known reports whether the stream is a terminal.
+func (t Terminal) Known() bool { return t.file != nil }
