@@ -40,7 +40,7 @@
 //
 // A body can steer its own retries by what it returns: [Terminal] marks an
 // error that no further attempt can change, [After] one that says itself when
-// to come back. [AfterHTTP], [AfterPushback] and [AfterRetryInfo] read that from
+// to come back. [AfterHTTP] and package grpcretry read that from
 // what servers say.
 //
 // What the caller gets says what happened: nil; the error itself if it was

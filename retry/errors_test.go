@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/mark"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -38,8 +39,8 @@ func TestR14_Texts(t *testing.T) {
 		{&retry.WorkerLostError{Attempt: 1, Losses: 1, Limit: 3}, "the worker was lost while attempt 1 ran (loss 1 of at most 3)"},
 		{&retry.ConfigError{Name: "charge", Err: errors.New("broken")}, "charge is misconfigured: broken"},
 		{&retry.PanicError{Value: "boom"}, "panic: boom"},
-		{&retry.TerminalError{}, "terminal error"},
-		{&retry.AfterError{}, "retry later"},
+		{&mark.Terminal{}, "terminal error"},
+		{&mark.After{}, "retry later"},
 	} {
 		if got := c.err.Error(); got != c.want {
 			t.Errorf("got  %q\nwant %q", got, c.want)

@@ -60,10 +60,7 @@ func ExampleAfterHTTP() {
 	header := http.Header{"Retry-After": {"Sun, 01 Mar 2026 12:00:30 GMT"}}
 	err := retry.AfterHTTP(errors.New("503 Service Unavailable"), header.Get("Retry-After"), now)
 
-	var after *retry.AfterError
-	if errors.As(err, &after) {
-		fmt.Printf("%v, again in %s\n", err, after.Delay)
-	}
+	fmt.Printf("%v, again in %s\n", err, retry.Classify(err).After)
 	// Output: 503 Service Unavailable, again in 30s
 }
 

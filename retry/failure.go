@@ -3,6 +3,8 @@ package retry
 import (
 	"slices"
 	"time"
+
+	"github.com/perdure/perdure/internal/mark"
 )
 
 // Failure is what Decide needs to know about an error. It is plain data: a
@@ -84,9 +86,9 @@ func (w *walk) visit(err error, timedOut bool) {
 	w.left--
 
 	switch e := err.(type) {
-	case *TerminalError:
+	case *mark.Terminal:
 		w.Terminal = true
-	case *AfterError:
+	case *mark.After:
 		if !w.Asked {
 			w.Asked, w.After, w.At = true, e.Delay, e.At
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/errname"
+	"github.com/perdure/perdure/internal/mark"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -84,7 +85,7 @@ func TestR11_TypeNames(t *testing.T) {
 		{&retry.PanicError{}, "Panic"}, {&retry.WorkerLostError{}, "WorkerLost"}, {&retry.RefusedError{}, "Refused"},
 		{&retry.AbortedError{}, "Canceled"}, {&retry.ExhaustedError{}, "Exhausted"},
 		{retry.Terminal(io.EOF), "EOF"}, {retry.After(retry.Terminal(errDepleted), 1), "Depleted"},
-		{&retry.TerminalError{}, ""},
+		{&mark.Terminal{}, ""},
 	} {
 		if got := retry.TypeName(c.err); got != c.want {
 			t.Errorf("the name of %T is %q, want %q", c.err, got, c.want)
@@ -122,7 +123,7 @@ func TestR11_ClassifyWalksTheWholeTree(t *testing.T) {
 		"cyclic":             {&cyclicError{}, retry.Failure{Types: []string{"retry_test.cyclicError"}}},
 		"hostile":            {errors.Join(io.EOF, &hostileError{}), retry.Failure{Types: []string{"EOF", "retry_test.hostileError"}}},
 		"nil in a join":      {multi{nil, io.EOF}, retry.Failure{Types: []string{"retry_test.multi", "EOF"}}},
-		"a mark without err": {&retry.TerminalError{}, retry.Failure{Types: []string{"Error"}, Terminal: true}},
+		"a mark without err": {&mark.Terminal{}, retry.Failure{Types: []string{"Error"}, Terminal: true}},
 	} {
 		got := retry.Classify(c.err)
 		if !reflect.DeepEqual(got, c.want) {

@@ -46,50 +46,6 @@ func AfterHTTP(err error, retryAfter string, now time.Time) error {
 	return err
 }
 
-// AfterPushback gives err the delay that a gRPC server asks for in the trailer
-// "grpc-retry-pushback-ms", as After does. By gRPC's retry design (A6) a value
-// that is negative or not a number tells the client not to retry; err is then
-// marked with Terminal. An empty value, for an absent trailer, leaves err as it
-// is.
-func AfterPushback(err error, pushback string) error {
-	switch {
-	case pushback == "":
-		return err
-	case !isDigits(pushback):
-		return Terminal(err)
-	}
-	ms, parseErr := strconv.ParseUint(pushback, 10, 64)
-	if parseErr != nil || ms > math.MaxInt64/uint64(time.Millisecond) {
-		return After(err, math.MaxInt64)
-	}
-	return After(err, time.Duration(ms)*time.Millisecond)
-}
-
-// RetryDelay is what a google.protobuf.Duration offers: seconds and nanoseconds
-// of the same sign.
-type RetryDelay interface {
-	GetSeconds() int64
-	GetNanos() int32
-}
-
-// AfterRetryInfo gives err the delay of a google.rpc.RetryInfo, as After does;
-// pass the message's GetRetryDelay(). A negative or malformed delay tells the
-// client not to retry; err is then marked with Terminal. A nil delay leaves err
-// as it is.
-func AfterRetryInfo(err error, delay RetryDelay) error {
-	if delay == nil {
-		return err
-	}
-	seconds, nanos := delay.GetSeconds(), delay.GetNanos()
-	switch {
-	case seconds < 0 || nanos < 0 || nanos >= int32(time.Second):
-		return Terminal(err)
-	case seconds > math.MaxInt64/int64(time.Second)-1:
-		return After(err, math.MaxInt64)
-	}
-	return After(err, time.Duration(seconds)*time.Second+time.Duration(nanos))
-}
-
 // isDigits reports whether s is a number without a sign.
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""

@@ -38,46 +38,6 @@ func TestR7_RetryAfter(t *testing.T) {
 	}
 }
 
-func TestR7_Pushback(t *testing.T) {
-	for value, want := range map[string]time.Duration{
-		"0": 0, "1500": 1500 * time.Millisecond, "99999999999999999999": retry.Forever, "9223372036855": retry.Forever,
-		"-1": -1, "x": -1, "1.5": -1, " ": -1,
-	} {
-		f := retry.Classify(retry.AfterPushback(io.EOF, value))
-		if f.Terminal != (want < 0) || f.Asked == f.Terminal || f.After != max(want, 0) {
-			t.Errorf("%q: got %+v", value, f)
-		}
-	}
-	if err := retry.AfterPushback(io.EOF, ""); err != io.EOF {
-		t.Errorf("an absent trailer gives %v", err)
-	}
-}
-
-// protoDuration has the getters of a google.protobuf.Duration.
-type protoDuration struct {
-	seconds int64
-	nanos   int32
-}
-
-func (d protoDuration) GetSeconds() int64 { return d.seconds }
-func (d protoDuration) GetNanos() int32   { return d.nanos }
-
-func TestR7_RetryInfo(t *testing.T) {
-	for delay, want := range map[protoDuration]time.Duration{
-		{}: 0, {2, 500_000_000}: 2500 * time.Millisecond, {0, 1}: 1,
-		{math.MaxInt64, 0}: retry.Forever, {9223372036, 999_999_999}: retry.Forever, {9223372035, 999_999_999}: 9223372035999999999,
-		{-1, 0}: -1, {0, -1}: -1, {1, -1}: -1, {0, 1_000_000_000}: -1, {math.MinInt64, math.MinInt32}: -1,
-	} {
-		f := retry.Classify(retry.AfterRetryInfo(io.EOF, delay))
-		if f.Terminal != (want < 0) || f.Asked == f.Terminal || f.After != max(want, 0) {
-			t.Errorf("%+v: got %+v", delay, f)
-		}
-	}
-	if err := retry.AfterRetryInfo(io.EOF, nil); err != io.EOF {
-		t.Errorf("an absent delay gives %v", err)
-	}
-}
-
 func FuzzParseRetryAfter(f *testing.F) {
 	f.Add("120", int64(0))
 	f.Add("Sun, 01 Mar 2026 11:01:30 GMT", int64(1772362800))
@@ -85,9 +45,6 @@ func FuzzParseRetryAfter(f *testing.F) {
 	f.Add("-1", int64(math.MinInt64))
 	f.Fuzz(func(t *testing.T, value string, now int64) {
 		if f := retry.Classify(retry.AfterHTTP(io.EOF, value, time.Unix(now, 0))); f.After < 0 || (!f.Asked && f.After != 0) {
-			t.Fatalf("%q gives %+v", value, f)
-		}
-		if f := retry.Classify(retry.AfterPushback(io.EOF, value)); f.After < 0 || (f.Asked && f.Terminal) {
 			t.Fatalf("%q gives %+v", value, f)
 		}
 	})

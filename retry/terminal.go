@@ -1,13 +1,10 @@
 package retry
 
-import "errors"
+import (
+	"errors"
 
-// TerminalError marks an error that must not be retried, see Terminal. The
-// fields are exported so that a codec can rebuild it.
-type TerminalError struct {
-	// Err is the marked error.
-	Err error
-}
+	"github.com/perdure/perdure/internal/mark"
+)
 
 // Terminal marks err as one that no further attempt can change: the caller gets
 // it as it is, whatever the policy says. The text is that of err, and errors.Is
@@ -16,23 +13,17 @@ func Terminal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &TerminalError{Err: err}
+	return &mark.Terminal{Err: err}
 }
 
 // IsTerminal reports whether err, or anything it wraps, was marked with
 // Terminal.
 func IsTerminal(err error) bool {
-	_, ok := errors.AsType[*TerminalError](err)
+	_, ok := errors.AsType[*mark.Terminal](err)
 	return ok
 }
 
-// Error returns the text of the marked error.
-func (e *TerminalError) Error() string { return textOf(e.Err, "terminal error") }
-
-// Unwrap returns the marked error.
-func (e *TerminalError) Unwrap() error { return e.Err }
-
-// textOf is err's text, or the given one for a mark that was made without err.
+// textOf is err's text, or the given one if err is nil.
 func textOf(err error, text string) string {
 	if err == nil {
 		return text

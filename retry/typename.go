@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/errname"
+	"github.com/perdure/perdure/internal/mark"
 )
 
 // Built-in type names. They cannot be registered for other errors.
@@ -53,9 +54,9 @@ func TypeName(err error) string {
 		switch e := err.(type) {
 		case nil:
 			return ""
-		case *TerminalError:
+		case *mark.Terminal:
 			err = e.Err
-		case *AfterError:
+		case *mark.After:
 			err = e.Err
 		default:
 			if name := ownName(err); name != "" {
@@ -70,7 +71,7 @@ func TypeName(err error) string {
 // something to those they wrap.
 func ownName(err error) string {
 	switch err.(type) {
-	case *TerminalError, *AfterError:
+	case *mark.Terminal, *mark.After:
 		return ""
 	}
 	if e, ok := err.(interface{ ErrorType() string }); ok {

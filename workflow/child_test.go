@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/mark"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -139,7 +140,7 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 		} {
 			_, err := workflow.RunChild(wf, kid, "in", o)
 			log("%v", err)
-			if _, is := errors.AsType[*retry.TerminalError](err); !is {
+			if _, is := errors.AsType[*mark.Terminal](err); !is {
 				t.Errorf("%v is retried", err)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/mark"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -160,7 +161,7 @@ var places = []place{
 	{name: "activity, exhausted", policy: twice, body: fails(rich), is: all(exhaustedBy(retry.ReasonMaxAttempts), isRich)},
 	{
 		name: "activity, terminal", body: fails(func() error { return retry.Terminal(retry.After(rich(), time.Second)) }),
-		is: all(retry.IsTerminal, isRich, as(func(e *retry.AfterError) bool { return e.Delay == time.Second })),
+		is: all(retry.IsTerminal, isRich, as(func(e *mark.After) bool { return e.Delay == time.Second })),
 	},
 	{name: "activity, not retryable", policy: retry.Policy{NonRetryable: []string{"Overdrawn"}}, body: fails(rich), is: all(exhaustedBy(retry.ReasonNonRetryable), isRich)},
 	{name: "activity, not registered", policy: retry.Never, body: fails(func() error { return &json.SyntaxError{Offset: 3} }), is: exhaustedBy(retry.ReasonMaxAttempts)},
@@ -442,7 +443,7 @@ func answers(err error) string {
 		text += fmt.Sprintf("\nis %v: %t", sentinel, errors.Is(err, sentinel))
 	}
 	text += asText[*overdrawn](err) + asText[*retry.TimeoutError](err) + asText[*retry.PanicError](err) +
-		asText[*retry.AfterError](err) + asText[*retry.TerminalError](err) + asText[*retry.AbortedError](err) +
+		asText[*mark.After](err) + asText[*mark.Terminal](err) + asText[*retry.AbortedError](err) +
 		asText[*retry.WorkerLostError](err) + asText[*workflow.CancelError](err) + asText[*history.InputError](err) +
 		asText[*workflow.ChildError](err) + asText[*workflow.ChildIDInUseError](err)
 	if e, ok := errors.AsType[*retry.ExhaustedError](err); ok {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/errname"
+	"github.com/perdure/perdure/internal/mark"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -178,9 +179,9 @@ func (f *Failure) fill(err error) {
 	case *restored:
 		*f = *e.failure
 		f.Causes = nil
-	case *retry.TerminalError:
+	case *mark.Terminal:
 		f.Form, f.Type = terminal, ""
-	case *retry.AfterError:
+	case *mark.After:
 		f.Form, f.Type = after, ""
 		d := afterData{Delay: e.Delay}
 		if !e.At.IsZero() {
@@ -281,10 +282,10 @@ func (f *Failure) rebuild(causes []error) (error, bool) {
 		}
 		return err, true
 	case terminal:
-		return &retry.TerminalError{Err: marked(&retry.TerminalError{})}, true
+		return &mark.Terminal{Err: marked(&mark.Terminal{})}, true
 	case after:
 		var d afterData
-		e := &retry.AfterError{Err: marked(&retry.AfterError{})}
+		e := &mark.After{Err: marked(&mark.After{})}
 		ok := read(&d)
 		if e.Delay = d.Delay; d.At != 0 {
 			e.At = time.Unix(0, d.At).UTC()

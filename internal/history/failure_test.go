@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/mark"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -99,7 +100,7 @@ func survivors() map[string]error {
 		"network error":          &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "nowhere", IsNotFound: true}},
 		"terminal":               retry.Terminal(errDeclined),
 		"terminal below":         fmt.Errorf("ship: %w", retry.Terminal(fmt.Errorf("no: %w", quota))),
-		"terminal of nothing":    &retry.TerminalError{},
+		"terminal of nothing":    &mark.Terminal{},
 		"after":                  retry.After(quota, 30*time.Second),
 		"after a negative time":  retry.After(errDeclined, -time.Second),
 		"after a time":           retry.AfterTime(errDeclined, until),
@@ -182,8 +183,8 @@ func TestE4_ErrorsComeBackEqual(t *testing.T) {
 			sameAs[*manyError](t, before, after)
 			hasAs[*wrapError](t, before, after)
 			hasAs[*hiddenError](t, before, after)
-			hasAs[*retry.TerminalError](t, before, after)
-			hasAs[*retry.AfterError](t, before, after)
+			hasAs[*mark.Terminal](t, before, after)
+			hasAs[*mark.After](t, before, after)
 			hasAs[*retry.AbortedError](t, before, after)
 			hasAs[*retry.ExhaustedError](t, before, after)
 			sameClass(t, before, after)

@@ -18,6 +18,10 @@ var table = []row{
 		why: "the names of errors belong to the process; retry gives them and history reads them back",
 	},
 	{
+		pkg: "internal/mark",
+		why: "retry makes the marks on errors, and the codec of history writes them apart from what they mark",
+	},
+	{
 		pkg: "internal/notation",
 		why: "the parser of policies and the documentation read one list of keys",
 	},
@@ -27,8 +31,13 @@ var table = []row{
 	},
 	{
 		pkg: "retry",
-		may: []string{"internal/errname", "internal/notation", "internal/firstlast"},
+		may: []string{"internal/errname", "internal/firstlast", "internal/mark", "internal/notation"},
 		why: "the policy is useful without the engine, so it brings nothing along but plain tables",
+	},
+	{
+		pkg: "retry/grpcretry",
+		may: []string{"retry"},
+		why: "it reads what gRPC servers say about retries, without gRPC",
 	},
 	{
 		pkg: "retry/httpretry",
@@ -37,7 +46,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/history",
-		may: []string{"retry", "internal/errname"},
+		may: []string{"retry", "internal/errname", "internal/mark"},
 		why: "the format of history must outlive all code around it; it knows policies and durable errors only",
 	},
 	{

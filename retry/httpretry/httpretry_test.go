@@ -129,9 +129,9 @@ func TestR7_RetryAfterIsTheDelay(t *testing.T) {
 		{403, []string{"Retry-After", "120"}, -1}, // it would be refused again
 	} {
 		err := serve(t, answer(c.status, "", c.headers...)).get(t, httpretry.New(nil))
-		after, asks := errors.AsType[*retry.AfterError](err)
-		if asks != (c.want >= 0) || asks && after.Delay != c.want {
-			t.Errorf("%d %q: %+v", c.status, c.headers, after)
+		f := retry.Classify(err)
+		if f.Asked != (c.want >= 0) || f.Asked && f.After != c.want {
+			t.Errorf("%d %q: %+v", c.status, c.headers, f)
 		}
 		status, _ := errors.AsType[*httpretry.StatusError](err)
 		if len(c.headers) > 0 && status.RetryAfter != c.headers[1] {
@@ -289,9 +289,8 @@ func TestTransportAnswersErrorsThroughAClient(t *testing.T) {
 	s := serve(t, answer(429, "slow down", "Retry-After", "7"))
 	client := &http.Client{Transport: httpretry.Transport(nil)}
 	_, err := client.Get(s.URL)
-	after, _ := errors.AsType[*retry.AfterError](err)
 	status, _ := errors.AsType[*httpretry.StatusError](err)
-	if after == nil || after.Delay != 7*time.Second || status == nil || status.Body != "slow down" {
+	if retry.Classify(err).After != 7*time.Second || status == nil || status.Body != "slow down" {
 		t.Errorf("%v", err)
 	}
 	s.Close()
