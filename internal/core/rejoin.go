@@ -67,24 +67,6 @@ func (r *Run) comeToCut(turns []StoredTurn) (err error) {
 // Rejoins reports whether the run has yet to go on from the history it began with.
 func (r *Run) Rejoins() bool { return r.rejoining.turns != nil }
 
-// Takes reports whether an input can be given to the next step. A run that rejoins its
-// history takes nothing before its code has: without code it can only be ended.
-func (r *Run) Takes(in Input) bool {
-	if !r.Rejoins() {
-		return true
-	}
-	switch in := in.(type) {
-	case TakenOver:
-		return true
-	case TerminateRun:
-		return r.program == nil
-	case Control:
-		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
-		return r.program == nil && ends && !r.done.has(in.ID)
-	}
-	return false
-}
-
 // rejoin lets the code come to where the run goes on, and go on.
 func (r *Run) rejoin() error {
 	if r.program == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // renderTurn is a turn as scripts show it.
-func renderTurn(t *core.Turn) string {
+func renderTurn(t *core.Turn, inputs ...core.Input) string {
 	var b strings.Builder
 	if len(t.Events) > 0 {
 		fmt.Fprintf(&b, "turn %d at %s\n", t.Number, at(t.Time))
@@ -69,8 +69,12 @@ func renderTurn(t *core.Turn) string {
 			fmt.Fprintf(&b, "tell %q: turn %d of %s\n", r.Asker, r.Turn, r.Run)
 		}
 	}
-	for _, asker := range t.Later {
-		fmt.Fprintf(&b, "later %q\n", asker)
+	for _, i := range t.Deferred {
+		if i < len(inputs) {
+			if in, is := inputs[i].(core.UpdateArrived); is {
+				fmt.Fprintf(&b, "later %q\n", in.Asker)
+			}
+		}
 	}
 	if t.Dropped > 0 {
 		fmt.Fprintf(&b, "dropped %d\n", t.Dropped)

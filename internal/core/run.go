@@ -211,22 +211,26 @@ func (r *Run) advance() error {
 	return err
 }
 
-// Step advances the run to now. The inputs are taken in order, then what is due;
-// then the code goes on. admit is asked for each attempt that could start: true
+// Step advances the run to now. The inputs are taken in order, nil ones left out, then
+// what is due; then the code goes on. admit is asked for each attempt that could start: true
 // reserves a slot for it. Without a slot the call stays queued.
 func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
 	r.now = max(r.now, now)
 	r.out = &Turn{Time: r.now, Events: r.spare}
 	r.spare = nil
-	for _, in := range inputs {
+	for i, in := range inputs {
+		if in == nil {
+			continue
+		}
 		if _, loaded := in.(TakenOver); !loaded {
 			r.expire()
 		}
-		if r.ended {
-			r.refuse(in)
-			continue
+		switch {
+		case r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
+			r.out.Deferred = append(r.out.Deferred, i)
+		case !r.ended:
+			r.take(in)
 		}
-		r.take(in)
 	}
 	r.expire()
 	if !r.ended {
@@ -299,6 +303,25 @@ func (r *Run) happened(e history.Event) {
 	r.apply(&e)
 }
 
+// Takes reports whether the run can take an input with the next step. A run that
+// rejoins its history takes nothing before its code has: without code it can only be
+// ended. An update needs code that can judge it, unless it is on record.
+func (r *Run) Takes(in Input) bool {
+	switch in := in.(type) {
+	case TakenOver:
+		return true
+	case UpdateArrived:
+		_, known := r.updates.get(in.ID)
+		return !r.Rejoins() && (known || r.judgesUpdates())
+	case TerminateRun:
+		return !r.Rejoins() || r.program == nil
+	case Control:
+		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
+		return !r.Rejoins() || r.program == nil && ends && !r.done.has(in.ID)
+	}
+	return !r.Rejoins()
+}
+
 // take handles one input.
 func (r *Run) take(in Input) {
 	switch in := in.(type) {
@@ -345,22 +368,24 @@ func (r *Run) take(in Input) {
 	}
 }
 
-// refuse drops an input of a run that has ended.
-func (r *Run) refuse(in Input) {
-	if r.out.Next != nil {
-		r.out.Late++
-	}
-	if in, is := in.(UpdateArrived); is { // the next run of the chain may take it
-		r.out.Later = append(r.out.Later, in.Asker)
-		return
-	}
-	r.out.Dropped++
+// refuse drops an input of a run that has ended. It returns false for one that the
+// next run of the chain may take.
+func (r *Run) refuse(in Input) bool {
 	switch in := in.(type) {
+	case UpdateArrived:
+		return false
 	case Granted:
+		r.out.Dropped++
 		r.out.Unused = append(r.out.Unused, in.Call)
 	case FromGate:
 		r.decline(in)
+	default:
+		if r.out.Next != nil {
+			return false
+		}
+		r.out.Dropped++
 	}
+	return true
 }
 
 // settle works out the state of the run's row at the end of a step.

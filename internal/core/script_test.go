@@ -259,7 +259,7 @@ func (p *player) step(a *arguments) string {
 		return firstLine(err)
 	}
 	p.next = turn.Next
-	return renderTurn(turn)
+	return renderTurn(turn, inputs...)
 }
 
 func firstLine(err error) string {

@@ -42,12 +42,10 @@ type Turn struct {
 	Next *history.Start
 	// Base is the history with which Next begins, nil for none.
 	Base *Cut
-	// Later are the askers of updates that could not be taken: they are to be given
-	// again when that has changed, or to the next run of the chain.
-	Later []string
-	// Late is how many of the last inputs came when the run had ended and another one
-	// was to follow: what of them was for the latest run of the chain is for that one.
-	Late     int
+	// Deferred are the inputs, by index, that the run did not take. They are given again
+	// when Takes says so; once the run has ended they belong to the next run of the
+	// chain, if they were for whichever run is the latest.
+	Deferred []int
 	Answered bool // an update has its answer on record with this turn
 	Again    bool // the run wants another step as soon as this turn is durable
 

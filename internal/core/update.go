@@ -36,22 +36,18 @@ type place struct {
 // although nothing of its own is open.
 func (r *Run) TakeUpdates() { r.updatable = true }
 
-// TakesUpdates reports whether an update can be judged now: by code that is there,
+// judgesUpdates reports whether an update can be judged now: by code that is there,
 // goes on, and has come to where it first waits, so that a handler it does not have
 // is one that it lacks.
-func (r *Run) TakesUpdates() bool {
-	return r.program != nil && r.codeRan && r.paused == nil && !r.ended && !r.Rejoins()
+func (r *Run) judgesUpdates() bool {
+	return r.program != nil && r.codeRan && r.paused == nil && !r.ended
 }
 
-// update puts an update on record if the code's validator lets it pass. The
-// validator sees what the last turn of the code left.
+// update puts an update on record if the code's validator accepts it. The validator
+// sees what the last turn of the code left.
 func (r *Run) update(in UpdateArrived) {
 	if at, seen := r.updates.get(in.ID); seen {
 		r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
-		return
-	}
-	if !r.TakesUpdates() {
-		r.out.Later = append(r.out.Later, in.Asker)
 		return
 	}
 	if err := r.program.Validate(in.Name, in.Value); err != nil {

@@ -107,7 +107,7 @@ func told(err error) error {
 // routeQuery answers a query from another process, beside the reading of the
 // inbox.
 func (e *Engine) routeQuery(m store.Message) {
-	p := e.claimLetter(m, nil)
+	p := e.claim(m, nil)
 	if p == nil {
 		return
 	}
@@ -136,7 +136,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 		return
 	}
 	if errors.Is(err, errMoved) || ctx.Err() != nil {
-		e.forget([]letter{{p, m.Sequence}}) // it is found again, or too late
+		e.leaveForLater(p, m.Sequence) // it is found again, or too late
 		return
 	}
 	reply, err := message.Answer(p.number, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
@@ -166,7 +166,7 @@ func (e *Engine) sweepAnswer(m store.Message) {
 	if e.clock.Now()-m.Posted < int64(answerTime) {
 		return
 	}
-	if p := e.claimLetter(m, nil); p != nil {
+	if p := e.claim(m, nil); p != nil {
 		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 	}
 }

@@ -9,69 +9,61 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// chains is how the runs of a chain follow each other here: a message for a
-// workflow ID reaches the run that is the latest when it is delivered, and those
-// messages keep their order. It is guarded by the engine's mu.
-type chains struct {
-	// coming are runs that a turn in flight creates, with the residents of those
-	// runs: what comes for them goes behind what waits in the mailbox there.
-	coming map[string]*resident
-	// heirs are the runs that followed others, for a look at the inbox that found
-	// the one and delivers when the other has begun.
-	heirs map[string]string
-	// births are the first runs of chains that other runs start, by workflow ID: as
-	// long as their rows are not in the database, only this says who gets messages
-	// for the ID.
-	births map[string]*resident
+// route says which run gets what comes for the latest run of a workflow ID, while the
+// database does not say it or a look at the inbox may still go by what it said before.
+// Messages keep their order that way. None waits in a route.
+type route struct {
+	partition *partition
+	run       string
+	stage     routeStage
 }
 
-func newChains() chains {
-	return chains{coming: map[string]*resident{}, heirs: map[string]string{}, births: map[string]*resident{}}
-}
+type routeStage int
 
-// expect notes that a turn in flight creates the next run of a chain.
-func (e *Engine) expect(r *resident, out *core.Turn) {
+const (
+	starting   routeStage = iota // the run has no row yet
+	continuing                   // a turn of the run is in flight that creates the next one
+	continued                    // the run has followed another one since the last look began
+)
+
+// continues notes that a turn creates the next run of a chain. What comes for that run
+// goes behind what waits in the mailbox of this one.
+func (e *Engine) continues(r *resident, out *core.Turn) {
 	if out.Next == nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.chains.coming[out.Next.Run] = r
+	e.routes[out.Next.WorkflowID] = route{r.partition, r.id, continuing}
 }
 
-// expected notes that the turn is durable or refused. The engine's mu is held.
-func (e *Engine) expected(out *core.Turn) {
-	if out.Next != nil {
-		delete(e.chains.coming, out.Next.Run)
+// continued notes that such a turn is durable or refused. The engine's mu is held.
+func (e *Engine) continued(r *resident, out *core.Turn) {
+	if out.Next == nil {
+		return
+	}
+	if to := e.routes[out.Next.WorkflowID]; to.stage == continuing && to.run == r.id {
+		delete(e.routes, out.Next.WorkflowID)
 	}
 }
 
-// receiver is the run that mail for a run goes to, and the mailbox where it waits
-// if that run is about to be created. The engine's mu is held.
-func (e *Engine) receiver(run string, m mail) (string, *resident) {
-	if !m.latest {
-		return run, nil
+// receiver is the run that gets mail for a run. The engine's mu is held.
+func (e *Engine) receiver(p *partition, run string, m mail) string {
+	if m.latest != "" {
+		if to, ok := e.routes[m.latest]; ok && to.partition == p {
+			return to.run
+		}
 	}
-	for next, gone := e.chains.heirs[run]; gone; next, gone = e.chains.heirs[run] {
-		run = next
-	}
-	return run, e.chains.coming[run]
+	return run
 }
 
-// lookedThrough forgets what only a look at the inbox needs that is over.
-func (e *Engine) lookedThrough() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	clear(e.chains.heirs)
-}
-
-// handOn begins the next run of a chain, with the mail that the one before has
-// left. In a partition that is to leave it waits: for the next owner, or until the
-// partition is kept after all. The engine's mu is held.
+// handOn begins the next run of a chain, with the mail for the latest run that the one
+// before has left. In a partition that is to leave it waits: for the next owner, or until
+// the partition is kept after all. The engine's mu is held.
 func (e *Engine) handOn(r *resident, next *history.Start) {
 	var left, own []mail
 	for _, m := range r.mail {
-		if m.latest {
+		if m.latest != "" {
 			left = append(left, m)
 		} else {
 			own = append(own, m)
@@ -82,10 +74,10 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 	if e.phase != running || e.partitions[p.number] != p {
 		return // all of it is durable
 	}
-	e.chains.heirs[r.id] = next.Run
+	e.routes[next.WorkflowID] = route{p, next.Run, continued}
 	if len(left) == 0 && next.FirstTurn > e.clock.Now() {
 		if next.FirstTurn <= e.horizon {
-			e.addWake(next.FirstTurn, &resident{partition: p, id: next.Run})
+			e.addWake(next.FirstTurn, p, next.Run)
 		}
 		return
 	}
@@ -114,21 +106,20 @@ func (e *Engine) createFirst(r *resident, out *core.Turn) error {
 	return err
 }
 
-// reroute gives messages back that came for a run that others followed. They are
-// found in the inbox again.
+// reroute has messages routed again that came for a run which others followed, and
+// returns the rest.
 func (e *Engine) reroute(r *resident, todo []mail) (rest []mail) {
-	var letters []letter
+	var again []mail
 	for _, m := range todo {
-		if m.latest {
-			letters = append(letters, letter{r.partition, m.sequence})
+		if m.latest != "" {
+			again = append(again, m)
 		} else {
 			rest = append(rest, m)
 		}
 	}
-	if len(letters) > 0 {
-		e.forget(letters)
-		e.kickInbox()
-	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.routeAgain(r.partition, again)
 	return rest
 }
 

@@ -16,23 +16,21 @@ import (
 // turn, which consumes the message; so there is exactly one run for it, whoever dies.
 // What the run comes to is a message back, in the turn that closes it.
 
-// birth is the start of a run by another one. It is guarded as resident.create is.
-type birth struct {
+// pendingStart is the start of a run by another one, until its row is durable. It is
+// guarded as resident.create is.
+type pendingStart struct {
 	start    history.Start
 	sequence int64 // of the message in the inbox
-	// rivals are later messages that start runs under the same workflow ID: they are
-	// routed again when it is known whether this one has it.
-	rivals []letter
 }
 
-func (b *birth) past() *record.Past {
-	return &record.Past{Start: b.start, State: core.State{Status: core.StatusRunning, Wake: max(core.Hot, b.start.FirstTurn)}}
+func (s *pendingStart) past() *record.Past {
+	return &record.Past{Start: s.start, State: core.State{Status: core.StatusRunning, Wake: max(core.Hot, s.start.FirstTurn)}}
 }
 
 // routeStart begins a run that another one starts. What comes for its workflow ID
 // from here on is its own.
 func (e *Engine) routeStart(m store.Message, also *partition) {
-	p := e.claimLetter(m, also)
+	p := e.claim(m, also)
 	if p == nil {
 		return
 	}
@@ -48,7 +46,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 		e.log.Error("perdure: a run that another one starts cannot begin; the message is left in the inbox", "workflow", m.WorkflowID, "run", m.Run, "error", err)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		p.expectBirth(m.WorkflowID, m.Run)
+		p.inbox.awaitStart(m.WorkflowID, m.Run)
 		return
 	}
 	if start.Scheduled != nil && e.alreadyFired(p, m) {
@@ -59,93 +57,76 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	if e.partitions[p.number] != p {
 		return // another node has it
 	}
-	if first := e.chains.births[start.WorkflowID]; first != nil && first.id != start.Run {
-		first.birth.rivals = append(first.birth.rivals, letter{p, m.Sequence})
-		p.expectBirth(start.WorkflowID, start.Run)
+	if first, ok := e.routes[start.WorkflowID]; ok && first.stage == starting && first.run != start.Run {
+		p.inbox.awaitStart(start.WorkflowID, start.Run)
+		p.inbox.put(unstarted(start.WorkflowID), mail{sequence: m.Sequence})
 		return
 	}
-	e.begins(p, start.WorkflowID, start.Run)
+	e.started(p, start.WorkflowID, start.Run)
 	if e.residents[start.Run] == nil { // else it was loaded, and so it exists
 		r := e.resident(p, start.Run)
-		r.create, r.birth = row, &birth{start: start, sequence: m.Sequence}
-		e.chains.births[start.WorkflowID] = r
+		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
+		e.routes[start.WorkflowID] = route{p, start.Run, starting}
 	}
 	e.deliverLocked(p, start.Run, mail{sequence: m.Sequence})
 }
 
-// deliverToBirth delivers a message for the latest run of a workflow ID if that run is
-// not in the database yet.
-func (e *Engine) deliverToBirth(p *partition, m store.Message, in core.Input) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r := e.chains.births[m.WorkflowID]
-	if r == nil {
-		return false
-	}
-	e.deliverLocked(p, r.id, mail{input: in, sequence: m.Sequence, latest: true})
-	return true
+// created notes that the row of a run is durable. The engine's mu is held.
+func (e *Engine) created(r *resident) {
+	e.startDecided(r)
+	r.create, r.pending = nil, nil
 }
 
-// born notes that the row of a run is durable. The engine's mu is held.
-func (e *Engine) born(r *resident) {
-	e.forgetBirth(r)
-	r.create, r.birth = nil, nil
-}
-
-// forgetBirth lets messages for the workflow ID of a run be routed by what is in the
-// database. The engine's mu is held.
-func (e *Engine) forgetBirth(r *resident) {
-	b := r.birth
-	if b == nil || e.chains.births[b.start.WorkflowID] != r {
+// startDecided lets messages for the workflow ID of a run, other starts of it included, be
+// routed by what is in the database. The engine's mu is held.
+func (e *Engine) startDecided(r *resident) {
+	if r.pending == nil {
 		return
 	}
-	delete(e.chains.births, b.start.WorkflowID)
-	for _, rival := range b.rivals {
-		delete(rival.partition.pending, rival.sequence)
-	}
-	if len(b.rivals) > 0 {
-		e.kickInbox()
+	id := r.pending.start.WorkflowID
+	if to := e.routes[id]; to.stage == starting && to.run == r.id {
+		delete(e.routes, id)
+		e.routeAgain(r.partition, r.partition.inbox.take(unstarted(id)))
 	}
 }
 
-// announcement tells a parent that only waits for that that the run exists. It is part
-// of the turn that makes it so.
+// announcement tells a parent that waits for no more than that that the run exists. It is
+// part of the turn that makes it so.
 func (e *Engine) announcement(r *resident) ([]store.Message, error) {
-	if r.birth == nil || !r.birth.start.Parent.Detached {
+	if r.pending == nil || !r.pending.start.Parent.Detached {
 		return nil, nil
 	}
-	m, err := message.ToParent(e.group, r.birth.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
+	m, err := message.ToParent(e.group, r.pending.start.Parent, core.FromChild{Status: core.ChildStarted, Run: r.id})
 	return []store.Message{m}, err
 }
 
-// stillborn answers the parent of a run whose workflow ID was taken. What came for the
-// ID meanwhile is that other run's, and found in the inbox again; what came for the run
-// itself is for nobody.
-func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
-	b := r.birth
-	if b == nil {
-		return // somebody waits for the answer
+// startConflict tells the parent of a run that its workflow ID was taken. What came for
+// the latest run of the ID is routed again, to that other run; what came for this one is
+// dropped.
+func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
+	s := r.pending
+	if s == nil {
+		return // a caller waits for the error
 	}
-	answer, err := message.ToParent(e.group, b.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
+	answer, err := message.ToParent(e.group, s.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
 	if err != nil {
 		e.log.Error("perdure: the parent of a run whose workflow ID is taken cannot be told", "run", r.id, "error", err)
 		return
 	}
+	own := []mail{{sequence: s.sequence}}
 	e.mu.Lock()
-	e.born(r)
-	var letters []letter
-	own := []mail{{sequence: b.sequence}}
+	e.created(r)
+	var again []mail
 	for _, m := range slices.Concat(todo, r.mail) {
-		if m.latest {
-			letters = append(letters, letter{r.partition, m.sequence})
-		} else if m.sequence != b.sequence {
+		if m.latest != "" {
+			again = append(again, m)
+		} else if m.sequence != s.sequence {
 			own = append(own, m)
 		}
 	}
 	r.mail = nil
+	e.routeAgain(r.partition, again)
 	e.mu.Unlock()
-	e.forget(letters)
-	e.kickInbox()
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: sequences(own), Messages: []store.Message{answer}, Repeatable: true,
@@ -156,8 +137,8 @@ func (e *Engine) stillborn(r *resident, todo []mail, existing *store.Run) {
 	}
 }
 
-// parkedBirth makes a run that cannot even take its first turn, parked.
-func (e *Engine) parkedBirth(r *resident, state store.RunState) store.Turn {
+// parkedStart makes a run that cannot even take its first turn, parked.
+func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 	row := *r.create
 	row.RunState = state
 	messages, err := e.announcement(r)
@@ -166,6 +147,21 @@ func (e *Engine) parkedBirth(r *resident, state store.RunState) store.Turn {
 	}
 	return store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		Create: &row, Consumed: []int64{r.birth.sequence}, Messages: messages,
+		Create: &row, Consumed: []int64{r.pending.sequence}, Messages: messages,
 	}
+}
+
+// deferStart leaves a run that could not even be parked in the inbox, and what came for
+// it. The engine's mu is held.
+func (e *Engine) deferStart(r *resident) {
+	p, id := r.partition, r.pending.start.WorkflowID
+	p.inbox.awaitStart(id, r.id)
+	for _, m := range r.mail {
+		if m.latest != "" { // it may be for one that begins instead
+			e.routeAgain(p, []mail{m})
+		} else {
+			p.inbox.put(unstarted(id), m)
+		}
+	}
+	r.mail = nil
 }

@@ -40,9 +40,10 @@
 //	handover.go     giving partitions to other nodes
 //	nodes.go        which nodes there are
 //	watch.go        waiting for runs that other nodes serve
-//	chain.go        the next run of a chain, and the mail that goes along
+//	chain.go        the next run of a chain, and which run gets what comes for the latest
 //	child.go        runs that a run starts, and what becomes of them
-//	unborn.go       what comes for a child whose start has to wait
+//	intake.go       what a turn takes of the mail, by the rules of each feature
+//	waiting.go      where messages wait in memory, and why
 //	start.go        starting runs and waiting for results
 //	within.go       starts and signals inside somebody else's transaction
 //	attributes.go   what runs are found by

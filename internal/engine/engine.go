@@ -44,6 +44,8 @@ type Engine struct {
 	timers    sync.Pool      // of stopped *time.Timer
 	results   sync.Pool      // of chan error, empty
 
+	receivers    map[string]func(store.Message, *partition) // of messages that are no input of a run, by kind
+	intake       []rule                                     // what features demand of the mail that runs take
 	committer    *commit.Committer
 	transactions steptx.Runner
 	outages      outages
@@ -70,7 +72,7 @@ type Engine struct {
 	executions map[attemptKey]*execution
 	waiters    map[string]*waiting // by run ID
 	watcher    watcher
-	chains     chains
+	routes     map[string]route // by workflow ID
 	bells      bells
 	busy       int // residents that somebody works on
 	recovery   recovery
@@ -145,7 +147,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		waiters:    map[string]*waiting{},
 		conflicts:  map[string]bool{},
 		watcher:    newWatcher(),
-		chains:     newChains(),
+		routes:     map[string]route{},
 		bells:      bells{},
 	}
 	e.slots.limit = config.Concurrency
@@ -158,6 +160,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: writes{&e.outages},
 	})
+	e.intake, e.receivers = e.rules(), e.kinds()
 	return e, nil
 }
 

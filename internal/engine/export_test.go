@@ -67,12 +67,14 @@ func Holds(e *Engine) string {
 	report("recovery", e.recovery.open)
 	report("waiters", len(e.waiters))
 	report("watched runs", len(e.watcher.runs))
-	report("runs to come", len(e.chains.coming))
+	for _, to := range e.routes {
+		report("route", count(to.stage != continued))
+	}
 	report("late bodies", e.health.lateBodies)
 	for _, p := range e.partitions {
 		report("active in a partition", p.active)
 		report("partition leaving", count(p.leaving))
-		for _, gone := range p.pending {
+		for _, gone := range p.inbox.known {
 			report("message pending", count(!gone))
 		}
 	}

@@ -118,8 +118,12 @@ func (e *Engine) awaited(ctx context.Context, ref attemptRef, outcome core.Outco
 	return "", false, ErrStaleToken
 }
 
-// heardOutside keeps a body alive of whose attempt somebody outside says that it
-// is.
+// outsideRule concerns what somebody outside says of attempts.
+func outsideRule(e *Engine) rule {
+	return rule{gather: e.inboxFirst, arrived: e.heardOutside}
+}
+
+// heardOutside keeps a body alive of whose attempt a heartbeat arrives from outside.
 func (e *Engine) heardOutside(run string, in core.Input) {
 	beat, is := in.(core.Heartbeat)
 	if !is {
@@ -133,10 +137,10 @@ func (e *Engine) heardOutside(run string, in core.Input) {
 	}
 }
 
-// inboxFirst reads the inbox before a run takes an attempt for over of which
-// somebody outside may have said in time how it ended: before one that goes on
-// there is timed out, and before those are lost that were in flight here when the
-// run was taken over. It does so in a partition that leaves, too.
+// inboxFirst reads the inbox before a run takes an attempt for ended of which a message
+// there may say how it ended: before it times out an attempt that goes on outside, and
+// before it loses those that were in flight when it was taken over. It does so in a
+// partition that leaves, too.
 func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, error) {
 	var err error
 	switch {
@@ -149,14 +153,14 @@ func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, erro
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var later []mail
+	var rest []mail
 	for _, m := range r.mail {
-		if m.transaction != nil || isReset(m) { // one a turn: see upToTransaction, upToReset
-			later = append(later, m)
+		if e.limited(m) != nil {
+			rest = append(rest, m)
 		} else {
 			todo = append(todo, m)
 		}
 	}
-	r.mail = later
+	r.mail = rest
 	return todo, err
 }

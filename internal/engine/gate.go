@@ -133,9 +133,7 @@ func (e *Engine) gateStuck(r *resident, todo []mail, err error) {
 	e.log.Error("perdure: a gate cannot go on; it is tried again with the next look at the inbox", "gate", entity.NameOf(r.id), "error", err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, s := range sequences(todo) {
-		delete(r.partition.pending, s)
-	}
+	r.partition.inbox.forget(sequences(todo)...)
 }
 
 func (e *Engine) logGate(r *resident, out *core.GateTurn) {
@@ -177,27 +175,17 @@ func (e *Engine) gateStoreTurn(r *resident, out *core.GateTurn) store.Turn {
 	return t
 }
 
-// declines are the answers to gates on behalf of a run that has ended or does not
-// exist: what they keep for it is free.
-func (e *Engine) declines(todo []mail) (messages []store.Message) {
-	for _, m := range todo {
-		if said, ok := m.input.(core.FromGate); ok {
+// gateRule has a gate told that nobody wants what it keeps for a run that has ended or
+// does not exist.
+func gateRule(e *Engine) rule {
+	return rule{refusal: func(_ *partition, in core.Input) (m store.Message, due bool) {
+		if said, ok := in.(core.FromGate); ok {
 			if answer, needed := said.Decline(); needed {
-				messages = append(messages, message.ToGate(e.group, &answer))
+				return message.ToGate(e.group, &answer), true
 			}
 		}
-	}
-	return messages
-}
-
-// sequences are the numbers of the inbox messages among the mail.
-func sequences(todo []mail) (numbers []int64) {
-	for _, m := range todo {
-		if m.sequence != 0 {
-			numbers = append(numbers, m.sequence)
-		}
-	}
-	return numbers
+		return m, false
+	}}
 }
 
 // sent lets the inbox be read at once if a durable turn had messages for runs or

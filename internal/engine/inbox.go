@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 )
@@ -86,18 +88,16 @@ func (e *Engine) readInboxOnce(p *partition) error {
 func (e *Engine) wasRead(p *partition) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return p.read
+	return p.inbox.read
 }
 
 func (e *Engine) readMessages(also *partition) error {
-	defer e.lookedThrough()
-	open, consumed := e.readable(also)
+	open, whole := e.beginLook(also), false
+	defer func() { e.endLook(open, whole) }()
 	if len(open) == 0 {
 		return nil
 	}
 	owned := numbers(open)
-	// What was consumed before this look cannot show up in it.
-	defer e.forget(consumed)
 	for after := int64(0); ; {
 		var page []store.Message
 		err := e.persist("reading messages", func() (err error) {
@@ -114,21 +114,15 @@ func (e *Engine) readMessages(also *partition) error {
 			}
 		}
 		if len(page) < inboxPage {
-			e.wereRead(open)
+			whole = true
 			return nil
 		}
 	}
 }
 
-// letter is a message that waits in the inbox of a partition.
-type letter struct {
-	partition *partition
-	sequence  int64
-}
-
-// readable are the partitions whose inbox is to be read, and the messages known
-// to be gone from there.
-func (e *Engine) readable(also *partition) (open []*partition, consumed []letter) {
+// beginLook returns the partitions whose inbox is to be read. What was consumed before
+// cannot show up in this look.
+func (e *Engine) beginLook(also *partition) (open []*partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, p := range e.partitions {
@@ -136,61 +130,60 @@ func (e *Engine) readable(also *partition) (open []*partition, consumed []letter
 			continue
 		}
 		open = append(open, p)
-		for s, gone := range p.pending {
-			if gone {
-				consumed = append(consumed, letter{p, s})
+		for s, consumed := range p.inbox.known {
+			if consumed {
+				p.inbox.gone = append(p.inbox.gone, s)
 			}
 		}
 	}
-	return open, consumed
+	return open
 }
 
-func (e *Engine) wereRead(ps []*partition) {
+// endLook forgets what only a look that is over needed. Whole says that it came to the
+// end of the inbox.
+func (e *Engine) endLook(open []*partition, whole bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range ps {
-		p.read = true
+	for _, p := range open {
+		p.inbox.read = p.inbox.read || whole
+		p.inbox.forget(p.inbox.gone...)
+		p.inbox.gone = p.inbox.gone[:0]
+	}
+	for id, to := range e.routes {
+		if to.stage == continued {
+			delete(e.routes, id)
+		}
 	}
 }
 
-func (e *Engine) forget(letters []letter) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, l := range letters {
-		delete(l.partition.pending, l.sequence)
+// meant is the run that a message is for, or whose chain; "" for the latest of its
+// workflow ID.
+func meant(m store.Message, in core.Input) string {
+	switch in := in.(type) {
+	case core.CancelRun:
+		return cmp.Or(in.Chain, m.Run)
+	case core.TerminateRun:
+		return cmp.Or(in.Chain, m.Run)
 	}
+	return m.Run
 }
 
-// claimLetter notes that a message is about to be delivered; nil if it was
-// already, or is not for this node.
-func (e *Engine) claimLetter(m store.Message, also *partition) *partition {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := e.partitions[m.Partition]
-	if p == nil || p.leaving && p != also {
-		return nil
+// kinds are the receivers of messages that are no input of a run, by kind.
+func (e *Engine) kinds() map[string]func(m store.Message, also *partition) {
+	return map[string]func(store.Message, *partition){
+		message.KindQuery:  func(m store.Message, _ *partition) { e.routeQuery(m) },
+		message.KindAnswer: func(m store.Message, _ *partition) { e.sweepAnswer(m) },
+		message.KindStart:  e.routeStart,
 	}
-	if _, known := p.pending[m.Sequence]; known {
-		return nil
-	}
-	p.pending[m.Sequence] = false
-	return p
 }
 
 // route delivers a message to its run, once.
 func (e *Engine) route(m store.Message, also *partition) error {
-	switch m.Kind {
-	case message.KindQuery:
-		e.routeQuery(m)
-		return nil
-	case message.KindAnswer:
-		e.sweepAnswer(m)
-		return nil
-	case message.KindStart:
-		e.routeStart(m, also)
+	if receive := e.receivers[m.Kind]; receive != nil {
+		receive(m, also)
 		return nil
 	}
-	p := e.claimLetter(m, also)
+	p := e.claim(m, also)
 	if p == nil {
 		return nil
 	}
@@ -199,33 +192,62 @@ func (e *Engine) route(m store.Message, also *partition) error {
 		e.log.Error("perdure: a message is left in the inbox", "error", err)
 		return nil
 	}
-	run := m.Run
-	if to := meant(m, in); to != "" && e.waitForBirth(p, m, to) {
+	run, to := m.Run, meant(m, in)
+	if to != "" && e.deferUntilStart(p, m, to) {
 		return nil
 	}
-	if run == "" && e.deliverToBirth(p, m, in) {
-		return nil
-	}
-	if run == "" {
-		var latest *store.Run
-		err := e.insist("finding the run of a message", func() (err error) {
-			latest, err = e.db.Find(e.ctx, p.number, m.WorkflowID, "")
-			return err
-		})
-		switch {
-		case errors.Is(err, store.ErrNotFound) && meant(m, in) == "" && e.waitForBirth(p, m, ""):
-			return nil
-		case errors.Is(err, store.ErrNotFound):
-			e.log.Warn("perdure: a message is dropped, because there is no such workflow", "workflow", m.WorkflowID, "kind", m.Kind, "key", m.Key)
-			e.discard(&resident{partition: p}, []mail{{input: in, sequence: m.Sequence}})
-			return nil
-		case err != nil:
-			e.forget([]letter{{p, m.Sequence}}) // so that it is routed again
-			return err
+	for i := range e.intake {
+		if arrived := e.intake[i].arrived; arrived != nil {
+			arrived(run, in)
 		}
-		run = latest.ID
 	}
-	e.heardOutside(run, in)
-	e.deliver(p, run, mail{input: in, sequence: m.Sequence, latest: m.Run == ""})
+	got := mail{input: in, sequence: m.Sequence}
+	if run != "" {
+		e.deliver(p, run, got)
+		return nil
+	}
+	got.latest = m.WorkflowID
+	if e.deliverByRoute(p, got) {
+		return nil
+	}
+	switch run, err = e.latest(p, m.WorkflowID); {
+	case err != nil:
+		e.leaveForLater(p, m.Sequence)
+		return err
+	case run != "":
+		e.deliver(p, run, got)
+	case to != "" || !e.deferUntilStart(p, m, ""):
+		e.log.Warn("perdure: a message is dropped, because there is no such workflow", "workflow", m.WorkflowID, "kind", m.Kind, "key", m.Key)
+		e.discard(&resident{partition: p}, []mail{got})
+	}
 	return nil
+}
+
+// deliverByRoute delivers mail for the latest run of a workflow ID if a route says which
+// one that is.
+func (e *Engine) deliverByRoute(p *partition, m mail) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	to, ok := e.routes[m.latest]
+	if ok && to.partition == p {
+		e.deliverLocked(p, to.run, m)
+		return true
+	}
+	return false
+}
+
+// latest is the latest run of a workflow ID in the database, "" if there is none.
+func (e *Engine) latest(p *partition, workflowID string) (string, error) {
+	var row *store.Run
+	err := e.insist("finding the run of a message", func() (err error) {
+		row, err = e.db.Find(e.ctx, p.number, workflowID, "")
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return row.ID, nil
 }

@@ -41,9 +41,9 @@ func (e *Engine) load(r *resident, todo []mail) error {
 // readPast reads the record of a run. One that another run has just started has none
 // yet.
 func (e *Engine) readPast(r *resident, todo []mail) (*record.Past, error) {
-	if r.birth != nil {
-		e.clock.AtLeast(r.birth.start.Created)
-		return r.birth.past(), nil
+	if r.pending != nil {
+		e.clock.AtLeast(r.pending.start.Created)
+		return r.pending.past(), nil
 	}
 	rec, err := e.readRecord(r)
 	switch {
@@ -156,7 +156,8 @@ func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*cor
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	return e.step(r, append([]core.Input{takenOver}, withoutTakenOver(inputs)...))
+	inputs[0] = takenOver
+	return e.step(r, inputs)
 }
 
 // step takes a step under watch. One that is given up may still be running: what
@@ -180,15 +181,6 @@ func (e *Engine) step(r *resident, inputs []core.Input) (*core.Turn, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-func withoutTakenOver(inputs []core.Input) []core.Input {
-	if len(inputs) > 0 {
-		if _, is := inputs[0].(core.TakenOver); is {
-			return inputs[1:]
-		}
-	}
-	return inputs
 }
 
 // reloadHeld rebuilds a run without its code after that failed.
@@ -251,7 +243,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	}
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
-		Consumed: sequences(todo), Messages: append(e.declines(todo), refusals(r.partition, todo)...), Repeatable: true,
+		Consumed: sequences(todo), Messages: e.refusals(r.partition, todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.committer.Commit(t) == nil {
 		e.settled(r, t.Consumed)

@@ -83,7 +83,7 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 // parkCulprit parks a run that cannot be loaded or committed, by its row alone.
 func (e *Engine) parkCulprit(r *resident, cause error) {
 	e.log.Error("perdure: a run cannot go on and is parked", "run", r.id, "error", cause)
-	if r.create != nil && r.birth == nil {
+	if r.create != nil && r.pending == nil {
 		return // it does not exist, and who starts it is told
 	}
 	d := core.Detail{Reason: cause.Error(), Fingerprint: e.untilRestart()}
@@ -99,13 +99,13 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	}
 	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
 	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, State: &state}
-	if r.birth != nil {
-		t = e.parkedBirth(r, state)
+	if r.pending != nil {
+		t = e.parkedStart(r, state)
 	}
 	err := e.committer.Commit(t)
 	r.run = nil // it has no times to be woken at
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
-		e.stillborn(r, nil, &conflict.Existing)
+		e.startConflict(r, nil, &conflict.Existing)
 		return
 	}
 	if err == nil {

@@ -19,12 +19,7 @@ type partition struct {
 	lineage *lineage // nil until a run is loaded
 	leaving bool     // it is being given away: nothing new begins in it
 	active  int      // residents at work and attempts that run
-	read    bool     // its inbox was read since it was taken
-	// pending are inbox messages that were delivered to a resident; true once they
-	// are consumed, until a later look at the inbox cannot show them any more.
-	pending map[int64]bool
-	aside   aside
-	unborn  map[string]*unborn // by workflow ID
+	inbox   inbox
 }
 
 // lineage is who owned a partition, and what became of them.
@@ -141,7 +136,7 @@ func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
 	defer e.mu.Unlock()
 	for _, o := range owned {
 		e.clock.AtLeast(o.Clock)
-		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, pending: map[int64]bool{}, unborn: map[string]*unborn{}}
+		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, inbox: newInbox()}
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -19,51 +18,16 @@ import (
 // turn that closes it, one that has ended by whoever asks. In both cases the database
 // copies the history; only the turn that is cut is handed to it.
 
-// isReset reports whether mail asks for a reset of the run.
-func isReset(m mail) bool {
-	in, is := m.input.(core.Control)
-	return is && in.Operation == core.ResetTheRun
-}
-
-// upToReset answers how much mail goes into one turn: a request to reset the run has
-// one of its own, so that all that came before it is on record.
-func upToReset(all []mail) int {
-	if at := slices.IndexFunc(all, isReset); at >= 0 {
-		return max(at, 1)
+// resetRule gives a request to reset a run a turn of its own, so that all that came
+// before it is on record.
+func resetRule(e *Engine) rule {
+	return rule{
+		limits: func(m mail) bool {
+			in, is := m.input.(core.Control)
+			return is && in.Operation == core.ResetTheRun
+		},
+		alone: e.prepareReset,
 	}
-	return len(all)
-}
-
-// timely is what a turn is given of the mail: with what was put aside, if it can be
-// taken now, and without what cannot.
-func (e *Engine) timely(r *resident, todo []mail, loaded bool) (all []mail, added bool, err error) {
-	if len(todo) == 1 && isReset(todo[0]) {
-		if err := e.prepareReset(r, &todo[0]); err != nil {
-			return nil, false, err
-		}
-	} else {
-		if todo, err = e.inboxFirst(r, todo, loaded); err != nil {
-			return nil, false, err
-		}
-		todo, added = e.withAside(r, todo)
-	}
-	if !r.run.Rejoins() {
-		return todo, added, nil
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := r.partition
-	for _, m := range todo {
-		if m.input == nil || r.run.Takes(m.input) {
-			all = append(all, m)
-			continue
-		}
-		if p.aside == nil {
-			p.aside = aside{}
-		}
-		p.aside[r.id] = append(p.aside[r.id], m)
-	}
-	return all, added, nil
 }
 
 // prepareReset adds to a request to reset a run what can be kept of its history, or why

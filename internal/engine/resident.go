@@ -20,7 +20,7 @@ type resident struct {
 	timetable *core.Timetable    // of one that is a schedule
 	instance  *workflow.Instance // nil: no code, see hold
 	create    *store.Run         // its row is not in the database yet
-	birth     *birth             // of a run that another one starts, until its row is there
+	pending   *pendingStart      // of a run that another one starts, until its row is there
 	hold      *hold              // why there is no code
 	wake      int64              // the next due time known to the wake heap
 
@@ -39,14 +39,6 @@ type resident struct {
 
 // ref names the run, gate or schedule for the store.
 func (r *resident) ref() store.RunRef { return store.RunRef{Partition: r.partition.number, Run: r.id} }
-
-// mail is an input and the inbox message it came as, if any.
-type mail struct {
-	input       core.Input // nil: the message only says that the run exists
-	sequence    int64
-	latest      bool         // it is for whichever run of the chain is the latest
-	transaction *transaction // of the attempt that ended, nil if it has none
-}
 
 // ahead is how long before the end of a backoff its attempt is made durable: a
 // commit takes a few milliseconds, and that of many takes longer.
@@ -77,12 +69,7 @@ func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 	if e.partitions[p.number] != p {
 		return // another node has it, and will find what is durable
 	}
-	run, before := e.receiver(run, m)
-	if before != nil {
-		before.mail = append(before.mail, m)
-		return
-	}
-	r := e.resident(p, run)
+	r := e.resident(p, e.receiver(p, run, m))
 	r.mail = append(r.mail, m)
 	e.rouse(r)
 }
@@ -121,7 +108,7 @@ func (e *Engine) advance(r *resident) {
 			e.mu.Unlock()
 			return
 		}
-		todo, questions := r.takeMail(), r.questions
+		todo, questions := e.takeMail(r), r.questions
 		onlyAsked := len(todo) == 0 && !r.poked && r.machine() != nil
 		r.poked, r.questions = false, nil
 		e.mu.Unlock()
@@ -145,8 +132,8 @@ func (e *Engine) advance(r *resident) {
 
 // takeMail takes what goes into one turn out of the mailbox. The engine's mu is
 // held.
-func (r *resident) takeMail() (todo []mail) {
-	n := min(upToTransaction(r.mail), upToReset(r.mail))
+func (e *Engine) takeMail(r *resident) (todo []mail) {
+	n := e.upTo(r.mail)
 	todo = r.mail[:n:n]
 	if r.mail = r.mail[n:]; len(r.mail) == 0 {
 		r.mail = nil
@@ -182,7 +169,7 @@ func (e *Engine) rest(r *resident) {
 	}
 	if due != r.wake {
 		r.wake = due
-		e.addWake(due, r)
+		e.addWake(due, r.partition, r.id)
 	}
 	if !m.Idle() {
 		return // attempts run or are queued here
@@ -203,7 +190,7 @@ func (e *Engine) rememberWake(r *resident) {
 	}
 	due := m.NextDue()
 	if due != r.wake && (due <= e.horizon || m.State().Wake <= e.horizon) {
-		e.addWake(due, r)
+		e.addWake(due, r.partition, r.id)
 	}
 }
 
@@ -214,7 +201,7 @@ func (e *Engine) unload(r *resident) {
 		return
 	}
 	r.dropped = true
-	e.forgetBirth(r)
+	e.startDecided(r)
 	if e.residents[r.id] == r {
 		delete(e.residents, r.id)
 	}
@@ -232,8 +219,8 @@ func (e *Engine) unload(r *resident) {
 	if !r.busy {
 		e.closeCode(r)
 	}
-	if served && r.birth != nil {
-		e.unwritten(r)
+	if served && r.pending != nil {
+		e.deferStart(r)
 	}
 	if served {
 		for _, m := range r.mail {

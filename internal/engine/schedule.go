@@ -147,10 +147,8 @@ func (e *Engine) scheduleStuck(r *resident, todo []mail, err error) {
 	e.log.Error("perdure: a schedule cannot go on; it is tried again soon", "schedule", entity.NameOf(r.id), "error", err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, s := range sequences(todo) {
-		delete(r.partition.pending, s)
-	}
-	e.addWake(e.clock.Now()+int64(scheduleStuckFor), &resident{partition: r.partition, id: r.id})
+	r.partition.inbox.forget(sequences(todo)...)
+	e.addWake(e.clock.Now()+int64(scheduleStuckFor), r.partition, r.id)
 }
 
 // scheduleStoreTurn is a schedule's turn in the store's words.
@@ -185,7 +183,7 @@ func (e *Engine) alreadyFired(p *partition, m store.Message) bool {
 		e.discard(&resident{partition: p, id: m.Run}, []mail{{sequence: m.Sequence}})
 		return true
 	case !errors.Is(err, store.ErrNotFound):
-		e.forget([]letter{{p, m.Sequence}}) // so that it is routed again
+		e.leaveForLater(p, m.Sequence)
 		return true
 	}
 	return false

@@ -92,6 +92,18 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 	return false
 }
 
+// slotRule voids grants whose slot was withdrawn on the way.
+func slotRule() rule {
+	return rule{void: func(r *resident, m mail) bool {
+		g, is := m.input.(core.Granted)
+		if !is {
+			return false
+		}
+		_, still := r.granted[g.Call]
+		return !still
+	}}
+}
+
 // serves reports whether this node has the code of a call's attempts.
 func (e *Engine) serves(c *core.Call) bool {
 	if c.Step() || e.defs.activities[c.Name] != nil {

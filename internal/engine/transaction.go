@@ -17,21 +17,10 @@ type transaction struct {
 	run steptx.Func
 }
 
-// upToTransaction answers how much mail goes into one turn: up to the second end
-// of an attempt with a transaction, so that a turn has one at most, and its
-// failure is that attempt's.
-func upToTransaction(all []mail) int {
-	seen := false
-	for i, m := range all {
-		if m.transaction == nil {
-			continue
-		}
-		if seen {
-			return i
-		}
-		seen = true
-	}
-	return len(all)
+// transactionRule lets a turn have one end of an attempt with a transaction at most, so
+// that its failure is that attempt's.
+func transactionRule() rule {
+	return rule{limits: func(m mail) bool { return m.transaction != nil }}
 }
 
 // hook is what the turn has to run inside its transaction, nil for nothing. The

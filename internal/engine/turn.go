@@ -27,56 +27,33 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 			return err
 		}
 	}
-	todo, aside, err := e.timely(r, todo, loaded)
+	todo, given, err := e.gather(r, todo, loaded)
 	if err != nil {
 		return err
 	}
-	inputs := e.inputs(r, todo)
-	if loaded {
-		inputs = append([]core.Input{e.takenOver(r, todo)}, inputs...)
-	}
 	unread := r.run.Backlog()
-	out, err := e.stepOrPark(r, inputs, todo)
+	out, err := e.stepOrPark(r, e.inputs(r, todo, loaded), todo)
 	if err != nil {
 		return err
 	}
 	e.warnOfBacklog(r, unread)
-	taken, later := putAside(out, todo)
+	taken, deferred := split(out, todo)
 	e.warnOfLength(r, len(out.Events))
 	if !out.Empty() || len(sequences(taken)) > 0 || r.create != nil {
 		if err := e.commitTurn(r, out, todo, taken); err != nil {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			if aside {
-				delete(r.partition.aside, r.id) // they are part of what was to be done
+			if given {
+				delete(r.partition.inbox.deferred, untaken(r.id)) // it is part of todo
 			}
 			e.undo(r, out)
-			e.expected(out)
+			e.continued(r, out)
 			return err
 		}
 	}
-	e.leaveAside(r, out, aside, later)
+	e.putOff(r, out, given, deferred)
 	e.carryOut(r, out)
 	return nil
-}
-
-// inputs opens mail. A grant that was withdrawn meanwhile is thrown away, also of the
-// mail.
-func (e *Engine) inputs(r *resident, todo []mail) (inputs []core.Input) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i, m := range todo {
-		if g, ok := m.input.(core.Granted); ok {
-			if _, still := r.granted[g.Call]; !still {
-				todo[i].input = nil
-				continue
-			}
-		}
-		if m.input != nil {
-			inputs = append(inputs, m.input)
-		}
-	}
-	return inputs
 }
 
 // commitTurn makes a turn durable, and consumes what it took of what was to be done.
@@ -88,8 +65,8 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo, taken []mail) err
 	}
 	t.Consumed = sequences(taken)
 	t.Hook = e.hook(out, todo)
-	e.expect(r, out)
 	if err = e.createFirst(r, out); err == nil {
+		e.continues(r, out)
 		err = e.committer.Commit(t)
 	}
 	conflict, failed := (*store.ConflictError)(nil), (*store.HookError)(nil)
@@ -101,14 +78,14 @@ func (e *Engine) commitTurn(r *resident, out *core.Turn, todo, taken []mail) err
 	case errors.As(err, &failed):
 		e.transactionFailed(r, todo, failed.Err)
 	case errors.As(err, &conflict):
-		e.stillborn(r, todo, &conflict.Existing)
+		e.startConflict(r, todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 		e.lose(r.partition)
 	case errors.Is(err, store.ErrStale):
 		e.log.Error("perdure: a turn was refused because another one took its place; the run is loaded anew", "run", r.id, "turn", out.Number)
 		e.putBack(r, todo)
 		e.mu.Lock()
-		e.born(r) // its row is there, or no turn could be
+		e.created(r) // its row is there, or no turn could be
 		e.mu.Unlock()
 	case e.ctx.Err() != nil:
 	default:
@@ -134,12 +111,10 @@ func (e *Engine) settled(r *resident, consumed []int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r.create != nil {
-		e.born(r)
+		e.created(r)
 		e.tellStarted(r, nil)
 	}
-	for _, s := range consumed {
-		r.partition.pending[s] = true
-	}
+	r.partition.inbox.consumed(consumed)
 }
 
 // tellStarted answers those who wait for the run's row. The engine's mu is held.
@@ -164,7 +139,7 @@ func (e *Engine) undo(r *resident, out *core.Turn) {
 func (e *Engine) carryOut(r *resident, out *core.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.expected(out)
+	e.continued(r, out)
 	if r.dropped { // another node took the run over and does it
 		e.undo(r, out)
 		return
@@ -208,6 +183,8 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 		e.tellEndedLocked(r.id, *out.State)
 		if out.Next != nil {
 			e.handOn(r, out.Next)
+		} else if id := r.run.Start().WorkflowID; e.routes[id].run == r.id {
+			delete(e.routes, id) // the next run of the ID is of another chain
 		}
 		e.unload(r)
 	}

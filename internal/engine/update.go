@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -162,78 +161,6 @@ func (u *sentUpdate) readAnswer(turns []store.TurnRow) (answer history.Payload, 
 	return answer, false, nil
 }
 
-// aside puts what a run could not take yet, updates before its code has first waited
-// or while it is missing, beside its mailbox: it must not be woken for them, and
-// they stay in the inbox. Guarded by the engine's mu.
-type aside map[string][]mail // by run
-
-// withAside adds what was put aside to the mail if the run can take it now.
-func (e *Engine) withAside(r *resident, todo []mail) (all []mail, added bool) {
-	if !r.run.TakesUpdates() {
-		return todo, false
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Concat(r.partition.aside[r.id], todo), true
-}
-
-// putAside takes out of the mail what the turn did not take: what cannot be judged
-// now, and what is for the next run of the chain. That is not dropped, although this run
-// had to refuse it.
-func putAside(out *core.Turn, todo []mail) (taken, later []mail) {
-	if len(out.Later) == 0 && out.Late == 0 {
-		return todo, nil
-	}
-	late := len(todo)
-	for n := out.Late; n > 0 && late > 0; {
-		if late--; todo[late].input != nil {
-			n--
-		}
-	}
-	for i, m := range todo {
-		u, is := m.input.(core.UpdateArrived)
-		switch {
-		case is && slices.Contains(out.Later, u.Asker):
-			later = append(later, m)
-		case i >= late && m.latest:
-			later = append(later, m)
-			if m.input != nil {
-				out.Dropped--
-			}
-		default:
-			taken = append(taken, m)
-		}
-	}
-	return taken, later
-}
-
-// leaveAside notes what a durable turn did not take, and has it taken as soon as
-// that is possible. The next run of the chain takes it if this one has ended.
-func (e *Engine) leaveAside(r *resident, out *core.Turn, had bool, later []mail) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := r.partition
-	if had {
-		delete(p.aside, r.id)
-	} else {
-		later = slices.Concat(p.aside[r.id], later)
-	}
-	switch {
-	case len(later) == 0:
-	case out.Ended:
-		delete(p.aside, r.id)
-		r.mail = append(later, r.mail...)
-	default:
-		if p.aside == nil {
-			p.aside = aside{}
-		}
-		p.aside[r.id] = later
-	}
-	if r.run.TakesUpdates() && len(p.aside[r.id]) > 0 {
-		r.poked = true
-	}
-}
-
 // replies tells those who asked for updates what came of it.
 func replies(p *partition, out *core.Turn) (messages []store.Message, err error) {
 	for i := range out.Replies {
@@ -247,14 +174,14 @@ func replies(p *partition, out *core.Turn) (messages []store.Message, err error)
 	return messages, nil
 }
 
-// refusals tell those who asked a run for updates that it has ended.
-func refusals(p *partition, todo []mail) (messages []store.Message) {
-	for _, m := range todo {
-		if u, is := m.input.(core.UpdateArrived); is {
-			if reply, err := message.Answer(p.number, u.Asker, message.Data{Closed: true}); err == nil {
-				messages = append(messages, reply)
-			}
+// updateRule has those told who asked a run for updates that it has ended.
+func updateRule() rule {
+	return rule{refusal: func(p *partition, in core.Input) (m store.Message, due bool) {
+		u, is := in.(core.UpdateArrived)
+		if !is {
+			return m, false
 		}
-	}
-	return messages
+		m, err := message.Answer(p.number, u.Asker, message.Data{Closed: true})
+		return m, err == nil
+	}}
 }

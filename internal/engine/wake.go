@@ -35,11 +35,11 @@ func (h *wakeHeap) Pop() any {
 const scanLimit = 1000
 
 // addWake remembers a due time. The engine's mu is held.
-func (e *Engine) addWake(at int64, r *resident) {
+func (e *Engine) addWake(at int64, p *partition, run string) {
 	if at == core.Never {
 		return
 	}
-	heap.Push(&e.wakes, wakeEntry{at: at, partition: r.partition, run: r.id})
+	heap.Push(&e.wakes, wakeEntry{at: at, partition: p, run: run})
 	if e.wakes[0].at == at {
 		kick(e.wakeKick)
 	}

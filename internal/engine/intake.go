@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/store"
+)
+
+// mail is an input for a resident and the inbox message it came as, if any.
+type mail struct {
+	input       core.Input // nil: the message only says that the run exists
+	sequence    int64      // of the message; 0: it is none
+	latest      string     // it is for whichever run of this workflow ID is the latest; "": for one run
+	transaction *transaction
+}
+
+// rule is what one feature demands of the mail that runs take. The turn of a run names
+// no feature: it asks the rules, which Open registers. Each field may be nil.
+type rule struct {
+	// limits reports whether a turn takes no second message like m. With alone it takes
+	// no other message beside m.
+	limits func(m mail) bool
+	// alone completes a message that has a turn of its own.
+	alone func(r *resident, m *mail) error
+	// gather adds to the mail of a turn what has to be part of it.
+	gather func(r *resident, todo []mail, loaded bool) ([]mail, error)
+	// void reports whether a message has come to nothing while it waited. The engine's mu
+	// is held.
+	void func(r *resident, m mail) bool
+	// arrived is told of each message that is delivered to a run.
+	arrived func(run string, in core.Input)
+	// refusal is what the sender of a message is told that no run takes.
+	refusal func(p *partition, in core.Input) (store.Message, bool)
+}
+
+func (e *Engine) rules() []rule {
+	return []rule{transactionRule(), resetRule(e), outsideRule(e), slotRule(), gateRule(e), updateRule()}
+}
+
+// limited returns the rule that limits a message, nil if there is none.
+func (e *Engine) limited(m mail) *rule {
+	for i := range e.intake {
+		if limits := e.intake[i].limits; limits != nil && limits(m) {
+			return &e.intake[i]
+		}
+	}
+	return nil
+}
+
+// upTo returns how many of the first messages go into one turn.
+func (e *Engine) upTo(all []mail) int {
+	var seen []*rule
+	for i, m := range all {
+		by := e.limited(m)
+		switch {
+		case by == nil:
+			continue
+		case by.alone != nil:
+			return max(i, 1)
+		case slices.Contains(seen, by):
+			return i
+		}
+		seen = append(seen, by)
+	}
+	return len(all)
+}
+
+// gather is the mail of a turn: what was taken out of the mailbox, what was deferred
+// and can be taken now, and what the rules add. With deferred set, the deferred mail is
+// part of it.
+func (e *Engine) gather(r *resident, todo []mail, loaded bool) (all []mail, deferred bool, err error) {
+	if len(todo) == 1 {
+		if by := e.limited(todo[0]); by != nil && by.alone != nil {
+			return todo, false, by.alone(r, &todo[0])
+		}
+	}
+	for i := range e.intake {
+		if gather := e.intake[i].gather; gather != nil {
+			if todo, err = gather(r, todo, loaded); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if before := r.partition.inbox.deferred[untaken(r.id)]; takesAny(r.run, before) {
+		return slices.Concat(before, todo), true, nil
+	}
+	return todo, false, nil
+}
+
+// takesAny reports whether a run can take some of its deferred mail now.
+func takesAny(run *core.Run, deferred []mail) bool {
+	return slices.ContainsFunc(deferred, func(m mail) bool { return m.input == nil || run.Takes(m.input) })
+}
+
+// inputs are what the machine is given: first core.TakenOver if the run was loaded, else
+// nil, then of each message its input, nil if that is void.
+func (e *Engine) inputs(r *resident, todo []mail, loaded bool) []core.Input {
+	inputs := make([]core.Input, 1, len(todo)+1)
+	if loaded {
+		inputs[0] = e.takenOver(r, todo)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, m := range todo {
+		for k := range e.intake {
+			if void := e.intake[k].void; void != nil && void(r, m) {
+				todo[i].input = nil
+			}
+		}
+		inputs = append(inputs, todo[i].input)
+	}
+	return inputs
+}
+
+// split divides the mail of a turn into what it consumes and what is given again: to
+// this run, or to the next one of the chain if this one has ended.
+func split(out *core.Turn, todo []mail) (taken, deferred []mail) {
+	if len(out.Deferred) == 0 {
+		return todo, nil
+	}
+	for i, m := range todo {
+		if slices.Contains(out.Deferred, i+1) && (m.latest != "" || !out.Ended) {
+			deferred = append(deferred, m)
+		} else {
+			taken = append(taken, m)
+		}
+	}
+	return taken, deferred
+}
+
+// putOff keeps what a durable turn did not take for a later one. Given says that the
+// deferred mail was part of the turn.
+func (e *Engine) putOff(r *resident, out *core.Turn, given bool, deferred []mail) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	in, c := &r.partition.inbox, untaken(r.id)
+	if !given {
+		if before := in.deferred[c]; len(before) > 0 {
+			deferred = slices.Concat(before, deferred)
+		}
+	}
+	switch {
+	case len(deferred) == 0:
+		delete(in.deferred, c)
+	case out.Ended:
+		delete(in.deferred, c)
+		r.mail = append(deferred, r.mail...)
+	default:
+		in.deferred[c] = deferred
+		r.poked = r.poked || takesAny(r.run, deferred)
+	}
+}
+
+// refusals tell the senders of mail that no run takes.
+func (e *Engine) refusals(p *partition, todo []mail) (messages []store.Message) {
+	for _, m := range todo {
+		for i := range e.intake {
+			if refusal := e.intake[i].refusal; refusal != nil {
+				if answer, due := refusal(p, m.input); due {
+					messages = append(messages, answer)
+				}
+			}
+		}
+	}
+	return messages
+}
+
+// sequences are the numbers of the inbox messages among the mail.
+func sequences(todo []mail) (numbers []int64) {
+	for _, m := range todo {
+		if m.sequence != 0 {
+			numbers = append(numbers, m.sequence)
+		}
+	}
+	return numbers
+}
