@@ -24,7 +24,7 @@ type Gate struct {
 	lastRow int64
 
 	now     int64
-	out     *GateTurn
+	out     *StandingTurn
 	touched []TicketKey // since the last step, perhaps more than once
 }
 
@@ -49,26 +49,6 @@ const checkEvery = 5 * time.Minute
 // whoever looks for one of last week finds it, and can pause it. There may be one for
 // each customer.
 const forgetAfter = 7 * 24 * time.Hour
-
-// GateTurn is what one step of a gate decided.
-type GateTurn struct {
-	Time   int64
-	Rows   []Row   // tickets that are new or changed
-	Closed []int64 // tickets that are gone
-	State  *State  // nil if unchanged
-	Over   bool    // the gate is to be forgotten
-	Say    []FromGate
-
-	// Replaced is what the gate did before, if somebody said that it is to do
-	// something else.
-	Replaced *history.Gate
-	Faults   []error // what could not be understood
-}
-
-// Empty reports whether there is nothing to commit.
-func (t *GateTurn) Empty() bool {
-	return len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Say) == 0 && t.State == nil && !t.Over
-}
 
 // NewGate makes the machine of a gate that has no row yet.
 func NewGate(name string) *Gate {
@@ -123,12 +103,17 @@ func discipline(g history.Gate) turnstile.Config {
 	}
 }
 
-// Step takes what was said to the gate, in order, and what time has brought.
-func (g *Gate) Step(now int64, said []ToGate) *GateTurn {
+// maxHeard is how much of what is said to a gate is taken in one step.
+const maxHeard = 500
+
+// Step implements Standing.
+func (g *Gate) Step(now int64, inputs []Input) *StandingTurn {
 	g.now = max(g.now, now)
-	g.out = &GateTurn{Time: g.now}
-	for i := range said {
-		g.hear(&said[i])
+	g.out = &StandingTurn{Time: g.now, Heard: min(len(inputs), maxHeard)}
+	for _, in := range inputs[:g.out.Heard] {
+		if said, ok := in.(ToGate); ok {
+			g.hear(&said)
+		}
 	}
 	if g.machine != nil {
 		g.take(g.machine.Tick(g.now))
@@ -189,7 +174,7 @@ func (g *Gate) configure(spec history.Gate) error {
 			return err
 		}
 		old := g.detail.Spec
-		g.out.Replaced = &old
+		g.out.Replaced, g.out.Replacing = &old, &spec
 		g.take(step)
 	}
 	g.detail.Spec = spec

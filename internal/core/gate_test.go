@@ -25,7 +25,7 @@ func ticket(run string, n int) TicketKey {
 func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
 	spec, key := aGate(1, turnstile.Rejoin), ticket("r", 1)
 	g := NewGate("door")
-	out := g.Step(1, []ToGate{{Gate: "door", Word: GateEnter, Ticket: key, Attempt: 1, Spec: &spec}})
+	out := g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: 1, Spec: &spec}})
 	if len(out.Say) != 1 || out.Say[0].Word != GateGranted {
 		t.Fatalf("it said %+v", out.Say)
 	}
@@ -37,7 +37,7 @@ func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
 	if !needed {
 		t.Fatal("no answer is needed")
 	}
-	g.Step(g.now+1, []ToGate{answer})
+	g.Step(g.now+1, []Input{answer})
 	if len(g.Tickets()) != 0 {
 		t.Errorf("it has %+v", g.Tickets())
 	}
@@ -74,7 +74,7 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 	} {
 		g, now := NewGate("door"), int64(1)
 		for _, m := range c.said {
-			g.Step(now, []ToGate{m})
+			g.Step(now, []Input{m})
 			now += 10
 		}
 		begun, over := now, false
@@ -88,17 +88,17 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 	}
 
 	g := NewGate("door")
-	g.Step(1, []ToGate{enter(plain, 1), left})
+	g.Step(1, []Input{enter(plain, 1), left})
 	g.Step(g.NextDue(), nil) // nobody is there
-	g.Step(g.NextDue()-1, []ToGate{enter(plain, 1), left})
+	g.Step(g.NextDue()-1, []Input{enter(plain, 1), left})
 	if out := g.Step(g.NextDue(), nil); out.Over || g.NextDue() != g.now+int64(forgetAfter) {
 		t.Errorf("it was used a moment ago, and is forgotten: %t, due %d", out.Over, g.NextDue())
 	}
 
 	// A pause that comes when the gate was just forgotten holds.
 	g = NewGate("door")
-	g.Step(1, []ToGate{{Gate: "door", Word: GatePause, By: "ann", Spec: &plain}})
-	if out := g.Step(2, []ToGate{enter(plain, 1)}); len(out.Say) != 0 || g.Detail().Pause == nil || out.State != nil && out.State.Status != StatusStanding {
+	g.Step(1, []Input{ToGate{Gate: "door", Word: GatePause, By: "ann", Spec: &plain}})
+	if out := g.Step(2, []Input{enter(plain, 1)}); len(out.Say) != 0 || g.Detail().Pause == nil || out.State != nil && out.State.Status != StatusStanding {
 		t.Errorf("somebody passes a paused gate: %+v", out)
 	}
 }
@@ -106,8 +106,8 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 // TestR47_TheLatestSpecIsRight: and a difference is noticed.
 func TestR47_TheLatestSpecIsRight(t *testing.T) {
 	g := NewGate("door")
-	enter := func(run string, spec history.Gate) *GateTurn {
-		return g.Step(1, []ToGate{{Gate: "door", Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: &spec}})
+	enter := func(run string, spec history.Gate) *StandingTurn {
+		return g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: &spec}})
 	}
 	if out := enter("a", aGate(1, turnstile.Rejoin)); out.Replaced != nil || len(out.Say) != 1 {
 		t.Errorf("%+v", out)
@@ -140,11 +140,11 @@ func TestR47_GateIsItsRows(t *testing.T) {
 			if m.Word == GateBackoff {
 				m.Attempt = min(m.Attempt, lastGranted(kept, m.Ticket))
 			}
-			a, b := kept.Step(now, []ToGate{m}), loaded.Step(now, []ToGate{m})
+			a, b := kept.Step(now, []Input{m}), loaded.Step(now, []Input{m})
 			if x, y := shown(a), shown(b); x != y {
 				t.Fatalf("the one kept in memory\n%s\nthe one loaded\n%s", x, y)
 			}
-			if again := loaded.Step(now, []ToGate{m}); m.Word != GateEnter && len(again.Say) > 0 {
+			if again := loaded.Step(now, []Input{m}); m.Word != GateEnter && len(again.Say) > 0 {
 				t.Fatalf("%+v again made it say %+v", m, again.Say)
 			} else if m.Word != GateEnter && !again.Empty() {
 				t.Fatalf("%+v again made %+v", m, again)
@@ -152,7 +152,7 @@ func TestR47_GateIsItsRows(t *testing.T) {
 			if kept.machine == nil {
 				continue
 			}
-			kept.Step(now, []ToGate{m})
+			kept.Step(now, []Input{m})
 			for _, row := range b.Rows {
 				rows[row.Call] = row
 			}
@@ -190,7 +190,7 @@ func lastGranted(g *Gate, key TicketKey) int {
 }
 
 // shown is what others see of a turn; which row a ticket has is nobody's business.
-func shown(t *GateTurn) string {
+func shown(t *StandingTurn) string {
 	var tickets []string
 	for _, row := range t.Rows {
 		tickets = append(tickets, fmt.Sprint(row.State, row.Attempt, row.Due, string(row.Data)))

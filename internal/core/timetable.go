@@ -22,7 +22,7 @@ type Timetable struct {
 
 	fires []*Fire // that are open or wait, by number
 	now   int64
-	out   *ScheduleTurn
+	out   *StandingTurn
 }
 
 // ScheduleConfig is what a schedule does not have on record.
@@ -104,23 +104,6 @@ const (
 	FireWaiting CallState = "#buffered"
 )
 
-// ScheduleTurn is what one step of a schedule decided.
-type ScheduleTurn struct {
-	Time     int64
-	Heard    int       // how much of what was said is taken; the rest is to be said again
-	Rows     []Row     // fires that are new or changed
-	Closed   []int64   // fires that have ended
-	State    *State    // nil if unchanged
-	Messages []Message // to runs
-	Faults   []error   // what could not be done
-	Dropped  int       // late or repeated inputs
-}
-
-// Empty reports whether there is nothing to commit.
-func (t *ScheduleTurn) Empty() bool {
-	return len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Messages) == 0 && t.State == nil
-}
-
 // NewTimetable makes a schedule that has no row yet.
 func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Timetable {
 	s := &Timetable{config: config, now: now, state: State{Status: StatusStanding, Wake: Never}}
@@ -188,23 +171,23 @@ func (s *Timetable) await(nominal int64) {
 	s.detail.Due = nominal + int64(Draw(s.config.Name, nominal, 0)*float64(span))
 }
 
-// Step takes what was said to the schedule, in order, and what time has brought.
-func (s *Timetable) Step(now int64, said []Input) *ScheduleTurn {
+// Step implements Standing.
+func (s *Timetable) Step(now int64, inputs []Input) *StandingTurn {
 	s.now = max(s.now, now)
-	s.out = &ScheduleTurn{Time: s.now}
+	s.out = &StandingTurn{Time: s.now}
 	if s.calendar == nil && s.now >= s.detail.Retry {
 		s.compile()
 	}
 	if s.detail.Next == 0 {
 		s.begin(s.detail.Decided) // there may be a calendar now
 	}
-	for _, in := range said {
-		if !s.hear(in) {
+	for _, in := range inputs {
+		if in != nil && !s.hear(in) {
 			break
 		}
 		s.out.Heard++
 	}
-	if s.out.Heard == len(said) {
+	if s.out.Heard == len(inputs) {
 		s.advance(s.now)
 	}
 	s.settle()

@@ -25,7 +25,7 @@ type clockwork struct {
 	rows   map[int64]core.Row
 	state  core.State
 	log    []string
-	last   *core.ScheduleTurn
+	last   *core.StandingTurn
 }
 
 func newClockwork(t *testing.T, spec history.Schedule) *clockwork {

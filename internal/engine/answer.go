@@ -45,15 +45,14 @@ func (e *Engine) askLocked(p *partition, run string, q question) {
 	e.rouse(r)
 }
 
-// answerAll answers questions from the state that the last durable turn left. An
-// error says that the resident is of no use any more.
-func (e *Engine) answerAll(r *resident, questions []question) error {
+// answer implements stepper.
+func (r *activeRun) answer(questions []question) error {
 	for i, q := range questions {
 		if r.instance == nil {
 			q.answer <- answer{err: r.hold.refusal()}
 			continue
 		}
-		value, err := e.handle(r.instance, q.name, q.input)
+		value, err := r.engine.handle(r.instance, q.name, q.input)
 		q.answer <- answer{value, told(err)}
 		if stuck := (*stuckError)(nil); errors.As(err, &stuck) {
 			r.instance = nil // the handler may still be at work in there
@@ -149,7 +148,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 		Messages: []store.Message{reply},
 	}
 	if e.committer.Commit(t) == nil {
-		e.settled(&resident{partition: p}, t.Consumed)
+		e.settled(&resident{partition: p}, &t)
 	}
 }
 

@@ -57,8 +57,8 @@ var errPendingCommit = retry.Terminal(errors.New("the body used activity.OnCommi
 
 // begin starts an attempt. Its turn is durable, its slot reserved; the engine's
 // mu is held.
-func (e *Engine) begin(r *resident, d core.Dispatch, l lane) {
-	x := &execution{engine: e, key: attemptKey{r.id, d.Call, d.Attempt}, resident: r, lane: l}
+func (e *Engine) begin(r *activeRun, d core.Dispatch, l lane) {
+	x := &execution{engine: e, key: attemptKey{r.id, d.Call, d.Attempt}, resident: r.resident, lane: l}
 	ctx, cancel := context.WithCancelCause(x.context(e.bodies, attemptInfo(r, d)))
 	x.cancel = cancel
 	body := e.body(r, d)
@@ -137,7 +137,7 @@ func (e *Engine) leaveProbation(x *execution) {
 }
 
 // body finds what an attempt runs, nil if that is gone.
-func (e *Engine) body(r *resident, d core.Dispatch) workflow.Body {
+func (e *Engine) body(r *activeRun, d core.Dispatch) workflow.Body {
 	if d.Step {
 		if r.instance == nil {
 			return nil
@@ -168,7 +168,7 @@ func (x *execution) context(parent context.Context, info activity.Info) context.
 	}, x.alive)
 }
 
-func attemptInfo(r *resident, d core.Dispatch) activity.Info {
+func attemptInfo(r *activeRun, d core.Dispatch) activity.Info {
 	start := r.run.Start()
 	info := activity.Info{
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,

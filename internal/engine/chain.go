@@ -91,17 +91,18 @@ func (e *Engine) handOn(r *resident, next *history.Start) {
 
 // createFirst makes the row of a run durable that ends with its first turn,
 // because a turn creates one run and that is the next.
-func (e *Engine) createFirst(r *resident, out *core.Turn) error {
+func (e *Engine) createFirst(r *activeRun, out *core.Turn) error {
 	if r.create == nil || out.Next == nil {
 		return nil
 	}
 	p := r.partition
-	messages, err := e.announcement(r)
-	if err == nil {
-		err = e.committer.Commit(store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages})
+	messages, err := e.announcement(r.resident)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		e.settled(r, nil)
+	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
+	if err = e.committer.Commit(t); err == nil {
+		e.settled(r.resident, &t)
 	}
 	return err
 }

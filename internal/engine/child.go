@@ -132,7 +132,7 @@ func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 		Consumed: sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
 	if e.committer.Commit(t) == nil {
-		e.settled(r, t.Consumed)
+		e.settled(r, &t)
 		e.sent(&t)
 	}
 }

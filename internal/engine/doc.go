@@ -20,7 +20,9 @@
 //	engine.go       life of the engine: Open, Start, Stop
 //	config.go       what it is told
 //	resident.go     a run in memory: its mailbox, who works on it, when it leaves
+//	stepper.go      runs, gates and schedules as one kind of thing: load, step, store
 //	turn.go         a step of a run: made durable, then carried out
+//	standing.go     gates and schedules in memory
 //	load.go         from the store into memory
 //	park.go         runs whose code is missing, does not fit or failed: why, and for how long
 //	guard.go        user code under watch: panics, turns that do not end

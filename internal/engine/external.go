@@ -141,7 +141,7 @@ func (e *Engine) heardOutside(run string, in core.Input) {
 // there may say how it ended: before it times out an attempt that goes on outside, and
 // before it loses those that were in flight when it was taken over. It does so in a
 // partition that leaves, too.
-func (e *Engine) inboxFirst(r *resident, todo []mail, loaded bool) ([]mail, error) {
+func (e *Engine) inboxFirst(r *activeRun, todo []mail, loaded bool) ([]mail, error) {
 	var err error
 	switch {
 	case r.run.OutsideDue(e.clock.Now()):

@@ -96,8 +96,8 @@ func (e *Engine) serveAgain() {
 	e.slots.serve(e, regular)
 	e.slots.serve(e, probation)
 	for _, r := range e.residents {
-		if r.refused && !r.partition.leaving {
-			r.refused = false
+		if r.slotRefused && !r.partition.leaving {
+			r.slotRefused = false
 			r.mail = append(r.mail, mail{input: core.SlotsOpen{}})
 			e.rouse(r)
 		}

@@ -22,12 +22,12 @@ type rule struct {
 	// no other message beside m.
 	limits func(m mail) bool
 	// alone completes a message that has a turn of its own.
-	alone func(r *resident, m *mail) error
+	alone func(r *activeRun, m *mail) error
 	// gather adds to the mail of a turn what has to be part of it.
-	gather func(r *resident, todo []mail, loaded bool) ([]mail, error)
+	gather func(r *activeRun, todo []mail, loaded bool) ([]mail, error)
 	// void reports whether a message has come to nothing while it waited. The engine's mu
 	// is held.
-	void func(r *resident, m mail) bool
+	void func(r *activeRun, m mail) bool
 	// arrived is told of each message that is delivered to a run.
 	arrived func(run string, in core.Input)
 	// refusal is what the sender of a message is told that no run takes.
@@ -69,7 +69,7 @@ func (e *Engine) upTo(all []mail) int {
 // gather is the mail of a turn: what was taken out of the mailbox, what was deferred
 // and can be taken now, and what the rules add. With deferred set, the deferred mail is
 // part of it.
-func (e *Engine) gather(r *resident, todo []mail, loaded bool) (all []mail, deferred bool, err error) {
+func (e *Engine) gather(r *activeRun, todo []mail, loaded bool) (all []mail, deferred bool, err error) {
 	if len(todo) == 1 {
 		if by := e.limited(todo[0]); by != nil && by.alone != nil {
 			return todo, false, by.alone(r, &todo[0])
@@ -97,20 +97,20 @@ func takesAny(run *core.Run, deferred []mail) bool {
 
 // inputs are what the machine is given: first core.TakenOver if the run was loaded, else
 // nil, then of each message its input, nil if that is void.
-func (e *Engine) inputs(r *resident, todo []mail, loaded bool) []core.Input {
-	inputs := make([]core.Input, 1, len(todo)+1)
+func (e *Engine) inputs(r *activeRun, loaded bool) []core.Input {
+	inputs := make([]core.Input, 1, len(r.todo)+1)
 	if loaded {
-		inputs[0] = e.takenOver(r, todo)
+		inputs[0] = e.takenOver(r)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for i, m := range todo {
+	for i, m := range r.todo {
 		for k := range e.intake {
 			if void := e.intake[k].void; void != nil && void(r, m) {
-				todo[i].input = nil
+				r.todo[i].input = nil
 			}
 		}
-		inputs = append(inputs, todo[i].input)
+		inputs = append(inputs, r.todo[i].input)
 	}
 	return inputs
 }
@@ -131,21 +131,18 @@ func split(out *core.Turn, todo []mail) (taken, deferred []mail) {
 	return taken, deferred
 }
 
-// putOff keeps what a durable turn did not take for a later one. Given says that the
-// deferred mail was part of the turn.
-func (e *Engine) putOff(r *resident, out *core.Turn, given bool, deferred []mail) {
+// putOff keeps what a durable turn did not take for a later one.
+func (e *Engine) putOff(r *activeRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	in, c := &r.partition.inbox, untaken(r.id)
-	if !given {
-		if before := in.deferred[c]; len(before) > 0 {
-			deferred = slices.Concat(before, deferred)
-		}
+	in, c, deferred := &r.partition.inbox, untaken(r.id), r.deferred
+	if before := in.deferred[c]; len(before) > 0 && !r.given {
+		deferred = slices.Concat(before, deferred)
 	}
 	switch {
 	case len(deferred) == 0:
 		delete(in.deferred, c)
-	case out.Ended:
+	case r.out.Ended:
 		delete(in.deferred, c)
 		r.mail = append(deferred, r.mail...)
 	default:

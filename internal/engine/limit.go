@@ -7,7 +7,7 @@ func warnAt(limit int) int { return limit - limit/5 }
 
 // warnOfLength says once that a run's history will come to its limit: in the turn
 // with which it passes the mark.
-func (e *Engine) warnOfLength(r *resident, added int) {
+func (e *Engine) warnOfLength(r *activeRun, added int) {
 	mark, length := warnAt(e.config.MaxHistory), r.run.Length()
 	if length >= mark && length-added < mark {
 		start := r.run.Start()
@@ -18,7 +18,7 @@ func (e *Engine) warnOfLength(r *resident, added int) {
 
 // warnOfBacklog says once that a run leaves signals unread: in the turn with which they
 // pass the mark.
-func (e *Engine) warnOfBacklog(r *resident, before int) {
+func (e *Engine) warnOfBacklog(r *activeRun, before int) {
 	mark, unread := warnAt(e.config.MaxSignalBacklog), r.run.Backlog()
 	if unread >= mark && before < mark {
 		start := r.run.Start()

@@ -18,7 +18,7 @@ var errGone = errors.New("the run is gone")
 
 // load brings a run into memory: from the database, or newly created. If its code
 // is missing or does not fit, it is loaded without and held.
-func (e *Engine) load(r *resident, todo []mail) error {
+func (e *Engine) load(r *activeRun, todo []mail) error {
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
 	past, err := e.readPast(r, todo)
@@ -40,18 +40,18 @@ func (e *Engine) load(r *resident, todo []mail) error {
 
 // readPast reads the record of a run. One that another run has just started has none
 // yet.
-func (e *Engine) readPast(r *resident, todo []mail) (*record.Past, error) {
+func (e *Engine) readPast(r *activeRun, todo []mail) (*record.Past, error) {
 	if r.pending != nil {
 		e.clock.AtLeast(r.pending.start.Created)
 		return r.pending.past(), nil
 	}
-	rec, err := e.readRecord(r)
+	rec, err := e.readRecord(r.resident)
 	switch {
 	case errors.Is(err, store.ErrNotFound) || (err == nil && !rec.Run.Status.Open()):
 		if err == nil && rec.Run.Status == store.Continued {
-			todo = e.reroute(r, todo)
+			todo = e.reroute(r.resident, todo)
 		}
-		e.discard(r, todo)
+		e.discard(r.resident, todo)
 		return nil, errGone
 	case errors.Is(err, ErrStopped):
 		return nil, err
@@ -89,7 +89,7 @@ func (e *Engine) readTurns(ctx context.Context, partition int, run string) ([]co
 }
 
 // loadWithCode replays a run with its code; a hold says why that is not possible.
-func (e *Engine) loadWithCode(r *resident, past *record.Past) *hold {
+func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
 	def := e.defs.workflows[past.Start.Type]
 	if def == nil {
 		return e.missing(past.Start.Type)
@@ -121,7 +121,7 @@ func (e *Engine) replay(config core.Config, def workflow.Definition, past *recor
 }
 
 // loadWithoutCode rebuilds the machine alone and holds the run.
-func (e *Engine) loadWithoutCode(r *resident, past *record.Past, h *hold) error {
+func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error {
 	run := core.New(e.coreConfig(r, past.Start.Type), past.Start, nil)
 	if err := protected(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		e.parkCulprit(r, err)
@@ -136,7 +136,7 @@ func (e *Engine) loadWithoutCode(r *resident, past *record.Past, h *hold) error 
 
 // stepOrPark takes a step. If the code panics or gets stuck, the step is taken
 // anew without it, and the run is parked with it.
-func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*core.Turn, error) {
+func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 	out, err := e.step(r, inputs)
 	if err == nil {
 		return out, nil
@@ -150,7 +150,7 @@ func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*cor
 		e.parkCulprit(r, err)
 		return nil, err
 	}
-	takenOver := e.takenOver(r, todo)
+	takenOver := e.takenOver(r)
 	start := r.run.Start()
 	h := e.parked(e.defs.workflows[start.Type], start, err)
 	if err := e.reloadHeld(r, start, h); err != nil {
@@ -162,7 +162,7 @@ func (e *Engine) stepOrPark(r *resident, inputs []core.Input, todo []mail) (*cor
 
 // step takes a step under watch. One that is given up may still be running: what
 // it writes must not be looked at any more.
-func (e *Engine) step(r *resident, inputs []core.Input) (*core.Turn, error) {
+func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 	var now stint
 	run, instance := r.run, r.instance
 	var out *core.Turn
@@ -184,11 +184,11 @@ func (e *Engine) step(r *resident, inputs []core.Input) (*core.Turn, error) {
 }
 
 // reloadHeld rebuilds a run without its code after that failed.
-func (e *Engine) reloadHeld(r *resident, start history.Start, h *hold) error {
+func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
 	if r.create != nil {
 		return e.loadWithoutCode(r, &record.Past{Start: start, State: core.State{Status: core.StatusRunning}}, h)
 	}
-	rec, err := e.readRecord(r)
+	rec, err := e.readRecord(r.resident)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func endInstance(i *workflow.Instance, err error) {
 
 // takenOver is the first input of a run that was loaded. Alive are the attempts
 // that this process is running as the run's owner, or whose end is in the mail.
-func (e *Engine) takenOver(r *resident, todo []mail) core.TakenOver {
+func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var refs []core.AttemptRef
@@ -219,7 +219,7 @@ func (e *Engine) takenOver(r *resident, todo []mail) core.TakenOver {
 			refs = append(refs, core.AttemptRef{Call: key.call, Attempt: key.attempt})
 		}
 	}
-	for _, m := range slices.Concat(todo, r.mail) {
+	for _, m := range slices.Concat(r.todo, r.mail) {
 		if end, ok := m.input.(core.AttemptEnded); ok {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}
@@ -246,12 +246,12 @@ func (e *Engine) discard(r *resident, todo []mail) {
 		Consumed: sequences(todo), Messages: e.refusals(r.partition, todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.committer.Commit(t) == nil {
-		e.settled(r, t.Consumed)
+		e.settled(r, &t)
 		e.sent(&t)
 	}
 }
 
-func (e *Engine) coreConfig(r *resident, workflow string) core.Config {
+func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
 	p := r.partition
 	var retries *retry.Policy // of code that does not fit its history, too
 	if def := e.defs.workflows[workflow]; def != nil {
@@ -259,7 +259,7 @@ func (e *Engine) coreConfig(r *resident, workflow string) core.Config {
 	}
 	return core.Config{
 		Node: p.node, Retry: retries, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
-		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r, c) }, Served: e.serves,
+		Tell: e.config.OnPaused != nil, Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

@@ -81,7 +81,7 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 }
 
 // parkCulprit parks a run that cannot be loaded or committed, by its row alone.
-func (e *Engine) parkCulprit(r *resident, cause error) {
+func (e *Engine) parkCulprit(r *activeRun, cause error) {
 	e.log.Error("perdure: a run cannot go on and is parked", "run", r.id, "error", cause)
 	if r.create != nil && r.pending == nil {
 		return // it does not exist, and who starts it is told
@@ -100,16 +100,16 @@ func (e *Engine) parkCulprit(r *resident, cause error) {
 	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
 	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, State: &state}
 	if r.pending != nil {
-		t = e.parkedStart(r, state)
+		t = e.parkedStart(r.resident, state)
 	}
 	err := e.committer.Commit(t)
 	r.run = nil // it has no times to be woken at
 	if conflict, taken := errors.AsType[*store.ConflictError](err); taken {
-		e.startConflict(r, nil, &conflict.Existing)
+		e.startConflict(r.resident, nil, &conflict.Existing)
 		return
 	}
 	if err == nil {
-		e.settled(r, t.Consumed)
+		e.settled(r.resident, &t)
 		e.sent(&t)
 	}
 	if err != nil {

@@ -24,7 +24,7 @@ type Paused struct {
 
 // tellWaiting tells the hook of calls that wait for a person, and then the run
 // that it was told. The engine's mu is held.
-func (e *Engine) tellWaiting(r *resident, waiting []core.Waiting) {
+func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 	if len(waiting) == 0 || e.phase == stopped {
 		return
 	}

@@ -32,7 +32,7 @@ func resetRule(e *Engine) rule {
 
 // prepareReset adds to a request to reset a run what can be kept of its history, or why
 // nothing can. Nobody else makes it longer meanwhile.
-func (e *Engine) prepareReset(r *resident, m *mail) error {
+func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	in := m.input.(core.Control)
 	start := r.run.Start()
 	var turns []core.StoredTurn

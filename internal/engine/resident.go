@@ -6,35 +6,30 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
-// resident is a run in memory. Its first group of fields belongs to the
-// goroutine that works on it, the second to the engine's mu.
+// resident is a run, a gate or a schedule in memory. Its first group of fields belongs
+// to the goroutine that works on it, the second to the engine's mu.
 type resident struct {
 	partition *partition
 	id        string
 
-	run       *core.Run          // nil: to be loaded
-	gate      *core.Gate         // of a resident that is a gate and no run
-	timetable *core.Timetable    // of one that is a schedule
-	instance  *workflow.Instance // nil: no code, see hold
-	create    *store.Run         // its row is not in the database yet
-	pending   *pendingStart      // of a run that another one starts, until its row is there
-	hold      *hold              // why there is no code
-	wake      int64              // the next due time known to the wake heap
+	stepper stepper       // what it is
+	create  *store.Run    // its row is not in the database yet
+	pending *pendingStart // of a run that another one starts, until its row is there
+	wake    int64         // the next due time known to the wake heap
 
-	mail       []mail
-	questions  []question
-	poked      bool           // wants a step without mail
-	busy       bool           // somebody works on it
-	dropped    bool           // no longer in memory
-	gone       bool           // its run has ended or does not exist, as a look at the database said
-	recovering bool           // was in flight when its partition was taken, and has taken no step yet
-	refused    bool           // a call of it got no slot for a reason that passes
-	granted    map[int64]lane // slots on the way to its calls
-	idling     *list.Element  // place among the idle
-	started    []chan<- error // told when the run's row is durable
+	mail        []mail
+	questions   []question
+	poked       bool           // wants a step without mail
+	busy        bool           // somebody works on it
+	dropped     bool           // no longer in memory
+	gone        bool           // its run has ended or does not exist, as a look at the database said
+	recovering  bool           // was in flight when its partition was taken, and has taken no step yet
+	slotRefused bool           // a call of it got no slot for a reason that passes
+	granted     map[int64]lane // slots on the way to its calls
+	idling      *list.Element  // place among the idle
+	started     []chan<- error // told when the run's row is durable
 }
 
 // ref names the run, gate or schedule for the store.
@@ -78,11 +73,20 @@ func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 func (e *Engine) resident(p *partition, run string) *resident {
 	r := e.residents[run]
 	if r == nil {
-		r = &resident{partition: p, id: run}
+		r = e.newResident(p, run)
 		e.residents[run] = r
 	}
 	return r
 }
+
+func (e *Engine) newResident(p *partition, id string) *resident {
+	r := &resident{partition: p, id: id}
+	r.stepper = e.newStepper(r)
+	return r
+}
+
+// machine is nil if the resident is not loaded.
+func (r *resident) machine() machine { return r.stepper.machine() }
 
 // rouse gets somebody to work on a resident.
 func (e *Engine) rouse(r *resident) {
@@ -117,7 +121,7 @@ func (e *Engine) advance(r *resident) {
 			err = e.turn(r, todo)
 		}
 		if err == nil {
-			err = e.answerAll(r, questions)
+			err = r.stepper.answer(questions)
 		} else {
 			turnAway(questions)
 		}
@@ -153,7 +157,7 @@ func (e *Engine) rest(r *resident) {
 		e.recovered()
 	}
 	if r.dropped {
-		e.closeCode(r)
+		r.stepper.close()
 		e.tellStarted(r, store.ErrFenced) // its partition was lost before its first turn
 		return
 	}
@@ -217,7 +221,7 @@ func (e *Engine) unload(r *resident) {
 		e.rememberWake(r)
 	}
 	if !r.busy {
-		e.closeCode(r)
+		r.stepper.close()
 	}
 	if served && r.pending != nil {
 		e.deferStart(r)
@@ -236,12 +240,4 @@ func (e *Engine) unload(r *resident) {
 	}
 	turnAway(r.questions)
 	r.mail, r.questions = nil, nil
-}
-
-// closeCode unwinds the code of a resident on which nobody works.
-func (e *Engine) closeCode(r *resident) {
-	if r.instance != nil {
-		r.instance.Close()
-		r.instance = nil
-	}
 }

@@ -43,7 +43,7 @@ func laneOf(onProbation bool) lane {
 }
 
 // admit reserves a slot for a call's next attempt, or queues the call.
-func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
+func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.phase != running || r.dropped || now.givenUp {
@@ -51,11 +51,11 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 	}
 	if !e.leaseHolds() {
 		e.member.refused = true
-		r.refused = true
+		r.slotRefused = true
 		return false
 	}
 	if r.partition.leaving {
-		r.refused = true
+		r.slotRefused = true
 		return false
 	}
 	if c.Step() {
@@ -67,7 +67,7 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 		return false
 	}
 	if e.switchedOff(activityOf(c)) {
-		r.refused = true
+		r.slotRefused = true
 		if granted, ok := r.granted[c.Number]; ok {
 			delete(r.granted, c.Number)
 			e.slots.release(e, granted)
@@ -94,7 +94,7 @@ func (e *Engine) admit(r *resident, c *core.Call, now *stint) bool {
 
 // slotRule voids grants whose slot was withdrawn on the way.
 func slotRule() rule {
-	return rule{void: func(r *resident, m mail) bool {
+	return rule{void: func(r *activeRun, m mail) bool {
 		g, is := m.input.(core.Granted)
 		if !is {
 			return false
@@ -183,7 +183,7 @@ func (s *slots) serve(e *Engine, l lane) {
 		delete(s.waiting, w.callKey)
 		r := e.resident(w.partition, w.run)
 		if e.switchedOff(w.activity) {
-			r.refused = true // it asks again when the activity is on
+			r.slotRefused = true // it asks again when the activity is on
 			continue
 		}
 		s.occupy(l)

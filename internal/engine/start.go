@@ -196,14 +196,15 @@ func (e *Engine) createOnce(ctx context.Context, row store.Run, start history.St
 		e.mu.Unlock()
 		return &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
-	r := &resident{partition: p, id: row.ID, create: &row, poked: true}
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: &row, poked: true}, engine: e}
+	r.stepper = r
 	r.run = core.New(e.coreConfig(r, start.Type), start, nil)
 	r.instance = def.Begin(r.run)
 	r.run.Bind(r.instance)
 	started := make(chan error, 1)
 	r.started = append(r.started, started)
-	e.residents[row.ID] = r
-	e.rouse(r)
+	e.residents[row.ID] = r.resident
+	e.rouse(r.resident)
 	e.mu.Unlock()
 	select {
 	case err := <-started:

@@ -150,6 +150,6 @@ func (e *Engine) stopped(r *resident, c *core.Call) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	off := e.switchedOff(activityOf(c))
-	r.refused = r.refused || off
+	r.slotRefused = r.slotRefused || off
 	return off
 }

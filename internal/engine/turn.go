@@ -4,117 +4,117 @@ import (
 	"errors"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
 )
 
-// turn takes one step of a run, a gate or a schedule, and makes it durable. An error means
-// that the resident is of no use any more.
-func (e *Engine) turn(r *resident, todo []mail) error {
-	switch entity.KindOf(r.id) {
-	case entity.Gate:
-		return e.gateTurn(r, todo)
-	case entity.Schedule:
-		return e.scheduleTurn(r, todo)
+// activeRun is a run in memory.
+type activeRun struct {
+	*resident
+	engine *Engine
+
+	run      *core.Run          // nil: to be loaded
+	instance *workflow.Instance // nil: no code, see hold
+	hold     *hold              // why there is no code
+
+	// The step that is being made durable:
+	out            *core.Turn
+	todo, deferred []mail // what it was given, and what of that is given again
+	given          bool   // the deferred mail was part of todo
+}
+
+func (r *activeRun) machine() machine {
+	if r.run == nil {
+		return nil
 	}
-	loaded := r.run == nil
-	if loaded {
-		if err := e.load(r, todo); err != nil {
-			return err
-		}
-	}
-	todo, given, err := e.gather(r, todo, loaded)
-	if err != nil {
-		return err
+	return r.run
+}
+
+func (r *activeRun) load(todo []mail) error { return r.engine.load(r, todo) }
+
+func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err error) {
+	e := r.engine
+	if r.todo, r.given, err = e.gather(r, todo, loaded); err != nil {
+		return t, false, err
 	}
 	unread := r.run.Backlog()
-	out, err := e.stepOrPark(r, e.inputs(r, todo, loaded), todo)
-	if err != nil {
-		return err
+	if r.out, err = e.stepOrPark(r, e.inputs(r, loaded)); err != nil {
+		return t, false, err
 	}
 	e.warnOfBacklog(r, unread)
-	taken, deferred := split(out, todo)
-	e.warnOfLength(r, len(out.Events))
-	if !out.Empty() || len(sequences(taken)) > 0 || r.create != nil {
-		if err := e.commitTurn(r, out, todo, taken); err != nil {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			if given {
-				delete(r.partition.inbox.deferred, untaken(r.id)) // it is part of todo
-			}
-			e.undo(r, out)
-			e.continued(r, out)
-			return err
-		}
+	taken, deferred := split(r.out, r.todo)
+	r.deferred = deferred
+	e.warnOfLength(r, len(r.out.Events))
+	consumed := sequences(taken)
+	if r.out.Empty() && len(consumed) == 0 && r.create == nil {
+		return t, false, nil
 	}
-	e.putOff(r, out, given, deferred)
-	e.carryOut(r, out)
+	if t, err = e.storeTurn(r, r.out); err != nil {
+		e.parkCulprit(r, err)
+		r.undone()
+		return t, false, err
+	}
+	t.Consumed = consumed
+	t.Hook = e.hook(r.out, r.todo)
+	if err = e.createFirst(r, r.out); err != nil {
+		r.refused(err)
+		return t, false, err
+	}
+	e.continues(r.resident, r.out)
+	return t, true, nil
+}
+
+func (r *activeRun) stored() error {
+	r.engine.putOff(r)
+	r.engine.carryOut(r, r.out)
+	r.out, r.todo, r.deferred = nil, nil, nil
 	return nil
 }
 
-// commitTurn makes a turn durable, and consumes what it took of what was to be done.
-func (e *Engine) commitTurn(r *resident, out *core.Turn, todo, taken []mail) error {
-	t, err := e.storeTurn(r, out)
-	if err != nil {
-		e.parkCulprit(r, err)
-		return err
-	}
-	t.Consumed = sequences(taken)
-	t.Hook = e.hook(out, todo)
-	if err = e.createFirst(r, out); err == nil {
-		e.continues(r, out)
-		err = e.committer.Commit(t)
-	}
+func (r *activeRun) refused(err error) {
+	e := r.engine
 	conflict, failed := (*store.ConflictError)(nil), (*store.HookError)(nil)
 	switch {
-	case err == nil:
-		e.settled(r, t.Consumed)
-		e.sent(&t)
-		return nil
 	case errors.As(err, &failed):
-		e.transactionFailed(r, todo, failed.Err)
+		e.transactionFailed(r.resident, r.todo, failed.Err)
 	case errors.As(err, &conflict):
-		e.startConflict(r, todo, &conflict.Existing)
+		e.startConflict(r.resident, r.todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
-		e.lose(r.partition)
 	case errors.Is(err, store.ErrStale):
-		e.log.Error("perdure: a turn was refused because another one took its place; the run is loaded anew", "run", r.id, "turn", out.Number)
-		e.putBack(r, todo)
+		e.log.Error("perdure: a turn was refused because another one took its place; the run is loaded again", "run", r.id, "turn", r.out.Number)
+		e.putBack(r.resident, r.todo)
 		e.mu.Lock()
-		e.created(r) // its row is there, or no turn could be
+		e.created(r.resident) // its row is there, or no turn could be
 		e.mu.Unlock()
 	case e.ctx.Err() != nil:
 	default:
 		e.parkCulprit(r, err)
 	}
-	return err
+	r.undone()
 }
 
-// putBack returns mail whose turn was refused; the run will be loaded anew.
-func (e *Engine) putBack(r *resident, todo []mail) {
+// undone takes back what a step that is not durable had done in memory.
+func (r *activeRun) undone() {
+	e := r.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r.mail = append(todo, r.mail...)
-	r.poked = true
+	if r.given {
+		delete(r.partition.inbox.deferred, untaken(r.id)) // it is part of todo
+	}
+	e.undo(r.resident, r.out)
+	e.continued(r.resident, r.out)
 }
 
-// settled notes that a turn is durable: the run's row exists, its messages are
-// consumed.
-func (e *Engine) settled(r *resident, consumed []int64) {
-	if r.create == nil && len(consumed) == 0 {
-		return
+// close unwinds the code.
+func (r *activeRun) close() {
+	if r.instance != nil {
+		r.instance.Close()
+		r.instance = nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r.create != nil {
-		e.created(r)
-		e.tellStarted(r, nil)
-	}
-	r.partition.inbox.consumed(consumed)
 }
 
 // tellStarted answers those who wait for the run's row. The engine's mu is held.
@@ -136,12 +136,12 @@ func (e *Engine) undo(r *resident, out *core.Turn) {
 }
 
 // carryOut does what a durable turn asks for.
-func (e *Engine) carryOut(r *resident, out *core.Turn) {
+func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.continued(r, out)
+	e.continued(r.resident, out)
 	if r.dropped { // another node took the run over and does it
-		e.undo(r, out)
+		e.undo(r.resident, out)
 		return
 	}
 	for _, i := range out.Interrupt {
@@ -182,16 +182,16 @@ func (e *Engine) carryOut(r *resident, out *core.Turn) {
 	if out.Ended {
 		e.tellEndedLocked(r.id, *out.State)
 		if out.Next != nil {
-			e.handOn(r, out.Next)
+			e.handOn(r.resident, out.Next)
 		} else if id := r.run.Start().WorkflowID; e.routes[id].run == r.id {
 			delete(e.routes, id) // the next run of the ID is of another chain
 		}
-		e.unload(r)
+		e.unload(r.resident)
 	}
 }
 
 // storeTurn is a core turn in the store's words.
-func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error) {
+func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err error) {
 	p := r.partition
 	of := r.ref()
 	t = store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
@@ -232,7 +232,7 @@ func (e *Engine) storeTurn(r *resident, out *core.Turn) (t store.Turn, err error
 		t.Tallies = record.Tallies(r.run.Start().Type, out.Time, out.Tallies)
 	}
 	if out.Next == nil { // else createFirst says so
-		if t.Messages, err = e.announcement(r); err != nil {
+		if t.Messages, err = e.announcement(r.resident); err != nil {
 			return t, err
 		}
 	}

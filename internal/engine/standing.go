@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// standing is a gate or a schedule in memory. Its row has the status store.Standing; its
+// tickets or fires are rows of calls. It has no history: each of its turns can be
+// repeated, because a message that it sends twice is as good as one.
+type standing struct {
+	*resident
+	engine *Engine
+	kind   standingKind
+
+	entity core.Standing // nil: to be loaded
+	out    *core.StandingTurn
+	heard  []mail // that out consumes
+}
+
+// standingKind is what gates and schedules do not have in common.
+type standingKind interface {
+	// decode makes the entity from its record.
+	decode(rec *store.Record) (core.Standing, error)
+	// missing makes one that has no record, with its row; nil if it does not exist then.
+	missing(name string) (core.Standing, *store.Run, error)
+	// notice logs what is worth a person's attention.
+	notice(name string, out *core.StandingTurn)
+	// removed is told that the entity is forgotten.
+	removed(name string)
+	// rest is when one that could not go on is tried again, 0 for the next look at the
+	// inbox.
+	rest() time.Duration
+}
+
+func (s *standing) name() string { return entity.NameOf(s.id) }
+
+func (s *standing) machine() machine {
+	if s.entity == nil {
+		return nil
+	}
+	return s.entity
+}
+
+func (s *standing) load(todo []mail) error {
+	e := s.engine
+	e.loading <- struct{}{}
+	defer func() { <-e.loading }()
+	rec, err := e.readRecord(s.resident)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		s.entity, s.create, err = s.kind.missing(s.name())
+		if err == nil && s.entity == nil {
+			e.discard(s.resident, todo)
+			return errGone
+		}
+	case err == nil:
+		err = protected(func() error {
+			s.entity, err = s.kind.decode(rec)
+			return err
+		})
+	}
+	if err != nil {
+		s.stuck(todo, err)
+	}
+	return err
+}
+
+func (s *standing) step(todo []mail, _ bool) (t store.Turn, due bool, err error) {
+	inputs := make([]core.Input, len(todo))
+	for i, m := range todo {
+		inputs[i] = m.input
+	}
+	if err := protected(func() error { s.out = s.entity.Step(s.engine.clock.Now(), inputs); return nil }); err != nil {
+		s.stuck(todo, err)
+		return t, false, err
+	}
+	for _, fault := range s.out.Faults {
+		s.engine.log.Error("perdure: a "+entity.KindOf(s.id).String()+" was told something that it cannot do", "name", s.name(), "error", fault)
+	}
+	s.kind.notice(s.name(), s.out)
+	if s.heard = todo[:s.out.Heard]; len(s.heard) < len(todo) {
+		s.engine.putBack(s.resident, todo[len(s.heard):])
+	}
+	if t, err = s.storeTurn(); err != nil {
+		s.stuck(s.heard, err)
+		return t, false, err
+	}
+	return t, !s.out.Empty() || len(t.Consumed) > 0, nil
+}
+
+// storeTurn is the turn in the words of the store.
+func (s *standing) storeTurn() (store.Turn, error) {
+	out := s.out
+	t := store.Turn{
+		Partition: s.partition.number, Epoch: s.partition.epoch, Run: s.id, Time: out.Time,
+		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: sequences(s.heard), Repeatable: true,
+	}
+	if out.State != nil {
+		state := record.StoreState(*out.State)
+		if s.create != nil {
+			row := *s.create
+			row.RunState, t.Create = state, &row
+		} else {
+			t.State = &state
+		}
+	}
+	for i := range out.Say {
+		t.Messages = append(t.Messages, message.FromGate(s.engine.group, &out.Say[i]))
+	}
+	for i := range out.Messages {
+		m, err := message.FromRun(s.engine.group, &out.Messages[i])
+		if err != nil {
+			return t, err
+		}
+		t.Messages = append(t.Messages, m)
+	}
+	return t, nil
+}
+
+func (s *standing) stored() error {
+	if s.out.Over { // what is said to it from now on makes another one
+		s.kind.removed(s.name())
+		return errGone
+	}
+	return nil
+}
+
+func (s *standing) refused(err error) {
+	if !errors.Is(err, store.ErrFenced) {
+		s.stuck(s.heard, err)
+	}
+}
+
+// stuck lets an entity that cannot be read or written try again later: what was said to
+// it waits in the inbox.
+func (s *standing) stuck(todo []mail, err error) {
+	e := s.engine
+	if e.ctx.Err() != nil {
+		return
+	}
+	e.log.Error("perdure: a "+entity.KindOf(s.id).String()+" cannot go on; it is tried again later", "name", s.name(), "error", err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.partition.inbox.forget(sequences(todo)...)
+	if rest := s.kind.rest(); rest > 0 {
+		e.addWake(e.clock.Now()+int64(rest), s.partition, s.id)
+	}
+}
+
+func (s *standing) answer(questions []question) error {
+	turnAway(questions)
+	return nil
+}
+
+func (s *standing) close() {}
