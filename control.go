@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 )
 
 // The views of operations. All of them are plain data and have stable JSON names.
@@ -19,15 +20,15 @@ type (
 	// as descriptions and histories show it; Name that of an activity or step;
 	// States are running, queued, external, backoff, gated, paused, quarantined;
 	// ErrorType is that of the last failure, see retry.TypeName.
-	Calls = core.Selection
+	Calls = view.CallFilter
 	// ControlRecord is an entry of a run's audit, or of an operation's answer.
-	ControlRecord = engine.ControlRecord
+	ControlRecord = view.ControlRecord
 	// BulkResult says what ControlAll or ControlRuns came to.
-	BulkResult = engine.BulkResult
+	BulkResult = view.BulkResult
 	// SwitchRecord is an entry of the log of what was paused in a whole group.
-	SwitchRecord = engine.SwitchRecord
+	SwitchRecord = view.SwitchRecord
 	// Paused is a call that waits until a person decides.
-	Paused = engine.Paused
+	Paused = view.PausedCall
 	// RefusedError says that a call, or a run, is not in a state for an operation,
 	// or does not accept what came with it.
 	RefusedError = engine.RefusedError
@@ -116,7 +117,7 @@ func DryRun() ControlOption { return func(s *controlSettings) { s.dry = true } }
 // request is an operation with its options.
 func (op Operation) request(calls Calls, options []ControlOption) (controlSettings, error) {
 	s := controlSettings{Control: op.control}
-	s.Calls = calls
+	s.Calls = core.Selection(calls)
 	for _, o := range options {
 		o(&s)
 	}

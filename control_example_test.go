@@ -120,7 +120,7 @@ func ExampleEngine_ControlAll() {
 	}
 	waiting := perdure.Calls{Name: "charge", States: []string{"backoff"}}
 	for {
-		plan, err := eng.ControlAll(ctx, perdure.Filter{Type: "checkout"}, waiting, perdure.RetryNow(), perdure.DryRun())
+		plan, err := eng.ControlAll(ctx, perdure.Filter{Workflow: "checkout"}, waiting, perdure.RetryNow(), perdure.DryRun())
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func ExampleEngine_ControlAll() {
 		}
 	}
 	down = false
-	done, err := eng.ControlAll(ctx, perdure.Filter{Type: "checkout"}, waiting, perdure.RetryNow(), perdure.Why("the gateway is back"))
+	done, err := eng.ControlAll(ctx, perdure.Filter{Workflow: "checkout"}, waiting, perdure.RetryNow(), perdure.Why("the gateway is back"))
 	if err != nil {
 		log.Fatal(err)
 	}

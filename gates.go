@@ -4,19 +4,19 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/view"
 )
 
 // The views of gates. All of them are plain data and have stable JSON names.
 type (
 	// Gate is a gate over all nodes, as activity.Through names it, and who is there.
-	Gate = engine.Gate
+	Gate = view.Gate
 	// Ticket is the place of a call at a gate.
-	Ticket = engine.Ticket
+	Ticket = view.Ticket
 	// GateWait says where a pending call waits.
-	GateWait = engine.GateWait
+	GateWait = view.GateWait
 	// PausedInfo says who paused something, and when.
-	PausedInfo = engine.PausedInfo
+	PausedInfo = view.Pause
 )
 
 // Gates returns the gates of the engine's group by name: how many they let pass,

@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/bridge"
-	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/view"
 )
 
 type (
 	// Retention says how long what is over is kept, by how it ended. The zero value
 	// keeps all for ever.
-	Retention = engine.Retention
+	Retention = view.Retention
 	// SweepResult says what Engine.Sweep removed, or would.
-	SweepResult = engine.SweepResult
+	SweepResult = view.SweepResult
 )
 
 // Retain removes what is over for long enough: runs with their histories, attempts,

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -17,13 +18,13 @@ import (
 type (
 	// ScheduleInfo is a schedule as it stands: what it does, when it fires next, and
 	// what came of the fires there were.
-	ScheduleInfo = engine.Schedule
+	ScheduleInfo = view.Schedule
 	// Fire is a nominal time of a schedule that came.
-	Fire = engine.Fire
+	Fire = view.Fire
 	// UpcomingFire is a nominal time of a schedule that is still to come.
-	UpcomingFire = engine.UpcomingFire
+	UpcomingFire = view.UpcomingFire
 	// ScheduledBy is the fire that started a run's chain.
-	ScheduledBy = engine.ScheduledBy
+	ScheduledBy = view.ScheduledBy
 )
 
 // Schedule makes a schedule that starts a workflow over and over, or changes what it

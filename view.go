@@ -2,49 +2,46 @@ package perdure
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"time"
 
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // The views of runs, calls and attempts. All of them are plain data and have
 // stable JSON names.
 type (
 	// RunInfo is a run as listings show it.
-	RunInfo = engine.Run
+	RunInfo = view.Run
 	// Description is a run with all that can be said about where it stands.
-	Description = engine.Description
+	Description = view.Description
 	// PendingCall is a call of a run that is not closed.
-	PendingCall = engine.PendingCall
+	PendingCall = view.Call
 	// Attempt is one attempt of one call.
-	Attempt = engine.Attempt
+	Attempt = view.Attempt
 	// FoundAttempt is an attempt and whose it is.
-	FoundAttempt = engine.FoundAttempt
+	FoundAttempt = view.FoundAttempt
 	// CallAttempts sums up the attempts of one call.
-	CallAttempts = engine.CallAttempts
+	CallAttempts = view.CallAttempts
 	// AttemptFilter selects attempts and calls of all runs. The zero value selects
 	// all.
-	AttemptFilter = engine.AttemptFilter
+	AttemptFilter = view.AttemptFilter
 	// ActivityStats says how the calls of one activity or step of one workflow
 	// ended.
-	ActivityStats = engine.ActivityStats
+	ActivityStats = view.ActivityStats
 	// ErrorStats says how often attempts of an activity or step ended with a type
 	// of error, and whether their calls recovered.
-	ErrorStats = engine.ErrorStats
+	ErrorStats = view.ErrorStats
 	// ChainRun is a run as one of its chain.
-	ChainRun = engine.ChainRun
+	ChainRun = view.ChainRun
 	// Filter selects runs for List and for operations on many.
-	Filter = store.Filter
-	// Attribute is a name and a value that a run was given, see Attributes.
-	Attribute = store.Attribute
+	Filter = view.Filter
 	// Counts says how many runs and calls are in which state.
-	Counts = store.Counts
+	Counts = view.Counts
 	// Node is a process that serves workflows, or did of late.
-	Node = engine.Node
+	Node = view.Node
+	// Event is an entry of a run's history.
+	Event = view.Event
 )
 
 // List returns runs, newest first. The next page is that whose Filter.Before is the run
@@ -112,40 +109,13 @@ func (e *Engine) Attempts(ctx context.Context, id string, options ...ReadOption)
 	return a, nil
 }
 
-// Event is an entry of a run's history.
-type Event struct {
-	Turn int64     // the turn it belongs to; 0 for the start
-	Time time.Time // engine time of the turn
-	Kind string    // ActivityScheduled, CallCompleted ...
-	Call int64     // number of the call it is about, 0 if it is about none
-	Name string    // of the activity, step, timer or signal
-
-	json []byte
-}
-
-// MarshalJSON writes the event with all its fields, as it is recorded.
-func (e Event) MarshalJSON() ([]byte, error) { return e.json, nil }
-
 // History returns the events of the latest run of a workflow ID, oldest first.
 func (e *Engine) History(ctx context.Context, id string, options ...ReadOption) ([]Event, error) {
-	start, events, err := e.inner.History(ctx, id, runOf(options))
+	events, err := e.inner.Events(ctx, id, runOf(options))
 	if err != nil {
 		return nil, fmt.Errorf("perdure: history of %q: %w", id, err)
 	}
-	raw, err := json.Marshal(start)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Event, 0, len(events)+1)
-	out = append(out, Event{Time: time.Unix(0, start.Created).UTC(), Kind: string(history.RunStarted), Name: start.Type, json: raw})
-	for _, ev := range events {
-		raw, err := json.Marshal(ev)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Event{Turn: ev.Turn, Time: ev.Time, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, json: raw})
-	}
-	return out, nil
+	return events, nil
 }
 
 // Record returns the history of the latest run of a workflow ID, open or closed,

@@ -38,7 +38,7 @@ func TestE61_FindRuns(t *testing.T) {
 			}
 			pass(time.Minute)
 		}
-		found := func(f store.Filter) string {
+		found := func(f engine.Filter) string {
 			t.Helper()
 			var ids []string
 			for f.Limit = 2; ; { // by pages
@@ -55,19 +55,19 @@ func TestE61_FindRuns(t *testing.T) {
 				}
 			}
 		}
-		ann := store.Attribute{Name: "customer", Value: "ann"}
-		same(t, "by one", found(store.Filter{Attributes: []store.Attribute{ann}}), "w10 w8 w6 w4 w2 w0")
-		same(t, "by two", found(store.Filter{Attributes: []store.Attribute{ann, {Name: "tier", Value: "1"}}}), "w10 w4")
-		same(t, "since", found(store.Filter{Since: began.Add(9 * time.Minute)}), "w11 w10 w9")
-		same(t, "until", found(store.Filter{Until: began.Add(2 * time.Minute), Attributes: []store.Attribute{ann}}), "w0")
+		ann := map[string]string{"customer": "ann"}
+		same(t, "by one", found(engine.Filter{Attributes: ann}), "w10 w8 w6 w4 w2 w0")
+		same(t, "by two", found(engine.Filter{Attributes: map[string]string{"customer": "ann", "tier": "1"}}), "w10 w4")
+		same(t, "since", found(engine.Filter{Since: began.Add(9 * time.Minute)}), "w11 w10 w9")
+		same(t, "until", found(engine.Filter{Until: began.Add(2 * time.Minute), Attributes: ann}), "w0")
 		signal(t, e, "w4", "number", "", 1)
 		pass(time.Second)
-		same(t, "the next run of a chain", found(store.Filter{Attributes: []store.Attribute{ann}, Status: []store.Status{store.Running}}), "w4 w10 w8 w6 w2 w0")
+		same(t, "the next run of a chain", found(engine.Filter{Attributes: ann, Status: []string{string(store.Running)}}), "w4 w10 w8 w6 w2 w0")
 		d := describe(t, e, "w4")
 		if len(d.Chain) != 2 || !maps.Equal(d.Attributes, map[string]string{"customer": "ann", "tier": "1"}) {
 			t.Errorf("described: %+v", d.Attributes)
 		}
-		r := forAll(t, e, store.Filter{Attributes: []store.Attribute{ann}, Until: began.Add(5 * time.Minute)}, core.Control{Operation: core.TerminateTheRun}, false)
+		r := forAll(t, e, engine.Filter{Attributes: ann, Until: began.Add(5 * time.Minute)}, core.Control{Operation: core.TerminateTheRun}, false)
 		same(t, "terminated", r.Applied, 2) // w0 and w2: w4 goes on as a later run
 	})
 }

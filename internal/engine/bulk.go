@@ -11,26 +11,8 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
-
-// BulkResult says what an operation on many runs came to.
-type BulkResult struct {
-	Request string `json:"request,omitempty"` // its ID: the same again does nothing twice
-	DryRun  bool   `json:"dry_run,omitempty"`
-	Runs    int    `json:"runs"`  // that were selected, or with calls that were
-	Calls   int    `json:"calls"` // that were selected when they were counted; 0 of an operation on runs
-
-	// What came of it, by call or by run. A run may change between the look and the deed.
-	Applied    int `json:"applied"`
-	Unchanged  int `json:"unchanged"`
-	Refused    int `json:"refused"`
-	NotPending int `json:"not_pending"`
-	Ended      int `json:"ended"`      // runs that had ended meanwhile
-	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet
-
-	// Records are the first thousand answers; of a dry run what was selected.
-	Records []ControlRecord `json:"records,omitempty"`
-}
 
 // Bounds of an operation on many runs.
 const (
@@ -46,7 +28,7 @@ const (
 // It goes from run to run, in batches; each run is asked with the same request ID.
 // If it fails in the middle, the same request again does the rest. An operation on
 // runs also reaches those that went on meanwhile as the next run of their chain.
-func (e *Engine) ControlAll(ctx context.Context, filter store.Filter, in core.Control, dry bool) (BulkResult, error) {
+func (e *Engine) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (BulkResult, error) {
 	result := BulkResult{DryRun: dry}
 	if err := e.checkControl(&in); err != nil {
 		return result, err
@@ -54,8 +36,8 @@ func (e *Engine) ControlAll(ctx context.Context, filter store.Filter, in core.Co
 	if !dry {
 		result.Request = in.ID
 	}
-	filter = boundedByTime(filter)
-	e.narrow(&filter, in.Calls)
+	filter := runFilter(selected, e.group.All())
+	narrow(&filter, in.Calls)
 	seen, began := "", filter.Before
 	for {
 		newest, touched, err := e.controlPass(ctx, filter, in, seen, began, &result)
@@ -101,8 +83,8 @@ func wasAsked(row *store.Run, request string) bool {
 }
 
 // narrow lets the database leave out runs that cannot be meant.
-func (e *Engine) narrow(filter *store.Filter, calls core.Selection) {
-	filter.Partitions, filter.Limit = e.group.All(), bulkPage
+func narrow(filter *store.Filter, calls core.Selection) {
+	filter.Limit = bulkPage
 	if len(filter.Status) == 0 {
 		filter.Status = []store.Status{store.Running, store.OnHold, store.WaitingForCode, store.Parked}
 	}
@@ -130,7 +112,7 @@ func (e *Engine) controlPage(ctx context.Context, rows []store.Run, in core.Cont
 	})
 	var errs []error
 	for i := range rows {
-		if err := result.add(found[i], sent[i], errors.Join(failed[i], answered[i])); err != nil {
+		if err := addTo(result, found[i], sent[i], errors.Join(failed[i], answered[i])); err != nil {
 			errs = append(errs, fmt.Errorf("workflow %q: %w", rows[i].WorkflowID, err))
 		}
 	}
@@ -140,9 +122,9 @@ func (e *Engine) controlPage(ctx context.Context, rows []store.Run, in core.Cont
 	return errors.Join(errs...)
 }
 
-// add counts what came of one run. An error about the run alone is part of the
+// addTo counts what came of one run. An error about the run alone is part of the
 // result and not one of the whole.
-func (b *BulkResult) add(found []ControlRecord, sent *sentControl, err error) error {
+func addTo(b *BulkResult, found []ControlRecord, sent *sentControl, err error) error {
 	if len(found) > 0 {
 		b.Runs++
 	}

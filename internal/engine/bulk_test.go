@@ -30,7 +30,7 @@ func TestE60_Bulk(t *testing.T) {
 		begin(t, e, other, "y", 1)
 		pass(time.Minute)
 		in := core.Control{ID: "b1", Operation: core.RetryNow, By: "ann", Reason: "the gateway is back", Calls: core.Selection{States: []string{"backoff"}}}
-		filter := store.Filter{Type: "flow", IDPrefix: "x-"}
+		filter := engine.Filter{Workflow: "flow", IDPrefix: "x-"}
 		all := func(dry bool) engine.BulkResult {
 			t.Helper()
 			r, err := e.ControlAll(t.Context(), filter, in, dry)
@@ -54,7 +54,7 @@ func TestE60_Bulk(t *testing.T) {
 		}
 		same(t, "the other one", onlyCall(t, e, "y").Failures, 1)
 		in = core.Control{ID: "b2", Operation: core.PauseCall}
-		filter = store.Filter{}
+		filter = engine.Filter{}
 		if r := all(false); r.Runs != 1 || r.Applied != 1 {
 			t.Errorf("without a selection: %+v", r)
 		}
@@ -82,7 +82,7 @@ func TestE60_BulkUnanswered(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		in := core.Control{ID: "b", Operation: core.RetryNow}
-		r, err := client.ControlAll(ctx, store.Filter{}, in, false)
+		r, err := client.ControlAll(ctx, engine.Filter{}, in, false)
 		if !errors.Is(err, engine.ErrNoAnswer) || r.Unanswered != 3 || r.Calls != 3 {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -91,7 +91,7 @@ func TestE60_BulkUnanswered(t *testing.T) {
 		e = w.start(f.flow, f.activity)
 		pass(time.Minute)
 		same(t, "ran", f.ran.Load(), 6)
-		if r, err := e.ControlAll(t.Context(), store.Filter{Status: []store.Status{store.Completed}}, in, false); err != nil || r.Calls != 0 {
+		if r, err := e.ControlAll(t.Context(), engine.Filter{Status: []string{string(store.Completed)}}, in, false); err != nil || r.Calls != 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -162,7 +162,7 @@ func TestE6_WaitingCostsNothing(t *testing.T) {
 		})
 	}
 	starters.Wait()
-	for counts := (store.Counts{}); counts.Calls[store.Backoff] < runs/3; {
+	for counts := (view.Counts{}); counts.Calls[view.CallBackoff] < runs/3; {
 		time.Sleep(10 * time.Millisecond)
 		if counts, err = e.Counts(t.Context()); err != nil {
 			t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -50,7 +49,7 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 		if p := child.Parent; p == nil || *p != (engine.Parent{WorkflowID: "p", RunID: run, Call: 2}) || child.RunID != call.Child.RunID || child.Memo.String() != `"for the parent"` {
 			t.Errorf("the child is %+v, of %+v", child, child.Parent)
 		}
-		found, err := e.List(t.Context(), store.Filter{Attributes: []store.Attribute{{Name: "of", Value: "p"}}})
+		found, err := e.List(t.Context(), engine.Filter{Attributes: map[string]string{"of": "p"}})
 		if err != nil || len(found) != 1 || found[0].WorkflowID != id || child.Attributes["of"] != "p" {
 			t.Errorf("found by the child's attribute are %+v, %v; the child has %v", found, err, child.Attributes)
 		}

@@ -156,7 +156,7 @@ func (c *Config) normalize() error {
 	if c.Group != "" {
 		errs = append(errs, history.CheckName("group", c.Group))
 	}
-	errs = append(errs, c.Retention.check())
+	errs = append(errs, (*retention)(&c.Retention).check())
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
 	}

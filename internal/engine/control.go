@@ -17,24 +17,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ControlRecord is an entry of a run's audit: what somebody did to it or to one of
-// its calls, or that the engine paused a call.
-type ControlRecord struct {
-	WorkflowID string    `json:"workflow_id"`
-	RunID      string    `json:"run_id"`
-	Call       int64     `json:"call,omitempty"` // 0 of the run, or if no call was meant by its number, and none was found; of a reset the first that is made anew
-	Name       string    `json:"name,omitempty"` // of the activity or step, or the signal
-	Operation  string    `json:"operation"`      // retry-now, skip, fail, pause, resume, edit-policy; of a run cancel, terminate, signal, pause-run, resume-run, reset
-	Request    string    `json:"request,omitempty"`
-	By         string    `json:"by,omitempty"` // empty for the engine
-	Why        string    `json:"why,omitempty"`
-	Outcome    string    `json:"outcome"` // applied, unchanged, refused, not-pending
-	Note       string    `json:"note,omitempty"`
-	Time       time.Time `json:"time"`
-	// Policy that an edit-policy put in force.
-	Policy json.RawMessage `json:"policy,omitempty"`
-}
-
 // ErrNotPending says that an operation found no call: none is selected, or it has
 // ended.
 var ErrNotPending = errors.New("no such call is pending")

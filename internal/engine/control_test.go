@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -109,7 +110,7 @@ func TestE60_OnExhaustedPause(t *testing.T) {
 			t.Errorf("the hook was told %+v", p)
 		}
 		counts, err := e.Counts(t.Context())
-		if err != nil || counts.Calls[store.Paused] != 1 {
+		if err != nil || counts.Calls[view.CallPaused] != 1 {
 			t.Errorf("counts: %+v, %v", counts, err)
 		}
 		audit, err := e.Audit(t.Context(), "x", "")

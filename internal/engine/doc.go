@@ -70,6 +70,8 @@
 //	view_child.go   the parent of a run, and its children
 //	view_base.go    from where a run goes on that was reset or forked
 //	view.go         describe, list, history
+//	value.go        recorded values in the words of package view
+//	alias.go        names of package view
 //	record.go       histories for replay elsewhere, and the replay
 //	ledger.go       attempts, from ledger and history together
 //	ledger_find.go  attempts and calls of all runs, from the ledger

@@ -113,7 +113,7 @@ func TestR45_GatesAreSeen(t *testing.T) {
 			}
 			same(t, id, got, want)
 		}
-		list, err := e.List(t.Context(), store.Filter{})
+		list, err := e.List(t.Context(), engine.Filter{})
 		if err != nil || len(list) != 3 {
 			t.Errorf("%d runs are listed, %v", len(list), err)
 		}

@@ -17,56 +17,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Gate is a gate as it stands. What time alone changes, the end of a cooldown for
-// instance, is seen when it has come, also if the gate's owner has not looked yet.
-type Gate struct {
-	Name    string       `json:"name"`
-	Limit   int          `json:"limit"`
-	Mode    string       `json:"mode"` // hold, release, rejoin
-	Spec    history.Gate `json:"spec"` // all that it does, as its latest call said
-	Holders int          `json:"holders"`
-	Running int          `json:"running"` // attempts that were let pass and are not over
-	Waiting int          `json:"waiting"`
-
-	OldestWait    time.Duration `json:"oldest_wait"`     // ns, 0 if nobody waits
-	HeldInBackoff int           `json:"held_in_backoff"` // slots
-	InBackoff     int           `json:"in_backoff"`      // calls, with or without a slot
-
-	Breaker   string     `json:"breaker,omitempty"` // closed, open, half_open; empty without one
-	OpenUntil *time.Time `json:"open_until,omitempty"`
-	Tokens    *float64   `json:"tokens,omitempty"` // left in the budget; absent without one
-
-	Paused  *PausedInfo `json:"paused,omitempty"`
-	Tickets []Ticket    `json:"tickets,omitempty"` // those who hold it first, then those who wait, in their order
-}
-
-// Ticket is the place of a call at a gate.
-type Ticket struct {
-	WorkflowID string     `json:"workflow_id"`
-	RunID      string     `json:"run_id"`
-	Call       int64      `json:"call"`
-	Attempt    int        `json:"attempt"`
-	State      string     `json:"state"`          // running, waiting, backoff
-	Slot       bool       `json:"slot,omitempty"` // whether it has one
-	Priority   int        `json:"priority,omitempty"`
-	Since      time.Time  `json:"since"`           // it is in this state
-	Until      *time.Time `json:"until,omitempty"` // the end of the backoff; absent if it rests behind another gate
-}
-
-// GateWait is where a call waits.
-type GateWait struct {
-	Name    string `json:"name"`
-	Place   int    `json:"place,omitempty"`   // from 1; 0 if it is not known
-	Waiting int    `json:"waiting,omitempty"` // calls that wait there
-	// Verdict says that an attempt has failed, and the gate's budget has to say
-	// whether another one may follow.
-	Verdict bool `json:"verdict,omitempty"`
-	// Paused says that nobody passes the gate, and OpenUntil until when its circuit
-	// breaker lets nobody pass.
-	Paused    *PausedInfo `json:"paused,omitempty"`
-	OpenUntil *time.Time  `json:"open_until,omitempty"`
-}
-
 // standingPage is how many entities that are no workflows are read at once.
 const standingPage = 500
 
@@ -126,7 +76,7 @@ func (e *Engine) readGate(ctx context.Context, name string) (*core.Gate, error) 
 func (e *Engine) viewGate(g *core.Gate) Gate {
 	d, s := g.Detail(), g.Stats(e.clock.Now())
 	v := Gate{
-		Name: g.Name(), Limit: s.Limit, Mode: d.Spec.Mode, Spec: d.Spec, Holders: s.Holders, Running: s.Running,
+		Name: g.Name(), Limit: s.Limit, Mode: d.Spec.Mode, Spec: showGateSpec(d.Spec), Holders: s.Holders, Running: s.Running,
 		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
 		Breaker: string(s.Breaker), OpenUntil: optionalTime(s.OpenUntil), Paused: viewPause(d.Pause),
 	}

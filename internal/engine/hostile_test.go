@@ -141,7 +141,7 @@ func TestI13_HostileCode(t *testing.T) {
 			d := describe(t, e, how)
 			got := d.Status + ": " + d.Reason
 			if d.Failure != nil {
-				got = d.Status + ": " + errors.Unwrap(d.Failure.Err()).Error()
+				got = d.Status + ": " + d.Failure.Causes[0].Message
 			}
 			if got != want {
 				t.Errorf("%s: %s\nwant %s", how, got, want)

@@ -5,41 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
-
-// Attempt is one attempt of one call, from the ledger and the history together.
-type Attempt struct {
-	Call    int64  `json:"call"`
-	Name    string `json:"name"` // of the activity or step
-	Number  int    `json:"attempt"`
-	ID      string `json:"id"`
-	Outcome string `json:"outcome"` // running, external, completed, failed, timed-out, lost, drained, canceled, refused
-	// Reason why it was, or was not, followed by another one.
-	Reason    string        `json:"reason,omitempty"`
-	ErrorType string        `json:"error_type,omitempty"`
-	Message   string        `json:"message,omitempty"`
-	Stack     string        `json:"stack,omitempty"`
-	Node      string        `json:"node,omitempty"`
-	Queued    *time.Time    `json:"queued,omitempty"`
-	Started   *time.Time    `json:"started,omitempty"`
-	Ended     *time.Time    `json:"ended,omitempty"`
-	Delay     time.Duration `json:"delay_ns,omitempty"` // chosen wait before the next attempt
-	Next      *time.Time    `json:"next,omitempty"`     // when that is due
-	Rule      int           `json:"rule,omitempty"`     // the policy's rule that decided, from 1; 0: the policy itself
-	// RunID is the run that made the attempt, if that is not the run that was asked
-	// for: one that was reset or forked keeps calls of another, whose ledger has the
-	// attempts of these that did not end the call.
-	RunID string `json:"run_id,omitempty"`
-	// NotKept is how many attempts of the call, right before this one, the ledger
-	// keeps no record of. Only listings of one run say it.
-	NotKept int `json:"not_kept,omitempty"`
-}
 
 // Attempts returns the attempts of a run's calls (of one call if call > 0), by
 // call and number. Of a call with very many attempts the ledger keeps the first

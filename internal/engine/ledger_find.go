@@ -13,29 +13,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// AttemptFilter selects attempts of the ledger, over all runs. The zero value
-// selects all.
-type AttemptFilter struct {
-	Workflow  string    // name of the workflow definition
-	Activity  string    // name of the activity or step
-	ErrorType string    // of the error it ended with
-	Outcome   string    // failed, timed-out, lost, drained, canceled, completed, refused
-	Reason    string    // why it was, or was not, followed by another one
-	Since     time.Time // only those that ended then or later; zero: no bound
-	Until     time.Time // only those that ended before; zero: no bound
-	MoreThan  int       // only attempts with a higher number; of calls: those with more attempts
-	After     string    // the cursor that came with the page before, "" for the first page
-	Limit     int       // 0: 100
-}
-
-// FoundAttempt is an attempt and whose it is.
-type FoundAttempt struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Workflow   string `json:"workflow"` // name
-	Attempt
-}
-
 // FindAttempts returns attempts from the ledger of all runs, the latest first, and
 // the cursor of the next page, "" if there is none. The ledger has the attempts of
 // all calls of which one failed, timed out, was lost or given back: a success at
@@ -56,7 +33,7 @@ func (e *Engine) FindAttempts(ctx context.Context, filter AttemptFilter) ([]Foun
 
 func foundAttempt(e *store.LedgerEntry) (FoundAttempt, error) {
 	a, err := viewAttempt(e.Attempt)
-	return FoundAttempt{e.WorkflowID, e.Run, e.Type, a}, err
+	return FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Attempt: a}, err
 }
 
 // FindCalls returns calls that needed more than one attempt, or are about to, those
@@ -78,7 +55,7 @@ func (e *Engine) FindCalls(ctx context.Context, filter AttemptFilter) ([]CallAtt
 
 // searchLedger reads a page of the ledger, and the cursor of the next one.
 func (e *Engine) searchLedger(ctx context.Context, filter AttemptFilter, calls bool) ([]store.LedgerEntry, string, error) {
-	f, err := filter.forStore()
+	f, err := ledgerFilter(&filter)
 	if err != nil {
 		return nil, "", err
 	}
@@ -92,7 +69,7 @@ func (e *Engine) searchLedger(ctx context.Context, filter AttemptFilter, calls b
 	return entries, cursor(entries[len(entries)-1].Key()), nil
 }
 
-func (f *AttemptFilter) forStore() (store.LedgerFilter, error) {
+func ledgerFilter(f *AttemptFilter) (store.LedgerFilter, error) {
 	out := store.LedgerFilter{
 		Type: f.Workflow, Name: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason,
 		From: bound(f.Since), Until: bound(f.Until), Above: f.MoreThan, Limit: f.Limit,
@@ -140,40 +117,6 @@ func parseCursor(s string) (k store.LedgerKey, err error) {
 		return k, fmt.Errorf("%q is no cursor of a listing of attempts: %w", s, err)
 	}
 	return k, nil
-}
-
-// CallAttempts sums up the attempts of one call. The sums are exact, also of calls
-// with so many attempts that the ledger does not keep the records of all.
-type CallAttempts struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Workflow   string `json:"workflow"` // name
-	Call       int64  `json:"call"`
-	Name       string `json:"name"` // of the activity or step
-
-	Attempts  int `json:"attempts"` // that have ended
-	Completed int `json:"completed,omitempty"`
-	Failed    int `json:"failed,omitempty"`
-	TimedOut  int `json:"timed_out,omitempty"`
-	Lost      int `json:"lost,omitempty"`    // with their process or its lease
-	Drained   int `json:"drained,omitempty"` // given back by a shutdown
-	Canceled  int `json:"canceled,omitempty"`
-
-	Run      time.Duration `json:"run_ns,omitempty"`      // how long the bodies ran
-	Backoff  time.Duration `json:"backoff_ns,omitempty"`  // the waits that were chosen
-	Retrying time.Duration `json:"retrying_ns,omitempty"` // from the end of the first attempt to the end of the latest
-	First    *time.Time    `json:"first,omitempty"`       // when the first attempt was ready to run
-	Last     *time.Time    `json:"last,omitempty"`        // when the latest one ended
-
-	// Of the latest attempt.
-	Outcome   string `json:"outcome"`
-	Reason    string `json:"reason,omitempty"`
-	ErrorType string `json:"error_type,omitempty"`
-	Message   string `json:"message,omitempty"`
-
-	// NotKept is how many attempts the ledger keeps no record of: those after the
-	// first core.FirstAttempts and before the last core.LastAttempts.
-	NotKept int `json:"not_kept,omitempty"`
 }
 
 // viewCall makes the sums of a call from its latest record.

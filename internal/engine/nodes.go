@@ -7,20 +7,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Node is a process that serves workflows, or did of late.
-type Node struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"`
-	Group      string    `json:"group,omitempty"`
-	State      string    `json:"state"`      // live, draining, left, expired
-	Partitions int       `json:"partitions"` // that it owns
-	Joined     time.Time `json:"joined"`
-	Seen       time.Time `json:"seen"` // its last sign of life
-	// Expires is when others may take its work over if it gives no further sign of
-	// life; nil where no lease is needed or the node has left.
-	Expires *time.Time `json:"expires,omitempty"`
-}
-
 // The states of a node.
 const (
 	nodeLive     = "live"

@@ -202,7 +202,7 @@ func (o *office) release() {
 	}
 	for range 2 { // one that was asked for and not answered may be carried out after the first
 		pass(30 * time.Second)
-		if _, err := o.client.ControlAll(ctx, store.Filter{}, core.Control{Operation: core.ResumeCall}, false); err != nil {
+		if _, err := o.client.ControlAll(ctx, engine.Filter{}, core.Control{Operation: core.ResumeCall}, false); err != nil {
 			o.t.Error(err)
 		}
 	}

@@ -476,7 +476,7 @@ func TestGroupsAreApart(t *testing.T) {
 		if counts, err := red.Counts(t.Context()); err != nil || counts.Runs["completed"] != 10 || counts.Runs["running"] != 0 {
 			t.Errorf("the red group counts %+v, %v", counts, err)
 		}
-		list, err := red.List(t.Context(), store.Filter{})
+		list, err := red.List(t.Context(), engine.Filter{})
 		if err != nil || len(list) != 10 {
 			t.Errorf("the red group lists %d runs, %v", len(list), err)
 		}

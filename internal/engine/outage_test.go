@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -340,7 +341,7 @@ func TestI9_ARunThatCannotBeReadIsParked(t *testing.T) {
 			t.Errorf("the sound run: %d, %v", got, err)
 		}
 		settle()
-		row, err := e.List(t.Context(), store.Filter{Status: []store.Status{store.Parked}})
+		row, err := e.List(t.Context(), view.Filter{Status: []string{view.StatusParked}})
 		if err != nil || len(row) != 1 || row[0].WorkflowID != "broken" {
 			t.Errorf("parked are %+v, %v", row, err)
 		}

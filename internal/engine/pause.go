@@ -8,20 +8,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// Paused is a call that the engine itself made wait until a person decides.
-type Paused struct {
-	WorkflowID string
-	RunID      string
-	Workflow   string // name
-	Call       int64
-	Name       string    // of the activity or step
-	State      string    // paused, or quarantined
-	Reason     string    // why: max_attempts, within, budget; crash_limit
-	Failures   int       // attempts that failed
-	Err        error     // the last failure, nil if no attempt failed
-	Time       time.Time // of the pause
-}
-
 // tellWaiting tells the hook of calls that wait for a person, and then the run
 // that it was told. The engine's mu is held.
 func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {

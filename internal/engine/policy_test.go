@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/golden"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -154,10 +154,10 @@ func TestE3_BlameIsSpread(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := counts.Calls[store.Quarantined]; n != 0 {
+			if n := counts.Calls[view.CallQuarantined]; n != 0 {
 				t.Fatalf("after %d deaths %d calls are quarantined", death+1, n)
 			}
-			if n := counts.Calls[store.Dispatched]; n != 1 {
+			if n := counts.Calls[view.CallRunning]; n != 1 {
 				t.Errorf("after %d deaths %d calls are tried at once, want one", death+1, n)
 			}
 		}

@@ -24,7 +24,6 @@ import (
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	when "github.com/perdure/perdure/schedule"
-	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -177,7 +176,7 @@ func scheduledStart(t *testing.T) history.Recording {
 				t.Fatal(err)
 			}
 			pass(25 * time.Hour)
-			runs, err := e.List(t.Context(), store.Filter{})
+			runs, err := e.List(t.Context(), engine.Filter{})
 			if err != nil || len(runs) != 1 {
 				t.Fatal(runs, err)
 			}

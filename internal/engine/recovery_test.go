@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -178,7 +178,7 @@ func TestE3_QueuedCallsAreNotLost(t *testing.T) {
 			}
 		}
 		counts, err := e.Counts(t.Context())
-		if err != nil || len(counts.Calls) != 0 || counts.Runs[store.Completed] != 5 {
+		if err != nil || len(counts.Calls) != 0 || counts.Runs[view.StatusCompleted] != 5 {
 			t.Errorf("at the end there are %+v, %v", counts, err)
 		}
 	})

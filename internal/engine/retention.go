@@ -12,30 +12,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Retention says how long what is over is kept. All of its fields are counted from
-// the end of what they are about; 0 keeps it for ever. The zero value keeps all.
-type Retention struct {
-	// Runs that ended so. Those of a chain are kept as long as the last of them.
-	Completed, Failed, Canceled, Terminated, TimedOut time.Duration
-	// Continued is for runs of which another one of their chain went on, although
-	// that is there: also of chains that are open. Without it they are kept as long
-	// as the chain.
-	Continued time.Duration
-
-	// Statistics are the counters of closed calls, by the hour.
-	Statistics time.Duration
-	// Switches are entries of the log of paused activities that later ones have
-	// overruled.
-	Switches time.Duration
-}
-
-// SweepResult says what a sweep removed, or would.
-type SweepResult struct {
-	DryRun bool           `json:"dry_run,omitempty"`
-	Runs   int            `json:"runs"`
-	Status map[string]int `json:"status,omitempty"` // of these, by how they ended
-}
-
 // How a sweep takes care not to disturb: it removes so many runs at a time, fewer if that
 // took long, for a run may have a long history, and then waits for several times as long
 // as that took. A run goes whole.
@@ -47,8 +23,11 @@ const (
 	sweepAtLeast = 20 * time.Millisecond
 )
 
+// retention is a Retention with what the sweeper asks of it.
+type retention Retention
+
 // check refuses what means nothing.
-func (r *Retention) check() error {
+func (r *retention) check() error {
 	for name, d := range map[string]time.Duration{
 		"completed": r.Completed, "failed": r.Failed, "canceled": r.Canceled, "terminated": r.Terminated, "timed-out": r.TimedOut,
 		"continued": r.Continued, "statistics": r.Statistics, "switches": r.Switches,
@@ -61,7 +40,7 @@ func (r *Retention) check() error {
 }
 
 // of is how long runs that ended so are kept, 0 for ever.
-func (r *Retention) of(s store.Status) time.Duration {
+func (r *retention) of(s store.Status) time.Duration {
 	switch s {
 	case store.Completed:
 		return r.Completed
@@ -79,7 +58,7 @@ func (r *Retention) of(s store.Status) time.Duration {
 
 // ends are the statuses of runs that may be removed. The runs before others in a chain
 // come last: they go after those.
-func (r *Retention) ends() (all []store.Status) {
+func (r *retention) ends() (all []store.Status) {
 	for _, s := range []store.Status{store.Completed, store.Failed, store.Canceled, store.Terminated, store.TimedOut} {
 		if r.of(s) > 0 {
 			all = append(all, s)
@@ -92,7 +71,7 @@ func (r *Retention) ends() (all []store.Status) {
 }
 
 // atLeast is how long any run is kept that ended so.
-func (r *Retention) atLeast(s store.Status) time.Duration {
+func (r *retention) atLeast(s store.Status) time.Duration {
 	if s != store.Continued {
 		return r.of(s)
 	}
@@ -108,7 +87,7 @@ func (r *Retention) atLeast(s store.Status) time.Duration {
 // sweeper removes what is over in some partitions.
 type sweeper struct {
 	e          *Engine
-	keep       Retention
+	keep       retention
 	partitions []int
 	dry        bool
 	now        int64
@@ -126,15 +105,15 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention, dry bool) (SweepResu
 
 func (e *Engine) sweep(ctx context.Context, keep Retention, partitions []int, dry bool) (SweepResult, error) {
 	s := &sweeper{
-		e: e, keep: keep, partitions: partitions, dry: dry, now: e.clock.Now(), gone: map[string]bool{}, batch: sweepBatch,
+		e: e, keep: retention(keep), partitions: partitions, dry: dry, now: e.clock.Now(), gone: map[string]bool{}, batch: sweepBatch,
 		result: SweepResult{DryRun: dry, Status: map[string]int{}},
 	}
-	if err := keep.check(); err != nil || len(partitions) == 0 {
+	if err := s.keep.check(); err != nil || len(partitions) == 0 {
 		return s.result, err
 	}
 	for _, p := range partitions {
 		clear(s.gone)
-		for _, end := range keep.ends() {
+		for _, end := range s.keep.ends() {
 			if err := s.runs(ctx, p, end); err != nil {
 				return s.result, err
 			}

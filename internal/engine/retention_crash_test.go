@@ -7,7 +7,6 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
-	"github.com/perdure/perdure/store"
 )
 
 // TestE62_SweepUnderFaults: whichever write of a sweep fails, loses its answer, or is
@@ -135,7 +134,7 @@ func countedCalls(t *testing.T, e *engine.Engine) (calls int64) {
 // eachRun calls do with each run and how many events it has on record.
 func eachRun(t *testing.T, e *engine.Engine, do func(r engine.Run, events int)) {
 	t.Helper()
-	runs, err := e.List(t.Context(), store.Filter{Limit: 1000})
+	runs, err := e.List(t.Context(), engine.Filter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

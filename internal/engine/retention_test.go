@@ -18,7 +18,7 @@ import (
 // idsOf are the workflow IDs of all runs, sorted.
 func idsOf(t *testing.T, e *engine.Engine) (ids []string) {
 	t.Helper()
-	runs, err := e.List(t.Context(), store.Filter{Limit: 1000})
+	runs, err := e.List(t.Context(), engine.Filter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func describeSchedule(t *testing.T, e *engine.Engine, name string) *engine.Sched
 // status. Two of one workflow ID are a fault.
 func runsOf(t *testing.T, e *engine.Engine, name string) (runs []string) {
 	t.Helper()
-	list, err := e.List(t.Context(), store.Filter{IDPrefix: name + "/", Limit: 10_000})
+	list, err := e.List(t.Context(), engine.Filter{IDPrefix: name + "/", Limit: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}

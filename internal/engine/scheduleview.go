@@ -11,61 +11,8 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 )
-
-// Schedule is a schedule as it stands.
-type Schedule struct {
-	Name     string          `json:"name"`
-	Spec     schedule.Spec   `json:"spec"`     // when it fires
-	Workflow string          `json:"workflow"` // name of what it starts
-	Input    history.Payload `json:"input,omitzero"`
-	Memo     history.Payload `json:"memo,omitzero"`
-	Set      time.Time       `json:"set"` // when it was made or changed
-	Paused   *PausedInfo     `json:"paused,omitempty"`
-	// Problem is why it cannot fire: the node that serves it does not know its time
-	// zone, for instance.
-	Problem string `json:"problem,omitempty"`
-
-	Next    []UpcomingFire `json:"next,omitempty"`    // the next five, earliest first
-	Open    []Fire         `json:"open,omitempty"`    // fires whose runs have not ended, earliest first
-	Waiting []Fire         `json:"waiting,omitempty"` // fires that wait for these to end, in their order
-	Recent  []Fire         `json:"recent,omitempty"`  // the last 20 that have ended, latest first
-
-	Started int64 `json:"started"` // fires that started a run
-	Skipped int64 `json:"skipped"` // because of overlap, or a pause while they waited
-	Missed  int64 `json:"missed"`  // because nobody was there within CatchUp
-}
-
-// UpcomingFire is a nominal time that is still to come.
-type UpcomingFire struct {
-	Nominal time.Time `json:"nominal"`
-	Due     time.Time `json:"due"` // when it is fired: with its jitter
-}
-
-// Fire is a nominal time that came.
-type Fire struct {
-	Nominal    time.Time `json:"nominal"`
-	Kind       string    `json:"kind,omitempty"` // trigger or backfill if a person wanted it
-	WorkflowID string    `json:"workflow_id"`
-	RunID      string    `json:"run_id,omitempty"` // its first run
-	Since      time.Time `json:"since"`            // it was started, or waits
-	By         string    `json:"by,omitempty"`     // who wanted it
-	Why        string    `json:"why,omitempty"`
-
-	// Of one that has ended: completed, failed, canceled or terminated; id-in-use if
-	// its workflow ID belonged to another run, as it was fired before for instance.
-	Status string     `json:"status,omitempty"`
-	Closed *time.Time `json:"closed,omitempty"`
-	Error  string     `json:"error,omitempty"`
-}
-
-// ScheduledBy is the fire that started a chain.
-type ScheduledBy struct {
-	Name    string    `json:"name"`
-	Nominal time.Time `json:"nominal"`
-}
 
 func viewScheduled(s *history.Scheduled) *ScheduledBy {
 	if s == nil {
@@ -123,13 +70,13 @@ func (e *Engine) readSchedule(ctx context.Context, name string) (*core.Timetable
 func viewSchedule(t *core.Timetable) *Schedule {
 	d := t.Detail()
 	s := &Schedule{
-		Name: t.Name(), Spec: specOf(&d.Spec), Workflow: d.Spec.Workflow, Input: d.Spec.Input, Memo: d.Spec.Memo,
+		Name: t.Name(), Spec: specOf(&d.Spec), Workflow: d.Spec.Workflow, Input: showPayload(d.Spec.Input), Memo: showPayload(d.Spec.Memo),
 		Set: time.Unix(0, d.Set).UTC(), Problem: d.Problem, Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
 		Paused: viewPause(d.Pause),
 	}
 	nominal, due := t.Upcoming(shownUpcoming)
 	for i := range due {
-		s.Next = append(s.Next, UpcomingFire{time.Unix(0, nominal[i]).UTC(), time.Unix(0, due[i]).UTC()})
+		s.Next = append(s.Next, UpcomingFire{Nominal: time.Unix(0, nominal[i]).UTC(), Due: time.Unix(0, due[i]).UTC()})
 	}
 	for _, f := range t.Fires() {
 		if f.Run == "" {

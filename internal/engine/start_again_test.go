@@ -100,7 +100,7 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 					t.Errorf("run %d is described as %+v, %v", n, d, err)
 				}
 			}
-			list, err := e.List(t.Context(), store.Filter{IDPrefix: id})
+			list, err := e.List(t.Context(), engine.Filter{IDPrefix: id})
 			if err != nil || len(list) != 3 || list[0].RunID != runs[2] || list[2].RunID != runs[0] {
 				t.Errorf("listed are %+v, %v", list, err)
 			}

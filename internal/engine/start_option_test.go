@@ -79,7 +79,7 @@ func TestE49_MemoAndConflict(t *testing.T) {
 			if attached, err := startWith(t, e, "w", engine.StartRequest{Settings: history.Settings{Memo: other}}); !attached || err != nil {
 				t.Errorf("attached: %t, %v", attached, err)
 			}
-			if got := describe(t, e, "w").Memo; !got.Equal(memo) {
+			if got := describe(t, e, "w").Memo; got.String() != memo.String() {
 				t.Errorf("the memo is %s", got)
 			}
 			_, err := startWith(t, e, "w", engine.StartRequest{MustBeNew: true})

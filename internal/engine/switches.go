@@ -45,18 +45,6 @@ func (s *switches) add(log []store.Switch) (released bool) {
 	return released
 }
 
-// SwitchRecord is an entry of the log of what was paused in a whole group.
-type SwitchRecord struct {
-	Group   string    `json:"group"`
-	Kind    string    `json:"kind"` // activity
-	Name    string    `json:"name"`
-	Paused  bool      `json:"paused"`
-	Request string    `json:"request"`
-	By      string    `json:"by,omitempty"`
-	Why     string    `json:"why,omitempty"`
-	Time    time.Time `json:"time"`
-}
-
 func viewSwitch(s store.Switch) SwitchRecord {
 	return SwitchRecord{
 		Group: s.Group, Kind: s.Kind, Name: s.Name, Paused: s.Off, Request: s.Request, By: s.By, Why: s.Why,

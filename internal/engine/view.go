@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -12,122 +13,8 @@ import (
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
-
-// Run is a run as listings show it.
-type Run struct {
-	WorkflowID string     `json:"workflow_id"`
-	RunID      string     `json:"run_id"`
-	Workflow   string     `json:"workflow"` // name
-	Status     string     `json:"status"`
-	Attempt    int        `json:"attempt"`
-	Created    time.Time  `json:"created"`
-	Closed     *time.Time `json:"closed,omitempty"`
-	NextWake   *time.Time `json:"next_wake,omitempty"` // when it goes on by itself, if it waits for a time
-	// Priority is that of its calls among those that want a slot; see perdure.Priority.
-	Priority int `json:"priority,omitempty"`
-	// Attributes are what the run is found by: those of the start of its chain, as its
-	// code has changed them.
-	Attributes map[string]string `json:"attributes,omitempty"`
-	// CustomStatus is what its code last said of where it stands, by
-	// workflow.SetStatus.
-	CustomStatus string `json:"custom_status,omitempty"`
-	// Paused says who paused the run as a whole, and when.
-	Paused *PausedInfo `json:"paused,omitempty"`
-}
-
-// Description is a run with all that can be said about where it stands.
-type Description struct {
-	Run
-	Input   history.Payload  `json:"input,omitzero"`
-	Memo    history.Payload  `json:"memo,omitzero"` // given at the start, by perdure.Memo
-	Result  *history.Payload `json:"result,omitempty"`
-	Failure *history.Failure `json:"failure,omitempty"`
-	// Reason why it is held, or was terminated.
-	Reason   string         `json:"reason,omitempty"`
-	Mismatch *core.Mismatch `json:"mismatch,omitempty"`
-	Stack    string         `json:"stack,omitempty"`
-	// After is the last run that had the workflow ID before the run's chain began, if
-	// one had.
-	After string `json:"after,omitempty"`
-	// HistoryLength is how many events an open run has on record. Warnings say which
-	// limits it is near to.
-	HistoryLength int      `json:"history_length,omitempty"`
-	Warnings      []string `json:"warnings,omitempty"`
-	// RunDeadline and ChainDeadline are when the run is closed as timed out if it is
-	// open then: because its own time is up, or that of its chain.
-	RunDeadline   *time.Time `json:"run_deadline,omitempty"`
-	ChainDeadline *time.Time `json:"chain_deadline,omitempty"`
-	// Next is the run that goes on for a continued one.
-	Next string `json:"next,omitempty"`
-	// Base says from which run and call the run goes on, of one that was reset or
-	// forked; nil of others.
-	Base *BaseInfo `json:"base,omitempty"`
-	// Chain are the last runs of the run's chain, at most 20, oldest first; none if
-	// the run is alone.
-	Chain []ChainRun `json:"chain,omitempty"`
-	Trace string     `json:"trace,omitempty"`
-	// Parent is the call of a run that started the run's chain; nil if no run did.
-	Parent *Parent `json:"parent,omitempty"`
-	// Schedule is the fire of a schedule that started the run's chain; nil if none did.
-	Schedule *ScheduledBy `json:"schedule,omitempty"`
-	// Updates are those that were accepted and are not answered.
-	Updates []PendingUpdate `json:"updates,omitempty"`
-	// Pending are the calls that are not closed, by number.
-	Pending []PendingCall `json:"pending,omitempty"`
-}
-
-// PendingUpdate is an update whose handler is under way.
-type PendingUpdate struct {
-	ID       string    `json:"id"`
-	Name     string    `json:"name"`
-	Accepted time.Time `json:"accepted"`
-}
-
-// PendingCall is a call of a run that is not closed.
-type PendingCall struct {
-	Call  int64  `json:"call"`
-	Kind  string `json:"kind"`  // activity, step, timer, signal, child, detached
-	Name  string `json:"name"`  // of a child that of its workflow
-	State string `json:"state"` // running, queued, gated, backoff, external, paused, quarantined, waiting
-
-	Attempt       int        `json:"attempt,omitempty"` // current or coming
-	Max           int        `json:"max,omitempty"`     // executions the policy allows
-	Failures      int        `json:"failures,omitempty"`
-	LostToCrashes int        `json:"lost_to_crashes,omitempty"`
-	Next          *time.Time `json:"next,omitempty"`     // when it goes on
-	Deadline      *time.Time `json:"deadline,omitempty"` // after which no attempt starts
-	LastError     string     `json:"last_error,omitempty"`
-	LastErrorType string     `json:"last_error_type,omitempty"`
-	Node          string     `json:"node,omitempty"`
-	Scheduled     time.Time  `json:"scheduled"`
-	Policy        string     `json:"policy,omitempty"` // by which it is retried, in text notation
-
-	// Of the attempt in flight: when it started, and when it times out at the
-	// latest.
-	Started  *time.Time `json:"started,omitempty"`
-	TimesOut *time.Time `json:"times_out,omitempty"`
-	// What the last heartbeat on record said and when it came, of the attempt in
-	// flight or an earlier one.
-	Heartbeat     *history.Payload `json:"heartbeat,omitempty"`
-	LastHeartbeat *time.Time       `json:"last_heartbeat,omitempty"`
-	// Paused says why the call waits for a person; of a running one, that no
-	// attempt will follow until it is resumed.
-	Paused *PausedInfo `json:"paused,omitempty"`
-	// ActivityPaused says that no call of the activity starts an attempt.
-	ActivityPaused *PausedInfo `json:"activity_paused,omitempty"`
-	// Gate says where a call that is gated waits.
-	Gate *GateWait `json:"gate,omitempty"`
-	// Child is the run that the call has started, of a child or detached one.
-	Child *ChildInfo `json:"child,omitempty"`
-}
-
-// PausedInfo says who paused a call or a run, and when.
-type PausedInfo struct {
-	By    string    `json:"by,omitempty"` // empty for the engine
-	Why   string    `json:"why,omitempty"`
-	Since time.Time `json:"since"`
-}
 
 // Find returns a run's row: by run ID, or the latest of the workflow ID.
 func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, error) {
@@ -143,10 +30,8 @@ func (e *Engine) find(ctx context.Context, workflowID, run string) (*store.Run, 
 
 // List returns runs, newest first. Pages that go on from the last run of the one before
 // neither repeat nor leave out a run that was there all the time.
-func (e *Engine) List(ctx context.Context, filter store.Filter) ([]Run, error) {
-	filter = boundedByTime(filter)
-	filter.Partitions = e.group.All()
-	rows, err := e.db.List(ctx, filter)
+func (e *Engine) List(ctx context.Context, filter view.Filter) ([]Run, error) {
+	rows, err := e.db.List(ctx, runFilter(filter, e.group.All()))
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +43,19 @@ func (e *Engine) List(ctx context.Context, filter store.Filter) ([]Run, error) {
 }
 
 // Counts returns how many runs and calls are in which state.
-func (e *Engine) Counts(ctx context.Context) (store.Counts, error) {
-	return e.db.Counts(ctx, e.group.All())
+func (e *Engine) Counts(ctx context.Context) (view.Counts, error) {
+	c, err := e.db.Counts(ctx, e.group.All())
+	if err != nil {
+		return view.Counts{}, err
+	}
+	v := view.Counts{Runs: map[string]int{}, Calls: map[string]int{}, NextRetry: optionalTime(c.NextRetry)}
+	for status, n := range c.Runs {
+		v.Runs[string(status)] = n
+	}
+	for state, n := range c.Calls {
+		v.Calls[core.ShownState(core.CallState(state))] = n
+	}
+	return v, nil
 }
 
 // Info says what and where the database is.
@@ -203,8 +99,11 @@ func (e *Engine) Describe(ctx context.Context, workflowID, run string) (*Descrip
 		return nil, err
 	}
 	d := &Description{
-		Run: viewRun(row), Input: start.Input, Memo: start.Memo, Trace: start.Trace,
-		Result: detail.Result, Failure: detail.Failure, Reason: detail.Reason, Mismatch: detail.Mismatch, Stack: detail.Stack,
+		Run: viewRun(row), Input: showPayload(start.Input), Memo: showPayload(start.Memo), Trace: start.Trace,
+		Result: showOptional(detail.Result), Failure: showFailure(detail.Failure), Reason: detail.Reason, Stack: detail.Stack,
+	}
+	if d.Mismatch, err = showMismatch(detail.Mismatch); err != nil {
+		return nil, err
 	}
 	d.After, d.Next, d.Parent = start.After, detail.Next, viewParent(start.Parent)
 	d.ChainDeadline = optionalTime(start.ChainDeadline)
@@ -263,6 +162,28 @@ func (e *Engine) History(ctx context.Context, workflowID, run string) (history.S
 		return history.Start{}, nil, err
 	}
 	return s.start, s.events, nil
+}
+
+// Events returns the history of a run, the start event first.
+func (e *Engine) Events(ctx context.Context, workflowID, run string) ([]view.Event, error) {
+	start, events, err := e.History(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(start)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]view.Event, 0, len(events)+1)
+	out = append(out, view.Event{Time: time.Unix(0, start.Created).UTC(), Kind: string(history.RunStarted), Name: start.Type, Record: raw})
+	for i := range events {
+		ev, err := showEvent(&events[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ev)
+	}
+	return out, nil
 }
 
 // snapshot is a run as committed, read without running its code.
@@ -397,7 +318,7 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 	}
 	row, ok := s.rows[ev.Call]
 	if !ok {
-		p.inFlight(ev.Time.UnixNano(), &policy)
+		inFlight(&p, ev.Time.UnixNano(), &policy)
 		return p
 	}
 	p.Attempt, p.Node = row.Attempt, ""
@@ -412,7 +333,7 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 		}
 		if row.State == store.Dispatched {
 			p.Node = progress.Node
-			p.inFlight(progress.StartedAt, &policy)
+			inFlight(&p, progress.StartedAt, &policy)
 		}
 		if at, verdict := progress.Awaits(); row.State == store.Gated && at >= 0 && at < len(ev.Gates) {
 			p.Gate = &GateWait{Name: ev.Gates[at].Name, Verdict: verdict}
@@ -422,7 +343,7 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 		}
 		p.LastHeartbeat = optionalTime(progress.BeatAt)
 		if !progress.Details.Absent() {
-			p.Heartbeat = &progress.Details
+			p.Heartbeat = showOptional(&progress.Details)
 		}
 		p.Paused = viewPause(progress.Pause)
 	}
@@ -430,7 +351,7 @@ func (s *snapshot) pendingCall(kind string, ev TurnEvent) PendingCall {
 }
 
 // inFlight adds what can be said of an attempt that runs.
-func (p *PendingCall) inFlight(started int64, policy *retry.Policy) {
+func inFlight(p *PendingCall, started int64, policy *retry.Policy) {
 	p.Started = optionalTime(started)
 	if limit := policy.AttemptTimeout; limit > 0 {
 		end := p.Started.Add(limit)

@@ -8,16 +8,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// BaseInfo says from where a run goes on that was reset or forked, and who wanted that.
-type BaseInfo struct {
-	WorkflowID string `json:"workflow_id"` // whose history it began with
-	RunID      string `json:"run_id"`
-	Call       int64  `json:"call"` // the first that it made anew
-	Request    string `json:"request,omitempty"`
-	By         string `json:"by,omitempty"`
-	Why        string `json:"why,omitempty"`
-}
-
 func viewBase(start *history.Start) *BaseInfo {
 	b := start.Base
 	if b == nil {

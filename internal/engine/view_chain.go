@@ -11,23 +11,6 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// ChainRun is a run as one of its chain: which it is, why it began, and what
-// became of it.
-type ChainRun struct {
-	Number    int        `json:"number"` // place in the chain, from 1
-	RunID     string     `json:"run_id"`
-	Workflow  string     `json:"workflow"`            // name
-	Initiator string     `json:"initiator,omitempty"` // why it began: continue-as-new, retry or reset; of the first run schedule, fork, or empty
-	Attempt   int        `json:"attempt"`             // 1 unless it is the retry of a failed one
-	Status    string     `json:"status"`
-	Created   time.Time  `json:"created"`
-	FirstTurn *time.Time `json:"first_turn,omitempty"` // when its backoff ended, if it had one
-	Closed    *time.Time `json:"closed,omitempty"`
-	// How it failed, also if it was retried.
-	Error     string `json:"error,omitempty"`
-	ErrorType string `json:"error_type,omitempty"`
-}
-
 // shownRuns is how many runs of a chain a description has, the last ones.
 const shownRuns = 20
 

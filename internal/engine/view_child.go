@@ -9,32 +9,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Parent is the call of a run that started another run.
-type Parent struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
-	Call       int64  `json:"call"`
-	Detached   bool   `json:"detached,omitempty"` // it does not wait for the end of the run
-}
-
 func viewParent(p *history.Parent) *Parent {
 	if p == nil || entity.KindOf(p.WorkflowID) == entity.Schedule {
 		return nil
 	}
 	return &Parent{WorkflowID: p.WorkflowID, RunID: p.Run, Call: p.Call, Detached: p.Detached}
-}
-
-// ChildInfo is a run that a pending call has started.
-type ChildInfo struct {
-	WorkflowID string `json:"workflow_id"`
-	// RunID of the latest run of its chain, and how that stands: running,
-	// waiting-for-code, parked, or how it ended; starting if there is no run yet. Of a
-	// call with very many neighbours the status is not looked up, and empty.
-	RunID  string `json:"run_id"`
-	Status string `json:"status,omitempty"`
-	// OnParentClose is what becomes of it when nobody waits for it any more: cancel,
-	// terminate or abandon; empty for a detached one.
-	OnParentClose string `json:"on_parent_close,omitempty"`
 }
 
 func viewChild(ev history.Event) *ChildInfo {

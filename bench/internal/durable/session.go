@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/bench/internal/system"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // session is an engine at work.
@@ -64,7 +65,7 @@ func (s *session) Verify(ctx context.Context, want system.Tally) error {
 	if err != nil {
 		return err
 	}
-	completed, open := counts.Runs[store.Completed], counts.Runs[store.Running]
+	completed, open := counts.Runs[view.StatusCompleted], counts.Runs[view.StatusRunning]
 	if completed != want.Runs || open != want.Asleep {
 		return fmt.Errorf("%d runs are completed and %d open, want %d and %d", completed, open, want.Runs, want.Asleep)
 	}
@@ -80,7 +81,7 @@ func (s *session) Verify(ctx context.Context, want system.Tally) error {
 }
 
 func (s *session) verifyAttempts(ctx context.Context, want int) error {
-	newest, err := s.List(ctx, perdure.Filter{Status: []store.Status{store.Completed}})
+	newest, err := s.List(ctx, perdure.Filter{Status: []string{view.StatusCompleted}})
 	if err != nil {
 		return err
 	}

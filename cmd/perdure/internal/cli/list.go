@@ -10,14 +10,14 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
 // runStatuses are what --status accepts.
 var runStatuses = []string{
-	string(store.Running), string(store.OnHold), string(store.WaitingForCode), string(store.Parked), string(store.Completed),
-	string(store.Failed), string(store.Canceled), string(store.Terminated), string(store.TimedOut), string(store.Continued),
+	view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked, view.StatusCompleted,
+	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
 }
 
 // listOptions are the flags of list.
@@ -92,8 +92,8 @@ func attribute(text string) (name, value string, err error) {
 	return name, value, err
 }
 
-func (opt *listOptions) filter(now time.Time) (f store.Filter, err error) {
-	f = store.Filter{Type: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
+func (opt *listOptions) filter(now time.Time) (f perdure.Filter, err error) {
+	f = perdure.Filter{Attributes: map[string]string{}, Workflow: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
 	if f.Since, err = moment("since", opt.since, now); err == nil {
 		f.Until, err = moment("until", opt.until, now)
 	}
@@ -105,25 +105,28 @@ func (opt *listOptions) filter(now time.Time) (f store.Filter, err error) {
 		if err != nil {
 			return f, err
 		}
-		f.Attributes = append(f.Attributes, store.Attribute{Name: name, Value: value})
+		if _, twice := f.Attributes[name]; twice {
+			return f, usage("Give each attribute once.", "The attribute %q has two values.", name)
+		}
+		f.Attributes[name] = value
 	}
 	for _, s := range opt.status {
 		if !slices.Contains(runStatuses, s) {
 			return f, usage("It is one of: "+strings.Join(runStatuses, ", "), "There is no status %q.", s)
 		}
-		f.Status = append(f.Status, store.Status(s))
+		f.Status = append(f.Status, s)
 	}
 	if opt.limit < 0 {
 		return f, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
 	}
 	if opt.retrying {
-		f.Call = store.Backoff
+		f.Call = view.CallBackoff
 	}
 	if opt.calls != "" {
 		if !slices.Contains(rowStates, opt.calls) {
 			return f, usage("It is one of: "+strings.Join(rowStates, ", "), "There is no state %q by which calls are listed.", opt.calls)
 		}
-		f.Call = store.CallState(opt.calls)
+		f.Call = opt.calls
 	}
 	return f, nil
 }
@@ -139,7 +142,7 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 			return err
 		}
 		if filter.Call != "" {
-			err = a.listCalls(ctx, e, runs, string(filter.Call))
+			err = a.listCalls(ctx, e, runs, filter.Call)
 		} else {
 			err = listing(a, runs, "There are no such workflows"+a.inGroup()+".", a.runTable)
 		}
@@ -151,7 +154,7 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 }
 
 // pages reads runs page by page, and says whether there are more than limit.
-func pages(ctx context.Context, e *perdure.Engine, filter store.Filter, limit int) (all []perdure.RunInfo, more bool, err error) {
+func pages(ctx context.Context, e *perdure.Engine, filter perdure.Filter, limit int) (all []perdure.RunInfo, more bool, err error) {
 	const page = 500
 	for {
 		filter.Limit = page
@@ -218,7 +221,7 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []perdure.R
 		}
 	}
 	none, show := "Nothing waits for another attempt", a.retryingTable
-	if state != string(store.Backoff) {
+	if state != view.CallBackoff {
 		none, show = "No step is "+state, a.waitingTable
 	}
 	return listing(a, all, none+a.inGroup()+".", show)
@@ -242,8 +245,7 @@ func (a *app) retryingTable(all []waitingRun) error {
 
 // rowStates are the states by which the database can find calls.
 var rowStates = []string{
-	string(store.Queued), string(store.External), string(store.Backoff), string(store.Gated),
-	string(store.Paused), string(store.Quarantined),
+	view.CallQueued, view.CallExternal, view.CallBackoff, view.CallGated, view.CallPaused, view.CallQuarantined,
 }
 
 // waitingTable shows calls that wait for something else than a time.

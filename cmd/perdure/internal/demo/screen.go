@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
-	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // progress is how far a demo is.
@@ -51,9 +51,9 @@ func (p *progress) look(ctx context.Context, engine *perdure.Engine) {
 	if err != nil {
 		return
 	}
-	p.waiting = counts.Calls[store.Backoff]
-	if counts.NextRetry != 0 {
-		p.next = time.Unix(0, counts.NextRetry)
+	p.waiting = counts.Calls[view.CallBackoff]
+	if counts.NextRetry != nil {
+		p.next = *counts.NextRetry
 	}
 }
 

@@ -1,0 +1,101 @@
+package view
+
+import "time"
+
+// The outcomes of attempts.
+const (
+	OutcomeRunning   = "running"
+	OutcomeExternal  = "external" // in flight; it is completed from outside, by a token
+	OutcomeCompleted = "completed"
+	OutcomeFailed    = "failed"
+	OutcomeTimedOut  = "timed-out"
+	OutcomeLost      = "lost"    // with its process, or with the lease of its node
+	OutcomeDrained   = "drained" // given back by a shutdown
+	OutcomeCanceled  = "canceled"
+	OutcomeRefused   = "refused" // by a gate, before it started
+)
+
+// Attempt is one attempt of one call.
+type Attempt struct {
+	Call    int64  `json:"call"` // number in its run
+	Name    string `json:"name"` // of the activity or step
+	Number  int    `json:"attempt"`
+	ID      string `json:"id"`
+	Outcome string `json:"outcome"` // see OutcomeRunning
+	// Reason says why another attempt followed, or why none did.
+	Reason    string        `json:"reason,omitempty"`
+	ErrorType string        `json:"error_type,omitempty"`
+	Message   string        `json:"message,omitempty"` // of the error
+	Stack     string        `json:"stack,omitempty"`   // of a panic
+	Node      string        `json:"node,omitempty"`
+	Queued    *time.Time    `json:"queued,omitempty"` // when it was ready to run
+	Started   *time.Time    `json:"started,omitempty"`
+	Ended     *time.Time    `json:"ended,omitempty"`
+	Delay     time.Duration `json:"delay_ns,omitempty"` // backoff chosen before the next attempt
+	Next      *time.Time    `json:"next,omitempty"`     // when the next attempt is due
+	Rule      int           `json:"rule,omitempty"`     // of the policy that decided, from 1; 0: the policy itself
+	// RunID is the run that made the attempt, if it is another one than the run that
+	// was read. A reset or forked run keeps calls of another run; the attempts that did
+	// not end such a call are in that run's ledger.
+	RunID string `json:"run_id,omitempty"`
+	// NotKept is the number of attempts of the call, right before this one, that the
+	// ledger has no record of. Only listings of one run set it.
+	NotKept int `json:"not_kept,omitempty"`
+}
+
+// FoundAttempt is an attempt with its run.
+type FoundAttempt struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"` // name of the definition
+	Attempt
+}
+
+// CallAttempts sums up the attempts of one call. The sums are exact even if the ledger
+// does not keep a record of each attempt.
+type CallAttempts struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"` // name of the definition
+	Call       int64  `json:"call"`     // number in its run
+	Name       string `json:"name"`     // of the activity or step
+
+	Attempts  int `json:"attempts"` // that have ended
+	Completed int `json:"completed,omitempty"`
+	Failed    int `json:"failed,omitempty"`
+	TimedOut  int `json:"timed_out,omitempty"`
+	Lost      int `json:"lost,omitempty"`    // with their process or its lease
+	Drained   int `json:"drained,omitempty"` // given back by a shutdown
+	Canceled  int `json:"canceled,omitempty"`
+
+	Run      time.Duration `json:"run_ns,omitempty"`      // time the bodies ran
+	Backoff  time.Duration `json:"backoff_ns,omitempty"`  // sum of the delays that were chosen
+	Retrying time.Duration `json:"retrying_ns,omitempty"` // from the end of the first attempt to the end of the latest
+	First    *time.Time    `json:"first,omitempty"`       // when the first attempt was ready to run
+	Last     *time.Time    `json:"last,omitempty"`        // when the latest one ended
+
+	// Outcome, Reason, ErrorType and Message are those of the latest attempt.
+	Outcome   string `json:"outcome"`
+	Reason    string `json:"reason,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+	Message   string `json:"message,omitempty"`
+
+	// NotKept is the number of attempts that the ledger has no record of: those
+	// between the first 100 and the last 1,000.
+	NotKept int `json:"not_kept,omitempty"`
+}
+
+// AttemptFilter selects attempts and calls of the ledger, over all runs. The zero value
+// selects all.
+type AttemptFilter struct {
+	Workflow  string    // name of the definition
+	Activity  string    // name of the activity or step
+	ErrorType string    // of the error the attempt ended with, see retry.TypeName
+	Outcome   string    // see OutcomeRunning
+	Reason    string    // see Attempt.Reason
+	Since     time.Time // only attempts that ended at this time or later; zero: all
+	Until     time.Time // only attempts that ended before this time; zero: all
+	MoreThan  int       // only attempts with a higher number; only calls with more attempts
+	After     string    // cursor that came with the page before; empty: the first page
+	Limit     int       // per page; 0: 100
+}

@@ -1,0 +1,96 @@
+package view
+
+import "time"
+
+// The states of open calls of activities and steps. Calls of other kinds are in
+// CallWaiting.
+const (
+	CallRunning     = "running"
+	CallQueued      = "queued"      // waits for a slot
+	CallGated       = "gated"       // waits at a gate
+	CallBackoff     = "backoff"     // waits for its next attempt
+	CallExternal    = "external"    // its attempt is completed from outside, by a token
+	CallPaused      = "paused"      // waits until it is resumed
+	CallQuarantined = "quarantined" // its attempts crashed their processes; waits for a person
+	CallWaiting     = "waiting"
+)
+
+// Call is a call of a run that is open.
+type Call struct {
+	Call  int64  `json:"call"`  // number in its run, from 1
+	Kind  string `json:"kind"`  // activity, step, timer, signal, child, detached
+	Name  string `json:"name"`  // of a child the name of its workflow
+	State string `json:"state"` // see CallRunning
+
+	Attempt       int        `json:"attempt,omitempty"` // number of the current or next attempt, from 1
+	Max           int        `json:"max,omitempty"`     // attempts that the policy allows, 0 for no limit
+	Failures      int        `json:"failures,omitempty"`
+	LostToCrashes int        `json:"lost_to_crashes,omitempty"`
+	Next          *time.Time `json:"next,omitempty"`     // when the call continues by itself
+	Deadline      *time.Time `json:"deadline,omitempty"` // after which no attempt starts
+	LastError     string     `json:"last_error,omitempty"`
+	LastErrorType string     `json:"last_error_type,omitempty"`
+	Node          string     `json:"node,omitempty"` // that runs the attempt in flight
+	Scheduled     time.Time  `json:"scheduled"`
+	Policy        string     `json:"policy,omitempty"` // by which the call is retried, in text notation
+
+	// Started and TimesOut are those of the attempt in flight.
+	Started  *time.Time `json:"started,omitempty"`
+	TimesOut *time.Time `json:"times_out,omitempty"`
+	// Heartbeat and LastHeartbeat are the details and the time of the last heartbeat
+	// on record, which may be that of an earlier attempt.
+	Heartbeat     *Payload   `json:"heartbeat,omitempty"`
+	LastHeartbeat *time.Time `json:"last_heartbeat,omitempty"`
+	// Paused says who paused the call. If an attempt is running, no other one follows
+	// it until the call is resumed.
+	Paused *Pause `json:"paused,omitempty"`
+	// ActivityPaused says who paused the activity in the whole group.
+	ActivityPaused *Pause `json:"activity_paused,omitempty"`
+	// Gate says where a gated call waits.
+	Gate *GateWait `json:"gate,omitempty"`
+	// Child is the run that a child or detached call started.
+	Child *Child `json:"child,omitempty"`
+}
+
+// Child is a run that an open call started.
+type Child struct {
+	WorkflowID string `json:"workflow_id"`
+	// RunID and Status are those of the latest run of the child's chain. Status is
+	// "starting" if there is no run yet. It is empty beyond the first 100 children of a
+	// description.
+	RunID  string `json:"run_id"`
+	Status string `json:"status,omitempty"`
+	// OnParentClose is what happens to the child when its parent closes: cancel,
+	// terminate or abandon; empty of a detached one.
+	OnParentClose string `json:"on_parent_close,omitempty"`
+}
+
+// Pause says who paused something, why and when.
+type Pause struct {
+	By    string    `json:"by,omitempty"` // empty if the engine did
+	Why   string    `json:"why,omitempty"`
+	Since time.Time `json:"since"`
+}
+
+// CallFilter selects open calls of activities and steps. A call is selected if it
+// matches all fields. The zero value selects all.
+type CallFilter struct {
+	Call      int64    `json:"call,omitempty"`       // number in its run; 0: any
+	Name      string   `json:"name,omitempty"`       // of the activity or step; empty: any
+	States    []string `json:"states,omitempty"`     // see CallRunning; empty: any
+	ErrorType string   `json:"error_type,omitempty"` // of the last failure, see retry.TypeName; empty: any
+}
+
+// PausedCall is a call that the engine paused or quarantined.
+type PausedCall struct {
+	WorkflowID string
+	RunID      string
+	Workflow   string // name of the definition
+	Call       int64  // number in its run
+	Name       string // of the activity or step
+	State      string // CallPaused or CallQuarantined
+	Reason     string // max_attempts, within, budget or crash_limit
+	Failures   int    // attempts that failed
+	Err        error  // the last failure, nil if no attempt failed
+	Time       time.Time
+}

@@ -1,0 +1,12 @@
+// Package view holds what perdure shows: runs and their pending calls, attempts,
+// gates, schedules, nodes, statistics and audit records, and the filters that select
+// them. All types are plain data. Their JSON names are stable: the command line
+// writes them with --json.
+//
+// A view is a copy of what was committed at a moment. It does not change, belongs to
+// the caller and may be kept. Times are UTC; a nil time means that there is none. A
+// duration is in nanoseconds in JSON.
+//
+// The text fields that hold a state (Run.Status, Call.State) have one of the constants
+// of this package. A newer version of perdure may write others.
+package view

@@ -1,0 +1,51 @@
+package view
+
+import (
+	"encoding/json"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// Failure is an error as it is on record: a tree of the error and what it wraps.
+type Failure struct {
+	// Type is the error's type name, see retry.TypeName; empty of an error that only
+	// adds text to what it wraps.
+	Type string `json:"type,omitempty"`
+	// Name is the name under which the error or its type is registered with package
+	// retry, if that is not Type.
+	Name    string `json:"name,omitempty"`
+	Message string `json:"message"`
+	// Form and Data say how the error is rebuilt for errors.Is and errors.As.
+	Form   string          `json:"form,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+	Stack  string          `json:"stack,omitempty"` // of a panic
+	Causes []*Failure      `json:"causes,omitempty"`
+}
+
+// TypeName returns the type of the outermost error that has one.
+func (f *Failure) TypeName() string {
+	if n := f.find(func(n *Failure) bool { return n.Type != "" }); n != nil {
+		return n.Type
+	}
+	return retry.TypeError
+}
+
+// StackTrace returns the stack of the panic in the tree, empty if there is none.
+func (f *Failure) StackTrace() string {
+	if n := f.find(func(n *Failure) bool { return n.Stack != "" }); n != nil {
+		return n.Stack
+	}
+	return ""
+}
+
+func (f *Failure) find(is func(*Failure) bool) *Failure {
+	if f == nil || is(f) {
+		return f
+	}
+	for _, c := range f.Causes {
+		if n := c.find(is); n != nil {
+			return n
+		}
+	}
+	return nil
+}

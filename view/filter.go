@@ -1,0 +1,18 @@
+package view
+
+import "time"
+
+// Filter selects runs. A run is selected if it matches all fields. The zero value
+// selects all.
+type Filter struct {
+	Status     []string          // any of these, see StatusRunning; empty: any
+	Workflow   string            // name of the definition
+	IDPrefix   string            // of the workflow ID
+	Call       string            // runs with a call in this state: CallQueued, CallGated, CallBackoff, CallExternal, CallPaused, CallQuarantined
+	ErrorType  string            // runs with a call whose latest attempt in the ledger ended with this type of error
+	Attributes map[string]string // all of these
+	Since      time.Time         // only runs created at this time or later; zero: all
+	Until      time.Time         // only runs created before this time; zero: all
+	Before     string            // run ID of the last run of the page before; empty: the first page
+	Limit      int               // per page; 0: 100
+}

@@ -1,0 +1,86 @@
+package view
+
+import "time"
+
+// Gate is a gate with the calls at it. What time alone changes, such as the end of a
+// cooldown, is shown as it is at the moment of reading.
+type Gate struct {
+	Name    string   `json:"name"`
+	Limit   int      `json:"limit"` // slots
+	Mode    string   `json:"mode"`  // what a call in backoff does with its slot: hold, release, rejoin
+	Spec    GateSpec `json:"spec"`  // as the latest call declared it
+	Holders int      `json:"holders"`
+	Running int      `json:"running"` // attempts that passed and have not ended
+	Waiting int      `json:"waiting"`
+
+	OldestWait    time.Duration `json:"oldest_wait"`     // 0 if no call waits
+	HeldInBackoff int           `json:"held_in_backoff"` // slots
+	InBackoff     int           `json:"in_backoff"`      // calls, with or without a slot
+
+	Breaker   string     `json:"breaker,omitempty"` // closed, open or half_open; empty without one
+	OpenUntil *time.Time `json:"open_until,omitempty"`
+	Tokens    *float64   `json:"tokens,omitempty"` // left in the retry budget; nil without one
+
+	Paused *Pause `json:"paused,omitempty"`
+	// Tickets are the calls at the gate: the running ones, the waiting ones in the order
+	// in which they are let through, those in backoff.
+	Tickets []Ticket `json:"tickets,omitempty"`
+}
+
+// GateSpec is the declaration of a gate. Package gate explains the fields.
+type GateSpec struct {
+	Name    string        `json:"name"`
+	Limit   int           `json:"limit"`
+	Mode    string        `json:"mode"`
+	MaxHold time.Duration `json:"max_hold,omitempty"`
+	Rate    GateRate      `json:"rate,omitzero"`    // zero: no bound
+	Budget  GateBudget    `json:"budget,omitzero"`  // zero: none
+	Breaker GateBreaker   `json:"breaker,omitzero"` // zero: none
+}
+
+// GateRate limits how many attempts start per second.
+type GateRate struct {
+	PerSecond float64 `json:"per_second"`
+	Burst     int     `json:"burst,omitempty"`
+}
+
+// GateBudget limits retries.
+type GateBudget struct {
+	Tokens int     `json:"tokens"`
+	Cost   float64 `json:"cost,omitempty"`   // of a failure
+	Refund float64 `json:"refund,omitempty"` // for a success
+}
+
+// GateBreaker is a circuit breaker.
+type GateBreaker struct {
+	Failures int           `json:"failures"` // in succession that open it
+	Cooldown time.Duration `json:"cooldown"`
+	Wait     bool          `json:"wait,omitempty"` // calls wait while it is open, instead of being refused
+}
+
+// Ticket is the place of a call at a gate.
+type Ticket struct {
+	WorkflowID string     `json:"workflow_id"`
+	RunID      string     `json:"run_id"`
+	Call       int64      `json:"call"` // number in its run
+	Attempt    int        `json:"attempt"`
+	State      string     `json:"state"`          // running, waiting or backoff
+	Slot       bool       `json:"slot,omitempty"` // whether it holds one
+	Priority   int        `json:"priority,omitempty"`
+	Since      time.Time  `json:"since"`           // it is in this state
+	Until      *time.Time `json:"until,omitempty"` // end of the backoff; nil if it waits at another gate
+}
+
+// GateWait is the place of an open call at the gate where it waits.
+type GateWait struct {
+	Name    string `json:"name"`
+	Place   int    `json:"place,omitempty"`   // from 1; 0 if it is not known
+	Waiting int    `json:"waiting,omitempty"` // calls that wait there
+	// Verdict says that an attempt has failed and the gate's budget decides whether
+	// another one may follow.
+	Verdict bool `json:"verdict,omitempty"`
+	// Paused and OpenUntil say that no call passes the gate: it is paused, or its
+	// circuit breaker is open.
+	Paused    *Pause     `json:"paused,omitempty"`
+	OpenUntil *time.Time `json:"open_until,omitempty"`
+}

@@ -1,0 +1,25 @@
+package view
+
+import "time"
+
+// Node is a process that serves workflows, or served some recently.
+type Node struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name"`
+	Group      string    `json:"group,omitempty"`
+	State      string    `json:"state"`      // live, draining, left or expired
+	Partitions int       `json:"partitions"` // that it owns
+	Joined     time.Time `json:"joined"`
+	Seen       time.Time `json:"seen"` // when it last renewed its lease
+	// Expires is when its lease expires and others may take its work over; nil where no
+	// lease is needed and after the node has left.
+	Expires *time.Time `json:"expires,omitempty"`
+}
+
+// The states of a node.
+const (
+	NodeLive     = "live"
+	NodeDraining = "draining" // finishes what runs, then leaves
+	NodeLeft     = "left"
+	NodeExpired  = "expired" // its lease has expired, or its process is known to be gone
+)

@@ -1,0 +1,92 @@
+package view
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// The outcomes of an operation.
+const (
+	Applied    = "applied"
+	Unchanged  = "unchanged"   // the call or run was that way already
+	Refused    = "refused"     // the call or run is not in a state for it
+	NotPending = "not-pending" // there is no such open call
+	Selected   = "selected"    // of a dry run
+)
+
+// ControlRecord is an entry of a run's audit: an operation of a person on the run or
+// on one of its calls, or the engine's own decision to pause a call.
+type ControlRecord struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	// Call is the number of the call; of a reset the first call that is made again. It
+	// is 0 of an operation on the run, or if no call was selected.
+	Call int64  `json:"call,omitempty"`
+	Name string `json:"name,omitempty"` // of the activity, the step or the signal
+	// Operation is retry-now, skip, fail, pause, resume or edit-policy; of a run
+	// cancel, terminate, signal, pause-run, resume-run, reset or fork.
+	Operation string    `json:"operation"`
+	Request   string    `json:"request,omitempty"`
+	By        string    `json:"by,omitempty"` // empty if the engine did
+	Why       string    `json:"why,omitempty"`
+	Outcome   string    `json:"outcome"` // see Applied
+	Note      string    `json:"note,omitempty"`
+	Time      time.Time `json:"time"`
+	// Policy is the retry policy that an edit-policy put in force.
+	Policy json.RawMessage `json:"policy,omitempty"`
+}
+
+// SwitchRecord is an entry of the log of activities that were paused and resumed in a
+// whole group.
+type SwitchRecord struct {
+	Group   string    `json:"group"`
+	Kind    string    `json:"kind"` // activity
+	Name    string    `json:"name"`
+	Paused  bool      `json:"paused"` // false: resumed
+	Request string    `json:"request"`
+	By      string    `json:"by,omitempty"`
+	Why     string    `json:"why,omitempty"`
+	Time    time.Time `json:"time"`
+}
+
+// BulkResult sums up an operation on many runs.
+type BulkResult struct {
+	Request string `json:"request,omitempty"` // its ID: asking with it again does the rest
+	DryRun  bool   `json:"dry_run,omitempty"`
+	Runs    int    `json:"runs"`  // that were selected, or have calls that were
+	Calls   int    `json:"calls"` // that were selected; 0 of an operation on runs
+
+	// The outcomes by call, or by run. A run may change between selection and
+	// operation.
+	Applied    int `json:"applied"`
+	Unchanged  int `json:"unchanged"`
+	Refused    int `json:"refused"`
+	NotPending int `json:"not_pending"`
+	Ended      int `json:"ended"`      // runs that had closed before the operation
+	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet
+
+	// Records are the first thousand results; of a dry run what was selected.
+	Records []ControlRecord `json:"records,omitempty"`
+}
+
+// Retention says how long closed runs and other records are kept. A duration counts
+// from the end of what it is about; 0 keeps it for ever. The zero value keeps all.
+type Retention struct {
+	// The runs that ended so. The runs of a chain are kept as long as the last of them.
+	Completed, Failed, Canceled, Terminated, TimedOut time.Duration
+	// Continued is for runs that another one of their chain continues, even while the
+	// chain is open. Without it they are kept as long as the chain.
+	Continued time.Duration
+
+	// Statistics are the hourly counters of closed calls.
+	Statistics time.Duration
+	// Switches are entries of the log of paused activities that later ones replace.
+	Switches time.Duration
+}
+
+// SweepResult says what a sweep deleted, or would delete.
+type SweepResult struct {
+	DryRun bool           `json:"dry_run,omitempty"`
+	Runs   int            `json:"runs"`
+	Status map[string]int `json:"status,omitempty"` // of these, by status
+}

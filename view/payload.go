@@ -1,0 +1,44 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Payload is a value of a user's type as it is on record: the input or result of a
+// workflow, for example. The zero value is no value at all.
+type Payload struct {
+	JSON json.RawMessage `json:"json,omitempty"` // the value, if it is encoded as JSON
+	// Encoding and Bytes are for values that are not.
+	Encoding string `json:"encoding,omitempty"`
+	Bytes    []byte `json:"bytes,omitempty"`
+}
+
+// Absent reports whether there is no value.
+func (p Payload) Absent() bool { return p.JSON == nil && p.Encoding == "" && len(p.Bytes) == 0 }
+
+// Decode unmarshals the value into v, as encoding/json does. An absent value leaves v
+// as it is.
+func (p Payload) Decode(v any) error {
+	switch {
+	case p.Absent():
+		return nil
+	case p.JSON == nil:
+		return fmt.Errorf("payload encoding %q is not known to this program", p.Encoding)
+	}
+	if err := json.Unmarshal(p.JSON, v); err != nil {
+		return fmt.Errorf("the recorded value does not fit type %T: %w", v, err)
+	}
+	return nil
+}
+
+// String returns the JSON of the value, or a description in parentheses.
+func (p Payload) String() string {
+	switch {
+	case p.Absent():
+		return "(none)"
+	case p.JSON != nil:
+		return string(p.JSON)
+	}
+	return fmt.Sprintf("(%s, %d bytes)", p.Encoding, len(p.Bytes))
+}

@@ -1,0 +1,122 @@
+package view
+
+import "time"
+
+// The statuses of runs. The first four are those of open runs.
+const (
+	StatusRunning        = "running"
+	StatusWaitingForCode = "waiting-for-code" // no live node has code that fits the run
+	StatusParked         = "parked"           // its code failed in a turn, or does not fit its history
+	StatusPaused         = "paused"           // as a whole, until it is resumed
+	StatusCompleted      = "completed"
+	StatusFailed         = "failed"
+	StatusCanceled       = "canceled"
+	StatusTerminated     = "terminated"
+	StatusTimedOut       = "timed-out"
+	StatusContinued      = "continued" // another run of its chain goes on for it
+)
+
+// Run is a run as listings show it.
+type Run struct {
+	WorkflowID string     `json:"workflow_id"`
+	RunID      string     `json:"run_id"`
+	Workflow   string     `json:"workflow"` // name of the definition
+	Status     string     `json:"status"`   // see StatusRunning
+	Attempt    int        `json:"attempt"`  // 1 unless the run retries a failed one
+	Created    time.Time  `json:"created"`
+	Closed     *time.Time `json:"closed,omitempty"`
+	NextWake   *time.Time `json:"next_wake,omitempty"` // of a run that waits for a time: when it continues
+	// Priority orders waiting calls: those of runs with a higher one get a slot first.
+	Priority int `json:"priority,omitempty"`
+	// Attributes are the names and values by which the run is found: those given at
+	// the start of its chain, as its code has changed them.
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// CustomStatus is the text that the code last set with workflow.SetStatus.
+	CustomStatus string `json:"custom_status,omitempty"`
+	// Paused says who paused the whole run, nil if it is not paused.
+	Paused *Pause `json:"paused,omitempty"`
+}
+
+// Description is a run with its pending calls and all that is known of its state.
+type Description struct {
+	Run
+	Input   Payload  `json:"input,omitzero"`
+	Memo    Payload  `json:"memo,omitzero"`     // given at the start, with perdure.Memo
+	Result  *Payload `json:"result,omitempty"`  // of a completed run
+	Failure *Failure `json:"failure,omitempty"` // of a failed run
+	// Reason says why the run is held, or was terminated.
+	Reason   string    `json:"reason,omitempty"`
+	Mismatch *Mismatch `json:"mismatch,omitempty"` // of a parked run whose code does not fit its history
+	Stack    string    `json:"stack,omitempty"`    // of a parked run whose code panicked or did not yield
+	// After is the run ID of the last run that had the workflow ID before the chain
+	// of this one began; empty if there was none.
+	After string `json:"after,omitempty"`
+	// HistoryLength is the number of events on record, of an open run.
+	HistoryLength int `json:"history_length,omitempty"`
+	// Warnings name the limits that an open run comes close to.
+	Warnings []string `json:"warnings,omitempty"`
+	// RunDeadline and ChainDeadline are when the run, if it is still open, is closed
+	// as timed out.
+	RunDeadline   *time.Time `json:"run_deadline,omitempty"`
+	ChainDeadline *time.Time `json:"chain_deadline,omitempty"`
+	// Next is the run ID of the run that continues this one.
+	Next string `json:"next,omitempty"`
+	// Base is the run and call from which the run continues, of one that was reset or
+	// forked; nil of others.
+	Base *Base `json:"base,omitempty"`
+	// Chain holds the last runs of the run's chain, at most 20, oldest first; empty if
+	// the run is the only one.
+	Chain []ChainRun `json:"chain,omitempty"`
+	Trace string     `json:"trace,omitempty"` // W3C trace parent
+	// Parent is the call that started the chain, nil if no run did.
+	Parent *Parent `json:"parent,omitempty"`
+	// Schedule is the fire that started the chain, nil if no schedule did.
+	Schedule *ScheduledBy `json:"schedule,omitempty"`
+	// Updates are those that were accepted and have no result yet, oldest first.
+	Updates []Update `json:"updates,omitempty"`
+	// Pending are the open calls of an open run, by number.
+	Pending []Call `json:"pending,omitempty"`
+}
+
+// ChainRun is a run as a member of its chain: why it began and how it ended.
+type ChainRun struct {
+	Number   int    `json:"number"` // position in the chain, from 1
+	RunID    string `json:"run_id"`
+	Workflow string `json:"workflow"` // name of the definition
+	// Initiator says why the run began: continue-as-new, retry or reset; of the first
+	// run schedule, fork, or empty.
+	Initiator string     `json:"initiator,omitempty"`
+	Attempt   int        `json:"attempt"` // 1 unless the run retries a failed one
+	Status    string     `json:"status"`  // see StatusRunning
+	Created   time.Time  `json:"created"`
+	FirstTurn *time.Time `json:"first_turn,omitempty"` // the end of its backoff, if it had one
+	Closed    *time.Time `json:"closed,omitempty"`
+	// Error and ErrorType say how the run failed, whether or not it was retried.
+	Error     string `json:"error,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+}
+
+// Base is the run and call from which a reset or forked run continues.
+type Base struct {
+	WorkflowID string `json:"workflow_id"` // of the run whose history it began with
+	RunID      string `json:"run_id"`
+	Call       int64  `json:"call"` // the first call that it made itself
+	Request    string `json:"request,omitempty"`
+	By         string `json:"by,omitempty"`
+	Why        string `json:"why,omitempty"`
+}
+
+// Parent is the call of a run that started another run.
+type Parent struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Call       int64  `json:"call"`
+	Detached   bool   `json:"detached,omitempty"` // the parent does not wait for the result
+}
+
+// Update is an update whose handler has not returned.
+type Update struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Accepted time.Time `json:"accepted"`
+}

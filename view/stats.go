@@ -1,0 +1,58 @@
+package view
+
+import "time"
+
+// ActivityStats says how the calls of one activity or step of one workflow ended.
+//
+// The numbers are exact for closed runs. Of an open run, fewer than 32 recent successes
+// at the first attempt may not be counted yet.
+type ActivityStats struct {
+	Workflow string `json:"workflow"` // name of the definition
+	Name     string `json:"name"`     // of the activity or step
+
+	Calls     int64 `json:"calls"`     // that have ended
+	FirstTry  int64 `json:"first_try"` // succeeded at the first attempt
+	Recovered int64 `json:"recovered"` // succeeded later
+	Exhausted int64 `json:"exhausted"` // used up their attempts, time or budget
+	Failed    int64 `json:"failed"`    // were stopped for another reason
+	Canceled  int64 `json:"canceled"`
+	ByHand    int64 `json:"by_hand"`  // skipped or failed by a person
+	Attempts  int64 `json:"attempts"` // of all of them
+
+	// Retrying is the time from the end of the first attempt to the end of the call,
+	// summed over the calls with more than one attempt.
+	Retrying time.Duration `json:"retrying_ns"`
+
+	// FirstTryRate is FirstTry divided by the calls that were neither canceled nor
+	// ended by hand; 0 if there are none.
+	FirstTryRate float64 `json:"first_try_rate"`
+	// AttemptsPerCall is the mean number of attempts, 0 without calls.
+	AttemptsPerCall float64 `json:"attempts_per_call"`
+	// MeanRetrying is Retrying divided by the calls that did not succeed at the first
+	// attempt; 0 if there are none.
+	MeanRetrying time.Duration `json:"mean_retrying_ns"`
+}
+
+// ErrorStats says how often attempts of an activity or step ended with a type of error.
+type ErrorStats struct {
+	Name      string `json:"name"` // of the activity or step
+	ErrorType string `json:"error_type"`
+	Attempts  int    `json:"attempts"`  // that ended with it
+	Calls     int    `json:"calls"`     // to which these belong
+	Recovered int    `json:"recovered"` // of these calls, those that succeeded in the end
+
+	RecoveredShare float64   `json:"recovered_share"` // Recovered / Calls
+	First          time.Time `json:"first"`           // end of the earliest of the attempts
+	Last           time.Time `json:"last"`            // end of the latest
+
+	Example FoundAttempt `json:"example"` // the latest one
+}
+
+// Counts says how many runs and calls are in which state.
+type Counts struct {
+	Runs  map[string]int `json:"runs"`  // by status, see StatusRunning
+	Calls map[string]int `json:"calls"` // by state, see CallRunning; a running first attempt is not counted
+
+	// NextRetry is when the next call ends its backoff, nil if none is in backoff.
+	NextRetry *time.Time `json:"next_retry,omitempty"`
+}
