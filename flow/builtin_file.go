@@ -14,7 +14,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-const filesOff = "Files are read and written below a directory that is named when the file is started: --files DIR, or flow.Files."
+const filesOff = "Name the directory of files where the file runs: --files DIR."
 
 // files are the actions on files below a directory, and none outside of it.
 type files struct{ directory string }

@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-const shellOff = "Commands of the shell run only if that is allowed when the file is started: --allow-shell, or flow.AllowShell."
+const shellOff = "Allow commands of the shell where the file runs: --allow-shell."
 
 // shell is the action that runs commands.
 type shell struct{ allowed bool }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/internal/near"
 	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/retry"
 )
@@ -174,7 +175,7 @@ func (c *checker) name(n *syntax.Name) {
 	case c.functions[n.Name] != nil || eval.IsBuiltin(n.Name):
 		c.report(n, syntax.CodeName, "Call it: "+n.Name+"(...).", "%s is a function, not a variable", n.Name)
 	default:
-		hint := near(n.Name, maps.Keys(c.assigned))
+		hint := near.Hint(n.Name, maps.Keys(c.assigned))
 		switch {
 		case hint == "" && capitalized[n.Name] != "":
 			hint = "It is written " + capitalized[n.Name] + "."

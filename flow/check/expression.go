@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/internal/near"
 	"github.com/perdure/perdure/flow/syntax"
 )
 
@@ -28,6 +29,9 @@ func (c *checker) expr(x syntax.Expr) {
 		c.expr(x.X)
 	case *syntax.Binary:
 		c.expr(x.X)
+		if c.keyWithMinus(x) {
+			return
+		}
 		c.expr(x.Y)
 		c.operator(x)
 	case *syntax.Field:
@@ -49,6 +53,23 @@ func (c *checker) expr(x syntax.Expr) {
 			c.expr(call)
 		}
 	}
+}
+
+// keyWithMinus reports a key such as content-type behind a point, which is read as a
+// subtraction.
+func (c *checker) keyWithMinus(x *syntax.Binary) bool {
+	field, is := x.X.(*syntax.Field)
+	name, too := x.Y.(*syntax.Name)
+	if !is || !too || x.Op != "-" || name.From != x.OpPos.To || x.OpPos.From != field.To {
+		return false
+	}
+	if _, known := c.assigned[name.Name]; known || slices.Contains(c.inner, name.Name) {
+		return false
+	}
+	key := field.Name.Name + "-" + name.Name
+	at := syntax.Span{From: field.Name.From, To: name.To}
+	c.report(at, syntax.CodeName, fmt.Sprintf("A key with a minus stands in brackets: [%q].", key), "this takes %s from %s", name.Name, field.Name.Name)
+	return true
 }
 
 func (c *checker) dict(x *syntax.Dict) {
@@ -111,7 +132,7 @@ func (c *checker) call(x *syntax.Call) {
 		}
 	case c.broken:
 	default:
-		hint := near(name, c.callable())
+		hint := near.Hint(name, c.callable())
 		switch {
 		case hasAction(c.actions, name):
 			hint = "There is an action of this name: @" + name + "(...)."
@@ -166,7 +187,7 @@ func (c *checker) action(x *syntax.Action) {
 	a, ok := c.actions[x.Name.Name]
 	switch {
 	case !ok:
-		hint := near(x.Name.Name, maps.Keys(c.actions))
+		hint := near.Hint(x.Name.Name, maps.Keys(c.actions))
 		if hint == "" {
 			hint = c.actionHint(x.Name.Name)
 		}
@@ -223,7 +244,7 @@ func (c *checker) parameters(x *syntax.Action, a Action, given map[string]bool) 
 		case at >= 0:
 			c.argument(a.Parameters[at], arg)
 		case !a.Open:
-			hint := near(arg.Name.Name, slices.Values(names))
+			hint := near.Hint(arg.Name.Name, slices.Values(names))
 			if hint == "" {
 				hint = takes
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/internal/near"
 	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/retry"
 )
@@ -94,12 +95,12 @@ func (c *checker) raisesInto(r *raised, b *syntax.Block, seen map[*syntax.Functi
 			c.raisesInto(r, fn.Body, seen)
 		}
 	}
-	for call := range syntax.Calls(b) {
+	for x := range syntax.Exprs(b) {
 		if c.raising++; c.raising > maxRaising || r.any {
 			r.any = true
 			return
 		}
-		switch x := call.(type) {
+		switch x := x.(type) {
 		case *syntax.Action:
 			a, known := c.actions[x.Name.Name]
 			r.any = !known || a.Errors == nil
@@ -192,7 +193,7 @@ func ErrorHint(name string) string {
 	if len(name) < 8 { // two letters of a short word make it another one
 		return ""
 	}
-	return near(name, maps.Keys(ofTheLanguage))
+	return near.Hint(name, maps.Keys(ofTheLanguage))
 }
 
 // exceptType checks whether the block of a try can fail with a type.
@@ -200,9 +201,12 @@ func (c *checker) exceptType(t syntax.Ident, block *raised) {
 	if block.can(t.Name) {
 		return
 	}
-	hint := near(t.Name, maps.Keys(block.types))
+	hint := near.Hint(t.Name, maps.Keys(block.types))
 	if hint == "" {
 		hint = ErrorHint(t.Name)
+	}
+	if hint == "" && strings.ToLower(t.Name) == t.Name {
+		hint = "To give the error a name: except as " + t.Name + ":"
 	}
 	if hint == "" {
 		hint = "No action in the block has it, and no fail names it."

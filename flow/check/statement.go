@@ -255,6 +255,9 @@ func (c *checker) try(s *syntax.Try) (ends bool) {
 		if all {
 			c.report(h, syntax.CodeUnreachable, "Put the except without types last.", "this is never reached: the except before it catches every error")
 		}
+		if c.bindsByType(h) {
+			continue
+		}
 		for _, t := range h.Types {
 			if caught[t.Name] && !all {
 				c.report(t, syntax.CodeUnreachable, "Remove it here or there.", "%s is caught by an except before this one", t.Name)
@@ -280,4 +283,30 @@ func (c *checker) try(s *syntax.Try) (ends bool) {
 		}
 	}
 	return ends
+}
+
+// bindsByType reports an except e: whose block uses e, which is read as a type.
+func (c *checker) bindsByType(h *syntax.Except) bool {
+	if len(h.Types) != 1 || h.As != nil {
+		return false
+	}
+	t := h.Types[0]
+	if _, known := c.assigned[t.Name]; known || !uses(h.Body, t.Name) {
+		return false
+	}
+	c.report(t, syntax.CodeError, "To give the error a name: except as "+t.Name+":", "%s is read as the type of an error", t.Name)
+	c.inner = append(c.inner, t.Name)
+	c.block(h.Body)
+	c.inner = c.inner[:len(c.inner)-1]
+	return true
+}
+
+// uses reports whether a block reads a variable.
+func uses(b *syntax.Block, name string) bool {
+	for x := range syntax.Exprs(b) {
+		if n, is := x.(*syntax.Name); is && n.Name == name {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,11 @@
 package syntax
 
-import "strings"
+import (
+	"maps"
+	"strings"
+
+	"github.com/perdure/perdure/flow/internal/near"
+)
 
 // foreign are words of other languages, and what is written here instead. Most begin
 // a statement.
@@ -28,8 +33,50 @@ var foreign = map[string]string{
 	"print":   "To say something: @log(message=...).",
 	"lambda":  "Functions have names: fn f(input: [x], output: [y]):",
 	"is":      "Values are compared by == and !=.",
+	"elseif":  "A further condition begins with elif.",
+	"elsif":   "A further condition begins with elif.",
 	"retry":   "A policy stands in brackets behind its action: @fetch(url=u) [retry: 3].",
 	"timeout": "A policy stands in brackets behind its action: @fetch(url=u) [timeout: 2m].",
+}
+
+// policyKeys are the keys of policies by the names that other notations give them.
+var policyKeys = map[string]string{
+	"retries": "retry: N, which is N retries", "attempts": "retry: N, which is one less than the attempts", "max_attempts": "retry: N, which is one less than the attempts",
+	"tries": "retry: N, which is one less than the attempts", "max_retries": "retry: N", "delay": "fixed or backoff", "wait": "fixed or backoff", "interval": "fixed or backoff",
+	"exponential": "backoff", "deadline": "within", "max_delay": "max", "multiplier": "factor",
+}
+
+// policyHint is about a word in the place of a key of a policy.
+func policyHint(key string) string {
+	if is := policyKeys[strings.ReplaceAll(strings.ToLower(key), "-", "_")]; is != "" {
+		return "It is called " + is + "."
+	}
+	return near.Hint(key, maps.Keys(isPolicyKey))
+}
+
+// isPolicyKey has the keys that brackets behind an action may begin with.
+var isPolicyKey = map[string]bool{}
+
+func init() {
+	for _, k := range []string{"retry", "backoff", "fixed", "linear", "factor", "max", "jitter", "stop", "timeout", "heartbeat", "queue", "within", "on-timeout", "only", "never", "pause", "max-retry-after", "crashes"} {
+		isPolicyKey[k] = true
+	}
+}
+
+// likePolicy reports whether a text begins like the inside of the brackets of a
+// policy: a key and a colon.
+func likePolicy(text string) bool {
+	key, _, ok := strings.Cut(firstLine(text), ":")
+	key = strings.TrimSpace(key)
+	return ok && (isPolicyKey[key] || policyKeys[key] != "")
+}
+
+// methods are what other languages call with a point, and what is written here.
+var methods = map[string]string{
+	"append": "Lists do not change; make a longer one: xs = xs + [x].", "push": "Lists do not change; make a longer one: xs = xs + [x].", "add": "Lists do not change; make a longer one: xs = xs + [x].",
+	"extend": "Lists do not change; make a longer one: xs = xs + ys.", "update": "Dictionaries do not change; make another one: d = d + {\"key\": 1}.",
+	"pop": "Lists do not change; slice(xs, 0, -1) is all but the last one.", "length": "It is a function: len(x).", "size": "It is a function: len(x).",
+	"trim": "It is a function: strip(x).", "json": "It is a field: r.json.", "text": "It is a field: r.body.",
 }
 
 // foreignHint is about a token behind which nobody can say what the statement means:
@@ -48,6 +95,8 @@ func (p *parser) foreignHint() string {
 		}
 	}
 	switch {
+	case p.tok.is("{") && likePolicy(p.lex.src[p.tok.To:]):
+		return "A policy stands in square brackets: @fetch(url=u) [retry: 3]."
 	case p.tok.is("{"):
 		return "A block begins with a colon, and its lines are indented by four blanks."
 	case p.tok.is("if"), p.tok.is("else"):
@@ -55,7 +104,7 @@ func (p *parser) foreignHint() string {
 	case p.tok.is(":"):
 		return "Only if, elif, else, for, while, try, except, parallel and fn have a block."
 	case p.tok.kind == text && before != "" && p.tok.From == p.last:
-		return "Texts are joined by +: \"a \" + str(x)."
+		return "A text has no letter in front and no names inside. Texts are joined by +: \"a \" + str(x)."
 	case before != "" && (p.tok.kind == word || p.tok.kind == text || p.tok.kind == intNumber):
 		return "Arguments stand in parentheses: f(x)."
 	}

@@ -138,6 +138,9 @@ func (p *parser) postfix() Expr {
 		case p.tok.is("["):
 			p.enter()
 			i := p.expression()
+			if call, is := x.(*Call); is && p.tok.is(":") {
+				p.unexpected("\"]\"", "A policy stands behind an action; give it to the actions that "+call.Name.Name+" calls.")
+			}
 			if p.tok.is(":") && ofAction(x) {
 				p.unexpected("\"]\"", "A policy stands right behind its action: (@fetch(url=u) [retry: 3]).json")
 			}
@@ -148,7 +151,9 @@ func (p *parser) postfix() Expr {
 			x = &Index{Span: Span{from, p.last}, X: x, I: i}
 		case p.tok.is("("):
 			hint := "Only functions are called, by their names."
-			if _, is := x.(*Field); is {
+			if f, is := x.(*Field); is && methods[f.Name.Name] != "" {
+				hint = methods[f.Name.Name]
+			} else if is {
 				hint = "Values have no methods: functions are called with them, upper(x), and actions with an @, @http.get(url=u)."
 			}
 			p.unexpected("an operator or the end of the expression", hint)
@@ -262,6 +267,9 @@ func (p *parser) list() Expr {
 	x := &List{Span: p.tok.Span}
 	p.elements("]", "element", false, func() {
 		x.Items = append(x.Items, p.expression())
+		if p.tok.is(":") && likePolicy(p.lex.src[x.From+1:]) {
+			p.unexpected("\",\" and another element or \"]\"", "A policy stands behind its action: @fetch(url=u) [retry: 3].")
+		}
 		if p.tok.is("for") {
 			p.unexpected("\",\" and another element or \"]\"", "A list of results is made by spread xs: x -> @f(x=x), or by a loop: ys = ys + [y].")
 		}
@@ -316,6 +324,9 @@ func (p *parser) action() *Action {
 	p.elements(")", "argument", true, func() {
 		arg := p.expression()
 		name, is := arg.(*Name)
+		if quoted, text := arg.(*String); text && (p.tok.is("=") || p.tok.is(":")) {
+			p.fail(arg.Range(), "Names stand without quotes: @fetch(url=u).", "the name of the argument %s is in quotes", quoted.Value)
+		}
 		if !is || !p.tok.is("=") {
 			p.fail(arg.Range(), "Give it a name: @fetch(url=u).", "the argument of an action has no name")
 		}
@@ -356,9 +367,24 @@ func (p *parser) policyFault(from int, err error) {
 		p.report(Span{from, from + 1}, CodePolicy, "", "the policy is not usable: %v", err)
 		return
 	}
+	src := p.lex.src
+	if open := strings.LastIndexByte(src[:wrong.Offset], '['); open >= from && !strings.Contains(src[open:wrong.Offset], "]") && strings.Contains(src[open:wrong.Offset], "\n") {
+		p.report(Span{open, open + 1}, CodeSyntax, "Close it where it ends.", "the bracket \"[\" is not closed")
+		return
+	}
 	token := strings.TrimSuffix(wrong.Token, "...")
 	hint := "Expected: " + wrong.Expected + "."
-	if inner := strings.TrimLeft(p.lex.src[from+1:], " -"); inner != "" && strings.IndexByte("0123456789\"'", inner[0]) >= 0 {
+	inner := strings.TrimLeft(src[from+1:], " -")
+	switch {
+	case wrong.Problem == "is no key" && policyHint(wrong.Token) != "":
+		hint = policyHint(wrong.Token)
+	case strings.HasPrefix(token, "=>"):
+		hint = "The arrow is written ->: [NetworkError -> retry: 3]."
+	case strings.HasPrefix(token, "="):
+		hint = "Behind a key stands a colon: [retry: 3]."
+	case inner != "" && strings.IndexByte("\"'", inner[0]) >= 0 && likePolicy(strings.Replace(inner[1:], inner[:1], "", 1)):
+		hint = "The keys of policies stand without quotes: [retry: 3]."
+	case inner != "" && strings.IndexByte("0123456789\"'", inner[0]) >= 0:
 		hint = "An index behind an action stands outside of parentheses: (@fetch(url=u))[0]."
 	}
 	p.report(Span{wrong.Offset, wrong.Offset + len(token)}, CodePolicy, hint, "%s %s in this policy", orEnd(wrong.Token), wrong.Problem)
@@ -401,6 +427,9 @@ func (p *parser) spread() Expr {
 	x.Over = p.expression()
 	p.want(":", form)
 	x.As = p.ident("the name of the element")
+	if p.tok.is("=") && strings.HasPrefix(p.lex.src[p.tok.To:], ">") {
+		p.unexpected("\"->\"", "The arrow is written ->. "+form)
+	}
 	p.want("->", form)
 	if !p.tok.is("@") {
 		p.unexpected("an action", form)

@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // statement reads a statement with its line end and its blocks. One that cannot be
 // read becomes Bad, and a block below it is read all the same.
 func (p *parser) statement(notes Notes) (s Statement) {
@@ -28,6 +30,9 @@ func (p *parser) anyStatement(notes Notes) Statement {
 			s := &Sleep{Notes: notes}
 			p.advance()
 			s.For = p.expression()
+			if p.tok.kind == word {
+				p.unexpected("the end of the line", "A duration with its unit is a text: sleep \"1m30s\". A bare number is seconds.")
+			}
 			s.Span = Span{from, p.last}
 			p.lineEnd(&s.Notes)
 			return s
@@ -192,14 +197,9 @@ func (p *parser) ifElse(notes Notes) Statement {
 	s.Condition = p.expression()
 	s.To = p.last
 	p.blockOf(&s.Notes, s.Body)
-	for p.tok.is("elif") {
+	for p.elif() {
 		c := &Elif{Span: p.tok.Span, Notes: p.notes(), Body: &Block{}}
-		if p.clause(func() {
-			p.advance()
-			c.Condition = p.expression()
-			c.To = p.last
-			p.blockOf(&c.Notes, c.Body)
-		}) {
+		if p.clause(func() { p.condition(c) }) {
 			s.Elifs = append(s.Elifs, c)
 		}
 	}
@@ -207,15 +207,38 @@ func (p *parser) ifElse(notes Notes) Statement {
 		c := &Else{Span: p.tok.Span, Notes: p.notes(), Body: &Block{}}
 		if p.clause(func() {
 			p.advance()
-			if p.tok.is("if") {
-				p.unexpected("\":\"", "A further condition begins with elif.")
-			}
 			p.blockOf(&c.Notes, c.Body)
 		}) {
 			s.Else = c
 		}
 	}
 	return s
+}
+
+// elif reports whether another condition of an if begins. It may be written as in
+// other languages, which is one fault.
+func (p *parser) elif() bool {
+	switch {
+	case p.tok.is("elif"):
+		return true
+	case p.tok.kind == word && (p.tok.text == "elseif" || p.tok.text == "elsif"):
+	case p.tok.is("else") && strings.HasPrefix(strings.TrimLeft(p.lex.src[p.tok.To:], " "), "if "):
+		p.report(p.tok.Span, CodeSyntax, "A further condition begins with elif.", "\"else if\" stands where \"elif\" should")
+		p.advance()
+		return true
+	default:
+		return false
+	}
+	p.report(p.tok.Span, CodeSyntax, "A further condition begins with elif.", "%q stands where \"elif\" should", p.tok.text)
+	return true
+}
+
+// condition reads elif, its condition and its block.
+func (p *parser) condition(c *Elif) {
+	p.advance()
+	c.Condition = p.expression()
+	c.To = p.last
+	p.blockOf(&c.Notes, c.Body)
 }
 
 // clause reads a clause of a statement; one that cannot be read does not end the

@@ -2,9 +2,9 @@ package syntax
 
 import "iter"
 
-// Calls yields the calls of actions and of functions in a block, those in arguments
-// and in inner blocks included.
-func Calls(b *Block) iter.Seq[Expr] {
+// Exprs yields the expressions of a block, each before its parts, those of inner blocks
+// included.
+func Exprs(b *Block) iter.Seq[Expr] {
 	return func(yield func(Expr) bool) { (&walker{yield: yield}).block(b) }
 }
 
@@ -64,6 +64,7 @@ func (w *walker) exprs(all ...Expr) {
 		if w.done || x == nil {
 			continue
 		}
+		w.done = !w.yield(x)
 		switch x := x.(type) {
 		case *List:
 			w.exprs(x.Items...)
@@ -80,9 +81,9 @@ func (w *walker) exprs(all ...Expr) {
 		case *Index:
 			w.exprs(x.X, x.I)
 		case *Call:
-			w.args(x, x.Args)
+			w.args(x.Args)
 		case *Action:
-			w.args(x, x.Args)
+			w.args(x.Args)
 		case *Spread:
 			w.exprs(x.Over, x.Call)
 		case *Parallel:
@@ -91,8 +92,7 @@ func (w *walker) exprs(all ...Expr) {
 	}
 }
 
-func (w *walker) args(call Expr, args []Arg) {
-	w.done = !w.yield(call)
+func (w *walker) args(args []Arg) {
 	for _, a := range args {
 		w.exprs(a.Value)
 	}

@@ -92,8 +92,12 @@ var table = []row{
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{
+		pkg: "flow/internal/near",
+		why: "finding the word that was meant needs words only",
+	},
+	{
 		pkg: "flow/syntax",
-		may: []string{"retry"},
+		may: []string{"retry", "flow/internal/near"},
 		why: "reading and printing flow files is pure; editors and checkers need nothing else",
 	},
 	{
@@ -103,7 +107,7 @@ var table = []row{
 	},
 	{
 		pkg: "flow/check",
-		may: []string{"flow/syntax", "flow/eval", "retry"},
+		may: []string{"flow/syntax", "flow/eval", "flow/internal/near", "retry"},
 		why: "what is wrong with a program can be told without running it, and without an engine",
 	},
 	{

@@ -1,4 +1,4 @@
-package check
+package near
 
 import (
 	"iter"
@@ -9,8 +9,9 @@ import (
 // manyNames are so many that they are not searched for one that was meant.
 const manyNames = 1000
 
-// near is a hint with the names that are written almost like one.
-func near(name string, all iter.Seq[string]) string {
+// Hint is a question with the names that are written almost like one; empty if there
+// are none, or too many.
+func Hint(name string, all iter.Seq[string]) string {
 	var found []string
 	best := far
 	seen := 0
