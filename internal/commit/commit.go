@@ -30,8 +30,9 @@ type Config struct {
 // Health hears how the database does. Its methods may be called at any time and must
 // return quickly.
 type Health interface {
-	// Away says that the database cannot be written now. The committer tries again.
-	Away(err error)
+	// Away says that the database cannot be written now, and what for. The committer tries
+	// again.
+	Away(while string, err error)
 	// Back says that the database was written. It is called after each commit.
 	Back()
 }
@@ -191,7 +192,7 @@ func (c *Committer) commitGroup(group []*pending) {
 		case c.ctx.Err() != nil:
 			return
 		case store.Unavailable(err):
-			c.Health.Away(err)
+			c.Health.Away("committing turns", err)
 			if !c.pause(backoff.Delay(k)) {
 				return
 			}
@@ -215,7 +216,7 @@ func (c *Committer) write(turns []store.Turn) (store.Result, error) {
 	reported := make(chan struct{})
 	slow := time.AfterFunc(slowCommit, func() {
 		defer close(reported)
-		c.Health.Away(fmt.Errorf("a commit has not been answered for %s", slowCommit))
+		c.Health.Away("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
 	})
 	result, err := c.Store.Commit(c.ctx, turns)
 	if !slow.Stop() {

@@ -45,7 +45,7 @@ type fakeHealth struct {
 	back int
 }
 
-func (f *fakeHealth) Away(err error) {
+func (f *fakeHealth) Away(_ string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.away = append(f.away, err.Error())

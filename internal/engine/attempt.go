@@ -64,7 +64,7 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, l lane) {
 	body := e.body(r, d)
 	// Its code was dropped, the engine stops, or so much time went by since the turn
 	// that another node may own the run.
-	if body == nil || e.phase != running || !e.leaseHolds() {
+	if body == nil || e.phase != running || !e.member.Holds() {
 		cancel(nil)
 		e.report(x, core.AttemptEnded{Outcome: core.Drained}, nil)
 		e.slots.release(e, l)
@@ -96,10 +96,7 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, l lane) {
 	var unwanted func() bool
 	x.launch = time.AfterFunc(math.MaxInt64, func() {
 		unwanted()
-		e.mu.Lock()
-		late := !e.leaseHolds()
-		e.mu.Unlock()
-		if late { // another node may own the run by now
+		if !e.member.Holds() { // another node may own the run by now
 			x.cancel(errLate)
 		}
 		launch()

@@ -35,11 +35,8 @@
 //	slotqueue.go    who waits for a slot, by priority
 //	wake.go         due times and the scan for them
 //	inbox.go        messages from clients and other runs
-//	member.go       this process among the nodes: lease, joining, giving way
-//	attend.go       seeing who is there; its share of the partitions
-//	spread.go       the even share of the partitions
 //	partition.go    taking partitions over, and losing them
-//	handover.go     giving partitions to other nodes
+//	handover.go     partitions on their way to other nodes: closed, quiet, dropped
 //	nodes.go        which nodes there are
 //	watch.go        waiting for runs that other nodes serve
 //	chain.go        the next run of a chain, and which run gets what comes for the latest

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/commit"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
@@ -47,38 +47,38 @@ type Engine struct {
 	receivers    map[string]func(store.Message, *partition) // of messages that are no input of a run, by kind
 	intake       []rule                                     // what features demand of the mail that runs take
 	committer    *commit.Committer
+	member       *member.Member
 	transactions steptx.Runner
 	outages      outages
 	loading      chan struct{} // as many runs are loaded at once as it holds
 	inboxKick    chan struct{}
 	wakeKick     chan struct{}
-	nodesKick    chan struct{}
 	switchKick   chan struct{}
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; it may take as long as an outage
 
-	mu         sync.Mutex
-	phase      phase
-	stopping   bool // Stop was called
-	member     member
-	partitions map[int]*partition
-	residents  map[string]*resident // by run ID
-	idle       *list.List           // of residents that could be dropped, oldest first
-	wakes      wakeHeap
-	horizon    int64 // wake times up to here are in the heap
-	slots      slots
-	switches   switches
-	executions map[attemptKey]*execution
-	waiters    map[string]*waiting // by run ID
-	watcher    watcher
-	routes     map[string]route // by workflow ID
-	bells      bells
-	busy       int // residents that somebody works on
-	recovery   recovery
-	quiet      *sync.Cond      // busy or the executions became fewer
-	conflicts  map[string]bool // gates of which calls say different things, and it was said
-	health     health
+	mu           sync.Mutex
+	phase        phase
+	stopping     bool // Stop was called
+	partitions   map[int]*partition
+	residents    map[string]*resident // by run ID
+	idle         *list.List           // of residents that could be dropped, oldest first
+	wakes        wakeHeap
+	horizon      int64 // wake times up to here are in the heap
+	slots        slots
+	refusedLease bool // calls got no slot because the lease might have been over
+	switches     switches
+	executions   map[attemptKey]*execution
+	waiters      map[string]*waiting // by run ID
+	watcher      watcher
+	routes       map[string]route // by workflow ID
+	bells        bells
+	busy         int // residents that somebody works on
+	recovery     recovery
+	quiet        *sync.Cond      // busy or the executions became fewer
+	conflicts    map[string]bool // gates of which calls say different things, and it was said
+	health       health
 }
 
 // phase of an engine's life.
@@ -131,13 +131,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		group:      group,
 		secret:     secret,
 		process:    ident.NewToken(),
-		member:     newMember(config),
 		clock:      clock.New(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
 		reading:    make(chan struct{}, 1),
 		inboxKick:  make(chan struct{}, 1),
 		wakeKick:   make(chan struct{}, 1),
-		nodesKick:  make(chan struct{}, 1),
 		switchKick: make(chan struct{}, 1),
 		horizon:    store.Hot,
 		partitions: map[int]*partition{},
@@ -158,7 +156,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.outages.log = config.Logger
 	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
 	e.committer = commit.New(e.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: writes{&e.outages},
+		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: oneSide{&e.outages, writing},
+	})
+	e.member = member.New(e.ctx, member.Config{
+		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
+		Clock: e.clock, Health: oneSide{&e.outages, reading}, Holder: holder{e}, Log: config.Logger,
 	})
 	e.intake, e.receivers = e.rules(), e.kinds()
 	return e, nil
@@ -178,7 +180,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.readSwitches(ctx); err != nil { // before anything can begin
 		return err
 	}
-	if err := e.join(ctx); err != nil {
+	if err := e.member.Join(ctx); err != nil {
 		return err
 	}
 	taken, err := e.takeFirst(ctx)
@@ -190,7 +192,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.keepSlotsBack()
 	e.mu.Unlock()
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.memberLoop} {
+	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.member.Run} {
 		e.work.Go(loop)
 	}
 	if e.config.Retention != (Retention{}) {
@@ -282,21 +284,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.waitFor(settle, func() bool { return e.busy == 0 })
 	cancel()
 	e.end()
-	return errors.Join(e.leave(), e.db.Close())
-}
-
-// leaveTime is how long a database may take to be told that this node leaves.
-const leaveTime = 5 * time.Second
-
-// leave ends this node's membership. A database that does not answer does not
-// keep the process from ending: the lease runs out by itself.
-func (e *Engine) leave() error {
-	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
-	defer cancel()
-	if err := e.db.Leave(ctx, e.nodeID()); err != nil {
-		return fmt.Errorf("the database could not be told that this node leaves; where several share it, others wait until its lease has run out: %w", err)
-	}
-	return nil
+	return errors.Join(e.member.Leave(), e.db.Close())
 }
 
 // beginStop moves on to the next phase and returns which one it was. While
@@ -314,12 +302,19 @@ func (e *Engine) beginStop() phase {
 	case client:
 		e.phase = stopped
 	case running:
-		e.phase = draining
+		e.drain()
 		if len(e.executions) > 0 {
-			kick(e.nodesKick)
+			e.member.Kick()
 		}
 	}
 	return was
+}
+
+// drain begins the draining phase: nothing new starts, and other nodes are asked to take
+// over. The engine's mu is held.
+func (e *Engine) drain() {
+	e.phase = draining
+	e.member.Drain()
 }
 
 // Kill ends the engine as a crash would: nothing more is written. It is for
@@ -333,6 +328,7 @@ func (e *Engine) end() {
 	e.mu.Lock()
 	e.phase = stopped
 	e.mu.Unlock()
+	e.member.Drain()
 	e.cancel()
 	e.interrupt(errShutdown)
 	e.work.Wait()

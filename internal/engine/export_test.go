@@ -4,22 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
 )
 
 // CopyIdentity makes an engine that has not started the same node as another.
-func CopyIdentity(to, from *Engine) {
-	from.mu.Lock()
-	m := from.member
-	from.mu.Unlock()
-	m.staying, m.released = map[int]time.Time{}, map[int]time.Time{}
-	to.mu.Lock()
-	defer to.mu.Unlock()
-	to.member = m
-}
+func CopyIdentity(to, from *Engine) { to.member.Impersonate(from.member) }
 
 // LoseAll makes an engine lose its partitions, as if another node had taken them.
 func LoseAll(e *Engine) {
@@ -30,15 +21,7 @@ func LoseAll(e *Engine) {
 }
 
 // HandOver lets an engine give all of its partitions away, until the patience ends.
-func HandOver(e *Engine, patience context.Context) {
-	e.mu.Lock()
-	all := e.served()
-	for _, p := range all {
-		p.leaving = true
-	}
-	e.mu.Unlock()
-	e.handOver(all, patience)
-}
+func HandOver(e *Engine, patience context.Context) { e.member.HandOver(patience) }
 
 // Holds says what an engine holds, of all that it should hold nothing of when no
 // run is open; "" if it holds nothing.

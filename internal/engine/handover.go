@@ -3,95 +3,123 @@ package engine
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/member"
+	"github.com/perdure/perdure/store"
 )
 
-// handOver gives partitions that are leaving to other nodes: nothing new begins in
-// them, and each is released when nothing of it is at work here any more. Those in
-// which attempts still run when the patience ends are kept.
-func (e *Engine) handOver(ps []*partition, patience context.Context) {
-	e.mu.Lock()
-	queued := e.slots.withdraw(setOf(ps))
-	e.mu.Unlock()
-	for len(ps) > 0 && patience.Err() == nil {
-		var quiet []*partition
-		quiet, ps = e.awaitQuiet(ps, patience)
-		if len(quiet) > 0 {
-			e.giveBack(quiet[0].node, numbers(quiet))
-		}
+// holder is the engine as member.Holder.
+type holder struct{ e *Engine }
+
+func (h holder) Served() []member.Partition {
+	h.e.mu.Lock()
+	defer h.e.mu.Unlock()
+	ps := make([]member.Partition, 0, len(h.e.partitions))
+	for _, p := range h.e.partitions {
+		ps = append(ps, p.view())
 	}
-	e.keep(ps, queued)
+	return ps
 }
 
-// awaitQuiet waits until nothing of some of the partitions is at work any more,
-// drops these from memory and returns them, and the rest.
-func (e *Engine) awaitQuiet(ps []*partition, patience context.Context) (quiet, rest []*partition) {
-	e.waitFor(patience, func() bool {
+func (p *partition) view() member.Partition {
+	return member.Partition{Number: p.number, Epoch: p.epoch, Node: p.node, Closed: p.leaving, Work: p.active}
+}
+
+// still returns those of the partitions that are served under the same epoch. The
+// engine's mu is held.
+func (h holder) still(views []member.Partition) (ps []*partition) {
+	for _, v := range views {
+		if p := h.e.partitions[v.Number]; p != nil && p.epoch == v.Epoch {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+func (h holder) Taken(node string, owned []store.Ownership) {
+	e := h.e
+	t := e.serve(node, owned)
+	e.work.Go(func() {
+		if e.persist("reading what runs want a step", func() error { return e.readWakes(e.ctx, t) }) == nil {
+			e.recover(t)
+		}
+	})
+}
+
+func (h holder) Lost(ps []member.Partition) {
+	h.e.mu.Lock()
+	defer h.e.mu.Unlock()
+	h.e.loseLocked(h.still(ps))
+}
+
+// Close also takes the calls of the partitions out of the queues for slots.
+func (h holder) Close(ps []member.Partition) {
+	h.e.mu.Lock()
+	defer h.e.mu.Unlock()
+	closed := h.still(ps)
+	for _, p := range closed {
+		p.leaving = true
+	}
+	for _, w := range h.e.slots.withdraw(setOf(closed)) {
+		w.partition.queued = append(w.partition.queued, w)
+	}
+}
+
+func (h holder) DropQuiet(ctx context.Context, ps []member.Partition) (quiet, rest []member.Partition) {
+	h.e.waitFor(ctx, func() bool {
 		rest = nil
-		for _, p := range ps {
-			switch {
-			case e.partitions[p.number] != p: // lost meanwhile
-			case p.active == 0:
-				quiet = append(quiet, p)
-				e.member.released[p.number] = time.Time{}
-			default:
-				rest = append(rest, p)
+		var dropped []*partition
+		for _, p := range h.still(ps) {
+			if p.active == 0 {
+				dropped, quiet = append(dropped, p), append(quiet, p.view())
+			} else {
+				rest = append(rest, p.view())
 			}
 		}
-		if len(quiet) > 0 {
-			e.drop(quiet)
+		if len(dropped) > 0 {
+			h.e.drop(dropped)
 		}
 		return len(rest) < len(ps)
 	})
 	return quiet, rest
 }
 
-// giveBack releases partitions that are not served any more. If that fails they
-// may still be this node's, which the next renewal tells.
-func (e *Engine) giveBack(node string, partitions []int) {
-	ctx, cancel := context.WithTimeout(e.ctx, e.config.Lease/3)
-	defer cancel()
-	err := e.db.Release(ctx, node, partitions)
+// Reopen also gives the calls of the partitions their places in the queues back.
+func (h holder) Reopen(ps []member.Partition) {
+	e := h.e
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range partitions {
-		if err == nil {
-			e.member.released[p] = time.Now()
-		} else {
-			delete(e.member.released, p)
-		}
-	}
-	if err != nil && e.ctx.Err() == nil {
-		e.log.Warn("perdure: partitions could not be handed over", "partitions", partitions, "error", err)
-	}
-}
-
-// keep goes on to serve partitions that were to leave, with the calls that had
-// waited for a slot.
-func (e *Engine) keep(ps []*partition, queued []*waiter) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, p := range ps {
+	open := h.still(ps)
+	for _, p := range open {
 		p.leaving = false
+		e.slots.comeBack(p.queued)
+		p.queued = nil
 	}
-	kept := setOf(ps)
 	for _, r := range e.residents {
-		if kept[r.partition] && r.poked {
+		if r.poked && slices.Contains(open, r.partition) {
 			e.rouse(r) // it was not to begin meanwhile
 		}
 	}
-	e.slots.comeBack(slices.DeleteFunc(queued, func(w *waiter) bool {
-		return !kept[w.partition] || e.partitions[w.partition.number] != w.partition
-	}))
 	e.serveAgain()
 	e.kickInbox() // it was not read for them
 }
 
-// serveAgain gives slots again after a time in which calls were refused one,
-// because their partition was to leave or the lease might have been over. The
-// engine's mu is held.
+// Renewed gives slots to calls that got none because the lease might have been over, and
+// lets the wake loop see that the clock may have moved.
+func (h holder) Renewed() {
+	e := h.e
+	kick(e.wakeKick)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.refusedLease {
+		e.refusedLease = false
+		e.serveAgain()
+	}
+}
+
+// serveAgain gives slots again after a time in which calls were refused one, because
+// their partition was closed or the lease might have been over. The engine's mu is held.
 func (e *Engine) serveAgain() {
 	e.slots.serve(e, regular)
 	e.slots.serve(e, probation)

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"time"
 )
 
 // health is what is wrong with an engine right now, guarded by the engine's mu.
@@ -23,12 +22,7 @@ func (e *Engine) Health() error {
 	if e.phase == stopped {
 		errs = append(errs, ErrStopped)
 	}
-	switch {
-	case e.member.replaced:
-		errs = append(errs, fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it a name of its own", e.member.node.Name))
-	case e.phase == running && !e.leaseHolds():
-		errs = append(errs, fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(e.member.sent).Round(time.Second)))
-	}
+	errs = append(errs, e.member.Health())
 	errs = append(errs, e.outages.current()...)
 	for name := range e.health.unserved {
 		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
@@ -55,8 +49,8 @@ func (e *Engine) abandon() {
 		return
 	}
 	e.health.overwhelmed = true
-	e.phase = draining
-	kick(e.nodesKick)
+	e.drain()
+	e.member.Kick()
 	e.log.Error("perdure: too many turns of workflow code never ended; the engine starts nothing new and gives its work to others; restart its process",
 		"count", e.health.stuckTurns, "limit", e.config.MaxAbandoned)
 }

@@ -26,7 +26,7 @@ func (e *Engine) hear(news store.News) {
 		kick(e.switchKick)
 	}
 	if news&store.NewsNodes != 0 {
-		kick(e.nodesKick)
+		e.member.Kick()
 	}
 }
 

@@ -49,8 +49,11 @@ func (o *outages) current() []error {
 	return slices.Clone(o.by[:])
 }
 
-// writes is commit.Health.
-type writes struct{ *outages }
+// oneSide is what commit.Health and member.Health ask for.
+type oneSide struct {
+	*outages
+	side
+}
 
-func (w writes) Away(err error) { w.unanswered(writing, "committing turns", err) }
-func (w writes) Back()          { w.answered(writing) }
+func (o oneSide) Away(while string, err error) { o.unanswered(o.side, while, err) }
+func (o oneSide) Back()                        { o.answered(o.side) }

@@ -20,6 +20,7 @@ type partition struct {
 	leaving bool     // it is being given away: nothing new begins in it
 	active  int      // residents at work and attempts that run
 	inbox   inbox
+	queued  []*waiter // calls that waited for a slot when it was closed
 }
 
 // lineage is who owned a partition, and what became of them.
@@ -120,22 +121,34 @@ type takeover struct {
 	wakes      []store.Wake // runs with work in flight, and those that are due up to the horizon
 }
 
-// take claims partitions and begins to serve those it got. Their runs are to be
-// recovered.
-func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
-	t := &takeover{}
-	if len(wanted) == 0 {
-		return t, nil
+// takeFirst takes the node's share when it starts.
+func (e *Engine) takeFirst(ctx context.Context) (*takeover, error) {
+	node, owned, err := e.member.TakeShare(ctx)
+	if err != nil {
+		return nil, err
 	}
-	node := e.nodeID()
-	owned, err := e.db.Claim(ctx, node, wanted)
-	if err != nil || len(owned) == 0 {
-		return t, err
+	t := e.serve(node, owned)
+	return t, e.readWakes(ctx, t)
+}
+
+// backOut undoes a start that failed.
+func (e *Engine) backOut(ctx context.Context) error {
+	e.mu.Lock()
+	clear(e.partitions)
+	e.recovery, e.slots.inLane = recovery{}, false
+	e.mu.Unlock()
+	return e.member.BackOut(ctx)
+}
+
+// serve begins to serve partitions. Their runs are to be recovered.
+func (e *Engine) serve(node string, owned []store.Ownership) *takeover {
+	t := &takeover{}
+	if len(owned) == 0 {
+		return t
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		e.clock.AtLeast(o.Clock)
 		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, inbox: newInbox()}
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
@@ -143,7 +156,7 @@ func (e *Engine) take(ctx context.Context, wanted []int) (*takeover, error) {
 	e.dismissOf(t.partitions)
 	e.closeLane()
 	t.horizon = e.horizon // from here on scans read these partitions too, beyond it
-	return t, nil
+	return t
 }
 
 // readWakes reads which runs of the partitions that were taken want a step.
@@ -298,7 +311,7 @@ func (e *Engine) loseLocked(ps []*partition) {
 			}
 		}
 	}
-	kick(e.nodesKick)
+	e.member.Kick()
 }
 
 // drop forgets partitions and what is in memory of them. The engine's mu is held.

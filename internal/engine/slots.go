@@ -49,8 +49,8 @@ func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 	if e.phase != running || r.dropped || now.givenUp {
 		return false // it stays queued in the database
 	}
-	if !e.leaseHolds() {
-		e.member.refused = true
+	if !e.member.Holds() {
+		e.refusedLease = true
 		r.slotRefused = true
 		return false
 	}
@@ -172,8 +172,8 @@ func (s *slots) release(e *Engine, l lane) {
 // over, nothing would come of it but attempts that are given back.
 func (s *slots) serve(e *Engine, l lane) {
 	for e.phase == running && s.open(l) {
-		if !e.leaseHolds() {
-			e.member.refused = true
+		if !e.member.Holds() {
+			e.refusedLease = true
 			return
 		}
 		w, ok := s.queues[l].next()

@@ -220,8 +220,13 @@ var table = []row{
 		why: "to a committer a turn is bytes with a result: it knows neither runs nor the engine",
 	},
 	{
+		pkg: "internal/member",
+		may: []string{"store", "internal/clock", "internal/ident"},
+		why: "who owns a partition is decided without knowing what is done in it",
+	},
+	{
 		pkg: "internal/engine",
-		may: []string{"view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile", "internal/ident", "internal/entity", "internal/record", "internal/message"},
+		may: []string{"view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile", "internal/ident", "internal/entity", "internal/record", "internal/message"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

@@ -1,0 +1,148 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// Run keeps the lease and the node's share of the partitions until the context of New
+// ends or another process has taken the node's name.
+func (m *Member) Run() {
+	defer m.moves.Wait()
+	timer := time.NewTimer(0) // others may have reacted to our joining
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-m.kick:
+		case <-m.ctx.Done():
+			return
+		}
+		next, ok := m.attend()
+		if !ok {
+			return
+		}
+		timer.Reset(next)
+	}
+}
+
+// attend renews the lease, sees who is there, and takes and gives partitions. It returns
+// when it wants to be called again, not ok for never.
+func (m *Member) attend() (next time.Duration, ok bool) {
+	often := m.config.Lease / 3
+	if !m.config.Shared && !m.slept() {
+		return often, true // no other node waits for a renewal: save the write
+	}
+	ms, err := m.renew(m.ctx)
+	switch {
+	case m.ctx.Err() != nil:
+		return 0, false
+	case errors.Is(err, store.ErrReplaced):
+		return renewPause, m.rejoin()
+	case err != nil:
+		m.config.Health.Away("renewing the lease", err)
+		return min(time.Second, m.config.Lease/10), true
+	}
+	m.config.Health.Back()
+	next = often
+	for _, n := range ms.Nodes {
+		if n.Expires != store.Never && n.Expires > ms.Now {
+			next = min(next, time.Duration(n.Expires-ms.Now)+time.Millisecond)
+		}
+	}
+	if m.drains() {
+		m.giveAll(ms)
+		return next, true
+	}
+	claim, excess := m.reconcile(ms)
+	if len(excess) > 0 {
+		m.moves.Go(func() { m.giveAway(excess) })
+	}
+	if err := m.takeMore(claim); err != nil {
+		m.config.Health.Away("claiming partitions", err)
+		return renewPause, m.ctx.Err() == nil
+	}
+	return next, true
+}
+
+// takeMore takes partitions over while this node does its work. A claim waits for commits
+// of the former owner, even of one that died in the middle; the lease must not expire
+// over that.
+func (m *Member) takeMore(wanted []int) error {
+	ctx, cancel := context.WithTimeout(m.ctx, m.config.Lease/3)
+	defer cancel()
+	node, owned, err := m.claim(ctx, wanted)
+	if err != nil || len(owned) == 0 {
+		return err
+	}
+	m.config.Log.Info("perdure: partitions are taken over", "count", len(owned), "node", node)
+	m.config.Holder.Taken(node, owned)
+	return nil
+}
+
+// claim claims partitions and returns those it got.
+func (m *Member) claim(ctx context.Context, wanted []int) (node string, owned []store.Ownership, err error) {
+	node = m.id()
+	if len(wanted) == 0 {
+		return node, nil, nil
+	}
+	owned, err = m.config.Store.Claim(ctx, node, wanted)
+	for _, o := range owned {
+		m.config.Clock.AtLeast(o.Clock)
+	}
+	return node, owned, err
+}
+
+// reconcile compares what is served with who owns what, and returns what to claim and
+// what to give away.
+func (m *Member) reconcile(ms *store.Membership) (claim []int, excess []Partition) {
+	served := m.config.Holder.Served()
+	m.mu.Lock()
+	claim = m.unserved(ms, served)
+	s := spread(m.node.ID, ms)
+	if time.Since(m.lease.returned) >= m.grace() {
+		claim = append(claim, s.claim...)
+	}
+	claim = slices.DeleteFunc(claim, func(p int) bool { return m.moving[p] })
+	excess = m.movable(served, s.excess)
+	m.mu.Unlock()
+	if len(excess) > 0 {
+		m.config.Holder.Close(excess)
+	}
+	return claim, excess
+}
+
+// unserved returns partitions that this node owns and does not serve, because the answer
+// to a claim or a release was lost. Those that it gave back since the renewal was sent
+// are marked as free in ms.
+func (m *Member) unserved(ms *store.Membership, served []Partition) (ps []int) {
+	serves := map[int]bool{}
+	for _, p := range served {
+		serves[p.Number] = true
+	}
+	for i := range ms.Owners {
+		o := &ms.Owners[i]
+		at, released := m.released[o.Partition]
+		if released && at.Before(m.lease.sent) {
+			delete(m.released, o.Partition)
+			released = false
+		}
+		switch {
+		case o.Node != m.node.ID || serves[o.Partition]:
+		case released || m.moving[o.Partition]:
+			o.Node = ""
+		default:
+			ps = append(ps, o.Partition)
+		}
+	}
+	return ps
+}
+
+// grace is how long a node whose lease had expired must be back before it takes what
+// others left. After an outage of the database all leases have expired, and the first
+// node that comes back shall not take everything.
+func (m *Member) grace() time.Duration { return m.config.Lease / 5 }

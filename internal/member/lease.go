@@ -1,0 +1,138 @@
+package member
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/store"
+)
+
+// lease is what a node knows of its own lease.
+type lease struct {
+	token int64 // of the last renewal that was answered
+	// next is the token of a renewal without an answer, however often it was asked for;
+	// 0 if there is none. The database may have it: another token would look like that
+	// of another process.
+	next int64
+	// sent is when the last renewal that was answered was sent, or Join: the lease runs
+	// from then, whatever happened on the way.
+	sent time.Time
+	// returned is when a renewal was answered that was overdue: after an outage of the
+	// database, or when the process had stood still.
+	returned time.Time
+	failed   bool // a renewal was not answered since the last one that was
+}
+
+// A renewal without an answer is repeated so often and after such a pause before it
+// counts as failed.
+const (
+	maxRenewals = 3
+	renewPause  = 100 * time.Millisecond
+)
+
+// renew shows that this node lives and returns who else does.
+func (m *Member) renew(ctx context.Context) (*store.Membership, error) {
+	m.mu.Lock()
+	if m.lease.next == 0 {
+		m.lease.next = ident.NewCommit()
+	}
+	r := store.Renewal{Node: m.node.ID, Last: m.lease.token, Next: m.lease.next, Draining: m.draining}
+	m.mu.Unlock()
+	// An answer that comes after the lease has ended is of no use.
+	ctx, cancel := context.WithTimeout(ctx, m.config.Lease)
+	defer cancel()
+	for k := 0; ; k++ {
+		sent := time.Now()
+		// A dead connection is given up soon, a slow database gets its time.
+		try, cancel := context.WithTimeout(ctx, m.config.Lease/4<<k)
+		ms, err := m.config.Store.Renew(try, r)
+		late := try.Err() != nil
+		cancel()
+		if err == nil {
+			m.renewed(sent, ms)
+			return ms, nil
+		}
+		m.mu.Lock()
+		m.lease.failed = true
+		m.mu.Unlock()
+		if k == maxRenewals || ctx.Err() != nil || !late && !store.Unavailable(err) || !m.pause(renewPause) {
+			return nil, err
+		}
+	}
+}
+
+// renewed takes in an answer: first the holder drops what was lost, and only then the
+// lease holds again, so that nothing begins in a partition of another node.
+func (m *Member) renewed(sent time.Time, ms *store.Membership) {
+	m.config.Clock.Observe(ms.Now)
+	me := m.id()
+	served := map[int]Partition{}
+	for _, p := range m.config.Holder.Served() {
+		served[p.Number] = p
+	}
+	var lost []Partition
+	for _, o := range ms.Owners {
+		if p, is := served[o.Partition]; is && (o.Node != me || o.Epoch != p.Epoch) {
+			lost = append(lost, p)
+		}
+	}
+	if len(lost) > 0 {
+		m.config.Holder.Lost(lost)
+	}
+	m.mu.Lock()
+	l := &m.lease
+	if s := l.silence(sent); s >= m.safe() || l.failed && s > m.config.Lease/2 {
+		l.returned = time.Now()
+	}
+	l.token, l.next, l.sent, l.failed = l.next, 0, sent, false
+	m.mu.Unlock()
+	m.config.Holder.Renewed()
+}
+
+// Holds reports whether no other node can have taken this one's partitions.
+func (m *Member) Holds() bool {
+	if !m.config.Shared {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.holds()
+}
+
+func (m *Member) holds() bool {
+	return !m.config.Shared || m.lease.silence(time.Now()) < m.safe()
+}
+
+// safe is how long a lease holds for certain: others count from when they heard of it,
+// by another clock.
+func (m *Member) safe() time.Duration { return m.config.Lease - m.config.Lease/5 }
+
+// silence is how long before now the last renewal was sent that was answered. The
+// monotonic clock stands still while the machine sleeps, the other does not; should
+// somebody set that one, the next renewal corrects it.
+func (l *lease) silence(now time.Time) time.Duration {
+	return max(now.Sub(l.sent), now.Round(0).Sub(l.sent.Round(0)))
+}
+
+// slept reports whether the machine slept since the last renewal: the monotonic clock
+// stands still meanwhile, and timers are late.
+func (m *Member) slept() bool {
+	m.mu.Lock()
+	sent := m.lease.sent
+	m.mu.Unlock()
+	now := time.Now()
+	return now.Round(0).Sub(sent.Round(0))-now.Sub(sent) > time.Second
+}
+
+// pause waits, and returns false when the member ends.
+func (m *Member) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-m.ctx.Done():
+		return false
+	}
+}
