@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -28,30 +27,11 @@ A gate is listed from when the first call came to it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.gates(cmd.Context()) },
 	}
 	cmd.AddCommand(
-		a.pauseGateCommand("pause NAME", "paused", "Let no attempt pass a gate", "What runs goes on, and what waits goes on waiting. It holds for all nodes and across\nrestarts, until \"perdure gates resume\".", (*perdure.Engine).PauseGate),
-		a.pauseGateCommand("resume NAME", "resumed", "Let attempts pass a paused gate again", "A gate that is not paused stays as it is.", (*perdure.Engine).ResumeGate),
+		a.tellCommand("gate", "pause NAME", "paused", "Pause a gate",
+			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Attempts that are running go on.", (*perdure.Engine).PauseGate),
+		a.tellCommand("gate", "resume NAME", "resumed", "Resume a paused gate",
+			"Attempts pass the gate again. A gate that is not paused stays as it is.", (*perdure.Engine).ResumeGate),
 	)
-	return cmd
-}
-
-func (a *app) pauseGateCommand(use, done, short, long string, do func(*perdure.Engine, context.Context, string, string, string) error) *cobra.Command {
-	var who person
-	cmd := &cobra.Command{
-		Use: use, Short: short, Long: short + ".\n\n" + long, Args: arguments,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
-				err := do(e, cmd.Context(), args[0], a.user(who), who.why)
-				if errors.Is(err, perdure.ErrNotFound) {
-					return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no gate %q.", args[0]), Hint: "A gate is there when the first call has come to it. See them with: perdure gates"}
-				}
-				if err != nil {
-					return err
-				}
-				return a.confirm(sent{Sent: cmd.Name(), Gate: args[0], Reason: who.why}, "Gate %s is %s on all nodes%s, as soon as its engine sees this.\n", args[0], done, a.inGroup())
-			})
-		},
-	}
-	who.addFlags(cmd)
 	return cmd
 }
 

@@ -2,233 +2,445 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/user"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/spf13/cobra"
 )
 
-// operation makes the command of an operation. prepare makes the operation itself
-// from the flags that it has beside the common ones.
-func (a *app) operation(cmd *cobra.Command, named bool, prepare func(c *control) (perdure.Operation, error)) *cobra.Command {
-	c := &control{name: strings.Fields(cmd.Use)[0]}
-	c.addFlags(cmd)
-	cmd.Args = arguments
-	cmd.ValidArgsFunction = a.completeID
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && !c.all && c.calls.Name != "" && (c.name == "pause" || c.name == "resume") {
-			return a.switchCommand(cmd, c)
+// request is one use of an operation: its flags and arguments.
+type request struct {
+	*operation
+	cmd  *cobra.Command
+	args []string
+
+	person
+	dry  bool
+	id   string        // idempotency key
+	wait time.Duration // for an engine
+
+	all   bool
+	runs  listOptions // of --all
+	calls perdure.Calls
+
+	text, kind, key string // of those operations that have such a flag
+	from            fromCall
+}
+
+// action is what an operation does, to one workflow or to all that a filter passes.
+type action struct {
+	one  func(ctx context.Context, e *perdure.Engine, id string, options ...perdure.ControlOption) ([]perdure.ControlRecord, error)
+	many func(ctx context.Context, e *perdure.Engine, filter perdure.Filter, options ...perdure.ControlOption) (perdure.BulkResult, error)
+
+	// send does it to one workflow without waiting for the outcome, and confirms that;
+	// nil if the outcome is always waited for.
+	send func(ctx context.Context, e *perdure.Engine, id string) error
+}
+
+// onCalls makes an action of an operation on calls.
+func onCalls(op perdure.Operation) func(*request) action {
+	return func(r *request) action {
+		return action{
+			one: func(ctx context.Context, e *perdure.Engine, id string, options ...perdure.ControlOption) ([]perdure.ControlRecord, error) {
+				return e.Control(ctx, id, r.calls, op, options...)
+			},
+			many: func(ctx context.Context, e *perdure.Engine, filter perdure.Filter, options ...perdure.ControlOption) (perdure.BulkResult, error) {
+				return e.ControlAll(ctx, filter, r.calls, op, options...)
+			},
 		}
-		err := c.check(cmd, args, named)
-		if err == nil {
-			c.op, err = prepare(c)
-		}
-		if err != nil {
-			return err
-		}
-		return c.run(cmd.Context(), a, args)
-	}
-	return cmd
-}
-
-// always is an operation that needs no more flags.
-func always(op perdure.Operation) func(*control) (perdure.Operation, error) {
-	return func(*control) (perdure.Operation, error) { return op, nil }
-}
-
-// switchCommand is pause or resume of an activity, without any workflow.
-func (a *app) switchCommand(cmd *cobra.Command, c *control) error {
-	if flag := anyChanged(cmd, append([]string{"call", "state", "error-type", "dry-run"}, selecting...)); flag != "" {
-		return usage("For calls of workflows name the workflow, or say --all.", "--%s has no meaning for an activity as a whole.", flag)
-	}
-	return a.switched(cmd.Context(), c, c.name == "pause")
-}
-
-func (a *app) retryNowCommand() *cobra.Command {
-	return a.operation(&cobra.Command{
-		Use:   "retry-now [ID]",
-		Short: "Start the next attempt of calls at once",
-		Long: `Start the next attempt of pending calls at once: of those that wait for their backoff,
-are paused, or are quarantined. The wait that is cut short is charged to nobody.`,
-		Example: `  perdure retry-now order-17 --reason "the gateway is back"
-  perdure retry-now --all --activity charge --state backoff --dry-run`,
-	}, false, always(perdure.RetryNow()))
-}
-
-func (a *app) pauseCommand() *cobra.Command {
-	return a.operation(&cobra.Command{
-		Use:   "pause [ID]",
-		Short: "Let calls, or an activity, start no further attempt",
-		Long: `Pause pending calls: no further attempt starts until they are resumed. An attempt that
-runs may end.
-
-With --activity alone the activity is paused as a whole: no call of it starts an
-attempt on any node of the group. See what is paused: perdure audit`,
-		Example: `  perdure pause order-17 --call 3 --reason "the customer is on the phone"
-  perdure pause --activity charge --reason "the bank is down"
-  perdure pause --all --activity charge --type checkout`,
-	}, false, always(perdure.Pause()))
-}
-
-func (a *app) resumeCommand() *cobra.Command {
-	return a.operation(&cobra.Command{
-		Use:   "resume [ID]",
-		Short: "Let paused calls, or an activity, go on",
-		Long: `Resume paused calls: what is left of a backoff is waited for. A call that was paused
-because its attempts were used up gets one more.
-
-With --activity alone the activity is resumed that was paused as a whole.`,
-		Example: `  perdure resume order-17
-  perdure resume --activity charge
-  perdure resume --all --state paused --activity charge`,
-	}, false, always(perdure.Resume()))
-}
-
-func (a *app) skipCommand() *cobra.Command {
-	result := "null"
-	cmd := a.operation(&cobra.Command{
-		Use:         "skip [ID]",
-		Annotations: map[string]string{givenBy: "result"},
-		Short:       "Complete calls with a result of your own",
-		Long: `Complete pending calls with a result, as if their body had returned it. The result is
-JSON, or - to read it from standard input; one that the workflow's code cannot read
-is refused. An attempt that runs is given up.`,
-		Example: `  perdure skip order-17 --call 3 --result '{"receipt": "paid in cash"}' --reason "the customer is in the shop"`,
-	}, true, func(*control) (perdure.Operation, error) {
-		value, err := a.jsonValue("result", result)
-		return perdure.Skip(value), err
-	})
-	cmd.Flags().StringVar(&result, "result", result, "the result as `JSON`")
-	return cmd
-}
-
-func (a *app) failCommand() *cobra.Command {
-	var message, kind string
-	cmd := a.operation(&cobra.Command{
-		Use:         "fail [ID]",
-		Annotations: map[string]string{givenBy: "error"},
-		Short:       "Fail calls with an error of your own",
-		Long: `Fail pending calls with an error, which the workflow's code gets at once. No attempt
-follows, and one that runs is given up. With --as the error has a type, by which code
-and policies know it.`,
-		Example: `  perdure fail order-17 --call 3 --error "the card was stolen" --as CardStolen --reason "the bank says so"`,
-	}, true, func(*control) (perdure.Operation, error) {
-		if message == "" {
-			return perdure.Operation{}, usage("Say what the workflow is told with --error.", "The error is missing.")
-		}
-		return perdure.FailNow(&typedError{message, kind}), nil
-	})
-	cmd.Flags().StringVar(&message, "error", "", "`text` of the error")
-	cmd.Flags().StringVar(&kind, "as", "", "`type` of the error")
-	return cmd
-}
-
-// typedError is the error that somebody gives.
-type typedError struct{ message, kind string }
-
-func (e *typedError) Error() string { return e.message }
-
-// ErrorType is the type that it claims to be of.
-func (e *typedError) ErrorType() string {
-	if e.kind == "" {
-		return retry.TypeError
-	}
-	return e.kind
-}
-
-func (a *app) editPolicyCommand() *cobra.Command {
-	var text string
-	cmd := a.operation(&cobra.Command{
-		Use:         "edit-policy [ID]",
-		Annotations: map[string]string{givenBy: "policy"},
-		Short:       "Give calls another retry policy",
-		Long: `Give pending calls another retry policy. It holds from the next decision on; what was
-decided stays: a backoff ends when it was to end. The policy is text in brackets, or
-JSON, or the name of a ready-made one, or - to read it from standard input. See what
-one amounts to: perdure policy explain`,
-		Example: `  perdure edit-policy order-17 --call 3 --policy '[retry: 20, backoff: 1m]' --reason "the outage is long"`,
-	}, true, func(*control) (perdure.Operation, error) {
-		if text == "" {
-			return perdure.Operation{}, usage("Give one with --policy.", "The policy is missing.")
-		}
-		p, err := a.policyValue(text)
-		return perdure.EditPolicy(p), err
-	})
-	cmd.Flags().StringVar(&text, "policy", "", "the `policy`")
-	return cmd
-}
-
-// policyValue reads a policy that can be used.
-func (a *app) policyValue(text string) (retry.Policy, error) {
-	text, err := a.textValue("policy", text)
-	if err != nil {
-		return retry.Policy{}, err
-	}
-	p, err := readPolicy(text)
-	if err != nil {
-		return p, err
-	}
-	if err := p.Validate(); err != nil {
-		return p, usage("See: perdure policy explain --help", "%s", sentence(err))
-	}
-	return p, nil
-}
-
-func (a *app) auditCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "audit [ID]",
-		Short: "Show what people did to a workflow, and when and why",
-		Long: `Show what was done to a workflow and its calls: by whom, when and why, and what came of
-it; and where the engine itself made a call wait for a person. Without an ID it shows
-which activities were paused and resumed as a whole.`,
-		Example: `  perdure audit order-17
-  perdure audit -o json`,
-		Args:              arguments,
-		ValidArgsFunction: a.completeID,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return a.auditGroup(cmd.Context())
-			}
-			return a.audit(cmd.Context(), args[0])
-		},
 	}
 }
 
-func (a *app) audit(ctx context.Context, id string) error {
-	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		records, err := e.Audit(ctx, id)
-		if err != nil {
-			return err
+// onRuns makes an action of an operation on workflows as a whole.
+func onRuns(op perdure.RunOperation) func(*request) action {
+	return func(*request) action {
+		return action{
+			one: func(ctx context.Context, e *perdure.Engine, id string, options ...perdure.ControlOption) ([]perdure.ControlRecord, error) {
+				record, err := e.ControlRun(ctx, id, op, options...)
+				return []perdure.ControlRecord{record}, err
+			},
+			many: func(ctx context.Context, e *perdure.Engine, filter perdure.Filter, options ...perdure.ControlOption) (perdure.BulkResult, error) {
+				return e.ControlRuns(ctx, filter, op, options...)
+			},
 		}
-		return listing(a, records, "Nobody did anything to workflow "+id+" or its calls.", a.controlTable)
-	})
+	}
 }
 
-func (a *app) auditGroup(ctx context.Context) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		records, err := e.Switches(ctx)
-		if err != nil {
-			return err
+// always prepares an action that depends on no flag of its own.
+func always(do func(*request) action) func(*app, *request) (action, error) {
+	return func(_ *app, r *request) (action, error) { return do(r), nil }
+}
+
+// sending prepares an action that is only sent, unless a flag asks for its outcome.
+func sending(do func(*request) action, send func(e *perdure.Engine, ctx context.Context, id, reason string, options ...perdure.ControlOption) error, sentence string) func(*app, *request) (action, error) {
+	return func(a *app, r *request) (action, error) {
+		act := do(r)
+		if anyChanged(r.cmd, outcomeFlags) != "" {
+			return act, nil
 		}
-		return listing(a, records, "No activity was ever paused as a whole"+a.inGroup()+".", func(records []perdure.SwitchRecord) error {
-			if err := a.switchTable(records); err != nil {
+		act.send = func(ctx context.Context, e *perdure.Engine, id string) error {
+			if err := send(e, ctx, id, r.why, perdure.By(a.user(r.person))); err != nil {
 				return err
 			}
-			return a.pausedNow(ctx, e)
-		})
+			return a.confirm(sent{WorkflowID: id, Sent: r.cmd.Name(), Reason: r.why}, sentence, id, term.Quote(id))
+		}
+		return act, nil
+	}
+}
+
+// outcomeFlags are those that ask for the outcome of an operation.
+var outcomeFlags = []string{"dry-run", "request", "wait"}
+
+// prepareSignal prepares a signal, which is only sent if it is for one workflow.
+func prepareSignal(a *app, r *request) (action, error) {
+	words := r.args
+	switch {
+	case !r.all:
+		if flag := anyChanged(r.cmd, slices.Concat(outcomeFlags, []string{"reason", "by"})); flag != "" {
+			return action{}, usage("Add --all, or leave it out.", "--%s is for many workflows only.", flag)
+		}
+		words = words[1:]
+	case len(words) == 0 || len(words) > 2:
+		return action{}, usage("Usage: perdure signal --all NAME [JSON] [flags]", "With --all the arguments are the NAME of the signal and perhaps its value, and no ID.")
+	case r.cmd.Flags().Changed("id"):
+		return action{}, usage("Use --request.", "With --all the request is the idempotency key of the signal.")
+	}
+	if r.cmd.Flags().Changed("id") && r.key == "" {
+		return action{}, usage("Leave --id out, or give the signal a key.", "The --id is empty.")
+	}
+	name, value := words[0], json.RawMessage("null")
+	if len(words) == 2 {
+		var err error
+		if value, err = a.jsonValue("value of the signal", words[1]); err != nil {
+			return action{}, err
+		}
+	}
+	act := onRuns(perdure.SignalRun(name, value))(r)
+	act.send = func(ctx context.Context, e *perdure.Engine, id string) error {
+		var options []perdure.SignalOption
+		if r.key != "" {
+			options = append(options, perdure.SignalID(r.key))
+		}
+		if err := e.SignalJSON(ctx, id, name, value, options...); err != nil {
+			return err
+		}
+		return a.confirm(sent{WorkflowID: id, Sent: "signal", Signal: name, ID: r.key},
+			"Signal %s is in the database; workflow %s receives it when its code asks for it.\n", name, id)
+	}
+	return act, nil
+}
+
+// operationCommands makes a command of each row of the table.
+func (a *app) operationCommands() (commands []*cobra.Command) {
+	for i := range operations {
+		commands = append(commands, a.operationCommand(&operations[i]))
+	}
+	return commands
+}
+
+func (a *app) operationCommand(op *operation) *cobra.Command {
+	r := &request{operation: op}
+	cmd := &cobra.Command{Use: op.use, Short: op.short, Long: op.long, Example: op.example, ValidArgsFunction: a.completeID}
+	r.cmd = cmd
+	if op.givenBy != "" {
+		cmd.Annotations = map[string]string{givenBy: op.givenBy}
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if op.message && r.all {
+			return nil // prepare looks at them
+		}
+		return arguments(cmd, args)
+	}
+	r.addFlags()
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		r.args = args
+		return a.operate(cmd.Context(), r)
+	}
+	return cmd
+}
+
+// addFlags adds what all operations have in common, and the operation's own.
+func (r *request) addFlags() {
+	flags := r.cmd.Flags()
+	flags.BoolVar(&r.all, "all", false, "all workflows that the flags with \"with --all\" select, instead of one")
+	r.runs.addFlags(r.cmd, "with --all: only", "; default running, paused, waiting-for-code, parked")
+	if r.onCalls {
+		flags.Int64Var(&r.calls.Call, "call", 0, "only the call of this `number`")
+		flags.StringVar(&r.calls.Name, "activity", "", "only calls of the activity or step with this `name`")
+		flags.StringSliceVar(&r.calls.States, "state", nil, "only calls in this `state`; several with commas: "+strings.Join(callStates, ", "))
+		flags.StringVar(&r.calls.ErrorType, "error-type", "", "only calls whose last failure has this `type`")
+		_ = r.cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(callStates, cobra.ShellCompDirectiveNoFileComp))
+	} else {
+		flags.BoolVar(&r.runs.retrying, "retrying", false, "with --all: only those that wait for another attempt")
+		flags.StringVar(&r.runs.errors, "error", "", "with --all: only with a step whose latest attempt ended with this `type` of error")
+	}
+	flags.BoolVar(&r.dry, "dry-run", false, "only count and list what would be done")
+	r.person.addFlags(r.cmd)
+	flags.StringVar(&r.id, "request", "", "idempotency `key` of this request: repeating it does nothing")
+	flags.DurationVar(&r.wait, "wait", 10*time.Second, "wait so `long` for an engine to do it")
+	if r.operation.flags != nil {
+		r.operation.flags(r, flags)
+	}
+}
+
+// callStates are what --state accepts.
+var callStates = []string{"running", "queued", "external", "backoff", "gated", "paused", "quarantined"}
+
+// selects are the flags that select among all workflows.
+func (r *request) selects() []string {
+	if r.onCalls {
+		return selecting
+	}
+	return append([]string{"retrying", "error"}, selecting...)
+}
+
+// check refuses what makes no sense.
+func (r *request) check() error {
+	hint, changed := "Usage: "+r.cmd.UseLine(), r.cmd.Flags().Changed
+	switch {
+	case len(r.args) == 0 && !r.all:
+		return usage(hint, "The ID is missing, and so is --all.")
+	case len(r.args) > 0 && r.all && !r.message:
+		return usage(hint, "There are both an ID and --all.")
+	case !r.all && anyChanged(r.cmd, r.selects()) != "":
+		return usage("Add --all, or leave it out.", "--%s selects among all workflows.", anyChanged(r.cmd, r.selects()))
+	case r.all && r.calls.Call != 0:
+		return usage("Select calls of many workflows by --activity, --state or --error-type.", "--call is the number of a call in one workflow.")
+	case r.onCalls && changed("call") && r.calls.Call < 1:
+		return usage("See the numbers of calls: perdure show ID", "There is no call %d.", r.calls.Call)
+	case changed("request") && r.id == "":
+		return usage("Leave --request out, or give the request a key.", "The --request is empty.")
+	case r.named && r.calls.Call == 0 && r.calls.Name == "":
+		return usage("Name it with --call or --activity.", "The call is missing.")
+	}
+	return checkWait(r.wait)
+}
+
+// anyChanged is the first of the flags that was given, "" if none was.
+func anyChanged(cmd *cobra.Command, flags []string) string {
+	for _, flag := range flags {
+		if cmd.Flags().Changed(flag) {
+			return flag
+		}
+	}
+	return ""
+}
+
+// options are the settings of the request.
+func (r *request) options(a *app) []perdure.ControlOption {
+	options := []perdure.ControlOption{perdure.By(a.user(r.person)), perdure.Why(r.why)}
+	if r.id != "" {
+		options = append(options, perdure.RequestID(r.id))
+	}
+	if r.dry {
+		options = append(options, perdure.DryRun())
+	}
+	return options
+}
+
+// operate carries out an operation on one workflow, on all that are selected, or on
+// an activity as a whole.
+func (a *app) operate(ctx context.Context, r *request) error {
+	if name := r.cmd.Name(); (name == "pause" || name == "resume") && len(r.args) == 0 && !r.all && r.calls.Name != "" {
+		return a.switchActivity(ctx, r, name == "pause")
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	act, err := r.prepare(a, r)
+	if err != nil {
+		return err
+	}
+	if r.all {
+		return a.operateOnAll(ctx, r, act)
+	}
+	id := r.args[0]
+	return a.withRun(ctx, id, func(e *perdure.Engine) error {
+		if act.send != nil {
+			return act.send(ctx, e, id)
+		}
+		limited, cancel := context.WithTimeout(ctx, r.wait)
+		defer cancel()
+		records, err := act.one(limited, e, id, r.options(a)...)
+		if err != nil {
+			return r.explain(ctx, id, err)
+		}
+		if a.format != formatTable {
+			return documents(a, records)
+		}
+		if r.dry {
+			a.printf("%s\n\n", r.would(len(records), 1))
+		}
+		return a.controlTable(records)
 	})
 }
 
-// pausedNow names the activities that are paused in the whole group.
-func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
-	current, err := e.PausedActivities(ctx)
-	var names []string
-	for _, r := range current {
-		names = append(names, r.Name)
-	}
-	if len(names) > 0 {
-		a.printf("\nPaused now: %s\n", strings.Join(names, ", "))
+// explain says what became of an operation that was not carried out.
+func (r *request) explain(ctx context.Context, id string, err error) error {
+	refused, isRefused := errors.AsType[*perdure.RefusedError](err)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case errors.Is(err, perdure.ErrNotPending):
+		return &Error{
+			Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no such pending call.", id),
+			Hint: "See which ones it has: perdure show " + term.Quote(id),
+		}
+	case isRefused && !r.onCalls:
+		return &Error{Code: exitError, What: fmt.Sprintf("Workflow %q refuses: %s.", id, refused.Record.Note)}
+	case isRefused:
+		return &Error{Code: exitError, What: fmt.Sprintf("Call %d (%s) of workflow %q refuses: %s.", refused.Record.Call, refused.Record.Name, id, refused.Record.Note)}
+	case errors.Is(err, perdure.ErrNoAnswer):
+		return &Error{
+			Code: exitTimedOut, What: fmt.Sprintf("No engine did it within %s. The request is in the database, and is carried out when an engine serves the workflow.", term.Duration(r.wait)),
+			Hint: "See which engines there are: perdure nodes",
+		}
 	}
 	return err
+}
+
+func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
+	filter, err := r.runs.filter(a.env.Now())
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		limited, cancel := context.WithTimeout(ctx, r.wait)
+		defer cancel()
+		result, err := act.many(limited, e, filter, r.options(a)...)
+		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
+			err = &Error{
+				Code: exitTimedOut,
+				What: fmt.Sprintf("Within %s it was not done everywhere. The requests are in the database, and are carried out when an engine serves them.", term.Duration(r.wait)),
+				Hint: "To do the rest, once, run the same again with --request " + term.Quote(result.Request),
+			}
+		}
+		if a.format != formatTable {
+			return errors.Join(a.document(result), err)
+		}
+		if !r.dry || len(result.Records) == 0 {
+			a.printf("%s\n", r.summary(&result))
+			return err
+		}
+		const most = 50 // that a person is shown
+		a.printf("%s\n\n", r.would(result.Calls, result.Runs))
+		return errors.Join(err, a.controlTable(result.Records[:min(len(result.Records), most)]))
+	})
+}
+
+// would is what a dry run says first.
+func (r *request) would(calls, runs int) string {
+	text := term.Plural(runs, "workflow", "workflows")
+	if r.onCalls {
+		text = term.Plural(calls, "call", "calls") + " in " + text
+	}
+	return text + " would be " + r.did + ":"
+}
+
+// summary says what an operation on many workflows came to, such as "7 retried, 12
+// unchanged (waiting at gate payments)".
+func (r *request) summary(result *perdure.BulkResult) string {
+	var parts []string
+	for _, part := range []struct {
+		n             int
+		what, outcome string
+	}{
+		{result.Applied, r.did, ""}, {result.Unchanged, "unchanged", "unchanged"}, {result.Refused, "refused", "refused"},
+		{result.NotPending, "no longer pending", ""}, {result.Ended, "ended before", ""}, {result.Unanswered, "not carried out yet", ""},
+	} {
+		if part.n > 0 {
+			parts = append(parts, term.Count(part.n)+" "+part.what+notes(result.Records, part.outcome))
+		}
+	}
+	if len(parts) == 0 {
+		return "No " + r.object() + " was selected."
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// object is what the operation is about.
+func (r *request) object() string {
+	if r.onCalls {
+		return "call"
+	}
+	return "workflow"
+}
+
+// notes are the reasons that records with an outcome give, in brackets.
+func notes(records []perdure.ControlRecord, outcome string) string {
+	var all []string
+	for _, record := range records {
+		if record.Outcome == outcome && record.Note != "" && !slices.Contains(all, record.Note) {
+			all = append(all, record.Note)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case len(all) > 3:
+		all = append(all[:3], "...")
+	}
+	return " (" + strings.Join(all, "; ") + ")"
+}
+
+// switchActivity pauses or resumes an activity on all nodes.
+func (a *app) switchActivity(ctx context.Context, r *request, off bool) error {
+	if flag := anyChanged(r.cmd, append([]string{"call", "state", "error-type", "dry-run"}, selecting...)); flag != "" {
+		return usage("To act on calls of workflows, name a workflow or add --all.", "--%s means nothing for an activity as a whole.", flag)
+	}
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		set := e.ResumeActivity
+		if off {
+			set = e.PauseActivity
+		}
+		record, err := set(ctx, r.calls.Name, r.options(a)...)
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return a.document(record)
+		}
+		a.printf("Activity %s is %s on all nodes%s.\n", record.Name, r.did, a.inGroup())
+		return nil
+	})
+}
+
+// person is who does something, and why.
+type person struct{ by, why string }
+
+func (p *person) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.by, "by", "", "`who` does it (default $PERDURE_BY, else the user of the operating system)")
+	cmd.Flags().StringVar(&p.why, "reason", "", "`why`, for the record")
+}
+
+// user is who calls the command, for those who look at it later.
+func (a *app) user(p person) string {
+	if p.by != "" {
+		return p.by
+	}
+	if by := a.env.Getenv("PERDURE_BY"); by != "" {
+		return by
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}
+
+// personOf is who did something and why, at the end of a line. It must be escaped.
+func personOf(by, why string) (text string) {
+	if by != "" {
+		text += " by " + by
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
 }

@@ -124,6 +124,22 @@ func readPolicy(text string) (retry.Policy, error) {
 	return p, err
 }
 
+// policyValue reads a policy that can be used.
+func (a *app) policyValue(text string) (retry.Policy, error) {
+	text, err := a.textValue("policy", text)
+	if err != nil {
+		return retry.Policy{}, err
+	}
+	p, err := readPolicy(text)
+	if err != nil {
+		return p, err
+	}
+	if err := p.Validate(); err != nil {
+		return p, usage("See: perdure policy explain --help", "%s", sentence(err))
+	}
+	return p, nil
+}
+
 // underlined is the line of a text in which an error is, with a mark below it.
 func underlined(text string, e *retry.NotationError) string {
 	if strings.TrimSpace(text) == "" {

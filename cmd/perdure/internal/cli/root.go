@@ -64,11 +64,10 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
 		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
-		a.flowCommand(), a.startCommand(), a.signalCommand(), a.queryCommand(), a.updateCommand(), a.cancelCommand(), a.terminateCommand(), a.completeCommand(), a.failAttemptCommand(),
-		a.retryNowCommand(), a.skipCommand(), a.failCommand(), a.pauseCommand(), a.resumeCommand(), a.editPolicyCommand(),
-		a.pauseRunCommand(), a.resumeRunCommand(), a.resetCommand(), a.forkCommand(),
+		a.flowCommand(), a.startCommand(), a.queryCommand(), a.updateCommand(), a.completeCommand(), a.failAttemptCommand(), a.forkCommand(),
 		a.auditCommand(), a.gcCommand(), a.nodesCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)
+	root.AddCommand(a.operationCommands()...)
 	root.SetOut(a.out) // where the next two have to know it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -28,22 +28,18 @@ runs are open, and what came of the last one.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.schedules(cmd.Context()) },
 	}
 	cmd.AddCommand(a.createScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
-		a.tellScheduleCommand("pause NAME", "paused", "Let a schedule fire nothing by itself", "Runs that are open go on, and what waits for them is skipped. It holds until\n\"perdure schedules resume\".", (*perdure.Engine).PauseSchedule),
-		a.tellScheduleCommand("resume NAME", "resumed", "Let a paused schedule fire again", "The times in the pause are not fired; \"perdure schedules backfill\" does that.", (*perdure.Engine).ResumeSchedule),
-		a.tellScheduleCommand("delete NAME", "deleted", "Let a schedule fire nothing any more", "Runs that it started go on.", (*perdure.Engine).DeleteSchedule),
+		a.tellCommand("schedule", "pause NAME", "paused", "Pause a schedule",
+			"The schedule starts nothing until \"perdure schedules resume\". Open runs go on; fires\nthat wait for them are skipped.", byWhom((*perdure.Engine).PauseSchedule)),
+		a.tellCommand("schedule", "resume NAME", "resumed", "Resume a paused schedule",
+			"Times that passed during the pause are not fired; see: perdure schedules backfill", byWhom((*perdure.Engine).ResumeSchedule)),
+		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started go on.", byWhom((*perdure.Engine).DeleteSchedule)),
 	)
 	return cmd
 }
 
 // withSchedule opens the database for a command that is about one schedule.
 func (a *app) withSchedule(ctx context.Context, name string, f func(e *perdure.Engine) error) error {
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		err := f(e)
-		if errors.Is(err, perdure.ErrNotFound) {
-			return &Error{Code: exitNotFound, What: fmt.Sprintf("There is no schedule %q in %s.", name, a.place(e)), Hint: "See which ones there are: perdure schedules"}
-		}
-		return err
-	})
+	return a.withNamed(ctx, "schedule", name, f)
 }
 
 // scheduleBy adds the flags that say who does something to a schedule.
@@ -53,18 +49,11 @@ func (a *app) scheduleBy(cmd *cobra.Command) func() perdure.ScheduleOption {
 	return func() perdure.ScheduleOption { return perdure.ScheduleBy(a.user(who), who.why) }
 }
 
-func (a *app) tellScheduleCommand(use, done, short, long string, do func(*perdure.Engine, context.Context, string, ...perdure.ScheduleOption) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + long, Args: arguments}
-	who := a.scheduleBy(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-			if err := do(e, cmd.Context(), args[0], who()); err != nil {
-				return err
-			}
-			return a.confirm(sent{Sent: cmd.Name(), Schedule: args[0]}, "Schedule %s is %s, as soon as its engine sees this.\n", args[0], done)
-		})
+// byWhom makes a verb of schedules one that tellCommand takes.
+func byWhom(do func(*perdure.Engine, context.Context, string, ...perdure.ScheduleOption) error) func(*perdure.Engine, context.Context, string, string, string) error {
+	return func(e *perdure.Engine, ctx context.Context, name, by, why string) error {
+		return do(e, ctx, name, perdure.ScheduleBy(by, why))
 	}
-	return cmd
 }
 
 func (a *app) createScheduleCommand() *cobra.Command {

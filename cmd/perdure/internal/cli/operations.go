@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"cmp"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/retry"
+	"github.com/spf13/pflag"
+)
+
+// operation is a row of the table of operations on workflows and their calls. All of
+// them share flags, who and why, the dry run, one or many, and how the result is
+// printed (operate.go).
+type operation struct {
+	use, short, long, example string
+
+	onCalls bool   // it is about calls, not about workflows as a whole
+	named   bool   // of one workflow the call or the activity must be named
+	did     string // what was done, as in "7 retried"
+	givenBy string // the flag for what people take for an argument
+	message bool   // with --all the arguments are not an ID, but what is sent
+
+	flags   func(r *request, flags *pflag.FlagSet) // its own
+	prepare func(a *app, r *request) (action, error)
+}
+
+// operations is the table.
+var operations = []operation{
+	{
+		use: "retry-now [ID]", short: "Start the next attempt of calls now",
+		long: `Start the next attempt of pending calls now: of those that are in backoff, paused or
+quarantined. The wait that is cut short counts against no limit.`,
+		example: `  perdure retry-now order-17 --reason "the gateway is back"
+  perdure retry-now --all --activity charge --state backoff --dry-run`,
+		onCalls: true, did: "retried", prepare: always(onCalls(perdure.RetryNow())),
+	},
+	{
+		use: "pause [ID]", short: "Pause calls, or an activity",
+		long: `Pause pending calls: no further attempt starts until they are resumed. An attempt that
+is running may end.
+
+With --activity alone the activity is paused as a whole: no call of it starts an
+attempt on any node of the group. See what is paused: perdure audit`,
+		example: `  perdure pause order-17 --call 3 --reason "the customer is on the phone"
+  perdure pause --activity charge --reason "the bank is down"
+  perdure pause --all --activity charge --type checkout`,
+		onCalls: true, did: "paused", prepare: always(onCalls(perdure.Pause())),
+	},
+	{
+		use: "resume [ID]", short: "Resume paused calls, or an activity",
+		long: `Resume paused calls. Each waits for the rest of its backoff. A call that was paused
+because its attempts were used up gets one more.
+
+With --activity alone the activity is resumed that was paused as a whole.`,
+		example: `  perdure resume order-17
+  perdure resume --activity charge
+  perdure resume --all --state paused --activity charge`,
+		onCalls: true, did: "resumed", prepare: always(onCalls(perdure.Resume())),
+	},
+	{
+		use: "edit-policy [ID]", short: "Give calls another retry policy",
+		long: `Give pending calls another retry policy. It holds from the next decision on: a backoff
+that has begun ends when it was to end. The policy is text in brackets, JSON, the name
+of a preset, or - to read it from standard input. See what one amounts to:
+perdure policy explain`,
+		example: `  perdure edit-policy order-17 --call 3 --policy '[retry: 20, backoff: 1m]' --reason "the outage is long"`,
+		onCalls: true, named: true, did: "given the policy", givenBy: "policy",
+		flags: func(r *request, flags *pflag.FlagSet) { flags.StringVar(&r.text, "policy", "", "the `policy`") },
+		prepare: func(a *app, r *request) (action, error) {
+			if r.text == "" {
+				return action{}, usage("Give one with --policy.", "The policy is missing.")
+			}
+			p, err := a.policyValue(r.text)
+			return onCalls(perdure.EditPolicy(p))(r), err
+		},
+	},
+	{
+		use: "skip [ID]", short: "Complete calls with a result of your own",
+		long: `Complete pending calls with a result, as if their activity had returned it. The result
+is JSON, or - to read it from standard input; one that the workflow's code cannot read
+is refused. An attempt that is running is abandoned.`,
+		example: `  perdure skip order-17 --call 3 --result '{"receipt": "paid in cash"}' --reason "the customer is in the shop"`,
+		onCalls: true, named: true, did: "skipped", givenBy: "result",
+		flags: func(r *request, flags *pflag.FlagSet) {
+			flags.StringVar(&r.text, "result", "null", "the result as `JSON`")
+		},
+		prepare: func(a *app, r *request) (action, error) {
+			value, err := a.jsonValue("result", r.text)
+			return onCalls(perdure.Skip(value))(r), err
+		},
+	},
+	{
+		use: "fail [ID]", short: "Fail calls with an error of your own",
+		long: `Fail pending calls with an error, which the workflow's code gets immediately. No attempt
+follows, and one that is running is abandoned. With --as the error has a type, by which
+code and policies recognize it.`,
+		example: `  perdure fail order-17 --call 3 --error "the card was stolen" --as CardStolen --reason "the bank says so"`,
+		onCalls: true, named: true, did: "failed", givenBy: "error",
+		flags: func(r *request, flags *pflag.FlagSet) {
+			flags.StringVar(&r.text, "error", "", "`text` of the error")
+			flags.StringVar(&r.kind, "as", retry.TypeError, "`type` of the error")
+		},
+		prepare: func(_ *app, r *request) (action, error) {
+			if r.text == "" {
+				return action{}, usage("Say what the workflow is told with --error.", "The error is missing.")
+			}
+			return onCalls(perdure.FailNow(&reported{cmp.Or(r.kind, retry.TypeError), r.text}))(r), nil
+		},
+	},
+	{
+		use: "pause-run [ID]", short: "Pause workflows as a whole",
+		long: `Pause workflows as a whole: their code does not go on and no attempt starts until they
+are resumed. Attempts that are running may end; signals and timers are recorded, and the
+code sees them when it goes on. To pause only calls: perdure pause`,
+		example: `  perdure pause-run order-17 --reason "the customer is on the phone"
+  perdure pause-run --all --type checkout --dry-run
+  perdure list --status paused`,
+		did: "paused", prepare: always(onRuns(perdure.PauseRun())),
+	},
+	{
+		use: "resume-run [ID]", short: "Resume paused workflows",
+		long: `Resume workflows that were paused as a whole, and the calls that were paused with them.
+To resume calls that were paused by themselves: perdure resume`,
+		example: `  perdure resume-run order-17
+  perdure resume-run --all --status paused --type checkout`,
+		did: "resumed", prepare: always(onRuns(perdure.ResumeRun())),
+	},
+	{
+		use: "reset [ID]", short: "Send workflows back to a call",
+		long: `Send a workflow back to a call: it goes on as if its code had just reached that call.
+Calls before it keep their results and are not repeated; the call and all later ones run
+again. A workflow that has ended is continued by a new run. Signals that came since then
+are delivered again. See the numbers of calls: perdure history ID`,
+		example: `  perdure reset order-17 --call 4 --reason "the stock system is fixed" --dry-run
+  perdure reset --all --call 4 --status failed --type checkout --dry-run`,
+		did: "reset", flags: func(r *request, flags *pflag.FlagSet) { r.from.flag(flags) },
+		prepare: func(_ *app, r *request) (action, error) {
+			return onRuns(perdure.ResetRun(r.from.call))(r), r.from.check(r.cmd)
+		},
+	},
+	{
+		use: "cancel [ID]", short: "Ask workflows to end",
+		long: `Ask a workflow to end. Its code is told and can clean up; the calls that it waits for
+are canceled. Asking again does nothing. To end it without asking: perdure terminate
+
+With --all many workflows are asked, and the command waits for each of them.`,
+		example: `  perdure cancel order-17 --reason "the customer called"
+  perdure cancel --all --type checkout --prefix test- --dry-run`,
+		did: "canceled",
+		prepare: sending(onRuns(perdure.CancelRun()), (*perdure.Engine).Cancel,
+			"Workflow %s is asked to end. See how it goes on: perdure show %s\n"),
+	},
+	{
+		use: "terminate [ID]", short: "End workflows without asking them",
+		long: `End a workflow immediately. Its code is not told and cleans nothing up. To ask it to
+end: perdure cancel
+
+With --all many workflows are ended, and the command waits for each of them.`,
+		example: `  perdure terminate order-17 --reason "started by mistake"
+  perdure terminate --all --status parked --type checkout --dry-run`,
+		did: "terminated",
+		prepare: sending(onRuns(perdure.TerminateRun()), (*perdure.Engine).Terminate,
+			"Workflow %s ends as soon as an engine serves it. See: perdure show %s\n"),
+	},
+	{
+		use: "signal ID NAME [JSON]", short: "Send a signal to workflows",
+		long: `Send a signal with a value to a workflow. The value is JSON; without one it is null,
+and with - it is read from standard input. When the command returns, the signal is in
+the database: no crash loses it.
+
+With --id the signal has an idempotency key: sending it again does nothing.
+
+With --all the signal is sent to many workflows, the command waits for each of them, and
+the arguments are NAME [JSON].`,
+		example: `  perdure signal order-17 approved true
+  perdure signal order-17 address '{"city": "Lyon"}' --id address-change-4
+  perdure signal order-17 comment '"a text needs quotes inside quotes"'
+  perdure signal --all --type checkout close --dry-run`,
+		did: "signaled", message: true,
+		flags: func(r *request, flags *pflag.FlagSet) {
+			flags.StringVar(&r.key, "id", "", "idempotency `key` of the signal")
+		},
+		prepare: prepareSignal,
+	},
+}
