@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -123,7 +124,7 @@ func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details any
 func (e *Engine) Cancel(ctx context.Context, id, reason string, options ...ControlOption) error {
 	by, err := onlyBy(options)
 	if err == nil {
-		err = e.inner.Cancel(ctx, id, "", reason, by)
+		err = e.inner.Cancel(ctx, id, "", request.By{Who: by, Why: reason})
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: cancel: %w", err)
@@ -137,7 +138,7 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string, options ...Contr
 func (e *Engine) Terminate(ctx context.Context, id, reason string, options ...ControlOption) error {
 	by, err := onlyBy(options)
 	if err == nil {
-		err = e.inner.Terminate(ctx, id, "", reason, by)
+		err = e.inner.Terminate(ctx, id, "", request.By{Who: by, Why: reason})
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: terminate: %w", err)

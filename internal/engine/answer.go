@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -37,7 +38,7 @@ func (e *Engine) ask(p *partition, run string, q question) {
 
 func (e *Engine) askLocked(p *partition, run string, q question) {
 	if e.partitions[p.number] != p {
-		q.answer <- answer{err: errMoved}
+		q.answer <- answer{err: request.ErrMoved}
 		return
 	}
 	r := e.resident(p, run)
@@ -66,7 +67,7 @@ func (r *activeRun) answer(questions []question) error {
 // turnAway has those who ask look for the run anew.
 func turnAway(questions []question) {
 	for _, q := range questions {
-		q.answer <- answer{err: errMoved}
+		q.answer <- answer{err: request.ErrMoved}
 	}
 }
 
@@ -74,7 +75,7 @@ func turnAway(questions []question) {
 func (h *hold) refusal() error {
 	switch {
 	case h == nil:
-		return errMoved
+		return request.ErrMoved
 	case h.status == core.StatusParked:
 		return fmt.Errorf("%w: %s", ErrParked, h.detail.Reason)
 	}
@@ -134,7 +135,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 	if e.ctx.Err() != nil {
 		return
 	}
-	if errors.Is(err, errMoved) || ctx.Err() != nil {
+	if errors.Is(err, request.ErrMoved) || ctx.Err() != nil {
 		e.leaveForLater(p, m.Sequence) // it is found again, or too late
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -34,7 +35,7 @@ func TestE45_CancelAndTerminate(t *testing.T) {
 		begin(t, e, gate, "canceled", 0)
 		begin(t, e, gate, "terminated", 0)
 		for range 3 {
-			if err := e.Cancel(t.Context(), "canceled", "", "not needed", ""); err != nil {
+			if err := e.Cancel(t.Context(), "canceled", "", request.By{Why: "not needed"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -49,7 +50,7 @@ func TestE45_CancelAndTerminate(t *testing.T) {
 		if kinds := fmt.Sprint(kindsOf(t, e, "canceled")); kinds != want {
 			t.Errorf("the history is %s", kinds)
 		}
-		if err := e.Terminate(t.Context(), "terminated", "", "enough", ""); err != nil {
+		if err := e.Terminate(t.Context(), "terminated", "", request.By{Why: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := finish[string](t, e, "terminated"); err == nil || err.Error() != "terminated: enough" {
@@ -57,7 +58,7 @@ func TestE45_CancelAndTerminate(t *testing.T) {
 		}
 		for _, id := range []string{"canceled", "terminated"} {
 			for _, err := range []error{
-				e.Cancel(t.Context(), id, "", "", ""), e.Terminate(t.Context(), id, "", "", ""), e.Signal(t.Context(), id, "proceed", "", history.Payload{}),
+				e.Cancel(t.Context(), id, "", request.By{}), e.Terminate(t.Context(), id, "", request.By{}), e.Signal(t.Context(), id, "proceed", "", history.Payload{}),
 			} {
 				if !errors.Is(err, store.ErrClosed) {
 					t.Errorf("a message to a run that ended: %v", err)
@@ -100,7 +101,7 @@ func TestR33_PhaseOfACancellation(t *testing.T) {
 				began := time.Now()
 				begin(t, e, once, "run", 0)
 				pass(test.at)
-				if err := e.Cancel(t.Context(), "run", "", "enough", ""); err != nil {
+				if err := e.Cancel(t.Context(), "run", "", request.By{Why: "enough"}); err != nil {
 					t.Fatal(err)
 				}
 				_, err := finish[int](t, e, "run")

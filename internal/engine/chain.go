@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -122,28 +119,4 @@ func (e *Engine) reroute(r *resident, todo []mail) (rest []mail) {
 	defer e.mu.Unlock()
 	e.routeAgain(r.partition, again)
 	return rest
-}
-
-// following is the run to wait for after one that was continued: the latest of
-// its chain, if the database tells, else the next.
-func (e *Engine) following(ctx context.Context, row *store.Run) (string, error) {
-	latest, err := e.db.Find(ctx, row.Partition, row.WorkflowID, "")
-	if err == nil && latest.Chain == row.Chain && latest.ID != row.ID {
-		return latest.ID, nil
-	}
-	return nextOf(record.State(row.RunState))
-}
-
-// nextOf is the run that follows one that was continued.
-func nextOf(s core.State) (string, error) {
-	d, err := core.DecodeDetail(s.Detail)
-	return d.Next, err
-}
-
-// firstOf is the first run of the chain that a run belongs to.
-func firstOf(ctx context.Context, in runs, row *store.Run) (*store.Run, error) {
-	if row.ID == row.Chain {
-		return row, nil
-	}
-	return in.Find(ctx, row.Partition, row.WorkflowID, row.Chain)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -86,7 +87,7 @@ func TestE44_WhatIsNotRetried(t *testing.T) {
 		}
 		begin(t, e, terminal, "terminal", 0)
 		pass(time.Second)
-		if err := errors.Join(e.Cancel(t.Context(), "canceled", "", "no", ""), e.Terminate(t.Context(), "terminated", "", "no", "")); err != nil {
+		if err := errors.Join(e.Cancel(t.Context(), "canceled", "", request.By{Why: "no"}), e.Terminate(t.Context(), "terminated", "", request.By{Why: "no"})); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]string{"done": "completed", "canceled": "failed", "terminated": "terminated", "terminal": "failed"} {

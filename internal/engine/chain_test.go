@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -181,7 +182,7 @@ func TestE45_CancelSticksToTheChain(t *testing.T) {
 		}))
 		begin(t, e, poller, "p", 0)
 		pass(time.Minute)
-		if err := e.Cancel(t.Context(), "p", "", "enough", ""); err != nil {
+		if err := e.Cancel(t.Context(), "p", "", request.By{Why: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := finish[string](t, e, "p")

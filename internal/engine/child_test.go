@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -104,7 +105,7 @@ func TestE4_ErrorsOfChildren(t *testing.T) {
 			begin(t, e, parent, "parent-"+how, how)
 		}
 		pass(10 * time.Second)
-		if err := errors.Join(e.Cancel(t.Context(), "child-canceled", "", "enough", ""), e.Terminate(t.Context(), "child-terminated", "", "enough", "")); err != nil {
+		if err := errors.Join(e.Cancel(t.Context(), "child-canceled", "", request.By{Why: "enough"}), e.Terminate(t.Context(), "child-terminated", "", request.By{Why: "enough"})); err != nil {
 			t.Fatal(err)
 		}
 		for how, verdictWanted := range want {
@@ -211,7 +212,7 @@ func TestE45_CancelPassesDown(t *testing.T) {
 		begin(t, e, parent, "open", false)
 		begin(t, e, parent, "shielded", true)
 		pass(time.Minute)
-		if err := errors.Join(e.Cancel(t.Context(), "open", "", "enough", ""), e.Cancel(t.Context(), "shielded", "", "enough", "")); err != nil {
+		if err := errors.Join(e.Cancel(t.Context(), "open", "", request.By{Why: "enough"}), e.Cancel(t.Context(), "shielded", "", request.By{Why: "enough"})); err != nil {
 			t.Fatal(err)
 		}
 		_, err := finish[string](t, e, "open")
@@ -277,7 +278,7 @@ func TestE44_ParentClose(t *testing.T) {
 			}
 		}
 		pass(65 * time.Second)
-		if err := e.Terminate(t.Context(), "waits", "", "no", ""); err != nil {
+		if err := e.Terminate(t.Context(), "waits", "", request.By{Why: "no"}); err != nil {
 			t.Fatal(err)
 		}
 		pass(90 * time.Second)
@@ -414,7 +415,7 @@ func TestE40_AChildWithADelay(t *testing.T) {
 		if c := onlyCall(t, e, "p").Child; c == nil || c.Status != "running" {
 			t.Errorf("the child is %+v", c)
 		}
-		if err := e.Cancel(t.Context(), "q", "", "enough", ""); err != nil {
+		if err := e.Cancel(t.Context(), "q", "", request.By{Why: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := finish[string](t, e, "q"); !errors.Is(err, context.Canceled) || time.Since(began) > 2*time.Minute {

@@ -21,10 +21,6 @@ import (
 // ended.
 var ErrNotPending = errors.New("no such call is pending")
 
-// ErrNoAnswer says that an operation is durable and that its owner did not carry it
-// out in the time the caller had. It will; the same request ID asks again.
-var ErrNoAnswer = errors.New("the request is recorded and was not carried out yet")
-
 // RefusedError says that a call, or a run, is not in a state for an operation, or
 // does not accept what came with it.
 type RefusedError struct{ Record ControlRecord }
@@ -252,6 +248,35 @@ func (e *Engine) Audit(ctx context.Context, workflowID, run string) ([]ControlRe
 var plainly = map[history.Kind]core.Operation{
 	history.RunCancelRequested: core.CancelTheRun,
 	history.RunTerminated:      core.TerminateTheRun,
+}
+
+// Pauses between two looks for an answer.
+const (
+	firstLook = 2 * time.Millisecond
+	lastLook  = 50 * time.Millisecond
+)
+
+// sleep waits for a while, or until the caller or the engine ends.
+func (e *Engine) sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.ctx.Done():
+		return ErrStopped
+	}
+}
+
+// post makes a message durable and tells the owner, if that is here, to look.
+func (e *Engine) post(ctx context.Context, m store.Message) error {
+	if err := e.db.Post(ctx, m); err != nil {
+		return fmt.Errorf("workflow %q: %w", m.WorkflowID, err)
+	}
+	e.kickInbox()
+	return nil
 }
 
 func viewControl(row *store.Run, ev *history.Event, at time.Time) ControlRecord {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -204,7 +205,7 @@ func TestE45_CancelEndsAWaitForAChannel(t *testing.T) {
 				e := w.start(order)
 				begin(t, e, order, "order", 0)
 				pass(time.Minute)
-				if err := e.Cancel(t.Context(), "order", "", "enough", ""); err != nil {
+				if err := e.Cancel(t.Context(), "order", "", request.By{Why: "enough"}); err != nil {
 					t.Fatal(err)
 				}
 				settle()

@@ -38,24 +38,20 @@
 //	partition.go    taking partitions over, and losing them
 //	handover.go     partitions on their way to other nodes: closed, quiet, dropped
 //	nodes.go        which nodes there are
-//	watch.go        waiting for runs that other nodes serve
 //	chain.go        the next run of a chain, and which run gets what comes for the latest
 //	child.go        runs that a run starts, and what becomes of them
 //	intake.go       what a turn takes of the mail, by the rules of each feature
 //	waiting.go      where messages wait in memory, and why
-//	start.go        starting runs and waiting for results
-//	within.go       starts and signals inside somebody else's transaction
 //	attributes.go   what runs are found by
 //	gate.go         gates: entities that say when attempts may start
 //	gateview.go     which gates there are, who waits at them; pausing one
 //	schedule.go     schedules: entities that start runs over and over
 //	scheduleask.go  making, pausing, firing and deleting one
 //	scheduleview.go which schedules there are, what they fired and will
-//	query.go        asking runs
-//	answer.go       answering, between turns
-//	update.go       updates: asking, putting aside, the answer from history
-//	bell.go         who waits here is told that something was written
-//	message.go      signals, cancellation, termination
+//	local.go        what requests of this process get faster
+//	request.go      names of package request
+//	answer.go       answering queries, between turns
+//	update.go       the replies to those who asked for updates
 //	control.go      operations on pending calls, and their audit
 //	runcontrol.go   operations on runs as a whole
 //	reset.go        a run goes on from an earlier call

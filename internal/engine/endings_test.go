@@ -19,6 +19,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -59,11 +60,11 @@ func endings(idle activity.Activity[int, int]) []ending {
 		{name: "failed", flow: flow("failed", func(*workflow.Context, int) (int, error) { return 0, errRefused }), status: core.StatusFailed},
 		{name: "canceled", flow: flow("canceled", waits), status: core.StatusCanceled,
 			end: func(ctx context.Context, e *engine.Engine, id string) error {
-				return e.Cancel(ctx, id, "", "enough", "")
+				return e.Cancel(ctx, id, "", request.By{Why: "enough"})
 			}},
 		{name: "terminated", flow: flow("terminated", waits), status: core.StatusTerminated,
 			end: func(ctx context.Context, e *engine.Engine, id string) error {
-				return e.Terminate(ctx, id, "", "enough", "")
+				return e.Terminate(ctx, id, "", request.By{Why: "enough"})
 			}},
 		{name: "continued", flow: next.Impl(func(wf *workflow.Context, n int) (int, error) {
 			entangled(wf)
@@ -178,7 +179,7 @@ func awaitParked(ctx context.Context, e *engine.Engine, id string) error {
 		}
 		if d.Status == string(core.StatusParked) {
 			// Its attempt in flight goes on, and ends with the run.
-			return errors.Join(e.Terminate(ctx, id, "", "enough", ""), ended(ctx, e, id))
+			return errors.Join(e.Terminate(ctx, id, "", request.By{Why: "enough"}), ended(ctx, e, id))
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/member"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
@@ -22,6 +23,8 @@ import (
 // Engine runs workflows on a database, or is a client of one until Start. It is
 // safe for concurrent use.
 type Engine struct {
+	*request.Client // starts runs and asks them
+
 	config  Config
 	defs    *definitions
 	db      store.Store
@@ -38,7 +41,6 @@ type Engine struct {
 	// interrupt asks all running attempts to end.
 	interrupt context.CancelCauseFunc
 	work      sync.WaitGroup // the engine's own loops
-	watching  sync.WaitGroup // a client has this one too
 	steps     workers.Pool   // work on residents
 	code      workers.Pool   // runs what users wrote, and may never come back
 	timers    sync.Pool      // of stopped *time.Timer
@@ -70,11 +72,8 @@ type Engine struct {
 	refusedLease bool // calls got no slot because the lease might have been over
 	switches     switches
 	executions   map[attemptKey]*execution
-	waiters      map[string]*waiting // by run ID
-	watcher      watcher
 	routes       map[string]route // by workflow ID
-	bells        bells
-	busy         int // residents that somebody works on
+	busy         int              // residents that somebody works on
 	recovery     recovery
 	quiet        *sync.Cond      // busy or the executions became fewer
 	conflicts    map[string]bool // gates of which calls say different things, and it was said
@@ -96,7 +95,7 @@ const maxLoading = 64
 
 // Errors of an engine's life.
 var (
-	ErrStopped  = errors.New("the engine is stopped")
+	ErrStopped  = request.ErrStopped
 	ErrStarted  = errors.New("the engine is already started")
 	errShutdown = errors.New("the engine is shutting down")
 )
@@ -142,11 +141,8 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		residents:  map[string]*resident{},
 		idle:       list.New(),
 		executions: map[attemptKey]*execution{},
-		waiters:    map[string]*waiting{},
 		conflicts:  map[string]bool{},
-		watcher:    newWatcher(),
 		routes:     map[string]route{},
-		bells:      bells{},
 	}
 	e.slots.limit = config.Concurrency
 	e.quiet = sync.NewCond(&e.mu)
@@ -155,6 +151,9 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.bodies, e.interrupt = context.WithCancelCause(context.Background())
 	e.outages.log = config.Logger
 	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
+	e.Client = request.New(request.Config{
+		DB: db, Group: group, Node: config.Node, Now: e.clock.Now, Runner: &e.transactions, Local: local{e},
+	})
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: oneSide{&e.outages, writing},
 	})
@@ -269,7 +268,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		return nil
 	case client:
 		e.cancel()
-		e.watching.Wait()
+		e.Client.Close()
 		e.code.Stop() // what a transaction began
 		return e.db.Close()
 	}
@@ -331,8 +330,8 @@ func (e *Engine) end() {
 	e.member.Drain()
 	e.cancel()
 	e.interrupt(errShutdown)
+	e.Client.Close()
 	e.work.Wait()
-	e.watching.Wait()
 	e.steps.Stop()
 	e.code.Stop()
 	e.steps.Wait()
@@ -340,9 +339,6 @@ func (e *Engine) end() {
 	defer e.mu.Unlock()
 	for _, r := range e.residents {
 		e.unload(r)
-	}
-	for run := range e.waiters {
-		e.dismissWaiters(run)
 	}
 }
 
@@ -370,29 +366,4 @@ func (e *Engine) usable(workflowID string) error {
 		return ErrStopped
 	}
 	return entity.CheckID(workflowID)
-}
-
-// dismissWaiters makes those who wait for a run's result look for themselves
-// again.
-func (e *Engine) dismissWaiters(run string) {
-	if w := e.waiters[run]; w != nil {
-		for _, answer := range w.answers {
-			close(answer)
-		}
-		delete(e.waiters, run)
-	}
-}
-
-// dismissOf dismisses those who wait for runs of partitions that come or go: who
-// serves these is another question now.
-func (e *Engine) dismissOf(ps []*partition) {
-	moved := make(map[int]bool, len(ps))
-	for _, p := range ps {
-		moved[p.number] = true
-	}
-	for run, w := range e.waiters {
-		if moved[w.partition] {
-			e.dismissWaiters(run)
-		}
-	}
 }

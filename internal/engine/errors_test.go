@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/mark"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -113,7 +114,7 @@ func asked(reason string) func(error) bool {
 func cancelAfter(d time.Duration) func(*world, *engine.Engine, func() *engine.Engine) *engine.Engine {
 	return func(w *world, e *engine.Engine, _ func() *engine.Engine) *engine.Engine {
 		pass(d)
-		if err := e.Cancel(w.t.Context(), "run", "", "enough", ""); err != nil {
+		if err := e.Cancel(w.t.Context(), "run", "", request.By{Why: "enough"}); err != nil {
 			w.t.Error(err)
 		}
 		return e
@@ -143,10 +144,10 @@ func ofChild(id string, options ...workflow.ChildOption) func(*workflow.Context,
 }
 
 // toChild does something to the child a while after it began.
-func toChild(do func(e *engine.Engine, ctx context.Context, workflowID, run, reason, by string) error) func(*world, *engine.Engine, func() *engine.Engine) *engine.Engine {
+func toChild(do func(e *engine.Engine, ctx context.Context, workflowID, run string, by request.By) error) func(*world, *engine.Engine, func() *engine.Engine) *engine.Engine {
 	return func(w *world, e *engine.Engine, _ func() *engine.Engine) *engine.Engine {
 		pass(time.Second)
-		if err := do(e, w.t.Context(), "child", "", "no more", ""); err != nil {
+		if err := do(e, w.t.Context(), "child", "", request.By{Why: "no more"}); err != nil {
 			w.t.Error(err)
 		}
 		return e

@@ -48,8 +48,7 @@ func Holds(e *Engine) string {
 	report("probation lane", count(e.slots.inLane))
 	report("calls in queues", len(e.slots.waiting)+len(e.slots.queues[regular])+len(e.slots.queues[probation]))
 	report("recovery", e.recovery.open)
-	report("waiters", len(e.waiters))
-	report("watched runs", len(e.watcher.runs))
+	report("waiting requests", e.Client.Waiting())
 	for _, to := range e.routes {
 		report("route", count(to.stage != continued))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -431,7 +432,7 @@ func TestE29_CanceledOutside(t *testing.T) {
 		e := w.start(d.flow, d.activity)
 		begin(t, e, d.flow, "run", 0)
 		pass(time.Minute)
-		demand(t, e.Cancel(t.Context(), "run", "", "enough", ""))
+		demand(t, e.Cancel(t.Context(), "run", "", request.By{Why: "enough"}))
 		_, err := finish[string](t, e, "run")
 		var aborted *retry.AbortedError
 		if !errors.As(err, &aborted) || aborted.Attempt != 1 || aborted.Phase != retry.PhaseExecution {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 )
 
 func fork(t *testing.T, e *engine.Engine, req engine.ForkRequest) (string, bool) {
@@ -111,7 +112,7 @@ func TestE60_ForkWithAnotherInput(t *testing.T) {
 			t.Errorf("with an input that changes what is kept: %s, %s", d.Status, d.Reason)
 		}
 		same(t, "made by the parked one", f.takeMade(), "")
-		if err := e.Terminate(t.Context(), "parked", "", "no use", ""); err != nil {
+		if err := e.Terminate(t.Context(), "parked", "", request.By{Why: "no use"}); err != nil {
 			t.Fatal(err)
 		}
 		settle()

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/golden"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -64,13 +65,13 @@ func playEngine(t *testing.T, w *world, c *golden.Case) golden.Trace {
 		select {
 		case p := <-paused:
 			trace.End = fmt.Sprintf("paused %s %d", p.Reason, p.Failures)
-			_ = e.Terminate(context.Background(), "case", "", "paused", "")
+			_ = e.Terminate(context.Background(), "case", "", request.By{Why: "paused"})
 		case <-over:
 		}
 	}()
 	if c.CancelAt > 0 {
 		time.Sleep(c.CancelAt)
-		if err := e.Cancel(t.Context(), "case", "", "the case says so", ""); err != nil {
+		if err := e.Cancel(t.Context(), "case", "", request.By{Why: "the case says so"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -251,8 +252,8 @@ func TestE24_AnOutageIsNoSilence(t *testing.T) {
 // is canceled, its run is ended, or it lost a race.
 func TestE24_TheBodyIsToldThatItIsUnwanted(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, e *engine.Engine){
-		"canceled":   func(t *testing.T, e *engine.Engine) { demand(t, e.Cancel(t.Context(), "run", "", "", "")) },
-		"terminated": func(t *testing.T, e *engine.Engine) { demand(t, e.Terminate(t.Context(), "run", "", "", "")) },
+		"canceled":   func(t *testing.T, e *engine.Engine) { demand(t, e.Cancel(t.Context(), "run", "", request.By{})) },
+		"terminated": func(t *testing.T, e *engine.Engine) { demand(t, e.Terminate(t.Context(), "run", "", request.By{})) },
 		"a lost race": func(*testing.T, *engine.Engine) {
 			time.Sleep(50 * time.Second)
 		},

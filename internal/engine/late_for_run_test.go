@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -40,7 +41,7 @@ func TestE45_WhatComesTooLateForARunIsThereForTheNext(t *testing.T) {
 		client := w.open(w.config())
 		signal(t, client, "told", poke.Name(), "once", "news")
 		signal(t, client, "told", poke.Name(), "once", "news")
-		if err := client.Cancel(t.Context(), "canceled", "", "enough", "me"); err != nil {
+		if err := client.Cancel(t.Context(), "canceled", "", request.By{Who: "me", Why: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 		stop(t, client)

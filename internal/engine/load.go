@@ -231,12 +231,12 @@ func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	return in
 }
 
-// discard consumes the messages of a run that has ended. Whoever waits for it is
-// told to look for itself.
+// discard consumes the messages of a run that has ended. Callers that wait
+// for it look for themselves.
 func (e *Engine) discard(r *resident, todo []mail) {
 	e.mu.Lock()
 	r.gone = true // who comes from now on is not to wait for it
-	e.dismissWaiters(r.id)
+	e.Notify(r.id)
 	e.mu.Unlock()
 	if len(todo) > 0 {
 		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", len(todo))

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -363,7 +364,7 @@ func TestE41_ParkedRunsCanBeEnded(t *testing.T) {
 		wrong.first = charge
 		e := w.start(wrong.workflow("2"), reserve, charge, slow, notify)
 		settle()
-		if err := e.Terminate(t.Context(), "order", "", "give up", ""); err != nil {
+		if err := e.Terminate(t.Context(), "order", "", request.By{Why: "give up"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := finish[string](t, e, "order"); err == nil || err.Error() != "terminated: give up" {

@@ -153,7 +153,7 @@ func (e *Engine) serve(node string, owned []store.Ownership) *takeover {
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}
-	e.dismissOf(t.partitions)
+	e.moved(t.partitions)
 	e.closeLane()
 	t.horizon = e.horizon // from here on scans read these partitions too, beyond it
 	return t
@@ -328,7 +328,16 @@ func (e *Engine) drop(ps []*partition) {
 			e.unload(r)
 		}
 	}
-	e.dismissOf(ps)
+	e.moved(ps)
+}
+
+// moved lets requests look again that trust in who serves the partitions.
+func (e *Engine) moved(ps []*partition) {
+	numbers := make(map[int]bool, len(ps))
+	for _, p := range ps {
+		numbers[p.number] = true
+	}
+	e.Moved(numbers)
 }
 
 func setOf(ps []*partition) map[*partition]bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -75,7 +76,7 @@ func TestE21_E22_EveryEndingHasItsReason(t *testing.T) {
 			}
 			return hangs(ctx, n)
 		}, after: 15 * time.Second, happens: func(w *world, e *engine.Engine) bool {
-			if err := e.Cancel(w.t.Context(), "run", "", "enough", ""); err != nil {
+			if err := e.Cancel(w.t.Context(), "run", "", request.By{Why: "enough"}); err != nil {
 				w.t.Error(err)
 			}
 			return false
@@ -115,7 +116,7 @@ func TestE21_E22_EveryEndingHasItsReason(t *testing.T) {
 				}
 				if test.terminate {
 					pass(time.Minute)
-					if err := e.Terminate(t.Context(), "run", "", "it waits for a person", ""); err != nil {
+					if err := e.Terminate(t.Context(), "run", "", request.By{Why: "it waits for a person"}); err != nil {
 						t.Error(err)
 					}
 				}

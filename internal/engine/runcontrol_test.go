@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -84,7 +85,7 @@ func TestE60_PlainCancelIsAudited(t *testing.T) {
 		for _, id := range []string{"canceled", "terminated"} {
 			begin(t, e, collector, id, collected{Each: 5, All: 5})
 		}
-		if err := errors.Join(e.Cancel(t.Context(), "canceled", "", "no", "ann"), e.Terminate(t.Context(), "terminated", "", "enough", "")); err != nil {
+		if err := errors.Join(e.Cancel(t.Context(), "canceled", "", request.By{Who: "ann", Why: "no"}), e.Terminate(t.Context(), "terminated", "", request.By{Why: "enough"})); err != nil {
 			t.Fatal(err)
 		}
 		settle()

@@ -44,7 +44,7 @@ func (e *Engine) scheduleOf(name string, when schedule.Spec, req *StartRequest) 
 	if err := errors.Join(history.CheckName("schedule name", name), e.usable(name+"/")); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(history.CheckName("workflow name", req.Type), req.check(), when.Validate()); err != nil {
+	if err := errors.Join(history.CheckName("workflow name", req.Type), req.Check(), when.Validate()); err != nil {
 		return nil, err
 	}
 	if req.Delay != 0 || req.MustBeNew || req.NewAfter != NoEnd {

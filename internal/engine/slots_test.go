@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -189,7 +190,7 @@ func TestE3_ProbationEndsForAnAttemptThatGoesOn(t *testing.T) {
 		demandSlots(t, e, slots-1) // beside the one that goes on
 		for i := range runs {
 			if describe(t, e, fmt.Sprint(i)).Status == "running" {
-				if err := e.Cancel(t.Context(), fmt.Sprint(i), "", "enough", ""); err != nil {
+				if err := e.Cancel(t.Context(), fmt.Sprint(i), "", request.By{Why: "enough"}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -171,7 +172,7 @@ func TestE49_LateCompletionsOfTheRunBeforeAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle()
-		if err := e.Terminate(t.Context(), "w", "", "enough", ""); err != nil {
+		if err := e.Terminate(t.Context(), "w", "", request.By{Why: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 		settle()

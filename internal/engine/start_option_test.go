@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -45,7 +46,7 @@ func TestE49_Delay(t *testing.T) {
 		if next := began.Add(time.Hour); d.Status != string(store.Running) || d.NextWake == nil || !d.NextWake.Equal(next) {
 			t.Errorf("before its time the run is %s, until %v, want %s", d.Status, d.NextWake, next)
 		}
-		if err := e.Cancel(t.Context(), "canceled", "", "enough", ""); err != nil {
+		if err := e.Cancel(t.Context(), "canceled", "", request.By{Why: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 		settle()

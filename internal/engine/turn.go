@@ -171,16 +171,16 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)
 	}
 	for _, reply := range out.Replies {
-		e.ring(message.AnswerTo(reply.Asker))
+		e.Notify(message.AnswerTo(reply.Asker))
 	}
 	if out.Answered || out.Ended {
-		e.ring(r.id)
+		e.Notify(r.id)
 	}
 	if out.Again {
 		r.poked = true
 	}
 	if out.Ended {
-		e.tellEndedLocked(r.id, *out.State)
+		e.Ended(r.id, *out.State)
 		if out.Next != nil {
 			e.handOn(r.resident, out.Next)
 		} else if id := r.run.Start().WorkflowID; e.routes[id].run == r.id {

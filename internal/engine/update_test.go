@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -264,7 +265,7 @@ func TestE40_UpdatesWait(t *testing.T) {
 			default:
 			}
 		}
-		if err := e.Terminate(t.Context(), "never", "", "", "so"); err != nil {
+		if err := e.Terminate(t.Context(), "never", "", request.By{Who: "so"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-got["never"]; !errors.Is(err, store.ErrClosed) {
@@ -306,7 +307,7 @@ func TestE40_UpdatesThatCannotBeAnswered(t *testing.T) {
 		e, all := askers(t, w, accounts("1"), check)
 		ends := map[string]func(id string) error{
 			"ends":       func(id string) error { _, err := change(t.Context(), e, id, "", closeIt, "now"); return err },
-			"terminated": func(id string) error { return e.Terminate(t.Context(), id, "", "", "so") },
+			"terminated": func(id string) error { return e.Terminate(t.Context(), id, "", request.By{Who: "so"}) },
 			"times out":  func(string) error { pass(40 * time.Second); return nil },
 		}
 		for id, end := range ends {

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/store"
+)
+
+// local is the engine as the requests of its own process use it: it does faster what it
+// serves itself.
+type local struct{ *Engine }
+
+var _ request.Local = local{}
+
+// Create implements request.Local.
+func (e local) Create(ctx context.Context, row *store.Run, start *history.Start) (served bool, err error) {
+	e.mu.Lock()
+	if e.phase == stopped || e.stopping {
+		e.mu.Unlock()
+		return true, ErrStopped
+	}
+	p := e.owns(row.Partition)
+	if p == nil || e.phase == draining {
+		e.mu.Unlock()
+		return false, nil
+	}
+	def := e.defs.workflows[row.Type]
+	if def == nil {
+		e.mu.Unlock()
+		return true, &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
+	}
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, poked: true}, engine: e.Engine}
+	r.stepper = r
+	r.run = core.New(e.coreConfig(r, start.Type), *start, nil)
+	r.instance = def.Begin(r.run)
+	r.run.Bind(r.instance)
+	started := make(chan error, 1)
+	r.started = append(r.started, started)
+	e.residents[row.ID] = r.resident
+	e.rouse(r.resident)
+	e.mu.Unlock()
+	select {
+	case err := <-started:
+		return true, err
+	case <-e.ctx.Done():
+		return true, ErrStopped
+	case <-ctx.Done():
+		return true, fmt.Errorf("%w; whether the run was started is not known: ask again with the same ID", ctx.Err())
+	}
+}
+
+// Serves implements request.Local.
+func (e local) Serves(partition int, run string) (served, resident bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.owns(partition) == nil {
+		return false, false
+	}
+	r := e.residents[run]
+	return true, r != nil && !r.gone
+}
+
+// Posted implements request.Local.
+func (e local) Posted() { e.kickInbox() }
+
+// Query implements request.Local.
+func (e local) Query(ctx context.Context, row *store.Run, name string, input history.Payload) (answer history.Payload, served bool, err error) {
+	e.mu.Lock()
+	p := e.owns(row.Partition)
+	e.mu.Unlock()
+	if p == nil && (row.Status.Open() || e.defs.workflows[row.Type] == nil) {
+		return answer, false, nil
+	}
+	answer, err = e.queryHere(ctx, p, row, name, input)
+	return answer, true, err
+}
+
+// queryHere answers a query of a run that this node serves, or that has ended.
+func (e *Engine) queryHere(ctx context.Context, p *partition, row *store.Run, name string, input history.Payload) (history.Payload, error) {
+	if !row.Status.Open() {
+		return e.queryEnded(ctx, row, name, input)
+	}
+	answered := make(chan answer, 1)
+	e.ask(p, row.ID, question{name, input, answered})
+	select {
+	case a := <-answered:
+		return a.value, a.err
+	case <-ctx.Done():
+		return history.Payload{}, ctx.Err()
+	case <-e.ctx.Done():
+		return history.Payload{}, ErrStopped
+	}
+}
+
+// queryEnded replays a run that has ended and asks its code.
+func (e *Engine) queryEnded(ctx context.Context, row *store.Run, name string, input history.Payload) (history.Payload, error) {
+	def := e.defs.workflows[row.Type]
+	if def == nil {
+		return history.Payload{}, fmt.Errorf("%w: workflow %q is not registered with the engine %s", ErrNoCode, row.Type, e.config.Node)
+	}
+	select {
+	case e.loading <- struct{}{}:
+		defer func() { <-e.loading }()
+	case <-ctx.Done():
+		return history.Payload{}, ctx.Err()
+	}
+	rec, err := e.db.Load(ctx, row.Partition, row.ID)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	past, err := record.Decode(rec)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	_, instance, err := e.replay(core.Config{Policy: &e.config.Policy, Draw: e.config.Draw}, def, past)
+	if err != nil {
+		return history.Payload{}, err
+	}
+	value, err := e.handle(instance, name, input)
+	endInstance(instance, err)
+	return value, told(err)
+}

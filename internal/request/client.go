@@ -1,0 +1,132 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/steptx"
+	"github.com/perdure/perdure/store"
+)
+
+// ErrStopped says that the process is about to end and takes no requests.
+var ErrStopped = errors.New("the engine is stopped")
+
+// Config is what a Client is made of.
+type Config struct {
+	DB    Database
+	Group store.Group
+	// Node is the name of this process: it stands in the audit where a request does not
+	// say who asks.
+	Node string
+	// Now returns engine time, in nanoseconds since 1970.
+	Now func() int64
+	// Runner runs what users do inside transactions.
+	Runner *steptx.Runner
+	// Local is the engine of this process, nil if it has none.
+	Local Local
+}
+
+// Database is what a Client needs of a store.
+type Database interface {
+	store.Client
+	store.Reader
+}
+
+// Local is the engine of this process. Its methods may be called from any goroutine.
+type Local interface {
+	// Create makes a run durable together with its first turn. If this process does not
+	// serve the partition it does nothing and returns false.
+	Create(ctx context.Context, row *store.Run, start *history.Start) (served bool, err error)
+	// Serves reports whether this process serves the partition, and whether it has the
+	// run in memory, which then has not ended. It calls Ended when a run of a partition
+	// that it serves ends, and Moved when it begins or ceases to serve one.
+	Serves(partition int, run string) (served, resident bool)
+	// Posted says that there is a new message in some inbox.
+	Posted()
+	// Query asks the code of a run. If this process does not serve the run it returns
+	// false. ErrMoved says that it ceased to serve it meanwhile: the query is asked again.
+	Query(ctx context.Context, row *store.Run, name string, input history.Payload) (answer history.Payload, served bool, err error)
+}
+
+// ErrMoved says that a run is not where it was.
+var ErrMoved = errors.New("the run went elsewhere")
+
+// nowhere is the Local of a process without an engine.
+type nowhere struct{}
+
+func (nowhere) Create(context.Context, *store.Run, *history.Start) (bool, error) { return false, nil }
+func (nowhere) Serves(int, string) (served, resident bool)                       { return false, false }
+func (nowhere) Posted()                                                          {}
+func (nowhere) Query(context.Context, *store.Run, string, history.Payload) (history.Payload, bool, error) {
+	return history.Payload{}, false, nil
+}
+
+// Client sends requests. It is safe for concurrent use.
+type Client struct {
+	db    Database
+	group store.Group
+	node  string
+	now   func() int64
+	local Local
+
+	runner *steptx.Runner
+
+	topics  topics
+	poller  poller
+	working sync.WaitGroup // the poller
+
+	// ctx ends when the Client is closed.
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// New returns a Client that works until it is closed.
+func New(config Config) *Client {
+	c := &Client{
+		db: config.DB, group: config.Group, node: config.Node, now: config.Now, local: config.Local, runner: config.Runner,
+		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
+	}
+	if c.local == nil {
+		c.local = nowhere{}
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// Close lets all verbs return with ErrStopped, those under way included. The database
+// stays open.
+func (c *Client) Close() {
+	c.poller.mu.Lock() // no poller begins from here on
+	c.cancel()
+	c.poller.mu.Unlock()
+	c.working.Wait()
+}
+
+// place returns the partition of a workflow ID.
+func (c *Client) place(workflowID string) int { return entity.Place(c.group, workflowID) }
+
+// find returns the row of a run, by its run ID or if that is empty the latest of the
+// workflow ID.
+func (c *Client) find(ctx context.Context, workflowID, run string) (*store.Run, error) {
+	if err := c.check(ofWorkflow(workflowID)); err != nil {
+		return nil, err
+	}
+	row, err := c.db.Find(ctx, c.place(workflowID), workflowID, run)
+	if err == nil && row.WorkflowID != workflowID {
+		return nil, store.ErrNotFound
+	}
+	return row, err
+}
+
+// post makes a message durable and tells the owner of the partition, if that is here.
+func (c *Client) post(ctx context.Context, m store.Message) error {
+	if err := c.db.Post(ctx, m); err != nil {
+		return fmt.Errorf("workflow %q: %w", m.WorkflowID, err)
+	}
+	c.local.Posted()
+	return nil
+}

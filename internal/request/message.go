@@ -1,0 +1,87 @@
+package request
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/store"
+)
+
+// By says who asks for something and why, for the audit.
+type By struct {
+	Who string // empty for the name of this process, where the audit wants one
+	Why string
+}
+
+// Signal sends a signal to the latest run of a workflow ID. When it returns, the signal
+// is durable. A *history.LimitError says that the run has too many signals that its
+// code has not read. With an ID, sending the signal again does nothing, even after the
+// code has read it.
+func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
+	m, err := c.signal(workflowID, name, id, value)
+	if err != nil {
+		return err
+	}
+	return full(c.post(ctx, m))
+}
+
+// SignalWithin is Signal inside tx, a transaction that the caller ends.
+func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
+	within, err := c.within(tx)
+	if err != nil {
+		return err
+	}
+	m, err := c.signal(workflowID, name, id, value)
+	if err != nil {
+		return err
+	}
+	if err := within.Post(ctx, m); err != nil {
+		return full(fmt.Errorf("workflow %q: %w", workflowID, err))
+	}
+	return nil
+}
+
+func (c *Client) signal(workflowID, name, id string, value history.Payload) (store.Message, error) {
+	if err := c.check(ofWorkflow(workflowID), named("signal", name), identified("signal", id)); err != nil {
+		return store.Message{}, err
+	}
+	m, err := message.Signal(c.group, workflowID, name, id, value)
+	m.IfRoom = true
+	return m, err
+}
+
+// full makes a *history.LimitError of the error that a run has no room for a signal.
+func full(err error) error {
+	if errors.Is(err, store.ErrFull) { // the limit is that of its owner
+		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs"}
+	}
+	return err
+}
+
+// Cancel asks a run to end: its code is told and decides how. With an empty run it is
+// the latest of the workflow ID. Control also cancels, and waits until that is done.
+func (c *Client) Cancel(ctx context.Context, workflowID, run string, by By) error {
+	return c.command(ctx, workflowID, run, message.KindCancel, by)
+}
+
+// Terminate ends a run without asking its code. It is like Cancel otherwise.
+func (c *Client) Terminate(ctx context.Context, workflowID, run string, by By) error {
+	return c.command(ctx, workflowID, run, message.KindTerminate, by)
+}
+
+// command sends a message of which one is as good as many.
+func (c *Client) command(ctx context.Context, workflowID, run, kind string, by By) error {
+	if err := c.check(ofWorkflow(workflowID)); err != nil {
+		return err
+	}
+	data := message.Data{Reason: by.Why, By: cmp.Or(by.Who, c.node)}
+	m, err := message.New(c.group, workflowID, run, kind, kind+"/"+run, data)
+	if err != nil {
+		return err
+	}
+	return c.post(ctx, m)
+}

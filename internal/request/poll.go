@@ -1,0 +1,100 @@
+package request
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// poller looks whether runs have ended that other nodes serve, for all callers of this
+// process: one query asks for all runs that are due for a look.
+type poller struct {
+	mu      sync.Mutex
+	runs    map[string]*polled
+	working bool
+	more    chan struct{} // told that there is another run
+}
+
+// polled is a run that a caller waits for.
+type polled struct {
+	ref   store.RunRef
+	pause time.Duration // between two looks
+	next  time.Time
+}
+
+// pollPage is how many runs one query asks for.
+const pollPage = 500
+
+func newPoller() poller { return poller{runs: map[string]*polled{}, more: make(chan struct{}, 1)} }
+
+// poll begins to look for the end of a run, for as long as callers wait for it.
+func (c *Client) poll(ref store.RunRef) {
+	p := &c.poller
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.runs[ref.Run] == nil {
+		p.runs[ref.Run] = &polled{ref: ref, pause: firstPause, next: time.Now().Add(firstPause)}
+	}
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+	if !p.working && c.ctx.Err() == nil {
+		p.working = true
+		c.working.Go(c.pollLoop)
+	}
+}
+
+// pollLoop looks until no caller waits.
+func (c *Client) pollLoop() {
+	for {
+		due, pause, over := c.duePolls(time.Now())
+		if over {
+			return
+		}
+		for page := range slices.Chunk(due, pollPage) {
+			ended, err := c.db.Ended(c.ctx, page)
+			if err != nil {
+				continue // the next look may succeed
+			}
+			for i := range ended {
+				c.Ended(ended[i].ID, record.State(ended[i].RunState))
+			}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-c.poller.more:
+		case <-c.ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// duePolls returns the runs to look at now and the time until the next ones are due.
+func (c *Client) duePolls(now time.Time) (due []store.RunRef, pause time.Duration, over bool) {
+	p := &c.poller
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pause = shortPause
+	for run, look := range p.runs {
+		if !c.topics.has(run) {
+			delete(p.runs, run)
+			continue
+		}
+		if !look.next.After(now) {
+			due = append(due, look.ref)
+			look.pause = min(2*look.pause, shortPause)
+			look.next = now.Add(look.pause)
+		}
+		pause = min(pause, look.next.Sub(now))
+	}
+	if len(p.runs) == 0 || c.ctx.Err() != nil {
+		p.working = false
+		return nil, 0, true
+	}
+	return due, pause, false
+}

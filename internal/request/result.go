@@ -1,0 +1,91 @@
+package request
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// Result waits until a run and all that follow it in its chain have ended, and returns
+// the final state of the last one. With an empty run it begins with the latest of the
+// workflow ID.
+func (c *Client) Result(ctx context.Context, workflowID, run string) (core.State, error) {
+	_, s, err := c.Outcome(ctx, workflowID, run)
+	return s, err
+}
+
+// Outcome is Result, and also returns the run ID of the last run.
+func (c *Client) Outcome(ctx context.Context, workflowID, run string) (last string, s core.State, err error) {
+	if err := c.check(ofWorkflow(workflowID)); err != nil {
+		return run, s, err
+	}
+	for {
+		end, err := c.awaitEnd(ctx, workflowID, run)
+		if err != nil || end.state.Status != core.StatusContinued {
+			return end.run, end.state, err
+		}
+		if run, err = c.following(ctx, workflowID, end); err != nil {
+			return end.run, end.state, err
+		}
+	}
+}
+
+// end is how a run ended.
+type end struct {
+	run   string
+	chain string // empty if this process saw the run end
+	state core.State
+}
+
+// awaitEnd waits for the end of a run, or of the latest of the workflow ID.
+func (c *Client) awaitEnd(ctx context.Context, workflowID, run string) (end, error) {
+	partition, found := c.place(workflowID), end{run: run}
+	find := func() (closed bool, err error) {
+		row, err := c.db.Find(ctx, partition, workflowID, found.run)
+		if err != nil {
+			return false, err
+		}
+		found = end{row.ID, row.Chain, record.State(row.RunState)}
+		return !row.Status.Open(), nil
+	}
+	if run == "" { // what to wait for is not known before
+		closed := false
+		err := c.await(ctx, partition, "", 0, func(ended) (done bool, err error) {
+			closed, err = find()
+			return err == nil, err
+		})
+		if err != nil || closed {
+			return found, err
+		}
+	}
+	err := c.await(ctx, partition, found.run, 0, func(told ended) (done bool, err error) {
+		if told != nil {
+			found = end{run: found.run, state: *told}
+			return true, nil
+		}
+		served, resident := c.local.Serves(partition, found.run)
+		if resident {
+			return false, nil
+		}
+		if !served {
+			c.poll(store.RunRef{Partition: partition, Run: found.run})
+		}
+		return find()
+	})
+	return found, err
+}
+
+// following returns the run to wait for after one that was continued: the next, or if
+// that was some time ago the latest of the chain.
+func (c *Client) following(ctx context.Context, workflowID string, e end) (string, error) {
+	if e.chain != "" {
+		latest, err := c.db.Find(ctx, c.place(workflowID), workflowID, "")
+		if err == nil && latest.Chain == e.chain && latest.ID != e.run {
+			return latest.ID, nil
+		}
+	}
+	d, err := core.DecodeDetail(e.state.Detail)
+	return d.Next, err
+}

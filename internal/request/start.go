@@ -1,0 +1,215 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// Start asks for a run.
+type Start struct {
+	WorkflowID string
+	Type       string // name of the workflow
+	Input      history.Payload
+	Trace      string // trace parent
+	history.Settings
+	// Delay is how long the code waits before it begins.
+	Delay time.Duration
+	// NewAfter says which closed runs make room for a new one under their workflow ID.
+	NewAfter Ending
+	// MustBeNew refuses to attach to a run that has the workflow ID.
+	MustBeNew bool
+	// Fault is an error of an option that the request was made with; it refuses the
+	// request.
+	Fault error
+}
+
+// Ending is how the last run of a chain may have ended.
+type Ending int
+
+// The endings.
+const (
+	NoEnd  Ending = iota
+	AnyEnd        // however it ended
+	// Failure is every end but that with a result: failed, canceled, terminated.
+	Failure
+)
+
+// has reports whether a run of this status has ended so.
+func (e Ending) has(s store.Status) bool {
+	return !s.Open() && (e == AnyEnd || e == Failure && s != store.Completed)
+}
+
+// IDInUseError says that a workflow ID belongs to another run than the one that
+// was asked for.
+type IDInUseError struct {
+	WorkflowID string
+	Run        string // the run that has it
+	Status     store.Status
+	Difference string // what differs: "the workflow", "the input"
+}
+
+func (e *IDInUseError) Error() string {
+	return fmt.Sprintf("workflow ID %q belongs to run %s (%s), and %s; use another ID, or the same arguments to attach to that run", e.WorkflowID, e.Run, e.Status, e.Difference)
+}
+
+// StartRun makes sure that a run exists for the workflow ID and returns its run ID.
+// The run is durable then. If the ID has a run that makes no room for a new one, of the
+// same workflow with the same input, StartRun returns that one and attached is true;
+// if it is of another workflow or input, or the run must be new, the error is an
+// *IDInUseError.
+func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
+	return c.startRun(ctx, inDatabase{c.db, c.local}, req)
+}
+
+// StartRunWithin is StartRun inside tx, a transaction that the caller ends. The run and
+// the message to its owner are rows of that transaction; nothing of it is in memory,
+// so there is nothing that a rollback would have to take back.
+func (c *Client) StartRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
+	within, err := c.within(tx)
+	if err != nil {
+		return "", false, err
+	}
+	return c.startRun(ctx, inTransaction{within}, req)
+}
+
+// runs is where a start looks for runs and creates new ones.
+type runs interface {
+	Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error)
+	create(ctx context.Context, row *store.Run, start *history.Start) error
+}
+
+// inDatabase creates runs in this process if it serves their partitions, else by their
+// rows alone, for the node that does.
+type inDatabase struct {
+	Database
+	local Local
+}
+
+// create makes a run durable. A node that finds out that it has lost the partition does
+// as one that never had it.
+func (d inDatabase) create(ctx context.Context, row *store.Run, start *history.Start) error {
+	for {
+		served, err := d.local.Create(ctx, row, start)
+		if !served {
+			return d.Create(ctx, *row)
+		}
+		if !errors.Is(err, store.ErrFenced) {
+			return err
+		}
+	}
+}
+
+type inTransaction struct{ store.Transaction }
+
+func (t inTransaction) create(ctx context.Context, row *store.Run, _ *history.Start) error {
+	return t.Create(ctx, *row)
+}
+
+func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, attached bool, err error) {
+	if err := c.check(ofWorkflow(req.WorkflowID), named("workflow", req.Type), req.Check()); err != nil {
+		return "", false, err
+	}
+	var existing *store.Run
+	if req.NewAfter != NoEnd {
+		switch existing, err = in.Find(ctx, c.place(req.WorkflowID), req.WorkflowID, ""); {
+		case errors.Is(err, store.ErrNotFound):
+			existing = nil
+		case err != nil:
+			return "", false, err
+		}
+	}
+	for {
+		if existing != nil && !req.NewAfter.has(existing.Status) {
+			return attach(ctx, in, existing, &req)
+		}
+		row, start, err := c.newRun(&req, existing)
+		if err != nil {
+			return "", false, err
+		}
+		err = in.create(ctx, row, start)
+		conflict := (*store.ConflictError)(nil)
+		if !errors.As(err, &conflict) {
+			return row.ID, false, err
+		}
+		existing = &conflict.Existing // it was created meanwhile
+	}
+}
+
+// newRun returns the first run of a chain. Before is the run that had its workflow ID
+// before, nil if there was none.
+func (c *Client) newRun(req *Start, before *store.Run) (*store.Run, *history.Start, error) {
+	now := c.now()
+	after := ""
+	if before != nil {
+		after = before.ID
+	}
+	id := ident.NewRun(core.RunTimeAfter(after, now))
+	start := &history.Start{
+		WorkflowID: req.WorkflowID, Run: id, Type: req.Type, Group: c.group.Name, Chain: id, Attempt: 1,
+		Input: req.Input, Trace: req.Trace, Created: now, After: after, Settings: req.Settings,
+	}
+	start.Attributes = maps.Clone(req.Attributes)
+	if req.Delay > 0 {
+		start.FirstTurn = later(now, req.Delay)
+	}
+	if req.ChainTimeout > 0 {
+		start.ChainDeadline = later(max(now, start.FirstTurn), req.ChainTimeout)
+	}
+	row, err := record.NewRun(c.place(req.WorkflowID), start)
+	if err == nil {
+		row.After = after
+	}
+	return row, start, err
+}
+
+// later returns t plus d, or the last time there is.
+func later(t int64, d time.Duration) int64 { return t + min(int64(d), store.Never-1-t) }
+
+// attach judges a start whose workflow ID is taken. What counts is what the first run
+// of the chain was started with; later ones have other inputs.
+func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (string, bool, error) {
+	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: existing.Status}
+	origin, err := originOf(ctx, in, existing)
+	if err != nil {
+		return "", false, err
+	}
+	asked := history.NewOrigin(req.Type, req.Input)
+	switch {
+	case req.MustBeNew:
+		refusal.Difference = "the start was to make a new one"
+	case origin == nil:
+		refusal.Difference = "the first run of its chain was deleted, so what it was started with is not known"
+	case origin.Type != asked.Type:
+		refusal.Difference = fmt.Sprintf("it is of workflow %q, not %q", origin.Type, asked.Type)
+	case origin.Input != asked.Input:
+		refusal.Difference = "its input is another one"
+	default:
+		return existing.ID, true, nil
+	}
+	return "", false, refusal
+}
+
+// originOf returns what the chain of a run was started with, nil if that is not known.
+func originOf(ctx context.Context, in runs, row *store.Run) (*history.Origin, error) {
+	first := row
+	if row.ID != row.Chain {
+		found, err := in.Find(ctx, row.Partition, row.WorkflowID, row.Chain)
+		switch {
+		case err == nil:
+			first = found
+		case !errors.Is(err, store.ErrNotFound): // of one that was deleted, row itself knows
+			return nil, err
+		}
+	}
+	start, err := history.DecodeStart(first.Start)
+	return start.Origin(), err
+}

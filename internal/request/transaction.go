@@ -1,0 +1,29 @@
+package request
+
+import (
+	"context"
+	"errors"
+
+	"github.com/perdure/perdure/store"
+)
+
+// Transact runs f inside a transaction of the database: all of what it writes there is
+// committed, or nothing.
+func (c *Client) Transact(ctx context.Context, f func(ctx context.Context, tx any) error) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	err := c.db.Transact(ctx, func(tx any) error { return c.runner.Run(ctx, f, tx) })
+	if hook, ok := errors.AsType[*store.HookError](err); ok {
+		return hook.Err
+	}
+	return err
+}
+
+// within returns the database inside tx, a transaction that the caller ends.
+func (c *Client) within(tx any) (store.Transaction, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c.db.Within(tx)
+}

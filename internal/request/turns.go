@@ -1,0 +1,54 @@
+package request
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// place is where in a history an answer is looked for.
+type place struct {
+	workflowID, run string
+	after           int64 // the answer is in a turn with a number above this one
+}
+
+// awaitTurn waits until read is done with a turn of a history. Closed is the run if it
+// has ended and read was done with none of its turns. A later call with the same place
+// reads on.
+func (c *Client) awaitTurn(ctx context.Context, at *place, longest time.Duration, read func(*core.StoredTurn) (done bool, err error)) (closed *store.Run, err error) {
+	partition := c.place(at.workflowID)
+	err = c.await(ctx, partition, at.run, longest, func(ended) (bool, error) {
+		row, err := c.db.Find(ctx, partition, at.workflowID, at.run) // first: a closed run has all on record
+		if err != nil {
+			return false, err
+		}
+		done, err := c.readTurns(ctx, at, read)
+		if !done && err == nil && !row.Status.Open() {
+			closed = row
+		}
+		return done || closed != nil, err
+	})
+	return closed, err
+}
+
+// readTurns hands turns that were not read before to read until it is done.
+func (c *Client) readTurns(ctx context.Context, at *place, read func(*core.StoredTurn) (done bool, err error)) (done bool, err error) {
+	stored, err := c.db.History(ctx, c.place(at.workflowID), at.run, at.after, 0)
+	if err != nil {
+		return false, err
+	}
+	turns, err := record.Turns(stored)
+	if err != nil {
+		return false, err
+	}
+	for i := range turns {
+		at.after = turns[i].Number
+		if done, err = read(&turns[i]); done || err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
