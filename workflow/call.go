@@ -75,7 +75,7 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 			return refuse(name, retry.Terminal(fmt.Errorf("the retry policy of %q is not usable: %w", name, err)))
 		}
 	}
-	return wf.follow(run.Schedule(core.Schedule{
+	return wf.follow(run.StartCall(core.StartCall{
 		Kind: kind, Name: name, Trace: run.Start().Trace, Input: input, Policy: policy,
 		Gates: gatesOnRecord(options), Priority: options.Priority,
 	}))

@@ -82,16 +82,16 @@ func (a *attempts) remember(number int, f *history.Failure, at int64) {
 
 // wantSlot makes an attempt ready to run as soon as it has passed its gates. It is
 // started at the end of the step if there is a slot.
-func (r *Run) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
+func (r *execution) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
 
-func (r *Run) wantSlotSince(c *Call, at int64) {
+func (r *execution) wantSlotSince(c *Call, at int64) {
 	c.QueuedAt = at
 	r.goThrough(c)
 }
 
 // goThrough brings an attempt to the next gate it needs, or makes it ready if it has
 // passed all.
-func (r *Run) goThrough(c *Call) {
+func (r *execution) goThrough(c *Call) {
 	if r.approach(c) {
 		return
 	}
@@ -102,7 +102,7 @@ func (r *Run) goThrough(c *Call) {
 }
 
 // admitReady starts what has or gets a slot and queues the rest.
-func (r *Run) admitReady(admit func(*Call) bool) {
+func (r *execution) admitReady(admit func(*Call) bool) {
 	reserved, ready := r.reserved, r.ready
 	r.reserved, r.ready = nil, nil
 	for _, c := range reserved {
@@ -129,7 +129,7 @@ func (r *Run) admitReady(admit func(*Call) bool) {
 }
 
 // queue lets an attempt that is ready wait until it is told to ask again.
-func (r *Run) queue(c *Call) {
+func (r *callTable) queue(c *Call) {
 	if c.state == Queued {
 		return // as on record
 	}
@@ -140,7 +140,7 @@ func (r *Run) queue(c *Call) {
 }
 
 // dispatch starts an attempt for which a slot is reserved.
-func (r *Run) dispatch(c *Call) {
+func (r *execution) dispatch(c *Call) {
 	r.setState(c, Dispatched)
 	c.due = 0
 	c.StartedAt = max(r.now, c.QueuedAt)
@@ -157,7 +157,7 @@ func (r *Run) dispatch(c *Call) {
 }
 
 // askAgain lets all queued calls ask for a slot.
-func (r *Run) askAgain() {
+func (r *execution) askAgain() {
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.state == Queued {
 			r.ready = append(r.ready, c)
@@ -167,7 +167,7 @@ func (r *Run) askAgain() {
 
 // dropLate closes the calls that want a slot for an attempt that may not start
 // any more: they waited for it too long, on another node perhaps.
-func (r *Run) dropLate() {
+func (r *execution) dropLate() {
 	for _, c := range r.ready {
 		if !c.Done && (c.state == "" || c.state == Queued) {
 			r.pastDeadline(c)
@@ -198,7 +198,7 @@ func (c *Call) deadline() int64 {
 
 // granted notes that a slot is reserved for a queued call. It is started at the
 // end of the step, unless something else of the step ends it.
-func (r *Run) granted(in Granted) {
+func (r *execution) granted(in Granted) {
 	c := r.calls[in.Call]
 	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || r.pastDeadline(c) {
 		r.out.Unused = append(r.out.Unused, in.Call)
@@ -209,7 +209,7 @@ func (r *Run) granted(in Granted) {
 }
 
 // pastDeadline closes a call whose next attempt may not start any more.
-func (r *Run) pastDeadline(c *Call) bool {
+func (r *execution) pastDeadline(c *Call) bool {
 	if c.attempt == 1 || c.Forced || r.now <= c.deadline() {
 		return false
 	}
@@ -223,8 +223,8 @@ func (r *Run) pastDeadline(c *Call) bool {
 }
 
 // fireDue handles everything whose time has come, earliest first.
-func (r *Run) fireDue() {
-	for !r.ended && len(r.dues) > 0 && r.NextDue() <= r.now {
+func (r *execution) fireDue() {
+	for r.nextDue() <= r.now {
 		c := r.dues.pop().call
 		switch {
 		case c.Kind == history.TimerStarted:
@@ -244,7 +244,7 @@ func (r *Run) fireDue() {
 
 // queuedTooLong fails an attempt that got no slot in time. While a person keeps
 // its kind from starting, its time in the queue begins anew.
-func (r *Run) queuedTooLong(c *Call) {
+func (r *execution) queuedTooLong(c *Call) {
 	if !r.stopped(c) {
 		r.leaveGates(c, turnstile.Neutral) // the next attempt queues there anew
 		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
@@ -256,7 +256,7 @@ func (r *Run) queuedTooLong(c *Call) {
 	r.touch(c)
 }
 
-func (r *Run) stopped(c *Call) bool { return r.config.Stopped != nil && r.config.Stopped(c) }
+func (r *gating) stopped(c *Call) bool { return r.config.Stopped != nil && r.config.Stopped(c) }
 
 // queueTimeout makes the failure of an attempt that waited too long for a slot.
 func queueTimeout(c *Call) *history.Failure {
@@ -265,7 +265,7 @@ func queueTimeout(c *Call) *history.Failure {
 }
 
 // attemptEnded is the end of an attempt in flight.
-func (r *Run) attemptEnded(in AttemptEnded) {
+func (r *execution) attemptEnded(in AttemptEnded) {
 	c := r.inFlight(in.Call, in.Attempt, in.Ended)
 	if c == nil || c.state == External && !in.Outside {
 		r.out.Dropped++
@@ -311,7 +311,7 @@ func (r *Run) attemptEnded(in AttemptEnded) {
 }
 
 // attemptFailed charges a failure and asks the policy what to do.
-func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
+func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
 	c.Failures++
 	c.OnProbation, c.Forced = false, false
 	c.remember(c.attempt, f, ended)
@@ -330,7 +330,7 @@ func (r *Run) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended 
 }
 
 // follow does what the policy decided about a failure.
-func (r *Run) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
+func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
 	switch {
 	case d.Pause:
 		c.attempt++
@@ -350,7 +350,7 @@ func (r *Run) follow(c *Call, d retry.Decision, f *history.Failure, ended int64)
 }
 
 // goOn makes the next attempt ready to run, unless a person wants it to wait.
-func (r *Run) goOn(c *Call) {
+func (r *execution) goOn(c *Call) {
 	if c.Pause != nil {
 		r.suspend(c, Paused)
 		return
@@ -360,7 +360,7 @@ func (r *Run) goOn(c *Call) {
 
 // backOffUntil waits for the time of the next attempt. If a person wants the call
 // to wait, it goes on waiting for that time when it may go on.
-func (r *Run) backOffUntil(c *Call, at int64) {
+func (r *execution) backOffUntil(c *Call, at int64) {
 	if c.Pause != nil {
 		c.Pause.Due = at
 		r.suspend(c, Paused)
@@ -374,7 +374,7 @@ func (r *Run) backOffUntil(c *Call, at int64) {
 
 // backOff waits again for the time of an attempt that was put on record ahead
 // of it.
-func (r *Run) backOff(c *Call) {
+func (r *execution) backOff(c *Call) {
 	at := c.StartedAt
 	c.StartedAt, c.Node = 0, ""
 	r.backOffUntil(c, at)
@@ -382,7 +382,7 @@ func (r *Run) backOff(c *Call) {
 
 // offProbation takes an attempt in flight out of probation: it ran long enough
 // for its process to be trusted with it.
-func (r *Run) offProbation(in OffProbation) {
+func (r *execution) offProbation(in OffProbation) {
 	c := r.calls[in.Call]
 	if c == nil || c.state != Dispatched || c.attempt != in.Attempt || !c.OnProbation {
 		return
@@ -393,7 +393,7 @@ func (r *Run) offProbation(in OffProbation) {
 }
 
 // closeFailed ends a call with the failure its reason makes of the last one.
-func (r *Run) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
+func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
 	switch reason {
 	case retry.ReasonTerminal:
 	case retry.ReasonCanceled: // by the body's own account, nobody asked for it here
@@ -411,7 +411,7 @@ func (r *Run) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Fa
 }
 
 // closeCanceled ends a canceled call whose attempt did not succeed.
-func (r *Run) closeCanceled(c *Call, ended int64) {
+func (r *execution) closeCanceled(c *Call, ended int64) {
 	r.started(c)
 	r.happened(history.Event{
 		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
@@ -422,7 +422,7 @@ func (r *Run) closeCanceled(c *Call, ended int64) {
 
 // started puts the attempt that closes a call on record (E21). An attempt that
 // never ran is not.
-func (r *Run) started(c *Call) {
+func (r *execution) started(c *Call) {
 	if c.StartedAt == 0 {
 		return
 	}

@@ -60,7 +60,7 @@ func (c *Call) attempted() bool {
 }
 
 // close ends the call for the code.
-func (r *Run) close(c *Call) {
+func (r *execution) close(c *Call) {
 	r.departs(c)
 	c.Done = true
 	c.Turn = r.CurrentTurn()
@@ -75,16 +75,16 @@ func (r *Run) close(c *Call) {
 }
 
 // forget takes a call out of the open ones.
-func (r *Run) forget(c *Call) {
+func (r *callTable) forget(c *Call) {
 	if c.Child != nil {
-		r.children--
+		r.childCalls--
 	}
 	delete(r.calls, c.Number)
 	r.touch(c)
 }
 
 // setState moves a call to another state and keeps count of the busy ones.
-func (r *Run) setState(c *Call, s CallState) {
+func (r *callTable) setState(c *Call, s CallState) {
 	r.busy -= busy(c.state)
 	r.outside -= outside(c.state)
 	c.state = s
@@ -107,7 +107,7 @@ func busy(s CallState) int {
 }
 
 // touch remembers that a call's row may have to change.
-func (r *Run) touch(c *Call) {
+func (r *callTable) touch(c *Call) {
 	if !c.isDirty && r.out != nil {
 		c.isDirty = true
 		r.dirty = append(r.dirty, c)
@@ -117,23 +117,8 @@ func (r *Run) touch(c *Call) {
 // apply changes the machine as an event says, live and in replay alike.
 func (r *Run) apply(e *history.Event) {
 	switch e.Kind {
-	case history.ActivityScheduled, history.StepScheduled:
-		r.applyScheduled(e)
-	case history.TimerStarted:
-		c := r.open(e)
-		c.due = e.Due
-		r.watch(c)
 	case history.SignalAwaited:
-		c := r.open(e)
-		r.mailbox(e.Name).await(r, c)
-	case history.SideEffectRecorded:
-		c := r.open(e)
-		c.Result = e.Result
-		r.close(c)
-	case history.CallRefused:
-		c := r.open(e)
-		c.Failure = e.Failure
-		r.close(c)
+		r.signals.mailbox(e.Name).await(&r.signals, r.open(e))
 	case history.VersionMarked:
 		r.close(r.open(e))
 		r.versions[e.Name] = e.Version
@@ -145,32 +130,13 @@ func (r *Run) apply(e *history.Event) {
 			})
 		}
 	case history.ChildScheduled, history.DetachedScheduled:
-		r.applyChild(e)
-	case history.TimerFired:
-		if c := r.calls[e.Call]; c != nil {
-			r.close(c)
-		}
-	case history.TimerCanceled:
-		if c := r.calls[e.Call]; c != nil {
-			c.Failure = given(c)
-			r.close(c)
-		}
-	case history.CallCompleted, history.CallFailed, history.CallCanceled:
-		if c := r.calls[e.Call]; c != nil {
-			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
-			c.Child.learn(e)
-			r.count(c, e)
-			r.close(c)
-		}
+		r.children.begin(e)
 	case history.CallCancelRequested:
 		r.applyCancelRequested(e)
-	case history.CallControlled:
-		r.applyControlled(e)
 	case history.RunControlled:
 		r.applyRunControlled(e)
 	case history.SignalReceived:
-		r.seen.add(signalKey(e.Name, e.ID))
-		r.mailbox(e.Name).arrive(r, e.Input)
+		r.signals.received(e)
 	case history.UpdateAccepted:
 		r.applyUpdateAccepted(e)
 	case history.AttributeSet, history.AttributeRemoved:
@@ -180,17 +146,64 @@ func (r *Run) apply(e *history.Event) {
 			r.out.Answered = true
 		}
 	case history.RunCancelRequested:
-		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, e.Reason
+		r.cancellation = cancellation{requested: true, untold: true, reason: e.Reason}
 		r.mustAdvance = true
 	case history.CodeAdvanced:
 		r.mustAdvance = true
 	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut, history.RunContinued:
 		r.applyEnd(e)
+	default:
+		r.execution.apply(e)
 	}
 }
 
+// apply opens or ends a call as an event says that concerns nothing else.
+func (r *execution) apply(e *history.Event) {
+	c := r.calls[e.Call]
+	switch e.Kind {
+	case history.ActivityScheduled, history.StepScheduled:
+		r.applyScheduled(e)
+	case history.TimerStarted:
+		c = r.open(e)
+		c.due = e.Due
+		r.watch(c)
+	case history.SideEffectRecorded:
+		c = r.open(e)
+		c.Result = e.Result
+		r.close(c)
+	case history.CallRefused:
+		c = r.open(e)
+		c.Failure = e.Failure
+		r.close(c)
+	case history.TimerFired:
+		if c != nil {
+			r.close(c)
+		}
+	case history.TimerCanceled:
+		if c != nil {
+			c.Failure = given(c)
+			r.close(c)
+		}
+	case history.CallCompleted, history.CallFailed, history.CallCanceled:
+		if c != nil {
+			c.Result, c.Failure, c.Retry = e.Result, e.Failure, e.Retry
+			c.Child.learn(e)
+			r.count(c, e)
+			r.close(c)
+		}
+	case history.CallControlled:
+		r.applyControlled(e)
+	}
+}
+
+// happened puts an event about a call on record and applies it.
+func (r *execution) happened(e history.Event) {
+	r.emit(e)
+	r.apply(&e)
+}
+
 // open makes the call that a command event begins.
-func (r *Run) open(e *history.Event) *Call {
+func (r *callTable) open(e *history.Event) *Call {
 	c := &Call{Number: e.Call, Kind: e.Kind, Name: e.Name, Queue: e.Queue, Trace: e.Trace, Input: e.Input}
 	r.lastCall = max(r.lastCall, e.Call)
 	r.calls[c.Number] = c
@@ -201,7 +214,7 @@ func (r *Run) open(e *history.Event) *Call {
 // zeroPolicy is in force where none is on record.
 var zeroPolicy retry.Policy
 
-func (r *Run) applyScheduled(e *history.Event) {
+func (r *execution) applyScheduled(e *history.Event) {
 	c := r.open(e)
 	if c.Policy = e.Policy; c.Policy == nil {
 		c.Policy = &zeroPolicy
@@ -227,17 +240,17 @@ func (r *Run) applyCancelRequested(e *history.Event) {
 	c := r.calls[e.Call]
 	if c == nil {
 		if e.Place != 0 { // a signal that was delivered and not read
-			r.mailbox(e.Name).deliver(r, received{e.Input, e.Place})
+			r.signals.mailbox(e.Name).deliver(&r.signals, received{e.Input, e.Place})
 		}
 		return
 	}
 	switch {
 	case c.Kind == history.SignalAwaited:
-		r.mailbox(c.Name).withdraw(c)
+		r.signals.mailbox(c.Name).withdraw(c)
 	case c.Child != nil && e.Closed:
-		r.leaveChild(c, "its parent does not want it any more")
+		r.children.leave(c, "its parent does not want it any more")
 	case c.Child != nil:
-		r.cancelChild(c)
+		r.children.cancel(c)
 	}
 	c.cancelRequested = true
 	if r.out != nil && inFlight(c.state) {
@@ -267,7 +280,7 @@ func (r *Run) applyEnd(e *history.Event) {
 		if e.Kind == history.RunContinued {
 			r.out.Next = r.nextStart(e)
 		}
-		r.tellParent(e)
+		r.children.tellParent(e)
 	}
 	r.state = State{Status: endStatus[e.Kind], Wake: Never, Closed: r.now, Detail: encodeDetail(detail)}
 }
@@ -291,7 +304,7 @@ func resultOf(e *history.Event) *history.Payload {
 
 // interrupt asks the attempt in flight to end. If nobody waits for that, it is put
 // on record now: what it still does or says is nobody's business any more.
-func (r *Run) interrupt(c *Call, givenUp bool) {
+func (r *execution) interrupt(c *Call, givenUp bool) {
 	if c.state == Dispatched {
 		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
 	}
@@ -309,7 +322,7 @@ func (r *Run) endCalls() {
 			r.interrupt(c, true)
 		}
 		if c.Child != nil {
-			r.leaveChild(c, "its parent has ended")
+			r.children.leave(c, "its parent has ended")
 		}
 		if c.attempted() && !r.endedElsewhere(c.Number) {
 			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))

@@ -37,7 +37,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 		next.Type, next.Input = e.Name, e.Input
 		return next
 	}
-	next.Failure, next.FirstAttempt, next.Deadline = e.Failure, r.firstAttempt(), e.Deadline
+	next.Failure, next.FirstAttempt, next.Deadline = e.Failure, r.retries.firstAttempt(), e.Deadline
 	if e.Due > 0 {
 		next.Backoff = time.Duration(e.Due - r.now)
 	}
@@ -50,20 +50,20 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 // that comes in the moment in which the code continues.
 func (r *Run) carried() *history.Carried {
 	r.unheard()
-	unread := r.unread
+	unread := r.signals.unread
 	if r.program != nil {
 		unread = r.program.Unread()
 	}
 	for _, c := range unread {
-		r.mailbox(c.Name).keep(r, received{c.Result, c.place})
+		r.signals.mailbox(c.Name).keep(&r.signals, received{c.Result, c.place})
 	}
 	var all history.Carried
-	for _, name := range slices.Sorted(maps.Keys(r.signals)) {
-		for _, v := range r.signals[name].values {
+	for _, name := range slices.Sorted(maps.Keys(r.signals.byName)) {
+		for _, v := range r.signals.byName[name].values {
 			all.Signals = append(all.Signals, history.CarriedSignal{Name: name, Value: v.value})
 		}
 	}
-	for key := range r.seen.oldestFirst() {
+	for key := range r.signals.seen.oldestFirst() {
 		name, id := splitSignalKey(key)
 		all.Seen = append(all.Seen, [2]string{name, id})
 	}
@@ -71,8 +71,8 @@ func (r *Run) carried() *history.Carried {
 		at, _ := r.updates.get(id)
 		all.Updates = append(all.Updates, history.CarriedUpdate{ID: id, Run: at.run, Turn: at.turn})
 	}
-	if r.cancelRequested {
-		all.Cancel = &history.CarriedCancel{Reason: r.cancelReason}
+	if r.cancellation.requested {
+		all.Cancel = &history.CarriedCancel{Reason: r.cancellation.reason}
 	}
 	if r.paused != nil {
 		all.Paused = &history.CarriedPause{By: r.paused.By, Reason: r.paused.Reason, At: r.paused.At}
@@ -90,10 +90,10 @@ func (r *Run) inherit(c *history.Carried) {
 		return
 	}
 	for _, s := range c.Seen {
-		r.seen.add(signalKey(s[0], s[1]))
+		r.signals.seen.add(signalKey(s[0], s[1]))
 	}
 	for _, s := range c.Signals {
-		r.mailbox(s.Name).arrive(r, s.Value)
+		r.signals.mailbox(s.Name).arrive(&r.signals, s.Value)
 	}
 	for _, u := range c.Updates {
 		r.updates.put(u.ID, place{u.Run, u.Turn}, maxUpdates)
@@ -105,7 +105,7 @@ func (r *Run) inherit(c *history.Carried) {
 		r.setPaused(&Pause{By: p.By, Reason: p.Reason, At: p.At})
 	}
 	if c.Cancel != nil {
-		r.cancelRequested, r.cancelUntold, r.cancelReason = true, true, c.Cancel.Reason
+		r.cancellation.requested, r.cancellation.untold, r.cancellation.reason = true, true, c.Cancel.Reason
 	}
 }
 

@@ -114,11 +114,11 @@ func (FromChild) input() {}
 // awaitsRun reports whether the call waits for the end of a run that it started.
 func (c *Call) awaitsRun() bool { return c.Kind == history.ChildScheduled }
 
-// applyChild opens the call of a child and, live, sends it on its way.
-func (r *Run) applyChild(e *history.Event) {
+// begin opens the call of a child and, live, sends it on its way.
+func (r *children) begin(e *history.Event) {
 	c := r.open(e)
 	c.Child = &ChildCall{WorkflowID: e.ID, Run: e.Child.Run, onParentClose: e.Child.OnParentClose}
-	r.children++
+	r.childCalls++
 	if r.out == nil {
 		return
 	}
@@ -140,9 +140,9 @@ func (r *Run) applyChild(e *history.Event) {
 	r.out.Messages = append(r.out.Messages, Message{WorkflowID: e.ID, Run: e.Child.Run, Start: start})
 }
 
-// fromChild closes the call of a run that has ended, could not begin, or, of a
+// ended closes the call of a run that has ended, could not begin, or, of a
 // detached one, that exists.
-func (r *Run) fromChild(in FromChild) {
+func (r *children) ended(in FromChild) {
 	c := r.calls[in.Call]
 	if c == nil || c.Child == nil || in.Status == ChildStarted && c.awaitsRun() {
 		r.out.Dropped++
@@ -171,36 +171,36 @@ func (c *ChildCall) learn(e *history.Event) {
 	}
 }
 
-// cancelChild passes a request to cancel on to a child that is waited for.
-func (r *Run) cancelChild(c *Call) {
+// cancel passes a request to cancel on to a child that is waited for.
+func (r *children) cancel(c *Call) {
 	reason := "its parent does not want it any more"
-	if r.cancelRequested && r.cancelReason != "" {
-		reason = r.cancelReason
+	if r.cancellation.requested && r.cancellation.reason != "" {
+		reason = r.cancellation.reason
 	}
-	r.tellChild(c, CancelRun{Reason: reason, Chain: c.Child.Run})
+	r.tell(c, CancelRun{Reason: reason, Chain: c.Child.Run})
 }
 
-// leaveChild does with a child that nobody waits for any more what is on record
+// leave does with a child that nobody waits for any more what is on record
 // for that.
-func (r *Run) leaveChild(c *Call, reason string) {
+func (r *children) leave(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
 	case c.Child.onParentClose == history.TerminateChild:
-		r.tellChild(c, TerminateRun{Reason: reason, Chain: c.Child.Run})
+		r.tell(c, TerminateRun{Reason: reason, Chain: c.Child.Run})
 	case c.Child.onParentClose == history.CancelChild && !c.cancelRequested:
-		r.tellChild(c, CancelRun{Reason: reason, Chain: c.Child.Run})
+		r.tell(c, CancelRun{Reason: reason, Chain: c.Child.Run})
 	}
 }
 
-// tellChild says something to the latest run of a child's chain.
-func (r *Run) tellChild(c *Call, in Input) {
+// tell says something to the latest run of a child's chain.
+func (r *children) tell(c *Call, in Input) {
 	if r.out != nil {
 		r.out.Messages = append(r.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})
 	}
 }
 
 // tellParent says how the last run of a chain ended, if another run waits for that.
-func (r *Run) tellParent(e *history.Event) {
+func (r *children) tellParent(e *history.Event) {
 	p := r.start.Parent
 	if p == nil || p.Detached || e.Kind == history.RunContinued {
 		return
@@ -214,4 +214,4 @@ func (r *Run) tellParent(e *history.Event) {
 
 // ofOtherChain reports whether a request was for the runs of a chain that is not
 // this one: it had the workflow ID before, or was to have it.
-func (r *Run) ofOtherChain(chain string) bool { return chain != "" && chain != r.start.Chain }
+func (r *journal) ofOtherChain(chain string) bool { return chain != "" && chain != r.start.Chain }

@@ -7,8 +7,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Schedule describes an activity call or an inline step.
-type Schedule struct {
+// StartCall describes an activity call or an inline step.
+type StartCall struct {
 	Kind   history.Kind // ActivityScheduled or StepScheduled
 	Name   string
 	Queue  string
@@ -21,8 +21,8 @@ type Schedule struct {
 	Priority int // of the call among those who wait there and for a slot; 0: that of the run
 }
 
-// Schedule begins an activity call or an inline step.
-func (r *Run) Schedule(s Schedule) *Call {
+// StartCall begins an activity call or an inline step.
+func (r *Run) StartCall(s StartCall) *Call {
 	e := history.Event{Kind: s.Kind, Call: r.lastCall + 1, Name: s.Name, Queue: s.Queue, Trace: s.Trace, Input: s.Input, Gates: s.Gates, Priority: s.Priority}
 	if s.Policy != nil && !s.Policy.IsZero() {
 		e.Policy = s.Policy
@@ -154,7 +154,7 @@ func (r *Run) differ(expected, actual *history.Event) {
 }
 
 // CurrentTurn is the number of the turn in which the code runs.
-func (r *Run) CurrentTurn() int64 {
+func (r *journal) CurrentTurn() int64 {
 	if r.out != nil {
 		return r.turn + 1
 	}
@@ -162,10 +162,10 @@ func (r *Run) CurrentTurn() int64 {
 }
 
 // Now is the time of the current turn, ns since 1970.
-func (r *Run) Now() int64 { return r.now }
+func (r *journal) Now() int64 { return r.now }
 
 // Start is the run's start event.
-func (r *Run) Start() history.Start { return r.start }
+func (r *journal) Start() history.Start { return r.start }
 
 // Self is the start event as the code sees it: a run that was reset or forked is, up to
 // the call from which on it is its own, the one from which its history is.
@@ -181,15 +181,15 @@ func (r *Run) Self() history.Start {
 
 // DefaultPolicy is the policy of calls that say nothing themselves, nil for the
 // zero one.
-func (r *Run) DefaultPolicy() *retry.Policy { return r.config.Policy }
+func (r *journal) DefaultPolicy() *retry.Policy { return r.config.Policy }
 
 // Draw is the jitter draw for an attempt of a call.
-func (r *Run) Draw(call int64, attempt int) float64 {
+func (r *journal) Draw(call int64, attempt int) float64 {
 	return r.config.Draw(r.identity(call).Run, call, attempt)
 }
 
 // NextCall is the number the next call will have.
-func (r *Run) NextCall() int64 { return r.lastCall + 1 }
+func (r *callTable) NextCall() int64 { return r.lastCall + 1 }
 
 // CancelRequested reports whether the run was asked to cancel.
-func (r *Run) CancelRequested() bool { return r.cancelRequested }
+func (r *journal) CancelRequested() bool { return r.cancellation.requested }

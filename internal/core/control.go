@@ -84,16 +84,8 @@ const (
 	NotPending = "not-pending" // there is no such call, or not any more
 )
 
-// control carries out an operation and puts on record what came of it.
-func (r *Run) control(in Control) {
-	if r.asked.has(in.ID) {
-		r.out.Dropped++
-		return
-	}
-	if in.Operation.OfRun() {
-		r.controlRun(in)
-		return
-	}
+// carryOut carries out an operation on calls and puts on record what came of it.
+func (r *operations) carryOut(in Control) {
 	found := false
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
@@ -115,7 +107,7 @@ func (r *Run) control(in Control) {
 }
 
 // answer puts on record what came of an operation on a call.
-func (r *Run) answer(in Control, c *Call, outcome, note string) {
+func (r *operations) answer(in Control, c *Call, outcome, note string) {
 	e := history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
@@ -127,7 +119,7 @@ func (r *Run) answer(in Control, c *Call, outcome, note string) {
 }
 
 // applyControlled applies what an operation changes that no row says.
-func (r *Run) applyControlled(e *history.Event) {
+func (r *execution) applyControlled(e *history.Event) {
 	if e.ID != "" {
 		r.asked.add(e.ID)
 	}
@@ -137,7 +129,7 @@ func (r *Run) applyControlled(e *history.Event) {
 }
 
 // operate carries an operation out on one call.
-func (r *Run) operate(c *Call, in Control) {
+func (r *operations) operate(c *Call, in Control) {
 	if !c.attempted() {
 		r.answer(in, c, Refused, "it is neither an activity nor a step")
 		return
@@ -170,7 +162,7 @@ func (r *Run) operate(c *Call, in Control) {
 
 // retryNow starts the next attempt without waiting for anything but a slot. A
 // quarantined call goes back to the probation lane with a clean record.
-func (r *Run) retryNow(c *Call, in Control) {
+func (r *operations) retryNow(c *Call, in Control) {
 	switch c.state {
 	case Backoff, Paused:
 	case Quarantined:
@@ -193,14 +185,14 @@ func (r *Run) retryNow(c *Call, in Control) {
 
 // release ends the wait for a person. The coming attempt was wanted by one: it
 // starts although the time for attempts may be over.
-func (r *Run) release(c *Call) {
+func (r *operations) release(c *Call) {
 	c.Pause, c.Forced = nil, true
 	r.setUntold(c, false)
 }
 
 // editPolicy puts another policy in force. What was decided stays decided: a
 // backoff ends when it was to end.
-func (r *Run) editPolicy(c *Call, in Control) {
+func (r *operations) editPolicy(c *Call, in Control) {
 	switch {
 	case in.Policy == nil:
 		r.answer(in, c, Refused, "no policy was given")
@@ -223,7 +215,7 @@ func (r *Run) editPolicy(c *Call, in Control) {
 }
 
 // closeBy ends a call as a person wants it. An attempt in flight is given up.
-func (r *Run) closeBy(c *Call, in Control, e history.Event) {
+func (r *operations) closeBy(c *Call, in Control, e history.Event) {
 	r.answer(in, c, Applied, "")
 	e.Retry = r.summary(c, false, r.now)
 	switch {

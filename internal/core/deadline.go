@@ -44,8 +44,8 @@ func (r *Run) expire() {
 	}
 	r.leaveCut()
 	end := history.Event{Kind: history.RunTimedOut, Failure: history.FromError(&retry.TimeoutError{Kind: kind, Limit: limit})}
-	if policy := r.retryPolicy(); policy != nil && kind == retry.TimeoutRun {
-		end = r.verdict(end.Failure, policy)
+	if policy := r.retries.retryPolicy(); policy != nil && kind == retry.TimeoutRun {
+		end = r.retries.verdict(end.Failure, policy)
 	}
 	if end.Kind == history.RunFailed {
 		end.Kind = history.RunTimedOut
@@ -58,7 +58,7 @@ func (r *Run) expire() {
 
 // timeForRetries is the policy with the time that is left for attempts: a run that
 // could only begin when the time of its chain is over is not begun.
-func (r *Run) timeForRetries(p *retry.Policy) *retry.Policy {
+func (r *runRetry) timeForRetries(p *retry.Policy) *retry.Policy {
 	if r.start.ChainDeadline == 0 {
 		return p
 	}

@@ -33,16 +33,27 @@ func (h *dueHeap) Pop() any {
 func (h *dueHeap) pop() due { return heap.Pop(h).(due) }
 
 // watch makes sure that a call with a due time is looked at then.
-func (r *Run) watch(c *Call) {
+func (r *callTable) watch(c *Call) {
 	if c.due > 0 {
 		heap.Push(&r.dues, due{at: r.lookAt(c), call: c})
 	}
 }
 
+// nextDue is when the first call wants to be looked at, Never if none does.
+func (r *callTable) nextDue() int64 {
+	for len(r.dues) > 0 {
+		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
+			return d.at
+		}
+		r.dues.pop()
+	}
+	return Never
+}
+
 // lookAt is when a call with a due time wants to be looked at. The attempt that
 // ends a backoff is put on record a little ahead of its time, so that it is
 // durable when its time comes.
-func (r *Run) lookAt(c *Call) int64 {
+func (r *callTable) lookAt(c *Call) int64 {
 	if c.state == Backoff {
 		return c.due - r.config.Ahead
 	}

@@ -14,9 +14,9 @@ func (r *Run) Dump() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "length %d, turn %d, last call %d, busy %d, status %s, wake %d, closed %d, detail %s\n",
 		r.length, r.turn, r.lastCall, r.busy, r.state.Status, r.state.Wake, r.state.Closed, r.state.Detail)
-	fmt.Fprintf(&b, "children %d\n", r.children)
+	fmt.Fprintf(&b, "children %d\n", r.childCalls)
 	fmt.Fprintf(&b, "ended %t, must advance %t, cancel requested %t (%q), untold %t, next due %d\n",
-		r.ended, r.mustAdvance, r.cancelRequested, r.cancelReason, r.cancelUntold, r.NextDue())
+		r.ended, r.mustAdvance, r.cancellation.requested, r.cancellation.reason, r.cancellation.untold, r.NextDue())
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
 		c.Cancel = c.cancelRequested // as its row would say
@@ -30,15 +30,15 @@ func (r *Run) Dump() string {
 			fmt.Fprintf(&b, "child of call %d: %+v\n", n, *child)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.signals)) {
-		m := r.signals[name]
+	for _, name := range slices.Sorted(maps.Keys(r.signals.byName)) {
+		m := r.signals.byName[name]
 		fmt.Fprintf(&b, "signal %q arrived %d values %v waiting", name, m.arrived, m.values)
 		for _, c := range m.waiting {
 			fmt.Fprintf(&b, " %d", c.Number)
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "seen %q from %d\n", r.seen.order, r.seen.next)
+	fmt.Fprintf(&b, "seen %q from %d\n", r.signals.seen.order, r.signals.seen.next)
 	fmt.Fprintf(&b, "updates %q from %d %v, updatable %t\n", r.updates.order, r.updates.next, r.updates.known, r.updatable)
 	fmt.Fprintf(&b, "asked %q from %d, untold %d\n", r.asked.order, r.asked.next, r.untold)
 	return b.String()

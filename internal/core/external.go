@@ -13,7 +13,7 @@ func bounded(p *retry.Policy) bool { return p.AttemptTimeout > 0 || p.HeartbeatT
 // handOver makes an attempt external: its body has returned, and somebody outside
 // says how it ends. Nothing of it is left here but its row and a due time, so that
 // it survives whatever becomes of its node. Handing over is a sign of life.
-func (r *Run) handOver(c *Call, ended int64) {
+func (r *execution) handOver(c *Call, ended int64) {
 	if !bounded(c.Policy) {
 		r.attemptFailed(c, Failed, history.FromError(retry.Terminal(fmt.Errorf(
 			"%q returned activity.ErrPending, but its policy has neither an AttemptTimeout nor a HeartbeatTimeout: "+
@@ -27,7 +27,7 @@ func (r *Run) handOver(c *Call, ended int64) {
 }
 
 // waitOutside looks at an external attempt again when it times out.
-func (r *Run) waitOutside(c *Call) {
+func (r *execution) waitOutside(c *Call) {
 	c.due, _ = c.timesOut(c.Policy)
 	r.watch(c)
 	r.touch(c)
@@ -48,7 +48,7 @@ func (a *attempts) timesOut(p *retry.Policy) (int64, retry.TimeoutError) {
 }
 
 // timeOutside fails an external attempt whose time is up.
-func (r *Run) timeOutside(c *Call) {
+func (r *execution) timeOutside(c *Call) {
 	_, as := c.timesOut(c.Policy)
 	r.attemptFailed(c, TimedOut, history.FromError(&as), r.now)
 }
@@ -56,7 +56,7 @@ func (r *Run) timeOutside(c *Call) {
 // inFlight returns the call if the attempt is the one it is at, here or outside.
 // What is said of an external one after its time was up came too late, also if
 // nobody has looked since.
-func (r *Run) inFlight(call int64, attempt int, said int64) *Call {
+func (r *execution) inFlight(call int64, attempt int, said int64) *Call {
 	c := r.calls[call]
 	if c == nil || !inFlight(c.state) || c.attempt != attempt {
 		return nil
@@ -70,7 +70,7 @@ func (r *Run) inFlight(call int64, attempt int, said int64) *Call {
 
 // saidOutside takes the end of an attempt from somebody else than its body, which
 // need not go on. A result that the code could not read is a failure.
-func (r *Run) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
+func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 	if c.state == Dispatched {
 		r.interrupt(c, false)
 	}
@@ -86,7 +86,7 @@ func (r *Run) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 
 // OutsideDue reports whether a step now would time an external attempt out. Who
 // takes it must hand in first what was said of the attempt until then.
-func (r *Run) OutsideDue(now int64) bool {
+func (r *callTable) OutsideDue(now int64) bool {
 	if r.outside == 0 {
 		return false
 	}

@@ -17,7 +17,7 @@ type Heartbeat struct {
 
 func (Heartbeat) input() {}
 
-func (r *Run) heartbeat(in Heartbeat) {
+func (r *execution) heartbeat(in Heartbeat) {
 	c := r.inFlight(in.Call, in.Attempt, in.At)
 	if c == nil {
 		r.out.Dropped++

@@ -52,17 +52,17 @@ func AttemptID(run string, call int64, attempt int) string {
 }
 
 // record keeps an attempt about which nothing had to be decided.
-func (r *Run) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
+func (r *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
 	r.keep(c, outcome, f, reason, AttemptDetail{}, ended)
 }
 
 // recordDecision keeps a failed attempt with what the policy decided.
-func (r *Run) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended, next int64) {
+func (r *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended, next int64) {
 	r.keep(c, outcome, f, string(d.Reason), AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1}, ended)
 }
 
 // recordRefusal keeps that the coming attempt was not let begin.
-func (r *Run) recordRefusal(c *Call, f *history.Failure) {
+func (r *ledger) recordRefusal(c *Call, f *history.Failure) {
 	last := c.attempts
 	c.StartedAt, c.Node = 0, ""
 	if c.state == Backoff { // its gate was a little early
@@ -74,7 +74,7 @@ func (r *Run) recordRefusal(c *Call, f *history.Failure) {
 	c.StartedAt, c.Node, c.QueuedAt = last.StartedAt, last.Node, last.QueuedAt
 }
 
-func (r *Run) keep(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
+func (r *ledger) keep(c *Call, outcome Outcome, f *history.Failure, reason string, detail AttemptDetail, ended int64) {
 	rec := Record{
 		Call: c.Number, Attempt: c.attempt, Name: c.Name, Outcome: outcome, Reason: reason,
 		Started: c.StartedAt, Ended: ended,
@@ -96,7 +96,7 @@ func (r *Run) keep(c *Call, outcome Outcome, f *history.Failure, reason string, 
 
 // summary is the retry summary of a call that is about to close, nil if nothing
 // happened to its first attempt.
-func (r *Run) summary(c *Call, exhausted bool, ended int64) *history.Summary {
+func (r *ledger) summary(c *Call, exhausted bool, ended int64) *history.Summary {
 	if c.attempt <= 1 && c.Failures+c.Losses+c.Drains == 0 {
 		return nil
 	}

@@ -59,11 +59,11 @@ func waits(k history.Kind) bool {
 }
 
 // Backlog is how many signals came that the code has not read.
-func (r *Run) Backlog() int { return r.backlog }
+func (r *Run) Backlog() int { return r.signals.backlog }
 
 // full reports whether the run is to be sent no more signals. It is, once it has as many
 // as it may, until it has read a fifth of them: its row shall not change with each.
-func (r *Run) full() bool {
+func (r *signals) full(was bool) bool {
 	limit := r.config.MaxBacklog
-	return limit > 0 && (r.backlog >= limit || r.state.Full && r.backlog > limit-limit/5)
+	return limit > 0 && (r.backlog >= limit || was && r.backlog > limit-limit/5)
 }

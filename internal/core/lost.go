@@ -8,7 +8,7 @@ import (
 )
 
 // takenOver loses the attempts in flight (E3).
-func (r *Run) takenOver(in TakenOver) {
+func (r *execution) takenOver(in TakenOver) {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
@@ -32,7 +32,7 @@ func crashLimit(p *retry.Policy) int {
 // An attempt on record ahead of its time is lost too, and the next one comes
 // when it was to come: its node may not have heard yet that the run is another
 // one's, and begin it. It says nothing against the call.
-func (r *Run) lost(c *Call, survivors []string) {
+func (r *execution) lost(c *Call, survivors []string) {
 	early := c.StartedAt > r.now
 	c.Losses++
 	survived := slices.Contains(survivors, c.Node)

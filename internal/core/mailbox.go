@@ -22,22 +22,28 @@ type received struct {
 	place int64
 }
 
-func (r *Run) mailbox(name string) *mailbox {
-	m := r.signals[name]
+func (r *signals) mailbox(name string) *mailbox {
+	m := r.byName[name]
 	if m == nil {
 		m = &mailbox{}
-		r.signals[name] = m
+		r.byName[name] = m
 	}
 	return m
 }
 
+// received takes a signal that is on record.
+func (r *signals) received(e *history.Event) {
+	r.seen.add(signalKey(e.Name, e.ID))
+	r.mailbox(e.Name).arrive(r, e.Input)
+}
+
 // arrive takes a new signal in.
-func (m *mailbox) arrive(r *Run, v history.Payload) {
+func (m *mailbox) arrive(r *signals, v history.Payload) {
 	m.arrived++
 	m.deliver(r, received{v, m.arrived})
 }
 
-func (m *mailbox) await(r *Run, c *Call) {
+func (m *mailbox) await(r *signals, c *Call) {
 	if len(m.values) == 0 {
 		m.waiting = append(m.waiting, c)
 		return
@@ -54,7 +60,7 @@ func (m *mailbox) withdraw(c *Call) {
 }
 
 // deliver hands a value to the first who waits, or puts it where it belongs.
-func (m *mailbox) deliver(r *Run, v received) {
+func (m *mailbox) deliver(r *signals, v received) {
 	if len(m.waiting) == 0 {
 		m.keep(r, v)
 		return
@@ -67,7 +73,7 @@ func (m *mailbox) deliver(r *Run, v received) {
 }
 
 // keep puts a value where it belongs among those that nobody has received.
-func (m *mailbox) keep(r *Run, v received) {
+func (m *mailbox) keep(r *signals, v received) {
 	r.backlog++
 	at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {
 		return cmp.Compare(have.place, place)

@@ -60,7 +60,7 @@ func (c *Call) coming() int {
 //
 // As long as calls of its kind do not start, because a person wants it so or this
 // node lacks their code, it asks for none: what it got would be kept from others.
-func (r *Run) approach(c *Call) bool {
+func (r *gating) approach(c *Call) bool {
 	if len(c.Passes) > 0 && (r.stopped(c) || r.config.Served != nil && !r.config.Served(c)) {
 		r.leaveGates(c, turnstile.Neutral)
 		r.queue(c)
@@ -85,7 +85,7 @@ func (r *Run) approach(c *Call) bool {
 
 // hurry tells the gates that the coming attempt is not to wait for the end of its
 // backoff.
-func (r *Run) hurry(c *Call) {
+func (r *gating) hurry(c *Call) {
 	for i := range c.Passes {
 		if c.Passes[i].State == asked {
 			r.askGate(c, i)
@@ -93,7 +93,7 @@ func (r *Run) hurry(c *Call) {
 	}
 }
 
-func (r *Run) askGate(c *Call, i int) {
+func (r *gating) askGate(c *Call, i int) {
 	c.Passes[i].State = asked
 	m := r.toGate(c, i, GateEnter, c.attempt)
 	m.Priority, m.Spec = c.Priority, &c.Gates[i]
@@ -102,14 +102,14 @@ func (r *Run) askGate(c *Call, i int) {
 
 // awaitGate lets a call wait for a gate. It holds no slot, and its queue time
 // runs.
-func (r *Run) awaitGate(c *Call) {
+func (r *gating) awaitGate(c *Call) {
 	r.setState(c, Gated)
 	c.due = c.queueDue()
 	r.watch(c)
 	r.touch(c)
 }
 
-func (r *Run) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
+func (r *gating) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
 	return ToGate{
 		Gate: c.Gates[i].Name, Word: word, Attempt: attempt,
 		Ticket: TicketKey{Workflow: r.start.WorkflowID, Run: r.start.Run, Call: c.Number, Ticket: c.Passes[i].Ticket},
@@ -122,7 +122,7 @@ func (r *Run) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
 // its place but rests, without its slot, until it is asked for again: calls that
 // hold a gate and wait for one with a smaller name could wait for each other.
 // With judge, the gates that have a budget answer whether it allows the attempt.
-func (r *Run) turnBack(c *Call, outcome turnstile.Outcome, until int64, judge bool) (judges int) {
+func (r *gating) turnBack(c *Call, outcome turnstile.Outcome, until int64, judge bool) (judges int) {
 	inOrder := true
 	for i := range c.Passes {
 		p := &c.Passes[i]
@@ -147,7 +147,7 @@ func (r *Run) turnBack(c *Call, outcome turnstile.Outcome, until int64, judge bo
 }
 
 // departs gives up the gates of a call that is closed or waits for a person.
-func (r *Run) departs(c *Call) {
+func (r *gating) departs(c *Call) {
 	if r.out != nil {
 		r.abandonVerdict(c)
 		r.leaveGates(c, c.verdict)
@@ -155,7 +155,7 @@ func (r *Run) departs(c *Call) {
 }
 
 // leaveGates gives up all that a call has at its gates.
-func (r *Run) leaveGates(c *Call, outcome turnstile.Outcome) {
+func (r *gating) leaveGates(c *Call, outcome turnstile.Outcome) {
 	for i := range c.Passes {
 		p := &c.Passes[i]
 		if p.State == noTicket {
@@ -190,7 +190,7 @@ func budgeted(g history.Gate) bool { return g.Budget != (history.GateBudget{}) }
 
 // fromGate takes what a gate says. What is said of a ticket that the call does
 // not have any more is answered: the gate must not keep a slot for nobody.
-func (r *Run) fromGate(in FromGate) {
+func (r *execution) fromGate(in FromGate) {
 	c := r.calls[in.Ticket.Call]
 	i := -1
 	if c != nil {
@@ -217,7 +217,7 @@ func (r *Run) fromGate(in FromGate) {
 }
 
 // decline gives a ticket back that no call wants.
-func (r *Run) decline(in FromGate) {
+func (r *gating) decline(in FromGate) {
 	r.out.Dropped++
 	if answer, ok := in.Decline(); ok {
 		r.out.Gates = append(r.out.Gates, answer)
@@ -226,7 +226,7 @@ func (r *Run) decline(in FromGate) {
 
 // proceed goes on with a call that waits for its gates, if it waits for no other
 // one. A step without its code gives them up: it could be long until it has it.
-func (r *Run) proceed(c *Call) {
+func (r *execution) proceed(c *Call) {
 	if c.state != Gated || c.Undecided != nil {
 		return
 	}
@@ -239,7 +239,7 @@ func (r *Run) proceed(c *Call) {
 
 // approachAgain lets calls that had left their gates, because they could not run,
 // ask again.
-func (r *Run) approachAgain() {
+func (r *execution) approachAgain() {
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.state == Gated && c.Undecided == nil && (r.program != nil || !c.Step()) {
 			r.approach(c)
@@ -249,7 +249,7 @@ func (r *Run) approachAgain() {
 
 // refused closes a call whose gate lets nobody pass. The attempt that was to start
 // does not, and is not charged; that it was refused is on record.
-func (r *Run) refused(c *Call, i int) {
+func (r *execution) refused(c *Call, i int) {
 	c.Passes[i].State = noTicket // its ticket is gone
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
@@ -271,7 +271,7 @@ func (r *Run) refused(c *Call, i int) {
 // judged takes a budget's verdict. The first denial, or the last of all that were
 // asked, decides. A gate that got a budget while the call was on its way may deny
 // what nobody asked: the attempt was decided, so the call enters there anew.
-func (r *Run) judged(c *Call, i int, in FromGate, denied bool) {
+func (r *execution) judged(c *Call, i int, in FromGate, denied bool) {
 	u := c.Undecided
 	if denied {
 		c.Passes[i].State = noTicket // its ticket is gone
@@ -293,7 +293,7 @@ func (r *Run) judged(c *Call, i int, in FromGate, denied bool) {
 
 // decide asks the policy about the attempt that waited for a verdict, as of the
 // time when it failed.
-func (r *Run) decide(c *Call, denied bool) {
+func (r *execution) decide(c *Call, denied bool) {
 	u := c.Undecided
 	c.Undecided = nil
 	d := r.judgement(c, u.Failure, u.Ended, denied)
@@ -303,7 +303,7 @@ func (r *Run) decide(c *Call, denied bool) {
 
 // abandonVerdict records an attempt that waits for a verdict nobody wants any
 // more.
-func (r *Run) abandonVerdict(c *Call) {
+func (r *gating) abandonVerdict(c *Call) {
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
 		r.record(c, u.Outcome, u.Failure, string(retry.ReasonCanceled), u.Ended)
@@ -318,7 +318,7 @@ func nextOf(d retry.Decision) int64 {
 }
 
 // judgement is what the policy says about a failure.
-func (r *Run) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
+func (r *execution) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
 	return retry.Decide(c.Policy, retry.State{
 		Attempt:    c.Failures,
 		First:      time.Unix(0, c.First),

@@ -11,14 +11,14 @@ import (
 
 // oneCall is code that makes one call and waits for it.
 type oneCall struct {
-	run      *Run
-	schedule Schedule
-	call     *Call
+	run   *Run
+	start StartCall
+	call  *Call
 }
 
 func (p *oneCall) Advance() error {
 	if p.call == nil {
-		p.call = p.run.Schedule(p.schedule)
+		p.call = p.run.StartCall(p.start)
 	} else if p.call.Done {
 		p.run.Complete(history.Payload{})
 	}
@@ -35,7 +35,7 @@ func (p *oneCall) Accept(string, string, history.Payload) bool { return false }
 func passing(t *testing.T, policy retry.Policy, gates ...history.Gate) (*Run, *oneCall) {
 	t.Helper()
 	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"}, nil)
-	p := &oneCall{run: r, schedule: Schedule{Kind: history.ActivityScheduled, Name: "work", Policy: &policy, Gates: gates}}
+	p := &oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Policy: &policy, Gates: gates}}
 	r.Bind(p)
 	asks := stepped(t, r, 1).Gates
 	for range gates {

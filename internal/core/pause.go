@@ -27,17 +27,17 @@ type Waiting struct {
 }
 
 // exhausted pauses a call whose attempts, time or budget are used up.
-func (r *Run) exhausted(c *Call, reason retry.Reason) {
+func (r *execution) exhausted(c *Call, reason retry.Reason) {
 	r.suspendByEngine(c, Paused, reason)
 }
 
 // quarantine takes a call out of circulation whose attempts crash processes.
-func (r *Run) quarantine(c *Call) {
+func (r *execution) quarantine(c *Call) {
 	r.suspendByEngine(c, Quarantined, retry.ReasonCrashLimit)
 }
 
 // suspendByEngine makes a call wait for a person, who is told.
-func (r *Run) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
+func (r *execution) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
 	r.happened(history.Event{
 		Kind: history.CallControlled, Call: c.Number, Name: c.Name, Operation: string(PauseCall),
 		Reason: string(reason), Outcome: Applied, Note: string(state),
@@ -51,7 +51,7 @@ func (r *Run) suspendByEngine(c *Call, state CallState, reason retry.Reason) {
 }
 
 // suspend makes a call wait until a person decides. It keeps nothing at its gates.
-func (r *Run) suspend(c *Call, state CallState) {
+func (r *execution) suspend(c *Call, state CallState) {
 	r.leaveGates(c, c.verdict)
 	c.verdict = ""
 	r.setState(c, state)
@@ -61,7 +61,7 @@ func (r *Run) suspend(c *Call, state CallState) {
 
 // pause makes a call wait for a person because one said so. An attempt in flight
 // may end; only what would follow it waits.
-func (r *Run) pause(c *Call, in Control) {
+func (r *operations) pause(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
 		r.answer(in, c, Unchanged, "it is quarantined: it waits for a person already")
@@ -84,7 +84,7 @@ func (r *Run) pause(c *Call, in Control) {
 }
 
 // halt makes a call wait where it stands. An attempt in flight may end.
-func (r *Run) halt(c *Call, p *Pause) {
+func (r *operations) halt(c *Call, p *Pause) {
 	c.Pause = p
 	switch {
 	case inFlight(c.state), c.Undecided != nil:
@@ -98,7 +98,7 @@ func (r *Run) halt(c *Call, p *Pause) {
 }
 
 // resume lets a paused call go on: what is left of a backoff is waited for.
-func (r *Run) resume(c *Call, in Control) {
+func (r *operations) resume(c *Call, in Control) {
 	switch {
 	case c.state == Quarantined:
 		r.answer(in, c, Refused, "it is quarantined, because its attempts ended with their process; retry-now runs it again, alone")
@@ -112,7 +112,7 @@ func (r *Run) resume(c *Call, in Control) {
 }
 
 // letGo ends the pause of a call.
-func (r *Run) letGo(c *Call) {
+func (r *operations) letGo(c *Call) {
 	due := c.Pause.Due
 	switch {
 	case inFlight(c.state), c.Undecided != nil:
@@ -128,7 +128,7 @@ func (r *Run) letGo(c *Call) {
 }
 
 // setUntold notes whether somebody is still to be told that a call waits.
-func (r *Run) setUntold(c *Call, untold bool) {
+func (r *callTable) setUntold(c *Call, untold bool) {
 	if c.Untold == untold {
 		return
 	}
@@ -142,7 +142,7 @@ func (r *Run) setUntold(c *Call, untold bool) {
 }
 
 // tell asks for a person to be told that a call waits.
-func (r *Run) tell(c *Call) {
+func (r *callTable) tell(c *Call) {
 	r.out.Waiting = append(r.out.Waiting, Waiting{
 		AttemptRef: AttemptRef{c.Number, c.attempt}, Name: c.Name, State: c.state, Reason: c.Pause.Reason,
 		Failures: c.Failures, Failure: c.Last, At: c.Pause.At,
@@ -150,7 +150,7 @@ func (r *Run) tell(c *Call) {
 }
 
 // told notes that a person was told.
-func (r *Run) told(in Told) {
+func (r *callTable) told(in Told) {
 	if c := r.calls[in.Call]; c != nil && c.attempt == in.Attempt {
 		r.setUntold(c, false)
 	}

@@ -22,17 +22,17 @@ type rejoining struct {
 
 // stretch is how much of the record is one advance of the code: a turn, and if that is
 // cut, the one in which the code went on.
-func (r *Run) stretch(turns []StoredTurn) []StoredTurn {
+func stretch(b *history.Base, turns []StoredTurn) []StoredTurn {
 	n := 1
-	for n < len(turns) && r.isCut(turns[:n]) && goesOn(&turns[n]) {
+	for n < len(turns) && isCut(b, turns[:n]) && goesOn(&turns[n]) {
 		n++
 	}
 	return turns[:n]
 }
 
 // isCut reports whether the last of the turns ends in the middle of what its code did.
-func (r *Run) isCut(turns []StoredTurn) bool {
-	_, cut := r.start.Base.CutOf(turns[len(turns)-1].Number)
+func isCut(b *history.Base, turns []StoredTurn) bool {
+	_, cut := b.CutOf(turns[len(turns)-1].Number)
 	return cut
 }
 
@@ -42,10 +42,10 @@ func goesOn(t *StoredTurn) bool {
 	return len(t.Events) > 0 && t.Events[0].Kind == history.CodeAdvanced
 }
 
-// later is what came after the code was stopped in these turns.
-func (r *Run) later(turns []StoredTurn) (events []history.Event) {
+// cutOff is what came after the code was stopped in these turns.
+func cutOff(b *history.Base, turns []StoredTurn) (events []history.Event) {
 	for i := range turns {
-		if n, cut := r.start.Base.CutOf(turns[i].Number); cut {
+		if n, cut := b.CutOf(turns[i].Number); cut {
 			events = append(events, turns[i].Events[min(n, len(turns[i].Events)):]...)
 		}
 	}
@@ -141,8 +141,8 @@ func (r *Run) applyLater() {
 	if r.ended {
 		return
 	}
-	later := r.rejoining.later
-	r.rejoining.later = nil
+	later := r.later
+	r.later = nil
 	tallies := 0
 	if r.out != nil {
 		tallies = len(r.out.Tallies)
@@ -168,22 +168,22 @@ func (r *Run) countElsewhere() {
 
 // unheard keeps the signals that have not taken effect when the code continues.
 func (r *Run) unheard() {
-	for _, e := range r.rejoining.later {
+	for _, e := range r.later {
 		if e.Kind == history.SignalReceived {
-			m := r.mailbox(e.Name)
+			m := r.signals.mailbox(e.Name)
 			m.arrived++
-			m.keep(r, received{e.Input, m.arrived})
-			r.seen.add(signalKey(e.Name, e.ID))
+			m.keep(&r.signals, received{e.Input, m.arrived})
+			r.signals.seen.add(signalKey(e.Name, e.ID))
 		}
 	}
-	r.rejoining.later = slices.DeleteFunc(r.rejoining.later, func(e history.Event) bool { return e.Kind == history.SignalReceived })
+	r.later = slices.DeleteFunc(r.later, func(e history.Event) bool { return e.Kind == history.SignalReceived })
 }
 
 // endedElsewhere reports whether a call ended in the run from which the history is, and
 // that has not taken effect yet. If the code gives the call up, or the run ends, before
 // it does, it comes too late; but who ran its attempts has counted it.
-func (r *Run) endedElsewhere(call int64) bool {
-	return slices.ContainsFunc(r.rejoining.later, func(e history.Event) bool { return e.Call == call })
+func (r *journal) endedElsewhere(call int64) bool {
+	return slices.ContainsFunc(r.later, func(e history.Event) bool { return e.Call == call })
 }
 
 // leaveCut lets a run that ends before it went on have what its history says.
@@ -197,7 +197,7 @@ func (r *Run) leaveCut() {
 }
 
 // identity is who the run was when it made a call.
-func (r *Run) identity(call int64) history.Identity {
+func (r *journal) identity(call int64) history.Identity {
 	s := &r.start
 	if s.Base != nil && call > 0 {
 		for _, was := range s.Base.Was {
@@ -211,7 +211,7 @@ func (r *Run) identity(call int64) history.Identity {
 
 // CallID names a call to the outside: what an earlier run of the workflow had begun and
 // is begun afresh after a reset has the name that it had there.
-func (r *Run) CallID(call int64) string {
+func (r *journal) CallID(call int64) string {
 	run := r.start.Run
 	if r.start.Base != nil {
 		for _, was := range r.start.Base.Was {

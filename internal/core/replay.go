@@ -13,14 +13,14 @@ func (r *Run) replayAll(turns []StoredTurn) error {
 		if want := r.turn + int64(i) + 1; turns[i].Number != want {
 			return fmt.Errorf("the history has a gap: turn %d follows turn %d", turns[i].Number, want-1)
 		}
-		if late := slices.IndexFunc(r.later(turns[i:i+1]), isCommand); late >= 0 {
-			return &Mismatch{Turn: turns[i].Number, Expected: &r.later(turns[i : i+1])[late]} // nobody asks for it there
+		if late := slices.IndexFunc(cutOff(r.start.Base, turns[i:i+1]), isCommand); late >= 0 {
+			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // nobody asks for it there
 		}
 	}
 	for len(turns) > 0 {
-		stretch := r.stretch(turns)
+		stretch := stretch(r.start.Base, turns)
 		turns = turns[len(stretch):]
-		if len(turns) == 0 && r.isCut(stretch) {
+		if len(turns) == 0 && isCut(r.start.Base, stretch) {
 			return r.comeToCut(stretch)
 		}
 		if err := r.replay(stretch); err != nil {
@@ -37,17 +37,17 @@ func (r *Run) replay(turns []StoredTurn) error {
 			r.length += len(turns[i].Events)
 		}
 	}()
-	r.rejoining.later = r.later(turns)
+	r.later = cutOff(r.start.Base, turns)
 	deferred := r.enter(&turns[0])
-	if r.program == nil || deferred || r.ended || r.isCut(turns) && r.rejoining.out == nil {
+	if r.program == nil || deferred || r.ended || isCut(r.start.Base, turns) && r.rejoining.out == nil {
 		r.applyCommands()
 		for i := range turns[1:] {
 			r.enter(&turns[i+1])
 			r.applyCommands()
 		}
 		if r.program == nil && !deferred {
-			r.mustAdvance, r.cancelUntold = false, false
-			r.unread = nil
+			r.mustAdvance, r.cancellation.untold = false, false
+			r.signals.unread = nil
 		}
 		r.applyLater()
 		return nil

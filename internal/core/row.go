@@ -9,7 +9,7 @@ import (
 )
 
 // writeRows turns the touched calls into rows to write or delete.
-func (r *Run) writeRows() {
+func (r *callTable) writeRows() {
 	for _, c := range r.dirty {
 		c.isDirty = false
 		switch {
@@ -40,7 +40,7 @@ func (c *Call) row() Row {
 }
 
 // restore gives a replayed call the state of its row.
-func (r *Run) restore(c *Call, row Row) error {
+func (r *callTable) restore(c *Call, row Row) error {
 	r.setState(c, row.State)
 	c.attempts = attempts{state: row.State} // nothing of what replay assumed
 	if err := json.Unmarshal(row.Data, &c.attempts); err != nil {

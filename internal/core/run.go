@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,53 +62,27 @@ type StoredTurn struct {
 // its wait: for a channel that nobody sends to, for instance.
 var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer, signal or child open that could wake it")
 
-// Run is the step machine of one run. It is not safe for concurrent use. After
-// an error of Load or Step it must be dropped.
+// Run is the step machine of one run: it conducts the parts of which the machine is
+// made (see parts.go), and holds what none of them owns. It is not safe for concurrent
+// use. After an error of Load or Step it must be dropped.
 type Run struct {
-	config  Config
-	start   history.Start
-	program Program // nil: the code is missing or parked
-
-	now   int64 // engine time of the current turn
-	turn  int64 // number of the last turn
-	epoch int64 // under which the last loaded turn was committed
+	execution
+	runRow
+	operations operations
+	children   children
+	signals    signals
+	retries    runRetry
 
 	length int // of the history before the current turn, in events
 
-	calls    map[int64]*Call // open
-	opened   *Call           // by the last event that opened one
-	lastCall int64
-	busy     int // open calls that are dispatched or queued
-	untold   int // open calls that wait for a person who was not told
-	outside  int // open calls that are external
-	children int // open calls of runs that this one started
-	dues     dueHeap
-	signals  map[string]*mailbox
-	backlog  int            // signals that nobody has received, of all names
-	unread   []*Call        // receptions of signals that came since the code ran last
-	versions map[string]int // of changes that the code has asked for
-	seen     idSet          // IDs of signals
-	updates  recent[place]  // by ID
-	asked    idSet          // IDs of operations
-	done     idSet          // IDs of operations on the run, and on those before it in its chain
-	paused   *Pause         // why the code does not go on and no attempt starts, nil if it is not paused
-
-	uncounted uncounted
-
+	versions   map[string]int    // of changes that the code has asked for
+	updates    recent[place]     // by ID
+	done       idSet             // IDs of operations on the run, and on those before it in its chain
 	attributes map[string]string // never written to: a change makes another one
 
-	cancelRequested bool
-	cancelReason    string
-	cancelUntold    bool // the code does not know yet
-	updatable       bool // the code has a handler of updates
-	mustAdvance     bool // something happened that the code can see
-	codeRan         bool // at least once
-	ended           bool
-	state           State  // as last committed or about to be
-	stateChanged    bool   // and not yet part of a turn
-	pauseChanged    bool   // and the state does not say so yet
-	says            string // what the code says of where it stands
-	shown           string // the same in state
+	updatable bool // the code has a handler of updates
+	codeRan   bool // at least once
+	ended     bool
 
 	// What the current turn of a replay has on record.
 	replaying bool
@@ -117,13 +90,6 @@ type Run struct {
 	position  int
 	mismatch  *Mismatch
 	rejoining rejoining
-
-	// The turn being made.
-	out   *Turn
-	dirty []*Call // calls whose row may change
-	ready []*Call // calls that want a slot
-
-	reserved []*Call // queued calls for which one is reserved
 
 	spare []history.Event // an empty list, for the events of the next turn
 }
@@ -134,16 +100,14 @@ func New(config Config, start history.Start, program Program) *Run {
 		config.Draw = Draw
 	}
 	r := &Run{
-		config:      config,
-		start:       start,
-		program:     program,
-		calls:       map[int64]*Call{},
-		signals:     map[string]*mailbox{},
-		versions:    map[string]int{},
-		attributes:  start.Attributes,
-		mustAdvance: true,
-		state:       State{Status: StatusRunning, Wake: Hot},
+		versions:   map[string]int{},
+		attributes: start.Attributes,
+		runRow:     runRow{state: State{Status: StatusRunning, Wake: Hot}},
 	}
+	r.config, r.start, r.program, r.mustAdvance = config, start, program, true
+	r.calls = map[int64]*Call{}
+	r.operations.execution, r.children.execution, r.retries.journal = &r.execution, &r.execution, &r.journal
+	r.signals = signals{execution: &r.execution, byName: map[string]*mailbox{}}
 	r.inherit(start.Carried)
 	return r
 }
@@ -168,30 +132,23 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 			return err
 		}
 	}
-	r.state = state
-	if d, err := DecodeDetail(state.Detail); err == nil {
-		r.shown = d.Says
-	}
-	if r.program == nil {
-		r.says = r.shown
-	}
+	r.load(state, r.program != nil)
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.state == Queued {
 			r.ready = append(r.ready, c)
 		}
 	}
-	r.pauseChanged = false // the row says it, or that the run has not begun
 	return nil
 }
 
-func (r *Run) openNumbers() []int64 {
+func (r *callTable) openNumbers() []int64 {
 	return slices.Sorted(maps.Keys(r.calls))
 }
 
 func (r *Run) advance() error {
-	if r.cancelUntold {
-		r.cancelUntold = false
-		r.program.Canceled(r.cancelReason)
+	if r.cancellation.untold {
+		r.cancellation.untold = false
+		r.program.Canceled(r.cancellation.reason)
 		if r.mismatch != nil {
 			return r.mismatch // the first difference is the one to tell
 		}
@@ -204,7 +161,7 @@ func (r *Run) advance() error {
 	}
 	err := r.program.Advance()
 	r.mustAdvance, r.codeRan = false, true
-	r.unread = nil
+	r.signals.unread = nil
 	if r.mismatch != nil {
 		return r.mismatch
 	}
@@ -293,11 +250,11 @@ func (r *Run) step() error {
 }
 
 // emit puts an event on record in the turn being made.
-func (r *Run) emit(e history.Event) {
+func (r *journal) emit(e history.Event) {
 	r.out.Events = append(r.out.Events, e)
 }
 
-// happened records an input event and applies it.
+// happened puts an event on record and applies it.
 func (r *Run) happened(e history.Event) {
 	r.emit(e)
 	r.apply(&e)
@@ -340,7 +297,7 @@ func (r *Run) take(in Input) {
 	case SlotsOpen:
 		r.askAgain()
 	case SignalArrived:
-		if r.seen.has(signalKey(in.Name, in.ID)) {
+		if r.signals.seen.has(signalKey(in.Name, in.ID)) {
 			r.out.Dropped++
 			return
 		}
@@ -348,17 +305,24 @@ func (r *Run) take(in Input) {
 	case UpdateArrived:
 		r.update(in)
 	case CancelRun:
-		if r.cancelRequested || r.ofOtherChain(in.Chain) {
+		if r.cancellation.requested || r.ofOtherChain(in.Chain) {
 			r.out.Dropped++
 			return
 		}
 		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By})
 	case Control:
-		r.control(in)
+		switch {
+		case r.asked.has(in.ID):
+			r.out.Dropped++
+		case in.Operation.OfRun():
+			r.controlRun(in)
+		default:
+			r.operations.carryOut(in)
+		}
 	case Told:
 		r.told(in)
 	case FromChild:
-		r.fromChild(in)
+		r.children.ended(in)
 	case TerminateRun:
 		if r.ofOtherChain(in.Chain) {
 			r.out.Dropped++
@@ -390,12 +354,12 @@ func (r *Run) refuse(in Input) bool {
 
 // settle works out the state of the run's row at the end of a step.
 func (r *Run) settle() {
-	r.show()
+	r.show(r.ended, r.paused)
 	next := r.state
 	if r.ended {
 		next.Wake = Never
 	} else {
-		next.Wake, next.Full = r.wakeAfterStep(), r.full()
+		next.Wake, next.Full = r.wakeAfterStep(), r.signals.full(r.state.Full)
 	}
 	if r.stateChanged || next.Wake != r.state.Wake || next.Full != r.state.Full || r.out.Ended {
 		r.stateChanged = false
@@ -430,13 +394,7 @@ func (r *Run) NextDue() int64 {
 	if r.Rejoins() {
 		return due
 	}
-	for len(r.dues) > 0 {
-		if d := r.dues[0]; d.call.due > 0 && r.lookAt(d.call) == d.at && !d.call.Done {
-			return min(d.at, due)
-		}
-		r.dues.pop()
-	}
-	return due
+	return min(due, r.nextDue())
 }
 
 // firstTurn is the time before which the code may not run.
@@ -458,48 +416,17 @@ func (r *Run) firstDue() int64 {
 // Ended reports whether the run is closed.
 func (r *Run) Ended() bool { return r.ended }
 
-// State is the state of the run's row as the last step left it.
-func (r *Run) State() State { return r.state }
-
 // Idle reports whether the run holds nothing in memory that its rows do not: no
 // attempt runs or waits for a slot, and nobody is being told of a pause.
 func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 
-// Hold changes the status of an open run that has no program: parked or waiting
-// for code, with the reason. It takes effect with the next step, unless that is
-// how the run stands already.
-func (r *Run) Hold(status Status, d Detail) (changed bool) {
-	d.Says, d.Paused = r.says, r.paused
-	detail := encodeDetail(d)
-	if r.state.Status == status && bytes.Equal(r.state.Detail, detail) {
-		return false
-	}
-	r.state.Status, r.state.Detail = status, detail
-	r.stateChanged = true
-	return true
-}
-
-// Resume makes a held run go on, with the next step, and reports whether it was
-// held. One that is paused is paused again.
-func (r *Run) Resume() (held bool) {
-	if held = r.held(); held {
-		r.state.Status = "" // so that show says how it stands
-	}
-	return held
-}
-
-// held reports whether the run's row says that it has no code.
-func (r *Run) held() bool {
-	return r.state.Status == StatusParked || r.state.Status == StatusWaitingForCode
-}
-
 // AwaitsMessage reports whether the code waits for a signal or for another run:
 // news may come soon, however far off the next due time is.
 func (r *Run) AwaitsMessage() bool {
-	if r.children > 0 {
+	if r.childCalls > 0 {
 		return true
 	}
-	for _, m := range r.signals {
+	for _, m := range r.signals.byName {
 		if len(m.waiting) > 0 {
 			return true
 		}

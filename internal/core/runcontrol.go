@@ -32,7 +32,7 @@ func (r *Run) controlRun(in Control) {
 	}
 	switch in.Operation {
 	case CancelTheRun:
-		if r.cancelRequested {
+		if r.cancellation.requested {
 			r.answerRun(in, Unchanged, "it was asked to cancel before")
 			return
 		}
@@ -42,11 +42,11 @@ func (r *Run) controlRun(in Control) {
 		r.answerRun(in, Applied, "")
 		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: string(in.Operation)})
 	case SignalTheRun:
-		if r.seen.has(signalKey(in.Signal, in.ID)) {
+		if r.signals.seen.has(signalKey(in.Signal, in.ID)) {
 			r.answerRun(in, Unchanged, "it has received this signal before")
 			return
 		}
-		if r.full() {
+		if r.signals.full(r.state.Full) {
 			r.answerRun(in, Refused, "it has as many unread signals as it may have")
 			return
 		}
@@ -110,7 +110,7 @@ func (r *Run) pauseRun(in Control) {
 	r.answerRun(in, Applied, note)
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.attempted() && c.Pause == nil && c.state != Quarantined {
-			r.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now, OfRun: true})
+			r.operations.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now, OfRun: true})
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (r *Run) resumeRun(in Control) {
 	r.answerRun(in, Applied, "")
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.Pause != nil && c.Pause.OfRun {
-			r.letGo(c)
+			r.operations.letGo(c)
 		}
 	}
 }

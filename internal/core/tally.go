@@ -54,7 +54,7 @@ func (u *uncounted) add(name string) {
 }
 
 // count notes the end of a call, by the event that says so.
-func (r *Run) count(c *Call, e *history.Event) {
+func (r *ledger) count(c *Call, e *history.Event) {
 	if !c.attempted() || r.endedElsewhere(c.Number) {
 		return
 	}
@@ -72,7 +72,7 @@ func (r *Run) count(c *Call, e *history.Event) {
 
 // countFirstTries makes the turn count what was not counted yet; in a replay it
 // did.
-func (r *Run) countFirstTries() {
+func (r *ledger) countFirstTries() {
 	if r.out != nil {
 		for _, f := range r.uncounted.names {
 			r.out.Tallies = append(r.out.Tallies, Tally{Name: f.name, FirstTry: f.n, Attempts: f.n})

@@ -14,15 +14,15 @@ func (r *Run) Fail(f *history.Failure, canceled bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
 	if canceled {
 		e.Kind = history.RunCanceled
-	} else if policy := r.retryPolicy(); policy != nil && !r.onRecord() {
-		e = r.verdict(f, policy)
+	} else if policy := r.retries.retryPolicy(); policy != nil && !r.onRecord() {
+		e = r.retries.verdict(f, policy)
 	}
 	r.command(e)
 }
 
 // retryPolicy is the policy for failures of the run, nil for none: the one given at
 // the start of its chain if there is one, else that of its code, as it is now.
-func (r *Run) retryPolicy() *retry.Policy {
+func (r *runRetry) retryPolicy() *retry.Policy {
 	if r.start.Retry != nil {
 		return r.start.Retry
 	}
@@ -30,12 +30,12 @@ func (r *Run) retryPolicy() *retry.Policy {
 }
 
 // verdict is the end of a run that failed and has a policy.
-func (r *Run) verdict(f *history.Failure, policy *retry.Policy) history.Event {
+func (r *runRetry) verdict(f *history.Failure, policy *retry.Policy) history.Event {
 	first := r.firstAttempt()
 	attempt := max(r.start.Attempt, 1)
 	bounded := r.timeForRetries(policy)
 	d := retry.Decide(bounded, retry.State{
-		Attempt: attempt, First: time.Unix(0, first), Previous: r.start.Backoff, Canceled: r.cancelRequested,
+		Attempt: attempt, First: time.Unix(0, first), Previous: r.start.Backoff, Canceled: r.cancellation.requested,
 	}, retry.Classify(f.Err()), time.Unix(0, r.now), r.Draw(0, attempt))
 	switch {
 	case d.Retry:
@@ -56,7 +56,7 @@ func (r *Run) verdict(f *history.Failure, policy *retry.Policy) history.Event {
 	return history.Event{Kind: history.RunFailed, Failure: f, Reason: string(d.Reason)}
 }
 
-func (r *Run) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
+func (r *runRetry) exhaustedRun(attempts int, reason retry.Reason, limit int, within time.Duration, last *history.Failure) *history.Failure {
 	return history.Exhausted(retry.ExhaustedError{
 		Name: r.start.Type, Attempts: attempts, Reason: reason, Max: limit, Within: within,
 	}, last)
@@ -64,7 +64,7 @@ func (r *Run) exhaustedRun(attempts int, reason retry.Reason, limit int, within 
 
 // firstAttempt is when the first run could begin of those that are attempts of
 // the same work.
-func (r *Run) firstAttempt() int64 {
+func (r *runRetry) firstAttempt() int64 {
 	if r.start.FirstAttempt != 0 {
 		return r.start.FirstAttempt
 	}
@@ -79,16 +79,16 @@ func (r *Run) neverBegins() bool {
 	s := &r.start
 	end := history.Event{Kind: history.RunCanceled}
 	switch {
-	case r.cancelRequested && r.now < s.FirstTurn:
+	case r.cancellation.requested && r.now < s.FirstTurn:
 		phase := retry.PhaseBackoff
 		if s.Failure == nil { // it was started with a delay
 			phase = retry.PhaseQueue
 		}
 		end.Failure = history.Aborted(s.Type, max(s.Attempt-1, 1), phase, s.Failure)
 	case s.Deadline != 0 && r.now > s.Deadline && !r.codeRan && r.program != nil:
-		within := time.Duration(s.Deadline - r.firstAttempt())
+		within := time.Duration(s.Deadline - r.retries.firstAttempt())
 		end.Kind, end.Reason = history.RunFailed, string(retry.ReasonWithin)
-		end.Failure = r.exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
+		end.Failure = r.retries.exhaustedRun(s.Attempt-1, retry.ReasonWithin, 0, within, s.Failure)
 	default:
 		return false
 	}

@@ -1,0 +1,98 @@
+package core
+
+import "bytes"
+
+// MaxSays is how long what code says of where it stands may be, in bytes.
+const MaxSays = 500
+
+// runRow is the part of a run's row that turns change.
+type runRow struct {
+	state        State  // as last committed or about to be
+	stateChanged bool   // and not yet part of a turn
+	pauseChanged bool   // and the state does not say so yet
+	says         string // what the code says of where it stands
+	shown        string // the same in state
+}
+
+// State is the state of the run's row as the last step left it.
+func (r *runRow) State() State { return r.state }
+
+// load takes the state of a run that was replayed, with its code or without.
+func (r *runRow) load(state State, withCode bool) {
+	r.state, r.pauseChanged = state, false
+	if d, err := DecodeDetail(state.Detail); err == nil {
+		r.shown = d.Says
+	}
+	if !withCode {
+		r.says = r.shown
+	}
+}
+
+// Say sets what the code says of where it stands. It is no command and not in
+// history: code that replays says the same again. It is part of the run's row, and
+// written only if it is another text than before.
+func (r *runRow) Say(text string) { r.says = text }
+
+// Says is what the run's row says of where it stands.
+func (r *runRow) Says() string { return r.shown }
+
+// show puts how the run stands, and what the code says of it, into the row of a run
+// that goes on. One that is held or has ended shows what was said last.
+func (r *runRow) show(ended bool, paused *Pause) {
+	status := StatusRunning
+	if paused != nil {
+		status = StatusPaused
+	}
+	switch {
+	case ended:
+	case r.held():
+		r.showPause(paused)
+	case status == r.state.Status && r.says == r.shown && !r.pauseChanged:
+	default:
+		r.state.Status, r.state.Detail = status, nil
+		if r.says != "" || paused != nil {
+			r.state.Detail = encodeDetail(Detail{Says: r.says, Paused: paused})
+		}
+		r.shown, r.stateChanged = r.says, true
+	}
+	r.pauseChanged = false
+}
+
+// showPause puts into the row of a held run whether it is paused, too.
+func (r *runRow) showPause(paused *Pause) {
+	if !r.pauseChanged {
+		return
+	}
+	if d, err := DecodeDetail(r.state.Detail); err == nil {
+		d.Paused = paused
+		r.state.Detail, r.stateChanged = encodeDetail(d), true
+	}
+}
+
+// Hold changes the status of an open run that has no program: parked or waiting
+// for code, with the reason. It takes effect with the next step, unless that is
+// how the run stands already.
+func (r *Run) Hold(status Status, d Detail) (changed bool) {
+	d.Says, d.Paused = r.says, r.paused
+	detail := encodeDetail(d)
+	if r.state.Status == status && bytes.Equal(r.state.Detail, detail) {
+		return false
+	}
+	r.state.Status, r.state.Detail = status, detail
+	r.stateChanged = true
+	return true
+}
+
+// Resume makes a held run go on, with the next step, and reports whether it was
+// held. One that is paused is paused again.
+func (r *runRow) Resume() (held bool) {
+	if held = r.held(); held {
+		r.state.Status = "" // so that show says how it stands
+	}
+	return held
+}
+
+// held reports whether the run's row says that it has no code.
+func (r *runRow) held() bool {
+	return r.state.Status == StatusParked || r.state.Status == StatusWaitingForCode
+}
