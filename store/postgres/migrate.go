@@ -2,14 +2,12 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
-	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/internal/migration"
 	"github.com/perdure/perdure/store"
 )
 
@@ -18,29 +16,7 @@ var migrationFiles embed.FS
 
 // migrations holds the scripts in order; a database of version n has run the
 // first n. They are never changed once released, only added to.
-var migrations = readMigrations()
-
-type migration struct{ name, script string }
-
-func readMigrations() []migration {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		panic(err)
-	}
-	var list []migration
-	for i, name := range names { // Glob sorts
-		var number int
-		if _, err := fmt.Sscanf(name, "migrations/%04d_", &number); err != nil || number != i+1 {
-			panic(fmt.Sprintf("%s is not migration number %d", name, i+1))
-		}
-		script, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		list = append(list, migration{name, string(script)})
-	}
-	return list
-}
+var migrations = migration.Read(migrationFiles)
 
 // identity is what a database says of itself.
 type identity struct {
@@ -116,8 +92,8 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 		}
 	}
 	for _, m := range migrations[id.version:] {
-		if err := c.script(ctx, m.script); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+		if err := c.script(ctx, m.SQL); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	if id.version == 0 {
@@ -133,10 +109,8 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 // populate writes what a new database holds: who made it, what its tokens are
 // signed with, and the group "".
 func (c *conn) populate(ctx context.Context, partitions int) error {
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
 	_, err := c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('program', 'perdure'), ('partitions', $1), ('secret', $2),
-		('created', to_char(current_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`, strconv.Itoa(partitions), hex.EncodeToString(secret))
+		('created', to_char(current_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`, strconv.Itoa(partitions), migration.NewSecret())
 	if err == nil {
 		_, err = c.addGroup(ctx, "", partitions)
 	}

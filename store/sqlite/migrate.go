@@ -1,11 +1,10 @@
 package sqlite
 
 import (
-	"crypto/rand"
 	"embed"
-	"encoding/hex"
 	"fmt"
-	"io/fs"
+
+	"github.com/perdure/perdure/internal/migration"
 )
 
 //go:embed migrations/*.sql
@@ -13,29 +12,7 @@ var migrationFiles embed.FS
 
 // migrations holds the scripts in order; a database of version n has run the
 // first n. They are never changed once released, only added to.
-var migrations = readMigrations()
-
-type migration struct{ name, script string }
-
-func readMigrations() []migration {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		panic(err)
-	}
-	var list []migration
-	for i, name := range names { // Glob sorts
-		var number int
-		if _, err := fmt.Sscanf(name, "migrations/%04d_", &number); err != nil || number != i+1 {
-			panic(fmt.Sprintf("%s is not migration number %d", name, i+1))
-		}
-		script, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
-		list = append(list, migration{name, string(script)})
-	}
-	return list
-}
+var migrations = migration.Read(migrationFiles)
 
 // migrate brings the schema up to date, in the transaction it is called in, so
 // that two processes that open a new file do it once.
@@ -50,8 +27,8 @@ func migrate(c *conn) error {
 		}
 	}
 	for n, m := range migrations[version:] {
-		if err := c.script(m.script); err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+		if err := c.script(m.SQL); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 		if err := c.script(fmt.Sprintf("PRAGMA user_version = %d", int(version)+n+1)); err != nil {
 			return err
@@ -60,13 +37,6 @@ func migrate(c *conn) error {
 	if version > 0 {
 		return nil
 	}
-	_, err = c.exec(`INSERT INTO meta (key, value) VALUES ('secret', ?)`, newSecret())
+	_, err = c.exec(`INSERT INTO meta (key, value) VALUES ('secret', ?)`, migration.NewSecret())
 	return err
-}
-
-// newSecret makes what tokens of a new database are signed with.
-func newSecret() string {
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	return hex.EncodeToString(secret)
 }
