@@ -104,9 +104,6 @@ type Owner interface {
 	// messages that are posted at one time, that with the lower number may
 	// appear later: who wants all begins at 0 again.
 	Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]Message, error)
-
-	// Load reads all that is needed to continue a run.
-	Load(ctx context.Context, partition int, run string) (*Record, error)
 }
 
 // Client holds the verbs of a process that need not own anything.
@@ -171,6 +168,9 @@ type Reader interface {
 
 	// Ended reads those of the runs that have ended, in no particular order.
 	Ended(ctx context.Context, runs []RunRef) ([]Run, error)
+
+	// Load reads all that is needed to continue a run.
+	Load(ctx context.Context, partition int, run string) (*Record, error)
 
 	// List reads runs, newest first.
 	List(ctx context.Context, filter Filter) ([]Run, error)

@@ -1,6 +1,8 @@
 package engine
 
-import "github.com/perdure/perdure/view"
+import (
+	"github.com/perdure/perdure/view"
+)
 
 // What the engine shows, until all uses name package view.
 type (

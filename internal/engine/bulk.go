@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -36,7 +37,7 @@ func (e *Engine) ControlAll(ctx context.Context, selected view.Filter, in core.C
 	if !dry {
 		result.Request = in.ID
 	}
-	filter := runFilter(selected, e.group.All())
+	filter := inspect.RunFilter(selected, e.group.All())
 	narrow(&filter, in.Calls)
 	seen, began := "", filter.Before
 	for {
@@ -209,11 +210,11 @@ func (e *Engine) selected(ctx context.Context, row *store.Run, in core.Control) 
 		}
 		return out, nil
 	}
-	s, err := e.snapshot(ctx, row)
+	s, err := e.Read(ctx, row)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range s.pending() {
+	for _, p := range s.Pending() {
 		if p.Kind == "activity" || p.Kind == "step" {
 			add(p.Call, p.Name, p.State, p.LastErrorType)
 		}
@@ -230,7 +231,7 @@ func (e *Engine) Preview(ctx context.Context, workflowID string, in core.Control
 	if err := e.checkControl(&in); err != nil {
 		return nil, err
 	}
-	row, err := e.find(ctx, workflowID, "")
+	row, err := e.Find(ctx, workflowID, "")
 	if err != nil {
 		return nil, err
 	}

@@ -41,12 +41,12 @@ func TestE44_AFailedRunIsRetried(t *testing.T) {
 		if d.Status != "running" || d.Attempt != 2 || d.NextWake == nil || len(d.Chain) != 2 || d.Chain[1].Initiator != history.RetryOfRun {
 			t.Errorf("in its backoff it is %+v", d)
 		}
-		next, events, err := e.History(t.Context(), "f", first)
+		next, events, err := historyOf(t, e, "f", first)
 		last := events[len(events)-1]
 		if err != nil || last.Kind != history.RunContinued || last.Initiator != history.RetryOfRun || last.ID != d.RunID || last.Reason != "backoff" || next.Attempt != 1 {
 			t.Errorf("the first run ends with %+v, %v", last, err)
 		}
-		second, _, _ := e.History(t.Context(), "f", "")
+		second, _, _ := historyOf(t, e, "f", "")
 		if second.Previous != first || second.Backoff != time.Hour || second.Failure == nil || !errors.Is(second.Failure.Err(), errRefused) {
 			t.Errorf("the second run starts with %+v", second)
 		}

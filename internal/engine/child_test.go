@@ -331,7 +331,7 @@ func TestE8_LateOutcomesOfChildren(t *testing.T) {
 		if dropped := droppedInputs(w.log); dropped != 2 {
 			t.Errorf("%d late outcomes were counted, want 2", dropped)
 		}
-		_, events, err := e.History(t.Context(), "p", first)
+		_, events, err := historyOf(t, e, "p", first)
 		if err != nil {
 			t.Fatal(err)
 		}

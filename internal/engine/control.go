@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 )
@@ -103,7 +103,7 @@ type sentControl struct {
 
 // sendControl makes an operation durable, unless its answer is on record already.
 func (e *Engine) sendControl(ctx context.Context, workflowID, run string, in core.Control) (*sentControl, error) {
-	row, err := e.find(ctx, workflowID, run)
+	row, err := e.Find(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +151,8 @@ func (e *Engine) readAnswer(ctx context.Context, s *sentControl) error {
 			return err
 		}
 		for i := range events {
-			if isAnswer(&events[i]) && events[i].ID == s.id {
-				s.records = append(s.records, viewControl(s.row, &events[i], time.Unix(0, t.Time).UTC()))
+			if inspect.IsAnswer(&events[i]) && events[i].ID == s.id {
+				s.records = append(s.records, inspect.ControlRecord(s.row, &events[i], t.Time))
 			}
 		}
 		s.after = t.Number
@@ -213,43 +213,6 @@ func verdict(records []ControlRecord) error {
 	return fmt.Errorf("workflow %q: %s: %w", records[0].WorkflowID, records[0].Operation, ErrNotPending)
 }
 
-// isAnswer reports whether an event says what came of an operation.
-func isAnswer(ev *history.Event) bool {
-	return ev.Kind == history.CallControlled || ev.Kind == history.RunControlled
-}
-
-// Audit returns what was done to a run and its calls, by people and by the engine,
-// oldest first.
-func (e *Engine) Audit(ctx context.Context, workflowID, run string) ([]ControlRecord, error) {
-	row, err := e.find(ctx, workflowID, run)
-	if err != nil {
-		return nil, err
-	}
-	s, err := e.snapshot(ctx, row)
-	if err != nil {
-		return nil, err
-	}
-	out := auditOfBase(row, &s.start)
-	for i := range s.events {
-		switch ev := &s.events[i]; {
-		case isAnswer(&ev.Event):
-			out = append(out, viewControl(row, &ev.Event, ev.Time))
-		case plainly[ev.Kind] != "" && ev.Operation == "":
-			r := viewControl(row, &ev.Event, ev.Time)
-			r.Operation, r.Outcome = string(plainly[ev.Kind]), core.Applied
-			out = append(out, r)
-		}
-	}
-	return out, nil
-}
-
-// plainly are the operations that are asked for without waiting for an answer: the
-// event that they lead to stands alone.
-var plainly = map[history.Kind]core.Operation{
-	history.RunCancelRequested: core.CancelTheRun,
-	history.RunTerminated:      core.TerminateTheRun,
-}
-
 // Pauses between two looks for an answer.
 const (
 	firstLook = 2 * time.Millisecond
@@ -277,15 +240,4 @@ func (e *Engine) post(ctx context.Context, m store.Message) error {
 	}
 	e.kickInbox()
 	return nil
-}
-
-func viewControl(row *store.Run, ev *history.Event, at time.Time) ControlRecord {
-	r := ControlRecord{
-		WorkflowID: row.WorkflowID, RunID: row.ID, Call: ev.Call, Name: ev.Name, Operation: ev.Operation,
-		Request: ev.ID, By: ev.By, Why: ev.Reason, Outcome: ev.Outcome, Note: ev.Note, Time: at,
-	}
-	if ev.Policy != nil {
-		r.Policy, _ = json.Marshal(ev.Policy) // it came from JSON
-	}
-	return r
 }

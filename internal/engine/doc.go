@@ -37,17 +37,14 @@
 //	inbox.go        messages from clients and other runs
 //	partition.go    taking partitions over, and losing them
 //	handover.go     partitions on their way to other nodes: closed, quiet, dropped
-//	nodes.go        which nodes there are
 //	chain.go        the next run of a chain, and which run gets what comes for the latest
 //	child.go        runs that a run starts, and what becomes of them
 //	intake.go       what a turn takes of the mail, by the rules of each feature
 //	waiting.go      where messages wait in memory, and why
-//	attributes.go   what runs are found by
 //	gate.go         gates: entities that say when attempts may start
-//	gateview.go     which gates there are, who waits at them; pausing one
+//	gateask.go      pausing a gate
 //	schedule.go     schedules: entities that start runs over and over
 //	scheduleask.go  making, pausing, firing and deleting one
-//	scheduleview.go which schedules there are, what they fired and will
 //	local.go        what requests of this process get faster
 //	request.go      names of package request
 //	answer.go       answering queries, between turns
@@ -59,16 +56,8 @@
 //	bulk.go         the same for many runs
 //	pause.go        telling of calls that wait for a person
 //	switches.go     activities that are paused in the whole group
-//	view_chain.go   the runs of a chain
-//	view_child.go   the parent of a run, and its children
-//	view_base.go    from where a run goes on that was reset or forked
-//	view.go         describe, list, history
-//	value.go        recorded values in the words of package view
 //	alias.go        names of package view
-//	record.go       histories for replay elsewhere, and the replay
-//	ledger.go       attempts, from ledger and history together
-//	ledger_find.go  attempts and calls of all runs, from the ledger
-//	tally.go        how calls ended, by activity; errors by type
+//	record.go       replay of recorded histories
 //	limit.go        warnings before a run comes to a limit
 //	retention.go    removing what has been over for long enough
 //	health.go       what is wrong right now

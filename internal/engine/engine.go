@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/commit"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/steptx"
@@ -23,7 +24,8 @@ import (
 // Engine runs workflows on a database, or is a client of one until Start. It is
 // safe for concurrent use.
 type Engine struct {
-	*request.Client // starts runs and asks them
+	*request.Client    // starts runs and asks them
+	*inspect.Inspector // what only reads
 
 	config  Config
 	defs    *definitions
@@ -153,6 +155,10 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
 	e.Client = request.New(request.Config{
 		DB: db, Group: group, Node: config.Node, Now: e.clock.Now, Runner: &e.transactions, Local: local{e},
+	})
+	e.Inspector = inspect.New(db, inspect.Config{
+		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.pausedActivities,
+		Limits: inspect.Limits{Events: config.MaxHistory, PendingCalls: config.MaxPendingCalls, Signals: config.MaxSignalBacklog},
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: oneSide{&e.outages, writing},
@@ -357,13 +363,21 @@ func (e *Engine) waitFor(ctx context.Context, holds func() bool) {
 	}
 }
 
+// Info says what and where the database is.
+func (e *Engine) Info() store.Info { return e.db.Info() }
+
+// notStopped returns ErrStopped if the engine is stopped.
+func (e *Engine) notStopped() error {
+	if e.currentPhase() == stopped {
+		return ErrStopped
+	}
+	return nil
+}
+
 // usable refuses a stopped engine and an impossible workflow ID.
 func (e *Engine) usable(workflowID string) error {
-	e.mu.Lock()
-	over := e.phase == stopped
-	e.mu.Unlock()
-	if over {
-		return ErrStopped
+	if err := e.notStopped(); err != nil {
+		return err
 	}
 	return entity.CheckID(workflowID)
 }

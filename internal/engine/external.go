@@ -100,7 +100,7 @@ func (e *Engine) awaited(ctx context.Context, ref attemptRef, outcome core.Outco
 			return row.WorkflowID, false, nil // as usual, and its history need not be read
 		}
 	}
-	attempts, err := e.attemptsOf(ctx, row, ref.call)
+	attempts, err := e.AttemptsOf(ctx, row, ref.call)
 	if err != nil {
 		return "", false, err
 	}

@@ -29,7 +29,7 @@ type ForkRequest struct {
 // returns the same, and attached is true; if the new workflow ID belongs to any other
 // run, the error is an *IDInUseError. The other run is not touched.
 func (e *Engine) Fork(ctx context.Context, req ForkRequest) (run string, attached bool, err error) {
-	source, err := e.find(ctx, req.WorkflowID, req.Run)
+	source, err := e.Find(ctx, req.WorkflowID, req.Run)
 	if err != nil {
 		return "", false, err
 	}
@@ -51,7 +51,7 @@ func (e *Engine) Fork(ctx context.Context, req ForkRequest) (run string, attache
 
 // PreviewFork says what a fork would keep.
 func (e *Engine) PreviewFork(ctx context.Context, req ForkRequest) (string, error) {
-	source, err := e.find(ctx, req.WorkflowID, req.Run)
+	source, err := e.Find(ctx, req.WorkflowID, req.Run)
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,7 @@ import (
 type gates struct{ engine *Engine }
 
 func (gates) decode(rec *store.Record) (core.Standing, error) {
-	return core.LoadGate(entity.NameOf(rec.Run.ID), record.Rows(rec.Calls), record.State(rec.Run.RunState))
+	return record.Gate(rec)
 }
 
 // missing makes a gate that nobody was at before.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"slices"
 
@@ -77,15 +76,6 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 		return err
 	})
 	return rec, err
-}
-
-// readTurns reads the whole history of a run.
-func (e *Engine) readTurns(ctx context.Context, partition int, run string) ([]core.StoredTurn, error) {
-	stored, err := e.db.History(ctx, partition, run, 0, 0)
-	if err != nil {
-		return nil, err
-	}
-	return record.Turns(stored)
 }
 
 // loadWithCode replays a run with its code; a hold says why that is not possible.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -9,27 +8,6 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/workflow"
 )
-
-// Record returns the history of a run as one document, for Replay.
-func (e *Engine) Record(ctx context.Context, workflowID, run string) (history.Recording, error) {
-	row, err := e.find(ctx, workflowID, run)
-	if err != nil {
-		return history.Recording{}, err
-	}
-	start, err := history.DecodeStart(row.Start)
-	if err != nil {
-		return history.Recording{}, err
-	}
-	turns, err := e.readTurns(ctx, row.Partition, row.ID)
-	if err != nil {
-		return history.Recording{}, err
-	}
-	r := history.Recording{Start: start}
-	for _, t := range turns {
-		r.Turns = append(r.Turns, history.RecordedTurn{Number: t.Number, Time: t.Time, Events: t.Events})
-	}
-	return r, nil
-}
 
 // Replay runs a workflow's code against a recorded history. It returns nil if the
 // code asks for what is on record, to the end of it; a *core.Mismatch with the

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
@@ -37,7 +38,7 @@ func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	start := r.run.Start()
 	var turns []core.StoredTurn
 	err := e.insist("reading the history of run "+r.id, func() (err error) {
-		turns, err = e.readTurns(e.ctx, r.partition.number, r.id)
+		turns, err = e.Turns(e.ctx, r.partition.number, r.id)
 		return err
 	})
 	if err != nil {
@@ -54,7 +55,7 @@ func (e *Engine) cutAt(ctx context.Context, row *store.Run, call int64) (*core.C
 	if err != nil {
 		return nil, start, err
 	}
-	turns, err := e.readTurns(ctx, row.Partition, row.ID)
+	turns, err := e.Turns(ctx, row.Partition, row.ID)
 	if err != nil {
 		return nil, start, err
 	}
@@ -101,7 +102,7 @@ func (e *Engine) resetEnded(ctx context.Context, row *store.Run, in core.Control
 func (e *Engine) resetBefore(s *sentControl) error {
 	start, err := history.DecodeStart(s.row.Start)
 	if b := start.Base; err == nil && b != nil && start.Initiator == history.ResetOfRun && b.Request == s.id {
-		s.records = auditOfBase(s.row, &start)
+		s.records = inspect.BaseRecord(s.row, &start)
 		s.records[0].RunID = b.Run
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
 )
 
@@ -130,7 +131,7 @@ func (e *Engine) sweep(ctx context.Context, keep Retention, partitions []int, dr
 // those that led to it. What was removed before is not read again, so that a sweep
 // costs what there is to remove, and what is kept for ever.
 func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) error {
-	filter := boundedByTime(store.Filter{
+	filter := inspect.Bounded(store.Filter{
 		Partitions: []int{partition}, Status: []store.Status{end}, Limit: sweepPage,
 		Until: time.Unix(0, s.now).Add(-s.keep.atLeast(end)),
 	})

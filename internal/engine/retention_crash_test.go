@@ -139,7 +139,7 @@ func eachRun(t *testing.T, e *engine.Engine, do func(r engine.Run, events int)) 
 		t.Fatal(err)
 	}
 	for _, r := range runs {
-		_, events, err := e.History(t.Context(), r.WorkflowID, r.RunID)
+		_, events, err := historyOf(t, e, r.WorkflowID, r.RunID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,11 +33,3 @@ func (e *Engine) selectedRun(row *store.Run, in core.Control) []ControlRecord {
 		Outcome: outcomeSelected, Note: fmt.Sprintf("%s, %s", row.Type, row.Status), Time: time.Unix(0, e.clock.Now()).UTC(),
 	}}
 }
-
-// viewPause says who paused something, nil if nobody did.
-func viewPause(p *core.Pause) *PausedInfo {
-	if p == nil {
-		return nil
-	}
-	return &PausedInfo{By: p.By, Why: p.Reason, Since: time.Unix(0, p.At).UTC()}
-}

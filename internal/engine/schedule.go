@@ -5,10 +5,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
-	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
 )
 
@@ -16,7 +13,9 @@ import (
 // children of the schedule. A run that it starts twice has one ID, and is started once.
 type schedules struct{ engine *Engine }
 
-func (k schedules) decode(rec *store.Record) (core.Standing, error) { return k.engine.timetable(rec) }
+func (k schedules) decode(rec *store.Record) (core.Standing, error) {
+	return record.Schedule(k.engine.group, rec)
+}
 
 // missing says that a schedule without a record was deleted.
 func (schedules) missing(string) (core.Standing, *store.Run, error) { return nil, nil, nil }
@@ -27,44 +26,6 @@ func (schedules) removed(string) {}
 
 // rest is how long a schedule rests that could not go on.
 func (schedules) rest() time.Duration { return time.Minute }
-
-// scheduleConfig is what the machine of a schedule of this group is told.
-func (e *Engine) scheduleConfig(name string) core.ScheduleConfig {
-	at := entity.Find(e.group, entity.Schedule, name)
-	return core.ScheduleConfig{Name: name, ID: at.WorkflowID, Run: at.Run, Group: at.Group, Calendar: newCalendar}
-}
-
-// calendar is the nominal times of a spec, in the core's words.
-type calendar struct{ times *schedule.Times }
-
-func newCalendar(s history.Schedule) (core.Calendar, error) {
-	spec := specOf(&s)
-	times, err := spec.Times()
-	if err != nil {
-		return nil, err
-	}
-	return calendar{times}, nil
-}
-
-func (c calendar) After(at int64) int64 {
-	next := c.times.Next(time.Unix(0, at))
-	if next.IsZero() {
-		return 0
-	}
-	return next.UnixNano()
-}
-
-// specOf is what is on record as the public package has it.
-func specOf(s *history.Schedule) schedule.Spec {
-	return schedule.Spec{
-		Cron: s.Cron, TimeZone: s.TimeZone, Every: s.Every, Offset: s.Offset, Jitter: s.Jitter,
-		CatchUp: s.CatchUp, Overlap: schedule.Overlap(s.Overlap),
-	}
-}
-
-func (e *Engine) timetable(rec *store.Record) (*core.Timetable, error) {
-	return core.LoadTimetable(e.scheduleConfig(entity.NameOf(rec.Run.ID)), record.Rows(rec.Calls), record.State(rec.Run.RunState))
-}
 
 // alreadyFired reports whether the run that a schedule starts exists, and drops the
 // message if so: a schedule may say twice that a run is to begin.

@@ -29,7 +29,7 @@ func (e *Engine) SetSchedule(ctx context.Context, name string, when schedule.Spe
 	if err != nil {
 		return err
 	}
-	row.RunState = record.StoreState(core.NewTimetable(e.scheduleConfig(name), *spec, now).State())
+	row.RunState = record.StoreState(core.NewTimetable(record.ScheduleConfig(e.group, name), *spec, now).State())
 	if err := e.db.Create(ctx, row); err != nil {
 		return err
 	}
@@ -89,12 +89,12 @@ func (e *Engine) TriggerSchedule(ctx context.Context, name string, overlap sched
 // BackfillSchedule fires the nominal times of the past from one to another, both
 // included, and answers how many these are.
 func (e *Engine) BackfillSchedule(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by, why string) (n int, err error) {
-	t, err := e.readSchedule(ctx, name)
+	t, err := e.Timetable(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	detail := t.Detail()
-	times, err := specOf(&detail.Spec).Times()
+	times, err := record.ScheduleSpec(&detail.Spec).Times()
 	if err != nil {
 		return 0, err
 	}
@@ -123,7 +123,7 @@ func (e *Engine) askSchedule(ctx context.Context, name string, m core.ToSchedule
 	if err := schedule.Overlap(m.Overlap).Check(); err != nil {
 		return err
 	}
-	if _, err := e.readSchedule(ctx, name); err != nil {
+	if _, err := e.Timetable(ctx, name); err != nil {
 		return err
 	}
 	if m.At == 0 {

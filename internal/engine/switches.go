@@ -3,13 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
 )
 
@@ -45,13 +43,6 @@ func (s *switches) add(log []store.Switch) (released bool) {
 	return released
 }
 
-func viewSwitch(s store.Switch) SwitchRecord {
-	return SwitchRecord{
-		Group: s.Group, Kind: s.Kind, Name: s.Name, Paused: s.Off, Request: s.Request, By: s.By, Why: s.Why,
-		Time: time.Unix(0, s.Time).UTC(),
-	}
-}
-
 // SwitchActivity keeps calls of an activity from starting attempts on all nodes of
 // the group, or lets them go on. Attempts that run may end. When it returns it is
 // durable; other nodes hear of it soon. The same request ID again does nothing.
@@ -75,29 +66,25 @@ func (e *Engine) SwitchActivity(ctx context.Context, name string, off bool, requ
 	if err := e.readSwitches(ctx); err != nil {
 		kick(e.switchKick) // it is durable, and will be heard of
 	}
-	return viewSwitch(written), nil
+	return inspect.SwitchRecord(written), nil
 }
 
-// Switches returns the log of what was paused and resumed in the group, oldest
-// first; current leaves only what is paused now, by kind and name.
-func (e *Engine) Switches(ctx context.Context, current bool) ([]SwitchRecord, error) {
-	log, err := e.db.Switches(ctx, e.config.Group, 0)
-	if err != nil {
-		return nil, err
+// pausedActivities returns what keeps activities paused in the group, by their names.
+func (e *Engine) pausedActivities(ctx context.Context) (map[string]store.Switch, error) {
+	if e.currentPhase() == client { // it is not told of switches
+		if err := e.readSwitches(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if current {
-		var s switches
-		s.add(log)
-		log = slices.SortedFunc(maps.Values(s.latest), func(a, b store.Switch) int {
-			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-		})
-		log = slices.DeleteFunc(log, func(w store.Switch) bool { return !w.Off })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	paused := map[string]store.Switch{}
+	for key, w := range e.switches.latest {
+		if key.kind == store.SwitchActivity && w.Off {
+			paused[key.name] = w
+		}
 	}
-	out := make([]SwitchRecord, len(log))
-	for i, w := range log {
-		out[i] = viewSwitch(w)
-	}
-	return out, nil
+	return paused, nil
 }
 
 // switchLoop learns what others switch.

@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -221,14 +222,26 @@ func attemptsOf(t *testing.T, e *engine.Engine, id string) []engine.Attempt {
 	return a
 }
 
-// eventsOf returns the history of a run.
-func eventsOf(t *testing.T, e *engine.Engine, id string) []engine.TurnEvent {
+// eventsOf returns the history of the latest run.
+func eventsOf(t *testing.T, e *engine.Engine, id string) []inspect.TurnEvent {
 	t.Helper()
-	_, events, err := e.History(t.Context(), id, "")
+	_, events, err := historyOf(t, e, id, "")
 	if err != nil {
 		t.Fatalf("history of %q: %v", id, err)
 	}
 	return events
+}
+
+// historyOf returns the start and the events of a run.
+func historyOf(t *testing.T, e *engine.Engine, id, run string) (history.Start, []inspect.TurnEvent, error) {
+	r, err := e.Record(t.Context(), id, run)
+	var events []inspect.TurnEvent
+	for _, turn := range r.Turns {
+		for _, ev := range turn.Events {
+			events = append(events, inspect.TurnEvent{Turn: turn.Number, Time: time.Unix(0, turn.Time).UTC(), Event: ev})
+		}
+	}
+	return r.Start, events, err
 }
 
 // signal sends a signal.

@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"cmp"
@@ -8,26 +8,27 @@ import (
 
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // ActivityStats returns how calls ended that were counted from since until until
 // (zero: no bound), by workflow and name. Calls are counted by the hour: since and
 // until are taken as the hours in which they lie, and these count whole.
-func (e *Engine) ActivityStats(ctx context.Context, since, until time.Time) ([]ActivityStats, error) {
+func (in *Inspector) ActivityStats(ctx context.Context, since, until time.Time) ([]view.ActivityStats, error) {
 	from := bound(since)
-	tallies, err := e.db.Tallies(ctx, store.TallyFilter{Partitions: e.group.All(), From: from - from%int64(record.TallySpan), Until: bound(until)})
+	tallies, err := in.db.Tallies(ctx, store.TallyFilter{Partitions: in.group.All(), From: from - from%int64(record.TallySpan), Until: bound(until)})
 	if err != nil {
 		return nil, err
 	}
-	stats := make([]ActivityStats, len(tallies))
+	stats := make([]view.ActivityStats, len(tallies))
 	for i := range tallies {
 		stats[i] = activityStats(&tallies[i])
 	}
 	return stats, nil
 }
 
-func activityStats(t *store.Tally) ActivityStats {
-	s := ActivityStats{
+func activityStats(t *store.Tally) view.ActivityStats {
+	s := view.ActivityStats{
 		Workflow: t.Type, Name: t.Name, FirstTry: t.FirstTry, Recovered: t.Recovered, Exhausted: t.Exhausted,
 		Failed: t.Failed, Canceled: t.Canceled, ByHand: t.ByHand, Attempts: t.Attempts, Retrying: time.Duration(t.Retrying),
 	}
@@ -49,30 +50,30 @@ func activityStats(t *store.Tally) ActivityStats {
 // error and activity, the most frequent first. MoreThan, After and Limit of the
 // filter mean nothing here. The ledger keeps the first 100 and the last 1,000
 // attempts of a call: of a call with more, that many count.
-func (e *Engine) ErrorStats(ctx context.Context, filter AttemptFilter) ([]ErrorStats, error) {
+func (in *Inspector) ErrorStats(ctx context.Context, filter view.AttemptFilter) ([]view.ErrorStats, error) {
 	filter.MoreThan, filter.After, filter.Limit = 0, "", 0
 	f, err := ledgerFilter(&filter)
 	if err != nil {
 		return nil, err
 	}
-	f.Partitions = e.group.All()
-	groups, err := e.db.Errors(ctx, f)
+	f.Partitions = in.group.All()
+	groups, err := in.db.Errors(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	stats := make([]ErrorStats, len(groups))
+	stats := make([]view.ErrorStats, len(groups))
 	for i := range groups {
 		g := &groups[i]
 		example, err := foundAttempt(&g.Example)
 		if err != nil {
 			return nil, err
 		}
-		stats[i] = ErrorStats{
+		stats[i] = view.ErrorStats{
 			Name: g.Name, ErrorType: g.ErrorType, Attempts: g.Attempts, Calls: g.Calls, Recovered: g.Recovered,
 			RecoveredShare: float64(g.Recovered) / float64(g.Calls),
-			First:          time.Unix(0, g.First).UTC(), Last: time.Unix(0, g.Last).UTC(), Example: example,
+			First:          at(g.First), Last: at(g.Last), Example: example,
 		}
 	}
-	slices.SortStableFunc(stats, func(a, b ErrorStats) int { return cmp.Compare(b.Attempts, a.Attempts) })
+	slices.SortStableFunc(stats, func(a, b view.ErrorStats) int { return cmp.Compare(b.Attempts, a.Attempts) })
 	return stats, nil
 }

@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"cmp"
@@ -10,44 +10,48 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
-// Attempts returns the attempts of a run's calls (of one call if call > 0), by
-// call and number. Of a call with very many attempts the ledger keeps the first
-// core.FirstAttempts and the last core.LastAttempts; NotKept shows the gap.
-func (e *Engine) Attempts(ctx context.Context, workflowID, run string, call int64) ([]Attempt, error) {
-	row, err := e.find(ctx, workflowID, run)
+// Attempts returns the attempts of a run's calls, or of one call if call is not 0, by
+// call and number. It merges two sources: the ledger has the attempts of all calls with
+// a failed one, the history has those that closed a call. Of a call with very many
+// attempts the ledger keeps the first core.FirstAttempts and the last
+// core.LastAttempts; NotKept shows the gap.
+func (in *Inspector) Attempts(ctx context.Context, workflowID, run string, call int64) ([]view.Attempt, error) {
+	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	return e.attemptsOf(ctx, row, call)
+	return in.AttemptsOf(ctx, row, call)
 }
 
-func (e *Engine) attemptsOf(ctx context.Context, row *store.Run, call int64) ([]Attempt, error) {
-	kept, err := e.db.Attempts(ctx, row.Partition, row.ID, call)
+// AttemptsOf is Attempts for a run whose row is known.
+func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, call int64) ([]view.Attempt, error) {
+	kept, err := in.db.Attempts(ctx, row.Partition, row.ID, call)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.snapshot(ctx, row)
+	s, err := in.Read(ctx, row)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Attempt, 0, len(kept))
-	known := map[attemptKey]bool{}
+	out := make([]view.Attempt, 0, len(kept))
+	known := map[core.AttemptRef]bool{}
 	for _, a := range kept {
-		v, err := viewAttempt(a)
+		v, err := attemptOf(a)
 		if err != nil {
 			return nil, err
 		}
-		known[attemptKey{row.ID, a.Call, a.Number}] = true
+		known[core.AttemptRef{Call: a.Call, Attempt: a.Number}] = true
 		out = append(out, v)
 	}
 	for _, v := range s.attempts(row.ID, row.Status.Open()) {
-		if (call <= 0 || v.Call == call) && !known[attemptKey{row.ID, v.Call, v.Number}] {
+		if (call <= 0 || v.Call == call) && !known[core.AttemptRef{Call: v.Call, Attempt: v.Number}] {
 			out = append(out, v)
 		}
 	}
-	slices.SortFunc(out, func(a, b Attempt) int {
+	slices.SortFunc(out, func(a, b view.Attempt) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 	})
 	for i := range out {
@@ -62,26 +66,26 @@ func (e *Engine) attemptsOf(ctx context.Context, row *store.Run, call int64) ([]
 	return out, nil
 }
 
-func viewAttempt(a store.Attempt) (Attempt, error) {
+func attemptOf(a store.Attempt) (view.Attempt, error) {
 	var d core.AttemptDetail
 	if err := json.Unmarshal(a.Data, &d); err != nil {
-		return Attempt{}, unreadable(&a, err)
+		return view.Attempt{}, unreadable(&a, err)
 	}
-	return Attempt{
+	return view.Attempt{
 		Call: a.Call, Name: a.Name, Number: a.Number, ID: d.ID, Outcome: a.Outcome, Reason: a.Reason,
 		ErrorType: a.ErrorType, Message: d.Message, Stack: d.Stack, Node: d.Node,
-		Queued: optionalTime(d.Queued), Started: optionalTime(a.Started), Ended: optionalTime(a.Ended),
-		Delay: d.Delay, Next: optionalTime(d.Next), Rule: d.Rule,
+		Queued: optional(d.Queued), Started: optional(a.Started), Ended: optional(a.Ended),
+		Delay: d.Delay, Next: optional(d.Next), Rule: d.Rule,
 	}, nil
 }
 
-// attempts are those the history knows: the ones that closed a call, and the ones
-// that are running.
-func (s *snapshot) attempts(run string, open bool) []Attempt {
+// attempts returns those on record in the history: the ones that closed a call, and of
+// an open run those in flight.
+func (s *Snapshot) attempts(run string, open bool) []view.Attempt {
 	names := map[int64]string{}
 	started := map[int64]history.Event{}
-	var out []Attempt
-	for _, ev := range s.events {
+	var out []view.Attempt
+	for _, ev := range s.Events {
 		switch ev.Kind {
 		case history.ActivityScheduled, history.StepScheduled:
 			names[ev.Call] = ev.Name
@@ -92,11 +96,11 @@ func (s *snapshot) attempts(run string, open bool) []Attempt {
 			if !ok {
 				continue
 			}
-			by := madeBy(&s.start, ev)
-			a := Attempt{
+			by := madeBy(&s.Start, ev)
+			a := view.Attempt{
 				Call: ev.Call, Name: names[ev.Call], Number: st.Attempt, ID: core.AttemptID(cmp.Or(by, run), ev.Call, st.Attempt), RunID: by,
 				Outcome: closedBy[ev.Kind], Reason: ev.Reason, Node: st.Node,
-				Queued: optionalTime(st.Queued), Started: optionalTime(st.Started), Ended: optionalTime(ev.Ended),
+				Queued: optional(st.Queued), Started: optional(st.Started), Ended: optional(ev.Ended),
 			}
 			if ev.Kind == history.CallCompleted {
 				a.Reason = string(retry.ReasonSucceeded)
@@ -110,15 +114,15 @@ func (s *snapshot) attempts(run string, open bool) []Attempt {
 	if !open {
 		return out
 	}
-	for _, p := range s.pending() {
-		if p.State == "running" || p.State == "external" {
-			a := Attempt{
+	for _, p := range s.Pending() {
+		if p.State == view.CallRunning || p.State == view.CallExternal {
+			a := view.Attempt{
 				Call: p.Call, Name: p.Name, Number: p.Attempt, ID: core.AttemptID(run, p.Call, p.Attempt),
 				Outcome: p.State, Node: p.Node, Started: &p.Scheduled,
 			}
 			if row, ok := s.rows[p.Call]; ok {
 				if progress, err := core.DecodeProgress(row.Data); err == nil {
-					a.Queued, a.Started = optionalTime(progress.QueuedAt), optionalTime(progress.StartedAt)
+					a.Queued, a.Started = optional(progress.QueuedAt), optional(progress.StartedAt)
 				}
 			}
 			out = append(out, a)
@@ -128,7 +132,7 @@ func (s *snapshot) attempts(run string, open bool) []Attempt {
 }
 
 var closedBy = map[history.Kind]string{
-	history.CallCompleted: string(core.Completed),
-	history.CallFailed:    string(core.Failed),
-	history.CallCanceled:  string(core.Canceled),
+	history.CallCompleted: view.OutcomeCompleted,
+	history.CallFailed:    view.OutcomeFailed,
+	history.CallCanceled:  view.OutcomeCanceled,
 }

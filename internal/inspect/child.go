@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"context"
@@ -7,17 +7,18 @@ import (
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
-func viewParent(p *history.Parent) *Parent {
+func parentOf(p *history.Parent) *view.Parent {
 	if p == nil || entity.KindOf(p.WorkflowID) == entity.Schedule {
 		return nil
 	}
-	return &Parent{WorkflowID: p.WorkflowID, RunID: p.Run, Call: p.Call, Detached: p.Detached}
+	return &view.Parent{WorkflowID: p.WorkflowID, RunID: p.Run, Call: p.Call, Detached: p.Detached}
 }
 
-func viewChild(ev history.Event) *ChildInfo {
-	c := &ChildInfo{WorkflowID: ev.ID, RunID: ev.Child.Run}
+func childOf(ev history.Event) *view.Child {
+	c := &view.Child{WorkflowID: ev.ID, RunID: ev.Child.Run}
 	switch {
 	case ev.Kind == history.DetachedScheduled:
 	case ev.Child.OnParentClose == history.CancelChild:
@@ -28,12 +29,12 @@ func viewChild(ev history.Event) *ChildInfo {
 	return c
 }
 
-// shownChildren is of how many pending children a description says how they stand: it
-// costs a look at each.
+// shownChildren is how many open children of a description have a status. Each costs a
+// query.
 const shownChildren = 100
 
-// findChildren says how the runs stand that calls have started.
-func (e *Engine) findChildren(ctx context.Context, calls []PendingCall) error {
+// addChildren adds the latest runs and statuses of the children that calls started.
+func (in *Inspector) addChildren(ctx context.Context, calls []view.Call) error {
 	looked := 0
 	for i := range calls {
 		c := calls[i].Child
@@ -43,9 +44,9 @@ func (e *Engine) findChildren(ctx context.Context, calls []PendingCall) error {
 		if looked++; looked > shownChildren {
 			return nil
 		}
-		row, err := e.db.Find(ctx, entity.Place(e.group, c.WorkflowID), c.WorkflowID, "")
-		if err == nil && row.Chain != c.RunID { // another one has its ID now, or had it before
-			row, err = e.db.Find(ctx, row.Partition, c.WorkflowID, c.RunID)
+		row, err := in.db.Find(ctx, entity.Place(in.group, c.WorkflowID), c.WorkflowID, "")
+		if err == nil && row.Chain != c.RunID { // another chain has the workflow ID
+			row, err = in.db.Find(ctx, row.Partition, c.WorkflowID, c.RunID)
 		}
 		switch {
 		case errors.Is(err, store.ErrNotFound):

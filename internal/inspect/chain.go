@@ -1,35 +1,35 @@
-package engine
+package inspect
 
 import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
-// shownRuns is how many runs of a chain a description has, the last ones.
+// shownRuns is how many runs of its chain a description has.
 const shownRuns = 20
 
-// chain describes the last runs of a run's chain, oldest first; none if it is
-// alone.
-func (e *Engine) chain(ctx context.Context, row *store.Run, start history.Start) ([]ChainRun, error) {
+// chain returns the last runs of a run's chain, oldest first; nil if the run is the only
+// one.
+func (in *Inspector) chain(ctx context.Context, row *store.Run, start *history.Start) ([]view.ChainRun, error) {
 	if start.Previous == "" && row.Status != store.Continued {
 		return nil, nil
 	}
-	latest, err := e.db.Find(ctx, row.Partition, row.WorkflowID, "")
+	latest, err := in.db.Find(ctx, row.Partition, row.WorkflowID, "")
 	if err != nil {
 		return nil, err
 	}
 	if latest.Chain == row.Chain {
 		row = latest
 	}
-	var runs []ChainRun
+	var runs []view.ChainRun
 	for len(runs) < shownRuns {
-		run, previous, err := viewChainRun(row)
+		run, previous, err := chainRun(row)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func (e *Engine) chain(ctx context.Context, row *store.Run, start history.Start)
 		if previous == "" {
 			break
 		}
-		row, err = e.db.Find(ctx, row.Partition, row.WorkflowID, previous)
+		row, err = in.db.Find(ctx, row.Partition, row.WorkflowID, previous)
 		if errors.Is(err, store.ErrNotFound) {
 			break // deleted
 		}
@@ -49,7 +49,7 @@ func (e *Engine) chain(ctx context.Context, row *store.Run, start history.Start)
 	return runs, nil
 }
 
-func viewChainRun(row *store.Run) (run ChainRun, previous string, err error) {
+func chainRun(row *store.Run) (run view.ChainRun, previous string, err error) {
 	start, err := history.DecodeStart(row.Start)
 	if err != nil {
 		return run, "", err
@@ -58,10 +58,10 @@ func viewChainRun(row *store.Run) (run ChainRun, previous string, err error) {
 	if err != nil {
 		return run, "", err
 	}
-	run = ChainRun{
+	run = view.ChainRun{
 		Number: max(start.Number, 1), RunID: row.ID, Workflow: row.Type, Initiator: start.Initiator, Attempt: row.Attempt,
-		Status: string(row.Status), Created: time.Unix(0, row.Created).UTC(),
-		FirstTurn: optionalTime(start.FirstTurn), Closed: optionalTime(row.Closed),
+		Status: string(row.Status), Created: at(row.Created),
+		FirstTurn: optional(start.FirstTurn), Closed: optional(row.Closed),
 	}
 	if detail.Failure != nil {
 		run.Error, run.ErrorType = detail.Failure.Message, detail.Failure.TypeName()

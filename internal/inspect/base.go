@@ -1,23 +1,23 @@
-package engine
+package inspect
 
 import (
-	"time"
-
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
-func viewBase(start *history.Start) *BaseInfo {
+func baseOf(start *history.Start) *view.Base {
 	b := start.Base
 	if b == nil {
 		return nil
 	}
-	return &BaseInfo{WorkflowID: b.WorkflowID, RunID: b.Run, Call: b.Call, Request: b.Request, By: b.By, Why: b.Reason}
+	return &view.Base{WorkflowID: b.WorkflowID, RunID: b.Run, Call: b.Call, Request: b.Request, By: b.By, Why: b.Reason}
 }
 
-// auditOfBase is the entry of a run's audit that says why it goes on from another one.
-func auditOfBase(row *store.Run, start *history.Start) []ControlRecord {
+// BaseRecord returns the audit record of the reset or fork that a run began with; none if
+// it began otherwise.
+func BaseRecord(row *store.Run, start *history.Start) []view.ControlRecord {
 	b := start.Base
 	if b == nil {
 		return nil
@@ -26,14 +26,14 @@ func auditOfBase(row *store.Run, start *history.Start) []ControlRecord {
 	if start.Initiator == history.ForkOfRun {
 		operation = history.ForkOfRun
 	}
-	return []ControlRecord{{
+	return []view.ControlRecord{{
 		WorkflowID: row.WorkflowID, RunID: row.ID, Call: b.Call, Operation: operation, Request: b.Request, By: b.By, Why: b.Reason,
-		Outcome: core.Applied, Note: "goes on from run " + b.Run + " of workflow " + b.WorkflowID, Time: time.Unix(0, start.Created).UTC(),
+		Outcome: core.Applied, Note: "goes on from run " + b.Run + " of workflow " + b.WorkflowID, Time: at(start.Created),
 	}}
 }
 
-// madeBy is the run that made the attempt which ended a call, if that is another one
-// than the run in whose history it stands: what came before it went on by itself.
+// madeBy returns the run that made the attempt which closed a call, if the call was kept
+// from another run; else "".
 func madeBy(start *history.Start, ended TurnEvent) string {
 	if ended.Turn > start.Base.LastCut() {
 		return ""

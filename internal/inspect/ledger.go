@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"cmp"
@@ -11,18 +11,19 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // FindAttempts returns attempts from the ledger of all runs, the latest first, and
 // the cursor of the next page, "" if there is none. The ledger has the attempts of
 // all calls of which one failed, timed out, was lost or given back: a success at
 // the first try is in the history of its run only.
-func (e *Engine) FindAttempts(ctx context.Context, filter AttemptFilter) ([]FoundAttempt, string, error) {
-	entries, next, err := e.searchLedger(ctx, filter, false)
+func (in *Inspector) FindAttempts(ctx context.Context, filter view.AttemptFilter) ([]view.FoundAttempt, string, error) {
+	entries, next, err := in.searchLedger(ctx, filter, false)
 	if err != nil {
 		return nil, "", err
 	}
-	found := make([]FoundAttempt, len(entries))
+	found := make([]view.FoundAttempt, len(entries))
 	for i := range entries {
 		if found[i], err = foundAttempt(&entries[i]); err != nil {
 			return nil, "", err
@@ -31,22 +32,22 @@ func (e *Engine) FindAttempts(ctx context.Context, filter AttemptFilter) ([]Foun
 	return found, next, nil
 }
 
-func foundAttempt(e *store.LedgerEntry) (FoundAttempt, error) {
-	a, err := viewAttempt(e.Attempt)
-	return FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Attempt: a}, err
+func foundAttempt(e *store.LedgerEntry) (view.FoundAttempt, error) {
+	a, err := attemptOf(e.Attempt)
+	return view.FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Attempt: a}, err
 }
 
 // FindCalls returns calls that needed more than one attempt, or are about to, those
 // with the latest attempt first. The conditions of the filter are about that
 // attempt.
-func (e *Engine) FindCalls(ctx context.Context, filter AttemptFilter) ([]CallAttempts, string, error) {
-	entries, next, err := e.searchLedger(ctx, filter, true)
+func (in *Inspector) FindCalls(ctx context.Context, filter view.AttemptFilter) ([]view.CallAttempts, string, error) {
+	entries, next, err := in.searchLedger(ctx, filter, true)
 	if err != nil {
 		return nil, "", err
 	}
-	found := make([]CallAttempts, len(entries))
+	found := make([]view.CallAttempts, len(entries))
 	for i := range entries {
-		if found[i], err = viewCall(&entries[i]); err != nil {
+		if found[i], err = callSums(&entries[i]); err != nil {
 			return nil, "", err
 		}
 	}
@@ -54,14 +55,14 @@ func (e *Engine) FindCalls(ctx context.Context, filter AttemptFilter) ([]CallAtt
 }
 
 // searchLedger reads a page of the ledger, and the cursor of the next one.
-func (e *Engine) searchLedger(ctx context.Context, filter AttemptFilter, calls bool) ([]store.LedgerEntry, string, error) {
+func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter, calls bool) ([]store.LedgerEntry, string, error) {
 	f, err := ledgerFilter(&filter)
 	if err != nil {
 		return nil, "", err
 	}
-	f.Partitions, f.Latest = e.group.All(), calls
+	f.Partitions, f.Latest = in.group.All(), calls
 	f.Limit++ // to see whether there are more
-	entries, err := e.db.Ledger(ctx, f)
+	entries, err := in.db.Ledger(ctx, f)
 	if err != nil || len(entries) < f.Limit {
 		return entries, "", err
 	}
@@ -69,7 +70,7 @@ func (e *Engine) searchLedger(ctx context.Context, filter AttemptFilter, calls b
 	return entries, cursor(entries[len(entries)-1].Key()), nil
 }
 
-func ledgerFilter(f *AttemptFilter) (store.LedgerFilter, error) {
+func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 	out := store.LedgerFilter{
 		Type: f.Workflow, Name: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason,
 		From: bound(f.Since), Until: bound(f.Until), Above: f.MoreThan, Limit: f.Limit,
@@ -120,19 +121,19 @@ func parseCursor(s string) (k store.LedgerKey, err error) {
 }
 
 // viewCall makes the sums of a call from its latest record.
-func viewCall(e *store.LedgerEntry) (CallAttempts, error) {
+func callSums(e *store.LedgerEntry) (view.CallAttempts, error) {
 	var d core.AttemptDetail
 	if err := json.Unmarshal(e.Data, &d); err != nil {
-		return CallAttempts{}, unreadable(&e.Attempt, err)
+		return view.CallAttempts{}, unreadable(&e.Attempt, err)
 	}
-	c := CallAttempts{
+	c := view.CallAttempts{
 		WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Call: e.Call, Name: e.Name, Attempts: e.Number,
-		Outcome: e.Outcome, Reason: e.Reason, ErrorType: e.ErrorType, Message: d.Message, Last: optionalTime(e.Ended),
+		Outcome: e.Outcome, Reason: e.Reason, ErrorType: e.ErrorType, Message: d.Message, Last: optional(e.Ended),
 		NotKept: max(0, e.Number-core.FirstAttempts-core.LastAttempts),
 	}
 	if t := d.Totals; t != nil {
 		c.Completed, c.Failed, c.TimedOut, c.Lost, c.Drained, c.Canceled = t.Completed, t.Failed, t.TimedOut, t.Lost, t.Drained, t.Canceled
-		c.Attempts, c.Run, c.Backoff, c.Retrying, c.First = t.Attempts(), t.Run, t.Backoff, t.Retrying(), optionalTime(t.First)
+		c.Attempts, c.Run, c.Backoff, c.Retrying, c.First = t.Attempts(), t.Run, t.Backoff, t.Retrying(), optional(t.First)
 	}
 	return c, nil
 }
@@ -144,16 +145,16 @@ func unreadable(a *store.Attempt, err error) error {
 // Calls sums up the attempts of each activity and step of a run, by number. Calls
 // of which no attempt has ended yet are left out. Of those that a run which was reset
 // or forked has kept, RunID is the run that made them, whose ledger has all attempts.
-func (e *Engine) Calls(ctx context.Context, workflowID, run string) ([]CallAttempts, error) {
-	row, err := e.find(ctx, workflowID, run)
+func (in *Inspector) Calls(ctx context.Context, workflowID, run string) ([]view.CallAttempts, error) {
+	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	attempts, err := e.attemptsOf(ctx, row, 0)
+	attempts, err := in.AttemptsOf(ctx, row, 0)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := e.db.Attempts(ctx, row.Partition, row.ID, 0)
+	kept, err := in.db.Attempts(ctx, row.Partition, row.ID, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (e *Engine) Calls(ctx context.Context, workflowID, run string) ([]CallAttem
 	for _, a := range kept {
 		latest[a.Call] = a
 	}
-	var calls []CallAttempts
+	var calls []view.CallAttempts
 	for i, a := range attempts {
 		if a.Ended == nil || i+1 < len(attempts) && attempts[i+1].Call == a.Call && attempts[i+1].Ended != nil {
 			continue // not the last one that ended
@@ -171,7 +172,7 @@ func (e *Engine) Calls(ctx context.Context, workflowID, run string) ([]CallAttem
 			calls = append(calls, onlyAttempt(row, &a))
 			continue
 		}
-		c, err := viewCall(&store.LedgerEntry{Attempt: entry, WorkflowID: row.WorkflowID, Type: row.Type})
+		c, err := callSums(&store.LedgerEntry{Attempt: entry, WorkflowID: row.WorkflowID, Type: row.Type})
 		if err != nil {
 			return nil, err
 		}
@@ -182,8 +183,8 @@ func (e *Engine) Calls(ctx context.Context, workflowID, run string) ([]CallAttem
 
 // onlyAttempt sums up a call that ended with its first attempt: it has no record in
 // the ledger. Of a call that was kept from another run it is the last attempt.
-func onlyAttempt(row *store.Run, a *Attempt) CallAttempts {
-	c := CallAttempts{
+func onlyAttempt(row *store.Run, a *view.Attempt) view.CallAttempts {
+	c := view.CallAttempts{
 		WorkflowID: row.WorkflowID, RunID: cmp.Or(a.RunID, row.ID), Workflow: row.Type, Call: a.Call, Name: a.Name, Attempts: 1,
 		Outcome: a.Outcome, Reason: a.Reason, ErrorType: a.ErrorType, Message: a.Message, First: a.Queued, Last: a.Ended,
 	}

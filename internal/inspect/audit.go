@@ -1,0 +1,69 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// Audit returns what was done to a run and its calls, by people and by the engine,
+// oldest first.
+func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.ControlRecord, error) {
+	row, err := in.Find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := in.Turns(ctx, row.Partition, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := BaseRecord(row, &start)
+	for _, t := range turns {
+		for i := range t.Events {
+			ev := &t.Events[i]
+			operation := plainly[ev.Kind]
+			if !IsAnswer(ev) && (operation == "" || ev.Operation != "") {
+				continue
+			}
+			r := ControlRecord(row, ev, t.Time)
+			if r.Operation == "" {
+				r.Operation, r.Outcome = string(operation), view.Applied
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// plainly are the operations whose caller does not wait for a result. The event that
+// they lead to is their only record.
+var plainly = map[history.Kind]core.Operation{
+	history.RunCancelRequested: core.CancelTheRun,
+	history.RunTerminated:      core.TerminateTheRun,
+}
+
+// ControlRecord returns what an event says of an operation on a run or its calls. Time
+// is that of its turn, in nanoseconds since 1970.
+func ControlRecord(row *store.Run, ev *history.Event, time int64) view.ControlRecord {
+	r := view.ControlRecord{
+		WorkflowID: row.WorkflowID, RunID: row.ID, Call: ev.Call, Name: ev.Name, Operation: ev.Operation,
+		Request: ev.ID, By: ev.By, Why: ev.Reason, Outcome: ev.Outcome, Note: ev.Note, Time: at(time),
+	}
+	if ev.Policy != nil {
+		r.Policy, _ = json.Marshal(ev.Policy) // it came from JSON
+	}
+	return r
+}
+
+// IsAnswer reports whether an event is the result of an operation.
+func IsAnswer(ev *history.Event) bool {
+	return ev.Kind == history.CallControlled || ev.Kind == history.RunControlled
+}

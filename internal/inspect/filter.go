@@ -1,0 +1,40 @@
+package inspect
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// RunFilter returns a filter for the store that selects from the runs of partitions.
+func RunFilter(f view.Filter, partitions []int) store.Filter {
+	out := store.Filter{
+		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
+		Attributes: record.StoreAttributes(f.Attributes), Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
+	}
+	for _, s := range f.Status {
+		out.Status = append(out.Status, store.Status(s))
+	}
+	return Bounded(out)
+}
+
+// idsAhead is how far a run ID may be ahead of the creation time of its run: the IDs of a
+// chain rise by at least a millisecond, however fast its runs follow each other.
+const idsAhead = time.Hour
+
+// Bounded adds to a filter by time the bounds of run IDs that follow from it. Stores read
+// runs in the order of their IDs.
+func Bounded(f store.Filter) store.Filter {
+	if !f.Since.IsZero() {
+		f.Above = max(f.Above, ident.RunFloor(f.Since))
+	}
+	if !f.Until.IsZero() {
+		if ceiling := ident.RunFloor(f.Until.Add(idsAhead)); f.Before == "" || ceiling < f.Before {
+			f.Before = ceiling
+		}
+	}
+	return f
+}

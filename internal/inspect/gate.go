@@ -1,0 +1,110 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// Gates returns the gates of the group, by name. A gate exists from its first call until
+// no call has used it for a week. One that is paused, or whose budget or breaker is not
+// in its initial state, stays.
+func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
+	var gates []view.Gate
+	err := in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
+		g, err := in.Gate(ctx, entity.NameOf(row.ID))
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return nil // it was removed meanwhile
+		case err == nil:
+			gates = append(gates, in.gateOf(g))
+		}
+		return err
+	})
+	slices.SortFunc(gates, func(a, b view.Gate) int { return cmp.Compare(a.Name, b.Name) })
+	return gates, err
+}
+
+// Gate returns the machine of a gate as it is committed.
+func (in *Inspector) Gate(ctx context.Context, name string) (*core.Gate, error) {
+	at := entity.Find(in.group, entity.Gate, name)
+	rec, err := in.db.Load(ctx, at.Partition, at.Run)
+	if err != nil {
+		return nil, err
+	}
+	return record.Gate(rec)
+}
+
+func (in *Inspector) gateOf(g *core.Gate) view.Gate {
+	d, s := g.Detail(), g.Stats(in.now())
+	v := view.Gate{
+		Name: g.Name(), Limit: s.Limit, Mode: d.Spec.Mode, Spec: gateSpec(d.Spec), Holders: s.Holders, Running: s.Running,
+		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
+		Breaker: string(s.Breaker), OpenUntil: optional(s.OpenUntil), Paused: pause(d.Pause),
+	}
+	if d.Spec.Budget != (history.GateBudget{}) {
+		v.Tokens = &s.Tokens
+	}
+	for _, t := range inOrder(g.Tickets()) {
+		ticket := view.Ticket{
+			WorkflowID: t.Key.Workflow, RunID: t.Key.Run, Call: t.Key.Call, Attempt: t.Attempt, State: string(t.Phase),
+			Slot: t.Slot, Priority: t.Priority, Since: at(t.Since),
+		}
+		if t.Until != turnstile.Never {
+			ticket.Until = optional(t.Until)
+		}
+		v.Tickets = append(v.Tickets, ticket)
+	}
+	return v
+}
+
+// inOrder sorts tickets: those that run, those that wait in the order in which they are
+// let through, those in backoff.
+func inOrder(tickets []turnstile.Ticket[core.TicketKey]) []turnstile.Ticket[core.TicketKey] {
+	rank := map[turnstile.Phase]int{turnstile.Running: 0, turnstile.Waiting: 1, turnstile.BackingOff: 2}
+	slices.SortStableFunc(tickets, func(a, b turnstile.Ticket[core.TicketKey]) int {
+		return cmp.Or(cmp.Compare(rank[a.Phase], rank[b.Phase]), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Number, b.Number))
+	})
+	return tickets
+}
+
+// addPlaces adds to the gated calls of a run their places at the gates.
+func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Call) error {
+	for i := range calls {
+		wait := calls[i].Gate
+		if wait == nil || wait.Verdict {
+			continue
+		}
+		g, err := in.Gate(ctx, wait.Name)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // the first message to it is on its way
+		}
+		if err != nil {
+			return err
+		}
+		wait.Paused = pause(g.Detail().Pause)
+		if s := g.Stats(in.now()); s.Breaker == turnstile.Open {
+			wait.OpenUntil = optional(s.OpenUntil)
+		}
+		for _, t := range inOrder(g.Tickets()) {
+			if t.Phase != turnstile.Waiting {
+				continue
+			}
+			wait.Waiting++
+			if t.Key.Run == run && t.Key.Call == calls[i].Call {
+				wait.Place = wait.Waiting
+			}
+		}
+	}
+	return nil
+}

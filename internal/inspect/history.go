@@ -1,0 +1,68 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/view"
+)
+
+// TurnEvent is an event of a history with its turn.
+type TurnEvent struct {
+	Turn int64     `json:"turn"`
+	Time time.Time `json:"time"`
+	history.Event
+}
+
+// Turns reads the whole history of a run.
+func (in *Inspector) Turns(ctx context.Context, partition int, run string) ([]core.StoredTurn, error) {
+	stored, err := in.db.History(ctx, partition, run, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	return record.Turns(stored)
+}
+
+// Record returns the history of a run as one document, for replay elsewhere.
+func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r history.Recording, err error) {
+	row, err := in.Find(ctx, workflowID, run)
+	if err != nil {
+		return r, err
+	}
+	if r.Start, err = history.DecodeStart(row.Start); err != nil {
+		return r, err
+	}
+	turns, err := in.Turns(ctx, row.Partition, row.ID)
+	for _, t := range turns {
+		r.Turns = append(r.Turns, history.RecordedTurn{Number: t.Number, Time: t.Time, Events: t.Events})
+	}
+	return r, err
+}
+
+// Events returns the history of a run, the start event first.
+func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view.Event, error) {
+	r, err := in.Record(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	start, err := json.Marshal(r.Start)
+	if err != nil {
+		return nil, err
+	}
+	events := []view.Event{{Time: at(r.Start.Created), Kind: string(history.RunStarted), Name: r.Start.Type, Record: start}}
+	for _, t := range r.Turns {
+		for _, ev := range t.Events {
+			in := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
+			text, err := json.Marshal(in)
+			if err != nil {
+				return nil, err
+			}
+			events = append(events, view.Event{Turn: in.Turn, Time: in.Time, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, Record: text})
+		}
+	}
+	return events, nil
+}

@@ -1,0 +1,53 @@
+package inspect
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/store"
+)
+
+// Inspector reads what is committed in the partitions of a group of nodes. It is safe
+// for concurrent use.
+type Inspector struct {
+	db     store.Reader
+	group  store.Group
+	now    func() int64
+	usable func() error
+	paused func(context.Context) (map[string]store.Switch, error)
+	limits Limits
+}
+
+// Config is what an Inspector is told. All fields are required.
+type Config struct {
+	Group store.Group
+	// Now returns engine time, in nanoseconds since 1970.
+	Now func() int64
+	// Usable returns an error if nothing is to be read any more.
+	Usable func() error
+	// Paused returns the switches that pause activities in the group, by the name of
+	// the activity. The map is not changed.
+	Paused func(context.Context) (map[string]store.Switch, error)
+	Limits Limits
+}
+
+// New returns an Inspector of a database.
+func New(db store.Reader, c Config) *Inspector {
+	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits}
+}
+
+// Find returns the row of a run, or of the latest run of the workflow ID if run is
+// empty. The error is store.ErrNotFound if the run has another workflow ID.
+func (in *Inspector) Find(ctx context.Context, workflowID, run string) (*store.Run, error) {
+	if err := in.usable(); err != nil {
+		return nil, err
+	}
+	if err := entity.CheckID(workflowID); err != nil {
+		return nil, err
+	}
+	row, err := in.db.Find(ctx, entity.Place(in.group, workflowID), workflowID, run)
+	if err == nil && row.WorkflowID != workflowID {
+		return nil, store.ErrNotFound
+	}
+	return row, err
+}

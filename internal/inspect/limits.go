@@ -1,0 +1,29 @@
+package inspect
+
+import (
+	"fmt"
+)
+
+// Limits are how many of something a run may have.
+type Limits struct {
+	Events       int // on record
+	PendingCalls int
+	Signals      int // that its code has not read
+}
+
+// Near returns the number from which on a run is close to a limit: four fifths of it.
+func Near(limit int) int { return limit - limit/5 }
+
+// warnings name the limits that a run comes close to.
+func (l Limits) warnings(events, pending, unread int) (all []string) {
+	if events >= Near(l.Events) {
+		all = append(all, fmt.Sprintf("its history has %d events; it fails at %d unless it continues as new", events, l.Events))
+	}
+	if pending >= Near(l.PendingCalls) {
+		all = append(all, fmt.Sprintf("it has %d pending calls; at %d, further ones are refused", pending, l.PendingCalls))
+	}
+	if unread >= Near(l.Signals) {
+		all = append(all, fmt.Sprintf("it has %d unread signals; with %d, further ones are refused until its code has read some", unread, l.Signals))
+	}
+	return all
+}

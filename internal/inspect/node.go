@@ -1,0 +1,46 @@
+package inspect
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// Nodes returns the nodes of all groups by the time they joined.
+func (in *Inspector) Nodes(ctx context.Context) ([]view.Node, error) {
+	members, err := in.db.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]view.Node, len(members))
+	for i, m := range members {
+		nodes[i] = nodeOf(m)
+		if m.Live && m.Expires == store.Never {
+			nodes[i].Seen = at(max(m.Seen, in.now())) // its lock shows that it is alive; it renews no lease
+		}
+	}
+	return nodes, nil
+}
+
+func nodeOf(m store.Member) view.Node {
+	n := view.Node{
+		ID: m.ID, Name: m.Name, Group: m.Group, Partitions: m.Owned,
+		Joined: at(m.Joined), Seen: at(m.Seen),
+	}
+	switch {
+	case m.Left != 0:
+		n.State = view.NodeLeft
+		return n
+	case !m.Live:
+		n.State = view.NodeExpired
+	case m.Draining:
+		n.State = view.NodeDraining
+	default:
+		n.State = view.NodeLive
+	}
+	if m.Expires != store.Never {
+		n.Expires = optional(m.Expires)
+	}
+	return n
+}

@@ -1,0 +1,54 @@
+package inspect
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// List returns runs, newest first. Pages that go on from the last run of the one before
+// neither repeat nor leave out a run that was there all the time.
+func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
+	rows, err := in.db.List(ctx, RunFilter(filter, in.group.All()))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]view.Run, len(rows))
+	for i := range rows {
+		out[i] = runOf(&rows[i])
+	}
+	return out, nil
+}
+
+// Counts returns how many runs and calls are in which state.
+func (in *Inspector) Counts(ctx context.Context) (view.Counts, error) {
+	c, err := in.db.Counts(ctx, in.group.All())
+	if err != nil {
+		return view.Counts{}, err
+	}
+	v := view.Counts{Runs: map[string]int{}, Calls: map[string]int{}, NextRetry: optional(c.NextRetry)}
+	for status, n := range c.Runs {
+		v.Runs[string(status)] = n
+	}
+	for state, n := range c.Calls {
+		v.Calls[core.ShownState(core.CallState(state))] = n
+	}
+	return v, nil
+}
+
+func runOf(r *store.Run) view.Run {
+	v := view.Run{
+		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
+		Created: at(r.Created), Closed: optional(r.Closed), Priority: r.Priority, Attributes: record.Attributes(r.Attributes),
+	}
+	if r.Wake != store.Never {
+		v.NextWake = optional(r.Wake)
+	}
+	if d, err := core.DecodeDetail(r.Detail); err == nil {
+		v.CustomStatus, v.Paused = d.Says, pause(d.Paused)
+	}
+	return v
+}

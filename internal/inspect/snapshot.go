@@ -1,0 +1,191 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// Snapshot is a run as it is committed. It is read without running the run's code.
+type Snapshot struct {
+	Start  history.Start
+	Events []TurnEvent
+
+	epochs map[int64]int64      // of turns, by number
+	rows   map[int64]store.Call // by number
+	owners map[int64]string     // node IDs by epoch
+}
+
+// Read reads a run.
+func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error) {
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return nil, err
+	}
+	// Rows first: a call that closes in between is then closed in the history.
+	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := in.Turns(ctx, row.Partition, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := in.db.Owners(ctx, row.Partition)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Start: start, epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
+	for _, c := range calls {
+		s.rows[c.Number] = c
+	}
+	for _, o := range owners {
+		s.owners[o.Epoch] = o.Node
+	}
+	for _, t := range turns {
+		s.epochs[t.Number] = t.Epoch
+		for _, ev := range t.Events {
+			s.Events = append(s.Events, TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev})
+		}
+	}
+	return s, nil
+}
+
+var callKinds = map[history.Kind]string{
+	history.ActivityScheduled: "activity",
+	history.StepScheduled:     "step",
+	history.TimerStarted:      "timer",
+	history.SignalAwaited:     "signal",
+	history.ChildScheduled:    "child",
+	history.DetachedScheduled: "detached",
+}
+
+// Pending returns the open calls, by number.
+func (s *Snapshot) Pending() []view.Call {
+	calls, _ := s.pending()
+	return calls
+}
+
+// pending returns the open calls, and how many signals none of them awaits.
+func (s *Snapshot) pending() (calls []view.Call, unread int) {
+	closed := map[int64]bool{}
+	delivered := map[string]int{}
+	edited := map[int64]*retry.Policy{}
+	for _, ev := range s.Events {
+		switch ev.Kind {
+		case history.CallControlled:
+			if ev.Policy != nil {
+				edited[ev.Call] = ev.Policy
+			}
+		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
+			closed[ev.Call] = true
+		case history.CallCancelRequested:
+			closed[ev.Call] = closed[ev.Call] || ev.Closed
+		case history.SignalReceived:
+			delivered[ev.Name]++
+		}
+	}
+	if s.Start.Carried != nil {
+		for _, signal := range s.Start.Carried.Signals {
+			delivered[signal.Name]++
+		}
+	}
+	for _, ev := range s.Events {
+		kind, begins := callKinds[ev.Kind]
+		if !begins || closed[ev.Call] {
+			continue
+		}
+		if ev.Kind == history.SignalAwaited && delivered[ev.Name] > 0 {
+			delivered[ev.Name]--
+			continue
+		}
+		if p := edited[ev.Call]; p != nil {
+			ev.Policy = p
+		}
+		calls = append(calls, s.call(kind, ev))
+	}
+	for _, n := range delivered {
+		unread += n
+	}
+	return calls, unread
+}
+
+// updates returns those without a result, oldest first.
+func (s *Snapshot) updates() (open []view.Update) {
+	for _, ev := range s.Events {
+		switch ev.Kind {
+		case history.UpdateAccepted:
+			open = append(open, view.Update{ID: ev.ID, Name: ev.Name, Accepted: ev.Time})
+		case history.UpdateCompleted:
+			open = slices.DeleteFunc(open, func(u view.Update) bool { return u.ID == ev.ID })
+		}
+	}
+	return open
+}
+
+// call returns the open call that an event begins.
+func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
+	p := view.Call{Call: ev.Call, Kind: kind, Name: ev.Name, State: view.CallWaiting, Scheduled: ev.Time, Next: optional(ev.Due)}
+	if ev.Child != nil {
+		p.Child = childOf(ev.Event)
+	}
+	if kind != "activity" && kind != "step" {
+		return p
+	}
+	p.State, p.Attempt, p.Node = view.CallRunning, 1, s.owners[s.epochs[ev.Turn]]
+	var policy retry.Policy
+	if ev.Policy != nil {
+		policy = *ev.Policy
+	}
+	p.Max, p.Policy = policy.AttemptLimit(), policy.String()
+	if w := policy.Within; w > 0 && w != retry.Forever {
+		deadline := ev.Time.Add(w)
+		p.Deadline = &deadline
+	}
+	row, ok := s.rows[ev.Call]
+	if !ok {
+		inFlight(&p, ev.Time.UnixNano(), &policy)
+		return p
+	}
+	p.Attempt, p.Node = row.Attempt, ""
+	if row.State != store.Dispatched {
+		p.State = string(row.State)
+		p.Next = optional(row.Due)
+	}
+	if progress, err := core.DecodeProgress(row.Data); err == nil {
+		p.Failures, p.LostToCrashes = progress.Failures, progress.Losses
+		if progress.Last != nil {
+			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()
+		}
+		if row.State == store.Dispatched {
+			p.Node = progress.Node
+			inFlight(&p, progress.StartedAt, &policy)
+		}
+		if at, verdict := progress.Awaits(); row.State == store.Gated && at >= 0 && at < len(ev.Gates) {
+			p.Gate = &view.GateWait{Name: ev.Gates[at].Name, Verdict: verdict}
+		}
+		if row.State == store.External {
+			p.Started, p.TimesOut = optional(progress.StartedAt), optional(progress.TimesOut(&policy))
+		}
+		p.LastHeartbeat = optional(progress.BeatAt)
+		if !progress.Details.Absent() {
+			p.Heartbeat = optionalPayload(&progress.Details)
+		}
+		p.Paused = pause(progress.Pause)
+	}
+	return p
+}
+
+// inFlight adds when the attempt in flight started and times out.
+func inFlight(p *view.Call, started int64, policy *retry.Policy) {
+	p.Started = optional(started)
+	if limit := policy.AttemptTimeout; limit > 0 {
+		end := p.Started.Add(limit)
+		p.TimesOut = &end
+	}
+}

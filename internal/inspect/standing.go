@@ -1,0 +1,34 @@
+package inspect
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/store"
+)
+
+// standingPage is how many rows of gates and schedules are read in one query.
+const standingPage = 500
+
+// eachStanding calls do for the rows of the group's gates or schedules.
+func (in *Inspector) eachStanding(ctx context.Context, kind entity.Kind, do func(row *store.Run) error) error {
+	filter := store.Filter{Partitions: in.group.All(), Status: []store.Status{store.Standing}, Limit: standingPage}
+	for {
+		rows, err := in.db.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if entity.KindOf(rows[i].ID) != kind {
+				continue
+			}
+			if err := do(&rows[i]); err != nil {
+				return err
+			}
+		}
+		if len(rows) < filter.Limit {
+			return nil
+		}
+		filter.Before = rows[len(rows)-1].ID
+	}
+}

@@ -1,0 +1,44 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// Switches returns the log of what was paused and resumed in the group, oldest first.
+// If current is set it returns only what is paused now, by kind and name.
+func (in *Inspector) Switches(ctx context.Context, current bool) ([]view.SwitchRecord, error) {
+	log, err := in.db.Switches(ctx, in.group.Name, 0)
+	if err != nil {
+		return nil, err
+	}
+	if current {
+		type thing struct{ kind, name string }
+		latest := map[thing]store.Switch{}
+		for _, w := range log {
+			latest[thing{w.Kind, w.Name}] = w
+		}
+		log = slices.SortedFunc(maps.Values(latest), func(a, b store.Switch) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		})
+		log = slices.DeleteFunc(log, func(w store.Switch) bool { return !w.Off })
+	}
+	out := make([]view.SwitchRecord, len(log))
+	for i, w := range log {
+		out[i] = SwitchRecord(w)
+	}
+	return out, nil
+}
+
+// SwitchRecord returns an entry of the log.
+func SwitchRecord(s store.Switch) view.SwitchRecord {
+	return view.SwitchRecord{
+		Group: s.Group, Kind: s.Kind, Name: s.Name, Paused: s.Off, Request: s.Request, By: s.By, Why: s.Why,
+		Time: at(s.Time),
+	}
+}

@@ -1,0 +1,89 @@
+package inspect
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/view"
+)
+
+// at returns a time in nanoseconds since 1970.
+func at(ns int64) time.Time { return time.Unix(0, ns).UTC() }
+
+// optional returns nil for 0.
+func optional(ns int64) *time.Time {
+	if ns == 0 {
+		return nil
+	}
+	t := at(ns)
+	return &t
+}
+
+// payload returns a recorded value as a view has it.
+func payload(p history.Payload) view.Payload {
+	if p.Encoding == history.EncodingJSON {
+		return view.Payload{JSON: p.Data}
+	}
+	return view.Payload{Encoding: p.Encoding, Bytes: p.Data}
+}
+
+func optionalPayload(p *history.Payload) *view.Payload {
+	if p == nil {
+		return nil
+	}
+	v := payload(*p)
+	return &v
+}
+
+// failure returns a recorded error as a view has it.
+func failure(f *history.Failure) *view.Failure {
+	if f == nil {
+		return nil
+	}
+	v := &view.Failure{Type: f.Type, Name: f.Name, Message: f.Message, Form: string(f.Form), Data: f.Data, Stack: f.Stack}
+	for _, c := range f.Causes {
+		v.Causes = append(v.Causes, failure(c))
+	}
+	return v
+}
+
+// mismatch returns a difference between code and history as a view has it.
+func mismatch(m *core.Mismatch) (*view.Mismatch, error) {
+	if m == nil {
+		return nil, nil
+	}
+	v := &view.Mismatch{Turn: m.Turn, Command: m.Command}
+	var err error
+	if v.Expected, err = command(m.Turn, m.Expected); err != nil {
+		return nil, err
+	}
+	v.Actual, err = command(m.Turn, m.Actual)
+	return v, err
+}
+
+// command returns an event of a mismatch. It has no time: its turn may not exist.
+func command(turn int64, ev *history.Event) (*view.Event, error) {
+	if ev == nil {
+		return nil, nil
+	}
+	record, err := json.Marshal(ev)
+	return &view.Event{Turn: turn, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, Record: record}, err
+}
+
+// gateSpec returns the declaration of a gate as a view has it.
+func gateSpec(g history.Gate) view.GateSpec {
+	return view.GateSpec{
+		Name: g.Name, Limit: g.Limit, Mode: g.Mode, MaxHold: g.MaxHold,
+		Rate: view.GateRate(g.Rate), Budget: view.GateBudget(g.Budget), Breaker: view.GateBreaker(g.Breaker),
+	}
+}
+
+// pause returns who paused something, nil for nil.
+func pause(p *core.Pause) *view.Pause {
+	if p == nil {
+		return nil
+	}
+	return &view.Pause{By: p.By, Why: p.Reason, Since: at(p.At)}
+}
