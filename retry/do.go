@@ -46,15 +46,49 @@ import (
 // an attempt starts when it is due; nor, ever, can CrashLimit: a crash takes the
 // caller with it.
 func Do(ctx context.Context, policy Policy, fn func(context.Context) error, opts ...Option) error {
-	if len(opts) == 0 && ctx != nil && fn != nil && policy.bare() && ctx.Err() == nil {
-		err := invoke(ctx, fn)
-		if err == nil {
-			return nil
-		}
-		c := call{parent: ctx, limit: policy.AttemptLimit()}
-		return c.resume(&policy, fn, err)
+	if len(opts) != 0 || ctx == nil || fn == nil || ctx.Err() != nil ||
+		!policy.asksNothing() || !policy.boundsValid() || !policy.Backoff.common() || !policy.Jitter.common() {
+		return doFully(ctx, &policy, fn, opts)
 	}
-	return doFully(ctx, &policy, fn, opts)
+	if err := invoke(ctx, fn); err != nil {
+		return doAgain(ctx, &policy, fn, err)
+	}
+	return nil
+}
+
+// The next four functions say together that a policy is valid and asks for nothing
+// before or during an attempt. Every call of Do pays for them, so each is a few
+// comparisons, small enough to be inlined; a policy that they do not recognize may
+// be valid.
+
+// asksNothing reports whether the policy has no lists, rules and timeouts.
+func (p *Policy) asksNothing() bool {
+	return int64(len(p.Rules)|len(p.Retryable)|len(p.NonRetryable))|int64(p.AttemptTimeout|p.HeartbeatTimeout|p.Within)|
+		int64(p.OnTimeout)|int64(p.OnExhausted) == 0
+}
+
+// boundsValid reports whether the other numbers of the policy are valid.
+func (p *Policy) boundsValid() bool {
+	return int64(p.MaxAttempts|p.CrashLimit)|int64(p.QueueTimeout|p.MaxServerDelay) >= 0 && p.MaxAttempts < Unlimited
+}
+
+// common recognizes the default, None, Fixed, and an exponential backoff with a Max.
+func (b *Backoff) common() bool {
+	if b.Kind == backoffExponential {
+		return b.Initial >= 0 && b.Max >= b.Initial && b.Coefficient >= 1 && b.Coefficient <= math.MaxFloat64
+	}
+	return b.Max == 0 && b.Coefficient == 0 && (b.Initial == 0 && b.Kind <= backoffFixed || b.Initial > 0 && b.Kind == backoffFixed)
+}
+
+// common recognizes the jitters that go with every backoff and have no parameter.
+func (j *Jitter) common() bool {
+	return j.Proportion == 0 && (j.Kind <= jitterNone || j.Kind == jitterFull || j.Kind == jitterEqual)
+}
+
+// doAgain goes on with a call without options whose first attempt failed.
+func doAgain(ctx context.Context, p *Policy, fn func(context.Context) error, err error) error {
+	c := call{parent: ctx, limit: p.AttemptLimit()}
+	return c.resume(p, fn, err)
 }
 
 // Value is Do for a function with a result. On failure it returns the zero T.
@@ -74,26 +108,7 @@ func Value[T any](ctx context.Context, policy Policy, fn func(context.Context) (
 	return value, nil
 }
 
-// bare reports whether the policy is valid and asks for nothing before or
-// during an attempt. It is what Do pays at every call, and therefore a chain of
-// comparisons that recognizes common policies; false says nothing.
-func (p *Policy) bare() bool {
-	unset := int64(len(p.Rules)|len(p.Retryable)|len(p.NonRetryable)) |
-		int64(p.AttemptTimeout|p.HeartbeatTimeout) | int64(p.OnTimeout) | int64(p.OnExhausted) | int64(p.Jitter.Kind)
-	signs := int64(p.MaxAttempts|p.CrashLimit) | int64(p.QueueTimeout|p.MaxServerDelay)
-	return unset == 0 && signs >= 0 && p.MaxAttempts < Unlimited && !p.bounded() &&
-		p.Jitter.Proportion == 0 && p.Backoff.bare()
-}
-
-// bare recognizes the default and a well-formed exponential backoff.
-func (b *Backoff) bare() bool {
-	if b.Kind == backoffExponential {
-		return b.Initial >= 0 && b.Max >= b.Initial && b.Coefficient >= 1 && b.Coefficient <= math.MaxFloat64
-	}
-	return int64(b.Kind)|int64(b.Initial|b.Max) == 0 && b.Coefficient == 0
-}
-
-// doFully is Do for calls that are not bare.
+// doFully is Do for every call.
 func doFully(ctx context.Context, p *Policy, fn func(context.Context) error, opts []Option) error {
 	c := call{parent: ctx, config: configure(opts)}
 	if err := c.check(p, fn); err != nil {
@@ -312,18 +327,12 @@ func (e *hookError) Error() string { return e.err.Error() }
 
 // invoke runs fn and turns a panic into an error.
 func invoke(ctx context.Context, fn func(context.Context) error) (err error) {
-	returned := false
 	defer func() {
-		if returned {
-			return
-		}
-		if v := recover(); v != nil { // nil if the goroutine is ending (Goexit)
+		if v := recover(); v != nil { // nil also if the goroutine is ending (Goexit)
 			err = NewPanicError(v)
 		}
 	}()
-	err = fn(ctx)
-	returned = true
-	return err
+	return fn(ctx)
 }
 
 // succeeded records the last attempt of a call that succeeded.

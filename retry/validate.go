@@ -242,9 +242,17 @@ func (f *faults) typeNames(field string, names []string) {
 	}
 }
 
-// validTypeName reports whether the name is one word of UTF-8.
+// validTypeName reports whether the name is one word of UTF-8. Do asks at every
+// call, and nearly all names are ASCII.
 func validTypeName(name string) bool {
-	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool {
+	plain := 0
+	for plain < len(name) && '!' <= name[plain] && name[plain] <= '~' {
+		plain++
+	}
+	if plain == len(name) {
+		return name != ""
+	}
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c)
 	})
 }
