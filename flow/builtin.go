@@ -69,15 +69,16 @@ func builtins(s settings) []activity.Definition {
 	)
 }
 
-// off says how an action that comes along is switched on, if it is off.
-func off(s settings, name string) string {
+// off says how an action that comes along is switched on, and by which flag, if it is
+// off.
+func off(s settings, name string) (why, flag string) {
 	switch {
 	case name == "shell.run" && !s.shell:
-		return shellOff
+		return shellOff, "--allow-shell"
 	case strings.HasPrefix(name, "file.") && s.files == "":
-		return filesOff
+		return filesOff, "--files"
 	}
-	return ""
+	return "", ""
 }
 
 // errorsOf returns the error types of an action that comes along.

@@ -98,7 +98,7 @@ func (w *world) runtime(t testing.TB) *flow.Runtime {
 // plain runs a program without an engine.
 func (w *world) plain(t testing.TB, text string) (string, error) {
 	t.Helper()
-	f, err := w.runtime(t).Load("", text)
+	f, err := w.runtime(t).Load("test.flow", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -309,6 +309,33 @@ func TestW6_Uncaught(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// TestW19_UncaughtErrorsNameFileLineAndAction, and are of the types that they were of;
+// what except binds has the message of the action alone.
+func TestW19_UncaughtErrorsNameFileLineAndAction(t *testing.T) {
+	for text, want := range map[string]string{
+		"x = 1\n@broken(type=\"Bad\")\n":                                                    "test.flow:2:1: @broken: it is broken",
+		"xs = spread [1]: x -> @broken(type=\"Bad\")\n":                                     "test.flow:1:23: @broken: it is broken",
+		"parallel:\n    @echo(x=1)\n    @broken(type=\"Bad\")\n":                            "test.flow:3:5: @broken: it is broken",
+		"try:\n    @broken(type=\"Bad\")\nexcept as e:\n    fail(e)\n":                      "test.flow:2:5: @broken: it is broken",
+		"try:\n    @broken(type=\"Bad\")\nexcept Bad as e:\n    fail(e.message, \"Bad\")\n": "test.flow:4:5: it is broken",
+	} {
+		perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+			_, err := newWorld().durable(t, env, text)
+			run, ok := errors.AsType[*perdure.RunError](err)
+			if !ok {
+				t.Fatal(err)
+			}
+			shown := run.Err.Error()
+			if gaveUp, is := errors.AsType[*retry.ExhaustedError](run.Err); is {
+				shown = flow.Place(run.Err) + gaveUp.Err.Error()
+			}
+			if shown != want || !slices.Contains(retry.Classify(err).Types, "Bad") {
+				t.Errorf("%s\nis %s, %v", text, shown, retry.Classify(err).Types)
+			}
+		})
+	}
 }
 
 // TestW6_Cancellation is no failure: only an except that names it catches it, and

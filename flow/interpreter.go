@@ -2,6 +2,7 @@ package flow
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,6 +28,16 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 		return nil, err
 	}
 	return eval.Encode(v)
+}
+
+// Place returns where the action stands in its file that an error of a run is about,
+// such as "nightly.flow:7:5: @http.get: "; empty if it is about none. The text of the
+// error begins with it.
+func Place(err error) string {
+	if e, ok := errors.AsType[*eval.CallError](err); ok {
+		return e.Place()
+	}
+	return ""
 }
 
 // durable are the effects of a run.

@@ -108,7 +108,8 @@ func New(options ...Option) (*Runtime, error) {
 	}
 	for _, d := range own {
 		known := r.known[d.Name()]
-		known.Off, known.Errors = off(s, d.Name()), errorsOf(d.Name())
+		known.Off, known.Flag = off(s, d.Name())
+		known.Errors = errorsOf(d.Name())
 		r.known[d.Name()] = known
 	}
 	if err := errors.Join(faults...); err != nil {

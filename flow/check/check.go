@@ -20,8 +20,9 @@ type Action struct {
 	// Parameters are the names of its arguments; with Open it takes others, too.
 	Parameters []Parameter
 	Open       bool
-	// Off says why it cannot be called, empty if it can.
-	Off string
+	// Off says why it cannot be called, empty if it can. Flag is the flag of the
+	// command that allows it; empty if none does.
+	Off, Flag string
 	// Errors are the types of errors that it can fail with; nil is any.
 	Errors Errors
 }

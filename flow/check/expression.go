@@ -193,6 +193,8 @@ func (c *checker) action(x *syntax.Action) {
 		}
 		c.report(name, syntax.CodeAction, hint, "there is no action %s", x.Name.Name)
 		return
+	case a.Flag != "":
+		c.report(name, syntax.CodeOff, a.Off, "the action %s is switched off", x.Name.Name)
 	case a.Off != "":
 		c.report(name, syntax.CodeAction, a.Off, "the action %s is switched off", x.Name.Name)
 		return

@@ -13,6 +13,7 @@ import (
 type Error struct {
 	Type    string `json:"type"` // one of ErrorTypes, or what the program gave to fail
 	Message string `json:"message"`
+	File    string `json:"file,omitempty"` // the name of the file, empty if it has none
 	Line    int    `json:"line,omitempty"` // where, from 1; 0 if that is not known
 	Column  int    `json:"column,omitempty"`
 }
@@ -51,7 +52,15 @@ func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.Message
 	}
-	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message)
+	return where(e.File, e.Line, e.Column) + e.Message
+}
+
+// where is a place in front of a message.
+func where(file string, line, column int) string {
+	if file != "" {
+		file += ":"
+	}
+	return fmt.Sprintf("%s%d:%d: ", file, line, column)
 }
 
 // ErrorType returns the type.
@@ -64,7 +73,48 @@ func (f *frame) at(n syntax.Node, err error) error {
 		return err
 	}
 	p := f.m.file.Position(n.Range().From)
-	return &Error{Type: e.Type, Message: e.Message, Line: p.Line, Column: p.Column}
+	return &Error{Type: e.Type, Message: e.Message, File: f.m.file.Name, Line: p.Line, Column: p.Column}
+}
+
+// CallError is the error of an action with the place of its call. It has no type of
+// its own: it is caught by the types of what it wraps.
+type CallError struct {
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Action string `json:"action"`
+	Err    error  `json:"-"`
+}
+
+func init() { retry.RegisterErrorType[*CallError]("flow.CallError") }
+
+// Place is the place and the action, such as "nightly.flow:7:5: @http.get: ".
+func (e *CallError) Place() string { return where(e.File, e.Line, e.Column) + "@" + e.Action + ": " }
+
+func (e *CallError) Error() string {
+	if e.Err == nil {
+		return e.Place() + "it failed"
+	}
+	return e.Place() + e.Err.Error()
+}
+
+// ErrorType returns nothing: see [retry.TypeName].
+func (e *CallError) ErrorType() string { return "" }
+
+// Unwrap returns the error of the action.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// placed gives the error of an action the place of its call. A cancellation is none
+// of the action.
+func (f *frame) placed(x *syntax.Action, err error) error {
+	if err == nil || retry.Classify(err).Canceled {
+		return err
+	}
+	if _, own := err.(*Error); own {
+		return f.at(x, err)
+	}
+	p := f.m.file.Position(x.From)
+	return &CallError{f.m.file.Name, p.Line, p.Column, x.Name.Name, err}
 }
 
 // fault makes an error.
@@ -91,6 +141,9 @@ func catches(types []syntax.Ident, f retry.Failure) bool {
 // its last failure.
 func exception(err error) *Exception {
 	x := &Exception{Err: err}
+	if e, is := err.(*CallError); is {
+		err = e.Err
+	}
 	last := err
 	if e, ok := errors.AsType[*retry.ExhaustedError](err); ok {
 		x.Attempts = int64(e.Attempts)

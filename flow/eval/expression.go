@@ -62,7 +62,8 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		return f.fx.Act(a)
+		v, err := f.fx.Act(a)
+		return v, f.placed(x, err)
 	case *syntax.Spread:
 		return f.spread(x)
 	case *syntax.Parallel:
@@ -237,7 +238,11 @@ func (f *frame) spread(x *syntax.Spread) (Value, error) {
 			return nil, err
 		}
 	}
-	return results(f.fx.ActAll(actions))
+	out := f.fx.ActAll(actions)
+	for i := range out {
+		out[i].Err = f.placed(x.Call, out[i].Err)
+	}
+	return results(out)
 }
 
 // results are the values of outcomes, or the first error.
@@ -278,7 +283,10 @@ func (f *frame) parallel(calls []syntax.Expr) (Value, error) {
 			if err != nil {
 				return nil, f.at(call, err)
 			}
-			ready[i] = func(in Effects) (Value, error) { return in.Act(a) }
+			ready[i] = func(in Effects) (Value, error) {
+				v, err := in.Act(a)
+				return v, f.placed(call, err)
+			}
 		case *syntax.Call:
 			run, err := f.prepare(call)
 			if err != nil {

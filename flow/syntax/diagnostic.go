@@ -30,7 +30,8 @@ var Codes = []struct{ Code, Meaning string }{
 	{CodeSyntax, "the text is no flow file"},
 	{CodePolicy, "a policy is not in the notation, or contradicts itself"},
 	{CodeLimit, "the file is beyond a bound: its size, its nesting"},
-	{CodeAction, "an action that nobody has, or that is switched off"},
+	{CodeAction, "an action that does not exist, or that no file can call"},
+	{CodeOff, "an action that a flag of the command allows"},
 	{CodeName, "a variable or a function that does not exist"},
 	{CodeArity, "too many or too few arguments, inputs, outputs, or variables"},
 	{CodeUnreachable, "a statement or a clause that can never be reached"},
@@ -47,6 +48,7 @@ const (
 	CodePolicy      = "policy"
 	CodeLimit       = "limit"
 	CodeAction      = "unknown_action"
+	CodeOff         = "switched_off"
 	CodeName        = "unknown_name"
 	CodeArity       = "arity"
 	CodeUnreachable = "unreachable"

@@ -126,6 +126,7 @@ type flowReport struct {
 	OK     bool               `json:"ok"`
 	Files  []string           `json:"files"`
 	Faults syntax.Diagnostics `json:"faults"`
+	Needs  []string           `json:"needs,omitempty"` // flags without which the files do not run
 }
 
 func (a *app) flowCheckCommand() *cobra.Command {
@@ -135,7 +136,8 @@ func (a *app) flowCheckCommand() *cobra.Command {
 		Short: "Say everything that is wrong with flow files",
 		Long: `Say everything that is wrong with flow files: in their text, and what cannot work or is
 never reached. With - the text is read from standard input. Nothing is run. The exit
-code is 1 if anything is wrong.
+code is 1 if anything is wrong. Actions that only a flag allows are no fault: the flags
+that the files need to run are named.
 
 Files that a program of yours runs call actions which this command does not know; name
 them with --action. With -o json the faults are one document.`,
@@ -180,7 +182,13 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 		if err != nil {
 			return err
 		}
-		report.Faults = append(report.Faults, faults...)
+		for _, f := range faults {
+			if f.Code != syntax.CodeOff {
+				report.Faults = append(report.Faults, f)
+			} else if flag := flagOf(f.Hint); !slices.Contains(report.Needs, flag) {
+				report.Needs = append(report.Needs, flag)
+			}
+		}
 	}
 	report.OK = len(report.Faults) == 0
 	if a.format != formatTable {
@@ -195,8 +203,16 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 	}
 	if a.format == formatTable {
 		a.printf("%s: nothing is wrong.\n", strings.Join(paths, ", "))
+		if len(report.Needs) > 0 {
+			a.printf("To run, it needs %s.\n", strings.Join(report.Needs, " and "))
+		}
 	}
 	return nil
+}
+
+// flagOf is the flag that a hint names last, with its value.
+func flagOf(hint string) string {
+	return strings.TrimSuffix(hint[strings.LastIndex(hint, "--"):], ".")
 }
 
 // faults shows faults to people.

@@ -25,6 +25,7 @@ type flowScreen struct {
 	names  map[int64]string // of calls
 	done   int              // calls
 	failed map[int64]int    // attempts of pending calls that were said to have failed
+	held   map[string]bool  // calls and the states that hold them, as far as they were said
 }
 
 // How often the screen looks, and how often a pipe is told.
@@ -36,7 +37,7 @@ const (
 func (a *app) flowScreen() *flowScreen {
 	return &flowScreen{
 		panel: term.Panel{Out: a.env.Stderr, Terminal: a.stderr}, now: a.env.Now, start: a.env.Now(),
-		names: map[int64]string{}, failed: map[int64]int{},
+		names: map[int64]string{}, failed: map[int64]int{}, held: map[string]bool{},
 	}
 }
 
@@ -167,12 +168,52 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) 
 				term.Clip(typed(p.LastErrorType, p.LastError), 200), term.Until(*p.Next, now))
 		}
 	}
+	s.tellHeld(d)
 	if !s.panel.Terminal.Moves {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.panel.Draw(s.lines(d, now))
+}
+
+// tellHeld says once of each call that does not go on by itself why, and what to type.
+func (s *flowScreen) tellHeld(d *perdure.Description) {
+	if d.Paused != nil {
+		s.tellOnce("run", "paused", "the run as a whole", "perdure resume-run "+term.Quote(s.id))
+	}
+	for _, p := range d.Pending {
+		call := fmt.Sprint(p.Call)
+		name := "@" + p.Name
+		verb := fmt.Sprintf("%s --call %d", term.Quote(s.id), p.Call)
+		switch {
+		case p.Paused != nil:
+			s.tellOnce(call, "paused", name+because(p), "perdure resume "+verb)
+		case p.ActivityPaused != nil:
+			s.tellOnce(call, "paused", name+" in the whole group", "perdure resume --activity "+term.Quote(p.Name))
+		case p.State == "paused":
+			s.tellOnce(call, "paused", name+because(p), "perdure retry-now "+verb)
+		case p.State == "quarantined":
+			s.tellOnce(call, "quarantined", name+", whose attempts were lost with their processes", "perdure retry-now "+verb)
+		case p.State == "gated" && p.Gate != nil:
+			s.tellOnce(call, "waiting", fmt.Sprintf("%s at gate %s", name, p.Gate.Name), "perdure gates")
+		}
+	}
+}
+
+func because(p perdure.PendingCall) string {
+	if p.LastError == "" {
+		return ""
+	}
+	return ": " + term.Clip(typed(p.LastErrorType, p.LastError), 200)
+}
+
+// tellOnce says what holds a call, unless it was said.
+func (s *flowScreen) tellOnce(call, state, what, next string) {
+	if key := call + " " + state; !s.held[key] {
+		s.held[key] = true
+		s.say("%s  %s. To go on: %s", term.Painted{Text: state, Colour: term.Bad}, what, next)
+	}
 }
 
 // lines are what the panel shows.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/view"
 )
 
 func TestFlowScreenSaysWhatIsWaitedFor(t *testing.T) {
@@ -50,5 +51,28 @@ func TestFlowScreenFitsTheTerminal(t *testing.T) {
 	s.log("one\ntwo\x07")
 	if text := out.String(); !strings.Contains(text, "\x1b[10A") || strings.Contains(text, "\x07") || !strings.HasSuffix(text, "two\\u0007\n") {
 		t.Errorf("%q", text)
+	}
+}
+
+// TestW19_HeldCallsAreToldIntoPipes once each, with what to type.
+func TestW19_HeldCallsAreToldIntoPipes(t *testing.T) {
+	now := time.Unix(1000, 0)
+	var out bytes.Buffer
+	s := &flowScreen{panel: term.Panel{Out: &out}, now: func() time.Time { return now }, start: now, id: "night run", held: map[string]bool{}}
+	d := &perdure.Description{}
+	d.Pending = []perdure.PendingCall{
+		{Call: 3, Kind: "activity", Name: "http.get", State: "paused", LastErrorType: "HTTPError503", LastError: "busy"},
+		{Call: 4, Kind: "activity", Name: "parse", State: "quarantined"},
+		{Call: 5, Kind: "activity", Name: "pay", State: "gated", Gate: &view.GateWait{Name: "payments"}},
+	}
+	for range 3 {
+		s.tellHeld(d)
+	}
+	want := `     0s  paused  @http.get: HTTPError503: busy. To go on: perdure retry-now 'night run' --call 3
+     0s  quarantined  @parse, whose attempts were lost with their processes. To go on: perdure retry-now 'night run' --call 4
+     0s  waiting  @pay at gate payments. To go on: perdure gates
+`
+	if out.String() != want {
+		t.Errorf("%s", out.String())
 	}
 }
