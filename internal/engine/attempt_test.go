@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -237,7 +238,7 @@ func TestE20_PolicyResolution(t *testing.T) {
 }
 
 // schedule tells policies apart by what they lead to.
-func schedule(attempts []engine.Attempt) string {
+func schedule(attempts []view.Attempt) string {
 	if len(attempts) == 1 {
 		return "1 attempts"
 	}

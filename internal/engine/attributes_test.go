@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // TestE61_FindRuns: runs are found by what they were given at the start, by time and
@@ -38,7 +39,7 @@ func TestE61_FindRuns(t *testing.T) {
 			}
 			pass(time.Minute)
 		}
-		found := func(f engine.Filter) string {
+		found := func(f view.Filter) string {
 			t.Helper()
 			var ids []string
 			for f.Limit = 2; ; { // by pages
@@ -56,18 +57,18 @@ func TestE61_FindRuns(t *testing.T) {
 			}
 		}
 		ann := map[string]string{"customer": "ann"}
-		same(t, "by one", found(engine.Filter{Attributes: ann}), "w10 w8 w6 w4 w2 w0")
-		same(t, "by two", found(engine.Filter{Attributes: map[string]string{"customer": "ann", "tier": "1"}}), "w10 w4")
-		same(t, "since", found(engine.Filter{Since: began.Add(9 * time.Minute)}), "w11 w10 w9")
-		same(t, "until", found(engine.Filter{Until: began.Add(2 * time.Minute), Attributes: ann}), "w0")
+		same(t, "by one", found(view.Filter{Attributes: ann}), "w10 w8 w6 w4 w2 w0")
+		same(t, "by two", found(view.Filter{Attributes: map[string]string{"customer": "ann", "tier": "1"}}), "w10 w4")
+		same(t, "since", found(view.Filter{Since: began.Add(9 * time.Minute)}), "w11 w10 w9")
+		same(t, "until", found(view.Filter{Until: began.Add(2 * time.Minute), Attributes: ann}), "w0")
 		signal(t, e, "w4", "number", "", 1)
 		pass(time.Second)
-		same(t, "the next run of a chain", found(engine.Filter{Attributes: ann, Status: []string{string(store.Running)}}), "w4 w10 w8 w6 w2 w0")
+		same(t, "the next run of a chain", found(view.Filter{Attributes: ann, Status: []string{string(store.Running)}}), "w4 w10 w8 w6 w2 w0")
 		d := describe(t, e, "w4")
 		if len(d.Chain) != 2 || !maps.Equal(d.Attributes, map[string]string{"customer": "ann", "tier": "1"}) {
 			t.Errorf("described: %+v", d.Attributes)
 		}
-		r := forAll(t, e, engine.Filter{Attributes: ann, Until: began.Add(5 * time.Minute)}, core.Control{Operation: core.TerminateTheRun}, false)
+		r := forAll(t, e, view.Filter{Attributes: ann, Until: began.Add(5 * time.Minute)}, core.Control{Operation: core.TerminateTheRun}, false)
 		same(t, "terminated", r.Applied, 2) // w0 and w2: w4 goes on as a later run
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -30,8 +31,8 @@ func TestE60_Bulk(t *testing.T) {
 		begin(t, e, other, "y", 1)
 		pass(time.Minute)
 		in := core.Control{ID: "b1", Operation: core.RetryNow, By: "ann", Reason: "the gateway is back", Calls: core.Selection{States: []string{"backoff"}}}
-		filter := engine.Filter{Workflow: "flow", IDPrefix: "x-"}
-		all := func(dry bool) engine.BulkResult {
+		filter := view.Filter{Workflow: "flow", IDPrefix: "x-"}
+		all := func(dry bool) view.BulkResult {
 			t.Helper()
 			r, err := e.ControlAll(t.Context(), filter, in, dry)
 			if err != nil {
@@ -54,7 +55,7 @@ func TestE60_Bulk(t *testing.T) {
 		}
 		same(t, "the other one", onlyCall(t, e, "y").Failures, 1)
 		in = core.Control{ID: "b2", Operation: core.PauseCall}
-		filter = engine.Filter{}
+		filter = view.Filter{}
 		if r := all(false); r.Runs != 1 || r.Applied != 1 {
 			t.Errorf("without a selection: %+v", r)
 		}
@@ -82,7 +83,7 @@ func TestE60_BulkUnanswered(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		in := core.Control{ID: "b", Operation: core.RetryNow}
-		r, err := client.ControlAll(ctx, engine.Filter{}, in, false)
+		r, err := client.ControlAll(ctx, view.Filter{}, in, false)
 		if !errors.Is(err, engine.ErrNoAnswer) || r.Unanswered != 3 || r.Calls != 3 {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -91,7 +92,7 @@ func TestE60_BulkUnanswered(t *testing.T) {
 		e = w.start(f.flow, f.activity)
 		pass(time.Minute)
 		same(t, "ran", f.ran.Load(), 6)
-		if r, err := e.ControlAll(t.Context(), engine.Filter{Status: []string{string(store.Completed)}}, in, false); err != nil || r.Calls != 0 {
+		if r, err := e.ControlAll(t.Context(), view.Filter{Status: []string{string(store.Completed)}}, in, false); err != nil || r.Calls != 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})

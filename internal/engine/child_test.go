@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -47,10 +48,10 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 			t.Fatalf("the parent waits for %+v, %+v", call, call.Child)
 		}
 		child := describe(t, e, id)
-		if p := child.Parent; p == nil || *p != (engine.Parent{WorkflowID: "p", RunID: run, Call: 2}) || child.RunID != call.Child.RunID || child.Memo.String() != `"for the parent"` {
+		if p := child.Parent; p == nil || *p != (view.Parent{WorkflowID: "p", RunID: run, Call: 2}) || child.RunID != call.Child.RunID || child.Memo.String() != `"for the parent"` {
 			t.Errorf("the child is %+v, of %+v", child, child.Parent)
 		}
-		found, err := e.List(t.Context(), engine.Filter{Attributes: map[string]string{"of": "p"}})
+		found, err := e.List(t.Context(), view.Filter{Attributes: map[string]string{"of": "p"}})
 		if err != nil || len(found) != 1 || found[0].WorkflowID != id || child.Attributes["of"] != "p" {
 			t.Errorf("found by the child's attribute are %+v, %v; the child has %v", found, err, child.Attributes)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -53,7 +54,7 @@ type Config struct {
 	// they keep their slots; default Concurrency.
 	MaxAbandoned int
 	// OnPaused, if set, is told of calls that the engine makes wait for a person.
-	OnPaused func(Paused)
+	OnPaused func(view.PausedCall)
 	// Logger is told what an operator should know; default slog.Default().
 	Logger *slog.Logger
 	// Draw overrides the draw for jitter, for tests.
@@ -68,7 +69,7 @@ type Config struct {
 
 	// Retention says what is removed when it is over for long enough, and SweepEvery
 	// how often this node looks for it.
-	Retention  Retention
+	Retention  view.Retention
 	SweepEvery time.Duration
 }
 

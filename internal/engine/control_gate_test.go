@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 )
 
 // TestE60_AtAGate: a call that is paused in line lets the others pass, and stands
@@ -80,7 +81,7 @@ func TestE60_InBackoffAtAGate(t *testing.T) {
 }
 
 // gateOf is what is known of a gate.
-func gateOf(t *testing.T, e *engine.Engine, name string) engine.Gate {
+func gateOf(t *testing.T, e *engine.Engine, name string) view.Gate {
 	t.Helper()
 	settle()
 	gates, err := e.Gates(t.Context())
@@ -93,5 +94,5 @@ func gateOf(t *testing.T, e *engine.Engine, name string) engine.Gate {
 		}
 	}
 	t.Fatalf("there is no gate %q in %+v", name, gates)
-	return engine.Gate{}
+	return view.Gate{}
 }

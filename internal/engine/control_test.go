@@ -45,7 +45,7 @@ func newFragile(policy retry.Policy) *fragile {
 }
 
 // control asks for an operation and demands that something came of it.
-func control(t *testing.T, e *engine.Engine, id string, in core.Control) []engine.ControlRecord {
+func control(t *testing.T, e *engine.Engine, id string, in core.Control) []view.ControlRecord {
 	t.Helper()
 	records, err := e.Control(t.Context(), id, "", in)
 	if err != nil {
@@ -68,7 +68,7 @@ func failWith(err error) core.Control {
 	return core.Control{Operation: core.FailNow, Failure: history.FromError(err), By: "ann", Reason: "it will not work"}
 }
 
-func verdicts(records []engine.ControlRecord) (all []string) {
+func verdicts(records []view.ControlRecord) (all []string) {
 	for _, r := range records {
 		all = append(all, r.Operation+" "+r.Outcome)
 	}
@@ -92,9 +92,9 @@ var (
 func TestE60_OnExhaustedPause(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		f := newFragile(pausing)
-		told := make(chan engine.Paused, 10)
+		told := make(chan view.PausedCall, 10)
 		config := w.config(f.flow, f.activity)
-		config.OnPaused = func(p engine.Paused) {
+		config.OnPaused = func(p view.PausedCall) {
 			told <- p
 			panic("a hook may panic")
 		}
@@ -338,7 +338,7 @@ func TestE60_Quarantined(t *testing.T) {
 			activity.Retry(retry.Policy{CrashLimit: 1}))
 		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, slow, n) })
 		config := w.config(flow, slow)
-		config.OnPaused = func(p engine.Paused) {
+		config.OnPaused = func(p view.PausedCall) {
 			if p.State == "quarantined" && p.Reason == "crash_limit" && p.Err == nil {
 				told.Add(1)
 			}

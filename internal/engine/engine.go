@@ -19,6 +19,7 @@ import (
 	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // Engine runs workflows on a database, or is a client of one until Start. It is
@@ -200,7 +201,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.member.Run} {
 		e.work.Go(loop)
 	}
-	if e.config.Retention != (Retention{}) {
+	if e.config.Retention != (view.Retention{}) {
 		e.work.Go(e.sweepLoop)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -113,7 +114,7 @@ func TestR45_GatesAreSeen(t *testing.T) {
 			}
 			same(t, id, got, want)
 		}
-		list, err := e.List(t.Context(), engine.Filter{})
+		list, err := e.List(t.Context(), view.Filter{})
 		if err != nil || len(list) != 3 {
 			t.Errorf("%d runs are listed, %v", len(list), err)
 		}
@@ -123,7 +124,7 @@ func TestR45_GatesAreSeen(t *testing.T) {
 	})
 }
 
-func onlyGate(t *testing.T, e *engine.Engine) engine.Gate {
+func onlyGate(t *testing.T, e *engine.Engine) view.Gate {
 	t.Helper()
 	gates, err := e.Gates(t.Context())
 	if err != nil || len(gates) != 1 {

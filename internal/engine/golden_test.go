@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/golden"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -55,8 +55,8 @@ func playEngine(t *testing.T, w *world, c *golden.Case) golden.Trace {
 	})
 	config := w.config(once, play)
 	config.Draw = func(_ string, _ int64, attempt int) float64 { return c.Attempts[attempt-1].U }
-	paused := make(chan engine.Paused, 1)
-	config.OnPaused = func(p engine.Paused) { paused <- p }
+	paused := make(chan view.PausedCall, 1)
+	config.OnPaused = func(p view.PausedCall) { paused <- p }
 	e := w.startWith(config)
 	begin(t, e, once, "case", 0)
 	over := make(chan struct{})

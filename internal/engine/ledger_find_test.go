@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -58,7 +59,7 @@ func TestE22_FiveThousandAttempts(t *testing.T) {
 		if err != nil || len(of) != 1 {
 			t.Fatal(of, err)
 		}
-		found, next, err := e.FindCalls(t.Context(), engine.AttemptFilter{MoreThan: attempts - 1})
+		found, next, err := e.FindCalls(t.Context(), view.AttemptFilter{MoreThan: attempts - 1})
 		if err != nil || len(found) != 1 || next != "" || fmt.Sprint(flatCall(found[0])) != fmt.Sprint(flatCall(of[0])) {
 			t.Errorf("among all calls it is %v, %v\nand alone %v", found, err, of)
 		}
@@ -72,14 +73,14 @@ func TestE22_FiveThousandAttempts(t *testing.T) {
 		if !c.First.Equal(*list[0].Queued) || !c.Last.Equal(*list[len(list)-1].Ended) || c.Retrying != c.Last.Sub(*list[0].Ended) {
 			t.Errorf("from %s to %s, retrying for %s", c.First, c.Last, c.Retrying)
 		}
-		stats, err := e.ErrorStats(t.Context(), engine.AttemptFilter{})
+		stats, err := e.ErrorStats(t.Context(), view.AttemptFilter{})
 		if err != nil || len(stats) != 1 || stats[0].Attempts != kept-1 || stats[0].Calls != 1 || stats[0].RecoveredShare != 1 || stats[0].Example.Number != attempts-1 {
 			t.Errorf("the errors are %+v, %v", stats, err)
 		}
 	})
 }
 
-func flatCall(c engine.CallAttempts) engine.CallAttempts {
+func flatCall(c view.CallAttempts) view.CallAttempts {
 	c.First, c.Last = nil, nil
 	return c
 }
@@ -115,14 +116,14 @@ func TestE22_AcrossRuns(t *testing.T) {
 		}
 		pass(time.Minute)
 
-		all, next, err := client.FindAttempts(t.Context(), engine.AttemptFilter{})
+		all, next, err := client.FindAttempts(t.Context(), view.AttemptFilter{})
 		// Of each workflow: 2, 3, 4 attempts of calls that recover, and twice 4 of
 		// one that does not; none of those that succeed at once.
 		if want := 2 * (2 + 3 + 4 + 4 + 4); err != nil || next != "" || len(all) != want {
 			t.Fatalf("there are %d attempts, want %d: %v", len(all), want, err)
 		}
-		var paged []engine.FoundAttempt
-		for filter := (engine.AttemptFilter{Limit: 5}); ; {
+		var paged []view.FoundAttempt
+		for filter := (view.AttemptFilter{Limit: 5}); ; {
 			page, next, err := client.FindAttempts(t.Context(), filter)
 			if err != nil {
 				t.Fatal(err)
@@ -137,7 +138,7 @@ func TestE22_AcrossRuns(t *testing.T) {
 				t.Fatalf("by pages attempt %d of %d is another one than at once", i, len(paged))
 			}
 		}
-		count := func(f engine.AttemptFilter) int {
+		count := func(f view.AttemptFilter) int {
 			found, _, err := client.FindAttempts(t.Context(), f)
 			if err != nil {
 				t.Error(err)
@@ -145,23 +146,23 @@ func TestE22_AcrossRuns(t *testing.T) {
 			return len(found)
 		}
 		for _, test := range []struct {
-			filter engine.AttemptFilter
+			filter view.AttemptFilter
 			want   int
 		}{
-			{engine.AttemptFilter{Workflow: "order"}, 17}, {engine.AttemptFilter{Activity: "ship"}, 0}, {engine.AttemptFilter{Outcome: "completed"}, 6},
-			{engine.AttemptFilter{Reason: "max_attempts"}, 4}, {engine.AttemptFilter{ErrorType: "Declined", Workflow: "order"}, 14},
-			{engine.AttemptFilter{Until: time.Now().Add(-59500 * time.Millisecond)}, 10}, {engine.AttemptFilter{Since: time.Now()}, 0},
+			{view.AttemptFilter{Workflow: "order"}, 17}, {view.AttemptFilter{Activity: "ship"}, 0}, {view.AttemptFilter{Outcome: "completed"}, 6},
+			{view.AttemptFilter{Reason: "max_attempts"}, 4}, {view.AttemptFilter{ErrorType: "Declined", Workflow: "order"}, 14},
+			{view.AttemptFilter{Until: time.Now().Add(-59500 * time.Millisecond)}, 10}, {view.AttemptFilter{Since: time.Now()}, 0},
 		} {
 			if got := count(test.filter); got != test.want {
 				t.Errorf("%+v finds %d attempts, want %d", test.filter, got, test.want)
 			}
 		}
-		long, _, err := client.FindCalls(t.Context(), engine.AttemptFilter{MoreThan: 3})
+		long, _, err := client.FindCalls(t.Context(), view.AttemptFilter{MoreThan: 3})
 		if err != nil || len(long) != 6 || long[0].Attempts != 4 {
 			t.Errorf("more than 3 attempts had %+v, %v", long, err)
 		}
 		judgeActivities(t, client)
-		for _, bad := range []engine.AttemptFilter{{Limit: -1}, {MoreThan: -1}, {After: "x"}, {After: "W10"}, {After: "WzFd"}} {
+		for _, bad := range []view.AttemptFilter{{Limit: -1}, {MoreThan: -1}, {After: "x"}, {After: "W10"}, {After: "WzFd"}} {
 			if _, _, err := client.FindAttempts(t.Context(), bad); err == nil {
 				t.Errorf("%+v is accepted", bad)
 			}
@@ -175,7 +176,7 @@ func judgeActivities(t *testing.T, e *engine.Engine) {
 	if err != nil || len(stats) != 3 {
 		t.Fatal(stats, err)
 	}
-	for i, want := range []engine.ActivityStats{
+	for i, want := range []view.ActivityStats{
 		{Workflow: "calls pay", Name: "pay", Calls: 6, FirstTry: 1, Recovered: 3, Exhausted: 2, Attempts: 18, Retrying: 12 * time.Second},
 		{Workflow: "order", Name: "pay", Calls: 6, FirstTry: 1, Recovered: 3, Exhausted: 2, Attempts: 18, Retrying: 12 * time.Second},
 		{Workflow: "order", Name: "ship", Calls: 18, FirstTry: 18, Attempts: 18},

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -146,7 +147,7 @@ func TestE22_Ledger(t *testing.T) {
 		after := func(d time.Duration) *time.Time { t := at.Add(d); return &t }
 		got := attemptsOf(t, e, "run")
 		node := got[0].Node
-		want := []engine.Attempt{
+		want := []view.Attempt{
 			{Call: 1, Name: "work", Number: 1, ID: run + "/1.1", Outcome: "failed", Reason: "backoff", ErrorType: "Declined", Message: "wrapped: declined with code 7",
 				Node: node, Queued: after(0), Started: after(0), Ended: after(time.Second), Delay: 3 * time.Second, Next: after(4 * time.Second), Rule: 2},
 			{Call: 1, Name: "work", Number: 2, ID: run + "/1.2", Outcome: "failed", Reason: "backoff", ErrorType: "Panic", Message: "panic: boom",
@@ -179,7 +180,7 @@ func (e *declinedError) Error() string { return fmt.Sprintf("declined with code 
 func (e *declinedError) ErrorType() string { return "Declined" }
 
 // flat is an attempt without pointers.
-func flat(a engine.Attempt) []any {
+func flat(a view.Attempt) []any {
 	text := func(t *time.Time) string {
 		if t == nil {
 			return "-"
@@ -217,7 +218,7 @@ func TestE23_DescribePendingCalls(t *testing.T) {
 		begin(t, e, once, "second", 0)
 		settle()
 
-		check := func(id string, want engine.PendingCall) {
+		check := func(id string, want view.Call) {
 			t.Helper()
 			for _, from := range []*engine.Engine{e, client} {
 				got := onlyCall(t, from, id)
@@ -231,12 +232,12 @@ func TestE23_DescribePendingCalls(t *testing.T) {
 				}
 			}
 		}
-		failed := engine.PendingCall{Attempt: 2, Failures: 1, LastError: "declined with code 1", LastErrorType: "Declined"}
-		with := func(p engine.PendingCall, state string, next *time.Time) engine.PendingCall {
+		failed := view.Call{Attempt: 2, Failures: 1, LastError: "declined with code 1", LastErrorType: "Declined"}
+		with := func(p view.Call, state string, next *time.Time) view.Call {
 			p.State, p.Next = state, next
 			return p
 		}
-		fresh := engine.PendingCall{Attempt: 1}
+		fresh := view.Call{Attempt: 1}
 		check("first", with(fresh, "running", nil))
 		check("second", with(fresh, "queued", nil))
 		pass(15 * time.Second)
@@ -260,7 +261,7 @@ func TestE23_DescribePendingCalls(t *testing.T) {
 	})
 }
 
-func pendingLine(p engine.PendingCall) string {
+func pendingLine(p view.Call) string {
 	text := func(t *time.Time) string {
 		if t == nil {
 			return "-"

@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -202,7 +203,7 @@ func (o *office) release() {
 	}
 	for range 2 { // one that was asked for and not answered may be carried out after the first
 		pass(30 * time.Second)
-		if _, err := o.client.ControlAll(ctx, engine.Filter{}, core.Control{Operation: core.ResumeCall}, false); err != nil {
+		if _, err := o.client.ControlAll(ctx, view.Filter{}, core.Control{Operation: core.ResumeCall}, false); err != nil {
 			o.t.Error(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -476,7 +477,7 @@ func TestGroupsAreApart(t *testing.T) {
 		if counts, err := red.Counts(t.Context()); err != nil || counts.Runs["completed"] != 10 || counts.Runs["running"] != 0 {
 			t.Errorf("the red group counts %+v, %v", counts, err)
 		}
-		list, err := red.List(t.Context(), engine.Filter{})
+		list, err := red.List(t.Context(), view.Filter{})
 		if err != nil || len(list) != 10 {
 			t.Errorf("the red group lists %d runs, %v", len(list), err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/view"
 )
 
 // tellWaiting tells the hook of calls that wait for a person, and then the run
@@ -18,7 +19,7 @@ func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 	p, id := r.partition, r.id
 	e.code.Run(func() {
 		for _, w := range waiting {
-			e.tellPaused(Paused{
+			e.tellPaused(view.PausedCall{
 				WorkflowID: start.WorkflowID, RunID: id, Workflow: start.Type, Call: w.Call, Name: w.Name,
 				State: string(w.State), Reason: w.Reason, Failures: w.Failures, Err: w.Failure.Err(), Time: time.Unix(0, w.At).UTC(),
 			})
@@ -28,7 +29,7 @@ func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 }
 
 // tellPaused calls the hook. What it does wrong is nobody else's concern.
-func (e *Engine) tellPaused(p Paused) {
+func (e *Engine) tellPaused(p view.PausedCall) {
 	defer func() {
 		if v := recover(); v != nil {
 			e.log.Error("perdure: the function of OnPaused panicked", "workflow", p.WorkflowID, "call", p.Call, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))

@@ -24,6 +24,7 @@ import (
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	when "github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -176,7 +177,7 @@ func scheduledStart(t *testing.T) history.Recording {
 				t.Fatal(err)
 			}
 			pass(25 * time.Hour)
-			runs, err := e.List(t.Context(), engine.Filter{})
+			runs, err := e.List(t.Context(), view.Filter{})
 			if err != nil || len(runs) != 1 {
 				t.Fatal(runs, err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -79,7 +80,7 @@ func (t *tried) threeTries() workflow.Workflow[string, string] {
 	})
 }
 
-func reset(t *testing.T, e *engine.Engine, id string, in core.Control) engine.ControlRecord {
+func reset(t *testing.T, e *engine.Engine, id string, in core.Control) view.ControlRecord {
 	t.Helper()
 	in.Operation = core.ResetTheRun
 	records, err := e.Control(t.Context(), id, "", in)
@@ -192,7 +193,7 @@ func TestE60_ResetOfAnOpenRun(t *testing.T) {
 		done := reset(t, e, "x", core.Control{ID: "r", Call: 4, By: "ann", Reason: "so"})
 		same(t, "outcome", done.Outcome+" of "+done.RunID, "applied of "+run)
 		settle()
-		if stopped := attemptsOfRun(t, e, "x", run); !slices.ContainsFunc(stopped, func(a engine.Attempt) bool { return a.Call == 1 && a.Outcome == "canceled" }) {
+		if stopped := attemptsOfRun(t, e, "x", run); !slices.ContainsFunc(stopped, func(a view.Attempt) bool { return a.Call == 1 && a.Outcome == "canceled" }) {
 			t.Errorf("the attempts of the run that was reset: %+v", stopped)
 		}
 		pass(time.Minute)
@@ -214,7 +215,7 @@ func TestE60_ResetOfAnOpenRun(t *testing.T) {
 	})
 }
 
-func attemptsOfRun(t *testing.T, e *engine.Engine, id, run string) []engine.Attempt {
+func attemptsOfRun(t *testing.T, e *engine.Engine, id, run string) []view.Attempt {
 	t.Helper()
 	all, err := e.Attempts(t.Context(), id, run, 0)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // How a sweep takes care not to disturb: it removes so many runs at a time, fewer if that
@@ -24,8 +25,8 @@ const (
 	sweepAtLeast = 20 * time.Millisecond
 )
 
-// retention is a Retention with what the sweeper asks of it.
-type retention Retention
+// retention is a view.Retention with what the sweeper asks of it.
+type retention view.Retention
 
 // check refuses what means nothing.
 func (r *retention) check() error {
@@ -94,20 +95,20 @@ type sweeper struct {
 	now        int64
 	gone       map[string]bool // runs of the partition that are as good as removed
 	batch      int             // how many runs are removed at once
-	result     SweepResult
+	result     view.SweepResult
 }
 
 // Sweep removes what the retention does not keep, of all partitions of the group, or
 // says what that would be. It may run beside engines and other sweeps: what is over
 // is removed once. If it ends with an error, the result says how far it came.
-func (e *Engine) Sweep(ctx context.Context, keep Retention, dry bool) (SweepResult, error) {
+func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view.SweepResult, error) {
 	return e.sweep(ctx, keep, e.group.All(), dry)
 }
 
-func (e *Engine) sweep(ctx context.Context, keep Retention, partitions []int, dry bool) (SweepResult, error) {
+func (e *Engine) sweep(ctx context.Context, keep view.Retention, partitions []int, dry bool) (view.SweepResult, error) {
 	s := &sweeper{
 		e: e, keep: retention(keep), partitions: partitions, dry: dry, now: e.clock.Now(), gone: map[string]bool{}, batch: sweepBatch,
-		result: SweepResult{DryRun: dry, Status: map[string]int{}},
+		result: view.SweepResult{DryRun: dry, Status: map[string]int{}},
 	}
 	if err := s.keep.check(); err != nil || len(partitions) == 0 {
 		return s.result, err

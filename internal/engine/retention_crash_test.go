@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/view"
 )
 
 // TestE62_SweepUnderFaults: whichever write of a sweep fails, loses its answer, or is
@@ -72,9 +73,9 @@ func sweepUnderFault(t *testing.T, w *world, k int, fault faulty.Fault) (got swe
 	begin(t, e, collector, "open", collected{Each: 1, All: 1})
 	settle()
 	events := map[string]int{} // of each run
-	eachRun(t, e, func(r engine.Run, n int) { events[r.RunID] = n })
+	eachRun(t, e, func(r view.Run, n int) { events[r.RunID] = n })
 	day := 24 * time.Hour
-	keep := engine.Retention{Completed: day, Failed: day, Continued: day, Statistics: day, Switches: day}
+	keep := view.Retention{Completed: day, Failed: day, Continued: day, Statistics: day, Switches: day}
 	if countedCalls(t, e) == 0 {
 		t.Fatal("no call is counted")
 	}
@@ -94,7 +95,7 @@ func sweepUnderFault(t *testing.T, w *world, k int, fault faulty.Fault) (got swe
 		e = w.start(definitions...)
 	default:
 	}
-	eachRun(t, e, func(r engine.Run, n int) {
+	eachRun(t, e, func(r view.Run, n int) {
 		if n != events[r.RunID] {
 			t.Errorf("write %d %s: of run %s (%s) %d events are left of %d", k, fault, r.RunID, r.WorkflowID, n, events[r.RunID])
 		}
@@ -132,9 +133,9 @@ func countedCalls(t *testing.T, e *engine.Engine) (calls int64) {
 }
 
 // eachRun calls do with each run and how many events it has on record.
-func eachRun(t *testing.T, e *engine.Engine, do func(r engine.Run, events int)) {
+func eachRun(t *testing.T, e *engine.Engine, do func(r view.Run, events int)) {
 	t.Helper()
-	runs, err := e.List(t.Context(), engine.Filter{Limit: 1000})
+	runs, err := e.List(t.Context(), view.Filter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

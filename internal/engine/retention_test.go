@@ -13,12 +13,13 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // idsOf are the workflow IDs of all runs, sorted.
 func idsOf(t *testing.T, e *engine.Engine) (ids []string) {
 	t.Helper()
-	runs, err := e.List(t.Context(), engine.Filter{Limit: 1000})
+	runs, err := e.List(t.Context(), view.Filter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func idsOf(t *testing.T, e *engine.Engine) (ids []string) {
 func TestE62_Retention(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		config := w.config(weighed, collector.Impl(collect))
-		config.Retention = engine.Retention{Completed: 24 * time.Hour, Failed: 72 * time.Hour}
+		config.Retention = view.Retention{Completed: 24 * time.Hour, Failed: 72 * time.Hour}
 		config.SweepEvery = time.Hour
 		e := w.startWith(config)
 		for i, n := range []int{1, -1, 2} {
@@ -78,7 +79,7 @@ func TestE62_Chains(t *testing.T) {
 		}
 		signal(t, e, "ended", "number", "", 2)
 		pass(48 * time.Hour)
-		sweep := func(keep engine.Retention, dry bool) string {
+		sweep := func(keep view.Retention, dry bool) string {
 			t.Helper()
 			r, err := e.Sweep(t.Context(), keep, dry)
 			if err != nil {
@@ -86,14 +87,14 @@ func TestE62_Chains(t *testing.T) {
 			}
 			return fmt.Sprint(r.Runs, r.Status)
 		}
-		day := engine.Retention{Completed: 24 * time.Hour}
-		same(t, "nothing is old enough", sweep(engine.Retention{Completed: 100 * time.Hour, Continued: 100 * time.Hour}, false), "0 map[]")
+		day := view.Retention{Completed: 24 * time.Hour}
+		same(t, "nothing is old enough", sweep(view.Retention{Completed: 100 * time.Hour, Continued: 100 * time.Hour}, false), "0 map[]")
 		same(t, "dry", sweep(day, true), "3 map[completed:1 continued:2]")
 		same(t, "a dry run removes nothing", len(idsOf(t, e)), 6)
 		same(t, "swept", sweep(day, false), "3 map[completed:1 continued:2]")
 		same(t, "swept again", sweep(day, false), "0 map[]")
 		same(t, "left", idsOf(t, e), "[open open open]")
-		same(t, "of the open chain", sweep(engine.Retention{Continued: 24 * time.Hour}, false), "2 map[continued:2]")
+		same(t, "of the open chain", sweep(view.Retention{Continued: 24 * time.Hour}, false), "2 map[continued:2]")
 		d := describe(t, e, "open")
 		if len(d.Chain) != 1 || d.Chain[0].Number != 3 {
 			t.Errorf("the chain is %+v", d.Chain)
@@ -156,7 +157,7 @@ func TestE62_LongHistoriesGoInSmallBatches(t *testing.T) {
 				begin(t, e, weighed, fmt.Sprint(n), 1)
 			}
 			pass(time.Hour)
-			if r, err := e.Sweep(t.Context(), engine.Retention{Completed: time.Minute}, false); err != nil || r.Runs != 200 {
+			if r, err := e.Sweep(t.Context(), view.Retention{Completed: time.Minute}, false); err != nil || r.Runs != 200 {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			same(t, "left", len(idsOf(t, e)), 0)
@@ -183,7 +184,7 @@ func TestE62_Batches(t *testing.T) {
 			}
 		}
 		pass(time.Hour)
-		keep := engine.Retention{Completed: time.Minute, Statistics: time.Minute, Switches: time.Minute}
+		keep := view.Retention{Completed: time.Minute, Statistics: time.Minute, Switches: time.Minute}
 		plan := w.plans[e]
 		plan.Outage(true)
 		if r, err := e.Sweep(t.Context(), keep, false); err == nil {
@@ -202,7 +203,7 @@ func TestE62_Batches(t *testing.T) {
 		if err != nil || len(log) != 1 || log[0].Paused {
 			t.Errorf("switches: %+v, %v", log, err)
 		}
-		if r, err = e.Sweep(t.Context(), engine.Retention{Failed: -1}, false); err == nil {
+		if r, err = e.Sweep(t.Context(), view.Retention{Failed: -1}, false); err == nil {
 			t.Errorf("a negative time is accepted: %+v", r)
 		} else if wrong := (*history.InputError)(nil); !errors.As(err, &wrong) {
 			t.Error(err)

@@ -18,7 +18,7 @@ import (
 )
 
 // forAll carries an operation out on all runs that pass a filter.
-func forAll(t *testing.T, e *engine.Engine, filter engine.Filter, in core.Control, dry bool) engine.BulkResult {
+func forAll(t *testing.T, e *engine.Engine, filter view.Filter, in core.Control, dry bool) view.BulkResult {
 	t.Helper()
 	r, err := e.ControlAll(t.Context(), filter, in, dry)
 	if err != nil {
@@ -27,7 +27,7 @@ func forAll(t *testing.T, e *engine.Engine, filter engine.Filter, in core.Contro
 	return r
 }
 
-func tally(r engine.BulkResult) string {
+func tally(r view.BulkResult) string {
 	return fmt.Sprintf("%d selected, %d applied, %d unchanged, %d ended", r.Runs, r.Applied, r.Unchanged, r.Ended)
 }
 
@@ -43,7 +43,7 @@ func TestE60_RunsByFilter(t *testing.T) {
 		}
 		begin(t, e, collector, "y", collected{Each: 5, All: 5})
 		value, _ := history.Encode(7)
-		filter := engine.Filter{Workflow: "collector", IDPrefix: "x-"}
+		filter := view.Filter{Workflow: "collector", IDPrefix: "x-"}
 		poke := core.Control{ID: "s", Operation: core.SignalTheRun, Signal: "number", Value: value, By: "ann", Reason: "as agreed"}
 		r := forAll(t, e, filter, poke, true)
 		same(t, "dry", tally(r), "120 selected, 0 applied, 0 unchanged, 0 ended")
@@ -64,8 +64,8 @@ func TestE60_RunsByFilter(t *testing.T) {
 		same(t, "status", describe(t, e, "x-7").Status, "canceled")
 		same(t, "the other", describe(t, e, "y").Status, "running")
 		end := core.Control{ID: "t", Operation: core.TerminateTheRun, By: "bob", Reason: "enough"}
-		same(t, "terminated", tally(forAll(t, e, engine.Filter{}, end, false)), "1 selected, 1 applied, 0 unchanged, 0 ended")
-		same(t, "nothing is left", tally(forAll(t, e, engine.Filter{}, end, false)), "0 selected, 0 applied, 0 unchanged, 0 ended")
+		same(t, "terminated", tally(forAll(t, e, view.Filter{}, end, false)), "1 selected, 1 applied, 0 unchanged, 0 ended")
+		same(t, "nothing is left", tally(forAll(t, e, view.Filter{}, end, false)), "0 selected, 0 applied, 0 unchanged, 0 ended")
 		records, err := e.Control(t.Context(), "y", "", end)
 		if err != nil || len(records) != 1 || records[0].By != "bob" {
 			t.Errorf("the same request of one that has ended answers %+v, %v", records, err)
@@ -116,7 +116,7 @@ func TestE60_RunsThatGoOn(t *testing.T) {
 		}
 		pass(time.Second)
 		in := core.Control{ID: "t", Operation: core.TerminateTheRun}
-		if r := forAll(t, e, engine.Filter{}, in, false); r.Applied != runs {
+		if r := forAll(t, e, view.Filter{}, in, false); r.Applied != runs {
 			t.Errorf("terminated %s", tally(r))
 		}
 		pass(time.Second)
@@ -164,7 +164,7 @@ func TestE60_PauseOfARun(t *testing.T) {
 			t.Errorf("paused: %+v", d.Paused)
 		}
 		same(t, "pending", fmt.Sprint(d.Pending[0].State, " by ", d.Pending[0].Paused.By), "paused by ann")
-		listed, err := e.List(t.Context(), engine.Filter{Status: []string{string(store.OnHold)}})
+		listed, err := e.List(t.Context(), view.Filter{Status: []string{string(store.OnHold)}})
 		if err != nil || len(listed) != 1 || listed[0].Paused == nil {
 			t.Errorf("listed: %+v, %v", listed, err)
 		}
@@ -202,7 +202,7 @@ func TestE60_PauseWithoutCode(t *testing.T) {
 		e = w.start(impl)
 		pass(time.Minute)
 		same(t, "with code", describe(t, e, "x").Status, "paused")
-		forAll(t, e, engine.Filter{Status: []string{string(store.OnHold)}}, core.Control{Operation: core.ResumeTheRun}, false)
+		forAll(t, e, view.Filter{Status: []string{string(store.OnHold)}}, core.Control{Operation: core.ResumeTheRun}, false)
 		if out, err := finish[[]int](t, e, "x"); err != nil || len(out) != 1 {
 			t.Errorf("got %v, %v", out, err)
 		}

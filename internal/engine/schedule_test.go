@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/retry"
 	when "github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -62,7 +63,7 @@ func set(t *testing.T, e *engine.Engine, name, in string, spec when.Spec) {
 	}
 }
 
-func describeSchedule(t *testing.T, e *engine.Engine, name string) *engine.Schedule {
+func describeSchedule(t *testing.T, e *engine.Engine, name string) *view.Schedule {
 	t.Helper()
 	s, err := e.DescribeSchedule(t.Context(), name)
 	if err != nil {
@@ -75,7 +76,7 @@ func describeSchedule(t *testing.T, e *engine.Engine, name string) *engine.Sched
 // status. Two of one workflow ID are a fault.
 func runsOf(t *testing.T, e *engine.Engine, name string) (runs []string) {
 	t.Helper()
-	list, err := e.List(t.Context(), engine.Filter{IDPrefix: name + "/", Limit: 10_000})
+	list, err := e.List(t.Context(), view.Filter{IDPrefix: name + "/", Limit: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}

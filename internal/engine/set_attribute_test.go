@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -49,7 +50,7 @@ func TestE49_SetAttribute(t *testing.T) {
 		settle()
 		found := func(name, value, want string) {
 			t.Helper()
-			runs, err := e.List(t.Context(), engine.Filter{Attributes: map[string]string{name: value}})
+			runs, err := e.List(t.Context(), view.Filter{Attributes: map[string]string{name: value}})
 			var got []string
 			for _, r := range runs {
 				got = append(got, r.Status)

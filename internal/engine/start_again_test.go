@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -101,7 +102,7 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 					t.Errorf("run %d is described as %+v, %v", n, d, err)
 				}
 			}
-			list, err := e.List(t.Context(), engine.Filter{IDPrefix: id})
+			list, err := e.List(t.Context(), view.Filter{IDPrefix: id})
 			if err != nil || len(list) != 3 || list[0].RunID != runs[2] || list[2].RunID != runs[0] {
 				t.Errorf("listed are %+v, %v", list, err)
 			}

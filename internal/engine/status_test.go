@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -29,7 +29,7 @@ func TestE40_CustomStatus(t *testing.T) {
 		e := w.start(def)
 		shown := func(want string) {
 			t.Helper()
-			runs, err := e.List(t.Context(), engine.Filter{})
+			runs, err := e.List(t.Context(), view.Filter{})
 			if err != nil || len(runs) != 1 {
 				t.Fatal(runs, err)
 			}

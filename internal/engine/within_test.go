@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/pgbubble"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -168,7 +169,7 @@ func TestE28_OptionsHoldInATransaction(t *testing.T) {
 		if out, _ := finish[string](t, e, "late"); out != "l!" || time.Since(began) < time.Hour {
 			t.Errorf("the late one came to %q after %s", out, time.Since(began))
 		}
-		if found, err := e.List(t.Context(), engine.Filter{Attributes: map[string]string{"a": "b"}}); len(found) != 1 || err != nil {
+		if found, err := e.List(t.Context(), view.Filter{Attributes: map[string]string{"a": "b"}}); len(found) != 1 || err != nil {
 			t.Errorf("found by its attribute is %+v, %v", found, err)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -193,7 +194,7 @@ func complete[In, Out any](t *testing.T, e *engine.Engine, w workflow.Workflow[I
 }
 
 // describe returns what is known of the latest run of a workflow ID.
-func describe(t *testing.T, e *engine.Engine, id string) *engine.Description {
+func describe(t *testing.T, e *engine.Engine, id string) *view.Description {
 	t.Helper()
 	d, err := e.Describe(t.Context(), id, "")
 	if err != nil {
@@ -203,7 +204,7 @@ func describe(t *testing.T, e *engine.Engine, id string) *engine.Description {
 }
 
 // onlyCall returns the one pending call of a run.
-func onlyCall(t *testing.T, e *engine.Engine, id string) engine.PendingCall {
+func onlyCall(t *testing.T, e *engine.Engine, id string) view.Call {
 	t.Helper()
 	d := describe(t, e, id)
 	if len(d.Pending) != 1 {
@@ -213,7 +214,7 @@ func onlyCall(t *testing.T, e *engine.Engine, id string) engine.PendingCall {
 }
 
 // attemptsOf returns all attempts of a run.
-func attemptsOf(t *testing.T, e *engine.Engine, id string) []engine.Attempt {
+func attemptsOf(t *testing.T, e *engine.Engine, id string) []view.Attempt {
 	t.Helper()
 	a, err := e.Attempts(t.Context(), id, "", 0)
 	if err != nil {
