@@ -1,3 +1,3 @@
-// Command perdure looks at durable workflows and drives them, and shows with
-// perdure demo what they can survive. See perdure --help.
+// Command perdure inspects and operates durable workflows, and shows with perdure
+// demo what they survive. See perdure --help.
 package main

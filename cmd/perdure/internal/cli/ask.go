@@ -9,16 +9,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// asking is the command of a question to a workflow's code: query or update. Ask
-// asks it, with an input of nil if there is none, and explain says what the error of
-// one means that was waited for so long.
+// asking makes the command query or update. The function ask sends the request, with a
+// nil input if there is none; explain says what its error means after so long a wait.
 func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 	ask func(ctx context.Context, e *perdure.Engine, id, name string, input json.RawMessage) (json.RawMessage, error),
 	explain func(err error, waited time.Duration) error,
 ) *cobra.Command {
 	cmd.Args = arguments
 	cmd.ValidArgsFunction = a.completeID
-	cmd.Flags().DurationVar(&wait, "wait", wait, "wait so `long` for the answer")
+	cmd.Flags().DurationVar(&wait, "wait", wait, "wait so `long` for the result")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkWait(wait); err != nil {
 			return err
@@ -50,7 +49,7 @@ func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 	return cmd
 }
 
-// checkWait refuses to wait for no time.
+// checkWait refuses a wait that is not positive.
 func checkWait(wait time.Duration) error {
 	if wait <= 0 {
 		return usage("Use a duration such as 30s or 5m.", "The time to wait is %s.", wait)

@@ -15,14 +15,13 @@ func (a *app) attemptsCommand() *cobra.Command {
 	var run whichRun
 	cmd := &cobra.Command{
 		Use:   "attempts [ID]",
-		Short: "Show every attempt of every step of one workflow, or search those of all",
-		Long: `Show every attempt of every step of a workflow: how it ended, why it was or was not
-followed by another one, and after which wait. Of a step with very many attempts the
-first 100 and the last 1,000 are kept; a line says what is not.
+		Short: "Show every attempt of a workflow, or search those of all workflows",
+		Long: `Show every attempt of every step of a workflow: how it ended, and why and after which
+wait it was or was not retried. Of a step with very many attempts the first 100 and the
+last 1,000 are kept; a line says which are not.
 
-Without ID it searches the attempts of all workflows, the latest first. There only
-calls appear of which an attempt did not succeed: how often calls succeed at the
-first try is in "perdure stats activities".`,
+Without an ID, search the attempts of all workflows, latest first. Steps that succeed at
+the first try are not found there; "perdure stats activities" counts them.`,
 		Example: `  perdure attempts order-17
   perdure attempts order-17 -o json
   perdure attempts --activity charge --error Unavailable --since 24h
@@ -34,20 +33,20 @@ first try is in "perdure stats activities".`,
 				return err
 			}
 			if len(args) == 0 && run.id != "" {
-				return usage("Name the workflow as well.", "--run is about a run of one workflow.")
+				return usage("Name the workflow as well.", "--run names a run of one workflow.")
 			}
 			if len(args) == 0 {
 				return a.findAttempts(cmd.Context(), &opt)
 			}
 			for _, flag := range []string{"type", "limit"} {
 				if cmd.Flags().Changed(flag) {
-					return usage("Leave it out, or the ID.", "The attempts of one workflow are all shown: --%s is for those of many.", flag)
+					return usage("Leave it out, or the ID.", "--%s is for the attempts of many workflows; those of one are all shown.", flag)
 				}
 			}
 			return a.attempts(cmd.Context(), args[0], run, &opt)
 		},
 	}
-	opt.flags(cmd).IntVar(&opt.filter.Limit, "limit", 100, "without ID: at most this `number`; 0 for all")
+	opt.flags(cmd).IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
 	run.flag(cmd)
 	return cmd
 }
@@ -65,7 +64,7 @@ func (a *app) attempts(ctx context.Context, id string, run whichRun, opt *ledger
 		case len(all) == 0:
 			a.printf("Workflow %s has made no attempt yet.\n", id)
 		case len(attempts) == 0:
-			a.printf("Workflow %s has made no such attempt; there are %d in all.\n", id, len(all))
+			a.printf("No attempt of workflow %s matches; there are %d in all.\n", id, len(all))
 		default:
 			return a.attemptTable(attempts)
 		}
@@ -78,7 +77,7 @@ func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		found, more, err := find(ctx, opt.filter, e.FindAttempts)
 		if err == nil {
-			err = listing(a, found, "There are no such attempts"+a.inGroup()+".", a.foundTable)
+			err = listing(a, found, "No attempts match"+a.inGroup()+".", a.foundTable)
 		}
 		if err == nil && more {
 			a.cutOff("latest", len(found))

@@ -13,9 +13,9 @@ import (
 func (a *app) auditCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "audit [ID]",
-		Short: "Show what people did to a workflow, and when and why",
-		Long: `Show what was done to a workflow and its calls: by whom, when and why, and what came of
-it; and where the engine itself made a call wait for a person. Without an ID it shows
+		Short: "Show who did what to a workflow, when and why",
+		Long: `Show what was done to a workflow and its calls: by whom, when, why, and with which
+outcome; and where the engine itself made a call wait for a person. Without an ID, show
 which activities were paused and resumed as a whole.`,
 		Example: `  perdure audit order-17
   perdure audit -o json`,
@@ -36,7 +36,7 @@ func (a *app) audit(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		return listing(a, records, "Nobody did anything to workflow "+id+" or its calls.", a.controlTable)
+		return listing(a, records, "Nothing was done to workflow "+id+" or its calls.", a.controlTable)
 	})
 }
 
@@ -46,7 +46,7 @@ func (a *app) auditGroup(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return listing(a, records, "No activity was ever paused as a whole"+a.inGroup()+".", func(records []perdure.SwitchRecord) error {
+		return listing(a, records, "No activity has been paused as a whole"+a.inGroup()+".", func(records []perdure.SwitchRecord) error {
 			if err := a.switchTable(records); err != nil {
 				return err
 			}

@@ -14,14 +14,14 @@ func (a *app) callsCommand() *cobra.Command {
 	var opt ledgerOptions
 	cmd := &cobra.Command{
 		Use:   "calls [ID]",
-		Short: "Show how many attempts the steps of workflows needed, and how long they took",
-		Long: `Show, for each step of a workflow, how many attempts it needed, how these ended and
-how long they ran, waited and took in all. The sums are exact, also of a step with so
-many attempts that not all are kept.
+		Short: "Show how many attempts each step needed, and how long they took",
+		Long: `Show, for each step of a workflow, how many attempts it needed, how they ended, and how
+long they ran, waited and took in all. The sums are exact even if not all attempts of a
+step are kept.
 
-Without ID it searches the steps of all workflows of which an attempt did not succeed,
-those with the latest attempt first. What is said of an attempt (--error, --outcome,
---reason, --since, --until) is then about the latest one of the step.`,
+Without an ID, search the steps of all workflows that did not succeed at the first try,
+latest attempt first. --error, --outcome, --reason, --since and --until are then about
+the latest attempt of a step.`,
 		Example: `  perdure calls order-17
   perdure calls --more-than 3
   perdure calls --more-than 3 --activity charge --since 24h -o json
@@ -37,7 +37,7 @@ those with the latest attempt first. What is said of an attempt (--error, --outc
 			}
 			for _, flag := range []string{"type", "limit", "activity", "error", "outcome", "reason", "since", "until"} {
 				if cmd.Flags().Changed(flag) {
-					return usage("Leave it out, or the ID.", "The steps of one workflow are all shown: --%s is for those of many.", flag)
+					return usage("Leave it out, or the ID.", "--%s is for the steps of many workflows; those of one are all shown.", flag)
 				}
 			}
 			return a.calls(cmd.Context(), args[0], &opt)
@@ -45,7 +45,7 @@ those with the latest attempt first. What is said of an attempt (--error, --outc
 	}
 	flags := opt.flags(cmd)
 	flags.IntVar(&opt.filter.MoreThan, "more-than", 0, "only those with more attempts than this `number`")
-	flags.IntVar(&opt.filter.Limit, "limit", 100, "without ID: at most this `number`; 0 for all")
+	flags.IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
 	return cmd
 }
 
@@ -74,7 +74,7 @@ func (a *app) findCalls(ctx context.Context, opt *ledgerOptions) error {
 }
 
 func (a *app) listCallAttempts(calls []perdure.CallAttempts) error {
-	return listing(a, calls, "There are no such steps"+a.inGroup()+".", a.callTable)
+	return listing(a, calls, "No steps match"+a.inGroup()+".", a.callTable)
 }
 
 func (a *app) callTable(calls []perdure.CallAttempts) error {

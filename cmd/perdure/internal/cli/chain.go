@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// whichRun is the flag by which a command is about an earlier run of a chain.
+// whichRun is the flag that selects an earlier run of a chain.
 type whichRun struct{ id string }
 
 func (w *whichRun) flag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.id, "run", "", "the `run` with this ID instead of the latest; see: perdure show")
+	cmd.Flags().StringVar(&w.id, "run", "", "`ID` of an earlier run of the chain; see: perdure show")
 }
 
 func (w *whichRun) options() []perdure.ReadOption {
@@ -23,7 +23,7 @@ func (w *whichRun) options() []perdure.ReadOption {
 	return []perdure.ReadOption{perdure.OfRun(w.id)}
 }
 
-// explain says more than that there is no such workflow.
+// explain says that the run, not the workflow, does not exist.
 func (w *whichRun) explain(workflow string, err error) error {
 	if w.id == "" || !errors.Is(err, perdure.ErrNotFound) {
 		return err
@@ -39,8 +39,8 @@ func (a *app) chain(d *perdure.Description) error {
 	if len(d.Chain) == 0 {
 		return nil
 	}
-	a.printf("\nIts runs%s:\n\n", earlier(d.Chain))
-	table := a.table("", "NO", "RUN", "BEGAN AS", "ATTEMPT", "STATUS", "BEGAN", "ENDED", "ERROR")
+	a.printf("\nRuns%s:\n\n", earlier(d.Chain))
+	table := a.table("", "NO", "RUN", "STARTED AS", "ATTEMPT", "STATUS", "STARTED", "ENDED", "ERROR")
 	table.Indent = "  "
 	table.Right(1, 4)
 	for _, run := range d.Chain {

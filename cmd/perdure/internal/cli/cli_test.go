@@ -81,7 +81,7 @@ func TestWhatIsHeldBackIsExplained(t *testing.T) {
 	got := output()
 	for _, want := range []string{
 		"its code could not run", "    main.f()\n", `        /src/f.go:7 \u001b[2J`,
-		"4 attempts were lost with the process", "it does not run again", "\x1b[31mparked\x1b[0m", "\x1b[31mquarantined\x1b[0m",
+		"4 attempts were lost with the process", "quarantined, because the process died each time it ran", "\x1b[31mparked\x1b[0m", "\x1b[31mquarantined\x1b[0m",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it does not say %q:\n%s", want, got)

@@ -17,7 +17,7 @@ const (
 	groupVar        = "PERDURE_GROUP"
 )
 
-// database is what the flag or the environment names.
+// database is the database that the flag or the environment names.
 func (a *app) database() (database.Name, error) {
 	text, from := a.db, "--db"
 	if text == "" {
@@ -47,7 +47,7 @@ func (a *app) group() (name string, given bool) {
 	return name, name != ""
 }
 
-// open opens the database as a client. It makes none: a misspelled name must not
+// open opens the database as a client. It creates none: a misspelled name must not
 // become an empty database.
 func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	name, err := a.database()
@@ -73,7 +73,7 @@ func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) 
 			}
 		case errors.Is(err, perdure.ErrClosed):
 			return &Error{
-				Code: exitError, What: fmt.Sprintf("Workflow %q has ended, so it takes no more messages.", id),
+				Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
 				Hint: "See how it ended: perdure show " + term.Quote(id),
 			}
 		}
@@ -81,8 +81,7 @@ func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) 
 	})
 }
 
-// inGroup names the group, if it has a name, at the end of a sentence about what
-// is in the database.
+// inGroup names the group, if it has a name, at the end of a sentence.
 func (a *app) inGroup() string {
 	if name, _ := a.group(); name != "" {
 		return fmt.Sprintf(" in the group %q", name)
@@ -98,7 +97,7 @@ func (a *app) place(e *perdure.Engine) string {
 	return e.Location()
 }
 
-// withEngine opens the database for the time of f.
+// withEngine opens the database during f.
 func (a *app) withEngine(ctx context.Context, f func(e *perdure.Engine) error) error {
 	e, err := a.open(ctx)
 	if err != nil {

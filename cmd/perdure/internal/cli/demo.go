@@ -18,7 +18,7 @@ func (a *app) demoCommand() *cobra.Command {
 	var opt demo.Options
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "See orders fulfilled by a program that is killed on purpose",
+		Short: "Fulfil orders with a program that is killed on purpose",
 		Long: `Fulfil 300 orders against an unreliable service, with a program that is killed
 with kill -9 in the middle, several times. At the end compare its account with the
 service's own book: was every card charged exactly once?
@@ -69,9 +69,9 @@ func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
 		}
 		switch {
 		case !opt.Database.Shared():
-			return usage("Leave --db away, or use a PostgreSQL database: --db postgres://USER@HOST/DATABASE", "The demo keeps an SQLite database in the directory that --dir names, and nowhere else.")
+			return usage("Leave --db out, or use a PostgreSQL database: --db postgres://USER@HOST/DATABASE", "The demo keeps an SQLite database in the directory that --dir names, and nowhere else.")
 		case opt.Database.Schema() != "":
-			return usage("Leave ?schema= away.", "The demo makes a schema of its own, and does not use the schema %q.", opt.Database.Schema())
+			return usage("Leave ?schema= out.", "The demo creates a schema of its own, and does not use the schema %q.", opt.Database.Schema())
 		}
 	}
 	switch {
@@ -80,7 +80,7 @@ func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
 	case opt.Workers < 1 || opt.Workers > maxWorkers:
 		return usage(fmt.Sprintf("Use a number from 1 to %d.", maxWorkers), "--workers is %d.", opt.Workers)
 	case opt.Workers > 1 && !opt.Database.Shared():
-		return usage("Several can share a PostgreSQL database: --db postgres://USER@HOST/DATABASE", "--workers is %d, but one process at a time works on an SQLite file.", opt.Workers)
+		return usage("Several can share a PostgreSQL database: --db postgres://USER@HOST/DATABASE", "--workers is %d, but only one process at a time can use an SQLite file.", opt.Workers)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (a *app) demo(ctx context.Context, opt demo.Options) error {
 		return usage(fmt.Sprintf("Use a number from 0 to %d.", maxKills), "--kills is %d.", opt.Kills)
 	}
 	if opt.Dir == "" {
-		return usage("Leave --dir away, or name a directory.", "--dir is empty.")
+		return usage("Leave --dir out, or name a directory.", "--dir is empty.")
 	}
 	opt.Command = ownName()
 	// The progress is news and written at once; the report is the result.

@@ -1,8 +1,10 @@
-// Package cli is the command perdure: its subcommands, its flags, what it prints
-// and how it ends.
+// Package cli is the command perdure: its subcommands, flags, output and exit codes.
 //
-// Every command is a function that reads through the public packages, as any
-// program could, and hands what it found to a printer: as a table for people, or
-// as JSON with stable names for programs. What goes wrong becomes an [Error] that
-// says what was wrong and what to do, and that has an exit code.
+// A command reads through the public packages, as any program could, and prints a table
+// for people or JSON with stable names for programs. Operations on workflows are rows
+// of a table with one runner (operations.go, operate.go). An [Error] says what was wrong
+// and what to do, and has an exit code.
+//
+// All output goes through format.go, which escapes what a terminal would obey: IDs,
+// names, errors and payloads come from anywhere.
 package cli

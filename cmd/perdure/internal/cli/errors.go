@@ -19,7 +19,7 @@ const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
-	exitRunFailed   = 3 // the run that was waited for did not complete
+	exitRunFailed   = 3 // the awaited run did not complete
 	exitNotFound    = 5
 	exitTimedOut    = 6 // a wait did
 	exitInterrupted = 130
@@ -67,9 +67,9 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	case isUnusable:
 		e.What, e.Hint = unusable.What, unusable.Hint
 	case errors.Is(err, perdure.ErrForeign):
-		e.Hint = "Name the database of a perdure engine with --db."
+		e.Hint = "Name an engine's database with --db."
 	case errors.Is(err, perdure.ErrNewer):
-		e.Hint = "Use the version of this command that belongs to the engine."
+		e.Hint = "Use the command of the engine's version."
 	case isDemo:
 		e.Hint = stuck.Hint
 	case isInput:
@@ -79,7 +79,7 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 }
 
 // sentence is the text of an error as a sentence, without the names of our
-// packages, which say nothing to somebody at a shell.
+// packages, which mean nothing at a shell.
 func sentence(err error) string {
 	text := strings.TrimPrefix(err.Error(), "perdure: ")
 	text = strings.TrimPrefix(text, "perdure.Open: ")
@@ -97,7 +97,7 @@ func sentence(err error) string {
 	return text
 }
 
-// complain tells of an error: to people in words, to programs as one JSON object.
+// complain prints an error: as text for people, as one JSON object for programs.
 func (a *app) complain(e *Error) {
 	if e.Silent {
 		return

@@ -25,12 +25,12 @@ func (a *app) flowCommand() *cobra.Command {
 		Use:   "flow",
 		Short: "Run, check and format flow files: workflows in text",
 		Long: `Run, check and format flow files. A flow file is a workflow in text: what it calls
-with @ are actions, and brackets behind them say how they are retried.
+with @ are actions, and brackets after them say how they are retried.
 
   reply = @http.get(url="https://example.org/") [retry: 3, backoff: 60] [timeout: 2m]
   @log(message=reply.status)
 
-Kill it while it runs, run it again, and it goes on where it was.
+Kill it while it runs and run it again: it goes on where it was.
 The language is described in docs/flow.md.`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -47,13 +47,13 @@ type flowActions struct {
 }
 
 func (f *flowActions) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.shell, "allow-shell", false, "let files run commands, by @shell.run")
-	cmd.Flags().StringVar(&f.files, "files", "", "`directory` in which files may read and write, by @file.read and @file.write")
+	cmd.Flags().BoolVar(&f.shell, "allow-shell", false, "allow @shell.run, which runs commands")
+	cmd.Flags().StringVar(&f.files, "files", "", "`directory` for @file.read and @file.write")
 }
 
 // others adds the flag for actions that other programs have.
 func (f *flowActions) others(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.named, "action", nil, "`name` of an action that the program has which runs the file; several with commas")
+	cmd.Flags().StringSliceVar(&f.named, "action", nil, "`name` of an action of the program that runs the file; several with commas")
 }
 
 // runtime makes what runs files.
@@ -64,7 +64,7 @@ func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
 	}
 	if f.files != "" {
 		if info, err := os.Stat(f.files); err != nil || !info.IsDir() {
-			return nil, usage("Name a directory that exists: --files .", "--files is %q, which is no directory.", f.files)
+			return nil, usage("Name a directory that exists: --files .", "--files is %q, which is not a directory.", f.files)
 		}
 		options = append(options, flow.Files(f.files))
 	}
@@ -121,7 +121,7 @@ func faultsOf(err error) (syntax.Diagnostics, error) {
 	return nil, err
 }
 
-// flowReport is what is wrong with some files, for programs.
+// flowReport is the faults of some files, for programs.
 type flowReport struct {
 	OK     bool               `json:"ok"`
 	Files  []string           `json:"files"`
@@ -133,14 +133,14 @@ func (a *app) flowCheckCommand() *cobra.Command {
 	var actions flowActions
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Say everything that is wrong with flow files",
-		Long: `Say everything that is wrong with flow files: in their text, and what cannot work or is
-never reached. With - the text is read from standard input. Nothing is run. The exit
-code is 1 if anything is wrong. Actions that only a flag allows are no fault: the flags
-that the files need to run are named.
+		Short: "Report all faults of flow files",
+		Long: `Report all faults of flow files: in their text, and what cannot work or is never
+reached. With - the text is read from standard input. Nothing is run. The exit code is 1
+if there are faults. Actions that only a flag allows are not faults: the flags that the
+files need to run are named.
 
-Files that a program of yours runs call actions which this command does not know; name
-them with --action. With -o json the faults are one document.`,
+Name the actions of your own programs, which this command does not know, with --action.
+With -o json the faults are one document.`,
 		Example: `  perdure flow check nightly.flow
   perdure flow check *.flow --action charge,refund
   perdure flow check nightly.flow -o json`,
@@ -160,7 +160,7 @@ them with --action. With -o json the faults are one document.`,
 }
 
 // withoutDatabase annotates commands that only look at files.
-var withoutDatabase = map[string]string{noDatabase: "It looks at files only.", noGroup: "It looks at files only."}
+var withoutDatabase = map[string]string{noDatabase: "It reads files only.", noGroup: "It reads files only."}
 
 // someFiles asks for at least one argument.
 func someFiles(cmd *cobra.Command, args []string) error {
@@ -202,7 +202,7 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 		return &Error{Code: exitError, What: "There are faults.", Silent: true}
 	}
 	if a.format == formatTable {
-		a.printf("%s: nothing is wrong.\n", strings.Join(paths, ", "))
+		a.printf("%s: no faults.\n", strings.Join(paths, ", "))
 		if len(report.Needs) > 0 {
 			a.printf("To run, it needs %s.\n", strings.Join(report.Needs, " and "))
 		}
@@ -234,11 +234,10 @@ func (a *app) flowFormatCommand() *cobra.Command {
 	var write, differ bool
 	cmd := &cobra.Command{
 		Use:   "fmt FILE...",
-		Short: "Write flow files in their canonical form",
-		Long: `Write flow files in their canonical form, which keeps the comments and changes no
-meaning. The result goes to standard output; with --write it replaces the files, and
-with --check those that would change are named, and the exit code is 1 if there are
-any. With - the text is read from standard input.`,
+		Short: "Format flow files",
+		Long: `Format flow files: write their canonical form, which keeps comments and meaning, to
+standard output. With --write replace the files. With --check name the files that would
+change; the exit code is 1 if there are any. With - the text is read from standard input.`,
 		Example: `  perdure flow fmt nightly.flow
   perdure flow fmt --write *.flow
   perdure flow fmt --check *.flow`,
@@ -246,13 +245,13 @@ any. With - the text is read from standard input.`,
 		Annotations: withoutDatabase,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if write && slices.Contains(args, "-") {
-				return usage("Leave --write away.", "Standard input cannot be written to.")
+				return usage("Leave --write out.", "Standard input cannot be written to.")
 			}
 			return a.flowFormat(args, write, differ)
 		},
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "replace the files")
-	cmd.Flags().BoolVar(&differ, "check", false, "name the files that are not in their canonical form")
+	cmd.Flags().BoolVar(&differ, "check", false, "name the files that are not formatted")
 	cmd.MarkFlagsMutuallyExclusive("write", "check")
 	return cmd
 }
@@ -269,7 +268,7 @@ func (a *app) flowFormat(paths []string, write, differ bool) error {
 			if other != nil {
 				return other
 			}
-			return &Error{Code: exitError, What: "The text is no flow file.\n" + faults.Error(), Hint: "See all of it: perdure flow check " + term.Quote(path)}
+			return &Error{Code: exitError, What: "The text is not a flow file.\n" + faults.Error(), Hint: "See all faults: perdure flow check " + term.Quote(path)}
 		}
 		formatted := syntax.Format(file)
 		if formatted != text {
@@ -289,7 +288,7 @@ func (a *app) flowFormat(paths []string, write, differ bool) error {
 		}
 	}
 	if differ && different > 0 {
-		return &Error{Code: exitError, What: "Some files are not in their canonical form.", Silent: true}
+		return &Error{Code: exitError, What: "Some files are not formatted.", Silent: true}
 	}
 	return nil
 }
@@ -298,7 +297,7 @@ func (a *app) flowFormat(paths []string, write, differ bool) error {
 // never missing or half written.
 func replaceFlow(path, text string) error {
 	if len(text) > syntax.MaxSize {
-		return &Error{Code: exitError, What: fmt.Sprintf("The canonical form of %q is longer than a flow file may be.", path), Hint: "Split the file."}
+		return &Error{Code: exitError, What: fmt.Sprintf("Formatted, %q is longer than a flow file may be.", path), Hint: "Split the file."}
 	}
 	info, err := os.Stat(path)
 	if err != nil {

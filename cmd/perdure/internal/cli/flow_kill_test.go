@@ -50,7 +50,7 @@ func TestW14_TheSameCommandDoesNothingTwice(t *testing.T) {
 		for range 2 {
 			var out, news bytes.Buffer
 			code := Run(t.Context(), Env{Args: args, Stdout: &out, Stderr: &news, Getenv: os.Getenv, Now: time.Now})
-			if code != 0 || out.String() != "\"done\"\n" || requests.Load() != 1 || !strings.Contains(news.String(), "has ended before") || strings.Contains(news.String(), "http.post") {
+			if code != 0 || out.String() != "\"done\"\n" || requests.Load() != 1 || !strings.Contains(news.String(), "ended on") || strings.Contains(news.String(), "http.post") {
 				t.Errorf("%q: exit %d, %d requests, %q, %q", extra, code, requests.Load(), out.String(), news.String())
 			}
 		}

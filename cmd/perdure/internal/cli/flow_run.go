@@ -30,18 +30,17 @@ func (a *app) flowRunCommand() *cobra.Command {
 	var opt flowRunOptions
 	cmd := &cobra.Command{
 		Use:   "run FILE",
-		Short: "Run a flow file and show how it goes on",
-		Long: `Run a flow file as a durable workflow, and show how it goes on: its steps, their
-attempts, when the next one is due, and what it waits for. The result is written to
-standard output as JSON.
+		Short: "Run a flow file and show its progress",
+		Long: `Run a flow file as a durable workflow, and show its progress: its steps, their attempts,
+when the next one is due, and what it waits for. The result is written to standard
+output as JSON.
 
 If the command is killed, the same command goes on where the run was: the ID is made of
-the name of the file and its input, unless --id gives another one. Once the run has
-ended, the same command shows its result and does nothing else; --again starts a new
-run.
+the file name and the input, unless --id gives one. Once the run has ended, the same
+command only shows its result; --again starts a new run.
 
-The database is made if there is none. On a PostgreSQL database the command becomes a
-node of a group, which has to be one of its own: name it with --group.`,
+The database is created if need be. On a PostgreSQL database the command becomes a node
+of a group of its own: name it with --group.`,
 		Example: `  perdure flow run nightly.flow
   perdure flow run nightly.flow --input '{"day": "2026-01-31"}' --id nightly-31
   perdure flow run nightly.flow --again
@@ -50,8 +49,8 @@ node of a group, which has to be one of its own: name it with --group.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.flowRun(cmd.Context(), args[0], opt) },
 	}
 	opt.actions.flags(cmd)
-	cmd.Flags().StringVar(&opt.id, "id", "", "workflow `ID` of the run (default: the name of the file and what tells its input apart)")
-	cmd.Flags().BoolVar(&opt.again, "again", false, "start a new run if the last one of the ID has ended")
+	cmd.Flags().StringVar(&opt.id, "id", "", "workflow `ID` of the run (default: the file name and a hash of the input)")
+	cmd.Flags().BoolVar(&opt.again, "again", false, "start a new run if the last one has ended")
 	cmd.Flags().StringVar(&opt.input, "input", "", "the inputs as a `JSON` object, or - for standard input")
 	return cmd
 }
@@ -60,9 +59,9 @@ func (a *app) flowServeCommand() *cobra.Command {
 	var actions flowActions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the flow files that others start, until interrupted",
-		Long: `Run the flow files that are started in a database, by perdure start FILE, until
-interrupted. What was interrupted goes on. The database is made if there is none.`,
+		Short: "Serve the flow files that are started in a database",
+		Long: `Run the flow files that are started in a database with perdure start FILE, until
+interrupted. Runs that were interrupted go on. The database is created if need be.`,
 		Example: `  perdure flow serve --db flows.db
   perdure start nightly.flow --db flows.db`,
 		Args: a.noArguments,
@@ -72,7 +71,7 @@ interrupted. What was interrupted goes on. The database is made if there is none
 				return err
 			}
 			return a.withFlowEngine(cmd.Context(), runtime, func(eng *perdure.Engine) error {
-				a.notef("Flow files in %s are run. Interrupt ends it; what runs goes on with the next one.\n", eng.Location())
+				a.notef("Serving flow files in %s. Interrupt to stop; open runs go on with the next engine.\n", eng.Location())
 				<-cmd.Context().Done()
 				return cmd.Context().Err()
 			})
@@ -101,7 +100,7 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 		if err != nil {
 			return flow.Program{}, err
 		}
-		return flow.Program{}, &Error{Code: exitError, What: faults.Error(), Hint: fmt.Sprintf("The file is not run: it has %s.", term.Plural(len(faults), "fault", "faults"))}
+		return flow.Program{}, &Error{Code: exitError, What: faults.Error(), Hint: fmt.Sprintf("The file was not run: it has %s.", term.Plural(len(faults), "fault", "faults"))}
 	}
 	var value any
 	if input != "" {
@@ -111,7 +110,7 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 	}
 	program, err := file.With(value)
 	if err != nil {
-		hint := "The program takes no input; leave it away."
+		hint := "The program takes no input; leave it out."
 		if names := file.Inputs(); len(names) > 0 {
 			hint = "Its inputs are " + strings.Join(names, ", ") + ": a JSON object such as {\"" + names[0] + "\": \"...\"}"
 		}
@@ -120,7 +119,7 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 	return program, nil
 }
 
-// flowID is the ID of a run that nobody named: the same for the same file and input.
+// flowID is the default ID of a run: the same for the same file and input.
 func flowID(p flow.Program) string {
 	name := strings.TrimSuffix(p.Name, flowEnding)
 	if len(p.Input) == 0 {
@@ -130,8 +129,8 @@ func flowID(p flow.Program) string {
 	return name + "-" + hex.EncodeToString(sum[:4])
 }
 
-// withFlowEngine opens the database, and makes it if need be, for an engine that
-// runs flow files for the time of f.
+// withFlowEngine runs an engine for flow files during f. It creates the database if need
+// be.
 func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(eng *perdure.Engine) error) error {
 	name, err := a.database()
 	if err != nil {
@@ -139,7 +138,7 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(
 	}
 	group, given := a.group()
 	if name.Shared() && !given {
-		return usage("Name a group of its own: --group flow", "In a PostgreSQL database this command becomes a node of a group, and the nodes of a group have the code of all its workflows.")
+		return usage("Name a group of its own: --group flow", "In a PostgreSQL database this command becomes a node of a group, and all nodes of a group must have the same code.")
 	}
 	if err := name.Reach(ctx); err != nil {
 		return err
@@ -150,7 +149,7 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(
 	}
 	if err := eng.Start(ctx); err != nil {
 		if used, ok := errors.AsType[*perdure.InUseError](err); ok {
-			err = &Error{Code: exitError, What: sentence(used), Hint: "If that one runs flow files, hand it this one: perdure start FILE"}
+			err = &Error{Code: exitError, What: sentence(used), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
 		}
 		return errors.Join(err, eng.Close())
 	}
@@ -202,12 +201,12 @@ func otherFlow(id string, used *perdure.IDInUseError) error {
 		}
 	}
 	return &Error{
-		Code: exitError, What: fmt.Sprintf("The workflow %q has not ended, and %s: it keeps the text of the file and the input with which it began.", id, used.Difference),
-		Hint: "Go on with it as it is: perdure flow serve. Or let this be another one with --id, or end that one: perdure cancel " + term.Quote(id),
+		Code: exitError, What: fmt.Sprintf("The workflow %q is open, and %s. It keeps the file and the input with which it was started.", id, used.Difference),
+		Hint: "Go on with it: perdure flow serve. Or choose another ID with --id, or end it: perdure cancel " + term.Quote(id),
 	}
 }
 
-// flowEnd is how a run has ended, for programs.
+// flowEnd is how a run ended, for programs.
 type flowEnd struct {
 	WorkflowID string          `json:"workflow_id"`
 	RunID      string          `json:"run_id"`
@@ -217,12 +216,12 @@ type flowEnd struct {
 	Message    string          `json:"message,omitempty"`
 }
 
-// flowResult says how a run has ended.
+// flowResult prints how a run ended.
 func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMessage, err error) error {
 	failed, isFailure := errors.AsType[*perdure.RunError](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return &Error{Code: exitInterrupted, What: "Interrupted. The run is not lost: the same command goes on with it."}
+		return &Error{Code: exitInterrupted, What: "Interrupted. The same command goes on with the run."}
 	case err != nil && !isFailure:
 		return err
 	}

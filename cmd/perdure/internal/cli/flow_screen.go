@@ -12,8 +12,8 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 )
 
-// flowScreen shows on standard error how a run goes on: what has happened in lines
-// that stay, and on a terminal, below them, what it waits for.
+// flowScreen shows the progress of a run on standard error: what happened in lines
+// that stay, and on a terminal, below them, what the run waits for.
 type flowScreen struct {
 	mu    sync.Mutex // @log comes from the goroutines of attempts
 	panel term.Panel
@@ -24,8 +24,8 @@ type flowScreen struct {
 	seen   int              // events of the history
 	names  map[int64]string // of calls
 	done   int              // calls
-	failed map[int64]int    // attempts of pending calls that were said to have failed
-	held   map[string]bool  // calls and the states that hold them, as far as they were said
+	failed map[int64]int    // attempts of pending calls that were reported as failed
+	held   map[string]bool  // calls and the states that hold them, as far as reported
 }
 
 // How often the screen looks, and how often a pipe is told.
@@ -56,22 +56,22 @@ func (s *flowScreen) log(message string) {
 	}
 }
 
-// begin says whether the run is new, goes on, or has ended before. Of one that has
-// ended its steps are not told again.
+// begin says whether the run is new, goes on, or ended before, in which case its steps
+// are not repeated.
 func (s *flowScreen) begin(d *perdure.Description, attached bool) {
 	s.id = d.WorkflowID
 	switch {
 	case !attached:
-		s.say("%s begins.", s.id)
+		s.say("%s starts.", s.id)
 	case d.Closed == nil:
-		s.say("%s goes on where it was.", s.id)
+		s.say("%s goes on.", s.id)
 	default:
-		s.say("%s has ended before, on %s. A new run: --again", s.id, d.Closed.Format("2006-01-02 15:04:05"))
+		s.say("%s ended on %s. To start a new run: --again", s.id, d.Closed.Format("2006-01-02 15:04:05"))
 		s.seen = math.MaxInt
 	}
 }
 
-// follow shows how the run goes on until it has ended.
+// follow shows the progress of the run until it has ended.
 func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.Handle[json.RawMessage]) (json.RawMessage, error) {
 	type end struct {
 		result json.RawMessage
@@ -105,8 +105,8 @@ func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.
 	}
 }
 
-// news says what has happened since it was asked last. What cannot be read now is
-// read the next time.
+// news reports what happened since the last call. What cannot be read now is read the
+// next time.
 func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine, run string) {
 	events, err := eng.History(ctx, s.id, perdure.OfRun(run))
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *flowScreen) event(e perdure.Event) {
 	}
 }
 
-// mostPending is how many calls are shown at once.
+// mostPending is how many calls are shown.
 const mostPending = 8
 
 // draw shows what the run waits for.
@@ -164,7 +164,7 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) 
 	for _, p := range d.Pending {
 		if p.State == "backoff" && p.Next != nil && s.failed[p.Call] < p.Attempt {
 			s.failed[p.Call] = p.Attempt
-			s.say("%s  %s, attempt %d: %s; the next one %s", term.Painted{Text: "retry", Colour: term.Busy}, "@"+p.Name, p.Attempt-1,
+			s.say("%s  %s, attempt %d: %s; next %s", term.Painted{Text: "retry", Colour: term.Busy}, "@"+p.Name, p.Attempt-1,
 				term.Clip(typed(p.LastErrorType, p.LastError), 200), term.Until(*p.Next, now))
 		}
 	}
@@ -229,13 +229,13 @@ func (s *flowScreen) lines(d *perdure.Description, now time.Time) []string {
 	return all
 }
 
-// pendingLine says where a call stands: what runs, what waits, and for how long.
+// pendingLine says where a call stands.
 func pendingLine(p perdure.PendingCall, now time.Time) string {
 	if p.Kind == "timer" {
 		if p.Next == nil {
-			return "sleeps"
+			return "sleeping"
 		}
-		return "sleeps; wakes " + term.Until(*p.Next, now)
+		return "sleeping; wakes " + term.Until(*p.Next, now)
 	}
 	attempt := fmt.Sprintf("attempt %d", max(p.Attempt, 1))
 	if p.Max > 1 && p.Max < 1<<30 {
@@ -248,7 +248,7 @@ func pendingLine(p perdure.PendingCall, now time.Time) string {
 	case p.State == "running" && p.Started != nil:
 		line += ", running for " + term.Duration(max(now.Sub(*p.Started), 0).Round(100*time.Millisecond))
 	case p.State == "paused" || p.State == "quarantined":
-		line += ", waits for a person"
+		line += ", waiting for a person"
 	default:
 		line += ", " + p.State
 	}

@@ -17,9 +17,9 @@ func TestFlowScreenSaysWhatIsWaitedFor(t *testing.T) {
 	for want, p := range map[string]perdure.PendingCall{
 		"@http.get  attempt 2 of 4 in 43s; last: NetworkError: no route": {Kind: "activity", Name: "http.get", State: "backoff", Attempt: 2, Max: 4, Next: in(43 * time.Second), LastErrorType: "NetworkError", LastError: "no route"},
 		"@http.get  attempt 1, running for 3s":                           {Kind: "activity", Name: "http.get", State: "running", Attempt: 1, Max: 1, Started: in(-3 * time.Second)},
-		"@a  attempt 3, waits for a person; last: Bad: no":               {Kind: "activity", Name: "a", State: "paused", Attempt: 3, Max: 1 << 31, LastErrorType: "Bad", LastError: "no"},
+		"@a  attempt 3, waiting for a person; last: Bad: no":             {Kind: "activity", Name: "a", State: "paused", Attempt: 3, Max: 1 << 31, LastErrorType: "Bad", LastError: "no"},
 		"@a  attempt 1 of 2, queued":                                     {Kind: "activity", Name: "a", State: "queued", Max: 2},
-		"sleeps; wakes in 1h00m":                                         {Kind: "timer", Name: "sleep", State: "waiting", Next: in(time.Hour)},
+		"sleeping; wakes in 1h00m":                                       {Kind: "timer", Name: "sleep", State: "waiting", Next: in(time.Hour)},
 	} {
 		if got := pendingLine(p, now); got != want {
 			t.Errorf("%q, want %q", got, want)

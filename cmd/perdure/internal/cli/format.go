@@ -26,7 +26,7 @@ func (f *format) Set(s string) error {
 		*f = format(s)
 		return nil
 	}
-	return fmt.Errorf("it is one of table, json and jsonl")
+	return fmt.Errorf("it must be table, json or jsonl")
 }
 
 func (f *format) String() string { return string(*f) }
@@ -85,8 +85,8 @@ func documents[T any](a *app, all []T) error {
 	return nil
 }
 
-// listing shows several objects: to programs as documents, and to people by show, or
-// by the line none if there are none.
+// listing prints several objects: as documents for programs; for people by show, or the
+// line none if there are none.
 func listing[T any](a *app, all []T, none string, show func([]T) error) error {
 	switch {
 	case a.format != formatTable:
@@ -98,10 +98,10 @@ func listing[T any](a *app, all []T, none string, show func([]T) error) error {
 	return show(all)
 }
 
-// cutOff says to people that --limit let them see only some of a list, and which.
+// cutOff says that --limit cut a list.
 func (a *app) cutOff(which string, shown int) {
 	if a.format == formatTable {
-		a.printf("\nThere are more; these are the %s %d. Use --limit to see others.\n", which, shown)
+		a.printf("\nThere are more than these %s %d. To see them: --limit 0\n", which, shown)
 	}
 }
 
@@ -114,7 +114,7 @@ func (a *app) printf(format string, args ...any) {
 	a.out.WriteString(term.Sprintf(a.stdout.Style, format, args...))
 }
 
-// notef does that on standard error.
+// notef does so on standard error.
 func (a *app) notef(format string, args ...any) {
 	_, _ = io.WriteString(a.env.Stderr, term.Sprintf(a.stderr.Style, format, args...)) // there is no other place to say so
 }

@@ -14,11 +14,11 @@ func (a *app) gatesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gates",
 		Short: "List the gates that attempts pass through",
-		Long: `List the gates of a group: how many attempts each lets pass at a time over all
-nodes, who holds it, how many calls wait and for how long, and what its circuit
-breaker and its retry budget say. With -o json also who is at each.
+		Long: `List the gates of a group: how many attempts each admits at a time over all nodes, how
+many hold it, how many calls wait and for how long, and the state of its circuit breaker
+and retry budget. With -o json also which calls hold it or wait.
 
-A gate is listed from when the first call came to it.`,
+A gate appears when the first call comes to it.`,
 		Example: `  perdure gates
   perdure gates -o json
   perdure gates pause payments --reason "maintenance until noon"
@@ -62,7 +62,7 @@ func (a *app) gateTable(gates []perdure.Gate) error {
 		}
 		table.Row(g.Name, g.Mode, term.Count(g.Holders), term.Count(g.Limit), backoffOf(g), term.Count(g.Waiting), oldest, breakerOf(g, now), budget)
 		if g.Paused != nil {
-			notes = append(notes, fmt.Sprintf("%s is paused since %s%s.", g.Name, term.Time(g.Paused.Since), personOf(g.Paused.By, g.Paused.Why)))
+			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, term.Time(g.Paused.Since), personOf(g.Paused.By, g.Paused.Why)))
 		}
 	}
 	if err := table.Write(a.out); err != nil {

@@ -36,7 +36,7 @@ func endingNames() []string {
 	return names
 }
 
-// gcFlags say what is to be removed.
+// gcFlags say what to delete.
 type gcFlags struct {
 	older, chains, statistics, switches string
 	status                              []string
@@ -48,11 +48,11 @@ func (a *app) gcCommand() *cobra.Command {
 	names := endingNames()
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove workflows that ended long ago",
-		Long: `Remove workflows that ended longer ago than --older-than, with their histories and
-attempts; what is open is never removed. The earlier runs of a chain go with its last
-one; with --continued also those of chains that are there. It works beside engines, a
-little at a time. Engines can do it by themselves: perdure.Retain`,
+		Short: "Delete closed workflows",
+		Long: `Delete workflows that closed longer ago than --older-than, with their histories and
+attempts. Open runs are never deleted. The earlier runs of a chain go with its last one;
+--continued deletes those of chains that stay. Engines may run meanwhile: runs are
+deleted a few at a time. Engines can do the same by themselves: perdure.Retain`,
 		Example: `  perdure gc --older-than 30d --dry-run
   perdure gc --older-than 30d --status completed,canceled
   perdure gc --statistics 400d --switches 90d`,
@@ -66,12 +66,12 @@ little at a time. Engines can do it by themselves: perdure.Retain`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.older, "older-than", "", "remove what ended so `long` ago: 90m, 24h, 30d")
-	flags.StringSliceVar(&f.status, "status", nil, "only what ended with this `status`; several with commas: "+strings.Join(names, ", "))
-	flags.StringVar(&f.chains, "continued", "", "remove earlier runs of chains that ended so `long` ago, also of open chains")
-	flags.StringVar(&f.statistics, "statistics", "", "remove the counters that perdure stats shows which are so `old`")
-	flags.StringVar(&f.switches, "switches", "", "remove entries of the log of paused activities which are so `old` and overruled")
-	flags.BoolVar(&f.dry, "dry-run", false, "only count what would be removed")
+	flags.StringVar(&f.older, "older-than", "", "delete what closed so `long` ago: 90m, 24h, 30d")
+	flags.StringSliceVar(&f.status, "status", nil, "only what closed with this `status`; several with commas: "+strings.Join(names, ", "))
+	flags.StringVar(&f.chains, "continued", "", "delete earlier runs of chains that closed so `long` ago, even of open chains")
+	flags.StringVar(&f.statistics, "statistics", "", "delete counters of perdure stats that are so `old`")
+	flags.StringVar(&f.switches, "switches", "", "delete log entries of paused activities that are so `old` and superseded")
+	flags.BoolVar(&f.dry, "dry-run", false, "only count what would be deleted")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -91,11 +91,11 @@ func (f *gcFlags) retention() (keep perdure.Retention, err error) {
 		}
 	}
 	if f.older == "" && len(f.status) > 0 {
-		return keep, usage("Say how long ago with --older-than.", "--status alone does not say what is to be removed.")
+		return keep, usage("Give an age with --older-than.", "--status alone does not say what to delete.")
 	}
 	for _, s := range f.status {
 		if names := endingNames(); !slices.Contains(names, s) {
-			return keep, usage("It is one of: "+strings.Join(names, ", "), "There is no end %q.", s)
+			return keep, usage("It is one of: "+strings.Join(names, ", "), "%q is not the status of a closed workflow.", s)
 		}
 	}
 	for _, e := range endings {
@@ -104,7 +104,7 @@ func (f *gcFlags) retention() (keep perdure.Retention, err error) {
 		}
 	}
 	if keep == (perdure.Retention{}) {
-		return keep, usage("Say what with --older-than, --continued, --statistics or --switches.", "Nothing is to be removed.")
+		return keep, usage("Give --older-than, --continued, --statistics or --switches.", "There is nothing to delete.")
 	}
 	return keep, nil
 }
@@ -122,7 +122,7 @@ func age(flag, text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, usage("Say how long, as in 90m, 24h or 30d.", "%q is no time for --%s.", term.Clip(text, 40), flag)
+	return 0, usage("Give an age such as 90m, 24h or 30d.", "%q is not an age for --%s.", term.Clip(text, 40), flag)
 }
 
 func (a *app) gc(ctx context.Context, keep perdure.Retention, dry bool) error {
@@ -138,9 +138,9 @@ func (a *app) gc(ctx context.Context, keep perdure.Retention, dry bool) error {
 		if a.format != formatTable {
 			return a.document(r)
 		}
-		said := "Removed " + term.Plural(r.Runs, "run", "runs")
+		said := "Deleted " + term.Plural(r.Runs, "run", "runs")
 		if dry {
-			said = term.Plural(r.Runs, "run", "runs") + " would be removed"
+			said = term.Plural(r.Runs, "run", "runs") + " would be deleted"
 		}
 		var parts []string
 		for _, s := range slices.Sorted(maps.Keys(r.Status)) {

@@ -19,13 +19,13 @@ func (a *app) historyCommand() *cobra.Command {
 	var run whichRun
 	cmd := &cobra.Command{
 		Use:   "history ID",
-		Short: "Show everything that happened to one workflow",
-		Long: `Show the history of a workflow: what happened to it and what its code asked for, in
-order. It is from this record that a workflow goes on after a crash. Attempts that
-failed and were followed by another one are not in it; see: perdure attempts
+		Short: "Show the history of a workflow",
+		Long: `Show the history of a workflow, in order: what happened to it and what its code asked
+for. A workflow recovers from it after a crash. Attempts that failed and were retried are
+not part of it; see: perdure attempts
 
-With --record it is written as one JSON document, which tests replay against
-changed code (perduretest.Replay).`,
+With --record the history is one JSON document, which tests replay against changed code
+(perduretest.Replay).`,
 		Example: `  perdure history order-17
   perdure history order-17 -o jsonl
   perdure history order-17 --record >testdata/order-17.json`,
@@ -38,7 +38,7 @@ changed code (perduretest.Replay).`,
 			return a.history(cmd.Context(), args[0], run)
 		},
 	}
-	cmd.Flags().BoolVar(&record, "record", false, "as one document for replaying")
+	cmd.Flags().BoolVar(&record, "record", false, "write one document for replay")
 	run.flag(cmd)
 	return cmd
 }
@@ -83,7 +83,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun) error {
 	})
 }
 
-// recorded is what of an event is shown beside its columns.
+// recorded is the part of an event that is shown as its detail.
 type recorded struct {
 	Input     value         `json:"input"`
 	Result    value         `json:"result"`
@@ -126,7 +126,7 @@ type failure struct {
 	Causes  []*failure `json:"causes"`
 }
 
-// last is the failure that made a call be given up, not that it was.
+// last is the failure of the last attempt, without the wrapper for exhausted attempts.
 func (f *failure) last() *failure {
 	if f.Type == retry.TypeExhausted && len(f.Causes) > 0 {
 		return f.Causes[0]

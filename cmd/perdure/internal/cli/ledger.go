@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// outcomes are what --outcome accepts.
+// outcomes are the values of --outcome.
 var outcomes = []string{"completed", "failed", "timed-out", "lost", "drained", "canceled", "refused"}
 
 // ledgerOptions are the flags that select attempts.
@@ -24,9 +24,9 @@ type ledgerOptions struct {
 func (opt *ledgerOptions) flags(cmd *cobra.Command) *pflag.FlagSet {
 	flags := cmd.Flags()
 	flags.StringVar(&opt.filter.Activity, "activity", "", "only of the activity or step with this `name`")
-	flags.StringVar(&opt.filter.ErrorType, "error", "", "only those that ended with this `type` of error, e.g. Timeout")
+	flags.StringVar(&opt.filter.ErrorType, "error", "", "only those that ended with this `type` of error, such as Timeout")
 	flags.StringVar(&opt.filter.Outcome, "outcome", "", "only those that ended in this `way`: "+strings.Join(outcomes, ", "))
-	flags.StringVar(&opt.filter.Reason, "reason", "", "only those with this `reason` for what followed, e.g. max_attempts")
+	flags.StringVar(&opt.filter.Reason, "reason", "", "only those with this `reason` for what followed, such as max_attempts")
 	flags.StringVar(&opt.filter.Workflow, "type", "", "only of the workflow with this `name`")
 	opt.span(flags)
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes, cobra.ShellCompDirectiveNoFileComp))
@@ -35,11 +35,11 @@ func (opt *ledgerOptions) flags(cmd *cobra.Command) *pflag.FlagSet {
 
 // span adds the flags for a span of time.
 func (opt *ledgerOptions) span(flags *pflag.FlagSet) {
-	flags.StringVar(&opt.since, "since", "", "only from this `time` on: how long ago (90m, 24h, 7d), or a time like 2026-11-21T15:04:05Z")
+	flags.StringVar(&opt.since, "since", "", "only since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
 	flags.StringVar(&opt.until, "until", "", "only before this `time`")
 }
 
-// resolve checks the flags and works the times out.
+// resolve checks the flags and reads the times.
 func (opt *ledgerOptions) resolve(now time.Time) (err error) {
 	f := &opt.filter
 	switch {
@@ -48,13 +48,13 @@ func (opt *ledgerOptions) resolve(now time.Time) (err error) {
 	case f.Limit < 0:
 		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", f.Limit)
 	case f.MoreThan < 0:
-		return usage("Use a number from 0.", "No call has had more than %d attempts or fewer.", f.MoreThan)
+		return usage("Use a number from 0.", "--more-than is %d.", f.MoreThan)
 	}
 	if f.Since, err = moment("since", opt.since, now); err == nil {
 		f.Until, err = moment("until", opt.until, now)
 	}
 	if err == nil && !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return usage("Exchange them, or leave one out.", "Nothing is from %s on and before %s.", opt.since, opt.until)
+		return usage("Exchange them, or leave one out.", "--since %s is not before --until %s.", opt.since, opt.until)
 	}
 	return err
 }
@@ -75,8 +75,8 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usage("Say how long ago it is (90m, 24h, 7d), or a time like "+now.UTC().Format(time.RFC3339)+".",
-		"%q is no time for --%s.", text, flag)
+	return time.Time{}, usage("Give how long ago it is (90m, 24h, 7d), or a time such as "+now.UTC().Format(time.RFC3339)+".",
+		"%q is not a time for --%s.", text, flag)
 }
 
 // selects reports whether an attempt of one workflow is one of those that are

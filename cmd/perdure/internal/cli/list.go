@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runStatuses are what --status accepts.
+// runStatuses are the values of --status.
 var runStatuses = []string{
 	view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked, view.StatusCompleted,
 	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
@@ -38,13 +38,12 @@ func (a *app) listCommand() *cobra.Command {
 	var opt listOptions
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List workflows, the newest first",
-		Long: `List the workflows of a database, the newest first.
+		Short: "List workflows, newest first",
+		Long: `List the workflows of a database, newest first.
 
-With --retrying it lists those that have a step which failed and waits for its next
-attempt, and says which, when that will be, and how it failed. With --calls it does so
-for steps in another state: --calls paused, or --calls quarantined, for those that wait
-for a person.`,
+With --retrying, list the steps that failed and wait for their next attempt: when that
+is, and how they failed. With --calls, list the steps in another state, such as
+--calls paused or --calls quarantined, which wait for a person.`,
 		Example: `  perdure list
   perdure list --status running,parked --type fulfil-order
   perdure list --retrying
@@ -59,7 +58,7 @@ for a person.`,
 	flags.StringVar(&opt.errors, "error", "", "only with a step whose latest attempt ended with this `type` of error")
 	flags.IntVar(&opt.limit, "limit", 100, "at most this `number`; 0 for all")
 	flags.BoolVar(&opt.retrying, "retrying", false, "only those that wait for another attempt")
-	flags.StringVar(&opt.calls, "calls", "", "only those that have a call in this `state`: "+strings.Join(rowStates, ", "))
+	flags.StringVar(&opt.calls, "calls", "", "only those with a call in this `state`: "+strings.Join(rowStates, ", "))
 	cmd.MarkFlagsMutuallyExclusive("retrying", "calls")
 	_ = cmd.RegisterFlagCompletionFunc("calls", cobra.FixedCompletions(rowStates, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -77,8 +76,8 @@ func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
 	flags.StringSliceVar(&opt.status, "status", nil, only+" with this `status`"+status)
 	flags.StringVar(&opt.workflow, "type", "", only+" of the workflow with this `name`")
 	flags.StringVar(&opt.prefix, "prefix", "", only+" with workflow IDs that begin with this `text`")
-	flags.StringArrayVar(&opt.attrs, "attribute", nil, only+" with this attribute, as `NAME=VALUE`; may be given several times")
-	flags.StringVar(&opt.since, "since", "", only+" started from this `time` on: how long ago (90m, 24h, 7d), or a time like 2026-11-21T15:04:05Z")
+	flags.StringArrayVar(&opt.attrs, "attribute", nil, only+" with this attribute, as `NAME=VALUE`; repeatable")
+	flags.StringVar(&opt.since, "since", "", only+" started since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
 	flags.StringVar(&opt.until, "until", "", only+" started before this `time`")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -87,7 +86,7 @@ func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
 func attribute(text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
-		err = usage("Write it as in customer=ann.", "%q is no attribute.", text)
+		err = usage("Write it as in customer=ann.", "%q is not an attribute.", text)
 	}
 	return name, value, err
 }
@@ -124,7 +123,7 @@ func (opt *listOptions) filter(now time.Time) (f perdure.Filter, err error) {
 	}
 	if opt.calls != "" {
 		if !slices.Contains(rowStates, opt.calls) {
-			return f, usage("It is one of: "+strings.Join(rowStates, ", "), "There is no state %q by which calls are listed.", opt.calls)
+			return f, usage("It is one of: "+strings.Join(rowStates, ", "), "Calls cannot be listed by the state %q.", opt.calls)
 		}
 		f.Call = opt.calls
 	}
@@ -144,7 +143,7 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 		if filter.Call != "" {
 			err = a.listCalls(ctx, e, runs, filter.Call)
 		} else {
-			err = listing(a, runs, "There are no such workflows"+a.inGroup()+".", a.runTable)
+			err = listing(a, runs, "No workflows match"+a.inGroup()+".", a.runTable)
 		}
 		if err == nil && more {
 			a.cutOff("newest", len(runs))
@@ -220,7 +219,7 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []perdure.R
 			all = append(all, waitingRun{d.Run, waiting})
 		}
 	}
-	none, show := "Nothing waits for another attempt", a.retryingTable
+	none, show := "No step waits for another attempt", a.retryingTable
 	if state != view.CallBackoff {
 		none, show = "No step is "+state, a.waitingTable
 	}
@@ -248,7 +247,7 @@ var rowStates = []string{
 	view.CallQueued, view.CallExternal, view.CallBackoff, view.CallGated, view.CallPaused, view.CallQuarantined,
 }
 
-// waitingTable shows calls that wait for something else than a time.
+// waitingTable shows calls that wait for anything but a time.
 func (a *app) waitingTable(all []waitingRun) error {
 	now := a.env.Now()
 	table := a.table("ID", "CALL", "STEP", "STATE", "FAILED", "SINCE", "BY", "WHY", "LAST ERROR")

@@ -23,20 +23,20 @@ func (a *app) nodesCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "nodes",
-		Short: "List the processes that do the work",
-		Long: `List the nodes of a database: the processes that run its workflows. Each owns a
-share of the partitions, in which the workflows are, for as long as it renews its
-lease. Should it die, others take its share over when the lease has run out.
+		Short: "List the nodes that run workflows",
+		Long: `List the nodes of a database: the processes that run its workflows. Each owns a share of
+the partitions, which hold the workflows, while it renews its lease. If it dies, others
+take its share over when the lease expires.
 
-Nodes of all groups are listed unless --group names one. Those that are gone are
-listed with --all only, except for those whose work nobody has taken over.`,
+All groups are listed unless --group names one. Nodes that are gone are listed only with
+--all, unless their work has not been taken over yet.`,
 		Example: `  perdure nodes
   perdure nodes --db postgres://shop@db.example/shop
   perdure nodes --all -o json`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.nodes(cmd.Context(), all) },
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those that left or died of late")
+	cmd.Flags().BoolVar(&all, "all", false, "include nodes that left or died recently")
 	return cmd
 }
 
@@ -63,16 +63,14 @@ func (a *app) nodes(ctx context.Context, all bool) error {
 	})
 }
 
-// isGone reports whether a node is there no more and has left nothing to be taken
-// over.
+// isGone reports whether a node is gone and its work taken over.
 func isGone(n perdure.Node) bool { return (n.State == left || n.State == expired) && n.Partitions == 0 }
 
-// works reports whether a node is there and takes work.
+// works reports whether a node takes work.
 func works(n perdure.Node) bool { return n.State == live }
 
-// consistent is the time that a clock shows, unless that contradicts what the
-// database says: its clock may be ahead or behind, and it was that one which
-// decided who is live.
+// consistent is the time of this machine, unless it contradicts the database, whose
+// clock decides which nodes are live and may be ahead or behind.
 func consistent(now time.Time, nodes []perdure.Node) time.Time {
 	for _, n := range nodes {
 		if n.Seen.After(now) {
@@ -103,10 +101,10 @@ func (a *app) nodeTable(nodes []perdure.Node, gone int, now time.Time) error {
 	}
 	notes := nodeNotes(nodes, now)
 	if !slices.ContainsFunc(nodes, works) {
-		notes = append([]string{"No node serves " + a.served() + ": work waits until an engine starts."}, notes...)
+		notes = append([]string{"No node serves " + a.served() + ". Work waits until an engine starts."}, notes...)
 	}
 	if gone > 0 {
-		notes = append(notes, fmt.Sprintf("Not shown: %s. See them with --all.", term.Plural(gone, "node that is gone", "nodes that are gone")))
+		notes = append(notes, fmt.Sprintf("Not shown: %s. Add --all to see them.", term.Plural(gone, "node that is gone", "nodes that are gone")))
 	}
 	for i, note := range notes {
 		if i == 0 && len(nodes) > 0 {
@@ -117,7 +115,7 @@ func (a *app) nodeTable(nodes []perdure.Node, gone int, now time.Time) error {
 	return nil
 }
 
-// served is what the nodes that were asked for would serve.
+// served names what the listed nodes serve.
 func (a *app) served() string {
 	switch group, given := a.group(); {
 	case group != "":
@@ -128,37 +126,37 @@ func (a *app) served() string {
 	return "this database"
 }
 
-// lease says how long others wait for a node. Where one engine has the database
-// for itself there are no leases.
+// lease says how long others wait for a node. An engine that has the database to
+// itself has no lease.
 func lease(n perdure.Node, now time.Time) string {
 	switch {
 	case n.Expires == nil:
 		return ""
 	case n.State == expired:
-		return "ran out " + term.When(*n.Expires, now)
+		return "expired " + term.When(*n.Expires, now)
 	}
 	return term.Duration(n.Expires.Sub(now)) + " left"
 }
 
-// nodeNotes say when work goes on whose node is dead or silent.
+// nodeNotes say when the work of dead and silent nodes goes on.
 func nodeNotes(nodes []perdure.Node, now time.Time) []string {
 	var notes []string
 	for _, n := range nodes {
-		heir := slices.ContainsFunc(nodes, func(o perdure.Node) bool { return works(o) && o.Group == n.Group && o.ID != n.ID })
+		successor := slices.ContainsFunc(nodes, func(o perdure.Node) bool { return works(o) && o.Group == n.Group && o.ID != n.ID })
 		work := "the work of its " + term.Plural(n.Partitions, "partition", "partitions")
 		name := n.Name
 		switch {
 		case n.Partitions == 0:
-		case n.State == expired && heir:
-			notes = append(notes, fmt.Sprintf("%s is dead; another node is about to take over %s.", name, work))
+		case n.State == expired && successor:
+			notes = append(notes, fmt.Sprintf("%s is dead; another node takes over %s soon.", name, work))
 		case n.State == expired:
-			notes = append(notes, fmt.Sprintf("%s is dead; %s goes on when an engine starts.", name, work))
-		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have been heard of by now
-			when := "goes on elsewhere " + term.When(*n.Expires, now)
-			if !heir {
+			notes = append(notes, fmt.Sprintf("%s is dead; %s waits for an engine to start.", name, work))
+		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have renewed by now
+			when := "is taken over " + term.When(*n.Expires, now)
+			if !successor {
 				when = "waits for an engine to start"
 			}
-			notes = append(notes, fmt.Sprintf("%s is silent; unless it is heard of, %s %s.", name, work, when))
+			notes = append(notes, fmt.Sprintf("%s is silent; unless it renews its lease, %s %s.", name, work, when))
 		}
 	}
 	return notes

@@ -52,15 +52,15 @@ web-1                  live             128  1s ago     9s left          2000-01
 web-2                  live             100  7s ago     3s left          2000-01-01 11:00:00.000
 web-3                  draining          28  2s ago     8s left          2000-01-01 11:00:00.000
 web-4                  left               0  1m00s ago                   2000-01-01 11:00:00.000
-web-5\u001b[2J         expired            1  11s ago    ran out 1s ago   2000-01-01 11:00:00.000
-night-1         night  expired          200  1m00s ago  ran out 50s ago  2000-01-01 11:00:00.000
+web-5\u001b[2J         expired            1  11s ago    expired 1s ago   2000-01-01 11:00:00.000
+night-1         night  expired          200  1m00s ago  expired 50s ago  2000-01-01 11:00:00.000
 batch-1         batch  live           1,256  8s ago     2s left          2000-01-01 11:00:00.000
 
-web-2 is silent; unless it is heard of, the work of its 100 partitions goes on elsewhere in 3s.
-web-5\u001b[2J is dead; another node is about to take over the work of its 1 partition.
-night-1 is dead; the work of its 200 partitions goes on when an engine starts.
-batch-1 is silent; unless it is heard of, the work of its 1,256 partitions waits for an engine to start.
-Not shown: 2 nodes that are gone. See them with --all.
+web-2 is silent; unless it renews its lease, the work of its 100 partitions is taken over in 3s.
+web-5\u001b[2J is dead; another node takes over the work of its 1 partition soon.
+night-1 is dead; the work of its 200 partitions waits for an engine to start.
+batch-1 is silent; unless it renews its lease, the work of its 1,256 partitions waits for an engine to start.
+Not shown: 2 nodes that are gone. Add --all to see them.
 `
 	if got != want {
 		t.Errorf("got%s\nwant%s", got, want)
@@ -134,7 +134,7 @@ func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
 		return len(nodes) == 1 && nodes[0].Name == "ghost" && nodes[0].State == expired && nodes[0].Partitions == 3
 	}, "--db", url)
 	stdout, _, code := call(t, "nodes", "--db", url)
-	for _, want := range []string{"ghost", "expired", "ran out", "No node serves this database: work waits until an engine starts.", "ghost is dead; the work of its 3 partitions goes on when an engine starts."} {
+	for _, want := range []string{"ghost", "expired", "expired ", "No node serves this database. Work waits until an engine starts.", "ghost is dead; the work of its 3 partitions waits for an engine to start."} {
 		if code != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d; it does not say %q:\n%s", code, want, stdout)
 		}

@@ -13,11 +13,10 @@ import (
 func (a *app) completeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "complete TOKEN [JSON]",
-		Short: "Complete an attempt that goes on outside",
-		Long: `Complete an attempt whose activity has handed out its token and waits for somebody to
-say how it ends. The result is JSON; without one it is null, and with - it is read
-from standard input. When the command returns, the result is in the database. Saying
-it again does nothing.`,
+		Short: "Complete an external attempt by its token",
+		Long: `Complete an attempt whose activity has handed out its token and waits for the result.
+The result is JSON; without one it is null, and with - it is read from standard input.
+When the command returns, the result is in the database. Repeating it does nothing.`,
 		Example: `  perdure complete AQEBAXJ1bi0x... true
   perdure complete AQEBAXJ1bi0x... '{"approved_by": "Ada"}'`,
 		Args: arguments,
@@ -42,15 +41,15 @@ func (a *app) failAttemptCommand() *cobra.Command {
 	var terminal bool
 	cmd := &cobra.Command{
 		Use:   "fail-attempt TOKEN MESSAGE",
-		Short: "Fail an attempt that goes on outside",
+		Short: "Fail an external attempt by its token",
 		Long: `Fail an attempt whose activity has handed out its token. The policy of its call decides
-whether another attempt follows, as if its body had returned the error.`,
+whether another attempt follows, as if the activity had returned the error.`,
 		Example: `  perdure fail-attempt AQEBAXJ1bi0x... "the bank did not answer"
   perdure fail-attempt AQEBAXJ1bi0x... "declined" --type CardDeclined --terminal`,
 		Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("type") && kind == "" {
-				return usage("Leave --type away, or name a type.", "The --type is empty.")
+				return usage("Leave --type out, or name a type.", "The --type is empty.")
 			}
 			var failure error = &reported{kind, args[1]}
 			if terminal {
@@ -61,12 +60,12 @@ whether another attempt follows, as if its body had returned the error.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&kind, "type", retry.TypeError, "`name` of the error's type, which the rules of policies go by")
-	cmd.Flags().BoolVar(&terminal, "terminal", false, "no other attempt follows, whatever the policy says")
+	cmd.Flags().StringVar(&kind, "type", retry.TypeError, "`name` of the error's type, for the rules of policies")
+	cmd.Flags().BoolVar(&terminal, "terminal", false, "do not retry, whatever the policy says")
 	return cmd
 }
 
-// reported is an error that somebody reports at a shell.
+// reported is an error that is reported at a shell.
 type reported struct{ kind, message string }
 
 func (e *reported) Error() string     { return e.message }
@@ -78,18 +77,18 @@ func after(err, wrapped error) string {
 	return rest
 }
 
-// outside tells an attempt how it ends.
+// outside ends an external attempt.
 func (a *app) outside(ctx context.Context, what string, tell func(e *perdure.Engine) error) error {
 	err := a.withEngine(ctx, tell)
 	switch {
 	case errors.Is(err, perdure.ErrInvalidToken):
-		return &Error{Code: exitUsage, What: "This is no token of an attempt in this database.", Hint: "Is it whole, and is it the right --db?"}
+		return &Error{Code: exitUsage, What: "The token is not of an attempt in this database.", Hint: "Check that it is complete, and --db."}
 	case errors.Is(err, perdure.ErrStaleToken):
-		return &Error{Code: exitError, What: "Nobody waits for this attempt any more" + after(err, perdure.ErrStaleToken) + ".", Hint: "A later attempt has a token of its own."}
+		return &Error{Code: exitError, What: "The attempt is over" + after(err, perdure.ErrStaleToken) + ".", Hint: "A later attempt has another token."}
 	case errors.Is(err, perdure.ErrNotFound):
-		return &Error{Code: exitNotFound, What: "The workflow of this attempt does not exist any more."}
+		return &Error{Code: exitNotFound, What: "The workflow of this attempt no longer exists."}
 	case err != nil:
 		return err
 	}
-	return a.confirm(sent{Sent: what}, "It is in the database; the workflow goes on when its engine sees it.\n")
+	return a.confirm(sent{Sent: what}, "Recorded; the workflow goes on when an engine serves it.\n")
 }

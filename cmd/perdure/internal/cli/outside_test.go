@@ -64,9 +64,9 @@ func TestE29_CompletionAtAShell(t *testing.T) {
 		code int
 	}{
 		{[]string{"complete", asked["yes"], "nonsense"}, "The result is not JSON", 2},
-		{[]string{"complete", asked["yes"][1:], `"fine"`}, "This is no token of an attempt in this database", 2},
+		{[]string{"complete", asked["yes"][1:], `"fine"`}, "The token is not of an attempt in this database", 2},
 		{[]string{"show", "yes"}, "the attempt times out", 0},
-		{[]string{"complete", asked["yes"], `"fine"`}, "It is in the database", 0},
+		{[]string{"complete", asked["yes"], `"fine"`}, "Recorded", 0},
 		{[]string{"fail-attempt", asked["no"], "the card", "--type", ""}, "The --type is empty", 2},
 		{[]string{"fail-attempt", asked["no"], "the card was declined", "--type", "Declined", "-o", "jsonl"}, `{"sent":"fail-attempt"}`, 0},
 	} {
@@ -84,7 +84,7 @@ func TestE29_CompletionAtAShell(t *testing.T) {
 		t.Error(err)
 	}
 	_, stderr, code := call(t, "complete", asked["no"], "1", "--db", "desk.db")
-	if code != 1 || !strings.Contains(stderr, "Nobody waits for this attempt any more: it has the outcome failed.") {
+	if code != 1 || !strings.Contains(stderr, "The attempt is over: it has the outcome failed.") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

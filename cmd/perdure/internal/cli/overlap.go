@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// overlaps are what --overlap accepts.
+// overlaps are the values of --overlap.
 var overlaps = []string{
 	string(schedule.Skip), string(schedule.BufferOne), string(schedule.BufferAll),
 	string(schedule.CancelOther), string(schedule.TerminateOther), string(schedule.AllowAll),
@@ -21,7 +21,7 @@ type overlap schedule.Overlap
 // Set makes overlap a flag.
 func (o *overlap) Set(s string) error {
 	if !slices.Contains(overlaps, s) {
-		return errors.New("there is no such policy")
+		return errors.New("no such policy")
 	}
 	*o = overlap(s)
 	return nil
@@ -36,7 +36,7 @@ func (o *overlap) Type() string { return "what" }
 func overlapFlag(cmd *cobra.Command, what, standard string) *overlap {
 	var o overlap
 	last := len(overlaps) - 1
-	cmd.Flags().Var(&o, "overlap", "`what` becomes of "+what+" while a run is open: "+strings.Join(overlaps[:last], ", ")+" or "+overlaps[last]+standard)
+	cmd.Flags().Var(&o, "overlap", "`what` happens to "+what+" while a run is open: "+strings.Join(overlaps[:last], ", ")+" or "+overlaps[last]+standard)
 	_ = cmd.RegisterFlagCompletionFunc("overlap", cobra.FixedCompletions(overlaps, cobra.ShellCompDirectiveNoFileComp))
 	return &o
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const aboutText = "It is about a text only."
+const aboutText = "It reads a policy only."
 
 func (a *app) policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "policy",
-		Short:       "See what a retry policy amounts to",
+		Short:       "Explain retry policies",
 		Args:        a.noArguments,
 		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -34,13 +34,12 @@ func (a *app) policyExplainCommand() *cobra.Command {
 	layers := 1
 	cmd := &cobra.Command{
 		Use:   "explain POLICY",
-		Short: "Show the attempts of a policy, what it retries, and what to think about",
-		Long: `Show what a retry policy amounts to: which errors are retried and which are not, when
-each attempt starts, how long a call may take, and what may be a mistake. It is worked
-out by the code that decides in the engine. Nothing is run, and no database is needed.
+		Short: "Show what a policy retries, when attempts start, and what may be a mistake",
+		Long: `Explain a retry policy: which errors it retries, when each attempt starts, how long a
+call may take, and what may be a mistake. The explanation comes from the code that
+decides in the engine. Nothing is run, and no database is needed.
 
-POLICY is text in brackets, a policy in JSON as history has it, or the name of a
-ready-made one:
+POLICY is text in brackets, JSON, or the name of a preset:
   ` + strings.Join(presetNames(), ", ") + `
 
 Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (several)):
@@ -58,12 +57,12 @@ Keys of the text (D is a duration such as 60, 500ms, 1h30m; TYPES one or (severa
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if layers < 1 {
-				return usage("Use a number from 1 on.", "--nested is %d.", layers)
+				return usage("Use a number from 1.", "--nested is %d.", layers)
 			}
 			return a.explainPolicy(args[0], layers)
 		},
 	}
-	cmd.Flags().IntVar(&layers, "nested", 1, "`number` of layers that retry by this policy, one inside the other")
+	cmd.Flags().IntVar(&layers, "nested", 1, "`number` of nested layers that retry by this policy")
 	return cmd
 }
 
@@ -140,7 +139,7 @@ func (a *app) policyValue(text string) (retry.Policy, error) {
 	return p, nil
 }
 
-// underlined is the line of a text in which an error is, with a mark below it.
+// underlined is the faulty line of a text, with a mark below the fault.
 func underlined(text string, e *retry.NotationError) string {
 	if strings.TrimSpace(text) == "" {
 		return "See: perdure policy explain --help"
@@ -208,7 +207,7 @@ func (a *app) policyTables(e *retry.Explanation) error {
 	}
 	a.policyTotals(e)
 	if len(e.Warnings) > 0 {
-		a.printf("\n%s\n", term.Painted{Text: "To think about:", Colour: term.Busy})
+		a.printf("\n%s\n", term.Painted{Text: "Possible mistakes:", Colour: term.Busy})
 	}
 	for _, w := range e.Warnings {
 		for i, line := range wrap(w.Text, 80) {
@@ -223,7 +222,7 @@ const shownAttempts = 20
 
 // schedule shows when attempts start.
 func (a *app) schedule(s *retry.Schedule) error {
-	a.printf("\nIf attempts fail at once with %s:\n\n", s.Errors)
+	a.printf("\nIf attempts fail immediately with %s:\n\n", s.Errors)
 	table := a.table("ATTEMPT", "WAIT", "STARTS AT", "EARLIEST", "LATEST", "")
 	table.Indent = "  "
 	table.Right(0, 1, 2, 3, 4)
@@ -258,7 +257,7 @@ func (a *app) policyTotals(e *retry.Explanation) {
 		fact("waits", "at most "+exactly(e.Waits)+" in all")
 	}
 	if w := e.Policy.AttemptTimeout; w > 0 {
-		fact("worst case", fmt.Sprintf("%s, with attempts that take their full timeout of %s", exactly(e.Worst), exactly(w)))
+		fact("worst case", fmt.Sprintf("%s, if attempts take their full timeout of %s", exactly(e.Worst), exactly(w)))
 	} else {
 		fact("worst case", "no bound: an attempt may take any time (set a timeout)")
 	}
@@ -274,7 +273,7 @@ func atMost(n, layers int) string {
 		text = "no limit"
 	}
 	if layers > 1 {
-		text += fmt.Sprintf(", in %d layers one inside the other", layers)
+		text += fmt.Sprintf(", in %d nested layers", layers)
 	}
 	return text
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const rootHelp = `perdure looks at durable workflows and tells them things: which there are, where
-each of them stands, which attempts it took and why. The database of an engine can
-be read while the engine runs, and when it does not: an SQLite file, or a schema in
-a PostgreSQL database ("perdure", unless the URL ends in ?schema=NAME).
+const rootHelp = `Inspect and operate durable workflows: list them, show where each stands, which attempts
+its steps took and why, and pause, retry, cancel or reset them. An engine's database can
+be read whether or not the engine runs. It is an SQLite file, or a schema in a PostgreSQL
+database ("perdure", unless the URL ends in ?schema=NAME).
 
 New here? Run the demo: it takes a minute and shows what perdure does.
 
 Exit codes:
-  0    all went well
-  1    an error
-  2    the command was called in a wrong way
-  3    the run that was waited for did not complete
-  5    there is no such workflow, or no such call
-  6    the time for waiting was up
+  0    success
+  1    error
+  2    wrong usage
+  3    the awaited run did not complete
+  5    no such workflow, or no such call
+  6    --wait timed out
   130  interrupted`
 
 const rootExample = `  perdure demo
@@ -37,7 +37,7 @@ const rootExample = `  perdure demo
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "perdure",
-		Short:             "Look at durable workflows and drive them",
+		Short:             "Inspect and operate durable workflows",
 		Long:              rootHelp,
 		Example:           rootExample,
 		Args:              a.noArguments,
@@ -50,14 +50,14 @@ func (a *app) root() *cobra.Command {
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.db, "db", "", "`database`: FILE or postgres://USER@HOST/NAME (default $PERDURE_DB, else perdure.db here)")
-	flags.String("group", "", "`name` of the group of nodes whose workflows are meant (default $PERDURE_GROUP)")
+	flags.String("group", "", "`name` of the group of nodes (default $PERDURE_GROUP)")
 	a.groupFlag = flags.Lookup("group")
 	flags.VarP(&a.format, "output", "o", "table for people, json or jsonl for programs")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		hint := "See: " + cmd.CommandPath() + " --help"
 		if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			_, what := pflag.UnquoteUsage(wrong.GetFlag())
-			return usage(hint, "%q is no value for --%s (%s).", wrong.GetValue(), wrong.GetFlag().Name, what)
+			return usage(hint, "%q is not a value for --%s (%s).", wrong.GetValue(), wrong.GetFlag().Name, what)
 		}
 		return usage(hint, "%s", sentence(err))
 	})
@@ -75,8 +75,8 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// refuseUnknown makes the commands that cobra adds refuse arguments that mean
-// nothing, which they take for a wish for help.
+// refuseUnknown makes the commands that cobra adds refuse unknown arguments. By
+// default they print their help.
 func (a *app) refuseUnknown(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
@@ -96,8 +96,7 @@ func (a *app) refuseUnknown(root *cobra.Command) {
 	}
 }
 
-// Annotations of commands for which a flag of all commands has no meaning; they
-// say why. Such a command refuses it.
+// Annotations of commands that refuse a global flag; the value says why.
 const (
 	noDatabase = "db"
 	noGroup    = "group"
@@ -128,8 +127,7 @@ func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	return usage("See: "+cmd.CommandPath()+" --help", "The command %q takes no arguments, and got %q.", cmd.CommandPath(), strings.Join(args, " "))
 }
 
-// givenBy annotates a command with the flag that takes what one might think is an
-// argument.
+// givenBy annotates a command with the flag for what people take for an argument.
 const givenBy = "given by"
 
 // arguments asks for as many arguments as the usage line of a command names; those
@@ -147,9 +145,9 @@ func arguments(cmd *cobra.Command, args []string) error {
 	case len(args) < least:
 		return usage(hint, "The %s is missing.", names[len(args)])
 	case len(args) > len(names):
-		advice := "A text with blanks needs quotes."
+		advice := "A text with spaces needs quotes."
 		if flag := cmd.Annotations[givenBy]; flag != "" {
-			advice = "What to put there is given by --" + flag + "."
+			advice = "Give it with --" + flag + "."
 		}
 		return usage(hint, "There are too many arguments, from %q on. %s", args[len(names)], advice)
 	}

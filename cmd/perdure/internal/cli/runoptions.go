@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// runFlags are the flags of what is said of a run when it is started, now or by a
+// runFlags are the flags for the settings of a run that is started, now or by a
 // schedule.
 type runFlags struct {
 	runTimeout, chainTimeout time.Duration
@@ -19,11 +19,11 @@ type runFlags struct {
 
 // add gives a command the flags.
 func (r *runFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&r.runTimeout, "run-timeout", 0, "close each run that takes so `long`; its retry policy decides what follows")
-	flags.DurationVar(&r.chainTimeout, "chain-timeout", 0, "close it if it takes so `long`, all its runs together")
-	flags.IntVar(&r.priority, "priority", 0, "`number` from -1000 to 1000: its steps go before those of workflows with a lower one")
-	flags.StringVar(&r.memo, "memo", "", "a `JSON` value that is shown with it")
-	flags.StringArrayVar(&r.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; may be given several times")
+	flags.DurationVar(&r.runTimeout, "run-timeout", 0, "close a run that takes so `long`; its retry policy decides what follows")
+	flags.DurationVar(&r.chainTimeout, "chain-timeout", 0, "close the workflow if all its runs together take so `long`")
+	flags.IntVar(&r.priority, "priority", 0, "`number` from -1000 to 1000: waiting calls of higher workflows run first")
+	flags.StringVar(&r.memo, "memo", "", "a `JSON` value to keep with the workflow")
+	flags.StringArrayVar(&r.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; repeatable")
 }
 
 // options are what the flags ask for.

@@ -16,9 +16,9 @@ import (
 func (a *app) schedulesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedules",
-		Short: "List schedules, which start workflows over and over",
+		Short: "List schedules, which start workflows repeatedly",
 		Long: `List the schedules of a group: when each fires next, what it starts, how many of its
-runs are open, and what came of the last one.`,
+runs are open, and how the last one ended.`,
 		Example: `  perdure schedules
   perdure schedules create nightly report '{"of": "yesterday"}' --cron "30 2 * * *" --zone Europe/Paris
   perdure schedules show nightly
@@ -60,27 +60,26 @@ func (a *app) createScheduleCommand() *cobra.Command {
 	var spec schedule.Spec
 	cmd := &cobra.Command{
 		Use:   "create NAME WORKFLOW [JSON]",
-		Short: "Make a schedule, or change what it does",
-		Long: `Make a schedule that starts a workflow with an input over and over, at the times of a
-cron expression or at an interval. The input is JSON; without one it is null, and with -
-it is read from standard input. If there is a schedule of that name, it does what is
-said from now on.
+		Short: "Create a schedule, or change it",
+		Long: `Create a schedule that starts a workflow with an input, at the times of a cron
+expression or at an interval. The input is JSON; without one it is null, and with - it is
+read from standard input. A schedule of that name is replaced.
 
 A fire starts the workflow ID NAME/TIME, with the nominal time in UTC. A cron expression
-has five fields (minute, hour, day of month, month, day of week) and is about a clock in
---zone: of an hour that the clock shows twice the first counts, and a time that it leaves
-out is fired when it goes on.`,
+has five fields (minute, hour, day of month, month, day of week) in the time zone of
+--zone. When the clock is set back, the first of a repeated hour counts; when it is set
+forward, a time that is skipped fires at the change.`,
 		Example: `  perdure schedules create nightly report --cron "30 2 * * *" --zone Europe/Paris --jitter 5m
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
 		Args: arguments,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&spec.Cron, "cron", "", "fire at the times of this `expression`")
-	flags.StringVar(&spec.TimeZone, "zone", "", "time zone of --cron, as \"Europe/Paris\" (default UTC)")
-	flags.DurationVar(&spec.Every, "every", 0, "fire so `often`, counted from 1970 in UTC")
-	flags.DurationVar(&spec.Offset, "offset", 0, "fire so much `later` than --every says")
-	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, another time each time")
-	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire what was missed if it is not `older` (default 24h)")
+	flags.StringVar(&spec.TimeZone, "zone", "", "time `zone` of --cron, such as \"Europe/Paris\" (default UTC)")
+	flags.DurationVar(&spec.Every, "every", 0, "fire at this `interval`, counted from 1970 in UTC")
+	flags.DurationVar(&spec.Offset, "offset", 0, "`shift` the times of --every")
+	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, at random")
+	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire missed times that are not `older` than this (default 24h)")
 	overlap := overlapFlag(cmd, "a fire", " (default skip)")
 	var run runFlags
 	run.add(flags)
@@ -98,11 +97,11 @@ out is fired when it goes on.`,
 	return cmd
 }
 
-// scheduleWords are the names of a schedule's fields where the command has flags.
+// scheduleWords replaces the names of a schedule's fields by those of the flags.
 var scheduleWords = strings.NewReplacer("schedule: ", "", "Cron", "--cron", "TimeZone", "--zone", "Every", "--every",
 	"Offset", "--offset", "Jitter", "--jitter", "CatchUp", "--catch-up", "Overlap", "--overlap")
 
-// checkSchedule refuses what is no schedule.
+// checkSchedule refuses an invalid schedule.
 func checkSchedule(spec schedule.Spec) error {
 	err := spec.Validate()
 	if err == nil {
@@ -132,7 +131,7 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 		if a.format != formatTable {
 			return a.document(createdSchedule{name, workflow, spec, next})
 		}
-		a.printf("Schedule %s starts workflow %s. The next times are:\n", name, workflow)
+		a.printf("Schedule %s starts workflow %s. Next times:\n", name, workflow)
 		for _, at := range next {
 			a.printf("  %s (%s)\n", term.Time(at), term.When(at, a.env.Now()))
 		}
@@ -140,7 +139,7 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 	})
 }
 
-// createdSchedule is the answer for programs.
+// createdSchedule is the result for programs.
 type createdSchedule struct {
 	Name     string        `json:"name"`
 	Workflow string        `json:"workflow"`
@@ -152,7 +151,7 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger NAME",
 		Short: "Fire a schedule now",
-		Long:  "Fire a schedule now, also if it is paused. The workflow ID of the fire is printed; if the\nfire overlaps with an open run, what becomes of it is as --overlap or the schedule says.",
+		Long:  "Fire a schedule now, even if it is paused, and print the workflow ID. If a run is open,\n--overlap or the schedule says what happens.",
 		Args:  arguments,
 	}
 	who := a.scheduleBy(cmd)
@@ -166,7 +165,7 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 			if a.format != formatTable {
 				return a.document(map[string]string{"name": args[0], "workflow_id": id})
 			}
-			a.printf("Schedule %s fires. See how it does: perdure show %s\n", args[0], term.Quote(id))
+			a.printf("Schedule %s fires. See the workflow: perdure show %s\n", args[0], term.Quote(id))
 			return nil
 		})
 	}
@@ -176,13 +175,13 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 func (a *app) backfillScheduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backfill NAME --from TIME --until TIME",
-		Short: "Fire times of the past",
+		Short: "Fire past times of a schedule",
 		Long: `Fire the times of a schedule from one moment to another, both included and both in the
-past, as 2026-11-22T08:00:00Z. A time that was fired before is not fired again. Unless
---overlap says otherwise, one follows the other.`,
+past, such as 2026-11-22T08:00:00Z. A time that was fired before is not fired again.
+Unless --overlap says otherwise, the runs follow each other.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("Usage: "+cmd.UseLine(), "One NAME is needed, and not %d.", len(args))
+				return usage("Usage: "+cmd.UseLine(), "One NAME is needed, not %d.", len(args))
 			}
 			return nil
 		},
@@ -196,7 +195,7 @@ past, as 2026-11-22T08:00:00Z. A time that was fired before is not fired again. 
 		for i, text := range []string{*from, *until} {
 			var err error
 			if bounds[i], err = time.Parse(time.RFC3339, text); err != nil {
-				return usage("Write a time as 2026-11-22T08:00:00Z.", "%q is no time for --%s.", text, []string{"from", "until"}[i])
+				return usage("Write a time as 2026-11-22T08:00:00Z.", "%q is not a time for --%s.", text, []string{"from", "until"}[i])
 			}
 		}
 		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
@@ -207,7 +206,7 @@ past, as 2026-11-22T08:00:00Z. A time that was fired before is not fired again. 
 			if a.format != formatTable {
 				return a.document(map[string]any{"name": args[0], "times": n})
 			}
-			a.printf("Schedule %s fires %s of the past.\n", args[0], term.Plural(n, "time", "times"))
+			a.printf("Schedule %s fires %s.\n", args[0], term.Plural(n, "past time", "past times"))
 			return nil
 		})
 	}
@@ -220,7 +219,7 @@ func (a *app) schedules(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return listing(a, all, "There are no schedules. Make one: perdure schedules create --help", a.scheduleTable)
+		return listing(a, all, "There are no schedules. Create one: perdure schedules create --help", a.scheduleTable)
 	})
 }
 
@@ -271,7 +270,7 @@ func lastOf(s *perdure.ScheduleInfo) term.Painted {
 func (a *app) showScheduleCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show where a schedule stands",
-		Long: "Show when a schedule fires, what it starts, its open runs, and what came of the last 20.",
+		Long: "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
 		Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {

@@ -23,17 +23,17 @@ func (a *app) showCommand() *cobra.Command {
 	var run whichRun
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show where one workflow stands",
-		Long: `Show where a workflow stands: its input, its result or failure, and what it is
-waiting for. Of a step that failed and is tried again it shows which attempt comes
-next, when, and how the last one failed; of a workflow that cannot go on, why.
+		Short: "Show where a workflow stands",
+		Long: `Show where a workflow stands: its input, its result or failure, and what it waits for.
+For a step in backoff: which attempt comes next, when, and how the last one failed. For a
+workflow that cannot go on: why.
 
-A workflow that continued as new, or was retried as a whole, is a chain of runs: its
-last ones are listed, and --run shows an earlier one. Workflows that it started and
-waits for are among its calls, with their IDs.
+A workflow that continued as new, or was retried as a whole, is a chain of runs. The
+last runs are listed, and --run shows an earlier one. Children that the workflow waits
+for are among its calls, with their IDs.
 
-With --wait it first waits until the workflow has ended. The exit code is then 3 if
-it did not complete, and 6 if it has not ended in time.`,
+With --wait, wait first until the workflow has ended. The exit code is then 3 if it did
+not complete, and 6 if it has not ended in time.`,
 		Example: `  perdure show order-17
   perdure show order-17 --wait 30s
   perdure show order-17 -o json`,
@@ -46,12 +46,12 @@ it did not complete, and 6 if it has not ended in time.`,
 				}
 			}
 			if wait > 0 && run.id != "" {
-				return usage("Leave one of them out.", "--wait waits for the end of the workflow, and --run shows one of its runs.")
+				return usage("Leave one of them out.", "--wait waits for the end of the workflow; --run shows one of its runs.")
 			}
 			return a.show(cmd.Context(), args[0], wait, run)
 		},
 	}
-	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so `long` for its end, for instance 30s")
+	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so `long` for its end, such as 30s")
 	run.flag(cmd)
 	return cmd
 }
@@ -78,8 +78,8 @@ func (a *app) show(ctx context.Context, id string, wait time.Duration, run which
 	})
 }
 
-// await waits for the end of a run. Outcome says that it did not complete, or has
-// not ended in time; the run is shown all the same.
+// await waits for the end of a run. The outcome says that it did not complete, or has
+// not ended in time; the run is shown either way.
 func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time.Duration) (outcome, err error) {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -88,7 +88,7 @@ func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time
 		return &Error{Code: exitRunFailed, What: fmt.Sprintf("Workflow %q did not complete: it %s.", id, wasStatus(failed.Status))}, nil
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return &Error{Code: exitTimedOut, What: fmt.Sprintf("Workflow %q has not ended within %s.", id, term.Duration(wait)), Hint: "It goes on; wait longer with --wait."}, nil
+		return &Error{Code: exitTimedOut, What: fmt.Sprintf("Workflow %q has not ended within %s.", id, term.Duration(wait)), Hint: "It is still open. Wait longer with --wait."}, nil
 	}
 	return nil, err
 }
@@ -181,25 +181,25 @@ func (a *app) describe(d *perdure.Description) error {
 		return err
 	}
 	for _, u := range d.Updates {
-		a.printf("\nUpdate %s (%s) is under way since %s.\n", u.Name, u.ID, term.Time(u.Accepted))
+		a.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, term.Time(u.Accepted))
 	}
 	return a.pending(d.Pending, now)
 }
 
-// explainHold says why a run does not go on although nothing failed.
+// explainHold says why an open run cannot go on.
 func (a *app) explainHold(d *perdure.Description) {
 	a.printf("\n")
 	switch {
 	case d.Mismatch != nil:
-		a.printf("It is parked: its code asks for something else than what its history has on record.\n")
+		a.printf("Parked: its code asks for something other than its history records.\n")
 		a.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
 		a.printf("  %s %s\n", term.Painted{Text: "-", Colour: term.Good}, event(d.Mismatch.Expected))
 		a.printf("  %s %s\n", term.Painted{Text: "+", Colour: term.Bad}, event(d.Mismatch.Actual))
-		a.printf("The line with - is the history, the one with + is the code. Nothing is lost: start\nthe engine with code that fits, and the workflow goes on.\n")
+		a.printf("- is the history, + is the code. Nothing is lost: start an engine with code that fits,\nand the workflow goes on.\n")
 	case d.Status == "waiting-for-code":
-		a.printf("It waits for an engine that has its code. Nothing is lost.\n")
+		a.printf("Waiting for an engine that has its code. Nothing is lost.\n")
 	default:
-		a.printf("It is parked: its code could not run. Nothing is lost: start the engine with code\nthat can, and the workflow goes on.\n")
+		a.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow goes on.\n")
 	}
 }
 
@@ -220,7 +220,7 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	a.printf("\nIt is waiting for:\n\n")
+	a.printf("\nWaiting for:\n\n")
 	table := a.table("CALL", "KIND", "NAME", "STATE", "ATTEMPT", "NEXT", "NODE", "LAST ERROR")
 	table.Indent = "  "
 	table.Right(0)
@@ -240,7 +240,7 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 	}
 	for _, p := range calls {
 		if p.Policy != "" {
-			a.printf("\n  Call %d: retried by %s\n", p.Call, p.Policy)
+			a.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
 		}
 		if p.Gate != nil {
 			a.printf("\n  Call %d: %s\n", p.Call, gateWait(p.Gate))
@@ -262,10 +262,10 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 			a.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, attemptsWere(p.LostToCrashes))
 		}
 		if p.State == "quarantined" {
-			a.printf("\n  Call %d: the process died each time it ran, so it does not run again.\n", p.Call)
+			a.printf("\n  Call %d: quarantined, because the process died each time it ran.\n", p.Call)
 		}
 		if c := p.Child; c != nil && (c.Status == "parked" || c.Status == "waiting-for-code") {
-			a.printf("\n  Call %d: its child cannot go on; see: perdure show %s\n", p.Call, term.Quote(c.WorkflowID))
+			a.printf("\n  Call %d: the child cannot go on. See: perdure show %s\n", p.Call, term.Quote(c.WorkflowID))
 		}
 		a.decide(p, now)
 	}
@@ -275,42 +275,42 @@ func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
 // parentOf says which call started a workflow.
 func parentOf(id string, call int64, detached bool) string {
 	if detached {
-		return fmt.Sprintf("%s, which let it go (call %d)", id, call)
+		return fmt.Sprintf("%s (call %d, detached)", id, call)
 	}
 	return fmt.Sprintf("%s (call %d)", id, call)
 }
 
 // gateWait says for what a call waits at a gate.
 func gateWait(w *perdure.GateWait) string {
-	text := "waiting for gate " + w.Name
+	text := "waiting at gate " + w.Name
 	switch {
 	case w.Verdict:
-		text += " to say whether its budget allows a retry"
+		text += " for its retry budget"
 	case w.Place > 0:
 		text += fmt.Sprintf(" (place %d of %d)", w.Place, w.Waiting)
 	}
 	if w.OpenUntil != nil {
-		text += ", whose breaker is open until " + term.Time(*w.OpenUntil)
+		text += ", breaker open until " + term.Time(*w.OpenUntil)
 	}
 	if p := w.Paused; p != nil {
-		text += ", which is paused since " + term.Time(p.Since) + personOf(p.By, p.Why)
+		text += ", paused since " + term.Time(p.Since) + personOf(p.By, p.Why)
 	}
 	return text + "."
 }
 
-// decide says of a call that it waits for a person, and what one can do.
+// decide says that a call waits for a person, and what to type.
 func (a *app) decide(p perdure.PendingCall, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
-		a.printf("\n  Call %d: its activity is paused in the whole group since %s (%s)%s.\n", p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
+		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
 	}
 	w := p.Paused
 	switch {
 	case w == nil:
 		return
 	case p.State == "running":
-		a.printf("\n  Call %d: no attempt follows this one: paused %s%s.\n", p.Call, term.When(w.Since, now), byAndWhy(w))
+		a.printf("\n  Call %d: paused %s%s: no attempt follows this one.\n", p.Call, term.When(w.Since, now), byAndWhy(w))
 	default:
-		a.printf("\n  Call %d: waits since %s (%s)%s for somebody to decide: perdure retry-now, skip, fail or resume.\n",
+		a.printf("\n  Call %d: waiting since %s (%s)%s for a person: perdure retry-now, skip, fail or resume.\n",
 			p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
 	}
 }
@@ -336,7 +336,7 @@ func attemptsWere(n int) string {
 // attemptOf is which attempt a call is at, such as "3 of 5".
 func attemptOf(p perdure.PendingCall) string {
 	if p.State == "paused" || p.State == "quarantined" {
-		p.Attempt-- // there may never be another one
+		p.Attempt-- // there may be no further one
 	}
 	switch {
 	case p.Attempt == 0:
@@ -357,7 +357,7 @@ func typed(name, message string) string {
 	return name + ": " + message
 }
 
-// origin says where a run comes from, and what follows it.
+// origin says what a run followed, and what follows it.
 func origin(d *perdure.Description, fact func(name, text string)) {
 	if d.Schedule != nil {
 		fact("schedule", d.Schedule.Name+", for "+term.Time(d.Schedule.Nominal))
@@ -365,7 +365,7 @@ func origin(d *perdure.Description, fact func(name, text string)) {
 	fact("run before", d.After)
 	fact("next run", d.Next)
 	if b := d.Base; b != nil {
-		fact("goes on", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+personOf(b.By, b.Why))
+		fact("continues", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+personOf(b.By, b.Why))
 	}
 	if p := d.Parent; p != nil {
 		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))

@@ -23,16 +23,15 @@ func (a *app) startCommand() *cobra.Command {
 is read from standard input. When the command returns, the workflow is in the
 database: no crash loses it, and an engine that has its code runs it.
 
-If the ID has a workflow of that name with that input already, the command attaches
-to it, and starting twice is starting once. With --new-after the ID of one that has
-ended is used again: with any, however it ended; with failure, unless it has a
-result. With --must-be-new the command fails instead of attaching.
+If the ID already belongs to that workflow with that input, the command attaches to it,
+so starting twice starts once. With --new-after the ID of a closed run is used again:
+"any" however it ended, "failure" unless it completed. With --must-be-new the command
+fails instead of attaching.
 
-A name that ends in .flow is that of a flow file, a workflow in text: the input is an
-object with its inputs, and the ID may be missing; it is then made of the name of the
-file and the input. The file is checked before anything starts. An engine that runs
-flow files (perdure flow serve, or a program with package flow) has to run it; actions
-that only such a program has are named with --action.`,
+A name that ends in .flow is a flow file, a workflow in text: the input is an object
+with its inputs. Without an ID, one is made of the file name and the input. The file is
+checked before anything starts. It runs on an engine that runs flow files (perdure flow
+serve, or a program with package flow); name the actions of such a program with --action.`,
 		Example: `  perdure start nightly.flow '{"day": "2026-01-31"}'
   perdure start nightly.flow nightly-31 '{"day": "2026-01-31"}'
   perdure start checkout order-17 '{"item": "grinder"}'
@@ -44,11 +43,11 @@ that only such a program has are named with --action.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.newAfter, "new-after", "", "use the ID again if the last one has ended so: `any` or failure")
-	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail instead of attaching")
-	flags.DurationVar(&s.delay, "delay", 0, "let its code begin after so `long`")
+	flags.StringVar(&s.newAfter, "new-after", "", "use the ID of a closed run again: `any`, or failure for one that did not complete")
+	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail if the ID is in use")
+	flags.DurationVar(&s.delay, "delay", 0, "start its code after so `long`")
 	s.run.add(flags)
-	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action that the program has which runs it; several with commas")
+	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action of the program that runs it; several with commas")
 	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -61,7 +60,7 @@ type startFlags struct {
 	run       runFlags
 }
 
-// startArguments finds out what is to be started.
+// startArguments sorts the arguments out, and starts the workflow or flow file.
 func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) error {
 	workflow, id, input := args[0], "", "null"
 	if len(args) > 1 {
@@ -72,14 +71,14 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	}
 	isFlow := strings.HasSuffix(workflow, flowEnding)
 	if isFlow && len(args) == 2 && (id == "-" || strings.HasPrefix(strings.TrimSpace(id), "{")) {
-		id, input = "", id // an object is no ID
+		id, input = "", id // an object is not an ID
 	}
 	if !isFlow {
 		switch {
 		case id == "":
 			return usage("Usage: "+cmd.UseLine(), "The ID is missing.")
 		case len(s.actions) > 0:
-			return usage("Leave --action away.", "%q is no flow file, and only those have actions.", workflow)
+			return usage("Leave --action out.", "%q is not a flow file, and only flow files have actions.", workflow)
 		}
 		return a.start(cmd.Context(), workflow, id, input, s)
 	}
@@ -97,7 +96,7 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	return a.start(cmd.Context(), flow.Workflow.Name(), id, string(text), s)
 }
 
-// started is the answer for programs.
+// started is the result for programs.
 type started struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
@@ -121,7 +120,7 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 	case "failure":
 		options = append(options, perdure.NewAfter(perdure.Failure))
 	default:
-		return usage("Use any, or failure.", "%q is no value for --new-after.", s.newAfter)
+		return usage("Use any, or failure.", "%q is not a value for --new-after.", s.newAfter)
 	}
 	if s.mustBeNew {
 		options = append(options, perdure.MustBeNew())
@@ -134,7 +133,7 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 		if used, ok := errors.AsType[*perdure.IDInUseError](err); ok {
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
-				Hint: "Use another ID, or --new-after if that one has ended. See: perdure show " + term.Quote(id),
+				Hint: "Use another ID, or --new-after if that run is closed. See: perdure show " + term.Quote(id),
 			}
 		}
 		if err != nil {
@@ -147,7 +146,7 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 			a.printf("Workflow %s was started before: run %s. See: perdure show %s\n", id, h.RunID(), term.Quote(id))
 			return nil
 		}
-		a.printf("Workflow %s is started: run %s. See how it does: perdure show %s\n", id, h.RunID(), term.Quote(id))
+		a.printf("Started workflow %s: run %s. See how it goes on: perdure show %s\n", id, h.RunID(), term.Quote(id))
 		return nil
 	})
 }

@@ -12,7 +12,7 @@ import (
 func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Show how often steps succeed at once, how long they retry, and which errors there are",
+		Short: "Show how often steps succeed, what retrying costs, and which errors occur",
 		Args:  a.noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -25,14 +25,13 @@ func (a *app) activityStatsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "activities",
 		Short: "Show how the calls of each activity and step ended, and what retrying cost",
-		Long: `Show, for each activity and step, how many calls there were and how they ended: at the
-first try, recovered by retrying, exhausted, failed for another reason, canceled, or by
-hand. RETRYING is the mean time from the end of the first attempt to the end of the
-call, over calls that did not succeed at once.
+		Long: `Show, for each activity and step, how many calls there were and how they ended:
+succeeded at the first try, recovered by retrying, exhausted, failed for another reason,
+canceled, or by hand. RETRYING is the mean time from the end of the first attempt to the
+end of the call, over calls that did not succeed at the first try.
 
-Calls are counted by the hour in which they end; --since and --until mean whole hours.
-Of a workflow that still runs, up to 31 recent successes at the first try may not be
-counted yet.`,
+Calls are counted in the hour in which they end, so --since and --until mean whole hours.
+Up to 31 recent first-try successes of an open workflow may not be counted yet.`,
 		Example: `  perdure stats activities
   perdure stats activities --since 24h -o json`,
 		Args: a.noArguments,
@@ -80,10 +79,10 @@ func (a *app) errorStatsCommand() *cobra.Command {
 	var opt ledgerOptions
 	cmd := &cobra.Command{
 		Use:   "errors",
-		Short: "Show which types of errors there are, how often, and whether calls recovered",
-		Long: `Show the types of errors with which attempts ended, by activity or step, the most
-frequent first: how many attempts and calls, which share of these calls succeeded in
-the end, when it was seen first and last, and the latest message.`,
+		Short: "Show which types of errors occur, how often, and whether calls recovered",
+		Long: `Show the types of errors with which attempts ended, by activity or step, most frequent
+first: how many attempts and calls, which share of these calls succeeded in the end, when
+the error was seen first and last, and the latest message.`,
 		Example: `  perdure stats errors --since 24h
   perdure stats errors --activity charge -o json`,
 		Args: a.noArguments,
@@ -104,7 +103,7 @@ func (a *app) errorStats(ctx context.Context, opt *ledgerOptions) error {
 		if err != nil {
 			return err
 		}
-		return listing(a, stats, "There are no such errors"+a.inGroup()+".", a.errorTable)
+		return listing(a, stats, "No errors match"+a.inGroup()+".", a.errorTable)
 	})
 }
 

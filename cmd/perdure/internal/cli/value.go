@@ -7,16 +7,16 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 )
 
-// jsonValue is a value that is JSON, of an argument or a flag.
+// jsonValue reads an argument or a flag that must be JSON.
 func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
 	text, err := a.textValue(what, text)
 	if err == nil && !json.Valid([]byte(text)) {
-		err = usage(`A text needs double quotes inside of single ones: '"like this"'.`, "The %s is not JSON: %s", what, term.Escape(term.Clip(text, 60)))
+		err = usage(`A text needs double quotes inside single quotes: '"like this"'.`, "The %s is not JSON: %s", what, term.Escape(term.Clip(text, 60)))
 	}
 	return json.RawMessage(text), err
 }
 
-// textValue is what an argument or a flag says, or the standard input if that is "-".
+// textValue is the text of an argument or a flag; "-" reads standard input.
 func (a *app) textValue(what, text string) (string, error) {
 	if text != "-" {
 		return text, nil
@@ -24,7 +24,7 @@ func (a *app) textValue(what, text string) (string, error) {
 	const most = 16 << 20
 	read, err := io.ReadAll(io.LimitReader(a.env.Stdin, most+1))
 	if err == nil && len(read) > most {
-		err = usage("Keep large data elsewhere and send where it is.", "The %s is larger than %d MiB.", what, most>>20)
+		err = usage("Keep large data elsewhere and send a reference.", "The %s is larger than %d MiB.", what, most>>20)
 	}
 	return string(read), err
 }

@@ -16,7 +16,7 @@ type versionInfo struct {
 	System   string `json:"system"`
 }
 
-const aboutItself = "It is about this program only."
+const aboutItself = "It is about the command only."
 
 func readVersion() versionInfo {
 	v := versionInfo{Version: "(unknown)", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
@@ -39,7 +39,7 @@ func readVersion() versionInfo {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:         "version",
-		Short:       "Say which version this is",
+		Short:       "Show the version",
 		Example:     "  perdure version\n  perdure version -o json",
 		Args:        a.noArguments,
 		Annotations: map[string]string{noDatabase: aboutItself, noGroup: aboutItself},

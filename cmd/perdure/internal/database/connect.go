@@ -17,7 +17,7 @@ import (
 	"github.com/perdure/perdure/store/postgres"
 )
 
-// Reach says by an *Error if no connection can be made to the database.
+// Reach returns an *Error if no connection can be made to the database.
 func (n Name) Reach(ctx context.Context) error {
 	if !n.Shared() {
 		return nil
@@ -46,7 +46,7 @@ func (n Name) connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// explain puts an error of the driver into words for the person who can act.
+// explain turns an error of the driver into one with a hint.
 func (n Name) explain(c *pgx.ConnConfig, err error) error {
 	if refusal, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return n.refused(c, refusal)
@@ -54,7 +54,7 @@ func (n Name) explain(c *pgx.ConnConfig, err error) error {
 	if why := unreachable(err); why != "" {
 		return &Error{
 			fmt.Sprintf("No PostgreSQL server answers at %s: %s.", servers(c), why),
-			fmt.Sprintf("Is it the right host and port, does the server run, and does it let this machine in? This asks too:\npg_isready -h %s -p %d", term.Quote(c.Host), c.Port),
+			fmt.Sprintf("Check the host, the port, and that the server runs and admits this machine:\npg_isready -h %s -p %d", term.Quote(c.Host), c.Port),
 		}
 	}
 	text := err.Error()
@@ -71,13 +71,13 @@ func (n Name) refused(c *pgx.ConnConfig, e *pgconn.PgError) error {
 	switch {
 	case strings.HasPrefix(e.Code, "28"): // invalid authorization
 		return &Error{
-			fmt.Sprintf("The PostgreSQL server at %s does not let you in: %s.", at, e.Message),
-			"The user stands before the @ of the URL. The password is best kept in PGPASSWORD or ~/.pgpass.",
+			fmt.Sprintf("The PostgreSQL server at %s refuses the connection: %s.", at, e.Message),
+			"The user is before the @ of the URL. Keep the password in PGPASSWORD or ~/.pgpass.",
 		}
 	case e.Code == "3D000": // no such database
 		return &Error{
 			fmt.Sprintf("There is no database %q on the PostgreSQL server at %s.", c.Database, at),
-			fmt.Sprintf("Its name is what follows the last slash of the URL. To make it: createdb -h %s -p %d -U %s %s",
+			fmt.Sprintf("The database is after the last slash of the URL. To create it: createdb -h %s -p %d -U %s %s",
 				term.Quote(c.Host), c.Port, term.Quote(c.User), term.Quote(c.Database)),
 		}
 	case e.Code == "42501": // insufficient privilege
@@ -91,7 +91,7 @@ func (n Name) unreadable(c *pgx.ConnConfig) error {
 	user, schema := pgx.Identifier{c.User}.Sanitize(), n.url.tables()
 	return &Error{
 		fmt.Sprintf("The user %q may not read the schema %q of the database %s at %s.", c.User, schema, c.Database, servers(c)),
-		fmt.Sprintf("Use the engine's user, or have that one run:\nGRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %s", schema, user, schema, user),
+		fmt.Sprintf("Use the engine's user, or let that user run:\nGRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %s", schema, user, schema, user),
 	}
 }
 

@@ -17,12 +17,12 @@ type Error struct{ What, Hint string }
 func (e *Error) Error() string { return e.What }
 
 const (
-	hintFile = "Name the file of your engine with --db FILE or PERDURE_DB. To see something now: perdure demo"
-	hintURL  = "Name the database of your engine with --db or PERDURE_DB, and its schema with ?schema=NAME\nat the end of the URL if it is not \"perdure\". To see something now: perdure demo"
+	hintFile = "Name the file of your engine with --db FILE or PERDURE_DB. To see a demo: perdure demo"
+	hintURL  = "Name the database of your engine with --db or PERDURE_DB, and its schema with ?schema=NAME\nat the end of the URL if it is not \"perdure\". To see a demo: perdure demo"
 )
 
-// Find says by an *Error if an engine has never used the database, or, on a
-// PostgreSQL server, if it has no such group of nodes. It makes nothing.
+// Find returns an *Error if an engine has never used the database, or, on a PostgreSQL
+// server, if it has no such group of nodes. It creates nothing.
 func (n Name) Find(ctx context.Context, group string) error {
 	if n.Shared() {
 		return n.findSchema(ctx, group)
@@ -32,9 +32,9 @@ func (n Name) Find(ctx context.Context, group string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Error{"There is no database " + n.file + ".", hintFile}
 	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
-		return &Error{n.file + " is no regular file.", hintFile}
+		return &Error{n.file + " is not a regular file.", hintFile}
 	case err == nil && !info.IsDir() && info.Size() == 0:
-		return &Error{"The file " + n.file + " is empty: no engine has used it as a database yet.", hintFile}
+		return &Error{"The file " + n.file + " is empty: no engine has used it yet.", hintFile}
 	}
 	return nil // what else may be wrong shows when it is opened
 }
@@ -57,7 +57,7 @@ func (n Name) findSchema(ctx context.Context, group string) error {
 			conn.Config().Database, servers(conn.Config()), n.url.tables()), hintURL}
 	case !usable:
 		return n.unreadable(conn.Config())
-	case group == "" || !groups: // without such a table it is none of ours, which shows when it is opened
+	case group == "" || !groups: // without such a table it is not ours, which shows when it is opened
 		return nil
 	}
 	return n.findGroup(ctx, conn, group)
@@ -82,7 +82,7 @@ func (n Name) findGroup(ctx context.Context, conn *pgx.Conn, group string) error
 			others = append(others, fmt.Sprintf("%q", name))
 		}
 	}
-	hint := "It has only the group without a name: leave --group and PERDURE_GROUP away."
+	hint := "It has only the group without a name: leave --group and PERDURE_GROUP out."
 	if len(others) > 0 {
 		hint = "It has the group without a name and " + strings.Join(others, ", ") + "."
 	}

@@ -44,7 +44,7 @@ func Parse(text string) (Name, error) {
 		return parseURL(kind, rest)
 	}
 	return Name{}, &NameError{
-		Name: withoutUser(text), Why: `"` + kind + `" is no kind of database that perdure knows.`,
+		Name: withoutUser(text), Why: `"` + kind + `" is not a kind of database that perdure knows.`,
 		Hint: "Use --db sqlite:FILE or --db postgres://USER@HOST/DATABASE; or ./" + withoutUser(text) + " if that is the name of a file.",
 	}
 }
@@ -70,7 +70,7 @@ func withoutUser(s string) string {
 	return regexp.MustCompile(`://[^@]*@`).ReplaceAllString(s, "://...@")
 }
 
-// File names an SQLite file.
+// File is the name of an SQLite file.
 func File(path string) Name { return Name{file: path} }
 
 // Shared reports whether several engines can serve the database at a time.
@@ -110,7 +110,7 @@ func (n Name) InSchema(schema string) Name {
 	return Name{url: &a}
 }
 
-// Opener opens the database, and makes it if need be.
+// Opener opens the database, and creates it if need be.
 func (n Name) Opener() store.Opener {
 	if !n.Shared() {
 		return sqlite.File(n.file)

@@ -101,7 +101,7 @@ func TestWhatIsNoNameIsRefusedWithAHint(t *testing.T) {
 		"sqlite:":                              "the name of the file is missing",
 		"sqlite:///shop.db":                    "a file is not named by a URL",
 		"postgres:host=db password=secret":     "is named by a URL",
-		"postgres://me:sec/ret@db/shop":        "where the password ends",
+		"postgres://me:sec/ret@db/shop":        "the end of the password is ambiguous",
 		"postgres://me:sec%ret@db/shop":        "a % that encodes nothing",
 		"postgres://me:secret@db:x/shop":       "postgres://me@db:x/shop: invalid port.",
 		"postgres://me:secret@db/?sslmode=odd": "sslmode is invalid",

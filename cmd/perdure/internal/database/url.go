@@ -40,10 +40,10 @@ func parseURL(kind, rest string) (Name, error) {
 		rest = rest[i+1:]
 	}
 	if strings.Contains(rest, "@") {
-		return Name{}, &NameError{Name: hidden, Why: "it cannot be told where the password ends and the host begins.", Hint: howToEncode}
+		return Name{}, &NameError{Name: hidden, Why: "the end of the password is ambiguous.", Hint: howToEncode}
 	}
 	if _, err := url.PathUnescape(a.password); err != nil {
-		return Name{}, &NameError{Name: hidden, Why: "the password holds a % that encodes nothing.", Hint: howToEncode}
+		return Name{}, &NameError{Name: hidden, Why: "the password has a % that encodes nothing.", Hint: howToEncode}
 	}
 	var parameters string
 	a.place, parameters, _ = strings.Cut(rest, "?")

@@ -1,6 +1,5 @@
-// Package term is how the command meets people: what it knows about the terminal
-// it writes to, and how it writes tables, times and texts of others there.
+// Package term writes for people: tables, times, colours, and a panel that is redrawn
+// in place. It knows what the terminal can do; what is not a terminal gets plain text.
 //
-// Nothing in it asks a question or moves the cursor without being told to. What
-// is not a terminal gets plain text.
+// [Sprintf] and [Table] escape texts that a terminal would obey.
 package term
