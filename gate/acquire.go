@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -30,11 +30,11 @@ func (g *Gate) Acquire(ctx context.Context) (release func() error, err error) {
 		}
 	}
 	if ctx.Err() != nil {
-		c.leave(turnstile.Neutral)
+		c.leave(gates.Neutral)
 		return nil, &retry.AbortedError{Name: g.spec.Name, Attempt: 1, Phase: retry.PhaseQueue, Cause: causeOf(ctx)}
 	}
 	return func() error {
-		if !c.places[0].leave(turnstile.Neutral) {
+		if !c.places[0].leave(gates.Neutral) {
 			return fmt.Errorf("the slot of gate %q was given back already", g.spec.Name)
 		}
 		return nil

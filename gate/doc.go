@@ -26,6 +26,6 @@
 // Spec in this process. The durable engine takes the same Spec and keeps the gate
 // in its database, one for all processes.
 //
-// Both are shells around the machine of internal/turnstile, which decides who is
+// Both are shells around the machine of internal/gates, which decides who is
 // next and knows neither clock nor lock.
 package gate

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 )
 
 // Gate is a gate in this process. Make one with New, at package level or once per
@@ -18,7 +18,7 @@ type Gate struct {
 
 	mu      sync.Mutex
 	began   time.Time // the machine's time is counted from here
-	machine *turnstile.Machine[*place]
+	machine *gates.Machine[*place]
 	timer   *time.Timer // nil if nothing is to be waited for
 	rings   int64       // when
 }
@@ -37,7 +37,7 @@ func New(name string, limit int, opts ...Option) *Gate {
 func FromSpec(s Spec) *Gate {
 	g := &Gate{spec: s, err: s.Validate()}
 	if g.err == nil {
-		g.machine, g.err = turnstile.New[*place](s.Config(Hold))
+		g.machine, g.err = gates.New[*place](s.Config(Hold))
 	}
 	return g
 }
@@ -59,12 +59,12 @@ func (g *Gate) Resume() { g.pause(false) }
 
 func (g *Gate) pause(paused bool) {
 	if g.err == nil {
-		g.do(func(now int64) *turnstile.Step[*place] { return g.machine.Pause(now, paused) })
+		g.do(func(now int64) *gates.Step[*place] { return g.machine.Pause(now, paused) })
 	}
 }
 
 // do makes one input and tells everybody what follows.
-func (g *Gate) do(input func(now int64) *turnstile.Step[*place]) {
+func (g *Gate) do(input func(now int64) *gates.Step[*place]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tell(input(g.now()))
@@ -81,13 +81,13 @@ func (g *Gate) now() int64 {
 func (g *Gate) at(t time.Time) int64 {
 	d := t.Sub(g.began)
 	if d >= math.MaxInt64-1 {
-		return turnstile.Never
+		return gates.Never
 	}
 	return int64(d) + 1
 }
 
 // tell hands out the grants and refusals of a step and sets the timer.
-func (g *Gate) tell(step *turnstile.Step[*place]) {
+func (g *Gate) tell(step *gates.Step[*place]) {
 	for _, grant := range step.Granted {
 		grant.Key.wake(granted, "")
 	}
@@ -115,7 +115,7 @@ func (g *Gate) stopTimer() {
 
 // ring is called by the timer. One that was stopped too late does no harm.
 func (g *Gate) ring() {
-	g.do(func(now int64) *turnstile.Step[*place] {
+	g.do(func(now int64) *gates.Step[*place] {
 		if now >= g.rings {
 			g.timer = nil
 		}

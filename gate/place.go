@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -97,12 +97,12 @@ func (p *place) backoff(attempt int, due time.Time) bool {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	until := turnstile.Never
+	until := gates.Never
 	if !due.IsZero() {
 		until = g.at(due)
 	}
 	p.verdict = pending
-	g.tell(g.machine.Backoff(g.now(), p, attempt, turnstile.Failure, until))
+	g.tell(g.machine.Backoff(g.now(), p, attempt, gates.Failure, until))
 	// Without a wait the next attempt may have been refused by the breaker already;
 	// the call finds that out when it asks for it.
 	return p.verdict != refused || p.reason != retry.ReasonBudget
@@ -110,12 +110,12 @@ func (p *place) backoff(attempt int, due time.Time) bool {
 
 // yield gives back a slot that is kept in backoff.
 func (p *place) yield() {
-	p.gate.do(func(now int64) *turnstile.Step[*place] { return p.gate.machine.Yield(now, p) })
+	p.gate.do(func(now int64) *gates.Step[*place] { return p.gate.machine.Yield(now, p) })
 }
 
 // leave ends the stay at the gate, in whatever state, and reports whether there
 // was one.
-func (p *place) leave(outcome turnstile.Outcome) bool {
+func (p *place) leave(outcome gates.Outcome) bool {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 )
 
 // Mode says what happens to the slot of a call while it waits for its retry.
@@ -128,12 +128,12 @@ func (s Spec) nameFault() string {
 
 // Config is the Spec as the machine takes it, in the given mode if the Spec
 // names none. It is for runners.
-func (s Spec) Config(mode Mode) turnstile.Config {
+func (s Spec) Config(mode Mode) gates.Spec {
 	if s.Mode != "" {
 		mode = s.Mode
 	}
-	return turnstile.Config{
-		Limit: s.Limit, Mode: turnstile.Mode(mode), MaxHold: s.MaxHold, Rate: turnstile.Rate(s.Rate),
-		Budget: turnstile.Budget(s.Budget), Breaker: turnstile.Breaker(s.Breaker),
+	return gates.Spec{
+		Name: s.Name, Limit: s.Limit, Mode: gates.Mode(mode), MaxHold: s.MaxHold, Rate: gates.Rate(s.Rate),
+		Budget: gates.Budget(s.Budget), Breaker: gates.Breaker(s.Breaker),
 	}
 }

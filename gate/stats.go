@@ -3,7 +3,7 @@ package gate
 import (
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 )
 
 // BreakerState is what a circuit breaker does.
@@ -60,7 +60,7 @@ func (g *Gate) Stats() Stats {
 }
 
 // StatsOf is the machine's view as users see it. It is for runners.
-func StatsOf(s turnstile.Stats, now int64) Stats {
+func StatsOf(s gates.Stats, now int64) Stats {
 	return Stats{
 		Limit: s.Limit, Holders: s.Holders, Paused: s.Paused, Depth: s.Depth, OldestWait: time.Duration(s.OldestWait),
 		Running: s.Running, InBackoff: s.InBackoff, HeldInBackoff: s.HeldInBackoff,

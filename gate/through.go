@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -107,7 +107,7 @@ func (c *call) Enter(ctx context.Context, attempt int, timeout time.Duration) er
 			}
 			var err error
 			if answer, err = pl.await(ctx, tooLate); err != nil {
-				c.leave(turnstile.Neutral)
+				c.leave(gates.Neutral)
 				if errors.Is(err, errTooLate) {
 					return &retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: timeout}
 				}
@@ -116,7 +116,7 @@ func (c *call) Enter(ctx context.Context, attempt int, timeout time.Duration) er
 		}
 		if answer == refused {
 			err := &retry.RefusedError{Gate: pl.gate.spec.Name, Reason: pl.why()}
-			c.leave(turnstile.Neutral)
+			c.leave(gates.Neutral)
 			return err
 		}
 	}
@@ -138,19 +138,19 @@ func (c *call) Retry(attempt int, due time.Time) bool {
 // Leave gives up the places of the call.
 func (c *call) Leave(reason retry.Reason) { c.leave(outcomeOf(reason)) }
 
-func (c *call) leave(outcome turnstile.Outcome) {
+func (c *call) leave(outcome gates.Outcome) {
 	for i := len(c.places) - 1; i >= 0; i-- {
 		c.places[i].leave(outcome)
 	}
 }
 
 // outcomeOf says what the end of a call tells of what is behind the gate.
-func outcomeOf(reason retry.Reason) turnstile.Outcome {
+func outcomeOf(reason retry.Reason) gates.Outcome {
 	switch reason {
 	case retry.ReasonSucceeded:
-		return turnstile.Success
+		return gates.Success
 	case retry.ReasonTimeout, retry.ReasonMaxAttempts, retry.ReasonWithin, retry.ReasonBudget:
-		return turnstile.Failure
+		return gates.Failure
 	}
-	return turnstile.Neutral
+	return gates.Neutral
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -43,13 +43,13 @@ type attempts struct {
 	// struck off.
 	CrashedOn []string `json:"crashed_on,omitempty"`
 
-	// Passes are what the call has at its gates, in their order.
-	Passes []pass `json:"passes,omitempty"`
+	// AtGates are what the call has at its gates, in their order.
+	AtGates []atGate `json:"passes,omitempty"`
 	// Undecided is the attempt that failed, while a budget has not said whether
 	// another one may follow.
 	Undecided *undecided `json:"undecided,omitempty"`
 	// verdict is what the last attempt said about what is behind the gates.
-	verdict turnstile.Outcome
+	verdict gates.Outcome
 
 	Errors      []history.AttemptError `json:"errors,omitempty"`
 	ErrorsTotal int                    `json:"errors_total,omitempty"`
@@ -86,13 +86,13 @@ func (r *execution) wantSlot(c *Call) { r.wantSlotSince(c, r.now) }
 
 func (r *execution) wantSlotSince(c *Call, at int64) {
 	c.QueuedAt = at
-	r.goThrough(c)
+	r.enterGates(c)
 }
 
-// goThrough brings an attempt to the next gate it needs, or makes it ready if it has
+// enterGates brings an attempt to the next gate it needs, or makes it ready if it has
 // passed all.
-func (r *execution) goThrough(c *Call) {
-	if r.approach(c) {
+func (r *execution) enterGates(c *Call) {
+	if r.askNextGate(c) {
 		return
 	}
 	r.setState(c, "")
@@ -107,7 +107,7 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 	r.reserved, r.ready = nil, nil
 	for _, c := range reserved {
 		switch {
-		case c.state == Queued && c.passed():
+		case c.state == Queued && c.holdsGates():
 			r.dispatch(c)
 			continue
 		case c.state == Queued:
@@ -117,7 +117,7 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 	}
 	slices.SortStableFunc(ready, func(a, b *Call) int { return cmp.Compare(b.Priority, a.Priority) })
 	for _, c := range ready {
-		if c.Done || (c.state != "" && c.state != Queued) || r.approach(c) {
+		if c.Done || (c.state != "" && c.state != Queued) || r.askNextGate(c) {
 			continue
 		}
 		if admit(c) {
@@ -246,7 +246,7 @@ func (r *execution) fireDue() {
 // its kind from starting, its time in the queue begins anew.
 func (r *execution) queuedTooLong(c *Call) {
 	if !r.stopped(c) {
-		r.leaveGates(c, turnstile.Neutral) // the next attempt queues there anew
+		r.leaveGates(c, gates.Neutral) // the next attempt queues there anew
 		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
 		return
 	}
@@ -277,7 +277,7 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	ended := max(in.Ended, c.StartedAt)
 	switch {
 	case in.Outcome == Completed:
-		c.verdict = turnstile.Success
+		c.verdict = gates.Success
 		if c.attempt > 1 {
 			r.record(c, Completed, nil, string(retry.ReasonSucceeded), ended)
 		}
@@ -301,7 +301,7 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	case in.Outcome == Drained:
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
 		c.Drains++
-		r.turnBack(c, turnstile.Neutral, r.now, false)
+		r.backOffAtGates(c, gates.Neutral, r.now, false)
 		c.attempt++
 		c.OnProbation = false
 		r.goOn(c)
@@ -318,7 +318,7 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	d := r.judgement(c, f, ended, false)
 	c.verdict = verdictOf(d)
 	if d.Retry {
-		if judges := r.turnBack(c, c.verdict, nextOf(d), true); judges > 0 {
+		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), true); judges > 0 {
 			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
 			r.setState(c, Gated)
 			r.touch(c)

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -18,8 +19,8 @@ type Call struct {
 	Input  history.Payload
 	Policy *retry.Policy // in force, as recorded; nobody writes to it
 
-	Gates    []history.Gate // what its attempts pass through, by name
-	Priority int            // there, and among those that want a slot; higher goes first
+	Gates    []gates.Spec // what its attempts pass through, by name
+	Priority int          // there, and among those that want a slot; higher goes first
 
 	Child *ChildCall // of a run that it started, else nil
 
@@ -61,7 +62,7 @@ func (c *Call) attempted() bool {
 
 // close ends the call for the code.
 func (r *execution) close(c *Call) {
-	r.departs(c)
+	r.leaveAllGates(c)
 	c.Done = true
 	c.Turn = r.CurrentTurn()
 	r.setState(c, "")
@@ -223,7 +224,7 @@ func (r *execution) applyScheduled(e *history.Event) {
 	c.First = r.now
 	c.QueuedAt = r.now
 	c.Gates, c.Priority = e.Gates, cmp.Or(e.Priority, r.start.Priority)
-	c.Passes = make([]pass, len(e.Gates))
+	c.AtGates = make([]atGate, len(e.Gates))
 	if r.out != nil {
 		r.wantSlot(c)
 		return
@@ -327,7 +328,7 @@ func (r *Run) endCalls() {
 		if c.attempted() && !r.endedElsewhere(c.Number) {
 			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
 		}
-		r.departs(c)
+		r.leaveAllGates(c)
 		c.Done = true
 		r.setState(c, "")
 		r.setUntold(c, false)

@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -17,7 +18,7 @@ type StartCall struct {
 	Policy *retry.Policy // nil and zero are the same; it must not change any more
 
 	// Gates are what its attempts pass through, by name, each once.
-	Gates    []history.Gate
+	Gates    []gates.Spec
 	Priority int // of the call among those who wait there and for a slot; 0: that of the run
 }
 

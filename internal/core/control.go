@@ -179,7 +179,7 @@ func (r *operations) retryNow(c *Call, in Control) {
 	}
 	r.answer(in, c, Applied, "")
 	r.release(c)
-	r.hurry(c)
+	r.askGatesNow(c)
 	r.wantSlot(c)
 }
 

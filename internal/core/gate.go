@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 )
 
 // Gate is the step machine of one gate: an entity like a run, with an inbox, a
 // wake time and rows, but without a history. One that nobody uses any more is
-// forgotten, and made anew when somebody comes. It decides by package turnstile; here
+// forgotten, and made anew when somebody comes. It decides by package gates; here
 // is what makes that durable. It is not safe for
 // concurrent use. After an error of LoadGate it must be dropped.
 type Gate struct {
 	name    string
-	machine *turnstile.Machine[TicketKey] // nil until somebody said what the gate is to do
+	machine *gates.Machine[TicketKey] // nil until somebody said what the gate is to do
 	detail  GateDetail
 	state   State // as last committed or about to be
 
@@ -30,14 +29,14 @@ type Gate struct {
 
 // GateDetail is the document of a gate's row: all but its tickets.
 type GateDetail struct {
-	Spec   history.Gate     `json:"spec"`
-	Record turnstile.Record `json:"record"`
+	Spec   gates.Spec   `json:"spec"`
+	Record gates.Record `json:"record"`
 	// Check is when the calls that hold the gate are asked whether they know it, or
 	// whether anybody uses the gate.
 	Check int64 `json:"check,omitempty"`
 	// Unused is since when nobody was seen to hold the gate, 0 if somebody was.
 	Unused int64 `json:"unused,omitempty"`
-	// Pause says who lets nobody pass, nil if nobody does.
+	// Pause says who paused the gate, nil if it is not paused.
 	Pause *Pause `json:"pause,omitempty"`
 }
 
@@ -63,7 +62,7 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 	if g.detail, err = DecodeGate(state.Detail); err != nil {
 		return nil, err
 	}
-	tickets := make([]turnstile.Ticket[TicketKey], len(rows))
+	tickets := make([]gates.Ticket[TicketKey], len(rows))
 	for i, row := range rows {
 		if tickets[i], err = DecodeTicket(row.Data); err != nil {
 			return nil, err
@@ -71,7 +70,7 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 		g.rows[tickets[i].Key] = row.Call
 		g.lastRow = max(g.lastRow, row.Call)
 	}
-	g.machine, err = turnstile.Restore(discipline(g.detail.Spec), g.detail.Record, tickets)
+	g.machine, err = gates.Restore(g.detail.Spec, g.detail.Record, tickets)
 	return g, err
 }
 
@@ -85,22 +84,12 @@ func DecodeGate(data []byte) (GateDetail, error) {
 }
 
 // DecodeTicket reads the document of a ticket's row.
-func DecodeTicket(data []byte) (turnstile.Ticket[TicketKey], error) {
-	var t turnstile.Ticket[TicketKey]
+func DecodeTicket(data []byte) (gates.Ticket[TicketKey], error) {
+	var t gates.Ticket[TicketKey]
 	if err := json.Unmarshal(data, &t); err != nil {
 		return t, fmt.Errorf("the row of a ticket cannot be read: %w", err)
 	}
 	return t, nil
-}
-
-// discipline is what the turnstile is to do for a gate on record.
-func discipline(g history.Gate) turnstile.Config {
-	return turnstile.Config{
-		Limit: g.Limit, Mode: turnstile.Mode(g.Mode), MaxHold: g.MaxHold,
-		Rate:    turnstile.Rate(g.Rate),
-		Budget:  turnstile.Budget(g.Budget),
-		Breaker: turnstile.Breaker(g.Breaker),
-	}
 }
 
 // maxHeard is how much of what is said to a gate is taken in one step.
@@ -158,18 +147,18 @@ func (g *Gate) hear(m *ToGate) {
 }
 
 // configure makes the gate do what the latest call says.
-func (g *Gate) configure(spec history.Gate) error {
+func (g *Gate) configure(spec gates.Spec) error {
 	if g.machine != nil && spec == g.detail.Spec {
 		return nil
 	}
 	if g.machine == nil {
-		m, err := turnstile.New[TicketKey](discipline(spec))
+		m, err := gates.New[TicketKey](spec)
 		if err != nil {
 			return err
 		}
 		g.machine = m
 	} else {
-		step, err := g.machine.Reconfigure(g.now, discipline(spec))
+		step, err := g.machine.Reconfigure(g.now, spec)
 		if err != nil {
 			return err
 		}

@@ -7,13 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"pgregory.net/rapid"
 )
 
-func aGate(limit int, mode turnstile.Mode) history.Gate {
-	return history.Gate{Name: "door", Limit: limit, Mode: string(mode)}
+func aGate(limit int, mode gates.Mode) gates.Spec {
+	return gates.Spec{Name: "door", Limit: limit, Mode: mode}
 }
 
 func ticket(run string, n int) TicketKey {
@@ -23,7 +22,7 @@ func ticket(run string, n int) TicketKey {
 // TestR47_AHolderThatIsLostIsFoundOut: the gate tells those who have held it for
 // long again, takes the slot from one who does not know of it, and then rests.
 func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
-	spec, key := aGate(1, turnstile.Rejoin), ticket("r", 1)
+	spec, key := aGate(1, gates.Rejoin), ticket("r", 1)
 	g := NewGate("door")
 	out := g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: 1, Spec: &spec}})
 	if len(out.Say) != 1 || out.Say[0].Word != GateGranted {
@@ -49,17 +48,17 @@ func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
 // TestR47_AGateThatNobodyUsesIsForgotten: a week after the last call, unless it would
 // do something else if it was made anew.
 func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
-	plain := aGate(1, turnstile.Rejoin)
+	plain := aGate(1, gates.Rejoin)
 	thrifty := plain
-	thrifty.Budget = history.GateBudget{Tokens: 3}
+	thrifty.Budget = gates.Budget{Tokens: 3}
 	fused := plain
-	fused.Breaker = history.GateBreaker{Failures: 3, Cooldown: 5}
+	fused.Breaker = gates.Breaker{Failures: 3, Cooldown: 5}
 	key := ticket("r", 1)
-	enter := func(spec history.Gate, attempt int) ToGate {
+	enter := func(spec gates.Spec, attempt int) ToGate {
 		return ToGate{Gate: "door", Word: GateEnter, Ticket: key, Attempt: attempt, Spec: &spec}
 	}
-	left := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: turnstile.Success}
-	failed := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: turnstile.Failure}
+	left := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: gates.Success}
+	failed := ToGate{Gate: "door", Word: GateDone, Ticket: key, Attempt: 1, Outcome: gates.Failure}
 	for name, c := range map[string]struct {
 		said []ToGate
 		kept bool
@@ -69,8 +68,8 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 		"held":             {[]ToGate{enter(plain, 1)}, true},
 		"paused":           {[]ToGate{enter(plain, 1), left, {Gate: "door", Word: GatePause}}, true},
 		"counts a failure": {[]ToGate{enter(fused, 1), failed}, true},
-		"has paid": {[]ToGate{enter(thrifty, 1), {Gate: "door", Word: GateBackoff, Ticket: key, Attempt: 1, Outcome: turnstile.Failure, Until: 2}, enter(thrifty, 2),
-			{Gate: "door", Word: GateDone, Ticket: key, Attempt: 2, Outcome: turnstile.Success}}, true},
+		"has paid": {[]ToGate{enter(thrifty, 1), {Gate: "door", Word: GateBackoff, Ticket: key, Attempt: 1, Outcome: gates.Failure, Until: 2}, enter(thrifty, 2),
+			{Gate: "door", Word: GateDone, Ticket: key, Attempt: 2, Outcome: gates.Success}}, true},
 	} {
 		g, now := NewGate("door"), int64(1)
 		for _, m := range c.said {
@@ -106,19 +105,19 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 // TestR47_TheLatestSpecIsRight: and a difference is noticed.
 func TestR47_TheLatestSpecIsRight(t *testing.T) {
 	g := NewGate("door")
-	enter := func(run string, spec history.Gate) *StandingTurn {
+	enter := func(run string, spec gates.Spec) *StandingTurn {
 		return g.Step(1, []Input{ToGate{Gate: "door", Word: GateEnter, Ticket: ticket(run, 1), Attempt: 1, Spec: &spec}})
 	}
-	if out := enter("a", aGate(1, turnstile.Rejoin)); out.Replaced != nil || len(out.Say) != 1 {
+	if out := enter("a", aGate(1, gates.Rejoin)); out.Replaced != nil || len(out.Say) != 1 {
 		t.Errorf("%+v", out)
 	}
-	if out := enter("b", aGate(1, turnstile.Rejoin)); out.Replaced != nil || len(out.Say) != 0 {
+	if out := enter("b", aGate(1, gates.Rejoin)); out.Replaced != nil || len(out.Say) != 0 {
 		t.Errorf("%+v", out)
 	}
-	if out := enter("c", aGate(3, turnstile.Rejoin)); out.Replaced == nil || out.Replaced.Limit != 1 || len(out.Say) != 2 {
+	if out := enter("c", aGate(3, gates.Rejoin)); out.Replaced == nil || out.Replaced.Limit != 1 || len(out.Say) != 2 {
 		t.Errorf("%+v", out)
 	}
-	if out := enter("d", aGate(0, turnstile.Rejoin)); len(out.Faults) != 1 || g.Detail().Spec.Limit != 3 {
+	if out := enter("d", aGate(0, gates.Rejoin)); len(out.Faults) != 1 || g.Detail().Spec.Limit != 3 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -127,10 +126,10 @@ func TestR47_TheLatestSpecIsRight(t *testing.T) {
 // as the one that made them, and hearing the same twice changes nothing.
 func TestR47_GateIsItsRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		spec := aGate(rapid.IntRange(1, 3).Draw(t, "limit"), rapid.SampledFrom([]turnstile.Mode{turnstile.Hold, turnstile.Release, turnstile.Rejoin}).Draw(t, "mode"))
-		spec.Budget = history.GateBudget{Tokens: 3, Refund: 0.5}
-		spec.Breaker = history.GateBreaker{Failures: 3, Cooldown: 5, Wait: true}
-		spec.Rate = history.GateRate{PerSecond: 3e8, Burst: 2}
+		spec := aGate(rapid.IntRange(1, 3).Draw(t, "limit"), rapid.SampledFrom([]gates.Mode{gates.Hold, gates.Release, gates.Rejoin}).Draw(t, "mode"))
+		spec.Budget = gates.Budget{Tokens: 3, Refund: 0.5}
+		spec.Breaker = gates.Breaker{Failures: 3, Cooldown: 5, Wait: true}
+		spec.Rate = gates.Rate{PerSecond: 3e8, Burst: 2}
 		kept, loaded := NewGate("door"), NewGate("door")
 		rows := map[int64]Row{}
 		now := int64(1)
@@ -182,7 +181,7 @@ func lastGranted(g *Gate, key TicketKey) int {
 		return 0
 	}
 	switch at, ok := g.machine.Ticket(key); {
-	case !ok, at.Phase == turnstile.Running:
+	case !ok, at.Phase == gates.Running:
 		return at.Attempt
 	default:
 		return at.Attempt - 1
@@ -199,11 +198,11 @@ func shown(t *StandingTurn) string {
 	return fmt.Sprintf("said %+v, wrote %v, deleted %d", t.Say, tickets, len(t.Closed))
 }
 
-func drawWord(t *rapid.T, spec *history.Gate, now int64) ToGate {
+func drawWord(t *rapid.T, spec *gates.Spec, now int64) ToGate {
 	m := ToGate{
 		Gate: "door", Ticket: ticket(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "run"), 1),
 		Attempt: rapid.IntRange(1, 3).Draw(t, "attempt"),
-		Outcome: rapid.SampledFrom([]turnstile.Outcome{turnstile.Success, turnstile.Failure, turnstile.Neutral}).Draw(t, "outcome"),
+		Outcome: rapid.SampledFrom([]gates.Outcome{gates.Success, gates.Failure, gates.Neutral}).Draw(t, "outcome"),
 	}
 	switch m.Word = rapid.SampledFrom([]GateWord{GateEnter, GateEnter, GateBackoff, GateDone}).Draw(t, "word"); m.Word {
 	case GateEnter:

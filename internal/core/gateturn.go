@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
 // take notes what follows from one input.
-func (g *Gate) take(s *turnstile.Step[TicketKey]) {
+func (g *Gate) take(s *gates.Step[TicketKey]) {
 	g.touched = append(g.touched, s.Changed...)
 	for _, granted := range s.Granted {
 		g.say(GateGranted, granted.Key, granted.Attempt, "")
@@ -34,7 +34,7 @@ func (g *Gate) check() {
 	}
 	g.detail.Check = 0
 	for _, t := range g.machine.Tickets() {
-		if t.Phase != turnstile.Running {
+		if t.Phase != gates.Running {
 			continue
 		}
 		g.detail.Check = g.now + int64(checkEvery)
@@ -64,10 +64,10 @@ func (g *Gate) unused() {
 	g.detail.Unused, g.detail.Check = since, since+int64(forgetAfter)
 }
 
-var ticketStates = map[turnstile.Phase]CallState{
-	turnstile.Waiting:    TicketWaiting,
-	turnstile.Running:    TicketHolding,
-	turnstile.BackingOff: TicketResting,
+var ticketStates = map[gates.Phase]CallState{
+	gates.Waiting:    TicketWaiting,
+	gates.Running:    TicketHolding,
+	gates.BackingOff: TicketResting,
 }
 
 // writeRows turns the tickets that changed into rows to write or delete.
@@ -133,10 +133,10 @@ func (g *Gate) Name() string { return g.name }
 func (g *Gate) Detail() GateDetail { return g.detail }
 
 // Stats counts what is at the gate.
-func (g *Gate) Stats(now int64) turnstile.Stats { return g.machine.Stats(now) }
+func (g *Gate) Stats(now int64) gates.Stats { return g.machine.Stats(now) }
 
 // Tickets are those who are at the gate, in the order of their numbers.
-func (g *Gate) Tickets() []turnstile.Ticket[TicketKey] { return g.machine.Tickets() }
+func (g *Gate) Tickets() []gates.Ticket[TicketKey] { return g.machine.Tickets() }
 
 // Ended reports that a gate has no outcome.
 func (g *Gate) Ended() bool { return false }

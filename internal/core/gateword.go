@@ -1,8 +1,7 @@
 package core
 
 import (
-	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -11,7 +10,7 @@ type GateWord string
 
 // What a run says. Each is said in the turn that makes it true.
 const (
-	// GateEnter: an attempt is ready to run and wants to pass.
+	// GateEnter: an attempt is ready to run and asks for the gate.
 	GateEnter GateWord = "enter"
 	// GateBackoff: the attempt has ended, and the next one is due at Until.
 	GateBackoff GateWord = "backoff"
@@ -51,16 +50,16 @@ type ToGate struct {
 	Gate    string    `json:"gate"`
 	Word    GateWord  `json:"word"`
 	Ticket  TicketKey `json:"ticket"`
-	Attempt int       `json:"attempt"` // that wants to pass, or has ended
+	Attempt int       `json:"attempt"` // that asks, or has ended
 
 	// Of GateEnter: where the call stands among those who wait, and what the gate
 	// is to do; the latest one to say it is right. Of GatePause: what the gate did when
 	// it was looked at, in case it is forgotten by then.
-	Priority int           `json:"priority,omitempty"`
-	Spec     *history.Gate `json:"spec,omitempty"`
+	Priority int         `json:"priority,omitempty"`
+	Spec     *gates.Spec `json:"spec,omitempty"`
 
 	// Of GateBackoff and GateDone: how the attempt ended.
-	Outcome turnstile.Outcome `json:"outcome,omitempty"`
+	Outcome gates.Outcome `json:"outcome,omitempty"`
 
 	// Of GateBackoff: when the next attempt is due, whether the slot is given up
 	// whatever the gate's mode is, and whether the budget's verdict is awaited.
@@ -85,7 +84,7 @@ type FromGate struct {
 // Decline is the answer to a gate for a call that does not want what it is told,
 // or does not exist any more; false if none is needed.
 func (f FromGate) Decline() (ToGate, bool) {
-	return ToGate{Gate: f.Gate, Word: GateDone, Ticket: f.Ticket, Attempt: f.Attempt, Outcome: turnstile.Neutral}, f.Word == GateGranted
+	return ToGate{Gate: f.Gate, Word: GateDone, Ticket: f.Ticket, Attempt: f.Attempt, Outcome: gates.Neutral}, f.Word == GateGranted
 }
 
 func (ToGate) input()   {}

@@ -3,7 +3,7 @@ package core
 import (
 	"slices"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -17,7 +17,7 @@ func (r *execution) takenOver(in TakenOver) {
 			r.tell(c)
 		}
 	}
-	r.approachAgain()
+	r.askGatesAgain()
 }
 
 func crashLimit(p *retry.Policy) int {
@@ -57,11 +57,11 @@ func (r *execution) lost(c *Call, survivors []string) {
 		c.attempt++
 		r.quarantine(c)
 	case early:
-		r.turnBack(c, turnstile.Neutral, c.StartedAt, false)
+		r.backOffAtGates(c, gates.Neutral, c.StartedAt, false)
 		c.attempt++
 		r.backOff(c)
 	default:
-		r.turnBack(c, turnstile.Neutral, r.now, false)
+		r.backOffAtGates(c, gates.Neutral, r.now, false)
 		c.attempt++
 		c.OnProbation = !survived
 		r.goOn(c)

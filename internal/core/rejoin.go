@@ -129,7 +129,7 @@ func (r *Run) shelve() {
 func (r *Run) renew() {
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.attempted() && n < r.start.Base.Call {
-			c.attempts = attempts{attempt: 1, First: r.now, Passes: make([]pass, len(c.Gates)), renewed: true}
+			c.attempts = attempts{attempt: 1, First: r.now, AtGates: make([]atGate, len(c.Gates)), renewed: true}
 			r.wantSlot(c)
 		}
 	}

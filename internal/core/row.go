@@ -64,8 +64,8 @@ func (r *callTable) restore(c *Call, row Row) error {
 			c.due = c.queueDue()
 		}
 	}
-	if len(c.Passes) != len(c.Gates) {
-		c.Passes = make([]pass, len(c.Gates))
+	if len(c.AtGates) != len(c.Gates) {
+		c.AtGates = make([]atGate, len(c.Gates))
 	}
 	r.watch(c)
 	return nil
@@ -95,7 +95,7 @@ func DecodeProgress(data []byte) (*Progress, error) {
 // Awaits says at which of its gates, from 0, the call waits, and whether for the
 // verdict of its budget; -1 if it waits at none.
 func (p *Progress) Awaits() (at int, verdict bool) {
-	return slices.IndexFunc(p.Passes, func(g pass) bool { return g.State != held }), p.Undecided != nil
+	return slices.IndexFunc(p.AtGates, func(g atGate) bool { return g.State != held }), p.Undecided != nil
 }
 
 func encodeDetail(d Detail) []byte {

@@ -1,6 +1,6 @@
 package core
 
-import "github.com/perdure/perdure/internal/history"
+import "github.com/perdure/perdure/internal/gates"
 
 // Standing is the step machine of a gate or a schedule: an entity with an inbox, a wake
 // time and rows, as a run is, but without a history, code and an outcome.
@@ -29,7 +29,7 @@ type StandingTurn struct {
 
 	// Replaced is what a gate did before somebody said that it is to do something else,
 	// which is Replacing; nil if nobody did.
-	Replaced, Replacing *history.Gate
+	Replaced, Replacing *gates.Spec
 	Faults              []error // what could not be understood, or done
 	Dropped             int     // late or repeated inputs
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// gates is the kind of standing entities that say when attempts may start. The last turn
+// gateKind is the kind of standing entities that say when attempts may start. The last turn
 // of one that nobody uses removes its row.
-type gates struct{ engine *Engine }
+type gateKind struct{ engine *Engine }
 
-func (gates) decode(rec *store.Record) (core.Standing, error) {
+func (gateKind) decode(rec *store.Record) (core.Standing, error) {
 	return record.Gate(rec)
 }
 
 // missing makes a gate that nobody was at before.
-func (k gates) missing(name string) (core.Standing, *store.Run, error) {
+func (k gateKind) missing(name string) (core.Standing, *store.Run, error) {
 	row, err := entity.Find(k.engine.group, entity.Gate, name).Row(k.engine.clock.Now())
 	return core.NewGate(name), &row, err
 }
 
-func (k gates) removed(name string) {
+func (k gateKind) removed(name string) {
 	k.engine.mu.Lock()
 	defer k.engine.mu.Unlock()
 	delete(k.engine.conflicts, name)
 }
 
-func (k gates) notice(name string, out *core.StandingTurn) {
+func (k gateKind) notice(name string, out *core.StandingTurn) {
 	if out.Replaced == nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (k gates) notice(name string, out *core.StandingTurn) {
 	}
 }
 
-func (gates) rest() time.Duration { return 0 }
+func (gateKind) rest() time.Duration { return 0 }
 
 // gateRule has a gate told that nobody wants what it keeps for a run that has ended or
 // does not exist.

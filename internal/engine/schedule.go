@@ -9,23 +9,23 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// schedules is the kind of standing entities that start runs over and over. The runs are
+// scheduleKind is the kind of standing entities that start runs over and over. The runs are
 // children of the schedule. A run that it starts twice has one ID, and is started once.
-type schedules struct{ engine *Engine }
+type scheduleKind struct{ engine *Engine }
 
-func (k schedules) decode(rec *store.Record) (core.Standing, error) {
+func (k scheduleKind) decode(rec *store.Record) (core.Standing, error) {
 	return record.Schedule(k.engine.group, rec)
 }
 
 // missing says that a schedule without a record was deleted.
-func (schedules) missing(string) (core.Standing, *store.Run, error) { return nil, nil, nil }
+func (scheduleKind) missing(string) (core.Standing, *store.Run, error) { return nil, nil, nil }
 
-func (schedules) notice(string, *core.StandingTurn) {}
+func (scheduleKind) notice(string, *core.StandingTurn) {}
 
-func (schedules) removed(string) {}
+func (scheduleKind) removed(string) {}
 
 // rest is how long a schedule rests that could not go on.
-func (schedules) rest() time.Duration { return time.Minute }
+func (scheduleKind) rest() time.Duration { return time.Minute }
 
 // alreadyFired reports whether the run that a schedule starts exists, and drops the
 // message if so: a schedule may say twice that a run is to begin.

@@ -45,9 +45,9 @@ type machine interface {
 func (e *Engine) newStepper(r *resident) stepper {
 	switch entity.KindOf(r.id) {
 	case entity.Gate:
-		return &standing{resident: r, engine: e, kind: gates{e}}
+		return &standing{resident: r, engine: e, kind: gateKind{e}}
 	case entity.Schedule:
-		return &standing{resident: r, engine: e, kind: schedules{e}}
+		return &standing{resident: r, engine: e, kind: scheduleKind{e}}
 	}
 	return &activeRun{resident: r, engine: e}
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"github.com/perdure/perdure/internal/gates"
 	"time"
 
 	"github.com/perdure/perdure/retry"
@@ -128,8 +129,8 @@ type Event struct {
 	// Gates are what the attempts of a scheduled call pass through, by name. Priority
 	// is its place among those who wait there and for a slot, absent if it has that of
 	// its run; of a child it is that of its runs.
-	Gates    []Gate `json:"gates,omitempty"`
-	Priority int    `json:"priority,omitempty"`
+	Gates    []gates.Spec `json:"gates,omitempty"`
+	Priority int          `json:"priority,omitempty"`
 	// Trace is the trace parent of a scheduled call.
 	Trace string `json:"trace,omitempty"`
 

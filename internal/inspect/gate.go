@@ -9,9 +9,8 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/record"
-	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -48,11 +47,11 @@ func (in *Inspector) Gate(ctx context.Context, name string) (*core.Gate, error) 
 func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 	d, s := g.Detail(), g.Stats(in.now())
 	v := view.Gate{
-		Name: g.Name(), Limit: s.Limit, Mode: d.Spec.Mode, Spec: gateSpec(d.Spec), Holders: s.Holders, Running: s.Running,
+		Name: g.Name(), Limit: s.Limit, Mode: string(d.Spec.Mode), Spec: gateSpec(d.Spec), Holders: s.Holders, Running: s.Running,
 		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
 		Breaker: string(s.Breaker), OpenUntil: optional(s.OpenUntil), Paused: pause(d.Pause),
 	}
-	if d.Spec.Budget != (history.GateBudget{}) {
+	if d.Spec.Budget != (gates.Budget{}) {
 		v.Tokens = &s.Tokens
 	}
 	for _, t := range inOrder(g.Tickets()) {
@@ -60,7 +59,7 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 			WorkflowID: t.Key.Workflow, RunID: t.Key.Run, Call: t.Key.Call, Attempt: t.Attempt, State: string(t.Phase),
 			Slot: t.Slot, Priority: t.Priority, Since: at(t.Since),
 		}
-		if t.Until != turnstile.Never {
+		if t.Until != gates.Never {
 			ticket.Until = optional(t.Until)
 		}
 		v.Tickets = append(v.Tickets, ticket)
@@ -70,9 +69,9 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 
 // inOrder sorts tickets: those that run, those that wait in the order in which they are
 // let through, those in backoff.
-func inOrder(tickets []turnstile.Ticket[core.TicketKey]) []turnstile.Ticket[core.TicketKey] {
-	rank := map[turnstile.Phase]int{turnstile.Running: 0, turnstile.Waiting: 1, turnstile.BackingOff: 2}
-	slices.SortStableFunc(tickets, func(a, b turnstile.Ticket[core.TicketKey]) int {
+func inOrder(tickets []gates.Ticket[core.TicketKey]) []gates.Ticket[core.TicketKey] {
+	rank := map[gates.Phase]int{gates.Running: 0, gates.Waiting: 1, gates.BackingOff: 2}
+	slices.SortStableFunc(tickets, func(a, b gates.Ticket[core.TicketKey]) int {
 		return cmp.Or(cmp.Compare(rank[a.Phase], rank[b.Phase]), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Number, b.Number))
 	})
 	return tickets
@@ -93,11 +92,11 @@ func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Cal
 			return err
 		}
 		wait.Paused = pause(g.Detail().Pause)
-		if s := g.Stats(in.now()); s.Breaker == turnstile.Open {
+		if s := g.Stats(in.now()); s.Breaker == gates.Open {
 			wait.OpenUntil = optional(s.OpenUntil)
 		}
 		for _, t := range inOrder(g.Tickets()) {
-			if t.Phase != turnstile.Waiting {
+			if t.Phase != gates.Waiting {
 				continue
 			}
 			wait.Waiting++

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/view"
 )
@@ -73,9 +74,9 @@ func command(turn int64, ev *history.Event) (*view.Event, error) {
 }
 
 // gateSpec returns the declaration of a gate as a view has it.
-func gateSpec(g history.Gate) view.GateSpec {
+func gateSpec(g gates.Spec) view.GateSpec {
 	return view.GateSpec{
-		Name: g.Name, Limit: g.Limit, Mode: g.Mode, MaxHold: g.MaxHold,
+		Name: g.Name, Limit: g.Limit, Mode: string(g.Mode), MaxHold: g.MaxHold,
 		Rate: view.GateRate(g.Rate), Budget: view.GateBudget(g.Budget), Breaker: view.GateBreaker(g.Breaker),
 	}
 }

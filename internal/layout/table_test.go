@@ -46,18 +46,18 @@ var table = []row{
 	},
 	{
 		pkg: "internal/history",
-		may: []string{"retry", "internal/errname", "internal/mark"},
+		may: []string{"retry", "internal/errname", "internal/gates", "internal/mark"},
 		why: "the format of history must outlive all code around it; it knows policies and durable errors only",
 	},
 	{
-		pkg: "internal/turnstile",
+		pkg: "internal/gates",
 		may: []string{"retry"},
 		why: "the discipline of a gate is pure, so that the gate in process and the durable one are the same",
 	},
 	{
 		pkg: "gate",
-		may: []string{"retry", "internal/turnstile"},
-		why: "a gate is useful without the engine; what it decides is decided in the turnstile",
+		may: []string{"retry", "internal/gates"},
+		why: "a gate is useful without the engine; what it decides is decided by the machine of internal/gates",
 	},
 	{
 		pkg:  "schedule",
@@ -66,7 +66,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/core",
-		may: []string{"internal/history", "internal/turnstile", "retry"},
+		may: []string{"internal/history", "internal/gates", "retry"},
 		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
 	},
 	{
@@ -88,7 +88,7 @@ var table = []row{
 	},
 	{
 		pkg: "workflow",
-		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/history", "internal/seal"},
+		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/gates", "internal/history", "internal/seal"},
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{
@@ -202,7 +202,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/inspect",
-		may: []string{"store", "view", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/record", "internal/turnstile"},
+		may: []string{"store", "view", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/record", "internal/gates"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{
@@ -240,7 +240,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/turnstile", "internal/ident", "internal/entity", "internal/record", "internal/message"},
+		may: []string{"internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
@@ -312,34 +312,34 @@ type ban struct {
 
 var bans = []ban{
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "flow", "store", "store/storetest", "store/memory", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "perduretest"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "flow", "store", "store/storetest", "store/memory", "internal/history", "internal/gates", "internal/core", "internal/coro", "internal/engine", "perduretest"},
 		what: []string{"database/sql/...", "modernc.org/...", "github.com/mattn/...", "github.com/ncruces/...", "github.com/jackc/..."},
 		deep: true,
 		why:  "users link no database driver that they did not import, and the engine must not know which store it has",
 	},
 	{
-		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "flow", "store", "store/memory", "store/sqlite", "internal/history", "internal/turnstile", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
+		of:   []string{".", "retry", "gate", "activity", "workflow", "flow/syntax", "flow/eval", "flow/check", "flow", "store", "store/memory", "store/sqlite", "internal/history", "internal/gates", "internal/core", "internal/coro", "internal/engine", "cmd/perdure"},
 		what: []string{"testing/...", "pgregory.net/..."},
 		deep: true,
 		why:  "package testing registers flags and does not belong into programs",
 	},
 	{
-		of:   []string{"internal/core", "internal/turnstile"},
+		of:   []string{"internal/core", "internal/gates"},
 		what: []string{"os/...", "io/fs", "net/...", "database/...", "syscall", "runtime/...", "context", "embed"},
 		why:  "the core does no I/O; its shell does",
 	},
 	{
-		of:   []string{"internal/core", "internal/turnstile"},
+		of:   []string{"internal/core", "internal/gates"},
 		what: []string{"math/rand/...", "crypto/...", "hash/maphash"},
 		why:  "randomness is an argument of the core; a replay must draw the same",
 	},
 	{
-		of:   []string{"internal/core", "internal/turnstile"},
+		of:   []string{"internal/core", "internal/gates"},
 		what: []string{"log/..."},
 		why:  "the core logs nothing: a replay would log it again",
 	},
 	{
-		of:   []string{"internal/core", "internal/turnstile"},
+		of:   []string{"internal/core", "internal/gates"},
 		what: []string{"sync/..."},
 		why:  "the core is stepped by one goroutine and shares nothing",
 	},
@@ -349,7 +349,7 @@ var bans = []ban{
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 // pure are the packages without a clock and without goroutines.
-var pure = []string{"internal/core", "internal/turnstile"}
+var pure = []string{"internal/core", "internal/gates"}
 
 const (
 	maxFileLines     = 600

@@ -4,14 +4,14 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
 // entrance is a gate in one experiment.
 type entrance struct {
 	w       *world
-	machine *turnstile.Machine[int32]
+	machine *gates.Machine[int32]
 	tick    time.Duration // the earliest one that is planned and not over, 0 if none
 }
 
@@ -20,7 +20,7 @@ func (w *world) openGate() error {
 	if w.Gate == nil {
 		return nil
 	}
-	machine, err := turnstile.New[int32](w.Gate.Config(gate.Hold))
+	machine, err := gates.New[int32](w.Gate.Config(gate.Hold))
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (g *entrance) enter(c call) {
 // delay. It reports whether the budget allows that; the gate sees to the rest.
 func (g *entrance) retry(c call, delay time.Duration) bool {
 	now := g.clock()
-	until := now + int64(min(delay, time.Duration(turnstile.Never-now)))
-	step := g.machine.Backoff(now, c.task, int(c.attempt), turnstile.Failure, until)
+	until := now + int64(min(delay, time.Duration(gates.Never-now)))
+	step := g.machine.Backoff(now, c.task, int(c.attempt), gates.Failure, until)
 	allowed := true
 	for _, r := range step.Refused {
 		allowed = allowed && !(r.Key == c.task && r.Reason == retry.ReasonBudget)
@@ -55,16 +55,16 @@ func (g *entrance) retry(c call, delay time.Duration) bool {
 func (g *entrance) done(task int32, reason retry.Reason) {
 	switch {
 	case reason == retry.ReasonSucceeded:
-		g.leave(task, turnstile.Success)
+		g.leave(task, gates.Success)
 	case reason.Exhausts(), reason == retry.ReasonTimeout:
-		g.leave(task, turnstile.Failure)
+		g.leave(task, gates.Failure)
 	default:
-		g.leave(task, turnstile.Neutral)
+		g.leave(task, gates.Neutral)
 	}
 }
 
 // leave withdraws a task.
-func (g *entrance) leave(task int32, outcome turnstile.Outcome) {
+func (g *entrance) leave(task int32, outcome gates.Outcome) {
 	g.act(g.machine.Done(g.clock(), task, outcome))
 }
 
@@ -77,7 +77,7 @@ func (g *entrance) wake() {
 }
 
 // act does what follows from a step, and sees to the next tick.
-func (g *entrance) act(step *turnstile.Step[int32]) {
+func (g *entrance) act(step *gates.Step[int32]) {
 	for _, grant := range step.Granted {
 		g.w.start(call{task: grant.Key, attempt: int32(grant.Attempt)})
 	}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -212,7 +212,7 @@ func (w *world) tooLate(c call) {
 	if t.phase != atGate || t.attempt != c.attempt {
 		return
 	}
-	w.gate.leave(c.task, turnstile.Neutral)
+	w.gate.leave(c.task, gates.Neutral)
 	if within := w.Policy.Within; within > 0 && c.attempt > 1 && w.now-t.came >= within {
 		w.settle(t, retry.ReasonWithin)
 		return

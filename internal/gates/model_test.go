@@ -1,4 +1,4 @@
-package turnstile_test
+package gates_test
 
 import (
 	"cmp"
@@ -6,13 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 )
 
 // model is the gate as one would explain it: one list, sorted and searched anew
 // for each question, a bucket that is filled, a breaker with named states.
 type model struct {
-	c       turnstile.Config
+	c       gates.Spec
 	tickets []*modelTicket
 	number  int
 	paused  bool
@@ -31,12 +31,12 @@ type model struct {
 
 type modelTicket struct {
 	key, number, priority, attempt int
-	phase                          turnstile.Phase
+	phase                          gates.Phase
 	slot, paid                     bool
 	until, yields                  int64
 }
 
-func newModel(c turnstile.Config) *model {
+func newModel(c gates.Spec) *model {
 	return &model{c: c, tokens: c.Budget.Tokens * 1000, breaker: "closed", bucket: 1 << 62}
 }
 
@@ -83,27 +83,27 @@ func (m *model) cost() int {
 func (m *model) enter(key, attempt, priority int) {
 	t := m.find(key)
 	if t == nil {
-		m.tickets = append(m.tickets, &modelTicket{key: key, number: m.next(), priority: priority, attempt: attempt, phase: turnstile.Waiting})
-	} else if t.phase == turnstile.BackingOff && attempt >= t.attempt {
+		m.tickets = append(m.tickets, &modelTicket{key: key, number: m.next(), priority: priority, attempt: attempt, phase: gates.Waiting})
+	} else if t.phase == gates.BackingOff && attempt >= t.attempt {
 		t.attempt = attempt
 		m.over(t)
 	}
 }
 
 func (m *model) over(t *modelTicket) {
-	t.phase = turnstile.Waiting
-	if m.c.Mode == turnstile.Release && !t.slot {
+	t.phase = gates.Waiting
+	if m.c.Mode == gates.Release && !t.slot {
 		t.number = m.next()
 	}
 }
 
-func (m *model) backoff(now int64, key, attempt int, o turnstile.Outcome, until int64) {
+func (m *model) backoff(now int64, key, attempt int, o gates.Outcome, until int64) {
 	t := m.find(key)
-	if t == nil || t.phase != turnstile.Running || t.attempt != attempt {
+	if t == nil || t.phase != gates.Running || t.attempt != attempt {
 		return
 	}
 	m.judge(now, t, o)
-	if o == turnstile.Failure && m.c.Budget.Tokens > 0 {
+	if o == gates.Failure && m.c.Budget.Tokens > 0 {
 		if m.tokens < m.cost() {
 			m.events = append(m.events, fmt.Sprintf("refuse %d.%d budget", t.key, t.attempt))
 			m.remove(t)
@@ -113,28 +113,28 @@ func (m *model) backoff(now int64, key, attempt int, o turnstile.Outcome, until 
 		t.paid = true
 	}
 	t.attempt++
-	t.phase, t.until, t.yields = turnstile.BackingOff, max(until, now), turnstile.Never
-	t.slot = m.c.Mode == turnstile.Hold
+	t.phase, t.until, t.yields = gates.BackingOff, max(until, now), gates.Never
+	t.slot = m.c.Mode == gates.Hold
 	if m.c.MaxHold > 0 {
 		t.yields = now + int64(m.c.MaxHold)
 	}
 }
 
-func (m *model) done(now int64, key int, o turnstile.Outcome) {
+func (m *model) done(now int64, key int, o gates.Outcome) {
 	t := m.find(key)
 	if t == nil {
 		return
 	}
-	if t.phase == turnstile.Running {
+	if t.phase == gates.Running {
 		m.judge(now, t, o)
-		if o == turnstile.Success && t.attempt == 1 {
+		if o == gates.Success && t.attempt == 1 {
 			m.tokens = min(m.tokens+int(m.c.Budget.Refund*1000+0.5), m.c.Budget.Tokens*1000)
 		}
 	}
 	m.remove(t)
 }
 
-func (m *model) judge(now int64, t *modelTicket, o turnstile.Outcome) {
+func (m *model) judge(now int64, t *modelTicket, o gates.Outcome) {
 	if m.c.Breaker.Failures == 0 {
 		return
 	}
@@ -142,15 +142,15 @@ func (m *model) judge(now int64, t *modelTicket, o turnstile.Outcome) {
 	switch {
 	case m.probe == t:
 		m.probe = nil
-		if o == turnstile.Success {
+		if o == gates.Success {
 			m.breaker, m.failures = "closed", 0
-		} else if o == turnstile.Failure {
+		} else if o == gates.Failure {
 			open()
 		}
 	case m.breaker != "closed":
-	case o == turnstile.Success:
+	case o == gates.Success:
 		m.failures = 0
-	case o == turnstile.Failure:
+	case o == gates.Failure:
 		if m.failures++; m.failures == m.c.Breaker.Failures {
 			open()
 		}
@@ -158,7 +158,7 @@ func (m *model) judge(now int64, t *modelTicket, o turnstile.Outcome) {
 }
 
 func (m *model) yield(key int) {
-	if t := m.find(key); t != nil && t.phase != turnstile.Running {
+	if t := m.find(key); t != nil && t.phase != gates.Running {
 		t.slot = false
 	}
 }
@@ -168,7 +168,7 @@ func (m *model) pass(now int64) {
 	for {
 		var first *modelTicket
 		for _, t := range m.tickets {
-			if t.phase == turnstile.BackingOff && t.until <= now && (first == nil ||
+			if t.phase == gates.BackingOff && t.until <= now && (first == nil ||
 				cmp.Or(cmp.Compare(t.until, first.until), cmp.Compare(t.number, first.number)) < 0) {
 				first = t
 			}
@@ -182,7 +182,7 @@ func (m *model) pass(now int64) {
 		m.over(first)
 	}
 	for _, t := range m.tickets {
-		if t.phase == turnstile.BackingOff && t.yields <= now {
+		if t.phase == gates.BackingOff && t.yields <= now {
 			t.slot = false
 		}
 	}
@@ -202,7 +202,7 @@ func (m *model) serve() {
 	for !m.paused {
 		var waiting []*modelTicket
 		for _, t := range m.tickets {
-			if t.phase == turnstile.Waiting {
+			if t.phase == gates.Waiting {
 				waiting = append(waiting, t)
 			}
 		}
@@ -223,7 +223,7 @@ func (m *model) serve() {
 			return
 		}
 		t := waiting[i]
-		t.slot, t.phase, t.paid = true, turnstile.Running, false
+		t.slot, t.phase, t.paid = true, gates.Running, false
 		if m.c.Rate.PerSecond > 0 {
 			m.bucket -= m.interval()
 		}

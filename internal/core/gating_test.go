@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -32,7 +32,7 @@ func (p *oneCall) Validate(string, history.Payload) error      { return nil }
 func (p *oneCall) Accept(string, string, history.Payload) bool { return false }
 
 // passing is a run whose call has passed its gates and is in its first attempt.
-func passing(t *testing.T, policy retry.Policy, gates ...history.Gate) (*Run, *oneCall) {
+func passing(t *testing.T, policy retry.Policy, gates ...gates.Spec) (*Run, *oneCall) {
 	t.Helper()
 	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"}, nil)
 	p := &oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Policy: &policy, Gates: gates}}
@@ -59,9 +59,9 @@ func stepped(t *testing.T, r *Run, now int64, inputs ...Input) *Turn {
 // TestR46_AVerdictTwiceIsOne: a gate's message may arrive twice. The second one of
 // the first budget is not taken for that of the second.
 func TestR46_AVerdictTwiceIsOne(t *testing.T) {
-	a, b := aGate(1, turnstile.Rejoin), aGate(1, turnstile.Rejoin)
+	a, b := aGate(1, gates.Rejoin), aGate(1, gates.Rejoin)
 	a.Name, b.Name = "a", "b"
-	a.Budget, b.Budget = history.GateBudget{Tokens: 1}, history.GateBudget{Tokens: 1}
+	a.Budget, b.Budget = gates.Budget{Tokens: 1}, gates.Budget{Tokens: 1}
 	r, p := passing(t, retry.Policy{}, a, b)
 	out := stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(errors.New("down")), Ended: 2})
 	if len(out.Gates) != 2 || !out.Gates[0].Judge || !out.Gates[1].Judge {
@@ -80,8 +80,8 @@ func TestR46_AVerdictTwiceIsOne(t *testing.T) {
 // TestE22_AnAttemptThatIsUndecidedIsCounted: also if the run ends before a budget
 // has said whether another one may follow.
 func TestE22_AnAttemptThatIsUndecidedIsCounted(t *testing.T) {
-	thrifty := aGate(1, turnstile.Rejoin)
-	thrifty.Budget = history.GateBudget{Tokens: 1}
+	thrifty := aGate(1, gates.Rejoin)
+	thrifty.Budget = gates.Budget{Tokens: 1}
 	for name, end := range map[string]Input{
 		"terminated": TerminateRun{},
 		"skipped":    Control{ID: "1", Operation: Skip, Result: history.Payload{}},

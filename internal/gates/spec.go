@@ -1,4 +1,4 @@
-package turnstile
+package gates
 
 import (
 	"errors"
@@ -21,45 +21,50 @@ const (
 	Rejoin Mode = "rejoin"
 )
 
-// Config is what a gate does. Mode has no default here: runners differ in it.
-type Config struct {
-	// Limit is the number of slots, at least 1.
-	Limit int
+// Spec is what a gate does, as events and rows have it on record: the JSON is part of
+// the format of histories, durations are in nanoseconds. Mode has no default here:
+// runners differ in it.
+type Spec struct {
+	Name string `json:"name"` // not used by the machine
 
-	Mode Mode
+	// Limit is the number of slots, at least 1.
+	Limit int `json:"limit"`
+
+	Mode Mode `json:"mode"`
 
 	// MaxHold bounds the time for which one backoff keeps a slot in mode Hold;
 	// after it the ticket is treated as in mode Rejoin until its next attempt.
 	// Zero means no bound.
-	MaxHold time.Duration
+	MaxHold time.Duration `json:"max_hold,omitempty"`
 
-	Rate    Rate    // zero: none
-	Budget  Budget  // zero: none
-	Breaker Breaker // zero: none
+	Rate    Rate    `json:"rate,omitzero"`    // zero: none
+	Budget  Budget  `json:"budget,omitzero"`  // zero: none
+	Breaker Breaker `json:"breaker,omitzero"` // zero: none
 }
 
 // Rate bounds how many attempts start per second.
 type Rate struct {
-	PerSecond float64
-	Burst     int // zero means 1
+	PerSecond float64 `json:"per_second"`
+	Burst     int     `json:"burst,omitempty"` // zero means 1
 }
 
 // Budget bounds retries. It has Tokens at first and at most; a retry costs Cost
 // (zero means 1) and a call that succeeds at its first attempt brings Refund.
 // Amounts are rounded to thousandths.
 type Budget struct {
-	Tokens       int
-	Cost, Refund float64
+	Tokens int     `json:"tokens"`
+	Cost   float64 `json:"cost,omitempty"`
+	Refund float64 `json:"refund,omitempty"`
 }
 
 // Breaker is a circuit breaker. After Failures attempts have failed one after
 // the other it is open for Cooldown; then one attempt, the probe, shows whether
 // it closes or is open again.
 type Breaker struct {
-	Failures int
-	Cooldown time.Duration
+	Failures int           `json:"failures"`
+	Cooldown time.Duration `json:"cooldown"`
 	// Wait makes tickets wait while the breaker is open; else they are refused.
-	Wait bool
+	Wait bool `json:"wait,omitempty"`
 }
 
 const (
@@ -72,7 +77,7 @@ const (
 
 // Validate returns all that is wrong, nil if nothing is. Each error names the
 // field, its value and what is allowed.
-func (c Config) Validate() error {
+func (c Spec) Validate() error {
 	var errs []error
 	fault := func(field string, value any, allowed string) {
 		errs = append(errs, fmt.Errorf("%s is %v; allowed is %s", field, value, allowed))

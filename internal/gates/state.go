@@ -1,4 +1,4 @@
-package turnstile
+package gates
 
 import (
 	"cmp"
@@ -24,8 +24,8 @@ func (m *Machine[K]) Forgettable(now int64) bool {
 	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0
 }
 
-// Config returns what the gate does.
-func (m *Machine[K]) Config() Config { return m.config }
+// Spec returns what the gate does.
+func (m *Machine[K]) Spec() Spec { return m.config }
 
 // Tickets returns all tickets in the order of their numbers.
 func (m *Machine[K]) Tickets() []Ticket[K] {
@@ -39,7 +39,7 @@ func (m *Machine[K]) Tickets() []Ticket[K] {
 
 // Restore makes the gate that Record and Tickets describe, in any order. It
 // grants nothing by itself: call Tick.
-func Restore[K comparable](c Config, r Record, tickets []Ticket[K]) (*Machine[K], error) {
+func Restore[K comparable](c Spec, r Record, tickets []Ticket[K]) (*Machine[K], error) {
 	m, err := New[K](c)
 	if err != nil {
 		return nil, err

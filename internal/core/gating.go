@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/turnstile"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -14,23 +14,23 @@ import (
 // owners; the grants come back as messages. Whenever an attempt ends, the turn
 // that says so sends the gates word of it, so that both are durable or neither.
 
-// pass is what a call has at one of its gates. Each has a ticket there, under a
+// atGate is what a call has at one of its gates. Each has a ticket there, under a
 // number that says which of the call's tickets at this gate it is.
-type pass struct {
-	State  passState `json:"state,omitempty"`
+type atGate struct {
+	State  gateState `json:"state,omitempty"`
 	Ticket int       `json:"ticket,omitempty"`
 	// Judged says that its budget allowed the attempt after the one that is
 	// undecided: it may say so again.
 	Judged bool `json:"judged,omitempty"`
 }
 
-type passState string
+type gateState string
 
 const (
-	noTicket passState = ""       // no ticket, or none any more
-	asked    passState = "asked"  // the gate will say when the coming attempt may start
-	held     passState = "held"   // the gate granted the current or coming attempt
-	resting  passState = "behind" // the ticket rests until the gates before it are held again
+	noTicket gateState = ""       // no ticket, or none any more
+	asked    gateState = "asked"  // the gate will say when the coming attempt may start
+	held     gateState = "held"   // the gate granted the current or coming attempt
+	resting  gateState = "behind" // the ticket rests until the gates before it are held again
 )
 
 // undecided is an attempt that failed, of which a gate's budget has to say
@@ -43,8 +43,8 @@ type undecided struct {
 }
 
 // passed reports whether a call holds all of its gates.
-func (c *Call) passed() bool {
-	return !slices.ContainsFunc(c.Passes, func(p pass) bool { return p.State != held })
+func (c *Call) holdsGates() bool {
+	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return p.State != held })
 }
 
 // coming is the number of the attempt that gates are asked for.
@@ -55,19 +55,19 @@ func (c *Call) coming() int {
 	return c.attempt
 }
 
-// approach asks for the next gate that the coming attempt needs and reports
+// askNextGate asks for the next gate that the coming attempt needs and reports
 // whether there is one to wait for.
 //
 // As long as calls of its kind do not start, because a person wants it so or this
 // node lacks their code, it asks for none: what it got would be kept from others.
-func (r *gating) approach(c *Call) bool {
-	if len(c.Passes) > 0 && (r.stopped(c) || r.config.Served != nil && !r.config.Served(c)) {
-		r.leaveGates(c, turnstile.Neutral)
+func (r *gating) askNextGate(c *Call) bool {
+	if len(c.AtGates) > 0 && (r.stopped(c) || r.config.Served != nil && !r.config.Served(c)) {
+		r.leaveGates(c, gates.Neutral)
 		r.queue(c)
 		return true
 	}
-	for i := range c.Passes {
-		p := &c.Passes[i]
+	for i := range c.AtGates {
+		p := &c.AtGates[i]
 		switch p.State {
 		case held:
 			continue
@@ -83,18 +83,18 @@ func (r *gating) approach(c *Call) bool {
 	return false
 }
 
-// hurry tells the gates that the coming attempt is not to wait for the end of its
+// askGatesNow tells the gates that the coming attempt is not to wait for the end of its
 // backoff.
-func (r *gating) hurry(c *Call) {
-	for i := range c.Passes {
-		if c.Passes[i].State == asked {
+func (r *gating) askGatesNow(c *Call) {
+	for i := range c.AtGates {
+		if c.AtGates[i].State == asked {
 			r.askGate(c, i)
 		}
 	}
 }
 
 func (r *gating) askGate(c *Call, i int) {
-	c.Passes[i].State = asked
+	c.AtGates[i].State = asked
 	m := r.toGate(c, i, GateEnter, c.attempt)
 	m.Priority, m.Spec = c.Priority, &c.Gates[i]
 	r.out.Gates = append(r.out.Gates, m)
@@ -112,20 +112,20 @@ func (r *gating) awaitGate(c *Call) {
 func (r *gating) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
 	return ToGate{
 		Gate: c.Gates[i].Name, Word: word, Attempt: attempt,
-		Ticket: TicketKey{Workflow: r.start.WorkflowID, Run: r.start.Run, Call: c.Number, Ticket: c.Passes[i].Ticket},
+		Ticket: TicketKey{Workflow: r.start.WorkflowID, Run: r.start.Run, Call: c.Number, Ticket: c.AtGates[i].Ticket},
 	}
 }
 
-// turnBack tells the gates that an attempt has ended and another one is due at
+// backOffAtGates tells the gates that an attempt has ended and another one is due at
 // until. The first gate grants it by itself when that time has come, and so do
 // those behind gates that are kept. Behind one that is given up the ticket keeps
 // its place but rests, without its slot, until it is asked for again: calls that
 // hold a gate and wait for one with a smaller name could wait for each other.
 // With judge, the gates that have a budget answer whether it allows the attempt.
-func (r *gating) turnBack(c *Call, outcome turnstile.Outcome, until int64, judge bool) (judges int) {
+func (r *gating) backOffAtGates(c *Call, outcome gates.Outcome, until int64, judge bool) (judges int) {
 	inOrder := true
-	for i := range c.Passes {
-		p := &c.Passes[i]
+	for i := range c.AtGates {
+		p := &c.AtGates[i]
 		if p.State != held {
 			continue // it ended without having run
 		}
@@ -146,8 +146,8 @@ func (r *gating) turnBack(c *Call, outcome turnstile.Outcome, until int64, judge
 	return judges
 }
 
-// departs gives up the gates of a call that is closed or waits for a person.
-func (r *gating) departs(c *Call) {
+// leaveAllGates gives up the gates of a call that is closed or waits for a person.
+func (r *gating) leaveAllGates(c *Call) {
 	if r.out != nil {
 		r.abandonVerdict(c)
 		r.leaveGates(c, c.verdict)
@@ -155,15 +155,15 @@ func (r *gating) departs(c *Call) {
 }
 
 // leaveGates gives up all that a call has at its gates.
-func (r *gating) leaveGates(c *Call, outcome turnstile.Outcome) {
-	for i := range c.Passes {
-		p := &c.Passes[i]
+func (r *gating) leaveGates(c *Call, outcome gates.Outcome) {
+	for i := range c.AtGates {
+		p := &c.AtGates[i]
 		if p.State == noTicket {
 			continue
 		}
 		m := r.toGate(c, i, GateDone, c.attempt)
 		if m.Outcome = outcome; outcome == "" {
-			m.Outcome = turnstile.Neutral
+			m.Outcome = gates.Neutral
 		}
 		p.State = noTicket
 		r.out.Gates = append(r.out.Gates, m)
@@ -173,20 +173,20 @@ func (r *gating) leaveGates(c *Call, outcome turnstile.Outcome) {
 
 // verdictOf is what an attempt that failed says about what is behind the gates. A
 // failure that no retry can change is nobody's there.
-func verdictOf(d retry.Decision) turnstile.Outcome {
+func verdictOf(d retry.Decision) gates.Outcome {
 	switch {
 	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
-		return turnstile.Failure
+		return gates.Failure
 	}
-	return turnstile.Neutral
+	return gates.Neutral
 }
 
 // keeps reports whether a gate's slot is kept through a backoff of the length.
-func keeps(g history.Gate, delay int64) bool {
-	return g.Mode == string(turnstile.Hold) && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
+func keeps(g gates.Spec, delay int64) bool {
+	return g.Mode == gates.Hold && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
 }
 
-func budgeted(g history.Gate) bool { return g.Budget != (history.GateBudget{}) }
+func budgeted(g gates.Spec) bool { return g.Budget != (gates.Budget{}) }
 
 // fromGate takes what a gate says. What is said of a ticket that the call does
 // not have any more is answered: the gate must not keep a slot for nobody.
@@ -194,9 +194,9 @@ func (r *execution) fromGate(in FromGate) {
 	c := r.calls[in.Ticket.Call]
 	i := -1
 	if c != nil {
-		i = slices.IndexFunc(c.Gates, func(g history.Gate) bool { return g.Name == in.Gate })
+		i = slices.IndexFunc(c.Gates, func(g gates.Spec) bool { return g.Name == in.Gate })
 	}
-	if i < 0 || c.Passes[i].Ticket != in.Ticket.Ticket || c.Passes[i].State == noTicket {
+	if i < 0 || c.AtGates[i].Ticket != in.Ticket.Ticket || c.AtGates[i].State == noTicket {
 		r.decline(in)
 		return
 	}
@@ -205,12 +205,12 @@ func (r *execution) fromGate(in FromGate) {
 		r.judged(c, i, in, false)
 	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
 		r.judged(c, i, in, true)
-	case c.Passes[i].State != asked || in.Attempt != c.coming():
+	case c.AtGates[i].State != asked || in.Attempt != c.coming():
 		r.out.Dropped++ // said before
 	case in.Word == GateRefused:
 		r.refused(c, i)
 	case in.Word == GateGranted:
-		c.Passes[i].State = held
+		c.AtGates[i].State = held
 		r.touch(c)
 		r.proceed(c)
 	}
@@ -231,26 +231,26 @@ func (r *execution) proceed(c *Call) {
 		return
 	}
 	if c.Step() && r.program == nil {
-		r.leaveGates(c, turnstile.Neutral)
+		r.leaveGates(c, gates.Neutral)
 		return
 	}
-	r.goThrough(c)
+	r.enterGates(c)
 }
 
-// approachAgain lets calls that had left their gates, because they could not run,
+// askGatesAgain lets calls that had left their gates, because they could not run,
 // ask again.
-func (r *execution) approachAgain() {
+func (r *execution) askGatesAgain() {
 	for _, n := range r.openNumbers() {
 		if c := r.calls[n]; c.state == Gated && c.Undecided == nil && (r.program != nil || !c.Step()) {
-			r.approach(c)
+			r.askNextGate(c)
 		}
 	}
 }
 
-// refused closes a call whose gate lets nobody pass. The attempt that was to start
+// refused closes a call whose gate refuses it. The attempt that was to start
 // does not, and is not charged; that it was refused is on record.
 func (r *execution) refused(c *Call, i int) {
-	c.Passes[i].State = noTicket // its ticket is gone
+	c.AtGates[i].State = noTicket // its ticket is gone
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil
 		d := r.judgement(c, u.Failure, u.Ended, false)
@@ -264,7 +264,7 @@ func (r *execution) refused(c *Call, i int) {
 	f := history.FromError(refusal)
 	r.recordRefusal(c, f)
 	c.attempt--
-	c.verdict = turnstile.Neutral
+	c.verdict = gates.Neutral
 	r.closeFailed(c, retry.ReasonBreaker, c.Policy.AttemptLimit(), f, r.now)
 }
 
@@ -274,18 +274,18 @@ func (r *execution) refused(c *Call, i int) {
 func (r *execution) judged(c *Call, i int, in FromGate, denied bool) {
 	u := c.Undecided
 	if denied {
-		c.Passes[i].State = noTicket // its ticket is gone
+		c.AtGates[i].State = noTicket // its ticket is gone
 		r.touch(c)
 	}
 	switch {
 	case u == nil && denied:
 		r.proceed(c)
-	case u == nil || in.Attempt != c.attempt || c.Passes[i].Judged:
+	case u == nil || in.Attempt != c.attempt || c.AtGates[i].Judged:
 		r.out.Dropped++
 	case denied || u.Judges == 1:
 		r.decide(c, denied)
 	default:
-		c.Passes[i].Judged = true
+		c.AtGates[i].Judged = true
 		u.Judges--
 		r.touch(c)
 	}

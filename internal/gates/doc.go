@@ -1,4 +1,4 @@
-// Package turnstile is the discipline of one gate, as data and steps: who may
+// Package gates is the discipline of a gate, as data ([Spec]) and steps: who may
 // start an attempt now, who waits, who is refused, and when to look again. It is
 // pure: no I/O, clock, randomness, goroutine or lock. The gate in process and
 // the durable gate of the engine are two shells around the same [Machine].
@@ -42,4 +42,4 @@
 // Inputs may come twice. An input for an attempt that is over, or that says what
 // has been said, changes nothing. Only an Enter that comes after the end of its
 // ticket is taken for a new one; see duty 4.
-package turnstile
+package gates

@@ -1,4 +1,4 @@
-package turnstile_test
+package gates_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"pgregory.net/rapid"
 )
 
@@ -29,34 +29,34 @@ type scenario struct {
 	choices
 	fatal
 
-	c     turnstile.Config
-	m     *turnstile.Machine[int]
+	c     gates.Spec
+	m     *gates.Machine[int]
 	model *model
 	now   int64
 
 	rows   map[int][]byte
-	record turnstile.Record
+	record gates.Record
 }
 
 func newScenario(c choices, f fatal) *scenario {
 	s := &scenario{choices: c, fatal: f, now: 1_000_000_000_000, rows: map[int][]byte{}}
-	s.c = turnstile.Config{
+	s.c = gates.Spec{
 		Limit: 1 + c.below("limit", 3),
-		Mode:  []turnstile.Mode{turnstile.Hold, turnstile.Release, turnstile.Rejoin}[c.below("mode", 3)],
+		Mode:  []gates.Mode{gates.Hold, gates.Release, gates.Rejoin}[c.below("mode", 3)],
 	}
-	if s.c.Mode == turnstile.Hold {
+	if s.c.Mode == gates.Hold {
 		s.c.MaxHold = time.Duration(c.below("hold", 3)) * 20
 	}
 	if c.below("rate", 3) == 0 {
-		s.c.Rate = turnstile.Rate{PerSecond: 1e8, Burst: c.below("burst", 3)}
+		s.c.Rate = gates.Rate{PerSecond: 1e8, Burst: c.below("burst", 3)}
 	}
 	if c.below("budget", 3) == 0 {
-		s.c.Budget = turnstile.Budget{Tokens: 1 + c.below("tokens", 3), Cost: float64(c.below("cost", 2)), Refund: float64(c.below("refund", 3)) / 4}
+		s.c.Budget = gates.Budget{Tokens: 1 + c.below("tokens", 3), Cost: float64(c.below("cost", 2)), Refund: float64(c.below("refund", 3)) / 4}
 	}
 	if c.below("breaker", 2) == 0 {
-		s.c.Breaker = turnstile.Breaker{Failures: 1 + c.below("failures", 3), Cooldown: 50, Wait: c.below("wait", 2) == 0}
+		s.c.Breaker = gates.Breaker{Failures: 1 + c.below("failures", 3), Cooldown: 50, Wait: c.below("wait", 2) == 0}
 	}
-	m, err := turnstile.New[int](s.c)
+	m, err := gates.New[int](s.c)
 	if err != nil {
 		f.Fatalf("%v", err)
 	}
@@ -77,12 +77,12 @@ func (s *scenario) step() {
 	}
 	s.model.events = nil
 	s.model.pass(s.now)
-	outcome := []turnstile.Outcome{turnstile.Success, turnstile.Failure, turnstile.Failure, turnstile.Neutral}[s.below("outcome", 4)]
+	outcome := []gates.Outcome{gates.Success, gates.Failure, gates.Failure, gates.Neutral}[s.below("outcome", 4)]
 	key, attempt := s.below("key", 8), 1
 	if t, ok := s.m.Ticket(key); ok {
 		attempt = max(1, t.Attempt-s.below("stale", 3)/2)
 	}
-	var step *turnstile.Step[int]
+	var step *gates.Step[int]
 	input := ""
 	switch s.below("input", 9) {
 	case 0, 1, 2:
@@ -93,7 +93,7 @@ func (s *scenario) step() {
 	case 3, 4:
 		until := s.now + int64(s.below("delay", 6)*17)
 		if s.below("never", 6) == 0 {
-			until = turnstile.Never
+			until = gates.Never
 		}
 		input = fmt.Sprint("backoff ", key, attempt, outcome, until)
 		step = s.m.Backoff(s.now, key, attempt, outcome, until)
@@ -105,7 +105,7 @@ func (s *scenario) step() {
 	case 6:
 		input = fmt.Sprint("leave ", key)
 		step = s.m.Leave(s.now, key)
-		s.model.done(s.now, key, turnstile.Neutral)
+		s.model.done(s.now, key, gates.Neutral)
 	case 7:
 		input = fmt.Sprint("yield ", key)
 		step = s.m.Yield(s.now, key)
@@ -126,7 +126,7 @@ func (s *scenario) step() {
 }
 
 // write stores what the step says is new.
-func (s *scenario) write(step *turnstile.Step[int]) {
+func (s *scenario) write(step *gates.Step[int]) {
 	if !slices.Equal(slices.Compact(slices.Sorted(slices.Values(step.Changed))), slices.Sorted(slices.Values(step.Changed))) {
 		s.Fatalf("a key is named twice: %v", step.Changed)
 	}
@@ -147,7 +147,7 @@ func (s *scenario) write(step *turnstile.Step[int]) {
 }
 
 // compare holds the machine against the model.
-func (s *scenario) compare(input string, step *turnstile.Step[int]) {
+func (s *scenario) compare(input string, step *gates.Step[int]) {
 	s.Helper()
 	var events, tickets []string
 	for _, r := range step.Refused {
@@ -187,7 +187,7 @@ func (s *scenario) compareStats(input string) {
 	if stats.Tokens != float64(s.model.tokens)/1000 {
 		s.Fatalf("after %s: %v tokens, not %d thousandths", input, stats.Tokens, s.model.tokens)
 	}
-	if want := map[string]turnstile.BreakerState{"closed": turnstile.Closed, "open": turnstile.Open, "half-open": turnstile.HalfOpen}[s.model.breaker]; s.c.Breaker.Failures > 0 && stats.Breaker != want {
+	if want := map[string]gates.BreakerState{"closed": gates.Closed, "open": gates.Open, "half-open": gates.HalfOpen}[s.model.breaker]; s.c.Breaker.Failures > 0 && stats.Breaker != want {
 		s.Fatalf("after %s: the breaker is %q, not %q", input, stats.Breaker, want)
 	}
 	if at, ok := s.m.Next(); ok && at <= s.now {
@@ -199,19 +199,19 @@ func (s *scenario) compareStats(input string) {
 func (s *scenario) restart() {
 	s.Helper()
 	if s.m.Forgettable(s.now) && s.below("forget", 2) == 0 {
-		s.m, _ = turnstile.New[int](s.c)
-		s.record, s.model.number = turnstile.Record{}, 0
+		s.m, _ = gates.New[int](s.c)
+		s.record, s.model.number = gates.Record{}, 0
 		return
 	}
-	var tickets []turnstile.Ticket[int]
+	var tickets []gates.Ticket[int]
 	for _, row := range s.rows {
-		var t turnstile.Ticket[int]
+		var t gates.Ticket[int]
 		if err := json.Unmarshal(row, &t); err != nil {
 			s.Fatalf("%v", err)
 		}
 		tickets = append(tickets, t)
 	}
-	m, err := turnstile.Restore(s.c, s.record, tickets)
+	m, err := gates.Restore(s.c, s.record, tickets)
 	if err != nil {
 		s.Fatalf("%v", err)
 	}

@@ -1,4 +1,4 @@
-package turnstile
+package gates
 
 // queue is a binary heap from which an entry leaves in constant time, amortized:
 // its item stays behind as a stale one until it comes to the top, or until half

@@ -1,4 +1,4 @@
-package turnstile
+package gates
 
 import "github.com/perdure/perdure/retry"
 
@@ -43,7 +43,7 @@ type Step[K comparable] struct {
 
 // Machine is one gate. It is not safe for concurrent use.
 type Machine[K comparable] struct {
-	config Config
+	config Spec
 	record Record
 
 	tickets  map[K]*entry[K]
@@ -60,7 +60,7 @@ type Machine[K comparable] struct {
 }
 
 // New returns a gate that nobody is at.
-func New[K comparable](c Config) (*Machine[K], error) {
+func New[K comparable](c Spec) (*Machine[K], error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (m *Machine[K]) Pause(now int64, paused bool) *Step[K] {
 
 // Reconfigure changes what the gate does. A lower limit takes effect as slots are
 // given back. An invalid configuration changes nothing.
-func (m *Machine[K]) Reconfigure(now int64, c Config) (*Step[K], error) {
+func (m *Machine[K]) Reconfigure(now int64, c Spec) (*Step[K], error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

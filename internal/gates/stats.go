@@ -1,4 +1,4 @@
-package turnstile
+package gates
 
 // BreakerState is what a circuit breaker does.
 type BreakerState string

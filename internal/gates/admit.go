@@ -1,4 +1,4 @@
-package turnstile
+package gates
 
 import "github.com/perdure/perdure/retry"
 

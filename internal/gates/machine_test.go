@@ -1,4 +1,4 @@
-package turnstile_test
+package gates_test
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure/internal/turnstile"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
-func newMachine(t *testing.T, c turnstile.Config) *turnstile.Machine[string] {
+func newMachine(t *testing.T, c gates.Spec) *gates.Machine[string] {
 	t.Helper()
-	m, err := turnstile.New[string](c)
+	m, err := gates.New[string](c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func newMachine(t *testing.T, c turnstile.Config) *turnstile.Machine[string] {
 }
 
 // granted are the keys of the step's grants, in order.
-func granted(step *turnstile.Step[string]) string {
+func granted(step *gates.Step[string]) string {
 	var keys []string
 	for _, g := range step.Granted {
 		keys = append(keys, g.Key)
@@ -38,68 +38,68 @@ func expect(t *testing.T, what, got, want string) {
 }
 
 func TestR40_FIFOAndRepeatedInputs(t *testing.T) {
-	m := newMachine(t, turnstile.Config{Limit: 1, Mode: turnstile.Hold})
+	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Hold})
 	expect(t, "a enters", granted(m.Enter(1, "a", 1, 0)), "a")
 	expect(t, "a enters again", granted(m.Enter(1, "a", 1, 0)), "")
 	for _, key := range []string{"b", "c", "b", "d"} {
 		expect(t, key+" queues", granted(m.Enter(2, key, 1, 0)), "")
 	}
 	expect(t, "b leaves", granted(m.Leave(3, "b")), "")
-	expect(t, "a is done", granted(m.Done(4, "a", turnstile.Success)), "c")
-	expect(t, "a is done again", granted(m.Done(5, "a", turnstile.Success)), "")
-	expect(t, "c is done", granted(m.Done(6, "c", turnstile.Success)), "d")
+	expect(t, "a is done", granted(m.Done(4, "a", gates.Success)), "c")
+	expect(t, "a is done again", granted(m.Done(5, "a", gates.Success)), "")
+	expect(t, "c is done", granted(m.Done(6, "c", gates.Success)), "d")
 }
 
 // TestR41_TheThreeModes: a fails and comes back after 10; b and c came after it.
 func TestR41_TheThreeModes(t *testing.T) {
 	for _, tt := range []struct {
-		mode                          turnstile.Mode
+		mode                          gates.Mode
 		failed, bDone, over, nextDone string
 	}{
-		{turnstile.Hold, "", "", "a", ""}, // b has to wait for all of a
-		{turnstile.Rejoin, "b", "c", "", "a"},
-		{turnstile.Release, "b", "c", "", "d"},
+		{gates.Hold, "", "", "a", ""}, // b has to wait for all of a
+		{gates.Rejoin, "b", "c", "", "a"},
+		{gates.Release, "b", "c", "", "d"},
 	} {
 		t.Run(string(tt.mode), func(t *testing.T) {
-			m := newMachine(t, turnstile.Config{Limit: 1, Mode: tt.mode})
+			m := newMachine(t, gates.Spec{Limit: 1, Mode: tt.mode})
 			for _, key := range []string{"a", "b", "c", "d"} {
 				m.Enter(1, key, 1, 0)
 			}
-			expect(t, "a fails", granted(m.Backoff(2, "a", 1, turnstile.Failure, 12)), tt.failed)
+			expect(t, "a fails", granted(m.Backoff(2, "a", 1, gates.Failure, 12)), tt.failed)
 			if tt.failed != "" {
-				expect(t, "b is done", granted(m.Done(3, "b", turnstile.Success)), tt.bDone)
+				expect(t, "b is done", granted(m.Done(3, "b", gates.Success)), tt.bDone)
 			}
 			if at, ok := m.Next(); !ok || at != 12 {
 				t.Errorf("Next is %d, %v", at, ok)
 			}
 			expect(t, "a's delay is over", granted(m.Tick(12)), tt.over)
 			if tt.failed != "" {
-				expect(t, "c is done", granted(m.Done(13, "c", turnstile.Success)), tt.nextDone)
+				expect(t, "c is done", granted(m.Done(13, "c", gates.Success)), tt.nextDone)
 			}
 		})
 	}
 }
 
 func TestR44_PriorityPrecedesTheTicket(t *testing.T) {
-	m := newMachine(t, turnstile.Config{Limit: 1, Mode: turnstile.Rejoin})
+	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Rejoin})
 	m.Enter(1, "a", 1, 0)
 	m.Enter(2, "low", 1, -1)
 	m.Enter(3, "b", 1, 0)
 	m.Enter(4, "high", 1, 5)
 	var order []string
 	for last := "a"; last != ""; {
-		last = granted(m.Done(5, last, turnstile.Success))
+		last = granted(m.Done(5, last, gates.Success))
 		order = append(order, last)
 	}
 	expect(t, "order", strings.Join(order, " "), "high b low ")
 }
 
 func TestR45_TooLongAHoldTurnsIntoRejoin(t *testing.T) {
-	m := newMachine(t, turnstile.Config{Limit: 1, Mode: turnstile.Hold, MaxHold: 5})
+	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Hold, MaxHold: 5})
 	m.Enter(0, "a", 1, 0)
 	m.Enter(1, "b", 1, 0)
 	m.Enter(2, "c", 1, 0)
-	m.Backoff(10, "a", 1, turnstile.Failure, 30)
+	m.Backoff(10, "a", 1, gates.Failure, 30)
 	s := m.Stats(12)
 	if s.Depth != 2 || s.OldestWait != 11 || s.HeldInBackoff != 1 || s.Holders != 1 || s.Running != 0 || s.InBackoff != 1 {
 		t.Errorf("stats in backoff: %+v", s)
@@ -109,11 +109,11 @@ func TestR45_TooLongAHoldTurnsIntoRejoin(t *testing.T) {
 	}
 	expect(t, "the hold is exceeded", granted(m.Tick(15)), "b")
 	expect(t, "the delay is over", granted(m.Tick(30)), "")
-	expect(t, "b is done", granted(m.Done(31, "b", turnstile.Success)), "a")
+	expect(t, "b is done", granted(m.Done(31, "b", gates.Success)), "a")
 }
 
 func TestR46_Budget(t *testing.T) {
-	m := newMachine(t, turnstile.Config{Limit: 9, Mode: turnstile.Hold, Budget: turnstile.Budget{Tokens: 2, Refund: 0.5}})
+	m := newMachine(t, gates.Spec{Limit: 9, Mode: gates.Hold, Budget: gates.Budget{Tokens: 2, Refund: 0.5}})
 	tokens := func(what string, want float64) {
 		t.Helper()
 		if got := m.Stats(1).Tokens; got != want {
@@ -123,20 +123,20 @@ func TestR46_Budget(t *testing.T) {
 	for _, key := range []string{"a", "b", "c", "d"} {
 		m.Enter(1, key, 1, 0)
 	}
-	m.Backoff(1, "a", 1, turnstile.Failure, 1)
-	m.Backoff(1, "a", 1, turnstile.Failure, 1) // said twice, paid once
+	m.Backoff(1, "a", 1, gates.Failure, 1)
+	m.Backoff(1, "a", 1, gates.Failure, 1) // said twice, paid once
 	tokens("one retry", 1)
-	m.Backoff(1, "a", 2, turnstile.Neutral, 1)
+	m.Backoff(1, "a", 2, gates.Neutral, 1)
 	tokens("what was lost comes back for nothing", 1)
-	m.Backoff(1, "b", 1, turnstile.Failure, 9)
+	m.Backoff(1, "b", 1, gates.Failure, 9)
 	tokens("two retries", 0)
-	step := m.Backoff(1, "c", 1, turnstile.Failure, 1)
+	step := m.Backoff(1, "c", 1, gates.Failure, 1)
 	if len(step.Refused) != 1 || step.Refused[0].Reason != retry.ReasonBudget {
 		t.Errorf("c over budget: %+v", step)
 	}
-	m.Done(1, "a", turnstile.Success)
+	m.Done(1, "a", gates.Success)
 	tokens("no first try", 0)
-	m.Done(1, "d", turnstile.Success)
+	m.Done(1, "d", gates.Success)
 	tokens("a first try", 0.5)
 	m.Leave(1, "b")
 	tokens("a retry that never was", 1.5)
@@ -145,12 +145,12 @@ func TestR46_Budget(t *testing.T) {
 func TestR46_Breaker(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wait=%v", wait), func(t *testing.T) {
-			m := newMachine(t, turnstile.Config{Limit: 3, Mode: turnstile.Hold, Breaker: turnstile.Breaker{Failures: 2, Cooldown: 10, Wait: wait}})
+			m := newMachine(t, gates.Spec{Limit: 3, Mode: gates.Hold, Breaker: gates.Breaker{Failures: 2, Cooldown: 10, Wait: wait}})
 			m.Enter(0, "a", 1, 0)
 			m.Enter(0, "b", 1, 0)
 			m.Enter(0, "stale", 1, 0)
-			m.Done(1, "a", turnstile.Failure)
-			m.Done(1, "b", turnstile.Failure) // open until 11
+			m.Done(1, "a", gates.Failure)
+			m.Done(1, "b", gates.Failure) // open until 11
 			step := m.Enter(5, "c", 1, 0)
 			if wait != (len(step.Refused) == 0) || len(step.Granted) != 0 {
 				t.Errorf("an open breaker: %+v", step)
@@ -158,8 +158,8 @@ func TestR46_Breaker(t *testing.T) {
 			if at, ok := m.Next(); wait && at != 11 || ok != wait {
 				t.Errorf("Next is %d, %v", at, ok)
 			}
-			m.Done(6, "stale", turnstile.Success) // it began before: no proof
-			if s := m.Stats(6); s.Breaker != turnstile.Open || s.OpenUntil != 11 {
+			m.Done(6, "stale", gates.Success) // it began before: no proof
+			if s := m.Stats(6); s.Breaker != gates.Open || s.OpenUntil != 11 {
 				t.Errorf("%+v", s)
 			}
 			probe := granted(m.Tick(11))
@@ -171,16 +171,16 @@ func TestR46_Breaker(t *testing.T) {
 			if wait != (len(step.Refused) == 0) || len(step.Granted) != 0 {
 				t.Errorf("one probe at a time: %+v", step)
 			}
-			m.Done(13, "c", turnstile.Failure)
-			if s := m.Stats(13); s.Breaker != turnstile.Open || s.OpenUntil != 23 {
+			m.Done(13, "c", gates.Failure)
+			if s := m.Stats(13); s.Breaker != gates.Open || s.OpenUntil != 23 {
 				t.Errorf("a failed probe: %+v", s)
 			}
 			m.Enter(23, "d", 1, 0)
-			if s := m.Stats(23); s.Breaker != turnstile.HalfOpen {
+			if s := m.Stats(23); s.Breaker != gates.HalfOpen {
 				t.Errorf("%+v", s)
 			}
-			m.Done(24, "d", turnstile.Success)
-			if s := m.Stats(24); s.Breaker != turnstile.Closed {
+			m.Done(24, "d", gates.Success)
+			if s := m.Stats(24); s.Breaker != gates.Closed {
 				t.Errorf("a good probe: %+v", s)
 			}
 		})
@@ -188,10 +188,10 @@ func TestR46_Breaker(t *testing.T) {
 }
 
 func TestRateIsPerAttempt(t *testing.T) {
-	m := newMachine(t, turnstile.Config{Limit: 9, Mode: turnstile.Hold, Rate: turnstile.Rate{PerSecond: 10, Burst: 2}})
+	m := newMachine(t, gates.Spec{Limit: 9, Mode: gates.Hold, Rate: gates.Rate{PerSecond: 10, Burst: 2}})
 	tenth := int64(100 * time.Millisecond)
 	got := []string{granted(m.Enter(0, "a", 1, 0)), granted(m.Enter(0, "b", 1, 0)), granted(m.Enter(0, "c", 1, 0))}
-	m.Backoff(1, "a", 1, turnstile.Failure, 2)
+	m.Backoff(1, "a", 1, gates.Failure, 2)
 	at, _ := m.Next()
 	got = append(got, granted(m.Tick(2)), granted(m.Tick(tenth-1)), granted(m.Tick(tenth)), granted(m.Tick(2*tenth)))
 	expect(t, "grants", strings.Join(got, ","), "a,b,,,,a,c")
@@ -201,10 +201,10 @@ func TestRateIsPerAttempt(t *testing.T) {
 }
 
 func TestAPausedGateGrantsNothing(t *testing.T) {
-	m := newMachine(t, turnstile.Config{Limit: 2, Mode: turnstile.Hold})
+	m := newMachine(t, gates.Spec{Limit: 2, Mode: gates.Hold})
 	m.Enter(0, "a", 1, 0)
 	m.Pause(1, true)
-	m.Backoff(2, "a", 1, turnstile.Failure, 3)
+	m.Backoff(2, "a", 1, gates.Failure, 3)
 	m.Enter(2, "b", 1, 0)
 	expect(t, "paused", granted(m.Tick(5)), "")
 	if s := m.Stats(5); !s.Paused || s.Depth != 2 || s.Holders != 1 {
@@ -214,46 +214,46 @@ func TestAPausedGateGrantsNothing(t *testing.T) {
 }
 
 func TestReconfigure(t *testing.T) {
-	c := turnstile.Config{Limit: 3, Mode: turnstile.Hold, Breaker: turnstile.Breaker{Failures: 1, Cooldown: 10, Wait: true}, Budget: turnstile.Budget{Tokens: 5}}
+	c := gates.Spec{Limit: 3, Mode: gates.Hold, Breaker: gates.Breaker{Failures: 1, Cooldown: 10, Wait: true}, Budget: gates.Budget{Tokens: 5}}
 	m := newMachine(t, c)
 	for _, key := range []string{"a", "b", "c", "d"} {
 		m.Enter(0, key, 1, 0)
 	}
-	m.Backoff(1, "a", 1, turnstile.Failure, 99)
-	if _, err := m.Reconfigure(2, turnstile.Config{Mode: turnstile.Hold}); err == nil {
+	m.Backoff(1, "a", 1, gates.Failure, 99)
+	if _, err := m.Reconfigure(2, gates.Spec{Mode: gates.Hold}); err == nil {
 		t.Error("no limit, no error")
 	}
-	step, err := m.Reconfigure(2, turnstile.Config{Limit: 2, Mode: turnstile.Hold})
+	step, err := m.Reconfigure(2, gates.Spec{Limit: 2, Mode: gates.Hold})
 	if err != nil || granted(step) != "" || !step.Record {
 		t.Errorf("%v %+v", err, step)
 	}
-	expect(t, "still over the new limit", granted(m.Done(3, "b", turnstile.Success)), "")
-	expect(t, "below it", granted(m.Done(3, "c", turnstile.Success)), "d")
-	if s := m.Stats(3); s.Breaker != turnstile.NoBreaker || s.Tokens != 0 || s.Limit != 2 {
+	expect(t, "still over the new limit", granted(m.Done(3, "b", gates.Success)), "")
+	expect(t, "below it", granted(m.Done(3, "c", gates.Success)), "d")
+	if s := m.Stats(3); s.Breaker != gates.NoBreaker || s.Tokens != 0 || s.Limit != 2 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestR40_ConfigIsValidated(t *testing.T) {
-	good := turnstile.Config{Limit: 1, Mode: turnstile.Rejoin, Rate: turnstile.Rate{PerSecond: 0.5}, Budget: turnstile.Budget{Tokens: 10, Cost: 1.5, Refund: 0.1}, Breaker: turnstile.Breaker{Failures: 3, Cooldown: time.Second}}
+	good := gates.Spec{Limit: 1, Mode: gates.Rejoin, Rate: gates.Rate{PerSecond: 0.5}, Budget: gates.Budget{Tokens: 10, Cost: 1.5, Refund: 0.1}, Breaker: gates.Breaker{Failures: 3, Cooldown: time.Second}}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for want, spoil := range map[string]func(*turnstile.Config){
-		"Limit is 0; allowed is 1 to": func(c *turnstile.Config) { c.Limit = 0 },
-		"Limit is -3":                 func(c *turnstile.Config) { c.Limit = -3 },
-		`Mode is ""`:                  func(c *turnstile.Config) { c.Mode = "" },
-		"MaxHold is 1s; allowed is 0 in mode rejoin": func(c *turnstile.Config) { c.MaxHold = time.Second },
-		"MaxHold is -1ns":        func(c *turnstile.Config) { c.MaxHold = -1 },
-		"Rate.PerSecond is NaN":  func(c *turnstile.Config) { c.Rate.PerSecond = math.NaN() },
-		"Rate.PerSecond is 0;":   func(c *turnstile.Config) { c.Rate = turnstile.Rate{Burst: 1} },
-		"Rate.Burst is -1":       func(c *turnstile.Config) { c.Rate.Burst = -1 },
-		"Rate.Burst is 20000000": func(c *turnstile.Config) { c.Rate.Burst = 20_000_000 },
-		"Budget.Tokens is 0":     func(c *turnstile.Config) { c.Budget.Tokens = 0 },
-		"Budget.Cost is 11":      func(c *turnstile.Config) { c.Budget.Cost = 11 },
-		"Budget.Refund is -1":    func(c *turnstile.Config) { c.Budget.Refund = -1 },
-		"Breaker.Failures is 0":  func(c *turnstile.Config) { c.Breaker.Failures = 0 },
-		"Breaker.Cooldown is 0s": func(c *turnstile.Config) { c.Breaker.Cooldown = 0 },
+	for want, spoil := range map[string]func(*gates.Spec){
+		"Limit is 0; allowed is 1 to": func(c *gates.Spec) { c.Limit = 0 },
+		"Limit is -3":                 func(c *gates.Spec) { c.Limit = -3 },
+		`Mode is ""`:                  func(c *gates.Spec) { c.Mode = "" },
+		"MaxHold is 1s; allowed is 0 in mode rejoin": func(c *gates.Spec) { c.MaxHold = time.Second },
+		"MaxHold is -1ns":        func(c *gates.Spec) { c.MaxHold = -1 },
+		"Rate.PerSecond is NaN":  func(c *gates.Spec) { c.Rate.PerSecond = math.NaN() },
+		"Rate.PerSecond is 0;":   func(c *gates.Spec) { c.Rate = gates.Rate{Burst: 1} },
+		"Rate.Burst is -1":       func(c *gates.Spec) { c.Rate.Burst = -1 },
+		"Rate.Burst is 20000000": func(c *gates.Spec) { c.Rate.Burst = 20_000_000 },
+		"Budget.Tokens is 0":     func(c *gates.Spec) { c.Budget.Tokens = 0 },
+		"Budget.Cost is 11":      func(c *gates.Spec) { c.Budget.Cost = 11 },
+		"Budget.Refund is -1":    func(c *gates.Spec) { c.Budget.Refund = -1 },
+		"Breaker.Failures is 0":  func(c *gates.Spec) { c.Breaker.Failures = 0 },
+		"Breaker.Cooldown is 0s": func(c *gates.Spec) { c.Breaker.Cooldown = 0 },
 	} {
 		c := good
 		spoil(&c)
@@ -261,21 +261,21 @@ func TestR40_ConfigIsValidated(t *testing.T) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
-	if err := (turnstile.Config{}).Validate(); strings.Count(err.Error(), "\n") != 1 {
+	if err := (gates.Spec{}).Validate(); strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("not all at once: %v", err)
 	}
 }
 
 func TestRestoreRefusesWhatCannotBe(t *testing.T) {
-	c := turnstile.Config{Limit: 2, Mode: turnstile.Hold}
-	for name, tickets := range map[string][]turnstile.Ticket[string]{
-		"same key":    {{Key: "a", Number: 1, Phase: turnstile.Waiting}, {Key: "a", Number: 2, Phase: turnstile.Waiting}},
-		"same number": {{Key: "a", Number: 1, Phase: turnstile.Waiting}, {Key: "b", Number: 1, Phase: turnstile.Waiting}},
+	c := gates.Spec{Limit: 2, Mode: gates.Hold}
+	for name, tickets := range map[string][]gates.Ticket[string]{
+		"same key":    {{Key: "a", Number: 1, Phase: gates.Waiting}, {Key: "a", Number: 2, Phase: gates.Waiting}},
+		"same number": {{Key: "a", Number: 1, Phase: gates.Waiting}, {Key: "b", Number: 1, Phase: gates.Waiting}},
 		"no phase":    {{Key: "a", Number: 1}},
-		"no slot":     {{Key: "a", Number: 1, Phase: turnstile.Running}},
-		"idle probe":  {{Key: "a", Number: 1, Phase: turnstile.Waiting, Probe: true}},
+		"no slot":     {{Key: "a", Number: 1, Phase: gates.Running}},
+		"idle probe":  {{Key: "a", Number: 1, Phase: gates.Waiting, Probe: true}},
 	} {
-		if _, err := turnstile.Restore(c, turnstile.Record{}, tickets); err == nil {
+		if _, err := gates.Restore(c, gates.Record{}, tickets); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -284,7 +284,7 @@ func TestRestoreRefusesWhatCannotBe(t *testing.T) {
 // TestR40_LeavingALongQueue: those in the middle leave, the others keep their
 // order, and what is left behind is cleared away.
 func TestR40_LeavingALongQueue(t *testing.T) {
-	m, err := turnstile.New[int](turnstile.Config{Limit: 1, Mode: turnstile.Hold})
+	m, err := gates.New[int](gates.Spec{Limit: 1, Mode: gates.Hold})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestR40_LeavingALongQueue(t *testing.T) {
 	}
 	for at := 0; ; {
 		got = append(got, at)
-		step := m.Done(n, at, turnstile.Success)
+		step := m.Done(n, at, gates.Success)
 		if len(step.Granted) == 0 {
 			break
 		}
