@@ -16,6 +16,12 @@
 //  3. Hand in engine time that never goes back.
 //  4. After Load, hand in TakenOver before anything else.
 //
+// # Parts
+//
+// A Run conducts parts, each with its own state: the journal of the turn that is made,
+// the ledger, the table of open calls, gating, the life of attempts, operations,
+// children and signals. See parts.go; a part uses what is below it and nothing above.
+//
 // # History and rows
 //
 // What the code can see (results, timers, signals) is in the history. What it
