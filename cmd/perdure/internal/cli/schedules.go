@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/schedule"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +29,7 @@ runs are open, and how the last one ended.`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.schedules(cmd.Context()) },
 	}
-	cmd.AddCommand(a.createScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
+	cmd.AddCommand(a.createScheduleCommand(), a.updateScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
 		a.tellCommand("schedule", "pause NAME", "paused", "Pause a schedule",
 			"The schedule starts nothing until \"perdure schedules resume\". Open runs go on; fires\nthat wait for them are skipped.", byWhom((*perdure.Engine).PauseSchedule)),
 		a.tellCommand("schedule", "resume NAME", "resumed", "Resume a paused schedule",
@@ -59,30 +61,30 @@ func byWhom(do func(*perdure.Engine, context.Context, string, ...perdure.Schedul
 func (a *app) createScheduleCommand() *cobra.Command {
 	var spec schedule.Spec
 	cmd := &cobra.Command{
-		Use:   "create NAME WORKFLOW [JSON]",
+		Use:   "create NAME WORKFLOW|FILE [JSON]",
 		Short: "Create a schedule, or change it",
 		Long: `Create a schedule that starts a workflow with an input, at the times of a cron
 expression or at an interval. The input is JSON; without one it is null, and with - it is
 read from standard input. A schedule of that name is replaced.
+
+A name that ends in .flow is that of a flow file. Its text is stored with the schedule,
+so a changed file changes the schedule by "perdure schedules update NAME FILE" only. An
+engine that runs flow files fires it: perdure flow serve, or a program with package flow.
 
 A fire starts the workflow ID NAME/TIME, with the nominal time in UTC. A cron expression
 has five fields (minute, hour, day of month, month, day of week) in the time zone of
 --zone. When the clock is set back, the first of a repeated hour counts; when it is set
 forward, a time that is skipped fires at the change.`,
 		Example: `  perdure schedules create nightly report --cron "30 2 * * *" --zone Europe/Paris --jitter 5m
+  perdure schedules create nightly nightly.flow --cron "30 2 * * *"
   perdure schedules create sweep sweep '{"limit": 100}' --every 15m --overlap buffer_one`,
 		Args: arguments,
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&spec.Cron, "cron", "", "fire at the times of this `expression`")
-	flags.StringVar(&spec.TimeZone, "zone", "", "time `zone` of --cron, such as \"Europe/Paris\" (default UTC)")
-	flags.DurationVar(&spec.Every, "every", 0, "fire at this `interval`, counted from 1970 in UTC")
-	flags.DurationVar(&spec.Offset, "offset", 0, "`shift` the times of --every")
-	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, at random")
-	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire missed times that are not `older` than this (default 24h)")
+	specFlags(cmd, &spec)
 	overlap := overlapFlag(cmd, "a fire", " (default skip)")
 	var run runFlags
-	run.add(flags)
+	run.add(cmd.Flags())
+	actions := otherActions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		spec.Overlap = schedule.Overlap(*overlap)
 		if err := checkSchedule(spec); err != nil {
@@ -92,9 +94,145 @@ forward, a time that is skipped fires at the change.`,
 		if len(args) == 3 {
 			input = args[2]
 		}
-		return a.createSchedule(cmd.Context(), args[0], args[1], input, run, spec)
+		workflow, input, err := a.scheduled(args[1], input, *actions)
+		if err != nil {
+			return err
+		}
+		return a.createSchedule(cmd.Context(), args[0], workflow, input, run, spec)
 	}
 	return cmd
+}
+
+// specFlags adds the flags that say when a schedule fires.
+func specFlags(cmd *cobra.Command, spec *schedule.Spec) {
+	flags := cmd.Flags()
+	flags.StringVar(&spec.Cron, "cron", "", "fire at the times of this `expression`")
+	flags.StringVar(&spec.TimeZone, "zone", "", "time `zone` of --cron, such as \"Europe/Paris\" (default UTC)")
+	flags.DurationVar(&spec.Every, "every", 0, "fire at this `interval`, counted from 1970 in UTC")
+	flags.DurationVar(&spec.Offset, "offset", 0, "`shift` the times of --every")
+	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, at random")
+	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire missed times that are not `older` than this (default 24h)")
+}
+
+// otherActions adds the flag for the actions of flow files that only other programs
+// have.
+func otherActions(cmd *cobra.Command) *[]string {
+	return cmd.Flags().StringSlice("action", nil, "of a flow file: `name` of an action that the program has which runs it; several with commas")
+}
+
+// scheduled returns the workflow and the input that a schedule starts: those given, or
+// the interpreter with a flow file.
+func (a *app) scheduled(workflow, input string, actions []string) (name, text string, err error) {
+	if !strings.HasSuffix(workflow, flowEnding) {
+		if len(actions) > 0 {
+			return "", "", usage("Leave --action away.", "%q is no flow file, and only those have actions.", workflow)
+		}
+		return workflow, input, nil
+	}
+	if input == "null" {
+		input = ""
+	}
+	program, err := a.flowStart(workflow, input, actions)
+	if err != nil {
+		return "", "", err
+	}
+	data, err := json.Marshal(program)
+	return flow.Workflow.Name(), string(data), err
+}
+
+func (a *app) updateScheduleCommand() *cobra.Command {
+	var spec schedule.Spec
+	cmd := &cobra.Command{
+		Use:   "update NAME [WORKFLOW|FILE [JSON]]",
+		Short: "Change what a schedule starts, or when",
+		Long: `Change a schedule: the workflow or flow file that it starts, its input, or its times. What
+is not given stays as it is, but --priority, --attribute and the timeouts, which are
+set as given. Open runs go on as they are.
+
+The command reads the schedule as "perdure schedules show" shows it. While no engine
+serves the group, an earlier change is not shown yet: give both together.`,
+		Example: `  perdure schedules update nightly nightly.flow
+  perdure schedules update nightly --cron "0 4 * * *"
+  perdure schedules update nightly nightly.flow '{"service": "http://warehouse-2"}'`,
+		Args: arguments,
+	}
+	specFlags(cmd, &spec)
+	overlap := overlapFlag(cmd, "a fire", "")
+	var run runFlags
+	run.add(cmd.Flags())
+	actions := otherActions(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var old *perdure.ScheduleInfo
+		err := a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
+			old, err = e.DescribeSchedule(cmd.Context(), args[0])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		spec.Overlap = schedule.Overlap(*overlap)
+		spec = changedSpec(cmd, old.Spec, spec)
+		if err := checkSchedule(spec); err != nil {
+			return err
+		}
+		workflow, input, err := a.rescheduled(old, args[1:], *actions)
+		if err != nil {
+			return err
+		}
+		if run.memo == "" && !old.Memo.Absent() {
+			run.memo = string(old.Memo.JSON)
+		}
+		return a.createSchedule(cmd.Context(), args[0], workflow, input, run, spec)
+	}
+	return cmd
+}
+
+// rescheduled returns what a schedule starts after an update. A flow file keeps the
+// input that the last one had, unless another one is given.
+func (a *app) rescheduled(old *perdure.ScheduleInfo, args, actions []string) (workflow, input string, err error) {
+	switch len(args) {
+	case 0:
+		return old.Workflow, string(old.Input.JSON), nil
+	case 2:
+		return a.scheduled(args[0], args[1], actions)
+	}
+	input = "null"
+	var program flow.Program
+	switch isFlow := strings.HasSuffix(args[0], flowEnding); {
+	case isFlow && old.Workflow == flow.Workflow.Name() && json.Unmarshal(old.Input.JSON, &program) == nil && len(program.Input) > 0:
+		input = string(program.Input)
+	case !isFlow && old.Workflow == args[0]:
+		input = string(old.Input.JSON)
+	}
+	return a.scheduled(args[0], input, actions)
+}
+
+// changedSpec is a spec with what the flags of a command change. A cron expression takes
+// the place of an interval, and the other way round.
+func changedSpec(cmd *cobra.Command, old, given schedule.Spec) schedule.Spec {
+	changed := cmd.Flags().Changed
+	switch {
+	case changed("cron"):
+		old.Cron, old.Every, old.Offset = given.Cron, 0, 0
+	case changed("every"):
+		old.Every, old.Cron, old.TimeZone = given.Every, "", ""
+	}
+	if changed("zone") {
+		old.TimeZone = given.TimeZone
+	}
+	if changed("offset") {
+		old.Offset = given.Offset
+	}
+	if changed("jitter") {
+		old.Jitter = given.Jitter
+	}
+	if changed("catch-up") {
+		old.CatchUp = given.CatchUp
+	}
+	if given.Overlap != "" {
+		old.Overlap = given.Overlap
+	}
+	return old
 }
 
 // scheduleWords replaces the names of a schedule's fields by those of the flags.

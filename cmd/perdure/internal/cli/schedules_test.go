@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -28,7 +29,11 @@ var sweep = workflow.New("sweep", func(wf *workflow.Context, what string) (strin
 // workOnSchedules lets an engine serve schedules.
 func workOnSchedules(t *testing.T, db store.Opener, d time.Duration) {
 	t.Helper()
-	engine, err := perdure.Open(t.Context(), db, perdure.Register(sweep), perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+	flows, err := flow.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := perdure.Open(t.Context(), db, perdure.Register(append(flows.Definitions(), sweep)...), perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
