@@ -8,8 +8,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -48,7 +48,7 @@ func Replay(recorded []byte, definitions ...perdure.Definition) error {
 		if !def.Implemented() {
 			return fmt.Errorf("the workflow %q is declared but has no code; pass what its Impl method returns", def.Name())
 		}
-		return difference(engine.Replay(r, def, replayLimit))
+		return difference(replay.Recording(r, def, replayLimit))
 	}
 	return fmt.Errorf("the recording is of the workflow %q, which is not among the definitions", r.Start.Type)
 }

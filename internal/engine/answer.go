@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -55,7 +56,7 @@ func (r *activeRun) answer(questions []question) error {
 		}
 		value, err := r.engine.handle(r.instance, q.name, q.input)
 		q.answer <- answer{value, told(err)}
-		if stuck := (*stuckError)(nil); errors.As(err, &stuck) {
+		if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
 			r.instance = nil // the handler may still be at work in there
 			turnAway(questions[i+1:])
 			return err

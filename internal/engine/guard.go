@@ -1,26 +1,11 @@
 package engine
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/perdure/perdure/internal/replay"
 )
-
-// stuckError says that a turn of workflow code did not end.
-type stuckError struct {
-	after time.Duration
-	stack string
-}
-
-func (e *stuckError) Error() string {
-	return fmt.Sprintf("the workflow's code ran for %s without waiting for anything durable: it loops, or blocks on something that is not of package workflow", e.after)
-}
-
-var errGoexit = errors.New("the workflow's code called runtime.Goexit (a test's FailNow, perhaps)")
 
 // stint is one use of workflow code under watch: a replay or a step. Guarded by
 // the engine's mu.
@@ -40,13 +25,13 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 		result = make(chan error, 1)
 	}
 	e.code.Run(func() {
-		err := errGoexit
+		err := replay.ErrGoexit
 		defer func() {
 			if e.cameBack(s, result, err) {
 				late()
 			}
 		}()
-		err = protected(f)
+		err = replay.Protect(f)
 	})
 	timer := e.borrowTimer(e.config.TurnTimeout)
 	defer e.returnTimer(timer)
@@ -59,7 +44,7 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 		case <-timer.C:
 		}
 	}
-	stack := workflowStacks()
+	stack := replay.Stacks()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	select {
@@ -72,7 +57,7 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 		e.slots.release(e, l)
 	}
 	e.abandon()
-	return &stuckError{after: e.config.TurnTimeout, stack: stack}
+	return &replay.StuckError{After: e.config.TurnTimeout, Stack: stack}
 }
 
 // borrowTimer starts a timer; one is needed for each turn, so they are kept.
@@ -100,42 +85,4 @@ func (e *Engine) cameBack(s *stint, result chan<- error, err error) (late bool) 
 	}
 	result <- err
 	return false
-}
-
-// workflowStacks returns the stacks of the goroutines that run workflow code
-// right now, at most 16 KiB.
-func workflowStacks() string {
-	const limit = 16 << 10
-	all := make([]byte, 1<<20)
-	all = all[:runtime.Stack(all, true)]
-	var found []byte
-	for _, g := range bytes.Split(all, []byte("\n\n")) {
-		header, _, _ := bytes.Cut(g, []byte("\n"))
-		parked := bytes.Contains(header, []byte("[coroutine"))
-		if !parked && bytes.Contains(g, []byte("coro.(*Coroutine).body")) {
-			found = append(append(found, g...), "\n\n"...)
-		}
-	}
-	return string(found[:min(len(found), limit)])
-}
-
-// damageError is a panic of the engine's own code over one run or gate: what is on
-// record of it is not what this version would write. It concerns nobody else.
-type damageError struct {
-	value any
-	stack []byte
-}
-
-func (e *damageError) Error() string {
-	return fmt.Sprintf("what is on record cannot be worked with: panic: %v", e.value)
-}
-
-// protected calls f and makes a panic its error.
-func protected(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &damageError{v, debug.Stack()}
-		}
-	}()
-	return f()
 }

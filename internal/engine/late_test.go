@@ -185,7 +185,7 @@ func TestE8_E41_StaleEventsInHistory(t *testing.T) {
 			}
 			m := clone(t, r)
 			m.Turns[turn].Events = append(events, m.Turns[turn].Events...)
-			if err := replay(m, s); err != nil {
+			if err := replayed(m, s); err != nil {
 				t.Errorf("%s with stale events in turn %d: %v", s.name, turn+1, err)
 			}
 			tried++

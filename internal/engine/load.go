@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -113,7 +114,7 @@ func (e *Engine) replay(config core.Config, def workflow.Definition, past *recor
 // loadWithoutCode rebuilds the machine alone and holds the run.
 func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error {
 	run := core.New(e.coreConfig(r, past.Start.Type), past.Start, nil)
-	if err := protected(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
+	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		e.parkCulprit(r, err)
 		return err
 	}
@@ -136,7 +137,7 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, erro
 	if e.ctx.Err() != nil {
 		return nil, err
 	}
-	if damage := (*damageError)(nil); errors.As(err, &damage) {
+	if damage := (*replay.DamageError)(nil); errors.As(err, &damage) {
 		e.parkCulprit(r, err)
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 		out, err = run.Step(e.clock.Now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
 		return err
 	}, func() { endInstance(instance, nil) })
-	if damage := (*damageError)(nil); errors.As(err, &damage) {
+	if damage := (*replay.DamageError)(nil); errors.As(err, &damage) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		for _, l := range now.admitted {
@@ -192,7 +193,7 @@ func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
 // endInstance drops the code of a run that failed. Code that is stuck cannot be
 // unwound now: its goroutines are abandoned until it comes back, if it ever does.
 func endInstance(i *workflow.Instance, err error) {
-	var stuck *stuckError
+	var stuck *replay.StuckError
 	if i != nil && !errors.As(err, &stuck) {
 		i.Close()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -64,8 +65,8 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 	d := core.Detail{Reason: err.Error(), Fingerprint: fingerprint(def)}
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError
-	var stuck *stuckError
-	var damage *damageError
+	var stuck *replay.StuckError
+	var damage *replay.DamageError
 	switch {
 	case errors.As(err, &mismatch):
 		d.Mismatch = mismatch
@@ -73,9 +74,9 @@ func (e *Engine) parked(def workflow.Definition, start history.Start, err error)
 		d.Reason = "the workflow's code panicked: " + fmt.Sprint(panicked.Value)
 		d.Stack = string(panicked.Stack)
 	case errors.As(err, &damage):
-		d.Stack, d.Fingerprint = string(damage.stack), e.untilRestart()
+		d.Stack, d.Fingerprint = string(damage.Stack), e.untilRestart()
 	case errors.As(err, &stuck):
-		d.Stack, d.Fingerprint = stuck.stack, e.untilRestart()
+		d.Stack, d.Fingerprint = stuck.Stack, e.untilRestart()
 	}
 	return &hold{core.StatusParked, d}
 }
@@ -87,8 +88,8 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 		return // it does not exist, and who starts it is told
 	}
 	d := core.Detail{Reason: cause.Error(), Fingerprint: e.untilRestart()}
-	if damage := (*damageError)(nil); errors.As(cause, &damage) {
-		d.Stack = string(damage.stack)
+	if damage := (*replay.DamageError)(nil); errors.As(cause, &damage) {
+		d.Stack = string(damage.Stack)
 	}
 	wake := store.Never
 	if r.run != nil {

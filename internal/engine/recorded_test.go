@@ -21,6 +21,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	when "github.com/perdure/perdure/schedule"
@@ -90,8 +91,8 @@ func recordCalm(t *testing.T, s shape, last string) {
 	}, stage.options...)
 }
 
-func replay(r history.Recording, s *shape) error {
-	return engine.Replay(r, s.workflow(newBook()), time.Minute)
+func replayed(r history.Recording, s *shape) error {
+	return replay.Recording(r, s.workflow(newBook()), time.Minute)
 }
 
 // TestE41_RecordedHistories: code goes on with every history that an earlier
@@ -99,11 +100,11 @@ func replay(r history.Recording, s *shape) error {
 func TestE41_RecordedHistories(t *testing.T) {
 	for _, recorded := range recordings(t) {
 		s, r := recorded.shape, recorded.history
-		if err := replay(r, s); err != nil {
+		if err := replayed(r, s); err != nil {
 			t.Errorf("%s: %v", s.name, err)
 		}
 		for n := range r.Turns { // of a run that is under way
-			if err := replay(history.Recording{Start: r.Start, Turns: r.Turns[:n]}, s); err != nil {
+			if err := replayed(history.Recording{Start: r.Start, Turns: r.Turns[:n]}, s); err != nil {
 				t.Errorf("%s, the first %d turns: %v", s.name, n, err)
 			}
 		}
@@ -210,7 +211,7 @@ func TestE41_RecordedScheduledStart(t *testing.T) {
 		t.Fatalf("it was not started by a schedule: %+v", r.Start)
 	}
 	for n := range len(r.Turns) + 1 {
-		if err := engine.Replay(history.Recording{Start: r.Start, Turns: r.Turns[:n]}, errand, time.Minute); err != nil {
+		if err := replay.Recording(history.Recording{Start: r.Start, Turns: r.Turns[:n]}, errand, time.Minute); err != nil {
 			t.Errorf("the first %d turns: %v", n, err)
 		}
 	}
@@ -233,7 +234,7 @@ func TestE41_Mutants(t *testing.T) {
 					if !mutate(&m.Turns[turn], at) {
 						continue
 					}
-					err := replay(m, s)
+					err := replayed(m, s)
 					if _, mismatch := errors.AsType[*core.Mismatch](err); !mismatch {
 						t.Errorf("%s: turn %d, event %d, %s: got %v, want a mismatch", s.name, turn+1, at+1, name, err)
 					}
@@ -242,7 +243,7 @@ func TestE41_Mutants(t *testing.T) {
 				for name, change := range compatible {
 					m := clone(t, r)
 					change(&m.Turns[turn], at)
-					if err := replay(clone(t, m), s); err != nil {
+					if err := replayed(clone(t, m), s); err != nil {
 						t.Errorf("%s: turn %d, event %d, %s: %v", s.name, turn+1, at+1, name, err)
 					}
 					accused++
@@ -424,7 +425,7 @@ func TestE47_ReplayOfStuckCode(t *testing.T) {
 			Turns: []history.RecordedTurn{{Number: 1, Events: []history.Event{{Kind: history.SignalAwaited, Call: 1, Name: "s"}}}},
 		}
 		r.Start.Input, _ = history.Encode(1)
-		if err := engine.Replay(r, stuck, time.Minute); err == nil || !strings.Contains(fmt.Sprint(err), "ran for 1m0s without waiting") {
+		if err := replay.Recording(r, stuck, time.Minute); err == nil || !strings.Contains(fmt.Sprint(err), "ran for 1m0s without waiting") {
 			t.Errorf("got %v", err)
 		}
 		close(never)

@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/store"
 )
 
@@ -61,7 +62,7 @@ func (s *standing) load(todo []mail) error {
 			return errGone
 		}
 	case err == nil:
-		err = protected(func() error {
+		err = replay.Protect(func() error {
 			s.entity, err = s.kind.decode(rec)
 			return err
 		})
@@ -77,7 +78,7 @@ func (s *standing) step(todo []mail, _ bool) (t store.Turn, due bool, err error)
 	for i, m := range todo {
 		inputs[i] = m.input
 	}
-	if err := protected(func() error { s.out = s.entity.Step(s.engine.clock.Now(), inputs); return nil }); err != nil {
+	if err := replay.Protect(func() error { s.out = s.entity.Step(s.engine.clock.Now(), inputs); return nil }); err != nil {
 		s.stuck(todo, err)
 		return t, false, err
 	}

@@ -206,6 +206,11 @@ var table = []row{
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{
+		pkg: "internal/replay",
+		may: []string{"workflow", "internal/core", "internal/history"},
+		why: "recorded histories are replayed beside tests: that needs no store and no engine",
+	},
+	{
 		pkg: "internal/message",
 		may: []string{"store", "internal/core", "internal/history", "internal/entity", "internal/ident"},
 		why: "those who send and those who read a message share its format and nothing else",
@@ -240,7 +245,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message"},
+		may: []string{"internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
@@ -255,7 +260,7 @@ var table = []row{
 	},
 	{
 		pkg: "perduretest",
-		may: []string{"view", ".", "activity", "workflow", "retry", "store", "store/memory", "internal/bridge", "internal/engine", "internal/faulty", "internal/history", "internal/core"},
+		may: []string{"internal/replay", "view", ".", "activity", "workflow", "retry", "store", "store/memory", "internal/bridge", "internal/engine", "internal/faulty", "internal/history", "internal/core"},
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{

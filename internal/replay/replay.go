@@ -1,4 +1,4 @@
-package engine
+package replay
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Replay runs a workflow's code against a recorded history. It returns nil if the
-// code asks for what is on record, to the end of it; a *core.Mismatch with the
-// first difference if it does not; and another error if it panics or does not
-// come to an end within the limit. Nothing else happens: no activity runs.
-func Replay(r history.Recording, def workflow.Definition, limit time.Duration) error {
+// Recording runs a workflow's code against a recorded history. It returns nil if the
+// code asks for what is on record, to its end. Otherwise the error is a *core.Mismatch
+// with the first difference, a *StuckError if the code does not end within limit, or
+// its panic. No activity runs. The goroutine of code that is stuck is abandoned.
+func Recording(r history.Recording, def workflow.Definition, limit time.Duration) error {
 	run := core.New(core.Config{}, r.Start, nil)
 	instance := def.Begin(run)
 	run.Bind(instance)
@@ -23,7 +23,7 @@ func Replay(r history.Recording, def workflow.Definition, limit time.Duration) e
 	}
 	result := make(chan error, 1)
 	go func() {
-		err := errGoexit
+		err := ErrGoexit
 		defer func() {
 			<-instance.Close()
 			result <- err
@@ -35,7 +35,8 @@ func Replay(r history.Recording, def workflow.Definition, limit time.Duration) e
 	select {
 	case err := <-result:
 		return err
-	case <-timer.C: // its goroutine is left behind: nothing can stop it
-		return errors.Join(&stuckError{after: limit}, errors.New(workflowStacks()))
+	case <-timer.C:
+		stack := Stacks()
+		return errors.Join(&StuckError{After: limit, Stack: stack}, errors.New(stack))
 	}
 }

@@ -1,0 +1,60 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// StuckError says that a turn of workflow code did not end.
+type StuckError struct {
+	After time.Duration // the limit
+	Stack string        // of the goroutines that run workflow code
+}
+
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("the workflow's code ran for %s without waiting for anything durable: it loops, or blocks on something that is not of package workflow", e.After)
+}
+
+// ErrGoexit says that workflow code ended its goroutine.
+var ErrGoexit = errors.New("the workflow's code called runtime.Goexit (a test's FailNow, perhaps)")
+
+// DamageError is a panic of perdure's own code over one run, gate or schedule: what is
+// on record of it is not what this version would write. Others are not affected.
+type DamageError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("what is on record cannot be worked with: panic: %v", e.Value)
+}
+
+// Protect calls f and returns its error, or a panic as a *DamageError.
+func Protect(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &DamageError{v, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// Stacks returns the stacks of the goroutines that run workflow code now, at most 16 KiB.
+func Stacks() string {
+	const limit = 16 << 10
+	all := make([]byte, 1<<20)
+	all = all[:runtime.Stack(all, true)]
+	var found []byte
+	for _, g := range bytes.Split(all, []byte("\n\n")) {
+		header, _, _ := bytes.Cut(g, []byte("\n"))
+		parked := bytes.Contains(header, []byte("[coroutine"))
+		if !parked && bytes.Contains(g, []byte("coro.(*Coroutine).body")) {
+			found = append(append(found, g...), "\n\n"...)
+		}
+	}
+	return string(found[:min(len(found), limit)])
+}
