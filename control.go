@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
@@ -205,7 +206,7 @@ func (e *Engine) switchActivity(ctx context.Context, name string, off bool, opti
 	}
 	var record SwitchRecord
 	if err == nil {
-		record, err = e.inner.SwitchActivity(ctx, name, off, s.ID, s.Control.By, s.Reason)
+		record, err = e.inner.SwitchActivity(ctx, name, off, s.ID, request.By{Who: s.Control.By, Why: s.Reason})
 	}
 	if err != nil {
 		return record, fmt.Errorf("perdure: %s activity %q: %w", verb, name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/view"
 )
 
@@ -40,7 +41,7 @@ func (e *Engine) Gates(ctx context.Context) ([]Gate, error) {
 // there is one. Pausing a paused gate changes nothing. ErrNotFound says that no
 // call has come to such a gate yet.
 func (e *Engine) PauseGate(ctx context.Context, name, by, why string) error {
-	if err := e.inner.PauseGate(ctx, name, true, by, why); err != nil {
+	if err := e.inner.PauseGate(ctx, name, true, request.By{Who: by, Why: why}); err != nil {
 		return fmt.Errorf("perdure: pause gate %q: %w", name, err)
 	}
 	return nil
@@ -48,7 +49,7 @@ func (e *Engine) PauseGate(ctx context.Context, name, by, why string) error {
 
 // ResumeGate ends a pause; see PauseGate. A gate that is not paused stays as it is.
 func (e *Engine) ResumeGate(ctx context.Context, name, by, why string) error {
-	if err := e.inner.PauseGate(ctx, name, false, by, why); err != nil {
+	if err := e.inner.PauseGate(ctx, name, false, request.By{Who: by, Why: why}); err != nil {
 		return fmt.Errorf("perdure: resume gate %q: %w", name, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 )
 
 // ResetRun sends a run back to a call, counted from 1 as histories show it: a next run
@@ -63,7 +64,7 @@ func forkPayload(r *engine.ForkRequest, what string, v any) *history.Payload {
 
 // ForkBy says who asks and why, for the audit.
 func ForkBy(who, why string) ForkOption {
-	return func(r *engine.ForkRequest) { r.By, r.Reason = who, why }
+	return func(r *engine.ForkRequest) { r.By = request.By{Who: who, Why: why} }
 }
 
 // Fork starts a run under a new workflow ID that goes on from a call of another run, open or
@@ -73,7 +74,7 @@ func ForkBy(who, why string) ForkOption {
 // Asked for again it returns a handle to the same run; a new ID that belongs to any other run is
 // an *IDInUseError.
 func (e *Engine) Fork(ctx context.Context, id, newID string, call int64, options ...ForkOption) (Handle[json.RawMessage], error) {
-	run, attached, err := e.inner.Fork(ctx, forkRequest(id, newID, call, options))
+	run, attached, err := e.inner.ForkRun(ctx, forkRequest(id, newID, call, options))
 	if err != nil {
 		return Handle[json.RawMessage]{}, fmt.Errorf("perdure: fork %q: %w", id, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -126,7 +127,7 @@ func whoOf(options []ScheduleOption) (scheduleSettings, error) {
 func (e *Engine) PauseSchedule(ctx context.Context, name string, options ...ScheduleOption) error {
 	s, err := whoOf(options)
 	if err == nil {
-		err = e.inner.PauseSchedule(ctx, name, true, s.by, s.why)
+		err = e.inner.PauseSchedule(ctx, name, true, request.By{Who: s.by, Why: s.why})
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: pause schedule %q: %w", name, err)
@@ -139,7 +140,7 @@ func (e *Engine) PauseSchedule(ctx context.Context, name string, options ...Sche
 func (e *Engine) ResumeSchedule(ctx context.Context, name string, options ...ScheduleOption) error {
 	s, err := whoOf(options)
 	if err == nil {
-		err = e.inner.PauseSchedule(ctx, name, false, s.by, s.why)
+		err = e.inner.PauseSchedule(ctx, name, false, request.By{Who: s.by, Why: s.why})
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: resume schedule %q: %w", name, err)
@@ -153,7 +154,7 @@ func (e *Engine) ResumeSchedule(ctx context.Context, name string, options ...Sch
 // the schedule says.
 func (e *Engine) TriggerSchedule(ctx context.Context, name string, options ...ScheduleOption) (id string, err error) {
 	s := settingsOf(options)
-	if id, err = e.inner.TriggerSchedule(ctx, name, s.overlap, s.by, s.why); err != nil {
+	if id, err = e.inner.TriggerSchedule(ctx, name, s.overlap, request.By{Who: s.by, Why: s.why}); err != nil {
 		return "", fmt.Errorf("perdure: trigger schedule %q: %w", name, err)
 	}
 	return id, nil
@@ -165,7 +166,7 @@ func (e *Engine) TriggerSchedule(ctx context.Context, name string, options ...Sc
 // are fired one after the other, as schedule.BufferAll says.
 func (e *Engine) BackfillSchedule(ctx context.Context, name string, from, until time.Time, options ...ScheduleOption) (n int, err error) {
 	s := settingsOf(options)
-	if n, err = e.inner.BackfillSchedule(ctx, name, from, until, s.overlap, s.by, s.why); err != nil {
+	if n, err = e.inner.BackfillSchedule(ctx, name, from, until, s.overlap, request.By{Who: s.by, Why: s.why}); err != nil {
 		return 0, fmt.Errorf("perdure: backfill schedule %q: %w", name, err)
 	}
 	return n, nil
@@ -176,7 +177,7 @@ func (e *Engine) BackfillSchedule(ctx context.Context, name string, from, until 
 func (e *Engine) DeleteSchedule(ctx context.Context, name string, options ...ScheduleOption) error {
 	s, err := whoOf(options)
 	if err == nil {
-		err = e.inner.DeleteSchedule(ctx, name, s.by, s.why)
+		err = e.inner.DeleteSchedule(ctx, name, request.By{Who: s.by, Why: s.why})
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: delete schedule %q: %w", name, err)

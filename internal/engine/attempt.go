@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -163,6 +164,13 @@ func (x *execution) context(parent context.Context, info activity.Info) context.
 	return retry.NewContext(activity.NewLinkedContext(parent, info, x), retry.AttemptInfo{
 		TraceID: info.CallID, ID: info.AttemptID, Number: info.Attempt, Max: info.Max, Final: info.Final,
 	}, x.alive)
+}
+
+// Token implements activity.Link.
+func (x *execution) Token() string {
+	return x.engine.Client.Token(request.Attempt{
+		Partition: x.resident.partition.number, Run: x.key.run, Call: x.key.call, Number: x.key.attempt,
+	})
 }
 
 func attemptInfo(r *activeRun, d core.Dispatch) activity.Info {

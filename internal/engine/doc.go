@@ -29,7 +29,6 @@
 //	attempt.go      running bodies: contexts, timeouts, panics
 //	pulse.go        heartbeats of running bodies
 //	external.go     attempts that are completed from outside
-//	token.go        the tokens by which that is done
 //	transaction.go  what bodies do in the transaction of their result
 //	slots.go        concurrency, the probation lane
 //	slotqueue.go    who waits for a slot, by priority
@@ -42,18 +41,12 @@
 //	intake.go       what a turn takes of the mail, by the rules of each feature
 //	waiting.go      where messages wait in memory, and why
 //	gate.go         gates: entities that say when attempts may start
-//	gateask.go      pausing a gate
 //	schedule.go     schedules: entities that start runs over and over
-//	scheduleask.go  making, pausing, firing and deleting one
 //	local.go        what requests of this process get faster
 //	request.go      names of package request
 //	answer.go       answering queries, between turns
 //	update.go       the replies to those who asked for updates
-//	control.go      operations on pending calls, and their audit
-//	runcontrol.go   operations on runs as a whole
 //	reset.go        a run goes on from an earlier call
-//	fork.go         another run does
-//	bulk.go         the same for many runs
 //	pause.go        telling of calls that wait for a person
 //	switches.go     activities that are paused in the whole group
 //	alias.go        names of package view

@@ -33,7 +33,6 @@ type Engine struct {
 	db      store.Store
 	log     *slog.Logger
 	group   store.Group
-	secret  []byte // of the database, signs tokens
 	process string // a random name
 	clock   *clock.Clock
 
@@ -131,7 +130,6 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		db:         db,
 		log:        config.Logger,
 		group:      group,
-		secret:     secret,
 		process:    ident.NewToken(),
 		clock:      clock.New(time.Now().UnixNano()),
 		loading:    make(chan struct{}, maxLoading),
@@ -154,12 +152,13 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.bodies, e.interrupt = context.WithCancelCause(context.Background())
 	e.outages.log = config.Logger
 	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
-	e.Client = request.New(request.Config{
-		DB: db, Group: group, Node: config.Node, Now: e.clock.Now, Runner: &e.transactions, Local: local{e},
-	})
 	e.Inspector = inspect.New(db, inspect.Config{
 		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.pausedActivities,
 		Limits: inspect.Limits{Events: config.MaxHistory, PendingCalls: config.MaxPendingCalls, Signals: config.MaxSignalBacklog},
+	})
+	e.Client = request.New(request.Config{
+		DB: db, Read: e.Inspector, Group: group, Secret: secret, Node: config.Node, Now: e.clock.Now,
+		Runner: &e.transactions, Local: local{e},
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: oneSide{&e.outages, writing},

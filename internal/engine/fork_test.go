@@ -12,7 +12,7 @@ import (
 
 func fork(t *testing.T, e *engine.Engine, req engine.ForkRequest) (string, bool) {
 	t.Helper()
-	run, attached, err := e.Fork(t.Context(), req)
+	run, attached, err := e.ForkRun(t.Context(), req)
 	if err != nil {
 		t.Fatalf("fork of %q: %v", req.WorkflowID, err)
 	}
@@ -39,7 +39,7 @@ func TestE60_Fork(t *testing.T) {
 		first := begin(t, e, tries, "x", "a")
 		settle()
 		same(t, "made", f.takeMade(), "a1 2")
-		req := engine.ForkRequest{WorkflowID: "x", NewID: "y", Call: 2, By: "ann", Reason: "what if"}
+		req := engine.ForkRequest{WorkflowID: "x", NewID: "y", Call: 2, By: request.By{Who: "ann", Why: "what if"}}
 		run, attached := fork(t, e, req)
 		same(t, "attached", attached, false)
 		settle()
@@ -58,7 +58,7 @@ func TestE60_Fork(t *testing.T) {
 		}
 		req.Call = 1
 		var taken *engine.IDInUseError
-		if _, _, err := e.Fork(t.Context(), req); !errors.As(err, &taken) || !strings.Contains(err.Error(), "does not go on from call 1") {
+		if _, _, err := e.ForkRun(t.Context(), req); !errors.As(err, &taken) || !strings.Contains(err.Error(), "does not go on from call 1") {
 			t.Errorf("another fork under the ID: %v", err)
 		}
 		d := describe(t, e, "y")
@@ -117,7 +117,7 @@ func TestE60_ForkWithAnotherInput(t *testing.T) {
 		}
 		settle()
 		same(t, "and then", describe(t, e, "parked").Status, "terminated")
-		_, _, err = e.Fork(t.Context(), engine.ForkRequest{WorkflowID: "x", NewID: "v", Call: 3, CallInput: payload(t, 1)})
+		_, _, err = e.ForkRun(t.Context(), engine.ForkRequest{WorkflowID: "x", NewID: "v", Call: 3, CallInput: payload(t, 1)})
 		if err == nil || !strings.Contains(err.Error(), "it has no input of its own") {
 			t.Errorf("an input for a signal: %v", err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -162,13 +163,13 @@ func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 				e = w.start(x.workflow, x.activity)
 				pass(8 * 24 * time.Hour)
 				same(t, "gates after eight days", there(), 0)
-				if err := e.PauseGate(t.Context(), "door", true, "ann", ""); !errors.Is(err, store.ErrNotFound) {
+				if err := e.PauseGate(t.Context(), "door", true, request.By{Who: "ann"}); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("a gate that is forgotten is paused: %v", err)
 				}
 			}
 		}
 		pass(6 * 24 * time.Hour)
-		if err := e.PauseGate(t.Context(), "door", true, "ann", ""); err != nil {
+		if err := e.PauseGate(t.Context(), "door", true, request.By{Who: "ann"}); err != nil {
 			t.Error(err)
 		}
 		pass(9 * 24 * time.Hour)
@@ -182,13 +183,13 @@ func TestE60_PauseOfAGate(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		x := newLineup(gate.New("door", 1), halfMinute)
 		e := w.start(x.workflow, x.activity)
-		if err := e.PauseGate(t.Context(), "door", true, "ann", "why not"); !errors.Is(err, store.ErrNotFound) {
+		if err := e.PauseGate(t.Context(), "door", true, request.By{Who: "ann", Why: "why not"}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a gate that nobody knows is paused: %v", err)
 		}
 		begin(t, e, x.workflow, "a", "a")
 		begin(t, e, x.workflow, "b", "b")
 		pass(time.Second)
-		if err := e.PauseGate(t.Context(), "door", true, "ann", "why not"); err != nil {
+		if err := e.PauseGate(t.Context(), "door", true, request.By{Who: "ann", Why: "why not"}); err != nil {
 			t.Fatal(err)
 		}
 		pass(10 * time.Minute)
@@ -199,7 +200,7 @@ func TestE60_PauseOfAGate(t *testing.T) {
 		e = w.start(x.workflow, x.activity)
 		pass(10 * time.Minute)
 		same(t, "ran", len(x.order()), 1)
-		if err := e.PauseGate(t.Context(), "door", false, "ann", ""); err != nil {
+		if err := e.PauseGate(t.Context(), "door", false, request.By{Who: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"a", "b"} {

@@ -68,6 +68,13 @@ func (e local) Serves(partition int, run string) (served, resident bool) {
 // Posted implements request.Local.
 func (e local) Posted() { e.kickInbox() }
 
+// Switched implements request.Local.
+func (e local) Switched(ctx context.Context) {
+	if e.readSwitches(ctx) != nil {
+		kick(e.switchKick) // it is durable, and is read soon
+	}
+}
+
 // Query implements request.Local.
 func (e local) Query(ctx context.Context, row *store.Run, name string, input history.Payload) (answer history.Payload, served bool, err error) {
 	e.mu.Lock()

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -176,13 +177,13 @@ func (o *office) meddle() {
 	case 8, 9:
 		off := n == 8
 		o.note("activity %s off: %v", name, off)
-		if _, err := o.client.SwitchActivity(ctx, name, off, "", "", ""); err != nil {
+		if _, err := o.client.SwitchActivity(ctx, name, off, "", request.By{}); err != nil {
 			o.fault("switch: %v", err)
 		}
 	default:
 		gate, off := []string{"a", "b"}[o.random.IntN(2)], n == 10
 		o.note("gate %s off: %v", gate, off)
-		if err := o.client.PauseGate(ctx, gate, off, "", ""); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := o.client.PauseGate(ctx, gate, off, request.By{}); err != nil && !errors.Is(err, store.ErrNotFound) {
 			o.fault("gate: %v", err)
 		}
 	}
@@ -192,12 +193,12 @@ func (o *office) meddle() {
 func (o *office) release() {
 	ctx := o.t.Context()
 	for _, name := range []string{"a", "b", "both", "ask", "pulse", "enter"} {
-		if _, err := o.client.SwitchActivity(ctx, name, false, "", "", ""); err != nil {
+		if _, err := o.client.SwitchActivity(ctx, name, false, "", request.By{}); err != nil {
 			o.t.Error(err)
 		}
 	}
 	for _, name := range []string{"a", "b"} {
-		if err := o.client.PauseGate(ctx, name, false, "", ""); err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err := o.client.PauseGate(ctx, name, false, request.By{}); err != nil && !errors.Is(err, store.ErrNotFound) {
 			o.t.Error(err)
 		}
 	}

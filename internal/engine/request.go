@@ -11,7 +11,9 @@ import (
 type (
 	StartRequest = request.Start
 	Ending       = request.Ending
+	ForkRequest  = request.Fork
 	IDInUseError = request.IDInUseError
+	RefusedError = request.RefusedError
 )
 
 // The endings.
@@ -29,6 +31,9 @@ var (
 	ErrUnanswered       = request.ErrUnanswered
 	ErrNoAnswer         = request.ErrNoAnswer
 	ErrUpdateUnfinished = request.ErrUpdateUnfinished
+	ErrNotPending       = request.ErrNotPending
+	ErrInvalidToken     = request.ErrInvalidToken
+	ErrStaleToken       = request.ErrStaleToken
 	// ErrNoHandler says that the run does not answer a query of that name.
 	ErrNoHandler = workflow.ErrNoHandler
 	// ErrNoCode says that whoever was to answer has not the code of the run.

@@ -245,12 +245,26 @@ func (s *sweeper) delete(ctx context.Context, d store.Deletion) error {
 	} else if took < sweepLong/4 {
 		s.batch = min(s.batch*2, sweepBatch)
 	}
-	return s.e.sleep(ctx, max(sweepRest*took, sweepAtLeast))
+	return s.e.wait(ctx, max(sweepRest*took, sweepAtLeast))
+}
+
+// wait waits for a while, or until the caller or the engine ends.
+func (e *Engine) wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.ctx.Done():
+		return ErrStopped
+	}
 }
 
 // sweepLoop removes what is over from the partitions of this node, from time to time.
 func (e *Engine) sweepLoop() {
-	for e.sleep(e.ctx, e.config.SweepEvery) == nil {
+	for e.pause(e.config.SweepEvery) {
 		e.mu.Lock()
 		var owned []int
 		for number, p := range e.partitions {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/view"
 )
 
@@ -65,7 +66,7 @@ func sweepUnderFault(t *testing.T, w *world, k int, fault faulty.Fault) (got swe
 	}
 	signal(t, e, "ended", "number", "", 2)
 	for i, off := range []bool{true, false} {
-		if _, err := e.SwitchActivity(t.Context(), "fragile", off, fmt.Sprint("s", i), "ann", ""); err != nil {
+		if _, err := e.SwitchActivity(t.Context(), "fragile", off, fmt.Sprint("s", i), request.By{Who: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 	}

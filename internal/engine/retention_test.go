@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -179,7 +180,7 @@ func TestE62_Batches(t *testing.T) {
 		}
 		settle()
 		for i, off := range []bool{true, false} {
-			if _, err := e.SwitchActivity(t.Context(), "fragile", off, fmt.Sprint("s", i), "ann", ""); err != nil {
+			if _, err := e.SwitchActivity(t.Context(), "fragile", off, fmt.Sprint("s", i), request.By{Who: "ann"}); err != nil {
 				t.Fatal(err)
 			}
 		}

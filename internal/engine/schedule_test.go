@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	when "github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store"
@@ -181,10 +182,10 @@ func TestE49_ScheduleByHand(t *testing.T) {
 			settle()
 		}
 		for _, err := range []error{
-			from.PauseSchedule(ctx, "s", true, "", ""), from.DeleteSchedule(ctx, "s", "", ""),
-			func() error { _, err := from.TriggerSchedule(ctx, "s", "", "", ""); return err }(),
+			from.PauseSchedule(ctx, "s", true, request.By{}), from.DeleteSchedule(ctx, "s", request.By{}),
+			func() error { _, err := from.TriggerSchedule(ctx, "s", "", request.By{}); return err }(),
 			func() error {
-				_, err := from.BackfillSchedule(ctx, "s", time.Now(), time.Now(), "", "", "")
+				_, err := from.BackfillSchedule(ctx, "s", time.Now(), time.Now(), "", request.By{})
 				return err
 			}(),
 		} {
@@ -193,12 +194,12 @@ func TestE49_ScheduleByHand(t *testing.T) {
 			}
 		}
 		set(t, from, "s", "x", when.Spec{Every: time.Hour})
-		must(from.PauseSchedule(ctx, "s", true, "Ada", "too much"))
+		must(from.PauseSchedule(ctx, "s", true, request.By{Who: "Ada", Why: "too much"}))
 		pass(2*time.Hour + 30*time.Minute)
 		if d := describeSchedule(t, from, "s"); d.Paused == nil || d.Paused.By != "Ada" || d.Paused.Why != "too much" || len(d.Next) != 0 {
 			t.Errorf("paused it is %+v", d)
 		}
-		id, err := from.TriggerSchedule(ctx, "s", "", "Bob", "now")
+		id, err := from.TriggerSchedule(ctx, "s", "", request.By{Who: "Bob", Why: "now"})
 		must(err)
 		if r := describe(t, e, id); r.Status != "running" || r.Schedule == nil {
 			t.Errorf("triggered is %+v", r)
@@ -207,10 +208,10 @@ func TestE49_ScheduleByHand(t *testing.T) {
 		if f := describeSchedule(t, from, "s").Recent; len(f) != 1 || f[0].Kind != "trigger" || f[0].By != "Bob" || f[0].Status != "completed" {
 			t.Errorf("on record is %+v", f)
 		}
-		must(from.PauseSchedule(ctx, "s", false, "", ""))
+		must(from.PauseSchedule(ctx, "s", false, request.By{}))
 		pass(time.Hour)
 		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-		n, err := from.BackfillSchedule(ctx, "s", begin.Add(time.Hour), begin.Add(3*time.Hour), "", "", "")
+		n, err := from.BackfillSchedule(ctx, "s", begin.Add(time.Hour), begin.Add(3*time.Hour), "", request.By{})
 		must(err)
 		if n != 3 {
 			t.Errorf("filled back are %d", n)
@@ -222,11 +223,11 @@ func TestE49_ScheduleByHand(t *testing.T) {
 			t.Errorf("what was fired before is on record as %+v", f[0])
 		}
 		for _, test := range []struct{ from, until time.Duration }{{time.Hour, 100 * time.Hour}, {90 * time.Minute, 100 * time.Minute}, {-2000 * time.Hour, 0}} {
-			if _, err := from.BackfillSchedule(ctx, "s", begin.Add(test.from), begin.Add(test.until), "", "", ""); err == nil {
+			if _, err := from.BackfillSchedule(ctx, "s", begin.Add(test.from), begin.Add(test.until), "", request.By{}); err == nil {
 				t.Errorf("a range from %s to %s was taken", test.from, test.until)
 			}
 		}
-		must(from.DeleteSchedule(ctx, "s", "", ""))
+		must(from.DeleteSchedule(ctx, "s", request.By{}))
 		if _, err := from.DescribeSchedule(ctx, "s"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("deleted it is there: %v", err)
 		}
@@ -247,7 +248,7 @@ func TestE49_OverlapOfABackfill(t *testing.T) {
 		e := w.start(newChores().chore(10 * time.Minute))
 		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 		set(t, e, "s", "x", when.Spec{Every: time.Hour, Overlap: when.Skip})
-		if err := e.PauseSchedule(t.Context(), "s", true, "", ""); err != nil {
+		if err := e.PauseSchedule(t.Context(), "s", true, request.By{}); err != nil {
 			t.Fatal(err)
 		}
 		pass(5 * time.Hour)
@@ -257,7 +258,7 @@ func TestE49_OverlapOfABackfill(t *testing.T) {
 			running     int
 		}{{1, 2, when.AllowAll, 2}, {3, 4, when.Skip, 1}} {
 			at := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Hour) }
-			if _, err := e.BackfillSchedule(t.Context(), "s", at(c.from), at(c.until), c.overlap, "", ""); err != nil {
+			if _, err := e.BackfillSchedule(t.Context(), "s", at(c.from), at(c.until), c.overlap, request.By{}); err != nil {
 				t.Fatal(err)
 			}
 			pass(time.Minute)
@@ -316,7 +317,7 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 		}
 	}
 	set(t, e, "s", "x", when.Spec{Every: time.Hour})
-	if _, err := e.TriggerSchedule(t.Context(), "s", "sometimes", "", ""); err == nil {
+	if _, err := e.TriggerSchedule(t.Context(), "s", "sometimes", request.By{}); err == nil {
 		t.Error("an overlap policy that there is not was taken")
 	}
 	if _, _, err := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "#schedule/s", Type: "w"}); err == nil {

@@ -1,15 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/ident"
-	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/view"
 )
 
 // switches are what people switched off in the group, as far as this node has
@@ -42,32 +37,6 @@ func (s *switches) add(log []store.Switch) (released bool) {
 		s.latest[key] = w
 	}
 	return released
-}
-
-// SwitchActivity keeps calls of an activity from starting attempts on all nodes of
-// the group, or lets them go on. Attempts that run may end. When it returns it is
-// durable; other nodes hear of it soon. The same request ID again does nothing.
-func (e *Engine) SwitchActivity(ctx context.Context, name string, off bool, request, by, why string) (view.SwitchRecord, error) {
-	if err := history.CheckName("activity name", name); err != nil {
-		return view.SwitchRecord{}, err
-	}
-	if request == "" {
-		request = ident.NewToken()
-	}
-	if err := history.CheckID("request ID", request); err != nil {
-		return view.SwitchRecord{}, err
-	}
-	written, err := e.db.Switch(ctx, store.Switch{
-		Group: e.config.Group, Kind: store.SwitchActivity, Name: name, Off: off,
-		Request: request, By: cmp.Or(by, e.config.Node), Why: why,
-	})
-	if err != nil {
-		return view.SwitchRecord{}, err
-	}
-	if err := e.readSwitches(ctx); err != nil {
-		kick(e.switchKick) // it is durable, and will be heard of
-	}
-	return inspect.SwitchRecord(written), nil
 }
 
 // pausedActivities returns what keeps activities paused in the group, by their names.

@@ -9,15 +9,16 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
 // pauseActivity pauses an activity in the group, or resumes it.
-func pauseActivity(t *testing.T, e *engine.Engine, name string, off bool, request string) view.SwitchRecord {
+func pauseActivity(t *testing.T, e *engine.Engine, name string, off bool, id string) view.SwitchRecord {
 	t.Helper()
-	r, err := e.SwitchActivity(t.Context(), name, off, request, "ann", "the bank is down")
+	r, err := e.SwitchActivity(t.Context(), name, off, id, request.By{Who: "ann", Why: "the bank is down"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,19 @@
 package request
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/schedule"
 )
 
 // This file holds the bounds of arguments. A verb calls check before it looks at the
@@ -49,4 +58,103 @@ func (s *Start) Check() error {
 		return err
 	}
 	return s.Settings.Check()
+}
+
+// Check returns what keeps a run from being forked so.
+func (f *Fork) Check() error {
+	switch {
+	case f.Fault != nil:
+		return f.Fault
+	case f.Call < 1:
+		return noCall(f.Call)
+	}
+	return ofWorkflow(f.NewID)
+}
+
+func noCall(call int64) error {
+	return &history.InputError{What: fmt.Sprintf("call number %d", call), Problem: "does not exist; calls count from 1, as histories show them"}
+}
+
+// checkControl adds what is missing to a request for an operation and returns what
+// every run would refuse.
+func (c *Client) checkControl(in *core.Control) error {
+	if !slices.Contains(core.CallOperations, in.Operation) && !in.Operation.OfRun() {
+		return &history.InputError{What: fmt.Sprintf("operation %q", in.Operation), Problem: "does not exist"}
+	}
+	in.ID, in.By = cmp.Or(in.ID, ident.NewToken()), cmp.Or(in.By, c.node)
+	if err := c.check(identified("request", in.ID)); err != nil {
+		return err
+	}
+	if in.Operation.OfRun() {
+		return checkRunOperation(in)
+	}
+	return checkCallOperation(in)
+}
+
+func checkRunOperation(in *core.Control) error {
+	switch {
+	case !reflect.ValueOf(in.Calls).IsZero():
+		return &history.InputError{What: string(in.Operation), Problem: "is an operation on runs and selects no calls"}
+	case in.Operation == core.ResetTheRun && in.Call < 1:
+		return noCall(in.Call)
+	case in.Operation == core.SignalTheRun:
+		return named("signal", in.Signal)
+	}
+	return nil
+}
+
+// callStates are the states by which calls can be selected.
+var callStates = []string{
+	core.StateRunning, string(core.Queued), string(core.External), string(core.Backoff), string(core.Gated),
+	string(core.Paused), string(core.Quarantined),
+}
+
+func checkCallOperation(in *core.Control) error {
+	for _, s := range in.Calls.States {
+		if !slices.Contains(callStates, s) {
+			return &history.InputError{What: fmt.Sprintf("call state %q", s), Problem: "does not exist; it is one of " + strings.Join(callStates, ", ")}
+		}
+	}
+	switch {
+	case in.Calls.Call < 0:
+		return &history.InputError{What: fmt.Sprintf("call number %d", in.Calls.Call), Problem: "is negative; calls count from 1"}
+	case in.Operation == core.EditPolicy && in.Policy == nil:
+		return &history.InputError{What: "edit-policy", Problem: "comes without a policy"}
+	case in.Operation == core.EditPolicy:
+		return in.Policy.Validate()
+	case in.Operation == core.FailNow && in.Failure == nil:
+		return &history.InputError{What: "fail", Problem: "comes without an error"}
+	}
+	return nil
+}
+
+// checkSchedule returns all that keeps a schedule from being made so.
+func (c *Client) checkSchedule(name string, when schedule.Spec, start *Start) error {
+	if err := c.check(errors.Join(named("schedule", name), ofWorkflow(name+"/"))); err != nil {
+		return err
+	}
+	if err := errors.Join(named("workflow", start.Type), start.Check(), when.Validate()); err != nil {
+		return err
+	}
+	if start.Delay != 0 || start.MustBeNew || start.NewAfter != NoEnd {
+		return &history.InputError{What: "start option", Problem: "is Delay, MustBeNew or NewAfter; the runs of a schedule begin when it says, under IDs of their own"}
+	}
+	return nil
+}
+
+// backfilled returns how many nominal times there are from one time to another, both
+// included, or why they cannot be backfilled.
+func backfilled(times *schedule.Times, now int64, from, until time.Time) (n int, err error) {
+	if !until.Before(time.Unix(0, now)) {
+		return 0, &history.InputError{What: "end of the range", Problem: fmt.Sprintf("is %s, which is still to come; a schedule fires such times by itself", until.UTC().Format(time.RFC3339))}
+	}
+	for at := times.Next(from.Add(-1)); !at.IsZero() && !at.After(until); at = times.Next(at) {
+		if n++; n > core.MaxBackfill {
+			return 0, &history.InputError{What: "range", Problem: fmt.Sprintf("has more than %d times; fill a shorter one at a time", core.MaxBackfill)}
+		}
+	}
+	if n == 0 {
+		return 0, &history.InputError{What: "range", Problem: "has no time at which the schedule fires"}
+	}
+	return n, nil
 }

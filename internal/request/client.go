@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/store"
 )
@@ -18,7 +19,10 @@ var ErrStopped = errors.New("the engine is stopped")
 // Config is what a Client is made of.
 type Config struct {
 	DB    Database
+	Read  *inspect.Inspector
 	Group store.Group
+	// Secret is that of the database; it signs tokens.
+	Secret []byte
 	// Node is the name of this process: it stands in the audit where a request does not
 	// say who asks.
 	Node string
@@ -47,6 +51,8 @@ type Local interface {
 	Serves(partition int, run string) (served, resident bool)
 	// Posted says that there is a new message in some inbox.
 	Posted()
+	// Switched says that an activity was paused or resumed in the whole group.
+	Switched(ctx context.Context)
 	// Query asks the code of a run. If this process does not serve the run it returns
 	// false. ErrMoved says that it ceased to serve it meanwhile: the query is asked again.
 	Query(ctx context.Context, row *store.Run, name string, input history.Payload) (answer history.Payload, served bool, err error)
@@ -61,19 +67,21 @@ type nowhere struct{}
 func (nowhere) Create(context.Context, *store.Run, *history.Start) (bool, error) { return false, nil }
 func (nowhere) Serves(int, string) (served, resident bool)                       { return false, false }
 func (nowhere) Posted()                                                          {}
+func (nowhere) Switched(context.Context)                                         {}
 func (nowhere) Query(context.Context, *store.Run, string, history.Payload) (history.Payload, bool, error) {
 	return history.Payload{}, false, nil
 }
 
 // Client sends requests. It is safe for concurrent use.
 type Client struct {
-	db    Database
-	group store.Group
-	node  string
-	now   func() int64
-	local Local
-
+	db     Database
+	read   *inspect.Inspector
+	group  store.Group
+	secret []byte
+	node   string
+	now    func() int64
 	runner *steptx.Runner
+	local  Local
 
 	topics  topics
 	poller  poller
@@ -87,7 +95,8 @@ type Client struct {
 // New returns a Client that works until it is closed.
 func New(config Config) *Client {
 	c := &Client{
-		db: config.DB, group: config.Group, node: config.Node, now: config.Now, local: config.Local, runner: config.Runner,
+		db: config.DB, read: config.Read, group: config.Group, secret: config.Secret, node: config.Node,
+		now: config.Now, runner: config.Runner, local: config.Local,
 		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
 	}
 	if c.local == nil {
@@ -109,19 +118,6 @@ func (c *Client) Close() {
 // place returns the partition of a workflow ID.
 func (c *Client) place(workflowID string) int { return entity.Place(c.group, workflowID) }
 
-// find returns the row of a run, by its run ID or if that is empty the latest of the
-// workflow ID.
-func (c *Client) find(ctx context.Context, workflowID, run string) (*store.Run, error) {
-	if err := c.check(ofWorkflow(workflowID)); err != nil {
-		return nil, err
-	}
-	row, err := c.db.Find(ctx, c.place(workflowID), workflowID, run)
-	if err == nil && row.WorkflowID != workflowID {
-		return nil, store.ErrNotFound
-	}
-	return row, err
-}
-
 // post makes a message durable and tells the owner of the partition, if that is here.
 func (c *Client) post(ctx context.Context, m store.Message) error {
 	if err := c.db.Post(ctx, m); err != nil {
@@ -129,4 +125,13 @@ func (c *Client) post(ctx context.Context, m store.Message) error {
 	}
 	c.local.Posted()
 	return nil
+}
+
+// tell is post for gates and schedules, which are known by their names.
+func (c *Client) tell(ctx context.Context, m store.Message) error {
+	err := c.db.Post(ctx, m)
+	if err == nil {
+		c.local.Posted()
+	}
+	return err
 }

@@ -33,7 +33,7 @@ func (c *Client) Query(ctx context.Context, workflowID, run, name string, input 
 	}
 	partition := c.place(workflowID)
 	err = c.await(ctx, partition, "", shortPause, func(ended) (done bool, err error) {
-		row, err := c.find(ctx, workflowID, run)
+		row, err := c.read.Find(ctx, workflowID, run)
 		if err != nil {
 			return true, err
 		}

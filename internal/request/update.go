@@ -9,7 +9,6 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -76,7 +75,7 @@ func (c *Client) sendUpdate(ctx context.Context, u *update) (*place, error) {
 
 // findUpdate looks where a closed workflow accepted an update.
 func (c *Client) findUpdate(ctx context.Context, u *update) (*place, error) {
-	row, err := c.find(ctx, u.workflowID, "")
+	row, err := c.read.Find(ctx, u.workflowID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +83,7 @@ func (c *Client) findUpdate(ctx context.Context, u *update) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, err := c.db.History(ctx, row.Partition, row.ID, 0, 0)
-	if err != nil {
-		return nil, err
-	}
-	turns, err := record.Turns(stored)
+	turns, err := c.read.Turns(ctx, row.Partition, row.ID)
 	if err != nil {
 		return nil, err
 	}

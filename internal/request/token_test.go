@@ -1,4 +1,4 @@
-package engine
+package request
 
 import (
 	"errors"
@@ -12,15 +12,15 @@ func TestE29_TokensNameTheirAttempt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.SliceOfN(rapid.Byte(), 32, 32)
 		key, other := secret.Draw(t, "secret"), secret.Draw(t, "another secret")
-		ref := attemptRef{
-			partition: rapid.IntRange(0, 1<<40).Draw(t, "partition"),
-			run:       rapid.String().Draw(t, "run"),
-			call:      rapid.Int64Range(0, 1<<60).Draw(t, "call"),
-			attempt:   rapid.IntRange(1, 1<<31).Draw(t, "attempt"),
+		attempt := Attempt{
+			Partition: rapid.IntRange(0, 1<<40).Draw(t, "partition"),
+			Run:       rapid.String().Draw(t, "run"),
+			Call:      rapid.Int64Range(0, 1<<60).Draw(t, "call"),
+			Number:    rapid.IntRange(1, 1<<31).Draw(t, "attempt"),
 		}
-		token := sign(key, ref)
-		if got, err := verify(key, token); got != ref || err != nil {
-			t.Fatalf("signed was %+v, read %+v, %v", ref, got, err)
+		token := sign(key, attempt)
+		if got, err := verify(key, token); got != attempt || err != nil {
+			t.Fatalf("signed was %+v, read %+v, %v", attempt, got, err)
 		}
 		if _, err := verify(other, token); string(key) != string(other) && !errors.Is(err, ErrInvalidToken) {
 			t.Fatalf("another secret: %v", err)
@@ -35,14 +35,14 @@ func TestE29_TokensNameTheirAttempt(t *testing.T) {
 // FuzzToken: no text is taken for a token but the one that signing makes.
 func FuzzToken(f *testing.F) {
 	secret := make([]byte, 32)
-	token := sign(secret, attemptRef{3, "run", 7, 2})
+	token := sign(secret, Attempt{3, "run", 7, 2})
 	for _, s := range []string{"", token, token[1:], token + "A", "AQ", "AQMHAnJ1bg"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		ref, err := verify(secret, s)
-		if err == nil && sign(secret, ref) != s {
-			t.Errorf("%q was taken for the token of %+v", s, ref)
+		attempt, err := verify(secret, s)
+		if err == nil && sign(secret, attempt) != s {
+			t.Errorf("%q was taken for the token of %+v", s, attempt)
 		}
 		if err != nil && !errors.Is(err, ErrInvalidToken) {
 			t.Error(err)

@@ -1,0 +1,117 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/store"
+)
+
+// CompleteAttempt ends the attempt of a token with a result. When it returns, that is
+// durable; the owner of the run learns of it by a message. Of several ends the first
+// counts. The error is ErrInvalidToken, ErrStaleToken, store.ErrNotFound if the run was
+// deleted, or that of the database.
+func (c *Client) CompleteAttempt(ctx context.Context, token string, result history.Payload) error {
+	return c.endAttempt(ctx, token, core.Completed, message.Data{Value: result})
+}
+
+// FailAttempt ends the attempt of a token with a failure, which the policy of its call
+// judges like any other. It is like CompleteAttempt otherwise.
+func (c *Client) FailAttempt(ctx context.Context, token string, f *history.Failure) error {
+	return c.endAttempt(ctx, token, core.Failed, message.Data{Failure: f})
+}
+
+// HeartbeatAttempt says that the attempt of a token is alive, and how far it has come.
+func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details history.Payload) error {
+	a, err := c.attempt(token)
+	if err != nil {
+		return err
+	}
+	workflowID, _, err := c.awaited(ctx, a, "")
+	if err != nil {
+		return err
+	}
+	// A later heartbeat replaces one that waits, so that they do not pile up while nothing
+	// reads them. One without details leaves the details of earlier ones.
+	key := "heartbeat"
+	if !details.Absent() {
+		key = "details"
+	}
+	return c.tellAttempt(ctx, a, workflowID, message.KindHeartbeat, key, message.Data{Value: details})
+}
+
+// endAttempt posts the end of an attempt, unless that is on record.
+func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outcome, d message.Data) error {
+	a, err := c.attempt(token)
+	if err != nil {
+		return err
+	}
+	workflowID, known, err := c.awaited(ctx, a, outcome)
+	if known || err != nil {
+		return err
+	}
+	d.Outcome = outcome
+	return c.tellAttempt(ctx, a, workflowID, message.KindAttempt, "end", d) // the first one counts
+}
+
+func (c *Client) tellAttempt(ctx context.Context, a Attempt, workflowID, kind, key string, d message.Data) error {
+	d.Call, d.Attempt = a.Call, a.Number
+	m, err := message.New(c.group, workflowID, a.Run, kind, fmt.Sprintf("attempt/%d.%d/%s", a.Call, a.Number, key), d)
+	if err != nil {
+		return err
+	}
+	m.Partition = a.Partition // of another group, perhaps
+	m.Replace = kind == message.KindHeartbeat
+	err = c.post(ctx, m)
+	if errors.Is(err, store.ErrClosed) {
+		return fmt.Errorf("%w: its run has ended", ErrStaleToken)
+	}
+	return err
+}
+
+// attempt returns the attempt of a token.
+func (c *Client) attempt(token string) (Attempt, error) {
+	if err := c.check(); err != nil {
+		return Attempt{}, err
+	}
+	return verify(c.secret, token)
+}
+
+// awaited returns whose attempt it is, and ErrStaleToken if its run does not wait for
+// its end. Known reports that it has ended with the outcome already. It reads what is
+// committed; the run decides when the message arrives.
+func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (workflowID string, known bool, err error) {
+	row, err := c.db.Find(ctx, a.Partition, "", a.Run)
+	if err != nil {
+		return "", false, err
+	}
+	calls, err := c.db.Calls(ctx, row.Partition, row.ID)
+	if err != nil {
+		return "", false, err
+	}
+	for _, call := range calls {
+		if call.Number == a.Call && call.Attempt == a.Number && (call.State == store.External || call.State == store.Dispatched) {
+			return row.WorkflowID, false, nil // the usual case; the history need not be read
+		}
+	}
+	attempts, err := c.read.AttemptsOf(ctx, row, a.Call)
+	if err != nil {
+		return "", false, err
+	}
+	for _, made := range attempts {
+		switch {
+		case made.Number != a.Number:
+		case made.Ended == nil:
+			return row.WorkflowID, false, nil
+		case made.Outcome == string(outcome):
+			return row.WorkflowID, true, nil
+		default:
+			return "", false, fmt.Errorf("%w: it has the outcome %s", ErrStaleToken, made.Outcome)
+		}
+	}
+	return "", false, ErrStaleToken
+}

@@ -1,0 +1,252 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// Bounds of an operation on many runs.
+const (
+	bulkPage    = 100  // runs that are asked at a time
+	bulkWorkers = 8    // of these, how many at one moment
+	bulkRecords = 1000 // records that are kept
+)
+
+// ControlAll carries an operation out on all runs that pass the filter, or on the
+// selected calls of these; on open runs if the filter names no status. With dry it only
+// counts them.
+//
+// It goes from run to run, in batches, and asks each with the same request ID. If it
+// fails in the middle, the same request again does the rest. An operation on runs also
+// reaches those that were continued meanwhile.
+func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
+	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}}
+	if err := c.checkControl(&b.in); err != nil {
+		return b.result, err
+	}
+	if !dry {
+		b.result.Request = b.in.ID
+	}
+	filter := inspect.RunFilter(selected, c.group.All())
+	narrow(&filter, in.Calls)
+	b.began = filter.Before
+	for {
+		newest, touched, err := b.pass(ctx, filter)
+		if err != nil || dry || !in.Operation.OfRun() || touched == 0 {
+			return b.result, err
+		}
+		if b.began == "" {
+			b.began = newest
+		}
+		b.seen, filter.Before = max(b.seen, b.began, newest), ""
+	}
+}
+
+// narrow makes the database leave out runs that cannot be meant.
+func narrow(filter *store.Filter, calls core.Selection) {
+	filter.Limit = bulkPage
+	if len(filter.Status) == 0 {
+		filter.Status = []store.Status{store.Running, store.OnHold, store.WaitingForCode, store.Parked}
+	}
+	if filter.Call == "" && len(calls.States) == 1 && calls.States[0] != core.StateRunning {
+		filter.Call = store.CallState(calls.States[0])
+	}
+}
+
+// bulk is an operation on many runs under way.
+type bulk struct {
+	client *Client
+	in     core.Control
+	result view.BulkResult
+
+	began string // run ID: chains that began later are not meant, empty in the first pass
+	seen  string // run ID: runs up to here were seen by an earlier pass
+}
+
+// pass goes through the runs that pass the filter, newest first. After the first pass
+// these are only runs that are newer than all that were seen and follow a run that was
+// not reached, in a chain that had begun by then.
+func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, touched int, err error) {
+	for {
+		rows, err := b.client.db.List(ctx, filter)
+		if err != nil || len(rows) == 0 {
+			return newest, touched, err
+		}
+		last := rows[len(rows)-1].ID
+		more := len(rows) == bulkPage && last > b.seen
+		newest = max(newest, rows[0].ID)
+		if b.seen != "" {
+			rows = slices.DeleteFunc(rows, func(r store.Run) bool {
+				return r.ID <= b.seen || r.Chain > b.began || wasAsked(&r, b.in.ID)
+			})
+		}
+		touched += len(rows)
+		if err := b.page(ctx, rows); err != nil || !more {
+			return newest, touched, err
+		}
+		filter.Before = last
+	}
+}
+
+// page does one batch of runs: all are asked before the first answer is awaited.
+func (b *bulk) page(ctx context.Context, rows []store.Run) error {
+	found := make([][]view.ControlRecord, len(rows))
+	sent := make([]*operation, len(rows))
+	failed := inParallel(len(rows), func(i int) (err error) {
+		found[i], err = b.client.selected(ctx, &rows[i], b.in)
+		if err == nil && len(found[i]) > 0 && !b.result.DryRun {
+			sent[i], err = b.client.sendControl(ctx, rows[i].WorkflowID, rows[i].ID, b.in)
+		}
+		return err
+	})
+	answered := inParallel(len(rows), func(i int) error {
+		if sent[i] == nil || failed[i] != nil {
+			return nil
+		}
+		return b.client.awaitControl(ctx, sent[i])
+	})
+	var errs []error
+	for i := range rows {
+		if err := b.add(found[i], sent[i], errors.Join(failed[i], answered[i])); err != nil {
+			errs = append(errs, fmt.Errorf("workflow %q: %w", rows[i].WorkflowID, err))
+		}
+	}
+	if len(errs) > 5 {
+		errs = append(errs[:5], fmt.Errorf("and %d more", len(errs)-5))
+	}
+	return errors.Join(errs...)
+}
+
+// add counts the result of one run. An error about that run alone is part of the result.
+func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error {
+	to := &b.result
+	if len(found) > 0 {
+		to.Runs++
+		if !b.in.Operation.OfRun() {
+			to.Calls += len(found)
+		}
+	}
+	records := found
+	if !to.DryRun {
+		records = nil
+		if sent != nil {
+			records = sent.records
+		}
+	}
+	for _, r := range records {
+		switch r.Outcome {
+		case view.Applied:
+			to.Applied++
+		case view.Unchanged:
+			to.Unchanged++
+		case view.Refused:
+			to.Refused++
+		case view.NotPending:
+			to.NotPending++
+		}
+	}
+	to.Records = append(to.Records, records[:min(len(records), bulkRecords-len(to.Records))]...)
+	switch {
+	case len(records) > 0:
+		return nil
+	case errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotFound):
+		to.Ended++
+		return nil
+	case errors.Is(err, ErrNoAnswer):
+		to.Unanswered++
+	}
+	return err
+}
+
+// inParallel calls f for each number below n, some at a time.
+func inParallel(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for w := range min(n, bulkWorkers) {
+		wg.Go(func() {
+			for i := w; i < n; i += bulkWorkers {
+				errs[i] = f(i)
+			}
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// Preview returns the calls of a run on which an operation would be carried out, or the
+// run.
+func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control) ([]view.ControlRecord, error) {
+	if err := c.checkControl(&in); err != nil {
+		return nil, err
+	}
+	row, err := c.read.Find(ctx, workflowID, "")
+	if err != nil {
+		return nil, err
+	}
+	if !row.Status.Open() && in.Operation != core.ResetTheRun {
+		return nil, fmt.Errorf("workflow %q: %w", workflowID, store.ErrClosed)
+	}
+	found, err := c.selected(ctx, row, in)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("workflow %q: %s: %w", workflowID, in.Operation, ErrNotPending)
+	}
+	return found, err
+}
+
+// selected returns the calls of a run that are selected now, or the run. Calls with a row
+// need no look at the history.
+func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) (out []view.ControlRecord, err error) {
+	record := view.ControlRecord{
+		WorkflowID: row.WorkflowID, RunID: row.ID, Name: in.Signal, Operation: string(in.Operation), By: in.By, Why: in.Reason,
+		Outcome: view.Selected, Time: time.Unix(0, c.now()).UTC(),
+	}
+	switch {
+	case in.Operation == core.ResetTheRun:
+		return c.previewReset(ctx, row, in)
+	case in.Operation.OfRun() && !row.Status.Open():
+		return nil, nil
+	case in.Operation.OfRun():
+		record.Note = fmt.Sprintf("%s, %s", row.Type, row.Status)
+		return []view.ControlRecord{record}, nil
+	}
+	add := func(call int64, name, state, errorType string) {
+		if in.Calls.Has(call, name, state, errorType) {
+			r := record
+			r.Call, r.Name, r.Note = call, name, state
+			out = append(out, r)
+		}
+	}
+	if in.Calls.ErrorType != "" || len(in.Calls.States) > 0 && !slices.Contains(in.Calls.States, core.StateRunning) {
+		calls, err := c.db.Calls(ctx, row.Partition, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, call := range calls {
+			errorType := ""
+			if p, err := core.DecodeProgress(call.Data); err == nil && p.Last != nil {
+				errorType = p.Last.TypeName()
+			}
+			add(call.Number, call.Name, core.ShownState(core.CallState(call.State)), errorType)
+		}
+		return out, nil
+	}
+	s, err := c.read.Read(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range s.Pending() {
+		if p.Kind == "activity" || p.Kind == "step" {
+			add(p.Call, p.Name, p.State, p.LastErrorType)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,153 @@
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// ErrNotPending says that an operation found no call: none is selected, or the call has
+// closed.
+var ErrNotPending = errors.New("no such call is pending")
+
+// RefusedError says that a call, or a run, is not in a state for an operation, or
+// does not accept what came with it.
+type RefusedError struct{ Record view.ControlRecord }
+
+func (e *RefusedError) Error() string {
+	if core.Operation(e.Record.Operation).OfRun() {
+		return fmt.Sprintf("%s is refused: %s", e.Record.Operation, e.Record.Note)
+	}
+	return fmt.Sprintf("%s of call %d (%s) is refused: %s", e.Record.Operation, e.Record.Call, e.Record.Name, e.Record.Note)
+}
+
+// Control carries an operation out on a run or on calls of it. With an empty run it is
+// the latest of the workflow ID. It returns what was done to each call when that is
+// durable. With the same request ID again it does nothing and returns the same.
+//
+// The error is ErrNotPending if no call was found, a *RefusedError if all that were
+// found refused it, ErrNoAnswer with that of ctx if no node serves the run in time, and
+// store.ErrClosed if the run has ended.
+func (c *Client) Control(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
+	if err := c.checkControl(&in); err != nil {
+		return nil, err
+	}
+	o, err := c.sendControl(ctx, workflowID, run, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.awaitControl(ctx, o); err != nil {
+		return o.records, err
+	}
+	return o.records, nil
+}
+
+// operation is a request for an operation that was sent.
+type operation struct {
+	core.Control
+	row     *store.Run
+	at      place // where its result is looked for
+	records []view.ControlRecord
+}
+
+// on moves the search for the result to a run.
+func (o *operation) on(row *store.Run) { o.row, o.at = row, place{row.WorkflowID, row.ID, 0} }
+
+// read looks for the result in a turn.
+func (o *operation) read(t *core.StoredTurn) (done bool, err error) {
+	for i := range t.Events {
+		if ev := &t.Events[i]; inspect.IsAnswer(ev) && ev.ID == o.ID {
+			o.records = append(o.records, inspect.ControlRecord(o.row, ev, t.Time))
+		}
+	}
+	return len(o.records) > 0, nil
+}
+
+// sendControl makes an operation durable, unless its result is on record already.
+func (c *Client) sendControl(ctx context.Context, workflowID, run string, in core.Control) (*operation, error) {
+	row, err := c.read.Find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	o := &operation{Control: in}
+	o.on(row)
+	if done, err := c.readTurns(ctx, &o.at, o.read); done || err != nil {
+		return o, err
+	}
+	reader := row.ID
+	if in.Operation == core.ResetTheRun {
+		if done, err := o.wasReset(); done || err != nil {
+			return o, err
+		}
+		if !row.Status.Open() {
+			return o, c.resetLatest(ctx, o)
+		}
+	}
+	if in.Operation.OfRun() {
+		reader = "" // whichever run of the chain is the latest when it arrives
+	}
+	m, err := message.New(c.group, workflowID, reader, message.KindControl, "control/"+in.ID, message.Data{Control: &in})
+	if err != nil {
+		return nil, err
+	}
+	err = c.post(ctx, m)
+	if errors.Is(err, store.ErrClosed) { // this very request may have ended it
+		if done, late := c.readTurns(ctx, &o.at, o.read); done && late == nil {
+			return o, nil
+		}
+		if in.Operation == core.ResetTheRun {
+			return o, c.resetLatest(ctx, o)
+		}
+	}
+	return o, err
+}
+
+// awaitControl waits until the owner of the run has carried the operation out.
+func (c *Client) awaitControl(ctx context.Context, o *operation) error {
+	for len(o.records) == 0 {
+		closed, err := c.awaitTurn(ctx, &o.at, shortPause, o.read)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return fmt.Errorf("workflow %q: %w: %w", o.at.workflowID, ErrNoAnswer, ctx.Err())
+		case err != nil:
+			return err
+		case closed == nil:
+		case closed.Status == store.Continued && o.Operation.OfRun():
+			next, err := c.db.Find(ctx, closed.Partition, closed.WorkflowID, "")
+			if err != nil {
+				return err
+			}
+			o.on(next)
+		case o.Operation == core.ResetTheRun:
+			if err := c.resetLatest(ctx, o); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("workflow %q: %w", o.at.workflowID, store.ErrClosed)
+		}
+	}
+	return verdict(o.records)
+}
+
+// verdict returns the error of an operation that did nothing.
+func verdict(records []view.ControlRecord) error {
+	var refused *RefusedError
+	for _, r := range records {
+		switch r.Outcome {
+		case view.Applied, view.Unchanged:
+			return nil
+		case view.Refused:
+			refused = &RefusedError{r}
+		}
+	}
+	if refused != nil {
+		return refused
+	}
+	return fmt.Errorf("workflow %q: %s: %w", records[0].WorkflowID, records[0].Operation, ErrNotPending)
+}

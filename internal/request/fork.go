@@ -1,0 +1,93 @@
+package request
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/store"
+)
+
+// Fork asks for a run under a new workflow ID that goes on from a call of another run.
+type Fork struct {
+	WorkflowID, Run string // whose history; of the latest run if Run is empty
+	NewID           string
+	Call            int64            // the first that is made again
+	Input           *history.Payload // of the new run, nil for that of the other
+	CallInput       *history.Payload // of the call, nil for what the code asks for
+	By              By
+	// Fault is an error of an option that the request was made with; it refuses the
+	// request.
+	Fault error
+}
+
+// ForkRun makes sure that there is such a run and returns its run ID. Asked again it
+// returns the same, and attached is true; if the new workflow ID belongs to any other
+// run, the error is an *IDInUseError. The other run is not changed.
+func (c *Client) ForkRun(ctx context.Context, req Fork) (run string, attached bool, err error) {
+	source, cut, start, err := c.cutFor(ctx, &req)
+	if err != nil {
+		return "", false, err
+	}
+	now := c.now()
+	by := core.Control{By: cmp.Or(req.By.Who, c.node), Reason: req.By.Why}
+	next := cut.Fork(start, req.NewID, ident.NewRun(now), now, by)
+	if req.Input != nil {
+		next.Input = *req.Input
+	}
+	err = c.createBased(ctx, source, cut, next, "")
+	if conflict := (*store.ConflictError)(nil); errors.As(err, &conflict) {
+		return attachToFork(&conflict.Existing, next)
+	}
+	return next.Run, false, err
+}
+
+// PreviewFork returns what a fork would keep, in a sentence.
+func (c *Client) PreviewFork(ctx context.Context, req Fork) (string, error) {
+	_, cut, _, err := c.cutFor(ctx, &req)
+	if err != nil {
+		return "", err
+	}
+	return cut.String(), nil
+}
+
+// cutFor cuts the history of a run as a fork wants it.
+func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, *history.Start, error) {
+	source, err := c.read.Find(ctx, req.WorkflowID, req.Run)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := c.check(req.Check()); err != nil {
+		return nil, nil, nil, err
+	}
+	cut, start, err := c.cutAt(ctx, source, req.Call)
+	if err == nil && req.CallInput != nil {
+		err = cut.WithInput(*req.CallInput)
+	}
+	return source, cut, start, err
+}
+
+// attachToFork judges a fork whose workflow ID is taken. If the run that has it is that of
+// the same request, it is returned.
+func attachToFork(existing *store.Run, want *history.Start) (string, bool, error) {
+	is, err := history.DecodeStart(existing.Start)
+	if err != nil {
+		return "", false, err
+	}
+	refusal := &IDInUseError{WorkflowID: want.WorkflowID, Run: existing.ID, Status: existing.Status}
+	switch has, wants := is.Base, want.Base; {
+	case has == nil || has.Run != wants.Run || has.Call != wants.Call:
+		refusal.Difference = fmt.Sprintf("it does not go on from call %d of run %s", wants.Call, wants.Run)
+	case !has.Inputs[wants.Call].Equal(wants.Inputs[wants.Call]):
+		refusal.Difference = fmt.Sprintf("its input of call %d is another one", wants.Call)
+	case !is.Input.Equal(want.Input):
+		refusal.Difference = "its input is another one"
+	default:
+		return existing.ID, true, nil
+	}
+	return "", false, refusal
+}

@@ -1,0 +1,111 @@
+package request
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/schedule"
+)
+
+// SetSchedule makes a schedule, or changes what it does. The workflow ID of the start is
+// not used.
+func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
+	if err := c.checkSchedule(name, when, &start); err != nil {
+		return err
+	}
+	spec := scheduleOf(when, &start)
+	now := c.now()
+	row, err := entity.Find(c.group, entity.Schedule, name).Row(now)
+	if err != nil {
+		return err
+	}
+	row.RunState = record.StoreState(core.NewTimetable(record.ScheduleConfig(c.group, name), *spec, now).State())
+	if err := c.db.Create(ctx, row); err != nil {
+		return err
+	}
+	// Create does not say whether the schedule was there before. If it was made now, it
+	// does already what it is told.
+	return c.tell(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec}))
+}
+
+// scheduleOf returns what a schedule does, as it is recorded.
+func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
+	s := &history.Schedule{
+		Cron: when.Cron, TimeZone: when.TimeZone, Every: when.Every, Offset: when.Offset, Jitter: when.Jitter,
+		CatchUp: when.CatchUp, Overlap: string(when.Overlap),
+		Workflow: start.Type, Input: start.Input, Trace: start.Trace, Settings: start.Settings,
+	}
+	if s.CatchUp == 0 {
+		s.CatchUp = schedule.DefaultCatchUp
+	}
+	if s.Overlap == "" {
+		s.Overlap = string(schedule.Skip)
+	}
+	return s
+}
+
+// PauseSchedule keeps a schedule from firing by itself, or lets it fire again.
+func (c *Client) PauseSchedule(ctx context.Context, name string, paused bool, by By) error {
+	word := core.ScheduleResume
+	if paused {
+		word = core.SchedulePause
+	}
+	return c.askSchedule(ctx, name, core.ToSchedule{Word: word}, by)
+}
+
+// DeleteSchedule ends a schedule. The runs that it started go on.
+func (c *Client) DeleteSchedule(ctx context.Context, name string, by By) error {
+	return c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleDelete}, by)
+}
+
+// TriggerSchedule fires a schedule now, even if it is paused, and returns the workflow
+// ID of the fire.
+func (c *Client) TriggerSchedule(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
+	now := c.now()
+	err = c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleTrigger, At: now, Overlap: string(overlap)}, by)
+	return core.FireID(name, now), err
+}
+
+// BackfillSchedule fires the past nominal times from one to another, both included, and
+// returns their number. An empty overlap is schedule.BufferAll.
+func (c *Client) BackfillSchedule(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by By) (n int, err error) {
+	t, err := c.read.Timetable(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	detail := t.Detail()
+	times, err := record.ScheduleSpec(&detail.Spec).Times()
+	if err != nil {
+		return 0, err
+	}
+	now := c.now()
+	if n, err = backfilled(times, now, from, until); err != nil {
+		return 0, err
+	}
+	if overlap == "" {
+		overlap = schedule.BufferAll
+	}
+	return n, c.askSchedule(ctx, name, core.ToSchedule{
+		Word: core.ScheduleBackfill, At: now, From: from.UnixNano(), Until: until.UnixNano(), Overlap: string(overlap),
+	}, by)
+}
+
+// askSchedule sends a message to a schedule that exists.
+func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule, by By) error {
+	if err := c.check(schedule.Overlap(m.Overlap).Check()); err != nil {
+		return err
+	}
+	if _, err := c.read.Timetable(ctx, name); err != nil {
+		return err
+	}
+	if m.At == 0 {
+		m.At = c.now()
+	}
+	m.By, m.Why = by.Who, by.Why
+	return c.tell(ctx, message.ToSchedule(c.group, name, &m))
+}
