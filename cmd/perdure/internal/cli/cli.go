@@ -31,7 +31,7 @@ func Main() int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The second interrupt ends the process at once, as if nobody listened.
+	// The second interrupt ends the process immediately.
 	context.AfterFunc(ctx, stop)
 	return Run(ctx, Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,

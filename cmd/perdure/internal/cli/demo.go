@@ -96,7 +96,7 @@ func (a *app) demo(ctx context.Context, opt demo.Options) error {
 		return usage("Leave --dir out, or name a directory.", "--dir is empty.")
 	}
 	opt.Command = ownName()
-	// The progress is news and written at once; the report is the result.
+	// Progress is news and is not buffered; the report is the result.
 	opt.Out, opt.Terminal = a.env.Stdout, a.stdout
 	if a.format != formatTable {
 		opt.Out, opt.Terminal = a.env.Stderr, a.stderr

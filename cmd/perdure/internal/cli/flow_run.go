@@ -261,8 +261,8 @@ func flowFailure(failed *perdure.RunError) (kind, message string) {
 	return retry.Classify(err).Type(), err.Error()
 }
 
-// flowStart is the input with which perdure start starts a flow file. Whether it may
-// use the shell and files, whoever runs it decides.
+// flowStart is the input with which perdure start starts a flow file. The engine that
+// runs it decides whether it may use the shell and files.
 func (a *app) flowStart(path, input string, named []string) (flow.Program, error) {
 	actions := flowActions{shell: true, files: ".", named: named}
 	runtime, err := actions.runtime(a.flowLog)

@@ -83,7 +83,7 @@ func (n Name) refused(c *pgx.ConnConfig, e *pgconn.PgError) error {
 	case e.Code == "42501": // insufficient privilege
 		return n.unreadable(c)
 	}
-	return &Error{fmt.Sprintf("The PostgreSQL server at %s answers: %s (SQLSTATE %s).", at, e.Message, e.Code), ""}
+	return &Error{fmt.Sprintf("The PostgreSQL server at %s reports: %s (SQLSTATE %s).", at, e.Message, e.Code), ""}
 }
 
 // unreadable says that the user lacks a right.

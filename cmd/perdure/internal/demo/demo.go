@@ -157,7 +157,7 @@ func (d *demo) killDue(p progress) bool {
 
 // survive counts the death of a worker, and starts another one in its place.
 func (d *demo) survive(c *crew, w *worker) error {
-	d.screen.news(d.elapsed(), term.Painted{Text: cmp.Or(w.killedBy, "somebody killed "+w.called()), Colour: term.Busy})
+	d.screen.news(d.elapsed(), term.Painted{Text: cmp.Or(w.killedBy, "kill of "+w.called()+" from outside"), Colour: term.Busy})
 	d.state.Kills++
 	d.state.Active = d.elapsed()
 	if err := d.dir.save(d.state); err != nil {

@@ -188,8 +188,8 @@ func (d directory) database(s *state, server database.Name) database.Name {
 	return database.File(d.file(databaseName))
 }
 
-// stillThere refuses to go on if somebody has removed what was done so far: a new
-// database knows nothing of it, and would be blamed for that.
+// stillThere refuses to go on if what was done so far has been removed: a new database
+// would be reported as one that lost it.
 func (d *demo) stillThere(ctx context.Context) error {
 	if d.state.Active == 0 {
 		return nil

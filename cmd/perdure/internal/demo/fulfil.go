@@ -65,7 +65,7 @@ var policy = retry.Policy{
 	// The service says when to come again, but in a crowd that may take many times.
 	Rules: []retry.Rule{{Types: []string{"HTTP429"}, MaxAttempts: 200}},
 	// By default a step whose process dies three times while it runs alone is
-	// quarantined as the culprit. Here the killer is somebody else.
+	// quarantined as the culprit. Here the killer is the parent.
 	CrashLimit: 1000,
 }
 

@@ -23,7 +23,7 @@ func DefaultWorkers(db database.Name) int {
 	return 1
 }
 
-// introduce tells somebody who has never heard of perdure what there is to see.
+// introduce says what there is to see, to people who see perdure for the first time.
 func (d *demo) introduce() {
 	s, orders := &d.screen, term.Plural(len(d.orders), "order", "orders")
 	if d.state.Active > 0 {

@@ -69,7 +69,7 @@ func (r *Report) result(p *printer) {
 	p.printf("\nThis should not happen, whatever the service does. Please keep the directory and\nreport it.\n")
 }
 
-// meaning is what a reason says to somebody who sees it for the first time.
+// meaning explains a reason to people who see it for the first time.
 var meaning = map[retry.Reason]string{
 	retry.ReasonSucceeded:    "the step was done",
 	retry.ReasonBackoff:      "failed; tried again after a wait that grows",

@@ -8,5 +8,5 @@ func understands(*os.File) bool { return false }
 
 func width(*os.File) int { return 0 }
 
-// IsBrokenPipe reports whether a write failed because nobody reads any more.
+// IsBrokenPipe reports whether a write failed because the reader is gone.
 func IsBrokenPipe(error) bool { return false }

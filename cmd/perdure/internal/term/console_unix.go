@@ -21,5 +21,5 @@ func width(f *os.File) int {
 	return int(size.Col)
 }
 
-// IsBrokenPipe reports whether a write failed because nobody reads any more.
+// IsBrokenPipe reports whether a write failed because the reader is gone.
 func IsBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -27,7 +27,7 @@ func width(f *os.File) int {
 	return int(info.Window.Right-info.Window.Left) + 1
 }
 
-// IsBrokenPipe reports whether a write failed because nobody reads any more.
+// IsBrokenPipe reports whether a write failed because the reader is gone.
 func IsBrokenPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }
