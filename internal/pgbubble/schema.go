@@ -65,9 +65,10 @@ func take(partitions int) *Schema {
 
 // create lets the store make a schema and takes over its clock.
 func create(tb testing.TB, partitions int) (*Schema, error) {
+	dsn := pgtest.Shared(tb).DSN("postgres") // may end the test, so it comes before the lock
 	schemas.Lock()
 	schemas.made++
-	s := &Schema{dsn: pgtest.Shared(tb).DSN("postgres"), name: fmt.Sprintf("bubble_%d", schemas.made)}
+	s := &Schema{dsn: dsn, name: fmt.Sprintf("bubble_%d", schemas.made)}
 	schemas.Unlock()
 	ctx := tb.Context()
 	made, err := postgres.URL(s.dsn, postgres.Schema(s.name), postgres.Partitions(partitions)).Open(ctx)
