@@ -320,6 +320,7 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	if d.Retry {
 		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), true); judges > 0 {
 			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
+			c.verdict = "" // the gates know it
 			r.setState(c, Gated)
 			r.touch(c)
 			return

@@ -97,3 +97,21 @@ func TestE22_AnAttemptThatIsUndecidedIsCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestR46_AFailureIsToldOnce: the gates learn that an attempt failed when it ends. A
+// call that is skipped while a budget decides leaves them without telling it again,
+// which a breaker would count twice, and which a machine made from the records, that
+// has only the row of the call, would not.
+func TestR46_AFailureIsToldOnce(t *testing.T) {
+	thrifty := aGate(1, gates.Rejoin)
+	thrifty.Budget = gates.Budget{Tokens: 1}
+	r, _ := passing(t, retry.Policy{}, thrifty)
+	out := stepped(t, r, 2, AttemptEnded{Call: 1, Attempt: 1, Outcome: Failed, Failure: history.FromError(errors.New("down")), Ended: 2})
+	if len(out.Gates) != 1 || out.Gates[0].Outcome != gates.Failure {
+		t.Fatalf("when the attempt ends, the gates are told %+v", out.Gates)
+	}
+	out = stepped(t, r, 3, Control{ID: "1", Operation: Skip, Result: history.Payload{}})
+	if len(out.Gates) != 1 || out.Gates[0].Word != GateDone || out.Gates[0].Outcome != gates.Neutral {
+		t.Errorf("when the call is skipped, the gates are told %+v; want a neutral end", out.Gates)
+	}
+}
