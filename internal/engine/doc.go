@@ -26,12 +26,10 @@
 //	load.go         from the store into memory
 //	park.go         runs whose code is missing, does not fit or failed: why, and for how long
 //	guard.go        user code under watch: panics, turns that do not end
-//	attempt.go      running bodies: contexts, timeouts, panics
-//	pulse.go        heartbeats of running bodies
+//	attempt.go      beginning attempts, and what is heard of them
 //	external.go     attempts that are completed from outside
 //	transaction.go  what bodies do in the transaction of their result
-//	slots.go        concurrency, the probation lane
-//	slotqueue.go    who waits for a slot, by priority
+//	slots.go        which calls may have a slot, and what becomes of a grant
 //	wake.go         due times and the scan for them
 //	inbox.go        messages from clients and other runs
 //	partition.go    taking partitions over, and losing them

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
 	"github.com/perdure/perdure/internal/entity"
@@ -36,22 +37,21 @@ type Engine struct {
 	process string // a random name
 	clock   *clock.Clock
 
-	// ctx ends with the engine's own goroutines, bodies with the attempts'.
-	ctx    context.Context
-	cancel context.CancelFunc
-	bodies context.Context
-	// interrupt asks all running attempts to end.
-	interrupt context.CancelCauseFunc
-	work      sync.WaitGroup // the engine's own loops
-	steps     workers.Pool   // work on residents
-	code      workers.Pool   // runs what users wrote, and may never come back
-	timers    sync.Pool      // of stopped *time.Timer
-	results   sync.Pool      // of chan error, empty
+	// ctx ends with the engine's own goroutines.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	work    sync.WaitGroup // the engine's own loops
+	steps   workers.Pool   // work on residents
+	code    workers.Pool   // runs what users wrote, and may never come back
+	timers  sync.Pool      // of stopped *time.Timer
+	results sync.Pool      // of chan error, empty
 
 	receivers    map[string]func(store.Message, *partition) // of messages that are no input of a run, by kind
 	intake       []rule                                     // what features demand of the mail that runs take
 	committer    *commit.Committer
 	member       *member.Member
+	slots        *attempt.Slots
+	attempts     *attempt.Runner
 	transactions steptx.Runner
 	outages      outages
 	loading      chan struct{} // as many runs are loaded at once as it holds
@@ -70,14 +70,12 @@ type Engine struct {
 	idle         *list.List           // of residents that could be dropped, oldest first
 	wakes        wakeHeap
 	horizon      int64 // wake times up to here are in the heap
-	slots        slots
-	refusedLease bool // calls got no slot because the lease might have been over
+	refusedLease bool  // calls got no slot because the lease might have been over
 	switches     switches
-	executions   map[attemptKey]*execution
 	routes       map[string]route // by workflow ID
 	busy         int              // residents that somebody works on
 	recovery     recovery
-	quiet        *sync.Cond      // busy or the executions became fewer
+	quiet        *sync.Cond      // busy or the attempts became fewer
 	conflicts    map[string]bool // gates of which calls say different things, and it was said
 	health       health
 }
@@ -97,9 +95,8 @@ const maxLoading = 64
 
 // Errors of an engine's life.
 var (
-	ErrStopped  = request.ErrStopped
-	ErrStarted  = errors.New("the engine is already started")
-	errShutdown = errors.New("the engine is shutting down")
+	ErrStopped = request.ErrStopped
+	ErrStarted = errors.New("the engine is already started")
 )
 
 // Open opens the database. Until Start the engine is a client: it can start runs,
@@ -141,15 +138,12 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
 		idle:       list.New(),
-		executions: map[attemptKey]*execution{},
 		conflicts:  map[string]bool{},
 		routes:     map[string]route{},
 	}
-	e.slots.limit = config.Concurrency
 	e.quiet = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
-	e.bodies, e.interrupt = context.WithCancelCause(context.Background())
 	e.outages.log = config.Logger
 	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
 	e.Inspector = inspect.New(db, inspect.Config{
@@ -166,6 +160,10 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.member = member.New(e.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
 		Clock: e.clock, Health: oneSide{&e.outages, reading}, Holder: holder{e}, Log: config.Logger,
+	})
+	e.slots = attempt.NewSlots(config.Concurrency, e.member.Holds)
+	e.attempts = attempt.NewRunner(attempt.Config{
+		Owner: attemptOwner{e}, Clock: e.clock, Go: e.code.Run, Holds: e.member.Holds, MaxLate: config.MaxAbandoned,
 	})
 	e.intake, e.receivers = e.rules(), e.kinds()
 	return e, nil
@@ -278,13 +276,13 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.code.Stop() // what a transaction began
 		return e.db.Close()
 	}
-	ended := func() bool { return len(e.executions) == 0 && e.busy == 0 }
+	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
 	e.waitFor(ctx, ended)
-	e.interrupt(errShutdown)
+	e.attempts.Interrupt()
 	grace, cancel := context.WithTimeout(context.Background(), time.Second)
 	e.waitFor(grace, ended)
 	cancel()
-	e.giveUpAttempts()
+	e.attempts.GiveUp()
 	settle, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	e.waitFor(settle, func() bool { return e.busy == 0 })
 	cancel()
@@ -308,7 +306,7 @@ func (e *Engine) beginStop() phase {
 		e.phase = stopped
 	case running:
 		e.drain()
-		if len(e.executions) > 0 {
+		if e.attempts.Running() > 0 {
 			e.member.Kick()
 		}
 	}
@@ -320,6 +318,7 @@ func (e *Engine) beginStop() phase {
 func (e *Engine) drain() {
 	e.phase = draining
 	e.member.Drain()
+	e.slots.Close()
 }
 
 // Kill ends the engine as a crash would: nothing more is written. It is for
@@ -334,8 +333,9 @@ func (e *Engine) end() {
 	e.phase = stopped
 	e.mu.Unlock()
 	e.member.Drain()
+	e.slots.Close()
 	e.cancel()
-	e.interrupt(errShutdown)
+	e.attempts.Interrupt()
 	e.Client.Close()
 	e.work.Wait()
 	e.steps.Stop()

@@ -42,17 +42,18 @@ func Holds(e *Engine) string {
 	}
 	report("residents at work", e.busy)
 	report("residents", len(e.residents))
-	report("executions", len(e.executions))
-	report("slots", e.slots.used)
-	report("slots kept back", count(e.slots.keptBack))
-	report("probation lane", count(e.slots.inLane))
-	report("calls in queues", len(e.slots.waiting)+len(e.slots.queues[regular])+len(e.slots.queues[probation]))
+	report("attempts", e.attempts.Running())
+	slots := e.slots.Usage()
+	report("slots", slots.Regular)
+	report("slots kept back", count(slots.KeptBack))
+	report("probation lane", count(slots.Probation))
+	report("calls in queues", slots.Waiting)
 	report("recovery", e.recovery.open)
 	report("waiting requests", e.Client.Waiting())
 	for _, to := range e.routes {
 		report("route", count(to.stage != continued))
 	}
-	report("late bodies", e.health.lateBodies)
+	report("late bodies", e.attempts.Late())
 	for _, p := range e.partitions {
 		report("active in a partition", p.active)
 		report("partition leaving", count(p.leaving))

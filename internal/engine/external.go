@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 )
 
@@ -15,11 +16,8 @@ func (e *Engine) heardOutside(run string, in core.Input) {
 	if !is {
 		return
 	}
-	e.mu.Lock()
-	x := e.executions[attemptKey{run, beat.Call, beat.Attempt}]
-	e.mu.Unlock()
-	if x != nil {
-		x.alive()
+	if x := e.attempts.Get(attempt.Key{Run: run, Call: beat.Call, Number: beat.Attempt}); x != nil {
+		x.Alive()
 	}
 }
 

@@ -13,7 +13,8 @@ type stint struct {
 	progress atomic.Int64 // turns begun so far: each has its own time
 
 	givenUp  bool
-	admitted []lane // slots it was given; a step that is given up leaves them
+	run      *activeRun // whose step it is
+	admitted []int64    // its calls that were given a slot; a step that is given up leaves them
 }
 
 // guard runs f, which runs workflow code, under watch: on a goroutine of its
@@ -53,8 +54,8 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 	default:
 	}
 	s.givenUp = true
-	for _, l := range s.admitted {
-		e.slots.release(e, l)
+	for _, call := range s.admitted {
+		e.grant(s.run.freeSlot(call))
 	}
 	e.abandon()
 	return &replay.StuckError{After: e.config.TurnTimeout, Stack: stack}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/store"
@@ -57,12 +58,14 @@ func (h holder) Lost(ps []member.Partition) {
 func (h holder) Close(ps []member.Partition) {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
-	closed := h.still(ps)
-	for _, p := range closed {
+	closed := map[int]*partition{}
+	for _, p := range h.still(ps) {
 		p.leaving = true
+		closed[p.number] = p
 	}
-	for _, w := range h.e.slots.withdraw(setOf(closed)) {
-		w.partition.queued = append(w.partition.queued, w)
+	for _, w := range h.e.slots.Withdraw(func(w *attempt.Waiter) bool { return closed[w.Partition] != nil }) {
+		p := closed[w.Partition]
+		p.queued = append(p.queued, w)
 	}
 }
 
@@ -93,7 +96,7 @@ func (h holder) Reopen(ps []member.Partition) {
 	open := h.still(ps)
 	for _, p := range open {
 		p.leaving = false
-		e.slots.comeBack(p.queued)
+		e.slots.Restore(p.queued)
 		p.queued = nil
 	}
 	for _, r := range e.residents {
@@ -112,17 +115,18 @@ func (h holder) Renewed() {
 	kick(e.wakeKick)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.refusedLease {
-		e.refusedLease = false
-		e.serveAgain()
+	if !e.refusedLease {
+		e.grant(e.slots.Serve())
+		return
 	}
+	e.refusedLease = false
+	e.serveAgain()
 }
 
 // serveAgain gives slots again after a time in which calls were refused one, because
 // their partition was closed or the lease might have been over. The engine's mu is held.
 func (e *Engine) serveAgain() {
-	e.slots.serve(e, regular)
-	e.slots.serve(e, probation)
+	e.grant(e.slots.Serve())
 	for _, r := range e.residents {
 		if r.slotRefused && !r.partition.leaving {
 			r.slotRefused = false

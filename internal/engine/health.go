@@ -9,7 +9,6 @@ import (
 type health struct {
 	unserved   map[string]struct{} // activities that are called but not registered
 	stuckTurns int                 // turns of workflow code that never ended
-	lateBodies int                 // attempts whose body ignores its timeout
 
 	overwhelmed bool // there were too many turns that never ended: it drains
 }
@@ -33,9 +32,7 @@ func (e *Engine) Health() error {
 	if e.health.overwhelmed {
 		errs = append(errs, fmt.Errorf("the turns of workflow code that never ended were more than %d, so this engine starts nothing new and gives its work to others: restart its process", e.config.MaxAbandoned))
 	}
-	if n := e.health.lateBodies; n > e.config.MaxAbandoned {
-		errs = append(errs, fmt.Errorf("%d activities ignore their timeout; no further ones are started beside them", n))
-	}
+	errs = append(errs, e.attempts.Health())
 	return errors.Join(errs...)
 }
 

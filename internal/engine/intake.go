@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/store"
 )
@@ -12,7 +13,7 @@ type mail struct {
 	input       core.Input // nil: the message only says that the run exists
 	sequence    int64      // of the message; 0: it is none
 	latest      string     // it is for whichever run of this workflow ID is the latest; "": for one run
-	transaction *transaction
+	transaction *attempt.Transaction
 }
 
 // rule is what one feature demands of the mail that runs take. The turn of a run names

@@ -154,20 +154,13 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, erro
 // step takes a step under watch. One that is given up may still be running: what
 // it writes must not be looked at any more.
 func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
-	var now stint
+	now := stint{run: r}
 	run, instance := r.run, r.instance
 	var out *core.Turn
 	err := e.guard(&now, func() (err error) {
 		out, err = run.Step(e.clock.Now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
 		return err
 	}, func() { endInstance(instance, nil) })
-	if damage := (*replay.DamageError)(nil); errors.As(err, &damage) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		for _, l := range now.admitted {
-			e.slots.release(e, l)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,12 +197,7 @@ func endInstance(i *workflow.Instance, err error) {
 func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var refs []core.AttemptRef
-	for key, x := range e.executions {
-		if key.run == r.id && x.resident.partition == r.partition {
-			refs = append(refs, core.AttemptRef{Call: key.call, Attempt: key.attempt})
-		}
-	}
+	refs := e.attempts.Of(r.id, r.partition.epoch)
 	for _, m := range slices.Concat(r.todo, r.mail) {
 		if end, ok := m.input.(core.AttemptEnded); ok {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})

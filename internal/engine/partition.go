@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/store"
 )
 
@@ -20,7 +21,7 @@ type partition struct {
 	leaving bool     // it is being given away: nothing new begins in it
 	active  int      // residents at work and attempts that run
 	inbox   inbox
-	queued  []*waiter // calls that waited for a slot when it was closed
+	queued  []*attempt.Waiter // calls that waited for a slot when it was closed
 }
 
 // lineage is who owned a partition, and what became of them.
@@ -135,7 +136,8 @@ func (e *Engine) takeFirst(ctx context.Context) (*takeover, error) {
 func (e *Engine) backOut(ctx context.Context) error {
 	e.mu.Lock()
 	clear(e.partitions)
-	e.recovery, e.slots.inLane = recovery{}, false
+	e.recovery.lane.Free()
+	e.recovery = recovery{}
 	e.mu.Unlock()
 	return e.member.BackOut(ctx)
 }
@@ -178,9 +180,9 @@ func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 // had waited for one are given it by their priority, and not in the order in which their
 // runs happen to be loaded.
 type recovery struct {
-	open     int         // parts that are not done
-	lane     bool        // the probation lane is closed until then
-	patience *time.Timer // ends the time for which slots are kept back; nil if they are not
+	open     int           // parts that are not done
+	lane     *attempt.Slot // keeps the probation lane closed until then
+	patience *time.Timer   // ends the time for which slots are kept back; nil if they are not
 }
 
 // maxKeptBack is how long slots are kept back at most: one run that is slow to load
@@ -193,7 +195,7 @@ func (e *Engine) keepSlotsBack() {
 	if e.recovery.open == 0 {
 		return
 	}
-	e.slots.keptBack = true
+	e.slots.KeepBack()
 	e.recovery.patience = time.AfterFunc(maxKeptBack, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -207,14 +209,14 @@ func (e *Engine) letSlotsGo() {
 		return
 	}
 	e.recovery.patience.Stop()
-	e.recovery.patience, e.slots.keptBack = nil, false
-	e.slots.serve(e, regular)
+	e.recovery.patience = nil
+	e.grant(e.slots.LetGo())
 }
 
 // closeLane notes that one more part of recovery begins. The engine's mu is held.
 func (e *Engine) closeLane() {
 	if e.recovery.open == 0 {
-		e.recovery.lane = e.slots.take(probation)
+		e.recovery.lane = e.slots.Take(attempt.Probation)
 	}
 	e.recovery.open++
 }
@@ -256,10 +258,8 @@ func (e *Engine) recovered() {
 	if e.recovery.open--; e.recovery.open > 0 {
 		return
 	}
-	if e.recovery.lane {
-		e.recovery.lane = false
-		e.slots.release(e, probation)
-	}
+	e.grant(e.recovery.lane.Free())
+	e.recovery.lane = nil
 	e.letSlotsGo()
 }
 
@@ -303,14 +303,9 @@ func (e *Engine) loseLocked(ps []*partition) {
 	}
 	e.drop(ps)
 	e.log.Error("perdure: another node took partitions over; what ran of them here is asked to end", "partitions", numbers(ps), "node", ps[0].node)
-	for _, x := range e.executions {
-		if slices.Contains(ps, x.resident.partition) {
-			x.cancel(store.ErrFenced)
-			if x.trial != nil {
-				x.trial.Reset(trialTime) // its run may have been asked before, and cannot answer
-			}
-		}
-	}
+	e.attempts.Abandon(func(x *attempt.Attempt) bool {
+		return slices.ContainsFunc(ps, func(p *partition) bool { return p.number == x.Partition && p.epoch == x.Epoch })
+	}, store.ErrFenced)
 	e.member.Kick()
 }
 
@@ -322,7 +317,9 @@ func (e *Engine) drop(ps []*partition) {
 			delete(e.partitions, p.number)
 		}
 	}
-	e.slots.withdraw(gone)
+	e.slots.Withdraw(func(w *attempt.Waiter) bool {
+		return slices.ContainsFunc(ps, func(p *partition) bool { return p.number == w.Partition && p.epoch == w.Epoch })
+	})
 	for _, r := range e.residents {
 		if gone[r.partition] {
 			e.unload(r)

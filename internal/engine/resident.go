@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"time"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/store"
 )
@@ -21,15 +22,15 @@ type resident struct {
 
 	mail        []mail
 	questions   []question
-	poked       bool           // wants a step without mail
-	busy        bool           // somebody works on it
-	dropped     bool           // no longer in memory
-	gone        bool           // its run has ended or does not exist, as a look at the database said
-	recovering  bool           // was in flight when its partition was taken, and has taken no step yet
-	slotRefused bool           // a call of it got no slot for a reason that passes
-	granted     map[int64]lane // slots on the way to its calls
-	idling      *list.Element  // place among the idle
-	started     []chan<- error // told when the run's row is durable
+	poked       bool                    // wants a step without mail
+	busy        bool                    // somebody works on it
+	dropped     bool                    // no longer in memory
+	gone        bool                    // its run has ended or does not exist, as a look at the database said
+	recovering  bool                    // was in flight when its partition was taken, and has taken no step yet
+	slotRefused bool                    // a call of it got no slot for a reason that passes
+	slots       map[int64]*attempt.Slot // reserved for its calls, until their attempts begin
+	idling      *list.Element           // place among the idle
+	started     []chan<- error          // told when the run's row is durable
 }
 
 // ref names the run, gate or schedule for the store.
@@ -213,8 +214,8 @@ func (e *Engine) unload(r *resident) {
 		e.idle.Remove(r.idling)
 		r.idling = nil
 	}
-	for _, l := range r.granted {
-		e.slots.release(e, l)
+	for _, slot := range r.slots {
+		e.grant(slot.Free())
 	}
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
 	if served { // else it may be loaded at this moment

@@ -1,46 +1,9 @@
 package engine
 
 import (
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 )
-
-// slots limits how many attempts run at once. Calls without a slot queue by priority,
-// and in the order in which they came.
-//
-// Calls whose last attempt was lost with its process run in the probation lane,
-// one at a time: if the process dies again, it is known which of them it was.
-// Those that were there when it died more often come later, so that one poisoned
-// call does not keep the others waiting. Guarded by the engine's mu.
-type slots struct {
-	limit    int
-	used     int
-	keptBack bool                // nobody gets a regular slot yet (see recovery)
-	inLane   bool                // the probation lane is taken
-	queues   [2]slotQueue        // by lane
-	waiting  map[callKey]*waiter // all of the two queues: a call waits once
-	came     int64               // how many came so far
-}
-
-// callKey names a call of a run.
-type callKey struct {
-	run  string
-	call int64
-}
-
-// lane is where an attempt runs.
-type lane int
-
-const (
-	regular lane = iota
-	probation
-)
-
-func laneOf(onProbation bool) lane {
-	if onProbation {
-		return probation
-	}
-	return regular
-}
 
 // admit reserves a slot for a call's next attempt, or queues the call.
 func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
@@ -68,28 +31,66 @@ func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 	}
 	if e.switchedOff(activityOf(c)) {
 		r.slotRefused = true
-		if granted, ok := r.granted[c.Number]; ok {
-			delete(r.granted, c.Number)
-			e.slots.release(e, granted)
-		}
+		e.grant(r.freeSlot(c.Number))
 		return false
 	}
-	l := laneOf(c.Probation())
-	if granted, ok := r.granted[c.Number]; ok { // its slot is on the way already
-		delete(r.granted, c.Number)
-		if granted == l {
-			now.admitted = append(now.admitted, l)
-			return true
+	lane := attempt.Regular
+	if c.Probation() {
+		lane = attempt.Probation
+	}
+	if granted := r.slots[c.Number]; granted != nil && granted.Lane() != lane {
+		e.grant(r.freeSlot(c.Number))
+	}
+	if r.slots[c.Number] == nil {
+		slot := e.slots.Take(lane)
+		if slot == nil {
+			e.slots.Wait(&attempt.Waiter{
+				Call: attempt.Call{Run: r.id, Number: c.Number}, Partition: r.partition.number, Epoch: r.partition.epoch,
+				Lane: lane, Crashes: c.CrashCount(), Priority: c.Priority, Activity: activityOf(c),
+			})
+			return false
 		}
-		e.slots.release(e, granted)
+		r.reserve(c.Number, slot)
 	}
-	s := &e.slots
-	if s.take(l) {
-		now.admitted = append(now.admitted, l)
-		return true
+	now.admitted = append(now.admitted, c.Number)
+	return true
+}
+
+// reserve keeps a slot for a call until its attempt begins.
+func (r *resident) reserve(call int64, slot *attempt.Slot) {
+	if r.slots == nil {
+		r.slots = map[int64]*attempt.Slot{}
 	}
-	s.wait(&waiter{partition: r.partition, callKey: callKey{r.id, c.Number}, lane: l, crashes: c.CrashCount(), priority: c.Priority, activity: activityOf(c)})
-	return false
+	r.slots[call] = slot
+}
+
+// freeSlot frees the slot that is reserved for a call, if any, and returns who gets it.
+func (r *resident) freeSlot(call int64) []attempt.Grant {
+	slot := r.slots[call]
+	delete(r.slots, call)
+	return slot.Free()
+}
+
+// grant hands slots to the calls that waited for them. The engine's mu is held.
+func (e *Engine) grant(grants []attempt.Grant) {
+	for len(grants) > 0 {
+		g := grants[0]
+		grants = grants[1:]
+		p := e.partitions[g.Partition]
+		if p == nil || p.epoch != g.Epoch { // lost on the way
+			grants = append(grants, g.Slot.Free()...)
+			continue
+		}
+		r := e.resident(p, g.Run)
+		switch off := e.switchedOff(g.Activity); {
+		case off || r.slots[g.Number] != nil:
+			r.slotRefused = r.slotRefused || off // it asks again when the activity is on
+			grants = append(grants, g.Slot.Free()...)
+		default:
+			r.reserve(g.Number, g.Slot)
+			e.deliverLocked(p, g.Run, mail{input: core.Granted{Call: g.Number}})
+		}
+	}
 }
 
 // slotRule voids grants whose slot was withdrawn on the way.
@@ -99,8 +100,7 @@ func slotRule() rule {
 		if !is {
 			return false
 		}
-		_, still := r.granted[g.Call]
-		return !still
+		return r.slots[g.Call] == nil
 	}}
 }
 
@@ -121,113 +121,4 @@ func activityOf(c *core.Call) string {
 		return ""
 	}
 	return c.Name
-}
-
-// take reserves a slot if there is one and nobody was there before.
-func (s *slots) take(l lane) bool {
-	if !s.open(l) || l == regular && len(s.queues[l]) > 0 {
-		return false
-	}
-	s.occupy(l)
-	return true
-}
-
-// wait adds a call to the queue of its lane. One that stands there keeps its
-// place.
-func (s *slots) wait(w *waiter) {
-	if old := s.waiting[w.callKey]; old != nil {
-		if old.lane == w.lane {
-			return
-		}
-		s.queues[old.lane].leave(old)
-	}
-	if w.lane == regular {
-		w.crashes = 0
-	}
-	s.came++
-	w.number = s.came
-	s.stand(w)
-}
-
-// stand puts a call into the queue of its lane, at its place.
-func (s *slots) stand(w *waiter) {
-	if s.waiting == nil {
-		s.waiting = map[callKey]*waiter{}
-	}
-	s.waiting[w.callKey] = w
-	s.queues[w.lane].add(w)
-}
-
-// release frees a slot for the next call in the queue.
-func (s *slots) release(e *Engine, l lane) {
-	if l == probation {
-		s.inLane = false
-	} else {
-		s.used--
-	}
-	s.serve(e, l)
-}
-
-// serve gives free slots to the calls that wait for them. While the lease may be
-// over, nothing would come of it but attempts that are given back.
-func (s *slots) serve(e *Engine, l lane) {
-	for e.phase == running && s.open(l) {
-		if !e.member.Holds() {
-			e.refusedLease = true
-			return
-		}
-		w, ok := s.queues[l].next()
-		if !ok {
-			return
-		}
-		delete(s.waiting, w.callKey)
-		r := e.resident(w.partition, w.run)
-		if e.switchedOff(w.activity) {
-			r.slotRefused = true // it asks again when the activity is on
-			continue
-		}
-		s.occupy(l)
-		if r.granted == nil {
-			r.granted = map[int64]lane{}
-		}
-		r.granted[w.call] = l
-		e.deliverLocked(w.partition, w.run, mail{input: core.Granted{Call: w.call}})
-	}
-}
-
-// open reports whether a lane has a free slot.
-func (s *slots) open(l lane) bool {
-	if l == probation {
-		return !s.inLane
-	}
-	return s.used < s.limit && !s.keptBack
-}
-
-func (s *slots) occupy(l lane) {
-	if l == probation {
-		s.inLane = true
-	} else {
-		s.used++
-	}
-}
-
-// withdraw takes the calls of partitions out of the queues.
-func (s *slots) withdraw(of map[*partition]bool) (calls []*waiter) {
-	for key, w := range s.waiting {
-		if of[w.partition] {
-			delete(s.waiting, key)
-			s.queues[w.lane].leave(w)
-			calls = append(calls, w)
-		}
-	}
-	return calls
-}
-
-// comeBack gives calls that were withdrawn the places that they had.
-func (s *slots) comeBack(calls []*waiter) {
-	for _, w := range calls {
-		if s.waiting[w.callKey] == nil { // else it asked again by itself
-			s.stand(w)
-		}
-	}
 }

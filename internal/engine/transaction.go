@@ -6,16 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/steptx"
 )
-
-// transaction is what the body of an attempt handed to activity.OnCommit. It
-// travels with the end of the attempt, in memory only: if that is lost, the
-// attempt is.
-type transaction struct {
-	ctx context.Context // of the attempt; its end is not the transaction's
-	run steptx.Func
-}
 
 // transactionRule lets a turn have one end of an attempt with a transaction at most, so
 // that its failure is that attempt's.
@@ -32,7 +23,7 @@ func (e *Engine) hook(out *core.Turn, todo []mail) func(tx any) error {
 	for _, m := range todo {
 		if m.transaction != nil {
 			return func(tx any) error {
-				return e.transactions.Run(context.WithoutCancel(m.transaction.ctx), m.transaction.run, tx)
+				return e.transactions.Run(context.WithoutCancel(m.transaction.Context), m.transaction.Run, tx)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 
+	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
@@ -125,13 +126,10 @@ func (e *Engine) tellStarted(r *resident, err error) {
 	r.started = nil
 }
 
-// undo gives back what a turn that is not durable had reserved. Slots that were
-// granted are given back when the resident is unloaded. The engine's mu is held.
+// undo frees the slots of a turn that is not durable. The engine's mu is held.
 func (e *Engine) undo(r *resident, out *core.Turn) {
 	for _, d := range out.Dispatch {
-		if _, granted := r.granted[d.Call]; !granted {
-			e.slots.release(e, laneOf(d.Probation))
-		}
+		e.grant(r.freeSlot(d.Call))
 	}
 }
 
@@ -145,26 +143,22 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 		return
 	}
 	for _, i := range out.Interrupt {
-		if x := e.executions[attemptKey{r.id, i.Call, i.Attempt}]; x != nil {
-			x.cancel(errUnwanted)
+		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: i.Call, Number: i.Attempt}); x != nil {
+			x.Cancel()
 		}
 	}
 	for _, call := range out.Unused {
-		if l, ok := r.granted[call]; ok {
-			delete(r.granted, call)
-			e.slots.release(e, l)
-		}
+		e.grant(r.freeSlot(call))
 	}
 	for _, d := range out.Dispatch {
-		l, granted := r.granted[d.Call]
-		if !granted {
-			l = laneOf(d.Probation)
-		}
-		delete(r.granted, d.Call)
-		e.begin(r, d, l)
+		slot := r.slots[d.Call]
+		delete(r.slots, d.Call)
+		e.begin(r, d, slot)
 	}
 	for _, ref := range out.OffProbation {
-		e.leaveProbation(e.executions[attemptKey{r.id, ref.Call, ref.Attempt}])
+		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
+			e.grant(x.LeaveProbation())
+		}
 	}
 	e.tellWaiting(r, out.Waiting)
 	if out.Dropped > 0 {

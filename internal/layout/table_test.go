@@ -244,8 +244,13 @@ var table = []row{
 		why: "it asks by rows, in a process that serves runs and in one that does not; what the engine does faster is an interface",
 	},
 	{
+		pkg: "internal/attempt",
+		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/clock", "internal/steptx"},
+		why: "a body runs without knowing who owns its run, or whether there is a database",
+	},
+	{
 		pkg: "internal/engine",
-		may: []string{"internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message"},
+		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

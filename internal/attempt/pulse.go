@@ -1,4 +1,4 @@
-package engine
+package attempt
 
 import (
 	"sync"
@@ -9,10 +9,9 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// pulse is the heartbeat of an attempt that runs here. Whether it is alive is
-// judged in memory; what it said is handed to its run, which puts it on record,
-// at most once in an interval. So a heartbeat is a few memory accesses, and the
-// database may be away without anybody being taken for dead.
+// pulse is the heartbeat of an attempt. Whether the attempt is alive is judged in memory;
+// what it said is handed to its run, which records it, at most once in an interval. So a
+// heartbeat is a few memory accesses, and an outage of the database is no silence.
 type pulse struct {
 	previous history.Payload // what an earlier attempt said last
 
@@ -41,9 +40,8 @@ func (p *pulse) interval() time.Duration {
 	return min(max(p.limit/3, minFlush), maxFlush)
 }
 
-// listenTo begins to listen for the heartbeats of an attempt that begins after a
-// wait. The engine's mu is held.
-func (e *Engine) listenTo(x *execution, d core.Dispatch, wait time.Duration) {
+// listenTo begins to listen for the heartbeats of an attempt that begins after a wait.
+func (r *Runner) listenTo(x *Attempt, d *core.Dispatch, wait time.Duration) {
 	p := &x.pulse
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,13 +52,13 @@ func (e *Engine) listenTo(x *execution, d core.Dispatch, wait time.Duration) {
 		p.end = p.last.Add(d.AttemptTimeout)
 	}
 	if p.limit > 0 {
-		p.silence = time.AfterFunc(wait+p.limit, func() { e.listenFor(x) })
+		p.silence = time.AfterFunc(wait+p.limit, func() { r.listenFor(x) })
 	}
 }
 
-// listenFor ends an attempt if it is silent for too long, and else listens again
-// when it would be: a beat need not touch the timer.
-func (e *Engine) listenFor(x *execution) {
+// listenFor ends an attempt that is silent for too long. Else it listens again when the
+// attempt would be: a beat need not touch the timer.
+func (r *Runner) listenFor(x *Attempt) {
 	p := &x.pulse
 	p.mu.Lock()
 	until := p.last.Add(p.limit)
@@ -76,11 +74,11 @@ func (e *Engine) listenFor(x *execution) {
 		return
 	}
 	p.mu.Unlock()
-	e.timedOut(x, &retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: p.limit})
+	r.timedOut(x, &retry.TimeoutError{Kind: retry.TimeoutHeartbeat, Limit: p.limit})
 }
 
 // beat takes a sign of life, unless it comes too late.
-func (x *execution) beat(details history.Payload) {
+func (x *Attempt) beat(details history.Payload) {
 	p := &x.pulse
 	now := time.Now()
 	p.mu.Lock()
@@ -100,49 +98,29 @@ func (x *execution) beat(details history.Payload) {
 	p.fresh = true
 	wait := max(p.interval()-now.Sub(p.handed), 0)
 	if p.flush == nil {
-		p.flush = time.AfterFunc(wait, x.tell)
+		p.flush = time.AfterFunc(wait, func() { x.runner.config.Owner.Beat(x) })
 		return
 	}
 	p.flush.Reset(wait)
 }
 
-// alive is a sign of life that says nothing else.
-func (x *execution) alive() { x.beat(history.Payload{}) }
+// Alive is a heartbeat without details.
+func (x *Attempt) Alive() { x.beat(history.Payload{}) }
 
-// tell tells the run what an attempt said last.
-func (x *execution) tell() {
-	e := x.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.executions[x.key] == x {
-		e.tellRun(x)
-	}
-}
-
-// tellRun puts what the run does not know yet into its mailbox. One that it has
-// not read there is replaced: while the database is away they do not pile up. The
-// engine's mu is held.
-func (e *Engine) tellRun(x *execution) {
+// TakeBeat returns the last heartbeat if it was not taken yet. An owner takes it and
+// hands it to the run in one critical section, so that it does not overtake the end.
+func (x *Attempt) TakeBeat() (beat core.Heartbeat, fresh bool) {
 	p := &x.pulse
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.fresh {
-		return
+		return core.Heartbeat{}, false
 	}
 	now := time.Now()
 	p.fresh, p.handed = false, now
-	beat := core.Heartbeat{
-		Call: x.key.call, Attempt: x.key.attempt, Details: p.details, At: e.clock.Now() - int64(now.Sub(p.last)),
-	}
-	if r := e.residents[x.key.run]; r != nil {
-		for i, m := range r.mail {
-			if old, is := m.input.(core.Heartbeat); is && m.sequence == 0 && old.Call == beat.Call && old.Attempt == beat.Attempt {
-				r.mail[i].input = beat
-				return
-			}
-		}
-	}
-	e.deliverLocked(x.resident.partition, x.key.run, mail{input: beat})
+	return core.Heartbeat{
+		Call: x.Call, Attempt: x.Number, Details: p.details, At: x.runner.config.Clock.Now() - int64(now.Sub(p.last)),
+	}, true
 }
 
 // stop ends the timers of a pulse.
@@ -157,7 +135,7 @@ func (p *pulse) stop() {
 }
 
 // Heartbeat implements activity.Link.
-func (x *execution) Heartbeat(details any) error {
+func (x *Attempt) Heartbeat(details any) error {
 	payload, err := history.Encode(details)
 	if err != nil {
 		return err
@@ -170,9 +148,12 @@ func (x *execution) Heartbeat(details any) error {
 }
 
 // Details implements activity.Link.
-func (x *execution) Details(into any) (bool, error) {
+func (x *Attempt) Details(into any) (bool, error) {
 	if x.pulse.previous.Absent() {
 		return false, nil
 	}
 	return true, x.pulse.previous.Decode(into)
 }
+
+// Token implements activity.Link.
+func (x *Attempt) Token() string { return x.runner.config.Owner.Token(x) }

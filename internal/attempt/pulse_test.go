@@ -1,4 +1,4 @@
-package engine
+package attempt
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // TestE24_AHeartbeatCostsItsEncoding: one that is not written allocates nothing
 // else.
 func TestE24_AHeartbeatCostsItsEncoding(t *testing.T) {
-	x := &execution{}
+	x := &Attempt{}
 	x.pulse.limit, x.pulse.last = time.Hour, time.Now()
 	x.pulse.fresh = true // one before waits to be written
 	ctx := x.context(context.Background(), activity.Info{})

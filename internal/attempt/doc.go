@@ -1,0 +1,30 @@
+// Package attempt runs the bodies of activities and steps: contexts, timeouts, panics,
+// heartbeats, and slots, which limit how many run at a time.
+//
+// # Life of an attempt
+//
+// The owner of a run begins an attempt when the turn that says so is durable. An attempt
+// that was made durable ahead of its time starts when its backoff ends. It ends once: the
+// body returns, or a timeout passes, or the runner gives it up in a shutdown. Owner.Ended
+// is told how. A body that ignores its timeout runs on; it is counted, and above a limit
+// such bodies keep their slots (Runner.Health).
+//
+// # Slots
+//
+// A Slot is a place in which one attempt runs. It has one owner at a time: the call for
+// which it was taken, then the attempt. Freeing it twice is harmless. Calls without a
+// slot wait in a queue by priority. Calls whose last attempt was lost with its process
+// run in the probation lane, one at a time: if the process dies again, it is known which
+// of them it was.
+//
+// A slot that comes free goes to the first call in the queue. Whoever frees it gets that
+// grant as a result and delivers it: so slots know nothing of runs, and a grant can be
+// delivered under the locks of its owner.
+//
+// # Locks
+//
+// Runner and Slots have locks of their own, which come after the owner's: an owner may
+// call any method with its locks held, and no method of Owner is called with a lock of
+// this package held. So an attempt is in the runner until its owner has been told of its
+// end: whoever holds the owner's lock sees either a running attempt or its end.
+package attempt

@@ -1,0 +1,122 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// execute runs a body and reports how it ended.
+func (r *Runner) execute(ctx context.Context, x *Attempt, body workflow.Body) {
+	var result history.Payload
+	err := errors.New("the body called runtime.Goexit (a test's FailNow, perhaps)")
+	defer func() {
+		if v := recover(); v != nil {
+			err = retry.NewPanicError(v)
+		}
+		x.cancel(nil)
+		r.bodyReturned(ctx, x, result, err)
+	}()
+	if unwanted := context.Cause(ctx); unwanted != nil {
+		err = unwanted
+		return
+	}
+	result, err = body(ctx)
+}
+
+// bodyReturned reports the end of an attempt, unless its timeout did before.
+func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Payload, err error) {
+	first := !x.over.Swap(true)
+	r.mu.Lock()
+	x.stopTimers()
+	r.mu.Unlock()
+	if !first {
+		r.lateReturn(x)
+		return
+	}
+	in, step := outcome(ctx, result, err)
+	r.end(x, in, step, x.slot)
+}
+
+// outcome tells how an attempt ended whose body returned, and what the body wants in the
+// transaction of its result.
+func outcome(ctx context.Context, result history.Payload, err error) (in core.AttemptEnded, step *Transaction) {
+	in = core.AttemptEnded{Outcome: core.Completed, Result: result}
+	commit := activity.Commits(ctx)
+	if commit != nil && isPending(err) {
+		err = errPendingCommit
+	}
+	if err == nil {
+		if commit != nil {
+			step, in.Transaction = &Transaction{ctx, commit}, true
+		}
+		return in, step
+	}
+	in.Outcome, in.Failure = core.Failed, history.FromError(err)
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errShutdown) || errors.Is(cause, errLate) {
+		in.Outcome = core.Drained
+	}
+	if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
+		in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
+	} else if isPending(err) {
+		in.Outcome, in.Failure = core.Pending, nil
+	}
+	return in, nil
+}
+
+// isPending reports whether a body says that its attempt goes on outside.
+func isPending(err error) bool {
+	return history.Search(err, func(err error) bool { return err == activity.ErrPending })
+}
+
+// end tells the owner of an attempt's end. The caller has set over.
+func (r *Runner) end(x *Attempt, in core.AttemptEnded, step *Transaction, slot *Slot) {
+	in.Call, in.Attempt, in.Ended = x.Call, x.Number, r.config.Clock.Now()
+	r.config.Owner.Ended(End{Attempt: x, Input: in, Transaction: step, Slot: slot})
+}
+
+// timedOut ends an attempt whose time is up, whether or not its body heeds that.
+func (r *Runner) timedOut(x *Attempt, failure *retry.TimeoutError) {
+	if x.over.Swap(true) {
+		return
+	}
+	slot := x.slot
+	r.mu.Lock() // Begin, which sets the timers, has let go of it
+	x.stopTimers()
+	r.late++
+	if x.holds = r.late > r.config.MaxLate; x.holds {
+		slot = nil
+	}
+	r.mu.Unlock()
+	x.cancel(failure)
+	r.end(x, core.AttemptEnded{Outcome: core.TimedOut, Failure: history.FromError(failure)}, nil, slot)
+}
+
+// lateReturn is the return of a body whose attempt was given up before. Its slot was
+// freed then, unless too many such bodies were running.
+func (r *Runner) lateReturn(x *Attempt) {
+	r.mu.Lock()
+	r.late--
+	holds := x.holds
+	r.mu.Unlock()
+	if holds {
+		r.config.Owner.Granted(x.slot.Free())
+	}
+}
+
+// stopTimers stops all timers of an attempt. The runner's mu is held.
+func (x *Attempt) stopTimers() {
+	for _, t := range []*time.Timer{x.timer, x.trial, x.launch} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+	x.pulse.stop()
+}

@@ -1,0 +1,44 @@
+package attempt
+
+import (
+	"cmp"
+	"container/heap"
+)
+
+// queue holds calls without a slot, a heap by their order: first those that were there
+// least often when a process died, then those of the highest priority, then those that
+// came first.
+type queue []*Waiter
+
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	a, b := q[i], q[j]
+	return cmp.Or(cmp.Compare(a.Crashes, b.Crashes), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.number, b.number)) < 0
+}
+
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].at, q[j].at = i, j
+}
+
+func (q *queue) Push(x any) {
+	w := x.(*Waiter)
+	w.at = len(*q)
+	*q = append(*q, w)
+}
+
+func (q *queue) Pop() any {
+	old := *q
+	last := len(old) - 1
+	w := old[last]
+	old[last] = nil
+	*q = old[:last]
+	return w
+}
+
+func (q *queue) add(w *Waiter)   { heap.Push(q, w) }
+func (q *queue) leave(w *Waiter) { heap.Remove(q, w.at) }
+
+// next takes the first call out; there must be one.
+func (q *queue) next() *Waiter { return heap.Pop(q).(*Waiter) }

@@ -1,0 +1,241 @@
+package attempt
+
+import "sync"
+
+// Slots limits how many attempts run at a time. It is safe for concurrent use.
+type Slots struct {
+	limit int
+	may   func() bool // whether slots may be granted now
+
+	mu       sync.Mutex
+	used     int
+	closed   bool             // no call that waits gets a slot any more
+	keptBack bool             // no regular slot is given yet
+	inLane   bool             // the probation lane is taken
+	queues   [2]queue         // by lane
+	waiting  map[Call]*Waiter // all of both queues: a call waits once
+	came     int64            // how many came so far
+}
+
+// Call names a call of a run.
+type Call struct {
+	Run    string
+	Number int64
+}
+
+// Lane is where an attempt runs.
+type Lane int
+
+// The lanes. There are as many regular slots as the limit says, and one for probation.
+const (
+	Regular Lane = iota
+	Probation
+)
+
+// Waiter is a call without a slot.
+type Waiter struct {
+	Call
+	Partition int // in which its run is served, and under which epoch
+	Epoch     int64
+	Lane      Lane
+	Crashes   int    // how often it was there when a process died
+	Priority  int    // higher goes first
+	Activity  string // "" for a step
+
+	number int64 // in the order in which they came
+	at     int   // its index in its queue
+}
+
+// Slot is a reserved place for one attempt.
+type Slot struct {
+	slots *Slots
+	lane  Lane
+	freed bool
+}
+
+// Grant is a slot for a call that waited.
+type Grant struct {
+	*Waiter
+	Slot *Slot
+}
+
+// NewSlots returns slots for at most limit regular attempts. Calls that wait get a slot
+// only while may returns true.
+func NewSlots(limit int, may func() bool) *Slots {
+	return &Slots{limit: limit, may: may, waiting: map[Call]*Waiter{}}
+}
+
+// Take reserves a slot if there is one for which no call waits, else it returns nil.
+func (s *Slots) Take(l Lane) *Slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.open(l) || l == Regular && len(s.queues[l]) > 0 {
+		return nil
+	}
+	return s.occupy(l)
+}
+
+// Wait adds a call to the queue of its lane. One that waits there keeps its place.
+func (s *Slots) Wait(w *Waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.waiting[w.Call]; old != nil {
+		if old.Lane == w.Lane {
+			return
+		}
+		s.queues[old.Lane].leave(old)
+	}
+	if w.Lane == Regular {
+		w.Crashes = 0
+	}
+	s.came++
+	w.number = s.came
+	s.enqueue(w)
+}
+
+// Withdraw takes the calls that of selects out of the queues and returns them.
+func (s *Slots) Withdraw(of func(*Waiter) bool) (calls []*Waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.waiting {
+		if of(w) {
+			delete(s.waiting, w.Call)
+			s.queues[w.Lane].leave(w)
+			calls = append(calls, w)
+		}
+	}
+	return calls
+}
+
+// Restore gives withdrawn calls the places that they had.
+func (s *Slots) Restore(calls []*Waiter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range calls {
+		if s.waiting[w.Call] == nil { // else it asked again by itself
+			s.enqueue(w)
+		}
+	}
+}
+
+func (s *Slots) enqueue(w *Waiter) {
+	s.waiting[w.Call] = w
+	s.queues[w.Lane].add(w)
+}
+
+// Serve gives free slots to calls that wait.
+func (s *Slots) Serve() []Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(s.serve(Regular), s.serve(Probation)...)
+}
+
+// KeepBack lets no call have a regular slot until LetGo.
+func (s *Slots) KeepBack() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keptBack = true
+}
+
+// LetGo ends KeepBack.
+func (s *Slots) LetGo() []Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keptBack = false
+	return s.serve(Regular)
+}
+
+// Close lets calls that wait wait for good, because the engine starts nothing more.
+func (s *Slots) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// Usage is how slots are used at a moment.
+type Usage struct {
+	Regular   int // slots in use
+	Waiting   int // calls
+	Probation bool
+	KeptBack  bool
+}
+
+// Usage returns how slots are used now.
+func (s *Slots) Usage() Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Usage{Regular: s.used, Waiting: max(len(s.waiting), len(s.queues[Regular])+len(s.queues[Probation])), Probation: s.inLane, KeptBack: s.keptBack}
+}
+
+// Lane returns the lane of a slot.
+func (t *Slot) Lane() Lane {
+	t.slots.mu.Lock()
+	defer t.slots.mu.Unlock()
+	return t.lane
+}
+
+// Free gives the slot back and returns who gets it now. A nil slot, and one that is free
+// already, changes nothing.
+func (t *Slot) Free() []Grant {
+	if t == nil {
+		return nil
+	}
+	s := t.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.freed {
+		return nil
+	}
+	t.freed = true
+	if t.lane == Probation {
+		s.inLane = false
+	} else {
+		s.used--
+	}
+	return s.serve(t.lane)
+}
+
+// LeaveProbation turns a slot of the probation lane into a regular one, if need be above
+// the limit, and returns who gets the lane.
+func (t *Slot) LeaveProbation() []Grant {
+	if t == nil {
+		return nil
+	}
+	s := t.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.freed || t.lane != Probation {
+		return nil
+	}
+	t.lane = Regular
+	s.used++
+	s.inLane = false
+	return s.serve(Probation)
+}
+
+// serve gives free slots of a lane to the calls that wait for them.
+func (s *Slots) serve(l Lane) (grants []Grant) {
+	for s.open(l) && len(s.queues[l]) > 0 && !s.closed && s.may() {
+		w := s.queues[l].next()
+		delete(s.waiting, w.Call)
+		grants = append(grants, Grant{w, s.occupy(l)})
+	}
+	return grants
+}
+
+// open reports whether a lane has a free slot.
+func (s *Slots) open(l Lane) bool {
+	if l == Probation {
+		return !s.inLane
+	}
+	return s.used < s.limit && !s.keptBack
+}
+
+func (s *Slots) occupy(l Lane) *Slot {
+	if l == Probation {
+		s.inLane = true
+	} else {
+		s.used++
+	}
+	return &Slot{slots: s, lane: l}
+}

@@ -1,0 +1,149 @@
+package attempt
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestE49_SlotsAreGivenByPriority: ten thousand calls that come in any order, some for
+// the second time, some of partitions that leave and come back or do not, get slots by
+// priority, and in the order in which they came among those of one; in the probation
+// lane those that were there least often come first.
+func TestE49_SlotsAreGivenByPriority(t *testing.T) {
+	const contenders = 10_000
+	random := rand.New(rand.NewPCG(1, 2))
+	s := NewSlots(1, func() bool { return true })
+	held := []*Slot{s.Take(Regular), s.Take(Probation)}
+	if held[0] == nil || held[1] == nil {
+		t.Fatal("there is no slot")
+	}
+	var came []*Waiter
+	add := func(i int) {
+		w := Waiter{
+			Partition: random.IntN(3), Call: Call{fmt.Sprint(i), 1},
+			Lane: Lane(random.IntN(2)), Crashes: random.IntN(3), Priority: random.IntN(7) - 3,
+		}
+		again := w
+		s.Wait(&w)
+		s.Wait(&again) // which has its place already
+		came = append(came, &w)
+		if random.IntN(10) == 0 { // it moves to the other lane, behind those that are there
+			moved := w
+			moved.Lane = 1 - w.Lane
+			s.Wait(&moved)
+			came[len(came)-1] = &moved
+		}
+	}
+	for i := range contenders / 2 {
+		add(i)
+	}
+	// All partitions but the first leave, and the last comes back later.
+	gone := s.Withdraw(func(w *Waiter) bool { return w.Partition > 0 })
+	for i := range contenders / 2 {
+		add(contenders/2 + i)
+	}
+	s.Restore(slices.DeleteFunc(gone, func(w *Waiter) bool { return w.Partition == 1 }))
+	came = slices.DeleteFunc(came, func(w *Waiter) bool {
+		return w.Partition == 1 && s.waiting[w.Call] != w
+	})
+	if s.Take(Regular) != nil {
+		t.Error("somebody overtakes those who wait")
+	}
+	for l, name := range []string{"regular", "probation"} {
+		var want []string
+		place := func(w *Waiter) string {
+			return fmt.Sprint(w.Run, " of priority ", w.Priority, " after ", w.Crashes)
+		}
+		mine := slices.DeleteFunc(slices.Clone(came), func(w *Waiter) bool { return w.Lane != Lane(l) })
+		slices.SortStableFunc(mine, func(a, b *Waiter) int {
+			if Lane(l) == Probation && a.Crashes != b.Crashes {
+				return a.Crashes - b.Crashes
+			}
+			return cmp.Or(b.Priority-a.Priority, cmp.Compare(a.number, b.number))
+		})
+		for _, w := range mine {
+			want = append(want, place(w))
+		}
+		var got []string
+		for grants := held[l].Free(); len(grants) > 0; grants = grants[0].Slot.Free() {
+			got = append(got, place(grants[0].Waiter))
+		}
+		if len(got) < contenders/4 || !slices.Equal(got, want) {
+			t.Errorf("%s lane: %d calls come, %d should; or not in their order", name, len(got), len(want))
+		}
+	}
+}
+
+// BenchmarkSlotsWait is a call that comes to many others and gets a slot at once.
+func BenchmarkSlotsWait(b *testing.B) {
+	s := NewSlots(1, func() bool { return true })
+	slot := s.Take(Regular)
+	for i := range 100_000 {
+		s.Wait(&Waiter{Call: Call{fmt.Sprint(i), 1}, Priority: i % 10})
+	}
+	for b.Loop() {
+		s.Wait(&Waiter{Call: Call{"last", 1}, Priority: 10})
+		slot = slot.Free()[0].Slot
+	}
+}
+
+// TestASlotIsFreedOnce: freeing a slot twice, or none, gives nobody a slot too many.
+func TestASlotIsFreedOnce(t *testing.T) {
+	s := NewSlots(1, func() bool { return true })
+	slot := s.Take(Regular)
+	for i := range 3 {
+		s.Wait(&Waiter{Call: Call{fmt.Sprint(i), 1}})
+	}
+	var none *Slot
+	if got := len(slot.Free()) + len(slot.Free()) + len(none.Free()); got != 1 {
+		t.Errorf("%d calls got the slot", got)
+	}
+	if u := s.Usage(); u.Regular != 1 || u.Waiting != 2 {
+		t.Errorf("the usage is %+v", u)
+	}
+}
+
+// TestE3_LeavingTheProbationLane makes room for the next call there, if need be above the
+// limit of regular slots.
+func TestE3_LeavingTheProbationLane(t *testing.T) {
+	s := NewSlots(1, func() bool { return true })
+	s.Take(Regular)
+	slot := s.Take(Probation)
+	s.Wait(&Waiter{Call: Call{"next", 1}, Lane: Probation})
+	if got := slot.LeaveProbation(); len(got) != 1 || got[0].Run != "next" || got[0].Slot.Lane() != Probation {
+		t.Errorf("the lane goes to %v", got)
+	}
+	if u := s.Usage(); u.Regular != 2 || !u.Probation {
+		t.Errorf("the usage is %+v", u)
+	}
+	if got := slot.LeaveProbation(); got != nil || slot.Lane() != Regular {
+		t.Errorf("leaving twice gives %v", got)
+	}
+	slot.Free()
+	if u := s.Usage(); u.Regular != 1 {
+		t.Errorf("the usage is %+v", u)
+	}
+}
+
+// TestSlotsThatAreKeptBack are given by priority when they are let go, and not while the
+// lease may be over.
+func TestSlotsThatAreKeptBack(t *testing.T) {
+	holds := false
+	s := NewSlots(1, func() bool { return holds })
+	s.KeepBack()
+	if s.Take(Regular) != nil {
+		t.Error("a slot is given that is kept back")
+	}
+	s.Wait(&Waiter{Call: Call{"low", 1}})
+	s.Wait(&Waiter{Call: Call{"high", 1}, Priority: 1})
+	if got := s.LetGo(); got != nil {
+		t.Errorf("without a lease %v got a slot", got)
+	}
+	holds = true
+	if got := s.Serve(); len(got) != 1 || got[0].Run != "high" {
+		t.Errorf("the slot went to %v", got)
+	}
+}
