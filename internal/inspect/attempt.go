@@ -28,20 +28,26 @@ func (in *Inspector) Attempts(ctx context.Context, workflowID, run string, call 
 
 // AttemptsOf is Attempts for a run whose row is known.
 func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, call int64) ([]view.Attempt, error) {
-	kept, err := in.db.Attempts(ctx, row.Partition, row.ID, call)
+	all, _, err := in.attempts(ctx, row, call)
+	return all, err
+}
+
+// attempts returns all attempts, and the records of those in the ledger.
+func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (all []view.Attempt, kept []store.Attempt, err error) {
+	kept, err = in.db.Attempts(ctx, row.Partition, row.ID, call)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := in.Read(ctx, row)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := make([]view.Attempt, 0, len(kept))
 	known := map[core.AttemptRef]bool{}
 	for _, a := range kept {
 		v, err := attemptOf(a)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		known[core.AttemptRef{Call: a.Call, Attempt: a.Number}] = true
 		out = append(out, v)
@@ -63,7 +69,7 @@ func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, call int64)
 			out[i].NotKept -= out[i-1].Number
 		}
 	}
-	return out, nil
+	return out, kept, nil
 }
 
 func attemptOf(a store.Attempt) (view.Attempt, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// List returns runs, newest first. Pages that go on from the last run of the one before
-// neither repeat nor leave out a run that was there all the time.
+// List returns runs, newest first. Pages that continue from the last run of the page
+// before neither repeat nor skip a run that existed all the time.
 func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
 	rows, err := in.db.List(ctx, RunFilter(filter, in.group.All()))
 	if err != nil {

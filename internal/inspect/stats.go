@@ -11,9 +11,9 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// ActivityStats returns how calls ended that were counted from since until until
-// (zero: no bound), by workflow and name. Calls are counted by the hour: since and
-// until are taken as the hours in which they lie, and these count whole.
+// ActivityStats returns how calls ended between two times, by workflow and name. A zero
+// time is no bound. Calls are counted by the hour in which they end: the hours of since
+// and until count whole.
 func (in *Inspector) ActivityStats(ctx context.Context, since, until time.Time) ([]view.ActivityStats, error) {
 	from := bound(since)
 	tallies, err := in.db.Tallies(ctx, store.TallyFilter{Partitions: in.group.All(), From: from - from%int64(record.TallySpan), Until: bound(until)})
@@ -46,10 +46,10 @@ func activityStats(t *store.Tally) view.ActivityStats {
 	return s
 }
 
-// ErrorStats groups the attempts of the ledger that ended with an error by type of
-// error and activity, the most frequent first. MoreThan, After and Limit of the
-// filter mean nothing here. The ledger keeps the first 100 and the last 1,000
-// attempts of a call: of a call with more, that many count.
+// ErrorStats groups the attempts of the ledger that ended with an error by activity and
+// type of error, the most frequent first. It ignores MoreThan, After and Limit of the
+// filter. Of a call with very many attempts those count that the ledger keeps: the first
+// 100 and the last 1,000.
 func (in *Inspector) ErrorStats(ctx context.Context, filter view.AttemptFilter) ([]view.ErrorStats, error) {
 	filter.MoreThan, filter.After, filter.Limit = 0, "", 0
 	f, err := ledgerFilter(&filter)
