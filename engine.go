@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -72,19 +73,19 @@ func TurnTimeout(d time.Duration) Option {
 
 // MaxHistory sets how many events a run may have on record. With four fifths of that
 // a warning is logged, and Describe has it; at the limit the run fails with a
-// *LimitError, which no retry of the run repeats. Runs that may grow so long continue
+// *view.LimitError, which no retry of the run repeats. Runs that may grow so long continue
 // as new before: workflow.GetInfo tells how long the history is. Default 50,000.
 func MaxHistory(events int) Option { return func(s *bridge.Settings) { s.Config.MaxHistory = events } }
 
 // MaxPendingCalls sets how many calls (of activities, steps, timers, signals and
-// child workflows) a run may have open at once. One more returns a *LimitError at
+// child workflows) a run may have open at once. One more returns a *view.LimitError at
 // once, which is on record. Default 10,000.
 func MaxPendingCalls(n int) Option { return func(s *bridge.Settings) { s.Config.MaxPendingCalls = n } }
 
 // MaxSignalBacklog sets how many signals a run may have on record that its code has not
 // read, also while it is paused, parked or waits for code. With four fifths of that a
 // warning is logged, and Describe has it; from the limit on, Signal returns a
-// *LimitError, until the code has read a fifth of them. Signals that were under way, and
+// *view.LimitError, until the code has read a fifth of them. Signals that were under way, and
 // those that workflows send, are not lost: they come on top. What is sent while no node
 // serves the run waits in the database and is counted when one does. Default 10,000.
 func MaxSignalBacklog(n int) Option {
@@ -123,6 +124,28 @@ func Lease(d time.Duration) Option { return func(s *bridge.Settings) { s.Config.
 // slog.Default(). Its handler must not call the engine.
 func Logger(l *slog.Logger) Option { return func(s *bridge.Settings) { s.Config.Logger = l } }
 
+// OnPaused sets a function that is called when the engine makes a call wait until a
+// person decides: because its attempts, time or budget are used up and its policy says
+// retry.Pause, or because its attempts crash their processes. It is called on the node
+// that serves the run, once the pause is durable, once for each pause; if the process
+// dies meanwhile, the next owner calls it again. It may block and may call the engine. If
+// it panics, that is logged.
+func OnPaused(f func(view.PausedCall)) Option {
+	return func(s *bridge.Settings) { s.OnPaused = f }
+}
+
+// Retain deletes what is older than keep says: closed runs with their histories,
+// attempts, audits and the keys of signals they have seen, counters, and entries of the
+// log of paused activities. Without it all of that is kept for ever.
+//
+// Every node deletes from the partitions that it owns, every ten minutes, a few runs at a
+// time and with pauses, so that others notice little of it. An open run is never deleted;
+// the runs before it in its chain are only if Retention.Continued says so. When the last
+// run of a workflow ID is deleted, the ID can be used again, and a repeated start does not
+// find its run: keep runs for longer than any start is repeated. ops.Sweep deletes
+// immediately.
+func Retain(keep view.Retention) Option { return func(s *bridge.Settings) { s.Retention = keep } }
+
 // Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New()
 // for tests. The engine is then a client: it can start runs, send signals, wait
 // for results and read, while another engine does the work. After Start it works
@@ -150,7 +173,7 @@ func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, err
 // group's partitions, which moves by itself when one joins, leaves or dies. Of one
 // that died without a word the others take over when its lease has run out; see
 // Lease and NodeName. An SQLite file can be served by one engine at a time: a
-// second one is refused with an *InUseError that says who serves it.
+// second one is refused with a *store.InUseError that says who serves it.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.inner.Start(ctx); err != nil {
 		return fmt.Errorf("perdure: start: %w", err)
@@ -169,6 +192,16 @@ func (e *Engine) Close() error {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	return e.inner.Stop(now)
+}
+
+// Location returns where the database is, without credentials.
+func (e *Engine) Location() string { return e.inner.Info().Location }
+
+// List returns runs, newest first. The filter of the next page has the run ID of the last
+// run as Before: pages neither repeat nor leave out a run that exists all the time,
+// whatever starts and ends meanwhile.
+func (e *Engine) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
+	return e.inner.List(ctx, filter)
 }
 
 // Health returns what keeps the engine from doing its work right now, nil if

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/engine"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -26,10 +25,8 @@ type RunError struct {
 // reach workflows as themselves.
 func init() {
 	retry.RegisterErrorType[*RunError]("perdure.RunError")
-	retry.RegisterErrorType[*IDInUseError]("perdure.IDInUseError")
-	retry.RegisterErrorType[*InUseError]("perdure.InUseError")
-	retry.RegisterErrorType[*UnavailableError]("perdure.UnavailableError")
-	retry.RegisterErrorType[*RefusedError]("perdure.RefusedError")
+	retry.RegisterErrorType[*store.InUseError]("perdure.InUseError")
+	retry.RegisterErrorType[*store.UnavailableError]("perdure.UnavailableError")
 	retry.RegisterError("perdure.ErrNotPending", ErrNotPending)
 	retry.RegisterError("perdure.ErrNoAnswer", ErrNoAnswer)
 	retry.RegisterError("perdure.ErrNotFound", ErrNotFound)
@@ -39,6 +36,11 @@ func init() {
 	retry.RegisterError("perdure.ErrForeign", ErrForeign)
 	retry.RegisterError("perdure.ErrNewer", ErrNewer)
 	retry.RegisterError("perdure.ErrTx", ErrTx)
+	retry.RegisterError("perdure.ErrNoHandler", ErrNoHandler)
+	retry.RegisterError("perdure.ErrNoCode", ErrNoCode)
+	retry.RegisterError("perdure.ErrParked", ErrParked)
+	retry.RegisterError("perdure.ErrUnanswered", ErrUnanswered)
+	retry.RegisterError("perdure.ErrUpdateUnfinished", ErrUpdateUnfinished)
 }
 
 func (e *RunError) Error() string {
@@ -55,42 +57,49 @@ func (e *RunError) Error() string {
 // Unwrap returns the error of the workflow's code.
 func (e *RunError) Unwrap() error { return e.Err }
 
-// Errors that callers may want to tell apart.
+// Errors that callers may want to tell apart. Beside them there are the types
+// *RunError, *view.IDInUseError, *view.InputError, *view.LimitError,
+// *view.RefusedError, *store.InUseError and *store.UnavailableError.
 var (
-	// ErrNotFound says that no run has the workflow ID.
+	// ErrNotFound means that there is no such run, gate or schedule.
 	ErrNotFound = store.ErrNotFound
-	// ErrClosed says that the run has ended: nobody would read the message.
+	// ErrClosed means that the run is closed: no code would read the message.
 	ErrClosed = store.ErrClosed
-	// ErrInvalidToken says that the database has not signed a token.
+	// ErrNotPending means that no selected call is open: there is none, or it has ended.
+	ErrNotPending = engine.ErrNotPending
+	// ErrNoAnswer means that a request is durable, and was not carried out within the
+	// caller's time. It will be when the run is served.
+	ErrNoAnswer = engine.ErrNoAnswer
+	// ErrUpdateUnfinished means that an update was accepted, and that its run closed, or
+	// was continued as new or retried, before the handler returned. How far the handler
+	// came is not known, and it does not continue: the same key returns this for ever.
+	ErrUpdateUnfinished = engine.ErrUpdateUnfinished
+
+	// ErrUnanswered means that no engine answered a query in time: none serves the run,
+	// or it is very busy.
+	ErrUnanswered = engine.ErrUnanswered
+	// ErrNoHandler means that the run has no handler for the query or the update: its
+	// code has none of that name, or has not come to where it is set.
+	ErrNoHandler = engine.ErrNoHandler
+	// ErrNoCode means that the engine asked lacks the workflow's code.
+	ErrNoCode = engine.ErrNoCode
+	// ErrParked means that the run is parked and cannot answer until its code fits.
+	ErrParked = engine.ErrParked
+
+	// ErrInvalidToken means that the database has not signed a token.
 	ErrInvalidToken = engine.ErrInvalidToken
-	// ErrStaleToken says that nobody waits for the attempt of a token any more.
+	// ErrStaleToken means that the attempt of a token is closed.
 	ErrStaleToken = engine.ErrStaleToken
-	// ErrStopped says that the engine was stopped.
+
+	// ErrStopped means that the engine was stopped.
 	ErrStopped = engine.ErrStopped
-	// ErrStarted says that Start was called twice.
+	// ErrStarted means that Start was called twice.
 	ErrStarted = engine.ErrStarted
-	// ErrForeign says that the file is not a perdure database.
+	// ErrForeign means that the file is not a perdure database.
 	ErrForeign = store.ErrForeign
-	// ErrNewer says that the database was written by a later version.
+	// ErrNewer means that the database was written by a later version.
 	ErrNewer = store.ErrNewer
-	// ErrTx says that what was given as a transaction is none in the engine's database,
+	// ErrTx means that what was given as a transaction is none in the engine's database,
 	// or that this database has none to share.
 	ErrTx = store.ErrTx
 )
-
-// IDInUseError says that a workflow ID belongs to a run of another workflow or
-// with another input.
-type IDInUseError = engine.IDInUseError
-
-// InUseError says that another engine serves the database.
-type InUseError = store.InUseError
-
-// InputError says that an ID or a name cannot be accepted, and why.
-type InputError = history.InputError
-
-// LimitError says that a run has come to a limit of its engine: see MaxHistory,
-// MaxPendingCalls and MaxSignalBacklog.
-type LimitError = history.LimitError
-
-// UnavailableError says that the database could not answer.
-type UnavailableError = store.UnavailableError

@@ -48,7 +48,7 @@ func Example_continueAsNew() {
 		log.Fatal(err)
 	}
 	for _, who := range []string{"ada", "bob", "ada", "ada", "bob", ""} {
-		if err := perdure.Signal(ctx, eng, "election", Vote, who); err != nil {
+		if err := Vote.Send(ctx, eng.Workflow("election"), who); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ func Example_continueAsNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := eng.Describe(ctx, "election")
+	d, err := eng.Workflow("election").Describe(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
@@ -36,13 +37,13 @@ func ExampleSchedule() {
 		log.Fatal(err)
 	}
 	night := time.Date(2024, 3, 31, 0, 0, 0, 0, time.UTC)
-	n, err := eng.BackfillSchedule(ctx, "nightly", night, night.AddDate(0, 0, 1), perdure.ScheduleBy("ann", "the printer was broken"))
+	n, err := ops.BackfillSchedule(ctx, eng, "nightly", night, night.AddDate(0, 0, 1), "", ops.By("ann"), ops.Why("the printer was broken"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(n, "time of the past")
 	for {
-		s, err := eng.DescribeSchedule(ctx, "nightly")
+		s, err := ops.DescribeSchedule(ctx, eng, "nightly")
 		if err != nil {
 			log.Fatal(err)
 		}

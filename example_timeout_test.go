@@ -22,7 +22,7 @@ var (
 )
 
 // A run that has not ended in time is closed as timed out, whatever it waits for.
-func ExampleRunTimeout() {
+func Example_runTimeout() {
 	ctx := context.Background()
 	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(Offer))
 	if err != nil {
@@ -32,7 +32,7 @@ func ExampleRunTimeout() {
 	if err := eng.Start(ctx); err != nil {
 		log.Fatal(err)
 	}
-	_, err = perdure.Run(ctx, eng, Offer, "offer-1", "a house", perdure.RunTimeout(100*time.Millisecond))
+	_, err = perdure.Run(ctx, eng, Offer, "offer-1", "a house", workflow.RunTimeout(100*time.Millisecond))
 	fmt.Println(errors.Is(err, retry.ErrTimeout))
 	fmt.Println(err)
 	// Output:

@@ -56,7 +56,7 @@ func ExampleStartTx() {
 		})
 	}
 	fmt.Println(order("1", "a book", false))
-	_, err = eng.Describe(ctx, "order-1")
+	_, err = eng.Workflow("order-1").Describe(ctx)
 	fmt.Println(errors.Is(err, perdure.ErrNotFound))
 
 	fmt.Println(order("1", "a book", true))

@@ -33,7 +33,7 @@ var (
 )
 
 // An update changes a run and is answered; its validator may reject it.
-func ExampleUpdate() {
+func Example_update() {
 	ctx := context.Background()
 	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(Cart))
 	if err != nil {
@@ -48,7 +48,8 @@ func ExampleUpdate() {
 		log.Fatal(err)
 	}
 	for _, item := range []string{"grinder", "beans", "cup"} {
-		n, err := perdure.Update(ctx, eng, "cart-1", AddItem, item, perdure.UpdateID("the "+item))
+		n, err := AddItem.CallOnce(ctx, eng.Workflow("cart-1"), "the "+
+			item, item)
 		if rejected, is := errors.AsType[*workflow.RejectedError](err); is {
 			fmt.Println(rejected)
 		} else if err != nil {
@@ -57,7 +58,7 @@ func ExampleUpdate() {
 			fmt.Println(n)
 		}
 	}
-	if err := perdure.Signal(ctx, eng, "cart-1", CheckOut, struct{}{}); err != nil {
+	if err := CheckOut.Send(ctx, eng.Workflow("cart-1"), struct{}{}); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(cart.Result(ctx))

@@ -1,7 +1,6 @@
 package perdure
 
 import (
-	"context"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -16,9 +15,12 @@ import (
 
 	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/option"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/memory"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -37,20 +39,20 @@ var engineOptions = map[string]Option{
 	"Group":            Group("g"),
 	"Lease":            Lease(7),
 	"Logger":           Logger(slog.Default()),
-	"OnPaused":         OnPaused(func(Paused) {}),
-	"Retain":           Retain(Retention{Failed: time.Hour}),
+	"OnPaused":         OnPaused(func(view.PausedCall) {}),
+	"Retain":           Retain(view.Retention{Failed: time.Hour}),
 }
 
 // startOptions are all settings of a start.
 var startOptions = map[string]StartOption{
 	"TraceParent":  TraceParent("t"),
-	"RetryPolicy":  RetryPolicy(retry.Policy{}),
-	"Delay":        Delay(7),
-	"RunTimeout":   RunTimeout(7),
-	"ChainTimeout": ChainTimeout(7),
-	"Memo":         Memo("m"),
-	"Attributes":   Attributes(map[string]string{"a": "b"}),
-	"Priority":     Priority(7),
+	"RetryPolicy":  workflow.RetryPolicy(retry.Policy{}),
+	"Delay":        workflow.Delay(7),
+	"RunTimeout":   workflow.RunTimeout(7),
+	"ChainTimeout": workflow.ChainTimeout(7),
+	"Memo":         workflow.Memo("m"),
+	"Attributes":   workflow.Attributes(map[string]string{"a": "b"}),
+	"Priority":     workflow.Priority(7),
 	"NewAfter":     NewAfter(AnyEnd),
 	"MustBeNew":    MustBeNew(),
 }
@@ -75,33 +77,17 @@ func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	})
 	told = map[string]bool{}
 	for name, o := range startOptions {
-		var r engine.StartRequest
-		o(&r)
-		if r.Fault != nil {
-			t.Errorf("%s: %v", name, r.Fault)
+		settings := option.OfStart([]StartOption{o})
+		r, err := startRequest("", nil, settings)
+		if err != nil || r.Fault != nil {
+			t.Errorf("%s: %v, %v", name, err, r.Fault)
 		}
+		r.Input = history.Payload{}
 		notes(t, name, reflect.ValueOf(r), told)
 	}
 	judgeSettings(t, "StartOption", names(startOptions), reflect.TypeFor[engine.StartRequest](), told, map[string]string{
 		"WorkflowID": "an argument", "Type": "an argument", "Input": "an argument", "Fault": "what is wrong with an option",
 	})
-}
-
-// TestI11_OptionsWithoutAMeaningAreRefused: what fires nothing cannot be told about
-// overlaps.
-func TestI11_OptionsWithoutAMeaningAreRefused(t *testing.T) {
-	e, err := Open(t.Context(), memory.New())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { e.Close() })
-	for name, do := range map[string]func(context.Context, string, ...ScheduleOption) error{
-		"pause": e.PauseSchedule, "resume": e.ResumeSchedule, "delete": e.DeleteSchedule,
-	} {
-		if err := do(t.Context(), "s", ScheduleOverlap(schedule.Skip)); err == nil || !strings.Contains(err.Error(), "ScheduleOverlap has no meaning here") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
 
 // TestE48_TheInputOfAScheduleIsLimited: as that of a run is, in the same words.
@@ -117,7 +103,9 @@ func TestE48_TheInputOfAScheduleIsLimited(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is 3145730 bytes long when encoded, and 2097152 is the limit") {
 		t.Errorf("got %v", err)
 	}
-	err = e.ScheduleJSON(t.Context(), "s", "flow", json.RawMessage(`"`+long+`"`), schedule.Spec{Every: time.Hour})
+	err = Schedule(t.Context(), e, "s", workflow.Declare[json.RawMessage,
+		json.RawMessage]("flow"), json.RawMessage(`"`+
+		long+`"`), schedule.Spec{Every: time.Hour})
 	if err == nil || !strings.Contains(err.Error(), "2097152 is the limit") {
 		t.Errorf("got %v", err)
 	}
@@ -151,6 +139,11 @@ func judgeSettings(t *testing.T, kind string, options []string, fields reflect.T
 	if err != nil {
 		t.Fatal(err)
 	}
+	kinds := []string{kind}
+	if kind == "StartOption" { // those of package workflow fit, too
+		files = append(files, filepath.Join("workflow", "option.go"))
+		kinds = append(kinds, "RunOption", "DelayOption", "RetryOption")
+	}
 	var declared []string
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
@@ -165,7 +158,7 @@ func judgeSettings(t *testing.T, kind string, options []string, fields reflect.T
 			if !is || f.Recv != nil || f.Type.Results == nil {
 				continue
 			}
-			if result, is := f.Type.Results.List[0].Type.(*ast.Ident); is && result.Name == kind {
+			if result, is := f.Type.Results.List[0].Type.(*ast.Ident); is && slices.Contains(kinds, result.Name) {
 				declared = append(declared, f.Name.Name)
 			}
 		}

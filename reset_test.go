@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/workflow"
 )
@@ -31,29 +32,34 @@ func TestE60_ForkOptions(t *testing.T) {
 		if _, err := h.Result(); err != nil {
 			t.Fatal(err)
 		}
-		first := env.Describe("w").RunID
-		if _, err := env.ControlRun("w", perdure.ResetRun(2)); err != nil {
+		first := env.Workflow("w").Describe().RunID
+		if _, err := env.ControlRun("w", ops.ResetRun(2)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := perdure.Attach[string](env.Engine(), "w").Result(t.Context()); err != nil { // it has made the call again
 			t.Fatal(err)
 		}
 		for id, c := range map[string]struct {
-			options []perdure.ForkOption
-			want    string
+			spec ops.ForkSpec
+			want string
 		}{
-			"of the first": {[]perdure.ForkOption{perdure.ForkOf(first), perdure.ForkBy("ann", "so")}, `"one'a'"`},
-			"of the input": {[]perdure.ForkOption{perdure.ForkInput("b")}, `"one'b'"`},
-			"of the call":  {[]perdure.ForkOption{perdure.ForkCallInput("c")}, `"one'c'"`},
+			"of the first": {ops.ForkSpec{RunID: first}, `"one'a'"`},
+			"of the input": {ops.ForkSpec{Input: "b"}, `"one'b'"`},
+			"of the call":  {ops.ForkSpec{CallInput: "c"}, `"one'c'"`},
 		} {
-			f, err := env.Engine().Fork(t.Context(), "w", id, 2, c.options...)
+			c.spec.WorkflowID, c.spec.NewID, c.spec.Call = "w", id, 2
+			var who []ops.Option
+			if id == "of the first" {
+				who = []ops.Option{ops.By("ann"), ops.Why("so")}
+			}
+			_, err := ops.Fork(t.Context(), env.Engine(), c.spec, who...)
 			if err != nil {
 				t.Fatalf("%s: %v", id, err)
 			}
-			if got, err := f.Result(t.Context()); string(got) != c.want || err != nil {
+			if got, err := env.Engine().Workflow(id).Result(t.Context()); string(got) != c.want || err != nil {
 				t.Errorf("%s: %s, %v; want %s", id, got, err, c.want)
 			}
-			base := env.Describe(id).Base
+			base := env.Workflow(id).Describe().Base
 			if named := base.RunID == first && base.By == "ann" && base.Why == "so"; named != (id == "of the first") {
 				t.Errorf("%s: %+v", id, base)
 			}

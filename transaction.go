@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/engine"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/typedtx"
 	"github.com/perdure/perdure/workflow"
 )
@@ -47,27 +46,14 @@ import (
 // the other, and does not let them be prepared for two-phase commit. What Transact and
 // activity.OnCommit commit does without.
 func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
-	return startWith[Out](e, w.Name(), id, in, options, func(req engine.StartRequest) (string, bool, error) {
+	return startWith(e, w, id, in, options, func(req engine.StartRequest) (string, bool, error) {
 		return e.inner.StartRunWithin(ctx, tx, req)
 	})
 }
 
-// SignalTx is Signal inside a transaction of the caller's own, of which StartTx tells:
-// the signal is sent when it is committed. The run may be one that was started in it.
-func SignalTx[T any](ctx context.Context, e *Engine, tx any, id string, s workflow.Signal[T], value T, options ...SignalOption) error {
-	payload, err := history.Encode(value)
-	if err == nil {
-		err = e.inner.SignalWithin(ctx, tx, id, s.Name(), signalID(options), payload)
-	}
-	if err != nil {
-		return fmt.Errorf("perdure: signal %q: %w", s.Name(), err)
-	}
-	return nil
-}
-
 // Transact calls a function inside a transaction of the engine's database, which is
 // committed if it returns nil and undone otherwise, also if it panics: the error then
-// wraps that of the function. It is how to begin what StartTx and SignalTx take part in where
+// wraps that of the function. It is how to begin what StartTx and Handle.InTx take part in where
 // the connection is the engine's own, as with store/sqlite.
 //
 //	err := perdure.Transact(ctx, e, func(ctx context.Context, tx *sql.Tx) error {

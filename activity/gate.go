@@ -26,7 +26,7 @@ func Through(gates ...*gate.Gate) Option { return func(o *Options) { o.Gates = g
 // Priority says where the call stands among those that wait for its gates, and for a
 // slot of its process: higher goes first, and calls of one priority go in the order in
 // which they came. A call without one, or with zero, has that of its run (see
-// perdure.Priority), which is zero if nobody gave it another.
+// workflow.Priority), which is 0 without that option.
 func Priority(p int) Option { return func(o *Options) { o.Priority = p } }
 
 // ValidateGates reports what is wrong with the gates, all at once.

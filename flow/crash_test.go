@@ -104,8 +104,8 @@ func (w *world) judge(t *testing.T, env *perduretest.Env, plain *world, atOnce i
 		t.Errorf("%d executions too many, and %d attempts may have been lost: %v, want %v", more, most, w.runs, plain.runs)
 	}
 	recorded, completed := map[string]int{}, map[string]bool{}
-	run := env.Describe("run").RunID
-	for _, a := range env.Attempts("run") {
+	run := env.Workflow("run").Describe().RunID
+	for _, a := range env.Workflow("run").Attempts() {
 		call := fmt.Sprintf("%s/%d", run, a.Call)
 		if recorded[call]++; a.Number != recorded[call] {
 			t.Errorf("attempt %d of call %d is the %dth on record", a.Number, a.Call, recorded[call])

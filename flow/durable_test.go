@@ -230,7 +230,7 @@ func TestW8_PoliciesOfSpec1(t *testing.T) {
 				if len(starts) != len(c.waits)+1 {
 					t.Fatalf("%d executions", len(starts))
 				}
-				attempts, err := env.Engine().Attempts(t.Context(), "run")
+				attempts, err := env.Engine().Workflow("run").Attempts(t.Context())
 				if err != nil || len(attempts) != len(starts) {
 					t.Fatalf("%d attempts in the ledger, %v", len(attempts), err)
 				}
@@ -354,7 +354,7 @@ func TestW6_Cancellation(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
-			if err := env.Cancel("run", "enough"); err != nil {
+			if err := env.Workflow("run").Cancel("enough"); err != nil {
 				t.Fatal(err)
 			}
 			out, err := h.Result()

@@ -64,7 +64,7 @@ func TestW13_EachRequestIsAnAttempt(t *testing.T) {
 	if _, err := perdure.Run(t.Context(), eng, flow.Workflow, "run", p); err != nil {
 		t.Fatal(err)
 	}
-	attempts, err := eng.Attempts(t.Context(), "run")
+	attempts, err := eng.Workflow("run").Attempts(t.Context())
 	if err != nil || int64(len(attempts)) != requests.Load() {
 		t.Errorf("%d requests, and %d attempts on record: %v", requests.Load(), len(attempts), err)
 	}

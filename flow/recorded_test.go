@@ -92,13 +92,13 @@ func record(t *testing.T, name, text, path string) {
 		}
 		if name == "canceled" {
 			time.Sleep(time.Minute)
-			if err := env.Cancel("run", "enough"); err != nil {
+			if err := env.Workflow("run").Cancel("enough"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		out, err := h.Result()
 		t.Logf("%s: %s, %v", name, out, err)
-		document, err := env.Engine().Record(t.Context(), "run")
+		document, err := env.Engine().Workflow("run").Record(t.Context())
 		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, document, 0o666)); err != nil {
 			t.Fatal(err)
 		}

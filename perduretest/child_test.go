@@ -43,7 +43,7 @@ func TestExampleChild(t *testing.T) {
 			t.Errorf("got %q, %v", got, err)
 		}
 		time.Sleep(time.Second)
-		if d := env.Describe("slow/shipping"); !canceled || d.Status != "canceled" || d.Parent.WorkflowID != "order-2" {
+		if d := env.Workflow("slow/shipping").Describe(); !canceled || d.Status != "canceled" || d.Parent.WorkflowID != "order-2" {
 			t.Errorf("the child that was given up is %s, of %+v", d.Status, d.Parent)
 		}
 	})

@@ -157,7 +157,7 @@ func (e *Env) Outage(length time.Duration) {
 // to send a signal while the test waits for the result, or to crash.
 //
 //	env.After(48*time.Hour, func() {
-//		if err := perduretest.Signal(env, "order-17", paid, "by bank"); err != nil {
+//		if err := paid.Send(t.Context(), env.Workflow("order-17"), "by bank"); err != nil {
 //			t.Error(err)
 //		}
 //	})
@@ -223,36 +223,6 @@ func (e *Env) Restart() {
 		e.t.Fatalf("The engine did not stop: %v", err)
 	}
 	e.Engine()
-}
-
-// Describe returns where the latest run of a workflow ID stands.
-func (e *Env) Describe(id string, options ...perdure.ReadOption) *perdure.Description {
-	e.t.Helper()
-	return look(e, id, (*perdure.Engine).Describe, options)
-}
-
-// History returns the events of the latest run of a workflow ID.
-func (e *Env) History(id string, options ...perdure.ReadOption) []perdure.Event {
-	e.t.Helper()
-	return look(e, id, (*perdure.Engine).History, options)
-}
-
-// Attempts returns every attempt of the latest run of a workflow ID.
-func (e *Env) Attempts(id string, options ...perdure.ReadOption) []perdure.Attempt {
-	e.t.Helper()
-	return look(e, id, (*perdure.Engine).Attempts, options)
-}
-
-func look[T any](e *Env, id string, ask func(*perdure.Engine, context.Context, string, ...perdure.ReadOption) (T, error), options []perdure.ReadOption) (answer T) {
-	e.t.Helper()
-	err := e.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
-		answer, err = ask(eng, ctx, id, options...)
-		return err
-	})
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return answer
 }
 
 func (e *Env) isClosed() bool {

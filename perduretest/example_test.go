@@ -91,7 +91,7 @@ func TestExampleSignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(25 * 24 * time.Hour)
-		if err := perduretest.Signal(env, "order-17", paid, "by bank"); err != nil {
+		if err := paid.Send(t.Context(), env.Workflow("order-17"), "by bank"); err != nil {
 			t.Fatal(err)
 		}
 		receipt, err := h.Result()
@@ -151,7 +151,7 @@ func TestExampleExpectHistory(t *testing.T) {
 		env.Inject(charge, perduretest.CrashBefore, perduretest.Attempts(1))
 		env.After(10*24*time.Hour, env.Crash)
 		env.After(25*24*time.Hour, func() {
-			if err := perduretest.Signal(env, "order-17", paid, "by bank"); err != nil {
+			if err := paid.Send(t.Context(), env.Workflow("order-17"), "by bank"); err != nil {
 				t.Error(err)
 			}
 		})

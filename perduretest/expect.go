@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/view"
 )
 
 // The expectations below look at what is on record of the latest run of a
@@ -24,7 +24,7 @@ func (e *Env) ExpectCalls(id string, calls ...Target) {
 		want[i] = d.Name()
 	}
 	var got []string
-	for _, ev := range e.History(id) {
+	for _, ev := range e.Workflow(id).History() {
 		if ev.Kind == "ActivityScheduled" || ev.Kind == "StepScheduled" {
 			got = append(got, ev.Name)
 		}
@@ -33,11 +33,11 @@ func (e *Env) ExpectCalls(id string, calls ...Target) {
 }
 
 // ExpectAttempts expects how the attempts of an activity or step ended, in order:
-// "failed", "timed-out", "lost", "completed" ... (see perdure.Attempt). If the run
+// "failed", "timed-out", "lost", "completed" ... (see view.Attempt). If the run
 // called it several times, the attempts of the first call come first.
 func (e *Env) ExpectAttempts(id string, d Target, outcomes ...string) {
 	e.t.Helper()
-	e.expectAttempts(id, d, "outcomes", outcomes, func(a perdure.Attempt) (string, bool) { return a.Outcome, true })
+	e.expectAttempts(id, d, "outcomes", outcomes, func(a view.Attempt) (string, bool) { return a.Outcome, true })
 }
 
 // ExpectDelays expects the waits that were chosen between the attempts of an
@@ -49,7 +49,7 @@ func (e *Env) ExpectDelays(id string, d Target, delays ...time.Duration) {
 	for i, delay := range delays {
 		want[i] = delay.String()
 	}
-	e.expectAttempts(id, d, "delays", want, func(a perdure.Attempt) (string, bool) { return a.Delay.String(), a.Next != nil })
+	e.expectAttempts(id, d, "delays", want, func(a view.Attempt) (string, bool) { return a.Delay.String(), a.Next != nil })
 }
 
 // ExpectReasons expects why each attempt of an activity or step was, or was not,
@@ -57,7 +57,7 @@ func (e *Env) ExpectDelays(id string, d Target, delays ...time.Duration) {
 // (see retry.Reason).
 func (e *Env) ExpectReasons(id string, d Target, reasons ...string) {
 	e.t.Helper()
-	e.expectAttempts(id, d, "reasons", reasons, func(a perdure.Attempt) (string, bool) { return a.Reason, true })
+	e.expectAttempts(id, d, "reasons", reasons, func(a view.Attempt) (string, bool) { return a.Reason, true })
 }
 
 // ExpectNothingPending expects that no call of the run is open: no activity, no
@@ -65,15 +65,15 @@ func (e *Env) ExpectReasons(id string, d Target, reasons ...string) {
 func (e *Env) ExpectNothingPending(id string) {
 	e.t.Helper()
 	var got []string
-	for _, p := range e.Describe(id).Pending {
+	for _, p := range e.Workflow(id).Describe().Pending {
 		got = append(got, fmt.Sprintf("%s %q, %s", p.Kind, p.Name, p.State))
 	}
 	e.expect(id, fmt.Sprintf("the pending calls of %q", id), got, nil, nil)
 }
 
-func (e *Env) expectAttempts(id string, d Target, what string, want []string, show func(perdure.Attempt) (string, bool)) {
+func (e *Env) expectAttempts(id string, d Target, what string, want []string, show func(view.Attempt) (string, bool)) {
 	e.t.Helper()
-	attempts := slices.DeleteFunc(e.Attempts(id), func(a perdure.Attempt) bool { return a.Name != d.Name() })
+	attempts := slices.DeleteFunc(e.Workflow(id).Attempts(), func(a view.Attempt) bool { return a.Name != d.Name() })
 	var got []string
 	for _, a := range attempts {
 		if text, has := show(a); has {
@@ -85,13 +85,13 @@ func (e *Env) expectAttempts(id string, d Target, what string, want []string, sh
 
 // expect compares, and shows the attempts where there is a difference: these, or
 // all of the run.
-func (e *Env) expect(id, what string, got, want []string, attempts []perdure.Attempt) {
+func (e *Env) expect(id, what string, got, want []string, attempts []view.Attempt) {
 	e.t.Helper()
 	if slices.Equal(got, want) {
 		return
 	}
 	if attempts == nil {
-		attempts = e.Attempts(id)
+		attempts = e.Workflow(id).Attempts()
 	}
 	e.t.Errorf("%s:\n  got  %s\n  want %s\n%s", what, list(got), list(want), e.ledger(id, attempts))
 }
@@ -104,9 +104,9 @@ func list(texts []string) string {
 }
 
 // ledger shows where a run stands, and attempts, as a table.
-func (e *Env) ledger(id string, attempts []perdure.Attempt) string {
+func (e *Env) ledger(id string, attempts []view.Attempt) string {
 	var b strings.Builder
-	d := e.Describe(id)
+	d := e.Workflow(id).Describe()
 	fmt.Fprintf(&b, "On record: the run is %s", d.Status)
 	if d.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", d.Reason)

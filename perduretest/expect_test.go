@@ -89,7 +89,7 @@ func TestExpectationsHold(t *testing.T) {
 		env.ExpectDelays("d", paint, time.Minute, 2*time.Minute)
 		env.ExpectReasons("d", paint, "backoff", "backoff", "succeeded")
 		env.ExpectHistory("d", "testdata/decorate.txt")
-		if err := Signal(env, "d", dry, "now"); err != nil {
+		if err := dry.Send(env.t.Context(), env.Workflow("d"), "now"); err != nil {
 			env.t.Fatal(err)
 		}
 		time.Sleep(time.Second)

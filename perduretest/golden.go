@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/view"
 )
 
 var rewrite = flag.Bool("perduretest.update", false, "rewrite the files that Env.ExpectHistory compares with")
@@ -41,7 +41,7 @@ func updating() bool {
 // rewrites the file, and so does -update in tests that have such a flag.
 func (e *Env) ExpectHistory(id, file string) {
 	e.t.Helper()
-	got, err := renderHistory(e.History(id))
+	got, err := renderHistory(e.Workflow(id).History())
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ var volatile = []string{"kind", "time", "turn", "call", "name", "node", "trace",
 
 // renderHistory writes a history as text: the number of the turn, when, what, the
 // number and name of the call, and what else is on record, as JSON.
-func renderHistory(events []perdure.Event) (string, error) {
+func renderHistory(events []view.Event) (string, error) {
 	if len(events) == 0 {
 		return "", nil
 	}

@@ -216,7 +216,7 @@ func TestFaultsOfAttempts(t *testing.T) {
 				if n := len(m.Executions()); n != c.bodies || env.Crashes() != c.crashes {
 					t.Errorf("the body ran %d times and the process died %d times; want %d and %d", n, env.Crashes(), c.bodies, c.crashes)
 				}
-				if a := env.Attempts(mail)[0]; !strings.HasPrefix(a.Message, c.message) {
+				if a := env.Workflow(mail).Attempts()[0]; !strings.HasPrefix(a.Message, c.message) {
 					t.Errorf("the first attempt says %q, want %q", a.Message, c.message)
 				}
 			})
@@ -231,7 +231,7 @@ func TestFaultsOfSteps(t *testing.T) {
 		env.Inject(Step("measure"), CrashBefore, Attempts(1))
 		env.Inject(Step("measure"), Fail(errFull), Attempts(2))
 		env.After(24*time.Hour, func() {
-			if err := Signal(env, "d", dry, "now"); err != nil {
+			if err := dry.Send(t.Context(), env.Workflow("d"), "now"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -252,7 +252,7 @@ func TestProbabilityIsReproducible(t *testing.T) {
 			if _, err := Run(env, mailing, "m", make([]string, 40)); err != nil {
 				t.Error(err)
 			}
-			for _, a := range env.Attempts("m") {
+			for _, a := range env.Workflow("m").Attempts() {
 				all = append(all, a.Outcome)
 			}
 		}, Seed(seed))
@@ -278,9 +278,9 @@ func TestAfterHappensAtItsTime(t *testing.T) {
 		began := time.Now()
 		var answer string
 		env.After(time.Hour, env.Crash)
-		asking := env.After(2*time.Hour, func() { answer, _ = Query(env, "w", asked, "?") })
+		asking := env.After(2*time.Hour, func() { answer, _ = asked.Ask(t.Context(), env.Workflow("w"), "?") })
 		env.After(3*time.Hour, func() {
-			if err := env.Cancel("w", "enough"); err != nil {
+			if err := env.Workflow("w").Cancel("enough"); err != nil {
 				t.Error(err)
 			}
 		})

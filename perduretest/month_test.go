@@ -44,7 +44,7 @@ func TestAMonthTakesMilliseconds(t *testing.T) {
 		if passed := time.Since(began); sum != 435 || err != nil || passed < 30*24*time.Hour || passed > 31*24*time.Hour {
 			t.Errorf("got %d, %v after %s; want 435 after 30 days", sum, err, passed)
 		}
-		if n := len(env.Attempts("m")); n < 90 || env.Crashes() != 4 {
+		if n := len(env.Workflow("m").Attempts()); n < 90 || env.Crashes() != 4 {
 			t.Errorf("%d attempts and %d crashes, want at least 90 and 4", n, env.Crashes())
 		}
 	})

@@ -94,7 +94,7 @@ func TestCrashLosesTheAttemptAndGoesOn(t *testing.T) {
 		if out != "done" || err != nil {
 			t.Errorf("got %q, %v", out, err)
 		}
-		a := env.Attempts("b")
+		a := env.Workflow("b").Attempts()
 		if len(a) != 2 || a[0].Outcome != "lost" || a[1].Outcome != "completed" || a[0].Node == "" || a[0].Node == a[1].Node {
 			t.Errorf("the ledger says %+v", a)
 		}
@@ -133,7 +133,7 @@ func TestRestartDeploysNewCodeAndChargesNothing(t *testing.T) {
 		env.Register(block.Impl(func(_ context.Context, in string) (string, error) { return in, nil }))
 		env.Restart()
 		out, err := h.Result()
-		a := env.Attempts("b")
+		a := env.Workflow("b").Attempts()
 		if out != "done" || err != nil || env.Crashes() != 0 || len(a) != 2 || a[0].Outcome != "drained" {
 			t.Errorf("got %q, %v after %d crashes; attempts %+v", out, err, env.Crashes(), a)
 		}
@@ -273,12 +273,12 @@ func TestMessagesArriveOnceThroughCrashes(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, v := range []int{1, 10} {
-					if err := perduretest.Signal(env, "s", add, v); err != nil {
+					if err := add.Send(t.Context(), env.Workflow("s"), v); err != nil {
 						t.Fatal(err)
 					}
 				}
 				time.Sleep(time.Hour)
-				if err := env.Cancel("s", "enough"); err != nil {
+				if err := env.Workflow("s").Cancel("enough"); err != nil {
 					t.Fatal(err)
 				}
 				var failed *perdure.RunError
@@ -286,7 +286,7 @@ func TestMessagesArriveOnceThroughCrashes(t *testing.T) {
 					t.Errorf("got %v, want a canceled run", err)
 				}
 				received := 0
-				for _, ev := range env.History("s") {
+				for _, ev := range env.Workflow("s").History() {
 					if ev.Kind == "SignalReceived" {
 						received++
 					}
@@ -306,11 +306,11 @@ func TestTerminateEndsAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := env.Terminate("s", "no use"); err != nil {
+		if err := env.Workflow("s").Terminate("no use"); err != nil {
 			t.Fatal(err)
 		}
 		var failed *perdure.RunError
-		if _, err := h.Result(); !errors.As(err, &failed) || failed.Status != "terminated" || env.Describe("s").Reason != "no use" {
+		if _, err := h.Result(); !errors.As(err, &failed) || failed.Status != "terminated" || env.Workflow("s").Describe().Reason != "no use" {
 			t.Errorf("got %v, want a terminated run", err)
 		}
 	})
@@ -405,7 +405,7 @@ func TestEngineOptionsAreHeeded(t *testing.T) {
 		if _, err := perduretest.Run(env, blocker, "b", ""); err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range env.Attempts("b") {
+		for _, a := range env.Workflow("b").Attempts() {
 			if !strings.HasPrefix(a.Node, "my node") {
 				t.Errorf("attempt %d ran on %q", a.Number, a.Node)
 			}

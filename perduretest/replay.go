@@ -18,7 +18,7 @@ import (
 const replayLimit = 30 * time.Second
 
 // Replay runs the code of a workflow against a history that was recorded with
-// [perdure.Engine.Record], or with the command `perdure history ID --record`. It
+// [perdure.Handle.Record], or with the command `perdure history ID --record`. It
 // returns nil if the code fits: a run with this history can go on with it. Keep
 // recordings of runs that are under way beside the tests, and change the code
 // freely as long as they pass.

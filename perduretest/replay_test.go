@@ -73,14 +73,14 @@ func recordings(t *testing.T) (open, closed []byte) {
 		}
 		time.Sleep(2 * time.Hour)
 		record := func() []byte {
-			document, err := env.Engine().Record(ctx, "p")
+			document, err := env.Engine().Workflow("p").Record(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return document
 		}
 		open = record()
-		if err := perdure.Signal(ctx, env.Engine(), "p", arrived, 3); err != nil {
+		if err := arrived.Send(ctx, env.Engine().Workflow("p"), 3); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := perdure.Attach[string](env.Engine(), "p").Result(ctx); err != nil {
@@ -154,11 +154,11 @@ func TestE41_ReplayUnderAnotherPolicy(t *testing.T) {
 		if _, err := perduretest.Run(env, w, "s", "x"); err == nil {
 			t.Fatal("it was sent")
 		}
-		chain := env.Describe("s").Chain
+		chain := env.Workflow("s").Describe().Chain
 		if len(chain) != 2 {
 			t.Fatalf("the chain is %+v, want two runs", chain)
 		}
-		document, err := env.Engine().Record(t.Context(), "s", perdure.OfRun(chain[0].RunID))
+		document, err := env.Engine().Workflow("s").OfRun(chain[0].RunID).Record(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestDefaultIDsOfChildrenOnRecordStand(t *testing.T) {
 		if out != id+": post" || err != nil {
 			t.Fatalf("the child's default ID and result are %q, %v; want %s", out, err, id)
 		}
-		record, err := env.Engine().Record(t.Context(), "monday")
+		record, err := env.Engine().Workflow("monday").Record(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,14 +1,21 @@
 package perduretest
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/bridge"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -27,96 +34,149 @@ func Run[In, Out any](env *Env, w workflow.Workflow[In, Out], id string, in In, 
 // Start starts a workflow under an ID and returns when the run is durable,
 // asking again after a crash or in an outage.
 func Start[In, Out any](env *Env, w workflow.Workflow[In, Out], id string, in In, options ...perdure.StartOption) (Handle[Out], error) {
-	err := env.persist(func(ctx context.Context, eng *perdure.Engine) error {
+	err := env.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) error {
 		_, err := perdure.Start(ctx, eng, w, id, in, options...)
 		return err
 	})
 	if err != nil {
 		return Handle[Out]{}, env.explain(id, err)
 	}
-	return Handle[Out]{env, id}, nil
+	return handle[Out](env, id), nil
 }
 
-// Handle is a reference to a run that outlives engines.
+// Handle is a reference to a workflow ID that outlives engines. What it is asked, and
+// what is sent to it, is repeated after a crash and in an outage:
+//
+//	err := Paid.Send(t.Context(), h, "by bank")
 type Handle[Out any] struct {
+	target
 	env *Env
 	id  string
+	of  string // the run that is read, empty for the latest
+}
+
+// target lets the messages of package workflow be sent to a handle.
+type target = tell.Target
+
+// Workflow returns a handle to a workflow ID whose result is any JSON.
+func (e *Env) Workflow(id string) Handle[json.RawMessage] { return handle[json.RawMessage](e, id) }
+
+func handle[Out any](e *Env, id string) Handle[Out] {
+	return Handle[Out]{target: tell.To(teller{e}, id), env: e, id: id}
+}
+
+// OfRun returns a handle whose Describe, History and Attempts read one run of the
+// workflow ID by its run ID, instead of the latest.
+func (h Handle[Out]) OfRun(runID string) Handle[Out] {
+	h.of = runID
+	return h
 }
 
 // ID returns the workflow ID.
 func (h Handle[Out]) ID() string { return h.id }
 
-// Result waits until the run has ended and returns its result, as
+// Result waits until the workflow has ended and returns its result, as
 // perdure.Handle.Result does, through crashes and outages.
 func (h Handle[Out]) Result() (out Out, err error) {
-	err = h.env.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
+	err = h.env.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
 		out, err = perdure.Attach[Out](eng, h.id).Result(ctx)
 		return err
 	})
 	return out, h.env.explain(h.id, err)
 }
 
-// Signal sends a signal and returns when it is durable, asking again after a
-// crash or in an outage. To be recognised then it has an ID, which the
-// environment makes unless one is given.
-func Signal[T any](env *Env, id string, s workflow.Signal[T], value T, options ...perdure.SignalOption) error {
-	env.mu.Lock()
-	env.signals++
-	name := fmt.Sprintf("perduretest-%d", env.signals)
-	env.mu.Unlock()
-	options = append([]perdure.SignalOption{perdure.SignalID(name)}, options...)
-	return env.send(func(ctx context.Context, eng *perdure.Engine) error {
-		return perdure.Signal(ctx, eng, id, s, value, options...)
-	})
+// Describe returns where the run stands.
+func (h Handle[Out]) Describe() *view.Description {
+	h.env.t.Helper()
+	return look(h, perdure.Handle[Out].Describe)
 }
 
-// Query asks the latest run of a workflow ID, asking again after a crash or in an
-// outage. Answer and error are those of perdure.Query.
-func Query[In, Out any](env *Env, id string, q workflow.Query[In, Out], in In) (out Out, err error) {
-	err = env.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
-		out, err = perdure.Query(ctx, eng, id, q, in)
+// History returns the events of the run.
+func (h Handle[Out]) History() []view.Event {
+	h.env.t.Helper()
+	return look(h, perdure.Handle[Out].History)
+}
+
+// Attempts returns every attempt of the run.
+func (h Handle[Out]) Attempts() []view.Attempt {
+	h.env.t.Helper()
+	return look(h, perdure.Handle[Out].Attempts)
+}
+
+// look reads something of a run; the test fails if that is not possible.
+func look[Out, T any](h Handle[Out], read func(perdure.Handle[Out], context.Context) (T, error)) (answer T) {
+	h.env.t.Helper()
+	err := h.env.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
+		r := perdure.Attach[Out](eng, h.id)
+		if h.of != "" {
+			r = r.OfRun(h.of)
+		}
+		answer, err = read(r, ctx)
 		return err
 	})
-	return out, err
+	if err != nil {
+		h.env.t.Fatal(err)
+	}
+	return answer
 }
 
-// Update asks the latest run of a workflow ID to change, asking again after a crash
-// or in an outage. To be recognised then the update has an ID, which the environment
-// makes unless one is given. Answer and error are those of perdure.Update.
-func Update[In, Out any](env *Env, id string, u workflow.Update[In, Out], in In, options ...perdure.UpdateOption) (out Out, err error) {
-	env.mu.Lock()
-	env.signals++
-	options = append([]perdure.UpdateOption{perdure.UpdateID(fmt.Sprintf("perduretest-%d", env.signals))}, options...)
-	env.mu.Unlock()
-	err = env.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
-		out, err = perdure.Update(ctx, eng, id, u, in, options...)
+// Cancel asks the workflow to end, as perdure.Handle.Cancel does.
+func (h Handle[Out]) Cancel(reason string) error {
+	return h.env.send(context.Background(), func(ctx context.Context, eng *perdure.Engine) error {
+		return eng.Workflow(h.id).Cancel(ctx, reason)
+	})
+}
+
+// Terminate ends the workflow, as perdure.Handle.Terminate does.
+func (h Handle[Out]) Terminate(reason string) error {
+	return h.env.send(context.Background(), func(ctx context.Context, eng *perdure.Engine) error {
+		return eng.Workflow(h.id).Terminate(ctx, reason)
+	})
+}
+
+// teller sends messages until an engine has taken them. To be recognised when they are
+// repeated they have a key, which the environment makes unless one is given.
+type teller struct{ env *Env }
+
+func (t teller) Signal(ctx context.Context, id, name, key string, value history.Payload) error {
+	key = cmp.Or(key, t.env.newKey())
+	return t.env.send(ctx, func(ctx context.Context, eng *perdure.Engine) error {
+		return bridge.Engine(eng).Signal(ctx, id, name, key, value)
+	})
+}
+
+func (t teller) Query(ctx context.Context, id, run, name string, input history.Payload) (answer history.Payload, err error) {
+	err = t.env.persist(ctx, func(ctx context.Context, eng *perdure.Engine) (err error) {
+		answer, err = bridge.Engine(eng).Query(ctx, id, run, name, input)
 		return err
 	})
-	return out, err
+	return answer, err
 }
 
-// Cancel asks the latest run of a workflow ID to end, asking again after a crash
-// or in an outage.
-func (e *Env) Cancel(id, reason string) error {
-	return e.send(func(ctx context.Context, eng *perdure.Engine) error { return eng.Cancel(ctx, id, reason) })
+func (t teller) Update(ctx context.Context, id, name, key string, input history.Payload) (result history.Payload, err error) {
+	key = cmp.Or(key, t.env.newKey())
+	err = t.env.persist(ctx, func(ctx context.Context, eng *perdure.Engine) (err error) {
+		result, err = bridge.Engine(eng).Update(ctx, id, name, key, input)
+		return err
+	})
+	return result, err
 }
 
-// Terminate ends the latest run of a workflow ID at once, asking again after a
-// crash or in an outage.
-func (e *Env) Terminate(id, reason string) error {
-	return e.send(func(ctx context.Context, eng *perdure.Engine) error { return eng.Terminate(ctx, id, reason) })
+// newKey makes an idempotency key.
+func (e *Env) newKey() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.signals++
+	return fmt.Sprintf("perduretest-%d", e.signals)
 }
 
 // Control carries an operation out on the selected calls of the latest run of a
 // workflow ID, asking again after a crash or in an outage. To be recognised then
 // it has a request ID, which the environment makes unless one is given.
-func (e *Env) Control(id string, calls perdure.Calls, op perdure.Operation, options ...perdure.ControlOption) (records []perdure.ControlRecord, err error) {
-	e.mu.Lock()
-	e.signals++
-	options = append([]perdure.ControlOption{perdure.RequestID(fmt.Sprintf("perduretest-%d", e.signals))}, options...)
-	e.mu.Unlock()
-	err = e.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
-		records, err = eng.Control(ctx, id, calls, op, options...)
+func (e *Env) Control(id string, calls view.CallFilter, op ops.Operation, options ...ops.ControlOption) (records []view.ControlRecord, err error) {
+	options = append([]ops.ControlOption{ops.RequestID(e.newKey())}, options...)
+	err = e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
+		records, err = ops.Control(ctx, eng, id, calls, op, options...)
 		return err
 	})
 	return records, err
@@ -124,13 +184,10 @@ func (e *Env) Control(id string, calls perdure.Calls, op perdure.Operation, opti
 
 // ControlRun carries an operation out on the latest run of a workflow ID, asking again
 // as Control does.
-func (e *Env) ControlRun(id string, op perdure.RunOperation, options ...perdure.ControlOption) (record perdure.ControlRecord, err error) {
-	e.mu.Lock()
-	e.signals++
-	options = append([]perdure.ControlOption{perdure.RequestID(fmt.Sprintf("perduretest-%d", e.signals))}, options...)
-	e.mu.Unlock()
-	err = e.persist(func(ctx context.Context, eng *perdure.Engine) (err error) {
-		record, err = eng.ControlRun(ctx, id, op, options...)
+func (e *Env) ControlRun(id string, op ops.RunOperation, options ...ops.ControlOption) (record view.ControlRecord, err error) {
+	options = append([]ops.ControlOption{ops.RequestID(e.newKey())}, options...)
+	err = e.persist(context.Background(), func(ctx context.Context, eng *perdure.Engine) (err error) {
+		record, err = ops.ControlRun(ctx, eng, id, op, options...)
 		return err
 	})
 	return record, err
@@ -138,9 +195,9 @@ func (e *Env) ControlRun(id string, op perdure.RunOperation, options ...perdure.
 
 // send is persist for messages. One that got through without an answer may have
 // ended its run: what is said to the second try then is no failure.
-func (e *Env) send(f func(context.Context, *perdure.Engine) error) error {
+func (e *Env) send(ctx context.Context, f func(context.Context, *perdure.Engine) error) error {
 	tries := 0
-	err := e.persist(func(ctx context.Context, eng *perdure.Engine) error {
+	err := e.persist(ctx, func(ctx context.Context, eng *perdure.Engine) error {
 		tries++
 		return f(ctx, eng)
 	})
@@ -155,8 +212,8 @@ var errImpatient = errors.New("perduretest: stuck")
 
 // persist asks the engine that lives until it has answered. What an engine says
 // while it dies or stops is no answer, nor is that the database is away.
-func (e *Env) persist(ask func(context.Context, *perdure.Engine) error) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), e.config.patience, errImpatient)
+func (e *Env) persist(parent context.Context, ask func(context.Context, *perdure.Engine) error) error {
+	ctx, cancel := context.WithTimeoutCause(parent, e.config.patience, errImpatient)
 	defer cancel()
 	for {
 		l, err := e.await()
@@ -167,6 +224,8 @@ func (e *Env) persist(ask func(context.Context, *perdure.Engine) error) error {
 		switch {
 		case err == nil:
 			return nil
+		case parent.Err() != nil:
+			return err
 		case ctx.Err() != nil:
 			return fmt.Errorf("%w: no answer within %s of virtual time", errImpatient, e.config.patience)
 		case l.crashed() || errors.Is(err, perdure.ErrStopped):
@@ -190,7 +249,7 @@ func (e *Env) explain(id string, err error) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "the run of %q ", id)
-	d, lost := l.engine.Describe(context.Background(), id)
+	d, lost := l.engine.Workflow(id).Describe(context.Background())
 	if lost != nil {
 		fmt.Fprintf(&b, "cannot be described: %v", lost)
 		return fmt.Errorf("%w; %s", err, b.String())

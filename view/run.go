@@ -41,7 +41,7 @@ type Run struct {
 type Description struct {
 	Run
 	Input   Payload  `json:"input,omitzero"`
-	Memo    Payload  `json:"memo,omitzero"`     // given at the start, with perdure.Memo
+	Memo    Payload  `json:"memo,omitzero"`     // given at the start, with workflow.Memo
 	Result  *Payload `json:"result,omitempty"`  // of a completed run
 	Failure *Failure `json:"failure,omitempty"` // of a failed run
 	// Reason says why the run is held, or was terminated.

@@ -5,7 +5,7 @@ import (
 )
 
 // SetAttribute gives the run an attribute by which List and all that takes a Filter find
-// it, besides those of its start (see perdure.Attributes), or another value to one that
+// it, besides those of its start (see Attributes), or another value to one that
 // it has. It takes effect with the turn: who finds the run by it finds what the code
 // did until then. Runs that follow it in its chain have it, too, and it stays when the
 // run has ended. Each change is an event of the run's history; setting what is set

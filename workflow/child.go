@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/option"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -38,18 +37,17 @@ func RunChildAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ..
 	return Child[Out]{Future[Out]{p}, id}
 }
 
-// StartDetached starts another workflow whose end is nobody's business here: it
-// outlives this run, and no cancellation reaches it. It waits only until it is known
-// that the run exists. The error is a *ChildIDInUseError if its workflow ID belongs
+// StartDetached starts another workflow and lets it go: it outlives this run, and no
+// cancellation reaches it. It waits only until it is known that the run exists. The error is a *ChildIDInUseError if its workflow ID belongs
 // to another run.
-func StartDetached[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...ChildOption) (DetachedRun, error) {
+func StartDetached[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...DetachedOption) (DetachedRun, error) {
 	return StartDetachedAsync(wf, w, in, opts...).Get(wf)
 }
 
 // StartDetachedAsync starts another workflow and returns at once. It is started with
 // the turn, also if nobody waits for the answer or this run ends with that turn; then
 // it is not known whether its workflow ID was free.
-func StartDetachedAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...ChildOption) Child[DetachedRun] {
+func StartDetachedAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...DetachedOption) Child[DetachedRun] {
 	wf.enter()
 	p, id := startChild(wf, w, in, opts, true)
 	return Child[DetachedRun]{Future[DetachedRun]{p}, id}
@@ -72,79 +70,13 @@ type DetachedRun struct {
 	RunID      string
 }
 
-// ChildOption is a setting of a run that another one starts.
-type ChildOption func(*childOptions)
-
-type childOptions struct {
-	core.StartChild
-	id     *string
-	policy ParentClosePolicy
-	fault  error
-}
-
-// ChildID gives the child a workflow ID, at most 1,000 bytes, which no other run may
-// have. Without it the ID is made of this run's workflow ID, the child's name, the number
-// of the call and the end of this run's ID, such as "order-17/ship/3-5f0c9e8a71b2": each
-// run of a chain has children of its own.
-func ChildID(id string) ChildOption { return func(o *childOptions) { o.id = &id } }
-
-// ChildRetryPolicy lets the child be tried again from its beginning when it fails, as
-// RetryPolicy says, which it is preferred to. It holds for all runs of the chain. Only
-// the last failure is seen here.
-func ChildRetryPolicy(p retry.Policy) ChildOption {
-	return func(o *childOptions) { o.Retry = &p }
-}
-
-// ChildDelay lets the code of the child begin only after d. The run exists before.
-func ChildDelay(d time.Duration) ChildOption { return func(o *childOptions) { o.Delay = d } }
-
-// ChildMemo attaches a value, at most 16 KiB of JSON, that descriptions show with all
-// runs of the child.
-func ChildMemo(v any) ChildOption {
-	return func(o *childOptions) {
-		var err error
-		if o.Memo, err = history.Encode(v); err != nil {
-			o.fault = fmt.Errorf("memo: %w", err)
-		}
-	}
-}
-
-// ChildAttributes gives all runs of the child names and values by which they are
-// found, as perdure.Attributes does with the same limits. It has none of this run's by
-// itself. Asking for them several times adds them up.
-func ChildAttributes(all map[string]string) ChildOption {
-	return func(o *childOptions) {
-		if o.Attributes == nil {
-			o.Attributes = map[string]string{}
-		}
-		maps.Copy(o.Attributes, all)
-	}
-}
-
-// ChildPriority gives all runs of the child another priority than that of this run,
-// which they have without it: see perdure.Priority. It is between -1,000 and 1,000.
-func ChildPriority(p int) ChildOption { return func(o *childOptions) { o.Priority = p } }
-
-// ChildRunTimeout limits how long each run of the child may take, from when its code
-// may begin. One that is open then has failed with a *retry.TimeoutError; its retry
-// policy decides whether another one follows. 0 is no limit.
-func ChildRunTimeout(d time.Duration) ChildOption {
-	return func(o *childOptions) { o.RunTimeout = d }
-}
-
-// ChildChainTimeout limits how long all runs of the child may take together; nothing
-// follows then. 0 is no limit; one that is shorter than ChildRunTimeout is refused.
-func ChildChainTimeout(d time.Duration) ChildOption {
-	return func(o *childOptions) { o.ChainTimeout = d }
-}
-
-// OnParentClose says what becomes of the child when nobody waits for it any more:
-// because the run that started it ended, in whatever way, or gave it up.
+// OnParentClose says what happens to the child when it is no longer awaited: because the
+// run that started it closed, in whatever way, or gave it up.
 func OnParentClose(p ParentClosePolicy) ChildOption {
-	return func(o *childOptions) { o.policy = p }
+	return option.Child(func(s *option.Settings) { s.OnParentClose = string(p) })
 }
 
-// ParentClosePolicy is what becomes of a child for which nobody waits any more.
+// ParentClosePolicy is what happens to a child that is no longer awaited.
 type ParentClosePolicy string
 
 // The policies.
@@ -152,7 +84,7 @@ const (
 	// ParentCloseCancel asks the child to cancel, so that it can clean up. It is the
 	// default.
 	ParentCloseCancel ParentClosePolicy = "cancel"
-	// ParentCloseTerminate ends the child at once.
+	// ParentCloseTerminate terminates the child.
 	ParentCloseTerminate ParentClosePolicy = "terminate"
 	// ParentCloseAbandon lets the child go on.
 	ParentCloseAbandon ParentClosePolicy = "abandon"
@@ -164,16 +96,14 @@ var onParentClose = map[ParentClosePolicy]history.OnParentClose{
 }
 
 // startChild begins the call of a child, and says under which ID.
-func startChild[In, Out any](wf *Context, w Workflow[In, Out], in In, opts []ChildOption, detached bool) (*pending, string) {
+func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out], in In, opts []O, detached bool) (*pending, string) {
 	run := wf.instance.run
-	o := childOptions{StartChild: core.StartChild{Workflow: w.name, Detached: detached}}
-	o.Priority = run.Start().Priority
-	for _, option := range opts {
-		option(&o)
-	}
+	var s option.Settings
+	s.Priority = run.Start().Priority
+	option.OfChild(&s, opts)
 	id := run.ChildID(w.name)
-	if o.id != nil {
-		id, o.WorkflowID = *o.id, *o.id
+	if s.ID != nil {
+		id = *s.ID
 	}
 	if wf.scope.err != nil {
 		return refuse(w.name, wf.scope.aborted(w.name)), id
@@ -182,32 +112,33 @@ func startChild[In, Out any](wf *Context, w Workflow[In, Out], in In, opts []Chi
 	if err != nil {
 		err = fmt.Errorf("its input: %w", err)
 	}
-	if err := errors.Join(o.check(detached), err); err != nil {
+	if err := errors.Join(checkChild(w.name, &s), err); err != nil {
 		return refuse(w.name, retry.Terminal(fmt.Errorf("the child %q cannot be started: %w", w.name, err))), id
 	}
-	o.Input = input
-	return wf.follow(run.StartChild(o.StartChild)), id
+	child := core.StartChild{
+		Workflow: w.name, Input: input, Settings: s.Settings, Delay: s.Delay,
+		OnParentClose: onParentClose[ParentClosePolicy(s.OnParentClose)], Detached: detached,
+	}
+	if s.ID != nil {
+		child.WorkflowID = id
+	}
+	return wf.follow(run.StartChild(child)), id
 }
 
-// check refuses what no child could be started with, and sets what the options say.
-func (o *childOptions) check(detached bool) error {
-	if err := history.CheckName("workflow name", o.Workflow); err != nil {
+// checkChild returns an error if no child can be started with the settings.
+func checkChild(workflow string, s *option.Settings) error {
+	if err := history.CheckName("workflow name", workflow); err != nil {
 		return err
 	}
-	if o.id != nil {
-		if err := history.CheckID("workflow ID", *o.id); err != nil {
+	if s.ID != nil {
+		if err := history.CheckID("workflow ID", *s.ID); err != nil {
 			return err
 		}
 	}
-	policy, known := onParentClose[o.policy]
-	o.OnParentClose = policy
-	switch {
-	case !known:
-		return &history.InputError{What: "parent close policy", Problem: fmt.Sprintf("is %q; it is cancel, terminate or abandon", string(o.policy))}
-	case detached && o.policy != "":
-		return &history.InputError{What: "parent close policy", Problem: "is set: a detached run has no parent that could close"}
+	if _, known := onParentClose[ParentClosePolicy(s.OnParentClose)]; !known {
+		return &history.InputError{What: "parent close policy", Problem: fmt.Sprintf("is %q; it is cancel, terminate or abandon", s.OnParentClose)}
 	}
-	return cmp.Or(history.CheckDelay(o.Delay), o.Settings.Check(), o.fault)
+	return cmp.Or(history.CheckDelay(s.Delay), s.Settings.Check(), s.Fault)
 }
 
 // ChildError is the end of a child that did not complete. It wraps the error of the

@@ -133,10 +133,10 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 	w, log := play(t, func(wf *workflow.Context, log func(string, ...any)) (string, error) {
 		policy := retry.Policy{AttemptTimeout: time.Second}
 		for _, o := range []workflow.ChildOption{
-			workflow.ChildID(""), workflow.ChildID(strings.Repeat("x", 1001)), workflow.ChildDelay(-1), workflow.ChildRetryPolicy(policy),
-			workflow.ChildMemo(func() {}), workflow.ChildMemo(strings.Repeat("x", 17<<10)), workflow.OnParentClose("ignore"),
-			workflow.ChildRunTimeout(-1), workflow.ChildChainTimeout(-1),
-			workflow.ChildAttributes(map[string]string{"": "x"}), workflow.ChildPriority(1001),
+			workflow.ChildID(""), workflow.ChildID(strings.Repeat("x", 1001)), workflow.Delay(-1), workflow.RetryPolicy(policy),
+			workflow.Memo(func() {}), workflow.Memo(strings.Repeat("x", 17<<10)), workflow.OnParentClose("ignore"),
+			workflow.RunTimeout(-1), workflow.ChainTimeout(-1),
+			workflow.Attributes(map[string]string{"": "x"}), workflow.Priority(1001),
 		} {
 			_, err := workflow.RunChild(wf, kid, "in", o)
 			log("%v", err)
@@ -144,9 +144,7 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 				t.Errorf("%v is retried", err)
 			}
 		}
-		_, err := workflow.StartDetached(wf, kid, "in", workflow.OnParentClose(workflow.ParentCloseAbandon))
-		log("%v", err)
-		_, err = workflow.RunChild(wf, kid, "in", workflow.ChildRunTimeout(2), workflow.ChildChainTimeout(1))
+		_, err := workflow.RunChild(wf, kid, "in", workflow.RunTimeout(2), workflow.ChainTimeout(1))
 		log("%v", err)
 		_, err = workflow.RunChild(wf, workflow.Declare[func(), string]("odd"), nil)
 		log("%v", err)
@@ -154,7 +152,7 @@ func TestE40_ChildrenThatCannotBeStarted(t *testing.T) {
 		log("%v", err)
 		return "", nil
 	})
-	for i, part := range []string{"is empty", "is 1001 bytes", "delay is -1ns", "AttemptTimeout is set", "memo: ", "memo is 17410 bytes", `is "ignore"`, "run timeout is -1ns", "chain timeout is -1ns", "attribute name is empty", "priority is 1001; it is between -1000 and 1000", "no parent that could close", "longer than the chain timeout", "its input: ", "workflow name is empty"} {
+	for i, part := range []string{"is empty", "is 1001 bytes", "delay is -1ns", "AttemptTimeout is set", "memo: ", "memo is 17410 bytes", `is "ignore"`, "run timeout is -1ns", "chain timeout is -1ns", "attribute name is empty", "priority is 1001; it is between -1000 and 1000", "longer than the chain timeout", "its input: ", "workflow name is empty"} {
 		if i >= len(log) || !strings.Contains(log[i], part) {
 			t.Errorf("error %d has no %q:\n%s", i, part, strings.Join(log, "\n"))
 		}

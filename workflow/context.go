@@ -67,7 +67,7 @@ type Info struct {
 	// perdure.MaxHistory); one that may grow so long continues as new before.
 	HistoryLength int
 	// RunDeadline and ChainDeadline are when the run is closed as timed out if it is
-	// open then; zero for never. See perdure.RunTimeout and perdure.ChainTimeout.
+	// open then; zero for never. See RunTimeout and ChainTimeout.
 	RunDeadline   time.Time
 	ChainDeadline time.Time
 

@@ -48,22 +48,6 @@ func (e *ContinueError) Error() string {
 	return fmt.Sprintf("the run is to be continued as workflow %q: return this error from the workflow's function", e.Workflow)
 }
 
-// RetryPolicy lets the engine try a run that failed again, from its beginning and
-// with the same input: it is closed as continued, and the next run of its chain
-// begins when the backoff is over. Nothing of a run waits in memory for that. The
-// policy is applied as it is when the run fails; perdure.RetryPolicy gives one for
-// a single workflow ID, which is preferred.
-//
-// A run that was canceled or terminated is not retried, nor is one that failed
-// with a terminal error. One that failed because nothing is left to try ends with
-// a *retry.ExhaustedError around the last failure. Within counts from the start of
-// the first attempt. Signals that an attempt has read are gone; others wait for
-// the next one. Calls have policies of their own, which come first.
-//
-// AttemptTimeout, HeartbeatTimeout, QueueTimeout, CrashLimit and OnExhausted Pause
-// say nothing about runs, and are refused.
-func RetryPolicy(p retry.Policy) Option { return func(o *options) { o.retry = &p } }
-
 // end closes the run as its function returned.
 func (i *Instance) end(result history.Payload, err error) {
 	var next *ContinueError

@@ -41,7 +41,7 @@ func Declare[In, Out any](name string, opts ...Option) Workflow[In, Out] {
 	w := Workflow[In, Out]{name: name}
 	var o options
 	for _, opt := range opts {
-		opt(&o)
+		opt.define(&o)
 	}
 	w.version, w.retry = o.version, o.retry
 	return w
@@ -63,19 +63,6 @@ func (w Workflow[In, Out]) Implemented() bool { return w.fn != nil }
 // Fingerprint tells this code from other code of the same name, if Version was
 // declared; else it is empty and the engine takes the build of the program.
 func (w Workflow[In, Out]) Fingerprint() string { return w.version }
-
-// Option is a setting of a workflow.
-type Option func(*options)
-
-type options struct {
-	version string
-	retry   *retry.Policy
-}
-
-// Version names the version of the code. Parked runs are tried again when the
-// version their owner has is another than the one they were parked with; without
-// a declared version, whenever the program is another build.
-func Version(v string) Option { return func(o *options) { o.version = v } }
 
 // Definition is what an engine needs of a workflow, whatever its types.
 type Definition interface {

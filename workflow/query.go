@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/tell"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -26,6 +28,26 @@ func NewQuery[In, Out any](name string) Query[In, Out] { return Query[In, Out]{n
 
 // Name returns the query's name.
 func (q Query[In, Out]) Name() string { return q.name }
+
+// Ask asks the latest run of a workflow ID and returns the answer of its handler, see
+// HandleQuery. The engine that serves the run answers, in whatever process, from what is
+// durable; for a closed run any engine that has its code does. Nothing is recorded.
+// Asking from another process costs two small writes.
+//
+// Ask waits until ctx ends, or 10 s if ctx has no deadline. The error is
+// perdure.ErrUnanswered then; perdure.ErrNotFound if there is no run; ErrNoHandler,
+// perdure.ErrNoCode or perdure.ErrParked; a *view.InputError; or that of the handler, for
+// which errors.Is and errors.As hold as for the errors of activities.
+func (q Query[In, Out]) Ask(ctx context.Context, of Target, in In) (out Out, err error) {
+	input, err := tell.Encode(in)
+	if err == nil {
+		var answer history.Payload
+		if answer, err = tell.Query(ctx, of, q.name, input); err == nil {
+			err = answer.Decode(&out)
+		}
+	}
+	return out, asked("query", q.name, of, err)
+}
 
 // HandleQuery sets what answers a query from here on, in place of an earlier
 // handler. The handler reads variables of the workflow, between two turns of its

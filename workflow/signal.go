@@ -1,12 +1,14 @@
 package workflow
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/tell"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -20,8 +22,27 @@ func NewSignal[T any](name string) Signal[T] { return Signal[T]{name: name} }
 // Name returns the signal's name.
 func (s Signal[T]) Name() string { return s.name }
 
-// Encode makes the payload of a value. It is for engines.
-func (s Signal[T]) Encode(v T) (history.Payload, error) { return history.Encode(v) }
+// Send sends the signal to the latest run of a workflow ID, from outside of workflow
+// code. When it returns, the signal is durable, and the run will see it unless it ends
+// before it looks. The error is perdure.ErrNotFound if there is no run, perdure.ErrClosed
+// if it has ended, and a *view.LimitError if the run has too many signals that its code has not
+// read: see perdure.MaxSignalBacklog. Workflow code sends with the function Send.
+func (s Signal[T]) Send(ctx context.Context, to SignalTarget, value T) error {
+	return s.SendOnce(ctx, to, "", value)
+}
+
+// SendOnce is Send under an idempotency key: sending the same key again, however much
+// later, sends nothing. The key names the signal among all those to the workflow ID.
+func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, value T) error {
+	payload, err := history.Encode(value)
+	if err == nil {
+		err = tell.Signal(ctx, to, s.name, key, payload)
+	}
+	if err != nil {
+		return fmt.Errorf("perdure: signal %q: %w", s.name, err)
+	}
+	return nil
+}
 
 // Send sends a signal to the latest run of a workflow ID of the same group, on
 // whatever node it runs. It is sent with the turn, exactly once, and arrives even

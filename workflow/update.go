@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/tell"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -22,6 +24,45 @@ func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out
 
 // Name returns the update's name.
 func (u Update[In, Out]) Name() string { return u.name }
+
+// Call asks the latest run of a workflow ID to change, and returns the result of its
+// handler, see HandleUpdate, when that is durable. It waits until ctx ends. The request
+// is durable once it has reached the database. A request that comes before the run's code
+// has begun, or while the code is missing, parked or paused, waits there; it is carried
+// out even if its caller no longer waits. Until a run has accepted it, it goes on to the
+// next run of the chain.
+//
+// The error is
+//
+//   - a *RejectedError, if the validator rejected it: nothing has changed,
+//   - ErrNoHandler, if the code has no handler of that name, or has not come to where it
+//     is set: nothing has changed,
+//   - perdure.ErrClosed, if the workflow had ended before, and perdure.ErrNotFound if
+//     there is none,
+//   - perdure.ErrUpdateUnfinished, if the run ended while the handler was under way,
+//   - perdure.ErrNoAnswer with that of ctx, if there was no answer in time: CallOnce with
+//     a key can ask again,
+//   - or that of the handler, for which errors.Is and errors.As hold as for the errors of
+//     activities.
+func (u Update[In, Out]) Call(ctx context.Context, to Target, in In) (Out, error) {
+	return u.CallOnce(ctx, to, "", in)
+}
+
+// CallOnce is Call under an idempotency key: a call with the same key, from any process
+// and even after the workflow has ended, returns the result of the first one, or waits
+// for it. Another update, or another input, under the key is a *view.InputError. The key
+// of an update that was rejected can be used again. The last 1,000 keys of a chain are
+// remembered.
+func (u Update[In, Out]) CallOnce(ctx context.Context, to Target, key string, in In) (out Out, err error) {
+	input, err := tell.Encode(in)
+	if err == nil {
+		var result history.Payload
+		if result, err = tell.Update(ctx, to, u.name, key, input); err == nil {
+			err = result.Decode(&out)
+		}
+	}
+	return out, asked("update", u.name, to, err)
+}
 
 // UpdateOption is a setting of HandleUpdate.
 type UpdateOption[In any] func(*updateHandler[In])

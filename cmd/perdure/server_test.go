@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/view"
 )
 
 // TestE80_DemoOnAServerSurvivesKillsOfEitherWorker: two processes share the work, and
@@ -77,13 +77,13 @@ func TestE80_DemoOnAServerSurvivesKillsOfEitherWorker(t *testing.T) {
 }
 
 // nodes are the nodes that perdure nodes lists.
-func nodes(t *testing.T, dir, db string, flags ...string) []perdure.Node {
+func nodes(t *testing.T, dir, db string, flags ...string) []view.Node {
 	t.Helper()
 	stdout, stderr, code := run(t, dir, append([]string{"nodes", "--db", db, "-o", "json"}, flags...)...)
 	if code != 0 && strings.Contains(stderr, "No engine has used") {
 		return nil
 	}
-	var list []perdure.Node
+	var list []view.Node
 	if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != 0 {
 		t.Fatalf("exit code %d: %v\n%s", code, err, stderr)
 	}

@@ -37,9 +37,9 @@ func run(ctx context.Context, db string, letters outbox, verb, id string, r Requ
 	case "ask":
 		return ask(ctx, eng, id, r)
 	case "decide":
-		return perdure.Signal(ctx, eng, id, Decide, Decision{Approved: r.What == "yes", By: r.To})
+		return Decide.Send(ctx, eng.Workflow(id), Decision{Approved: r.What == "yes", By: r.To})
 	case "state":
-		state, err := perdure.Query(ctx, eng, id, State, struct{}{})
+		state, err := State.Ask(ctx, eng.Workflow(id), struct{}{})
 		if err == nil {
 			fmt.Println(state)
 		}

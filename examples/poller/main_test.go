@@ -61,11 +61,11 @@ func TestEntriesSurviveKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	d, err := client.Describe(t.Context(), "news")
+	d, err := client.Workflow("news").Describe(t.Context())
 	if err != nil || len(d.Chain) < 2 {
 		t.Errorf("the chain is %+v, %v; want several runs", d.Chain, err)
 	}
-	events, err := client.History(t.Context(), "news")
+	events, err := client.Workflow("news").History(t.Context())
 	if err != nil || len(events) > 6*pollsPerRun+1 {
 		t.Errorf("the history has %d events, %v", len(events), err)
 	}

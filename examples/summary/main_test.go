@@ -54,7 +54,7 @@ func TestSummariesSurviveKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	attempts, err := client.Attempts(t.Context(), "summary-1")
+	attempts, err := client.Workflow("summary-1").Attempts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store/postgres"
 )
 
@@ -261,7 +262,7 @@ func (c *cluster) verdict(end witness.Case) {
 	c.t.Helper()
 	end.Zombies = true // on a machine that is busy enough, any node may be one
 	end.Judge(c.t)
-	counts, err := c.client.Counts(c.t.Context())
+	counts, err := ops.Counts(c.t.Context(), c.client)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (c *cluster) noneLost(end witness.Case) {
 		failed[e.Attempt] = failed[e.Attempt] || e.Phase == witness.Failed
 	}
 	for _, r := range end.Runs {
-		attempts, err := c.client.Attempts(c.t.Context(), r.ID)
+		attempts, err := c.client.Workflow(r.ID).Attempts(c.t.Context())
 		if err != nil {
 			c.t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ var moments = []moment{
 			s.awaitBody(s.a, blocker)
 			s.begin("worker", s.id)
 			s.awaitPending(s.id, "queued")
-			if err := s.client.Terminate(s.t.Context(), blocker, "it is in the way"); err != nil {
+			if err := s.client.Workflow(blocker).Terminate(s.t.Context(), "it is in the way"); err != nil {
 				s.t.Fatal(err)
 			}
 			s.awaitEnd(blocker)
@@ -81,7 +81,7 @@ var moments = []moment{
 		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
 		statement: turn("RunCancelRequested"),
 		provoke: func(s *stage) {
-			if err := s.client.Cancel(s.t.Context(), s.id, "nobody waits for it"); err != nil {
+			if err := s.client.Workflow(s.id).Cancel(s.t.Context(), "nobody waits for it"); err != nil {
 				s.t.Fatal(err)
 			}
 		},
@@ -105,7 +105,7 @@ var moments = []moment{
 		statement: commits("INSERT INTO perdure.runs", ""),
 		provoke:   func(s *stage) { s.startOn(s.a) },
 		meanwhile: func(s *stage) {
-			if _, err := s.client.Describe(s.t.Context(), s.id); err == nil {
+			if _, err := s.client.Workflow(s.id).Describe(s.t.Context()); err == nil {
 				s.t.Error("the run is there before its start reached the database")
 			}
 		},
@@ -218,7 +218,7 @@ func lostOne(s *stage) {
 // book says.
 func (s *stage) outcomes(id string, want ...string) {
 	s.t.Helper()
-	attempts, err := s.client.Attempts(context.Background(), id)
+	attempts, err := s.client.Workflow(id).Attempts(context.Background())
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -230,7 +230,7 @@ func (s *stage) awaitEnd(id string) {
 func (s *stage) awaitPending(id, state string) {
 	s.t.Helper()
 	s.await(id+" has a call that is "+state, func() bool {
-		d, err := s.client.Describe(s.t.Context(), id)
+		d, err := s.client.Workflow(id).Describe(s.t.Context())
 		return err == nil && len(d.Pending) == 1 && d.Pending[0].State == state
 	})
 }

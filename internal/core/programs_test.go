@@ -136,8 +136,8 @@ var programs = map[string]workflow.Func[int, string]{
 	"family": func(wf *workflow.Context, order int) (string, error) {
 		scope, cancel := workflow.WithCancel(wf)
 		first := workflow.RunChildAsync(scope, delivery, order, workflow.ChildID("first"))
-		second := workflow.RunChildAsync(wf, delivery, order+1, workflow.OnParentClose(workflow.ParentCloseTerminate), workflow.ChildDelay(time.Hour))
-		workflow.StartDetachedAsync(wf, delivery, order+2, workflow.ChildRetryPolicy(exact(2)))
+		second := workflow.RunChildAsync(wf, delivery, order+1, workflow.OnParentClose(workflow.ParentCloseTerminate), workflow.Delay(time.Hour))
+		workflow.StartDetachedAsync(wf, delivery, order+2, workflow.RetryPolicy(exact(2)))
 		if _, err := workflow.Receive(wf, approval); err != nil {
 			return "", err
 		}

@@ -179,7 +179,7 @@ func (p *interpreter) one(wf *workflow.Context, o op) {
 // upbringing are the options of a child.
 func upbringing(n int) []workflow.ChildOption {
 	policies := []workflow.ParentClosePolicy{"", workflow.ParentCloseTerminate, workflow.ParentCloseAbandon}
-	return []workflow.ChildOption{workflow.OnParentClose(policies[n%3]), workflow.ChildDelay(time.Duration(n/3) * time.Second)}
+	return []workflow.ChildOption{workflow.OnParentClose(policies[n%3]), workflow.Delay(time.Duration(n/3) * time.Second)}
 }
 
 func (p *interpreter) nested(wf *workflow.Context, o op) {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -34,7 +34,7 @@ func TestE22_TheLedgerOfThePage(t *testing.T) {
 	checkout := workflow.New("checkout", func(wf *workflow.Context, order string) (string, error) {
 		return workflow.Call(wf, charge, order)
 	})
-	var attempts []perdure.Attempt
+	var attempts []view.Attempt
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 		body := func(ctx context.Context, order string) (string, error) {
 			info, _ := activity.FromContext(ctx)
@@ -57,7 +57,7 @@ func TestE22_TheLedgerOfThePage(t *testing.T) {
 		if out, err := perduretest.Run(env, checkout, "order-17", "one grinder"); out != "paid" || err != nil {
 			t.Fatal(out, err)
 		}
-		attempts = env.Attempts("order-17")
+		attempts = env.Workflow("order-17").Attempts()
 	})
 	var rows [][]string
 	for _, a := range attempts {

@@ -212,8 +212,8 @@ func TestTheTableOfErrorTypes(t *testing.T) {
 
 func TestE60_TheTableOfOperations(t *testing.T) {
 	var rows [][]string
-	for _, f := range functions(t, "control.go", "Operation") {
-		rows = append(rows, []string{code("perdure." + f.name), withoutName(f.name, f.doc)})
+	for _, f := range functions(t, "ops/call.go", "Operation") {
+		rows = append(rows, []string{code("ops." + f.name), withoutName(f.name, f.doc)})
 	}
 	section(t, "operations", table([]string{"operation", "what it does to a pending call"}, rows))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // configured are the public packages whose options are settings of what runs.
-var configured = []string{".", "workflow", "activity", "gate", "retry", "flow"}
+var configured = []string{".", "ops", "workflow", "activity", "gate", "retry", "flow"}
 
 // TestI11_EverySettingHasATest: each option that a public package exports is in the list
 // of settings, with tests that exist and whose files use it.

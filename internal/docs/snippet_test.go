@@ -21,11 +21,14 @@ var packages = map[string]string{
 	"gate":        module + "/gate",
 	"httpretry":   module + "/retry/httpretry",
 	"memory":      module + "/store/memory",
+	"ops":         module + "/ops",
 	"perduretest": module + "/perduretest",
 	"postgres":    module + "/store/postgres",
 	"retry":       module + "/retry",
 	"sqlite":      module + "/store/sqlite",
+	"schedule":    module + "/schedule",
 	"storm":       module + "/lab/storm",
+	"view":        module + "/view",
 	"workflow":    module + "/workflow",
 }
 

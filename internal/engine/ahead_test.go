@@ -33,7 +33,7 @@ func TestE5_AheadOfItsTime(t *testing.T) {
 				if _, err := perduretest.Run(env, flow, "run", 0); err != nil {
 					t.Fatal(err)
 				}
-				a, err := env.Engine().Attempts(t.Context(), "run")
+				a, err := env.Engine().Workflow("run").Attempts(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -35,8 +35,8 @@ func TestE40_AChildIsAwaited(t *testing.T) {
 			if err := workflow.Sleep(wf, time.Minute); err != nil {
 				return "", err
 			}
-			out, err := workflow.RunChild(wf, napper, d, workflow.ChildMemo("for the parent"),
-				workflow.ChildAttributes(map[string]string{"of": "p"}))
+			out, err := workflow.RunChild(wf, napper, d, workflow.Memo("for the parent"),
+				workflow.Attributes(map[string]string{"of": "p"}))
 			return out + "!", err
 		})
 		e := w.start(parent, napper)
@@ -161,7 +161,7 @@ func TestE44_AParentSeesTheEndOfAChain(t *testing.T) {
 			return good, nil
 		})
 		parent := workflow.New("parent", func(wf *workflow.Context, _ string) (string, error) {
-			policy := workflow.ChildRetryPolicy(exactRuns(3, time.Hour))
+			policy := workflow.RetryPolicy(exactRuns(3, time.Hour))
 			n, err := workflow.RunChild(wf, counter, 1, workflow.ChildID("counted"))
 			good, err2 := workflow.RunChild(wf, fragile, 3, policy, workflow.ChildID("good"))
 			_, bad := workflow.RunChild(wf, fragile, 4, policy)
@@ -406,7 +406,7 @@ func TestE40_MessagesToAChild(t *testing.T) {
 func TestE40_AChildWithADelay(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		parent := workflow.New("parent", func(wf *workflow.Context, id string) (string, error) {
-			return workflow.RunChild(wf, napper, time.Second, workflow.ChildDelay(time.Hour), workflow.ChildID(id))
+			return workflow.RunChild(wf, napper, time.Second, workflow.Delay(time.Hour), workflow.ChildID(id))
 		})
 		e := w.start(parent, napper)
 		began := time.Now()
@@ -433,9 +433,9 @@ func TestE40_AChildWithADelay(t *testing.T) {
 func TestE45_AChildThatTimesOut(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		parent := workflow.New("parent", func(wf *workflow.Context, _ string) (string, error) {
-			_, one := workflow.RunChild(wf, napper, time.Hour, workflow.ChildRunTimeout(time.Minute), workflow.ChildDelay(time.Minute))
-			_, all := workflow.RunChild(wf, napper, time.Hour, workflow.ChildRunTimeout(time.Minute), workflow.ChildChainTimeout(150*time.Second),
-				workflow.ChildRetryPolicy(exactRuns(5, time.Second)))
+			_, one := workflow.RunChild(wf, napper, time.Hour, workflow.RunTimeout(time.Minute), workflow.Delay(time.Minute))
+			_, all := workflow.RunChild(wf, napper, time.Hour, workflow.RunTimeout(time.Minute), workflow.ChainTimeout(150*time.Second),
+				workflow.RetryPolicy(exactRuns(5, time.Second)))
 			return fmt.Sprint(one, "; ", all, "; ", errors.Is(one, retry.ErrTimeout), errors.Is(all, retry.ErrTimeout)), nil
 		})
 		e := w.start(parent, napper)

@@ -9,7 +9,7 @@ import (
 // run of its chain has from it.
 var relabeled = shape{
 	name:  "attributes",
-	start: []perdure.StartOption{perdure.Attributes(map[string]string{"stage": "new", "tier": "gold"})},
+	start: []perdure.StartOption{workflow.Attributes(map[string]string{"stage": "new", "tier": "gold"})},
 	flow: func(*book) workflow.Func[string, string] {
 		return func(wf *workflow.Context, in string) (string, error) {
 			if err := workflow.SetAttribute(wf, "stage", in); err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // book is what the world outside of the engine has seen: every body that began
@@ -257,7 +257,7 @@ func (b *book) event(run string, e *history.Event) {
 }
 
 // paused notes that somebody is told of a pause, which must be durable.
-func (b *book) paused(p perdure.Paused) {
+func (b *book) paused(p view.PausedCall) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := core.CallID(p.RunID, p.Call)

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -37,7 +38,7 @@ var continueAsNew = shape{
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		for _, v := range []string{"1", "2", "3"} {
 			for _, value := range []string{v, "again"} { // a second one of its ID, which is none
-				if err := perduretest.Signal(env, theID, poke, value, perdure.SignalID("the "+v)); err != nil {
+				if err := poke.SendOnce(t.Context(), env.Workflow(theID), "the "+v, value); err != nil {
 					t.Error(err)
 				}
 				time.Sleep(4 * time.Second)
@@ -95,7 +96,7 @@ var lateForTheNext = shape{
 	},
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		time.Sleep(time.Second)
-		if err := perduretest.Signal(env, theID, poke, "!", perdure.SignalID("it")); err != nil {
+		if err := poke.SendOnce(t.Context(), env.Workflow(theID), "it", "!"); err != nil {
 			t.Error(err)
 		}
 	},
@@ -141,24 +142,24 @@ var cancelBetweenRuns = shape{
 			}
 			time.Sleep(time.Second)
 		}
-		if err := env.Cancel(theID, "enough"); err != nil {
+		if err := env.Workflow(theID).Cancel("enough"); err != nil {
 			t.Error(err)
 		}
 	},
 }
 
 // chainOf are the runs of a workflow, oldest first.
-func chainOf(env *perduretest.Env, id string) []perdure.ChainRun {
-	d := env.Describe(id)
+func chainOf(env *perduretest.Env, id string) []view.ChainRun {
+	d := env.Workflow(id).Describe()
 	if d.Chain == nil {
-		return []perdure.ChainRun{{RunID: d.RunID}}
+		return []view.ChainRun{{RunID: d.RunID}}
 	}
 	return d.Chain
 }
 
 // lateness is how long after its backoff the code of a run did something, if it
 // had one and did.
-func lateness(run perdure.ChainRun, events []perdure.Event) []time.Duration {
+func lateness(run view.ChainRun, events []view.Event) []time.Duration {
 	if run.FirstTurn == nil {
 		return nil
 	}
@@ -174,7 +175,7 @@ func lateness(run perdure.ChainRun, events []perdure.Event) []time.Duration {
 // waits for a signal, and is retried; the third run is in time.
 var timeoutOfARun = shape{
 	name: "timeout-of-a-run", policy: runPolicy(5, 3*time.Second),
-	start: []perdure.StartOption{perdure.RunTimeout(5 * time.Minute)},
+	start: []perdure.StartOption{workflow.RunTimeout(5 * time.Minute)},
 	flow: func(*book) workflow.Func[string, string] {
 		return func(wf *workflow.Context, in string) (string, error) {
 			switch workflow.GetInfo(wf).Attempt {
@@ -192,7 +193,7 @@ var timeoutOfARun = shape{
 // timeoutOfAChain is closed as timed out in its second run.
 var timeoutOfAChain = shape{
 	name:  "timeout-of-a-chain",
-	start: []perdure.StartOption{perdure.ChainTimeout(20 * time.Minute)},
+	start: []perdure.StartOption{workflow.ChainTimeout(20 * time.Minute)},
 	flow: func(*book) workflow.Func[string, string] {
 		return func(wf *workflow.Context, in string) (string, error) {
 			if in == "in" {

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -20,7 +21,7 @@ var theChild = workflow.Declare[string, string]("child")
 // family are the IDs of all workflows, the shape's own first.
 func family(t *testing.T, env *perduretest.Env) (ids []string) {
 	t.Helper()
-	runs, err := env.Engine().List(t.Context(), perdure.Filter{Limit: 1000})
+	runs, err := env.Engine().List(t.Context(), view.Filter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func family(t *testing.T, env *perduretest.Env) (ids []string) {
 func awaitFamily(t *testing.T, env *perduretest.Env) {
 	t.Helper()
 	for range 1000 {
-		counts, err := env.Engine().Counts(t.Context())
+		counts, err := ops.Counts(t.Context(), env.Engine())
 		if err == nil && counts.Runs["running"] == 0 {
 			return
 		}
@@ -88,7 +89,7 @@ var childRetried = shape{
 	name: "child-retried",
 	flow: func(*book) workflow.Func[string, string] {
 		return func(wf *workflow.Context, in string) (string, error) {
-			policy := workflow.ChildRetryPolicy(*runPolicy(3, 3*time.Second))
+			policy := workflow.RetryPolicy(*runPolicy(3, 3*time.Second))
 			out, err := workflow.RunChild(wf, theChild, "good", policy, workflow.ChildID("a"))
 			if err != nil {
 				return "", err
@@ -122,7 +123,7 @@ var childrenLeft = shape{
 	flow: func(*book) workflow.Func[string, string] {
 		return func(wf *workflow.Context, in string) (string, error) {
 			attempt := workflow.GetInfo(wf).Attempt
-			id := func(s string) workflow.ChildOption { return workflow.ChildID(fmt.Sprint(s, attempt)) }
+			id := func(s string) workflow.DetachedOption { return workflow.ChildID(fmt.Sprint(s, attempt)) }
 			_, err := workflow.StartDetached(wf, theChild, fmt.Sprint("detached", attempt), id("d"))
 			if err != nil {
 				return "", err
@@ -176,7 +177,7 @@ var childCanceled = shape{
 	},
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		time.Sleep(10 * time.Minute)
-		if err := env.Cancel(theID, "enough"); err != nil {
+		if err := env.Workflow(theID).Cancel("enough"); err != nil {
 			t.Error(err)
 		}
 	},

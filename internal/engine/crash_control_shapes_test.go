@@ -9,8 +9,10 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -42,9 +44,9 @@ var exhaustedShape = shape{
 	bodies: func(b *book) bodies { return bodies{"work": failing(b, 3)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "paused", 2)
-		do(t, env, "resume", perdure.Resume())
+		do(t, env, "resume", ops.Resume())
 		onceItIs(env, "work", "paused", 3)
-		do(t, env, "again", perdure.RetryNow())
+		do(t, env, "again", ops.RetryNow())
 	},
 }
 
@@ -64,14 +66,14 @@ var retriedShape = shape{
 	bodies: func(b *book) bodies { return bodies{"work": failing(b, 2), "more": after(time.Second)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "backoff", 1)
-		do(t, env, "pause", perdure.Pause())
+		do(t, env, "pause", ops.Pause())
 		time.Sleep(time.Minute)
-		do(t, env, "resume", perdure.Resume())
-		do(t, env, "hurry", perdure.RetryNow())
+		do(t, env, "resume", ops.Resume())
+		do(t, env, "hurry", ops.RetryNow())
 		onceItIs(env, "work", "backoff", 2)
-		do(t, env, "pause again", perdure.Pause())
+		do(t, env, "pause again", ops.Pause())
 		time.Sleep(20 * time.Hour)
-		do(t, env, "hurry again", perdure.RetryNow())
+		do(t, env, "hurry again", ops.RetryNow())
 	},
 }
 
@@ -101,12 +103,12 @@ var endedByHandShape = shape{
 	},
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "backoff", 1)
-		do(t, env, "skip", perdure.Skip("first"))
+		do(t, env, "skip", ops.Skip("first"))
 		onceItIs(env, "more", "running", 0)
-		do(t, env, "skip it too", perdure.Skip("second"))
+		do(t, env, "skip it too", ops.Skip("second"))
 		onceItIs(env, "cleanup", "backoff", 1)
-		do(t, env, "pause", perdure.Pause())
-		do(t, env, "fail", perdure.FailNow(errRefused))
+		do(t, env, "pause", ops.Pause())
+		do(t, env, "fail", ops.FailNow(errRefused))
 	},
 }
 
@@ -126,7 +128,7 @@ var editedShape = shape{
 	bodies: func(b *book) bodies { return bodies{"work": failing(b, 9)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "backoff", 1)
-		do(t, env, "edit", perdure.EditPolicy(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
+		do(t, env, "edit", ops.EditPolicy(retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
 	},
 }
 
@@ -154,19 +156,19 @@ var pausedRunShape = shape{
 	bodies: func(b *book) bodies { return bodies{"work": failing(b, 1), "more": after(time.Second)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "work", "backoff", 1)
-		doToRun(t, env, "hold", perdure.PauseRun())
-		if err := perduretest.Signal(env, theID, poke, "!", perdure.SignalID("it")); err != nil {
+		doToRun(t, env, "hold", ops.PauseRun())
+		if err := poke.SendOnce(t.Context(), env.Workflow(theID), "it", "!"); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(5 * time.Hour)
-		doToRun(t, env, "go on", perdure.ResumeRun())
+		doToRun(t, env, "go on", ops.ResumeRun())
 	},
 }
 
 // doToRun carries an operation out on the run.
-func doToRun(t *testing.T, env *perduretest.Env, id string, op perdure.RunOperation) {
+func doToRun(t *testing.T, env *perduretest.Env, id string, op ops.RunOperation) {
 	t.Helper()
-	r, err := env.ControlRun(theID, op, perdure.RequestID(id), perdure.By("ann"), perdure.Why("for "+id))
+	r, err := env.ControlRun(theID, op, ops.RequestID(id), ops.By("ann"), ops.Why("for "+id))
 	if err != nil || r.Outcome != "applied" {
 		t.Errorf("%s: %+v, %v", id, r, err)
 	}
@@ -175,7 +177,7 @@ func doToRun(t *testing.T, env *perduretest.Env, id string, op perdure.RunOperat
 // onceItIs waits until a call is in a state after so many failures.
 func onceItIs(env *perduretest.Env, name, state string, failures int) {
 	for range 1000 {
-		d := env.Describe(theID)
+		d := env.Workflow(theID).Describe()
 		if d.Status != "running" {
 			return
 		}
@@ -190,9 +192,9 @@ func onceItIs(env *perduretest.Env, name, state string, failures int) {
 
 // do carries an operation out on whatever is pending. One that ended the run is not
 // found by the second try.
-func do(t *testing.T, env *perduretest.Env, id string, op perdure.Operation) {
+func do(t *testing.T, env *perduretest.Env, id string, op ops.Operation) {
 	t.Helper()
-	records, err := env.Control(theID, perdure.Calls{}, op, perdure.RequestID(id), perdure.By("ann"), perdure.Why("for "+id))
+	records, err := env.Control(theID, view.CallFilter{}, op, ops.RequestID(id), ops.By("ann"), ops.Why("for "+id))
 	if err != nil {
 		t.Errorf("%s: %v", id, err)
 		return
@@ -218,25 +220,25 @@ var switchedShape = shape{
 	},
 	bodies: func(*book) bodies { return bodies{"work": after(time.Minute), "more": after(time.Second)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
-		throw(t, env, (*perdure.Engine).PauseActivity, "off")
+		throw(t, env, ops.PauseActivity, "off")
 		time.Sleep(time.Hour)
-		throw(t, env, (*perdure.Engine).ResumeActivity, "on")
+		throw(t, env, ops.ResumeActivity, "on")
 	},
 }
 
 // throw throws the switch of an activity, however often the process dies over it.
-func throw(t *testing.T, env *perduretest.Env, set func(*perdure.Engine, context.Context, string, ...perdure.ControlOption) (perdure.SwitchRecord, error), id string) {
+func throw(t *testing.T, env *perduretest.Env, set func(context.Context, *perdure.Engine, string, ...ops.ControlOption) (view.SwitchRecord, error), id string) {
 	t.Helper()
 	for range 1000 {
-		if _, err := set(env.Engine(), t.Context(), more.Name(), perdure.RequestID(id), perdure.By("ann")); err == nil {
+		if _, err := set(t.Context(), env.Engine(), more.Name(), ops.RequestID(id), ops.By("ann")); err == nil {
 			break
 		}
 		time.Sleep(time.Second)
 	}
-	log, err := env.Engine().Switches(t.Context())
+	log, err := ops.Switches(t.Context(), env.Engine())
 	for err != nil { // an outage ends
 		time.Sleep(time.Second)
-		log, err = env.Engine().Switches(t.Context())
+		log, err = ops.Switches(t.Context(), env.Engine())
 	}
 	n := 0
 	for _, r := range log {

@@ -46,7 +46,7 @@ var external = shape{
 					t.Error(err)
 				}
 			}
-			if env.Describe(theID).Status != "running" {
+			if env.Workflow(theID).Describe().Status != "running" {
 				return
 			}
 			time.Sleep(time.Second)

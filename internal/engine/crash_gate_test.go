@@ -213,7 +213,7 @@ var gateShapes = []shape{
 		},
 		meddle: func(t *testing.T, env *perduretest.Env) {
 			time.Sleep(time.Minute)
-			if err := env.Cancel(theID, "enough"); err != nil {
+			if err := env.Workflow(theID).Cancel("enough"); err != nil {
 				t.Error(err)
 			}
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -23,7 +24,7 @@ type account struct {
 	calls      []string       // what the history says of each call
 	executions map[string]int // by name and input
 	effects    []string       // that step transactions had in the end
-	attempts   []perdure.Attempt
+	attempts   []view.Attempt
 	status     string          // that its code gave itself
 	meddled    map[int64]bool  // calls on which somebody did something
 	begun      []time.Duration // how long after its backoff the code of each run began
@@ -103,26 +104,26 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	}
 	env.Restart()
 	a.again = outcome(h.Result())
-	if d, err := env.Engine().Describe(t.Context(), theID); err != nil {
+	if d, err := env.Engine().Workflow(theID).Describe(t.Context()); err != nil {
 		t.Error(err)
 	} else {
 		a.status = d.CustomStatus
 	}
-	var histories [][]perdure.Event
+	var histories [][]view.Event
 	for _, id := range family(t, env) {
 		for _, run := range chainOf(env, id) {
-			events, attempts := env.History(id, perdure.OfRun(run.RunID)), env.Attempts(id, perdure.OfRun(run.RunID))
+			events, attempts := env.Workflow(id).OfRun(run.RunID).History(), env.Workflow(id).OfRun(run.RunID).Attempts()
 			judgeHistory(t, events)
 			judgeSums(t, env.Engine(), id, run.RunID, attempts)
 			histories = append(histories, ownEvents(t, events))
 			a.add(callsOf(t, events), ownAttempts(attempts), s.anyOrder)
-			if has := env.Describe(id, perdure.OfRun(run.RunID)).Attributes; len(has) > 0 {
+			if has := env.Workflow(id).OfRun(run.RunID).Describe().Attributes; len(has) > 0 {
 				a.calls = append(a.calls, fmt.Sprint("found by ", has))
 			}
 			a.begun = append(a.begun, lateness(run, events)...)
 		}
 		if id != theID {
-			a.calls = append(a.calls, id+" is "+env.Describe(id).Status)
+			a.calls = append(a.calls, id+" is "+env.Workflow(id).Describe().Status)
 		}
 	}
 	made := 0
@@ -141,7 +142,7 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 }
 
 // add takes a run of the chain into account.
-func (a *account) add(calls []string, attempts []perdure.Attempt, anyOrder bool) {
+func (a *account) add(calls []string, attempts []view.Attempt, anyOrder bool) {
 	if anyOrder {
 		slices.Sort(calls)
 	}
@@ -155,7 +156,7 @@ const ofTheRun = 0
 // a person said so, or after, because one had it wait.
 func meddledWith(t *testing.T, env *perduretest.Env) map[int64]bool {
 	t.Helper()
-	records, err := env.Engine().Audit(t.Context(), theID)
+	records, err := env.Engine().Workflow(theID).Audit(t.Context())
 	if err != nil {
 		t.Error(err)
 	}
@@ -187,7 +188,7 @@ func masked(s string) string { return drawn.ReplaceAllString(s, "r#") }
 
 // callsOf says for each call, in the order in which the code made them, what it
 // was and how it ended; then what else the history has on record.
-func callsOf(t *testing.T, events []perdure.Event) []string {
+func callsOf(t *testing.T, events []view.Event) []string {
 	t.Helper()
 	begun := map[int64]string{}
 	ended := map[int64]string{}
@@ -312,7 +313,7 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 		ran[attemptOf{x.callID, x.attempt}] = x
 	}
 	lost := map[string]int{}
-	callOf := func(at perdure.Attempt) string { return at.ID[:len(at.ID)-len(fmt.Sprintf(".%d", at.Number))] }
+	callOf := func(at view.Attempt) string { return at.ID[:len(at.ID)-len(fmt.Sprintf(".%d", at.Number))] }
 	for i, at := range a.attempts {
 		id := callOf(at)
 		key := attemptOf{id, at.Number}
@@ -362,7 +363,7 @@ func judgeAttempts(t *testing.T, a account, b *book, slack time.Duration) {
 
 // judgeDelay makes sure that an attempt was ready at the time that the one before
 // it has on record (I7), also if the process died meanwhile (E5).
-func judgeDelay(t *testing.T, before, at perdure.Attempt, slack time.Duration) {
+func judgeDelay(t *testing.T, before, at view.Attempt, slack time.Duration) {
 	t.Helper()
 	if before.Next == nil || at.Queued == nil {
 		return

@@ -7,21 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
 func init() { shapes = append(shapes, resetShape, resetEndedShape, forkedShape) }
 
 // ownAttempts are the attempts that a run made itself.
-func ownAttempts(all []perdure.Attempt) []perdure.Attempt {
-	return slices.DeleteFunc(slices.Clone(all), func(a perdure.Attempt) bool { return a.RunID != "" })
+func ownAttempts(all []view.Attempt) []view.Attempt {
+	return slices.DeleteFunc(slices.Clone(all), func(a view.Attempt) bool { return a.RunID != "" })
 }
 
 // ownEvents leaves out of a history the calls that had ended in another run.
-func ownEvents(t *testing.T, all []perdure.Event) []perdure.Event {
+func ownEvents(t *testing.T, all []view.Event) []view.Event {
 	t.Helper()
 	var start history.Start
 	raw, err := all[0].MarshalJSON()
@@ -41,7 +42,7 @@ func ownEvents(t *testing.T, all []perdure.Event) []perdure.Event {
 			kept[ev.Call] = kept[ev.Call] || ev.Turn <= start.Base.LastCut()
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(ev perdure.Event) bool { return kept[ev.Call] })
+	return slices.DeleteFunc(slices.Clone(all), func(ev view.Event) bool { return kept[ev.Call] })
 }
 
 // threeCalls makes call 1, begins call 2, waits for a signal as call 3 and makes call 4;
@@ -75,12 +76,12 @@ var resetShape = shape{
 		return bodies{"work": after(time.Second), "more": after(20 * time.Minute), "cleanup": failing(b, 1)}
 	},
 	meddle: func(t *testing.T, env *perduretest.Env) {
-		if err := perduretest.Signal(env, theID, poke, "!", perdure.SignalID("it")); err != nil {
+		if err := poke.SendOnce(t.Context(), env.Workflow(theID), "it", "!"); err != nil {
 			t.Error(err)
 		}
 		onceItIs(env, "more", "running", 0)
 		time.Sleep(time.Minute)
-		doToRun(t, env, "back", perdure.ResetRun(3))
+		doToRun(t, env, "back", ops.ResetRun(3))
 	},
 }
 
@@ -97,12 +98,12 @@ var resetEndedShape = shape{
 		}}
 	},
 	meddle: func(t *testing.T, env *perduretest.Env) {
-		if err := perduretest.Signal(env, theID, poke, "!", perdure.SignalID("it")); err != nil {
+		if err := poke.SendOnce(t.Context(), env.Workflow(theID), "it", "!"); err != nil {
 			t.Error(err)
 		}
 		untilNobodyRuns(env)
 		until(t, "back", func() error {
-			_, err := env.Engine().ControlRun(t.Context(), theID, perdure.ResetRun(4), perdure.RequestID("back"), perdure.By("ann"), perdure.Why("for back"))
+			_, err := ops.ControlRun(t.Context(), env.Engine(), theID, ops.ResetRun(4), ops.RequestID("back"), ops.By("ann"), ops.Why("for back"))
 			return err
 		})
 		untilNobodyRuns(env)
@@ -119,11 +120,11 @@ var forkedShape = shape{
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		onceItIs(env, "cleanup", "backoff", 1)
 		until(t, "fork", func() error {
-			_, err := env.Engine().Fork(t.Context(), theID, "fork", 3)
+			_, err := ops.Fork(t.Context(), env.Engine(), ops.ForkSpec{WorkflowID: theID, NewID: "fork", Call: 3})
 			return err
 		})
 		for _, id := range []string{theID, "fork"} {
-			if err := perduretest.Signal(env, id, poke, "!", perdure.SignalID("it")); err != nil {
+			if err := poke.SendOnce(t.Context(), env.Workflow(id), "it", "!"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -146,7 +147,7 @@ func until(t *testing.T, what string, f func() error) {
 // untilNobodyRuns waits until no run is open.
 func untilNobodyRuns(env *perduretest.Env) {
 	for range 1000 {
-		if d := env.Describe(theID); d.Status != "running" {
+		if d := env.Workflow(theID).Describe(); d.Status != "running" {
 			return
 		}
 		time.Sleep(time.Second)

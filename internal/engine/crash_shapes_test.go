@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -110,7 +111,7 @@ var shapes = []shape{
 			return func(wf *workflow.Context, in string) (string, error) {
 				first := workflow.Async(wf, work, in)
 				_, err := workflow.Call(wf, more, "one too many")
-				var limit *perdure.LimitError
+				var limit *view.LimitError
 				if !errors.As(err, &limit) {
 					return "", fmt.Errorf("it was not refused: %w", err)
 				}
@@ -304,11 +305,11 @@ var shapes = []shape{
 		bodies: func(*book) bodies { return bodies{"work": after(time.Minute)} },
 		meddle: func(t *testing.T, env *perduretest.Env) {
 			for _, v := range []string{"1", "2", "3"} { // the first before anybody waits
-				if err := perduretest.Signal(env, theID, poke, v, perdure.SignalID("the "+v)); err != nil {
+				if err := poke.SendOnce(t.Context(), env.Workflow(theID), "the "+v, v); err != nil {
 					t.Error(err)
 				}
 				// A second one of its ID, which is none.
-				if err := perduretest.Signal(env, theID, poke, "again", perdure.SignalID("the "+v)); err != nil && !errors.Is(err, perdure.ErrClosed) {
+				if err := poke.SendOnce(t.Context(), env.Workflow(theID), "the "+v, "again"); err != nil && !errors.Is(err, perdure.ErrClosed) {
 					t.Error(err)
 				}
 				time.Sleep(50 * time.Second)
@@ -342,7 +343,7 @@ var shapes = []shape{
 		bodies: func(*book) bodies { return bodies{"work": untilCanceled} },
 		meddle: func(t *testing.T, env *perduretest.Env) {
 			time.Sleep(time.Minute)
-			if err := env.Terminate(theID, "enough"); err != nil {
+			if err := env.Workflow(theID).Terminate("enough"); err != nil {
 				t.Error(err)
 			}
 		},
@@ -586,13 +587,13 @@ func cancelable(*book) workflow.Func[string, string] {
 func cancelOnce(state string) func(*testing.T, *perduretest.Env) {
 	return func(t *testing.T, env *perduretest.Env) {
 		for range 1000 {
-			d := env.Describe(theID)
+			d := env.Workflow(theID).Describe()
 			if d.Status != "running" || len(d.Pending) == 1 && d.Pending[0].State == state {
 				break
 			}
 			time.Sleep(time.Second)
 		}
-		if err := env.Cancel(theID, "enough"); err != nil {
+		if err := env.Workflow(theID).Cancel("enough"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -6,13 +6,15 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 )
 
 // judgeSums holds what is added up over attempts and calls against the single ones
 // (E22): whatever was lost on the way, nothing counts twice or not at all.
-func judgeSums(t *testing.T, e *perdure.Engine, id, run string, attempts []perdure.Attempt) {
+func judgeSums(t *testing.T, e *perdure.Engine, id, run string, attempts []view.Attempt) {
 	t.Helper()
-	want := map[int64]perdure.CallAttempts{}
+	want := map[int64]view.CallAttempts{}
 	for _, a := range attempts {
 		c := want[a.Call]
 		if a.Outcome == "refused" { // it is no attempt
@@ -39,12 +41,12 @@ func judgeSums(t *testing.T, e *perdure.Engine, id, run string, attempts []perdu
 		c.Backoff += a.Delay
 		want[a.Call] = c
 	}
-	calls, err := e.Calls(t.Context(), id, perdure.OfRun(run))
+	calls, err := e.Workflow(id).OfRun(run).Calls(t.Context())
 	if err != nil || len(calls) != len(want) {
 		t.Errorf("There are %d calls with attempts, want %d: %v", len(calls), len(want), err)
 	}
 	for _, c := range calls {
-		got := perdure.CallAttempts{
+		got := view.CallAttempts{
 			Attempts: c.Attempts, Completed: c.Completed, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, Drained: c.Drained,
 			Canceled: c.Canceled, Run: c.Run, Backoff: c.Backoff,
 		}
@@ -55,7 +57,7 @@ func judgeSums(t *testing.T, e *perdure.Engine, id, run string, attempts []perdu
 }
 
 // judgeStats does so over all runs of the chain.
-func judgeStats(t *testing.T, e *perdure.Engine, attempts int, histories [][]perdure.Event) {
+func judgeStats(t *testing.T, e *perdure.Engine, attempts int, histories [][]view.Event) {
 	t.Helper()
 	scheduled, completed := 0, 0
 	for _, events := range histories {
@@ -72,11 +74,11 @@ func judgeStats(t *testing.T, e *perdure.Engine, attempts int, histories [][]per
 			}
 		}
 	}
-	stats, err := e.ActivityStats(t.Context(), time.Time{}, time.Time{})
+	stats, err := ops.ActivityStats(t.Context(), e, time.Time{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sum perdure.ActivityStats
+	var sum view.ActivityStats
 	for _, s := range stats {
 		sum.Calls += s.Calls
 		sum.FirstTry += s.FirstTry

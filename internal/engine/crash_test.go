@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 var everywhere = flag.Bool("everywhere", false, "let everything that can happen to a write happen on every database")
@@ -109,7 +110,7 @@ func newStage(t *testing.T, in setting, what shape) *stage {
 		}),
 		perduretest.Patience(30 * 24 * time.Hour),
 		perduretest.Engine(perdure.Logger(slog.New(stageLog{s})), perdure.Concurrency(what.slots), perdure.MaxPendingCalls(what.pending),
-			perdure.OnPaused(func(p perdure.Paused) { s.book.paused(p) })),
+			perdure.OnPaused(func(p view.PausedCall) { s.book.paused(p) })),
 	}
 	if in.resident {
 		s.options = append(s.options, perduretest.Resident())

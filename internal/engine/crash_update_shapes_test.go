@@ -46,7 +46,7 @@ var updated = shape{
 	bodies: func(*book) bodies { return bodies{"work": after(10 * time.Second)} },
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		for _, u := range []struct{ what, want string }{{"1", "in1'"}, {"no", ""}, {"next", "in1'"}, {"2", "in1'|2'"}, {"end", "in1'|2'"}} {
-			got, err := perduretest.Update(env, theID, amend, u.what)
+			got, err := amend.Call(t.Context(), env.Workflow(theID), u.what)
 			if got != u.want || (err != nil) != (u.want == "") || err != nil && !errors.Is(err, errRefused) {
 				t.Errorf("update %s: %q, %v; want %q", u.what, got, err, u.want)
 			}

@@ -46,7 +46,7 @@ var versionShape = shape{
 	},
 	meddle: func(t *testing.T, env *perduretest.Env) {
 		time.Sleep(time.Minute) // in the first round, whatever happens
-		d, err := env.Engine().Describe(t.Context(), theID)
+		d, err := env.Engine().Workflow(theID).Describe(t.Context())
 		if err != nil {
 			t.Error(err)
 		} else if d.CustomStatus != "round 1 of 3" {

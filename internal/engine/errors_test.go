@@ -307,7 +307,7 @@ var places = []place{
 		is: all(childIs("canceled"), abortedIn(retry.PhaseExecution), asked("enough")),
 	},
 	{
-		name: "a child that timed out", body: stays, get: ofChild("child", workflow.ChildRunTimeout(time.Second)),
+		name: "a child that timed out", body: stays, get: ofChild("child", workflow.RunTimeout(time.Second)),
 		is: all(childIs("timed-out"), timedOutBy(retry.TimeoutRun)),
 	},
 	{

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/perduretest"
+	"github.com/perdure/perdure/view"
 )
 
 // endsOfCalls counts the events that close a call, by its number.
@@ -29,7 +29,7 @@ func (ends endsOfCalls) add(e *history.Event) {
 }
 
 // decodeEvent reads an event as it is recorded.
-func decodeEvent(t *testing.T, view perdure.Event) (e history.Event) {
+func decodeEvent(t *testing.T, view view.Event) (e history.Event) {
 	t.Helper()
 	raw, err := view.MarshalJSON()
 	if err == nil {
@@ -44,7 +44,7 @@ func decodeEvent(t *testing.T, view perdure.Event) (e history.Event) {
 // judgeHistory holds a history of a run against E2 and I2: the numbers of its turns
 // have no gap, a call begins once and ends once at most, after it began, and nothing
 // follows the one event that ends the run.
-func judgeHistory(t *testing.T, events []perdure.Event) {
+func judgeHistory(t *testing.T, events []view.Event) {
 	t.Helper()
 	begun, ends := map[int64]int{}, endsOfCalls{}
 	turn, over := int64(0), false
@@ -92,9 +92,9 @@ func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
 			t.Parallel()
 			stage := newStage(t, settings[0], s)
 			perduretest.EveryWrite(t, perduretest.CrashAfter, func(t *testing.T, env *perduretest.Env) {
-				var before []perdure.Event
+				var before []view.Event
 				look := func() {
-					now := env.History(theID)
+					now := env.Workflow(theID).History()
 					judgeHistory(t, now)
 					if !startsWith(now, before) {
 						t.Errorf("The history was\n%v\nand is\n%v", before, now)
@@ -110,7 +110,7 @@ func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
 							return
 						case <-time.After(wait):
 						}
-						if _, err := env.Engine().Describe(t.Context(), theID); err == nil {
+						if _, err := env.Engine().Workflow(theID).Describe(t.Context()); err == nil {
 							look()
 						}
 					}
@@ -128,7 +128,7 @@ func TestE2_I2_HistoryIsAppendOnly(t *testing.T) {
 }
 
 // startsWith reports whether a history begins with all of another one.
-func startsWith(now, before []perdure.Event) bool {
+func startsWith(now, before []view.Event) bool {
 	if len(now) < len(before) {
 		return false
 	}

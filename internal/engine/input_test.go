@@ -20,6 +20,7 @@ import (
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -115,15 +116,15 @@ func TestI13_IDsAreRefused(t *testing.T) {
 				"start":     func() error { _, err := perdure.Start(ctx, e, once, id, 1); return err },
 				"run":       func() error { _, err := perdure.Run(ctx, e, once, id, 1); return err },
 				"result":    func() error { _, err := perdure.Attach[int](e, id).Result(ctx); return err },
-				"signal":    func() error { return perdure.Signal(ctx, e, id, proceed, "x") },
-				"cancel":    func() error { return e.Cancel(ctx, id, "") },
-				"terminate": func() error { return e.Terminate(ctx, id, "") },
-				"describe":  func() error { _, err := e.Describe(ctx, id); return err },
-				"attempts":  func() error { _, err := e.Attempts(ctx, id); return err },
-				"history":   func() error { _, err := e.History(ctx, id); return err },
+				"signal":    func() error { return proceed.Send(ctx, e.Workflow(id), "x") },
+				"cancel":    func() error { return e.Workflow(id).Cancel(ctx, "") },
+				"terminate": func() error { return e.Workflow(id).Terminate(ctx, "") },
+				"describe":  func() error { _, err := e.Workflow(id).Describe(ctx); return err },
+				"attempts":  func() error { _, err := e.Workflow(id).Attempts(ctx); return err },
+				"history":   func() error { _, err := e.Workflow(id).History(ctx); return err },
 			} {
 				err := do()
-				var input *perdure.InputError
+				var input *view.InputError
 				if !errors.As(err, &input) || !strings.HasSuffix(err.Error(), "the workflow ID "+problem) {
 					t.Errorf("%s of %.20q: %v, want that the workflow ID %s", verb, short, err, problem)
 				}
@@ -148,17 +149,17 @@ func TestI13_SignalsAreRefused(t *testing.T) {
 		if _, err := perdure.Start(ctx, e, gate, "open", 1); err != nil {
 			t.Fatal(err)
 		}
-		sameText(t, perdure.Signal(ctx, e, "nobody", proceed, "x"), `perdure: signal "proceed": workflow "nobody": no such run`)
-		sameText(t, perdure.Signal(ctx, e, "closed", proceed, "x"), `perdure: signal "proceed": workflow "closed": the run has ended`)
-		sameText(t, e.Cancel(ctx, "nobody", ""), `perdure: cancel: workflow "nobody": no such run`)
-		sameText(t, e.Terminate(ctx, "closed", ""), `perdure: terminate: workflow "closed": the run has ended`)
-		sameText(t, perdure.Signal(ctx, e, "open", workflow.NewSignal[int](""), 1), `perdure: signal "": the signal name is empty`)
-		sameText(t, perdure.Signal(ctx, e, "open", workflow.NewSignal[int]("a\x00"), 1), `perdure: signal "a\x00": the signal name contains a NUL character`)
-		sameText(t, perdure.Signal(ctx, e, "open", proceed, "x", perdure.SignalID(strings.Repeat("i", 1001))),
+		sameText(t, proceed.Send(ctx, e.Workflow("nobody"), "x"), `perdure: signal "proceed": workflow "nobody": no such run`)
+		sameText(t, proceed.Send(ctx, e.Workflow("closed"), "x"), `perdure: signal "proceed": workflow "closed": the run has ended`)
+		sameText(t, e.Workflow("nobody").Cancel(ctx, ""), `perdure: cancel: workflow "nobody": no such run`)
+		sameText(t, e.Workflow("closed").Terminate(ctx, ""), `perdure: terminate: workflow "closed": the run has ended`)
+		sameText(t, workflow.NewSignal[int]("").Send(ctx, e.Workflow("open"), 1), `perdure: signal "": the signal name is empty`)
+		sameText(t, workflow.NewSignal[int]("a\x00").Send(ctx, e.Workflow("open"), 1), `perdure: signal "a\x00": the signal name contains a NUL character`)
+		sameText(t, proceed.SendOnce(ctx, e.Workflow("open"), strings.Repeat("i", 1001), "x"),
 			`perdure: signal "proceed": the signal ID is 1001 bytes long; the limit is 1000`)
-		sameText(t, e.SignalJSON(ctx, "open", "proceed", json.RawMessage(`{"half":`)),
+		sameText(t, e.Workflow("open").Signal(ctx, "proceed", json.RawMessage(`{"half":`)),
 			`perdure: signal "proceed": a value of type json.RawMessage cannot be encoded as JSON: json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input`)
-		_, err := e.Describe(ctx, "nobody")
+		_, err := e.Workflow("nobody").Describe(ctx)
 		sameText(t, err, `perdure: describe "nobody": no such run`)
 		_, err = perdure.Attach[int](e, "nobody").Result(ctx)
 		sameText(t, err, `perdure: result of "nobody": no such run`)
@@ -233,7 +234,7 @@ func TestI13_PayloadsAreRefused(t *testing.T) {
 				if _, err := perdure.Start(ctx, e, takesAny, "x", any(1)); err != nil {
 					t.Fatal(err)
 				}
-				err = perdure.Signal(ctx, e, "x", workflow.NewSignal[any]("any"), test.value)
+				err = workflow.NewSignal[any]("any").Send(ctx, e.Workflow("x"), test.value)
 				contains(t, "signal", err, `perdure: signal "any": `+test.want)
 				for where, executions := range map[string]int{"activity input": 0, "activity result": 1, "step result": 1, "workflow result": 0} {
 					ran = 0
@@ -247,7 +248,7 @@ func TestI13_PayloadsAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				synctest.Wait()
-				d, err := e.Describe(ctx, "side effect")
+				d, err := e.Workflow("side effect").Describe(ctx)
 				if err != nil || d.Status != "parked" || !strings.Contains(d.Reason, `side effect "effect": `+test.want) {
 					t.Errorf("side effect: %+v, %v", d, err)
 				}
@@ -302,7 +303,7 @@ func TestI13_ValuesOfAnotherType(t *testing.T) {
 		if _, err := perdure.Start(t.Context(), e, old, "x", "seven"); err != nil {
 			t.Fatal(err)
 		}
-		if err := perdure.Signal(t.Context(), e, "x", workflow.NewSignal[int]("proceed"), 7); err != nil {
+		if err := workflow.NewSignal[int]("proceed").Send(t.Context(), e.Workflow("x"), 7); err != nil {
 			t.Fatal(err)
 		}
 		_, err := perdure.Attach[string](e, "x").Result(t.Context())
@@ -357,10 +358,10 @@ func TestI13_LifeOfAnEngine(t *testing.T) {
 	_, err = perdure.Start(t.Context(), e, once, "x", 1)
 	sameText(t, err, `perdure: start "x": the engine is stopped`)
 	for what, err := range map[string]error{
-		`perdure: signal "proceed": `: perdure.Signal(t.Context(), e, "x", proceed, ""),
-		`perdure: cancel: `:           e.Cancel(t.Context(), "x", ""),
+		`perdure: signal "proceed": `: proceed.Send(t.Context(), e.Workflow("x"), ""),
+		`perdure: cancel: `:           e.Workflow("x").Cancel(t.Context(), ""),
 		`perdure: result of "x": `:    func() error { _, err := perdure.Attach[int](e, "x").Result(t.Context()); return err }(),
-		`perdure: describe "x": `:     func() error { _, err := e.Describe(t.Context(), "x"); return err }(),
+		`perdure: describe "x": `:     func() error { _, err := e.Workflow("x").Describe(t.Context()); return err }(),
 	} {
 		if !errors.Is(err, perdure.ErrStopped) {
 			t.Errorf("%s%v, want ErrStopped", what, err)

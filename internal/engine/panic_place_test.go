@@ -128,13 +128,13 @@ func TestE47_PanicAtEveryPlace(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := perduretest.Signal(env, theID, poke, "go on"); err != nil {
+					if err := poke.Send(t.Context(), env.Workflow(theID), "go on"); err != nil {
 						t.Fatal(err)
 					}
 					if got, err := perduretest.Run(env, bystander, "bystander", "in"); got != "in'" || err != nil {
 						t.Errorf("the bystander: %q, %v", got, err)
 					}
-					d := env.Describe(theID)
+					d := env.Workflow(theID).Describe()
 					if d.Status != "parked" || !strings.Contains(d.Reason, "a mistake in the code") || !strings.Contains(d.Stack, "panic_place_test.go") {
 						t.Errorf("the run is %s: %s\n%s", d.Status, d.Reason, d.Stack)
 					}
@@ -143,7 +143,7 @@ func TestE47_PanicAtEveryPlace(t *testing.T) {
 					if got, err := h.Result(); got != "in'" || err != nil {
 						t.Errorf("with the right code: %q, %v", got, err)
 					}
-					for _, a := range env.Attempts(theID) {
+					for _, a := range env.Workflow(theID).Attempts() {
 						if a.Outcome == "lost" {
 							t.Errorf("attempt %d of %s was lost", a.Number, a.Name)
 						}
@@ -186,7 +186,7 @@ func TestE47_PanicOfABody(t *testing.T) {
 		}
 		for i, d := range []perduretest.Target{perduretest.Step("step"), more, work} {
 			env.ExpectAttempts(theID, d, "failed", "completed")
-			if a := env.Attempts(theID)[2*i]; !strings.Contains(a.Message, "a mistake in the") || !strings.Contains(a.Stack, "panic_place_test.go") {
+			if a := env.Workflow(theID).Attempts()[2*i]; !strings.Contains(a.Message, "a mistake in the") || !strings.Contains(a.Stack, "panic_place_test.go") {
 				t.Errorf("%s: attempt 1 says %q\n%s", a.Name, a.Message, a.Stack)
 			}
 		}

@@ -77,7 +77,7 @@ func TestE49_PriorityDecidesWhoGetsASlot(t *testing.T) {
 				})
 				parent := workflow.New("parent", func(wf *workflow.Context, _ string) (int, error) {
 					heir := workflow.RunChildAsync(wf, once, "heir", workflow.ChildID("heir"))
-					other := workflow.RunChildAsync(wf, once, "other", workflow.ChildID("other"), workflow.ChildPriority(-7))
+					other := workflow.RunChildAsync(wf, once, "other", workflow.ChildID("other"), workflow.Priority(-7))
 					return 0, workflow.WaitAll(wf, heir, other)
 				})
 				config := w.config(once, urgent, again, parent, holding, pass1, hold)

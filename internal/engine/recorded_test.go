@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -79,7 +78,7 @@ func recordCalm(t *testing.T, s shape, last string) {
 		stage.play(t, env, s)
 		runs := chainOf(env, theID)
 		for i, run := range runs {
-			document, err := env.Engine().Record(t.Context(), theID, perdure.OfRun(run.RunID))
+			document, err := env.Engine().Workflow(theID).OfRun(run.RunID).Record(t.Context())
 			file := last
 			if i < len(runs)-1 {
 				file = strings.TrimSuffix(last, "json") + fmt.Sprint(i+1, ".json")

@@ -68,7 +68,7 @@ func CheckRunPolicy(p retry.Policy) error {
 			errs = append(errs, fmt.Errorf("%s is set: %s", field, why))
 		}
 	}
-	refuse(p.AttemptTimeout != 0, "AttemptTimeout", "a run is not bounded by its retry policy; start it with perdure.RunTimeout, or use workflow.Timeout inside")
+	refuse(p.AttemptTimeout != 0, "AttemptTimeout", "a run is not bounded by its retry policy; start it with workflow.RunTimeout, or use workflow.Timeout inside")
 	refuse(p.HeartbeatTimeout != 0, "HeartbeatTimeout", "a run has no heartbeats; set it on its activities")
 	refuse(p.QueueTimeout != 0, "QueueTimeout", "a run waits in no queue; set it on its activities")
 	refuse(p.CrashLimit != 0, "CrashLimit", "a run is not lost in a crash; set it on its activities")

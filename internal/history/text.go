@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 )
 
 // Limits of texts that are recorded, in bytes.
@@ -16,15 +16,8 @@ const (
 	MaxMemo = 16 << 10
 )
 
-// InputError says that something handed in cannot be accepted.
-type InputError struct {
-	What    string // "workflow ID", "signal name" ...
-	Problem string // "is empty" ...
-}
-
-func init() { retry.RegisterErrorType[*InputError]("perdure.InputError") }
-
-func (e *InputError) Error() string { return "the " + e.What + " " + e.Problem }
+// InputError means that an argument cannot be accepted.
+type InputError = view.InputError
 
 // CheckName refuses names that could not be stored, shown, or read back as they
 // were.

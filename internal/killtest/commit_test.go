@@ -123,7 +123,7 @@ func (s *scene) reportAttempts(ctx context.Context) {
 	s.t.Helper()
 	outcomes := map[string]int{}
 	for i := range accounts {
-		attempts, err := s.client.Attempts(ctx, fmt.Sprint("account ", i))
+		attempts, err := s.client.Workflow(fmt.Sprint("account ", i)).Attempts(ctx)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store/sqlite"
 )
 
@@ -122,7 +123,7 @@ func TestE1_E9_KillNineAtRandomMoments(t *testing.T) {
 	s.listen()
 
 	end.Judge(t)
-	counts, err := s.client.Counts(t.Context())
+	counts, err := ops.Counts(t.Context(), s.client)
 	if err != nil {
 		t.Fatal(err)
 	}

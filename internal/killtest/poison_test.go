@@ -7,7 +7,9 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 )
 
 // crashLimit is that of a policy that sets none.
@@ -71,9 +73,9 @@ func (s *scene) awaitDeathOrQuarantine(w *worker, all int) int {
 			dead = true
 		default:
 		}
-		var counts perdure.Counts
+		var counts view.Counts
 		err := witness.Patiently(s.t.Context(), func() (err error) {
-			counts, err = s.client.Counts(s.t.Context())
+			counts, err = ops.Counts(s.t.Context(), s.client)
 			return err
 		})
 		if err != nil {
@@ -96,7 +98,7 @@ func (s *scene) judgePoison(poisons int) {
 	}
 	for i := range poisons {
 		id := fmt.Sprint("poison ", i)
-		d, err := s.client.Describe(s.t.Context(), id)
+		d, err := s.client.Workflow(id).Describe(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -115,7 +117,7 @@ func (s *scene) judgePoison(poisons int) {
 
 func (s *scene) judgeBystanders(bystanders int) {
 	s.t.Helper()
-	runs, err := s.client.List(s.t.Context(), perdure.Filter{Call: "quarantined"})
+	runs, err := s.client.List(s.t.Context(), view.Filter{Call: "quarantined"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -125,7 +127,7 @@ func (s *scene) judgeBystanders(bystanders int) {
 		}
 	}
 	for i := range bystanders {
-		attempts, err := s.client.Attempts(s.t.Context(), fmt.Sprint("bystander ", i))
+		attempts, err := s.client.Workflow(fmt.Sprint("bystander ", i)).Attempts(s.t.Context())
 		if err != nil {
 			s.t.Fatal(err)
 		}

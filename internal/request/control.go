@@ -16,16 +16,8 @@ import (
 // closed.
 var ErrNotPending = errors.New("no such call is pending")
 
-// RefusedError says that a call, or a run, is not in a state for an operation, or
-// does not accept what came with it.
-type RefusedError struct{ Record view.ControlRecord }
-
-func (e *RefusedError) Error() string {
-	if core.Operation(e.Record.Operation).OfRun() {
-		return fmt.Sprintf("%s is refused: %s", e.Record.Operation, e.Record.Note)
-	}
-	return fmt.Sprintf("%s of call %d (%s) is refused: %s", e.Record.Operation, e.Record.Call, e.Record.Name, e.Record.Note)
-}
+// RefusedError means that a call, or a run, refused an operation.
+type RefusedError = view.RefusedError
 
 // Control carries an operation out on a run or on calls of it. With an empty run it is
 // the latest of the workflow ID. It returns what was done to each call when that is
@@ -143,7 +135,7 @@ func verdict(records []view.ControlRecord) error {
 		case view.Applied, view.Unchanged:
 			return nil
 		case view.Refused:
-			refused = &RefusedError{r}
+			refused = &RefusedError{Record: r}
 		}
 	}
 	if refused != nil {

@@ -78,7 +78,7 @@ func attachToFork(existing *store.Run, want *history.Start) (string, bool, error
 	if err != nil {
 		return "", false, err
 	}
-	refusal := &IDInUseError{WorkflowID: want.WorkflowID, Run: existing.ID, Status: existing.Status}
+	refusal := &IDInUseError{WorkflowID: want.WorkflowID, Run: existing.ID, Status: string(existing.Status)}
 	switch has, wants := is.Base, want.Base; {
 	case has == nil || has.Run != wants.Run || has.Call != wants.Call:
 		refusal.Difference = fmt.Sprintf("it does not go on from call %d of run %s", wants.Call, wants.Run)

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // Start asks for a run.
@@ -48,18 +49,8 @@ func (e Ending) has(s store.Status) bool {
 	return !s.Open() && (e == AnyEnd || e == Failure && s != store.Completed)
 }
 
-// IDInUseError says that a workflow ID belongs to another run than the one that
-// was asked for.
-type IDInUseError struct {
-	WorkflowID string
-	Run        string // the run that has it
-	Status     store.Status
-	Difference string // what differs: "the workflow", "the input"
-}
-
-func (e *IDInUseError) Error() string {
-	return fmt.Sprintf("workflow ID %q belongs to run %s (%s), and %s; use another ID, or the same arguments to attach to that run", e.WorkflowID, e.Run, e.Status, e.Difference)
-}
+// IDInUseError means that a workflow ID belongs to another run than was asked for.
+type IDInUseError = view.IDInUseError
 
 // StartRun makes sure that a run exists for the workflow ID and returns its run ID.
 // The run is durable then. If the ID has a run that makes no room for a new one, of the
@@ -177,7 +168,7 @@ func later(t int64, d time.Duration) int64 { return t + min(int64(d), store.Neve
 // attach judges a start whose workflow ID is taken. What counts is what the first run
 // of the chain was started with; later ones have other inputs.
 func attach(ctx context.Context, in runs, existing *store.Run, req *Start) (string, bool, error) {
-	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: existing.Status}
+	refusal := &IDInUseError{WorkflowID: req.WorkflowID, Run: existing.ID, Status: string(existing.Status)}
 	origin, err := originOf(ctx, in, existing)
 	if err != nil {
 		return "", false, err

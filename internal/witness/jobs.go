@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -32,7 +33,7 @@ type Relay interface {
 func Patiently(ctx context.Context, do func() error) error {
 	for {
 		err := do()
-		var away *perdure.UnavailableError
+		var away *store.UnavailableError
 		if !errors.As(err, &away) || ctx.Err() != nil {
 			return err
 		}
@@ -139,7 +140,8 @@ func startOne[Out any](ctx context.Context, e *perdure.Engine, w workflow.Workfl
 
 // Signal sends the numbered signal, as a relay does it.
 func Signal(ctx context.Context, e *perdure.Engine, id string, n int) error {
-	return perdure.Signal(ctx, e, id, numbered, n, perdure.SignalID(fmt.Sprint("signal ", n)))
+	return numbered.SendOnce(ctx, e.Workflow(id), fmt.Sprint("signal ",
+		n), n)
 }
 
 // Repeat is what so many effects in a row make of a value.
@@ -234,7 +236,9 @@ func undoes(ctx context.Context, c *Client, id string, v int) ([]Run, error) {
 	}
 	time.Sleep(time.Duration(c.Random.IntN(60)) * time.Millisecond)
 	for range 1 + c.Random.IntN(2) {
-		err = Patiently(ctx, func() error { return c.Engine.Cancel(ctx, id, "the client changed its mind") })
+		err = Patiently(ctx, func() error {
+			return c.Engine.Workflow(id).Cancel(ctx, "the client changed its mind")
+		})
 		if err != nil && !errors.Is(err, perdure.ErrClosed) {
 			return r, err
 		}

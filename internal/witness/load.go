@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/view"
 )
 
 // Clients is how many clients a load has, and so how many runs are under way at
@@ -112,7 +113,7 @@ func (l *Load) watch(ctx context.Context) {
 			return
 		case <-time.After(20 * time.Millisecond):
 		}
-		open, err := l.Engine.List(ctx, perdure.Filter{Limit: Clients})
+		open, err := l.Engine.List(ctx, view.Filter{Limit: Clients})
 		if err != nil {
 			continue
 		}
@@ -128,7 +129,7 @@ func (l *Load) watch(ctx context.Context) {
 func Explain(e *perdure.Engine, id string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	d, err := e.Describe(ctx, id)
+	d, err := e.Workflow(id).Describe(ctx)
 	if err != nil {
 		return err.Error()
 	}

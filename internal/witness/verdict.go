@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/view"
 )
 
 // Completions notes which calls were seen completed, and how long the book was
@@ -14,9 +15,9 @@ type Completions map[string]int // by idempotency key
 
 // observe reads a run's history and notes the calls that are closed for good.
 func (c Completions) observe(ctx context.Context, e *perdure.Engine, r Run, b *Book) error {
-	var events []perdure.Event
+	var events []view.Event
 	err := Patiently(ctx, func() (err error) {
-		events, err = e.History(ctx, r.ID)
+		events, err = e.Workflow(r.ID).History(ctx)
 		return err
 	})
 	if err != nil {
@@ -118,7 +119,7 @@ func (c Case) judgeOrder(t testing.TB, lost map[string]bool) {
 // were lost.
 func (c Case) judgeLedger(t testing.TB, r Run, begun []Entry, lost map[string]bool) {
 	t.Helper()
-	attempts, err := c.Engine.Attempts(context.Background(), r.ID)
+	attempts, err := c.Engine.Workflow(r.ID).Attempts(context.Background())
 	if err != nil {
 		t.Error(err)
 		return
@@ -150,7 +151,7 @@ func (c Case) judgeLedger(t testing.TB, r Run, begun []Entry, lost map[string]bo
 // judgeHistory looks for second results and for a second end.
 func (c Case) judgeHistory(t testing.TB, r Run) {
 	t.Helper()
-	events, err := c.Engine.History(context.Background(), r.ID)
+	events, err := c.Engine.Workflow(r.ID).History(context.Background())
 	if err != nil {
 		t.Error(err)
 		return

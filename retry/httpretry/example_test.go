@@ -62,7 +62,7 @@ func Example() {
 	defer eng.Close()
 	result, err := perdure.Run(ctx, eng, buy, "order-17", 500)
 	fmt.Print(result, err, "\n")
-	attempts, err := eng.Attempts(ctx, "order-17")
+	attempts, err := eng.Workflow("order-17").Attempts(ctx)
 	for _, a := range attempts {
 		fmt.Println(a.Number, a.Outcome, a.ErrorType, a.Reason)
 	}

@@ -81,7 +81,7 @@ func (s *session) Verify(ctx context.Context, want system.Tally) error {
 }
 
 func (s *session) verifyAttempts(ctx context.Context, want int) error {
-	newest, err := s.List(ctx, perdure.Filter{Status: []string{view.StatusCompleted}})
+	newest, err := s.List(ctx, view.Filter{Status: []string{view.StatusCompleted}})
 	if err != nil {
 		return err
 	}

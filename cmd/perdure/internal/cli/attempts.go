@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -53,11 +55,11 @@ the first try are not found there; "perdure stats activities" counts them.`,
 
 func (a *app) attempts(ctx context.Context, id string, run whichRun, opt *ledgerOptions) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		all, err := e.Attempts(ctx, id, run.options()...)
+		all, err := run.of(e, id).Attempts(ctx)
 		if err != nil {
 			return run.explain(id, err)
 		}
-		attempts := slices.DeleteFunc(slices.Clone(all), func(t perdure.Attempt) bool { return !opt.selects(&t) })
+		attempts := slices.DeleteFunc(slices.Clone(all), func(t view.Attempt) bool { return !opt.selects(&t) })
 		switch {
 		case a.format != formatTable:
 			return documents(a, attempts)
@@ -75,7 +77,7 @@ func (a *app) attempts(ctx context.Context, id string, run whichRun, opt *ledger
 // findAttempts searches all workflows.
 func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		found, more, err := find(ctx, opt.filter, e.FindAttempts)
+		found, more, err := find(ctx, e, opt.filter, ops.FindAttempts)
 		if err == nil {
 			err = listing(a, found, "No attempts match"+a.inGroup()+".", a.foundTable)
 		}
@@ -87,7 +89,7 @@ func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
 }
 
 // foundTable shows attempts of many workflows.
-func (a *app) foundTable(found []perdure.FoundAttempt) error {
+func (a *app) foundTable(found []view.FoundAttempt) error {
 	table := a.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(3)
 	for _, t := range found {
@@ -105,7 +107,7 @@ func (a *app) foundTable(found []perdure.FoundAttempt) error {
 }
 
 // attemptTable shows attempts of one workflow.
-func (a *app) attemptTable(attempts []perdure.Attempt) error {
+func (a *app) attemptTable(attempts []view.Attempt) error {
 	now := a.env.Now()
 	table := a.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(0, 2)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +34,7 @@ which activities were paused and resumed as a whole.`,
 
 func (a *app) audit(ctx context.Context, id string) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		records, err := e.Audit(ctx, id)
+		records, err := e.Workflow(id).Audit(ctx)
 		if err != nil {
 			return err
 		}
@@ -42,11 +44,11 @@ func (a *app) audit(ctx context.Context, id string) error {
 
 func (a *app) auditGroup(ctx context.Context) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		records, err := e.Switches(ctx)
+		records, err := ops.Switches(ctx, e)
 		if err != nil {
 			return err
 		}
-		return listing(a, records, "No activity has been paused as a whole"+a.inGroup()+".", func(records []perdure.SwitchRecord) error {
+		return listing(a, records, "No activity has been paused as a whole"+a.inGroup()+".", func(records []view.SwitchRecord) error {
 			if err := a.switchTable(records); err != nil {
 				return err
 			}
@@ -57,7 +59,7 @@ func (a *app) auditGroup(ctx context.Context) error {
 
 // pausedNow names the activities that are paused in the whole group.
 func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
-	current, err := e.PausedActivities(ctx)
+	current, err := ops.PausedActivities(ctx, e)
 	var names []string
 	for _, r := range current {
 		names = append(names, r.Name)
@@ -69,7 +71,7 @@ func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
 }
 
 // controlTable shows what was done to calls and workflows.
-func (a *app) controlTable(records []perdure.ControlRecord) error {
+func (a *app) controlTable(records []view.ControlRecord) error {
 	table := a.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
 	table.Right(2)
 	for _, r := range records {
@@ -87,7 +89,7 @@ func (a *app) controlTable(records []perdure.ControlRecord) error {
 }
 
 // switchTable shows what was paused and resumed in the whole group.
-func (a *app) switchTable(records []perdure.SwitchRecord) error {
+func (a *app) switchTable(records []view.SwitchRecord) error {
 	table := a.table("TIME", "KIND", "NAME", "OPERATION", "BY", "WHY")
 	for _, r := range records {
 		operation := "resume"

@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -51,18 +53,18 @@ the latest attempt of a step.`,
 
 func (a *app) calls(ctx context.Context, id string, opt *ledgerOptions) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		calls, err := e.Calls(ctx, id)
+		calls, err := e.Workflow(id).Calls(ctx)
 		if err != nil {
 			return err
 		}
-		calls = slices.DeleteFunc(calls, func(c perdure.CallAttempts) bool { return c.Attempts <= opt.filter.MoreThan })
+		calls = slices.DeleteFunc(calls, func(c view.CallAttempts) bool { return c.Attempts <= opt.filter.MoreThan })
 		return a.listCallAttempts(calls)
 	})
 }
 
 func (a *app) findCalls(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		calls, more, err := find(ctx, opt.filter, e.FindCalls)
+		calls, more, err := find(ctx, e, opt.filter, ops.FindCalls)
 		if err == nil {
 			err = a.listCallAttempts(calls)
 		}
@@ -73,11 +75,11 @@ func (a *app) findCalls(ctx context.Context, opt *ledgerOptions) error {
 	})
 }
 
-func (a *app) listCallAttempts(calls []perdure.CallAttempts) error {
+func (a *app) listCallAttempts(calls []view.CallAttempts) error {
 	return listing(a, calls, "No steps match"+a.inGroup()+".", a.callTable)
 }
 
-func (a *app) callTable(calls []perdure.CallAttempts) error {
+func (a *app) callTable(calls []view.CallAttempts) error {
 	table := a.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Right(1, 3, 4)
 	for _, c := range calls {

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -16,11 +18,13 @@ func (w *whichRun) flag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&w.id, "run", "", "`ID` of an earlier run of the chain; see: perdure show")
 }
 
-func (w *whichRun) options() []perdure.ReadOption {
+// of is the handle to a workflow, or to one run of it.
+func (w *whichRun) of(e *perdure.Engine, id string) perdure.Handle[json.RawMessage] {
+	h := e.Workflow(id)
 	if w.id == "" {
-		return nil
+		return h
 	}
-	return []perdure.ReadOption{perdure.OfRun(w.id)}
+	return h.OfRun(w.id)
 }
 
 // explain says that the run, not the workflow, does not exist.
@@ -35,7 +39,7 @@ func (w *whichRun) explain(workflow string, err error) error {
 }
 
 // chain shows the runs of a chain, and which of them this is.
-func (a *app) chain(d *perdure.Description) error {
+func (a *app) chain(d *view.Description) error {
 	if len(d.Chain) == 0 {
 		return nil
 	}
@@ -64,7 +68,7 @@ func (a *app) chain(d *perdure.Description) error {
 }
 
 // earlier says that there were runs before those that are shown.
-func earlier(runs []perdure.ChainRun) string {
+func earlier(runs []view.ChainRun) string {
 	if n := runs[0].Number - 1; n > 0 {
 		return fmt.Sprintf(", the last %d of %d", len(runs), n+len(runs))
 	}

@@ -35,7 +35,7 @@ func workOnChains(t *testing.T, db store.Opener, d time.Duration) {
 	if err := engine.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := perdure.Start(t.Context(), engine, watch, "source", 1, perdure.RunTimeout(time.Hour), perdure.ChainTimeout(24*time.Hour)); err != nil {
+	if _, err := perdure.Start(t.Context(), engine, watch, "source", 1, workflow.RunTimeout(time.Hour), workflow.ChainTimeout(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(d)

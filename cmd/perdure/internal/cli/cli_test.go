@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/view"
 )
 
 // call runs the command in the current directory.
@@ -41,14 +41,14 @@ func TestAttemptsThatAreNotKeptAreShownAsAGap(t *testing.T) {
 	start := time.Unix(0, 0)
 	at := func(n int) *time.Time { moment := start.Add(time.Duration(n) * time.Second); return &moment }
 	a, output := printer(start.Add(time.Hour))
-	var attempts []perdure.Attempt
+	var attempts []view.Attempt
 	for _, n := range []int{1, 2, 901, 903} {
-		attempts = append(attempts, perdure.Attempt{
+		attempts = append(attempts, view.Attempt{
 			Call: 1, Name: "poll", Number: n, Outcome: "failed", Reason: "immediate", Started: at(n), Ended: at(n + 1), ErrorType: "Error", Message: "not yet",
 			NotKept: map[int]int{901: 898, 903: 1}[n],
 		})
 	}
-	attempts = append(attempts, perdure.Attempt{Call: 2, Name: "done", Number: 3, Outcome: "running", Started: at(3590), NotKept: 2})
+	attempts = append(attempts, view.Attempt{Call: 2, Name: "done", Number: 3, Outcome: "running", Started: at(3590), NotKept: 2})
 	if err := a.attemptTable(attempts); err != nil {
 		t.Fatal(err)
 	}
@@ -72,9 +72,9 @@ func TestWhatIsHeldBackIsExplained(t *testing.T) {
 	now := time.Unix(1000, 0)
 	a, output := printer(now)
 	a.stdout.Style = term.Style{Colours: true}
-	d := &perdure.Description{Stack: "main.f()\n\t/src/f.go:7 \x1b[2J"}
+	d := &view.Description{Stack: "main.f()\n\t/src/f.go:7 \x1b[2J"}
 	d.WorkflowID, d.Workflow, d.Status, d.Reason, d.Created = "x", "w", "parked", "the workflow's code panicked: oh", now
-	d.Pending = []perdure.PendingCall{{Call: 4, Kind: "activity", Name: "poison", State: "quarantined", Attempt: 5, Max: 1<<31 - 1, LostToCrashes: 4}}
+	d.Pending = []view.Call{{Call: 4, Kind: "activity", Name: "poison", State: "quarantined", Attempt: 5, Max: 1<<31 - 1, LostToCrashes: 4}}
 	if err := a.describe(d); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -13,7 +14,7 @@ func (a *app) completeID(cmd *cobra.Command, args []string, typed string) ([]str
 	}
 	var ids []string
 	err := a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
-		runs, err := e.List(cmd.Context(), perdure.Filter{IDPrefix: typed})
+		runs, err := e.List(cmd.Context(), view.Filter{IDPrefix: typed})
 		for _, r := range runs {
 			if term.Escape(r.WorkflowID) == r.WorkflowID { // others cannot be typed
 				ids = append(ids, r.WorkflowID+"\t"+term.Escape(r.Workflow)+", "+r.Status)

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/view"
 )
 
 // The exit codes.
@@ -61,7 +62,7 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	}
 	e := &Error{Code: exitError, What: sentence(err)}
 	stuck, isDemo := errors.AsType[*demo.Error](err)
-	input, isInput := errors.AsType[*perdure.InputError](err)
+	input, isInput := errors.AsType[*view.InputError](err)
 	unusable, isUnusable := errors.AsType[*database.Error](err)
 	switch {
 	case isUnusable:

@@ -15,6 +15,8 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -148,7 +150,7 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(
 		return err
 	}
 	if err := eng.Start(ctx); err != nil {
-		if used, ok := errors.AsType[*perdure.InUseError](err); ok {
+		if used, ok := errors.AsType[*store.InUseError](err); ok {
 			err = &Error{Code: exitError, What: sentence(used), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
 		}
 		return errors.Join(err, eng.Close())
@@ -176,13 +178,13 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	}
 	return a.withFlowEngine(ctx, runtime, func(eng *perdure.Engine) error {
 		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, options...)
-		if used, ok := errors.AsType[*perdure.IDInUseError](err); ok {
+		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
 			return otherFlow(id, used)
 		}
 		if err != nil {
 			return err
 		}
-		d, err := eng.Describe(ctx, id, perdure.OfRun(h.RunID()))
+		d, err := eng.Workflow(id).OfRun(h.RunID()).Describe(ctx)
 		if err != nil {
 			return err
 		}
@@ -193,7 +195,7 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 }
 
 // otherFlow is the error for an ID whose run has another text or input.
-func otherFlow(id string, used *perdure.IDInUseError) error {
+func otherFlow(id string, used *view.IDInUseError) error {
 	if used.Status != "running" {
 		return &Error{
 			Code: exitError, What: fmt.Sprintf("The workflow %q has ended (%s), and %s.", id, used.Status, used.Difference),

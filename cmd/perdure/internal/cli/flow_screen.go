@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/view"
 )
 
 // flowScreen shows the progress of a run on standard error: what happened in lines
@@ -58,7 +59,7 @@ func (s *flowScreen) log(message string) {
 
 // begin says whether the run is new, goes on, or ended before, in which case its steps
 // are not repeated.
-func (s *flowScreen) begin(d *perdure.Description, attached bool) {
+func (s *flowScreen) begin(d *view.Description, attached bool) {
 	s.id = d.WorkflowID
 	switch {
 	case !attached:
@@ -108,7 +109,7 @@ func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.
 // news reports what happened since the last call. What cannot be read now is read the
 // next time.
 func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine, run string) {
-	events, err := eng.History(ctx, s.id, perdure.OfRun(run))
+	events, err := eng.Workflow(s.id).OfRun(run).History(ctx)
 	if err != nil {
 		return
 	}
@@ -118,7 +119,7 @@ func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine, run string) 
 	s.seen = max(s.seen, len(events))
 }
 
-func (s *flowScreen) event(e perdure.Event) {
+func (s *flowScreen) event(e view.Event) {
 	text, err := e.MarshalJSON()
 	if err != nil {
 		return
@@ -156,7 +157,7 @@ const mostPending = 8
 
 // draw shows what the run waits for.
 func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) {
-	d, err := eng.Describe(ctx, s.id, perdure.OfRun(run))
+	d, err := eng.Workflow(s.id).OfRun(run).Describe(ctx)
 	if err != nil {
 		return
 	}
@@ -178,7 +179,7 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) 
 }
 
 // tellHeld says once of each call that does not go on by itself why, and what to type.
-func (s *flowScreen) tellHeld(d *perdure.Description) {
+func (s *flowScreen) tellHeld(d *view.Description) {
 	if d.Paused != nil {
 		s.tellOnce("run", "paused", "the run as a whole", "perdure resume-run "+term.Quote(s.id))
 	}
@@ -201,7 +202,7 @@ func (s *flowScreen) tellHeld(d *perdure.Description) {
 	}
 }
 
-func because(p perdure.PendingCall) string {
+func because(p view.Call) string {
 	if p.LastError == "" {
 		return ""
 	}
@@ -217,7 +218,7 @@ func (s *flowScreen) tellOnce(call, state, what, next string) {
 }
 
 // lines are what the panel shows.
-func (s *flowScreen) lines(d *perdure.Description, now time.Time) []string {
+func (s *flowScreen) lines(d *view.Description, now time.Time) []string {
 	all := []string{fmt.Sprintf("%s is %s, for %s, with %s done", s.id, d.Status, term.Duration(now.Sub(s.start).Round(time.Second)), term.Plural(s.done, "step", "steps"))}
 	for i, p := range d.Pending {
 		if i == mostPending {
@@ -230,7 +231,7 @@ func (s *flowScreen) lines(d *perdure.Description, now time.Time) []string {
 }
 
 // pendingLine says where a call stands.
-func pendingLine(p perdure.PendingCall, now time.Time) string {
+func pendingLine(p view.Call, now time.Time) string {
 	if p.Kind == "timer" {
 		if p.Next == nil {
 			return "sleeping"

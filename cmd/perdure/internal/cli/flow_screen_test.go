@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/view"
 )
@@ -14,7 +13,7 @@ import (
 func TestFlowScreenSaysWhatIsWaitedFor(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	in := func(d time.Duration) *time.Time { at := now.Add(d); return &at }
-	for want, p := range map[string]perdure.PendingCall{
+	for want, p := range map[string]view.Call{
 		"@http.get  attempt 2 of 4 in 43s; last: NetworkError: no route": {Kind: "activity", Name: "http.get", State: "backoff", Attempt: 2, Max: 4, Next: in(43 * time.Second), LastErrorType: "NetworkError", LastError: "no route"},
 		"@http.get  attempt 1, running for 3s":                           {Kind: "activity", Name: "http.get", State: "running", Attempt: 1, Max: 1, Started: in(-3 * time.Second)},
 		"@a  attempt 3, waiting for a person; last: Bad: no":             {Kind: "activity", Name: "a", State: "paused", Attempt: 3, Max: 1 << 31, LastErrorType: "Bad", LastError: "no"},
@@ -33,10 +32,10 @@ func TestFlowScreenFitsTheTerminal(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var out bytes.Buffer
 	s := &flowScreen{panel: term.Panel{Out: &out, Terminal: term.Terminal{Moves: true}}, now: func() time.Time { return now }, start: now, id: "x"}
-	d := &perdure.Description{}
+	d := &view.Description{}
 	d.Status = "running"
 	for range 12 {
-		d.Pending = append(d.Pending, perdure.PendingCall{Kind: "activity", Name: "a", State: "queued", LastErrorType: "T", LastError: strings.Repeat("é\x1b[2J", 100)})
+		d.Pending = append(d.Pending, view.Call{Kind: "activity", Name: "a", State: "queued", LastErrorType: "T", LastError: strings.Repeat("é\x1b[2J", 100)})
 	}
 	lines := s.lines(d, now)
 	if len(lines) != mostPending+2 || lines[len(lines)-1] != "  and 4 more" {
@@ -59,8 +58,8 @@ func TestW19_HeldCallsAreToldIntoPipes(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var out bytes.Buffer
 	s := &flowScreen{panel: term.Panel{Out: &out}, now: func() time.Time { return now }, start: now, id: "night run", held: map[string]bool{}}
-	d := &perdure.Description{}
-	d.Pending = []perdure.PendingCall{
+	d := &view.Description{}
+	d.Pending = []view.Call{
 		{Call: 3, Kind: "activity", Name: "http.get", State: "paused", LastErrorType: "HTTPError503", LastError: "busy"},
 		{Call: 4, Kind: "activity", Name: "parse", State: "quarantined"},
 		{Call: 5, Kind: "activity", Name: "pay", State: "gated", Gate: &view.GateWait{Name: "payments"}},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -34,14 +35,12 @@ else before that call, it is parked with the difference.`,
 		if err := from.check(cmd); err != nil {
 			return err
 		}
-		options := []perdure.ForkOption{perdure.ForkBy(a.user(by), by.why)}
-		if run.id != "" {
-			options = append(options, perdure.ForkOf(run.id))
-		}
+		id, newID, ctx := args[0], args[1], cmd.Context()
+		spec := ops.ForkSpec{WorkflowID: id, RunID: run.id, NewID: newID, Call: from.call}
 		for _, value := range []struct {
 			flag, text string
-			option     func(any) perdure.ForkOption
-		}{{"input", input, perdure.ForkInput}, {"call-input", callInput, perdure.ForkCallInput}} {
+			to         *any
+		}{{"input", input, &spec.Input}, {"call-input", callInput, &spec.CallInput}} {
 			if !cmd.Flags().Changed(value.flag) {
 				continue
 			}
@@ -49,23 +48,22 @@ else before that call, it is parked with the difference.`,
 			if err != nil {
 				return err
 			}
-			options = append(options, value.option(payload))
+			*value.to = payload
 		}
-		id, newID, ctx := args[0], args[1], cmd.Context()
 		return a.withRun(ctx, id, func(e *perdure.Engine) error {
 			if dry {
-				text, err := e.PreviewFork(ctx, id, newID, from.call, options...)
+				text, err := ops.PreviewFork(ctx, e, spec)
 				if err != nil {
 					return run.explain(id, err)
 				}
 				return a.confirm(sent{WorkflowID: id, Sent: "fork --dry-run", ID: newID, Reason: text}, "Would fork: %s.\n", text)
 			}
-			h, err := e.Fork(ctx, id, newID, from.call, options...)
+			f, err := ops.Fork(ctx, e, spec, ops.By(a.user(by)), ops.Why(by.why))
 			if err != nil {
 				return run.explain(id, err)
 			}
 			how := fmt.Sprintf("goes on from call %d of %s", from.call, id)
-			if h.Attached() {
+			if f.Attached {
 				how = "was forked before"
 			}
 			return a.confirm(sent{WorkflowID: id, Sent: "fork", ID: newID, Reason: by.why}, "Workflow %s %s. See how it goes on: perdure show %s\n",

@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -28,16 +30,16 @@ A gate appears when the first call comes to it.`,
 	}
 	cmd.AddCommand(
 		a.tellCommand("gate", "pause NAME", "paused", "Pause a gate",
-			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Attempts that are running go on.", (*perdure.Engine).PauseGate),
+			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Attempts that are running go on.", ops.PauseGate),
 		a.tellCommand("gate", "resume NAME", "resumed", "Resume a paused gate",
-			"Attempts pass the gate again. A gate that is not paused stays as it is.", (*perdure.Engine).ResumeGate),
+			"Attempts pass the gate again. A gate that is not paused stays as it is.", ops.ResumeGate),
 	)
 	return cmd
 }
 
 func (a *app) gates(ctx context.Context) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		gates, err := e.Gates(ctx)
+		gates, err := ops.Gates(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -45,7 +47,7 @@ func (a *app) gates(ctx context.Context) error {
 	})
 }
 
-func (a *app) gateTable(gates []perdure.Gate) error {
+func (a *app) gateTable(gates []view.Gate) error {
 	table := a.table("GATE", "MODE", "HELD", "LIMIT", "IN BACKOFF", "WAITING", "OLDEST", "BREAKER", "BUDGET")
 	for column := 2; column <= 5; column++ {
 		table.Right(column)
@@ -78,7 +80,7 @@ func (a *app) gateTable(gates []perdure.Gate) error {
 }
 
 // backoffOf is how many calls are in backoff, and how many of these keep a slot.
-func backoffOf(g perdure.Gate) string {
+func backoffOf(g view.Gate) string {
 	if g.HeldInBackoff > 0 {
 		return fmt.Sprintf("%d (%d held)", g.InBackoff, g.HeldInBackoff)
 	}
@@ -87,7 +89,7 @@ func backoffOf(g perdure.Gate) string {
 
 var breakerColours = map[string]term.Colour{"closed": term.Good, "open": term.Bad, "half_open": term.Busy}
 
-func breakerOf(g perdure.Gate, now time.Time) term.Painted {
+func breakerOf(g view.Gate, now time.Time) term.Painted {
 	text := map[string]string{"half_open": "half open"}[g.Breaker]
 	if text == "" {
 		text = g.Breaker

@@ -11,21 +11,23 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
 // ending is an end by which runs are kept, and its place in a retention.
 type ending struct {
 	name string
-	keep func(r *perdure.Retention) *time.Duration
+	keep func(r *view.Retention) *time.Duration
 }
 
 var endings = []ending{
-	{"completed", func(r *perdure.Retention) *time.Duration { return &r.Completed }},
-	{"failed", func(r *perdure.Retention) *time.Duration { return &r.Failed }},
-	{"canceled", func(r *perdure.Retention) *time.Duration { return &r.Canceled }},
-	{"terminated", func(r *perdure.Retention) *time.Duration { return &r.Terminated }},
-	{"timed-out", func(r *perdure.Retention) *time.Duration { return &r.TimedOut }},
+	{"completed", func(r *view.Retention) *time.Duration { return &r.Completed }},
+	{"failed", func(r *view.Retention) *time.Duration { return &r.Failed }},
+	{"canceled", func(r *view.Retention) *time.Duration { return &r.Canceled }},
+	{"terminated", func(r *view.Retention) *time.Duration { return &r.Terminated }},
+	{"timed-out", func(r *view.Retention) *time.Duration { return &r.TimedOut }},
 }
 
 func endingNames() []string {
@@ -77,7 +79,7 @@ deleted a few at a time. Engines can do the same by themselves: perdure.Retain`,
 }
 
 // retention is what the flags say.
-func (f *gcFlags) retention() (keep perdure.Retention, err error) {
+func (f *gcFlags) retention() (keep view.Retention, err error) {
 	var older time.Duration
 	for _, d := range []struct {
 		flag, text string
@@ -103,7 +105,7 @@ func (f *gcFlags) retention() (keep perdure.Retention, err error) {
 			*e.keep(&keep) = older
 		}
 	}
-	if keep == (perdure.Retention{}) {
+	if keep == (view.Retention{}) {
 		return keep, usage("Give --older-than, --continued, --statistics or --switches.", "There is nothing to delete.")
 	}
 	return keep, nil
@@ -125,13 +127,13 @@ func age(flag, text string) (time.Duration, error) {
 	return 0, usage("Give an age such as 90m, 24h or 30d.", "%q is not an age for --%s.", term.Clip(text, 40), flag)
 }
 
-func (a *app) gc(ctx context.Context, keep perdure.Retention, dry bool) error {
+func (a *app) gc(ctx context.Context, keep view.Retention, dry bool) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		var options []perdure.ControlOption
+		sweep := ops.Sweep
 		if dry {
-			options = append(options, perdure.DryRun())
+			sweep = ops.PreviewSweep
 		}
-		r, err := e.Sweep(ctx, keep, options...)
+		r, err := sweep(ctx, e, keep)
 		if err != nil {
 			return err
 		}

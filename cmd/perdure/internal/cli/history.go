@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -45,7 +46,7 @@ With --record the history is one JSON document, which tests replay against chang
 
 func (a *app) record(ctx context.Context, id string, run whichRun) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		document, err := e.Record(ctx, id, run.options()...)
+		document, err := run.of(e, id).Record(ctx)
 		if err == nil {
 			a.json(document)
 		}
@@ -55,7 +56,7 @@ func (a *app) record(ctx context.Context, id string, run whichRun) error {
 
 func (a *app) history(ctx context.Context, id string, run whichRun) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		events, err := e.History(ctx, id, run.options()...)
+		events, err := run.of(e, id).History(ctx)
 		if err != nil {
 			return run.explain(id, err)
 		}
@@ -152,7 +153,7 @@ func (v value) String() string {
 }
 
 // eventDetail says in one line what an event is about.
-func eventDetail(ev perdure.Event) (string, error) {
+func eventDetail(ev view.Event) (string, error) {
 	raw, err := ev.MarshalJSON()
 	if err != nil {
 		return "", err

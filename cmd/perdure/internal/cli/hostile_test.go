@@ -175,7 +175,7 @@ func driveHostile(t *testing.T, paths []string) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	options := []perdure.StartOption{perdure.Memo(evil), perdure.Attributes(map[string]string{"a": evil})}
+	options := []perdure.StartOption{workflow.Memo(evil), workflow.Attributes(map[string]string{"a": evil})}
 	for _, w := range []workflow.Workflow[string, string]{evilFlow, evilEnd, evilPanic} {
 		id := map[string]string{evilFlow.Name(): "run ", evilEnd.Name(): "end ", evilPanic.Name(): "panic "}[w.Name()] + evil
 		if _, err := perdure.Start(t.Context(), engine, w, id, evil, options...); err != nil {

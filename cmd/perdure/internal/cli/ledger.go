@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -17,7 +18,7 @@ var outcomes = []string{"completed", "failed", "timed-out", "lost", "drained", "
 
 // ledgerOptions are the flags that select attempts.
 type ledgerOptions struct {
-	filter       perdure.AttemptFilter
+	filter       view.AttemptFilter
 	since, until string
 }
 
@@ -81,7 +82,7 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 
 // selects reports whether an attempt of one workflow is one of those that are
 // wanted.
-func (opt *ledgerOptions) selects(t *perdure.Attempt) bool {
+func (opt *ledgerOptions) selects(t *view.Attempt) bool {
 	f := &opt.filter
 	timed := f.Since.IsZero() && f.Until.IsZero() ||
 		t.Ended != nil && !t.Ended.Before(f.Since) && (f.Until.IsZero() || t.Ended.Before(f.Until))
@@ -91,14 +92,14 @@ func (opt *ledgerOptions) selects(t *perdure.Attempt) bool {
 
 // find reads pages of the ledger until there are as many as wanted, and says
 // whether there are more.
-func find[T any](ctx context.Context, filter perdure.AttemptFilter, page func(context.Context, perdure.AttemptFilter) ([]T, string, error)) (all []T, more bool, err error) {
+func find[T any](ctx context.Context, e *perdure.Engine, filter view.AttemptFilter, page func(context.Context, *perdure.Engine, view.AttemptFilter) ([]T, string, error)) (all []T, more bool, err error) {
 	const size = 500
 	limit := filter.Limit
 	for {
 		if filter.Limit = size; limit > 0 {
 			filter.Limit = min(size, limit-len(all))
 		}
-		some, next, err := page(ctx, filter)
+		some, next, err := page(ctx, e, filter)
 		if err != nil {
 			return nil, false, err
 		}

@@ -91,8 +91,8 @@ func attribute(text string) (name, value string, err error) {
 	return name, value, err
 }
 
-func (opt *listOptions) filter(now time.Time) (f perdure.Filter, err error) {
-	f = perdure.Filter{Attributes: map[string]string{}, Workflow: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
+func (opt *listOptions) filter(now time.Time) (f view.Filter, err error) {
+	f = view.Filter{Attributes: map[string]string{}, Workflow: opt.workflow, IDPrefix: opt.prefix, ErrorType: opt.errors}
 	if f.Since, err = moment("since", opt.since, now); err == nil {
 		f.Until, err = moment("until", opt.until, now)
 	}
@@ -153,7 +153,7 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 }
 
 // pages reads runs page by page, and says whether there are more than limit.
-func pages(ctx context.Context, e *perdure.Engine, filter perdure.Filter, limit int) (all []perdure.RunInfo, more bool, err error) {
+func pages(ctx context.Context, e *perdure.Engine, filter view.Filter, limit int) (all []view.Run, more bool, err error) {
 	const page = 500
 	for {
 		filter.Limit = page
@@ -175,10 +175,10 @@ func pages(ctx context.Context, e *perdure.Engine, filter perdure.Filter, limit 
 	}
 }
 
-func (a *app) runTable(runs []perdure.RunInfo) error {
+func (a *app) runTable(runs []view.Run) error {
 	now := a.env.Now()
 	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY"} // the last if one has any
-	saying := slices.ContainsFunc(runs, func(r perdure.RunInfo) bool { return r.CustomStatus != "" })
+	saying := slices.ContainsFunc(runs, func(r view.Run) bool { return r.CustomStatus != "" })
 	if saying {
 		columns = append(columns, "SAYS")
 	}
@@ -203,18 +203,18 @@ func (a *app) runTable(runs []perdure.RunInfo) error {
 
 // waitingRun is a run with those of its calls that are in the state asked for.
 type waitingRun struct {
-	perdure.RunInfo
-	Pending []perdure.PendingCall `json:"pending"`
+	view.Run
+	Pending []view.Call `json:"pending"`
 }
 
-func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []perdure.RunInfo, state string) error {
+func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run, state string) error {
 	var all []waitingRun
 	for _, r := range runs {
-		d, err := e.Describe(ctx, r.WorkflowID)
+		d, err := e.Workflow(r.WorkflowID).Describe(ctx)
 		if err != nil {
 			return err
 		}
-		waiting := slices.DeleteFunc(d.Pending, func(p perdure.PendingCall) bool { return p.State != state })
+		waiting := slices.DeleteFunc(d.Pending, func(p view.Call) bool { return p.State != state })
 		if d.RunID == r.RunID && len(waiting) > 0 { // else it went on in the meantime
 			all = append(all, waitingRun{d.Run, waiting})
 		}

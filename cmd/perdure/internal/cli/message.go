@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/ops"
 	"github.com/spf13/cobra"
 )
 
@@ -31,12 +32,12 @@ func (a *app) confirm(s sent, format string, args ...any) error {
 
 // tellCommand tells a gate or a schedule something, which takes effect when its owner
 // sees it.
-func (a *app) tellCommand(kind, use, did, short, long string, do func(e *perdure.Engine, ctx context.Context, name, by, why string) error) *cobra.Command {
+func (a *app) tellCommand(kind, use, did, short, long string, do func(ctx context.Context, e *perdure.Engine, name string, options ...ops.Option) error) *cobra.Command {
 	var who person
 	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + long, Args: arguments}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withNamed(cmd.Context(), kind, args[0], func(e *perdure.Engine) error {
-			if err := do(e, cmd.Context(), args[0], a.user(who), who.why); err != nil {
+			if err := do(cmd.Context(), e, args[0], ops.By(a.user(who)), ops.Why(who.why)); err != nil {
 				return err
 			}
 			s := sent{Sent: cmd.Name(), Schedule: args[0]}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -42,12 +44,12 @@ All groups are listed unless --group names one. Nodes that are gone are listed o
 
 func (a *app) nodes(ctx context.Context, all bool) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		nodes, err := e.Nodes(ctx)
+		nodes, err := ops.Nodes(ctx, e)
 		if err != nil {
 			return err
 		}
 		if group, given := a.group(); given {
-			nodes = slices.DeleteFunc(nodes, func(n perdure.Node) bool { return n.Group != group })
+			nodes = slices.DeleteFunc(nodes, func(n view.Node) bool { return n.Group != group })
 		}
 		now := consistent(a.env.Now(), nodes)
 		gone := 0
@@ -64,14 +66,14 @@ func (a *app) nodes(ctx context.Context, all bool) error {
 }
 
 // isGone reports whether a node is gone and its work taken over.
-func isGone(n perdure.Node) bool { return (n.State == left || n.State == expired) && n.Partitions == 0 }
+func isGone(n view.Node) bool { return (n.State == left || n.State == expired) && n.Partitions == 0 }
 
 // works reports whether a node takes work.
-func works(n perdure.Node) bool { return n.State == live }
+func works(n view.Node) bool { return n.State == live }
 
 // consistent is the time of this machine, unless it contradicts the database, whose
 // clock decides which nodes are live and may be ahead or behind.
-func consistent(now time.Time, nodes []perdure.Node) time.Time {
+func consistent(now time.Time, nodes []view.Node) time.Time {
 	for _, n := range nodes {
 		if n.Seen.After(now) {
 			now = n.Seen
@@ -87,7 +89,7 @@ func consistent(now time.Time, nodes []perdure.Node) time.Time {
 
 var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, expired: term.Bad}
 
-func (a *app) nodeTable(nodes []perdure.Node, gone int, now time.Time) error {
+func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
 	table := a.table("NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED")
 	table.Right(3)
 	for _, n := range nodes {
@@ -128,7 +130,7 @@ func (a *app) served() string {
 
 // lease says how long others wait for a node. An engine that has the database to
 // itself has no lease.
-func lease(n perdure.Node, now time.Time) string {
+func lease(n view.Node, now time.Time) string {
 	switch {
 	case n.Expires == nil:
 		return ""
@@ -139,10 +141,10 @@ func lease(n perdure.Node, now time.Time) string {
 }
 
 // nodeNotes say when the work of dead and silent nodes goes on.
-func nodeNotes(nodes []perdure.Node, now time.Time) []string {
+func nodeNotes(nodes []view.Node, now time.Time) []string {
 	var notes []string
 	for _, n := range nodes {
-		successor := slices.ContainsFunc(nodes, func(o perdure.Node) bool { return works(o) && o.Group == n.Group && o.ID != n.ID })
+		successor := slices.ContainsFunc(nodes, func(o view.Node) bool { return works(o) && o.Group == n.Group && o.ID != n.ID })
 		work := "the work of its " + term.Plural(n.Partitions, "partition", "partitions")
 		name := n.Name
 		switch {

@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/postgres"
+	"github.com/perdure/perdure/view"
 )
 
 var noon = time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // node is one that joined an hour before noon, was seen so long ago, and has a
 // lease of ten seconds.
-func node(name, group, state string, partitions int, seen time.Duration) perdure.Node {
-	n := perdure.Node{ID: name + "/1", Name: name, Group: group, State: state, Partitions: partitions, Joined: noon.Add(-time.Hour), Seen: noon.Add(-seen)}
+func node(name, group, state string, partitions int, seen time.Duration) view.Node {
+	n := view.Node{ID: name + "/1", Name: name, Group: group, State: state, Partitions: partitions, Joined: noon.Add(-time.Hour), Seen: noon.Add(-seen)}
 	if state != left {
 		end := n.Seen.Add(10 * time.Second)
 		n.Expires = &end
@@ -26,7 +26,7 @@ func node(name, group, state string, partitions int, seen time.Duration) perdure
 	return n
 }
 
-func nodeTable(t *testing.T, gone int, nodes ...perdure.Node) string {
+func nodeTable(t *testing.T, gone int, nodes ...view.Node) string {
 	t.Helper()
 	a, output := printer(noon)
 	a.env.Getenv = func(string) string { return "" }
@@ -80,7 +80,7 @@ host:4711  live            1  3s ago  2000-01-01 11:00:00.000
 }
 
 func TestAWrongClockDoesNotContradictTheDatabase(t *testing.T) {
-	nodes := []perdure.Node{node("a", "", live, 8, time.Second), node("b", "", expired, 8, time.Minute)}
+	nodes := []view.Node{node("a", "", live, 8, time.Second), node("b", "", expired, 8, time.Minute)}
 	for clock, want := range map[time.Duration]time.Time{
 		0: noon, time.Hour: *nodes[0].Expires, -time.Hour: nodes[0].Seen,
 	} {
@@ -91,10 +91,10 @@ func TestAWrongClockDoesNotContradictTheDatabase(t *testing.T) {
 }
 
 // listNodes reads the nodes as a program does.
-func listNodes(t *testing.T, args ...string) []perdure.Node {
+func listNodes(t *testing.T, args ...string) []view.Node {
 	t.Helper()
 	stdout, stderr, code := call(t, append([]string{"nodes", "-o", "json"}, args...)...)
-	var nodes []perdure.Node
+	var nodes []view.Node
 	if err := json.Unmarshal([]byte(stdout), &nodes); err != nil || code != 0 {
 		t.Fatalf("exit code %d: %v\n%s%s", code, err, stdout, stderr)
 	}
@@ -102,7 +102,7 @@ func listNodes(t *testing.T, args ...string) []perdure.Node {
 }
 
 // until waits for nodes to be as a condition says.
-func until(t *testing.T, what string, holds func(nodes []perdure.Node) bool, args ...string) {
+func until(t *testing.T, what string, holds func(nodes []view.Node) bool, args ...string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		nodes := listNodes(t, args...)
@@ -130,7 +130,7 @@ func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
 	if _, err := db.Claim(t.Context(), "ghost/1", []int{0, 1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the ghost's lease runs out", func(nodes []perdure.Node) bool {
+	until(t, "the ghost's lease runs out", func(nodes []view.Node) bool {
 		return len(nodes) == 1 && nodes[0].Name == "ghost" && nodes[0].State == expired && nodes[0].Partitions == 3
 	}, "--db", url)
 	stdout, _, code := call(t, "nodes", "--db", url)
@@ -140,11 +140,11 @@ func TestE80_ADeadNodeIsShownUntilItsWorkIsTakenOver(t *testing.T) {
 		}
 	}
 	workWhile(t, postgres.URL(url), func() {
-		until(t, "the engine takes the work over", func(nodes []perdure.Node) bool {
+		until(t, "the engine takes the work over", func(nodes []view.Node) bool {
 			return len(nodes) == 1 && nodes[0].Name == "node-1" && nodes[0].State == live && nodes[0].Partitions == 256 && nodes[0].Expires != nil
 		}, "--db", url)
-		until(t, "with --all the ghost is still listed", func(nodes []perdure.Node) bool {
-			return slices.ContainsFunc(nodes, func(n perdure.Node) bool { return n.Name == "ghost" && n.State == expired && n.Partitions == 0 })
+		until(t, "with --all the ghost is still listed", func(nodes []view.Node) bool {
+			return slices.ContainsFunc(nodes, func(n view.Node) bool { return n.Name == "ghost" && n.State == expired && n.Partitions == 0 })
 		}, "--db", url, "--all")
 	}, false)
 }

@@ -12,6 +12,9 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +31,7 @@ type request struct {
 
 	all   bool
 	runs  listOptions // of --all
-	calls perdure.Calls
+	calls view.CallFilter
 
 	text, kind, key string // of those operations that have such a flag
 	from            fromCall
@@ -36,8 +39,8 @@ type request struct {
 
 // action is what an operation does, to one workflow or to all that a filter passes.
 type action struct {
-	one  func(ctx context.Context, e *perdure.Engine, id string, options ...perdure.ControlOption) ([]perdure.ControlRecord, error)
-	many func(ctx context.Context, e *perdure.Engine, filter perdure.Filter, options ...perdure.ControlOption) (perdure.BulkResult, error)
+	one  func(ctx context.Context, e *perdure.Engine, id string, options ...ops.ControlOption) ([]view.ControlRecord, error)
+	many func(ctx context.Context, e *perdure.Engine, filter view.Filter, options ...ops.ControlOption) (view.BulkResult, error)
 
 	// send does it to one workflow without waiting for the outcome, and confirms that;
 	// nil if the outcome is always waited for.
@@ -45,29 +48,29 @@ type action struct {
 }
 
 // onCalls makes an action of an operation on calls.
-func onCalls(op perdure.Operation) func(*request) action {
+func onCalls(op ops.Operation) func(*request) action {
 	return func(r *request) action {
 		return action{
-			one: func(ctx context.Context, e *perdure.Engine, id string, options ...perdure.ControlOption) ([]perdure.ControlRecord, error) {
-				return e.Control(ctx, id, r.calls, op, options...)
+			one: func(ctx context.Context, e *perdure.Engine, id string, options ...ops.ControlOption) ([]view.ControlRecord, error) {
+				return ops.Control(ctx, e, id, r.calls, op, options...)
 			},
-			many: func(ctx context.Context, e *perdure.Engine, filter perdure.Filter, options ...perdure.ControlOption) (perdure.BulkResult, error) {
-				return e.ControlAll(ctx, filter, r.calls, op, options...)
+			many: func(ctx context.Context, e *perdure.Engine, filter view.Filter, options ...ops.ControlOption) (view.BulkResult, error) {
+				return ops.ControlAll(ctx, e, filter, r.calls, op, options...)
 			},
 		}
 	}
 }
 
 // onRuns makes an action of an operation on workflows as a whole.
-func onRuns(op perdure.RunOperation) func(*request) action {
+func onRuns(op ops.RunOperation) func(*request) action {
 	return func(*request) action {
 		return action{
-			one: func(ctx context.Context, e *perdure.Engine, id string, options ...perdure.ControlOption) ([]perdure.ControlRecord, error) {
-				record, err := e.ControlRun(ctx, id, op, options...)
-				return []perdure.ControlRecord{record}, err
+			one: func(ctx context.Context, e *perdure.Engine, id string, options ...ops.ControlOption) ([]view.ControlRecord, error) {
+				record, err := ops.ControlRun(ctx, e, id, op, options...)
+				return []view.ControlRecord{record}, err
 			},
-			many: func(ctx context.Context, e *perdure.Engine, filter perdure.Filter, options ...perdure.ControlOption) (perdure.BulkResult, error) {
-				return e.ControlRuns(ctx, filter, op, options...)
+			many: func(ctx context.Context, e *perdure.Engine, filter view.Filter, options ...ops.ControlOption) (view.BulkResult, error) {
+				return ops.ControlRuns(ctx, e, filter, op, options...)
 			},
 		}
 	}
@@ -79,14 +82,14 @@ func always(do func(*request) action) func(*app, *request) (action, error) {
 }
 
 // sending prepares an action that is only sent, unless a flag asks for its outcome.
-func sending(do func(*request) action, send func(e *perdure.Engine, ctx context.Context, id, reason string, options ...perdure.ControlOption) error, sentence string) func(*app, *request) (action, error) {
+func sending(do func(*request) action, send func(ctx context.Context, e *perdure.Engine, id string, options ...ops.Option) error, sentence string) func(*app, *request) (action, error) {
 	return func(a *app, r *request) (action, error) {
 		act := do(r)
 		if anyChanged(r.cmd, outcomeFlags) != "" {
 			return act, nil
 		}
 		act.send = func(ctx context.Context, e *perdure.Engine, id string) error {
-			if err := send(e, ctx, id, r.why, perdure.By(a.user(r.person))); err != nil {
+			if err := send(ctx, e, id, ops.By(a.user(r.person)), ops.Why(r.why)); err != nil {
 				return err
 			}
 			return a.confirm(sent{WorkflowID: id, Sent: r.cmd.Name(), Reason: r.why}, sentence, id, term.Quote(id))
@@ -122,13 +125,9 @@ func prepareSignal(a *app, r *request) (action, error) {
 			return action{}, err
 		}
 	}
-	act := onRuns(perdure.SignalRun(name, value))(r)
+	act := onRuns(ops.SignalRun(name, value))(r)
 	act.send = func(ctx context.Context, e *perdure.Engine, id string) error {
-		var options []perdure.SignalOption
-		if r.key != "" {
-			options = append(options, perdure.SignalID(r.key))
-		}
-		if err := e.SignalJSON(ctx, id, name, value, options...); err != nil {
+		if err := workflow.NewSignal[json.RawMessage](name).SendOnce(ctx, e.Workflow(id), r.key, value); err != nil {
 			return err
 		}
 		return a.confirm(sent{WorkflowID: id, Sent: "signal", Signal: name, ID: r.key},
@@ -234,13 +233,13 @@ func anyChanged(cmd *cobra.Command, flags []string) string {
 }
 
 // options are the settings of the request.
-func (r *request) options(a *app) []perdure.ControlOption {
-	options := []perdure.ControlOption{perdure.By(a.user(r.person)), perdure.Why(r.why)}
+func (r *request) options(a *app) []ops.ControlOption {
+	options := []ops.ControlOption{ops.By(a.user(r.person)), ops.Why(r.why)}
 	if r.id != "" {
-		options = append(options, perdure.RequestID(r.id))
+		options = append(options, ops.RequestID(r.id))
 	}
 	if r.dry {
-		options = append(options, perdure.DryRun())
+		options = append(options, ops.DryRun())
 	}
 	return options
 }
@@ -284,7 +283,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 
 // explain says what became of an operation that was not carried out.
 func (r *request) explain(ctx context.Context, id string, err error) error {
-	refused, isRefused := errors.AsType[*perdure.RefusedError](err)
+	refused, isRefused := errors.AsType[*view.RefusedError](err)
 	switch {
 	case ctx.Err() != nil:
 		return err
@@ -346,7 +345,7 @@ func (r *request) would(calls, runs int) string {
 
 // summary says what an operation on many workflows came to, such as "7 retried, 12
 // unchanged (waiting at gate payments)".
-func (r *request) summary(result *perdure.BulkResult) string {
+func (r *request) summary(result *view.BulkResult) string {
 	var parts []string
 	for _, part := range []struct {
 		n             int
@@ -374,7 +373,7 @@ func (r *request) object() string {
 }
 
 // notes are the reasons that records with an outcome give, in brackets.
-func notes(records []perdure.ControlRecord, outcome string) string {
+func notes(records []view.ControlRecord, outcome string) string {
 	var all []string
 	for _, record := range records {
 		if record.Outcome == outcome && record.Note != "" && !slices.Contains(all, record.Note) {
@@ -396,11 +395,11 @@ func (a *app) switchActivity(ctx context.Context, r *request, off bool) error {
 		return usage("To act on calls of workflows, name a workflow or add --all.", "--%s means nothing for an activity as a whole.", flag)
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		set := e.ResumeActivity
+		set := ops.ResumeActivity
 		if off {
-			set = e.PauseActivity
+			set = ops.PauseActivity
 		}
-		record, err := set(ctx, r.calls.Name, r.options(a)...)
+		record, err := set(ctx, e, r.calls.Name, r.options(a)...)
 		if err != nil {
 			return err
 		}

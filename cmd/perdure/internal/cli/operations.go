@@ -3,7 +3,7 @@ package cli
 import (
 	"cmp"
 
-	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/spf13/pflag"
 )
@@ -32,7 +32,7 @@ var operations = []operation{
 quarantined. The wait that is cut short counts against no limit.`,
 		example: `  perdure retry-now order-17 --reason "the gateway is back"
   perdure retry-now --all --activity charge --state backoff --dry-run`,
-		onCalls: true, did: "retried", prepare: always(onCalls(perdure.RetryNow())),
+		onCalls: true, did: "retried", prepare: always(onCalls(ops.RetryNow())),
 	},
 	{
 		use: "pause [ID]", short: "Pause calls, or an activity",
@@ -44,7 +44,7 @@ attempt on any node of the group. See what is paused: perdure audit`,
 		example: `  perdure pause order-17 --call 3 --reason "the customer is on the phone"
   perdure pause --activity charge --reason "the bank is down"
   perdure pause --all --activity charge --type checkout`,
-		onCalls: true, did: "paused", prepare: always(onCalls(perdure.Pause())),
+		onCalls: true, did: "paused", prepare: always(onCalls(ops.Pause())),
 	},
 	{
 		use: "resume [ID]", short: "Resume paused calls, or an activity",
@@ -55,7 +55,7 @@ With --activity alone the activity is resumed that was paused as a whole.`,
 		example: `  perdure resume order-17
   perdure resume --activity charge
   perdure resume --all --state paused --activity charge`,
-		onCalls: true, did: "resumed", prepare: always(onCalls(perdure.Resume())),
+		onCalls: true, did: "resumed", prepare: always(onCalls(ops.Resume())),
 	},
 	{
 		use: "edit-policy [ID]", short: "Give calls another retry policy",
@@ -71,7 +71,7 @@ perdure policy explain`,
 				return action{}, usage("Give one with --policy.", "The policy is missing.")
 			}
 			p, err := a.policyValue(r.text)
-			return onCalls(perdure.EditPolicy(p))(r), err
+			return onCalls(ops.EditPolicy(p))(r), err
 		},
 	},
 	{
@@ -86,7 +86,7 @@ is refused. An attempt that is running is abandoned.`,
 		},
 		prepare: func(a *app, r *request) (action, error) {
 			value, err := a.jsonValue("result", r.text)
-			return onCalls(perdure.Skip(value))(r), err
+			return onCalls(ops.Skip(value))(r), err
 		},
 	},
 	{
@@ -104,7 +104,7 @@ code and policies recognize it.`,
 			if r.text == "" {
 				return action{}, usage("Say what the workflow is told with --error.", "The error is missing.")
 			}
-			return onCalls(perdure.FailNow(&reported{cmp.Or(r.kind, retry.TypeError), r.text}))(r), nil
+			return onCalls(ops.FailNow(&reported{cmp.Or(r.kind, retry.TypeError), r.text}))(r), nil
 		},
 	},
 	{
@@ -115,7 +115,7 @@ code sees them when it goes on. To pause only calls: perdure pause`,
 		example: `  perdure pause-run order-17 --reason "the customer is on the phone"
   perdure pause-run --all --type checkout --dry-run
   perdure list --status paused`,
-		did: "paused", prepare: always(onRuns(perdure.PauseRun())),
+		did: "paused", prepare: always(onRuns(ops.PauseRun())),
 	},
 	{
 		use: "resume-run [ID]", short: "Resume paused workflows",
@@ -123,7 +123,7 @@ code sees them when it goes on. To pause only calls: perdure pause`,
 To resume calls that were paused by themselves: perdure resume`,
 		example: `  perdure resume-run order-17
   perdure resume-run --all --status paused --type checkout`,
-		did: "resumed", prepare: always(onRuns(perdure.ResumeRun())),
+		did: "resumed", prepare: always(onRuns(ops.ResumeRun())),
 	},
 	{
 		use: "reset [ID]", short: "Send workflows back to a call",
@@ -135,7 +135,7 @@ are delivered again. See the numbers of calls: perdure history ID`,
   perdure reset --all --call 4 --status failed --type checkout --dry-run`,
 		did: "reset", flags: func(r *request, flags *pflag.FlagSet) { r.from.flag(flags) },
 		prepare: func(_ *app, r *request) (action, error) {
-			return onRuns(perdure.ResetRun(r.from.call))(r), r.from.check(r.cmd)
+			return onRuns(ops.ResetRun(r.from.call))(r), r.from.check(r.cmd)
 		},
 	},
 	{
@@ -147,7 +147,7 @@ With --all many workflows are asked, and the command waits for each of them.`,
 		example: `  perdure cancel order-17 --reason "the customer called"
   perdure cancel --all --type checkout --prefix test- --dry-run`,
 		did: "canceled",
-		prepare: sending(onRuns(perdure.CancelRun()), (*perdure.Engine).Cancel,
+		prepare: sending(onRuns(ops.CancelRun()), ops.Cancel,
 			"Workflow %s is asked to end. See how it goes on: perdure show %s\n"),
 	},
 	{
@@ -159,7 +159,7 @@ With --all many workflows are ended, and the command waits for each of them.`,
 		example: `  perdure terminate order-17 --reason "started by mistake"
   perdure terminate --all --status parked --type checkout --dry-run`,
 		did: "terminated",
-		prepare: sending(onRuns(perdure.TerminateRun()), (*perdure.Engine).Terminate,
+		prepare: sending(onRuns(ops.TerminateRun()), ops.Terminate,
 			"Workflow %s ends as soon as an engine serves it. See: perdure show %s\n"),
 	},
 	{

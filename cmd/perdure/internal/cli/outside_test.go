@@ -38,7 +38,7 @@ func TestE29_CompletionAtAShell(t *testing.T) {
 	await := func(e *perdure.Engine, ids ...string) {
 		for _, id := range ids {
 			for state := ""; state != "external"; time.Sleep(time.Millisecond) {
-				d, err := e.Describe(t.Context(), id)
+				d, err := e.Workflow(id).Describe(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

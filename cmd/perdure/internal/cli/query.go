@@ -24,7 +24,7 @@ The exit code is 6 if there is no answer in time.`,
 		Example: `  perdure query order-17 progress
   perdure query order-17 price '{"currency": "EUR"}' --wait 1m`,
 	}, 10*time.Second, func(ctx context.Context, e *perdure.Engine, id, name string, input json.RawMessage) (json.RawMessage, error) {
-		return e.QueryJSON(ctx, id, name, input)
+		return e.Workflow(id).Query(ctx, name, input)
 	}, func(err error, waited time.Duration) error {
 		if errors.Is(err, perdure.ErrUnanswered) {
 			return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", term.Duration(waited)), Hint: "Is an engine running? See: perdure nodes"}

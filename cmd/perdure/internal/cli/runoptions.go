@@ -3,7 +3,7 @@ package cli
 import (
 	"time"
 
-	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/workflow"
 	"github.com/spf13/pflag"
 )
 
@@ -27,29 +27,29 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 }
 
 // options are what the flags ask for.
-func (r *runFlags) options(a *app) (options []perdure.StartOption, err error) {
+func (r *runFlags) options(a *app) (options []workflow.RunOption, err error) {
 	if r.runTimeout != 0 {
-		options = append(options, perdure.RunTimeout(r.runTimeout))
+		options = append(options, workflow.RunTimeout(r.runTimeout))
 	}
 	if r.chainTimeout != 0 {
-		options = append(options, perdure.ChainTimeout(r.chainTimeout))
+		options = append(options, workflow.ChainTimeout(r.chainTimeout))
 	}
 	if r.priority != 0 {
-		options = append(options, perdure.Priority(r.priority))
+		options = append(options, workflow.Priority(r.priority))
 	}
 	if r.memo != "" {
 		memo, err := a.jsonValue("memo", r.memo)
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, perdure.Memo(memo))
+		options = append(options, workflow.Memo(memo))
 	}
 	for _, text := range r.attrs {
 		name, value, err := attribute(text)
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, perdure.Attributes(map[string]string{name: value}))
+		options = append(options, workflow.Attributes(map[string]string{name: value}))
 	}
 	return options, nil
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -31,10 +33,10 @@ runs are open, and how the last one ended.`,
 	}
 	cmd.AddCommand(a.createScheduleCommand(), a.updateScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
 		a.tellCommand("schedule", "pause NAME", "paused", "Pause a schedule",
-			"The schedule starts nothing until \"perdure schedules resume\". Open runs go on; fires\nthat wait for them are skipped.", byWhom((*perdure.Engine).PauseSchedule)),
+			"The schedule starts nothing until \"perdure schedules resume\". Open runs go on; fires\nthat wait for them are skipped.", ops.PauseSchedule),
 		a.tellCommand("schedule", "resume NAME", "resumed", "Resume a paused schedule",
-			"Times that passed during the pause are not fired; see: perdure schedules backfill", byWhom((*perdure.Engine).ResumeSchedule)),
-		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started go on.", byWhom((*perdure.Engine).DeleteSchedule)),
+			"Times that passed during the pause are not fired; see: perdure schedules backfill", ops.ResumeSchedule),
+		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started go on.", ops.DeleteSchedule),
 	)
 	return cmd
 }
@@ -45,17 +47,10 @@ func (a *app) withSchedule(ctx context.Context, name string, f func(e *perdure.E
 }
 
 // scheduleBy adds the flags that say who does something to a schedule.
-func (a *app) scheduleBy(cmd *cobra.Command) func() perdure.ScheduleOption {
+func (a *app) scheduleBy(cmd *cobra.Command) func() []ops.Option {
 	var who person
 	who.addFlags(cmd)
-	return func() perdure.ScheduleOption { return perdure.ScheduleBy(a.user(who), who.why) }
-}
-
-// byWhom makes a verb of schedules one that tellCommand takes.
-func byWhom(do func(*perdure.Engine, context.Context, string, ...perdure.ScheduleOption) error) func(*perdure.Engine, context.Context, string, string, string) error {
-	return func(e *perdure.Engine, ctx context.Context, name, by, why string) error {
-		return do(e, ctx, name, perdure.ScheduleBy(by, why))
-	}
+	return func() []ops.Option { return []ops.Option{ops.By(a.user(who)), ops.Why(who.why)} }
 }
 
 func (a *app) createScheduleCommand() *cobra.Command {
@@ -162,9 +157,9 @@ serves the group, an earlier change is not shown yet: give both together.`,
 	run.add(cmd.Flags())
 	actions := otherActions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var old *perdure.ScheduleInfo
+		var old *view.Schedule
 		err := a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) (err error) {
-			old, err = e.DescribeSchedule(cmd.Context(), args[0])
+			old, err = ops.DescribeSchedule(cmd.Context(), e, args[0])
 			return err
 		})
 		if err != nil {
@@ -189,7 +184,7 @@ serves the group, an earlier change is not shown yet: give both together.`,
 
 // rescheduled returns what a schedule starts after an update. A flow file keeps the
 // input that the last one had, unless another one is given.
-func (a *app) rescheduled(old *perdure.ScheduleInfo, args, actions []string) (workflow, input string, err error) {
+func (a *app) rescheduled(old *view.Schedule, args, actions []string) (workflow, input string, err error) {
 	switch len(args) {
 	case 0:
 		return old.Workflow, string(old.Input.JSON), nil
@@ -262,7 +257,7 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 		return err
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		if err := e.ScheduleJSON(ctx, name, workflow, input, spec, options...); err != nil {
+		if err := perdure.Schedule(ctx, e, name, named(workflow), input, spec, options...); err != nil {
 			return err
 		}
 		next := times.Upcoming(a.env.Now(), 3)
@@ -296,7 +291,7 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 	overlap := overlapFlag(cmd, "the fire", "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-			id, err := e.TriggerSchedule(cmd.Context(), args[0], who(), perdure.ScheduleOverlap(schedule.Overlap(*overlap)))
+			id, err := ops.TriggerSchedule(cmd.Context(), e, args[0], schedule.Overlap(*overlap), who()...)
 			if err != nil {
 				return err
 			}
@@ -337,7 +332,7 @@ Unless --overlap says otherwise, the runs follow each other.`,
 			}
 		}
 		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-			n, err := e.BackfillSchedule(cmd.Context(), args[0], bounds[0], bounds[1], who(), perdure.ScheduleOverlap(schedule.Overlap(*overlap)))
+			n, err := ops.BackfillSchedule(cmd.Context(), e, args[0], bounds[0], bounds[1], schedule.Overlap(*overlap), who()...)
 			if err != nil {
 				return err
 			}
@@ -353,7 +348,7 @@ Unless --overlap says otherwise, the runs follow each other.`,
 
 func (a *app) schedules(ctx context.Context) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		all, err := e.Schedules(ctx)
+		all, err := ops.Schedules(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -361,7 +356,7 @@ func (a *app) schedules(ctx context.Context) error {
 	})
 }
 
-func (a *app) scheduleTable(all []perdure.ScheduleInfo) error {
+func (a *app) scheduleTable(all []view.Schedule) error {
 	table := a.table("SCHEDULE", "TIMES", "WORKFLOW", "NEXT", "OPEN", "LAST")
 	table.Right(4)
 	for i := range all {
@@ -386,7 +381,7 @@ func timesOf(s schedule.Spec) string {
 	return text
 }
 
-func (a *app) nextOf(s *perdure.ScheduleInfo) term.Painted {
+func (a *app) nextOf(s *view.Schedule) term.Painted {
 	switch {
 	case s.Paused != nil:
 		return term.Painted{Text: "paused", Colour: term.Busy}
@@ -398,7 +393,7 @@ func (a *app) nextOf(s *perdure.ScheduleInfo) term.Painted {
 	return term.Painted{Text: term.Until(s.Next[0].Due, a.env.Now())}
 }
 
-func lastOf(s *perdure.ScheduleInfo) term.Painted {
+func lastOf(s *view.Schedule) term.Painted {
 	if len(s.Recent) == 0 {
 		return term.Painted{}
 	}
@@ -412,7 +407,7 @@ func (a *app) showScheduleCommand() *cobra.Command {
 		Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
-				s, err := e.DescribeSchedule(cmd.Context(), args[0])
+				s, err := ops.DescribeSchedule(cmd.Context(), e, args[0])
 				if err != nil {
 					return err
 				}
@@ -425,7 +420,7 @@ func (a *app) showScheduleCommand() *cobra.Command {
 	}
 }
 
-func (a *app) showSchedule(s *perdure.ScheduleInfo) error {
+func (a *app) showSchedule(s *view.Schedule) error {
 	now := a.env.Now()
 	a.printf("%s  %s\n\n", s.Name, s.Workflow)
 	facts := a.table()
@@ -475,7 +470,7 @@ func (a *app) showSchedule(s *perdure.ScheduleInfo) error {
 }
 
 // noteOf is what there is to say about a fire.
-func noteOf(f perdure.Fire) string {
+func noteOf(f view.Fire) string {
 	text := f.Error
 	if f.Kind != "" {
 		text = f.Kind + personOf(f.By, f.Why)

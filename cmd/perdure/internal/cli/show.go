@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -65,7 +66,7 @@ func (a *app) show(ctx context.Context, id string, wait time.Duration, run which
 				return err
 			}
 		}
-		d, err := e.Describe(ctx, id, run.options()...)
+		d, err := run.of(e, id).Describe(ctx)
 		if err != nil {
 			return run.explain(id, err)
 		}
@@ -105,7 +106,7 @@ func wasStatus(status string) string {
 }
 
 // describe shows a run to a person.
-func (a *app) describe(d *perdure.Description) error {
+func (a *app) describe(d *view.Description) error {
 	now := a.env.Now()
 	a.printf("%s  %s  %s\n\n", term.Painted{Text: d.WorkflowID, Colour: term.Strong}, d.Workflow,
 		term.Painted{Text: d.Status, Colour: statusColours[d.Status]})
@@ -187,7 +188,7 @@ func (a *app) describe(d *perdure.Description) error {
 }
 
 // explainHold says why an open run cannot go on.
-func (a *app) explainHold(d *perdure.Description) {
+func (a *app) explainHold(d *view.Description) {
 	a.printf("\n")
 	switch {
 	case d.Mismatch != nil:
@@ -216,7 +217,7 @@ func event[E any](e *E) string {
 }
 
 // pending shows the calls that are not closed.
-func (a *app) pending(calls []perdure.PendingCall, now time.Time) error {
+func (a *app) pending(calls []view.Call, now time.Time) error {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -281,7 +282,7 @@ func parentOf(id string, call int64, detached bool) string {
 }
 
 // gateWait says for what a call waits at a gate.
-func gateWait(w *perdure.GateWait) string {
+func gateWait(w *view.GateWait) string {
 	text := "waiting at gate " + w.Name
 	switch {
 	case w.Verdict:
@@ -299,7 +300,7 @@ func gateWait(w *perdure.GateWait) string {
 }
 
 // decide says that a call waits for a person, and what to type.
-func (a *app) decide(p perdure.PendingCall, now time.Time) {
+func (a *app) decide(p view.Call, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
 		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
 	}
@@ -316,7 +317,7 @@ func (a *app) decide(p perdure.PendingCall, now time.Time) {
 }
 
 // byAndWhy is who paused something and why, in the middle of a sentence.
-func byAndWhy(w *perdure.PausedInfo) (text string) {
+func byAndWhy(w *view.Pause) (text string) {
 	if w.By != "" {
 		text += ", by " + w.By
 	}
@@ -334,7 +335,7 @@ func attemptsWere(n int) string {
 }
 
 // attemptOf is which attempt a call is at, such as "3 of 5".
-func attemptOf(p perdure.PendingCall) string {
+func attemptOf(p view.Call) string {
 	if p.State == "paused" || p.State == "quarantined" {
 		p.Attempt-- // there may be no further one
 	}
@@ -347,7 +348,7 @@ func attemptOf(p perdure.PendingCall) string {
 	return fmt.Sprintf("%d of %d", p.Attempt, p.Max)
 }
 
-func lastError(p perdure.PendingCall) string { return typed(p.LastErrorType, p.LastError) }
+func lastError(p view.Call) string { return typed(p.LastErrorType, p.LastError) }
 
 // typed is an error with its type, unless that says nothing.
 func typed(name, message string) string {
@@ -358,7 +359,7 @@ func typed(name, message string) string {
 }
 
 // origin says what a run followed, and what follows it.
-func origin(d *perdure.Description, fact func(name, text string)) {
+func origin(d *view.Description, fact func(name, text string)) {
 	if d.Schedule != nil {
 		fact("schedule", d.Schedule.Name+", for "+term.Time(d.Schedule.Nominal))
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
 	"github.com/spf13/cobra"
 )
 
@@ -96,6 +98,11 @@ func (a *app) startArguments(cmd *cobra.Command, args []string, s startFlags) er
 	return a.start(cmd.Context(), flow.Workflow.Name(), id, string(text), s)
 }
 
+// named is a workflow that is known by its name only.
+func named(name string) workflow.Workflow[json.RawMessage, json.RawMessage] {
+	return workflow.Declare[json.RawMessage, json.RawMessage](name)
+}
+
 // started is the result for programs.
 type started struct {
 	WorkflowID string `json:"workflow_id"`
@@ -104,14 +111,18 @@ type started struct {
 	Attached   bool   `json:"attached"` // it was there before
 }
 
-func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags) error {
+func (a *app) start(ctx context.Context, name, id, text string, s startFlags) error {
 	input, err := a.jsonValue("input of the workflow", text)
 	if err != nil {
 		return err
 	}
-	options, err := s.run.options(a)
+	all, err := s.run.options(a)
 	if err != nil {
 		return err
+	}
+	var options []perdure.StartOption
+	for _, o := range all {
+		options = append(options, o)
 	}
 	switch s.newAfter {
 	case "":
@@ -126,11 +137,11 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 		options = append(options, perdure.MustBeNew())
 	}
 	if s.delay != 0 {
-		options = append(options, perdure.Delay(s.delay))
+		options = append(options, workflow.Delay(s.delay))
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		h, err := e.StartJSON(ctx, workflow, id, json.RawMessage(input), options...)
-		if used, ok := errors.AsType[*perdure.IDInUseError](err); ok {
+		h, err := perdure.Start(ctx, e, named(name), id, json.RawMessage(input), options...)
+		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
 				Hint: "Use another ID, or --new-after if that run is closed. See: perdure show " + term.Quote(id),
@@ -140,7 +151,7 @@ func (a *app) start(ctx context.Context, workflow, id, text string, s startFlags
 			return err
 		}
 		if a.format != formatTable {
-			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: workflow, Attached: h.Attached()})
+			return a.document(started{WorkflowID: id, RunID: h.RunID(), Workflow: name, Attached: h.Attached()})
 		}
 		if h.Attached() {
 			a.printf("Workflow %s was started before: run %s. See: perdure show %s\n", id, h.RunID(), term.Quote(id))

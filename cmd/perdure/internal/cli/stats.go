@@ -6,6 +6,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +50,7 @@ Up to 31 recent first-try successes of an open workflow may not be counted yet.`
 
 func (a *app) activityStats(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		stats, err := e.ActivityStats(ctx, opt.filter.Since, opt.filter.Until)
+		stats, err := ops.ActivityStats(ctx, e, opt.filter.Since, opt.filter.Until)
 		if err != nil {
 			return err
 		}
@@ -56,7 +58,7 @@ func (a *app) activityStats(ctx context.Context, opt *ledgerOptions) error {
 	})
 }
 
-func (a *app) activityTable(stats []perdure.ActivityStats) error {
+func (a *app) activityTable(stats []view.ActivityStats) error {
 	table := a.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
 	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
 	for _, s := range stats {
@@ -99,7 +101,7 @@ the error was seen first and last, and the latest message.`,
 
 func (a *app) errorStats(ctx context.Context, opt *ledgerOptions) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		stats, err := e.ErrorStats(ctx, opt.filter)
+		stats, err := ops.ErrorStats(ctx, e, opt.filter)
 		if err != nil {
 			return err
 		}
@@ -107,7 +109,7 @@ func (a *app) errorStats(ctx context.Context, opt *ledgerOptions) error {
 	})
 }
 
-func (a *app) errorTable(stats []perdure.ErrorStats) error {
+func (a *app) errorTable(stats []view.ErrorStats) error {
 	table := a.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
 	table.Right(2, 3, 4)
 	for _, s := range stats {

@@ -30,11 +30,7 @@ carried out; ask for its result with the same --id.`,
 		Example: `  perdure update order-17 add-item '{"item": "grinder"}'
   perdure update order-17 approve --id approve-1 --wait 1h`,
 	}, time.Minute, func(ctx context.Context, e *perdure.Engine, workflowID, name string, input json.RawMessage) (json.RawMessage, error) {
-		var options []perdure.UpdateOption
-		if id != "" {
-			options = append(options, perdure.UpdateID(id))
-		}
-		return e.UpdateJSON(ctx, workflowID, name, input, options...)
+		return workflow.NewUpdate[json.RawMessage, json.RawMessage](name).CallOnce(ctx, e.Workflow(workflowID), id, input)
 	}, explainUpdate)
 	cmd.Flags().StringVar(&id, "id", "", "idempotency `key` of the update")
 	return cmd

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 )
 
 // Report is what a demo comes to. All numbers are counted at the end, from the
@@ -62,7 +63,7 @@ type verdict struct {
 	status   string // of the run
 	outcome  Outcome
 	failure  string
-	attempts []perdure.Attempt
+	attempts []view.Attempt
 }
 
 // review counts everything again, from what is on disk.
@@ -96,7 +97,7 @@ func (d *demo) review(ctx context.Context) (*Report, error) {
 // verdict asks the engine about an order.
 func (d *demo) verdict(ctx context.Context, o shop.Order) (verdict, error) {
 	v := verdict{order: o}
-	run, err := d.engine.Describe(ctx, o.ID)
+	run, err := d.engine.Workflow(o.ID).Describe(ctx)
 	if errors.Is(err, perdure.ErrNotFound) {
 		v.status = "lost: the database does not know it"
 		return v, nil
@@ -113,7 +114,7 @@ func (d *demo) verdict(ctx context.Context, o shop.Order) (verdict, error) {
 	if run.Failure != nil {
 		v.failure = run.Failure.Message
 	}
-	v.attempts, err = d.engine.Attempts(ctx, o.ID)
+	v.attempts, err = d.engine.Workflow(o.ID).Attempts(ctx)
 	return v, err
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
+	"github.com/perdure/perdure/view"
 )
 
 // settled is an order that went as it should, with its tally in the book.
@@ -82,14 +82,14 @@ func TestWorkWithoutAnOrderIsFound(t *testing.T) {
 func TestAttemptsAreCounted(t *testing.T) {
 	r := &Report{Outcomes: map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{}}
 	a, _ := settled("A")
-	a.attempts = []perdure.Attempt{
+	a.attempts = []view.Attempt{
 		{Call: 1, Number: 1, Outcome: "completed", Reason: "succeeded"},
 		{Call: 2, Number: 1, Outcome: "failed", Reason: "backoff", ErrorType: "Unavailable"},
 		{Call: 2, Number: 2, Outcome: "lost", Reason: "worker_lost"},
 		{Call: 2, Number: 3, Outcome: "completed", Reason: "succeeded"},
 	}
 	b, _ := declined("B")
-	b.attempts = []perdure.Attempt{{Call: 1, Number: 1, Outcome: "failed", Reason: "terminal", ErrorType: "CardDeclined"}}
+	b.attempts = []view.Attempt{{Call: 1, Number: 1, Outcome: "failed", Reason: "terminal", ErrorType: "CardDeclined"}}
 	r.count(a)
 	r.count(b)
 	if r.Settled != 1 || r.Declined != 1 || r.Steps != 3 || r.Attempts != 5 || r.Lost != 1 || r.Longest != "A" || r.Most != 3 ||

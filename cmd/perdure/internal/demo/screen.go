@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
@@ -47,7 +48,7 @@ func (d *demo) progress() progress {
 
 // look adds what the database says. What cannot be read now is read the next time.
 func (p *progress) look(ctx context.Context, engine *perdure.Engine) {
-	counts, err := engine.Counts(ctx)
+	counts, err := ops.Counts(ctx, engine)
 	if err != nil {
 		return
 	}

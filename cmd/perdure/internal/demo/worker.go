@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 )
 
 // WorkerOptions are what a worker is told.
@@ -85,8 +86,8 @@ func work(ctx context.Context, opt WorkerOptions) error {
 
 // passing makes terminal what does not pass.
 func passing(err error) error {
-	_, taken := errors.AsType[*perdure.InUseError](err)
-	_, away := errors.AsType[*perdure.UnavailableError](err)
+	_, taken := errors.AsType[*store.InUseError](err)
+	_, away := errors.AsType[*store.UnavailableError](err)
 	if err == nil || taken || away {
 		return err
 	}

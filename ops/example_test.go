@@ -1,4 +1,4 @@
-package perdure_test
+package ops_test
 
 import (
 	"context"
@@ -9,13 +9,23 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store/memory"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
+var greet = activity.New("greet", func(ctx context.Context, name string) (string, error) {
+	return "hello " + name, nil
+})
+
+var hello = workflow.New("hello", func(wf *workflow.Context, name string) (string, error) {
+	return workflow.Call(wf, greet, name)
+})
+
 // An exhausted call waits for a person, who is told, and who pays by hand.
-func ExampleEngine_Control() {
+func ExampleControl() {
 	ctx := context.Background()
 	charge := activity.New("charge", func(context.Context, int) (string, error) {
 		return "", errors.New("the gateway is down")
@@ -23,9 +33,9 @@ func ExampleEngine_Control() {
 	checkout := workflow.New("checkout", func(wf *workflow.Context, amount int) (string, error) {
 		return workflow.Call(wf, charge, amount)
 	})
-	paused := make(chan perdure.Paused, 1)
+	paused := make(chan view.PausedCall, 1)
 	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(checkout, charge),
-		perdure.OnPaused(func(p perdure.Paused) { paused <- p }))
+		perdure.OnPaused(func(p view.PausedCall) { paused <- p }))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,13 +50,12 @@ func ExampleEngine_Control() {
 	p := <-paused
 	fmt.Printf("%s of %s is %s: %s, %v\n", p.Name, p.WorkflowID, p.State, p.Reason, p.Err)
 
-	_, err = eng.Control(ctx, "order-17", perdure.Calls{Name: "charge"}, perdure.Skip("paid in cash"),
-		perdure.By("ann"), perdure.Why("the customer is in the shop"))
+	_, err = ops.Control(ctx, eng, "order-17", view.CallFilter{Name: "charge"}, ops.Skip("paid in cash"), ops.By("ann"), ops.Why("the customer is in the shop"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(order.Result(ctx))
-	audit, err := eng.Audit(ctx, "order-17")
+	audit, err := eng.Workflow("order-17").Audit(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,7 +70,7 @@ func ExampleEngine_Control() {
 }
 
 // Calls of an activity whose service is down wait, on all nodes.
-func ExampleEngine_PauseActivity() {
+func ExamplePauseActivity() {
 	ctx := context.Background()
 	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(hello, greet))
 	if err == nil {
@@ -71,19 +80,19 @@ func ExampleEngine_PauseActivity() {
 		log.Fatal(err)
 	}
 	defer eng.Close()
-	if _, err := eng.PauseActivity(ctx, "greet", perdure.By("ann"), perdure.Why("nobody is awake")); err != nil {
+	if _, err := ops.PauseActivity(ctx, eng, "greet", ops.By("ann"), ops.Why("nobody is awake")); err != nil {
 		log.Fatal(err)
 	}
 	h, err := perdure.Start(ctx, eng, hello, "hello-1", "world")
 	if err != nil {
 		log.Fatal(err)
 	}
-	d, err := eng.Describe(ctx, "hello-1")
+	d, err := eng.Workflow("hello-1").Describe(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(d.Pending[0].Name, d.Pending[0].State, d.Pending[0].ActivityPaused.Why)
-	if _, err := eng.ResumeActivity(ctx, "greet"); err != nil {
+	if _, err := ops.ResumeActivity(ctx, eng, "greet"); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(h.Result(ctx))
@@ -93,7 +102,7 @@ func ExampleEngine_PauseActivity() {
 }
 
 // An outage is over: all that wait for their next attempt go on now.
-func ExampleEngine_ControlAll() {
+func ExampleControlAll() {
 	ctx := context.Background()
 	down := true
 	charge := activity.New("charge", func(_ context.Context, amount int) (int, error) {
@@ -118,9 +127,9 @@ func ExampleEngine_ControlAll() {
 			log.Fatal(err)
 		}
 	}
-	waiting := perdure.Calls{Name: "charge", States: []string{"backoff"}}
+	waiting := view.CallFilter{Name: "charge", States: []string{"backoff"}}
 	for {
-		plan, err := eng.ControlAll(ctx, perdure.Filter{Workflow: "checkout"}, waiting, perdure.RetryNow(), perdure.DryRun())
+		plan, err := ops.ControlAll(ctx, eng, view.Filter{Workflow: "checkout"}, waiting, ops.RetryNow(), ops.DryRun())
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -129,7 +138,7 @@ func ExampleEngine_ControlAll() {
 		}
 	}
 	down = false
-	done, err := eng.ControlAll(ctx, perdure.Filter{Workflow: "checkout"}, waiting, perdure.RetryNow(), perdure.Why("the gateway is back"))
+	done, err := ops.ControlAll(ctx, eng, view.Filter{Workflow: "checkout"}, waiting, ops.RetryNow(), ops.Why("the gateway is back"))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,195 @@
+package perdure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/tell"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
+)
+
+// Handle is a reference to a workflow ID, of whose result the type is known. It is a
+// value; copies are equal.
+//
+// Signals, queries and updates that are declared in package workflow are sent by methods
+// of their own, which check the types:
+//
+//	err := Approved.Send(ctx, h, decision)
+//	progress, err := Progress.Ask(ctx, h, struct{}{})
+//	total, err := AddItem.Call(ctx, h, item)
+//
+// Signal, Query and Update do the same by name. All messages go to the latest run of the
+// workflow ID.
+type Handle[Out any] struct {
+	target
+	engine   *Engine
+	id, run  string
+	of       string // the run that is read, empty for the latest
+	attached bool
+}
+
+// target lets the messages of package workflow be sent to a handle.
+type target = tell.Target
+
+// Attach returns a handle to a workflow ID. It reads nothing: whether there is a run
+// shows when the handle is used.
+func Attach[Out any](e *Engine, id string) Handle[Out] {
+	return Handle[Out]{target: tell.To(e.inner, id), engine: e, id: id}
+}
+
+// Workflow returns a handle to a workflow ID whose result is any JSON. It is Attach for
+// programs that do not know the types.
+func (e *Engine) Workflow(id string) Handle[json.RawMessage] { return Attach[json.RawMessage](e, id) }
+
+// OfRun returns a handle whose Describe, History, Attempts, Calls, Audit and Record read
+// one run of the workflow ID by its run ID, instead of the latest, and whose Result waits
+// for the chain of that run. Messages still go to the latest run.
+func (h Handle[Out]) OfRun(runID string) Handle[Out] {
+	h.run, h.of = runID, runID
+	return h
+}
+
+// ID returns the workflow ID.
+func (h Handle[Out]) ID() string { return h.id }
+
+// RunID returns the run ID, empty for a handle of Attach.
+func (h Handle[Out]) RunID() string { return h.run }
+
+// Attached reports whether Start found the run and did not make it.
+func (h Handle[Out]) Attached() bool { return h.attached }
+
+// Result waits until the workflow has ended, here or in another process, and returns its
+// result. A run that is continued as new or retried has not ended: the result is that of
+// the last run of its chain. The error of a workflow that did not complete is a *RunError
+// around that of its code, for which errors.Is and errors.As hold as inside the workflow,
+// for all errors registered with package retry. If ctx ends first, the workflow goes on.
+func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
+	var out Out
+	run, s, err := h.engine.inner.Outcome(ctx, h.id, h.run)
+	if err != nil {
+		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
+	}
+	d, err := core.DecodeDetail(s.Detail)
+	if err != nil {
+		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
+	}
+	if s.Status != core.StatusCompleted {
+		return out, &RunError{WorkflowID: h.id, RunID: run, Status: string(s.Status), Reason: d.Reason, Err: d.Failure.Err()}
+	}
+	if d.Result != nil {
+		if err := d.Result.Decode(&out); err != nil {
+			return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
+		}
+	}
+	return out, nil
+}
+
+// Cancel asks the workflow to end. Its code is told: what it waits for is canceled, and
+// it decides what to do about that. Canceling again does nothing. Cancel returns when the
+// request is durable. Package ops says who cancels and why, waits for the run's answer,
+// and cancels many runs.
+func (h Handle[Out]) Cancel(ctx context.Context, reason string) error {
+	if err := h.engine.inner.Cancel(ctx, h.id, "", request.By{Why: reason}); err != nil {
+		return fmt.Errorf("perdure: cancel: %w", err)
+	}
+	return nil
+}
+
+// Terminate ends the workflow without asking its code. It returns when the request is
+// durable.
+func (h Handle[Out]) Terminate(ctx context.Context, reason string) error {
+	if err := h.engine.inner.Terminate(ctx, h.id, "", request.By{Why: reason}); err != nil {
+		return fmt.Errorf("perdure: terminate: %w", err)
+	}
+	return nil
+}
+
+// Signal sends a signal by its name, with a value that is encoded as JSON: see
+// workflow.Signal.Send.
+func (h Handle[Out]) Signal(ctx context.Context, name string, value any) error {
+	return workflow.NewSignal[any](name).Send(ctx, h, value)
+}
+
+// Query asks a query by its name, with an input that is encoded as JSON, and returns the
+// answer as JSON: see workflow.Query.Ask.
+func (h Handle[Out]) Query(ctx context.Context, name string, in any) (json.RawMessage, error) {
+	return workflow.NewQuery[any, json.RawMessage](name).Ask(ctx, h, in)
+}
+
+// Update sends an update by its name, with an input that is encoded as JSON, and returns
+// the result as JSON: see workflow.Update.Call.
+func (h Handle[Out]) Update(ctx context.Context, name string, in any) (json.RawMessage, error) {
+	return workflow.NewUpdate[any, json.RawMessage](name).Call(ctx, h, in)
+}
+
+// InTx returns what signals are sent to inside a transaction of the caller's: they are
+// sent when it is committed. StartTx says which transactions there are. The run may be
+// one that was started in the same transaction.
+//
+//	err := Approved.Send(ctx, h.InTx(tx), decision)
+func (h Handle[Out]) InTx(tx any) workflow.SignalTarget {
+	return tell.SignalsTo(func(ctx context.Context, name, key string, value history.Payload) error {
+		return h.engine.inner.SignalWithin(ctx, tx, h.id, name, key, value)
+	})
+}
+
+// Describe returns where the run stands, its open calls and their retries included. It
+// reads what is committed, so it works beside a running engine, without one, and for
+// closed runs.
+func (h Handle[Out]) Describe(ctx context.Context) (*view.Description, error) {
+	d, err := h.engine.inner.Describe(ctx, h.id, h.of)
+	return d, h.failed("describe %q", err)
+}
+
+// Attempts returns the attempts of all calls of the run that the ledger keeps: all of
+// them or, of a call with more than 1,100, the first 100 and the last 1,000. Where some
+// are not kept, NotKept of the next one is their number. Calls has exact sums.
+func (h Handle[Out]) Attempts(ctx context.Context) ([]view.Attempt, error) {
+	attempts, err := h.engine.inner.Attempts(ctx, h.id, h.of, 0)
+	return attempts, h.failed("attempts of %q", err)
+}
+
+// Calls sums up the attempts of each activity and step of the run by number: how many
+// there were and how they ended, how long they ran, backed off and took in all. A call of
+// which no attempt has ended yet is left out.
+func (h Handle[Out]) Calls(ctx context.Context) ([]view.CallAttempts, error) {
+	calls, err := h.engine.inner.Calls(ctx, h.id, h.of)
+	return calls, h.failed("calls of %q", err)
+}
+
+// History returns the events of the run, oldest first.
+func (h Handle[Out]) History(ctx context.Context) ([]view.Event, error) {
+	events, err := h.engine.inner.Events(ctx, h.id, h.of)
+	return events, h.failed("history of %q", err)
+}
+
+// Audit returns what people and the engine did to the run and to its calls, oldest first.
+// It is kept as long as the run.
+func (h Handle[Out]) Audit(ctx context.Context) ([]view.ControlRecord, error) {
+	records, err := h.engine.inner.Audit(ctx, h.id, h.of)
+	return records, h.failed("audit of %q", err)
+}
+
+// Record returns the history of the run, open or closed, as one JSON document to keep
+// beside the tests of its code: perduretest.Replay runs the code against it.
+func (h Handle[Out]) Record(ctx context.Context) ([]byte, error) {
+	r, err := h.engine.inner.Record(ctx, h.id, h.of)
+	var document []byte
+	if err == nil {
+		document, err = history.EncodeRecording(r)
+	}
+	return document, h.failed("recording of %q", err)
+}
+
+// failed says what could not be done; nil for nil.
+func (h Handle[Out]) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("perdure: "+what+": %w", h.id, err)
+}

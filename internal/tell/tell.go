@@ -1,0 +1,89 @@
+package tell
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/perdure/perdure/internal/history"
+)
+
+// Engine delivers messages to the latest run of a workflow ID. A key makes sending
+// twice sending once; it is empty for none.
+type Engine interface {
+	Signal(ctx context.Context, workflowID, name, key string, value history.Payload) error
+	Query(ctx context.Context, workflowID, run, name string, input history.Payload) (history.Payload, error)
+	Update(ctx context.Context, workflowID, name, key string, input history.Payload) (history.Payload, error)
+}
+
+// Target is the part of a handle that messages go to. Its zero value has no engine.
+type Target struct {
+	engine Engine
+	id     string
+}
+
+// To returns the target for a workflow ID.
+func To(e Engine, workflowID string) Target { return Target{e, workflowID} }
+
+func (t Target) open() (Engine, string) { return t.engine, t.id }
+
+func (t Target) signal(ctx context.Context, name, key string, value history.Payload) error {
+	return t.engine.Signal(ctx, t.id, name, key, value)
+}
+
+// Handle is what embeds a Target.
+type Handle interface {
+	SignalHandle
+	open() (e Engine, workflowID string)
+}
+
+// SignalTarget is the part of a handle that only signals go to. Its zero value is not
+// usable.
+type SignalTarget struct {
+	send func(ctx context.Context, name, key string, value history.Payload) error
+}
+
+// SignalsTo returns a target whose signals are sent by a function.
+func SignalsTo(send func(ctx context.Context, name, key string, value history.Payload) error) SignalTarget {
+	return SignalTarget{send}
+}
+
+func (t SignalTarget) signal(ctx context.Context, name, key string, value history.Payload) error {
+	return t.send(ctx, name, key, value)
+}
+
+// SignalHandle is what embeds a Target or a SignalTarget.
+type SignalHandle interface {
+	signal(ctx context.Context, name, key string, value history.Payload) error
+}
+
+// Signal sends a signal.
+func Signal(ctx context.Context, to SignalHandle, name, key string, value history.Payload) error {
+	return to.signal(ctx, name, key, value)
+}
+
+// Query asks a query and returns the answer.
+func Query(ctx context.Context, to Handle, name string, input history.Payload) (history.Payload, error) {
+	e, id := to.open()
+	return e.Query(ctx, id, "", name, input)
+}
+
+// Update sends an update and returns its result.
+func Update(ctx context.Context, to Handle, name, key string, input history.Payload) (history.Payload, error) {
+	e, id := to.open()
+	return e.Update(ctx, id, name, key, input)
+}
+
+// ID returns the workflow ID of a handle.
+func ID(h Handle) string {
+	_, id := h.open()
+	return id
+}
+
+// Encode makes the payload of a value. A nil json.RawMessage is no payload, so that tools
+// can leave the value out.
+func Encode(v any) (history.Payload, error) {
+	if raw, is := v.(json.RawMessage); is && raw == nil {
+		return history.Payload{}, nil
+	}
+	return history.Encode(v)
+}

@@ -1,0 +1,115 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+)
+
+// Operation is an operation on open calls. RetryNow, Skip, FailNow, Pause, Resume and
+// EditPolicy make one; the zero value is refused.
+type Operation struct {
+	control core.Control
+	err     error
+}
+
+// RetryNow starts the next attempt of a call that waits in backoff, paused or
+// quarantined. Nothing is charged for the wait that is cut short. The attempt starts even
+// if all are used up or Within is over; if it fails, the policy decides as always. A
+// quarantined call runs alone, with a clean record.
+func RetryNow() Operation { return Operation{control: core.Control{Operation: core.RetryNow}} }
+
+// Skip completes a call with a result, as if its body had returned it. An attempt that
+// runs is given up. A result that the workflow's code cannot read is refused.
+func Skip(result any) Operation {
+	payload, err := history.Encode(result)
+	return Operation{core.Control{Operation: core.Skip, Result: payload}, err}
+}
+
+// FailNow fails a call with an error: it reaches the workflow's code as it is, for
+// errors.Is and errors.As as an error of the body would. No attempt follows, and one that
+// runs is given up.
+func FailNow(err error) Operation {
+	return Operation{control: core.Control{Operation: core.FailNow, Failure: history.FromError(err)}}
+}
+
+// Pause makes a call wait until it is resumed. An attempt that runs may end; if it
+// succeeds, the call is completed.
+func Pause() Operation { return Operation{control: core.Control{Operation: core.PauseCall}} }
+
+// Resume lets a paused call continue with what is left of its backoff. A call that was
+// paused because it was exhausted gets one more attempt.
+func Resume() Operation { return Operation{control: core.Control{Operation: core.ResumeCall}} }
+
+// EditPolicy puts another policy in force for a call, from its next decision on. What was
+// decided stays: a backoff under way ends when it was to end.
+func EditPolicy(p retry.Policy) Operation {
+	return Operation{control: core.Control{Operation: core.EditPolicy, Policy: &p}}
+}
+
+// Control carries an operation out on the selected calls of the latest run of a workflow
+// ID, and returns what it did to each when that is durable: view.Applied, view.Unchanged
+// (the call was that way already) or view.Refused. With DryRun it returns the calls that
+// are selected.
+//
+// The error is perdure.ErrNotPending if no call is selected, a *view.RefusedError if all of
+// them refused, perdure.ErrClosed if the run is closed, and perdure.ErrNoAnswer with the
+// error of ctx if no node serves the run in time: the request stands then, and the same
+// RequestID asks for its answer.
+func Control(ctx context.Context, e *perdure.Engine, id string, calls view.CallFilter, op Operation, options ...ControlOption) ([]view.ControlRecord, error) {
+	s := settingsOf(options)
+	in, err := op.on(calls, &s)
+	if err != nil {
+		return nil, err
+	}
+	return control(ctx, e, id, in, s.dry)
+}
+
+// ControlAll is Control for the selected calls of all runs that pass the filter: of open
+// ones, if it names no status. It works in small batches. If it ends with an error, the
+// result says how far it came, and the same RequestID does the rest.
+func ControlAll(ctx context.Context, e *perdure.Engine, runs view.Filter, calls view.CallFilter, op Operation, options ...ControlOption) (view.BulkResult, error) {
+	s := settingsOf(options)
+	in, err := op.on(calls, &s)
+	if err != nil {
+		return view.BulkResult{}, err
+	}
+	return controlAll(ctx, e, runs, in, s.dry)
+}
+
+// on is the operation on the selected calls.
+func (op Operation) on(calls view.CallFilter, s *settings) (core.Control, error) {
+	in := s.control(op.control)
+	in.Calls = core.Selection(calls)
+	if op.err != nil {
+		return in, fmt.Errorf("perdure: %s: %w", in.Operation, op.err)
+	}
+	return in, nil
+}
+
+func control(ctx context.Context, e *perdure.Engine, id string, in core.Control, dry bool) (records []view.ControlRecord, err error) {
+	if dry {
+		records, err = inside(e).Preview(ctx, id, in)
+	} else {
+		records, err = inside(e).Control(ctx, id, "", in)
+	}
+	return records, failed(err, "%s", in.Operation)
+}
+
+func controlAll(ctx context.Context, e *perdure.Engine, runs view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
+	result, err := inside(e).ControlAll(ctx, runs, in, dry)
+	return result, failed(err, "%s", in.Operation)
+}
+
+// failed says which verb failed; nil for nil.
+func failed(err error, verb string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("perdure: "+verb+": %w", append(args, err)...)
+}

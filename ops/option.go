@@ -1,0 +1,60 @@
+package ops
+
+import (
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/bridge"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
+)
+
+// Option says who makes a request and why: By and Why. All verbs that change something
+// take it.
+type Option func(*settings)
+
+// ControlOption is an Option, RequestID or DryRun. Verbs whose requests have an ID take it.
+type ControlOption interface{ set(*settings) }
+
+// settings are what the options of a request say.
+type settings struct {
+	by, why, request string
+	dry              bool
+}
+
+func (o Option) set(s *settings) { o(s) }
+
+type controlOption func(*settings)
+
+func (o controlOption) set(s *settings) { o(s) }
+
+// By says who makes a request; without it the name of the node does.
+func By(who string) Option { return func(s *settings) { s.by = who } }
+
+// Why says why a request is made.
+func Why(reason string) Option { return func(s *settings) { s.why = reason } }
+
+// RequestID is the idempotency key of a request: asking again with it, however much
+// later, does nothing twice and returns the same answer.
+func RequestID(id string) ControlOption { return controlOption(func(s *settings) { s.request = id }) }
+
+// DryRun changes nothing: the verb returns what is selected now.
+func DryRun() ControlOption { return controlOption(func(s *settings) { s.dry = true }) }
+
+func settingsOf[O ControlOption](options []O) (s settings) {
+	for _, o := range options {
+		o.set(&s)
+	}
+	return s
+}
+
+// control is an operation with what the settings say of it.
+func (s *settings) control(c core.Control) core.Control {
+	c.ID, c.By, c.Reason = s.request, s.by, s.why
+	return c
+}
+
+// whom is who asks and why.
+func (s *settings) whom() request.By { return request.By{Who: s.by, Why: s.why} }
+
+// inside is the engine that carries the verbs out.
+func inside(e *perdure.Engine) *engine.Engine { return bridge.Engine(e) }

@@ -1,0 +1,70 @@
+package ops
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
+)
+
+// Schedules returns the schedules of the engine's group by name. Like all views it reads
+// what is committed. perdure.Schedule makes schedules.
+func Schedules(ctx context.Context, e *perdure.Engine) ([]view.Schedule, error) {
+	all, err := inside(e).Schedules(ctx)
+	return all, failed(err, "schedules")
+}
+
+// DescribeSchedule returns where a schedule stands. The error is perdure.ErrNotFound if
+// there is none of that name.
+func DescribeSchedule(ctx context.Context, e *perdure.Engine, name string) (*view.Schedule, error) {
+	s, err := inside(e).DescribeSchedule(ctx, name)
+	return s, failed(err, "schedule %q", name)
+}
+
+// PauseSchedule lets a schedule fire nothing by itself until ResumeSchedule. Fires that
+// wait because of overlap are skipped, open runs continue. When it returns, the request is
+// durable. Pausing a paused schedule changes nothing.
+func PauseSchedule(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+	s := settingsOf(options)
+	return failed(inside(e).PauseSchedule(ctx, name, true, s.whom()), "pause schedule %q", name)
+}
+
+// ResumeSchedule ends a pause. Nominal times in the pause are not fired: see
+// BackfillSchedule.
+func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+	s := settingsOf(options)
+	return failed(inside(e).PauseSchedule(ctx, name, false, s.whom()), "resume schedule %q", name)
+}
+
+// TriggerSchedule fires a schedule now, even if it is paused. The nominal time is that of
+// the call. It returns the workflow ID of the fire, which need not exist yet, and never
+// will if the fire overlaps and is skipped. overlap says what happens to the fire while
+// others are open; empty for what the schedule says.
+func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overlap schedule.Overlap, options ...Option) (id string, err error) {
+	s := settingsOf(options)
+	if id, err = inside(e).TriggerSchedule(ctx, name, overlap, s.whom()); err != nil {
+		return "", failed(err, "trigger schedule %q", name)
+	}
+	return id, nil
+}
+
+// BackfillSchedule fires the nominal times of the past between two times, both included,
+// even if the schedule is paused, and returns their number, which is at most 1,000. A
+// nominal time that was fired before is not fired again. overlap says what happens to
+// fires while others are open; empty for schedule.BufferAll, one after the other.
+func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from, until time.Time, overlap schedule.Overlap, options ...Option) (n int, err error) {
+	s := settingsOf(options)
+	if n, err = inside(e).BackfillSchedule(ctx, name, from, until, overlap, s.whom()); err != nil {
+		return 0, failed(err, "backfill schedule %q", name)
+	}
+	return n, nil
+}
+
+// DeleteSchedule lets a schedule fire nothing any more. Runs that it started continue,
+// fires that wait are dropped. perdure.Schedule of that name makes a new one.
+func DeleteSchedule(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+	s := settingsOf(options)
+	return failed(inside(e).DeleteSchedule(ctx, name, s.whom()), "delete schedule %q", name)
+}
