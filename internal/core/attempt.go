@@ -33,7 +33,7 @@ type attempts struct {
 	Pause *Pause `json:"pause,omitempty"`
 	// Forced says that a person wants the coming attempt, whatever the time.
 	Forced bool `json:"forced,omitempty"`
-	// Untold says that nobody is known to have been told of the pause.
+	// Untold says that the hook for pauses is not known to have been called.
 	Untold bool `json:"untold,omitempty"`
 
 	// OnProbation says that the last attempt was lost: the next one runs alone.
@@ -243,10 +243,10 @@ func (r *execution) fireDue() {
 }
 
 // queuedTooLong fails an attempt that got no slot in time. While a person keeps
-// its kind from starting, its time in the queue begins anew.
+// its kind from starting, its time in the queue begins again.
 func (r *execution) queuedTooLong(c *Call) {
 	if !r.stopped(c) {
-		r.leaveGates(c, gates.Neutral) // the next attempt queues there anew
+		r.leaveGates(c, gates.Neutral) // the next attempt queues there again
 		r.attemptFailed(c, TimedOut, queueTimeout(c), r.now)
 		return
 	}
@@ -397,7 +397,7 @@ func (r *execution) offProbation(in OffProbation) {
 func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
 	switch reason {
 	case retry.ReasonTerminal:
-	case retry.ReasonCanceled: // by the body's own account, nobody asked for it here
+	case retry.ReasonCanceled: // by the account of the body: the run was not asked to cancel
 		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
 	default:
 		f = history.Exhausted(retry.ExhaustedError{

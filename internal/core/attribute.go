@@ -37,7 +37,7 @@ func (r *Run) RemoveAttribute(name string) {
 }
 
 // applyAttribute changes the attributes of the run. The map may be that of a start
-// event, which nobody writes to.
+// event, which must not be written to.
 func (r *Run) applyAttribute(e *history.Event) {
 	changed := maps.Clone(r.attributes)
 	if changed == nil {

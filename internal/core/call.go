@@ -17,7 +17,7 @@ type Call struct {
 	Queue  string
 	Trace  string
 	Input  history.Payload
-	Policy *retry.Policy // in force, as recorded; nobody writes to it
+	Policy *retry.Policy // in force, as recorded; read-only
 
 	Gates    []gates.Spec // what its attempts pass through, by name
 	Priority int          // there, and among those that want a slot; higher goes first
@@ -303,8 +303,8 @@ func resultOf(e *history.Event) *history.Payload {
 	return &result
 }
 
-// interrupt asks the attempt in flight to end. If nobody waits for that, it is put
-// on record now: what it still does or says is nobody's business any more.
+// interrupt asks the attempt in flight to end. With givenUp it is put on record now: what
+// it still returns is dropped.
 func (r *execution) interrupt(c *Call, givenUp bool) {
 	if c.state == Dispatched {
 		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})

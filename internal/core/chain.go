@@ -46,7 +46,7 @@ func (r *Run) nextStart(e *history.Event) *history.Start {
 
 // carried is what outlives this run: signals that the code has not read, the IDs
 // of those that came, of updates and of operations, that it is paused, and that it was asked to
-// cancel. That sticks also if the code was told, or a cancellation would be lost
+// cancel. The request stays even if the code was told, or a cancellation would be lost
 // that comes in the moment in which the code continues.
 func (r *Run) carried() *history.Carried {
 	r.unheard()

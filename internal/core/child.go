@@ -17,7 +17,7 @@ type StartChild struct {
 	Input      history.Payload
 	history.Settings
 	Delay time.Duration // before its code begins
-	// OnParentClose is what becomes of it when nobody waits for it any more.
+	// OnParentClose is what becomes of it when its parent closes or gives it up.
 	OnParentClose history.OnParentClose
 	// Detached says to wait only until it is known that the run exists.
 	Detached bool
@@ -180,7 +180,7 @@ func (r *children) cancel(c *Call) {
 	r.tell(c, CancelRun{Reason: reason, Chain: c.Child.Run})
 }
 
-// leave does with a child that nobody waits for any more what is on record
+// leave does with a child that its parent gives up what is on record
 // for that.
 func (r *children) leave(c *Call, reason string) {
 	switch {

@@ -37,7 +37,7 @@ func (r *Run) StartTimer(name string, d time.Duration) *Call {
 }
 
 // AwaitSignal begins to wait for the next signal of a name. A buffered one is
-// there at once.
+// there immediately.
 func (r *Run) AwaitSignal(name string) *Call {
 	return r.begin(history.Event{Kind: history.SignalAwaited, Call: r.lastCall + 1, Name: name})
 }
@@ -60,10 +60,10 @@ func (r *Run) SideEffect(name string, f func() (history.Payload, error)) (histor
 	return r.begin(e).Result, nil
 }
 
-// Cancel gives a call up. With abandon its outcome is dropped at once. Without,
+// Cancel gives a call up. With abandon its outcome is dropped. Without,
 // an attempt in flight is asked to end and the call is done when it has: a
 // success is kept; anything else is a cancellation. A call with no attempt in
-// flight is done at once either way, and one that is done stays as it is. A child
+// flight is done immediately either way, and one that is done stays as it is. A child
 // is asked to cancel and waited for, or with abandon left as is on record for that.
 func (r *Run) Cancel(c *Call, abandon bool) {
 	switch {

@@ -15,7 +15,7 @@ type Operation string
 
 // The operations on calls. The same words stand in history and on the command line.
 const (
-	RetryNow   Operation = "retry-now"   // the next attempt starts at once
+	RetryNow   Operation = "retry-now"   // the next attempt starts without waiting
 	Skip       Operation = "skip"        // completes the call with a result
 	FailNow    Operation = "fail"        // fails the call with an error
 	PauseCall  Operation = "pause"       // no further attempt until it is resumed
@@ -42,9 +42,9 @@ type Control struct {
 	Signal string          `json:"signal,omitempty"` // name, of SignalRun
 	Value  history.Payload `json:"value,omitzero"`   // of SignalRun
 
-	Call int64 `json:"call,omitempty"` // the first that is made anew, of ResetTheRun
+	Call int64 `json:"call,omitempty"` // the first that is made again, of ResetTheRun
 	// Cut is the history with which the next run begins, of ResetTheRun, or Fault says
-	// why there is none. Who hands the request in adds them.
+	// why there is none. The caller of Step adds them.
 	Cut   *Cut  `json:"-"`
 	Fault error `json:"-"`
 }

@@ -39,7 +39,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// WithInput lets the call that is made anew have another input.
+// WithInput lets the call that is made again have another input.
 func (c *Cut) WithInput(input history.Payload) error {
 	if !takesInput(c.kind) {
 		return fmt.Errorf("call %d is no call of an activity or a child (%s): it has no input of its own", c.base.Call, c.kind)

@@ -8,7 +8,7 @@ import (
 )
 
 // Deadline is when the run is closed as timed out if it is open then, Never if at
-// no time: whoever holds its code, and whether or not anybody does.
+// no time: with its code or without.
 func (r *Run) Deadline() int64 {
 	at, _, _ := deadline(&r.start)
 	return at

@@ -11,7 +11,7 @@
 // The obligations of the caller:
 //
 //  1. Start nothing of a Turn before it is durable. If it is refused, drop the
-//     Run and load it anew: the machine has already moved on in memory.
+//     Run and load it again: the machine has already moved on in memory.
 //  2. One Turn at a time: commit one before taking the next Step.
 //  3. Hand in engine time that never goes back.
 //  4. After Load, hand in TakenOver before anything else.

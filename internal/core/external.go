@@ -10,7 +10,7 @@ import (
 // bounded reports whether an attempt that is never completed is noticed.
 func bounded(p *retry.Policy) bool { return p.AttemptTimeout > 0 || p.HeartbeatTimeout > 0 }
 
-// handOver makes an attempt external: its body has returned, and somebody outside
+// handOver makes an attempt external: its body has returned, and a message from outside
 // says how it ends. Nothing of it is left here but its row and a due time, so that
 // it survives whatever becomes of its node. Handing over is a sign of life.
 func (r *execution) handOver(c *Call, ended int64) {
@@ -54,8 +54,8 @@ func (r *execution) timeOutside(c *Call) {
 }
 
 // inFlight returns the call if the attempt is the one it is at, here or outside.
-// What is said of an external one after its time was up came too late, also if
-// nobody has looked since.
+// What is said of an external one after its time was up comes too late, even if no step
+// was taken since.
 func (r *execution) inFlight(call int64, attempt int, said int64) *Call {
 	c := r.calls[call]
 	if c == nil || !inFlight(c.state) || c.attempt != attempt {
@@ -68,7 +68,7 @@ func (r *execution) inFlight(call int64, attempt int, said int64) *Call {
 	return c
 }
 
-// saidOutside takes the end of an attempt from somebody else than its body, which
+// saidOutside takes the end of an attempt from outside rather than from its body, which
 // need not go on. A result that the code could not read is a failure.
 func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 	if c.state == Dispatched {
@@ -84,8 +84,8 @@ func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {
 	return in
 }
 
-// OutsideDue reports whether a step now would time an external attempt out. Who
-// takes it must hand in first what was said of the attempt until then.
+// OutsideDue reports whether a step now would time an external attempt out. The caller
+// must hand in first what was said of the attempt until then.
 func (r *callTable) OutsideDue(now int64) bool {
 	if r.outside == 0 {
 		return false

@@ -9,13 +9,13 @@ import (
 )
 
 // Gate is the step machine of one gate: an entity like a run, with an inbox, a
-// wake time and rows, but without a history. One that nobody uses any more is
-// forgotten, and made anew when somebody comes. It decides by package gates; here
-// is what makes that durable. It is not safe for
-// concurrent use. After an error of LoadGate it must be dropped.
+// wake time and rows, but without a history. One that no call uses any more is
+// forgotten, and made again by the next call. Package gates decides; this type makes the
+// decisions durable. It is not safe for concurrent use. After an error of LoadGate it
+// must be dropped.
 type Gate struct {
 	name    string
-	machine *gates.Machine[TicketKey] // nil until somebody said what the gate is to do
+	machine *gates.Machine[TicketKey] // nil until a call said what the gate is to do
 	detail  GateDetail
 	state   State // as last committed or about to be
 
@@ -34,7 +34,7 @@ type GateDetail struct {
 	// Check is when the calls that hold the gate are asked whether they know it, or
 	// whether anybody uses the gate.
 	Check int64 `json:"check,omitempty"`
-	// Unused is since when nobody was seen to hold the gate, 0 if somebody was.
+	// Unused is since when no call was seen to hold the gate, 0 if one was.
 	Unused int64 `json:"unused,omitempty"`
 	// Pause says who paused the gate, nil if it is not paused.
 	Pause *Pause `json:"pause,omitempty"`
@@ -44,8 +44,8 @@ type GateDetail struct {
 // not know of it any more, be it that its row was deleted, gives the slot back.
 const checkEvery = 5 * time.Minute
 
-// forgetAfter is for how long a gate is remembered that nobody uses: long enough that
-// whoever looks for one of last week finds it, and can pause it. There may be one for
+// forgetAfter is for how long an unused gate is remembered: long enough that a person
+// who looks for one of last week finds it, and can pause it. There may be one for
 // each customer.
 const forgetAfter = 7 * 24 * time.Hour
 
@@ -124,7 +124,7 @@ func (g *Gate) hear(m *ToGate) {
 		}
 	}
 	if g.machine == nil {
-		return // nobody was ever here: what is taken back was never given
+		return // no call was ever here: what is taken back was never given
 	}
 	switch m.Word {
 	case GateEnter:

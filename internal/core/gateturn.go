@@ -47,7 +47,7 @@ func (g *Gate) check() {
 	}
 }
 
-// unused notes that nobody holds the gate. A gate is forgotten if that is so for long,
+// unused notes that no call holds the gate. A gate is forgotten if that is so for long,
 // and a new one would do what it does: no pause, nothing missing in its budget, and no
 // failure that its breaker counts.
 func (g *Gate) unused() {
@@ -110,7 +110,7 @@ func (g *Gate) settle() {
 	}
 }
 
-// NextDue is when the gate must be stepped next although nobody said anything,
+// NextDue is when the gate must be stepped next without a message,
 // Never if at no time.
 func (g *Gate) NextDue() int64 {
 	if g.machine == nil {

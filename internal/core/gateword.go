@@ -27,7 +27,7 @@ const (
 // What a gate says.
 const (
 	// GateGranted: the attempt may start. It may be said again, so that a slot
-	// that is held for nobody is noticed.
+	// that no call holds any more is noticed.
 	GateGranted GateWord = "granted"
 	// GateRefused: no attempt of the call may start; its ticket is gone.
 	GateRefused GateWord = "refused"

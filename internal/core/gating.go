@@ -172,7 +172,7 @@ func (r *gating) leaveGates(c *Call, outcome gates.Outcome) {
 }
 
 // verdictOf is what an attempt that failed says about what is behind the gates. A
-// failure that no retry can change is nobody's there.
+// failure that no retry can change says nothing about it.
 func verdictOf(d retry.Decision) gates.Outcome {
 	switch {
 	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
@@ -189,7 +189,7 @@ func keeps(g gates.Spec, delay int64) bool {
 func budgeted(g gates.Spec) bool { return g.Budget != (gates.Budget{}) }
 
 // fromGate takes what a gate says. What is said of a ticket that the call does
-// not have any more is answered: the gate must not keep a slot for nobody.
+// no longer has is declined, so that the gate keeps no slot for it.
 func (r *execution) fromGate(in FromGate) {
 	c := r.calls[in.Ticket.Call]
 	i := -1
@@ -270,7 +270,7 @@ func (r *execution) refused(c *Call, i int) {
 
 // judged takes a budget's verdict. The first denial, or the last of all that were
 // asked, decides. A gate that got a budget while the call was on its way may deny
-// what nobody asked: the attempt was decided, so the call enters there anew.
+// what was not asked: the attempt was decided, so the call enters there again.
 func (r *execution) judged(c *Call, i int, in FromGate, denied bool) {
 	u := c.Undecided
 	if denied {
@@ -301,8 +301,7 @@ func (r *execution) decide(c *Call, denied bool) {
 	r.follow(c, d, u.Failure, u.Ended)
 }
 
-// abandonVerdict records an attempt that waits for a verdict nobody wants any
-// more.
+// abandonVerdict records an attempt whose call no longer waits for the verdict.
 func (r *gating) abandonVerdict(c *Call) {
 	if u := c.Undecided; u != nil {
 		c.Undecided = nil

@@ -17,7 +17,7 @@ const (
 	TimedOut  Outcome = "timed-out"
 	Lost      Outcome = "lost"     // its process died, or lost the run to another node
 	Drained   Outcome = "drained"  // its process shut down; charges nothing
-	Canceled  Outcome = "canceled" // nobody wants it any more
+	Canceled  Outcome = "canceled" // its call was given up
 	// RefusedByGate is no attempt: a gate let it not begin, which ended the call.
 	RefusedByGate Outcome = "refused"
 	// Pending is no end: the body has returned, and the attempt goes on outside.
@@ -84,13 +84,13 @@ type CancelRun struct {
 	Chain      string // if set, only runs of this chain are meant
 }
 
-// TerminateRun ends the run at once.
+// TerminateRun ends the run; its code is not asked.
 type TerminateRun struct {
 	Reason, By string
 	Chain      string // if set, only runs of this chain are meant
 }
 
-// Told says that somebody was told that a call waits for a person.
+// Told says that the hook for pauses was called for a call.
 type Told struct{ AttemptRef }
 
 func (AttemptEnded) input()  {}

@@ -8,7 +8,7 @@ import (
 )
 
 // mailbox holds the signals of one name and the calls that await one. Either
-// there are no values or nobody waits.
+// there are no values or no call waits.
 type mailbox struct {
 	arrived int64      // how many signals came so far
 	values  []received // in the order in which they came
@@ -72,7 +72,7 @@ func (m *mailbox) deliver(r *signals, v received) {
 	r.close(c)
 }
 
-// keep puts a value where it belongs among those that nobody has received.
+// keep puts a value where it belongs among those not received yet.
 func (m *mailbox) keep(r *signals, v received) {
 	r.backlog++
 	at, _ := slices.BinarySearchFunc(m.values, v.place, func(have received, place int64) int {

@@ -82,7 +82,7 @@ type children struct{ *execution }
 type signals struct {
 	*execution
 	byName  map[string]*mailbox
-	backlog int     // signals that nobody has received, of all names
+	backlog int     // signals not received yet, of all names
 	unread  []*Call // receptions of signals that came since the code ran last
 	seen    idSet   // IDs of signals
 }

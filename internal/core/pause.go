@@ -127,7 +127,7 @@ func (r *operations) letGo(c *Call) {
 	}
 }
 
-// setUntold notes whether somebody is still to be told that a call waits.
+// setUntold notes whether the hook for pauses is still to be called.
 func (r *callTable) setUntold(c *Call, untold bool) {
 	if c.Untold == untold {
 		return

@@ -11,7 +11,7 @@ type Program interface {
 	// Canceled tells the code that the run was asked to cancel. It is called once,
 	// right before an Advance.
 	Canceled(reason string)
-	// Validate answers why an update is not accepted, or nil. It is called between
+	// Validate returns why an update is not accepted, or nil. It is called between
 	// two turns of the code and changes nothing.
 	Validate(update string, input history.Payload) error
 	// Accept lets the handler of an update begin with the next Advance, before all

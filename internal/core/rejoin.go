@@ -7,9 +7,9 @@ import (
 )
 
 // A run that was reset or forked begins with the history of another one, up to the
-// middle of a turn: where the code made the call that is made anew. Its code comes to
+// middle of a turn: where the code made the call that is made again. Its code comes to
 // that place by replay and goes on from there live, in the next turn. What the other
-// run was told later and is kept takes effect when that turn is over.
+// run was told later and is kept takes effect after that turn.
 
 // rejoining is what such a run needs on its way.
 type rejoining struct {
@@ -232,7 +232,7 @@ func identityOf(s *history.Start) history.Identity {
 	}
 }
 
-// exchangeInput gives a call the input that somebody wanted it to have.
+// exchangeInput gives a call the input that the request for the reset had for it.
 func (r *Run) exchangeInput(e *history.Event) {
 	if r.start.Base == nil || !takesInput(e.Kind) {
 		return

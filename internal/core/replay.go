@@ -14,7 +14,7 @@ func (r *Run) replayAll(turns []StoredTurn) error {
 			return fmt.Errorf("the history has a gap: turn %d follows turn %d", turns[i].Number, want-1)
 		}
 		if late := slices.IndexFunc(cutOff(r.start.Base, turns[i:i+1]), isCommand); late >= 0 {
-			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // nobody asks for it there
+			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // the code does not ask for it there
 		}
 	}
 	for len(turns) > 0 {

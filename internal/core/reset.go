@@ -50,7 +50,7 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 }
 
 // Fork is how the first run of a new chain begins that goes on from a call of another
-// run. Nobody started it, and what was asked of the other one was not asked of it.
+// run. It has no parent, and what was asked of the other one was not asked of it.
 func (c *Cut) Fork(source *history.Start, workflowID, run string, now int64, in Control) *history.Start {
 	s := c.begin(source, run, now, in)
 	s.WorkflowID, s.Chain = workflowID, run

@@ -40,13 +40,12 @@ type Config struct {
 	// here, once they have a slot. As long as they cannot, their gates are not
 	// asked for.
 	Served func(*Call) bool
-	// Tell says that somebody wants to be told of calls that begin to wait for a
-	// person.
+	// Tell says that a hook wants to be told of calls that begin to wait for a person.
 	Tell bool
 	// Near is how far off a due time may be for the run to stay Hot, in ns.
 	Near int64
 	// Ahead is how long before the end of a backoff its attempt may be put on
-	// record, in ns. Who starts it waits until Dispatch.Started.
+	// record, in ns. The caller starts it at Dispatch.Started.
 	Ahead int64
 }
 
@@ -417,7 +416,7 @@ func (r *Run) firstDue() int64 {
 func (r *Run) Ended() bool { return r.ended }
 
 // Idle reports whether the run holds nothing in memory that its rows do not: no
-// attempt runs or waits for a slot, and nobody is being told of a pause.
+// attempt runs or waits for a slot, and no hook is being told of a pause.
 func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 
 // AwaitsMessage reports whether the code waits for a signal or for another run:

@@ -10,7 +10,7 @@ import (
 // The operations on a run as a whole.
 const (
 	CancelTheRun    Operation = "cancel"     // its code is asked to end
-	TerminateTheRun Operation = "terminate"  // it ends at once
+	TerminateTheRun Operation = "terminate"  // it ends; its code is not asked
 	SignalTheRun    Operation = "signal"     // sends a signal, with the ID of the request
 	PauseTheRun     Operation = "pause-run"  // its code does not go on and no attempt starts
 	ResumeTheRun    Operation = "resume-run" // ends that

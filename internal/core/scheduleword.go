@@ -24,7 +24,7 @@ const (
 // MaxBackfill is how many nominal times are fired for one request.
 const MaxBackfill = 1000
 
-// ToSchedule is what somebody says to a schedule. It may arrive twice.
+// ToSchedule is what a person says to a schedule. It may arrive twice.
 type ToSchedule struct {
 	Word ScheduleWord `json:"word"`
 	At   int64        `json:"at"` // when it was said, ns
@@ -39,7 +39,7 @@ type ToSchedule struct {
 
 func (ToSchedule) input() {}
 
-// hear takes one input. It answers false if what comes before it in time has to be
+// hear takes one input. It returns false if what comes before it in time has to be
 // decided first, and is more than belongs into one step.
 func (s *Timetable) hear(in Input) bool {
 	switch in := in.(type) {
@@ -90,7 +90,7 @@ func (s *Timetable) told(in *ToSchedule) {
 }
 
 // set makes the schedule do something else. Nothing changes if it does that already;
-// what was decided stays, and nominal times begin anew after the moment at which it
+// what was decided stays, and nominal times begin again after the moment at which it
 // was said.
 func (s *Timetable) set(in *ToSchedule) {
 	if in.Spec == nil {

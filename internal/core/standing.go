@@ -27,8 +27,8 @@ type StandingTurn struct {
 	Say      []FromGate // to runs, from a gate
 	Messages []Message  // to runs, from a schedule
 
-	// Replaced is what a gate did before somebody said that it is to do something else,
-	// which is Replacing; nil if nobody did.
+	// Replaced is what a gate did until a call said that it is to do Replacing; nil if
+	// none did.
 	Replaced, Replacing *gates.Spec
 	Faults              []error // what could not be understood, or done
 	Dropped             int     // late or repeated inputs

@@ -14,7 +14,7 @@ type Tally struct {
 	Recovered int // succeeded later
 	Exhausted int // used up their attempts, time or budget
 	Failed    int // stopped for another reason
-	Canceled  int // nobody wanted them any more
+	Canceled  int // given up
 	ByHand    int // a person said how they end
 	Attempts  int // of all of them
 	// Retrying is the time from the end of the first attempt to the end of the

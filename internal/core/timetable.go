@@ -71,7 +71,7 @@ type ScheduleDetail struct {
 	Last    int64  `json:"last,omitempty"` // number of the last fire
 	Started int64  `json:"started,omitempty"`
 	Skipped int64  `json:"skipped,omitempty"` // because of overlap
-	Missed  int64  `json:"missed,omitempty"`  // because nobody was there in time
+	Missed  int64  `json:"missed,omitempty"`  // because no node served the schedule in time
 	Recent  []Fire `json:"recent,omitempty"`  // that have ended, oldest first
 }
 
@@ -212,7 +212,7 @@ func (s *Timetable) settle() {
 	}
 }
 
-// NextDue is when the schedule must be stepped next although nobody said anything,
+// NextDue is when the schedule must be stepped next without a message,
 // Never if at no time.
 func (s *Timetable) NextDue() int64 {
 	switch {

@@ -17,7 +17,7 @@ type Turn struct {
 	Attempts []Record // ledger records
 	Tallies  []Tally  // only in a turn with events
 	// Attributes are all that the run has from now on, nil if they are unchanged.
-	// Nobody writes to it.
+	// It is read-only.
 	Attributes map[string]string
 	State      *State    // new state of the run's row, nil if unchanged
 	Messages   []Message // to other runs, or to this one
@@ -102,7 +102,7 @@ type Dispatch struct {
 	Details history.Payload
 }
 
-// Interrupt is an attempt whose result nobody waits for any more, or which is
+// Interrupt is an attempt whose result is not wanted any more, or which is
 // asked to end.
 type Interrupt struct {
 	Call    int64

@@ -3,7 +3,7 @@ package core
 import "github.com/perdure/perdure/internal/history"
 
 // UpdateArrived asks the code for an update. One whose ID was seen before, in this
-// run or an earlier one of its chain, is not made again: whoever asks is told where
+// run or an earlier one of its chain, is not made again: the caller is told where
 // it was.
 type UpdateArrived struct {
 	Name, ID string

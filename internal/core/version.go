@@ -6,7 +6,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Version answers which version of a change the code has in this run, from least
+// Version returns which version of a change the code has in this run, from least
 // to latest: the latest if the code comes here for the first time, and what was
 // recorded then ever after. A run that had come by before there was a mark has
 // version 0, of which nothing is on record. A version out of the range is a

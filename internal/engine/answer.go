@@ -15,7 +15,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// answerTime is how long an answer waits for whoever asked. Then he is gone.
+// answerTime is how long an answer waits in the inbox. Then its caller is gone.
 const answerTime = time.Minute
 
 // question is a query of a run that this node serves.
@@ -65,7 +65,7 @@ func (r *activeRun) answer(questions []question) error {
 	return nil
 }
 
-// turnAway has those who ask look for the run anew.
+// turnAway has the callers look for the run again.
 func turnAway(questions []question) {
 	for _, q := range questions {
 		q.answer <- answer{err: request.ErrMoved}
@@ -105,8 +105,7 @@ func told(err error) error {
 	return history.FromError(err).Err()
 }
 
-// routeQuery answers a query from another process, beside the reading of the
-// inbox.
+// routeQuery has a query from another process answered, on a goroutine of its own.
 func (e *Engine) routeQuery(m store.Message) {
 	p := e.claim(m, nil)
 	if p == nil {
@@ -119,7 +118,7 @@ func (e *Engine) routeQuery(m store.Message) {
 		return
 	}
 	left := time.Duration(m.Posted + d.Wait - e.clock.Now())
-	if left <= 0 { // nobody waits for the answer
+	if left <= 0 { // the caller has given up
 		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 		return
 	}
@@ -162,7 +161,7 @@ func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d 
 	return e.queryHere(ctx, p, row, d.Name, d.Value)
 }
 
-// sweepAnswer removes an answer that nobody came for.
+// sweepAnswer removes an answer that its caller did not take.
 func (e *Engine) sweepAnswer(m store.Message) {
 	if e.clock.Now()-m.Posted < int64(answerTime) {
 		return

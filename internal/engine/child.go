@@ -13,7 +13,7 @@ import (
 
 // A run that starts another one says so with its turn, in a message to the partition
 // of the new run. Its owner makes that run durable in the transaction of the first
-// turn, which consumes the message; so there is exactly one run for it, whoever dies.
+// turn, which consumes the message; so there is exactly one run for it, whichever process dies.
 // What the run comes to is a message back, in the turn that closes it.
 
 // pendingStart is the start of a run by another one, until its row is durable. It is

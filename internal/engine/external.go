@@ -5,7 +5,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// outsideRule concerns what somebody outside says of attempts.
+// outsideRule concerns messages about attempts from outside.
 func outsideRule(e *Engine) rule {
 	return rule{gather: e.inboxFirst, arrived: e.heardOutside}
 }

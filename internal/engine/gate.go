@@ -12,14 +12,14 @@ import (
 )
 
 // gateKind is the kind of standing entities that say when attempts may start. The last turn
-// of one that nobody uses removes its row.
+// of an unused one removes its row.
 type gateKind struct{ engine *Engine }
 
 func (gateKind) decode(rec *store.Record) (core.Standing, error) {
 	return record.Gate(rec)
 }
 
-// missing makes a gate that nobody was at before.
+// missing makes a gate that no call was at before.
 func (k gateKind) missing(name string) (core.Standing, *store.Run, error) {
 	row, err := entity.Find(k.engine.group, entity.Gate, name).Row(k.engine.clock.Now())
 	return core.NewGate(name), &row, err
@@ -48,8 +48,8 @@ func (k gateKind) notice(name string, out *core.StandingTurn) {
 
 func (gateKind) rest() time.Duration { return 0 }
 
-// gateRule has a gate told that nobody wants what it keeps for a run that has ended or
-// does not exist.
+// gateRule tells a gate that what it keeps for a run that has ended or does not exist is
+// not wanted.
 func gateRule(e *Engine) rule {
 	return rule{refusal: func(_ *partition, in core.Input) (m store.Message, due bool) {
 		if said, ok := in.(core.FromGate); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// inboxPage is how many messages are read at once. The inbox is read when
+// inboxPage is how many messages one query reads. The inbox is read when
 // something is known to be there, and from time to time in case a notification
 // was lost.
 const inboxPage = 500
@@ -139,7 +139,7 @@ func (e *Engine) beginLook(also *partition) (open []*partition) {
 	return open
 }
 
-// endLook forgets what only a look that is over needed. Whole says that it came to the
+// endLook forgets what only this look at the inbox needed. Whole says that it came to the
 // end of the inbox.
 func (e *Engine) endLook(open []*partition, whole bool) {
 	e.mu.Lock()

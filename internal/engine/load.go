@@ -125,8 +125,8 @@ func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error
 	return nil
 }
 
-// stepOrPark takes a step. If the code panics or gets stuck, the step is taken
-// anew without it, and the run is parked with it.
+// stepOrPark takes a step. If the code panics or gets stuck, the step is taken again
+// without it, and parks the run.
 func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 	out, err := e.step(r, inputs)
 	if err == nil {

@@ -4,8 +4,8 @@ import (
 	"github.com/perdure/perdure/internal/core"
 )
 
-// A run is reset by whoever may write its next turn: an open one by its owner, in the
-// turn that closes it, one that has ended by whoever asks. In both cases the database
+// A run is reset by the process that may write its next turn: an open one by its owner, in
+// the turn that closes it, one that has ended by the process that asks. In both cases the database
 // copies the history; only the turn that is cut is handed to it.
 
 // resetRule gives a request to reset a run a turn of its own, so that all that came
@@ -21,7 +21,7 @@ func resetRule(e *Engine) rule {
 }
 
 // prepareReset adds to a request to reset a run what can be kept of its history, or why
-// nothing can. Nobody else makes it longer meanwhile.
+// nothing can. The history does not grow meanwhile.
 func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	in := m.input.(core.Control)
 	start := r.run.Start()

@@ -23,7 +23,7 @@ type resident struct {
 	mail        []mail
 	questions   []question
 	poked       bool                    // wants a step without mail
-	busy        bool                    // somebody works on it
+	busy        bool                    // a goroutine works on it
 	dropped     bool                    // no longer in memory
 	gone        bool                    // its run has ended or does not exist, as a look at the database said
 	recovering  bool                    // was in flight when its partition was taken, and has taken no step yet
@@ -89,7 +89,7 @@ func (e *Engine) newResident(p *partition, id string) *resident {
 // machine is nil if the resident is not loaded.
 func (r *resident) machine() machine { return r.stepper.machine() }
 
-// rouse gets somebody to work on a resident.
+// rouse lets a goroutine work on a resident.
 func (e *Engine) rouse(r *resident) {
 	if r.idling != nil {
 		e.idle.Remove(r.idling)

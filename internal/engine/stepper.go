@@ -25,9 +25,10 @@ type stepper interface {
 	stored() error
 	// refused is told why the step is not durable. The resident is unloaded then.
 	refused(err error)
-	// answer answers queries from the state that the last durable turn left.
+	// answer runs query handlers on the state that the last durable turn left.
 	answer(questions []question) error
-	// close ends what it runs. The engine's mu is held, and nobody works on the resident.
+	// close ends what it runs. The engine's mu is held, and no goroutine works on the
+	// resident.
 	close()
 }
 

@@ -118,7 +118,7 @@ func (r *activeRun) close() {
 	}
 }
 
-// tellStarted answers those who wait for the run's row. The engine's mu is held.
+// tellStarted tells the callers that wait for the run's row. The engine's mu is held.
 func (e *Engine) tellStarted(r *resident, err error) {
 	for _, ch := range r.started {
 		ch <- err

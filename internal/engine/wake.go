@@ -30,7 +30,7 @@ func (h *wakeHeap) Pop() any {
 	return last
 }
 
-// scanLimit is how many due times are read from the database at once. They are
+// scanLimit is how many due times one query reads. They are
 // read for the next Config.ScanAhead, and again when a third of that has passed.
 const scanLimit = 1000
 

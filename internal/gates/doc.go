@@ -25,9 +25,9 @@
 //     backwards delays grants and does no other harm.
 //  2. After each input, act on the [Step]: tell those granted and refused.
 //  3. Call Tick when the time of Next has come. Next may change with each input.
-//  4. Answer each grant, in the end, with Backoff, Done or Leave. Who is told of
-//     a grant for a call that is closed answers with Leave, also when the call
-//     had sent Leave before: messages may have crossed.
+//  4. End each grant with Backoff, Done or Leave. A grant for a closed call is
+//     ended with Leave, even if the call had sent Leave before: messages may
+//     have crossed.
 //  5. A shell that is durable writes, in one transaction with its messages, the
 //     record of each ticket in Step.Changed (or deletes it, if [Machine.Ticket]
 //     has none), and [Machine.Record] if Step.Record says so. [Restore] takes
@@ -35,11 +35,11 @@
 //  6. A call that needs several gates enters them in the order of their names,
 //     the next one when the one before has granted it. For a retry it does so
 //     again: at all gates but the first the backoff is until Never, and Enter
-//     ends it. If a gate does not grant at once, the call first yields the slots
+//     ends it. If a gate does not grant immediately, the call first yields the slots
 //     that it still has at the gates behind (Yield), or two calls might wait for
 //     each other.
 //
-// Inputs may come twice. An input for an attempt that is over, or that says what
+// Inputs may come twice. An input for an attempt that has ended, or that says what
 // has been said, changes nothing. Only an Enter that comes after the end of its
 // ticket is taken for a new one; see duty 4.
 package gates

@@ -73,7 +73,7 @@ func (m *Machine[K]) reward(e *entry[K], outcome Outcome) {
 	}
 }
 
-// shut reports whether the breaker lets nobody pass: in its cooldown, and while
+// shut reports whether the breaker grants nothing: in its cooldown, and while
 // it waits for the probe.
 func (m *Machine[K]) shut(now int64) bool {
 	return m.record.OpenUntil != 0 && (now < m.record.OpenUntil || m.probe != nil)

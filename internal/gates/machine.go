@@ -59,7 +59,7 @@ type Machine[K comparable] struct {
 	before Record      // at the beginning of the step
 }
 
-// New returns a gate that nobody is at.
+// New returns a gate without tickets.
 func New[K comparable](c Spec) (*Machine[K], error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (m *Machine[K]) begin(now int64) {
 	m.advance(now)
 }
 
-// finish ends a step: whoever may start now does.
+// finish ends a step: it grants what may start now.
 func (m *Machine[K]) finish(now int64) *Step[K] {
 	m.advance(now)
 	m.admit(now)

@@ -13,10 +13,10 @@ type Mode string
 const (
 	// Hold keeps the slot: what came later waits until the call has ended.
 	Hold Mode = "hold"
-	// Release frees the slot; when the delay is over the ticket queues anew, at
+	// Release frees the slot; after the delay the ticket queues again, at
 	// the end.
 	Release Mode = "release"
-	// Rejoin frees the slot; when the delay is over the ticket goes before all
+	// Rejoin frees the slot; after the delay the ticket goes before all
 	// that came later than it did at first.
 	Rejoin Mode = "rejoin"
 )

@@ -18,7 +18,7 @@ func (m *Machine[K]) Ticket(key K) (Ticket[K], bool) {
 func (m *Machine[K]) Record() Record { return m.record }
 
 // Forgettable reports whether a new machine would do the same as this one from now
-// on: nobody has a ticket, and nothing is remembered of those who had.
+// on: there is no ticket, and nothing is remembered of earlier ones.
 func (m *Machine[K]) Forgettable(now int64) bool {
 	r := m.record
 	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0
