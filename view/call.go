@@ -23,7 +23,7 @@ type Call struct {
 	State string `json:"state"` // see CallRunning
 
 	Attempt       int        `json:"attempt,omitempty"` // number of the current or next attempt, from 1
-	Max           int        `json:"max,omitempty"`     // attempts that the policy allows, 0 for no limit
+	Max           int        `json:"max,omitempty"`     // attempts that the policy allows, retry.Unlimited if it sets no limit
 	Failures      int        `json:"failures,omitempty"`
 	LostToCrashes int        `json:"lost_to_crashes,omitempty"`
 	Next          *time.Time `json:"next,omitempty"`     // when the call continues by itself
