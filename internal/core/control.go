@@ -115,6 +115,7 @@ func (r *operations) answer(in Control, c *Call, outcome, note string) {
 	if outcome == Applied {
 		e.Policy = in.Policy
 	}
+	r.out.Answered = true
 	r.happened(e)
 }
 

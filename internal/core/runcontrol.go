@@ -67,6 +67,7 @@ func (r *Run) controlRun(in Control) {
 
 // answerRun puts on record what came of an operation on the run.
 func (r *Run) answerRun(in Control, outcome, note string) {
+	r.out.Answered = true
 	r.happened(history.Event{
 		Kind: history.RunControlled, Call: in.Call, Name: in.Signal, ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,

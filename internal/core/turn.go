@@ -46,7 +46,7 @@ type Turn struct {
 	// when Takes says so; once the run has ended they belong to the next run of the
 	// chain, if they were for whichever run is the latest.
 	Deferred []int
-	Answered bool // an update has its answer on record with this turn
+	Answered bool // the result of an update or of an operation is on record with this turn
 	Again    bool // the run wants another step as soon as this turn is durable
 
 	Dropped int // inputs that came too late or twice
