@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -140,7 +141,7 @@ func TestE26_InfoAndIdempotencyKey(t *testing.T) {
 		began := time.Now()
 		trace := "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 		input, _ := history.Encode(1)
-		run, _, err := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "run", Type: twice.Name(), Input: input, Trace: trace})
+		run, _, err := e.StartRun(t.Context(), request.Start{WorkflowID: "run", Type: twice.Name(), Input: input, Trace: trace})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -30,7 +30,7 @@ func TestE61_FindRuns(t *testing.T) {
 			if n%2 == 1 {
 				by = other // which does not run it
 			}
-			_, _, err := by.StartRun(t.Context(), engine.StartRequest{
+			_, _, err := by.StartRun(t.Context(), request.Start{
 				WorkflowID: fmt.Sprint("w", n), Type: "collector", Input: input,
 				Settings: history.Settings{Attributes: map[string]string{"customer": []string{"ann", "bob"}[n%2], "tier": fmt.Sprint(n % 3)}},
 			})
@@ -89,7 +89,7 @@ func TestE61_AttributesRefused(t *testing.T) {
 		"no text":    {"n": "\xff"},
 		"NUL":        {"n": "a\x00"},
 	} {
-		_, _, err := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "w", Type: "collector", Settings: history.Settings{Attributes: all}})
+		_, _, err := e.StartRun(t.Context(), request.Start{WorkflowID: "w", Type: "collector", Settings: history.Settings{Attributes: all}})
 		var wrong *history.InputError
 		if !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", what, err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -84,7 +84,7 @@ func TestE60_BulkUnanswered(t *testing.T) {
 		defer cancel()
 		in := core.Control{ID: "b", Operation: core.RetryNow}
 		r, err := client.ControlAll(ctx, view.Filter{}, in, false)
-		if !errors.Is(err, engine.ErrNoAnswer) || r.Unanswered != 3 || r.Calls != 3 {
+		if !errors.Is(err, request.ErrNoAnswer) || r.Unanswered != 3 || r.Calls != 3 {
 			t.Errorf("%+v, %v", r, err)
 		}
 		stop(t, client)

@@ -154,7 +154,7 @@ func TestE44_ContinueAsNewBeginsAnew(t *testing.T) {
 		policy := exactRuns(3, time.Hour)
 		policy.Within = 3 * time.Hour
 		input, _ := history.Encode(1)
-		if _, _, err := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "t", Type: "twice", Input: input, Settings: history.Settings{Retry: &policy}}); err != nil {
+		if _, _, err := e.StartRun(t.Context(), request.Start{WorkflowID: "t", Type: "twice", Input: input, Settings: history.Settings{Retry: &policy}}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := finish[string](t, e, "t")
@@ -177,7 +177,7 @@ func TestE44_PoliciesThatSayNothingAboutRuns(t *testing.T) {
 		c := w.config(workflow.New("bad", code, workflow.RetryPolicy(bad)))
 		_, registered := engine.Open(context.Background(), c)
 		e := w.start(workflow.New("good", code))
-		_, _, started := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "x", Type: "good", Settings: history.Settings{Retry: &bad}})
+		_, _, started := e.StartRun(t.Context(), request.Start{WorkflowID: "x", Type: "good", Settings: history.Settings{Retry: &bad}})
 		for _, field := range fields {
 			for _, err := range []error{registered, started} {
 				if err == nil || !strings.Contains(err.Error(), field) {

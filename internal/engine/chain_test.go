@@ -84,7 +84,7 @@ func TestE11_AChainIsOneWorkflow(t *testing.T) {
 			t.Errorf("started again: %s, %t, %v; the first run is %s", latest, attached, err, first)
 		}
 		_, _, err = tryBegin(t.Context(), e, collector, "c", collected{Got: []int{1}, Each: 1, All: 3}) // as the second run
-		if taken, is := errors.AsType[*engine.IDInUseError](err); !is || taken.Run != latest {
+		if taken, is := errors.AsType[*request.IDInUseError](err); !is || taken.Run != latest {
 			t.Errorf("started with the input of the second run: %v", err)
 		}
 		// Seen in the first run, sent again to the second.

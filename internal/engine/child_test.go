@@ -268,7 +268,7 @@ func TestE44_ParentClose(t *testing.T) {
 		e := w.start(parent, napper)
 		hows := []string{"completes", "fails", "continues", "races", "waits", "retries"}
 		for _, how := range hows {
-			req := engine.StartRequest{WorkflowID: how, Type: "parent"}
+			req := request.Start{WorkflowID: how, Type: "parent"}
 			req.Input, _ = history.Encode(how)
 			if how == "retries" {
 				p := exactRuns(2, time.Second)

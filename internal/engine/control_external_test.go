@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -30,11 +30,11 @@ func TestE60_OfAnAttemptOutside(t *testing.T) {
 		if _, err := finish[string](t, e, "fail"); !errors.Is(err, errRefused) {
 			t.Errorf("%v", err)
 		}
-		isError(t, say(t, e, d.token(t, "skip", 1), "yes"), engine.ErrStaleToken)
+		isError(t, say(t, e, d.token(t, "skip", 1), "yes"), request.ErrStaleToken)
 
 		unbounded := retry.Policy{MaxAttempts: 3}
 		_, err := e.Control(t.Context(), "pause", "", core.Control{Operation: core.EditPolicy, Policy: &unbounded})
-		if _, refused := errors.AsType[*engine.RefusedError](err); !refused {
+		if _, refused := errors.AsType[*request.RefusedError](err); !refused {
 			t.Errorf("a policy without an end: %v", err)
 		}
 		control(t, e, "pause", core.Control{Operation: core.PauseCall})

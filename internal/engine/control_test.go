@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -352,7 +353,7 @@ func TestE60_Quarantined(t *testing.T) {
 		same(t, "state", onlyCall(t, e, "x").State, "quarantined")
 		same(t, "told", told.Load(), 1)
 		_, err := e.Control(t.Context(), "x", "", core.Control{Operation: core.ResumeCall})
-		if refused, ok := errors.AsType[*engine.RefusedError](err); !ok || refused.Record.Outcome != core.Refused || !strings.Contains(err.Error(), "retry-now") {
+		if refused, ok := errors.AsType[*request.RefusedError](err); !ok || refused.Record.Outcome != core.Refused || !strings.Contains(err.Error(), "retry-now") {
 			t.Errorf("resume: %v", err)
 		}
 		control(t, e, "x", core.Control{Operation: core.RetryNow})
@@ -377,7 +378,7 @@ func TestE60_Answers(t *testing.T) {
 			t.Errorf("no run: %v", err)
 		}
 		for _, s := range []core.Selection{{Call: 9}, {Name: "other"}, {States: []string{"paused"}}, {ErrorType: "Nothing"}} {
-			if err := ask("x", core.Control{Operation: core.RetryNow, Calls: s}); !errors.Is(err, engine.ErrNotPending) {
+			if err := ask("x", core.Control{Operation: core.RetryNow, Calls: s}); !errors.Is(err, request.ErrNotPending) {
 				t.Errorf("%+v: %v", s, err)
 			}
 		}
@@ -420,7 +421,7 @@ func TestE60_NobodyServes(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			_, err := client.Control(ctx, "x", "", in)
 			cancel()
-			if !errors.Is(err, engine.ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) {
+			if !errors.Is(err, request.ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("got %v", err)
 			}
 		}

@@ -149,7 +149,7 @@ func playEndings(t *testing.T, e *engine.Engine, how ending, name string, n int)
 func playEnding(ctx context.Context, e *engine.Engine, how ending, id string) error {
 	input, err := history.Encode(1)
 	if err == nil {
-		_, _, err = e.StartRun(ctx, engine.StartRequest{WorkflowID: id, Type: how.flow.Name(), Input: input, Settings: history.Settings{RunTimeout: how.limit}})
+		_, _, err = e.StartRun(ctx, request.Start{WorkflowID: id, Type: how.flow.Name(), Input: input, Settings: history.Settings{RunTimeout: how.limit}})
 	}
 	if err == nil && how.end != nil {
 		err = how.end(ctx, e, id)

@@ -145,10 +145,10 @@ func TestE29_FailuresAreJudgedByThePolicy(t *testing.T) {
 			t.Errorf("the call is %+v", p)
 		}
 		isError(t, fail(t, e, first, errRefused), nil) // once more is not another failure
-		isError(t, say(t, e, first, "after all"), engine.ErrStaleToken)
+		isError(t, say(t, e, first, "after all"), request.ErrStaleToken)
 		pass(2 * time.Minute)
-		isError(t, say(t, e, first, "after all"), engine.ErrStaleToken)
-		isError(t, beatOutside(t, e, first, "here"), engine.ErrStaleToken)
+		isError(t, say(t, e, first, "after all"), request.ErrStaleToken)
+		isError(t, beatOutside(t, e, first, "here"), request.ErrStaleToken)
 		isError(t, fail(t, e, d.token(t, "run", 2), retry.Terminal(errRefused)), nil)
 		_, err := finish[string](t, e, "run")
 		isError(t, err, errRefused)
@@ -173,8 +173,8 @@ func TestE29_SayingItAgainIsSayingItOnce(t *testing.T) {
 			t.Errorf("got %q, %v", got, err)
 		}
 		isError(t, say(t, e, token, "yes"), nil)
-		isError(t, fail(t, e, token, errRefused), engine.ErrStaleToken)
-		isError(t, beatOutside(t, e, token, 1), engine.ErrStaleToken)
+		isError(t, fail(t, e, token, errRefused), request.ErrStaleToken)
+		isError(t, beatOutside(t, e, token, 1), request.ErrStaleToken)
 		pass(time.Minute)
 		if got := outcomes(t, e, "run"); got != "1.1 completed succeeded" {
 			t.Errorf("the attempts are %s", got)
@@ -214,7 +214,7 @@ func TestE29_TimeoutsHold(t *testing.T) {
 				if took := time.Since(began); took != test.took {
 					t.Errorf("it took %s, want %s", took, test.took)
 				}
-				isError(t, say(t, e, d.token(t, "run", 1), "late"), engine.ErrStaleToken)
+				isError(t, say(t, e, d.token(t, "run", 1), "late"), request.ErrStaleToken)
 			})
 		})
 	}
@@ -239,7 +239,7 @@ func TestE29_OfTwoEndsTheFirstCounts(t *testing.T) {
 			e = w.start(d.flow, d.activity)
 			settle()
 			same(t, "it has", attemptsOf(t, e, first)[0].Outcome, first)
-			isError(t, say(t, e, d.token(t, first, 1), "yes"), map[string]error{"failed": engine.ErrStaleToken}[first])
+			isError(t, say(t, e, d.token(t, first, 1), "yes"), map[string]error{"failed": request.ErrStaleToken}[first])
 			stop(t, e)
 		}
 	})
@@ -318,7 +318,7 @@ func TestE29_ATimeoutIsMandatory(t *testing.T) {
 		if err == nil || err.Error() != want || !retry.IsTerminal(err) {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		isError(t, say(t, e, d.token(t, "run", 1), "yes"), engine.ErrStaleToken)
+		isError(t, say(t, e, d.token(t, "run", 1), "yes"), request.ErrStaleToken)
 	})
 }
 
@@ -438,8 +438,8 @@ func TestE29_CanceledOutside(t *testing.T) {
 		if !errors.As(err, &aborted) || aborted.Attempt != 1 || aborted.Phase != retry.PhaseExecution {
 			t.Errorf("got %v", err)
 		}
-		isError(t, beatOutside(t, e, d.token(t, "run", 1), 1), engine.ErrStaleToken)
-		isError(t, say(t, e, d.token(t, "run", 1), "yes"), engine.ErrStaleToken)
+		isError(t, beatOutside(t, e, d.token(t, "run", 1), 1), request.ErrStaleToken)
+		isError(t, say(t, e, d.token(t, "run", 1), "yes"), request.ErrStaleToken)
 		if got := outcomes(t, e, "run"); got != "1.1 canceled canceled" {
 			t.Errorf("the attempts are %s", got)
 		}
@@ -475,15 +475,15 @@ func TestE29_TokensOfOthers(t *testing.T) {
 		for i := range token {
 			forged := []byte(token)
 			forged[i] = 'A' + (forged[i]-'A'+1)%26
-			isError(t, say(t, e, string(forged), "yes"), engine.ErrInvalidToken)
+			isError(t, say(t, e, string(forged), "yes"), request.ErrInvalidToken)
 		}
 		for _, text := range []string{"", "x", token + "A", token[1:], " " + token, token + "=", "AQ", "\x00\xff"} {
-			isError(t, say(t, e, text, "yes"), engine.ErrInvalidToken)
-			isError(t, fail(t, e, text, errRefused), engine.ErrInvalidToken)
-			isError(t, beatOutside(t, e, text, 1), engine.ErrInvalidToken)
+			isError(t, say(t, e, text, "yes"), request.ErrInvalidToken)
+			isError(t, fail(t, e, text, errRefused), request.ErrInvalidToken)
+			isError(t, beatOutside(t, e, text, 1), request.ErrInvalidToken)
 		}
 		other := newWorld(t)
-		isError(t, say(t, other.start(), token, "yes"), engine.ErrInvalidToken)
+		isError(t, say(t, other.start(), token, "yes"), request.ErrInvalidToken)
 		if p := onlyCall(t, e, "run"); p.State != "external" {
 			t.Errorf("the call is %+v", p)
 		}

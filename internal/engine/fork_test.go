@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/request"
 )
 
-func fork(t *testing.T, e *engine.Engine, req engine.ForkRequest) (string, bool) {
+func fork(t *testing.T, e *engine.Engine, req request.Fork) (string, bool) {
 	t.Helper()
 	run, attached, err := e.ForkRun(t.Context(), req)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestE60_Fork(t *testing.T) {
 		first := begin(t, e, tries, "x", "a")
 		settle()
 		same(t, "made", f.takeMade(), "a1 2")
-		req := engine.ForkRequest{WorkflowID: "x", NewID: "y", Call: 2, By: request.By{Who: "ann", Why: "what if"}}
+		req := request.Fork{WorkflowID: "x", NewID: "y", Call: 2, By: request.By{Who: "ann", Why: "what if"}}
 		run, attached := fork(t, e, req)
 		same(t, "attached", attached, false)
 		settle()
@@ -57,7 +57,7 @@ func TestE60_Fork(t *testing.T) {
 			t.Errorf("again: %s, %t", again, attached)
 		}
 		req.Call = 1
-		var taken *engine.IDInUseError
+		var taken *request.IDInUseError
 		if _, _, err := e.ForkRun(t.Context(), req); !errors.As(err, &taken) || !strings.Contains(err.Error(), "does not go on from call 1") {
 			t.Errorf("another fork under the ID: %v", err)
 		}
@@ -72,7 +72,7 @@ func TestE60_Fork(t *testing.T) {
 		}
 		same(t, "its result", result, "a1' 2' 7 4' 5 of x'")
 		f.takeMade()
-		fork(t, e, engine.ForkRequest{WorkflowID: "y", NewID: "z", Call: 5})
+		fork(t, e, request.Fork{WorkflowID: "y", NewID: "z", Call: 5})
 		result, err = finish[string](t, e, "z")
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestE60_ForkWithAnotherInput(t *testing.T) {
 		begin(t, e, tries, "x", "a")
 		settle()
 		f.takeMade()
-		req := engine.ForkRequest{WorkflowID: "x", NewID: "y", Call: 2, CallInput: payload(t, "other")}
+		req := request.Fork{WorkflowID: "x", NewID: "y", Call: 2, CallInput: payload(t, "other")}
 		fork(t, e, req)
 		settle()
 		stop(t, e)
@@ -102,10 +102,10 @@ func TestE60_ForkWithAnotherInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, "result", result+" made "+f.takeMade(), "a1' other' 8 4' 5 of y' made other 4 5 of y")
-		fork(t, e, engine.ForkRequest{WorkflowID: "x", NewID: "all", Call: 1, Input: payload(t, "b")})
+		fork(t, e, request.Fork{WorkflowID: "x", NewID: "all", Call: 1, Input: payload(t, "b")})
 		settle()
 		same(t, "made from the first call on", f.takeMade(), "b1 2")
-		fork(t, e, engine.ForkRequest{WorkflowID: "x", NewID: "parked", Call: 2, Input: payload(t, "b")})
+		fork(t, e, request.Fork{WorkflowID: "x", NewID: "parked", Call: 2, Input: payload(t, "b")})
 		settle()
 		d := describe(t, e, "parked")
 		if d.Status != "parked" || d.Mismatch == nil || !strings.Contains(d.Reason, `with input "a1", the code asks for ActivityScheduled "try" with input "b1"`) {
@@ -117,7 +117,7 @@ func TestE60_ForkWithAnotherInput(t *testing.T) {
 		}
 		settle()
 		same(t, "and then", describe(t, e, "parked").Status, "terminated")
-		_, _, err = e.ForkRun(t.Context(), engine.ForkRequest{WorkflowID: "x", NewID: "v", Call: 3, CallInput: payload(t, 1)})
+		_, _, err = e.ForkRun(t.Context(), request.Fork{WorkflowID: "x", NewID: "v", Call: 3, CallInput: payload(t, 1)})
 		if err == nil || !strings.Contains(err.Error(), "it has no input of its own") {
 			t.Errorf("an input for a signal: %v", err)
 		}
@@ -135,7 +135,7 @@ func TestE60_ForkWaitsForCode(t *testing.T) {
 		settle()
 		stop(t, e)
 		e = w.start(f.activity)
-		fork(t, e, engine.ForkRequest{WorkflowID: "x", NewID: "y", Call: 2})
+		fork(t, e, request.Fork{WorkflowID: "x", NewID: "y", Call: 2})
 		signal(t, e, "y", "number", "s", 8)
 		settle()
 		same(t, "status", describe(t, e, "y").Status, "waiting-for-code")

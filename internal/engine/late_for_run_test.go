@@ -7,7 +7,6 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
@@ -33,7 +32,7 @@ func TestE45_WhatComesTooLateForARunIsThereForTheNext(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(reads, deaf)
 		for _, id := range []string{"told", "canceled"} {
-			beginWith(t, e, reads, id, "", engine.StartRequest{Settings: history.Settings{RunTimeout: time.Hour}})
+			beginWith(t, e, reads, id, "", request.Start{Settings: history.Settings{RunTimeout: time.Hour}})
 		}
 		settle()
 		w.kill(e)

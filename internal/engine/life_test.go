@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -56,7 +57,7 @@ func TestE64_GracefulStop(t *testing.T) {
 			})
 		}
 		settle()
-		if _, _, err := tryBegin(t.Context(), e, once, "new", 1); !errors.Is(err, engine.ErrStopped) {
+		if _, _, err := tryBegin(t.Context(), e, once, "new", 1); !errors.Is(err, request.ErrStopped) {
 			t.Errorf("a start while stopping: %v", err)
 		}
 		stops.Wait()
@@ -93,10 +94,10 @@ func TestE64_LifeOfAnEngine(t *testing.T) {
 		}
 		stop(t, e)
 		stop(t, e)
-		if err := e.Start(t.Context()); !errors.Is(err, engine.ErrStopped) {
+		if err := e.Start(t.Context()); !errors.Is(err, request.ErrStopped) {
 			t.Errorf("Start after Stop: %v", err)
 		}
-		if err := e.Health(); !errors.Is(err, engine.ErrStopped) {
+		if err := e.Health(); !errors.Is(err, request.ErrStopped) {
 			t.Errorf("Health after Stop: %v", err)
 		}
 		if err := second.Start(t.Context()); err != nil {
@@ -105,7 +106,7 @@ func TestE64_LifeOfAnEngine(t *testing.T) {
 		client := w.open(w.config())
 		stop(t, client)
 		stop(t, client)
-		if err := client.Start(t.Context()); !errors.Is(err, engine.ErrStopped) {
+		if err := client.Start(t.Context()); !errors.Is(err, request.ErrStopped) {
 			t.Errorf("Start of a stopped client: %v", err)
 		}
 		if err := second.Health(); err != nil {

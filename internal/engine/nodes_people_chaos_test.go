@@ -143,7 +143,7 @@ func (o *office) answer(token string, n, attempt int) {
 	} else {
 		err = o.client.CompleteAttempt(ctx, token, result)
 	}
-	if err != nil && !errors.Is(err, engine.ErrStaleToken) {
+	if err != nil && !errors.Is(err, request.ErrStaleToken) {
 		o.fault("completing: %v", err)
 	}
 }
@@ -155,8 +155,8 @@ func (o *office) meddle() {
 	id := fmt.Sprint(o.random.IntN(o.runs))
 	do := func(op core.Operation, p *retry.Policy) {
 		_, err := o.client.Control(ctx, id, "", core.Control{Operation: op, Policy: p})
-		var refused *engine.RefusedError
-		if err != nil && !errors.Is(err, engine.ErrNotPending) && !errors.Is(err, engine.ErrNoAnswer) && !errors.Is(err, store.ErrClosed) && !errors.As(err, &refused) {
+		var refused *request.RefusedError
+		if err != nil && !errors.Is(err, request.ErrNotPending) && !errors.Is(err, request.ErrNoAnswer) && !errors.Is(err, store.ErrClosed) && !errors.As(err, &refused) {
 			o.fault("%s of %s: %v", op, id, err)
 		}
 		o.note("%s of %s: %v", op, id, err)

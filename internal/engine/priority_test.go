@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -48,7 +49,7 @@ func prioritized[In, Out any](t *testing.T, e *engine.Engine, w workflow.Workflo
 	t.Helper()
 	input, err := history.Encode(in)
 	if err == nil {
-		_, _, err = e.StartRun(t.Context(), engine.StartRequest{WorkflowID: id, Type: w.Name(), Input: input, Settings: history.Settings{Priority: priority}})
+		_, _, err = e.StartRun(t.Context(), request.Start{WorkflowID: id, Type: w.Name(), Input: input, Settings: history.Settings{Priority: priority}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +175,7 @@ func TestE49_PriorityIsKeptInBounds(t *testing.T) {
 		1001:  "the priority is 1001; it is between -1000 and 1000, and 0 is that of runs without one",
 		-1001: "the priority is -1001; it is between -1000 and 1000, and 0 is that of runs without one",
 	} {
-		_, err := startWith(t, e, fmt.Sprint(priority), engine.StartRequest{Settings: history.Settings{Priority: priority}})
+		_, err := startWith(t, e, fmt.Sprint(priority), request.Start{Settings: history.Settings{Priority: priority}})
 		if (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("%d: %v, want %q", priority, err, want)
 		}

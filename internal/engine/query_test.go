@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -137,7 +138,7 @@ func TestE40_QueriesThatFail(t *testing.T) {
 				{"w", "progress", "refuse", errRefused, "not now: refused"},
 				{"w", "progress", "panic", nil, `the handler of query "progress" panicked: no way`},
 				{"w", "progress", "misuse", nil, "the handler of a query"},
-				{"w", "unknown", "", engine.ErrNoHandler, `the run has no handler for the query "unknown"; it has progress`},
+				{"w", "unknown", "", workflow.ErrNoHandler, `the run has no handler for the query "unknown"; it has progress`},
 				{"nobody", "progress", "", store.ErrNotFound, ""},
 				{"w", "", "", nil, "the query name is empty"},
 				{"", "progress", "", nil, "the workflow ID is empty"},
@@ -184,12 +185,12 @@ func TestE40_QueriesWithoutCode(t *testing.T) {
 		if len(all) > 1 { // now nobody serves it
 			began := time.Now()
 			_, err := query(t.Context(), all[1], "w", "progress", "")
-			if took := time.Since(began); !errors.Is(err, engine.ErrUnanswered) || took != engine.QueryTime {
+			if took := time.Since(began); !errors.Is(err, request.ErrUnanswered) || took != request.QueryTime {
 				t.Errorf("after %s: %v", took, err)
 			}
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := query(short, all[1], "w", "progress", ""); !errors.Is(err, engine.ErrUnanswered) || !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := query(short, all[1], "w", "progress", ""); !errors.Is(err, request.ErrUnanswered) || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("with a second to wait: %v", err)
 			}
 		}
@@ -279,7 +280,7 @@ func TestE40_QueriesLeaveNothing(t *testing.T) {
 		client := w.open(w.config())
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := query(short, client, "w", "progress", ""); !errors.Is(err, engine.ErrUnanswered) {
+		if _, err := query(short, client, "w", "progress", ""); !errors.Is(err, request.ErrUnanswered) {
 			t.Fatal(err)
 		}
 		ctx, gone := context.WithTimeout(t.Context(), time.Hour)

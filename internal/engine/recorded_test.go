@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	when "github.com/perdure/perdure/schedule"
@@ -171,7 +171,7 @@ func scheduledStart(t *testing.T) history.Recording {
 			e := w.start(errand)
 			input, err := history.Encode("in")
 			if err == nil {
-				err = e.SetSchedule(t.Context(), "daily", when.Spec{Every: 24 * time.Hour}, engine.StartRequest{Type: errand.Name(), Input: input})
+				err = e.SetSchedule(t.Context(), "daily", when.Spec{Every: 24 * time.Hour}, request.Start{Type: errand.Name(), Input: input})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -244,7 +245,7 @@ func TestE60_ResetRefused(t *testing.T) {
 			3: "the run has not made call 3; its last one is call 2",
 		} {
 			_, err := e.Control(t.Context(), "x", "", core.Control{Operation: core.ResetTheRun, Call: call})
-			var refused *engine.RefusedError
+			var refused *request.RefusedError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 				t.Errorf("reset to call %d: %v", call, err)
 			}

@@ -108,7 +108,7 @@ func TestE62_Chains(t *testing.T) {
 			startError(tryBegin(t.Context(), e, collector, "open", collected{Each: 1, All: 4})),
 			startError(tryBegin(t.Context(), e, weighed, "open", 1)),
 		} {
-			if used := (*engine.IDInUseError)(nil); !errors.As(other, &used) {
+			if used := (*request.IDInUseError)(nil); !errors.As(other, &used) {
 				t.Errorf("attached to a chain that was started with something else: %v", other)
 			}
 		}

@@ -13,12 +13,13 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
 
 // beginWith starts a run with more than an ID and an input.
-func beginWith[In, Out any](t *testing.T, e *engine.Engine, w workflow.Workflow[In, Out], id string, in In, req engine.StartRequest) {
+func beginWith[In, Out any](t *testing.T, e *engine.Engine, w workflow.Workflow[In, Out], id string, in In, req request.Start) {
 	t.Helper()
 	req.WorkflowID, req.Type = id, w.Name()
 	req.Input, _ = history.Encode(in)
@@ -69,14 +70,14 @@ func TestE45_RunTimeout(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e, all := askers(t, w, waits, works, panics, deaf)
 		began := time.Now()
-		limit := engine.StartRequest{Settings: history.Settings{RunTimeout: time.Hour}}
+		limit := request.Start{Settings: history.Settings{RunTimeout: time.Hour}}
 		for i, from := range all {
 			beginWith(t, from, waits, fmt.Sprint("waits from ", i), "", limit)
 			beginWith(t, from, works, fmt.Sprint("works from ", i), "", limit)
 		}
 		beginWith(t, e, waits, "done", "", limit)
 		beginWith(t, e, panics, "parked", "", limit)
-		beginWith(t, e, waits, "later", "", engine.StartRequest{Delay: time.Minute, Settings: history.Settings{RunTimeout: time.Hour}})
+		beginWith(t, e, waits, "later", "", request.Start{Delay: time.Minute, Settings: history.Settings{RunTimeout: time.Hour}})
 		pass(10 * time.Minute)
 		signal(t, e, "done", poke.Name(), "", "in time")
 		if d := describe(t, e, "parked"); d.Status != string(core.StatusParked) || d.RunDeadline == nil || !d.RunDeadline.Equal(began.Add(time.Hour)) || d.ChainDeadline != nil {
@@ -122,7 +123,7 @@ func TestE45_ADeadlineWaitsForNobody(t *testing.T) {
 			if id == "away" {
 				limit = 3 * time.Hour
 			}
-			beginWith(t, e, waits, id, "", engine.StartRequest{Settings: history.Settings{RunTimeout: limit}})
+			beginWith(t, e, waits, id, "", request.Start{Settings: history.Settings{RunTimeout: limit}})
 		}
 		settle()
 		w.kill(e)
@@ -162,7 +163,7 @@ func TestE45_TimedOutRunsAreRetriedByPolicy(t *testing.T) {
 		e := w.start(third, twice, never)
 		began := time.Now()
 		for _, w := range []workflow.Workflow[string, string]{third, twice, never} {
-			beginWith(t, e, w, w.Name(), "", engine.StartRequest{Settings: history.Settings{RunTimeout: time.Minute}})
+			beginWith(t, e, w, w.Name(), "", request.Start{Settings: history.Settings{RunTimeout: time.Minute}})
 		}
 		if left, err := finish[string](t, e, "third"); left != "1m0s" || err != nil || time.Since(began) < 2*time.Hour+2*time.Minute {
 			t.Errorf("the third run had %s left, %v, after %s", left, err, time.Since(began))
@@ -198,7 +199,7 @@ func TestE45_ChainTimeout(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(hourly, fails)
 		began := time.Now()
-		limit := engine.StartRequest{Settings: history.Settings{ChainTimeout: 150 * time.Minute, RunTimeout: 70 * time.Minute}}
+		limit := request.Start{Settings: history.Settings{ChainTimeout: 150 * time.Minute, RunTimeout: 70 * time.Minute}}
 		beginWith(t, e, round, "round", "", limit)
 		beginWith(t, e, fails, "fails", "", limit)
 		pass(130 * time.Minute)
@@ -226,12 +227,12 @@ func TestE45_TimeoutsThatCannotBe(t *testing.T) {
 		"the chain timeout is -1s; it is positive, or zero for none":                                 {ChainTimeout: -time.Second},
 		"the run timeout is 2s, which is longer than the chain timeout, 1s: it would have no effect": {RunTimeout: 2 * time.Second, ChainTimeout: time.Second},
 	} {
-		if _, err := startWith(t, e, "refused", engine.StartRequest{Settings: req}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := startWith(t, e, "refused", request.Start{Settings: req}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	for _, d := range []time.Duration{1 << 62, 1<<63 - 1} { // as good as never
-		if _, err := startWith(t, e, fmt.Sprint(int64(d)), engine.StartRequest{Delay: d / 1e6, Settings: history.Settings{RunTimeout: d, ChainTimeout: d}}); err != nil {
+		if _, err := startWith(t, e, fmt.Sprint(int64(d)), request.Start{Delay: d / 1e6, Settings: history.Settings{RunTimeout: d, ChainTimeout: d}}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -169,7 +169,7 @@ func TestE60_PauseOfARun(t *testing.T) {
 			t.Errorf("listed: %+v, %v", listed, err)
 		}
 		_, err = e.Control(t.Context(), "x", "", core.Control{Operation: core.RetryNow})
-		if refused := (*engine.RefusedError)(nil); !errors.As(err, &refused) {
+		if refused := (*request.RefusedError)(nil); !errors.As(err, &refused) {
 			t.Errorf("retry-now in a paused run: %v", err)
 		}
 		same(t, "resumed", verdicts(control(t, e, "x", core.Control{ID: "r", Operation: core.ResumeTheRun})), []string{"resume-run applied"})
@@ -228,7 +228,7 @@ func TestE60_RunOperationsRefused(t *testing.T) {
 		defer cancel()
 		stop(t, e)
 		client := w.open(w.config())
-		if _, err := client.Control(ctx, "x", "", core.Control{Operation: core.PauseTheRun}); !errors.Is(err, engine.ErrNoAnswer) {
+		if _, err := client.Control(ctx, "x", "", core.Control{Operation: core.PauseTheRun}); !errors.Is(err, request.ErrNoAnswer) {
 			t.Errorf("without an engine: %v", err)
 		}
 	})
@@ -240,7 +240,7 @@ func TestE60_DeadlineOfAPausedRun(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(collector.Impl(collect))
 		input, _ := history.Encode(collected{Each: 1, All: 1})
-		_, _, err := e.StartRun(t.Context(), engine.StartRequest{
+		_, _, err := e.StartRun(t.Context(), request.Start{
 			WorkflowID: "x", Type: "collector", Input: input,
 			Settings: history.Settings{RunTimeout: time.Hour, Retry: &retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}},
 		})

@@ -59,7 +59,7 @@ func set(t *testing.T, e *engine.Engine, name, in string, spec when.Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.SetSchedule(t.Context(), name, spec, engine.StartRequest{Type: "chore", Input: input}); err != nil {
+	if err := e.SetSchedule(t.Context(), name, spec, request.Start{Type: "chore", Input: input}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -275,7 +275,7 @@ func TestE49_RetriedRunsOfASchedule(t *testing.T) {
 		e := w.start(newChores().chore(10 * time.Minute))
 		input, _ := history.Encode("fail")
 		policy := retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(30 * time.Minute), Jitter: retry.NoJitter}
-		err := e.SetSchedule(t.Context(), "s", when.Spec{Every: time.Hour}, engine.StartRequest{Type: "chore", Input: input, Settings: history.Settings{Retry: &policy}})
+		err := e.SetSchedule(t.Context(), "s", when.Spec{Every: time.Hour}, request.Start{Type: "chore", Input: input, Settings: history.Settings{Retry: &policy}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,14 +303,14 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 	for want, s := range map[string]struct {
 		name string
 		spec when.Spec
-		req  engine.StartRequest
+		req  request.Start
 	}{
-		"schedule name is empty":          {"", when.Spec{Every: time.Hour}, engine.StartRequest{Type: "w"}},
-		"workflow name is empty":          {"s", when.Spec{Every: time.Hour}, engine.StartRequest{}},
-		"Every is 1ms":                    {"s", when.Spec{Every: time.Millisecond}, engine.StartRequest{Type: "w"}},
-		"is Delay, MustBeNew or NewAfter": {"s", when.Spec{Every: time.Hour}, engine.StartRequest{Type: "w", MustBeNew: true}},
-		"which names gates":               {"#gate/x", when.Spec{Every: time.Hour}, engine.StartRequest{Type: "w"}},
-		"which names schedules":           {"#schedule/x", when.Spec{Every: time.Hour}, engine.StartRequest{Type: "w"}},
+		"schedule name is empty":          {"", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
+		"workflow name is empty":          {"s", when.Spec{Every: time.Hour}, request.Start{}},
+		"Every is 1ms":                    {"s", when.Spec{Every: time.Millisecond}, request.Start{Type: "w"}},
+		"is Delay, MustBeNew or NewAfter": {"s", when.Spec{Every: time.Hour}, request.Start{Type: "w", MustBeNew: true}},
+		"which names gates":               {"#gate/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
+		"which names schedules":           {"#schedule/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
 	} {
 		if err := e.SetSchedule(t.Context(), s.name, s.spec, s.req); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
@@ -320,7 +320,7 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 	if _, err := e.TriggerSchedule(t.Context(), "s", "sometimes", request.By{}); err == nil {
 		t.Error("an overlap policy that there is not was taken")
 	}
-	if _, _, err := e.StartRun(t.Context(), engine.StartRequest{WorkflowID: "#schedule/s", Type: "w"}); err == nil {
+	if _, _, err := e.StartRun(t.Context(), request.Start{WorkflowID: "#schedule/s", Type: "w"}); err == nil {
 		t.Error("a workflow took the ID of a schedule")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -40,7 +40,7 @@ func TestE49_SetAttribute(t *testing.T) {
 		})
 		e := w.start(def)
 		input, _ := history.Encode("first")
-		_, _, err := e.StartRun(t.Context(), engine.StartRequest{
+		_, _, err := e.StartRun(t.Context(), request.Start{
 			WorkflowID: "w", Type: "stages", Input: input,
 			Settings: history.Settings{Attributes: map[string]string{"draft": "yes", "stage": "zeroth", "tier": "gold"}},
 		})
@@ -135,7 +135,7 @@ func TestE49_AttributesOfAResetRun(t *testing.T) {
 		})
 		e := w.start(def)
 		input, _ := history.Encode(1)
-		_, _, err := e.StartRun(t.Context(), engine.StartRequest{
+		_, _, err := e.StartRun(t.Context(), request.Start{
 			WorkflowID: "w", Type: "stages", Input: input,
 			Settings: history.Settings{Priority: 4, Attributes: map[string]string{"draft": "yes", "tier": "gold"}},
 		})

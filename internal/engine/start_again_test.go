@@ -33,7 +33,7 @@ var weighed = workflow.New("weighed", func(wf *workflow.Context, n int) (int, er
 	return n, nil
 }, workflow.Version("1"))
 
-func again(t *testing.T, e *engine.Engine, id string, n int, req engine.StartRequest) (run string, attached bool, err error) {
+func again(t *testing.T, e *engine.Engine, id string, n int, req request.Start) (run string, attached bool, err error) {
 	t.Helper()
 	req.WorkflowID, req.Type = id, weighed.Name()
 	req.Input, _ = history.Encode(n)
@@ -52,7 +52,7 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 			var runs []string
 			expect := func(what, want string, run string, attached bool, err error) {
 				t.Helper()
-				used, refused := errors.AsType[*engine.IDInUseError](err)
+				used, refused := errors.AsType[*request.IDInUseError](err)
 				got := "new"
 				switch {
 				case refused && used.Run == runs[len(runs)-1]:
@@ -74,22 +74,22 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 					runs = append(runs, run)
 				}
 			}
-			ask := func(what, want string, n int, req engine.StartRequest) {
+			ask := func(what, want string, n int, req request.Start) {
 				t.Helper()
 				run, attached, err := again(t, e, id, n, req)
 				expect(what, want, run, attached, err)
 			}
-			ask("an ID that is free", "new", 101, engine.StartRequest{NewAfter: engine.AnyEnd})
-			ask("an open run", "attached", 101, engine.StartRequest{NewAfter: engine.AnyEnd})
-			ask("an open run with another input", "refused", 102, engine.StartRequest{NewAfter: engine.AnyEnd})
-			ask("an open run, must be new", "refused", 101, engine.StartRequest{NewAfter: engine.AnyEnd, MustBeNew: true})
+			ask("an ID that is free", "new", 101, request.Start{NewAfter: request.AnyEnd})
+			ask("an open run", "attached", 101, request.Start{NewAfter: request.AnyEnd})
+			ask("an open run with another input", "refused", 102, request.Start{NewAfter: request.AnyEnd})
+			ask("an open run, must be new", "refused", 101, request.Start{NewAfter: request.AnyEnd, MustBeNew: true})
 			pass(2 * time.Hour)
-			ask("a result, only after failures", "attached", 101, engine.StartRequest{NewAfter: engine.Failure})
-			ask("a result, only after failures, must be new", "refused", 101, engine.StartRequest{NewAfter: engine.Failure, MustBeNew: true})
-			ask("a result", "new", -1, engine.StartRequest{NewAfter: engine.AnyEnd, MustBeNew: true})
+			ask("a result, only after failures", "attached", 101, request.Start{NewAfter: request.Failure})
+			ask("a result, only after failures, must be new", "refused", 101, request.Start{NewAfter: request.Failure, MustBeNew: true})
+			ask("a result", "new", -1, request.Start{NewAfter: request.AnyEnd, MustBeNew: true})
 			pass(time.Minute)
-			ask("a failure, without the option", "attached", -1, engine.StartRequest{})
-			ask("a failure", "new", 7, engine.StartRequest{NewAfter: engine.Failure})
+			ask("a failure, without the option", "attached", -1, request.Start{})
+			ask("a failure", "new", 7, request.Start{NewAfter: request.Failure})
 			pass(time.Minute)
 
 			d := describe(t, e, id)
@@ -113,7 +113,7 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 				t.Errorf("the result is %d, %v", got, err)
 			}
 		}
-		if _, _, err := again(t, all[0], "x", 1, engine.StartRequest{NewAfter: 7}); err == nil {
+		if _, _, err := again(t, all[0], "x", 1, request.Start{NewAfter: 7}); err == nil {
 			t.Error("an ending that there is not was taken")
 		}
 	})
@@ -124,7 +124,7 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 func TestE49_StartNewAtOnceIsOneNewRun(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e, all := askers(t, w, weighed)
-		if _, _, err := again(t, e, "w", 1, engine.StartRequest{}); err != nil {
+		if _, _, err := again(t, e, "w", 1, request.Start{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := finish[int](t, e, "w"); err != nil {
@@ -136,7 +136,7 @@ func TestE49_StartNewAtOnceIsOneNewRun(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range runs {
 			wg.Go(func() {
-				run, attached, err := again(t, all[i%len(all)], "w", 200, engine.StartRequest{NewAfter: engine.AnyEnd})
+				run, attached, err := again(t, all[i%len(all)], "w", 200, request.Start{NewAfter: request.AnyEnd})
 				if err != nil {
 					t.Error(err)
 				}
@@ -168,7 +168,7 @@ func TestE49_LateCompletionsOfTheRunBeforeAreDropped(t *testing.T) {
 		slow := activity.New("slow", func(_ context.Context, n int) (string, error) { return <-release[began.Add(1)], nil }, activity.Retry(retry.Never))
 		wrap := workflow.New("weighed", func(wf *workflow.Context, n int) (string, error) { return workflow.Call(wf, slow, n) }, workflow.Version("1"))
 		e := w.start(wrap, slow)
-		first, _, err := again(t, e, "w", 1, engine.StartRequest{})
+		first, _, err := again(t, e, "w", 1, request.Start{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestE49_LateCompletionsOfTheRunBeforeAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle()
-		second, attached, err := again(t, e, "w", 1, engine.StartRequest{NewAfter: engine.Failure})
+		second, attached, err := again(t, e, "w", 1, request.Start{NewAfter: request.Failure})
 		if attached || err != nil {
 			t.Fatal(attached, err)
 		}

@@ -18,7 +18,7 @@ var whenItBegan = workflow.New("when", func(wf *workflow.Context, _ int) (time.T
 	return workflow.Now(wf), nil
 }, workflow.Version("1"))
 
-func startWith(t *testing.T, e *engine.Engine, id string, req engine.StartRequest) (attached bool, err error) {
+func startWith(t *testing.T, e *engine.Engine, id string, req request.Start) (attached bool, err error) {
 	t.Helper()
 	req.WorkflowID, req.Type = id, whenItBegan.Name()
 	req.Input, _ = history.Encode(1)
@@ -34,11 +34,11 @@ func TestE49_Delay(t *testing.T) {
 		e, all := askers(t, w, whenItBegan)
 		for i, from := range all {
 			id := []string{"here", "elsewhere"}[i]
-			if _, err := startWith(t, from, id, engine.StartRequest{Delay: time.Hour}); err != nil {
+			if _, err := startWith(t, from, id, request.Start{Delay: time.Hour}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := startWith(t, e, "canceled", engine.StartRequest{Delay: time.Hour}); err != nil {
+		if _, err := startWith(t, e, "canceled", request.Start{Delay: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 		pass(30 * time.Minute)
@@ -72,25 +72,25 @@ func TestE49_MemoAndConflict(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(whenItBegan)
 		memo, _ := history.Encode(map[string]string{"customer": "Ada"})
-		if _, err := startWith(t, e, "w", engine.StartRequest{Delay: time.Minute, MustBeNew: true, Settings: history.Settings{Memo: memo}}); err != nil {
+		if _, err := startWith(t, e, "w", request.Start{Delay: time.Minute, MustBeNew: true, Settings: history.Settings{Memo: memo}}); err != nil {
 			t.Fatal(err)
 		}
 		other, _ := history.Encode("another")
 		for range 2 {
-			if attached, err := startWith(t, e, "w", engine.StartRequest{Settings: history.Settings{Memo: other}}); !attached || err != nil {
+			if attached, err := startWith(t, e, "w", request.Start{Settings: history.Settings{Memo: other}}); !attached || err != nil {
 				t.Errorf("attached: %t, %v", attached, err)
 			}
 			if got := describe(t, e, "w").Memo; got.String() != memo.String() {
 				t.Errorf("the memo is %s", got)
 			}
-			_, err := startWith(t, e, "w", engine.StartRequest{MustBeNew: true})
-			if used, is := errors.AsType[*engine.IDInUseError](err); !is || used.Run == "" || !strings.Contains(err.Error(), "was to make a new one") {
+			_, err := startWith(t, e, "w", request.Start{MustBeNew: true})
+			if used, is := errors.AsType[*request.IDInUseError](err); !is || used.Run == "" || !strings.Contains(err.Error(), "was to make a new one") {
 				t.Errorf("one that must be new: %v", err)
 			}
 			pass(time.Hour) // now it has ended
 		}
 		long, _ := history.Encode(strings.Repeat("x", history.MaxMemo))
-		for want, req := range map[string]engine.StartRequest{
+		for want, req := range map[string]request.Start{
 			"the memo is 16386 bytes long; the limit is 16384": {Settings: history.Settings{Memo: long}},
 			"the delay is -1s; it is zero or more":             {Delay: -time.Second},
 			"what was wrong":                                   {Fault: errors.New("what was wrong")},

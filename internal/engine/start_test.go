@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -58,7 +59,7 @@ func TestE8_E11_StartingTwice(t *testing.T) {
 			t.Helper()
 			for _, from := range []*engine.Engine{e, client} {
 				_, _, err := tryBegin(t.Context(), from, once, "run", 2)
-				var inUse *engine.IDInUseError
+				var inUse *request.IDInUseError
 				if !errors.As(err, &inUse) || string(inUse.Status) != status || !strings.Contains(err.Error(), "and its input is another one; use another ID, or the same arguments to attach to that run") {
 					t.Errorf("another input: %v", err)
 				}
@@ -203,7 +204,7 @@ func TestWaitersOutliveAStop(t *testing.T) {
 		run := begin(t, e, gate, "run", 0)
 		var waiter sync.WaitGroup
 		waiter.Go(func() {
-			if _, err := e.Result(t.Context(), "run", run); !errors.Is(err, engine.ErrStopped) {
+			if _, err := e.Result(t.Context(), "run", run); !errors.Is(err, request.ErrStopped) {
 				t.Errorf("got %v", err)
 			}
 		})

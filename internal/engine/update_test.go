@@ -119,7 +119,7 @@ func TestE40_Updates(t *testing.T) {
 			if _, err = change(t.Context(), from, "a", "", deposit, -1); !errors.As(err, &rejected) || !strings.Contains(err.Error(), "no way") {
 				t.Errorf("a validator that panics says %v", err)
 			}
-			if _, err = change(t.Context(), from, "a", "", workflow.NewUpdate[int, int]("other"), 1); !errors.Is(err, engine.ErrNoHandler) || !strings.Contains(err.Error(), "it has close, deposit") {
+			if _, err = change(t.Context(), from, "a", "", workflow.NewUpdate[int, int]("other"), 1); !errors.Is(err, workflow.ErrNoHandler) || !strings.Contains(err.Error(), "it has close, deposit") {
 				t.Errorf("one that there is no handler for: %v", err)
 			}
 			if _, err = change(t.Context(), from, "a", "", workflow.NewUpdate[string, int]("deposit"), "x"); !errors.As(err, &rejected) {
@@ -168,7 +168,7 @@ func TestE40_AHandlerMayWait(t *testing.T) {
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := change(short, e, "a", "large", deposit, 100); !errors.Is(err, engine.ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := change(short, e, "a", "large", deposit, 100); !errors.Is(err, request.ErrNoAnswer) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("who does not wait gets %v", err)
 		}
 		if n, err := change(t.Context(), e, "a", "", deposit, 1); n != 1 || err != nil {
@@ -230,7 +230,7 @@ func TestE40_UpdatesWait(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		e := w.start(accounts("1"), check)
 		for _, id := range []string{"later", "never"} {
-			beginWith(t, e, accounts("1"), id, "", engine.StartRequest{Delay: 2 * time.Minute})
+			beginWith(t, e, accounts("1"), id, "", request.Start{Delay: 2 * time.Minute})
 		}
 		begin(t, e, accounts("1"), "parked", "")
 		begin(t, e, accounts("1"), "paused", "")
@@ -282,7 +282,7 @@ func TestE40_UpdatesWait(t *testing.T) {
 			t.Errorf("a run that has begun answers %v", err)
 		}
 		stop(t, e)
-		if err := <-got["parked"]; !errors.Is(err, engine.ErrStopped) {
+		if err := <-got["parked"]; !errors.Is(err, request.ErrStopped) {
 			t.Errorf("who waits at an engine that stops gets %v", err)
 		}
 		e = w.start(accounts("2"), check)
@@ -311,7 +311,7 @@ func TestE40_UpdatesThatCannotBeAnswered(t *testing.T) {
 			"times out":  func(string) error { pass(40 * time.Second); return nil },
 		}
 		for id, end := range ends {
-			beginWith(t, e, accounts("1"), id, "", engine.StartRequest{Settings: history.Settings{RunTimeout: 30 * time.Second}})
+			beginWith(t, e, accounts("1"), id, "", request.Start{Settings: history.Settings{RunTimeout: 30 * time.Second}})
 			answers := make(chan error, len(all))
 			for _, from := range all {
 				go func() {
@@ -325,11 +325,11 @@ func TestE40_UpdatesThatCannotBeAnswered(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range all {
-				if err := <-answers; !errors.Is(err, engine.ErrUpdateUnfinished) {
+				if err := <-answers; !errors.Is(err, request.ErrUpdateUnfinished) {
 					t.Errorf("%s: the answer is %v", id, err)
 				}
 			}
-			if _, err := change(t.Context(), e, id, "the one", deposit, 100); !errors.Is(err, engine.ErrUpdateUnfinished) {
+			if _, err := change(t.Context(), e, id, "the one", deposit, 100); !errors.Is(err, request.ErrUpdateUnfinished) {
 				t.Errorf("%s: asked again, the answer is %v", id, err)
 			}
 		}
@@ -379,10 +379,10 @@ func TestE11_UpdatesOfAChain(t *testing.T) {
 				t.Fatalf("update %d: %d, %v", i+1, n, err)
 			}
 		}
-		if err := <-long; !errors.Is(err, engine.ErrUpdateUnfinished) {
+		if err := <-long; !errors.Is(err, request.ErrUpdateUnfinished) {
 			t.Errorf("one that was under way: %v", err)
 		}
-		if _, err := change(t.Context(), e, "r", "early", on, "stay"); !errors.Is(err, engine.ErrNoHandler) {
+		if _, err := change(t.Context(), e, "r", "early", on, "stay"); !errors.Is(err, workflow.ErrNoHandler) {
 			t.Errorf("before the second run has set a handler: %v", err)
 		}
 		pass(time.Minute)
@@ -394,7 +394,7 @@ func TestE11_UpdatesOfAChain(t *testing.T) {
 						t.Errorf("asked again: %d, %v", n, err)
 					}
 				}
-				if _, err := change(t.Context(), from, "r", "long", on, "long"); !errors.Is(err, engine.ErrUpdateUnfinished) {
+				if _, err := change(t.Context(), from, "r", "long", on, "long"); !errors.Is(err, request.ErrUpdateUnfinished) {
 					t.Errorf("asked again: %v", err)
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/pgbubble"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -41,12 +42,12 @@ func waits() workflow.Workflow[string, string] {
 }
 
 // startIn starts a run inside a transaction.
-func startIn(e *engine.Engine, tx any, id, input string, options ...func(*engine.StartRequest)) (run string, attached bool, err error) {
+func startIn(e *engine.Engine, tx any, id, input string, options ...func(*request.Start)) (run string, attached bool, err error) {
 	payload, err := history.Encode(input)
 	if err != nil {
 		return "", false, err
 	}
-	req := engine.StartRequest{WorkflowID: id, Type: "waits", Input: payload}
+	req := request.Start{WorkflowID: id, Type: "waits", Input: payload}
 	for _, o := range options {
 		o(&req)
 	}
@@ -131,7 +132,7 @@ func TestE28_OptionsHoldInATransaction(t *testing.T) {
 		old := describe(t, e, "over").RunID
 		inUse := func(err error, why string) {
 			t.Helper()
-			if refused, ok := errors.AsType[*engine.IDInUseError](err); !ok || !strings.Contains(refused.Difference, why) {
+			if refused, ok := errors.AsType[*request.IDInUseError](err); !ok || !strings.Contains(refused.Difference, why) {
 				t.Errorf("got %v, want that %s", err, why)
 			}
 		}
@@ -139,17 +140,17 @@ func TestE28_OptionsHoldInATransaction(t *testing.T) {
 		if err := transact(t, e, func(tx any) error {
 			_, _, err := startIn(e, tx, "open", "other")
 			inUse(err, "its input is another one")
-			_, _, err = startIn(e, tx, "open", "a", func(r *engine.StartRequest) { r.MustBeNew = true })
+			_, _, err = startIn(e, tx, "open", "a", func(r *request.Start) { r.MustBeNew = true })
 			inUse(err, "the start was to make a new one")
-			_, _, err = startIn(e, tx, "open", "a", func(r *engine.StartRequest) { r.Type = "another" })
+			_, _, err = startIn(e, tx, "open", "a", func(r *request.Start) { r.Type = "another" })
 			inUse(err, "it is of workflow")
-			if run, attached, err := startIn(e, tx, "over", "a", func(r *engine.StartRequest) { r.NewAfter = engine.Failure }); run != old || !attached || err != nil {
+			if run, attached, err := startIn(e, tx, "over", "a", func(r *request.Start) { r.NewAfter = request.Failure }); run != old || !attached || err != nil {
 				t.Errorf("%q %v %v", run, attached, err)
 			}
-			if _, attached, err := startIn(e, tx, "over", "new", func(r *engine.StartRequest) { r.NewAfter = engine.AnyEnd }); attached || err != nil {
+			if _, attached, err := startIn(e, tx, "over", "new", func(r *request.Start) { r.NewAfter = request.AnyEnd }); attached || err != nil {
 				t.Errorf("%v %v", attached, err)
 			}
-			_, _, err = startIn(e, tx, "late", "l", func(r *engine.StartRequest) {
+			_, _, err = startIn(e, tx, "late", "l", func(r *request.Start) {
 				r.Delay, r.Attributes = time.Hour, map[string]string{"a": "b"}
 			})
 			for _, id := range []string{"", "#gate/x", strings.Repeat("x", 2000)} {
@@ -416,7 +417,7 @@ func TestE28_AnOpenTransactionHoldsUpOnlyItsRivals(t *testing.T) {
 			}
 			for _, id := range ids[:2] {
 				got := <-answers[id]
-				if _, refused := errors.AsType[*engine.IDInUseError](got.err); refused != commits || !commits && got.err != nil {
+				if _, refused := errors.AsType[*request.IDInUseError](got.err); refused != commits || !commits && got.err != nil {
 					t.Errorf("%s: %+v", id, got)
 				}
 				signal(t, e, id, "poke", "", "!")

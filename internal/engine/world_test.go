@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -154,7 +155,7 @@ func tryBegin[In, Out any](ctx context.Context, e *engine.Engine, w workflow.Wor
 	if err != nil {
 		return "", false, err
 	}
-	return e.StartRun(ctx, engine.StartRequest{WorkflowID: id, Type: w.Name(), Input: input})
+	return e.StartRun(ctx, request.Start{WorkflowID: id, Type: w.Name(), Input: input})
 }
 
 // finish waits for the end of the latest run of a workflow ID and returns its
