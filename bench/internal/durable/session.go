@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -61,7 +62,7 @@ func (s *session) Close(ctx context.Context) error { return s.Stop(ctx) }
 // Verify compares the counts of the database, and of the newest runs the
 // attempts on record.
 func (s *session) Verify(ctx context.Context, want system.Tally) error {
-	counts, err := s.Counts(ctx)
+	counts, err := ops.Counts(ctx, s.Engine)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (s *session) verifyAttempts(ctx context.Context, want int) error {
 		return err
 	}
 	for _, run := range newest {
-		attempts, err := s.Attempts(ctx, run.WorkflowID)
+		attempts, err := s.Workflow(run.WorkflowID).Attempts(ctx)
 		if err != nil {
 			return err
 		}
