@@ -89,6 +89,7 @@ var hostile = map[string][][]string{
 	"gates resume":       {{evilGateName, "--reason", evil}},
 	"schedules":          {{}, {evil}},
 	"schedules create":   {{"new " + evil, evil, "--every", "1h"}, {evil, evil, "--cron", evil}, {evil, evil, evil, "--every", "1h"}},
+	"schedules update":   {{"plan " + evil}, {"plan " + evil, evil, `"y"`}, {evil, "evil.flow"}, {"plan " + evil, "evil.flow"}},
 	"schedules show":     {{"plan " + evil}, {evil}},
 	"schedules pause":    {{"plan " + evil, "--reason", evil, "--by", evil}},
 	"schedules resume":   {{"plan " + evil}, {evil}},

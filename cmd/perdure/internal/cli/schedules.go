@@ -62,9 +62,9 @@ func (a *app) createScheduleCommand() *cobra.Command {
 expression or at an interval. The input is JSON; without one it is null, and with - it is
 read from standard input. A schedule of that name is replaced.
 
-A name that ends in .flow is that of a flow file. Its text is stored with the schedule,
-so a changed file changes the schedule by "perdure schedules update NAME FILE" only. An
-engine that runs flow files fires it: perdure flow serve, or a program with package flow.
+A name that ends in .flow is a flow file. Its text is stored with the schedule; after a
+change of the file, run "perdure schedules update NAME FILE". An engine that runs flow
+files fires it: perdure flow serve, or a program with package flow.
 
 A fire starts the workflow ID NAME/TIME, with the nominal time in UTC. A cron expression
 has five fields (minute, hour, day of month, month, day of week) in the time zone of
@@ -140,12 +140,12 @@ func (a *app) updateScheduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update NAME [WORKFLOW|FILE [JSON]]",
 		Short: "Change what a schedule starts, or when",
-		Long: `Change a schedule: the workflow or flow file that it starts, its input, or its times. What
-is not given stays as it is, but --priority, --attribute and the timeouts, which are
-set as given. Open runs go on as they are.
+		Long: `Change a schedule: the workflow or flow file that it starts, its input, or its times.
+What is not given stays, except --priority, --attribute and the timeouts, which are set
+as given. Open runs go on unchanged.
 
-The command reads the schedule as "perdure schedules show" shows it. While no engine
-serves the group, an earlier change is not shown yet: give both together.`,
+The command reads the schedule as "perdure schedules show" does. While no engine serves
+the group, an earlier change does not show yet: repeat it together with the new one.`,
 		Example: `  perdure schedules update nightly nightly.flow
   perdure schedules update nightly --cron "0 4 * * *"
   perdure schedules update nightly nightly.flow '{"service": "http://warehouse-2"}'`,
