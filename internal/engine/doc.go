@@ -3,23 +3,25 @@
 //
 // # How a run moves
 //
-// A run in memory is a resident. What happens to it (an attempt ended, a slot
-// came free, a message arrived, a time has come) is put into its mailbox, and if
-// nobody works on it, a goroutine begins to: it takes the mailbox, steps the
-// machine, hands the turn to the committer and waits. Only when the turn is
-// durable does anything of it happen: attempts start, waiting callers are
-// answered. Then the next mailbox is taken. So a run has one turn in flight, and
-// runs do not wait for each other, except in the committer, which makes all
-// turns that are ready at a moment durable in one transaction.
+// A run in memory is a resident, and so is a gate or a schedule. What happens to it (an
+// attempt ended, a slot came free, a message arrived, a time has come) is put into its
+// mailbox, and a goroutine begins to work on it if none does: it takes the mailbox, steps
+// the machine, hands the turn to the committer and waits. Only when the turn is durable
+// does anything of it happen: attempts start, callers are told. Then the goroutine takes
+// the next mailbox. So a run has one turn in flight, and runs do not wait for each other,
+// except in the committer, which makes all turns that are ready at a moment durable in
+// one transaction. All kinds of residents are stepped by one interface, stepper.
 //
-// A resident that only waits for something far off is dropped from memory and
-// loaded again, by replay, when it is needed.
+// A resident that only waits for something far off is dropped from memory and loaded
+// again, by replay, when it is needed. A message that a run cannot take yet is deferred:
+// it waits beside the mailbox and does not load the run. What a turn takes of its mail is
+// asked of the rules that features register, see intake.go.
 //
 // # Where things are
 //
 //	engine.go       life of the engine: Open, Start, Stop
 //	config.go       what it is told
-//	resident.go     a run in memory: its mailbox, who works on it, when it leaves
+//	resident.go     a run in memory: its mailbox, the work on it, when it leaves
 //	stepper.go      runs, gates and schedules as one kind of thing: load, step, store
 //	turn.go         a step of a run: made durable, then carried out
 //	standing.go     gates and schedules in memory
@@ -35,7 +37,7 @@
 //	partition.go    taking partitions over, and losing them
 //	handover.go     partitions on their way to other nodes: closed, quiet, dropped
 //	chain.go        the next run of a chain, and which run gets what comes for the latest
-//	child.go        runs that a run starts, and what becomes of them
+//	child.go        runs that other runs start, until their rows are durable
 //	intake.go       what a turn takes of the mail, by the rules of each feature
 //	waiting.go      where messages wait in memory, and why
 //	gate.go         gates: entities that say when attempts may start
