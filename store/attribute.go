@@ -10,7 +10,7 @@ import (
 // Attribute is a name and a value that somebody gave a run, to find it by.
 type Attribute struct{ Name, Value string }
 
-// SortAttributes returns attributes as a store keeps and answers them: by name and
+// SortAttributes returns attributes as a store keeps and returns them: by name and
 // value, each once, nil if there are none.
 func SortAttributes(all []Attribute) []Attribute {
 	if len(all) == 0 {
@@ -37,7 +37,7 @@ func DecodeAttributes(pairs []byte) ([]Attribute, error) {
 	return SortAttributes(all), nil
 }
 
-// checkAttributes answers why no store would keep the attributes, or nil.
+// checkAttributes returns why no store would keep the attributes, or nil.
 func checkAttributes(run string, all []Attribute) error {
 	for _, a := range all {
 		if a.Name == "" {

@@ -23,7 +23,7 @@ type Deletion struct {
 	SwitchesBefore int64
 }
 
-// Validate answers why no store would carry the deletion out, or nil.
+// Validate returns why no store would carry the deletion out, or nil.
 func (d *Deletion) Validate(info Info) error {
 	if err := info.Check(d.Partition); err != nil {
 		return err

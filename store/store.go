@@ -35,7 +35,7 @@ type Store interface {
 	// ctx ends or the store is closed, soon (within 100 ms) after something of
 	// the kind came about: through this Store, another one, or another process.
 	// Calls may be spurious and may coalesce; notify must return quickly. Listen
-	// blocks; it answers the error of ctx, ErrStoreClosed, or an
+	// blocks; it returns the error of ctx, ErrStoreClosed, or an
 	// *UnavailableError, after which it may be called again.
 	Listen(ctx context.Context, notify func(News)) error
 
@@ -59,7 +59,7 @@ type Owner interface {
 	// that only one process can serve refuses a second one with an *InUseError.
 	Join(ctx context.Context, node Node) error
 
-	// Renew is a node's sign of life and answers who else is there and who owns
+	// Renew is a node's sign of life and returns who else is there and who owns
 	// what. A renewal whose answer was lost may be asked for again with the same
 	// numbers. ErrReplaced says that the node is no member any more: it left, or
 	// another of its name superseded it, or another process renews the same ID,
@@ -73,7 +73,7 @@ type Owner interface {
 	Leave(ctx context.Context, node string) error
 
 	// Claim makes node the owner of those of the partitions that are free, its
-	// own, or owned by a node whose lease has run out, and answers these, by
+	// own, or owned by a node whose lease has run out, and returns these, by
 	// partition. It raises the epoch of each, so that every Commit under an older
 	// epoch is refused; it waits for commits that are under way. ErrReplaced says
 	// that the node is no member. If a partition does not exist, none is claimed.
@@ -83,7 +83,7 @@ type Owner interface {
 	// for commits that are under way.
 	Release(ctx context.Context, node string, partitions []int) error
 
-	// Commit makes the turns of a batch durable together. It answers each turn
+	// Commit makes the turns of a batch durable together. It returns each turn
 	// by itself, in order: nil in Result.Errors means it is durable (now, or
 	// since an earlier call with the same bytes); a refused turn (ErrFenced,
 	// *ConflictError, ErrStale) left nothing and did not hinder the others. If
@@ -108,18 +108,18 @@ type Owner interface {
 
 // Client holds the verbs of a process that need not own anything.
 type Client interface {
-	// Group answers which partitions hold the runs of a group of nodes, and
+	// Group returns which partitions hold the runs of a group of nodes, and
 	// makes them if the group is new. Every group has Info.Partitions of its
 	// own, numbered in a row; the group "" has those from 0.
 	Group(ctx context.Context, name string) (Group, error)
 
-	// Secret answers the random bytes, at least 32, that were made with the
+	// Secret returns the random bytes, at least 32, that were made with the
 	// database and never change. Tokens are signed with them.
 	Secret(ctx context.Context) ([]byte, error)
 
 	// Create inserts a run that its owner will start, and a message of
 	// KindCreated that tells the owner so. If the workflow ID is taken it
-	// answers *ConflictError with the run that has it, unless that is this very
+	// returns a *ConflictError with the run that has it, unless that is this very
 	// run. A closed run does not hinder a later one of its own chain, nor one that
 	// comes after it (Run.After).
 	Create(ctx context.Context, run Run) error
@@ -135,27 +135,27 @@ type Client interface {
 	// of the call was lost is gone.
 	Take(ctx context.Context, partition int, workflowID string) ([]Message, error)
 
-	// Switch appends to the log of a group's switches and answers the entry. A
+	// Switch appends to the log of a group's switches and returns the entry. A
 	// request that is in the log already is not written again; its entry is
 	// answered.
 	Switch(ctx context.Context, s Switch) (Switch, error)
 
-	// Delete removes what is over, and answers how many runs it removed. It is one
+	// Delete removes what is over, and returns how many runs it removed. It is one
 	// transaction: whoever has much to remove asks for little at a time. A run after
 	// which somebody is just creating another one may be left for the next time.
 	Delete(ctx context.Context, d Deletion) (int, error)
 
-	// Within answers the verbs of a client inside tx, a transaction in this database
+	// Within returns the verbs of a client inside tx, a transaction in this database
 	// that somebody else began and will end. What tx may be the store documents;
 	// anything else is refused with ErrTx, here or by the verbs.
 	Within(tx any) (Transaction, error)
 
 	// Transact runs f inside a transaction of the store's own, which is committed if
-	// f answers nil and undone otherwise: the error is then f's, as a *HookError. tx
+	// f returns nil and undone otherwise: the error is then f's, as a *HookError. tx
 	// is what the Hook of a Turn gets, and what is said there holds here: f has
-	// HookLimit, is run again where the transaction has to be begun anew, must not
+	// HookLimit, is run again where the transaction has to be begun again, must not
 	// call the store, but within tx, and may be left behind. A store without
-	// transactions that others can write in answers ErrTx.
+	// transactions that others can write in returns ErrTx.
 	Transact(ctx context.Context, f func(tx any) error) error
 }
 

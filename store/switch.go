@@ -21,7 +21,7 @@ type Switch struct {
 // starting attempts.
 const SwitchActivity = "activity"
 
-// Validate answers why no store would keep the switch, or nil.
+// Validate returns why no store would keep the switch, or nil.
 func (s *Switch) Validate() error {
 	switch {
 	case s.Kind == "" || s.Name == "":

@@ -6,13 +6,13 @@ import "context"
 // the store's to end. What its verbs do becomes true when that is committed, with
 // everything else that it does, and never if it is not. Listeners are told then.
 //
-// A verb that answers an error has left nothing, and the transaction can go on,
+// A verb that returns an error has left nothing, and the transaction can go on,
 // unless the database itself ended it: a verb that a conflict refused is no reason
 // to give up the rest.
 //
 // A transaction may stay open for long. Until it ends, whoever else wants a workflow
 // ID that it took waits, and nobody else does: a Commit with a turn that would have to
-// wait answers an *UnavailableError for that turn, and writes the others.
+// wait returns an *UnavailableError for that turn, and writes the others.
 //
 // Its verbs are as safe for concurrent use as the transaction is.
 type Transaction interface {

@@ -128,7 +128,7 @@ type Ownership struct {
 	Clock     int64  // highest database time that is known of the partition when it was claimed, ns
 
 	// Survived reports, of an epoch that is over, that the process of the node
-	// was alive after it: it gave the partition back, or claimed it anew, or left
+	// was alive after it: it gave the partition back, or claimed it again, or left
 	// in good order, or has shown a sign of life since, be it that Renew answered
 	// ErrReplaced. Only Owners tells.
 	Survived bool
@@ -366,7 +366,7 @@ type Record struct {
 	Calls []Call
 }
 
-// Result answers a Commit.
+// Result returns a Commit.
 type Result struct {
 	Now    int64   // the database's clock at the commit, ns
 	Errors []error // one per turn

@@ -19,7 +19,7 @@ func LeftKey(run, key string) string { return "left/" + run + "/" + key }
 // CreatedKey is the key of the message that tells of a new run.
 func CreatedKey(run string) string { return "created/" + run }
 
-// Check answers an error if no database has such a partition. Whether it exists
+// Check returns an error if no database has such a partition. Whether it exists
 // in this one, and so whether its group does, only the database knows.
 func (i Info) Check(partition int) error {
 	if partition < 0 {
@@ -28,7 +28,7 @@ func (i Info) Check(partition int) error {
 	return nil
 }
 
-// Check answers why a node cannot join, or nil.
+// Check returns why a node cannot join, or nil.
 func (n *Node) Check(info Info) error {
 	switch {
 	case n.ID == "":
@@ -41,7 +41,7 @@ func (n *Node) Check(info Info) error {
 	return text("node", n.ID, n.Name, n.Group)
 }
 
-// Check answers why no store would take the renewal, or nil.
+// Check returns why no store would take the renewal, or nil.
 func (r *Renewal) Check() error {
 	if r.Next == 0 {
 		return fmt.Errorf("the renewal of node %q has the number 0: a later one could not be told from a stranger's first", r.Node)
@@ -49,10 +49,10 @@ func (r *Renewal) Check() error {
 	return nil
 }
 
-// CheckGroup answers why no group can have the name, or nil.
+// CheckGroup returns why no group can have the name, or nil.
 func CheckGroup(name string) error { return text("group", name) }
 
-// Validate answers why no store would accept the turn, or nil. A store calls it
+// Validate returns why no store would accept the turn, or nil. A store calls it
 // before it writes, so that all stores refuse the same turns: what is missing,
 // what names another partition or run, and text that some databases cannot
 // keep (invalid UTF-8 or a NUL character).
@@ -166,7 +166,7 @@ func (t *Tally) validate() error {
 	return text("tally", t.Type, t.Name)
 }
 
-// Validate answers why no store would create the run, or nil.
+// Validate returns why no store would create the run, or nil.
 func (r *Run) Validate(info Info) error {
 	if err := info.Check(r.Partition); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (s *RunState) validate() error {
 	return text("status", string(s.Status))
 }
 
-// Validate answers why no store would deliver the message, or nil.
+// Validate returns why no store would deliver the message, or nil.
 func (m *Message) Validate(info Info) error {
 	if err := info.Check(m.Partition); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (db *Database) unlocked(f func() error) error {
 	return f()
 }
 
-// check answers whether the turn is durable already, else whether it may be
+// check returns whether the turn is durable already, else whether it may be
 // applied, and if so whether its run has to be inserted.
 func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
 	r := p.runs[t.Run]

@@ -32,7 +32,7 @@ func (db *Database) group(name string) store.Group {
 	return g
 }
 
-// partition answers nil if there is none of this number.
+// partition returns nil if there is none of this number.
 func (db *Database) partition(id int) *partition {
 	if id >= len(db.partitions) {
 		return nil

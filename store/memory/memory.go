@@ -50,7 +50,7 @@ func Partitions(n int) Option {
 	return func(db *Database) { db.info.Partitions = n }
 }
 
-// Clock sets the database's clock, which answers nanoseconds since 1970.
+// Clock sets the database's clock, which returns nanoseconds since 1970.
 // Without it the clock is time.Now, which is virtual under testing/synctest.
 func Clock(now func() int64) Option {
 	return func(db *Database) { db.clock = now }

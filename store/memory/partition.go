@@ -57,7 +57,7 @@ func (p *partition) tick(now int64) int64 {
 // owned reports whether epoch is that of the partition's owner.
 func (p *partition) owned(epoch int64) bool { return p.node != "" && p.epoch == epoch }
 
-// placeable answers whether a new run could be inserted: exists is true if it
+// placeable returns whether a new run could be inserted: exists is true if it
 // was before. The state that the creating turn gives its own run, if any, is
 // taken into account: it may close the run that the new one follows.
 func (p *partition) placeable(row *store.Run, creator string, state *store.RunState) (exists bool, err error) {

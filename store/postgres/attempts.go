@@ -19,7 +19,7 @@ func (b *batch) writeAttempts(turns []*store.Turn) {
 	}
 }
 
-// rounds answers how many of the attempts can be inserted before any is pruned:
+// rounds returns how many of the attempts can be inserted before any is pruned:
 // those up to one that was pruned by an earlier one. That is odd, but what it
 // means is clear.
 func rounds(attempts []of[store.Attempt]) int {

@@ -14,7 +14,7 @@ import (
 type commit struct {
 	h     *handle
 	turns []store.Turn
-	errs  []error // the answers so far
+	errs  []error // the returns so far
 	now   int64   // the database's clock
 
 	overlapping bool          // two of the turns concern one run
@@ -64,7 +64,7 @@ func (m *commit) writeAll(ctx context.Context, live []int) error {
 	})
 }
 
-// split answers which turns share a transaction, in order. One with a hook has a
+// split returns which turns share a transaction, in order. One with a hook has a
 // transaction of its own, in which nobody else waits for what the hook does. But
 // turns of one run go together.
 func (m *commit) split(live []int) [][]int {
@@ -136,7 +136,7 @@ func (m *commit) usual(ctx context.Context, c *conn, part []int) bool {
 	return !(m.overlapping && m.overlap(part)) && m.epochs(part) != nil
 }
 
-// deliverable answers an error if the turn has a message for a partition that
+// deliverable returns an error if the turn has a message for a partition that
 // does not exist.
 func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error {
 	for i := range t.Messages {
@@ -148,7 +148,7 @@ func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error 
 	return nil
 }
 
-// epochs answers the epoch of each partition of the turns, nil if there are two
+// epochs returns the epoch of each partition of the turns, nil if there are two
 // of one.
 func (m *commit) epochs(part []int) map[int]int64 {
 	epochs := map[int]int64{}

@@ -79,7 +79,7 @@ func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) err
 	return h.fail(ctx, op, err)
 }
 
-// exec runs a statement and answers how many rows it changed.
+// exec runs a statement and returns how many rows it changed.
 func (c *conn) exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	tag, err := c.raw.Exec(ctx, c.h.sql(sql), args...)
 	return tag.RowsAffected(), foreign(err)
@@ -91,7 +91,7 @@ func (c *conn) script(ctx context.Context, statements string) error {
 	return err
 }
 
-// one reads the only row of a result into dest, and answers whether there is one.
+// one reads the only row of a result into dest, and returns whether there is one.
 func (c *conn) one(ctx context.Context, sql string, args []any, dest ...any) (bool, error) {
 	err := c.raw.QueryRow(ctx, c.h.sql(sql), args...).Scan(dest...)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -127,7 +127,7 @@ const begin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 // database's default is that it need not.
 const durable = `SET LOCAL synchronous_commit = on`
 
-// transact runs f in a transaction, which is committed if f answers nil.
+// transact runs f in a transaction, which is committed if f returns nil.
 func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 	tx, err := c.raw.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {

@@ -142,7 +142,7 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 	})
 }
 
-// upToDate answers whose schema it is, after migrating it if need be: who only
+// upToDate returns whose schema it is, after migrating it if need be: who only
 // uses a schema that is up to date needs no right to change it.
 func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error) {
 	if partitions == 0 {

@@ -55,7 +55,7 @@ func (k *carefully) hopeful(p *plan, closing map[string]bool) bool {
 	return k.errs[p.i] == nil || ok && conflict.Existing.ID != p.turn.Run && closing[conflict.Existing.ID]
 }
 
-// judge answers whether a turn is durable already, and otherwise why it is
+// judge returns whether a turn is durable already, and otherwise why it is
 // refused, or how it is to be written.
 func (k *carefully) judge(p *plan, s *sight) (durable bool, err error) {
 	t := &p.turn

@@ -35,7 +35,7 @@
 // own.
 //
 // If the answer is lost, by a cut connection or a crash of the server, the verb
-// answers an UnavailableError, and the engine asks again with the same bytes:
+// returns an UnavailableError, and the engine asks again with the same bytes:
 // what is durable is recognised. That is so for everything that the server, the
 // network or a failover may do; only what the server says about the data of a
 // statement is final. Transactions that lose against others (deadlocks,

@@ -63,7 +63,7 @@ func createdMeanwhile(err error) bool {
 // retries is how often a transaction is begun again that lost against others.
 const retries = 5
 
-// again calls f until it answers nil or an error for which the condition does
+// again calls f until it returns nil or an error for which the condition does
 // not hold, but not for ever.
 func again(condition func(error) bool, f func() error) error {
 	err := f()

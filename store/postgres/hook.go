@@ -12,9 +12,9 @@ import (
 
 var (
 	// errEnded refuses what would end the transaction of a commit.
-	errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook answers an error: neither commit it nor roll it back")
+	errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook returns an error: neither commit it nor roll it back")
 	// errFailed is what a hook should have said.
-	errFailed = errors.New("a statement failed in the step transaction, which then cannot be committed, but the hook answered no error")
+	errFailed = errors.New("a statement failed in the step transaction, which then cannot be committed, but the hook returned no error")
 	// errOpen is about a hook whose connection cannot be used any more.
 	errOpen = errors.New("the hook left a result open: close its rows, or read them to the end")
 	// errIdle is about a hook that takes its time.

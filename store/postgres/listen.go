@@ -102,7 +102,7 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 	}
 }
 
-// wait waits for the next notification. It answers "" if none came for a while
+// wait waits for the next notification. It returns "" if none came for a while
 // but the connection is alive.
 func wait(ctx context.Context, conn *pgx.Conn) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, quiet)

@@ -25,7 +25,7 @@ type identity struct {
 	partitions int
 }
 
-// identify reads whose schema it is. It answers an error for one that we must
+// identify reads whose schema it is. It returns an error for one that we must
 // not touch.
 func (c *conn) identify(ctx context.Context) (identity, error) {
 	h := c.h

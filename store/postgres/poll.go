@@ -44,7 +44,7 @@ func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 	}
 }
 
-// ended is what Listen answers when it ends: a closed store ends its context
+// ended is what Listen returns when it ends: a closed store ends its context
 // too.
 func (h *handle) ended(err error) error {
 	if h.isClosed() {

@@ -36,7 +36,7 @@ func size(t *store.Turn) int {
 	return n
 }
 
-// small answers an error if the turn is more than the database can take.
+// small returns an error if the turn is more than the database can take.
 func small(t *store.Turn) error {
 	if n := size(t); n > mostOne {
 		return fmt.Errorf("turn %d of run %q has %d bytes; PostgreSQL takes %d in one turn: keep large data elsewhere and pass a reference", t.Number, t.Run, n, mostOne)

@@ -143,7 +143,7 @@ func (g *guest) Create(ctx context.Context, run store.Run) error {
 	})
 }
 
-// known answers an error if there is no such partition.
+// known returns an error if there is no such partition.
 func (g *guest) known(ctx context.Context, partition int) error {
 	if int64(partition) < g.h.partitions.Load() {
 		return nil

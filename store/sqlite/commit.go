@@ -16,7 +16,7 @@ type batch struct {
 	c      *conn
 	marks  marks
 	turns  []store.Turn
-	errs   []error // the answers so far
+	errs   []error // the returns so far
 	now    int64   // the clock when it began
 	fences []fence // which epochs of which partitions may write
 	posted bool    // a message was delivered
@@ -123,7 +123,7 @@ func (b *batch) fence(live []int) error {
 	return nil
 }
 
-// admits answers the fence that lets a turn through, nil if it is refused.
+// admits returns the fence that lets a turn through, nil if it is refused.
 func (b *batch) admits(t *store.Turn) *fence {
 	for i := range b.fences {
 		if f := &b.fences[i]; f.partition == t.Partition && f.epoch == t.Epoch {
@@ -228,7 +228,7 @@ func refusal(err error) bool {
 	return code(err) == 0 || !breaks(err) && !unavailable(err)
 }
 
-// turn writes one turn, or answers why not; the caller undoes what it wrote.
+// turn writes one turn, or returns why not; the caller undoes what it wrote.
 func (b *batch) turn(i int) error {
 	t := &b.turns[i]
 	durable, taken, err := b.known(t)
@@ -279,7 +279,7 @@ func (b *batch) turn(i int) error {
 	return b.h.runHook(b.c, t)
 }
 
-// known answers whether the turn is durable already, or its number taken.
+// known returns whether the turn is durable already, or its number taken.
 func (b *batch) known(t *store.Turn) (durable, taken bool, err error) {
 	if t.Number > 0 {
 		var commit int64

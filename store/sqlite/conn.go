@@ -136,7 +136,7 @@ func (c *conn) query(ctx context.Context, query string, each func(row) error, ar
 }
 
 // one reads the integers of the only row of a statement of a write into dest,
-// and answers whether there is a row.
+// and returns whether there is a row.
 func (c *conn) one(query string, dest []*int64, args ...driver.Value) (found bool, err error) {
 	err = c.query(context.Background(), query, func(r row) error {
 		found = true

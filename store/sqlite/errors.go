@@ -26,7 +26,7 @@ func code(err error) int {
 // isConstraint reports whether the data of a statement broke a rule.
 func isConstraint(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
 
-// breaks reports whether a connection is better opened anew after an error.
+// breaks reports whether a connection is better opened again after an error.
 func breaks(err error) bool {
 	if _, broken := errors.AsType[*brokenError](err); broken {
 		return true

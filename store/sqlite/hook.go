@@ -18,7 +18,7 @@ import (
 const hookSlack = 100 * time.Millisecond
 
 // errEnded refuses what would end the transaction of a whole commit.
-var errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook answers an error: neither commit it nor roll it back")
+var errEnded = errors.New("a step transaction is committed by the engine, or undone if the hook returns an error: neither commit it nor roll it back")
 
 // runHook calls the hook of a turn with a real *sql.Tx on this connection. The
 // caller holds a savepoint for the turn. Rows and statements that the hook

@@ -95,6 +95,6 @@ func (h *handle) changed(seen *version) bool {
 	if err != nil || now == *seen {
 		return false
 	}
-	*seen = now // a new connection counts anew: then we cannot know
+	*seen = now // a new connection counts from the start: then we cannot know
 	return true
 }

@@ -38,7 +38,7 @@ func held(path string) bool {
 	return err != nil || !free
 }
 
-// acquire takes the lock or answers who has it.
+// acquire takes the lock or returns who has it.
 func acquire(path, location, holder string) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -44,7 +44,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 // join makes a node the member. Whoever was here before is dead: the lock was
 // free. So every node supersedes all others.
 func join(c *conn, node store.Node, now int64) error {
-	if err := bury(c, now); err != nil {
+	if err := endOthers(c, now); err != nil {
 		return err
 	}
 	added, err := c.exec(`INSERT INTO nodes (id, name, node_group, lease, supersede, joined, seen) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -55,8 +55,8 @@ func join(c *conn, node store.Node, now int64) error {
 	return err
 }
 
-// bury ends the membership of a node that did not leave, and frees what it owned.
-func bury(c *conn, now int64) error {
+// endOthers ends the membership of nodes that did not leave and frees their partitions.
+func endOthers(c *conn, now int64) error {
 	if _, err := c.exec(`UPDATE nodes SET departed = ? WHERE departed IS NULL`, now); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membe
 	return seen, err
 }
 
-// renew answers nil if the node is no member or the numbers are another
+// renew returns nil if the node is no member or the numbers are another
 // process's.
 func (c *conn) renew(r store.Renewal, now int64) (*store.Membership, error) {
 	// That it lives is worth knowing even if it is no member any more.

@@ -113,7 +113,7 @@ func inspect(ctx context.Context, path string) error {
 }
 
 // identify reads whose file it is and its schema version; empty is a file
-// without tables. It answers an error for one that we must not touch.
+// without tables. It returns an error for one that we must not touch.
 func identify(c *conn, path string) (version int64, empty bool, err error) {
 	var owner, tables int64
 	for _, q := range []struct {

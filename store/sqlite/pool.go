@@ -85,7 +85,7 @@ func (p *pool) pop() *conn {
 	return c
 }
 
-// put gives a connection back. A broken one is closed, and opened anew when it
+// put gives a connection back. A broken one is closed, and opened again when it
 // is needed.
 func (p *pool) put(c *conn, broken bool) {
 	if broken {

@@ -37,7 +37,7 @@ func Durability(level Level) Option { return func(f *file) { f.level = level } }
 // polling interval.
 func Exclusive() Option { return func(f *file) { f.exclusive = true } }
 
-// Clock sets the database's clock, which answers nanoseconds since 1970.
+// Clock sets the database's clock, which returns nanoseconds since 1970.
 // Without it the clock is time.Now.
 func Clock(now func() int64) Option { return func(f *file) { f.clock = now } }
 
@@ -145,14 +145,14 @@ func (h *handle) close() error {
 // engine to join buries the node.
 func (h *handle) depart(c *conn) error {
 	if h.node != "" {
-		if err := bury(c, h.clock()); err != nil {
+		if err := endOthers(c, h.clock()); err != nil {
 			return err
 		}
 	}
 	return h.marks.save(c)
 }
 
-// write runs f in a write transaction. What f did is committed if it answers
+// write runs f in a write transaction. What f did is committed if it returns
 // nil, and otherwise undone. Once begun it does not heed ctx any more: it is
 // done or it is not.
 func (h *handle) write(ctx context.Context, op string, f func(c *conn) error) error {

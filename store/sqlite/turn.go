@@ -58,7 +58,7 @@ func (b *batch) insertTurns(plain []int) error {
 	return nil
 }
 
-// applyState writes the new state of the turn's run and answers whether the
+// applyState writes the new state of the turn's run and returns whether the
 // run was found.
 func (b *batch) applyState(t *store.Turn) (found bool, err error) {
 	if t.State == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Lockstep plays the same random operations against two stores and demands the
-// same answers. Each opener function returns a new, empty database with one
+// same returns. Each opener function returns a new, empty database with one
 // partition a group and the given clock. One node is there at a time, and no lease
 // runs out: what several nodes do to each other is for Run to check.
 func Lockstep(t *testing.T, reference, subject func(t *rapid.T, clock func() int64) store.Opener) {

@@ -107,7 +107,7 @@ func (f *fixture) claim() {
 	f.epoch = owned[0].Epoch
 }
 
-// claims claims some partitions and answers which the node got.
+// claims claims some partitions and returns which the node got.
 func (f *fixture) claims(partitions ...int) []store.Ownership {
 	f.Helper()
 	owned, err := f.store.Claim(f.Context(), f.node, partitions)
@@ -174,7 +174,7 @@ func equal[T any](f *fixture, got, want T) {
 	}
 }
 
-// commit commits turns and answers the error of each.
+// commit commits turns and returns the error of each.
 func (f *fixture) commit(turns ...store.Turn) []error {
 	f.Helper()
 	result, err := f.store.Commit(f.Context(), turns)

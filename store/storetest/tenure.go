@@ -72,7 +72,7 @@ var tenureChecks = []check{
 		f.renew()
 		equal(f, f.survived(), []bool{false})
 		f.claim()
-		equal(f, f.survived(), []bool{true, false}) // claimed anew
+		equal(f, f.survived(), []bool{true, false}) // claimed again
 		f.must(f.store.Release(f.Context(), f.node, []int{f.partition}))
 		equal(f, f.survived(), []bool{true, true})
 		f.claim()
