@@ -2,13 +2,12 @@ package store
 
 import "fmt"
 
-// Deletion is what Client.Delete removes: things that are over, which nobody writes to
-// any more, so that no epoch is asked for.
+// Deletion says what Client.Delete removes: closed runs and old counters. No process
+// writes to those, so deleting needs no fencing.
 type Deletion struct {
-	// Runs of the partition that are removed if they have ended, each with its
-	// history, its calls, its ledger, its attributes and what waits for it alone in
-	// the inbox. If one was the latest of its workflow ID, the ID is free. One that
-	// is open, or does not exist, is left alone.
+	// Runs of the partition to remove if they are closed, each with its history, calls,
+	// ledger, attributes and the messages for it alone. If a run was the latest of its
+	// workflow ID, the ID is free. Open and missing runs are skipped.
 	Partition int
 	Runs      []string
 

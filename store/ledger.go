@@ -99,7 +99,7 @@ type Tally struct {
 	Recovered int64 // succeeded later
 	Exhausted int64 // used up their attempts, time or budget
 	Failed    int64 // stopped for another reason
-	Canceled  int64 // nobody wanted them any more
+	Canceled  int64 // no longer wanted
 	ByHand    int64 // a person said how they end
 	Attempts  int64 // of all of them
 	Retrying  int64 // ns from the end of the first attempt to the end of the call, of those that had more than one

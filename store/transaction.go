@@ -2,23 +2,22 @@ package store
 
 import "context"
 
-// Transaction is a database as a client sees it inside a transaction that is not
-// the store's to end. What its verbs do becomes true when that is committed, with
-// everything else that it does, and never if it is not. Listeners are told then.
+// Transaction holds the verbs of a client inside a transaction that the caller ends.
+// Their effects become visible with its commit, together with the caller's own
+// writes; listeners are notified then. After a rollback they never happened.
 //
-// A verb that returns an error has left nothing, and the transaction can go on,
-// unless the database itself ended it: a verb that a conflict refused is no reason
-// to give up the rest.
+// A verb that returns an error wrote nothing. The transaction can continue unless the
+// database itself ended it.
 //
-// A transaction may stay open for long. Until it ends, whoever else wants a workflow
-// ID that it took waits, and nobody else does: a Commit with a turn that would have to
-// wait returns an *UnavailableError for that turn, and writes the others.
+// A transaction may stay open for long. Until it ends, others that want a workflow ID
+// it took wait, and only they do: a Commit with such a turn returns an
+// *UnavailableError for that turn and writes the others.
 //
 // Its verbs are as safe for concurrent use as the transaction is.
 type Transaction interface {
-	// Create is Client.Create. A run that has the workflow ID and that the transaction
-	// cannot see, because it reads as of an earlier moment, is an error of the
-	// database that says so: the transaction has to be done again.
+	// Create is Client.Create. If the workflow ID belongs to a run that the transaction
+	// cannot see, because it reads an earlier snapshot, the database's error says so:
+	// the caller repeats the transaction.
 	Create(ctx context.Context, run Run) error
 
 	// Post is Client.Post. It sees the runs that the transaction created.

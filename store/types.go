@@ -127,10 +127,9 @@ type Ownership struct {
 	Since     int64  // database time, ns
 	Clock     int64  // highest database time that is known of the partition when it was claimed, ns
 
-	// Survived reports, of an epoch that is over, that the process of the node
-	// was alive after it: it gave the partition back, or claimed it again, or left
-	// in good order, or has shown a sign of life since, be it that Renew answered
-	// ErrReplaced. Only Owners tells.
+	// Survived reports for a past epoch that the node's process outlived it: it
+	// released the partition, claimed it again, left, or called Renew later, even if
+	// that returned ErrReplaced. Only Owners sets it.
 	Survived bool
 }
 
@@ -261,19 +260,18 @@ type Turn struct {
 	Consumed []int64   // sequence numbers of inbox messages to delete
 	Messages []Message // for other runs, which need not exist yet; delivered to their inbox once (but see Repeatable)
 
-	// Repeatable says that nobody minds if the turn's messages arrive twice, which
-	// may happen if its number is 0 and the answer of its commit was lost: a second
-	// time if the first was consumed already.
+	// Repeatable says that the turn's messages may arrive twice. That happens if its
+	// number is 0, the answer of its commit was lost, and the first copy was already
+	// consumed.
 	Repeatable bool
 
-	// Hook runs inside the transaction, after everything of this turn was
-	// written. Its error refuses the turn (as a *HookError) and undoes it
-	// alone. tx is what the store documents, a *sql.Tx for SQL stores. A store
-	// that has to begin the transaction anew runs the hook again: only what it
-	// does through tx happens once. It must not call the store. It has HookLimit;
-	// what it does through tx after that is cut off. One that does not heed that
-	// may be left behind while it still runs: its error then is ErrHookLeft, and
-	// the store takes tx away from it.
+	// Hook runs inside the transaction, after the rows of this turn were written.
+	// Its error refuses the turn (as a *HookError) and rolls back this turn alone.
+	// The store documents the type of tx, a *sql.Tx for SQL stores. If the
+	// transaction has to begin again, the hook runs again: only its effects through
+	// tx occur once. It must not call the store. After HookLimit its statements are
+	// cancelled; a hook that ignores that is left behind with ErrHookLeft, and the
+	// store takes tx away from it.
 	Hook func(tx any) error
 }
 

@@ -23,7 +23,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 		}
 		p := db.partition(t.Partition)
 		if p == nil {
-			result.Errors[i] = store.ErrFenced // nobody owns what does not exist
+			result.Errors[i] = store.ErrFenced // it does not exist, so it has no owner
 			continue
 		}
 		if p.owned(t.Epoch) {

@@ -11,7 +11,7 @@
 //	first.Close()
 //	again, _ := db.Open(ctx) // the same runs
 //
-// Several handles may be open at once, as those of several processes would be on
+// Several handles may be open, as those of several processes would be on
 // a server, and a node may join through each. Closing a handle is what the death
 // of a process is to a server: its node stays until its lease has run out, or
 // until another node supersedes it.

@@ -23,7 +23,7 @@ type Database struct {
 	mu         sync.RWMutex
 	turn       *sync.Cond // signals that writing or queue changed
 	writing    bool       // a write is in progress; it may have released mu to run a hook
-	queue      []*int     // writes that wait for it, oldest first: who writes a lot keeps nobody out
+	queue      []*int     // writes that wait for it, oldest first: a busy writer starves no other
 	groups     map[string]store.Group
 	switches   map[string][]store.Switch // by group
 	partitions []*partition
@@ -84,7 +84,7 @@ func New(options ...Option) *Database {
 	return db
 }
 
-// Open returns a handle on the data. Any number may be open at once.
+// Open returns a handle on the data. Any number may be open.
 func (db *Database) Open(ctx context.Context) (store.Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ func (p *partition) free(moment int64) {
 func (p *partition) claim(node string, moment, now int64) store.Ownership {
 	before := p.node
 	p.free(moment)
-	if before == node { // whoever claims its own is alive
+	if before == node { // a node that claims its own partition is alive
 		p.tenures[len(p.tenures)-1].proved = true
 	}
 	p.tick(now)

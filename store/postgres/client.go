@@ -45,7 +45,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 }
 
 // creation is a turn that creates a run as Create does, and sends the message.
-// Nobody's epoch is asked for.
+// It needs no fencing.
 func creation(run *store.Run) store.Turn {
 	return store.Turn{Partition: run.Partition, Run: run.ID, Create: run, Messages: []store.Message{{
 		Partition:  run.Partition,
@@ -94,7 +94,7 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 // posting is what became of a message.
 type posting struct{ reader store.Status } // "" if there is none
 
-// refusal is why nobody would read the message, nil if somebody does.
+// refusal says why no run would read the message, nil if one does.
 func (p *posting) refusal() error {
 	switch {
 	case p.reader == "":

@@ -7,7 +7,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// takeable is whose partitions a node ($1) may claim: nobody's, its own, and
+// takeable selects the partitions a node ($1) may claim: free ones, its own, and
 // those of nodes that are not there.
 const takeable = `(p.node = $1 OR NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now()))`
 

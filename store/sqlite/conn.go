@@ -82,7 +82,7 @@ func unbind(args []driver.NamedValue) {
 	}
 }
 
-// exec runs a statement of a write, which is never cut short, and answers how
+// exec runs a statement of a write, which is never cut short, and returns how
 // many rows it changed.
 func (c *conn) exec(query string, args ...driver.Value) (int64, error) {
 	s, err := c.prepare(context.Background(), query)
@@ -104,7 +104,7 @@ func (c *conn) script(statements string) error {
 	return err
 }
 
-// query calls each for every row. An error of each ends it and is answered.
+// query calls each for every row. An error of each ends it and is returned.
 func (c *conn) query(ctx context.Context, query string, each func(row) error, args ...driver.Value) error {
 	s, err := c.prepare(ctx, query)
 	if err != nil {

@@ -95,7 +95,7 @@ func (c *conn) changeAttributes(partition int, run string, all []store.Attribute
 // placeRun inserts a run, after a closed one of its chain or the one that it
 // names. If
 // this very run exists it does nothing; if another has the workflow ID it
-// answers *store.ConflictError.
+// returns a *store.ConflictError.
 func (c *conn) placeRun(r *store.Run) (inserted bool, err error) {
 	if inserted, err = c.insertRun(r); inserted || err != nil {
 		return inserted, err
