@@ -157,7 +157,7 @@ func TestR40_WhoLeavesTheQueueNeverCounts(t *testing.T) {
 		wg.Wait()
 		j.expect(t,
 			"canceled: canceled was canceled in attempt 1 (queue): context canceled",
-			"late: late failed after 1 attempt: max attempts (1) reached",
+			"late: late: gave up after 1 attempt (max attempts): timeout: the attempt did not start within 1s",
 			"a.1 at 2s", "a: <nil>", "b.1 at 2s", "b: <nil>")
 		deserted(t, g)
 	})

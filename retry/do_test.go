@@ -177,7 +177,7 @@ func TestR12_TerminalReachesTheCallerAsItIs(t *testing.T) {
 func TestR14_AFilterCarriesItsReason(t *testing.T) {
 	policy := retry.Policy{NonRetryable: []string{"EOF"}}
 	err := retry.Do(t.Context(), policy, func(context.Context) error { return io.EOF }, retry.WithName("read"))
-	if err == nil || err.Error() != "read failed after 1 attempt: errors of type EOF are not retried" || !errors.Is(err, io.EOF) {
+	if err == nil || err.Error() != "read: gave up after 1 attempt (EOF is not retried): EOF" || !errors.Is(err, io.EOF) {
 		t.Errorf("got %v", err)
 	}
 }

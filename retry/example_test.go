@@ -35,7 +35,7 @@ func ExampleDo_exhausted() {
 	fmt.Println(err)
 	fmt.Println("because of:", errors.Unwrap(err))
 	// Output:
-	// fetch failed after 3 attempts: max attempts (3) reached
+	// fetch: gave up after 3 attempts (max attempts): connection reset
 	// because of: connection reset
 }
 

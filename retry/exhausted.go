@@ -2,6 +2,7 @@ package retry
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -37,37 +38,50 @@ type ExhaustedError struct {
 	Err error
 }
 
-// Error reads like "charge failed after 5 attempts: max attempts (5) reached".
-// It does not repeat the text of the last failure; Unwrap gives it.
+// Error reads like "charge: gave up after 5 attempts (max attempts): connection
+// refused". It ends with the text of the last failure.
 func (e *ExhaustedError) Error() string {
-	noun := "attempts"
-	if e.Attempts == 1 {
-		noun = "attempt"
+	var b strings.Builder
+	if e.Name != "" {
+		b.WriteString(e.Name + ": ")
 	}
-	return fmt.Sprintf("%s failed after %d %s: %s", nameOrCall(e.Name), e.Attempts, noun, e.why())
+	fmt.Fprintf(&b, "gave up after %d attempt", e.Attempts)
+	if e.Attempts != 1 {
+		b.WriteByte('s')
+	}
+	if refused, ok := e.Err.(*RefusedError); !ok || refused.Reason != e.Reason { // its text says why
+		b.WriteString(" (" + e.why() + ")")
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
 }
 
 // why says the reason in words.
 func (e *ExhaustedError) why() string {
 	switch e.Reason {
 	case ReasonMaxAttempts:
-		return fmt.Sprintf("max attempts (%d) reached", e.Max)
+		if e.Max != 0 && e.Max != e.Attempts { // the limit of the rule for the last failure
+			return fmt.Sprintf("max attempts %d", e.Max)
+		}
+		return "max attempts"
 	case ReasonWithin:
-		return fmt.Sprintf("the next attempt would start later than %s after the first", formatDuration(e.Within))
+		return "within " + formatDuration(e.Within)
 	case ReasonBudget:
 		return "the retry budget is used up"
 	case ReasonBreaker:
-		return "the circuit breaker of its gate is open"
+		return "the circuit breaker is open"
 	case ReasonTimeout:
-		return "a timed-out attempt is not retried"
+		return "timeouts are not retried"
 	case ReasonStopRule:
-		return fmt.Sprintf("a rule stops on errors of type %s", Classify(e.Err).Type())
+		return "a rule stops on " + Classify(e.Err).Type()
 	case ReasonNonRetryable:
-		return fmt.Sprintf("errors of type %s are not retried", Classify(e.Err).Type())
+		return Classify(e.Err).Type() + " is not retried"
 	case ReasonNotRetryable:
-		return fmt.Sprintf("errors of type %s are not among those that are retried", Classify(e.Err).Type())
+		return Classify(e.Err).Type() + " is not among what is retried"
 	case ReasonCrashLimit:
-		return "too many attempts were lost with their worker"
+		return "crash limit"
 	}
 	return string(e.Reason)
 }

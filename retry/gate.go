@@ -47,16 +47,19 @@ type RefusedError struct {
 	Last error
 }
 
-// Error names the gate and the reason.
+// Error names the gate and the reason, and ends with the text of the failure before.
 func (e *RefusedError) Error() string {
-	why := string(e.Reason)
+	text := fmt.Sprintf("gate %s lets no attempt pass (%s)", e.Gate, e.Reason)
 	switch e.Reason {
 	case ReasonBreaker:
-		why = "its circuit breaker is open"
+		text = fmt.Sprintf("the circuit breaker of gate %s is open", e.Gate)
 	case ReasonBudget:
-		why = "its retry budget is used up"
+		text = fmt.Sprintf("the retry budget of gate %s is used up", e.Gate)
 	}
-	return fmt.Sprintf("gate %s lets no attempt pass: %s", e.Gate, why)
+	if e.Last != nil {
+		text += ": " + e.Last.Error()
+	}
+	return text
 }
 
 // ErrorType returns Refused.

@@ -78,7 +78,7 @@ func TestE4_FailuresReachTheCode(t *testing.T) {
 		log("%d %t %v", n, retry.IsTerminal(err), err)
 		return "", nil
 	})
-	expect(t, log, "fails failed after 1 attempt: max attempts (1) reached true true 1", "1 00:00:01 x: broken",
+	expect(t, log, "fails: gave up after 1 attempt (max attempts): x: broken true true 1", "1 00:00:01 x: broken",
 		`0 true the result of "echo": the recorded value does not fit type *int: json: cannot unmarshal string into Go value of type int`)
 }
 

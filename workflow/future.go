@@ -119,13 +119,10 @@ func (p *pending) failure() error {
 	if p.call.Child != nil && p.call.Child.Status != "" {
 		return childError(p.call, err)
 	}
-	switch e := err.(type) {
-	case *retry.ExhaustedError:
+	if e, ok := history.GaveUp(err); ok {
 		e.Records = records(p.call.Retry)
-	case *retry.AbortedError:
-		if p.scope.err != nil {
-			e.Cause = p.scope.err
-		}
+	} else if e, ok := err.(*retry.AbortedError); ok && p.scope.err != nil {
+		e.Cause = p.scope.err
 	}
 	return err
 }

@@ -202,7 +202,7 @@ func TestE43_RetryOfABlock(t *testing.T) {
 	})
 	expect(t, log,
 		`"third" <nil> false 0`,
-		`"" the block failed after 3 attempts: max attempts (3) reached true 3`,
+		`"" the block: gave up after 3 attempts (max attempts): fails: gave up after 1 attempt (max attempts): always: broken true 3`,
 		`"" broken true 0`,
 		log[3], log[4], log[5],
 		`"" the call was canceled in attempt 1 (backoff): canceled true 0`)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/retry"
@@ -95,7 +96,11 @@ func (e *CallError) Error() string {
 	if e.Err == nil {
 		return e.Place() + "it failed"
 	}
-	return e.Place() + e.Err.Error()
+	text := e.Err.Error()
+	if gaveUp, ok := e.Err.(*retry.ExhaustedError); ok {
+		text = strings.TrimPrefix(text, gaveUp.Name+": ") // the place names the action
+	}
+	return e.Place() + text
 }
 
 // ErrorType returns nothing: see [retry.TypeName].

@@ -121,16 +121,9 @@ func same(recorded, asked *history.Event) bool {
 	case history.RunCompleted:
 		return recorded.Result.Equal(asked.Result)
 	case history.UpdateCompleted:
-		return recorded.ID == asked.ID && recorded.Result.Equal(asked.Result) && sameFailure(recorded.Failure, asked.Failure)
+		return recorded.ID == asked.ID && recorded.Result.Equal(asked.Result) && history.Same(recorded.Failure, asked.Failure)
 	case history.RunFailed, history.RunCanceled:
-		return sameFailure(ownFailure(recorded), asked.Failure)
+		return history.Same(ownFailure(recorded), asked.Failure)
 	}
 	return true
-}
-
-func sameFailure(a, b *history.Failure) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Type == b.Type && a.Message == b.Message
 }

@@ -96,7 +96,7 @@ func TestE21_E22_VeryManyAttempts(t *testing.T) {
 		e := w.start(once, fails)
 		begin(t, e, once, "run", 0)
 		_, err := finish[int](t, e, "run")
-		if err == nil || !strings.Contains(err.Error(), "failed after 1300 attempts") {
+		if err == nil || !strings.Contains(err.Error(), "gave up after 1300 attempts") {
 			t.Errorf("got %v", err)
 		}
 		var kept []int

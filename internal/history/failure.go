@@ -247,10 +247,54 @@ func (f *Failure) Err() error {
 			causes = append(causes, err)
 		}
 	}
-	if err, ok := f.rebuild(causes); ok {
-		return err
+	err, ok := f.rebuild(causes)
+	switch {
+	case !ok:
+		return &restored{failure: f, causes: causes}
+	case f.worded() && bound(text(err)) != f.Message:
+		return &restored{failure: f, value: err, causes: causes}
 	}
-	return &restored{failure: f, causes: causes}
+	return err
+}
+
+// worded reports whether the text of the error is made of its data by package
+// retry, in words that a later version may choose better. Code that saw the text on
+// record sees it again: it may have passed it on.
+func (f *Failure) worded() bool { return f.Form == exhausted || f.Form == refused }
+
+// GaveUp returns the ExhaustedError that an error made by Err is, not one that it
+// wraps.
+func GaveUp(err error) (*retry.ExhaustedError, bool) {
+	if old, ok := err.(*restored); ok { // in the words of an earlier version
+		err = old.value
+	}
+	e, ok := err.(*retry.ExhaustedError)
+	return e, ok
+}
+
+// Same reports whether two failures are the same to code that is replayed: in type
+// and text, but for words that this version chooses and the one that recorded a did
+// not.
+func Same(a, b *Failure) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Type == b.Type && (a.Message == b.Message || a.content() == b.content())
+}
+
+// content is the text of a failure with data in place of words, its own and those
+// of the causes that it repeats.
+func (f *Failure) content() string {
+	if f.worded() {
+		return string(f.Form) + string(f.Data)
+	}
+	text := f.Message
+	for _, c := range f.Causes {
+		if c.Message != "" {
+			text = strings.ReplaceAll(text, c.Message, c.content())
+		}
+	}
+	return text
 }
 
 func (f *Failure) rebuild(causes []error) (error, bool) {

@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -410,14 +411,57 @@ func TestR34_StacksAreKept(t *testing.T) {
 func TestExhaustedAndAborted(t *testing.T) {
 	last := history.FromError(fmt.Errorf("charge: %w", errDeclined))
 	e := stored(t, history.Exhausted(retry.ExhaustedError{Name: "charge", Attempts: 2, Reason: retry.ReasonNonRetryable}, last))
-	if e.Message != "charge failed after 2 attempts: errors of type history_test.Declined are not retried" || e.Err().Error() != e.Message || !errors.Is(e.Err(), errDeclined) {
+	if e.Message != "charge: gave up after 2 attempts (history_test.Declined is not retried): charge: the card was declined" || e.Err().Error() != e.Message || !errors.Is(e.Err(), errDeclined) {
 		t.Errorf("%s: %v", e.Message, e.Err())
 	}
-	if e := history.Exhausted(retry.ExhaustedError{Attempts: 1, Reason: retry.ReasonMaxAttempts, Max: 1}, nil); e.Err().Error() != "the call failed after 1 attempt: max attempts (1) reached" {
+	if e := history.Exhausted(retry.ExhaustedError{Attempts: 1, Reason: retry.ReasonMaxAttempts, Max: 1}, nil); e.Err().Error() != "gave up after 1 attempt (max attempts)" {
 		t.Errorf("%v", e.Err())
 	}
 	a := stored(t, history.Aborted("charge", 2, retry.PhaseBackoff, last))
 	if !errors.Is(a.Err(), context.Canceled) || !errors.Is(a.Err(), errDeclined) || a.TypeName() != retry.TypeCanceled {
 		t.Errorf("%v", a.Err())
+	}
+}
+
+// TestE4_WordsOnRecordStay: code that is replayed sees the text that was recorded, in
+// whatever words, and a failure in other words is the same to a replay.
+func TestE4_WordsOnRecordStay(t *testing.T) {
+	const words = "charge failed after 2 attempts: max attempts (2) reached"
+	now := history.Exhausted(retry.ExhaustedError{Name: "charge", Attempts: 2, Max: 2, Reason: retry.ReasonMaxAttempts}, history.FromError(errDeclined))
+	old := *now
+	old.Message = words
+	err := old.Err()
+	exhausted, ok := errors.AsType[*retry.ExhaustedError](err)
+	if err.Error() != words || !ok || exhausted.Attempts != 2 || !errors.Is(err, errDeclined) || retry.Classify(err).Type() != retry.TypeExhausted {
+		t.Errorf("%v, %+v", err, exhausted)
+	}
+	if e, ok := history.GaveUp(err); !ok || e != exhausted {
+		t.Errorf("%+v", e)
+	}
+	if _, ok := history.GaveUp(fmt.Errorf("order: %w", err)); ok {
+		t.Error("what an error wraps is taken for the error")
+	}
+	if again := history.FromError(err); again.Message != words || again.Form != old.Form || !bytes.Equal(again.Data, old.Data) {
+		t.Errorf("%+v", again)
+	}
+	wrapped := func(f *history.Failure) *history.Failure {
+		return history.FromError(fmt.Errorf("order 7: %w", f.Err()))
+	}
+	other := history.Exhausted(retry.ExhaustedError{Name: "charge", Attempts: 3, Max: 3, Reason: retry.ReasonMaxAttempts}, history.FromError(errDeclined))
+	for name, c := range map[string]struct {
+		a, b *history.Failure
+		same bool
+	}{
+		"words":            {&old, now, true},
+		"wrapped":          {wrapped(&old), wrapped(now), true},
+		"attempts":         {&old, other, false},
+		"wrapped attempts": {wrapped(&old), wrapped(other), false},
+		"what is around":   {wrapped(&old), history.FromError(fmt.Errorf("order 8: %w", now.Err())), false},
+		"kind":             {&old, history.FromError(errDeclined), false},
+		"nothing":          {&old, nil, false},
+	} {
+		if history.Same(c.a, c.b) != c.same {
+			t.Errorf("%s: %v and %v are the same: %t", name, c.a.Message, c.b, !c.same)
+		}
 	}
 }

@@ -258,7 +258,7 @@ func flowFailure(failed *perdure.RunError) (kind, message string) {
 		return failed.Status, failed.Reason
 	}
 	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok && gaveUp.Err != nil {
-		return retry.Classify(gaveUp.Err).Type(), fmt.Sprintf("%s%v (%v)", flow.Place(err), gaveUp.Err, gaveUp)
+		return retry.Classify(gaveUp.Err).Type(), flow.Place(err) + strings.TrimPrefix(gaveUp.Error(), gaveUp.Name+": ")
 	}
 	return retry.Classify(err).Type(), err.Error()
 }

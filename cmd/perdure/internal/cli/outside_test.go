@@ -80,7 +80,7 @@ func TestE29_CompletionAtAShell(t *testing.T) {
 	if got, err := perdure.Attach[string](e, "yes").Result(t.Context()); got != "fine" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := perdure.Attach[string](e, "no").Result(t.Context()); err == nil || !strings.Contains(err.Error(), "Declined are not retried") {
+	if _, err := perdure.Attach[string](e, "no").Result(t.Context()); err == nil || !strings.Contains(err.Error(), "Declined is not retried") {
 		t.Error(err)
 	}
 	_, stderr, code := call(t, "complete", asked["no"], "1", "--db", "desk.db")

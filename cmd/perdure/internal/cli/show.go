@@ -105,6 +105,23 @@ func wasStatus(status string) string {
 	return "was " + status
 }
 
+// times shows when a run began, ended or has to end, and since when it is paused.
+func times(d *view.Description, now time.Time, fact func(name, text string)) {
+	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
+	if d.Closed != nil {
+		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
+	}
+	if d.Closed == nil && d.RunDeadline != nil {
+		fact("run deadline", term.Time(*d.RunDeadline)+" ("+term.When(*d.RunDeadline, now)+")")
+	}
+	if d.Closed == nil && d.ChainDeadline != nil {
+		fact("deadline", term.Time(*d.ChainDeadline)+" ("+term.When(*d.ChainDeadline, now)+")")
+	}
+	if p := d.Paused; p != nil {
+		fact("paused", term.Time(p.Since)+" ("+term.When(p.Since, now)+")"+personOf(p.By, p.Why))
+	}
+}
+
 // describe shows a run to a person.
 func (a *app) describe(d *view.Description) error {
 	now := a.env.Now()
@@ -120,19 +137,7 @@ func (a *app) describe(d *view.Description) error {
 	fact("says", d.CustomStatus)
 	fact("run", d.RunID)
 	origin(d, fact)
-	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
-	if d.Closed != nil {
-		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
-	}
-	if d.Closed == nil && d.RunDeadline != nil {
-		fact("run deadline", term.Time(*d.RunDeadline)+" ("+term.When(*d.RunDeadline, now)+")")
-	}
-	if d.Closed == nil && d.ChainDeadline != nil {
-		fact("deadline", term.Time(*d.ChainDeadline)+" ("+term.When(*d.ChainDeadline, now)+")")
-	}
-	if p := d.Paused; p != nil {
-		fact("paused", term.Time(p.Since)+" ("+term.When(p.Since, now)+")"+personOf(p.By, p.Why))
-	}
+	times(d, now, fact)
 	if d.Priority != 0 {
 		fact("priority", strconv.Itoa(d.Priority))
 	}
@@ -150,6 +155,9 @@ func (a *app) describe(d *view.Description) error {
 	name := "failure"
 	for f, last := d.Failure, ""; f != nil; name = "because of" {
 		if text := typed(f.Type, f.Message); last == "" || !strings.HasSuffix(last, text) { // else it was said
+			if f.Type == retry.TypeExhausted && len(f.Causes) > 0 { // the cause is the next fact
+				text = strings.TrimSuffix(text, ": "+f.Causes[0].Message)
+			}
 			fact(name, text)
 		}
 		last = f.Message
