@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
 )
 
 // RunError is the end of a run that did not complete. It tells a run that was
@@ -66,33 +68,33 @@ var (
 	// ErrClosed means that the run is closed: no code would read the message.
 	ErrClosed = store.ErrClosed
 	// ErrNotPending means that no selected call is open: there is none, or it has ended.
-	ErrNotPending = engine.ErrNotPending
+	ErrNotPending = request.ErrNotPending
 	// ErrNoAnswer means that a request is durable, and was not carried out within the
 	// caller's time. It will be when the run is served.
-	ErrNoAnswer = engine.ErrNoAnswer
+	ErrNoAnswer = request.ErrNoAnswer
 	// ErrUpdateUnfinished means that an update was accepted, and that its run closed, or
 	// was continued as new or retried, before the handler returned. How far the handler
 	// came is not known, and it does not continue: the same key returns this for ever.
-	ErrUpdateUnfinished = engine.ErrUpdateUnfinished
+	ErrUpdateUnfinished = request.ErrUpdateUnfinished
 
 	// ErrUnanswered means that no engine answered a query in time: none serves the run,
 	// or it is very busy.
-	ErrUnanswered = engine.ErrUnanswered
+	ErrUnanswered = request.ErrUnanswered
 	// ErrNoHandler means that the run has no handler for the query or the update: its
 	// code has none of that name, or has not come to where it is set.
-	ErrNoHandler = engine.ErrNoHandler
+	ErrNoHandler = workflow.ErrNoHandler
 	// ErrNoCode means that the engine asked lacks the workflow's code.
 	ErrNoCode = engine.ErrNoCode
 	// ErrParked means that the run is parked and cannot answer until its code fits.
 	ErrParked = engine.ErrParked
 
 	// ErrInvalidToken means that the database has not signed a token.
-	ErrInvalidToken = engine.ErrInvalidToken
+	ErrInvalidToken = request.ErrInvalidToken
 	// ErrStaleToken means that the attempt of a token is closed.
-	ErrStaleToken = engine.ErrStaleToken
+	ErrStaleToken = request.ErrStaleToken
 
 	// ErrStopped means that the engine was stopped.
-	ErrStopped = engine.ErrStopped
+	ErrStopped = request.ErrStopped
 	// ErrStarted means that Start was called twice.
 	ErrStarted = engine.ErrStarted
 	// ErrForeign means that the file is not a perdure database.

@@ -70,7 +70,7 @@ func (h Handle[Out]) Attached() bool { return h.attached }
 // for all errors registered with package retry. If ctx ends first, the workflow goes on.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
-	run, s, err := h.engine.inner.Outcome(ctx, h.id, h.run)
+	run, s, err := h.engine.inner.Result(ctx, h.id, h.run)
 	if err != nil {
 		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/option"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/memory"
@@ -85,7 +86,7 @@ func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 		r.Input = history.Payload{}
 		notes(t, name, reflect.ValueOf(r), told)
 	}
-	judgeSettings(t, "StartOption", names(startOptions), reflect.TypeFor[engine.StartRequest](), told, map[string]string{
+	judgeSettings(t, "StartOption", names(startOptions), reflect.TypeFor[request.Start](), told, map[string]string{
 		"WorkflowID": "an argument", "Type": "an argument", "Input": "an argument", "Fault": "what is wrong with an option",
 	})
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/option"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/tell"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/workflow"
@@ -27,10 +27,10 @@ type Ending int
 // The endings after which a workflow ID can be used again.
 const (
 	// AnyEnd is every end.
-	AnyEnd = Ending(engine.AnyEnd)
+	AnyEnd = Ending(request.AnyEnd)
 	// Failure is every end but that with a result: the workflow failed, was canceled
 	// or terminated, or timed out.
-	Failure = Ending(engine.Failure)
+	Failure = Ending(request.Failure)
 )
 
 // NewAfter lets a workflow ID be used again: if its last run has ended so, a new run
@@ -82,13 +82,13 @@ func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Ou
 // ID is known to be free; if it is not, nothing of that turn happens, but functions of
 // workflow.SideEffect in it have run.
 func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
-	return startWith(e, w, id, in, options, func(req engine.StartRequest) (string, bool, error) {
+	return startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
 		return e.inner.StartRun(ctx, req)
 	})
 }
 
 // startWith starts a workflow in one of the ways there are.
-func startWith[In, Out any](e *Engine, w workflow.Workflow[In, Out], id string, in In, options []StartOption, start func(engine.StartRequest) (run string, attached bool, err error)) (Handle[Out], error) {
+func startWith[In, Out any](e *Engine, w workflow.Workflow[In, Out], id string, in In, options []StartOption, start func(request.Start) (run string, attached bool, err error)) (Handle[Out], error) {
 	req, err := startRequest(w.Name(), in, option.OfStart(options))
 	if err != nil {
 		return Handle[Out]{}, fmt.Errorf("perdure: start %q: %w", id, err)
@@ -102,14 +102,14 @@ func startWith[In, Out any](e *Engine, w workflow.Workflow[In, Out], id string, 
 }
 
 // startRequest is what the options of a start amount to.
-func startRequest(workflow string, in any, s option.Settings) (engine.StartRequest, error) {
+func startRequest(workflow string, in any, s option.Settings) (request.Start, error) {
 	input, err := history.Encode(in)
 	if err != nil {
-		return engine.StartRequest{}, fmt.Errorf("input: %w", err)
+		return request.Start{}, fmt.Errorf("input: %w", err)
 	}
-	return engine.StartRequest{
+	return request.Start{
 		Type: workflow, Input: input, Trace: s.Trace, Settings: s.Settings, Delay: s.Delay,
-		NewAfter: engine.Ending(s.NewAfter), MustBeNew: s.MustBeNew, Fault: s.Fault,
+		NewAfter: request.Ending(s.NewAfter), MustBeNew: s.MustBeNew, Fault: s.Fault,
 	}, nil
 }
 

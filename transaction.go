@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/typedtx"
 	"github.com/perdure/perdure/workflow"
 )
@@ -46,7 +46,7 @@ import (
 // the other, and does not let them be prepared for two-phase commit. What Transact and
 // activity.OnCommit commit does without.
 func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
-	return startWith(e, w, id, in, options, func(req engine.StartRequest) (string, bool, error) {
+	return startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
 		return e.inner.StartRunWithin(ctx, tx, req)
 	})
 }

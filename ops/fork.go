@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
 )
 
 // ForkSpec says which run to fork, where and how. WorkflowID, NewID and Call are needed.
@@ -57,8 +57,8 @@ func PreviewFork(ctx context.Context, e *perdure.Engine, spec ForkSpec) (string,
 	return text, failed(err, "fork %q", spec.WorkflowID)
 }
 
-func (f *ForkSpec) request(s settings) (engine.ForkRequest, error) {
-	req := engine.ForkRequest{WorkflowID: f.WorkflowID, Run: f.RunID, NewID: f.NewID, Call: f.Call, By: s.whom()}
+func (f *ForkSpec) request(s settings) (request.Fork, error) {
+	req := request.Fork{WorkflowID: f.WorkflowID, Run: f.RunID, NewID: f.NewID, Call: f.Call, By: s.whom()}
 	for _, input := range []struct {
 		what string
 		v    any

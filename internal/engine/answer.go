@@ -18,6 +18,14 @@ import (
 // answerTime is how long an answer waits in the inbox. Then its caller is gone.
 const answerTime = time.Minute
 
+// Errors of queries.
+var (
+	// ErrNoCode says that the process that was to answer has not the code of the run.
+	ErrNoCode = errors.New("the code of the run is missing")
+	// ErrParked says that the run is parked: where its code stands is not known.
+	ErrParked = errors.New("the run is parked")
+)
+
 // question is a query of a run that this node serves.
 type question struct {
 	name   string

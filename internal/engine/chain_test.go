@@ -93,7 +93,7 @@ func TestE11_AChainIsOneWorkflow(t *testing.T) {
 		answers := make(chan string, 3)
 		for _, run := range []string{first, latest, ""} {
 			go func() {
-				last, s, err := e.Outcome(t.Context(), "c", run)
+				last, s, err := e.Result(t.Context(), "c", run)
 				answers <- fmt.Sprintf("%t %s %v", last == latest || last == first, s.Status, err)
 			}()
 		}
@@ -151,7 +151,7 @@ func TestE11_AChainIsFollowedFromElsewhere(t *testing.T) {
 		answers := make(chan string, 2)
 		for _, run := range []string{first, ""} {
 			go func() {
-				_, s, err := client.Outcome(t.Context(), "c", run)
+				_, s, err := client.Result(t.Context(), "c", run)
 				answers <- fmt.Sprint(s.Status, ", ", err)
 			}()
 		}

@@ -43,7 +43,6 @@
 //	gate.go         gates: entities that say when attempts may start
 //	schedule.go     schedules: entities that start runs over and over
 //	local.go        what requests of this process get faster
-//	request.go      names of package request
 //	answer.go       answering queries, between turns
 //	update.go       the replies to those who asked for updates
 //	reset.go        a run goes on from an earlier call

@@ -160,7 +160,7 @@ func playEnding(ctx context.Context, e *engine.Engine, how ending, id string) er
 	if how.status == core.StatusParked {
 		return awaitParked(ctx, e, id)
 	}
-	s, err := e.Result(ctx, id, "")
+	_, s, err := e.Result(ctx, id, "")
 	if err == nil && s.Status != how.status {
 		err = fmt.Errorf("it is %s", s.Status)
 	}
@@ -186,7 +186,7 @@ func awaitParked(ctx context.Context, e *engine.Engine, id string) error {
 }
 
 func ended(ctx context.Context, e *engine.Engine, id string) error {
-	_, err := e.Result(ctx, id, "")
+	_, _, err := e.Result(ctx, id, "")
 	return err
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/member"
@@ -372,12 +371,4 @@ func (e *Engine) notStopped() error {
 		return ErrStopped
 	}
 	return nil
-}
-
-// usable refuses a stopped engine and an impossible workflow ID.
-func (e *Engine) usable(workflowID string) error {
-	if err := e.notStopped(); err != nil {
-		return err
-	}
-	return entity.CheckID(workflowID)
 }

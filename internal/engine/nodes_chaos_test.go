@@ -280,7 +280,7 @@ func playChaos(t *testing.T, seed uint64) {
 		}
 		for _, id := range ids {
 			e := c.alive[c.random.IntN(len(c.alive))]
-			if _, err := e.Result(ctx, id, ""); err != nil {
+			if _, _, err := e.Result(ctx, id, ""); err != nil {
 				t.Errorf("run %s: %v: %+v", id, err, describe(t, client, id))
 			}
 		}

@@ -249,7 +249,7 @@ func (w *world) playCrush(seed uint64) {
 	defer cancel()
 	for i := range runs {
 		e := c.alive[c.random.IntN(len(c.alive))]
-		if _, err := e.Result(ctx, fmt.Sprint(i), ""); err != nil {
+		if _, _, err := e.Result(ctx, fmt.Sprint(i), ""); err != nil {
 			t.Errorf("run %d: %v: %+v", i, err, describe(t, client, fmt.Sprint(i)))
 		}
 	}

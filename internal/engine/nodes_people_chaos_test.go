@@ -261,7 +261,7 @@ func (o *office) play() {
 	defer cancel()
 	for i := range o.runs {
 		e := o.alive[o.random.IntN(len(o.alive))]
-		if _, err := e.Result(ctx, fmt.Sprint(i), ""); err != nil {
+		if _, _, err := e.Result(ctx, fmt.Sprint(i), ""); err != nil {
 			t.Fatalf("run %d: %v: %+v", i, err, describe(t, o.client, fmt.Sprint(i)))
 		}
 		out, err := finish[int](t, o.client, fmt.Sprint(i))

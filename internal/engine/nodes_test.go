@@ -245,7 +245,7 @@ func TestE7_CutOffNodeIsFenced(t *testing.T) {
 		answers := make(chan error, runs)
 		for i := range runs {
 			go func() {
-				_, err := a.Result(t.Context(), fmt.Sprint(i), "")
+				_, _, err := a.Result(t.Context(), fmt.Sprint(i), "")
 				answers <- err
 			}()
 		}

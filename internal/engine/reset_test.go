@@ -133,7 +133,7 @@ func TestE60_ResetOfAnEndedRun(t *testing.T) {
 		if err != nil || len(audit) != 1 || audit[0].By != "ann" || audit[0].Operation != "reset" || audit[0].Call != 4 {
 			t.Errorf("audit %+v, %v", audit, err)
 		}
-		if _, s, err := e.Outcome(t.Context(), "x", first); err != nil || s.Status != core.StatusFailed {
+		if _, s, err := e.Result(t.Context(), "x", first); err != nil || s.Status != core.StatusFailed {
 			t.Errorf("the run that failed is %+v, %v", s, err)
 		}
 		for _, a := range attemptsOf(t, e, "x") {
@@ -198,7 +198,7 @@ func TestE60_ResetOfAnOpenRun(t *testing.T) {
 			t.Errorf("the attempts of the run that was reset: %+v", stopped)
 		}
 		pass(time.Minute)
-		_, s, err := e.Outcome(t.Context(), "x", run) // by the handle of the first run
+		_, s, err := e.Result(t.Context(), "x", run) // by the handle of the first run
 		if err != nil || s.Status != core.StatusCompleted {
 			t.Fatalf("%+v, %v", s, err)
 		}

@@ -20,7 +20,7 @@ func demandEnd(t *testing.T, e *engine.Engine, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 	defer cancel()
-	if _, err := e.Result(ctx, id, ""); err != nil {
+	if _, _, err := e.Result(ctx, id, ""); err != nil {
 		d := describe(t, e, id)
 		t.Fatalf("a day later the run is %s (%s), %+v is open", d.Status, d.Reason, d.Pending)
 	}
@@ -146,7 +146,7 @@ func TestE64_ResultOutlivesAnOutage(t *testing.T) {
 			w.plans[e].Outage(true)
 			told := make(chan error, 1)
 			go func() {
-				s, err := e.Result(t.Context(), "order", id)
+				_, s, err := e.Result(t.Context(), "order", id)
 				if err == nil && s.Status != core.StatusCompleted {
 					err = fmt.Errorf("the run is %s", s.Status)
 				}

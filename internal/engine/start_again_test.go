@@ -106,7 +106,7 @@ func TestE49_StartNewAfterTheLastOneEnded(t *testing.T) {
 			if err != nil || len(list) != 3 || list[0].RunID != runs[2] || list[2].RunID != runs[0] {
 				t.Errorf("listed are %+v, %v", list, err)
 			}
-			if s, err := e.Result(t.Context(), id, runs[0]); err != nil || string(s.Status) != "completed" {
+			if _, s, err := e.Result(t.Context(), id, runs[0]); err != nil || string(s.Status) != "completed" {
 				t.Errorf("the result of the first is %+v, %v", s, err)
 			}
 			if got, err := finish[int](t, e, id); got != 7 || err != nil {

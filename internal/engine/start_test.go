@@ -169,13 +169,13 @@ func TestResultHasManyWaiters(t *testing.T) {
 		for i := range 10 {
 			from := []*engine.Engine{e, client}[i%2]
 			waiters.Go(func() {
-				s, err := from.Result(t.Context(), "run", []string{"", run}[i/2%2])
+				_, s, err := from.Result(t.Context(), "run", []string{"", run}[i/2%2])
 				if err != nil || s.Status != core.StatusCompleted {
 					t.Errorf("waiter %d: %+v, %v", i, s, err)
 				}
 			})
 			waiters.Go(func() {
-				if _, err := from.Result(ctx, "run", run); !errors.Is(err, context.Canceled) {
+				if _, _, err := from.Result(ctx, "run", run); !errors.Is(err, context.Canceled) {
 					t.Errorf("the one that gives up: %v", err)
 				}
 			})
@@ -189,7 +189,7 @@ func TestResultHasManyWaiters(t *testing.T) {
 			if got, err := finish[string](t, from, "run"); got != "go" || err != nil {
 				t.Errorf("afterwards: %q, %v", got, err)
 			}
-			if _, err := from.Result(t.Context(), "nobody", ""); !errors.Is(err, store.ErrNotFound) {
+			if _, _, err := from.Result(t.Context(), "nobody", ""); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("of a run that is not there: %v", err)
 			}
 		}
@@ -204,7 +204,7 @@ func TestWaitersOutliveAStop(t *testing.T) {
 		run := begin(t, e, gate, "run", 0)
 		var waiter sync.WaitGroup
 		waiter.Go(func() {
-			if _, err := e.Result(t.Context(), "run", run); !errors.Is(err, request.ErrStopped) {
+			if _, _, err := e.Result(t.Context(), "run", run); !errors.Is(err, request.ErrStopped) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -163,7 +163,7 @@ func tryBegin[In, Out any](ctx context.Context, e *engine.Engine, w workflow.Wor
 func finish[Out any](t *testing.T, e *engine.Engine, id string) (Out, error) {
 	t.Helper()
 	var out Out
-	s, err := e.Result(t.Context(), id, "")
+	_, s, err := e.Result(t.Context(), id, "")
 	if err != nil {
 		t.Fatalf("result of %q: %v", id, err)
 	}

@@ -46,8 +46,8 @@ func identified(what, id string) error {
 	return history.CheckID(what+" ID", id)
 }
 
-// Check returns what keeps a run from being started so.
-func (s *Start) Check() error {
+// check returns what keeps a run from being started so.
+func (s *Start) check() error {
 	switch {
 	case s.Fault != nil:
 		return s.Fault
@@ -60,8 +60,8 @@ func (s *Start) Check() error {
 	return s.Settings.Check()
 }
 
-// Check returns what keeps a run from being forked so.
-func (f *Fork) Check() error {
+// check returns what keeps a run from being forked so.
+func (f *Fork) check() error {
 	switch {
 	case f.Fault != nil:
 		return f.Fault
@@ -133,7 +133,7 @@ func (c *Client) checkSchedule(name string, when schedule.Spec, start *Start) er
 	if err := c.check(errors.Join(named("schedule", name), ofWorkflow(name+"/"))); err != nil {
 		return err
 	}
-	if err := errors.Join(named("workflow", start.Type), start.Check(), when.Validate()); err != nil {
+	if err := errors.Join(named("workflow", start.Type), start.check(), when.Validate()); err != nil {
 		return err
 	}
 	if start.Delay != 0 || start.MustBeNew || start.NewAfter != NoEnd {

@@ -9,15 +9,9 @@ import (
 )
 
 // Result waits until a run and all that follow it in its chain have ended, and returns
-// the final state of the last one. With an empty run it begins with the latest of the
-// workflow ID.
-func (c *Client) Result(ctx context.Context, workflowID, run string) (core.State, error) {
-	_, s, err := c.Outcome(ctx, workflowID, run)
-	return s, err
-}
-
-// Outcome is Result, and also returns the run ID of the last run.
-func (c *Client) Outcome(ctx context.Context, workflowID, run string) (last string, s core.State, err error) {
+// the run ID and the final state of the last one. With an empty run it begins with the
+// latest of the workflow ID.
+func (c *Client) Result(ctx context.Context, workflowID, run string) (last string, s core.State, err error) {
 	if err := c.check(ofWorkflow(workflowID)); err != nil {
 		return run, s, err
 	}

@@ -106,7 +106,7 @@ func (t inTransaction) create(ctx context.Context, row *store.Run, _ *history.St
 }
 
 func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, attached bool, err error) {
-	if err := c.check(ofWorkflow(req.WorkflowID), named("workflow", req.Type), req.Check()); err != nil {
+	if err := c.check(ofWorkflow(req.WorkflowID), named("workflow", req.Type), req.check()); err != nil {
 		return "", false, err
 	}
 	var existing *store.Run
