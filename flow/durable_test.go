@@ -154,6 +154,10 @@ func (c *counting) ActAll(all []eval.Action) []eval.Outcome {
 	return out
 }
 
+func (c *counting) Retry(policy retry.Policy, do func(in eval.Effects) error) error {
+	return retry.Do(c.Context, policy, func(context.Context) error { return do(c) })
+}
+
 func (c *counting) Each(n int, do func(i int, in eval.Effects)) {
 	for i := range n {
 		do(i, c)
@@ -333,6 +337,62 @@ func TestW19_UncaughtErrorsNameFileLineAndAction(t *testing.T) {
 			}
 			if shown != want || !slices.Contains(retry.Classify(err).Types, "Bad") {
 				t.Errorf("%s\nis %s, %v", text, shown, retry.Classify(err).Types)
+			}
+		})
+	}
+}
+
+// TestW17_BlocksAndFunctionsHavePolicies: they are run again as a whole, by the waits of
+// the policy, from the variables that they began with.
+func TestW17_BlocksAndFunctionsHavePolicies(t *testing.T) {
+	for text, want := range map[string]string{
+		"n = 5\ntry [N -> retry: 2, fixed: 1m, jitter: none]:\n    n = n + 1\n    @broken(type=\"N\")\nexcept N as e:\n    return [n, e.type, e.message, e.attempts]\n":                                                             `[6,"N","it is broken",3]`,
+		"fn main(input: [], output: [r]):\n    try:\n        f(1) [retry: 2, fixed: 1m, jitter: none]\n    except as e:\n        r = [e.type, e.attempts]\nfn f(input: [x], output: []):\n    x = x + 1\n    @broken(type=\"N\")\n": `["N",3]`,
+		"try:\n    try [M -> retry: 9, fixed: 1m]:\n        @broken(type=\"N\")\nexcept N:\n    sleep 120\n    return 1\n":                                                                                                          `1`,
+		"try [retry: 2, fixed: 1m, jitter: none]:\n    fail(\"a\", \"Mine\")\nexcept Mine as e:\n    return e.attempts\n":                                                                                                           `3`,
+	} {
+		perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+			began := time.Now()
+			if out, err := newWorld().durable(t, env, text); out != want || err != nil || time.Since(began) != 2*time.Minute {
+				t.Errorf("%s\nis %s, %v, after %s", text, out, err, time.Since(began))
+			}
+		})
+	}
+}
+
+// TestW17_SignalsAndQueries: a program waits for a signal, with a timeout or without,
+// and tells its variables while it waits.
+func TestW17_SignalsAndQueries(t *testing.T) {
+	const text = `
+state = "asked"
+try:
+    answer = wait signal approval [timeout: 2d]
+except Timeout as e:
+    state = e.type
+    answer = wait signal approval
+return [state, answer.by, answer.n]
+`
+	for signalAfter, want := range map[time.Duration]string{time.Hour: `["asked","ann",1]`, 72 * time.Hour: `["Timeout","ann",1]`} {
+		perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
+			r := newWorld().runtime(t)
+			env.Register(r.Definitions()...)
+			began := time.Now()
+			h, err := perduretest.Start(env, flow.Workflow, "run", program(t, r, "", text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(signalAfter)
+			open := perdure.Attach[json.RawMessage](env.Engine(), "run")
+			all, err := open.Query(t.Context(), "variables", nil)
+			if state := strings.Trim(strings.Split(want, ",")[0], "["); err != nil || !strings.Contains(string(all), `"state":`+state) {
+				t.Errorf("%s, %v", all, err)
+			}
+			if err := open.Signal(t.Context(), "approval", map[string]any{"by": "ann", "n": 1}); err != nil {
+				t.Error(err)
+			}
+			out, err := h.Result()
+			if string(out) != want || err != nil || time.Since(began) != signalAfter {
+				t.Errorf("%s, %v, after %s", out, err, time.Since(began))
 			}
 		})
 	}

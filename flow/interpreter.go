@@ -103,6 +103,32 @@ func (d *durable) Each(n int, do func(i int, in eval.Effects)) {
 	})
 }
 
+func (d *durable) Retry(policy retry.Policy, do func(in eval.Effects) error) error {
+	_, err := workflow.Retry(d.wf, policy, func(wf *workflow.Context) (struct{}, error) {
+		return struct{}{}, do(&durable{d.runtime, wf})
+	})
+	return err
+}
+
+func (d *durable) Receive(signal string, timeout time.Duration) (eval.Value, error) {
+	value, err := workflow.Timeout(d.wf, timeout, func(wf *workflow.Context) (json.RawMessage, error) {
+		return workflow.Receive(wf, workflow.NewSignal[json.RawMessage](signal))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return eval.Decode(value)
+}
+
+// variablesQuery asks for the variables of a program's main function.
+var variablesQuery = workflow.NewQuery[json.RawMessage, json.RawMessage]("variables")
+
+func (d *durable) Watch(variables func() *eval.Dict) {
+	workflow.HandleQuery(d.wf, variablesQuery, func(json.RawMessage) (json.RawMessage, error) {
+		return eval.Encode(variables())
+	})
+}
+
 func (d *durable) Sleep(t time.Duration) error { return workflow.Sleep(d.wf, t) }
 
 func (d *durable) Uncanceled() eval.Effects {

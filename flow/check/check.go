@@ -194,8 +194,18 @@ var capitalized = map[string]string{
 	"true": "True", "false": "False", "null": "None", "nil": "None", "none": "None", "undefined": "None", "TRUE": "True", "FALSE": "False", "NULL": "None",
 }
 
-// policy checks whether a policy can do what it says.
-func (c *checker) policy(a *syntax.Action) {
+// blockPolicy checks a policy that is not an action's.
+func (c *checker) blockPolicy(a *syntax.Policied) {
+	if p := a.Policy; p != nil && (p.HeartbeatTimeout > 0 || p.QueueTimeout > 0 || p.CrashLimit != 0 || p.OnExhausted == retry.Pause) {
+		c.report(a.Brackets, syntax.CodePolicy, "Give it to the actions inside.", "heartbeat, queue, crashes and pause are for actions only")
+		return
+	}
+	c.policy(a, func([]string) {})
+}
+
+// policy checks whether a policy can do what it says. Types checks the types of errors
+// that it names.
+func (c *checker) policy(a *syntax.Policied, checkTypes func(types []string)) {
 	if a.Policy == nil {
 		return
 	}
@@ -211,7 +221,7 @@ func (c *checker) policy(a *syntax.Action) {
 	if i := slices.IndexFunc(types, everyError); i >= 0 {
 		c.report(a.Brackets, syntax.CodePolicy, "Without types it is for every error: [retry: 3].", "no error has the type %s", types[i])
 	} else {
-		c.policyTypes(a, types)
+		checkTypes(types)
 	}
 	for _, w := range e.Warnings {
 		if w.Kind == "within_cuts_off" {

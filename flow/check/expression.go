@@ -41,6 +41,14 @@ func (c *checker) expr(x syntax.Expr) {
 		c.expr(x.I)
 	case *syntax.Call:
 		c.call(x)
+		if x.Policy != nil && c.functions[x.Name.Name] == nil && eval.IsBuiltin(x.Name.Name) {
+			c.report(x.Brackets, syntax.CodePolicy, "Remove it.", "%s does nothing that could be retried", x.Name.Name)
+		}
+		c.blockPolicy(&x.Policied)
+	case *syntax.Wait:
+		if p := x.Policy; p != nil && (p.AttemptTimeout == 0 || len(p.Rules) > 0 || p.MaxAttempts != 1) {
+			c.report(x.Brackets, syntax.CodePolicy, "Write [timeout: 2d]; when it has passed, the error has the type Timeout.", "waiting for a signal has a timeout and no other policy")
+		}
 	case *syntax.Action:
 		c.action(x)
 	case *syntax.Spread:
@@ -182,7 +190,7 @@ func (c *checker) action(x *syntax.Action) {
 		}
 		given[a.Name.Name] = true
 	}
-	c.policy(x)
+	c.policy(&x.Policied, func(types []string) { c.policyTypes(x, types) })
 	name := syntax.Span{From: x.From, To: x.Name.To}
 	a, ok := c.actions[x.Name.Name]
 	switch {

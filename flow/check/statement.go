@@ -167,7 +167,7 @@ func (c *checker) do(s *syntax.Do) (ends bool) {
 			}
 			c.report(s, syntax.CodePlace, "Assign its result to a name, or remove it.", "%s has a result and does nothing else, and the result is dropped", x.Name.Name)
 		}
-	case *syntax.Action, *syntax.Spread, *syntax.Parallel:
+	case *syntax.Action, *syntax.Spread, *syntax.Parallel, *syntax.Wait:
 	default:
 		hint := "Assign it to a name, or remove it."
 		if b, is := s.Value.(*syntax.Binary); is && b.Op == "==" {
@@ -247,6 +247,7 @@ func everyError(name string) bool {
 }
 
 func (c *checker) try(s *syntax.Try) (ends bool) {
+	c.blockPolicy(&s.Policied)
 	ends = c.block(s.Body)
 	block := c.raises(s.Body)
 	caught := map[string]bool{}

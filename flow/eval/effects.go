@@ -20,6 +20,16 @@ type Effects interface {
 	// call, and returns when all calls have.
 	Each(n int, do func(i int, in Effects))
 
+	// Retry calls do until it succeeds, by a policy, with effects that belong to the
+	// call, and returns what became of the last one.
+	Retry(policy retry.Policy, do func(in Effects) error) error
+
+	// Receive waits for a signal, for so long at most if that is above zero.
+	Receive(signal string, timeout time.Duration) (Value, error)
+
+	// Watch lets others ask for the variables of the program while it waits.
+	Watch(variables func() *Dict)
+
 	// Sleep waits. Its error says that the run was canceled.
 	Sleep(d time.Duration) error
 

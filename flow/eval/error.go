@@ -152,13 +152,20 @@ func exception(err error) *Exception {
 	last := err
 	if e, ok := errors.AsType[*retry.ExhaustedError](err); ok {
 		x.Attempts = int64(e.Attempts)
-		if e.Err != nil {
-			last = e.Err
-		}
 	} else if e, ok := errors.AsType[*retry.AbortedError](err); ok {
 		x.Attempts = int64(e.Attempt)
 	} else if _, own := errors.AsType[*Error](err); !own {
 		x.Attempts = 1
+	}
+	// Of what was given up the last failure counts, also of a block around an action.
+	for {
+		if e, is := errors.AsType[*retry.ExhaustedError](last); is && e.Err != nil {
+			last = e.Err
+		} else if e, is := last.(*CallError); is {
+			last = e.Err
+		} else {
+			break
+		}
 	}
 	x.Type, x.Message = retry.Classify(last).Type(), last.Error()
 	if e, ok := last.(*Error); ok {

@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"maps"
+	"time"
+
 	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/retry"
 )
@@ -57,6 +60,12 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 		return f.index(x)
 	case *syntax.Call:
 		return f.call(x, f.fx)
+	case *syntax.Wait:
+		var timeout time.Duration
+		if x.Policy != nil {
+			timeout = x.Policy.AttemptTimeout
+		}
+		return f.fx.Receive(x.Signal.Name, timeout)
 	case *syntax.Action:
 		a, err := f.action(x)
 		if err != nil {
@@ -327,7 +336,13 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 		if err != nil {
 			return nil, err
 		}
-		return func(in Effects) (Value, error) { return f.m.call(fn, bound, in, f.depth+1) }, nil
+		return func(in Effects) (v Value, err error) {
+			err = retried(in, x.Policy, func(in Effects) (err error) {
+				v, err = f.m.call(fn, maps.Clone(bound), in, f.depth+1)
+				return err
+			})
+			return v, err
+		}, nil
 	}
 	b := builtins[x.Name.Name]
 	if b == nil {
@@ -341,6 +356,21 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 		inner.fx = in
 		return b.run(&inner, args)
 	}, nil
+}
+
+// retried calls do by a policy, once if there is none. What cannot be caught is not
+// retried.
+func retried(in Effects, policy *retry.Policy, do func(in Effects) error) error {
+	if policy == nil {
+		return do(in)
+	}
+	return in.Retry(*policy, func(in Effects) error {
+		if err := do(in); err != nil && fatal(err) {
+			return retry.Terminal(err)
+		} else {
+			return err
+		}
+	})
 }
 
 // bind gives the inputs of a function their values.

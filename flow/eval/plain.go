@@ -42,6 +42,21 @@ func (p *Plain) Each(n int, do func(i int, in Effects)) {
 	}
 }
 
+// Retry calls do by a policy.
+func (p *Plain) Retry(policy retry.Policy, do func(in Effects) error) error {
+	return retry.Do(p.Context, policy, func(ctx context.Context) error {
+		return do(&Plain{Context: ctx, Do: p.Do, turn: p.turn})
+	})
+}
+
+// Receive fails: nothing sends signals to a program without an engine.
+func (p *Plain) Receive(signal string, timeout time.Duration) (Value, error) {
+	return nil, fault(TypeValue, "there is no engine that could receive the signal %s", signal)
+}
+
+// Watch does nothing.
+func (p *Plain) Watch(func() *Dict) {}
+
 // Sleep waits.
 func (p *Plain) Sleep(d time.Duration) error {
 	p.turn++

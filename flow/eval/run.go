@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/flow/syntax"
@@ -102,6 +104,9 @@ func (m *machine) call(fn *syntax.Function, args map[string]Value, fx Effects, d
 		return nil, fault(TypeLimit, "functions call each other more than %d levels deep", MaxCalls)
 	}
 	f := &frame{m: m, fx: fx, vars: args, depth: depth}
+	if depth == 1 {
+		fx.Watch(f.variables)
+	}
 	way, result, err := f.block(fn.Body)
 	if err != nil {
 		return nil, err
@@ -115,6 +120,18 @@ func (m *machine) call(fn *syntax.Function, args map[string]Value, fx Effects, d
 		}
 	}
 	return result, nil
+}
+
+// variables are the variables of a frame, by name. What is too large together is left
+// out.
+func (f *frame) variables() *Dict {
+	d := NewDict()
+	for _, name := range slices.Sorted(maps.Keys(f.vars)) {
+		if d.size+sizeOf(f.vars[name]) < MaxValue/2 {
+			_ = d.set(name, f.vars[name])
+		}
+	}
+	return d
 }
 
 func describe(v Value) string {

@@ -128,6 +128,7 @@ func FuzzW12_Eval(f *testing.F) {
 		"fn main(input: [], output: [a, b]):\n    a, b = parallel:\n        @echo(x=1)\n        f(2)\nfn f(input: [x], output: [y]):\n    y = {\"k\": x}[\"k\"]\n",
 		"return spread [1, \"a\", None]: x -> @echo(x=x) [retry: 1]\n", "return sorted([3, 1.5, -2]) + slice(split(\"a b c\"), -2) + keys({\"z\": 1})\n",
 		"return not 1 in [2] and \"a\" < \"b\" or max(1, 2) == round(2.5)\n", "return parse_json(json({\"a\": [1.0, \"\\u00e9\"]}))\n",
+		"x = 1\ntry [retry: 2]:\n    x = x + 1\n    @fail(type=\"A\")\nexcept A as e:\n    return [x, e.attempts]\n",
 	} {
 		f.Add(seed)
 	}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"errors"
+	"maps"
 	"strconv"
 	"time"
 
@@ -250,7 +251,18 @@ func (f *frame) elements(v Value) ([]Value, error) {
 
 // try runs a block and, if it fails, the first handler that catches the error.
 func (f *frame) try(s *syntax.Try) (way, Value, error) {
-	w, v, err := f.block(s.Body)
+	var w way
+	var v Value
+	// Each attempt begins with the variables as they were before the first one.
+	begin, fx := f.vars, f.fx
+	err := retried(fx, s.Policy, func(in Effects) (err error) {
+		if s.Policy != nil {
+			f.vars, f.fx = maps.Clone(begin), in
+		}
+		w, v, err = f.block(s.Body)
+		return err
+	})
+	f.fx = fx
 	if err == nil || fatal(err) {
 		return w, v, err
 	}

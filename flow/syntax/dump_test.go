@@ -84,7 +84,7 @@ func (d *dumper) statement(s Statement, level int) {
 			d.block(s.Else.Body, level+1)
 		}
 	case *Try:
-		line("try")
+		line("try%s", showPolicy(s.Policied))
 		d.block(s.Body, level+1)
 		for _, c := range s.Handlers {
 			d.notes(&c.Notes, level)
@@ -133,19 +133,24 @@ func show(x Expr) string {
 		}
 		return "{" + strings.Join(all, ", ") + "}"
 	case *Call:
-		return "(call " + x.Name.Name + showArgs(x.Args) + ")"
+		return "(call " + x.Name.Name + showArgs(x.Args) + showPolicy(x.Policied) + ")"
 	case *Action:
-		text := "(@" + x.Name.Name + showArgs(x.Args)
-		if x.Policy != nil {
-			text += fmt.Sprintf(" policy:%+v", *x.Policy)
-		}
-		return text + ")"
+		return "(@" + x.Name.Name + showArgs(x.Args) + showPolicy(x.Policied) + ")"
+	case *Wait:
+		return "(wait " + fmt.Sprintf("%q", x.Signal.Name) + showPolicy(x.Policied) + ")"
 	case *Spread:
 		return "(spread " + show(x.Over) + " " + x.As.Name + " " + show(x.Call) + ")"
 	case *Parallel:
 		return "(parallel " + showAll(x.Calls) + ")"
 	}
 	return fmt.Sprintf("%T?", x)
+}
+
+func showPolicy(x Policied) string {
+	if x.Policy == nil {
+		return ""
+	}
+	return fmt.Sprintf(" policy:%+v", *x.Policy)
 }
 
 func showAll(xs []Expr) string {

@@ -148,7 +148,7 @@ func (p *printer) ifElse(s *If, level int) {
 }
 
 func (p *printer) tryExcept(s *Try, level int) {
-	p.line(level, "try:", trail(&s.Notes))
+	p.line(level, "try", policy(&s.Policied), ":", trail(&s.Notes))
 	p.block(s.Body, level)
 	for _, c := range s.Handlers {
 		p.before(&c.Notes, level, false, false)

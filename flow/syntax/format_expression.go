@@ -34,9 +34,11 @@ func fits(level int, before string, x Expr, behind string) bool {
 	room := lineWidth - level*unitOfIndent - utf8.RuneCountInString(before) - utf8.RuneCountInString(behind)
 	switch x := x.(type) { // the brackets of a policy go on behind the last line, however it is broken
 	case *Action:
-		room += utf8.RuneCountInString(policy(x))
+		room += utf8.RuneCountInString(policy(&x.Policied))
+	case *Call:
+		room += utf8.RuneCountInString(policy(&x.Policied))
 	case *Spread:
-		room += utf8.RuneCountInString(policy(x.Call))
+		room += utf8.RuneCountInString(policy(&x.Call.Policied))
 	}
 	b := inline{most: max(room, 0) * utf8.UTFMax}
 	write(&b, x, levelOr)
@@ -69,9 +71,15 @@ func parts(x Expr) (open string, items []item, end string) {
 		}
 		return "parallel(", items, ")"
 	case *Call:
-		return x.Name.Name + "(", argItems(x.Args), ")"
+		return x.Name.Name + "(", argItems(x.Args), ")" + policy(&x.Policied)
 	case *Action:
-		return "@" + x.Name.Name + "(", argItems(x.Args), ")" + policy(x)
+		return "@" + x.Name.Name + "(", argItems(x.Args), ")" + policy(&x.Policied)
+	case *Wait:
+		name := x.Signal.Name
+		if nameLength(name) != len(name) || isKeyword[name] {
+			name = quote(name)
+		}
+		return "wait signal " + name, nil, policy(&x.Policied)
 	case *Spread:
 		open, items, end = parts(x.Call)
 		return "spread " + flat(x.Over) + ": " + x.As.Name + " -> " + open, items, end
@@ -90,8 +98,8 @@ func argItems(args []Arg) (items []item) {
 	return items
 }
 
-// policy is the policy of an action with a blank before it.
-func policy(x *Action) string {
+// policy is a policy with a blank before it.
+func policy(x *Policied) string {
 	if x.Policy == nil {
 		return ""
 	}
@@ -228,7 +236,11 @@ func levelOf(x Expr) int {
 		if x.Value < 0 || formatFloat(x.Value)[0] == '-' {
 			return levelUnary
 		}
-	case *Spread, *Action:
+	case *Call:
+		if x.Policy != nil {
+			return levelPostfix - 1
+		}
+	case *Spread, *Action, *Wait:
 		return levelPostfix - 1 // what follows would belong to their policy
 	}
 	return levelPostfix

@@ -138,9 +138,6 @@ func (p *parser) postfix() Expr {
 		case p.tok.is("["):
 			p.enter()
 			i := p.expression()
-			if call, is := x.(*Call); is && p.tok.is(":") {
-				p.unexpected("\"]\"", "A policy stands behind an action; give it to the actions that "+call.Name.Name+" calls.")
-			}
 			if p.tok.is(":") && ofAction(x) {
 				p.unexpected("\"]\"", "A policy stands right behind its action: (@fetch(url=u) [retry: 3]).json")
 			}
@@ -215,6 +212,9 @@ func (p *parser) operand() Expr {
 		p.advance()
 		if p.tok.is("(") {
 			return p.call(Ident{t.Span, t.text})
+		}
+		if t.text == "wait" && p.tok.kind == word && p.tok.text == "signal" {
+			return p.wait(t.From)
 		}
 		return &Name{t.Span, t.text}
 	}
@@ -307,6 +307,26 @@ func (p *parser) arguments() (args []Arg) {
 func (p *parser) call(name Ident) Expr {
 	x := &Call{Span: name.Span, Name: name, Args: p.arguments()}
 	x.To = p.last
+	if p.policyFollows() {
+		x.To = p.policy(&x.Policied)
+	}
+	return x
+}
+
+// wait reads wait signal NAME with its timeout, behind the word wait.
+func (p *parser) wait(from int) Expr {
+	x := &Wait{Span: Span{From: from}}
+	p.advance()
+	if p.tok.kind == text && p.tok.value != "" {
+		x.Signal = Ident{p.tok.Span, p.tok.value}
+		p.advance()
+	} else {
+		x.Signal = p.ident("the name of a signal")
+	}
+	x.To = p.last
+	if p.policyFollows() {
+		x.To = p.policy(&x.Policied)
+	}
 	return x
 }
 
@@ -335,13 +355,14 @@ func (p *parser) action() *Action {
 	})
 	x.To = p.last
 	if p.tok.is("[") {
-		p.policy(x)
+		x.To = p.policy(&x.Policied)
 	}
 	return x
 }
 
-// policy lets package retry read the brackets at which the parser is.
-func (p *parser) policy(x *Action) {
+// policy lets package retry read the brackets at which the parser is, and returns where
+// they end.
+func (p *parser) policy(x *Policied) int {
 	from := p.tok.From
 	p.lex.nested-- // the lexer has counted the bracket
 	policy, end, err := retry.ParseAt(p.lex.src, from)
@@ -351,13 +372,24 @@ func (p *parser) policy(x *Action) {
 		p.policyFault(from, err)
 		end = p.brackets(from)
 	}
-	x.Brackets, x.To = Span{from, end}, end
+	x.Brackets = Span{from, end}
 	p.lex.jump(end)
 	p.tok.To = end
 	p.advance()
 	if p.tok.is("[") && p.lex.nested > 0 {
 		p.fail(p.tok.Span, "The brackets of a policy follow each other in one line; each of them may go on in the next: [retry: 3,", "a second part of the policy begins in another line")
 	}
+	return end
+}
+
+// policyFollows reports whether the brackets at which the parser is are those of a
+// policy, behind what may have an index, too.
+func (p *parser) policyFollows() bool {
+	if !p.tok.is("[") {
+		return false
+	}
+	inside, _, _ := strings.Cut(firstLine(p.lex.src[p.tok.To:]), "]")
+	return likePolicy(inside) || strings.Contains(inside, "->")
 }
 
 // policyFault reports what package retry says of a policy.

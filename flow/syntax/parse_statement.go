@@ -256,6 +256,9 @@ func (p *parser) clause(read func()) bool {
 func (p *parser) tryExcept(notes Notes) Statement {
 	s := &Try{Span: p.tok.Span, Notes: notes, Body: &Block{}}
 	p.advance()
+	if p.tok.is("[") {
+		s.To = p.policy(&s.Policied)
+	}
 	p.blockOf(&s.Notes, s.Body)
 	clauses := 0
 	for ; p.tok.is("except"); clauses++ {
@@ -264,7 +267,7 @@ func (p *parser) tryExcept(notes Notes) Statement {
 			s.Handlers = append(s.Handlers, c)
 		}
 	}
-	if clauses == 0 {
+	if clauses == 0 && s.Brackets == (Span{}) {
 		p.report(s.Span, CodeSyntax, "Add one behind the block: except NetworkError as e:", "the try has no except")
 	}
 	return s

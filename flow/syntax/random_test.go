@@ -128,7 +128,12 @@ func (g generator) statement(depth int) Statement {
 		return s
 	}
 	s := &Try{Notes: n, Body: g.block(depth - 1)}
-	for range 1 + g.intn(2) {
+	g.policy(&s.Policied)
+	handlers := 1 + g.intn(2)
+	if s.Policy != nil {
+		handlers = g.intn(3)
+	}
+	for range handlers {
 		h := &Except{Notes: g.notes(), Body: g.block(depth - 1)}
 		for range g.intn(3) {
 			h.Types = append(h.Types, Ident{Name: g.pick("Timeout", "fs.PathError", "a b", "é.ö", "a..b", "x-y", "for")})
@@ -188,7 +193,11 @@ func (g generator) expr(depth int) Expr {
 		}
 		return x
 	}
-	switch g.intn(3) {
+	switch g.intn(4) {
+	case 3:
+		x := &Wait{Signal: Ident{Name: g.pick("approval", "for", "a b", "é")}}
+		g.policy(&x.Policied)
+		return x
 	case 0:
 		return &Spread{Over: g.expr(depth - 1), As: g.ident(), Call: g.action(depth - 1)}
 	case 1:
@@ -205,7 +214,9 @@ func (g generator) call(depth int) Expr {
 	if g.intn(2) == 0 {
 		return g.action(depth)
 	}
-	return &Call{Name: g.ident(), Args: g.args(depth, g.intn(2) == 0)}
+	x := &Call{Name: g.ident(), Args: g.args(depth, g.intn(2) == 0)}
+	g.policy(&x.Policied)
+	return x
 }
 
 func (g generator) args(depth int, named bool) (out []Arg) {
@@ -221,6 +232,12 @@ func (g generator) args(depth int, named bool) (out []Arg) {
 
 func (g generator) action(depth int) *Action {
 	x := &Action{Name: Ident{Name: g.pick("a", "http.get", "a.for.b", "shell.run")}, Args: g.args(depth, true)}
+	g.policy(&x.Policied)
+	return x
+}
+
+// policy gives something a policy, or none.
+func (g generator) policy(x *Policied) {
 	if g.intn(2) == 0 {
 		text := g.pick("[retry: 3, backoff: 60]", "[timeout: 2m]", "[NetworkError -> retry: 5, backoff: 2m]",
 			"[(A, \"b/9\") -> retry: 3, fixed: 1.5s] [B -> stop] [timeout: 90, within: 1h]", "[retry: 0]")
@@ -230,5 +247,4 @@ func (g generator) action(depth int) *Action {
 		}
 		x.Policy = &p
 	}
-	return x
 }

@@ -166,10 +166,12 @@ type (
 		Notes
 		Body *Block
 	}
-	// Try is the statement that catches errors.
+	// Try is the statement that catches errors. With a policy its block is retried
+	// before an error gets to the handlers, and there may be none.
 	Try struct {
 		Span
 		Notes
+		Policied
 		Body     *Block
 		Handlers []*Except
 	}
@@ -188,6 +190,12 @@ type (
 		Notes
 	}
 )
+
+// Policied is what a policy can stand behind.
+type Policied struct {
+	Policy   *retry.Policy // nil for none
+	Brackets Span          // where it stands
+}
 
 // Expr is one of the types below.
 type Expr interface{ Node }
@@ -257,11 +265,18 @@ type (
 		Span
 		X, I Expr
 	}
-	// Call is the call of a function.
+	// Call is the call of a function, with its policy.
 	Call struct {
 		Span
+		Policied
 		Name Ident
 		Args []Arg
+	}
+	// Wait waits for a signal. Its policy has an attempt timeout and nothing else.
+	Wait struct {
+		Span
+		Policied
+		Signal Ident
 	}
 	// Arg is an argument; Name is empty if it is given by position.
 	Arg struct {
@@ -271,11 +286,9 @@ type (
 	// Action is the call of an action, with its policy.
 	Action struct {
 		Span
-		Name   Ident // with dots, without "@"
-		Args   []Arg // all with names
-		Policy *retry.Policy
-		// Brackets is where the policy stands.
-		Brackets Span
+		Policied
+		Name Ident // with dots, without "@"
+		Args []Arg // all with names
 	}
 	// Spread is one action for each element of a list, all at once.
 	Spread struct {
