@@ -22,7 +22,8 @@ type Explanation struct {
 
 	// Waits is the longest time that one call can spend waiting between
 	// attempts, and Worst the longest time from its first schedule to its end,
-	// with attempts that take their full AttemptTimeout. Forever is no bound.
+	// with attempts that take their full AttemptTimeout. Forever is no bound,
+	// or more than 292 years.
 	// Neither counts what errors ask for by themselves (see After), the wait of
 	// an attempt that is due and not started, or attempts lost in a crash.
 	Waits, Worst time.Duration
@@ -82,6 +83,7 @@ type PlannedAttempt struct {
 	Number int
 
 	// Delay is the wait before it without jitter, Start the sum of these waits.
+	// A time longer than a Duration can hold, 292 years, is Forever, here and below.
 	Delay, Start time.Duration
 
 	// Earliest and Latest are when it starts with the shortest and the longest
@@ -146,22 +148,25 @@ var timeoutKinds = map[string]TimeoutKind{
 	TypeTimeout: TimeoutAttempt, TypeHeartbeatTimeout: TimeoutHeartbeat, TypeQueueTimeout: TimeoutQueue,
 }
 
-// walk is when the attempts of a call start that fails each time after a while,
-// with the same draw for the jitter.
-func (p *Policy) walk(f Failure, took time.Duration, u float64) (starts []time.Duration, complete bool) {
+// planned is one attempt of a walk: the wait before it and when it starts.
+type planned struct{ delay, start time.Duration }
+
+// walk returns the attempts of a call that fails each time after a while, with the
+// same draw for the jitter.
+func (p *Policy) walk(f Failure, took time.Duration, u float64) (attempts []planned, complete bool) {
 	s := State{First: explainedAt}
-	var now time.Duration
+	var next planned
 	for s.Attempt = 1; s.Attempt <= plannedAttempts; s.Attempt++ {
-		starts = append(starts, now)
-		now = addDurations(now, took)
-		d := Decide(p, s, f, explainedAt.Add(now), u)
+		attempts = append(attempts, next)
+		failed := addDurations(next.start, took)
+		d := Decide(p, s, f, explainedAt.Add(failed), u)
 		if !d.Retry {
-			return starts, true
+			return attempts, true
 		}
-		now = addDurations(now, d.Delay)
+		next = planned{d.Delay, addDurations(failed, d.Delay)}
 		s.Previous = d.Delay
 	}
-	return starts, false
+	return attempts, false
 }
 
 // addDurations is the sum of two durations that are not negative, Forever if it
@@ -200,12 +205,11 @@ func (p *Policy) schedule(v Verdict) Schedule {
 
 	s := Schedule{Errors: v.Errors, Rule: v.Rule, Complete: complete, Sure: len(latest)}
 	for i, early := range earliest {
-		a := PlannedAttempt{Number: i + 1, Start: nominal[i], Earliest: early, Latest: p.Within}
-		if i < len(latest) {
-			a.Latest = latest[i]
+		a := PlannedAttempt{
+			Number: i + 1, Delay: nominal[i].delay, Start: nominal[i].start, Earliest: early.start, Latest: p.Within,
 		}
-		if i > 0 {
-			a.Delay = nominal[i] - nominal[i-1]
+		if i < len(latest) {
+			a.Latest = latest[i].start
 		}
 		s.Attempts = append(s.Attempts, a)
 	}

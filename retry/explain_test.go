@@ -90,6 +90,32 @@ func TestF4_Totals(t *testing.T) {
 	}
 }
 
+// TestF4_WaitsBeyond292Years: the attempts start later than a Duration can say, and
+// still each has its wait.
+func TestF4_WaitsBeyond292Years(t *testing.T) {
+	const century = 36500 * 24 * time.Hour
+	for text, want := range map[string][]time.Duration{
+		"[retry: 5, fixed: 36500d, jitter: none]":                                 {0, century, century, century, century, century},
+		"[retry: 5, linear: 36500d, max: 73000d, jitter: none] [within: forever]": {0, century, 2 * century, 2 * century, 2 * century, 2 * century},
+	} {
+		e := mustExplain(t, text, 1)
+		s := e.Schedules[0]
+		if len(s.Attempts) != len(want) || !s.Complete || s.Sure != len(want) || e.Waits != retry.Forever {
+			t.Fatalf("%s: %+v, waits %s", text, s, e.Waits)
+		}
+		last := time.Duration(0)
+		for i, a := range s.Attempts {
+			if a.Delay != want[i] || a.Start < last || a.Earliest > a.Latest {
+				t.Errorf("%s: %+v, want a wait of %s", text, a, want[i])
+			}
+			last = a.Start
+		}
+		if last != retry.Forever {
+			t.Errorf("%s: the last attempt starts at %s", text, last)
+		}
+	}
+}
+
 func TestF4_Warnings(t *testing.T) {
 	for text, want := range map[string][]string{
 		"[retry: 3, backoff: 1]":                                       nil,

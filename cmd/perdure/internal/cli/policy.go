@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow/check"
@@ -237,12 +238,30 @@ func (a *app) schedule(s *retry.Schedule) error {
 		if i >= s.Sure {
 			note = "if jitter leaves time"
 		}
-		table.Row(fmt.Sprint(p.Number), exactly(p.Delay), exactly(p.Start), exactly(p.Earliest), exactly(p.Latest), note)
+		table.Row(fmt.Sprint(p.Number), exactly(p.Delay), startsAt(p.Start), startsAt(p.Earliest), startsAt(p.Latest), note)
 	}
 	if !s.Complete {
 		table.Row("...")
 	}
 	return table.Write(a.out)
+}
+
+// startsAt is when an attempt starts, as far as a duration can say it.
+func startsAt(d time.Duration) string {
+	if d == retry.Forever {
+		return "after 292y"
+	}
+	return exactly(d)
+}
+
+// unboundedWaits says of waits that no duration holds whether they end.
+func unboundedWaits(e *retry.Explanation) string {
+	for _, s := range e.Schedules {
+		if !s.Complete {
+			return "no bound"
+		}
+	}
+	return "more than 292y in all"
 }
 
 // policyTotals sums up.
@@ -252,7 +271,7 @@ func (a *app) policyTotals(e *retry.Explanation) {
 	fact := func(name, text string) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, text) }
 	fact("attempts", atMost(e.Executions, e.Layers))
 	if e.Waits == retry.Forever {
-		fact("waits", "no bound")
+		fact("waits", unboundedWaits(e))
 	} else {
 		fact("waits", "at most "+exactly(e.Waits)+" in all")
 	}
