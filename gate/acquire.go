@@ -14,7 +14,7 @@ import (
 // nothing. To bound the wait give ctx a deadline.
 //
 // Such work starts when an attempt would; it tells the gate's circuit breaker and
-// retry budget nothing, because nobody says how it ended.
+// retry budget nothing, because how it ends is not known.
 //
 // The error is an *retry.AbortedError of retry.PhaseQueue if ctx ends before
 // there is a slot, a *retry.RefusedError if the breaker is open, and a

@@ -9,7 +9,7 @@
 // they came, higher priorities ([ThroughAt]) first. What a call that
 // failed does with its slot during backoff is the gate's [Mode]: Hold keeps it,
 // so that nothing that came later overtakes the call; Release frees it, and the
-// retry queues anew; Rejoin frees it, and the retry goes before all that came
+// retry queues again, at the end; Rejoin frees it, and the retry goes before all that came
 // later than the call.
 //
 // A gate can also bound how many attempts start per second ([WithRate]), stop

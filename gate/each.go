@@ -7,7 +7,7 @@ import (
 
 // Each goes through seq with a slot of the gate: taken before seq is asked for a
 // value, and given back when the loop asks for the next one, breaks or panics, or
-// seq ends. Between two values the loop queues anew, behind all that wait.
+// seq ends. Between two values the loop queues again, behind all that wait.
 //
 // If there is no slot to be had, the loop gets the error of Acquire with the zero
 // T, and ends.

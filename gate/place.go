@@ -58,7 +58,7 @@ var errTooLate = errors.New("the time to wait for a gate is over")
 
 // await waits for the answer. A grant that comes together with the end of the
 // time is a grant; one that comes together with a cancellation is given back by
-// whoever withdraws the place.
+// the withdrawal of the place.
 func (p *place) await(ctx context.Context, tooLate <-chan time.Time) (verdict, error) {
 	for {
 		select {

@@ -17,7 +17,7 @@ const (
 	// Hold keeps the slot through backoff, and what came later waits until the
 	// call has ended. It is the default in process.
 	Hold Mode = "hold"
-	// Release frees the slot; the retry queues anew, at the end.
+	// Release frees the slot; the retry queues again, at the end.
 	Release Mode = "release"
 	// Rejoin frees the slot; when the delay is over, the retry goes before all
 	// calls that came later than its own. It is the default in the engine.

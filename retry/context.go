@@ -229,7 +229,7 @@ func (c *attemptContext) timedOut(now time.Time) *TimeoutError {
 }
 
 // Heartbeat says that the attempt which ctx belongs to is alive, and with it all
-// attempts around it; the time of their HeartbeatTimeout starts anew. It does
+// attempts around it; the time of their HeartbeatTimeout starts again. It does
 // nothing for an attempt whose policy has none, or that was silent for too long
 // already: its context is canceled and stays so. It is safe for concurrent use.
 //

@@ -360,7 +360,7 @@ func (c *call) record(at attempt, r Record) {
 	}
 }
 
-// aborted is what a call returns that its caller canceled.
+// aborted is what a canceled call returns.
 func (c *call) aborted(n int, phase Phase, last error) error {
 	cause := c.parent.Err()
 	if why := context.Cause(c.parent); !errors.Is(why, cause) {

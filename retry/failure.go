@@ -71,7 +71,7 @@ type walk struct {
 	left int
 }
 
-// guarded is visit for errors that nobody vouches for.
+// guarded is visit for errors whose methods may panic.
 func (w *walk) guarded(err error) {
 	defer func() { _ = recover() }()
 	w.visit(err, false)

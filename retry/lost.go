@@ -2,8 +2,8 @@ package retry
 
 import "fmt"
 
-// WorkerLostError says that the worker that ran an attempt was lost, so that
-// nobody knows how far the attempt got. The fields are exported so that a codec
+// WorkerLostError says that the worker that ran an attempt was lost, so how far
+// the attempt got is not known. The fields are exported so that a codec
 // can rebuild it.
 //
 // Runners outlive their workers without it: a lost attempt runs again and is

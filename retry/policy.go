@@ -189,7 +189,7 @@ func (p *Policy) IsZero() bool {
 }
 
 // WithDefaults returns the policy with every default written out: what a reader
-// or a user interface shows. Decide gives the same answers for both.
+// or a user interface shows. Decide returns the same for both.
 func (p Policy) WithDefaults() Policy {
 	p.MaxAttempts = p.attempts()
 	p.Backoff = p.Backoff.withDefaults()

@@ -62,14 +62,14 @@ type Spec struct {
 
 	// Jitter spreads fires: each is later than its nominal time by up to so much, but
 	// never so late as the nominal time that follows. How much is a hash of the
-	// schedule and the time, so it is the same whoever asks.
+	// schedule and the time, so it is the same on every node.
 	Jitter time.Duration
 
 	// Overlap is what becomes of a fire while the run of an earlier one is open.
 	// Empty is Skip.
 	Overlap Overlap
 
-	// CatchUp is how late a fire may be if nobody was there to do it: all times that
+	// CatchUp is how late a fire may be after a downtime: all times that
 	// were missed in this window are fired, in their order and as Overlap says; what
 	// is older is counted as missed. Zero is DefaultCatchUp.
 	CatchUp time.Duration

@@ -14,7 +14,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Client sends requests as an *http.Client does, and answers what went wrong as
+// Client sends requests as an *http.Client does, and returns what went wrong as
 // errors. It is safe for concurrent use.
 type Client struct {
 	http *http.Client
@@ -104,7 +104,7 @@ func (c *Client) Get(ctx context.Context, url string) (*http.Response, error) {
 	return c.Do(req)
 }
 
-// Check answers a response that somebody else has got as Do would: an error if its
+// Check judges a response that another client has got as Do would: an error if its
 // status is 400 or more, and then its body is closed.
 func (c *Client) Check(resp *http.Response) error { return c.check(resp) }
 

@@ -1,7 +1,7 @@
 // Package httpretry tells a retry policy the truth about HTTP requests.
 //
-// net/http answers a response with status 503 and a nil error, and a network
-// failure with the whole URL in its text. A Client here answers both as typed
+// net/http returns a response with status 503 and a nil error, and a network
+// failure with the whole URL in its text. A Client here returns both as typed
 // errors that a policy can judge:
 //
 //		var client = httpretry.New(nil, httpretry.Key("Idempotency-Key", activity.IdempotencyKey))

@@ -3,7 +3,7 @@ package httpretry
 import "net/http"
 
 // Transport is for libraries that send their requests by an *http.Client of
-// yours: one with this Transport answers errors as Client does. A nil by is
+// yours: one with this Transport returns errors as Client does. A nil by is
 // http.DefaultTransport.
 //
 // http.Client puts a *url.Error around each error, whose text has the URL with its
