@@ -167,6 +167,30 @@ func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, err
 	return &Engine{door: bridge.NewDoor(inner), inner: inner}, nil
 }
 
+// OpenURL is Open for a database by its name, as a program finds it in its environment:
+//
+//	eng, err := perdure.OpenURL(ctx, os.Getenv("PERDURE_DB"), perdure.Register(Checkout, Charge))
+//
+// A name is the path of an SQLite file, with or without "sqlite:" before it, the URL of a
+// PostgreSQL database (postgres://USER@HOST/DATABASE, to which ?schema=NAME may be added),
+// or PostgreSQL's keywords. The program imports the stores that it is to open:
+//
+//	import _ "github.com/perdure/perdure/store/sqlite"
+//	import _ "github.com/perdure/perdure/store/postgres"
+func OpenURL(ctx context.Context, name string, options ...Option) (*Engine, error) {
+	if name == "" {
+		return nil, errors.New("perdure.OpenURL: the name of the database is empty; give it a file, or postgres://USER@HOST/DATABASE")
+	}
+	db, err := store.Named(name)
+	if err != nil {
+		if advice := store.Advice(err); advice != "" {
+			return nil, fmt.Errorf("perdure.OpenURL: %w %s", err, advice)
+		}
+		return nil, fmt.Errorf("perdure.OpenURL: %w", err)
+	}
+	return Open(ctx, db, options...)
+}
+
 // Start makes the engine a worker. Runs that were interrupted go on.
 //
 // On PostgreSQL several processes share the work: each takes an even share of its

@@ -31,7 +31,7 @@ func (n Name) Reach(ctx context.Context) error {
 
 // connect makes a connection as the store does.
 func (n Name) connect(ctx context.Context) (*pgx.Conn, error) {
-	config, err := pgxpool.ParseConfig(n.url.dsn(true))
+	config, err := pgxpool.ParseConfig(n.url.DSN(true))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (n Name) refused(c *pgx.ConnConfig, e *pgconn.PgError) error {
 
 // unreadable says that the user lacks a right.
 func (n Name) unreadable(c *pgx.ConnConfig) error {
-	user, schema := pgx.Identifier{c.User}.Sanitize(), n.url.tables()
+	user, schema := pgx.Identifier{c.User}.Sanitize(), n.url.Tables()
 	return &Error{
 		fmt.Sprintf("The user %q may not read the schema %q of the database %s at %s.", c.User, schema, c.Database, servers(c)),
 		fmt.Sprintf("Use the engine's user, or let that user run:\nGRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT ON ALL TABLES IN SCHEMA %s TO %s", schema, user, schema, user),

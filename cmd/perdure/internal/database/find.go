@@ -48,13 +48,13 @@ func (n Name) findSchema(ctx context.Context, group string) error {
 	var tables int
 	var groups, usable bool
 	err = conn.QueryRow(ctx, `SELECT count(c.oid), count(*) FILTER (WHERE c.relname = 'node_groups') > 0, coalesce(bool_and(has_schema_privilege(n.oid, 'USAGE')), true)
-		FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = $1`, n.url.tables()).Scan(&tables, &groups, &usable)
+		FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = $1`, n.url.Tables()).Scan(&tables, &groups, &usable)
 	switch {
 	case err != nil:
 		return n.explain(conn.Config(), err)
 	case tables == 0:
 		return &Error{fmt.Sprintf("No engine has used the database %s at %s yet: it has no schema %q.",
-			conn.Config().Database, servers(conn.Config()), n.url.tables()), hintURL}
+			conn.Config().Database, servers(conn.Config()), n.url.Tables()), hintURL}
 	case !usable:
 		return n.unreadable(conn.Config())
 	case group == "" || !groups: // without such a table it is not ours, which shows when it is opened
@@ -64,7 +64,7 @@ func (n Name) findSchema(ctx context.Context, group string) error {
 }
 
 func (n Name) findGroup(ctx context.Context, conn *pgx.Conn, group string) error {
-	rows, err := conn.Query(ctx, `SELECT name FROM `+pgx.Identifier{n.url.tables(), "node_groups"}.Sanitize()+` ORDER BY name`)
+	rows, err := conn.Query(ctx, `SELECT name FROM `+pgx.Identifier{n.url.Tables(), "node_groups"}.Sanitize()+` ORDER BY name`)
 	if err != nil {
 		return n.explain(conn.Config(), err)
 	}

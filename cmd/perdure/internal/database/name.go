@@ -1,9 +1,7 @@
 package database
 
 import (
-	"regexp"
-	"strings"
-
+	"github.com/perdure/perdure/internal/dbname"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/postgres"
 	"github.com/perdure/perdure/store/sqlite"
@@ -12,62 +10,33 @@ import (
 // Name names a database.
 type Name struct {
 	file string
-	url  *address // nil for an SQLite file
+	url  *dbname.Address // nil for an SQLite file
 }
 
 // NameError says that a text names no database.
-type NameError struct {
-	Name string // without a password
-	Why  string
-	Hint string // what to do
-}
+type NameError = dbname.Error
 
-func (e *NameError) Error() string { return e.Name + ": " + e.Why }
-
-// scheme is how a database begins that names its kind. One letter is the drive of
-// a path on Windows.
-var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
-
-// Parse reads a name: FILE, sqlite:FILE, or postgres://USER@HOST:PORT/DATABASE, to
-// which ?schema=NAME may be added. Its error is a *NameError.
+// Parse reads a name: FILE, sqlite:FILE, postgres://USER@HOST:PORT/DATABASE, to which
+// ?schema=NAME may be added, or PostgreSQL's keywords. Its error is a *NameError.
 func Parse(text string) (Name, error) {
-	kind, rest := "", text
-	if m := scheme.FindStringSubmatch(text); m != nil {
-		kind, rest = m[1], text[len(m[0]):]
-	}
-	switch strings.ToLower(kind) {
-	case "":
-		return File(text), nil
+	switch kind, rest := dbname.Kind(text); kind {
 	case "sqlite":
-		return parseFile(text, rest)
-	case "postgres", "postgresql":
-		return parseURL(kind, rest)
-	}
-	return Name{}, &NameError{
-		Name: withoutUser(text), Why: `"` + kind + `" is not a kind of database that perdure knows.`,
-		Hint: "Use --db sqlite:FILE or --db postgres://USER@HOST/DATABASE; or ./" + withoutUser(text) + " if that is the name of a file.",
-	}
-}
-
-func parseFile(text, path string) (Name, error) {
-	switch {
-	case path == "":
-		return Name{}, &NameError{
-			Name: `"` + text + `"`, Why: "the name of the file is missing.",
-			Hint: "Use --db sqlite:FILE, for instance --db sqlite:perdure.db",
+		if rest == text {
+			return File(text), nil
 		}
-	case strings.HasPrefix(path, "//"):
-		return Name{}, &NameError{
-			Name: text, Why: "a file is not named by a URL.",
-			Hint: "Write sqlite: and the path as it is, for instance sqlite:perdure.db or sqlite:/var/lib/perdure.db",
+		path, err := dbname.File(text)
+		return File(path), err
+	case "postgres":
+		a, err := dbname.Server(text)
+		if err != nil {
+			return Name{}, err
 		}
+		if _, err := store.Named(a.Text(true)); err != nil { // the driver says what else is wrong
+			return Name{}, err
+		}
+		return Name{url: a}, nil
 	}
-	return File(path), nil
-}
-
-// withoutUser hides the user, and with it the password, in what is no URL of ours.
-func withoutUser(s string) string {
-	return regexp.MustCompile(`://[^@]*@`).ReplaceAllString(s, "://...@")
+	return Name{}, dbname.Unknown(text)
 }
 
 // File is the name of an SQLite file.
@@ -79,7 +48,7 @@ func (n Name) Shared() bool { return n.url != nil }
 // String is the name as one would write it for --db, without the password.
 func (n Name) String() string {
 	if n.Shared() {
-		return n.url.text(false)
+		return n.url.Text(false)
 	}
 	return n.file
 }
@@ -87,7 +56,7 @@ func (n Name) String() string {
 // Secret is the name with the password, for another process of ours.
 func (n Name) Secret() string {
 	if n.Shared() {
-		return n.url.text(true)
+		return n.url.Text(true)
 	}
 	return "sqlite:" + n.file
 }
@@ -98,7 +67,7 @@ func (n Name) HidesPassword() bool { return n.Shared() && n.String() != n.Secret
 // Schema is the schema that a URL names, empty for the usual one.
 func (n Name) Schema() string {
 	if n.Shared() {
-		return n.url.schema
+		return n.url.Schema
 	}
 	return ""
 }
@@ -106,7 +75,7 @@ func (n Name) Schema() string {
 // InSchema is the database in another schema of the same PostgreSQL database.
 func (n Name) InSchema(schema string) Name {
 	a := *n.url
-	a.schema = schema
+	a.Schema = schema
 	return Name{url: &a}
 }
 
@@ -115,5 +84,5 @@ func (n Name) Opener() store.Opener {
 	if !n.Shared() {
 		return sqlite.File(n.file)
 	}
-	return postgres.URL(n.url.dsn(true), postgres.Schema(n.url.tables()))
+	return postgres.URL(n.url.DSN(true), postgres.Schema(n.url.Tables()))
 }

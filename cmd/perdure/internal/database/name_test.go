@@ -52,7 +52,7 @@ func TestTheDriverIsToldThePasswordAndNoSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := pgxpool.ParseConfig(n.url.dsn(true))
+	config, err := pgxpool.ParseConfig(n.url.DSN(true))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,65 +1,58 @@
-package database
+package dbname
 
 import (
 	"cmp"
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// address is the URL of a PostgreSQL database in its parts, which are as they were
+// Address is the URL of a PostgreSQL database in its parts, which are as they were
 // written. PostgreSQL's own programs and the driver agree where each begins: what
 // stands before the first @ is the user, unless a slash comes first.
-type address struct {
+type Address struct {
 	user     string
 	password string
 	place    string   // host, port and database
 	query    []string // parameters of the driver, key=value; those that are no secrets
 	secrets  []string // and those that are
-	schema   string
+	Schema   string   // empty for the default
 }
 
 const howToEncode = "In user and password, write %40 for @, %2F for /, %3A for : and %25 for %. " +
 	"Or leave the password out: PGPASSWORD and ~/.pgpass can hold it."
 
-// parseURL reads what follows the scheme of a URL.
-func parseURL(kind, rest string) (Name, error) {
+// ParseURL reads what follows the scheme of a URL.
+func ParseURL(kind, rest string) (*Address, error) {
 	hidden := kind + "://..."
 	rest, isURL := strings.CutPrefix(rest, "//")
 	if !isURL {
-		return Name{}, &NameError{
+		return nil, &Error{
 			Name: kind + ":...", Why: "a PostgreSQL database is named by a URL.",
 			Hint: "Use --db postgres://USER@HOST:PORT/DATABASE",
 		}
 	}
-	var a address
+	var a Address
 	if i := strings.IndexAny(rest, "@/"); i >= 0 && rest[i] == '@' {
 		a.user, a.password, _ = strings.Cut(rest[:i], ":")
 		rest = rest[i+1:]
 	}
 	if strings.Contains(rest, "@") {
-		return Name{}, &NameError{Name: hidden, Why: "the end of the password is ambiguous.", Hint: howToEncode}
+		return nil, &Error{Name: hidden, Why: "the end of the password is ambiguous.", Hint: howToEncode}
 	}
 	if _, err := url.PathUnescape(a.password); err != nil {
-		return Name{}, &NameError{Name: hidden, Why: "the password has a % that encodes nothing.", Hint: howToEncode}
+		return nil, &Error{Name: hidden, Why: "the password has a % that encodes nothing.", Hint: howToEncode}
 	}
 	var parameters string
 	a.place, parameters, _ = strings.Cut(rest, "?")
 	if err := a.sort(parameters); err != nil {
-		return Name{}, &NameError{Name: hidden, Why: "its parameters cannot be read: " + err.Error() + ".", Hint: howToEncode}
+		return nil, &Error{Name: hidden, Why: "its parameters cannot be read: " + err.Error() + ".", Hint: howToEncode}
 	}
-	// The driver says what else is wrong, about a URL that holds no secret.
-	if _, err := pgxpool.ParseConfig(a.dsn(false)); err != nil {
-		_, why, _ := strings.Cut(err.Error(), "`: ")
-		return Name{}, &NameError{Name: a.text(false), Why: why + ".", Hint: "Use --db postgres://USER@HOST:PORT/DATABASE"}
-	}
-	return Name{url: &a}, nil
+	return &a, nil
 }
 
 // sort takes the parameters apart: perdure's own, the driver's and the secrets.
-func (a *address) sort(parameters string) error {
+func (a *Address) sort(parameters string) error {
 	for p := range strings.SplitSeq(parameters, "&") {
 		name, value, _ := strings.Cut(p, "=")
 		key, err := url.PathUnescape(name)
@@ -69,7 +62,7 @@ func (a *address) sort(parameters string) error {
 		switch key {
 		case "":
 		case "schema":
-			if a.schema, err = url.PathUnescape(value); err != nil {
+			if a.Schema, err = url.PathUnescape(value); err != nil {
 				return err
 			}
 		case "password", "sslpassword":
@@ -81,24 +74,24 @@ func (a *address) sort(parameters string) error {
 	return nil
 }
 
-// tables is the schema that holds the tables.
-func (a *address) tables() string { return cmp.Or(a.schema, "perdure") }
+// Tables is the schema that holds the tables.
+func (a *Address) Tables() string { return cmp.Or(a.Schema, "perdure") }
 
-// dsn is the URL for the driver, which knows nothing of schemas.
-func (a *address) dsn(secret bool) string {
+// DSN is the URL for the driver, which knows nothing of schemas.
+func (a *Address) DSN(secret bool) string {
 	return a.write(secret, a.query)
 }
 
-// text is the URL for people and for Parse.
-func (a *address) text(secret bool) string {
-	if a.schema == "" {
+// Text is the URL for people and for Parse.
+func (a *Address) Text(secret bool) string {
+	if a.Schema == "" {
 		return a.write(secret, a.query)
 	}
-	schema := strings.ReplaceAll(url.QueryEscape(a.schema), "+", "%20") // in these URLs a plus is a plus
+	schema := strings.ReplaceAll(url.QueryEscape(a.Schema), "+", "%20") // in these URLs a plus is a plus
 	return a.write(secret, append(slices.Clone(a.query), "schema="+schema))
 }
 
-func (a *address) write(secret bool, query []string) string {
+func (a *Address) write(secret bool, query []string) string {
 	user := a.user
 	if secret {
 		if a.password != "" {
