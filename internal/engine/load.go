@@ -147,8 +147,8 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, erro
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	inputs[0] = takenOver
-	return e.step(r, inputs)
+	// A slice of its own: code that is stuck may still be reading the other.
+	return e.step(r, append([]core.Input{takenOver}, inputs[1:]...))
 }
 
 // step takes a step under watch. One that is given up may still be running: what
