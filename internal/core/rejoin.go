@@ -13,11 +13,10 @@ import (
 
 // rejoining is what such a run needs on its way.
 type rejoining struct {
-	turns []StoredTurn    // at the end of which it goes on live, nil if it did or need not
-	at    int64           // the time of the turn before them
-	rest  []StoredTurn    // in which the code goes on that is in the middle of a turn
-	later []history.Event // what takes effect when it has
-	out   *Turn           // in which it goes on live
+	turns []StoredTurn // at the end of which it goes on live, nil if it did or need not
+	at    int64        // the time of the turn before them
+	rest  []StoredTurn // in which the code goes on that is in the middle of a turn
+	out   *Turn        // in which it goes on live
 }
 
 // stretch is how much of the record is one advance of the code: a turn, and if that is

@@ -382,6 +382,6 @@ var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "T
 var pure = []string{"internal/core", "internal/gates"}
 
 const (
-	maxFileLines     = 600
+	maxFileLines     = 500
 	maxFunctionLines = 80
 )
