@@ -32,7 +32,8 @@ func (s Signal[T]) Send(ctx context.Context, to SignalTarget, value T) error {
 }
 
 // SendOnce is Send under an idempotency key: sending the same key again, however much
-// later, sends nothing. The key names the signal among all those to the workflow ID.
+// later, sends nothing. The key names the signal among all those to the workflow ID. Once
+// the workflow has ended the error is perdure.ErrClosed, even for a key that was sent.
 func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, value T) error {
 	payload, err := history.Encode(value)
 	if err == nil {
