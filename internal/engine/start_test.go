@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/activity"
@@ -192,6 +193,26 @@ func TestResultHasManyWaiters(t *testing.T) {
 			if _, _, err := from.Result(t.Context(), "nobody", ""); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("of a run that is not there: %v", err)
 			}
+		}
+	})
+}
+
+// TestAResultHereIsNotLookedFor: a caller in the process that serves the run is told of
+// its end.
+func TestAResultHereIsNotLookedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		sleeps := workflow.New("sleeps", func(wf *workflow.Context, n int) (int, error) { return n, workflow.Sleep(wf, time.Second) })
+		var looked atomic.Int64
+		c := w.config(sleeps)
+		c.Store = finds{w.db, &looked}
+		e := w.startWith(c)
+		run := begin(t, e, sleeps, "run", 0)
+		if _, _, err := e.Result(t.Context(), "run", run); err != nil {
+			t.Error(err)
+		}
+		if n := looked.Load(); n != 0 {
+			t.Errorf("it was looked for %d times", n)
 		}
 	})
 }

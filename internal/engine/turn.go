@@ -167,7 +167,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	for _, reply := range out.Replies {
 		e.Notify(message.AnswerTo(reply.Asker))
 	}
-	if out.Answered || out.Ended {
+	if out.Answered && !out.Ended { // else Ended says so
 		e.Notify(r.id)
 	}
 	if out.Again {
