@@ -215,7 +215,7 @@ func goroutines() []string {
 		if n := runtime.Stack(stacks, true); n < size {
 			return slices.DeleteFunc(strings.Split(string(stacks[:n]), "\n\n"), func(stack string) bool {
 				_, top, _ := strings.Cut(stack, "\n")
-				return strings.HasPrefix(top, "github.com/perdure/perdure/internal/engine.(*workers).work(")
+				return strings.HasPrefix(top, "github.com/perdure/perdure/internal/workers.(*Pool).work(")
 			})
 		}
 	}
