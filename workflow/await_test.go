@@ -39,6 +39,9 @@ var awaits = map[string]func(wf *workflow.Context) error{
 		_, err := workflow.Do(wf, "step", func(context.Context) (int, error) { return 0, errBroken }, activity.Retry(retry.Policy{Backoff: retry.Fixed(time.Hour)}))
 		return err
 	},
+	"DoErr": func(wf *workflow.Context) error {
+		return workflow.DoErr(wf, "step", func(context.Context) error { return errBroken }, activity.Retry(retry.Policy{Backoff: retry.Fixed(time.Hour)}))
+	},
 	"DoAsync": func(wf *workflow.Context) error {
 		_, err := workflow.DoAsync(wf, "step", func(context.Context) (int, error) { return 0, errBroken }, activity.Retry(retry.Policy{Backoff: retry.Fixed(time.Hour)})).Get(wf)
 		return err

@@ -204,7 +204,7 @@ func checkTests(ctx context.Context, sh *shell) error {
 	if err != nil {
 		return err
 	}
-	test := []string{"go", "test", "-race", "-vet=off", "-parallel", parallel, "-timeout", "15m"}
+	test := []string{"go", "test", "-race", "-vet=off", "-parallel", parallel, "-timeout", "30m"}
 	if strings.TrimSpace(cgo) != "1" {
 		test = slices.DeleteFunc(test, func(a string) bool { return a == "-race" })
 		sh.notice("The tests ran WITHOUT the race detector: it needs a C compiler (gcc or clang), and there is none here.")
@@ -257,12 +257,12 @@ var (
 )
 
 func checkEngine(ctx context.Context, sh *shell) error {
-	_, err := sh.stream(ctx, cmd("CGO_ENABLED=0", "go", "test", "-vet=off", "-parallel", parallel, "-timeout", "15m", "./internal/engine"))
+	_, err := sh.stream(ctx, cmd("CGO_ENABLED=0", "go", "test", "-vet=off", "-parallel", parallel, "-timeout", "30m", "./internal/engine"))
 	return err
 }
 
 func checkSlowTests(ctx context.Context, sh *shell) error {
-	test := []string{"CGO_ENABLED=0", "go", "test", "-vet=off", "-timeout", "15m", "-run", "^(" + strings.Join(slowTests, "|") + ")"}
+	test := []string{"CGO_ENABLED=0", "go", "test", "-vet=off", "-timeout", "30m", "-run", "^(" + strings.Join(slowTests, "|") + ")"}
 	_, err := sh.stream(ctx, cmd(append(test, slowPackages...)...))
 	return err
 }

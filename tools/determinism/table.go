@@ -48,7 +48,8 @@ var functions = map[string]map[string]offence{
 	"log/slog":      {"Debug": printing, "Info": printing, "Warn": printing, "Error": printing, "Log": printing, "LogAttrs": printing, "DebugContext": printing, "InfoContext": printing, "WarnContext": printing, "ErrorContext": printing},
 	"runtime":       {"Gosched": scheduler, "Goexit": scheduler, "NumGoroutine": scheduler, "GC": scheduler, "NumCPU": scheduler, "GOMAXPROCS": scheduler},
 	home + "/retry": {"Do": inProcess, "Value": inProcess},
-	home:            {"Run": engine, "Start": engine, "Signal": engine, "Open": engine},
+	home:            {"Run": engine, "Start": engine, "StartTx": engine, "Transact": engine, "Schedule": engine, "Open": engine, "OpenURL": engine},
+	home + "/ops":   {"*": engine, "By": {}, "Why": {}, "RequestID": {}, "DryRun": {}},
 }
 
 // methods are methods by their type; "*" is all that are not named.
@@ -74,6 +75,10 @@ var methods = map[string]map[string]offence{
 	"time.Ticker":        {"*": waits},
 	home + ".Engine":     {"*": engine},
 	home + ".Handle":     {"*": engine},
+
+	home + "/workflow.Signal": {"Send": engine, "SendOnce": engine},
+	home + "/workflow.Query":  {"Ask": engine},
+	home + "/workflow.Update": {"Call": engine, "CallOnce": engine},
 }
 
 // forbidden looks a function up.

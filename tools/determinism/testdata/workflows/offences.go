@@ -18,6 +18,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -63,7 +64,7 @@ var offences = workflow.New("offences", func(wf *workflow.Context, n int) (int, 
 	_ = retry.Do(context.Background(), retry.Policy{}, nil)                                   // want `retries in process with retry.Do: .*workflow.Retry`
 	_, _ = context.WithTimeout(context.Background(), time.Second)                             // want `sets a deadline in real time with context.WithTimeout`
 	var e *perdure.Engine                                                                     //
-	_, _ = e.Describe(context.Background(), "x")                                              // want `talks to the engine with \(\*perdure.Engine\).Describe`
+	_, _ = e.List(context.Background(), view.Filter{})                                        // want `talks to the engine with \(\*perdure.Engine\).List`
 	_ = helpers.Stamp("x")                                                                    // want `calls helpers.Stamp, which calls helpers.stamp, which reads the machine's clock with time.Now \(helpers.go:23\): .*use workflow.Now`
 	_ = helpers.Clock{}.Read()                                                                // want `calls helpers.Clock.Read, which reads the machine's clock`
 	_ = helpers.Count()                                                                       // want `calls helpers.Count, which assigns the package variable count`
