@@ -180,6 +180,10 @@ type Reader interface {
 	// Calls reads the calls of a run that have a row, by number.
 	Calls(ctx context.Context, partition int, run string) ([]Call, error)
 
+	// Waiting reads calls in one state of all runs, those with the earliest Due first,
+	// in no other order. Its cost depends on the limit, not on the number of runs.
+	Waiting(ctx context.Context, filter CallFilter) ([]WaitingCall, error)
+
 	// Attempts reads the ledger of a run (of one call if call > 0), by call and
 	// attempt.
 	Attempts(ctx context.Context, partition int, run string, call int64) ([]Attempt, error)

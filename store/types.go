@@ -322,6 +322,20 @@ const (
 	TicketResting CallState = "#resting" // between two attempts
 )
 
+// CallFilter selects calls that have a row.
+type CallFilter struct {
+	Partitions []int // nil: all
+	State      CallState
+	Limit      int // 0: 100
+}
+
+// WaitingCall is the row of a call, and whose it is.
+type WaitingCall struct {
+	Call
+	WorkflowID string
+	Type       string // name of the workflow definition
+}
+
 // OfEntity reports whether calls in this state belong to an entity that is no
 // workflow.
 func (s CallState) OfEntity() bool { return len(s) > 0 && s[0] == '#' }

@@ -185,6 +185,10 @@ func (s *faultyStore) Calls(ctx context.Context, partition int, run string) ([]s
 	return read(s, "Calls", func() ([]store.Call, error) { return s.inner.Calls(ctx, partition, run) })
 }
 
+func (s *faultyStore) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
+	return read(s, "Waiting", func() ([]store.WaitingCall, error) { return s.inner.Waiting(ctx, filter) })
+}
+
 func (s *faultyStore) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
 	return read(s, "Attempts", func() ([]store.Attempt, error) { return s.inner.Attempts(ctx, partition, run, call) })
 }

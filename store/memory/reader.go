@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -113,6 +114,36 @@ func (h *handle) Calls(ctx context.Context, id int, runID string) ([]store.Call,
 	}
 	defer h.db.mu.RUnlock()
 	return cloneCalls(r.calls), nil
+}
+
+func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
+	partitions, err := h.readPartitions(ctx, filter.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	defer h.db.mu.RUnlock()
+	if filter.Partitions == nil {
+		partitions = h.db.partitions
+	}
+	if filter.Limit <= 0 {
+		filter.Limit = 100
+	}
+	var waiting []store.WaitingCall
+	for _, p := range partitions {
+		for _, r := range p.runs {
+			for _, c := range r.calls {
+				if c.State == filter.State {
+					waiting = append(waiting, store.WaitingCall{Call: c, WorkflowID: r.row.WorkflowID, Type: r.row.Type})
+				}
+			}
+		}
+	}
+	slices.SortFunc(waiting, func(a, b store.WaitingCall) int { return cmp.Compare(a.Due, b.Due) })
+	waiting = head(waiting, filter.Limit)
+	for i := range waiting {
+		waiting[i].Data = bytes(waiting[i].Data)
+	}
+	return waiting, nil
 }
 
 func (h *handle) Counts(ctx context.Context, ids []int) (store.Counts, error) {

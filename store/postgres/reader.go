@@ -94,13 +94,50 @@ func (h *handle) History(ctx context.Context, partition int, run string, after i
 	return readRun(ctx, h, "History", partition, run, selectTurns, appendTurn, after, atMost(limit))
 }
 
-const selectCalls = `SELECT partition, run, number, state, name, queue, attempt, due, data FROM perdure.calls
+// callColumns are what callFields scans.
+const callColumns = `c.partition, c.run, c.number, c.state, c.name, c.queue, c.attempt, c.due, c.data`
+
+func callFields(c *store.Call) []any {
+	return []any{&c.Partition, &c.Run, &c.Number, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, (*opaque)(&c.Data)}
+}
+
+const selectCalls = `SELECT ` + callColumns + ` FROM perdure.calls c
 	WHERE partition = $1 AND run = $2 ORDER BY number`
 
 func appendCall(list []store.Call, r pgx.Rows) ([]store.Call, error) {
 	var c store.Call
-	err := r.Scan(&c.Partition, &c.Run, &c.Number, &c.State, &c.Name, &c.Queue, &c.Attempt, &c.Due, (*opaque)(&c.Data))
+	err := r.Scan(callFields(&c)...)
 	return append(list, c), err
+}
+
+// selectWaiting takes from each partition ($1: all, or those of $2) as many as the limit
+// from the begin of the index.
+const selectWaiting = `WITH places AS (SELECT id FROM perdure.partitions WHERE $1 OR id = ANY ($2::bigint[])),
+	waiting AS (SELECT c.* FROM places p, LATERAL (
+		SELECT * FROM perdure.calls c WHERE c.partition = p.id AND c.state = $3 ORDER BY c.due LIMIT $4) c ORDER BY c.due LIMIT $4)
+	SELECT ` + callColumns + `, r.workflow_id, r.type FROM waiting c, LATERAL (
+		SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = c.partition AND r.id = c.run LIMIT 1) r ORDER BY c.due`
+
+func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
+	partitions, err := h.ordered(filter.Partitions)
+	if err != nil || !isText(string(filter.State)) {
+		return nil, err
+	}
+	if filter.Limit <= 0 {
+		filter.Limit = 100
+	}
+	var waiting []store.WaitingCall
+	err = h.share(ctx, "Waiting", func(c *conn) error {
+		waiting = nil
+		args := []any{filter.Partitions == nil, partitions, filter.State, filter.Limit}
+		return c.query(ctx, selectWaiting, args, func(r pgx.Rows) error {
+			var w store.WaitingCall
+			err := r.Scan(append(callFields(&w.Call), &w.WorkflowID, &w.Type)...)
+			waiting = append(waiting, w)
+			return err
+		})
+	})
+	return waiting, err
 }
 
 func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.Call, error) {

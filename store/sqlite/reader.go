@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"slices"
@@ -161,24 +162,50 @@ func (h *handle) Calls(ctx context.Context, partition int, run string) ([]store.
 	return calls, err
 }
 
+// callColumns are what scanCall reads.
+const callColumns = `run, number, state, name, queue, attempt, due, data`
+
+func scanCall(partition int, r row) store.Call {
+	return store.Call{
+		Partition: partition,
+		Run:       r.text(0),
+		Number:    r.int(1),
+		State:     store.CallState(r.text(2)),
+		Name:      r.text(3),
+		Queue:     r.text(4),
+		Attempt:   int(r.int(5)),
+		Due:       r.int(6),
+		Data:      r.bytes(7),
+	}
+}
+
 func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Call, error) {
 	var calls []store.Call
-	err := c.query(ctx, `SELECT number, state, name, queue, attempt, due, data FROM calls
-		WHERE partition = ? AND run = ? ORDER BY number`, func(r row) error {
-		calls = append(calls, store.Call{
-			Partition: partition,
-			Run:       run,
-			Number:    r.int(0),
-			State:     store.CallState(r.text(1)),
-			Name:      r.text(2),
-			Queue:     r.text(3),
-			Attempt:   int(r.int(4)),
-			Due:       r.int(5),
-			Data:      r.bytes(6),
-		})
+	err := c.query(ctx, `SELECT `+callColumns+` FROM calls WHERE partition = ? AND run = ? ORDER BY number`, func(r row) error {
+		calls = append(calls, scanCall(partition, r))
 		return nil
 	}, int64(partition), run)
 	return calls, err
+}
+
+func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
+	if filter.Limit <= 0 {
+		filter.Limit = 100
+	}
+	var waiting []store.WaitingCall
+	err := h.eachPartition(ctx, "Waiting", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
+		return c.query(ctx, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),
+				(SELECT type FROM runs WHERE partition = c.partition AND id = c.run)
+			FROM calls c WHERE partition = ? AND state = ? ORDER BY due LIMIT ?`, func(r row) error {
+			waiting = append(waiting, store.WaitingCall{Call: scanCall(partition, r), WorkflowID: r.text(8), Type: r.text(9)})
+			return nil
+		}, int64(partition), string(filter.State), int64(filter.Limit))
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(waiting, func(a, b store.WaitingCall) int { return cmp.Compare(a.Due, b.Due) })
+	return waiting[:min(filter.Limit, len(waiting))], nil
 }
 
 func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {

@@ -71,8 +71,9 @@ var readerChecks = []check{
 			ledger, err9 := s.Ledger(ctx, store.LedgerFilter{Partitions: []int{p}})
 			failed, err10 := s.Errors(ctx, store.LedgerFilter{Partitions: []int{p}})
 			tallies, err11 := s.Tallies(ctx, store.TallyFilter{Partitions: []int{p}})
-			held = len(history) + len(calls) + len(attempts) + len(owners) + len(due) + len(inbox) + len(list) + len(counts.Runs) + len(ledger) + len(failed) + len(tallies)
-			return held, []error{find, load, err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11}
+			waiting, err12 := s.Waiting(ctx, store.CallFilter{Partitions: []int{p}, State: store.Backoff})
+			held = len(history) + len(calls) + len(attempts) + len(owners) + len(due) + len(inbox) + len(list) + len(counts.Runs) + len(ledger) + len(failed) + len(tallies) + len(waiting)
+			return held, []error{find, load, err1, err2, err3, err4, err5, err6, err7, err8, err9, err10, err11, err12}
 		}
 		held, errs := ask(f.partition + 1000)
 		equal(f, held, 0)
@@ -238,6 +239,40 @@ var readerChecks = []check{
 		equal(f, f.list(store.Filter{Until: at(120)}), []string{ids[1], ids[0]})
 		equal(f, f.list(store.Filter{Since: at(111), Until: at(131), Status: []store.Status{store.Running}}), []string{ids[3], ids[2]})
 		equal(f, f.list(store.Filter{Above: ids[1], Before: ids[4]}), []string{ids[3], ids[2]})
+	}},
+	{"Reader/WaitingCalls", func(f *fixture) {
+		gate := f.newRun()
+		gate.Status, gate.Type = store.Standing, "#gate"
+		t := f.first(gate)
+		t.Number, t.Events = 0, nil
+		t.Calls = []store.Call{{Number: 9, State: store.TicketWaiting, Name: "ticket"}}
+		f.commits(t)
+		var want []store.WaitingCall
+		for i := range 6 {
+			run := f.newRun()
+			t := f.first(run)
+			c := store.Call{Number: 2, State: store.Backoff, Name: "charge", Queue: "q", Attempt: i, Due: int64(1000 - i), Data: fmt.Appendf(nil, `{"n":%d}`, i)}
+			t.Calls = []store.Call{{Number: 1, State: store.Paused}, c}
+			f.commits(t)
+			c.Partition, c.Run = f.partition, run.ID
+			want = append([]store.WaitingCall{{Call: c, WorkflowID: run.WorkflowID, Type: run.Type}}, want...)
+		}
+		ask := func(filter store.CallFilter) []store.WaitingCall {
+			found, err := f.store.Waiting(f.Context(), filter)
+			f.must(err)
+			return found
+		}
+		equal(f, ask(store.CallFilter{State: store.Backoff}), want)
+		equal(f, ask(store.CallFilter{State: store.Backoff, Limit: 2}), want[:2])
+		equal(f, ask(store.CallFilter{State: store.Backoff, Partitions: []int{f.partition}}), want)
+		equal(f, ask(store.CallFilter{State: store.Backoff, Partitions: []int{}}), nil)
+		equal(f, len(ask(store.CallFilter{State: store.Paused, Limit: 4})), 4)
+		tickets := ask(store.CallFilter{State: store.TicketWaiting})
+		equal(f, len(tickets), 1)
+		equal(f, tickets[0].Run, gate.ID)
+		equal(f, tickets[0].WorkflowID, gate.WorkflowID)
+		equal(f, ask(store.CallFilter{State: store.Quarantined}), nil)
+		equal(f, ask(store.CallFilter{State: "\x00"}), nil)
 	}},
 	{"Reader/PagesNeitherRepeatNorSkip", func(f *fixture) {
 		there := map[string]bool{} // all the time
