@@ -15,6 +15,7 @@ type Context struct {
 	instance *Instance
 	co       *coro.Coroutine
 	scope    *scope
+	update   *updateUnderWay // whose handler the coroutine is part of, nil for none
 }
 
 var errMisuse = errors.New("a workflow context was used outside of its coroutine: " +
@@ -39,7 +40,7 @@ func (i *Instance) enter() {
 
 // with returns the same coroutine's context in another scope.
 func (wf *Context) with(s *scope) *Context {
-	return &Context{instance: wf.instance, co: wf.co, scope: s}
+	return &Context{instance: wf.instance, co: wf.co, scope: s, update: wf.update}
 }
 
 // Err returns nil until the context's scope is canceled, and then why.

@@ -6,5 +6,5 @@ package workflow
 // returns, those still waiting are given up.
 func Go(wf *Context, fn func(wf *Context)) {
 	wf.enter()
-	wf.instance.start(wf.scope, fn)
+	wf.instance.start(wf, fn)
 }

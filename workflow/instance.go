@@ -37,7 +37,7 @@ func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *I
 		updates:   updates{handlers: map[string]anyHandler{}},
 		queries:   map[string]func(history.Payload) (history.Payload, error){},
 	}
-	i.start(i.root, func(wf *Context) {
+	i.start(&Context{instance: i, scope: i.root}, func(wf *Context) {
 		result, err := main(wf)
 		i.end(result, err)
 		wf.co.Halt() // the other coroutines end with the run
@@ -45,11 +45,17 @@ func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *I
 	return i
 }
 
-// start runs f in a coroutine of its own.
-func (i *Instance) start(s *scope, f func(*Context)) {
+// start runs f in a coroutine of its own, with what wf has beside its coroutine. A
+// panic in what a handler of an update began is the handler's.
+func (i *Instance) start(wf *Context, f func(*Context)) {
 	i.scheduler.Go(func(c *coro.Coroutine) {
 		i.current = c
-		f(&Context{instance: i, co: c, scope: s})
+		own := *wf
+		own.co = c
+		if u := own.update; u != nil {
+			defer func() { u.panicked(c, recover()) }()
+		}
+		f(&own)
 	})
 }
 

@@ -20,7 +20,7 @@ func Timeout[T any](wf *Context, d time.Duration, fn func(wf *Context) (T, error
 	defer s.leave()
 	deadline := wf.timer("timeout", d)
 	expired := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d}
-	wf.instance.start(wf.scope, func(watch *Context) {
+	wf.instance.start(wf, func(watch *Context) {
 		if (Timer{deadline}).Wait(watch) == nil {
 			s.expire(wf.instance.run, expired)
 		}

@@ -82,8 +82,9 @@ func Validator[In any](f func(In) error) UpdateOption[In] {
 // code may, and wait for as long as it takes. It begins in the turn that accepts the
 // update, before the code that other events of that turn wake. Its result or its
 // error is the answer, on record with the turn in which it returns, and its caller
-// gets it from any process. A panic is one of the workflow's code: it parks the run,
-// and the answer waits for code that is mended.
+// gets it from any process. A panic of the handler, or of what it began with Go or Map,
+// is such an error, a *retry.PanicError: whoever asks cannot stop the run. What the
+// handler had done by then stays done.
 //
 // An update that comes before the code has first waited for something waits for
 // that; handlers are best set at once. Handlers that are under way when the run ends
@@ -220,14 +221,47 @@ func (i *Instance) Accept(id, name string, input history.Payload) bool {
 		return false
 	}
 	i.updates.underWay++
+	u := &updateUnderWay{instance: i, id: id, name: name}
 	i.scheduler.First(func(c *coro.Coroutine) {
 		i.current = c
-		answer, err := h.run(&Context{instance: i, co: c, scope: i.root}, input)
+		defer func() { u.panicked(c, recover()) }()
+		answer, err := h.run(&Context{instance: i, co: c, scope: i.root, update: u}, input)
 		i.current = c
-		i.run.AnswerUpdate(id, name, answer, history.FromError(err))
-		if i.updates.underWay--; i.updates.underWay == 0 {
-			wakeAll(&i.updates.waiting)
-		}
+		u.answer(answer, err)
 	})
 	return true
+}
+
+// updateUnderWay is an update whose handler has begun.
+type updateUnderWay struct {
+	instance *Instance
+	id, name string
+	answered bool
+}
+
+// answer ends the update; later answers of what the handler has begun are dropped.
+func (u *updateUnderWay) answer(result history.Payload, err error) {
+	if !u.answered {
+		u.instance.run.AnswerUpdate(u.id, u.name, result, history.FromError(err))
+		u.end()
+	}
+}
+
+// panicked answers with the panic of a coroutine of the handler, if it was one.
+func (u *updateUnderWay) panicked(c *coro.Coroutine, value any) {
+	if value == nil || u.answered || c.Closing() {
+		return
+	}
+	u.instance.current = c
+	err := fmt.Errorf("the handler of update %q: %w", u.name, retry.NewPanicError(value))
+	u.instance.run.UpdatePanicked(u.id, u.name, history.FromError(retry.Terminal(err)))
+	u.end()
+}
+
+func (u *updateUnderWay) end() {
+	u.answered = true
+	updates := &u.instance.updates
+	if updates.underWay--; updates.underWay == 0 {
+		wakeAll(&updates.waiting)
+	}
 }

@@ -102,7 +102,8 @@ func clip(s string) string {
 }
 
 // same reports whether a command fits the one on record. Due times, policies and
-// queues may differ: what was recorded stays.
+// queues may differ: what was recorded stays. So does the answer of an update whose
+// handler panicked: its text may name an address, and the handler may be mended since.
 func same(recorded, asked *history.Event) bool {
 	kind := recorded.Kind
 	if kind == history.RunContinued && recorded.Initiator == history.RetryOfRun {
@@ -121,7 +122,8 @@ func same(recorded, asked *history.Event) bool {
 	case history.RunCompleted:
 		return recorded.Result.Equal(asked.Result)
 	case history.UpdateCompleted:
-		return recorded.ID == asked.ID && recorded.Result.Equal(asked.Result) && history.Same(recorded.Failure, asked.Failure)
+		return recorded.ID == asked.ID &&
+			(recorded.Note == handlerPanicked || recorded.Result.Equal(asked.Result) && history.Same(recorded.Failure, asked.Failure))
 	case history.RunFailed, history.RunCanceled:
 		return history.Same(ownFailure(recorded), asked.Failure)
 	}

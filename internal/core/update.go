@@ -68,7 +68,15 @@ func (r *Run) applyUpdateAccepted(e *history.Event) {
 	}
 }
 
+// handlerPanicked is the note of an update whose handler panicked.
+const handlerPanicked = "the handler panicked"
+
 // AnswerUpdate ends an update with a result or a failure.
 func (r *Run) AnswerUpdate(id, name string, result history.Payload, failure *history.Failure) {
 	r.command(history.Event{Kind: history.UpdateCompleted, Name: name, ID: id, Result: result, Failure: failure})
+}
+
+// UpdatePanicked ends an update whose handler panicked.
+func (r *Run) UpdatePanicked(id, name string, failure *history.Failure) {
+	r.command(history.Event{Kind: history.UpdateCompleted, Name: name, ID: id, Failure: failure, Note: handlerPanicked})
 }

@@ -136,6 +136,10 @@ func (c *Coroutine) Halt() {
 // other methods it may be called from anywhere, so that misuse is noticed.
 func (c *Coroutine) Running() bool { return c.running.Load() }
 
+// Closing reports whether the coroutine is being unwound: what it does from here on is
+// for its own resources only.
+func (c *Coroutine) Closing() bool { return c.scheduler.closing.Load() }
+
 // ID numbers the coroutines of a scheduler in the order of their creation,
 // from 1.
 func (c *Coroutine) ID() int { return c.id }

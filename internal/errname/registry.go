@@ -154,7 +154,8 @@ func Known(name string) bool {
 }
 
 // Decode reads the JSON of a value of the type with that name. It fails if no
-// type has the name or the JSON does not fit.
+// type has the name or the JSON does not fit. A panic of its UnmarshalJSON is an error
+// as well: errors are rebuilt where no code of users is expected to run.
 func Decode(name string, data []byte) (value error, err error) {
 	registry.mu.RLock()
 	t, ok := registry.types[name]
@@ -162,6 +163,11 @@ func Decode(name string, data []byte) (value error, err error) {
 	if !ok {
 		return nil, fmt.Errorf("no error type is registered under the name %q in this process; call retry.RegisterErrorType", name)
 	}
+	defer func() {
+		if v := recover(); v != nil {
+			value, err = nil, fmt.Errorf("the error type %s, registered as %q, cannot be read from JSON: panic: %v", t.goType, name, v)
+		}
+	}()
 	value, err = t.decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("the error type %s, registered as %q, cannot be read from JSON: %w", t.goType, name, err)

@@ -167,7 +167,7 @@ type Event struct {
 	// Operation on a call (ID names the request), who asked for it, what came of
 	// it, and what there is to say about that. By is empty for the engine itself.
 	// The event that an operation leads to, a call's end for instance, has By and
-	// Operation too.
+	// Operation too. Note also says of a completed update that its handler panicked.
 	Operation string `json:"operation,omitempty"`
 	By        string `json:"by,omitempty"`
 	Outcome   string `json:"outcome,omitempty"`

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // EncodingJSON is the encoding of values that nobody configured otherwise.
@@ -29,7 +31,9 @@ const MaxNesting = 5000
 // they went through a database: JSON is compact, with the characters escaped that
 // encoding/json escapes. A Payload in another encoding passes through unchanged.
 // It is an error if the value cannot be encoded, holds text that is not UTF-8, is
-// longer than MaxPayload or nested deeper than MaxNesting.
+// longer than MaxPayload or nested deeper than MaxNesting. A panic of the value's
+// methods is such an error, which wraps a *retry.PanicError: a value may come from
+// outside, and must not end the code that it was sent to.
 func Encode(v any) (Payload, error) {
 	p, err := encode(v)
 	switch {
@@ -69,7 +73,12 @@ func nesting(data []byte) (deepest int) {
 	return deepest
 }
 
-func encode(v any) (Payload, error) {
+func encode(v any) (p Payload, err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = retry.NewPanicError(panicked)
+		}
+	}()
 	switch p, ok := v.(Payload); {
 	case !ok:
 	case p.Absent() || p.Encoding != EncodingJSON:
@@ -82,8 +91,13 @@ func encode(v any) (Payload, error) {
 }
 
 // Decode fills the value v points to; a Payload is taken as it is. An absent
-// payload leaves v alone.
-func (p Payload) Decode(v any) error {
+// payload leaves v alone. A panic of v's methods is an error, as it is for Encode.
+func (p Payload) Decode(v any) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = fmt.Errorf("the recorded value does not fit type %T: %w", v, retry.NewPanicError(panicked))
+		}
+	}()
 	if raw, ok := v.(*Payload); ok {
 		*raw = p
 		return nil
