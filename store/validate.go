@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,8 +14,9 @@ const KindCreated = "created"
 
 // LeftKey is the key of a message that waits for the latest run of a workflow ID and
 // stays with a run that is the latest no more: under its own key, one for the next
-// run would be taken for a repetition.
-func LeftKey(run, key string) string { return "left/" + run + "/" + key }
+// run would be taken for a repetition. The length of the run ID stands before it, so that
+// no other run and key give the same. It is a prefix and the key.
+func LeftKey(run, key string) string { return "left/" + strconv.Itoa(len(run)) + ":" + run + "/" + key }
 
 // CreatedKey is the key of the message that tells of a new run.
 func CreatedKey(run string) string { return "created/" + run }

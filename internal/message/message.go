@@ -50,9 +50,9 @@ type Data struct {
 	Failure *history.Failure `json:"failure,omitempty"`
 }
 
-// New returns a message to a run, or to the latest run of the workflow ID if run is
+// toRun returns a message to a run, or to the latest run of the workflow ID if run is
 // empty.
-func New(g store.Group, workflowID, run, kind, key string, d Data) (store.Message, error) {
+func toRun(g store.Group, workflowID, run, kind, key string, d Data) (store.Message, error) {
 	data, err := json.Marshal(d)
 	return store.Message{Partition: entity.Place(g, workflowID), WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data}, err
 }

@@ -62,6 +62,9 @@ func TestKeysSayWhichMessagesCount(t *testing.T) {
 	}
 	same("signals with one ID", signal("one"), signal("one"), true)
 	same("signals without an ID", signal(""), signal(""), false)
+	alike, _ := Signal(group, "w", "a/id/b", "c", history.Payload{})
+	other, _ := Signal(group, "w", "a", "b/id/c", history.Payload{})
+	same("signals that look alike", alike, other, false)
 	m := core.ToGate{Gate: "g", Word: core.GateResume}
 	same("what a run says to a gate twice", ToGate(group, &m), ToGate(group, &m), true)
 	same("what a person says to a gate twice", ControlGate(group, &m), ControlGate(group, &m), false)

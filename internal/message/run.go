@@ -6,37 +6,26 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/store"
 )
-
-// Signal returns a signal to the latest run of a workflow ID. Of signals with one
-// name and one ID the first is kept; without an ID all are.
-func Signal(g store.Group, workflowID, name, id string, value history.Payload) (store.Message, error) {
-	key := "signal/" + name + "/id/" + id
-	if id == "" {
-		key = "signal/" + name + "/once/" + ident.NewToken()
-	}
-	return New(g, workflowID, "", KindSignal, key, Data{Name: name, ID: id, Value: value})
-}
 
 // FromRun returns what a run, or a schedule, sends to another run with its turn.
 func FromRun(g store.Group, m *core.Message) (store.Message, error) {
 	if s := m.Start; s != nil {
 		data, err := history.EncodeStart(*s)
 		return store.Message{
-			Partition: entity.Place(g, s.WorkflowID), WorkflowID: s.WorkflowID, Run: s.Run, Kind: KindStart, Key: "start/" + s.Run, Data: data,
+			Partition: entity.Place(g, s.WorkflowID), WorkflowID: s.WorkflowID, Run: s.Run, Kind: KindStart, Key: key(KindStart, s.Run), Data: data,
 		}, err
 	}
 	switch in := m.Input.(type) {
 	case core.SignalArrived:
 		return Signal(g, m.WorkflowID, in.Name, in.ID, in.Value)
 	case core.CancelRun:
-		return New(g, m.WorkflowID, m.Run, KindCancel, KindCancel+"/chain/"+in.Chain, Data{Reason: in.Reason, Chain: in.Chain})
+		return toRun(g, m.WorkflowID, m.Run, KindCancel, key(KindCancel, "chain", in.Chain), Data{Reason: in.Reason, Chain: in.Chain})
 	case core.TerminateRun:
-		return New(g, m.WorkflowID, m.Run, KindTerminate, KindTerminate+"/chain/"+in.Chain, Data{Reason: in.Reason, Chain: in.Chain})
+		return toRun(g, m.WorkflowID, m.Run, KindTerminate, key(KindTerminate, "chain", in.Chain), Data{Reason: in.Reason, Chain: in.Chain})
 	case core.FromChild:
-		return New(g, m.WorkflowID, m.Run, KindChild, fmt.Sprintf("%s/%s/%d", KindChild, m.Run, in.Call), Data{Child: &in})
+		return toRun(g, m.WorkflowID, m.Run, KindChild, key(KindChild, m.Run, in.Call), Data{Child: &in})
 	}
 	return store.Message{}, fmt.Errorf("there is no message for %T", m.Input)
 }

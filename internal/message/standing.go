@@ -2,7 +2,6 @@ package message
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
@@ -12,30 +11,31 @@ import (
 
 // ToGate returns what a run says to a gate.
 func ToGate(g store.Group, m *core.ToGate) store.Message {
-	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey(m.Word, m.Ticket, m.Attempt), m)
+	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey("", m.Word, m.Ticket, m.Attempt), m)
 }
 
 // ControlGate returns what a person says to a gate. Each such message counts.
 func ControlGate(g store.Group, m *core.ToGate) store.Message {
-	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, string(m.Word)+"/"+ident.NewToken(), m)
+	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, key(string(m.Word), ident.NewToken()), m)
 }
 
 // FromGate returns what a gate says to a run.
 func FromGate(g store.Group, m *core.FromGate) store.Message {
 	return store.Message{
 		Partition: entity.Place(g, m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: m.Ticket.Run, Kind: KindFromGate,
-		Key: "gate/" + m.Gate + "/" + gateKey(m.Word, m.Ticket, m.Attempt), Data: encode(m),
+		Key: gateKey(m.Gate, m.Word, m.Ticket, m.Attempt), Data: encode(m),
 	}
 }
 
-// gateKey is equal for two messages only if one is as good as both.
-func gateKey(word core.GateWord, t core.TicketKey, attempt int) string {
-	return fmt.Sprintf("%s/%s/%d/%d/%d", word, t.Run, t.Call, t.Ticket, attempt)
+// gateKey is equal for two messages only if one is as good as both. Gate is empty in
+// the gate's own inbox.
+func gateKey(gate string, word core.GateWord, t core.TicketKey, attempt int) string {
+	return key("gate", gate, word, t.Run, t.Call, t.Ticket, attempt)
 }
 
 // ToSchedule returns what a person says to a schedule. Each such message counts.
 func ToSchedule(g store.Group, name string, m *core.ToSchedule) store.Message {
-	return to(entity.Find(g, entity.Schedule, name), KindToSchedule, string(m.Word)+"/"+ident.NewToken(), m)
+	return to(entity.Find(g, entity.Schedule, name), KindToSchedule, key(string(m.Word), ident.NewToken()), m)
 }
 
 func to(s entity.Standing, kind, key string, m any) store.Message {

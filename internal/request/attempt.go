@@ -35,13 +35,7 @@ func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details his
 	if err != nil {
 		return err
 	}
-	// A later heartbeat replaces one that waits, so that they do not pile up while nothing
-	// reads them. One without details leaves the details of earlier ones.
-	key := "heartbeat"
-	if !details.Absent() {
-		key = "details"
-	}
-	return c.tellAttempt(ctx, a, workflowID, message.KindHeartbeat, key, message.Data{Value: details})
+	return c.tellAttempt(ctx, a, workflowID, message.Heartbeat, message.Data{Value: details})
 }
 
 // endAttempt posts the end of an attempt, unless that is on record.
@@ -55,17 +49,19 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 		return err
 	}
 	d.Outcome = outcome
-	return c.tellAttempt(ctx, a, workflowID, message.KindAttempt, "end", d) // the first one counts
+	return c.tellAttempt(ctx, a, workflowID, message.AttemptEnd, d)
 }
 
-func (c *Client) tellAttempt(ctx context.Context, a Attempt, workflowID, kind, key string, d message.Data) error {
+// news makes the message of what is told of an attempt.
+type news func(g store.Group, workflowID, run string, d message.Data) (store.Message, error)
+
+func (c *Client) tellAttempt(ctx context.Context, a Attempt, workflowID string, as news, d message.Data) error {
 	d.Call, d.Attempt = a.Call, a.Number
-	m, err := message.New(c.group, workflowID, a.Run, kind, fmt.Sprintf("attempt/%d.%d/%s", a.Call, a.Number, key), d)
+	m, err := as(c.group, workflowID, a.Run, d)
 	if err != nil {
 		return err
 	}
 	m.Partition = a.Partition // of another group, perhaps
-	m.Replace = kind == message.KindHeartbeat
 	err = c.post(ctx, m)
 	if errors.Is(err, store.ErrClosed) {
 		return fmt.Errorf("%w: its run has ended", ErrStaleToken)

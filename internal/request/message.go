@@ -79,7 +79,7 @@ func (c *Client) command(ctx context.Context, workflowID, run, kind string, by B
 		return err
 	}
 	data := message.Data{Reason: by.Why, By: cmp.Or(by.Who, c.node)}
-	m, err := message.New(c.group, workflowID, run, kind, kind+"/"+run, data)
+	m, err := message.Command(c.group, workflowID, run, kind, data)
 	if err != nil {
 		return err
 	}

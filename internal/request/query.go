@@ -57,13 +57,10 @@ func (c *Client) queryRun(ctx context.Context, row *store.Run, name string, inpu
 	}
 	token := ident.NewToken()
 	deadline, _ := ctx.Deadline()
-	m, err := message.New(c.group, row.WorkflowID, row.ID, message.KindQuery, "query/"+token, message.Data{
-		Name: name, ID: token, Value: input, Wait: int64(time.Until(deadline)),
-	})
+	m, err := message.Query(c.group, row.WorkflowID, row.ID, name, token, input, time.Until(deadline))
 	if err != nil {
 		return history.Payload{}, err
 	}
-	m.ForOwner = true
 	reply, err := c.exchange(ctx, m, token)
 	if err == nil {
 		err = reply.Failure.Err()

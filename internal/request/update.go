@@ -57,7 +57,7 @@ type update struct {
 // sendUpdate asks for an update and returns where it was accepted.
 func (c *Client) sendUpdate(ctx context.Context, u *update) (*place, error) {
 	token := ident.NewToken()
-	m, err := message.New(c.group, u.workflowID, "", message.KindUpdate, "update/"+token, message.Data{Name: u.name, ID: u.id, Asker: token, Value: u.input})
+	m, err := message.Update(c.group, u.workflowID, u.name, u.id, token, u.input)
 	if err != nil {
 		return nil, err
 	}

@@ -170,11 +170,12 @@ func (b *batch) leave(turns []*store.Turn) {
 	if n == 0 {
 		return
 	}
-	b.do(`UPDATE perdure.inbox m SET run = s.after, key = 'left/' || s.after || '/' || m.key FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (partition, workflow_id, after)
+	b.do(`UPDATE perdure.inbox m SET run = s.after, key = s.prefix || m.key FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS s (partition, workflow_id, after, prefix)
 		WHERE m.partition = s.partition AND m.workflow_id = s.workflow_id AND m.run = ''`,
 		partitions(turns),
 		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
-		column(n, func(i int) string { return turns[i].Create.After }))
+		column(n, func(i int) string { return turns[i].Create.After }),
+		column(n, func(i int) string { return store.LeftKey(turns[i].Create.After, "") }))
 }
 
 // removeRuns deletes the rows of what is no workflow and stands no more, and those of
