@@ -23,11 +23,49 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 	if err != nil {
 		return nil, retry.Terminal(err)
 	}
-	v, err := eval.Run(file, input, &durable{r, wf})
+	fx := &durable{runtime: r, wf: wf, most: continueAfter}
+	var v eval.Value
+	if p.State == nil {
+		v, err = eval.Run(file, input, fx)
+	} else {
+		v, err = eval.Resume(file, p.State, fx)
+	}
+	for {
+		paused, is := err.(*eval.Paused)
+		if !is {
+			break
+		}
+		next, state := p.continued(paused)
+		_, err = workflow.ContinueAsNew(wf, Workflow, next)
+		if _, fits := errors.AsType[*workflow.ContinueError](err); fits || fx.most > continueAfter {
+			return nil, err
+		}
+		// Its variables are too large for the input of a run. It goes on in this one: they
+		// may be smaller, or it at its end, before it is too long for that as well.
+		fx.most *= eval.Longest
+		v, err = eval.Resume(file, state, fx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return eval.Encode(v)
+}
+
+// continueAfter is the number of events of history with which a run continues as new, at
+// the next statement at which it can. A run that wakes is replayed, so short ones wake
+// quickly; and eval.Longest times as many are four fifths of the default of
+// perdure.MaxHistory.
+var continueAfter = 2000 // tests have less
+
+// continued is what the next run of a program that stopped is started with.
+func (p Program) continued(at *eval.Paused) (next Program, state []byte) {
+	state, err := at.State()
+	if err != nil {
+		panic(err) // all values can be encoded
+	}
+	next = p
+	next.Input, next.State = nil, state
+	return next, state
 }
 
 // Place returns where the action stands in its file that an error of a run is about,
@@ -44,6 +82,7 @@ func Place(err error) string {
 type durable struct {
 	runtime *Runtime
 	wf      *workflow.Context
+	most    int // events of history, then the program stops where it can
 }
 
 // begin starts an action.
@@ -98,14 +137,14 @@ func (d *durable) Each(n int, do func(i int, in eval.Effects)) {
 	}
 	// None of them fails: do keeps what went wrong.
 	_, _ = workflow.Map(d.wf, numbers, func(wf *workflow.Context, i int) (struct{}, error) {
-		do(i, &durable{d.runtime, wf})
+		do(i, &durable{d.runtime, wf, d.most})
 		return struct{}{}, nil
 	})
 }
 
 func (d *durable) Retry(policy retry.Policy, do func(in eval.Effects) error) error {
 	_, err := workflow.Retry(d.wf, policy, func(wf *workflow.Context) (struct{}, error) {
-		return struct{}{}, do(&durable{d.runtime, wf})
+		return struct{}{}, do(&durable{d.runtime, wf, d.most})
 	})
 	return err
 }
@@ -132,7 +171,19 @@ func (d *durable) Watch(variables func() *eval.Dict) {
 func (d *durable) Sleep(t time.Duration) error { return workflow.Sleep(d.wf, t) }
 
 func (d *durable) Uncanceled() eval.Effects {
-	return &durable{d.runtime, workflow.Shield(d.wf)}
+	return &durable{d.runtime, workflow.Shield(d.wf), d.most}
+}
+
+func (d *durable) History() (events, most int) {
+	events = workflow.GetInfo(d.wf).HistoryLength
+	if events < d.most {
+		return events, d.most
+	}
+	// Runs that came this far under version 0.1 went on, and do so in a replay.
+	if workflow.VersionOf(d.wf, "continue-as-new", 0, 1) == 0 {
+		return 0, 0
+	}
+	return events, d.most
 }
 
 func (d *durable) Turn() int64     { return workflow.Now(d.wf).UnixNano() }

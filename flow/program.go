@@ -25,6 +25,10 @@ type Program struct {
 	SHA256   string          `json:"sha256"` // of Source, in hexadecimal
 	Source   string          `json:"source"`
 	Input    json.RawMessage `json:"input,omitempty"` // a JSON object, none if the program takes no input
+
+	// State is where the program stands in a run that goes on with one before: the
+	// interpreter sets it. It is none in all others.
+	State json.RawMessage `json:"state,omitempty"`
 }
 
 // File is a flow file without faults.

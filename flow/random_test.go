@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/perduretest"
 )
 
@@ -25,7 +26,8 @@ func TestW8_RandomPrograms(t *testing.T) {
 		if strings.HasPrefix(want, "[") && strings.Contains(want, ": ") && !strings.HasPrefix(want, "[[") {
 			failed++
 		}
-		for _, fault := range []perduretest.Fault{perduretest.CrashBefore, perduretest.CrashAfter} {
+		for n, fault := range []perduretest.Fault{perduretest.CrashBefore, perduretest.CrashAfter} {
+			back := flow.ContinueAfter(5 + 5000*n) // runs that continue as new, and one that does not
 			perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 				for write, n := 2+g.IntN(8), 0; n < 3; write, n = write+1+g.IntN(8), n+1 {
 					env.At(write, fault)
@@ -35,6 +37,7 @@ func TestW8_RandomPrograms(t *testing.T) {
 				}
 				crashed += env.Crashes()
 			})
+			back()
 		}
 	}
 	t.Logf("%d programs, of which about %d failed, %d crashes", programs, failed, crashed)

@@ -41,6 +41,11 @@ type Effects interface {
 	// budget of steps.
 	Turn() int64
 
+	// History returns how many events the run has on record, and with how many of them
+	// the program is to stop at the next statement at which it can; most is 0 if it
+	// never is.
+	History() (events, most int)
+
 	// Now, UUID and Random are the durable builtins of these names.
 	Now() time.Time
 	UUID() string

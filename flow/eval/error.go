@@ -129,6 +129,9 @@ func fault(kind, format string, args ...any) error {
 
 // fatal reports whether an error cannot be caught.
 func fatal(err error) bool {
+	if _, paused := err.(*Paused); paused {
+		return true
+	}
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Type == TypeSteps
 }

@@ -321,8 +321,8 @@ func (f *frame) call(x *syntax.Call, fx Effects) (Value, error) {
 	return run(fx)
 }
 
-// prepare evaluates the arguments of a call.
-func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error) {
+// arguments are the arguments of a call.
+func (f *frame) arguments(x *syntax.Call) ([]Value, error) {
 	args := make([]Value, len(x.Args))
 	for i, a := range x.Args {
 		v, err := f.eval(a.Value)
@@ -331,6 +331,15 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 		}
 		args[i] = v
 	}
+	return args, nil
+}
+
+// prepare evaluates the arguments of a call.
+func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error) {
+	args, err := f.arguments(x)
+	if err != nil {
+		return nil, err
+	}
 	if fn := f.m.functions[x.Name.Name]; fn != nil {
 		bound, err := bind(fn, x, args)
 		if err != nil {
@@ -338,7 +347,7 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 		}
 		return func(in Effects) (v Value, err error) {
 			err = retried(in, x.Policy, func(in Effects) (err error) {
-				v, err = f.m.call(fn, maps.Clone(bound), in, f.depth+1)
+				v, err = f.m.call(fn, maps.Clone(bound), in, f.depth+1, false)
 				return err
 			})
 			return v, err
@@ -359,17 +368,17 @@ func (f *frame) prepare(x *syntax.Call) (func(in Effects) (Value, error), error)
 }
 
 // retried calls do by a policy, once if there is none. What cannot be caught is not
-// retried.
+// retried, and nothing is for which the run is too long.
 func retried(in Effects, policy *retry.Policy, do func(in Effects) error) error {
 	if policy == nil {
 		return do(in)
 	}
 	return in.Retry(*policy, func(in Effects) error {
-		if err := do(in); err != nil && fatal(err) {
+		err := do(in)
+		if events, most := in.History(); err != nil && (fatal(err) || most > 0 && events >= Longest*most) {
 			return retry.Terminal(err)
-		} else {
-			return err
 		}
+		return err
 	})
 }
 

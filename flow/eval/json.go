@@ -16,14 +16,20 @@ import (
 // its three fields. Whole numbers have no point, others have one or an exponent, so
 // that they are the same kind of number when they are read again.
 func Encode(v Value) ([]byte, error) {
-	var b bytes.Buffer
-	if err := encode(&b, v); err != nil {
+	e := encoder{}
+	if err := e.encode(v); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return e.Bytes(), nil
 }
 
-func encode(b *bytes.Buffer, v Value) error {
+// encoder writes JSON, as it is shown or, tagged, so that every value comes back.
+type encoder struct {
+	bytes.Buffer
+	tagged bool
+}
+
+func (b *encoder) encode(v Value) error {
 	switch v := v.(type) {
 	case nil:
 		b.WriteString("null")
@@ -34,36 +40,31 @@ func encode(b *bytes.Buffer, v Value) error {
 	case float64:
 		b.WriteString(formatFloat(v))
 	case string:
-		writeString(b, v)
+		b.string(v)
 	case *List:
 		b.WriteByte('[')
 		for i, item := range v.items {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			if err := encode(b, item); err != nil {
+			if err := b.encode(item); err != nil {
 				return err
 			}
 		}
 		b.WriteByte(']')
 	case *Dict:
-		b.WriteByte('{')
-		for i, key := range v.keys {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeString(b, key)
-			b.WriteByte(':')
-			if err := encode(b, v.values[key]); err != nil {
-				return err
-			}
+		if b.tagged && isTag(v) {
+			return b.tag(tagDict, func() error { return b.dict(v) })
 		}
-		b.WriteByte('}')
+		return b.dict(v)
 	case *Exception:
+		if b.tagged {
+			return b.tag(tagError, func() error { return b.dict(v.record()) })
+		}
 		b.WriteString(`{"type":`)
-		writeString(b, v.Type)
+		b.string(v.Type)
 		b.WriteString(`,"message":`)
-		writeString(b, v.Message)
+		b.string(v.Message)
 		fmt.Fprintf(b, `,"attempts":%d}`, v.Attempts)
 	default:
 		return fmt.Errorf("a %T is no value of a flow file", v)
@@ -71,7 +72,23 @@ func encode(b *bytes.Buffer, v Value) error {
 	return nil
 }
 
-func writeString(b *bytes.Buffer, s string) {
+func (b *encoder) dict(v *Dict) error {
+	b.WriteByte('{')
+	for i, key := range v.keys {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.string(key)
+		b.WriteByte(':')
+		if err := b.encode(v.values[key]); err != nil {
+			return err
+		}
+	}
+	b.WriteByte('}')
+	return nil
+}
+
+func (b *encoder) string(s string) {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s)         // a text cannot fail
@@ -80,10 +97,24 @@ func writeString(b *bytes.Buffer, s string) {
 
 // Decode is the value that JSON describes. Numbers without a point or an exponent
 // are whole ones; one that does not fit into 64 bits is refused rather than rounded.
-func Decode(data []byte) (Value, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
+func Decode(data []byte) (Value, error) { return newDecoder(data, false).whole() }
+
+// decoder reads JSON, as it is or with tags.
+type decoder struct {
+	*json.Decoder
+	tagged bool
+	plain  bool // the next dictionary is no tag, whatever it looks like
+}
+
+func newDecoder(data []byte, tagged bool) *decoder {
+	d := &decoder{Decoder: json.NewDecoder(bytes.NewReader(data)), tagged: tagged}
 	d.UseNumber()
-	v, err := decode(d, 0)
+	return d
+}
+
+// whole reads one value and nothing behind it.
+func (d *decoder) whole() (Value, error) {
+	v, err := d.decode(0)
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
@@ -103,7 +134,7 @@ func decodeError(err error) error {
 	return &Error{Type: TypeValue, Message: "this is no JSON: " + err.Error()}
 }
 
-func decode(d *json.Decoder, depth int) (Value, error) {
+func (d *decoder) decode(depth int) (Value, error) {
 	if err := tooDeep(depth); err != nil {
 		return nil, err
 	}
@@ -114,9 +145,9 @@ func decode(d *json.Decoder, depth int) (Value, error) {
 	switch t := t.(type) {
 	case json.Delim:
 		if t == '[' {
-			return decodeList(d, depth)
+			return d.list(depth)
 		}
-		return decodeDict(d, depth)
+		return d.dict(depth)
 	case json.Number:
 		return number(string(t))
 	case string:
@@ -125,10 +156,10 @@ func decode(d *json.Decoder, depth int) (Value, error) {
 	return t, nil // nil or bool
 }
 
-func decodeList(d *json.Decoder, depth int) (Value, error) {
+func (d *decoder) list(depth int) (Value, error) {
 	var items []Value
 	for d.More() {
-		v, err := decode(d, depth+1)
+		v, err := d.decode(depth + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -140,14 +171,17 @@ func decodeList(d *json.Decoder, depth int) (Value, error) {
 	return list(items)
 }
 
-func decodeDict(d *json.Decoder, depth int) (Value, error) {
+func (d *decoder) dict(depth int) (Value, error) {
+	plain := d.plain || !d.tagged
+	d.plain = false
 	out := NewDict()
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
-		v, err := decode(d, depth+1)
+		d.plain = !plain && len(out.keys) == 0 && key == tagDict
+		v, err := d.decode(depth + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -157,6 +191,9 @@ func decodeDict(d *json.Decoder, depth int) (Value, error) {
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, err
+	}
+	if !plain && isTag(out) {
+		return untag(out)
 	}
 	return out, nil
 }

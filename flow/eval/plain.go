@@ -78,6 +78,9 @@ func (p *Plain) Uncanceled() Effects {
 // Turn counts what was waited for.
 func (p *Plain) Turn() int64 { return p.turn }
 
+// History is none.
+func (p *Plain) History() (events, most int) { return 0, 0 }
+
 // Now is the time of the process.
 func (p *Plain) Now() time.Time { return time.Now() }
 

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -20,11 +21,6 @@ const (
 //
 // An error is that of the action that failed, or an *Error of the program itself.
 func Run(file *syntax.File, input *Dict, fx Effects) (Value, error) {
-	m := &machine{file: file, functions: map[string]*syntax.Function{}, turn: fx.Turn()}
-	for _, fn := range file.Functions {
-		m.functions[fn.Name.Name] = fn
-	}
-	main := file.Main()
 	if input == nil {
 		input = NewDict()
 	}
@@ -35,7 +31,15 @@ func Run(file *syntax.File, input *Dict, fx Effects) (Value, error) {
 	for _, key := range input.keys {
 		args[key] = input.values[key]
 	}
-	return m.call(main, args, fx, 1)
+	return newMachine(file, fx).call(file.Main(), args, fx, 1, true)
+}
+
+func newMachine(file *syntax.File, fx Effects) *machine {
+	m := &machine{file: file, functions: map[string]*syntax.Function{}, turn: fx.Turn()}
+	for _, fn := range file.Functions {
+		m.functions[fn.Name.Name] = fn
+	}
+	return m
 }
 
 // CheckInput reports whether an input is what the entry point of a program takes.
@@ -72,8 +76,10 @@ func CheckInput(file *syntax.File, input *Dict) error {
 type machine struct {
 	file      *syntax.File
 	functions map[string]*syntax.Function
-	steps     int   // of this turn
-	turn      int64 // which
+	steps     int    // of this turn
+	turn      int64  // which
+	resume    []mark // where the program is to go on, outermost first; empty once it is there
+	refused   bool   // the program was told that its run grows too long
 }
 
 // frame is one call of a function, on one line of execution.
@@ -82,6 +88,7 @@ type frame struct {
 	fx    Effects
 	vars  map[string]Value
 	depth int
+	open  bool // the program can stop here: nothing is at work beside this frame
 }
 
 // spend counts steps.
@@ -98,18 +105,24 @@ func (f *frame) spend(n int) error {
 	return fault(TypeSteps, "the program made more than %d steps without waiting for anything", MaxSteps)
 }
 
-// call runs a function with arguments that fit it.
-func (m *machine) call(fn *syntax.Function, args map[string]Value, fx Effects, depth int) (Value, error) {
+// call runs a function with arguments that fit it. Open says that the program can stop
+// in it.
+func (m *machine) call(fn *syntax.Function, args map[string]Value, fx Effects, depth int, open bool) (Value, error) {
 	if depth > MaxCalls {
 		return nil, fault(TypeLimit, "functions call each other more than %d levels deep", MaxCalls)
 	}
-	f := &frame{m: m, fx: fx, vars: args, depth: depth}
+	f := &frame{m: m, fx: fx, vars: args, depth: depth, open: open}
+	if mark, is := f.resuming(); is {
+		if err := f.restore(mark); err != nil {
+			return nil, err
+		}
+	}
 	if depth == 1 {
 		fx.Watch(f.variables)
 	}
 	way, result, err := f.block(fn.Body)
 	if err != nil {
-		return nil, err
+		return nil, passed(err, f.save)
 	}
 	if way != returned {
 		return f.outputs(fn)
@@ -120,6 +133,28 @@ func (m *machine) call(fn *syntax.Function, args map[string]Value, fx Effects, d
 		}
 	}
 	return result, nil
+}
+
+// save is the mark of the frame.
+func (f *frame) save() (m mark, err error) {
+	m.Vars = map[string]json.RawMessage{}
+	for name, v := range f.vars {
+		if m.Vars[name], err = encodeTagged(v); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// restore gives the frame the variables of its mark.
+func (f *frame) restore(m mark) (err error) {
+	f.vars = map[string]Value{}
+	for name, data := range m.Vars {
+		if f.vars[name], err = decodeTagged(data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // variables are the variables of a frame, by name. What is too large together is left

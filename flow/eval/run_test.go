@@ -14,6 +14,12 @@ import (
 // what the actions were asked for.
 func play(t testing.TB, text string) string {
 	t.Helper()
+	return playBy(t, text, func(file *syntax.File, fx *Plain) (Value, error) { return Run(file, nil, fx) })
+}
+
+// playBy is play by another way to run a program.
+func playBy(t testing.TB, text string, run func(file *syntax.File, fx *Plain) (Value, error)) string {
+	t.Helper()
 	file, err := syntax.Parse("", text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -40,7 +46,7 @@ func play(t testing.TB, text string) string {
 		kind, _ := args.Get("type")
 		return nil, fault(fmt.Sprint(kind), "it failed")
 	}
-	v, err := Run(file, nil, &Plain{Context: t.Context(), Do: do})
+	v, err := run(file, &Plain{Context: t.Context(), Do: do})
 	if err != nil {
 		x := exception(err)
 		return log.String() + fmt.Sprintf("fails: %v\nerror: %s, %s, %d\n", err, x.Type, x.Message, x.Attempts)

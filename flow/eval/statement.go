@@ -22,13 +22,25 @@ const (
 
 // block runs statements until one of them leaves the block.
 func (f *frame) block(b *syntax.Block) (way, Value, error) {
-	for _, s := range b.Statements {
-		if err := f.spend(1); err != nil {
-			return onward, nil, f.at(s, err)
+	first := 0
+	if mark, is := f.resuming(); is {
+		if first = mark.At; first >= len(b.Statements) {
+			return onward, nil, errState
 		}
-		w, v, err := f.statement(s)
+	}
+	for i := first; i < len(b.Statements); i++ {
+		s := b.Statements[i]
+		err := f.spend(1)
+		if err == nil {
+			err = f.boundary()
+		}
+		var w way
+		var v Value
+		if err == nil {
+			w, v, err = f.statement(s)
+		}
 		if err != nil {
-			return onward, nil, f.at(s, err)
+			return onward, nil, passed(f.at(s, err), at(i))
 		}
 		if w != onward {
 			return w, v, nil
@@ -49,15 +61,15 @@ func (f *frame) statement(s syntax.Statement) (way, Value, error) {
 		if s.Value == nil {
 			return returned, nil, nil
 		}
-		v, err := f.eval(s.Value)
+		v, err := f.value(s.Value)
 		return returned, v, err
 	case *syntax.Sleep:
 		return onward, nil, f.sleep(s)
 	case *syntax.Do:
-		_, err := f.eval(s.Value)
+		_, err := f.value(s.Value)
 		return onward, nil, err
 	case *syntax.Assign:
-		v, err := f.eval(s.Value)
+		v, err := f.value(s.Value)
 		if err == nil {
 			err = f.assign(s.Targets, v)
 		}
@@ -74,6 +86,34 @@ func (f *frame) statement(s syntax.Statement) (way, Value, error) {
 		return f.try(s)
 	}
 	return onward, nil, fault(TypeType, "a %T cannot be run", s)
+}
+
+// value is the value of an expression that is the whole of a statement: the program can
+// stop inside of it.
+func (f *frame) value(x syntax.Expr) (Value, error) {
+	call, is := x.(*syntax.Call)
+	if !is || !f.open || call.Policy != nil || f.m.functions[call.Name.Name] == nil {
+		return f.eval(x)
+	}
+	v, err := f.openCall(call)
+	return v, f.at(x, err)
+}
+
+// openCall calls a function of the program in which it can stop.
+func (f *frame) openCall(x *syntax.Call) (Value, error) {
+	fn := f.m.functions[x.Name.Name]
+	if len(f.m.resume) > 0 { // its variables are on record
+		return f.m.call(fn, nil, f.fx, f.depth+1, true)
+	}
+	args, err := f.arguments(x)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := bind(fn, x, args)
+	if err != nil {
+		return nil, err
+	}
+	return f.m.call(fn, bound, f.fx, f.depth+1, true)
 }
 
 // assign gives names a value; several names take the elements of a list.
@@ -146,27 +186,37 @@ func Duration(text string) (time.Duration, error) {
 	return p.AttemptTimeout, nil
 }
 
-func (f *frame) ifElse(s *syntax.If) (way, Value, error) {
-	yes, err := f.condition(s.Condition)
-	if err != nil || yes {
-		if err != nil {
-			return onward, nil, err
+// ifElse runs the block of the first condition that holds. The clauses count from 0,
+// the else comes last.
+func (f *frame) ifElse(s *syntax.If) (w way, v Value, err error) {
+	stopped, resumed := f.resuming()
+	for i := stopped.At; i <= len(s.Elifs)+1; i++ {
+		condition, body := clause(s, i)
+		yes := resumed || condition == nil
+		if !yes {
+			yes, err = f.condition(condition)
 		}
-		return f.block(s.Body)
-	}
-	for _, c := range s.Elifs {
-		yes, err := f.condition(c.Condition)
-		if err != nil {
-			return onward, nil, err
+		if err != nil || yes {
+			if err == nil && body != nil {
+				w, v, err = f.block(body)
+			}
+			return w, v, passed(err, at(i))
 		}
-		if yes {
-			return f.block(c.Body)
-		}
-	}
-	if s.Else != nil {
-		return f.block(s.Else.Body)
 	}
 	return onward, nil, nil
+}
+
+// clause is a clause of an if; an else has no condition, and no block if it is missing.
+func clause(s *syntax.If, i int) (condition syntax.Expr, body *syntax.Block) {
+	switch {
+	case i == 0:
+		return s.Condition, s.Body
+	case i <= len(s.Elifs):
+		return s.Elifs[i-1].Condition, s.Elifs[i-1].Body
+	case s.Else != nil:
+		return nil, s.Else.Body
+	}
+	return nil, nil
 }
 
 func (f *frame) condition(x syntax.Expr) (bool, error) {
@@ -175,35 +225,57 @@ func (f *frame) condition(x syntax.Expr) (bool, error) {
 }
 
 func (f *frame) while(s *syntax.While) (way, Value, error) {
+	_, resumed := f.resuming()
 	for {
-		yes, err := f.condition(s.Condition)
-		if err != nil || !yes {
-			return onward, nil, err
+		if !resumed {
+			yes, err := f.condition(s.Condition)
+			if err != nil || !yes {
+				return onward, nil, err
+			}
 		}
+		resumed = false
 		if over, w, v, err := f.round(s.Body); over {
-			return w, v, err
+			return w, v, passed(err, at(0))
 		}
 	}
 }
 
 func (f *frame) forLoop(s *syntax.For) (way, Value, error) {
-	over, err := f.eval(s.In)
+	items, stopped, resumed, err := f.loopOver(s.In)
 	if err != nil {
 		return onward, nil, err
 	}
-	items, err := f.elements(over)
-	if err != nil {
-		return onward, nil, f.at(s.In, err)
-	}
-	for _, item := range items {
-		if err := f.assign(s.Targets, item); err != nil {
-			return onward, nil, err
+	for i := stopped.At; i < len(items); i++ {
+		if !resumed {
+			if err := f.assign(s.Targets, items[i]); err != nil {
+				return onward, nil, err
+			}
 		}
+		resumed = false
 		if over, w, v, err := f.round(s.Body); over {
-			return w, v, err
+			return w, v, passed(err, func() (m mark, err error) {
+				m.At = i
+				m.Items, err = encodeAll(items)
+				return m, err
+			})
 		}
 	}
 	return onward, nil, nil
+}
+
+// loopOver are the elements of a loop or a spread, those on record if the program goes on
+// inside of it.
+func (f *frame) loopOver(x syntax.Expr) (items []Value, m mark, resumed bool, err error) {
+	if m, resumed = f.resuming(); resumed {
+		items, err = decodeAll(m.Items)
+		return items, m, resumed, err
+	}
+	over, err := f.eval(x)
+	if err != nil {
+		return nil, m, false, err
+	}
+	items, err = f.elements(over)
+	return items, m, false, f.at(x, err)
 }
 
 // round runs the block of a loop once. Over says that the loop ends by it, and how
@@ -249,37 +321,66 @@ func (f *frame) elements(v Value) ([]Value, error) {
 	return nil, fault(TypeType, "%s has no elements", kindOf(v))
 }
 
-// try runs a block and, if it fails, the first handler that catches the error.
+// try runs a block and, if it fails, the first handler that catches the error. The
+// handlers count from 1.
 func (f *frame) try(s *syntax.Try) (way, Value, error) {
-	var w way
-	var v Value
-	// Each attempt begins with the variables as they were before the first one.
-	begin, fx := f.vars, f.fx
-	err := retried(fx, s.Policy, func(in Effects) (err error) {
-		if s.Policy != nil {
-			f.vars, f.fx = maps.Clone(begin), in
+	stopped, resumed := f.resuming()
+	if resumed && stopped.At > 0 {
+		if stopped.At > len(s.Handlers) {
+			return onward, nil, errState
 		}
+		w, v, err := f.handle(s.Handlers[stopped.At-1], stopped.Shield)
+		return w, v, passed(err, func() (mark, error) { return stopped, nil })
+	}
+	if s.Policy != nil {
+		return f.tryAgain(s)
+	}
+	w, v, err := f.block(s.Body)
+	if _, is := err.(*Paused); is {
+		return w, v, passed(err, at(0))
+	}
+	return f.caught(s, w, v, err)
+}
+
+// tryAgain is a try with a policy. Each attempt begins with the variables as they were
+// before the first one.
+func (f *frame) tryAgain(s *syntax.Try) (w way, v Value, err error) {
+	begin, fx, open := f.vars, f.fx, f.open
+	f.open = false
+	err = retried(fx, s.Policy, func(in Effects) (err error) {
+		f.vars, f.fx = maps.Clone(begin), in
 		w, v, err = f.block(s.Body)
 		return err
 	})
-	f.fx = fx
+	f.fx, f.open = fx, open
+	return f.caught(s, w, v, err)
+}
+
+// caught goes on behind the block of a try.
+func (f *frame) caught(s *syntax.Try, w way, v Value, err error) (way, Value, error) {
 	if err == nil || fatal(err) {
 		return w, v, err
 	}
 	failure := retry.Classify(err)
-	for _, h := range s.Handlers {
+	for i, h := range s.Handlers {
 		if !catches(h.Types, failure) {
 			continue
 		}
 		if h.As != nil {
 			f.set(h.As.Name, exception(err))
 		}
-		if failure.Canceled {
-			fx := f.fx
-			f.fx = fx.Uncanceled()
-			defer func() { f.fx = fx }()
-		}
-		return f.block(h.Body)
+		w, v, err := f.handle(h, failure.Canceled)
+		return w, v, passed(err, func() (mark, error) { return mark{At: i + 1, Shield: failure.Canceled}, nil })
 	}
 	return onward, nil, err
+}
+
+// handle runs the block of a handler, behind a shield if it caught a cancellation.
+func (f *frame) handle(h *syntax.Except, shield bool) (way, Value, error) {
+	if shield {
+		fx := f.fx
+		f.fx = fx.Uncanceled()
+		defer func() { f.fx = fx }()
+	}
+	return f.block(h.Body)
 }

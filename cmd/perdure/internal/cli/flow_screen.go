@@ -22,6 +22,8 @@ type flowScreen struct {
 
 	id     string
 	start  time.Time
+	run    string           // that is shown, the last of its chain
+	next   string           // that continues it, once it is closed
 	seen   int              // events of the history
 	names  map[int64]string // of calls
 	done   int              // calls
@@ -60,7 +62,7 @@ func (s *flowScreen) log(message string) {
 // begin says whether the run is new, goes on, or ended before, in which case its steps
 // are not repeated.
 func (s *flowScreen) begin(d *view.Description, attached bool) {
-	s.id = d.WorkflowID
+	s.id, s.run = d.WorkflowID, d.RunID
 	switch {
 	case !attached:
 		s.say("%s starts.", s.id)
@@ -93,30 +95,39 @@ func (s *flowScreen) follow(ctx context.Context, eng *perdure.Engine, h perdure.
 		select {
 		case e := <-ended:
 			if ctx.Err() == nil {
-				s.news(ctx, eng, h.RunID())
+				s.news(ctx, eng)
 			}
 			s.mu.Lock()
 			s.panel.Clear()
 			s.mu.Unlock()
 			return e.result, e.err
 		case <-ticker.C:
-			s.news(ctx, eng, h.RunID())
-			s.draw(ctx, eng, h.RunID())
+			s.news(ctx, eng)
+			s.draw(ctx, eng)
 		}
 	}
 }
 
-// news reports what happened since the last call. What cannot be read now is read the
-// next time.
-func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine, run string) {
-	events, err := eng.Workflow(s.id).OfRun(run).History(ctx)
-	if err != nil {
-		return
+// news reports what happened since the last call, in all runs of the chain. What cannot
+// be read now is read the next time.
+func (s *flowScreen) news(ctx context.Context, eng *perdure.Engine) {
+	for {
+		events, err := eng.Workflow(s.id).OfRun(s.run).History(ctx)
+		if err != nil {
+			return
+		}
+		for _, e := range events[min(s.seen, len(events)):] {
+			s.event(e)
+		}
+		s.seen = max(s.seen, len(events))
+		if s.next == "" {
+			return
+		}
+		s.run, s.next, s.seen = s.next, "", 0
+		clear(s.names)
+		clear(s.failed)
+		clear(s.held)
 	}
-	for _, e := range events[min(s.seen, len(events)):] {
-		s.event(e)
-	}
-	s.seen = max(s.seen, len(events))
 }
 
 func (s *flowScreen) event(e view.Event) {
@@ -130,6 +141,8 @@ func (s *flowScreen) event(e view.Event) {
 	}
 	name := s.names[e.Call]
 	switch e.Kind {
+	case "RunContinued":
+		s.next = r.ID
 	case "ActivityScheduled":
 		s.names[e.Call] = "@" + e.Name
 	case "CallCompleted":
@@ -156,8 +169,8 @@ func (s *flowScreen) event(e view.Event) {
 const mostPending = 8
 
 // draw shows what the run waits for.
-func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine, run string) {
-	d, err := eng.Workflow(s.id).OfRun(run).Describe(ctx)
+func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine) {
+	d, err := eng.Workflow(s.id).OfRun(s.run).Describe(ctx)
 	if err != nil {
 		return
 	}
