@@ -200,7 +200,7 @@ func TestImportsPointDown(t *testing.T) {
 			if h.standard[path] || h.short(path) != "" || path == "C" {
 				continue
 			}
-			if !startsWithModule(path, r.from) && !startsWithModule(path, testsMayUse) {
+			if !startsWithModule(path, slices.Concat(r.from, r.test, testsMayUse)) {
 				t.Errorf("The tests of package %s import %s, and tests use only %s of other modules.", name, path, strings.Join(testsMayUse, ", "))
 			}
 		}
