@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
@@ -179,6 +180,27 @@ func TestE29_SayingItAgainIsSayingItOnce(t *testing.T) {
 		if got := outcomes(t, e, "run"); got != "1.1 completed succeeded" {
 			t.Errorf("the attempts are %s", got)
 		}
+	})
+}
+
+// TestE29_SayingItAgainMayOvertake: the same end, said twice at the same time, succeeds
+// twice although the run ends before the message of the slower one arrives.
+func TestE29_SayingItAgainMayOvertake(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		d := newDesk(patient)
+		e := w.start(d.flow, d.activity)
+		begin(t, e, d.flow, "run", 0)
+		settle()
+		token := d.token(t, "run", 1)
+		w.plans[e].At(w.plans[e].Writes()+1, faulty.Slow(time.Minute))
+		slow := make(chan error, 1)
+		go func() { slow <- say(t, e, token, "yes") }()
+		settle()
+		isError(t, say(t, e, token, "yes"), nil)
+		if got, err := finish[string](t, e, "run"); got != "yes" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+		isError(t, <-slow, nil)
 	})
 }
 

@@ -49,7 +49,14 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 		return err
 	}
 	d.Outcome = outcome
-	return c.tellAttempt(ctx, a, workflowID, message.AttemptEnd, d)
+	err = c.tellAttempt(ctx, a, workflowID, message.AttemptEnd, d)
+	if errors.Is(err, ErrStaleToken) {
+		// The run ended between the look and the message, perhaps by this very outcome.
+		if _, known, again := c.awaited(ctx, a, outcome); known || again != nil {
+			return again
+		}
+	}
+	return err
 }
 
 // news makes the message of what is told of an attempt.
