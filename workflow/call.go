@@ -51,7 +51,7 @@ func readable[Out any](result history.Payload) error {
 
 // schedule begins an activity call or an inline step.
 func (wf *Context) schedule(kind history.Kind, name string, input history.Payload, options activity.Options, opts []activity.Option) *pending {
-	if wf.scope.err != nil {
+	if wf.over() {
 		return refuse(name, wf.scope.aborted(name))
 	}
 	what := "activity name"

@@ -47,7 +47,7 @@ func (c *Channel[T]) Send(wf *Context, v T) error {
 	if c.closed {
 		panic("workflow: send on a closed channel")
 	}
-	if wf.scope.err != nil {
+	if wf.over() {
 		return wf.scope.aborted("send")
 	}
 	c.values = append(c.values, sent[T]{v, wf.instance.run.CurrentTurn()})
@@ -124,7 +124,7 @@ func (c *receivable[T]) abandon()     {}
 // canceled.
 func (wf *Context) wait(among *[]*coro.Coroutine) error {
 	s := wf.scope
-	if s.err != nil {
+	if wf.over() {
 		return s.aborted("channel")
 	}
 	*among = append(*among, wf.co)

@@ -105,7 +105,7 @@ func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out]
 	if s.ID != nil {
 		id = *s.ID
 	}
-	if wf.scope.err != nil {
+	if wf.over() {
 		return refuse(w.name, wf.scope.aborted(w.name)), id
 	}
 	input, err := history.Encode(in)

@@ -94,8 +94,8 @@ func TestE40_ChildrenAreWaitedForAsCallsAre(t *testing.T) {
 		ends(3*time.Second, 3, "completed", "C", nil),
 		ends(4*time.Second, 6, "completed", "F", nil),
 		ends(5*time.Second, 5, "completed", "E", nil),
-		ends(2*time.Minute, 9, "failed", "", errBroken),
-		ends(3*time.Minute, 11, "completed", "done", nil))
+		ends(2*time.Minute, 10, "failed", "", errBroken),
+		ends(3*time.Minute, 12, "completed", "done", nil))
 	expect(t, log,
 		"w/kid/1-1 bee, winner 1",
 		`the loser: kid was canceled in attempt 1 (execution): context canceled`,

@@ -46,7 +46,14 @@ func (wf *Context) with(s *scope) *Context {
 // Err returns nil until the context's scope is canceled, and then why.
 func (wf *Context) Err() error {
 	wf.enter()
+	wf.over()
 	return wf.scope.err
+}
+
+// over reports whether nothing begins any more in the context's scope.
+func (wf *Context) over() bool {
+	wf.scope.expireOverdue(wf.instance.run)
+	return wf.scope.err != nil
 }
 
 // park waits until something wakes the coroutine.

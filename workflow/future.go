@@ -41,9 +41,10 @@ type pending struct {
 	instance *Instance
 	scope    *scope
 	call     *core.Call // nil if refused
-	refused  error
+	refused  error      // why there is no call, or why its outcome came too late
 	label    string
 	read     bool // somebody got the result
+	late     bool // it is done, and came after the deadline of a scope that has not ended
 	waiting  []*coro.Coroutine
 }
 
@@ -57,20 +58,21 @@ func (wf *Context) follow(call *core.Call) *pending {
 	call.OnDone = func() {
 		p.scope.remove(call)
 		delete(p.instance.bodies, call.Number)
-		for _, co := range p.waiting {
-			co.Wake()
-		}
-		p.waiting = nil
+		p.scope.keepIfLate(p)
+		p.wake()
 	}
 	return p
 }
+
+// wake lets those go on who wait for the result.
+func (p *pending) wake() { wakeAll(&p.waiting) }
 
 // refuse makes a pending result that is an error already.
 func refuse(name string, err error) *pending { return &pending{label: name, refused: err} }
 
 func (p *pending) name() string { return p.label }
 
-func (p *pending) ready() bool { return p.call == nil || p.call.Done }
+func (p *pending) ready() bool { return p.call == nil || p.call.Done && !p.late }
 
 func (p *pending) subscribe(co *coro.Coroutine) {
 	if !slices.Contains(p.waiting, co) {
@@ -112,7 +114,7 @@ func (p *pending) value() history.Payload {
 }
 
 func (p *pending) failure() error {
-	if p.call == nil {
+	if p.refused != nil {
 		return p.refused
 	}
 	err := p.call.Failure.Err()

@@ -1,10 +1,12 @@
 package workflow
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/firstlast"
 	"github.com/perdure/perdure/retry"
 )
@@ -12,7 +14,11 @@ import (
 // Retry runs a block of workflow code (several calls, say) until it succeeds, by
 // a policy. It decides exactly as the engine does for a single activity; its
 // waits are durable timers of this run. With AttemptTimeout every try has its
-// own deadline. fn must use the context it is given. The result is as for Call.
+// own deadline, as by Timeout. If the code wakes up from a wait so late that Within is
+// over, no try follows. fn must use the context it is given. The result is as for Call.
+//
+// The policy is recorded when the block begins; what the code says later holds for other
+// blocks.
 //
 // A call inside the block is retried by its own policy first; give it
 // retry.Never if the block's is meant to be the only one.
@@ -22,30 +28,97 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 	if err := validateBlockPolicy(policy); err != nil {
 		return zero, retry.Terminal(fmt.Errorf("the policy of workflow.Retry is not usable: %w", err))
 	}
-	run := wf.instance.run
-	seed := run.NextCall() // tells this block from others of the run
-	state := retry.State{First: time.Unix(0, run.Now()).UTC()}
-	var history []retry.Record
+	b := wf.startBlock(&policy)
 	for {
-		started := time.Unix(0, run.Now()).UTC()
-		out, err := Timeout(wf, policy.AttemptTimeout, fn)
+		started := b.now()
+		out, err := timeout(wf, b.policy().AttemptTimeout, b.record.Number, fn)
 		if err == nil {
+			b.leave()
 			return out, nil
 		}
-		state.Attempt++
-		state.Canceled = wf.scope.err != nil
-		now := time.Unix(0, run.Now()).UTC()
-		d := retry.Decide(&policy, state, retry.Classify(err), now, run.Draw(seed, state.Attempt))
-		history = firstlast.Append(history, retry.Record{
-			Number: state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
-		})
-		if !d.Retry {
-			return zero, blockFailure(policy, state, d, history, err)
+		if err := b.failed(err, started); err != nil {
+			b.leave()
+			return zero, err
 		}
-		state.Previous = d.Delay
-		if wf.sleep("backoff", d.Delay) != nil {
-			return zero, &retry.AbortedError{Attempt: state.Attempt, Phase: retry.PhaseBackoff, Cause: wf.scope.err, Last: err}
-		}
+	}
+}
+
+// block is a block of code that is retried.
+type block struct {
+	wf     *Context
+	record *core.Block
+	seed   int64 // tells its draws from those of others of the run
+	state  retry.State
+	tries  []retry.Record // that failed: the first and the last ones
+}
+
+func (wf *Context) startBlock(policy *retry.Policy) *block {
+	run := wf.instance.run
+	b := &block{wf: wf, seed: run.NextCall(), record: run.StartBlock(policy)}
+	b.state.First = b.now()
+	return b
+}
+
+func (b *block) leave()                { b.wf.instance.run.EndBlock(b.record) }
+func (b *block) now() time.Time        { return time.Unix(0, b.wf.instance.run.Now()).UTC() }
+func (b *block) policy() *retry.Policy { return b.record.Policy() }
+
+// failed is the end of a try that failed: it waits for the next one, or returns what the
+// block has come to.
+func (b *block) failed(err error, started time.Time) error {
+	run, policy, now := b.wf.instance.run, b.policy(), b.now()
+	b.state.Attempt++
+	b.state.Canceled = b.wf.over()
+	d := retry.Decide(policy, b.state, retry.Classify(err), now, run.Draw(b.seed, b.state.Attempt))
+	b.tries = firstlast.Append(b.tries, retry.Record{
+		Number: b.state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
+	})
+	if !d.Retry {
+		return b.failure(d.Reason, d.Max, err)
+	}
+	b.state.Previous = d.Delay
+	if d.Delay <= 0 {
+		return b.canceled(err)
+	}
+	if failed := b.backOff(d.Delay, err); failed != nil {
+		return failed
+	}
+	if run.TooLate(b.record) {
+		return b.failure(retry.ReasonWithin, b.policy().AttemptLimit(), err)
+	}
+	return nil
+}
+
+// backOff waits for the next try.
+func (b *block) backOff(d time.Duration, last error) error {
+	if err := b.canceled(last); err != nil {
+		return err
+	}
+	err := Timer{b.wf.follow(b.wf.instance.run.StartBackoff(b.record, d))}.Wait(b.wf)
+	if err == nil {
+		return nil
+	}
+	return cmp.Or(b.canceled(last), err)
+}
+
+// canceled is what the block has come to if its scope is canceled.
+func (b *block) canceled(last error) error {
+	if !b.wf.over() {
+		return nil
+	}
+	return &retry.AbortedError{Attempt: b.state.Attempt, Phase: retry.PhaseBackoff, Cause: b.wf.scope.err, Last: last}
+}
+
+// failure is the error of a block after its last try.
+func (b *block) failure(reason retry.Reason, limit int, err error) error {
+	switch reason {
+	case retry.ReasonTerminal:
+		return err
+	case retry.ReasonCanceled:
+		return &retry.AbortedError{Attempt: b.state.Attempt, Phase: retry.PhaseExecution, Cause: err}
+	}
+	return &retry.ExhaustedError{
+		Name: "the block", Attempts: b.state.Attempt, Reason: reason, Max: limit, Within: b.policy().Within, Records: b.tries, Err: err,
 	}
 }
 
@@ -57,16 +130,4 @@ func validateBlockPolicy(p retry.Policy) error {
 		return fmt.Errorf("CrashLimit is %d: a block of workflow code is not lost in a crash; set it on the activities inside", p.CrashLimit)
 	}
 	return activity.ValidatePolicy(p)
-}
-
-func blockFailure(p retry.Policy, s retry.State, d retry.Decision, history []retry.Record, err error) error {
-	switch d.Reason {
-	case retry.ReasonTerminal:
-		return err
-	case retry.ReasonCanceled:
-		return &retry.AbortedError{Attempt: s.Attempt, Phase: retry.PhaseExecution, Cause: err}
-	}
-	return &retry.ExhaustedError{
-		Name: "the block", Attempts: s.Attempt, Reason: d.Reason, Max: d.Max, Within: p.Within, Records: history, Err: err,
-	}
 }

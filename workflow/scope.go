@@ -17,6 +17,7 @@ type scope struct {
 	calls    []*core.Call // open calls, oldest first
 	children []*scope
 	parked   []*coro.Coroutine // wait for something that is no call
+	deadline *timeLimit        // nil for none
 }
 
 func newScope(parent *scope) *scope {
@@ -39,7 +40,13 @@ func (s *scope) end(run *core.Run, err error, abandon bool) {
 	if s.err != nil {
 		return
 	}
+	if s.overdue() { // that came first
+		err, abandon = s.deadline.expired, true
+	}
 	s.err = err
+	if len(s.calls)+len(s.parked) > 0 || s.deadline != nil && len(s.deadline.late) > 0 {
+		s.feel()
+	}
 	for _, c := range slices.Clone(s.calls) {
 		run.Cancel(c, abandon)
 	}
@@ -50,6 +57,7 @@ func (s *scope) end(run *core.Run, err error, abandon bool) {
 		co.Wake()
 	}
 	s.parked = nil
+	s.giveUpLate(run)
 	s.leave()
 }
 
@@ -76,6 +84,7 @@ func (s *scope) leave() {
 
 // aborted is what a verb returns in a canceled scope without doing anything.
 func (s *scope) aborted(name string) error {
+	s.feel()
 	return &retry.AbortedError{Name: name, Attempt: 1, Phase: retry.PhaseExecution, Cause: s.err}
 }
 

@@ -258,6 +258,7 @@ func TestE43_TheHistoryOfABlock(t *testing.T) {
 	failed := []string{"ActivityScheduled fails", "AttemptStarted", "CallFailed"}
 	raceLost := []string{"TimerStarted timeout", "ActivityScheduled fails", "AttemptStarted", "CallFailed", "TimerCanceled"}
 	timer := []string{"TimerStarted backoff", "TimerFired"}
+	began := []string{"BlockStarted"}
 	for name, c := range map[string]struct {
 		code   code
 		want   [][]string
@@ -265,13 +266,13 @@ func TestE43_TheHistoryOfABlock(t *testing.T) {
 		end    string
 	}{
 		"fail, fail, ok": {block(exponential, fails, fails, echo),
-			[][]string{failed, timer, failed, timer, {"ActivityScheduled echo", "AttemptStarted", "CallCompleted", "RunCompleted"}},
+			[][]string{began, failed, timer, failed, timer, {"ActivityScheduled echo", "AttemptStarted", "CallCompleted", "RunCompleted"}},
 			[]time.Duration{100 * time.Millisecond, 200 * time.Millisecond}, "true"},
 		"given up": {block(exponential, fails, fails, fails),
-			[][]string{failed, timer, failed, timer, failed, {"RunCompleted"}},
+			[][]string{began, failed, timer, failed, timer, failed, {"RunCompleted"}},
 			[]time.Duration{100 * time.Millisecond, 200 * time.Millisecond}, "false"},
 		"raced": {block(raced, fails, stuck, fails),
-			[][]string{raceLost, timer,
+			[][]string{began, raceLost, timer,
 				{"TimerStarted timeout", "ActivityScheduled stuck", "TimerFired", "CallCancelRequested"}, timer, raceLost, {"RunCompleted"}},
 			[]time.Duration{10 * time.Second, 100 * time.Millisecond, 10 * time.Second, 200 * time.Millisecond, 10 * time.Second}, "false"},
 	} {

@@ -59,7 +59,7 @@ func WaitAny(wf *Context, cases ...Waitable) int {
 // the scope is canceled and none of them ever will because of that.
 func (wf *Context) waitOn(cases []Waitable) bool {
 	s := wf.scope
-	if s.err != nil && !slices.ContainsFunc(cases, Waitable.ending) {
+	if wf.over() && !slices.ContainsFunc(cases, Waitable.ending) {
 		for _, c := range cases {
 			c.unsubscribe(wf.co)
 		}

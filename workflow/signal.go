@@ -53,7 +53,7 @@ func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, va
 // the workflow ID or the value cannot be used, or that the scope was canceled.
 func Send[T any](wf *Context, workflowID string, s Signal[T], value T) error {
 	wf.enter()
-	if wf.scope.err != nil {
+	if wf.over() {
 		return wf.scope.aborted(s.name)
 	}
 	if err := errors.Join(history.CheckName("signal name", s.name), history.CheckID("workflow ID", workflowID)); err != nil {
@@ -76,7 +76,7 @@ func Receive[T any](wf *Context, s Signal[T]) (T, error) {
 // ReceiveAsync begins to wait for the next signal.
 func ReceiveAsync[T any](wf *Context, s Signal[T]) Future[T] {
 	wf.enter()
-	if wf.scope.err != nil {
+	if wf.over() {
 		return Future[T]{refuse(s.name, wf.scope.aborted(s.name))}
 	}
 	if err := history.CheckName("signal name", s.name); err != nil {
@@ -93,12 +93,12 @@ func (i *Instance) receives(p *pending) {
 }
 
 // settled reports whether nothing is left of a reception that could be read.
-func (p *pending) settled() bool { return p.read || p.ready() && p.call.Failure != nil }
+func (p *pending) settled() bool { return p.read || p.call.Done && p.call.Failure != nil }
 
 // Unread are the receptions whose signals came and that nobody has read.
 func (i *Instance) Unread() (calls []*core.Call) {
 	for _, p := range i.receiving {
-		if p.ready() && !p.settled() {
+		if p.call.Done && !p.settled() {
 			calls = append(calls, p.call)
 		}
 	}

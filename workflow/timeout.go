@@ -3,32 +3,165 @@ package workflow
 import (
 	"time"
 
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
 // Timeout runs fn in a scope with a deadline d from now. When the deadline
-// passes first, what the scope still waits for is given up at once, whether or
+// passes first, what the scope still waits for is given up immediately, whether or
 // not a running activity cares, and, unless fn succeeds all the same, Timeout
-// returns a *retry.TimeoutError. fn must use the context it is given. A d of zero
+// returns a *retry.TimeoutError. What passed first is decided by the order of history,
+// also if the code was away meanwhile: a result that came after the deadline is dropped,
+// and a signal stays for the next wait. fn must use the context it is given. A d of zero
 // or less is no deadline.
 func Timeout[T any](wf *Context, d time.Duration, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()
+	return timeout(wf, d, 0, fn)
+}
+
+// timeout is Timeout for a try of a block of code, or for no such.
+func timeout[T any](wf *Context, d time.Duration, block int64, fn func(wf *Context) (T, error)) (T, error) {
 	if d <= 0 {
 		return fn(wf)
 	}
 	s := newScope(wf.scope)
 	defer s.leave()
-	deadline := wf.timer("timeout", d)
-	expired := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d}
+	if err := s.expireAfter(wf, d, block); err != nil {
+		var none T
+		return none, err
+	}
+	out, err := fn(wf.with(s))
+	if err != nil && s.timedOut() {
+		err = &retry.TimeoutError{Kind: s.deadline.expired.Kind, Limit: d, Err: err}
+	}
+	s.settle()
+	return out, err
+}
+
+// timeLimit is when a scope ends, whatever is open in it.
+type timeLimit struct {
+	*pending
+	expired *retry.TimeoutError
+	// ordered says that the order of history decides; before that was so, what the code
+	// saw first did.
+	ordered bool
+	passed  bool       // before anything that ends the scope, and fn has not returned
+	late    []*pending // came after it, and before the code could give them up
+	felt    bool       // what is in the scope was given up, or told so
+}
+
+// expireAfter gives the scope a deadline. The error says that the run can have no more
+// timers; histories of before that was one go on without a deadline.
+func (s *scope) expireAfter(wf *Context, d time.Duration, block int64) error {
+	t := &timeLimit{expired: &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d}}
+	s.deadline = t
+	if wf.over() {
+		t.pending = refuse("timeout", &retry.AbortedError{Name: "timeout", Attempt: 1, Phase: retry.PhaseExecution, Cause: wf.scope.err})
+		return nil
+	}
+	call := wf.instance.run.StartDeadline(block, "timeout", d)
+	t.pending, t.ordered = wf.follow(call), call.Block != 0
+	if t.ordered && call.Done {
+		return t.failure()
+	}
+	if done := call.OnDone; t.ordered {
+		call.OnDone = func() {
+			done()
+			t.passed = call.Failure == nil && t.ready() && s.err == nil && !wf.instance.cancels(s)
+		}
+	}
 	wf.instance.start(wf, func(watch *Context) {
-		if (Timer{deadline}).Wait(watch) == nil {
-			s.expire(wf.instance.run, expired)
+		if (Timer{t.pending}).Wait(watch) == nil && (!t.ordered || t.passed) {
+			s.expire(wf.instance.run, t.expired)
 		}
 	})
-	out, err := fn(wf.with(s))
-	if err != nil && s.err == error(expired) {
-		err = &retry.TimeoutError{Kind: expired.Kind, Limit: d, Err: err}
+	return nil
+}
+
+// timedOut reports whether the deadline is why the scope ended with an error.
+func (s *scope) timedOut() bool {
+	return s.err == error(s.deadline.expired) && (s.deadline.felt || !s.deadline.ordered)
+}
+
+// settle ends the deadline of a scope that was left. What came late for it is in time for
+// what goes on.
+func (s *scope) settle() {
+	t := s.deadline
+	t.passed = false
+	t.abandon()
+	late := t.late
+	t.late = nil
+	for _, p := range late {
+		if p.late = false; !p.scope.keepIfLate(p) {
+			p.wake()
+		}
 	}
-	deadline.abandon()
-	return out, err
+}
+
+// overdue reports whether the scope's deadline has passed and the code has not seen it.
+func (s *scope) overdue() bool { return s.err == nil && s.deadline != nil && s.deadline.passed }
+
+// expireOverdue lets all deadlines take effect that passed while the code was away, the
+// inner ones first: had an outer one passed before, the inner one would be late.
+func (s *scope) expireOverdue(run *core.Run) {
+	for x := s; x != nil; x = x.parent {
+		if x.overdue() {
+			x.expire(run, x.deadline.expired)
+		}
+	}
+}
+
+// keepIfLate keeps what came after a deadline that the code has not seen.
+func (s *scope) keepIfLate(p *pending) bool {
+	for x := s; x != nil; x = x.parent {
+		if x.overdue() {
+			p.late = true
+			x.deadline.late = append(x.deadline.late, p)
+			return true
+		}
+	}
+	return false
+}
+
+// giveUpLate gives up what came after the deadline, as if it had been open then.
+func (s *scope) giveUpLate(run *core.Run) {
+	if s.deadline == nil {
+		return
+	}
+	late := s.deadline.late
+	s.deadline.late = nil
+	for _, p := range late {
+		p.late = false
+		p.call.Turn = s.deadline.call.Turn
+		if p.call.Kind == history.SignalAwaited {
+			run.Return(p.call)
+		} else {
+			attempt := 1
+			if p.call.Retry != nil {
+				attempt = p.call.Retry.TotalAttempts
+			}
+			p.refused = &retry.AbortedError{Name: p.label, Attempt: attempt, Phase: retry.PhaseExecution, Cause: s.err}
+		}
+		p.wake()
+	}
+}
+
+// feel notes that something in the scope was given up, or told so, for its reason.
+func (s *scope) feel() {
+	for x := s; x != nil && x.err == s.err; x = x.parent {
+		if x.deadline != nil {
+			x.deadline.felt = true
+		}
+	}
+}
+
+// cancels reports whether the scope ends with a request to cancel the run that the code
+// has not seen.
+func (i *Instance) cancels(s *scope) bool {
+	root := s
+	for root.parent != nil {
+		root = root.parent
+	}
+	return root == i.root && i.run.CancelRequested()
 }

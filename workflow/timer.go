@@ -19,7 +19,7 @@ func NewTimer(wf *Context, d time.Duration) Timer {
 }
 
 func (wf *Context) timer(name string, d time.Duration) *pending {
-	if wf.scope.err != nil {
+	if wf.over() {
 		return refuse(name, wf.scope.aborted(name))
 	}
 	return wf.follow(wf.instance.run.StartTimer(name, d))
@@ -34,7 +34,7 @@ func Sleep(wf *Context, d time.Duration) error {
 
 func (wf *Context) sleep(name string, d time.Duration) error {
 	if d <= 0 {
-		if wf.scope.err != nil {
+		if wf.over() {
 			return wf.scope.aborted(name)
 		}
 		return nil

@@ -190,10 +190,7 @@ func (c *Call) queueDue() int64 {
 
 // deadline is the last moment at which an attempt after a failure may start.
 func (c *Call) deadline() int64 {
-	if c.Policy.Within <= 0 || c.Policy.Within == retry.Forever {
-		return Never
-	}
-	return addTime(c.First, c.Policy.Within)
+	return withinEnd(c.First, c.Policy.Within)
 }
 
 // granted notes that a slot is reserved for a queued call. It is started at the

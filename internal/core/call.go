@@ -23,6 +23,7 @@ type Call struct {
 	Priority int          // there, and among those that want a slot; higher goes first
 
 	Child *ChildCall // of a run that it started, else nil
+	Block int64      // of which it is a timer, 0 for none
 
 	// Once Done, either Failure is set or Result is the value.
 	Done    bool
@@ -123,6 +124,9 @@ func (r *Run) apply(e *history.Event) {
 	case history.VersionMarked:
 		r.close(r.open(e))
 		r.versions[e.Name] = e.Version
+	case history.BlockStarted:
+		r.close(r.open(e))
+		r.startBlock(e)
 	case history.SignalSent:
 		r.close(r.open(e))
 		if r.out != nil {
@@ -166,7 +170,7 @@ func (r *execution) apply(e *history.Event) {
 		r.applyScheduled(e)
 	case history.TimerStarted:
 		c = r.open(e)
-		c.due = e.Due
+		c.due, c.Block = e.Due, e.Block
 		r.watch(c)
 	case history.SideEffectRecorded:
 		c = r.open(e)
@@ -174,7 +178,7 @@ func (r *execution) apply(e *history.Event) {
 		r.close(c)
 	case history.CallRefused:
 		c = r.open(e)
-		c.Failure = e.Failure
+		c.Failure, c.Block = e.Failure, e.Block
 		r.close(c)
 	case history.TimerFired:
 		if c != nil {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/perdure/perdure/internal/gates"
@@ -34,6 +35,13 @@ func (r *Run) StartCall(s StartCall) *Call {
 // StartTimer begins a timer that fires d from now.
 func (r *Run) StartTimer(name string, d time.Duration) *Call {
 	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: name, Due: addTime(r.now, d)})
+}
+
+// StartDeadline begins the timer that is the deadline of a block of code, d from now. A
+// block that is 0 has no other number than that of the timer.
+func (r *Run) StartDeadline(block int64, name string, d time.Duration) *Call {
+	n := r.lastCall + 1
+	return r.begin(history.Event{Kind: history.TimerStarted, Call: n, Name: name, Due: addTime(r.now, d), Block: cmp.Or(block, n)})
 }
 
 // AwaitSignal begins to wait for the next signal of a name. A buffered one is

@@ -108,7 +108,7 @@ func findCall(turns []StoredTurn, call int64) (turn, event int, last int64) {
 // beginsCall reports whether a command of this kind has a number of its own.
 func beginsCall(k history.Kind) bool {
 	switch k {
-	case history.SideEffectRecorded, history.VersionMarked, history.CallRefused, history.SignalSent:
+	case history.SideEffectRecorded, history.VersionMarked, history.BlockStarted, history.CallRefused, history.SignalSent:
 		return true
 	}
 	return waits(k)

@@ -36,7 +36,7 @@ func (r *Run) limitPending(e *history.Event) {
 	case !replayed && (limit <= 0 || len(r.calls) < limit):
 		return
 	}
-	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind)}
+	refusal := history.Event{Kind: history.CallRefused, Call: e.Call, Name: e.Name, Note: string(e.Kind), Block: e.Block}
 	if replayed && !same(r.next(), &refusal) {
 		return
 	}

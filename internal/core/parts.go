@@ -50,8 +50,9 @@ type ledger struct {
 // callTable holds the open calls.
 type callTable struct {
 	ledger
-	calls      map[int64]*Call // open
-	opened     *Call           // by the last event that opened one
+	calls      map[int64]*Call  // open
+	opened     *Call            // by the last event that opened one
+	blocks     map[int64]*Block // of code, that it has not left
 	lastCall   int64
 	busy       int // open calls that are dispatched or queued
 	untold     int // open calls that wait for a person who was not told

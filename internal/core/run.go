@@ -104,7 +104,7 @@ func New(config Config, start history.Start, program Program) *Run {
 		runRow:     runRow{state: State{Status: StatusRunning, Wake: Hot}},
 	}
 	r.config, r.start, r.program, r.mustAdvance = config, start, program, true
-	r.calls = map[int64]*Call{}
+	r.calls, r.blocks = map[int64]*Call{}, map[int64]*Block{}
 	r.operations.execution, r.children.execution, r.retries.journal = &r.execution, &r.execution, &r.journal
 	r.signals = signals{execution: &r.execution, byName: map[string]*mailbox{}}
 	r.inherit(start.Carried)

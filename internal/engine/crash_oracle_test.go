@@ -208,7 +208,7 @@ func callsOf(t *testing.T, events []view.Event) []string {
 			failure = e.Failure.TypeName()
 		}
 		switch e.Kind {
-		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded, history.VersionMarked, history.CallRefused:
+		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited, history.SideEffectRecorded, history.VersionMarked, history.BlockStarted, history.CallRefused:
 			order = append(order, e.Call)
 			begun[e.Call] = fmt.Sprintf("%s %s(%s)%s v%d", e.Kind, e.Name, e.Input.Data, e.Result.Data, e.Version)
 		case history.AttributeSet, history.AttributeRemoved:

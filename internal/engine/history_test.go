@@ -19,7 +19,7 @@ type endsOfCalls map[int64]int
 func (ends endsOfCalls) add(e *history.Event) {
 	switch e.Kind {
 	case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled,
-		history.SideEffectRecorded, history.VersionMarked, history.SignalSent:
+		history.SideEffectRecorded, history.VersionMarked, history.BlockStarted, history.SignalSent:
 		ends[e.Call]++
 	case history.CallCancelRequested:
 		if e.Closed {
@@ -60,7 +60,7 @@ func judgeHistory(t *testing.T, events []view.Event) {
 		over = over || e.Kind.Terminal()
 		switch e.Kind {
 		case history.ActivityScheduled, history.StepScheduled, history.TimerStarted, history.SignalAwaited,
-			history.SideEffectRecorded, history.VersionMarked, history.SignalSent, history.ChildScheduled, history.DetachedScheduled:
+			history.SideEffectRecorded, history.VersionMarked, history.BlockStarted, history.SignalSent, history.ChildScheduled, history.DetachedScheduled:
 			if begun[e.Call]++; begun[e.Call] > 1 {
 				t.Errorf("Call %d begins twice.", e.Call)
 			}

@@ -265,6 +265,9 @@ func deferred(turn history.RecordedTurn) bool {
 // mutants change a command of a turn, and answer false if they do not apply.
 var mutants = map[string]func(turn *history.RecordedTurn, at int) bool{
 	"left out": func(turn *history.RecordedTurn, at int) bool {
+		if turn.Events[at].Kind == history.BlockStarted {
+			return false // as in histories of before it was there
+		}
 		turn.Events = append(turn.Events[:at:at], turn.Events[at+1:]...)
 		return true
 	},
@@ -354,7 +357,11 @@ var compatible = map[string]func(turn *history.RecordedTurn, at int){
 			e.Due += int64(time.Minute)
 		}
 	},
-	"no policy":     func(turn *history.RecordedTurn, at int) { turn.Events[at].Policy = nil },
+	"no policy": func(turn *history.RecordedTurn, at int) {
+		if e := &turn.Events[at]; e.Kind != history.BlockStarted { // whose policy the code goes by
+			e.Policy = nil
+		}
+	},
 	"another queue": func(turn *history.RecordedTurn, at int) { turn.Events[at].Queue = "elsewhere" },
 	"another trace": func(turn *history.RecordedTurn, at int) { turn.Events[at].Trace = "00-1-2-01" },
 	"another next run": func(turn *history.RecordedTurn, at int) {

@@ -61,6 +61,7 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	b = appendText(b, `,"trace":`, e.Trace)
 	b = appendInt(b, `,"version":`, int64(e.Version))
 	b = appendInt(b, `,"due":`, e.Due)
+	b = appendInt(b, `,"block":`, e.Block)
 	b = appendInt(b, `,"attempt":`, int64(e.Attempt))
 	b = appendText(b, `,"node":`, e.Node)
 	b = appendInt(b, `,"queued":`, e.Queued)

@@ -52,6 +52,9 @@ const (
 	SideEffectRecorded  Kind = "SideEffectRecorded"
 	// VersionMarked says which version of a change the code has in this run.
 	VersionMarked Kind = "VersionMarked"
+	// BlockStarted begins a block of code that is retried by Policy. The timers of the
+	// block name it.
+	BlockStarted Kind = "BlockStarted"
 	// CallRefused stands in the place of a call, of which Note is the kind, that the
 	// code began when it had as many as it may have.
 	CallRefused   Kind = "CallRefused"
@@ -89,7 +92,7 @@ const RunStarted Kind = "RunStarted"
 func (k Kind) Command() bool {
 	switch k {
 	case ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested,
-		SideEffectRecorded, VersionMarked, CallRefused, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, AttributeSet, AttributeRemoved, UpdateCompleted,
+		SideEffectRecorded, VersionMarked, BlockStarted, CallRefused, SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, AttributeSet, AttributeRemoved, UpdateCompleted,
 		RunCompleted, RunFailed, RunCanceled, RunContinued:
 		return true
 	}
@@ -140,6 +143,10 @@ type Event struct {
 	// Due is when a started timer fires, or when the code of the next run begins if
 	// that waits for a backoff, or that of a child which is started with a delay.
 	Due int64 `json:"due,omitempty"`
+	// Block is the block of code of which a timer is the deadline or the backoff: the
+	// number of its BlockStarted, or that of the timer. Deadlines of earlier versions
+	// have none; the order of history decides for those that have one.
+	Block int64 `json:"block,omitempty"`
 
 	// Attempt that closed a call, where it ran, when it was queued and started,
 	// when it ended. Attempt of a continued run is that of the next one.

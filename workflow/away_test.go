@@ -1,0 +1,216 @@
+package workflow_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+// away keeps the code of a run away for a time: what comes meanwhile is on record, and the
+// code sees it together. (The run is paused; a run that is parked does the same.)
+func away(from, until time.Duration) []message {
+	return []message{
+		{from, core.Control{ID: "away", Operation: core.PauseTheRun, By: "test"}},
+		{until, core.Control{ID: "back", Operation: core.ResumeTheRun, By: "test"}},
+	}
+}
+
+// within10s is a block with a deadline after ten seconds.
+func within10s(fn func(wf *workflow.Context) (string, error)) code {
+	return func(wf *workflow.Context, log logger) (string, error) {
+		s, err := workflow.Timeout(wf, 10*time.Second, fn)
+		_, late := errors.AsType[*retry.TimeoutError](err)
+		log("%q %v, late %t", s, err, late)
+		return "", nil
+	}
+}
+
+func hear(wf *workflow.Context) (string, error) { return workflow.Receive(wf, words) }
+
+// TestE88_TheOrderOfHistoryDecidesWhetherADeadlineWasMet: code that was away while the
+// deadline of a block passed and results came sees what it would have seen.
+func TestE88_TheOrderOfHistoryDecidesWhetherADeadlineWasMet(t *testing.T) {
+	for name, c := range map[string]struct {
+		code     code
+		messages []message
+	}{
+		"a call that ends later": {code: within10s(func(wf *workflow.Context) (string, error) { return workflow.Call(wf, slow, "x") })},
+		"a timer that fires later": {code: within10s(func(wf *workflow.Context) (string, error) {
+			return "slept", workflow.Sleep(wf, 20*time.Second)
+		})},
+		"a child that ends later": {
+			code:     within10s(func(wf *workflow.Context) (string, error) { return workflow.RunChild(wf, kid, "x") }),
+			messages: []message{ends(20*time.Second, 2, "completed", "grown", nil)},
+		},
+		"a child that fails later": {
+			code:     within10s(func(wf *workflow.Context) (string, error) { return workflow.RunChild(wf, kid, "x") }),
+			messages: []message{ends(20*time.Second, 2, "failed", "", errBroken)},
+		},
+		"a signal that comes later stays": {
+			code: func(wf *workflow.Context, log logger) (string, error) {
+				_, err := within10s(hear)(wf, log)
+				s, err2 := hear(wf)
+				log("%q %v %v", s, err, err2)
+				return "", nil
+			},
+			messages: []message{send(20*time.Second, "first"), send(30*time.Second, "second")},
+		},
+		"a signal in time": {code: within10s(hear), messages: []message{send(7*time.Second, "now")}},
+		"a failure in time": {
+			code: within10s(func(wf *workflow.Context) (string, error) {
+				s, _ := hear(wf)
+				return "", fmt.Errorf("%s: %w", s, errBroken)
+			}),
+			messages: []message{send(7*time.Second, "now")},
+		},
+		"several coroutines, in time": {
+			code: within10s(func(wf *workflow.Context) (string, error) {
+				got, err := workflow.Map(wf, []int{1, 2}, func(wf *workflow.Context, _ int) (string, error) { return hear(wf) })
+				return fmt.Sprint(got), err
+			}),
+			messages: []message{send(6*time.Second, "one"), send(7*time.Second, "two")},
+		},
+		"several coroutines, one of them late": {
+			code: within10s(func(wf *workflow.Context) (string, error) {
+				got, err := workflow.Map(wf, []int{1, 2}, func(wf *workflow.Context, _ int) (string, error) { return hear(wf) })
+				return fmt.Sprint(got), err
+			}),
+			messages: []message{send(6*time.Second, "one"), send(20*time.Second, "two")},
+		},
+		"one after the other, the second late": {
+			code: within10s(func(wf *workflow.Context) (string, error) {
+				second := workflow.RunChildAsync(wf, kid, "x")
+				s, err := hear(wf)
+				if err != nil {
+					return "", err
+				}
+				grown, err := second.Get(wf)
+				return s + grown, err
+			}),
+			messages: []message{send(6*time.Second, "one"), ends(20*time.Second, 2, "completed", "grown", nil)},
+		},
+		"a block that makes do": {code: within10s(func(wf *workflow.Context) (string, error) {
+			if s, err := workflow.Call(wf, slow, "x"); err == nil {
+				return s, nil
+			}
+			return "made do", nil
+		})},
+		"the inner deadline first": {code: within10s(func(wf *workflow.Context) (string, error) {
+			s, err := workflow.Timeout(wf, 7*time.Second, func(wf *workflow.Context) (string, error) { return workflow.Call(wf, slow, "x") })
+			return s, fmt.Errorf("inner: %w", err)
+		})},
+		"the outer deadline first": {code: within10s(func(wf *workflow.Context) (string, error) {
+			s, err := workflow.Timeout(wf, 20*time.Second, func(wf *workflow.Context) (string, error) { return workflow.Call(wf, slow, "x") })
+			return s, fmt.Errorf("inner: %w", err)
+		})},
+		"canceled before": {code: within10s(hear), messages: []message{cancelRun(7 * time.Second)}},
+		"canceled after":  {code: within10s(hear), messages: []message{cancelRun(20 * time.Second), send(15*time.Second, "late")}},
+		"a shielded call is not in the block": {code: within10s(func(wf *workflow.Context) (string, error) {
+			return workflow.Call(workflow.Shield(wf), slow, "x")
+		})},
+		"a try of a block": {code: func(wf *workflow.Context, log logger) (string, error) {
+			s, err := workflow.Retry(wf, retry.Policy{MaxAttempts: 1, AttemptTimeout: 10 * time.Second}, func(wf *workflow.Context) (string, error) {
+				return workflow.Call(wf, slow, "x")
+			})
+			log("%q %v", s, err)
+			return "", nil
+		}},
+		"a race": {code: func(wf *workflow.Context, log logger) (string, error) {
+			call, timer := workflow.Async(wf, slow, "x"), workflow.NewTimer(wf, 10*time.Second)
+			log("%d", workflow.Select(wf, call, timer))
+			return "", nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, want := play(t, c.code, c.messages...)
+			_, got := play(t, c.code, slices.Concat(c.messages, away(5*time.Second, 100*time.Second))...)
+			if !slices.Equal(got, want) || len(want) == 0 {
+				t.Errorf("after an absence the code logs\n%q\nand else\n%q", got, want)
+			}
+		})
+	}
+}
+
+// TestE41_BlocksOfEarlierVersionsReplay: before the order of history decided, the success
+// that the code saw together with the deadline won, and no try of a block was too late.
+func TestE41_BlocksOfEarlierVersionsReplay(t *testing.T) {
+	at := func(d time.Duration) int64 { return start + int64(d) }
+	type turn struct {
+		after  time.Duration
+		events []history.Event
+	}
+	for name, c := range map[string]struct {
+		code  code
+		turns []turn
+		want  string
+	}{
+		"a deadline": {
+			within10s(func(wf *workflow.Context) (string, error) { return workflow.Call(wf, slow, "x") }),
+			[]turn{
+				{0, []history.Event{
+					{Kind: history.TimerStarted, Call: 1, Name: "timeout", Due: at(10 * time.Second)},
+					{Kind: history.ActivityScheduled, Call: 2, Name: "slow", Input: payload("x")},
+				}},
+				{10 * time.Second, []history.Event{{Kind: history.TimerFired, Call: 1}, {Kind: history.CodeDeferred}}},
+				{time.Minute, []history.Event{{Kind: history.CallCompleted, Call: 2, Result: payload("late")}, {Kind: history.CodeDeferred}}},
+				{time.Hour, []history.Event{{Kind: history.CodeAdvanced}, {Kind: history.RunCompleted, Result: payload("")}}},
+			},
+			`"late" <nil>, late false`,
+		},
+		"a backoff": {
+			func(wf *workflow.Context, log logger) (string, error) {
+				policy := retry.Policy{Within: 15 * time.Second, Backoff: retry.Fixed(10 * time.Second), Jitter: retry.NoJitter}
+				s, err := workflow.Retry(wf, policy, func(wf *workflow.Context) (string, error) { return workflow.Call(wf, slow, "x") })
+				log("%q %v", s, err)
+				return "", nil
+			},
+			[]turn{
+				{0, []history.Event{{Kind: history.ActivityScheduled, Call: 1, Name: "slow", Input: payload("x")}}},
+				{time.Second, []history.Event{
+					{Kind: history.CallFailed, Call: 1, Failure: history.FromError(errBroken)},
+					{Kind: history.TimerStarted, Call: 2, Name: "backoff", Due: at(11 * time.Second)},
+				}},
+				{time.Hour, []history.Event{
+					{Kind: history.TimerFired, Call: 2},
+					{Kind: history.ActivityScheduled, Call: 3, Name: "slow", Input: payload("x")},
+				}},
+				{2 * time.Hour, []history.Event{
+					{Kind: history.CallCompleted, Call: 3, Result: payload("late")},
+					{Kind: history.RunCompleted, Result: payload("")},
+				}},
+			},
+			`"late" <nil>`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log []string
+			w := &world{t: t}
+			run, instance := w.begin(c.code, &log)
+			var turns []core.StoredTurn
+			for i, turn := range c.turns {
+				turns = append(turns, core.StoredTurn{Number: int64(i + 1), Time: at(turn.after), Events: turn.events})
+			}
+			err := run.Load(turns, nil, core.State{})
+			<-instance.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, log, c.want)
+		})
+	}
+}
+
+func payload(s string) history.Payload {
+	p, err := history.Encode(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
