@@ -16,7 +16,7 @@
 //     [PauseRun], [ResumeRun] and [ResetRun]; [Cancel], [Terminate], [Fork].
 //   - Activities of a whole group: [PauseActivity], [ResumeActivity], [Switches].
 //   - Gates and schedules: [Gates], [PauseGate], [Schedules], [TriggerSchedule] and others.
-//   - The database: [Nodes], [Counts], [Sweep].
+//   - The database: [Status], the overview to begin with; [Nodes], [Counts], [Sweep].
 //   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [ErrorStats].
 //
 // What is shown are structs of package view, whose JSON is stable.

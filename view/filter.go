@@ -15,4 +15,5 @@ type Filter struct {
 	Until      time.Time         // only runs created before this time; zero: all
 	Before     string            // run ID of the last run of the page before; empty: the first page
 	Limit      int               // per page; 0: 100
+	Waits      bool              // set Run.Wait, which costs a few reads for each open run
 }

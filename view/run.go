@@ -35,17 +35,23 @@ type Run struct {
 	CustomStatus string `json:"custom_status,omitempty"`
 	// Paused says who paused the whole run, nil if it is not paused.
 	Paused *Pause `json:"paused,omitempty"`
+	// Reason says why the run is held, or was terminated.
+	Reason string `json:"reason,omitempty"`
+	// Error and ErrorType say why a run failed.
+	Error     string `json:"error,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+	// Wait is what an open run waits for, nil if its code runs. Only listings with
+	// Filter.Waits have it.
+	Wait *Wait `json:"wait,omitempty"`
 }
 
 // Description is a run with its pending calls and all that is known of its state.
 type Description struct {
 	Run
-	Input   Payload  `json:"input,omitzero"`
-	Memo    Payload  `json:"memo,omitzero"`     // given at the start, with workflow.Memo
-	Result  *Payload `json:"result,omitempty"`  // of a completed run
-	Failure *Failure `json:"failure,omitempty"` // of a failed run
-	// Reason says why the run is held, or was terminated.
-	Reason   string    `json:"reason,omitempty"`
+	Input    Payload   `json:"input,omitzero"`
+	Memo     Payload   `json:"memo,omitzero"`      // given at the start, with workflow.Memo
+	Result   *Payload  `json:"result,omitempty"`   // of a completed run
+	Failure  *Failure  `json:"failure,omitempty"`  // of a failed run
 	Mismatch *Mismatch `json:"mismatch,omitempty"` // of a parked run whose code does not fit its history
 	Stack    string    `json:"stack,omitempty"`    // of a parked run whose code panicked or did not yield
 	// After is the run ID of the last run that had the workflow ID before the chain

@@ -74,6 +74,9 @@ func (r *runRow) showPause(paused *Pause) {
 // how the run stands already.
 func (r *Run) Hold(status Status, d Detail) (changed bool) {
 	d.Says, d.Paused = r.says, r.paused
+	if was, err := DecodeDetail(r.state.Detail); err == nil && r.state.Status == status {
+		d.Since = was.Since
+	}
 	detail := encodeDetail(d)
 	if r.state.Status == status && bytes.Equal(r.state.Detail, detail) {
 		return false

@@ -177,6 +177,8 @@ type Detail struct {
 	// Mismatch says where the code of a parked run differs from its history.
 	Mismatch *Mismatch `json:"mismatch,omitempty"`
 	Stack    string    `json:"stack,omitempty"`
+	// Since is when a run was held, in ns since 1970; 0 if it is not known.
+	Since int64 `json:"since,omitempty"`
 	// Fingerprint of the code that was tried last.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Says is what the code last said of where it stands.

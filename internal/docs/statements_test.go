@@ -83,7 +83,7 @@ func outdated(is, want string) (what []string) {
 	return slices.Compact(what)
 }
 
-var statementLine = regexp.MustCompile(`^([REIW][0-9]+) (done|open) (.+)$`)
+var statementLine = regexp.MustCompile(`^([REIWF][0-9]+) (done|open) (.+)$`)
 
 // readStatements reads the list of statements.
 func readStatements(text string) (chapters []chapter, err error) {
@@ -100,7 +100,7 @@ func readStatements(text string) (chapters []chapter, err error) {
 		m := statementLine.FindStringSubmatch(line)
 		switch {
 		case m == nil:
-			return nil, fmt.Errorf("line %d, %q: want a number (R, E, I or W), done or open, and a sentence", n+1, line)
+			return nil, fmt.Errorf("line %d, %q: want a number (R, E, I, W or F), done or open, and a sentence", n+1, line)
 		case len(chapters) == 0:
 			return nil, fmt.Errorf("line %d: %s stands before the first heading", n+1, m[1])
 		case seen[m[1]]:
@@ -113,7 +113,7 @@ func readStatements(text string) (chapters []chapter, err error) {
 	return chapters, nil
 }
 
-var testName = regexp.MustCompile(`^(?:Test|Fuzz)((?:[REIW][0-9]+_)+)`)
+var testName = regexp.MustCompile(`^(?:Test|Fuzz)((?:[REIWF][0-9]+_)+)`)
 
 // statementsOf are those that a function proves, by its name.
 func statementsOf(function string) []string {

@@ -27,7 +27,7 @@ type hold struct {
 // missing is the hold of a run whose code this engine lacks.
 func (e *Engine) missing(name string) *hold {
 	return &hold{core.StatusWaitingForCode, core.Detail{
-		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.config.Node),
+		Reason: fmt.Sprintf("workflow %q is not registered with the engine %s", name, e.config.Node), Since: e.clock.Now(),
 	}}
 }
 
@@ -62,7 +62,7 @@ func (e *Engine) worthTrying(r store.Run) bool {
 // parked is the hold of a run whose code failed in a way that is not the run's
 // failure.
 func (e *Engine) parked(def workflow.Definition, start history.Start, err error) *hold {
-	d := core.Detail{Reason: err.Error(), Fingerprint: fingerprint(def)}
+	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: fingerprint(def)}
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError
 	var stuck *replay.StuckError
@@ -87,7 +87,7 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 	if r.create != nil && r.pending == nil {
 		return // it does not exist, and who starts it is told
 	}
-	d := core.Detail{Reason: cause.Error(), Fingerprint: e.untilRestart()}
+	d := core.Detail{Reason: cause.Error(), Since: e.clock.Now(), Fingerprint: e.untilRestart()}
 	if damage := (*replay.DamageError)(nil); errors.As(cause, &damage) {
 		d.Stack = string(damage.Stack)
 	}

@@ -26,7 +26,7 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 	}
 	d := &view.Description{
 		Run: runOf(row), Input: payload(start.Input), Memo: payload(start.Memo), Trace: start.Trace,
-		Result: optionalPayload(detail.Result), Failure: failure(detail.Failure), Reason: detail.Reason, Stack: detail.Stack,
+		Result: optionalPayload(detail.Result), Failure: failure(detail.Failure), Stack: detail.Stack,
 		After: start.After, Next: detail.Next, Parent: parentOf(start.Parent), Schedule: scheduledBy(start.Scheduled), Base: baseOf(&start),
 		ChainDeadline: optional(start.ChainDeadline),
 	}

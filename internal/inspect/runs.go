@@ -17,8 +17,19 @@ func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, 
 		return nil, err
 	}
 	out := make([]view.Run, len(rows))
+	var o *obstacles
+	if filter.Waits {
+		if o, err = in.obstacles(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for i := range rows {
 		out[i] = runOf(&rows[i])
+		if filter.Waits {
+			if err := o.addWait(ctx, &rows[i], &out[i]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return out, nil
 }
@@ -48,7 +59,10 @@ func runOf(r *store.Run) view.Run {
 		v.NextWake = optional(r.Wake)
 	}
 	if d, err := core.DecodeDetail(r.Detail); err == nil {
-		v.CustomStatus, v.Paused = d.Says, pause(d.Paused)
+		v.CustomStatus, v.Paused, v.Reason = d.Says, pause(d.Paused), d.Reason
+		if d.Failure != nil {
+			v.Error, v.ErrorType = d.Failure.Message, d.Failure.TypeName()
+		}
 	}
 	return v
 }

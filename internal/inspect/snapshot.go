@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -23,24 +24,35 @@ type Snapshot struct {
 
 // Read reads a run.
 func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error) {
+	s, _, err := in.begin(ctx, row, 0)
+	return s, err
+}
+
+// begin reads a run and its first turns, at most limit (0: all), and reports whether
+// these are all.
+func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int) (s *Snapshot, complete bool, err error) {
 	start, err := history.DecodeStart(row.Start)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	// Rows first: a call that closes in between is then closed in the history.
 	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	turns, err := in.Turns(ctx, row.Partition, row.ID)
+	stored, err := in.db.History(ctx, row.Partition, row.ID, 0, limit)
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	turns, err := record.Turns(stored)
+	if err != nil {
+		return nil, false, err
 	}
 	owners, err := in.db.Owners(ctx, row.Partition)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	s := &Snapshot{Start: start, epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
+	s = &Snapshot{Start: start, epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
 	for _, c := range calls {
 		s.rows[c.Number] = c
 	}
@@ -53,7 +65,7 @@ func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error
 			s.Events = append(s.Events, TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev})
 		}
 	}
-	return s, nil
+	return s, limit == 0 || len(stored) < limit, nil
 }
 
 var callKinds = map[history.Kind]string{

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/store"
@@ -10,7 +11,11 @@ import (
 // standingPage is how many rows of gates and schedules are read in one query.
 const standingPage = 500
 
-// eachStanding calls do for the rows of the group's gates or schedules.
+// errEnough ends eachStanding without an error.
+var errEnough = errors.New("no further rows are wanted")
+
+// eachStanding calls do for the rows of the group's gates or schedules, until do returns
+// an error.
 func (in *Inspector) eachStanding(ctx context.Context, kind entity.Kind, do func(row *store.Run) error) error {
 	filter := store.Filter{Partitions: in.group.All(), Status: []store.Status{store.Standing}, Limit: standingPage}
 	for {
@@ -22,7 +27,11 @@ func (in *Inspector) eachStanding(ctx context.Context, kind entity.Kind, do func
 			if entity.KindOf(rows[i].ID) != kind {
 				continue
 			}
-			if err := do(&rows[i]); err != nil {
+			switch err := do(&rows[i]); err {
+			case nil:
+			case errEnough:
+				return nil
+			default:
 				return err
 			}
 		}

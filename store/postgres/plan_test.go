@@ -157,6 +157,8 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	for _, partitions := range [][]int{nil, {1}} {
 		_, err = w.Counts(ctx, partitions)
 		w.must(err)
+		_, err = w.Waiting(ctx, store.CallFilter{Partitions: partitions, State: store.Backoff})
+		w.must(err)
 	}
 	for _, f := range []store.Filter{{}, {Status: []store.Status{store.Failed, store.Parked}, Before: "x"}, {Status: []store.Status{store.Completed}}, {Call: store.Backoff, Partitions: []int{1}}, {ErrorType: "e"},
 		{Attributes: []store.Attribute{{Name: "n", Value: "v"}, {Name: "m", Value: "v"}}, Before: "x", Above: "a"},

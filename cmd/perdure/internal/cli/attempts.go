@@ -101,7 +101,7 @@ func (a *app) foundTable(found []view.FoundAttempt) error {
 			delay = term.Duration(t.Delay)
 		}
 		table.Row(term.Time(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
-			a.clip(typed(t.ErrorType, t.Message), 60))
+			typed(t.ErrorType, t.Message))
 	}
 	return table.Write(a.out)
 }
@@ -135,7 +135,7 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 			}
 		}
 		table.Row(fmt.Sprint(t.Call), t.Name, fmt.Sprint(t.Number), status(t.Outcome), started, took, t.Reason, delay,
-			a.clip(typed(t.ErrorType, t.Message), 60))
+			typed(t.ErrorType, t.Message))
 	}
 	return table.Write(a.out)
 }

@@ -83,7 +83,7 @@ func (a *app) controlTable(records []view.ControlRecord) error {
 		if by == "" {
 			by = "(the engine)"
 		}
-		table.Row(term.Time(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, a.clip(r.Note, 60))
+		table.Row(term.Time(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
 	}
 	return table.Write(a.out)
 }

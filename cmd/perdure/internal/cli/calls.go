@@ -91,7 +91,7 @@ func (a *app) callTable(calls []view.CallAttempts) error {
 			last = term.Time(*c.Last)
 		}
 		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, term.Duration(c.Run), term.Duration(c.Backoff),
-			term.Duration(c.Retrying), last, status(c.Outcome), c.Reason, a.clip(typed(c.ErrorType, c.Message), 60))
+			term.Duration(c.Retrying), last, status(c.Outcome), c.Reason, typed(c.ErrorType, c.Message))
 	}
 	return table.Write(a.out)
 }

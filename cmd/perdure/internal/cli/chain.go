@@ -62,7 +62,7 @@ func (a *app) chain(d *view.Description) error {
 			why = "start"
 		}
 		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
-			term.Time(began), ended, a.clip(typed(run.ErrorType, run.Error), 60))
+			term.Time(began), ended, typed(run.ErrorType, run.Error))
 	}
 	return table.Write(a.out)
 }

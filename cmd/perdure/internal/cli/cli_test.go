@@ -53,15 +53,15 @@ func TestAttemptsThatAreNotKeptAreShownAsAGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-CALL  STEP  ATTEMPT  OUTCOME     STARTED                  TOOK        REASON     ERROR
-   1  poll        1  failed      1970-01-01 00:00:01.000  1s          immediate  not yet
-   1  poll        2  failed      1970-01-01 00:00:02.000  1s          immediate  not yet
+CALL  STEP  ATTEMPT  OUTCOME     STARTED                   TOOK        REASON     ERROR
+   1  poll        1  failed      1970-01-01 00:00:01.000Z  1s          immediate  not yet
+   1  poll        2  failed      1970-01-01 00:00:02.000Z  1s          immediate  not yet
    1  poll    3-900  (not kept)
-   1  poll      901  failed      1970-01-01 00:15:01.000  1s          immediate  not yet
+   1  poll      901  failed      1970-01-01 00:15:01.000Z  1s          immediate  not yet
    1  poll      902  (not kept)
-   1  poll      903  failed      1970-01-01 00:15:03.000  1s          immediate  not yet
+   1  poll      903  failed      1970-01-01 00:15:03.000Z  1s          immediate  not yet
    2  done      1-2  (not kept)
-   2  done        3  running     1970-01-01 00:59:50.000  10s so far
+   2  done        3  running     1970-01-01 00:59:50.000Z  10s so far
 `
 	if got := "\n" + output(); got != want {
 		t.Errorf("got%s\nwant%s", got, want)

@@ -23,12 +23,13 @@ const (
 	exitRunFailed   = 3 // the awaited run did not complete
 	exitNotFound    = 5
 	exitTimedOut    = 6 // a wait did
+	exitAttention   = 7 // status: something needs attention
 	exitInterrupted = 130
 )
 
 // kinds are the names of the exit codes in JSON.
 var kinds = map[int]string{
-	exitError: "error", exitUsage: "usage", exitRunFailed: "run_failed", exitNotFound: "not_found",
+	exitError: "error", exitUsage: "usage", exitRunFailed: "run_failed", exitAttention: "attention", exitNotFound: "not_found",
 	exitTimedOut: "timed_out", exitInterrupted: "interrupted",
 }
 

@@ -106,13 +106,21 @@ func (a *app) cutOff(which string, shown int) {
 }
 
 // table makes a table in the style of standard output.
-func (a *app) table(heads ...string) *term.Table { return term.NewTable(a.stdout.Style, heads...) }
+func (a *app) table(heads ...string) *term.Table {
+	t := term.NewTable(a.stdout.Style, heads...)
+	t.Width = a.stdout.Width()
+	return t
+}
 
 // printf writes lines for people to standard output. The format is the command's own;
 // all texts among the arguments are escaped.
 func (a *app) printf(format string, args ...any) {
 	a.out.WriteString(term.Sprintf(a.stdout.Style, format, args...))
 }
+
+// clear clears the screen; only where standard output is a terminal on which the cursor
+// moves.
+func (a *app) clear() { a.out.WriteString("\x1b[H\x1b[2J") }
 
 // notef does so on standard error.
 func (a *app) notef(format string, args ...any) {

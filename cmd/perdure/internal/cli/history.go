@@ -78,7 +78,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun) error {
 			if ev.Call > 0 {
 				call = fmt.Sprint(ev.Call)
 			}
-			table.Row(fmt.Sprint(ev.Turn), term.Time(ev.Time), ev.Kind, call, cmp.Or(ev.Name, names[ev.Call]), a.clip(detail, 60))
+			table.Row(fmt.Sprint(ev.Turn), term.Time(ev.Time), ev.Kind, call, cmp.Or(ev.Name, names[ev.Call]), detail)
 		}
 		return table.Write(a.out)
 	})

@@ -77,6 +77,7 @@ var (
 // hostile are calls of all commands, by their paths.
 var hostile = map[string][][]string{
 	"list":               {{}, {"--retrying"}, {"--calls", "gated"}, {"--calls", "backoff"}, {"--status", evil}, {"--attribute", evil}, {"--since", evil}},
+	"status":             {{}, {"--watch=soon"}},
 	"show":               {{"run " + evil}, {"run " + evil, "--wait", "1s"}, {"end " + evil}, {"panic " + evil}, {"child " + evil}, {"none " + evil}, {"run " + evil, "--run", evil}},
 	"history":            {{"run " + evil}, {"end " + evil}, {"panic " + evil}, {"run " + evil, "--record"}, {evil}},
 	"attempts":           {{"run " + evil}, {"panic " + evil}, {"run " + evil, "--error", evil}, {}, {"--outcome", evil}},

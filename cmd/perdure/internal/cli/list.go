@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -41,8 +43,10 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List workflows, newest first",
 		Long: `List the workflows of a database, newest first.
 
-With --retrying, list the steps that failed and wait for their next attempt: when that
-is, and how they failed. With --calls, list the steps in another state, such as
+Each open workflow is listed with what it waits for, and each failed one with its error.
+
+With --retrying, list the steps that failed and wait for their next attempt, at a gate or
+its breaker too: when that is, and how they failed. With --calls, list the steps in another state, such as
 --calls paused or --calls quarantined, which wait for a person.`,
 		Example: `  perdure list
   perdure list --status running,parked --type fulfil-order
@@ -136,20 +140,81 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 		return err
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		runs, more, err := pages(ctx, e, filter, opt.limit)
+		runs, more, err := a.selectRuns(ctx, e, filter, opt)
 		if err != nil {
 			return err
 		}
 		if filter.Call != "" {
-			err = a.listCalls(ctx, e, runs, filter.Call)
+			err = a.listCalls(ctx, e, runs, opt)
 		} else {
 			err = listing(a, runs, "No workflows match"+a.inGroup()+".", a.runTable)
 		}
 		if err == nil && more {
 			a.cutOff("newest", len(runs))
 		}
+		if err == nil && a.format == formatTable && slices.ContainsFunc(runs, isOpen) {
+			err = a.noteUnserved(ctx, e)
+		}
 		return err
 	})
+}
+
+// retryingStates are those in which a call may wait for another attempt.
+var retryingStates = []string{view.CallBackoff, view.CallGated, view.CallQueued}
+
+// looked is how many runs that wait at gates or for slots are looked at to find those
+// that have failed before.
+const looked = 1000
+
+// selectRuns reads the runs to list, or those whose calls are to be listed, and says
+// whether there are more.
+func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Filter, opt listOptions) (runs []view.Run, more bool, err error) {
+	filter.Waits = filter.Call == ""
+	if runs, more, err = pages(ctx, e, filter, opt.limit); err != nil || filter.Call == "" {
+		return runs, more, err
+	}
+	states := []string{}
+	switch {
+	case opt.retrying:
+		states = retryingStates[1:]
+	case opt.calls == view.CallPaused:
+		states = []string{view.CallQueued} // calls of paused activities queue
+	}
+	filter.Waits = true
+	for _, state := range states {
+		filter.Call = state
+		some, further, err := pages(ctx, e, filter, looked)
+		if err != nil {
+			return nil, false, err
+		}
+		if further && a.format == formatTable {
+			a.notef("Of the workflows with a call that is %s, only the newest %s were looked at.\n", state, term.Count(looked))
+		}
+		for _, r := range some {
+			if w := r.Wait; w != nil && (w.Failures > 0 && opt.retrying || w.For == view.WaitActivityPaused && !opt.retrying || w.Others > 0) {
+				runs = append(runs, r)
+			}
+		}
+	}
+	return distinct(runs), more, nil
+}
+
+// distinct returns each run once, the newest first.
+func distinct(runs []view.Run) []view.Run {
+	slices.SortFunc(runs, func(a, b view.Run) int { return cmp.Compare(b.RunID, a.RunID) })
+	return slices.CompactFunc(runs, func(a, b view.Run) bool { return a.RunID == b.RunID })
+}
+
+func isOpen(r view.Run) bool { return r.Closed == nil }
+
+// noteUnserved says so if no node serves the workflows.
+func (a *app) noteUnserved(ctx context.Context, e *perdure.Engine) error {
+	nodes, err := ops.Nodes(ctx, e)
+	group, _ := a.group()
+	if err == nil && !slices.ContainsFunc(nodes, func(n view.Node) bool { return n.Group == group && works(n) }) {
+		a.printf("\n%s\n", a.unserved())
+	}
+	return err
 }
 
 // pages reads runs page by page, and says whether there are more than limit.
@@ -177,14 +242,17 @@ func pages(ctx context.Context, e *perdure.Engine, filter view.Filter, limit int
 
 func (a *app) runTable(runs []view.Run) error {
 	now := a.env.Now()
-	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY"} // the last if one has any
+	columns := []string{"ID", "WORKFLOW", "STATUS", "STARTED", "TOOK", "PRIORITY", "WAITS FOR", "WHY"}
 	saying := slices.ContainsFunc(runs, func(r view.Run) bool { return r.CustomStatus != "" })
 	if saying {
 		columns = append(columns, "SAYS")
 	}
 	table := a.table(columns...)
 	for _, r := range runs {
-		took := term.Duration(now.Sub(r.Created)) + " so far"
+		started, took := term.Time(r.Created), term.Duration(now.Sub(r.Created))+" so far"
+		if width := a.stdout.Width(); width > 0 && width < 120 {
+			started, took = term.When(r.Created, now), ""
+		}
 		if r.Closed != nil {
 			took = term.Duration(r.Closed.Sub(r.Created))
 		}
@@ -192,13 +260,33 @@ func (a *app) runTable(runs []view.Run) error {
 		if r.Priority != 0 {
 			priority = strconv.Itoa(r.Priority)
 		}
-		row := []any{r.WorkflowID, r.Workflow, status(r.Status), term.Time(r.Created), took, priority}
+		waits, why := runWaits(&r, now)
+		row := []any{r.WorkflowID, r.Workflow, status(r.Status), started, took, priority, waits, why}
 		if saying {
-			row = append(row, a.clip(r.CustomStatus, 60))
+			row = append(row, r.CustomStatus)
 		}
 		table.Row(row...)
 	}
 	return table.Write(a.out)
+}
+
+// runWaits says what a run waits for, and why it does or how it ended.
+func runWaits(r *view.Run, now time.Time) (waits, why string) {
+	w := r.Wait
+	if w == nil {
+		return "", cmp.Or(typed(r.ErrorType, r.Error), r.Reason)
+	}
+	waits = waitPainted(w.For).Text
+	if name := cmp.Or(w.Gate, w.Name); name != "" && w.Name != r.Workflow {
+		waits += " " + name
+	}
+	if w.Until != nil {
+		waits += ", " + term.Until(*w.Until, now)
+	}
+	if w.Others > 0 {
+		waits += fmt.Sprintf(" (and %d more)", w.Others)
+	}
+	return waits, whyWaits(w)
 }
 
 // waitingRun is a run with those of its calls that are in the state asked for.
@@ -207,21 +295,27 @@ type waitingRun struct {
 	Pending []view.Call `json:"pending"`
 }
 
-func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run, state string) error {
+func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run, opt listOptions) error {
+	wanted := func(p view.Call) bool {
+		return p.State == opt.calls || opt.calls == view.CallPaused && p.State == view.CallQueued && p.ActivityPaused != nil
+	}
+	if opt.retrying {
+		wanted = func(p view.Call) bool { return p.Failures > 0 && slices.Contains(retryingStates, p.State) }
+	}
 	var all []waitingRun
 	for _, r := range runs {
 		d, err := e.Workflow(r.WorkflowID).Describe(ctx)
 		if err != nil {
 			return err
 		}
-		waiting := slices.DeleteFunc(d.Pending, func(p view.Call) bool { return p.State != state })
+		waiting := slices.DeleteFunc(d.Pending, func(p view.Call) bool { return !wanted(p) })
 		if d.RunID == r.RunID && len(waiting) > 0 { // else it went on in the meantime
 			all = append(all, waitingRun{d.Run, waiting})
 		}
 	}
 	none, show := "No step waits for another attempt", a.retryingTable
-	if state != view.CallBackoff {
-		none, show = "No step is "+state, a.waitingTable
+	if !opt.retrying {
+		none, show = "No step is "+opt.calls, a.waitingTable
 	}
 	return listing(a, all, none+a.inGroup()+".", show)
 }
@@ -233,13 +327,31 @@ func (a *app) retryingTable(all []waitingRun) error {
 	for _, r := range all {
 		for _, p := range r.Pending {
 			next := "now"
-			if p.Next != nil {
+			switch {
+			case p.ActivityPaused != nil:
+				next = "when the activity is resumed"
+			case p.Gate != nil:
+				next = gatePassed(p.Gate, now)
+			case p.State == view.CallQueued:
+				next = "when a slot is free"
+			case p.Next != nil:
 				next = term.Until(*p.Next, now)
 			}
-			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), attemptOf(p), next, a.clip(lastError(p), 60))
+			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), attemptOf(p), next, lastError(p))
 		}
 	}
 	return table.Write(a.out)
+}
+
+// gatePassed says when a call may pass a gate.
+func gatePassed(w *view.GateWait, now time.Time) string {
+	switch {
+	case w.Paused != nil:
+		return "when gate " + w.Name + " is resumed"
+	case w.OpenUntil != nil:
+		return "breaker of " + w.Name + " open, " + term.Until(*w.OpenUntil, now)
+	}
+	return "at gate " + w.Name
 }
 
 // rowStates are the states by which the database can find calls.
@@ -258,9 +370,11 @@ func (a *app) waitingTable(all []waitingRun) error {
 			if w := p.Paused; w != nil {
 				since, by, why = term.When(w.Since, now), w.By, w.Why
 			} else if w := p.ActivityPaused; w != nil {
-				by, why = w.By, "the activity is paused: "+w.Why
+				since, by, why = term.When(w.Since, now), w.By, "the activity is paused: "+w.Why
+			} else if p.Gate != nil {
+				why = gatePassed(p.Gate, now)
 			}
-			table.Row(r.WorkflowID, fmt.Sprint(p.Call), p.Name, status(p.State), fmt.Sprintf("%dx", p.Failures), since, by, why, a.clip(lastError(p), 60))
+			table.Row(r.WorkflowID, fmt.Sprint(p.Call), p.Name, status(p.State), fmt.Sprintf("%dx", p.Failures), since, by, why, lastError(p))
 		}
 	}
 	return table.Write(a.out)

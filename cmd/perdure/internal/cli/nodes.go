@@ -103,7 +103,7 @@ func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
 	}
 	notes := nodeNotes(nodes, now)
 	if !slices.ContainsFunc(nodes, works) {
-		notes = append([]string{"No node serves " + a.served() + ". Work waits until an engine starts."}, notes...)
+		notes = append([]string{a.unserved()}, notes...)
 	}
 	if gone > 0 {
 		notes = append(notes, fmt.Sprintf("Not shown: %s. Add --all to see them.", term.Plural(gone, "node that is gone", "nodes that are gone")))

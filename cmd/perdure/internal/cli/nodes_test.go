@@ -48,13 +48,13 @@ func TestNodesSayWhenWorkGoesOn(t *testing.T) {
 		node("batch-1", "batch", live, 1256, 8*time.Second))
 	want := `
 NODE            GROUP  STATE     PARTITIONS  SEEN       LEASE            JOINED
-web-1                  live             128  1s ago     9s left          2000-01-01 11:00:00.000
-web-2                  live             100  7s ago     3s left          2000-01-01 11:00:00.000
-web-3                  draining          28  2s ago     8s left          2000-01-01 11:00:00.000
-web-4                  left               0  1m00s ago                   2000-01-01 11:00:00.000
-web-5\u001b[2J         expired            1  11s ago    expired 1s ago   2000-01-01 11:00:00.000
-night-1         night  expired          200  1m00s ago  expired 50s ago  2000-01-01 11:00:00.000
-batch-1         batch  live           1,256  8s ago     2s left          2000-01-01 11:00:00.000
+web-1                  live             128  1s ago     9s left          2000-01-01 11:00:00.000Z
+web-2                  live             100  7s ago     3s left          2000-01-01 11:00:00.000Z
+web-3                  draining          28  2s ago     8s left          2000-01-01 11:00:00.000Z
+web-4                  left               0  1m00s ago                   2000-01-01 11:00:00.000Z
+web-5\u001b[2J         expired            1  11s ago    expired 1s ago   2000-01-01 11:00:00.000Z
+night-1         night  expired          200  1m00s ago  expired 50s ago  2000-01-01 11:00:00.000Z
+batch-1         batch  live           1,256  8s ago     2s left          2000-01-01 11:00:00.000Z
 
 web-2 is silent; unless it renews its lease, the work of its 100 partitions is taken over in 3s.
 web-5\u001b[2J is dead; another node takes over the work of its 1 partition soon.
@@ -72,7 +72,7 @@ func TestNodesOfAFileHaveNoLease(t *testing.T) {
 	n.Expires = nil
 	want := `
 NODE       STATE  PARTITIONS  SEEN    JOINED
-host:4711  live            1  3s ago  2000-01-01 11:00:00.000
+host:4711  live            1  3s ago  2000-01-01 11:00:00.000Z
 `
 	if got := nodeTable(t, 0, n); got != want {
 		t.Errorf("got%s\nwant%s", got, want)

@@ -22,10 +22,12 @@ Exit codes:
   3    the awaited run did not complete
   5    no such workflow, or no such call
   6    --wait timed out
+  7    status: something needs attention
   130  interrupted`
 
 const rootExample = `  perdure demo
   perdure flow run nightly.flow
+  perdure status
   perdure list --status running
   perdure list --retrying --db sqlite:shop.db
   perdure nodes --db postgres://shop@db.example/shop
@@ -63,7 +65,7 @@ func (a *app) root() *cobra.Command {
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(
-		a.demoCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
+		a.demoCommand(), a.statusCommand(), a.listCommand(), a.showCommand(), a.historyCommand(), a.attemptsCommand(), a.callsCommand(), a.statsCommand(),
 		a.flowCommand(), a.startCommand(), a.queryCommand(), a.updateCommand(), a.completeCommand(), a.failAttemptCommand(), a.forkCommand(),
 		a.auditCommand(), a.gcCommand(), a.nodesCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)

@@ -74,6 +74,9 @@ func (a *app) show(ctx context.Context, id string, wait time.Duration, run which
 			err = a.document(d)
 		} else {
 			err = a.describe(d)
+			if err == nil && d.Closed == nil {
+				err = a.noteUnserved(ctx, e)
+			}
 		}
 		return errors.Join(err, outcome)
 	})
@@ -130,8 +133,9 @@ func (a *app) describe(d *view.Description) error {
 	facts := a.table()
 	facts.Indent = "  "
 	fact := func(name, text string) {
-		if text != "" {
-			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
+		for _, line := range a.broken(text) {
+			facts.Row(term.Painted{Text: name, Colour: term.Faint}, line)
+			name = ""
 		}
 	}
 	fact("says", d.CustomStatus)
@@ -195,6 +199,25 @@ func (a *app) describe(d *view.Description) error {
 	return a.pending(d.Pending, now)
 }
 
+// factWidth is what the names of facts and the blanks around them take.
+const factWidth = 20
+
+// broken breaks a text into lines that fit beside the name of a fact.
+func (a *app) broken(text string) (lines []string) {
+	if text == "" {
+		return nil
+	}
+	runes := []rune(term.Escape(text))
+	width := a.stdout.Width() - factWidth
+	if a.stdout.Width() == 0 || len(runes) <= width {
+		return []string{text}
+	}
+	for width = max(width, factWidth); len(runes) > width; runes = runes[width:] {
+		lines = append(lines, string(runes[:width]))
+	}
+	return append(lines, string(runes))
+}
+
 // explainHold says why an open run cannot go on.
 func (a *app) explainHold(d *view.Description) {
 	a.printf("\n")
@@ -242,7 +265,7 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 		if p.Child != nil {
 			name, state = p.Name+" "+p.Child.WorkflowID, cmp.Or(p.Child.Status, p.State)
 		}
-		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), attemptOf(p), next, p.Node, a.clip(lastError(p), 60))
+		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), attemptOf(p), next, p.Node, lastError(p))
 	}
 	if err := table.Write(a.out); err != nil {
 		return err

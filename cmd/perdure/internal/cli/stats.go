@@ -114,7 +114,7 @@ func (a *app) errorTable(stats []view.ErrorStats) error {
 	table.Right(2, 3, 4)
 	for _, s := range stats {
 		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), term.Time(s.First), term.Time(s.Last),
-			s.Example.WorkflowID, a.clip(s.Example.Message, 60))
+			s.Example.WorkflowID, s.Example.Message)
 	}
 	return table.Write(a.out)
 }

@@ -60,8 +60,8 @@ func Until(t, now time.Time) string {
 	return When(t, now)
 }
 
-// Time is a time in the zone of the machine, to the millisecond.
-func Time(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+// Time is a time in the zone of the machine, which it names, to the millisecond.
+func Time(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000Z07:00") }
 
 // Count is a number with its thousands set apart: 1,234.
 func Count(n int) string {

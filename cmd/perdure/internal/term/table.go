@@ -14,6 +14,9 @@ type Table struct {
 	Style Style
 	// Indent stands before each line.
 	Indent string
+	// Width is how many columns a line may have, 0 for any number. In a table that is
+	// wider the longest texts are cut.
+	Width int
 }
 
 // cell is a text with its colour.
@@ -73,12 +76,42 @@ func (t *Table) Write(w io.Writer) error {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
 		}
 	}
+	t.fit(widths)
 	var b strings.Builder
 	for _, row := range lines {
+		for i := range row {
+			row[i].text = Clip(row[i].text, widths[i])
+		}
 		t.line(&b, row, widths)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// fit narrows the widest columns until a line fits.
+func (t *Table) fit(widths []int) {
+	if t.Width <= 0 {
+		return
+	}
+	over := utf8.RuneCountInString(t.Indent) - t.Width
+	for i, w := range widths {
+		over += w
+		if i > 0 {
+			over += 2 // blanks between columns
+		}
+	}
+	for ; over > 0; over-- {
+		widest := 0
+		for i, w := range widths {
+			if w >= widths[widest] { // of equal ones the last, which has the longest texts
+				widest = i
+			}
+		}
+		if widths[widest] <= 1 {
+			return
+		}
+		widths[widest]--
+	}
 }
 
 // withoutEmpty leaves out the columns for which no row has anything to say, except

@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var watch time.Duration
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what runs, what waits for what, and what fails",
+		Long: `Show on one screen who serves the workflows, what waits for what and since when, which
+errors attempts ended with in the last hour, and what to type about it.
+
+The exit code is 7 if something needs attention: if it does not go on by itself and no
+person made it wait, or if a circuit breaker is open. Of each kind of wait at most 1,000
+calls or 100 workflows are read; "1,000+" says that there are more.
+
+With --watch the screen is drawn again and again until it is interrupted.`,
+		Example: `  perdure status
+  perdure status --watch
+  perdure status -o json
+  perdure status > /dev/null || echo "look at it"`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("watch") {
+				if watch < 100*time.Millisecond {
+					return usage("Use 100ms or more, as in --watch=5s.", "The status cannot be drawn every %s.", watch)
+				}
+				return a.watchStatus(cmd.Context(), watch)
+			}
+			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
+				s, err := a.status(cmd.Context(), e)
+				if err == nil && s.Attention {
+					err = &Error{Code: exitAttention, What: "Something needs attention.", Silent: true}
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&watch, "watch", 0, "draw it again every so `often`")
+	cmd.Flags().Lookup("watch").NoOptDefVal = "2s"
+	return cmd
+}
+
+// watchStatus shows the status until it is interrupted, which is how it is to end.
+func (a *app) watchStatus(ctx context.Context, every time.Duration) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		for first := true; ; first = false {
+			switch {
+			case a.format == formatTable && a.stdout.Moves:
+				a.clear()
+			case a.format == formatTable && !first:
+				a.printf("\n")
+			}
+			_, err := a.status(ctx, e)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err == nil {
+				err = a.out.Flush()
+			}
+			if err != nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(every):
+			}
+		}
+	})
+}
+
+// status shows the status once.
+func (a *app) status(ctx context.Context, e *perdure.Engine) (*view.Status, error) {
+	s, err := ops.Status(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if a.format != formatTable {
+		return s, a.document(s)
+	}
+	now := consistent(s.Time, s.Nodes)
+	a.printf("%s\n", a.headline(e, s))
+	if !s.Served {
+		a.printf("%s\n", term.Painted{Text: a.unserved(), Colour: term.Bad})
+	}
+	for _, note := range nodeNotes(s.Nodes, now) {
+		a.printf("%s\n", note)
+	}
+	if err := a.waitingNow(s.Waiting, now); err != nil {
+		return nil, err
+	}
+	if err := a.errorTrends(s.Errors, now); err != nil {
+		return nil, err
+	}
+	if err := a.failedRuns(s.Failed, now); err != nil {
+		return nil, err
+	}
+	a.commands(s)
+	return s, nil
+}
+
+// headline says where this is, who serves it, and how much there is.
+func (a *app) headline(e *perdure.Engine, s *view.Status) string {
+	working, names := 0, []string{}
+	for _, n := range s.Nodes {
+		if works(n) {
+			working++
+			names = append(names, n.Name)
+		}
+	}
+	text := a.place(e) + ": "
+	if working > 0 {
+		const most = 3
+		if len(names) > most {
+			names = append(names[:most], "...")
+		}
+		text += term.Plural(working, "node", "nodes") + " (" + strings.Join(names, ", ") + "), "
+	}
+	text += term.Plural(s.Runs[view.StatusRunning], "workflow", "workflows") + " running"
+	for _, status := range []string{view.StatusPaused, view.StatusWaitingForCode, view.StatusParked} {
+		if n := s.Runs[status]; n > 0 {
+			text += ", " + term.Count(n) + " " + status
+		}
+	}
+	return text + "."
+}
+
+// unserved says that no node serves the group.
+func (a *app) unserved() string {
+	return "No node serves " + a.served() + ". Work waits until an engine starts."
+}
+
+// waitingNow shows what stands in the way of calls and workflows.
+func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
+	if len(all) == 0 {
+		a.printf("\nNothing waits for a retry, a gate, a slot or a person.\n")
+		return nil
+	}
+	a.printf("\n")
+	table := a.table("WAITS FOR", "COUNT", "WHAT", "SINCE", "UNTIL", "EXAMPLE", "WHY")
+	table.Right(1)
+	for i := range all {
+		w := &all[i]
+		count := term.Count(w.Count)
+		if w.AtLeast {
+			count += "+"
+		}
+		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, whyWaits(&w.Wait))
+	}
+	return table.Write(a.out)
+}
+
+// waitNames are what is waited for, in the words of listings.
+var waitNames = map[string]string{
+	view.WaitCode: "code", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
+}
+
+func waitPainted(kind string) term.Painted {
+	p := term.Painted{Text: kind}
+	if name := waitNames[kind]; name != "" {
+		p.Text = name
+	}
+	switch rank := view.WaitRank(kind); {
+	case rank <= view.WaitRank(view.WaitBreaker):
+		p.Colour = term.Bad
+	case rank <= view.WaitRank(view.WaitAttempt):
+		p.Colour = term.Busy
+	}
+	return p
+}
+
+// whatWaits names the activity, the gate or the workflow.
+func whatWaits(w *view.Waiting) string {
+	if w.Gate != "" {
+		return w.Gate
+	}
+	return w.Name
+}
+
+func whenPast(t *time.Time, now time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return term.When(*t, now)
+}
+
+func whenNext(t *time.Time, now time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return term.Until(*t, now)
+}
+
+// whyWaits is who made it wait and why, else the last error.
+func whyWaits(w *view.Wait) string {
+	failed := typed(w.ErrorType, w.Error)
+	why := strings.TrimPrefix(strings.TrimPrefix(personOf(w.By, w.Why), " "), ": ")
+	switch {
+	case why == "":
+		return failed
+	case failed == "" || w.By != "":
+		return why
+	}
+	return why + ": " + failed
+}
+
+// errorTrends shows the worst errors of the last hour.
+func (a *app) errorTrends(all []view.ErrorTrend, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
+	a.printf("\nErrors of the last hour:\n\n")
+	table := a.table("STEP", "ERROR", "ATTEMPTS", "HOUR BEFORE", "", "CALLS", "LAST", "MESSAGE")
+	table.Right(2, 3, 5)
+	for i := range all {
+		t := &all[i]
+		arrow := term.Painted{Text: "="}
+		switch {
+		case t.Attempts > t.Before:
+			arrow = term.Painted{Text: "↑", Colour: term.Bad}
+		case t.Attempts < t.Before:
+			arrow = term.Painted{Text: "↓", Colour: term.Good}
+		}
+		table.Row(t.Name, t.ErrorType, term.Count(t.Attempts), term.Count(t.Before), arrow, term.Count(t.Calls), term.When(t.Last, now), t.Example.Message)
+	}
+	return table.Write(a.out)
+}
+
+// failedRuns shows the latest workflows that failed.
+func (a *app) failedRuns(runs []view.Run, now time.Time) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	a.printf("\nFailed in the last hour:\n\n")
+	table := a.table("ID", "WORKFLOW", "FAILED", "ERROR")
+	for _, r := range runs {
+		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), typed(r.ErrorType, r.Error))
+	}
+	return table.Write(a.out)
+}
+
+// commands shows what to type about what waits for a person, or long.
+func (a *app) commands(s *view.Status) {
+	var lines []string
+	if !s.Served {
+		lines = append(lines, "perdure nodes --all")
+	}
+	for i := range s.Waiting {
+		if line := a.nextCommand(&s.Waiting[i]); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	for i, line := range lines {
+		if i == 0 {
+			a.printf("\nWhat to type:\n\n")
+		}
+		a.printf("  %s\n", a.sameDatabase(line))
+	}
+}
+
+// nextCommand is what to type about something that waits; empty if it goes on by itself
+// soon.
+func (a *app) nextCommand(w *view.Waiting) string {
+	id := term.Quote(w.WorkflowID)
+	call := func(verb, state string) string {
+		if w.Count == 1 {
+			return fmt.Sprintf("perdure %s %s --call %d", verb, id, w.Call)
+		}
+		return fmt.Sprintf("perdure %s --all --activity %s --state %s --dry-run", verb, term.Quote(w.Name), state)
+	}
+	switch w.For {
+	case view.WaitQuarantined:
+		return call("retry-now", view.CallQuarantined)
+	case view.WaitParked, view.WaitCode:
+		return "perdure show " + id
+	case view.WaitPaused:
+		switch {
+		case w.Call > 0 && w.By == "":
+			return call("retry-now", view.CallPaused)
+		case w.Call > 0:
+			return call("resume", view.CallPaused)
+		case w.Count == 1:
+			return "perdure resume-run " + id
+		}
+		return "perdure resume-run --all --status paused --type " + term.Quote(w.Name) + " --dry-run"
+	case view.WaitActivityPaused:
+		return "perdure resume --activity " + term.Quote(w.Name)
+	case view.WaitGatePaused:
+		return "perdure gates resume " + term.Quote(w.Gate)
+	case view.WaitBreaker:
+		return "perdure gates"
+	case view.WaitBackoff:
+		return call("retry-now", view.CallBackoff)
+	}
+	return ""
+}
+
+// sameDatabase adds to a command the flags by which this one found its database.
+func (a *app) sameDatabase(command string) string {
+	if a.db != "" {
+		command += " --db " + term.Quote(a.db)
+	}
+	if a.groupFlag.Changed {
+		command += " --group " + term.Quote(a.groupFlag.Value.String())
+	}
+	return command
+}

@@ -1,0 +1,308 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// How much a status reads and shows.
+const (
+	statusCalls  = 1000 // of each state
+	statusRuns   = 100  // of each status
+	statusGates  = 500
+	statusErrors = 10
+	statusFailed = 5
+	statusSpan   = time.Hour
+)
+
+// Status returns an overview of the group.
+func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
+	if err := in.usable(); err != nil {
+		return nil, err
+	}
+	s := &view.Status{Time: at(in.now()), Group: in.group.Name}
+	if err := in.servers(ctx, s); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.Counts, err = in.Counts(ctx); err != nil {
+		return nil, err
+	}
+	o, err := in.obstacles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sum := &summary{groups: map[waitGroup]*view.Waiting{}}
+	for _, add := range []func(context.Context, *obstacles, *summary) error{in.addPauses, in.addHeld, in.addCalls} {
+		if err := add(ctx, o, sum); err != nil {
+			return nil, err
+		}
+	}
+	s.Waiting = sum.sorted(&s.Counts)
+	if s.Errors, err = in.trends(ctx, s.Time); err != nil {
+		return nil, err
+	}
+	if s.Failed, err = in.failedLately(ctx, s.Time); err != nil {
+		return nil, err
+	}
+	s.Attention = needsAttention(s)
+	return s, nil
+}
+
+// servers finds the nodes of the group.
+func (in *Inspector) servers(ctx context.Context, s *view.Status) error {
+	nodes, err := in.Nodes(ctx)
+	for _, n := range nodes {
+		if n.Group != in.group.Name || (n.State == view.NodeLeft || n.State == view.NodeExpired) && n.Partitions == 0 {
+			continue
+		}
+		s.Nodes = append(s.Nodes, n)
+		s.Served = s.Served || n.State == view.NodeLive
+	}
+	return err
+}
+
+// needsAttention reports whether something stands still that no person made stand still.
+func needsAttention(s *view.Status) bool {
+	open := s.Runs[view.StatusRunning] + s.Runs[view.StatusPaused] + s.Runs[view.StatusParked] + s.Runs[view.StatusWaitingForCode]
+	return !s.Served && open > 0 || slices.ContainsFunc(s.Waiting, func(w view.Waiting) bool {
+		return w.For == view.WaitBreaker || !w.ByItself() && w.By == ""
+	})
+}
+
+// waitGroup is what calls and runs of one view.Waiting have in common.
+type waitGroup struct{ kind, name, gate, by, why string }
+
+// summary collects what waits.
+type summary struct {
+	groups map[waitGroup]*view.Waiting
+	order  []waitGroup
+}
+
+// add counts something that waits.
+func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
+	at := waitGroup{kind: w.For, name: w.Name, gate: w.Gate}
+	if !w.ByItself() && w.For != view.WaitParked {
+		at.by, at.why = w.By, w.Why
+	}
+	if w.For == view.WaitActivityPaused || w.Gate != "" {
+		at.by, at.why = "", ""
+	}
+	if w.Gate != "" {
+		at.name = ""
+	}
+	g, known := s.groups[at]
+	if !known {
+		g = &view.Waiting{Wait: w, WorkflowID: workflowID, RunID: run, Workflow: workflow}
+		s.groups[at] = g
+		s.order = append(s.order, at)
+	}
+	if run == "" {
+		return // the obstacle itself
+	}
+	g.Count++
+	since, until, failed := g.Since, g.Until, *g
+	if g.RunID == "" || earlier(w.Since, since) {
+		g.Wait, g.WorkflowID, g.RunID, g.Workflow = w, workflowID, run, workflow
+	}
+	if g.Error == "" { // no attempt of the oldest has failed
+		g.Error, g.ErrorType = cmp.Or(failed.Error, w.Error), cmp.Or(failed.ErrorType, w.ErrorType)
+	}
+	if earlier(since, g.Since) {
+		g.Since = since
+	}
+	if earlier(until, g.Until) {
+		g.Until = until
+	}
+}
+
+// earlier reports whether a is a time before b, or b is none.
+func earlier(a, b *time.Time) bool { return a != nil && (b == nil || a.Before(*b)) }
+
+// sorted returns all groups, the gravest first, and marks those that were not read to
+// the end.
+func (s *summary) sorted(counts *view.Counts) []view.Waiting {
+	all := make([]view.Waiting, 0, len(s.order))
+	for _, at := range s.order {
+		g := *s.groups[at]
+		for state, kinds := range readTo {
+			g.AtLeast = g.AtLeast || slices.Contains(kinds, g.For) && g.Call > 0 && counts.Calls[state] > statusCalls
+		}
+		for status, kind := range readRuns {
+			g.AtLeast = g.AtLeast || g.For == kind && g.Call == 0 && g.Count > 0 && counts.Runs[status] > statusRuns
+		}
+		all = append(all, g)
+	}
+	slices.SortStableFunc(all, func(a, b view.Waiting) int {
+		return cmp.Or(cmp.Compare(view.WaitRank(a.For), view.WaitRank(b.For)), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Gate, b.Gate), cmp.Compare(a.Name, b.Name), cmp.Compare(a.WorkflowID, b.WorkflowID))
+	})
+	return all
+}
+
+// readTo are the waits that are made of calls in a state, readRuns those of runs.
+var (
+	readTo = map[string][]string{
+		view.CallQueued:      {view.WaitSlot, view.WaitActivityPaused},
+		view.CallGated:       {view.WaitGate, view.WaitGatePaused, view.WaitBreaker},
+		view.CallBackoff:     {view.WaitBackoff},
+		view.CallExternal:    {view.WaitExternal},
+		view.CallPaused:      {view.WaitPaused},
+		view.CallQuarantined: {view.WaitQuarantined},
+	}
+	readRuns = map[string]string{
+		view.StatusParked: view.WaitParked, view.StatusPaused: view.WaitPaused, view.StatusWaitingForCode: view.WaitCode,
+	}
+)
+
+// addPauses adds the activities and gates that let nothing pass, whether or not
+// something stands before them.
+func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) error {
+	for name, off := range o.paused {
+		sum.add(view.Wait{For: view.WaitActivityPaused, Name: name, Since: optional(off.Time), By: off.By, Why: off.Why}, "", "", "")
+	}
+	read := 0
+	return in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
+		if read++; read > statusGates {
+			return errEnough
+		}
+		d, err := core.DecodeGate(row.Detail)
+		if err != nil {
+			return err
+		}
+		w := view.Wait{Gate: entity.NameOf(row.ID)}
+		o.gates[w.Gate] = &d
+		if gateObstacle(&d, in.now(), &w) {
+			if d.Pause != nil {
+				w.Since = optional(d.Pause.At)
+			}
+			sum.add(w, "", "", "")
+		}
+		return nil
+	})
+}
+
+// addHeld adds the runs that do not go on as a whole.
+func (in *Inspector) addHeld(ctx context.Context, _ *obstacles, sum *summary) error {
+	for _, status := range []store.Status{store.Parked, store.WaitingForCode, store.OnHold} {
+		rows, err := in.db.List(ctx, store.Filter{Partitions: in.group.All(), Status: []store.Status{status}, Limit: statusRuns})
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			d, err := core.DecodeDetail(rows[i].Detail)
+			if err != nil {
+				return err
+			}
+			if w := heldRun(&rows[i], &d); w != nil {
+				sum.add(*w, rows[i].WorkflowID, rows[i].ID, rows[i].Type)
+			}
+		}
+	}
+	return nil
+}
+
+// addCalls adds the calls that wait.
+func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) error {
+	tickets, err := in.waitingTickets(ctx)
+	if err != nil {
+		return err
+	}
+	for _, state := range []store.CallState{store.Quarantined, store.Paused, store.Gated, store.Backoff, store.Queued, store.External} {
+		calls, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: state, Limit: statusCalls})
+		if err != nil {
+			return err
+		}
+		for i := range calls {
+			c := &calls[i]
+			w, err := o.ofRow(&c.Call)
+			if err != nil {
+				return err
+			}
+			if state == store.Paused && pausedWithRun(&c.Call) {
+				continue
+			}
+			if t, waits := tickets[callKey{c.Run, c.Number}]; waits && state == store.Gated {
+				w.Gate, w.Since = t.gate, optional(t.since)
+				if err := o.atGate(ctx, &w); err != nil {
+					return err
+				}
+			}
+			sum.add(w, c.WorkflowID, c.Run, c.Type)
+		}
+	}
+	return nil
+}
+
+// pausedWithRun reports whether a call is paused because its run is.
+func pausedWithRun(c *store.Call) bool {
+	p, err := core.DecodeProgress(c.Data)
+	return err == nil && p.Pause != nil && p.Pause.OfRun
+}
+
+type callKey struct {
+	run  string
+	call int64
+}
+
+// place is where a call waits, and since when.
+type place struct {
+	gate  string
+	since int64
+}
+
+// waitingTickets returns the calls that wait at gates.
+func (in *Inspector) waitingTickets(ctx context.Context) (map[callKey]place, error) {
+	rows, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: store.TicketWaiting, Limit: statusCalls})
+	if err != nil {
+		return nil, err
+	}
+	tickets := map[callKey]place{}
+	for i := range rows {
+		t, err := core.DecodeTicket(rows[i].Data)
+		if err != nil {
+			return nil, err
+		}
+		if t.Phase == gates.Waiting {
+			tickets[callKey{t.Key.Run, t.Key.Call}] = place{entity.NameOf(rows[i].Run), t.Since}
+		}
+	}
+	return tickets, nil
+}
+
+// trends returns the errors of the last hour beside those of the hour before.
+func (in *Inspector) trends(ctx context.Context, now time.Time) ([]view.ErrorTrend, error) {
+	last, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-statusSpan)})
+	if err != nil || len(last) == 0 {
+		return nil, err
+	}
+	earlier, err := in.ErrorStats(ctx, view.AttemptFilter{Since: now.Add(-2 * statusSpan), Until: now.Add(-statusSpan)})
+	if err != nil {
+		return nil, err
+	}
+	before := map[[2]string]int{}
+	for _, e := range earlier {
+		before[[2]string{e.Name, e.ErrorType}] = e.Attempts
+	}
+	trends := make([]view.ErrorTrend, 0, statusErrors)
+	for _, e := range last[:min(statusErrors, len(last))] {
+		trends = append(trends, view.ErrorTrend{ErrorStats: e, Before: before[[2]string{e.Name, e.ErrorType}]})
+	}
+	return trends, nil
+}
+
+// failedLately returns runs that failed in the last hour.
+func (in *Inspector) failedLately(ctx context.Context, now time.Time) ([]view.Run, error) {
+	runs, err := in.List(ctx, view.Filter{Status: []string{view.StatusFailed}, Limit: statusRuns})
+	runs = slices.DeleteFunc(runs, func(r view.Run) bool { return r.Closed == nil || r.Closed.Before(now.Add(-statusSpan)) })
+	slices.SortStableFunc(runs, func(a, b view.Run) int { return b.Closed.Compare(*a.Closed) })
+	return runs[:min(statusFailed, len(runs))], err
+}

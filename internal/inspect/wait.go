@@ -1,0 +1,211 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// obstacles are what stands in the way of many calls: activities and gates. Gates are
+// read when they are asked for, without the calls at them.
+type obstacles struct {
+	in     *Inspector
+	paused map[string]store.Switch
+	gates  map[string]*core.GateDetail // nil: there is no such gate yet
+}
+
+func (in *Inspector) obstacles(ctx context.Context) (*obstacles, error) {
+	paused, err := in.paused(ctx)
+	return &obstacles{in: in, paused: paused, gates: map[string]*core.GateDetail{}}, err
+}
+
+// gate returns the state of a gate, nil if no message has come to it.
+func (o *obstacles) gate(ctx context.Context, name string) (*core.GateDetail, error) {
+	if d, known := o.gates[name]; known {
+		return d, nil
+	}
+	place := entity.Find(o.in.group, entity.Gate, name)
+	row, err := o.in.db.Find(ctx, place.Partition, place.WorkflowID, place.Run)
+	if errors.Is(err, store.ErrNotFound) {
+		o.gates[name] = nil
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := core.DecodeGate(row.Detail)
+	o.gates[name] = &d
+	return &d, err
+}
+
+// atGate says why a call does not pass a gate.
+func (o *obstacles) atGate(ctx context.Context, w *view.Wait) error {
+	w.For = view.WaitGate
+	d, err := o.gate(ctx, w.Gate)
+	if d != nil {
+		gateObstacle(d, o.in.now(), w)
+	}
+	return err
+}
+
+// gateObstacle says what keeps all attempts from passing a gate, if anything does.
+func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
+	switch {
+	case d.Pause != nil:
+		w.For, w.By, w.Why = view.WaitGatePaused, d.Pause.By, d.Pause.Reason
+	case d.Spec.Breaker != (gates.Breaker{}) && d.Record.OpenUntil > now:
+		w.For, w.Until = view.WaitBreaker, optional(d.Record.OpenUntil)
+	default:
+		return false
+	}
+	return true
+}
+
+// ofRow says what a call waits for, by its row. The gate of a gated one is not in it.
+func (o *obstacles) ofRow(c *store.Call) (view.Wait, error) {
+	w := view.Wait{Call: c.Number, Name: c.Name, For: rowWaits[c.State]}
+	p, err := core.DecodeProgress(c.Data)
+	if err != nil {
+		return w, err
+	}
+	w.Failures = p.Failures
+	if p.Last != nil {
+		w.Error, w.ErrorType = p.Last.Message, p.Last.TypeName()
+	}
+	switch since := cmp.Or(p.QueuedAt, p.First); c.State {
+	case store.Backoff:
+		if n := len(p.Errors); n > 0 {
+			since = max(p.First, p.Errors[n-1].At*1e6)
+		}
+		w.Since, w.Until = optional(since), optional(c.Due)
+	case store.Dispatched, store.External:
+		w.Since = optional(cmp.Or(p.StartedAt, since))
+	default:
+		w.Since = optional(since)
+	}
+	if p.Pause != nil && c.State != store.Dispatched {
+		w.Since, w.By, w.Why = optional(p.Pause.At), p.Pause.By, p.Pause.Reason
+	}
+	if off, paused := o.paused[c.Name]; paused && c.State == store.Queued {
+		w.For, w.By, w.Why = view.WaitActivityPaused, off.By, off.Why
+	}
+	return w, nil
+}
+
+var rowWaits = map[store.CallState]string{
+	store.Queued: view.WaitSlot, store.Dispatched: view.WaitAttempt, store.External: view.WaitExternal, store.Backoff: view.WaitBackoff,
+	store.Gated: view.WaitGate, store.Paused: view.WaitPaused, store.Quarantined: view.WaitQuarantined,
+}
+
+// heldRun says why a run as a whole goes not on, nil if it does.
+func heldRun(row *store.Run, d *core.Detail) *view.Wait {
+	w := &view.Wait{Name: row.Type, Since: optional(d.Since), Why: d.Reason}
+	switch row.Status {
+	case store.Parked:
+		w.For = view.WaitParked
+	case store.WaitingForCode:
+		w.For = view.WaitCode
+	case store.OnHold:
+		w.For = view.WaitPaused
+		if p := d.Paused; p != nil {
+			w.Since, w.By, w.Why = optional(p.At), p.By, p.Reason
+		}
+	default:
+		return nil
+	}
+	return w
+}
+
+// shortHistory is how many turns of a run a listing reads to say what the run waits for.
+const shortHistory = 200
+
+// addWait says what a run of a listing waits for.
+func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) error {
+	if !row.Status.Open() {
+		return nil
+	}
+	detail, err := core.DecodeDetail(row.Detail)
+	if err != nil {
+		return err
+	}
+	if v.Wait = heldRun(row, &detail); v.Wait != nil {
+		return nil
+	}
+	all, err := o.waits(ctx, row)
+	if len(all) == 0 || err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b view.Wait) int { return cmp.Compare(view.WaitRank(a.For), view.WaitRank(b.For)) })
+	v.Wait = &all[0]
+	v.Wait.Others = len(all) - 1
+	return nil
+}
+
+// waits returns what the open calls of a run wait for. Of a run with a long history only
+// the calls that have a row are known.
+func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait, err error) {
+	s, complete, err := o.in.begin(ctx, row, shortHistory)
+	if err != nil {
+		return nil, err
+	}
+	known := map[int64]view.Call{}
+	if complete {
+		for _, p := range s.Pending() {
+			known[p.Call] = p
+			if _, has := s.rows[p.Call]; !has {
+				all = append(all, pendingWait(&p))
+			}
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(s.rows)) {
+		p, open := known[number]
+		if complete && !open {
+			continue // it has closed meanwhile
+		}
+		c := s.rows[number]
+		w, err := o.ofRow(&c)
+		if err != nil {
+			return nil, err
+		}
+		if w.For == view.WaitGate && p.Gate != nil {
+			w.Gate = p.Gate.Name
+			if err := o.atGate(ctx, &w); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, w)
+	}
+	if complete {
+		return all, nil
+	}
+	switch {
+	case len(all) > 0 || row.Wake == store.Hot:
+	case row.Wake == store.Never:
+		all = append(all, view.Wait{For: view.WaitMessage})
+	default:
+		all = append(all, view.Wait{For: view.WaitTimer, Until: optional(row.Wake)})
+	}
+	return all, nil
+}
+
+// pendingWait says what a call without a row waits for.
+func pendingWait(p *view.Call) view.Wait {
+	w := view.Wait{Call: p.Call, Name: p.Name, For: view.WaitAttempt, Since: &p.Scheduled, Until: p.Next}
+	switch p.Kind {
+	case "timer":
+		w.For = view.WaitTimer
+	case "signal":
+		w.For = view.WaitSignal
+	case "child", "detached":
+		w.For = view.WaitChild
+	}
+	return w
+}

@@ -1,0 +1,55 @@
+package view
+
+import "time"
+
+// Status is an overview of a group: who serves it, what waits for what, and what fails.
+// Its cost depends on what is open and on what failed lately, not on the number of closed
+// runs: of each kind of wait a bounded number of calls and runs is read, and AtLeast says
+// where there are more.
+type Status struct {
+	Time  time.Time `json:"time"` // engine time
+	Group string    `json:"group,omitempty"`
+
+	// Nodes are those of the group that are live or draining, and those that are dead and
+	// whose work nobody has taken over.
+	Nodes []Node `json:"nodes,omitempty"`
+	// Served reports whether a live node takes work.
+	Served bool `json:"served"`
+
+	Counts
+
+	// Waiting is what stands in the way of calls and runs, the gravest first.
+	Waiting []Waiting `json:"waiting,omitempty"`
+	// Errors are the types of errors with which most attempts ended in the last hour,
+	// at most ten.
+	Errors []ErrorTrend `json:"errors,omitempty"`
+	// Failed are runs that failed in the last hour, the latest first, at most five of
+	// the hundred that were started last.
+	Failed []Run `json:"failed,omitempty"`
+
+	// Attention reports whether something waits that does not end by itself, or by the
+	// decision of a person: runs without a node or fitting code, calls that the engine
+	// paused or quarantined, a breaker that is open.
+	Attention bool `json:"attention"`
+}
+
+// Waiting sums up calls, or runs, that wait for the same.
+type Waiting struct {
+	// Wait is that of the example. Its Since is the earliest that is known of all, its
+	// Until the earliest.
+	Wait
+	Count   int  `json:"count"` // calls, or runs; 0 of a pause or a breaker in whose way nothing stands
+	AtLeast bool `json:"at_least,omitempty"`
+	// WorkflowID, RunID and Workflow are those of the example, the one that has waited
+	// longest.
+	WorkflowID string `json:"workflow_id,omitempty"`
+	RunID      string `json:"run_id,omitempty"`
+	Workflow   string `json:"workflow,omitempty"` // name of the definition
+}
+
+// ErrorTrend says how often attempts ended with an error in the last hour, and in the
+// hour before.
+type ErrorTrend struct {
+	ErrorStats
+	Before int `json:"before"` // attempts in the hour before the last one
+}

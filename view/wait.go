@@ -1,0 +1,63 @@
+package view
+
+import "time"
+
+// What a call or a run waits for: the values of Wait.For, the gravest first. The first
+// four end only when somebody does something.
+const (
+	WaitQuarantined    = "quarantined"     // a person: the attempts crashed their processes
+	WaitParked         = "parked"          // code that fits the history of the run, or does not fail in it
+	WaitCode           = "code"            // a node that has the code of the run
+	WaitPaused         = "paused"          // to be resumed: the call, or the run
+	WaitActivityPaused = "activity-paused" // the activity to be resumed in the whole group
+	WaitGatePaused     = "gate-paused"     // the gate to be resumed
+	WaitBreaker        = "breaker"         // the circuit breaker of a gate to let attempts pass
+	WaitBackoff        = "backoff"         // the time of the next attempt
+	WaitGate           = "gate"            // its turn at a gate
+	WaitSlot           = "slot"            // a free slot of its node
+	WaitExternal       = "external"        // the outcome of an attempt that is completed by a token
+	WaitAttempt        = "attempt"         // an attempt that runs
+	WaitChild          = "child"           // the end of another run
+	WaitSignal         = "signal"
+	WaitTimer          = "timer"
+	WaitMessage        = "message" // something that is sent to the run; listings do not look further in a long history
+)
+
+// waits are the values of Wait.For in their order.
+var waits = []string{
+	WaitQuarantined, WaitParked, WaitCode, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
+	WaitGate, WaitSlot, WaitExternal, WaitAttempt, WaitChild, WaitSignal, WaitTimer, WaitMessage,
+}
+
+// WaitRank orders what is waited for: the gravest has the lowest rank.
+func WaitRank(kind string) int {
+	for rank, w := range waits {
+		if w == kind {
+			return rank
+		}
+	}
+	return len(waits)
+}
+
+// Wait is what a call or a run waits for.
+type Wait struct {
+	For  string `json:"for"`            // see WaitQuarantined
+	Call int64  `json:"call,omitempty"` // number in its run; 0 if the run as a whole waits
+	Name string `json:"name,omitempty"` // of the activity, step, signal, timer or child workflow
+	Gate string `json:"gate,omitempty"` // where the call waits
+
+	Since *time.Time `json:"since,omitempty"` // nil if it is not known
+	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or nobody knows
+	By    string     `json:"by,omitempty"`    // who paused it; empty if the engine did
+	Why   string     `json:"why,omitempty"`
+
+	Failures  int    `json:"failures,omitempty"`   // attempts of the call that failed
+	Error     string `json:"error,omitempty"`      // of the latest one
+	ErrorType string `json:"error_type,omitempty"` // see retry.TypeName
+	// Others is how many other calls of the run are open.
+	Others int `json:"others,omitempty"`
+}
+
+// ByItself reports whether the wait ends without a person: by time, or when something
+// else goes on.
+func (w *Wait) ByItself() bool { return WaitRank(w.For) > WaitRank(WaitGatePaused) }
