@@ -7,14 +7,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/bridge"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/seal"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
-	"github.com/perdure/perdure/workflow"
 )
 
 // Engine is an open database with, after Start, a worker on it. It is safe for
@@ -31,56 +31,68 @@ type door = bridge.Door
 // activity make them. No other type can be one.
 type Definition interface {
 	Name() string
-	seal.Sealed
+	sealed
 }
 
+type sealed = seal.Sealed
+
 // Option is a setting of Open.
-type Option func(*bridge.Settings)
+type Option interface{ setting }
+
+type setting = bridge.Option
 
 // Register gives the engine the workflows and activities it can run.
 func Register(definitions ...Definition) Option {
-	return func(s *bridge.Settings) {
+	return bridge.Set(func(s *bridge.Settings) {
 		for _, d := range definitions {
 			switch d := d.(type) {
-			case workflow.Definition:
+			case code.Workflow:
 				s.Workflows = append(s.Workflows, d)
-			case activity.Definition:
+			case body.Activity:
 				s.Activities = append(s.Activities, d)
 			default:
 				s.Faults = append(s.Faults, errors.New("perdure.Register: a definition is nil"))
 			}
 		}
-	}
+	})
 }
 
 // Retry sets the policy of activities and steps that have none. Without it that
 // is retry.Policy{}.
-func Retry(p retry.Policy) Option { return func(s *bridge.Settings) { s.Policy = p } }
+func Retry(p retry.Policy) Option { return bridge.Set(func(s *bridge.Settings) { s.Policy = p }) }
 
 // Concurrency sets how many attempts may run at once in this process; further
 // ones queue. Default 128.
-func Concurrency(n int) Option { return func(s *bridge.Settings) { s.Config.Concurrency = n } }
+func Concurrency(n int) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Config.Concurrency = n })
+}
 
 // MaxResident sets how many idle runs stay in memory, so that they need no
 // replay when something happens to them. Default 1,000; negative: none.
-func MaxResident(n int) Option { return func(s *bridge.Settings) { s.Config.MaxResident = n } }
+func MaxResident(n int) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxResident = n })
+}
 
 // TurnTimeout sets how long workflow code may run without waiting for anything
 // durable before its run is parked. Default 10 s.
 func TurnTimeout(d time.Duration) Option {
-	return func(s *bridge.Settings) { s.Config.TurnTimeout = d }
+	return bridge.Set(func(s *bridge.Settings) { s.Config.TurnTimeout = d })
 }
 
 // MaxHistory sets how many events a run may have on record. With four fifths of that
 // a warning is logged, and Describe has it; at the limit the run fails with a
 // *view.LimitError, which no retry of the run repeats. Runs that may grow so long continue
 // as new before: workflow.GetInfo tells how long the history is. Default 50,000.
-func MaxHistory(events int) Option { return func(s *bridge.Settings) { s.Config.MaxHistory = events } }
+func MaxHistory(events int) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxHistory = events })
+}
 
 // MaxPendingCalls sets how many calls (of activities, steps, timers, signals and
 // child workflows) a run may have open at once. One more returns a *view.LimitError at
 // once, which is on record. Default 10,000.
-func MaxPendingCalls(n int) Option { return func(s *bridge.Settings) { s.Config.MaxPendingCalls = n } }
+func MaxPendingCalls(n int) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxPendingCalls = n })
+}
 
 // MaxSignalBacklog sets how many signals a run may have on record that its code has not
 // read, also while it is paused, parked or waits for code. With four fifths of that a
@@ -89,7 +101,7 @@ func MaxPendingCalls(n int) Option { return func(s *bridge.Settings) { s.Config.
 // those that workflows send, are not lost: they come on top. What is sent while no node
 // serves the run waits in the database and is counted when one does. Default 10,000.
 func MaxSignalBacklog(n int) Option {
-	return func(s *bridge.Settings) { s.Config.MaxSignalBacklog = n }
+	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxSignalBacklog = n })
 }
 
 // MaxAbandoned sets how many goroutines may be lost to code that does not come back.
@@ -98,7 +110,9 @@ func MaxSignalBacklog(n int) Option {
 // process should be restarted. Bodies of activities that ignore their timeout give
 // their slot back at once as long as there are no more of them; further ones keep it
 // until they return. Default is Concurrency.
-func MaxAbandoned(n int) Option { return func(s *bridge.Settings) { s.Config.MaxAbandoned = n } }
+func MaxAbandoned(n int) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxAbandoned = n })
+}
 
 // NodeName names this process in ledger, history and listings. Default is host and
 // process ID. A name that is given belongs to one process at a time: when a
@@ -106,23 +120,27 @@ func MaxAbandoned(n int) Option { return func(s *bridge.Settings) { s.Config.Max
 // work goes on at once instead of after its lease. That suits a service that is
 // restarted by a supervisor; two that run side by side need two names.
 func NodeName(name string) Option {
-	return func(s *bridge.Settings) { s.Node, s.Supersede = name, true }
+	return bridge.Set(func(s *bridge.Settings) { s.Node, s.Supersede = name, true })
 }
 
 // Group sets which nodes this one works with. Nodes of a group share their
 // workflows: each must have the code of all. A workflow ID means another run in
 // another group. Default is the group "".
-func Group(name string) Option { return func(s *bridge.Settings) { s.Config.Group = name } }
+func Group(name string) Option { return bridge.Set(func(s *bridge.Settings) { s.Config.Group = name }) }
 
 // Lease sets how long other nodes wait for a sign of life of this one before they
 // take its work over, where several can share a database. Default 10 s; at least
 // 100 ms. A process that stands still for longer than that (a suspended machine,
 // an overloaded one) loses its work to others.
-func Lease(d time.Duration) Option { return func(s *bridge.Settings) { s.Config.Lease = d } }
+func Lease(d time.Duration) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Config.Lease = d })
+}
 
 // Logger sets where the engine reports what an operator should know. Default is
 // slog.Default(). Its handler must not call the engine.
-func Logger(l *slog.Logger) Option { return func(s *bridge.Settings) { s.Config.Logger = l } }
+func Logger(l *slog.Logger) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Config.Logger = l })
+}
 
 // OnPaused sets a function that is called when the engine makes a call wait until a
 // person decides: because its attempts, time or budget are used up and its policy says
@@ -131,7 +149,7 @@ func Logger(l *slog.Logger) Option { return func(s *bridge.Settings) { s.Config.
 // dies meanwhile, the next owner calls it again. It may block and may call the engine. If
 // it panics, that is logged.
 func OnPaused(f func(view.PausedCall)) Option {
-	return func(s *bridge.Settings) { s.OnPaused = f }
+	return bridge.Set(func(s *bridge.Settings) { s.OnPaused = f })
 }
 
 // Retain deletes what is older than keep says: closed runs with their histories,
@@ -144,7 +162,9 @@ func OnPaused(f func(view.PausedCall)) Option {
 // run of a workflow ID is deleted, the ID can be used again, and a repeated start does not
 // find its run: keep runs for longer than any start is repeated. ops.Sweep deletes
 // immediately.
-func Retain(keep view.Retention) Option { return func(s *bridge.Settings) { s.Retention = keep } }
+func Retain(keep view.Retention) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Retention = keep })
+}
 
 // Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New()
 // for tests. The engine is then a client: it can start runs, send signals, wait
@@ -154,9 +174,7 @@ func Retain(keep view.Retention) Option { return func(s *bridge.Settings) { s.Re
 // All mistakes in the options are reported at once.
 func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, error) {
 	s := bridge.Settings{Config: engine.Config{Store: db}}
-	for _, o := range options {
-		o(&s)
-	}
+	bridge.Apply(&s, options)
 	if len(s.Faults) > 0 {
 		return nil, errors.Join(s.Faults...)
 	}

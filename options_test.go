@@ -65,7 +65,7 @@ func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	told := map[string]bool{}
 	for name, o := range engineOptions {
 		var s bridge.Settings
-		o(&s)
+		bridge.Apply(&s, []Option{o})
 		if len(s.Faults) > 0 {
 			t.Errorf("%s: %v", name, s.Faults)
 		}

@@ -14,7 +14,9 @@ import (
 
 // StartOption is a setting of Start, Run and StartTx. All options of package workflow for
 // runs are: Priority, RetryPolicy, RunTimeout, ChainTimeout, Memo, Attributes, Delay.
-type StartOption interface{ option.ForStart }
+type StartOption interface{ startOption }
+
+type startOption = option.ForStart
 
 // TraceParent gives the run a W3C trace parent, which its attempts and children learn.
 func TraceParent(traceparent string) StartOption {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -24,35 +25,39 @@ func from(text string) func(any) error {
 
 func TestDeclarations(t *testing.T) {
 	declared := activity.Declare[int, int]("double", activity.Retry(retry.Never))
-	if declared.Name() != "double" || declared.Implemented() || declared.Options().Retry == nil || declared.Options().Retry.MaxAttempts != 1 {
+	if declared.Name() != "double" || body.Of(declared).Invoke != nil || body.Of(declared).Options.Retry == nil || body.Of(declared).Options.Retry.MaxAttempts != 1 {
 		t.Errorf("%+v", declared)
 	}
 	full := declared.Impl(double)
-	if !full.Implemented() || declared.Implemented() || full.Options().Retry == nil {
+	if body.Of(full).Invoke == nil || body.Of(declared).Invoke != nil || body.Of(full).Options.Retry == nil {
 		t.Error("Impl changed the handle, or lost an option")
 	}
 	var _ activity.Definition = full
-	if activity.New("double", double).Options().Retry != nil {
-		t.Error("an option that nobody set")
+	if body.Of(activity.New("double", double)).Options.Retry != nil {
+		t.Error("an option that no declaration set")
+	}
+}
+
+func TestLikeTakesOverTheOptions(t *testing.T) {
+	full := activity.New("double", double, activity.Retry(retry.Never))
+	like := activity.Declare[json.RawMessage, json.RawMessage]("double", activity.Like(full), activity.Priority(7))
+	if o := body.Of(like).Options; o.Retry == nil || o.Retry.MaxAttempts != 1 || o.Priority != 7 || body.Of(full).Options.Priority != 0 {
+		t.Errorf("Like takes over %+v", o)
 	}
 }
 
 func TestInvoke(t *testing.T) {
 	ctx := context.Background()
-	if out, err := activity.New("double", double).Invoke(ctx, from("21")); out != 42 || err != nil {
+	if out, err := body.Of(activity.New("double", double)).Invoke(ctx, from("21")); out != 42 || err != nil {
 		t.Errorf("%v, %v", out, err)
 	}
-	_, err := activity.Declare[int, int]("double").Invoke(ctx, from("21"))
-	if !retry.IsTerminal(err) || !strings.Contains(err.Error(), `activity "double" is declared but has no implementation`) {
-		t.Errorf("%v", err)
-	}
-	_, err = activity.New("double", double).Invoke(ctx, from(`"x"`))
+	_, err := body.Of(activity.New("double", double)).Invoke(ctx, from(`"x"`))
 	if !retry.IsTerminal(err) || !strings.Contains(err.Error(), `activity "double": json`) {
 		t.Errorf("%v", err)
 	}
 	broken := errors.New("broken")
 	fails := activity.New("fails", func(context.Context, *order) (*order, error) { return nil, broken })
-	if _, err := fails.Invoke(ctx, from(`{"ID": 1}`)); err != broken {
+	if _, err := body.Of(fails).Invoke(ctx, from(`{"ID": 1}`)); err != broken {
 		t.Errorf("%v", err)
 	}
 }
@@ -63,7 +68,7 @@ func TestPoliciesAreCopied(t *testing.T) {
 	p := retry.Policy{MaxAttempts: 3}
 	a := activity.New("double", double, activity.Retry(p))
 	p.MaxAttempts = 9
-	if got := a.Options().Retry.MaxAttempts; got != 3 {
+	if got := body.Of(a).Options.Retry.MaxAttempts; got != 3 {
 		t.Errorf("%d", got)
 	}
 }
@@ -79,7 +84,7 @@ func TestE20_WhatCannotBeHonoredIsRefused(t *testing.T) {
 		{retry.Policy{MaxAttempts: 3, OnExhausted: retry.Pause}, nil},
 		{retry.Policy{MaxAttempts: -1, OnExhausted: retry.Pause}, []string{"MaxAttempts"}},
 	} {
-		err := activity.Options{Retry: &c.policy}.Validate()
+		err := (&body.Options{Retry: &c.policy}).Validate()
 		if (err == nil) != (c.want == nil) {
 			t.Errorf("%+v: %v", c.policy, err)
 		}
@@ -89,7 +94,7 @@ func TestE20_WhatCannotBeHonoredIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if err := (activity.Options{}).Validate(); err != nil {
+	if err := (&body.Options{}).Validate(); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/perdure/perdure/internal/typedtx"
 	"github.com/perdure/perdure/retry"
@@ -27,12 +26,12 @@ import (
 // call for good, with an error that says so.
 //
 // Several functions run in the order in which they were handed over. If one
-// answers an error, panics, or takes too long, nothing of the transaction
+// returns an error, panics, or takes too long, nothing of the transaction
 // remains, the attempt has failed with that error, and the policy judges it like
 // any other: the next attempt runs the body again. The transaction begins when
 // the body is over and is held for no longer than 3 seconds, at which ctx and
 // the statements end, because others wait for it; so slow work belongs into the
-// body. Where the database has to begin the transaction anew the function runs
+// body. Where the database has to begin another transaction the function runs
 // again: only what it does through tx happens once. It must neither commit tx,
 // nor roll it back, nor keep it.
 //
@@ -46,7 +45,7 @@ func OnCommit[T any](ctx context.Context, fn func(ctx context.Context, tx T) err
 	case fn == nil:
 		return retry.Terminal(errors.New("activity.OnCommit: the function is nil"))
 	}
-	return a.commits.add(func(ctx context.Context, tx any) error {
+	return a.OnCommit(func(ctx context.Context, tx any) error {
 		typed, err := typedtx.As[T](tx)
 		if err != nil {
 			return retry.Terminal(fmt.Errorf("activity.OnCommit: %w", err))
@@ -57,47 +56,10 @@ func OnCommit[T any](ctx context.Context, fn func(ctx context.Context, tx T) err
 
 // Commits ends the time in which OnCommit takes functions for the attempt of
 // ctx, and returns one that runs those it took, in order, until one fails; nil if
-// there are none. Engines call it when the body has returned, and tests of bodies
-// may: see NewContext.
+// there are none. It is for tests of bodies, see NewContext.
 func Commits(ctx context.Context) func(ctx context.Context, tx any) error {
-	a := attemptOf(ctx)
-	if a == nil {
-		return nil
+	if a := attemptOf(ctx); a != nil {
+		return a.Commits()
 	}
-	all := a.commits.close()
-	if len(all) == 0 {
-		return nil
-	}
-	return func(ctx context.Context, tx any) error {
-		for _, f := range all {
-			if err := f(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// commits are the functions for one attempt.
-type commits struct {
-	mu     sync.Mutex // a body may have goroutines
-	all    []func(ctx context.Context, tx any) error
-	closed bool
-}
-
-func (c *commits) add(f func(ctx context.Context, tx any) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return retry.Terminal(errors.New("activity.OnCommit: the body has returned before; what it still does is too late for its transaction"))
-	}
-	c.all = append(c.all, f)
 	return nil
-}
-
-func (c *commits) close() []func(ctx context.Context, tx any) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	return c.all
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Heartbeat says that the attempt is alive, and how far it has come. Its
-// HeartbeatTimeout starts anew, and if it fails, or is lost with its process, the
+// Heartbeat says that the attempt is alive, and how far it has come. It restarts the
+// HeartbeatTimeout. If the attempt fails, or is lost with its process, the
 // next attempt finds the details: see Details. What is said last counts.
 //
 //	for i := done; i < len(rows); i++ {
@@ -33,8 +33,8 @@ import (
 // In an attempt of retry.Do it is retry.Heartbeat. Elsewhere it does nothing. It
 // is safe for concurrent use.
 func Heartbeat[T any](ctx context.Context, details T) error {
-	if a := attemptOf(ctx); a != nil && a.link != nil {
-		if err := a.link.Heartbeat(details); err != nil {
+	if a := attemptOf(ctx); a != nil && a.Link != nil {
+		if err := a.Link.Heartbeat(details); err != nil {
 			return fmt.Errorf("heartbeat of %q: %w", a.info.Activity, err)
 		}
 	}
@@ -50,22 +50,11 @@ func Heartbeat[T any](ctx context.Context, details T) error {
 // attempt itself says does not change it.
 func Details[T any](ctx context.Context) (details T, ok bool, err error) {
 	a := attemptOf(ctx)
-	if a == nil || a.link == nil {
+	if a == nil || a.Link == nil {
 		return details, false, nil
 	}
-	if ok, err = a.link.Details(&details); err != nil {
+	if ok, err = a.Link.Details(&details); err != nil {
 		return details, false, fmt.Errorf("heartbeat details of %q: %w", a.info.Activity, err)
 	}
 	return details, ok, nil
-}
-
-// Link is how the body in a context reaches whoever runs its attempt. It is for
-// engines and for tests of bodies; its methods are safe for concurrent use.
-type Link interface {
-	// Heartbeat takes a sign of life. Nil are no details.
-	Heartbeat(details any) error
-	// Details decodes what an earlier attempt said into what into points to.
-	Details(into any) (bool, error)
-	// Token is the one by which any process can complete the attempt.
-	Token() string
 }

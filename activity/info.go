@@ -3,6 +3,8 @@ package activity
 import (
 	"context"
 	"time"
+
+	"github.com/perdure/perdure/internal/body"
 )
 
 // Info is what a body can know about the attempt it is.
@@ -25,30 +27,21 @@ type Info struct {
 	Deadline  time.Time // when its AttemptTimeout is over, engine time; zero without one
 }
 
-type contextKey struct{}
-
 // attempt is what the context of a body carries.
 type attempt struct {
-	info    Info
-	link    Link    // nil: nobody takes heartbeats
-	commits commits // see OnCommit
+	info Info
+	body.Attempt
 }
 
 func attemptOf(ctx context.Context) *attempt {
-	a, _ := ctx.Value(contextKey{}).(*attempt)
+	a, _ := ctx.Value(body.Key{}).(*attempt)
 	return a
 }
 
 // NewContext returns a context that carries info, as an engine hands it to a
 // body; tests of bodies can use it as well.
 func NewContext(ctx context.Context, info Info) context.Context {
-	return NewLinkedContext(ctx, info, nil)
-}
-
-// NewLinkedContext is NewContext with somebody who takes the heartbeats; nil for
-// nobody.
-func NewLinkedContext(ctx context.Context, info Info, link Link) context.Context {
-	return context.WithValue(ctx, contextKey{}, &attempt{info: info, link: link})
+	return context.WithValue(ctx, body.Key{}, &attempt{info: info})
 }
 
 // FromContext returns the info of the attempt that runs in ctx, and false
@@ -61,7 +54,7 @@ func FromContext(ctx context.Context) (Info, bool) {
 }
 
 // IdempotencyKey returns a key that is the same for all attempts of one call
-// and different for any two calls: let the other side recognise a repeated
+// and different for any two calls: let the other side recognize a repeated
 // request by it. Outside an activity or step it is empty.
 func IdempotencyKey(ctx context.Context) string {
 	if a := attemptOf(ctx); a != nil {

@@ -30,8 +30,8 @@ var ErrPending = errors.New("the attempt goes on outside")
 // complete the attempt: keep it from those who must not. Outside an activity or
 // step it is empty.
 func Token(ctx context.Context) string {
-	if a := attemptOf(ctx); a != nil && a.link != nil {
-		return a.link.Token()
+	if a := attemptOf(ctx); a != nil && a.Link != nil {
+		return a.Link.Token()
 	}
 	return ""
 }

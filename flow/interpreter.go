@@ -91,13 +91,12 @@ func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
 	if err != nil {
 		panic(err) // all values can be encoded
 	}
-	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name)
-	return workflow.Async(d.wf, handle, json.RawMessage(args), func(o *activity.Options) {
-		if def := d.runtime.actions[a.Name]; def != nil {
-			*o = def.Options()
-		}
-		o.Retry = &a.Policy
-	})
+	var options []activity.Option
+	if def := d.runtime.actions[a.Name]; def != nil {
+		options = append(options, activity.Like(def))
+	}
+	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, append(options, activity.Retry(a.Policy))...)
+	return workflow.Async(d.wf, handle, json.RawMessage(args))
 }
 
 // end waits for an action.

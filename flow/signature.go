@@ -13,11 +13,7 @@ import (
 
 // signature is which arguments an action takes, as far as its input type tells.
 func signature(d activity.Definition) check.Action {
-	typed, ok := d.(interface{ InputType() reflect.Type })
-	if !ok {
-		return check.Action{Open: true}
-	}
-	t := typed.InputType()
+	t := d.InputType()
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

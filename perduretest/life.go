@@ -10,11 +10,11 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/bridge"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
 // life is one process: from the start of an engine to its crash or its stop.
@@ -58,14 +58,14 @@ func (l *life) darken(until time.Time) {
 
 // virtual is the option that suits an engine to virtual time: nobody changes the
 // database behind its back, so it need not look often.
-func virtual(seed uint64, around func(context.Context, workflow.Body) (history.Payload, error)) perdure.Option {
+func virtual(seed uint64, around func(context.Context, code.Body) (history.Payload, error)) perdure.Option {
 	source := fmt.Sprintf("seed %d", seed)
-	return func(c *bridge.Settings) {
+	return bridge.Set(func(c *bridge.Settings) {
 		c.InboxEvery, c.ScanAhead, c.Lease = time.Hour, 24*time.Hour, 1000*time.Hour
 		c.Supersede = true // the next life of the process is the same node
 		c.Around = around
 		c.Draw = func(_ string, call int64, attempt int) float64 { return core.Draw(source, call, attempt) }
-	}
+	})
 }
 
 // await returns a life whose engine works, waiting for it between two.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
 )
 
 // Mock gives an activity another body: this one takes the place of whatever
@@ -128,7 +129,7 @@ func (e *Env) mock(d perdure.Definition, s stub) {
 // in the place of what they mock.
 func (m mocks) among(registered []perdure.Definition) []perdure.Definition {
 	all := slices.DeleteFunc(slices.Clone(registered), func(d perdure.Definition) bool {
-		_, activity := d.(activity.Definition)
+		_, activity := d.(body.Activity)
 		return activity && m[d.Name()].definition != nil
 	})
 	for _, mock := range m {

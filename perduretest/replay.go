@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/replay"
-	"github.com/perdure/perdure/workflow"
 )
 
 // replayLimit is how long a replay may take. It waits for nothing, so only a loop
@@ -41,12 +41,13 @@ func Replay(recorded []byte, definitions ...perdure.Definition) error {
 		return err
 	}
 	for _, d := range definitions {
-		def, ok := d.(workflow.Definition)
-		if !ok || def.Name() != r.Start.Type {
+		w, ok := d.(code.Workflow)
+		if !ok || w.Name() != r.Start.Type {
 			continue
 		}
-		if !def.Implemented() {
-			return fmt.Errorf("the workflow %q is declared but has no code; pass what its Impl method returns", def.Name())
+		def := code.Of(w)
+		if def.Begin == nil {
+			return fmt.Errorf("the workflow %q is declared but has no code; pass what its Impl method returns", def.Name)
 		}
 		return difference(replay.Recording(r, def, replayLimit))
 	}

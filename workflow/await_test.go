@@ -238,7 +238,7 @@ func TestE45_CancelAtEveryAwait(t *testing.T) {
 		}
 		update := message{time.Second, core.UpdateArrived{Name: dawdle.Name(), ID: "u", Asker: "somebody", Value: arrives}}
 		for how, c := range map[string]struct {
-			code     code
+			code     script
 			messages []message
 		}{
 			"of the run": {func(wf *workflow.Context, log logger) (string, error) {

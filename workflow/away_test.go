@@ -23,7 +23,7 @@ func away(from, until time.Duration) []message {
 }
 
 // within10s is a block with a deadline after ten seconds.
-func within10s(fn func(wf *workflow.Context) (string, error)) code {
+func within10s(fn func(wf *workflow.Context) (string, error)) script {
 	return func(wf *workflow.Context, log logger) (string, error) {
 		s, err := workflow.Timeout(wf, 10*time.Second, fn)
 		_, late := errors.AsType[*retry.TimeoutError](err)
@@ -38,7 +38,7 @@ func hear(wf *workflow.Context) (string, error) { return workflow.Receive(wf, wo
 // deadline of a block passed and results came sees what it would have seen.
 func TestE88_TheOrderOfHistoryDecidesWhetherADeadlineWasMet(t *testing.T) {
 	for name, c := range map[string]struct {
-		code     code
+		code     script
 		messages []message
 	}{
 		"a call that ends later": {code: within10s(func(wf *workflow.Context) (string, error) { return workflow.Call(wf, slow, "x") })},
@@ -147,7 +147,7 @@ func TestE41_BlocksOfEarlierVersionsReplay(t *testing.T) {
 		events []history.Event
 	}
 	for name, c := range map[string]struct {
-		code  code
+		code  script
 		turns []turn
 		want  string
 	}{

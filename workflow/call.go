@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -31,7 +32,7 @@ func Async[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts .
 		err = retry.Terminal(fmt.Errorf("the input of %q: %w", a.Name(), err))
 		return Future[Out]{refuse(a.Name(), err)}
 	}
-	return typed[Out](wf.schedule(history.ActivityScheduled, a.Name(), input, a.Options(), opts))
+	return typed[Out](wf.schedule(history.ActivityScheduled, a.Name(), input, body.Of(a).Options, opts))
 }
 
 // typed makes a future of a call whose result is an Out, also if it is given by a
@@ -50,7 +51,7 @@ func readable[Out any](result history.Payload) error {
 }
 
 // schedule begins an activity call or an inline step.
-func (wf *Context) schedule(kind history.Kind, name string, input history.Payload, options activity.Options, opts []activity.Option) *pending {
+func (wf *Context) schedule(kind history.Kind, name string, input history.Payload, options body.Options, opts []activity.Option) *pending {
 	if wf.over() {
 		return refuse(name, wf.scope.aborted(name))
 	}
@@ -61,9 +62,7 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	if err := history.CheckName(what, name); err != nil {
 		return refuse(name, retry.Terminal(err))
 	}
-	for _, o := range opts {
-		o(&options)
-	}
+	body.Apply(&options, opts)
 	if err := options.ValidateGates(); err != nil {
 		return refuse(name, retry.Terminal(fmt.Errorf("the gates of %q are not usable: %w", name, err)))
 	}
@@ -71,7 +70,7 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	policy := run.DefaultPolicy()
 	if options.Retry != nil {
 		policy = options.Retry
-		if err := activity.ValidatePolicy(*policy); err != nil {
+		if err := policy.Validate(); err != nil {
 			return refuse(name, retry.Terminal(fmt.Errorf("the retry policy of %q is not usable: %w", name, err)))
 		}
 	}

@@ -101,22 +101,22 @@ func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out]
 	var s option.Settings
 	s.Priority = run.Start().Priority
 	option.OfChild(&s, opts)
-	id := run.ChildID(w.name)
+	id := run.ChildID(w.Name())
 	if s.ID != nil {
 		id = *s.ID
 	}
 	if wf.over() {
-		return refuse(w.name, wf.scope.aborted(w.name)), id
+		return refuse(w.Name(), wf.scope.aborted(w.Name())), id
 	}
 	input, err := history.Encode(in)
 	if err != nil {
 		err = fmt.Errorf("its input: %w", err)
 	}
-	if err := errors.Join(checkChild(w.name, &s), err); err != nil {
-		return refuse(w.name, retry.Terminal(fmt.Errorf("the child %q cannot be started: %w", w.name, err))), id
+	if err := errors.Join(checkChild(w.Name(), &s), err); err != nil {
+		return refuse(w.Name(), retry.Terminal(fmt.Errorf("the child %q cannot be started: %w", w.Name(), err))), id
 	}
 	child := core.StartChild{
-		Workflow: w.name, Input: input, Settings: s.Settings, Delay: s.Delay,
+		Workflow: w.Name(), Input: input, Settings: s.Settings, Delay: s.Delay,
 		OnParentClose: onParentClose[ParentClosePolicy(s.OnParentClose)], Detached: detached,
 	}
 	if s.ID != nil {

@@ -12,7 +12,7 @@ import (
 // Context is a workflow's way to everything durable. It belongs to one coroutine
 // of one run and is not a context.Context: it cannot be handed to I/O.
 type Context struct {
-	instance *Instance
+	instance *instance
 	co       *coro.Coroutine
 	scope    *scope
 	update   *updateUnderWay // whose handler the coroutine is part of, nil for none
@@ -32,7 +32,7 @@ func (wf *Context) enter() {
 }
 
 // enter makes sure that a coroutine of the run runs, whichever it is.
-func (i *Instance) enter() {
+func (i *instance) enter() {
 	if i.current == nil || !i.current.Running() || i.recording {
 		panic(retry.Terminal(errMisuse))
 	}

@@ -28,14 +28,14 @@ import (
 func ContinueAsNew[In, Out any](wf *Context, w Workflow[In, Out], in In) (Out, error) {
 	wf.enter()
 	var none Out
-	if err := history.CheckName("workflow name", w.name); err != nil {
+	if err := history.CheckName("workflow name", w.Name()); err != nil {
 		return none, retry.Terminal(err)
 	}
 	input, err := history.Encode(in)
 	if err != nil {
-		return none, retry.Terminal(fmt.Errorf("workflow %q: input: %w", w.name, err))
+		return none, retry.Terminal(fmt.Errorf("workflow %q: input: %w", w.Name(), err))
 	}
-	return none, retry.Terminal(&ContinueError{Workflow: w.name, input: input})
+	return none, retry.Terminal(&ContinueError{Workflow: w.Name(), input: input})
 }
 
 // ContinueError is the error that ContinueAsNew returns.
@@ -49,7 +49,7 @@ func (e *ContinueError) Error() string {
 }
 
 // end closes the run as its function returned.
-func (i *Instance) end(result history.Payload, err error) {
+func (i *instance) end(result history.Payload, err error) {
 	var next *ContinueError
 	continued := history.Search(err, func(err error) (is bool) {
 		next, is = err.(*ContinueError)

@@ -71,7 +71,7 @@ func TestE40_MapKeepsTheOrderOfItems(t *testing.T) {
 // E47: a panic of the code names the line, and nothing else of the step counts.
 func TestE47_PanicIsReportedWithItsStack(t *testing.T) {
 	cause := errors.New("cause")
-	for name, fn := range map[string]code{
+	for name, fn := range map[string]script{
 		"main": func(wf *workflow.Context, log logger) (string, error) {
 			_ = workflow.Sleep(wf, time.Second)
 			panic(cause)

@@ -38,7 +38,7 @@ func (f Future[T]) Ready() bool { return f.ready() }
 // pending is what is common to futures of all types: a call, or why none was
 // made.
 type pending struct {
-	instance *Instance
+	instance *instance
 	scope    *scope
 	call     *core.Call // nil if refused
 	refused  error      // why there is no call, or why its outcome came too late

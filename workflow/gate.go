@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/gates"
 )
 
 // gatesOnRecord are the gates of a call as history has them, by name.
-func gatesOnRecord(options activity.Options) []gates.Spec {
+func gatesOnRecord(options body.Options) []gates.Spec {
 	var all []gates.Spec
 	for _, g := range options.Gates {
 		all = append(all, g.Spec().Config(gate.Rejoin))

@@ -27,21 +27,29 @@ func (f setting) define(o *options) { f(o) }
 // whenever the program is another build.
 func Version(v string) Option { return setting(func(o *options) { o.version = v }) }
 
+// What the options of package internal/option are called here, where users read.
+type (
+	startOption    = option.ForStart
+	runOption      = option.ForRun
+	childOption    = option.ForChild
+	detachedOption = option.ForDetached
+)
+
 // RunOption is a setting of a run, whoever starts it: perdure.Start, perdure.Run,
 // perdure.StartTx, perdure.Schedule, RunChild and StartDetached take it. It holds for all
 // runs of the chain.
-type RunOption interface{ option.ForRun }
+type RunOption interface{ runOption }
 
 // ChildOption is a setting of RunChild: a RunOption, Delay, ChildID or OnParentClose.
-type ChildOption interface{ option.ForChild }
+type ChildOption interface{ childOption }
 
 // DetachedOption is a setting of StartDetached: a RunOption, Delay or ChildID.
-type DetachedOption interface{ option.ForDetached }
+type DetachedOption interface{ detachedOption }
 
 // DelayOption is a setting of perdure.Start, RunChild and StartDetached.
 type DelayOption interface {
-	option.ForStart
-	option.ForDetached
+	startOption
+	detachedOption
 }
 
 // Priority orders the activities and steps of the runs and of their children among calls

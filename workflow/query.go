@@ -85,7 +85,7 @@ func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (O
 }
 
 // Query asks the code of a run that waits, or has ended. It is for engines.
-func (i *Instance) Query(name string, input history.Payload) (answer history.Payload, err error) {
+func (i *instance) Query(name string, input history.Payload) (answer history.Payload, err error) {
 	handler := i.queries[name]
 	if handler == nil {
 		return history.Payload{}, fmt.Errorf("%w the query %q; it has %s", ErrNoHandler, name, i.queryNames())
@@ -105,7 +105,7 @@ func (i *Instance) Query(name string, input history.Payload) (answer history.Pay
 }
 
 // queryNames are the queries that a run answers, for people.
-func (i *Instance) queryNames() string {
+func (i *instance) queryNames() string {
 	if len(i.queries) == 0 {
 		return "none so far"
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/firstlast"
 	"github.com/perdure/perdure/retry"
@@ -129,5 +128,5 @@ func validateBlockPolicy(p retry.Policy) error {
 	if p.CrashLimit != 0 {
 		return fmt.Errorf("CrashLimit is %d: a block of workflow code is not lost in a crash; set it on the activities inside", p.CrashLimit)
 	}
-	return activity.ValidatePolicy(p)
+	return p.Validate()
 }

@@ -75,7 +75,7 @@ func TestE45_CancelReachesInnerScopesAndWhatWaits(t *testing.T) {
 // E45: cancel is cooperative and sticky; the code decides how the run ends.
 func TestE45_CanceledRuns(t *testing.T) {
 	for name, c := range map[string]struct {
-		fn     code
+		fn     script
 		result string
 		err    string
 	}{
@@ -244,7 +244,7 @@ func TestE43_TheHistoryOfABlock(t *testing.T) {
 	exponential := retry.Policy{MaxAttempts: 3, Backoff: retry.Exponential(100*time.Millisecond, 2, time.Minute), Jitter: retry.NoJitter}
 	raced := exponential
 	raced.AttemptTimeout = 10 * time.Second
-	block := func(policy retry.Policy, calls ...activity.Activity[string, string]) code {
+	block := func(policy retry.Policy, calls ...activity.Activity[string, string]) script {
 		return func(wf *workflow.Context, log logger) (string, error) {
 			try := -1
 			_, err := workflow.Retry(wf, policy, func(wf *workflow.Context) (string, error) {
@@ -260,7 +260,7 @@ func TestE43_TheHistoryOfABlock(t *testing.T) {
 	timer := []string{"TimerStarted backoff", "TimerFired"}
 	began := []string{"BlockStarted"}
 	for name, c := range map[string]struct {
-		code   code
+		code   script
 		want   [][]string
 		delays []time.Duration
 		end    string

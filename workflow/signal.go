@@ -88,7 +88,7 @@ func ReceiveAsync[T any](wf *Context, s Signal[T]) Future[T] {
 }
 
 // receives remembers that a signal is waited for, until it was read.
-func (i *Instance) receives(p *pending) {
+func (i *instance) receives(p *pending) {
 	i.receiving = append(slices.DeleteFunc(i.receiving, (*pending).settled), p)
 }
 
@@ -96,7 +96,7 @@ func (i *Instance) receives(p *pending) {
 func (p *pending) settled() bool { return p.read || p.call.Done && p.call.Failure != nil }
 
 // Unread are the receptions whose signals came and that nobody has read.
-func (i *Instance) Unread() (calls []*core.Call) {
+func (i *instance) Unread() (calls []*core.Call) {
 	for _, p := range i.receiving {
 		if p.call.Done && !p.settled() {
 			calls = append(calls, p.call)

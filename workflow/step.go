@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -21,7 +22,7 @@ func Do[T any](wf *Context, name string, fn func(ctx context.Context) (T, error)
 // DoAsync starts an inline step and returns at once.
 func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, error), opts ...activity.Option) Future[T] {
 	wf.enter()
-	p := wf.schedule(history.StepScheduled, name, history.Payload{}, activity.Options{}, opts)
+	p := wf.schedule(history.StepScheduled, name, history.Payload{}, body.Options{}, opts)
 	if !p.ready() {
 		wf.instance.bodies[p.call.Number] = func(ctx context.Context) (history.Payload, error) {
 			out, err := fn(ctx)

@@ -158,7 +158,7 @@ func (s *scope) feel() {
 
 // cancels reports whether the scope ends with a request to cancel the run that the code
 // has not seen.
-func (i *Instance) cancels(s *scope) bool {
+func (i *instance) cancels(s *scope) bool {
 	root := s
 	for root.parent != nil {
 		root = root.parent

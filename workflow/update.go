@@ -193,7 +193,7 @@ func (h updateHandler[In]) run(wf *Context, input history.Payload) (history.Payl
 }
 
 // Validate answers why an update is not accepted, or nil.
-func (i *Instance) Validate(name string, input history.Payload) (err error) {
+func (i *instance) Validate(name string, input history.Payload) (err error) {
 	h := i.updates.handlers[name]
 	if h == nil {
 		known := "none so far"
@@ -215,7 +215,7 @@ func (i *Instance) Validate(name string, input history.Payload) (err error) {
 
 // Accept lets the handler of an update begin with the next turn of the code, false
 // if there is none.
-func (i *Instance) Accept(id, name string, input history.Payload) bool {
+func (i *instance) Accept(id, name string, input history.Payload) bool {
 	h := i.updates.handlers[name]
 	if h == nil {
 		return false
@@ -234,7 +234,7 @@ func (i *Instance) Accept(id, name string, input history.Payload) bool {
 
 // updateUnderWay is an update whose handler has begun.
 type updateUnderWay struct {
-	instance *Instance
+	instance *instance
 	id, name string
 	answered bool
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/workflow"
@@ -49,7 +50,7 @@ func TestE40_RandomIsTheRunsOwn(t *testing.T) {
 			return "", nil
 		})
 		r := core.New(core.Config{}, history.Start{Run: run, Created: start}, nil)
-		i := w.Begin(r)
+		i := code.Of(w).Begin(r)
 		r.Bind(i)
 		if _, err := r.Step(start, nil, func(*core.Call) bool { return true }); err != nil {
 			t.Fatal(err)
@@ -89,7 +90,7 @@ func TestE40_SideEffectsAreRecorded(t *testing.T) {
 
 // The run is parked for it: what a side effect is worth is not known.
 func TestE40_SideEffectThatCannotBeRecordedPanics(t *testing.T) {
-	for want, fn := range map[string]code{
+	for want, fn := range map[string]script{
 		`side effect "draw": a value of type chan int cannot be encoded`: func(wf *workflow.Context, log logger) (string, error) {
 			workflow.SideEffect(wf, "draw", func() chan int { return nil })
 			return "", nil

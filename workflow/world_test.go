@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -36,7 +38,7 @@ type world struct {
 	t        *testing.T
 	now      int64
 	run      *core.Run
-	instance *workflow.Instance
+	instance code.Instance
 	turns    []core.StoredTurn
 	pending  []core.Input
 	later    []timed // ends of attempts and messages to come
@@ -67,11 +69,11 @@ func send(after time.Duration, word string) message {
 func cancelRun(after time.Duration) message { return message{after, core.CancelRun{Reason: "enough"}} }
 
 // code is a workflow of these tests. What it logs must be the same in replay.
-type code func(wf *workflow.Context, log func(format string, args ...any)) (string, error)
+type script func(wf *workflow.Context, log func(format string, args ...any)) (string, error)
 
 // play runs the code to its end, or until it waits for ever, and then replays it
 // from every prefix of its history: the log must begin the same each time.
-func play(t *testing.T, fn code, messages ...message) (*world, []string) {
+func play(t *testing.T, fn script, messages ...message) (*world, []string) {
 	t.Helper()
 	var log []string
 	w := newWorld(t, fn, &log)
@@ -87,20 +89,20 @@ func play(t *testing.T, fn code, messages ...message) (*world, []string) {
 
 const start = int64(1767225600_000000000) // 2026-01-01
 
-func newWorld(t *testing.T, fn code, log *[]string) *world {
+func newWorld(t *testing.T, fn script, log *[]string) *world {
 	w := &world{t: t, now: start, calls: map[string]int{}}
 	w.run, w.instance = w.begin(fn, log)
 	return w
 }
 
-func (w *world) begin(fn code, log *[]string) (*core.Run, *workflow.Instance) {
+func (w *world) begin(fn script, log *[]string) (*core.Run, code.Instance) {
 	definition := workflow.New("test", func(wf *workflow.Context, in string) (string, error) {
 		return fn(wf, func(format string, args ...any) { *log = append(*log, fmt.Sprintf(format, args...)) })
 	})
 	run := core.New(core.Config{}, history.Start{
 		WorkflowID: "w", Run: "run-1", Type: "test", Attempt: 1, Created: start, Trace: "trace",
 	}, nil)
-	instance := definition.Begin(run)
+	instance := code.Of(definition).Begin(run)
 	run.Bind(instance)
 	return run, instance
 }
@@ -192,10 +194,10 @@ func (w *world) invoke(d core.Dispatch) (result history.Payload, err error) {
 	case d.Step:
 		return w.instance.Body(d.Call)(context.Background())
 	case d.Name == fails.Name():
-		_, err := fails.Invoke(context.Background(), d.Input.Decode)
+		_, err := body.Of(fails).Invoke(context.Background(), d.Input.Decode)
 		return history.Payload{}, err
 	}
-	out, err := echo.Invoke(context.Background(), d.Input.Decode)
+	out, err := body.Of(echo).Invoke(context.Background(), d.Input.Decode)
 	if err != nil {
 		return history.Payload{}, err
 	}
@@ -216,7 +218,7 @@ func (w *world) interrupt(in core.Interrupt) {
 }
 
 // replay replays every prefix of the history.
-func (w *world) replay(fn code, want []string) {
+func (w *world) replay(fn script, want []string) {
 	w.t.Helper()
 	for n := range len(w.turns) + 1 {
 		var log []string

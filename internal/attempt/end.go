@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/workflow"
 )
 
 // execute runs a body and reports how it ended.
-func (r *Runner) execute(ctx context.Context, x *Attempt, body workflow.Body) {
+func (r *Runner) execute(ctx context.Context, x *Attempt, body code.Body) {
 	var result history.Payload
 	err := errors.New("the body called runtime.Goexit (a test's FailNow, perhaps)")
 	defer func() {
@@ -48,7 +49,7 @@ func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Pa
 // transaction of its result.
 func outcome(ctx context.Context, result history.Payload, err error) (in core.AttemptEnded, step *Transaction) {
 	in = core.AttemptEnded{Outcome: core.Completed, Result: result}
-	commit := activity.Commits(ctx)
+	commit := body.In(ctx).Commits()
 	if commit != nil && isPending(err) {
 		err = errPendingCommit
 	}

@@ -134,7 +134,7 @@ func (p *pulse) stop() {
 	}
 }
 
-// Heartbeat implements activity.Link.
+// Heartbeat implements body.Link.
 func (x *Attempt) Heartbeat(details any) error {
 	payload, err := history.Encode(details)
 	if err != nil {
@@ -147,7 +147,7 @@ func (x *Attempt) Heartbeat(details any) error {
 	return nil
 }
 
-// Details implements activity.Link.
+// Details implements body.Link.
 func (x *Attempt) Details(into any) (bool, error) {
 	if x.pulse.previous.Absent() {
 		return false, nil
@@ -155,5 +155,5 @@ func (x *Attempt) Details(into any) (bool, error) {
 	return true, x.pulse.previous.Decode(into)
 }
 
-// Token implements activity.Link.
+// Token implements body.Link.
 func (x *Attempt) Token() string { return x.runner.config.Owner.Token(x) }

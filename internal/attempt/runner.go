@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/retry"
@@ -65,7 +67,7 @@ type Spec struct {
 	Epoch     int64
 	Dispatch  core.Dispatch
 	Info      activity.Info
-	Body      workflow.Body
+	Body      code.Body
 	Slot      *Slot // belongs to the attempt from now on
 }
 
@@ -176,7 +178,9 @@ func (r *Runner) Begin(s Spec) {
 
 // context is what a body gets to know of its attempt.
 func (x *Attempt) context(parent context.Context, info activity.Info) context.Context {
-	return retry.NewContext(activity.NewLinkedContext(parent, info, x), retry.AttemptInfo{
+	ctx := activity.NewContext(parent, info)
+	body.In(ctx).Link = x
+	return retry.NewContext(ctx, retry.AttemptInfo{
 		TraceID: info.CallID, ID: info.AttemptID, Number: info.Attempt, Max: info.Max, Final: info.Final,
 	}, x.Alive)
 }

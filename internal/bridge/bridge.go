@@ -1,6 +1,10 @@
 package bridge
 
-import "github.com/perdure/perdure/internal/engine"
+import (
+	"errors"
+
+	"github.com/perdure/perdure/internal/engine"
+)
 
 // Door is the part of a perdure.Engine that opens for this package.
 type Door struct{ engine *engine.Engine }
@@ -20,4 +24,23 @@ func Engine(h House) *engine.Engine { return h.open() }
 type Settings struct {
 	engine.Config
 	Faults []error // mistakes in options, to be reported together
+}
+
+// Option is a perdure.Option.
+type Option interface{ set(*Settings) }
+
+// Set is an Option.
+type Set func(*Settings)
+
+func (o Set) set(s *Settings) { o(s) }
+
+// Apply lets options change s, in their order.
+func Apply[O Option](s *Settings, all []O) {
+	for _, o := range all {
+		if Option(o) == nil {
+			s.Faults = append(s.Faults, errors.New("perdure.Open: an option is nil"))
+			continue
+		}
+		o.set(s)
+	}
 }

@@ -9,10 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/workflow"
 )
 
 // beginning is the engine time at which the runs of these tests are created.
@@ -24,8 +24,8 @@ type tester interface {
 	Cleanup(func())
 }
 
-// code makes the program of a run.
-type code func(*core.Run) *workflow.Instance
+// maker makes the program of a run.
+type maker func(*core.Run) code.Instance
 
 // driver is the shell around one machine: it keeps what a store would keep, as
 // bytes where a store keeps bytes, and holds every turn against the invariants.
@@ -37,9 +37,9 @@ type driver struct {
 	epoch  int64
 	now    int64
 
-	code     code // nil: missing
+	code     maker // nil: missing
 	run      *core.Run
-	instance *workflow.Instance
+	instance code.Instance
 
 	turns  []storedTurn
 	rows   map[int64]core.Row
@@ -81,7 +81,7 @@ type storedTurn struct {
 	events              []byte
 }
 
-func newDriver(t tester, c code, input any) *driver {
+func newDriver(t tester, c maker, input any) *driver {
 	t.Helper()
 	payload, err := history.Encode(input)
 	if err != nil {
@@ -103,7 +103,7 @@ func newDriver(t tester, c code, input any) *driver {
 	return d
 }
 
-func (d *driver) build(c code) (*core.Run, *workflow.Instance) {
+func (d *driver) build(c maker) (*core.Run, code.Instance) {
 	config := core.Config{
 		Node: nodeName(d.epoch), Policy: &d.policy, Owner: nodeName, Near: d.near, Tell: true,
 		Draw: func(string, int64, int) float64 { return 0.5 }, // proportional jitter changes nothing
@@ -128,11 +128,11 @@ func (d *driver) drop() {
 }
 
 // load makes a machine from the records.
-func (d *driver) load(c code) (*core.Run, *workflow.Instance, error) {
+func (d *driver) load(c maker) (*core.Run, code.Instance, error) {
 	return d.loadTurns(c, d.turns, slices.Collect(maps.Values(d.rows)), d.state)
 }
 
-func (d *driver) loadTurns(c code, turns []storedTurn, rows []core.Row, state core.State) (*core.Run, *workflow.Instance, error) {
+func (d *driver) loadTurns(c maker, turns []storedTurn, rows []core.Row, state core.State) (*core.Run, code.Instance, error) {
 	run, instance := d.build(c)
 	stored := make([]core.StoredTurn, len(turns))
 	for i, t := range turns {
@@ -147,7 +147,7 @@ func (d *driver) loadTurns(c code, turns []storedTurn, rows []core.Row, state co
 }
 
 // reload drops the machine and makes it anew, with the given code.
-func (d *driver) reload(c code) error {
+func (d *driver) reload(c maker) error {
 	d.drop()
 	run, instance, err := d.load(c)
 	if err != nil {
@@ -161,7 +161,7 @@ func (d *driver) reload(c code) error {
 }
 
 // crash is reload on another node, with no attempt left alive.
-func (d *driver) crash(c code) error {
+func (d *driver) crash(c maker) error {
 	d.epoch++
 	clear(d.running)
 	return d.reload(c)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
@@ -312,7 +313,7 @@ func blockProgram(timeout time.Duration) workflow.Func[int, string] {
 }
 
 // programOf returns the code with the name, nil for "none".
-func programOf(t testing.TB, name string) code {
+func programOf(t testing.TB, name string) maker {
 	if name == "none" {
 		return nil
 	}
@@ -323,7 +324,7 @@ func programOf(t testing.TB, name string) code {
 	return codeOf(f)
 }
 
-func codeOf[In, Out any](f workflow.Func[In, Out]) code {
+func codeOf[In, Out any](f workflow.Func[In, Out]) maker {
 	w := workflow.New("test", f)
-	return func(run *core.Run) *workflow.Instance { return w.Begin(run) }
+	return func(run *core.Run) code.Instance { return code.Of(w).Begin(run) }
 }

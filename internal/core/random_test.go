@@ -78,7 +78,7 @@ var doors = []*gate.Gate{
 
 // random is the workflow that a program is. Its result tells all it has seen, so
 // that a replay which sees anything else does not fit.
-func random(program []op) code {
+func random(program []op) maker {
 	return codeOf(func(wf *workflow.Context, _ int) (string, error) {
 		p := &interpreter{}
 		p.run(wf, program)
@@ -261,7 +261,7 @@ func TestI5_ReplayOfAnyPrefix(t *testing.T) {
 
 // drawInputs draws what happens next: time, the loss of the machine or its code,
 // and inputs.
-func drawInputs(t *rapid.T, d *driver, program code) []core.Input {
+func drawInputs(t *rapid.T, d *driver, program maker) []core.Input {
 	d.now += int64(rapid.SampledFrom([]time.Duration{0, 0, time.Second, 5 * time.Second}).Draw(t, "wait"))
 	if due := d.run.NextDue(); due != core.Never && rapid.Bool().Draw(t, "until due") {
 		d.now = max(d.now, due)

@@ -196,7 +196,7 @@ func TestE41_FirstDifference(t *testing.T) {
 }
 
 // replayWith loads the whole history with other code.
-func replayWith(t *testing.T, d *driver, c code) *core.Mismatch {
+func replayWith(t *testing.T, d *driver, c maker) *core.Mismatch {
 	t.Helper()
 	_, instance, err := d.load(c)
 	<-instance.Close()
@@ -222,7 +222,7 @@ func checkDetail(t *testing.T, m *core.Mismatch) {
 // The code of a canceled run asks for cancellations before any of its coroutines
 // runs; a difference there is one like any other.
 func TestE41_DifferenceMadeByTheCancellation(t *testing.T) {
-	shielded := func(shield bool) code {
+	shielded := func(shield bool) maker {
 		return codeOf(func(wf *workflow.Context, order int) (string, error) {
 			scope := wf
 			if shield {

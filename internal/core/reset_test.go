@@ -38,7 +38,7 @@ func TestE60_ResetOfRandomPrograms(t *testing.T) {
 }
 
 // drawReset begins a run that goes on from a call of another one; nil if that cannot be.
-func drawReset(t *rapid.T, d *driver, program code) *driver {
+func drawReset(t *rapid.T, d *driver, program maker) *driver {
 	turns := decoded(t, d.turns)
 	call := rapid.Int64Range(1, 12).Draw(t, "call")
 	cut, err := core.CutAt(&d.start, turns, call)

@@ -13,7 +13,7 @@ import (
 
 // versioned is a workflow at some time of its life. first is what it does before
 // its reservation, second after it; both may be nil.
-func versioned(first, second func(wf *workflow.Context, order int)) code {
+func versioned(first, second func(wf *workflow.Context, order int)) maker {
 	return codeOf(func(wf *workflow.Context, order int) (string, error) {
 		if first != nil {
 			first(wf, order)
@@ -46,10 +46,10 @@ func unversioned(wf *workflow.Context, _ int) { workflow.Async(wf, notify, "0") 
 
 // TestE40_VersionMarks records a run with one code and goes on with another.
 func TestE40_VersionMarks(t *testing.T) {
-	is := func(first, second func(*workflow.Context, int)) code { return versioned(first, second) }
+	is := func(first, second func(*workflow.Context, int)) maker { return versioned(first, second) }
 	cases := []struct {
 		name          string
-		before, after code
+		before, after maker
 		want          string // the mismatch; empty if the other code goes on with the run
 	}{
 		{"the same", is(nil, shipping("x", 0, 1)), is(nil, shipping("x", 0, 1)), ""},
@@ -117,7 +117,7 @@ func playReservation(t *testing.T, d *driver) {
 // version, and keeps it.
 func TestE40_VersionOfARunThatComesLater(t *testing.T) {
 	seen := []int{}
-	waiting := func(latest int) code {
+	waiting := func(latest int) maker {
 		return codeOf(func(wf *workflow.Context, order int) (string, error) {
 			for {
 				if _, err := workflow.Receive(wf, approval); err != nil {

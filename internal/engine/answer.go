@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
 // answerTime is how long an answer waits in the inbox. Then its caller is gone.
@@ -92,7 +92,7 @@ func (h *hold) refusal() error {
 }
 
 // handle runs a handler under watch, as all code of users.
-func (e *Engine) handle(i *workflow.Instance, name string, input history.Payload) (history.Payload, error) {
+func (e *Engine) handle(i code.Instance, name string, input history.Payload) (history.Payload, error) {
 	var watch stint
 	var a answer
 	err := e.guard(&watch, func() error {

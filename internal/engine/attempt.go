@@ -7,11 +7,11 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
-	"github.com/perdure/perdure/workflow"
 )
 
 // begin starts an attempt in a slot. Its turn is durable; the engine's mu is held.
@@ -38,7 +38,7 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 }
 
 // body finds what an attempt runs, nil if that is gone.
-func (e *Engine) body(r *activeRun, d core.Dispatch) workflow.Body {
+func (e *Engine) body(r *activeRun, d core.Dispatch) code.Body {
 	if d.Step {
 		if r.instance == nil {
 			return nil

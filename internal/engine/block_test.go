@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
@@ -15,20 +16,20 @@ import (
 )
 
 // absences are ways in which the code of a run is away while its inputs arrive.
-var absences = map[string]func(t *testing.T, w *world, e *engine.Engine, code workflow.Definition, others ...any) (back func() *engine.Engine){
-	"paused": func(t *testing.T, w *world, e *engine.Engine, _ workflow.Definition, _ ...any) func() *engine.Engine {
+var absences = map[string]func(t *testing.T, w *world, e *engine.Engine, program code.Workflow, others ...any) (back func() *engine.Engine){
+	"paused": func(t *testing.T, w *world, e *engine.Engine, _ code.Workflow, _ ...any) func() *engine.Engine {
 		control(t, e, "order", core.Control{ID: "p", Operation: core.PauseTheRun, By: "ann"})
 		return func() *engine.Engine {
 			control(t, e, "order", core.Control{ID: "r", Operation: core.ResumeTheRun, By: "ann"})
 			return e
 		}
 	},
-	"missing": func(t *testing.T, w *world, e *engine.Engine, code workflow.Definition, others ...any) func() *engine.Engine {
+	"missing": func(t *testing.T, w *world, e *engine.Engine, program code.Workflow, others ...any) func() *engine.Engine {
 		stop(t, e)
 		without := w.start(others...)
 		return func() *engine.Engine {
 			stop(t, without)
-			return w.start(append(others, code)...)
+			return w.start(append(others, program)...)
 		}
 	},
 }

@@ -8,19 +8,19 @@ import (
 	"os"
 	"time"
 
-	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
-	"github.com/perdure/perdure/workflow"
 )
 
 // Config is what an engine is told once. Zero values have defaults.
 type Config struct {
 	Store      store.Opener
-	Workflows  []workflow.Definition
-	Activities []activity.Definition
+	Workflows  []code.Workflow
+	Activities []body.Activity
 
 	// Group names the set of nodes that serve the same definitions.
 	Group string
@@ -61,7 +61,7 @@ type Config struct {
 	Draw func(run string, call int64, attempt int) float64
 	// Around, if set, is called in place of the body of each attempt, which it is
 	// handed, for tests. The context knows which attempt it is.
-	Around func(ctx context.Context, body workflow.Body) (history.Payload, error)
+	Around func(ctx context.Context, body code.Body) (history.Payload, error)
 	// InboxEvery is how often the inbox is read although nobody said that
 	// something is there, ScanAhead how far ahead due times are read. Tests that
 	// let virtual months pass set both high; defaults 5 s and 1 min.
@@ -161,7 +161,7 @@ func (c *Config) normalize() error {
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
 	}
-	if err := activity.ValidatePolicy(c.Policy); err != nil {
+	if err := c.Policy.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("the engine's retry policy: %w", err))
 	}
 	return errors.Join(errs...)
@@ -169,38 +169,40 @@ func (c *Config) normalize() error {
 
 // definitions are what an engine can run, by name.
 type definitions struct {
-	workflows  map[string]workflow.Definition
-	activities map[string]activity.Definition
+	workflows  map[string]*code.Declared
+	activities map[string]*body.Declared
 }
 
 func (c *Config) definitions() (*definitions, error) {
-	d := &definitions{workflows: map[string]workflow.Definition{}, activities: map[string]activity.Definition{}}
+	d := &definitions{workflows: map[string]*code.Declared{}, activities: map[string]*body.Declared{}}
 	var errs []error
-	for _, w := range c.Workflows {
-		errs = append(errs, history.CheckName("workflow name", w.Name()))
-		if _, dup := d.workflows[w.Name()]; dup {
-			errs = append(errs, fmt.Errorf("two workflows have the name %q", w.Name()))
+	for _, definition := range c.Workflows {
+		w := code.Of(definition)
+		errs = append(errs, history.CheckName("workflow name", w.Name))
+		if d.workflows[w.Name] != nil {
+			errs = append(errs, fmt.Errorf("two workflows have the name %q", w.Name))
 		}
-		if !w.Implemented() {
-			errs = append(errs, fmt.Errorf("workflow %q is declared but has no code; register what its Impl method returns", w.Name()))
+		if w.Begin == nil {
+			errs = append(errs, fmt.Errorf("workflow %q is declared but has no code; register what its Impl method returns", w.Name))
 		}
 		if err := w.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("workflow %q: %w", w.Name(), err))
+			errs = append(errs, fmt.Errorf("workflow %q: %w", w.Name, err))
 		}
-		d.workflows[w.Name()] = w
+		d.workflows[w.Name] = w
 	}
-	for _, a := range c.Activities {
-		errs = append(errs, history.CheckName("activity name", a.Name()))
-		if _, dup := d.activities[a.Name()]; dup {
-			errs = append(errs, fmt.Errorf("two activities have the name %q", a.Name()))
+	for _, definition := range c.Activities {
+		a := body.Of(definition)
+		errs = append(errs, history.CheckName("activity name", a.Name))
+		if d.activities[a.Name] != nil {
+			errs = append(errs, fmt.Errorf("two activities have the name %q", a.Name))
 		}
-		if !a.Implemented() {
-			errs = append(errs, fmt.Errorf("activity %q is declared but has no implementation; register what its Impl method returns", a.Name()))
+		if a.Invoke == nil {
+			errs = append(errs, fmt.Errorf("activity %q is declared but has no implementation; register what its Impl method returns", a.Name))
 		}
-		if err := a.Options().Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("activity %q: %w", a.Name(), err))
+		if err := a.Options.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("activity %q: %w", a.Name, err))
 		}
-		d.activities[a.Name()] = a
+		d.activities[a.Name] = a
 	}
 	return d, errors.Join(errs...)
 }

@@ -41,6 +41,7 @@ func TestI13_OptionsAreRefused(t *testing.T) {
 	}{
 		{"a nil definition", []perdure.Option{perdure.Register(nil)},
 			"perdure.Register: a definition is nil"},
+		{"a nil option", []perdure.Option{nil, perdure.Group("g")}, "perdure.Open: an option is nil"},
 		{"declared, not implemented", []perdure.Option{perdure.Register(activity.Declare[int, int]("charge"), workflow.Declare[int, int]("order"))},
 			"perdure.Open: workflow \"order\" is declared but has no code; register what its Impl method returns\n" +
 				`activity "charge" is declared but has no implementation; register what its Impl method returns`},

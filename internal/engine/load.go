@@ -4,13 +4,13 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
 // errGone says that there is no such run, or that it has ended.
@@ -97,7 +97,7 @@ func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
 }
 
 // replay brings the code of a run to where its record ends, under watch.
-func (e *Engine) replay(config core.Config, def workflow.Definition, past *record.Past) (*core.Run, *workflow.Instance, error) {
+func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Past) (*core.Run, code.Instance, error) {
 	var watch stint
 	config.Progress = func() { watch.progress.Add(1) }
 	run := core.New(config, past.Start, nil)
@@ -185,7 +185,7 @@ func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
 
 // endInstance drops the code of a run that failed. Code that is stuck cannot be
 // unwound now: its goroutines are abandoned until it comes back, if it ever does.
-func endInstance(i *workflow.Instance, err error) {
+func endInstance(i code.Instance, err error) {
 	var stuck *replay.StuckError
 	if i != nil && !errors.As(err, &stuck) {
 		i.Close()
@@ -234,7 +234,7 @@ func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
 	p := r.partition
 	var retries *retry.Policy // of code that does not fit its history, too
 	if def := e.defs.workflows[workflow]; def != nil {
-		retries = def.Retries()
+		retries = def.Retry
 	}
 	return core.Config{
 		Node: p.node, Retry: retries, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),

@@ -9,13 +9,13 @@ import (
 	"os"
 	"sync"
 
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
 // hold says why a run has no code for now.
@@ -33,7 +33,7 @@ func (e *Engine) missing(name string) *hold {
 
 // stillParked is the hold of a run that was parked by the very code that would be
 // tried.
-func (e *Engine) stillParked(def workflow.Definition, past *record.Past) *hold {
+func (e *Engine) stillParked(def *code.Declared, past *record.Past) *hold {
 	if past.State.Status != core.StatusParked {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (e *Engine) worthTrying(r store.Run) bool {
 
 // parked is the hold of a run whose code failed in a way that is not the run's
 // failure.
-func (e *Engine) parked(def workflow.Definition, start history.Start, err error) *hold {
+func (e *Engine) parked(def *code.Declared, start history.Start, err error) *hold {
 	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: fingerprint(def)}
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError
@@ -120,8 +120,8 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 
 // fingerprint tells whether code is the same that was tried before: its declared
 // version, else the build of this program.
-func fingerprint(def workflow.Definition) string {
-	if v := def.Fingerprint(); v != "" {
+func fingerprint(def *code.Declared) string {
+	if v := def.Version; v != "" {
 		return "version " + v
 	}
 	return "build " + buildID()

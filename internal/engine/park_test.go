@@ -27,8 +27,8 @@ var (
 	proceed = workflow.NewSignal[string]("proceed")
 )
 
-// code is the code of the workflow, with places where it can be another one.
-type code struct {
+// recipe is the code of the workflow, with places where it can be another one.
+type recipe struct {
 	first    activity.Activity[int, int] // reserve
 	second   activity.Activity[int, int] // charge
 	input    int                         // of the second, added to what it is
@@ -47,8 +47,8 @@ type code struct {
 	delay    time.Duration
 }
 
-func recorded() code {
-	return code{
+func recorded() recipe {
+	return recipe{
 		first: reserve, second: charge, effect: "draw", step: "pack", signal: proceed,
 		before: func(*workflow.Context) {}, between: func(*workflow.Context) {},
 		timer: func(wf *workflow.Context) workflow.Timer { return workflow.NewTimer(wf, time.Minute) },
@@ -56,11 +56,11 @@ func recorded() code {
 	}
 }
 
-func (c code) workflow(version string) workflow.Workflow[int, string] {
+func (c recipe) workflow(version string) workflow.Workflow[int, string] {
 	return workflow.New("order", c.run, workflow.Version(version))
 }
 
-func (c code) run(wf *workflow.Context, n int) (string, error) {
+func (c recipe) run(wf *workflow.Context, n int) (string, error) {
 	c.before(wf)
 	a, err := workflow.Call(wf, c.first, n)
 	if err != nil {
@@ -124,47 +124,47 @@ func TestE41_DifferencesPark(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		change func(c *code)
+		change func(c *recipe)
 		want   string // of the reason, after "the code does not fit the history: "
 	}{
-		{"renamed activity", func(c *code) { c.first = charge },
+		{"renamed activity", func(c *recipe) { c.first = charge },
 			`turn 1, command 1: history has ActivityScheduled "reserve" with input 7, the code asks for ActivityScheduled "charge" with input 7 (the name differs)`},
-		{"reordered activities", func(c *code) { c.first, c.second = charge, reserve },
+		{"reordered activities", func(c *recipe) { c.first, c.second = charge, reserve },
 			`turn 1, command 1: history has ActivityScheduled "reserve" with input 7, the code asks for ActivityScheduled "charge" with input 7 (the name differs)`},
-		{"added activity at the start", func(c *code) { c.before = call(charge, 1) },
+		{"added activity at the start", func(c *recipe) { c.before = call(charge, 1) },
 			`turn 1, command 1: history has ActivityScheduled "reserve" with input 7, the code asks for ActivityScheduled "charge" with input 1 (the name differs)`},
-		{"added activity between", func(c *code) { c.between = call(reserve, 8) },
+		{"added activity between", func(c *recipe) { c.between = call(reserve, 8) },
 			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for ActivityScheduled "reserve" with input 8 (the name differs)`},
-		{"changed input", func(c *code) { c.input = 1 },
+		{"changed input", func(c *recipe) { c.input = 1 },
 			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for ActivityScheduled "charge" with input 9 (the input differs)`},
-		{"activity became inline step", func(c *code) { c.inline = true },
+		{"activity became inline step", func(c *recipe) { c.inline = true },
 			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for StepScheduled "charge"`},
-		{"added sleep", func(c *code) { c.between = func(wf *workflow.Context) { _ = workflow.Sleep(wf, time.Second) } },
+		{"added sleep", func(c *recipe) { c.between = func(wf *workflow.Context) { _ = workflow.Sleep(wf, time.Second) } },
 			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for TimerStarted "sleep"`},
-		{"removed side effect", func(c *code) { c.noEffect = true },
+		{"removed side effect", func(c *recipe) { c.noEffect = true },
 			`turn 3, command 1: history has SideEffectRecorded "draw", the code asks for ActivityScheduled "slow" with input 0`},
-		{"renamed side effect", func(c *code) { c.effect = "dice" },
+		{"renamed side effect", func(c *recipe) { c.effect = "dice" },
 			`turn 3, command 1: history has SideEffectRecorded "draw", the code asks for SideEffectRecorded "dice" (the name differs)`},
-		{"timer became an activity", func(c *code) {
+		{"timer became an activity", func(c *recipe) {
 			c.timer = func(wf *workflow.Context) workflow.Timer {
 				_ = workflow.Async(wf, slow, 1)
 				return workflow.NewTimer(wf, time.Minute)
 			}
 		},
 			`turn 3, command 3: history has TimerStarted "timer", the code asks for ActivityScheduled "slow" with input 1`},
-		{"loser of a race no longer given up", func(c *code) { c.keep = true },
+		{"loser of a race no longer given up", func(c *recipe) { c.keep = true },
 			`turn 4, command 1: history has CallCancelRequested of call 4, the code asks for StepScheduled "pack"`},
-		{"renamed inline step", func(c *code) { c.step = "wrap" },
+		{"renamed inline step", func(c *recipe) { c.step = "wrap" },
 			`turn 4, command 2: history has StepScheduled "pack", the code asks for StepScheduled "wrap" (the name differs)`},
-		{"ends earlier", func(c *code) { c.early = true },
+		{"ends earlier", func(c *recipe) { c.early = true },
 			`turn 5, command 1: history has SignalAwaited "proceed", the code asks for RunCompleted with result "done"`},
-		{"fails earlier", func(c *code) { c.early, c.fails = true, true },
+		{"fails earlier", func(c *recipe) { c.early, c.fails = true, true },
 			`turn 5, command 1: history has SignalAwaited "proceed", the code asks for RunFailed with Error: no`},
-		{"another signal", func(c *code) { c.signal = workflow.NewSignal[string]("continue") },
+		{"another signal", func(c *recipe) { c.signal = workflow.NewSignal[string]("continue") },
 			`turn 5, command 1: history has SignalAwaited "proceed", the code asks for SignalAwaited "continue" (the name differs)`},
-		{"coroutines in another order", func(c *code) { c.reversed = true },
+		{"coroutines in another order", func(c *recipe) { c.reversed = true },
 			`turn 5, command 2: history has ActivityScheduled "notify" with input "left", the code asks for ActivityScheduled "notify" with input "right" (the input differs)`},
-		{"waits for nothing durable where the history goes on", func(c *code) {
+		{"waits for nothing durable where the history goes on", func(c *recipe) {
 			c.between = func(wf *workflow.Context) { _, _ = workflow.NewChannel[int](wf, 0).Receive(wf) }
 		},
 			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for nothing more`},
@@ -214,12 +214,12 @@ func (w *world) startRecorded(old workflow.Workflow[int, string]) {
 // TestE41_CompatibleChanges: other delays and other policies fit the history;
 // what was recorded stays.
 func TestE41_CompatibleChanges(t *testing.T) {
-	for name, change := range map[string]func(c *code){
-		"another delay of a timer that fired": func(c *code) {
+	for name, change := range map[string]func(c *recipe){
+		"another delay of a timer that fired": func(c *recipe) {
 			c.timer = func(wf *workflow.Context) workflow.Timer { return workflow.NewTimer(wf, time.Hour) }
 		},
-		"another delay to come": func(c *code) { c.delay = 2 * time.Hour },
-		"code without commands": func(c *code) {
+		"another delay to come": func(c *recipe) { c.delay = 2 * time.Hour },
+		"code without commands": func(c *recipe) {
 			c.between = func(wf *workflow.Context) { _ = workflow.Now(wf); workflow.Go(wf, func(*workflow.Context) {}) }
 		},
 	} {

@@ -4,13 +4,13 @@ import (
 	"errors"
 
 	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
 // activeRun is a run in memory.
@@ -18,9 +18,9 @@ type activeRun struct {
 	*resident
 	engine *Engine
 
-	run      *core.Run          // nil: to be loaded
-	instance *workflow.Instance // nil: no code, see hold
-	hold     *hold              // why there is no code
+	run      *core.Run     // nil: to be loaded
+	instance code.Instance // nil: no code, see hold
+	hold     *hold         // why there is no code
 
 	// The step that is being made durable:
 	out            *core.Turn

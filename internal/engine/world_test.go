@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
@@ -86,9 +87,9 @@ func (w *world) config(definitions ...any) engine.Config {
 	}
 	for _, d := range definitions {
 		switch d := d.(type) {
-		case workflow.Definition:
+		case code.Workflow:
 			c.Workflows = append(c.Workflows, d)
-		case activity.Definition:
+		case body.Activity:
 			c.Activities = append(c.Activities, d)
 		default:
 			w.t.Fatalf("%T is no definition", d)

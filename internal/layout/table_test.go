@@ -83,6 +83,16 @@ var table = []row{
 		why: "a mark that only definitions of this module bear",
 	},
 	{
+		pkg: "internal/body",
+		may: []string{"gate", "retry", "internal/seal"},
+		why: "what engines do with an activity: package activity declares it and shows users none of that",
+	},
+	{
+		pkg: "internal/code",
+		may: []string{"retry", "internal/core", "internal/history", "internal/seal"},
+		why: "what engines do with the code of a workflow: package workflow implements it and shows users none of that",
+	},
+	{
 		pkg: "internal/tell",
 		may: []string{"internal/history"},
 		why: "messages pass from declarations to handles that are above them",
@@ -99,12 +109,12 @@ var table = []row{
 	},
 	{
 		pkg: "activity",
-		may: []string{"retry", "gate", "internal/seal", "internal/typedtx"},
+		may: []string{"retry", "gate", "internal/typedtx", "internal/body"},
 		why: "a declaration; who runs it is no business of it",
 	},
 	{
 		pkg: "workflow",
-		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/gates", "internal/history", "internal/option", "internal/seal", "internal/tell"},
+		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/gates", "internal/history", "internal/option", "internal/tell", "internal/body", "internal/code"},
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{
@@ -229,7 +239,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/replay",
-		may: []string{"workflow", "internal/core", "internal/history"},
+		may: []string{"workflow", "internal/core", "internal/history", "internal/code"},
 		why: "recorded histories are replayed beside tests: that needs no store and no engine",
 	},
 	{
@@ -267,12 +277,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/attempt",
-		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/clock", "internal/steptx"},
+		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/clock", "internal/steptx", "internal/body", "internal/code"},
 		why: "a body runs without knowing who owns its run, or whether there is a database",
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message"},
+		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
@@ -282,12 +292,12 @@ var table = []row{
 	},
 	{
 		pkg: ".",
-		may: []string{"view", "activity", "workflow", "retry", "schedule", "store", "internal/bridge", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/option", "internal/seal", "internal/tell", "internal/typedtx"},
+		may: []string{"view", "workflow", "retry", "schedule", "store", "internal/bridge", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/option", "internal/seal", "internal/tell", "internal/typedtx", "internal/body", "internal/code"},
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{
 		pkg: "perduretest",
-		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/bridge", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/tell"},
+		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/bridge", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/tell", "internal/body", "internal/code"},
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{

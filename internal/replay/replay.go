@@ -4,16 +4,16 @@ import (
 	"errors"
 	"time"
 
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/workflow"
 )
 
 // Recording runs a workflow's code against a recorded history. It returns nil if the
 // code asks for what is on record, to its end. Otherwise the error is a *core.Mismatch
 // with the first difference, a *StuckError if the code does not end within limit, or
 // its panic. No activity runs. The goroutine of code that is stuck is abandoned.
-func Recording(r history.Recording, def workflow.Definition, limit time.Duration) error {
+func Recording(r history.Recording, def *code.Declared, limit time.Duration) error {
 	run := core.New(core.Config{}, r.Start, nil)
 	instance := def.Begin(run)
 	run.Bind(instance)

@@ -1,0 +1,43 @@
+package body
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/perdure/perdure/internal/seal"
+)
+
+// Activity is an activity.Activity of any types.
+type Activity interface {
+	seal.Sealed
+	Name() string
+	declared() *Declared
+}
+
+// Definition is the part of an activity.Activity that engines read.
+type Definition struct {
+	seal.Definition
+	d *Declared
+}
+
+// Declared is what a declaration says.
+type Declared struct {
+	Name    string
+	Options Options
+	// Invoke runs the body on an input that decode fills in; nil without a body.
+	Invoke func(ctx context.Context, decode func(into any) error) (any, error)
+	Input  reflect.Type
+}
+
+// Define returns the definition of a declaration.
+func Define(d Declared) Definition { return Definition{d: &d} }
+
+func (d Definition) declared() *Declared {
+	if d.d == nil {
+		return &Declared{} // of a zero Activity
+	}
+	return d.d
+}
+
+// Of returns what the declaration of an activity says. It must not be changed.
+func Of(a Activity) *Declared { return a.declared() }
