@@ -320,6 +320,9 @@ const (
 	TicketWaiting CallState = "#waiting" // for its turn at a gate
 	TicketHolding CallState = "#holding" // an attempt may be running
 	TicketResting CallState = "#resting" // between two attempts
+
+	FireOpen    CallState = "#fired"    // of a schedule: its run is open
+	FireWaiting CallState = "#buffered" // of a schedule: waits for the runs of earlier ones to close
 )
 
 // CallFilter selects calls that have a row.
