@@ -57,6 +57,9 @@ func Parse(text string) (Policy, error) {
 	for {
 		s.space()
 		if s.at == len(text) && d.brackets > 0 {
+			if err := d.idle(&s); err != nil {
+				return Policy{}, err
+			}
 			return d.finish(&s)
 		}
 		if err := d.bracket(&s); err != nil {
@@ -68,7 +71,8 @@ func Parse(text string) (Policy, error) {
 // ParseAt reads the brackets that begin at an offset of a larger text, for a
 // language in which a policy stands at the end of a line. It goes on as long as
 // another bracket follows on the same line, and returns the offset behind the
-// last one. Errors have the positions of the larger text.
+// last one. Errors have the positions of the larger text. Unlike Parse it accepts a
+// bound that says zero, such as [timeout: 0], which has no effect.
 func ParseAt(text string, offset int) (p Policy, end int, err error) {
 	s := scanner{text: text, at: min(max(offset, 0), len(text))}
 	var d draft

@@ -19,6 +19,15 @@ type draft struct {
 	once      map[string]bool // the settings that stand at most once
 	unlimited int             // where retry: unlimited stands
 	only      []named         // the types of Retryable
+	zeros     []zeroBound
+}
+
+// zeroBound is a bound that says zero: it has no effect beside another one, and none
+// alone.
+type zeroBound struct {
+	key string
+	at  int            // where its value stands
+	of  *time.Duration // what it would have set
 }
 
 // close takes over a bracket that is complete.
@@ -47,13 +56,13 @@ func (d *draft) setting(s *scanner, key string, at int) (err error) {
 	p := &d.policy
 	switch key {
 	case notation.Timeout:
-		return s.bound(&p.AttemptTimeout)
+		return d.bound(s, key, &p.AttemptTimeout)
 	case notation.Heartbeat:
-		return s.bound(&p.HeartbeatTimeout)
+		return d.bound(s, key, &p.HeartbeatTimeout)
 	case notation.Queue:
-		return s.bound(&p.QueueTimeout)
+		return d.bound(s, key, &p.QueueTimeout)
 	case notation.Within:
-		return s.bound(&p.Within)
+		return d.bound(s, key, &p.Within)
 	}
 	if d.once[key] {
 		return s.fail(at, "stands in an earlier bracket already", "it once in a policy")
@@ -83,12 +92,28 @@ func (d *draft) setting(s *scanner, key string, at int) (err error) {
 }
 
 // bound reads a bound; of several the smallest that is not zero holds.
-func (s *scanner) bound(into *time.Duration) error {
+func (d *draft) bound(s *scanner, key string, into *time.Duration) error {
+	s.space()
+	at := s.at
 	bound, err := s.duration()
+	if err == nil && bound == 0 {
+		d.zeros = append(d.zeros, zeroBound{key, at, into})
+	}
 	if err == nil && bound > 0 && (*into == 0 || bound < *into) {
 		*into = bound
 	}
 	return err
+}
+
+// idle finds a bound of zero that stands alone, and so does nothing. ParseAt lets it
+// pass: texts that were accepted once are read again.
+func (d *draft) idle(s *scanner) error {
+	for _, z := range d.zeros {
+		if *z.of == 0 {
+			return s.fail(z.at, "is no bound", fmt.Sprintf("a duration above zero, or no %s at all", z.key))
+		}
+	}
+	return nil
 }
 
 // positive reads a duration that is not zero.

@@ -17,7 +17,6 @@ func TestR25_PrintingIsStable(t *testing.T) {
 		"[timeout: 2m] [retry: 3]":                          "[retry: 3] [timeout: 2m]",
 		"\t[ A,B->retry:0 ] # once\n[\n(C) -> stop # no\n]": "[(A, B) -> retry: 0] [C -> stop]",
 		`["A" -> retry: 1]`:                                 "[A -> retry: 1]",
-		"[timeout: 0]":                                      "[retry: 0]",
 		"[retry: 0, backoff: 5, jitter: full]":              "[retry: 0, backoff: 5s, jitter: full]",
 		"[retry: 1, backoff: 86400, factor: 2.0]":           "[retry: 1, backoff: 1d]",
 		"[retry: 1, fixed: 90.5]":                           "[retry: 1, fixed: 1m30.5s]",

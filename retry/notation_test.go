@@ -3,6 +3,7 @@ package retry_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"reflect"
@@ -230,7 +231,6 @@ func TestR23_OfSeveralTimeoutsTheSmallestHolds(t *testing.T) {
 		"[timeout: 2m] [timeout: 30s] [timeout: 1h]": 30 * second,
 		"[timeout: 0] [timeout: 30s] [timeout: 0]":   30 * second,
 		"[timeout: forever] [timeout: 30s]":          30 * second,
-		"[timeout: 0]":                               0,
 		"[retry: 1]":                                 0,
 	} {
 		if got := mustParse(t, text).AttemptTimeout; got != want {
@@ -240,6 +240,24 @@ func TestR23_OfSeveralTimeoutsTheSmallestHolds(t *testing.T) {
 	p := mustParse(t, "[heartbeat: 5, queue: 5, within: 5] [heartbeat: 4, queue: 4, within: 4] [heartbeat: 6, queue: 6, within: 6]")
 	if p.HeartbeatTimeout != 4*second || p.QueueTimeout != 4*second || p.Within != 4*second {
 		t.Errorf("got %s", p)
+	}
+}
+
+// TestR17_ABoundOfZeroIsRefused where it is the only one of its kind. A file that was
+// accepted once is still read.
+func TestR17_ABoundOfZeroIsRefused(t *testing.T) {
+	for _, key := range []string{"timeout", "heartbeat", "queue", "within"} {
+		for _, zero := range []string{"0", "0s", "0m"} {
+			text := fmt.Sprintf("[retry: 3] [%s: %s]", key, zero)
+			_, err := retry.Parse(text)
+			wrong, is := errors.AsType[*retry.NotationError](err)
+			if !is || wrong.Offset != strings.LastIndex(text, zero) || !strings.Contains(wrong.Expected, "no "+key) {
+				t.Errorf("%s: %v", text, err)
+			}
+			if p, _, err := retry.ParseAt(text, 0); err != nil || p.MaxAttempts != 4 {
+				t.Errorf("%s in a file: %v, %v", text, p, err)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,6 +29,10 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 		return zero, retry.Terminal(fmt.Errorf("the policy of workflow.Retry is not usable: %w", err))
 	}
 	b := wf.startBlock(&policy)
+	if err := b.idle(); err != nil {
+		b.leave()
+		return zero, err
+	}
 	for {
 		started := b.now()
 		out, err := timeout(wf, b.policy().AttemptTimeout, b.record.Number, fn)
@@ -61,6 +66,23 @@ func (wf *Context) startBlock(policy *retry.Policy) *block {
 func (b *block) leave()                { b.wf.instance.run.EndBlock(b.record) }
 func (b *block) now() time.Time        { return time.Unix(0, b.wf.instance.run.Now()).UTC() }
 func (b *block) policy() *retry.Policy { return b.record.Policy() }
+
+// idle returns an error if the policy says something that has no effect for a block.
+// Blocks of earlier versions did not mind.
+func (b *block) idle() error {
+	p := b.policy()
+	var errs []error
+	if p.HeartbeatTimeout != 0 {
+		errs = append(errs, fmt.Errorf("HeartbeatTimeout is %s: a block of workflow code has no heartbeats; set it on the activities inside", p.HeartbeatTimeout))
+	}
+	if p.OnExhausted == retry.Pause {
+		errs = append(errs, errors.New("OnExhausted is Pause: a block of workflow code cannot wait for a person; set it on the activities inside"))
+	}
+	if len(errs) == 0 || b.record.Number == 0 {
+		return nil
+	}
+	return retry.Terminal(fmt.Errorf("the policy of workflow.Retry is not usable: %w", errors.Join(errs...)))
+}
 
 // failed is the end of a try that failed: it waits for the next one, or returns what the
 // block has come to.

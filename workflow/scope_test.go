@@ -213,6 +213,26 @@ func TestE43_RetryOfABlock(t *testing.T) {
 	}
 }
 
+// TestR17_ABlockRefusesWhatHasNoEffect: the error names the field and says where it
+// belongs; nothing of the block runs, now and in every replay.
+func TestR17_ABlockRefusesWhatHasNoEffect(t *testing.T) {
+	for field, policy := range map[string]retry.Policy{
+		"HeartbeatTimeout": {HeartbeatTimeout: time.Second},
+		"OnExhausted":      {OnExhausted: retry.Pause},
+		"QueueTimeout":     {QueueTimeout: time.Second},
+		"CrashLimit":       {CrashLimit: 2},
+	} {
+		w, log := play(t, func(wf *workflow.Context, log logger) (string, error) {
+			_, err := workflow.Retry(wf, policy, func(wf *workflow.Context) (string, error) { return workflow.Call(wf, echo, "x") })
+			log("%v, terminal %t", err, retry.IsTerminal(err))
+			return "", nil
+		})
+		if len(log) != 1 || !contains(log[0], field) || !contains(log[0], "set it on the activities inside, terminal true") || w.has("ActivityScheduled echo") != 0 {
+			t.Errorf("%s: %q, %q", field, log, w.kinds())
+		}
+	}
+}
+
 // Two blocks of a run back off at different times, and at the same in replay.
 func TestE43_BlocksDrawTheirOwnJitter(t *testing.T) {
 	w, _ := play(t, func(wf *workflow.Context, log logger) (string, error) {

@@ -209,6 +209,16 @@ func (c *checker) policy(a *syntax.Policied, checkTypes func(types []string)) {
 	if a.Policy == nil {
 		return
 	}
+	if _, err := retry.Parse(c.file.Text[a.Brackets.From:a.Brackets.To]); err != nil {
+		wrong, is := errors.AsType[*retry.NotationError](err)
+		if !is { // the parser has accepted all but a setting without effect
+			c.report(a.Brackets, syntax.CodePolicy, "", "the policy is not usable: %v", err)
+			return
+		}
+		at := a.Brackets.From + wrong.Offset
+		c.report(syntax.Span{From: at, To: at + len(wrong.Token)}, syntax.CodePolicy, "Expected: "+wrong.Expected+".", "%q %s in this policy", wrong.Token, wrong.Problem)
+		return
+	}
 	e, err := retry.Explain(*a.Policy, 1)
 	if err != nil {
 		c.report(a.Brackets, syntax.CodePolicy, "", "the policy is not usable: %v", err)

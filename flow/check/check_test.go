@@ -55,7 +55,7 @@ func TestW9_RightPrograms(t *testing.T) {
 		"fn main(input: [_], output: [_]):\n    return 1\n",
 		"a, b = parallel:\n    @ping()\n    @ping()\nx = [a, b]\n",
 		"try:\n    try:\n        fail(\"a\", \"Mine\")\n    except Mine as e:\n        fail(e)\nexcept Mine:\n    pass\n",
-		"try:\n    @http.get(url=\"x\") [(HTTPError404, HTTP429, net.OpError, Timeout) -> retry: 1]\nexcept (HTTPError5xx, KeyError, net.OpError):\n    pass\n",
+		"try:\n    @http.get(url=\"x\") [(HTTPError404, HTTP429, net.OpError, Timeout) -> retry: 1] [timeout: 30]\nexcept (HTTPError5xx, KeyError, net.OpError):\n    pass\n",
 		"fn helper(input: [], output: [a]):\n    a = [1]\nfn main(input: [], output: [r]):\n    try [A -> retry: 3]:\n        r = helper() [retry: 3, backoff: 1s]\n        r = helper()[0]\n        wait signal go [timeout: 2d]\n",
 		"wait = 1\nsignal = wait\nx = wait signal approval\ny = wait signal \"a b\"\n@any(a=[signal, x, y])\n",
 		"kind = \"Mine\"\ntry:\n    fail(\"a\", kind)\nexcept Anything:\n    pass\n",

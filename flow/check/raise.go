@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/flow/eval"
 	"github.com/perdure/perdure/flow/internal/near"
@@ -132,6 +133,7 @@ func (c *checker) raisesInto(r *raised, b *syntax.Block, seen map[*syntax.Functi
 // policyTypes checks the error types that a policy names.
 func (c *checker) policyTypes(a *syntax.Action, types []string) {
 	action, known := c.actions[a.Name.Name]
+	c.timeoutTypes(a, types, known && action.Errors != nil)
 	if !known || action.Errors == nil {
 		return
 	}
@@ -144,6 +146,25 @@ func (c *checker) policyTypes(a *syntax.Action, types []string) {
 			hint = "It fails with " + some(action.Errors) + ", or as every action does, such as Timeout."
 		}
 		c.report(c.inBrackets(a, t), syntax.CodeError, hint, "the action %s never fails with %s", a.Name.Name, t)
+	}
+}
+
+// timeoutTypes checks that what a policy says of timeouts can happen. Only a body that is
+// not known can fail with Timeout by itself.
+func (c *checker) timeoutTypes(a *syntax.Action, types []string, known bool) {
+	p := a.Policy
+	for _, t := range []struct {
+		name, key string
+		bound     time.Duration
+		always    bool
+	}{
+		{retry.TypeTimeout, "timeout", p.AttemptTimeout, known},
+		{retry.TypeHeartbeatTimeout, "heartbeat", p.HeartbeatTimeout, true},
+		{retry.TypeQueueTimeout, "queue", p.QueueTimeout, true},
+	} {
+		if t.always && t.bound == 0 && slices.Contains(types, t.name) {
+			c.report(c.inBrackets(a, t.name), syntax.CodeError, fmt.Sprintf("Give it one: [%s: 30s].", t.key), "nothing fails with %s, because the policy has no %s", t.name, t.key)
+		}
 	}
 }
 

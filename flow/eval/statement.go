@@ -2,6 +2,7 @@ package eval
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -176,9 +177,13 @@ func durationOf(v Value) (time.Duration, error) {
 // Duration reads a duration in the notation of policies, where a bare number is
 // seconds; forever is none.
 func Duration(text string) (time.Duration, error) {
-	p, err := retry.Parse("[timeout: " + text + "]")
+	bracket := "[timeout: " + text + "]"
+	p, end, err := retry.ParseAt(bracket, 0) // a duration may be zero
 	if err != nil {
 		return 0, err
+	}
+	if end != len(bracket) {
+		return 0, fmt.Errorf("%q stands behind a duration", bracket[end:])
 	}
 	if p.AttemptTimeout == retry.Forever {
 		return 0, errors.New("forever is no duration")
