@@ -1,6 +1,9 @@
 package attempt
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Slots limits how many attempts run at a time. It is safe for concurrent use.
 type Slots struct {
@@ -51,7 +54,22 @@ type Slot struct {
 	slots *Slots
 	lane  Lane
 	freed bool
+	turns turns
 }
+
+// turns is how often a slot was kept while other calls waited.
+type turns struct {
+	taken int
+	since time.Time // of the first
+}
+
+// A slot stays with a run while other calls wait for at most this many of its calls in a
+// row, and no further one begins after this time. So a call that waits gets a slot after
+// a bounded number of calls, whatever the others do.
+const (
+	maxInARow  = 16
+	maxRowTime = time.Second
+)
 
 // Grant is a slot for a call that waited.
 type Grant struct {
@@ -193,6 +211,29 @@ func (t *Slot) Free() []Grant {
 		s.used--
 	}
 	return s.serve(t.lane)
+}
+
+// Keep reports whether a slot whose attempt has ended may go to the next call of the same
+// run, of a given priority, although others wait. It spares that call the queue, and with
+// it a row and a turn. One of higher priority that waits goes first, and those of the same
+// priority after maxInARow calls. If Keep returns false the slot is to be freed.
+func (t *Slot) Keep(priority int) bool {
+	s := t.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.freed || t.lane != Regular || s.keptBack || s.used > s.limit {
+		return false
+	}
+	waiting := s.queues[Regular]
+	if len(waiting) == 0 {
+		t.turns = turns{}
+		return true
+	}
+	if t.turns.taken == 0 {
+		t.turns.since = time.Now()
+	}
+	t.turns.taken++
+	return waiting[0].Priority <= priority && t.turns.taken <= maxInARow && time.Since(t.turns.since) <= maxRowTime
 }
 
 // LeaveProbation turns a slot of the probation lane into a regular one, if need be above

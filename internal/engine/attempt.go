@@ -96,14 +96,17 @@ func (o attemptOwner) Ended(end attempt.End) {
 	defer e.mu.Unlock()
 	e.attempts.Remove(x)
 	e.quiet.Broadcast()
-	if p := e.servedOf(x); p != nil {
+	p := e.servedOf(x)
+	if p != nil {
 		p.active--
 		if end.Input.Outcome != core.Completed || end.Transaction != nil {
 			e.takeBeat(p, x) // the next attempt is told what this one said
 		}
 		e.deliverLocked(p, x.Run, mail{input: end.Input, transaction: end.Transaction})
 	}
-	e.grant(end.Slot.Free())
+	if p == nil || !e.keep(e.residents[x.Run], end.Slot) {
+		e.grant(end.Slot.Free())
+	}
 }
 
 // Beat puts the last heartbeat of a running attempt into the mailbox of its run.

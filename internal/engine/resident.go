@@ -29,6 +29,8 @@ type resident struct {
 	recovering  bool                    // was in flight when its partition was taken, and has taken no step yet
 	slotRefused bool                    // a call of it got no slot for a reason that passes
 	slots       map[int64]*attempt.Slot // reserved for its calls, until their attempts begin
+	kept        []*attempt.Slot         // of attempts that ended, until the next step
+	stepping    bool                    // a step is taken or made durable: what comes waits for the next
 	idling      *list.Element           // place among the idle
 	started     []chan<- error          // told when the run's row is durable
 }
@@ -108,6 +110,7 @@ func (e *Engine) rouse(r *resident) {
 func (e *Engine) advance(r *resident) {
 	for {
 		e.mu.Lock()
+		r.stepping = false
 		if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
 			e.rest(r)
 			e.mu.Unlock()
@@ -116,6 +119,7 @@ func (e *Engine) advance(r *resident) {
 		todo, questions := e.takeMail(r), r.questions
 		onlyAsked := len(todo) == 0 && !r.poked && r.machine() != nil
 		r.poked, r.questions = false, nil
+		r.stepping = !onlyAsked
 		e.mu.Unlock()
 		var err error
 		if !onlyAsked {
@@ -217,6 +221,7 @@ func (e *Engine) unload(r *resident) {
 	for _, slot := range r.slots {
 		e.grant(slot.Free())
 	}
+	e.freeKept(r)
 	served := e.phase != stopped && e.partitions[r.partition.number] == r.partition
 	if served { // else it may be loaded at this moment
 		e.rememberWake(r)

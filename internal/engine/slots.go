@@ -42,7 +42,10 @@ func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 		e.grant(r.freeSlot(c.Number))
 	}
 	if r.slots[c.Number] == nil {
-		slot := e.slots.Take(lane)
+		slot := e.keptSlot(r.resident, lane, c.Priority)
+		if slot == nil {
+			slot = e.slots.Take(lane)
+		}
 		if slot == nil {
 			e.slots.Wait(&attempt.Waiter{
 				Call: attempt.Call{Run: r.id, Number: c.Number}, Partition: r.partition.number, Epoch: r.partition.epoch,
@@ -62,6 +65,48 @@ func (r *resident) reserve(call int64, slot *attempt.Slot) {
 		r.slots = map[int64]*attempt.Slot{}
 	}
 	r.slots[call] = slot
+}
+
+// keep leaves the slot of an attempt that has ended to its run, whose next step may want
+// it for another call. It does so only if that step is the next thing to come: a slot does
+// not wait for a commit. The engine's mu is held.
+func (e *Engine) keep(r *resident, slot *attempt.Slot) (kept bool) {
+	if r == nil || slot == nil || r.stepping || r.dropped || r.partition.leaving || e.phase != running {
+		return false
+	}
+	r.kept = append(r.kept, slot)
+	return true
+}
+
+// keptSlot returns a slot that was left to a run, nil if there is none that a call of the
+// priority may have. The engine's mu is held.
+func (e *Engine) keptSlot(r *resident, lane attempt.Lane, priority int) *attempt.Slot {
+	for lane == attempt.Regular && len(r.kept) > 0 {
+		last := len(r.kept) - 1
+		slot := r.kept[last]
+		r.kept = r.kept[:last]
+		if slot.Keep(priority) {
+			return slot
+		}
+		e.grant(slot.Free())
+	}
+	return nil
+}
+
+// freeUnused frees the slots that a step made no use of.
+func (e *Engine) freeUnused(r *resident) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.freeKept(r)
+}
+
+// freeKept frees the slots that were left to a run. The engine's mu is held.
+func (e *Engine) freeKept(r *resident) {
+	for _, slot := range r.kept {
+		e.grant(slot.Free())
+	}
+	clear(r.kept)
+	r.kept = r.kept[:0]
 }
 
 // freeSlot frees the slot that is reserved for a call, if any, and returns who gets it.

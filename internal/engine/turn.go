@@ -43,7 +43,9 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 		return t, false, err
 	}
 	unread := r.run.Backlog()
-	if r.out, err = e.stepOrPark(r, e.inputs(r, loaded)); err != nil {
+	r.out, err = e.stepOrPark(r, e.inputs(r, loaded))
+	e.freeUnused(r.resident)
+	if err != nil {
 		return t, false, err
 	}
 	e.warnOfBacklog(r, unread)
@@ -137,6 +139,7 @@ func (e *Engine) undo(r *resident, out *core.Turn) {
 func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	r.stepping = false
 	e.continued(r.resident, out)
 	if r.dropped { // another node took the run over and does it
 		e.undo(r.resident, out)
