@@ -42,6 +42,9 @@ func plans(scale workload.Scale, runs int) []plan {
 	var all []plan
 	for i, w := range workload.All(scale, runs) {
 		under := systems()
+		if i == 0 {
+			under = append(under, durable.WithSlots(place.SQLite), durable.WithSlots(place.Postgres))
+		}
 		if i < comparable {
 			under = append(under, riverqueue.System())
 		}

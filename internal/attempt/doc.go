@@ -17,6 +17,9 @@
 // run in the probation lane, one at a time: if the process dies again, it is known which
 // of them it was.
 //
+// A slot whose attempt has ended may stay with its run for the next call (Slot.Keep), within
+// bounds that keep every other call's wait bounded.
+//
 // A slot that comes free goes to the first call in the queue. Whoever frees it gets that
 // grant as a result and delivers it: so slots know nothing of runs, and a grant can be
 // delivered under the locks of its owner.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
 	"github.com/perdure/perdure/store"
@@ -11,12 +12,24 @@ import (
 	"github.com/perdure/perdure/store/sqlite"
 )
 
-// On returns perdure on databases of a kind.
-func On(kind place.Kind) system.System { return durable{kind} }
+// On returns perdure on databases of a kind, with its default settings.
+func On(kind place.Kind) system.System { return durable{kind: kind} }
 
-type durable struct{ kind place.Kind }
+// WithSlots is On with as many slots as steps are in flight: what its limit of slots costs
+// is the difference.
+func WithSlots(kind place.Kind) system.System { return durable{kind, true} }
 
-func (d durable) Name() string { return "perdure" }
+type durable struct {
+	kind  place.Kind
+	slots bool // one for each step in flight
+}
+
+func (d durable) Name() string {
+	if d.slots {
+		return "perdure with slots to spare"
+	}
+	return "perdure"
+}
 
 func (d durable) Kind() place.Kind { return d.kind }
 
@@ -26,6 +39,9 @@ func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (
 	opener, err := opener(db)
 	if err != nil {
 		return nil, err
+	}
+	if d.slots {
+		return open(ctx, opener, c, perdure.Concurrency(c.InFlight))
 	}
 	return open(ctx, opener, c)
 }

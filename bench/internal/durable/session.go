@@ -21,13 +21,13 @@ type session struct {
 	store *counted
 }
 
-func open(ctx context.Context, db store.Opener, c system.Config) (system.Session, error) {
+func open(ctx context.Context, db store.Opener, c system.Config, settings ...perdure.Option) (system.Session, error) {
 	s := &session{store: &counted{Opener: db}}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	// The name lets the next process go on at once after a crash, without waiting
 	// for the lease.
-	eng, err := perdure.Open(ctx, s.store, definitions(c), perdure.Concurrency(c.InFlight), perdure.Logger(log), perdure.NodeName("bench"),
-		perdure.MaxHistory(1_000_000)) // W6 is about runs that grow long
+	eng, err := perdure.Open(ctx, s.store, append(settings, definitions(c), perdure.Logger(log), perdure.NodeName("bench"),
+		perdure.MaxHistory(1_000_000))...) // W6 is about runs that grow long
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +56,8 @@ func (s *session) Sleep(ctx context.Context, id string, d time.Duration) error {
 }
 
 func (s *session) Commits() (int64, bool) { return s.store.commits.Load(), true }
+
+func (s *session) Turns() int64 { return s.store.turns.Load() }
 
 func (s *session) Close(ctx context.Context) error { return s.Stop(ctx) }
 

@@ -45,6 +45,9 @@ type Session interface {
 	Close(ctx context.Context) error
 }
 
+// Turner is a Session that counts its turns: how often it writes a workflow.
+type Turner interface{ Turns() int64 }
+
 // Tally is what the workloads have done to a database.
 type Tally struct {
 	Runs   int // completed

@@ -22,7 +22,7 @@ type Throughput struct {
 // About explains the table.
 func (w Throughput) About() About {
 	return About{"W1", "Throughput", fmt.Sprintf("Workflows of %d activities that do nothing, one after the other, %d workflows at once. "+
-		"CPU, commits, bytes and allocations are those of one workflow. CPU is of this process, load generator included, and of all processes of PostgreSQL, whose part is shown too. "+
+		"CPU, turns, commits, bytes and allocations are those of one workflow. CPU is of this process, load generator included, and of all processes of PostgreSQL, whose part is shown too. "+
 		"Written is what the process sent to the disk (SQLite) or the write-ahead log (PostgreSQL).", w.Steps, w.InFlight)}
 }
 
@@ -32,6 +32,7 @@ func (Throughput) Metrics() []Metric {
 		{Name: "workflows", Unit: "/s", Compare: true},
 		{Name: "CPU", Unit: "ms", Compare: true},
 		{Name: "server's part", Unit: "ms"},
+		{Name: "turns"},
 		{Name: "commits"},
 		{Name: "written", Unit: "KiB"},
 		{Name: "allocations"},
@@ -96,6 +97,7 @@ func (w Throughput) measure(ctx context.Context, b *bed, n int) (map[string]floa
 		return nil, err
 	}
 	commits, counted := b.Commits()
+	turner, turns := b.Session.(system.Turner)
 	if err := b.close(ctx); err != nil {
 		return nil, err
 	}
@@ -113,6 +115,9 @@ func (w Throughput) measure(ctx context.Context, b *bed, n int) (map[string]floa
 		"CPU":         perRun(load.CPUs(), n),
 		"allocations": float64(load.Allocs) / float64(n),
 		"allocated":   float64(load.Allocated) / 1024 / float64(n),
+	}
+	if turns {
+		values["turns"] = float64(turner.Turns()) / float64(n)
 	}
 	if counted {
 		values["commits"] = float64(commits) / float64(n)
