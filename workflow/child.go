@@ -112,7 +112,7 @@ func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out]
 	if err != nil {
 		err = fmt.Errorf("its input: %w", err)
 	}
-	if err := errors.Join(checkChild(w.Name(), &s), err); err != nil {
+	if err := errors.Join(checkChild(w.Name(), &s, run.CheckWorkflowID), err); err != nil {
 		return refuse(w.Name(), retry.Terminal(fmt.Errorf("the child %q cannot be started: %w", w.Name(), err))), id
 	}
 	child := core.StartChild{
@@ -126,12 +126,12 @@ func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out]
 }
 
 // checkChild returns an error if no child can be started with the settings.
-func checkChild(workflow string, s *option.Settings) error {
+func checkChild(workflow string, s *option.Settings, check func(id string) error) error {
 	if err := history.CheckName("workflow name", workflow); err != nil {
 		return err
 	}
 	if s.ID != nil {
-		if err := history.CheckID("workflow ID", *s.ID); err != nil {
+		if err := check(*s.ID); err != nil {
 			return err
 		}
 	}

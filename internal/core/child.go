@@ -56,14 +56,24 @@ func (r *Run) ChildID(name string) string {
 	call := r.lastCall + 1
 	parent := r.identity(call)
 	short := CallID(parent.Run, call)
-	if e := r.next(); e != nil && e.ID == short && (e.Kind == history.ChildScheduled || e.Kind == history.DetachedScheduled) {
-		return short // recorded before default IDs had names
-	}
 	id := fmt.Sprintf("%s/%s/%d-%s", parent.WorkflowID, name, call, parent.Run[strings.LastIndexByte(parent.Run, '-')+1:])
-	if len(id) > history.MaxID {
+	switch e := r.next(); {
+	case e != nil && (e.ID == short || e.ID == id) && (e.Kind == history.ChildScheduled || e.Kind == history.DetachedScheduled):
+		return e.ID // an earlier version chose it, by other rules
+	case len(id) > history.MaxID, history.Reserved(id) != "":
 		return short
 	}
 	return id
+}
+
+// CheckWorkflowID returns why the code cannot start a child of this workflow ID, or send
+// something to it: see history.CheckWorkflowID. What is on record was accepted by an
+// earlier version.
+func (r *Run) CheckWorkflowID(id string) error {
+	if e := r.next(); e != nil && e.ID == id && history.Reserved(id) != "" {
+		return nil
+	}
+	return history.CheckWorkflowID(id)
 }
 
 // ChildRunID makes the ID of the first run of a child: the machine makes it, as it

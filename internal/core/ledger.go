@@ -51,6 +51,10 @@ func AttemptID(run string, call int64, attempt int) string {
 	return CallID(run, call) + "." + strconv.Itoa(attempt)
 }
 
+// sentID is the ID of a signal that workflow code sends. No user can choose such an ID
+// (history.Reserved), and so nobody takes it before.
+func sentID(run string, call int64) string { return "#send/" + CallID(run, call) }
+
 // record keeps an attempt about which nothing had to be decided.
 func (r *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason string, ended int64) {
 	r.keep(c, outcome, f, reason, AttemptDetail{}, ended)

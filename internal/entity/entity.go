@@ -1,7 +1,6 @@
 package entity
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -30,8 +29,8 @@ func (k Kind) String() string { return [...]string{"run", "gate", "schedule"}[k]
 // name of their workflow.
 func (k Kind) Type() string { return types[k] }
 
-// prefix begins the workflow IDs and run IDs of a standing entity. It sorts before
-// the IDs of runs.
+// prefix begins the workflow IDs and run IDs of a standing entity, which no user can
+// choose (history.Reserved). It sorts before the IDs of runs.
 func (k Kind) prefix() string { return types[k] + "/" }
 
 // KindOf returns the kind of a workflow ID or run ID.
@@ -51,14 +50,6 @@ func KindOf(id string) Kind {
 func NameOf(run string) string {
 	_, name, _ := strings.Cut(strings.TrimPrefix(run, KindOf(run).prefix()), "/")
 	return name
-}
-
-// CheckID returns a *history.InputError if a run cannot have the workflow ID.
-func CheckID(workflowID string) error {
-	if k := KindOf(workflowID); k != Run {
-		return &history.InputError{What: "workflow ID", Problem: fmt.Sprintf("begins with %q, which names %ss", k.prefix(), k)}
-	}
-	return history.CheckID("workflow ID", workflowID)
 }
 
 // Standing is where a gate or a schedule is: an entity that has a row like a run, of

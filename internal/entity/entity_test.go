@@ -3,6 +3,7 @@ package entity
 import (
 	"testing"
 
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
 
@@ -20,7 +21,7 @@ func TestKindsAndNamesAreReadFromIDs(t *testing.T) {
 			if s.Partition < g.First || s.Partition >= g.First+g.Partitions {
 				t.Errorf("%q is in partition %d, which is not in %+v", s.WorkflowID, s.Partition, g)
 			}
-			if CheckID(s.WorkflowID) == nil {
+			if history.CheckWorkflowID(s.WorkflowID) == nil {
 				t.Errorf("a run may have the workflow ID %q", s.WorkflowID)
 			}
 		}

@@ -26,6 +26,35 @@ func CheckName(what, s string) error { return checkText(what, s, MaxName) }
 // CheckID is CheckName for IDs.
 func CheckID(what, s string) error { return checkText(what, s, MaxID) }
 
+// CheckWorkflowID is CheckID for workflow IDs, wherever somebody chooses one or names a
+// run by one: no verb, option, message or file reaches what has another ID. See Reserved.
+func CheckWorkflowID(id string) error { return checkOwnID("workflow ID", id) }
+
+// CheckSignalID is CheckID for the IDs of signals.
+func CheckSignalID(id string) error { return checkOwnID("signal ID", id) }
+
+func checkOwnID(what, id string) error {
+	if space := Reserved(id); space != "" {
+		return &InputError{What: what, Problem: fmt.Sprintf("begins with %q: such IDs are those of gates, schedules and other things of the engine; choose one without it", space)}
+	}
+	return CheckID(what, id)
+}
+
+// Reserved returns with what an ID begins that belongs to the engine, "" if it is free for
+// users. What the engine keeps in a database has IDs that begin with a # and a word of
+// small letters: "#gate/payments". Users have all others, "#17" for example.
+func Reserved(id string) string {
+	if id == "" || id[0] != '#' { // as most
+		return ""
+	}
+	word := strings.TrimLeft(id[1:], "abcdefghijklmnopqrstuvwxyz")
+	end := len(id) - len(word)
+	if end == 1 || word != "" && word[0] != '/' {
+		return ""
+	}
+	return id[:end]
+}
+
 func checkText(what, s string, limit int) error {
 	switch {
 	case s == "":

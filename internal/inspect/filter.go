@@ -1,24 +1,38 @@
 package inspect
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
+// statuses are those of runs; rows of gates and schedules have another one.
+var statuses = []string{
+	view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted,
+	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
+}
+
 // RunFilter returns a filter for the store that selects from the runs of partitions.
-func RunFilter(f view.Filter, partitions []int) store.Filter {
+// The error is a *history.InputError about a status that no run has.
+func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	out := store.Filter{
 		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
 		Attributes: record.StoreAttributes(f.Attributes), Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
 	}
 	for _, s := range f.Status {
+		if !slices.Contains(statuses, s) {
+			return out, &history.InputError{What: fmt.Sprintf("status %q", s), Problem: "does not exist; it is one of " + strings.Join(statuses, ", ")}
+		}
 		out.Status = append(out.Status, store.Status(s))
 	}
-	return Bounded(out)
+	return Bounded(out), nil
 }
 
 // idsAhead is how far a run ID may be ahead of the creation time of its run: the IDs of a

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
 
@@ -42,7 +43,7 @@ func (in *Inspector) Find(ctx context.Context, workflowID, run string) (*store.R
 	if err := in.usable(); err != nil {
 		return nil, err
 	}
-	if err := entity.CheckID(workflowID); err != nil {
+	if err := history.CheckWorkflowID(workflowID); err != nil {
 		return nil, err
 	}
 	row, err := in.db.Find(ctx, entity.Place(in.group, workflowID), workflowID, run)

@@ -12,7 +12,11 @@ import (
 // List returns runs, newest first. Pages that continue from the last run of the page
 // before neither repeat nor skip a run that existed all the time.
 func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
-	rows, err := in.db.List(ctx, RunFilter(filter, in.group.All()))
+	selected, err := RunFilter(filter, in.group.All())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := in.db.List(ctx, selected)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // AnswerTo returns the workflow ID under which the answer to a query or an update
-// waits. Token is what the question is known by. No workflow can have such an ID.
+// waits. Token is what the question is known by. No user can choose such an ID (history.Reserved).
 func AnswerTo(token string) string { return "#answer/" + token }
 
 // Answer returns the answer to a question of a run in a partition.

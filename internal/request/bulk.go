@@ -36,7 +36,10 @@ func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.C
 	if !dry {
 		b.result.Request = b.in.ID
 	}
-	filter := inspect.RunFilter(selected, c.group.All())
+	filter, err := inspect.RunFilter(selected, c.group.All())
+	if err != nil {
+		return b.result, err
+	}
 	narrow(&filter, in.Calls)
 	b.began = filter.Before
 	for {

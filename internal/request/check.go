@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/schedule"
@@ -33,7 +32,7 @@ func (c *Client) check(arguments ...error) error {
 }
 
 // ofWorkflow checks the workflow ID of a run.
-func ofWorkflow(id string) error { return entity.CheckID(id) }
+func ofWorkflow(id string) error { return history.CheckWorkflowID(id) }
 
 // named checks a name, which is that of a signal, for example.
 func named(what, name string) error { return history.CheckName(what+" name", name) }
@@ -46,7 +45,20 @@ func identified(what, id string) error {
 	return history.CheckID(what+" ID", id)
 }
 
-// check returns what keeps a run from being started so.
+// signalID checks the ID of a signal, which may be left out.
+func signalID(id string) error {
+	if id == "" {
+		return nil
+	}
+	return history.CheckSignalID(id)
+}
+
+// checkStart returns what keeps a run from being started so.
+func (c *Client) checkStart(s *Start) error {
+	return c.check(ofWorkflow(s.WorkflowID), named("workflow", s.Type), s.check())
+}
+
+// check returns what keeps a run from being started with these settings.
 func (s *Start) check() error {
 	switch {
 	case s.Fault != nil:
@@ -98,7 +110,7 @@ func checkRunOperation(in *core.Control) error {
 	case in.Operation == core.ResetTheRun && in.Call < 1:
 		return noCall(in.Call)
 	case in.Operation == core.SignalTheRun:
-		return named("signal", in.Signal)
+		return cmp.Or(named("signal", in.Signal), signalID(in.ID))
 	}
 	return nil
 }

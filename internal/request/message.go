@@ -31,11 +31,11 @@ func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value 
 
 // SignalWithin is Signal inside tx, a transaction that the caller ends.
 func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
-	within, err := c.within(tx)
+	m, err := c.signal(workflowID, name, id, value)
 	if err != nil {
 		return err
 	}
-	m, err := c.signal(workflowID, name, id, value)
+	within, err := c.db.Within(tx)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id 
 }
 
 func (c *Client) signal(workflowID, name, id string, value history.Payload) (store.Message, error) {
-	if err := c.check(ofWorkflow(workflowID), named("signal", name), identified("signal", id)); err != nil {
+	if err := c.check(ofWorkflow(workflowID), named("signal", name), signalID(id)); err != nil {
 		return store.Message{}, err
 	}
 	m, err := message.Signal(c.group, workflowID, name, id, value)

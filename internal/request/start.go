@@ -58,6 +58,9 @@ type IDInUseError = view.IDInUseError
 // if it is of another workflow or input, or the run must be new, the error is an
 // *IDInUseError.
 func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
+	if err := c.checkStart(&req); err != nil {
+		return "", false, err
+	}
 	return c.startRun(ctx, inDatabase{c.db, c.local}, req)
 }
 
@@ -65,7 +68,10 @@ func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached 
 // the message to its owner are rows of that transaction; nothing of it is in memory,
 // so there is nothing that a rollback would have to take back.
 func (c *Client) StartRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
-	within, err := c.within(tx)
+	if err := c.checkStart(&req); err != nil {
+		return "", false, err
+	}
+	within, err := c.db.Within(tx)
 	if err != nil {
 		return "", false, err
 	}
@@ -106,9 +112,6 @@ func (t inTransaction) create(ctx context.Context, row *store.Run, _ *history.St
 }
 
 func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, attached bool, err error) {
-	if err := c.check(ofWorkflow(req.WorkflowID), named("workflow", req.Type), req.check()); err != nil {
-		return "", false, err
-	}
 	var existing *store.Run
 	if req.NewAfter != NoEnd {
 		switch existing, err = in.Find(ctx, c.place(req.WorkflowID), req.WorkflowID, ""); {

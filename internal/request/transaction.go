@@ -19,11 +19,3 @@ func (c *Client) Transact(ctx context.Context, f func(ctx context.Context, tx an
 	}
 	return err
 }
-
-// within returns the database inside tx, a transaction that the caller ends.
-func (c *Client) within(tx any) (store.Transaction, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return c.db.Within(tx)
-}
