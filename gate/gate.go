@@ -37,7 +37,7 @@ func New(name string, limit int, opts ...Option) *Gate {
 func FromSpec(s Spec) *Gate {
 	g := &Gate{spec: s, err: s.Validate()}
 	if g.err == nil {
-		g.machine, g.err = gates.New[*place](s.Config(Hold))
+		g.machine, g.err = gates.New[*place](s.config(Hold))
 	}
 	return g
 }

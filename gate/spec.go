@@ -101,7 +101,7 @@ func (s Spec) Validate() error {
 		errs = append(errs, fmt.Errorf("MaxHold is %s and Mode is empty; name the mode, %q", s.MaxHold, Hold))
 		check.MaxHold = 0
 	}
-	if err := check.Config(Hold).Validate(); err != nil {
+	if err := check.config(Hold).Validate(); err != nil {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -126,9 +126,8 @@ func (s Spec) nameFault() string {
 	return ""
 }
 
-// Config is the Spec as the machine takes it, in the given mode if the Spec
-// names none. It is for runners.
-func (s Spec) Config(mode Mode) gates.Spec {
+// config is the Spec as the machine takes it, in the given mode if the Spec names none.
+func (s Spec) config(mode Mode) gates.Spec {
 	if s.Mode != "" {
 		mode = s.Mode
 	}

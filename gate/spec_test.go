@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/body"
 )
 
 func full() gate.Spec {
@@ -31,7 +32,7 @@ func TestFullIsFull(t *testing.T) {
 		}
 	}
 	walk(reflect.ValueOf(full()), "Spec.")
-	walk(reflect.ValueOf(full().Config("")), "Config.")
+	walk(reflect.ValueOf(body.GateSpec(full(), "")), "Config.")
 }
 
 func TestASpecIsPlainData(t *testing.T) {

@@ -2,8 +2,6 @@ package gate
 
 import (
 	"time"
-
-	"github.com/perdure/perdure/internal/gates"
 )
 
 // BreakerState is what a circuit breaker does.
@@ -56,11 +54,7 @@ func (g *Gate) Stats() Stats {
 	defer g.mu.Unlock()
 	now := g.now()
 	g.tell(g.machine.Tick(now))
-	return StatsOf(g.machine.Stats(now), now)
-}
-
-// StatsOf is the machine's view as users see it. It is for runners.
-func StatsOf(s gates.Stats, now int64) Stats {
+	s := g.machine.Stats(now)
 	return Stats{
 		Limit: s.Limit, Holders: s.Holders, Paused: s.Paused, Depth: s.Depth, OldestWait: time.Duration(s.OldestWait),
 		Running: s.Running, InBackoff: s.InBackoff, HeldInBackoff: s.HeldInBackoff,

@@ -1,17 +1,21 @@
 package view
 
-import "time"
+import (
+	"time"
+
+	"github.com/perdure/perdure/gate"
+)
 
 // Gate is a gate with the calls at it. What time alone changes, such as the end of a
 // cooldown, is shown as it is at the moment of reading.
 type Gate struct {
-	Name    string   `json:"name"`
-	Limit   int      `json:"limit"` // slots
-	Mode    string   `json:"mode"`  // what a call in backoff does with its slot: hold, release, rejoin
-	Spec    GateSpec `json:"spec"`  // as the latest call declared it
-	Holders int      `json:"holders"`
-	Running int      `json:"running"` // attempts that passed and have not ended
-	Waiting int      `json:"waiting"`
+	Name    string    `json:"name"`
+	Limit   int       `json:"limit"` // slots
+	Mode    string    `json:"mode"`  // what a call in backoff does with its slot: hold, release, rejoin
+	Spec    gate.Spec `json:"spec"`  // as the latest call declared it
+	Holders int       `json:"holders"`
+	Running int       `json:"running"` // attempts that passed and have not ended
+	Waiting int       `json:"waiting"`
 
 	OldestWait    time.Duration `json:"oldest_wait"`     // 0 if no call waits
 	HeldInBackoff int           `json:"held_in_backoff"` // slots
@@ -25,37 +29,6 @@ type Gate struct {
 	// Tickets are the calls at the gate: the running ones, the waiting ones in the order
 	// in which they are let through, those in backoff.
 	Tickets []Ticket `json:"tickets,omitempty"`
-}
-
-// GateSpec is the declaration of a gate. Package gate explains the fields.
-type GateSpec struct {
-	Name    string        `json:"name"`
-	Limit   int           `json:"limit"`
-	Mode    string        `json:"mode"`
-	MaxHold time.Duration `json:"max_hold,omitempty"`
-	Rate    GateRate      `json:"rate,omitzero"`    // zero: no bound
-	Budget  GateBudget    `json:"budget,omitzero"`  // zero: none
-	Breaker GateBreaker   `json:"breaker,omitzero"` // zero: none
-}
-
-// GateRate limits how many attempts start per second.
-type GateRate struct {
-	PerSecond float64 `json:"per_second"`
-	Burst     int     `json:"burst,omitempty"`
-}
-
-// GateBudget limits retries.
-type GateBudget struct {
-	Tokens int     `json:"tokens"`
-	Cost   float64 `json:"cost,omitempty"`   // of a failure
-	Refund float64 `json:"refund,omitempty"` // for a success
-}
-
-// GateBreaker is a circuit breaker.
-type GateBreaker struct {
-	Failures int           `json:"failures"` // in succession that open it
-	Cooldown time.Duration `json:"cooldown"`
-	Wait     bool          `json:"wait,omitempty"` // calls wait while it is open, instead of being refused
 }
 
 // Ticket is the place of a call at a gate.

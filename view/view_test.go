@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/view"
 )
@@ -29,7 +28,6 @@ func TestViewsReadTheJSONOfRecords(t *testing.T) {
 	if err := json.Unmarshal([]byte("null"), &v); err != nil || !(view.Payload{}).Absent() {
 		t.Errorf("no value: %v", err)
 	}
-	same(t, gates.Spec{Name: "g", Limit: 2, Mode: "hold", Rate: gates.Rate{PerSecond: 1}, Budget: gates.Budget{Tokens: 3}}, &view.GateSpec{})
 }
 
 // same holds the JSON of a view that was read from a record to that of the record.

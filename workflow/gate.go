@@ -13,7 +13,7 @@ import (
 func gatesOnRecord(options body.Options) []gates.Spec {
 	var all []gates.Spec
 	for _, g := range options.Gates {
-		all = append(all, g.Spec().Config(gate.Rejoin))
+		all = append(all, body.GateSpec(g.Spec(), gate.Rejoin))
 	}
 	slices.SortFunc(all, func(a, b gates.Spec) int { return cmp.Compare(a.Name, b.Name) })
 	return all

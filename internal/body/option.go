@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -62,4 +63,16 @@ func (o *Options) ValidateGates() error {
 		names[g.Name()] = true
 	}
 	return errors.Join(errs...)
+}
+
+// GateSpec returns what the machine of a gate is told, with a mode for a gate that names
+// none.
+func GateSpec(s gate.Spec, mode gate.Mode) gates.Spec {
+	if s.Mode != "" {
+		mode = s.Mode
+	}
+	return gates.Spec{
+		Name: s.Name, Limit: s.Limit, Mode: gates.Mode(mode), MaxHold: s.MaxHold,
+		Rate: gates.Rate(s.Rate), Budget: gates.Budget(s.Budget), Breaker: gates.Breaker(s.Breaker),
+	}
 }

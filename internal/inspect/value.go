@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
@@ -22,7 +23,7 @@ func optional(ns int64) *time.Time {
 	return &t
 }
 
-// payload returns a recorded value as a view has it.
+// payload returns a recorded value as users write it.
 func payload(p history.Payload) view.Payload {
 	if p.Encoding == history.EncodingJSON {
 		return view.Payload{JSON: p.Data}
@@ -38,7 +39,7 @@ func optionalPayload(p *history.Payload) *view.Payload {
 	return &v
 }
 
-// failure returns a recorded error as a view has it.
+// failure returns a recorded error as users write it.
 func failure(f *history.Failure) *view.Failure {
 	if f == nil {
 		return nil
@@ -50,7 +51,7 @@ func failure(f *history.Failure) *view.Failure {
 	return v
 }
 
-// mismatch returns a difference between code and history as a view has it.
+// mismatch returns a difference between code and history as users write it.
 func mismatch(m *core.Mismatch) (*view.Mismatch, error) {
 	if m == nil {
 		return nil, nil
@@ -73,11 +74,11 @@ func command(turn int64, ev *history.Event) (*view.Event, error) {
 	return &view.Event{Turn: turn, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, Record: record}, err
 }
 
-// gateSpec returns the declaration of a gate as a view has it.
-func gateSpec(g gates.Spec) view.GateSpec {
-	return view.GateSpec{
-		Name: g.Name, Limit: g.Limit, Mode: string(g.Mode), MaxHold: g.MaxHold,
-		Rate: view.GateRate(g.Rate), Budget: view.GateBudget(g.Budget), Breaker: view.GateBreaker(g.Breaker),
+// gateSpec returns the declaration of a gate as users write it.
+func gateSpec(g gates.Spec) gate.Spec {
+	return gate.Spec{
+		Name: g.Name, Limit: g.Limit, Mode: gate.Mode(g.Mode), MaxHold: g.MaxHold,
+		Rate: gate.Rate(g.Rate), Budget: gate.Budget(g.Budget), Breaker: gate.Breaker(g.Breaker),
 	}
 }
 

@@ -84,7 +84,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/body",
-		may: []string{"gate", "retry", "internal/seal"},
+		may: []string{"gate", "retry", "internal/gates", "internal/seal"},
 		why: "what engines do with an activity: package activity declares it and shows users none of that",
 	},
 	{
@@ -215,7 +215,7 @@ var table = []row{
 	},
 	{
 		pkg: "view",
-		may: []string{"retry", "schedule"},
+		may: []string{"retry", "gate", "schedule"},
 		why: "what users read is plain data: it must show in go doc and bring nothing along",
 	},
 	{
@@ -234,7 +234,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/inspect",
-		may: []string{"store", "view", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/record", "internal/gates"},
+		may: []string{"store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/record", "internal/gates"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/retry"
 )
@@ -20,7 +21,7 @@ func (w *world) openGate() error {
 	if w.Gate == nil {
 		return nil
 	}
-	machine, err := gates.New[int32](w.Gate.Config(gate.Hold))
+	machine, err := gates.New[int32](body.GateSpec(*w.Gate, gate.Hold))
 	if err != nil {
 		return err
 	}
