@@ -33,7 +33,8 @@ import (
 // All options hold, and what is known of the workflow ID is judged as the transaction
 // sees it: so the run of an earlier StartTx in it is attached to. An error leaves the
 // transaction as it was, to be gone on with or not, unless it is one of the database
-// that ends a transaction. At the isolation levels of snapshots that may be the error
+// that ends a transaction. One that unwraps to a *store.UnavailableError means that the
+// connection was lost and nothing of the transaction was written: begin it again. At the isolation levels of snapshots that may be the error
 // of a serialization failure (SQLSTATE 40001): the ID was taken since the transaction
 // began, which then has to be done again. Delays and timeouts count from the call.
 //
@@ -67,9 +68,10 @@ func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Wor
 // T is *sql.Tx with store/sqlite and pgx.Tx with store/postgres; store/memory has no
 // transactions (ErrTx). What activity.OnCommit says of its function holds for this
 // one: it is held for no longer than 3 seconds, because all others that write wait for
-// it in an SQLite file; it may be called again where the database has to begin anew; and
+// it in an SQLite file; it may be called again where the database has to begin anew or the connection was lost; and
 // it must neither end tx, nor keep it, nor use the engine but with tx. If ctx ends while
-// Transact is under way, whether it was committed is not known.
+// Transact is under way, whether it was committed is not known; store.Undone tells of
+// the error of a database that was away whether nothing was written.
 func Transact[T any](ctx context.Context, e *Engine, fn func(ctx context.Context, tx T) error) error {
 	if fn == nil {
 		return errors.New("perdure: transact: the function is nil")

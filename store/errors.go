@@ -64,6 +64,10 @@ func (e *HookError) Unwrap() error { return e.Err }
 type UnavailableError struct {
 	Op  string // the verb
 	Err error  `json:"-"` // JSON could not read it back
+
+	// Undone reports that the verb wrote nothing. Otherwise that is not known: the
+	// answer was lost.
+	Undone bool
 }
 
 func (e *UnavailableError) Error() string {
@@ -75,4 +79,10 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 func Unavailable(err error) bool {
 	var u *UnavailableError
 	return errors.As(err, &u)
+}
+
+// Undone reports whether the database could not answer and has written nothing.
+func Undone(err error) bool {
+	var u *UnavailableError
+	return errors.As(err, &u) && u.Undone
 }

@@ -20,8 +20,10 @@ type Opener interface {
 // the caller.
 //
 // An error for which Unavailable reports true means that the database could not
-// answer now (busy, full, gone): the same call may succeed later. Every other error
-// is about the arguments and permanent.
+// answer now (busy, full, gone): the same call may succeed later. Undone reports whether
+// it is certain that nothing was written. If ctx ends first, the error wraps that of ctx,
+// and is ctx.Err() itself if nothing was written. Every other error is about the
+// arguments and permanent.
 type Store interface {
 	Owner
 	Client

@@ -217,7 +217,7 @@ func (p *Plan) begin(op string, as count) ([]Fault, error) {
 		p.ops = append(p.ops, entry)
 	}
 	if p.outage {
-		return nil, unavailable(op, "the test has cut the database off")
+		return nil, unavailable(op, "the test has cut the database off", true)
 	}
 	return faults, nil
 }
@@ -237,6 +237,6 @@ func (p *Plan) adopt(s store.Store) {
 	p.open = append(p.open, s)
 }
 
-func unavailable(op, why string) error {
-	return &store.UnavailableError{Op: op, Err: errors.New(why)}
+func unavailable(op, why string, undone bool) error {
+	return &store.UnavailableError{Op: op, Err: errors.New(why), Undone: undone}
 }

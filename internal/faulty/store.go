@@ -57,7 +57,7 @@ func (s *faultyStore) perform(ctx context.Context, as count, op string, do func(
 	}
 	switch final {
 	case failBefore:
-		return unavailable(op, "the test lets it fail")
+		return unavailable(op, "the test lets it fail", true)
 	case crashBefore:
 		s.plan.Crash()
 		return ErrCrashed
@@ -70,7 +70,7 @@ func (s *faultyStore) perform(ctx context.Context, as count, op string, do func(
 		return crash
 	}
 	if final == failAfter && err == nil {
-		return unavailable(op, "the test loses the answer")
+		return unavailable(op, "the test loses the answer", false)
 	}
 	return err
 }

@@ -19,6 +19,19 @@ func Signal(g store.Group, workflowID, name, id string, value history.Payload) (
 	return toRun(g, workflowID, "", KindSignal, k, Data{Name: name, ID: id, Value: value})
 }
 
+// Repeatable reports whether posting a message again changes nothing, although its first
+// copy may have been read: its reader knows it, or one is as good as many.
+func Repeatable(m store.Message) bool {
+	switch m.Kind {
+	case KindSignal:
+		d, err := Read(m)
+		return err == nil && d.ID != ""
+	case KindToGate, KindToSchedule:
+		return false
+	}
+	return true
+}
+
 // Command returns a request to cancel or terminate a run, or the latest of the workflow
 // ID if run is empty. One is as good as many.
 func Command(g store.Group, workflowID, run, kind string, d Data) (store.Message, error) {

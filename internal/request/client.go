@@ -95,7 +95,7 @@ type Client struct {
 // New returns a Client that works until it is closed.
 func New(config Config) *Client {
 	c := &Client{
-		db: config.DB, read: config.Read, group: config.Group, secret: config.Secret, node: config.Node,
+		read: config.Read, group: config.Group, secret: config.Secret, node: config.Node,
 		now: config.Now, runner: config.Runner, local: config.Local,
 		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
 	}
@@ -103,6 +103,7 @@ func New(config Config) *Client {
 		c.local = nowhere{}
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.db = insistent{config.DB, c.ctx.Done()}
 	return c
 }
 

@@ -154,7 +154,7 @@ func (k *carefully) answer(i int, err error) error {
 		k.errs[i] = store.ErrNotFound
 		return nil
 	case code(err) == lockNotAvailable:
-		k.errs[i] = &store.UnavailableError{Op: "Commit", Err: fmt.Errorf("%s: %w: %w", k.h.info.Location, errBlocked, err)}
+		k.errs[i] = &store.UnavailableError{Op: "Commit", Err: fmt.Errorf("%s: %w: %w", k.h.info.Location, errBlocked, err), Undone: true}
 		return nil
 	case definite(err) && !createdMeanwhile(err):
 		k.errs[i] = fmt.Errorf("%s: %w", k.h.info.Location, err)

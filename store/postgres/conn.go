@@ -62,7 +62,7 @@ func (h *handle) hold(ctx context.Context, op string, f func(c *conn) error) err
 	}
 	pooled, err := h.pool.Acquire(ctx)
 	if err != nil {
-		return h.fail(ctx, op, foreign(err))
+		return h.fail(ctx, op, undone(foreign(err)))
 	}
 	c := &conn{raw: pooled.Conn(), h: h}
 	defer func() {
@@ -131,7 +131,7 @@ const durable = `SET LOCAL synchronous_commit = on`
 func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 	tx, err := c.raw.BeginTx(ctx, pgx.TxOptions{BeginQuery: begin})
 	if err != nil {
-		return foreign(err)
+		return undone(foreign(err))
 	}
 	done := false // f may end its goroutine
 	defer func() {
@@ -141,11 +141,11 @@ func (c *conn) transact(ctx context.Context, f func(tx pgx.Tx) error) error {
 	}()
 	if c.h.lax {
 		if _, err := c.exec(ctx, durable); err != nil {
-			return err
+			return undone(err)
 		}
 	}
 	if err := f(tx); err != nil {
-		return err
+		return undone(err)
 	}
 	done = true
 	if err := tx.Commit(ctx); err != nil {

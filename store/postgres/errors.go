@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/perdure/perdure/store"
 )
 
@@ -83,7 +84,10 @@ func definite(err error) bool {
 
 // driverError marks an error that came from the driver or the server, as
 // opposed to those that say what the contract wants said.
-type driverError struct{ err error }
+type driverError struct {
+	err    error
+	undone bool // the transaction was not committed, whatever the error
+}
 
 func (e *driverError) Error() string { return e.err.Error() }
 func (e *driverError) Unwrap() error { return e.err }
@@ -93,7 +97,24 @@ func foreign(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &driverError{err}
+	return &driverError{err: err}
+}
+
+// undone marks an error of the driver that came before the end of a transaction: the
+// server undoes it, if it has not.
+func undone(err error) error {
+	if d, ok := errors.AsType[*driverError](err); ok {
+		d.undone = true
+	}
+	return err
+}
+
+// refused reports whether nothing was written although the end of the transaction may
+// have been sent: the server says so, or the driver has sent nothing. A server that
+// shuts down (class 57) may have committed before.
+func refused(err error) bool {
+	c := code(err)
+	return pgconn.SafeToRetry(err) || c != "" && !strings.HasPrefix(c, "57") && !strings.HasPrefix(c, "08")
 }
 
 // fail puts an error into the terms of the contract.
@@ -105,6 +126,9 @@ func (h *handle) fail(ctx context.Context, op string, err error) error {
 	if h.isClosed() {
 		return store.ErrStoreClosed
 	}
+	if ctx.Err() != nil && d.undone {
+		return ctx.Err()
+	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", op, context.Cause(ctx))
 	}
@@ -112,7 +136,7 @@ func (h *handle) fail(ctx context.Context, op string, err error) error {
 	if definite(err) {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	return &store.UnavailableError{Op: op, Err: err}
+	return &store.UnavailableError{Op: op, Err: err, Undone: d.undone || refused(d.err)}
 }
 
 // explain puts an error of Open into words for the person who can act, where

@@ -3,7 +3,10 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 	"reflect"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +20,11 @@ import (
 type sqlTransaction struct{ tx *sql.Tx }
 
 func (t sqlTransaction) conn() *pgx.Conn { return nil }
+
+func (t sqlTransaction) lost(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
 
 func (t sqlTransaction) script(ctx context.Context, statements ...string) error {
 	for _, s := range statements {

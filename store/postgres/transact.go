@@ -26,6 +26,10 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 			return err
 		})
 		if errors.As(err, &hook) {
+			if c.cut(hook) {
+				hook = nil
+				return undone(foreign(err))
+			}
 			return nil // whatever it is about, it is not the store's error
 		}
 		if err == nil && c.guests.Load() {
@@ -37,4 +41,10 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 		return hook
 	}
 	return err
+}
+
+// cut reports whether the connection was lost below a hook, and its error is that. The
+// driver also closes a connection itself, when a context ends that waits for it.
+func (c *conn) cut(hook *store.HookError) bool {
+	return !c.left && c.raw.IsClosed() && !errors.Is(hook, context.Canceled) && !errors.Is(hook, context.DeadlineExceeded)
 }

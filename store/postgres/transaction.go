@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -29,6 +30,8 @@ type transaction interface {
 	sender
 	// script runs statements that have neither parameters nor results.
 	script(ctx context.Context, statements ...string) error
+	// lost reports whether an error means that the connection is gone.
+	lost(err error) bool
 	// conn is the connection, if it is one of pgx's; it may only be compared.
 	conn() *pgx.Conn
 }
@@ -50,6 +53,8 @@ func (h *handle) Within(tx any) (store.Transaction, error) {
 type pgxTransaction struct{ pgx.Tx }
 
 func (t pgxTransaction) conn() *pgx.Conn { return t.Conn() }
+
+func (t pgxTransaction) lost(error) bool { return t.Conn() != nil && t.Conn().IsClosed() }
 
 func (t pgxTransaction) script(ctx context.Context, statements ...string) error {
 	for _, s := range statements {
@@ -197,8 +202,12 @@ func (g *guest) Find(ctx context.Context, partition int, workflowID, run string)
 	return foundRun(found, err)
 }
 
+// errLost is about a transaction whose connection is gone.
+var errLost = errors.New("the connection was lost, and the transaction with it: nothing of it was written; begin it again")
+
 // explain puts an error into words. It stays the driver's: programs look at it to know
-// whether to do their transaction again.
+// whether to do their transaction again. Where the connection is lost it is an
+// *store.UnavailableError besides.
 func (g *guest) explain(op string, err error) error {
 	d, ok := errors.AsType[*driverError](err)
 	if !ok {
@@ -216,6 +225,9 @@ func (g *guest) explain(op string, err error) error {
 	}
 	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, sql.ErrTxDone) {
 		return fmt.Errorf("%s: the transaction has ended: %w", op, d.err)
+	}
+	if c := code(err); strings.HasPrefix(c, "57P") || strings.HasPrefix(c, "08") || g.tx.lost(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%w: %w", errLost, d.err), Undone: true}
 	}
 	return fmt.Errorf("%s, within the transaction: %w", op, d.err)
 }

@@ -201,7 +201,9 @@ func transact(c *conn, f func(c *conn) error) error {
 	}
 	err := f(c)
 	if err == nil {
-		_, err = c.exec("COMMIT")
+		if _, err = c.exec("COMMIT"); err != nil {
+			err = &commitError{err}
+		}
 	}
 	if err != nil {
 		if _, undo := c.exec("ROLLBACK"); undo != nil {

@@ -15,6 +15,12 @@ type brokenError struct{ err error }
 func (e *brokenError) Error() string { return e.err.Error() }
 func (e *brokenError) Unwrap() error { return e.err }
 
+// commitError is an error of COMMIT: the transaction may be durable all the same.
+type commitError struct{ err error }
+
+func (e *commitError) Error() string { return e.err.Error() }
+func (e *commitError) Unwrap() error { return e.err }
+
 // code is SQLite's primary result code of an error, 0 if it has none.
 func code(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
@@ -44,11 +50,15 @@ func (h *handle) fail(op string, err error) error {
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		err = broken.err
 	}
+	ending, committing := errors.AsType[*commitError](err)
+	if committing {
+		err = ending.err
+	}
 	switch {
 	case code(err) == 0:
 		return err // nil, a refusal, the context's, or ErrStoreClosed
 	case unavailable(err):
-		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err)}
+		return &store.UnavailableError{Op: op, Err: fmt.Errorf("%s: %w", h.path, err), Undone: !committing || code(err) == lib.SQLITE_BUSY}
 	}
 	return fmt.Errorf("%s: %s: %w", op, h.path, err)
 }

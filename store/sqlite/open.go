@@ -164,7 +164,7 @@ func create(ctx context.Context, path string) error {
 	})
 	if err != nil {
 		if code(err) == lib.SQLITE_BUSY {
-			return &store.UnavailableError{Op: "Open", Err: fmt.Errorf("%s: %w", path, err)}
+			return &store.UnavailableError{Op: "Open", Err: fmt.Errorf("%s: %w", path, err), Undone: true}
 		}
 		return explain(path, err)
 	}

@@ -22,6 +22,7 @@ type powerCut struct {
 	platters map[string]*platter
 	open     map[uintptr]watchedFile // by SQLite's handle
 	methods  map[uintptr]uintptr     // SQLite's methods of files -> ours
+	broken   bool                    // syncs fail
 }
 
 // platter is a file as the disk has it.
@@ -57,7 +58,7 @@ func watchPower(t *testing.T, dir string) *powerCut {
 	if err != nil || original == 0 {
 		t.Fatalf("SQLite's file layer cannot be replaced: %v", err)
 	}
-	power.dir = dir
+	power.dir, power.broken = dir, false
 	power.platters, power.open = map[string]*platter{}, map[uintptr]watchedFile{}
 	power.methods = map[uintptr]uintptr{}
 	layer := allocate[lib.Tsqlite3_vfs](tls)
@@ -101,6 +102,13 @@ func (c change) apply(file []byte) []byte {
 	}
 	copy(file[c.at:], c.data)
 	return file
+}
+
+// fail makes syncs fail, or succeed again.
+func (p *powerCut) fail(broken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = broken
 }
 
 // find returns the open file behind a handle of SQLite.
@@ -190,8 +198,11 @@ func truncateWatched(tls *libc.TLS, handle uintptr, size int64) int32 {
 func syncWatched(tls *libc.TLS, handle uintptr, flags int32) int32 {
 	f, m := power.find(handle)
 	power.mu.Lock()
-	begun := len(f.platter.pending)
+	begun, broken := len(f.platter.pending), power.broken
 	power.mu.Unlock()
+	if broken {
+		return lib.SQLITE_IOERR_FSYNC
+	}
 	rc := function[func(*libc.TLS, uintptr, int32) int32](m.FxSync)(tls, handle, flags)
 	if rc == lib.SQLITE_OK {
 		power.mu.Lock()

@@ -141,6 +141,21 @@ func answered(t *testing.T, level sqlite.Level, check func(t *testing.T, w writi
 	}
 }
 
+// A commit whose sync failed may be on the disk all the same.
+func TestE84_AFailedSyncIsNoProofThatNothingWasWritten(t *testing.T) {
+	dir := t.TempDir()
+	power := watchPower(t, dir)
+	s := open(t, sqlite.File(filepath.Join(dir, "test.db"), sqlite.Exclusive()))
+	power.fail(true)
+	if err := s.Create(t.Context(), newRun("a")); !store.Unavailable(err) || store.Undone(err) {
+		t.Errorf("got %v, which must not say that nothing was written", err)
+	}
+	power.fail(false)
+	if err := s.Create(t.Context(), newRun("a")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestI1_EveryVerbThatWritesMeetsAPowerCut(t *testing.T) {
 	reading := []string{"Due", "Inbox", "Secret", "Within"}
 	for _, verbs := range []reflect.Type{reflect.TypeFor[store.Owner](), reflect.TypeFor[store.Client]()} {

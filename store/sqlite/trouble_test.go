@@ -85,7 +85,7 @@ func TestE64_FullDiskIsUnavailableUntilThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestWriterOfAnotherProgramIsWaitedForAndThenUnavailable(t *testing.T) {
+func TestE84_WriterOfAnotherProgramIsWaitedForAndThenUnavailable(t *testing.T) {
 	h, epoch := owned(t)
 	other, err := connect(t.Context(), dsn(h.path, "rw"))
 	if err != nil {
@@ -96,8 +96,8 @@ func TestWriterOfAnotherProgramIsWaitedForAndThenUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = commitAll(t.Context(), h, firstTurn(epoch, "r"))
-	if !store.Unavailable(err) || !strings.Contains(err.Error(), "Commit") {
-		t.Fatalf("got %v, want an Unavailable error", err)
+	if !store.Unavailable(err) || !store.Undone(err) || !strings.Contains(err.Error(), "Commit") {
+		t.Fatalf("got %v, want an Unavailable error that says that nothing was written", err)
 	}
 	// Readers do not wait for writers.
 	if _, err := h.List(t.Context(), store.Filter{}); err != nil {
