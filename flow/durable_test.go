@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,6 +199,10 @@ func outcome(result string, err error) string {
 	text := err.Error()
 	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok {
 		text = gaveUp.Err.Error() // how many attempts were lost is not the program's business
+	}
+	if carried, ok := errors.AsType[*eval.Carried](err); ok { // from one run to the next, as a text
+		_, last, _ := strings.Cut(carried.Text, "): ")
+		text = cmp.Or(last, carried.Text)
 	}
 	return fmt.Sprintf("%v: %s", retry.Classify(err).Types, text)
 }

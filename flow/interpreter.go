@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -91,12 +95,25 @@ func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
 	if err != nil {
 		panic(err) // all values can be encoded
 	}
-	var options []activity.Option
+	options := body.Options{}
 	if def := d.runtime.actions[a.Name]; def != nil {
-		options = append(options, activity.Like(def))
+		options = body.Of(def).Options
 	}
-	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, append(options, activity.Retry(a.Policy))...)
+	options.Retry = &a.Policy
+	for _, g := range a.Gates { // besides those of the declaration
+		options.Gates = append(slices.Clip(options.Gates), gate.FromSpec(gateSpec(g)))
+	}
+	handle := activity.Declare[json.RawMessage, json.RawMessage](a.Name, body.Set(func(o *body.Options) { *o = options }))
 	return workflow.Async(d.wf, handle, json.RawMessage(args))
+}
+
+// gateSpec is a gate as the engine takes it.
+func gateSpec(g *syntax.Gate) gate.Spec {
+	s := gate.Spec{Name: g.Name.Name, Limit: g.Limit, Mode: gate.Mode(g.Mode)}
+	if g.Count > 0 {
+		s.Rate = gate.Rate{PerSecond: float64(g.Count) / g.Per.Seconds(), Burst: g.Burst}
+	}
+	return s
 }
 
 // end waits for an action.

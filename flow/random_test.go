@@ -60,6 +60,8 @@ func (g *programmer) line(format string, args ...any) {
 }
 
 func (g *programmer) program() string {
+	g.line("gate one [limit: 1]")
+	g.line("gate two [limit: 2, rate: 100/1s, burst: 10, mode: hold]")
 	g.line("fn main(input: [], output: [result]):")
 	g.level++
 	g.line("a = 1")
@@ -102,7 +104,7 @@ func (g *programmer) statement(depth int) {
 	case 4:
 		g.line("a, b = twice(%s)", g.value(1))
 	case 5:
-		g.line("%s = spread [1, %s, 3]: e -> %s", g.name(), g.value(0), g.action("e"))
+		g.line("%s = spread [1, %s, 3]%s: e -> %s", g.name(), g.value(0), g.pick("", " [limit: 1]", " [limit: 2]", " [limit: 5]"), g.pick(g.action("e"), g.action("e"), "twice(e)"))
 	case 6:
 		g.line("if %s:", g.value(1))
 		g.block(depth)
@@ -155,7 +157,11 @@ func (g *programmer) value(depth int) string {
 	case 5:
 		return "slice(json(" + g.value(depth-1) + "), 0, 20)"
 	case 6:
-		return g.value(depth-1) + g.pick(" + ", " * ", " - ") + g.pick("1", g.name())
+		left := g.value(depth - 1)
+		if left == "\"s\"" { // the checker sees that this fails
+			left = g.name()
+		}
+		return left + g.pick(" + ", " * ", " - ") + g.pick("1", g.name())
 	}
 	return g.action(g.value(0))
 }
@@ -169,5 +175,5 @@ func (g *programmer) action(x string) string {
 	case 1, 2:
 		return fmt.Sprintf("@flaky(x=%s, times=%d, type=\"N\") %s", x, g.IntN(3), g.pick("[retry: 2]", "[N -> retry: 3, backoff: 2s]", "[retry: 2, fixed: 1m] [timeout: 1h]"))
 	}
-	return "@echo(x=" + x + ")" + g.pick("", " [retry: 1]", " [timeout: 1m]")
+	return "@echo(x=" + x + ")" + g.pick("", " [gate: one]", " [gate: (one, two)]") + g.pick("", " [retry: 1]", " [timeout: 1m]")
 }

@@ -16,6 +16,7 @@ var shapes = map[string]shape{
 	"compensation": {"done = []\ntry:\n    done = done + [@echo(x=\"booked\")]\n    @broken(type=\"Sold\") [retry: 1]\nexcept Sold as e:\n    done = done + [@echo(x=\"undone\"), e.message]\nreturn done\n", 1},
 	"polling":      {"n = 0\nwhile n < 3:\n    n = @echo(x=n + 1)\n    sleep 60\nreturn n\n", 1},
 	"block":        {"fn main(input: [], output: [r]):\n    n = 0\n    try [N -> retry: 2, fixed: 1m, jitter: none]:\n        n = n + 1\n        a = @echo(x=n)\n        b = @broken(type=\"N\")\n    except N as e:\n        b = [n, e.type, e.attempts]\n    c = failing() [retry: 1] or 0\n    r = [n, b, c]\nfn failing(input: [], output: [x]):\n    x = @echo(x=7)\n    @flaky(x=1, times=0, type=\"N\")\n", 1},
+	"limited":      {"gate slow [limit: 1]\nfn main(input: [], output: [r]):\n    xs = spread [1, 2, 3, 4] [limit: 2, errors: values]: x -> one(x)\n    a, b = parallel [limit: 1]:\n        @echo(x=1)\n        @echo(x=2)\n    r = [xs, a, b]\nfn one(input: [x], output: [y]):\n    y = @echo(x=x) [gate: slow]\n    if x == 3:\n        @broken(type=\"Bad\") [retry: 1]\n", 2},
 	"seven": {strings.Join([]string{
 		"a = @echo(x=1) [retry: 1]", "b = @flaky(x=2, times=1, type=\"A\") [A -> retry: 2, fixed: 5s]", "c = @echo(x=3) [timeout: 1m]",
 		"d = @flaky(x=4, times=2, type=\"B\") [retry: 2, linear: 1s]", "e = @echo(x=5) [retry: 1] [within: 1h]", "f = @flaky(x=6, times=1, type=\"C\") [(B, C) -> retry: 1]", "g = @echo(x=7)",

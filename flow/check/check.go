@@ -77,6 +77,11 @@ func (c *checker) report(n syntax.Node, code, hint, format string, args ...any) 
 }
 
 func (c *checker) program() {
+	for i, g := range c.file.Gates {
+		if slices.ContainsFunc(c.file.Gates[:i], func(other *syntax.Gate) bool { return other.Name.Name == g.Name.Name }) {
+			c.report(g.Name, syntax.CodeDuplicate, "Give one of them another name.", "there are two gates %s", g.Name.Name)
+		}
+	}
 	for _, fn := range c.file.Functions {
 		name := fn.Name.Name
 		switch {

@@ -89,6 +89,7 @@ func FuzzW12_Check(f *testing.F) {
 	for _, seed := range []string{
 		"fn main(input: [a], output: [b]):\n    b = f(a)\nfn f(input: [x], output: [y]):\n    return x\n", "x = {a: 1, \"b\": _}\n",
 		"while True:\n    try:\n        break\n    except A, A as e:\n        sleep -1\n", "a, b = parallel:\n    @ping()\n", "x = )\n@fetc(u=1) [retry: 3, backoff: 1h] [within: 1s]\n",
+		"gate g [limit: 2, rate: 5/1s]\nx = spread [1] [limit: 2, errors: values]: y -> @a(x=y) [gate: g]\nparallel [limit: 1]:\n    f(1)\n",
 	} {
 		f.Add(seed)
 	}

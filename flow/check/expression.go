@@ -54,7 +54,7 @@ func (c *checker) expr(x syntax.Expr) {
 	case *syntax.Spread:
 		c.expr(x.Over)
 		c.inner = append(c.inner, x.As.Name)
-		c.action(x.Call)
+		c.expr(x.Call)
 		c.inner = c.inner[:len(c.inner)-1]
 	case *syntax.Parallel:
 		for _, call := range x.Calls {
@@ -190,6 +190,7 @@ func (c *checker) action(x *syntax.Action) {
 		}
 		given[a.Name.Name] = true
 	}
+	c.gates(x)
 	c.policy(&x.Policied, func(types []string) { c.policyTypes(x, types) })
 	name := syntax.Span{From: x.From, To: x.Name.To}
 	a, ok := c.actions[x.Name.Name]
@@ -208,6 +209,26 @@ func (c *checker) action(x *syntax.Action) {
 		return
 	}
 	c.parameters(x, a, given)
+}
+
+// gates checks the gates of an action.
+func (c *checker) gates(x *syntax.Action) {
+	for i, id := range x.Gates {
+		var names []string
+		for _, g := range c.file.Gates {
+			names = append(names, g.Name.Name)
+		}
+		switch {
+		case slices.ContainsFunc(x.Gates[:i], func(other syntax.Ident) bool { return other.Name == id.Name }):
+			c.report(id, syntax.CodeDuplicate, "Remove one of them.", "the gate %s stands there twice", id.Name)
+		case !slices.Contains(names, id.Name) && !c.broken:
+			hint := near.Hint(id.Name, slices.Values(names))
+			if hint == "" {
+				hint = "Declare it at the top of the file: gate " + id.Name + " [limit: 10]"
+			}
+			c.report(id, syntax.CodeName, hint, "there is no gate %s", id.Name)
+		}
+	}
 }
 
 // actionHint is about an action that does not exist and is like no other.

@@ -3,6 +3,7 @@ package eval
 import (
 	"time"
 
+	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -57,6 +58,7 @@ type Action struct {
 	Name   string
 	Args   *Dict
 	Policy retry.Policy // retry.Never if the program gives none
+	Gates  []*syntax.Gate
 }
 
 // Outcome is how an action ended.

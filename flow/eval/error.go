@@ -148,6 +148,9 @@ func catches(types []syntax.Ident, f retry.Failure) bool {
 // exception is an error as a value. Of an action that was given up the program sees
 // its last failure.
 func exception(err error) *Exception {
+	if e, is := err.(*Carried); is && e.as != nil {
+		return e.as
+	}
 	x := &Exception{Err: err}
 	if e, is := err.(*CallError); is {
 		err = e.Err

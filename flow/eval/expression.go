@@ -74,9 +74,9 @@ func (f *frame) expression(x syntax.Expr) (Value, error) {
 		v, err := f.fx.Act(a)
 		return v, f.placed(x, err)
 	case *syntax.Spread:
-		return f.spread(x)
+		return f.spread(x, false)
 	case *syntax.Parallel:
-		return f.parallel(x.Calls)
+		return f.parallel(x.Calls, x.Fan)
 	}
 	return nil, fault(TypeType, "a %T has no value", x)
 }
@@ -204,6 +204,13 @@ func (f *frame) action(x *syntax.Action) (Action, error) {
 	if x.Policy != nil {
 		a.Policy = *x.Policy
 	}
+	for _, name := range x.Gates {
+		gate := f.m.file.Gate(name.Name)
+		if gate == nil {
+			return a, fault(TypeName, "there is no gate %s", name.Name)
+		}
+		a.Gates = append(a.Gates, gate)
+	}
 	for _, arg := range x.Args {
 		v, err := f.eval(arg.Value)
 		if err != nil {
@@ -215,101 +222,6 @@ func (f *frame) action(x *syntax.Action) (Action, error) {
 	}
 	// Many actions with large arguments would be a turn that fills the memory.
 	return a, f.spend(sizeOf(a.Args) / 64)
-}
-
-// MaxSpread is how many elements a spread may have, and how many calls a parallel.
-const MaxSpread = 10_000
-
-// spread runs an action for each element, all at once.
-func (f *frame) spread(x *syntax.Spread) (Value, error) {
-	over, err := f.eval(x.Over)
-	if err != nil {
-		return nil, err
-	}
-	items, err := f.elements(over)
-	if err != nil {
-		return nil, f.at(x.Over, err)
-	}
-	if len(items) > MaxSpread {
-		return nil, f.at(x.Over, fault(TypeLimit, "a spread has at most %d elements, and this one has %d; take a part of them at a time, by slice", MaxSpread, len(items)))
-	}
-	// The name is that of the element inside of the spread only.
-	outer, had := f.vars[x.As.Name]
-	defer func() {
-		if delete(f.vars, x.As.Name); had {
-			f.vars[x.As.Name] = outer
-		}
-	}()
-	actions := make([]Action, len(items))
-	for i, item := range items {
-		f.set(x.As.Name, item)
-		if actions[i], err = f.action(x.Call); err != nil {
-			return nil, err
-		}
-	}
-	out := f.fx.ActAll(actions)
-	for i := range out {
-		out[i].Err = f.placed(x.Call, out[i].Err)
-	}
-	return results(out)
-}
-
-// results are the values of outcomes, or the first error.
-func results(all []Outcome) (Value, error) {
-	values := make([]Value, len(all))
-	for i, o := range all {
-		if o.Err != nil {
-			return nil, o.Err
-		}
-		values[i] = o.Value
-	}
-	return list(values)
-}
-
-func (f *frame) parallelBlock(s *syntax.ParallelBlock) error {
-	calls := make([]syntax.Expr, len(s.Body.Statements))
-	for i, line := range s.Body.Statements {
-		calls[i] = line.(*syntax.Do).Value
-	}
-	v, err := f.parallel(calls)
-	if err != nil || len(s.Targets) == 0 {
-		return err
-	}
-	return f.assign(s.Targets, v)
-}
-
-// parallel makes several calls at once. Their arguments are evaluated before the
-// first of them begins.
-func (f *frame) parallel(calls []syntax.Expr) (Value, error) {
-	if len(calls) > MaxSpread {
-		return nil, fault(TypeLimit, "a parallel has at most %d calls, and this one has %d", MaxSpread, len(calls))
-	}
-	ready := make([]func(in Effects) (Value, error), len(calls))
-	for i, call := range calls {
-		switch call := call.(type) {
-		case *syntax.Action:
-			a, err := f.action(call)
-			if err != nil {
-				return nil, f.at(call, err)
-			}
-			ready[i] = func(in Effects) (Value, error) {
-				v, err := in.Act(a)
-				return v, f.placed(call, err)
-			}
-		case *syntax.Call:
-			run, err := f.prepare(call)
-			if err != nil {
-				return nil, f.at(call, err)
-			}
-			ready[i] = run
-		}
-	}
-	out := make([]Outcome, len(calls))
-	f.fx.Each(len(calls), func(i int, in Effects) {
-		v, err := ready[i](in)
-		out[i] = Outcome{v, f.at(calls[i], err)}
-	})
-	return results(out)
 }
 
 // call calls a function of the program or a builtin.

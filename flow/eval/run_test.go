@@ -135,6 +135,7 @@ func FuzzW12_Eval(f *testing.F) {
 		"return spread [1, \"a\", None]: x -> @echo(x=x) [retry: 1]\n", "return sorted([3, 1.5, -2]) + slice(split(\"a b c\"), -2) + keys({\"z\": 1})\n",
 		"return not 1 in [2] and \"a\" < \"b\" or max(1, 2) == round(2.5)\n", "return parse_json(json({\"a\": [1.0, \"\\u00e9\"]}))\n",
 		"x = 1\ntry [retry: 2]:\n    x = x + 1\n    @fail(type=\"A\")\nexcept A as e:\n    return [x, e.attempts]\n",
+		"gate g [limit: 2, rate: 5/1s]\nx = spread [1] [limit: 2, errors: values]: y -> @a(x=y) [gate: g]\nparallel [limit: 1]:\n    f(1)\n",
 	} {
 		f.Add(seed)
 	}

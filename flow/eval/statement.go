@@ -92,6 +92,13 @@ func (f *frame) statement(s syntax.Statement) (way, Value, error) {
 // value is the value of an expression that is the whole of a statement: the program can
 // stop inside of it.
 func (f *frame) value(x syntax.Expr) (Value, error) {
+	if s, is := x.(*syntax.Spread); is {
+		if err := f.spend(1); err != nil {
+			return nil, f.at(x, err)
+		}
+		v, err := f.spread(s, true)
+		return v, f.at(x, err)
+	}
 	call, is := x.(*syntax.Call)
 	if !is || !f.open || call.Policy != nil || f.m.functions[call.Name.Name] == nil {
 		return f.eval(x)

@@ -87,6 +87,7 @@ func exceptionOf(d *Dict) (Value, error) {
 	if x.Err == nil {
 		x.Err = &Carried{Type: x.Type, Text: text}
 	}
+	x.Err.(*Carried).as = x
 	return x, nil
 }
 
@@ -96,6 +97,8 @@ type Carried struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 	Err  error  `json:"-"`
+
+	as *Exception // what except binds it as, of the outermost
 }
 
 func init() { retry.RegisterErrorType[*Carried]("flow.Carried") }

@@ -9,6 +9,10 @@ import (
 // equal if their dumps are.
 func dump(f *File) string {
 	d := &dumper{}
+	for _, g := range f.Gates {
+		d.notes(&g.Notes, 0)
+		d.line(0, fmt.Sprintf("gate %s limit=%d rate=%d/%s burst=%d mode=%s", g.Name.Name, g.Limit, g.Count, g.Per, g.Burst, g.Mode), &g.Notes)
+	}
 	for _, fn := range f.Functions {
 		head := "fn " + fn.Name.Name + " " + idents(fn.Inputs, "[", "]") + " " + idents(fn.Outputs, "[", "]")
 		if f.Implicit {
@@ -62,7 +66,7 @@ func (d *dumper) statement(s Statement, level int) {
 	case *Do:
 		line("do %s", show(s.Value))
 	case *ParallelBlock:
-		line("parallel %s", idents(s.Targets, "[", "]"))
+		line("parallel%s %s", s.options(), idents(s.Targets, "[", "]"))
 		d.block(s.Body, level+1)
 	case *For:
 		line("for %s %s", idents(s.Targets, "[", "]"), show(s.In))
@@ -135,13 +139,13 @@ func show(x Expr) string {
 	case *Call:
 		return "(call " + x.Name.Name + showArgs(x.Args) + showPolicy(x.Policied) + ")"
 	case *Action:
-		return "(@" + x.Name.Name + showArgs(x.Args) + showPolicy(x.Policied) + ")"
+		return "(@" + x.Name.Name + showArgs(x.Args) + x.gates() + showPolicy(x.Policied) + ")"
 	case *Wait:
 		return "(wait " + fmt.Sprintf("%q", x.Signal.Name) + showPolicy(x.Policied) + ")"
 	case *Spread:
-		return "(spread " + show(x.Over) + " " + x.As.Name + " " + show(x.Call) + ")"
+		return "(spread " + show(x.Over) + x.options() + " " + x.As.Name + " " + show(x.Call) + ")"
 	case *Parallel:
-		return "(parallel " + showAll(x.Calls) + ")"
+		return "(parallel" + x.options() + " " + showAll(x.Calls) + ")"
 	}
 	return fmt.Sprintf("%T?", x)
 }

@@ -48,6 +48,12 @@ var policyKeys = map[string]string{
 
 // policyHint is about a word in the place of a key of a policy.
 func policyHint(key string) string {
+	switch key {
+	case "gate":
+		return "The gate stands right behind the call, before the policy: @charge(cents=995) [gate: payments] [retry: 3]."
+	case "limit", "errors":
+		return "It stands behind the list of a spread, or behind the word parallel: spread (@list() [retry: 3]) [limit: 10]: x -> @fetch(url=x)."
+	}
 	if is := policyKeys[strings.ReplaceAll(strings.ToLower(key), "-", "_")]; is != "" {
 		return "It is called " + is + "."
 	}

@@ -16,11 +16,18 @@ const lineWidth = 100
 // gives the same tree.
 func Format(f *File) string {
 	p := &printer{}
+	for i, g := range f.Gates {
+		p.before(&g.Notes, 0, i > 0, false)
+		p.line(0, g.text(), trail(&g.Notes))
+	}
 	if f.Implicit {
+		if len(f.Gates) > 0 {
+			p.b.WriteByte('\n')
+		}
 		p.statements(f.Functions[0].Body, 0)
 	} else {
 		for i, fn := range f.Functions {
-			p.function(fn, i > 0)
+			p.function(fn, i+len(f.Gates) > 0)
 		}
 	}
 	p.tail(f.Tail, 0)
@@ -117,7 +124,7 @@ func (p *printer) statement(s Statement, level int) {
 		if len(s.Targets) > 0 {
 			targets = idents(s.Targets, "", "") + " = "
 		}
-		p.line(level, targets, "parallel:", end)
+		p.line(level, targets, "parallel", s.options(), ":", end)
 		p.block(s.Body, level)
 	case *For:
 		p.line(level, wrap(level, "for "+idents(s.Targets, "", "")+" in ", s.In, ":"), end)

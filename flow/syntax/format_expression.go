@@ -33,16 +33,34 @@ func wrap(level int, before string, x Expr, behind string) string {
 func fits(level int, before string, x Expr, behind string) bool {
 	room := lineWidth - level*unitOfIndent - utf8.RuneCountInString(before) - utf8.RuneCountInString(behind)
 	switch x := x.(type) { // the brackets of a policy go on behind the last line, however it is broken
-	case *Action:
-		room += utf8.RuneCountInString(policy(&x.Policied))
-	case *Call:
-		room += utf8.RuneCountInString(policy(&x.Policied))
-	case *Spread:
-		room += utf8.RuneCountInString(policy(&x.Call.Policied))
+	case *Action, *Call, *Spread:
+		room += utf8.RuneCountInString(brackets(x))
 	}
 	b := inline{most: max(room, 0) * utf8.UTFMax}
 	write(&b, x, levelOr)
 	return utf8.RuneCountInString(b.String()) <= room
+}
+
+// brackets are what stands behind a call.
+func brackets(x Expr) string {
+	switch x := x.(type) {
+	case *Action:
+		return x.gates() + policy(&x.Policied)
+	case *Call:
+		return policy(&x.Policied)
+	case *Spread:
+		return brackets(x.Call)
+	}
+	return ""
+}
+
+// overLevel is what the list of a spread has to bind: brackets behind it must not become
+// those of a part of it.
+func overLevel(x *Spread) int {
+	if x.Fan == (Fan{}) {
+		return levelOr
+	}
+	return levelPostfix
 }
 
 // item is an element between brackets.
@@ -69,11 +87,11 @@ func parts(x Expr) (open string, items []item, end string) {
 		for _, c := range x.Calls {
 			items = append(items, item{"", c})
 		}
-		return "parallel(", items, ")"
+		return "parallel(", items, ")" + x.options()
 	case *Call:
-		return x.Name.Name + "(", argItems(x.Args), ")" + policy(&x.Policied)
+		return x.Name.Name + "(", argItems(x.Args), ")" + brackets(x)
 	case *Action:
-		return "@" + x.Name.Name + "(", argItems(x.Args), ")" + policy(&x.Policied)
+		return "@" + x.Name.Name + "(", argItems(x.Args), ")" + brackets(x)
 	case *Wait:
 		name := x.Signal.Name
 		if nameLength(name) != len(name) || isKeyword[name] {
@@ -82,7 +100,9 @@ func parts(x Expr) (open string, items []item, end string) {
 		return "wait signal " + name, nil, policy(&x.Policied)
 	case *Spread:
 		open, items, end = parts(x.Call)
-		return "spread " + flat(x.Over) + ": " + x.As.Name + " -> " + open, items, end
+		b := inline{most: math.MaxInt}
+		write(&b, x.Over, overLevel(x))
+		return "spread " + b.String() + x.options() + ": " + x.As.Name + " -> " + open, items, end
 	}
 	return "", nil, ""
 }
@@ -167,8 +187,8 @@ func write(b *inline, x Expr, least int) {
 		b.WriteByte(']')
 	case *Spread:
 		b.WriteString("spread ")
-		write(b, x.Over, levelOr)
-		b.WriteString(": " + x.As.Name + " -> ")
+		write(b, x.Over, overLevel(x))
+		b.WriteString(x.options() + ": " + x.As.Name + " -> ")
 		write(b, x.Call, levelOr)
 	default:
 		open, items, end := parts(x)
@@ -238,6 +258,10 @@ func levelOf(x Expr) int {
 		}
 	case *Call:
 		if x.Policy != nil {
+			return levelPostfix - 1
+		}
+	case *Parallel:
+		if x.Fan != (Fan{}) {
 			return levelPostfix - 1
 		}
 	case *Spread, *Action, *Wait:

@@ -1,11 +1,6 @@
 package syntax
 
-import (
-	"errors"
-	"strings"
-
-	"github.com/perdure/perdure/retry"
-)
+import "strings"
 
 // levels are the operators between two expressions, those that bind least first.
 // All of them are left-associative. Between and and the comparisons stands not.
@@ -135,6 +130,8 @@ func (p *parser) postfix() Expr {
 			p.advance()
 			x = &Field{X: x, Name: p.fieldName()}
 			x.(*Field).Span = Span{from, p.last}
+		case p.optionsFollow("limit", "errors"):
+			return x
 		case p.tok.is("["):
 			p.enter()
 			i := p.expression()
@@ -354,119 +351,37 @@ func (p *parser) action() *Action {
 		x.Args = append(x.Args, Arg{Name: Ident{name.Span, name.Name}, Value: p.expression()})
 	})
 	x.To = p.last
+	if p.optionsFollow("gate") {
+		p.gatesOf(x)
+	}
 	if p.tok.is("[") {
 		x.To = p.policy(&x.Policied)
 	}
 	return x
 }
 
-// policy lets package retry read the brackets at which the parser is, and returns where
-// they end.
-func (p *parser) policy(x *Policied) int {
-	from := p.tok.From
-	p.lex.nested-- // the lexer has counted the bracket
-	policy, end, err := retry.ParseAt(p.lex.src, from)
-	if err == nil {
-		x.Policy = &policy
-	} else {
-		p.policyFault(from, err)
-		end = p.brackets(from)
-	}
-	x.Brackets = Span{from, end}
-	p.lex.jump(end)
-	p.tok.To = end
-	p.advance()
-	if p.tok.is("[") && p.lex.nested > 0 {
-		p.fail(p.tok.Span, "The brackets of a policy follow each other in one line; each of them may go on in the next: [retry: 3,", "a second part of the policy begins in another line")
-	}
-	return end
-}
-
-// policyFollows reports whether the brackets at which the parser is are those of a
-// policy, behind what may have an index, too.
-func (p *parser) policyFollows() bool {
-	if !p.tok.is("[") {
-		return false
-	}
-	inside, _, _ := strings.Cut(firstLine(p.lex.src[p.tok.To:]), "]")
-	return likePolicy(inside) || strings.Contains(inside, "->")
-}
-
-// policyFault reports what package retry says of a policy.
-func (p *parser) policyFault(from int, err error) {
-	wrong, is := errors.AsType[*retry.NotationError](err)
-	if !is {
-		p.report(Span{from, from + 1}, CodePolicy, "", "the policy is not usable: %v", err)
-		return
-	}
-	src := p.lex.src
-	if open := strings.LastIndexByte(src[:wrong.Offset], '['); open >= from && !strings.Contains(src[open:wrong.Offset], "]") && strings.Contains(src[open:wrong.Offset], "\n") {
-		p.report(Span{open, open + 1}, CodeSyntax, "Close it where it ends.", "the bracket \"[\" is not closed")
-		return
-	}
-	token := strings.TrimSuffix(wrong.Token, "...")
-	hint := "Expected: " + wrong.Expected + "."
-	inner := strings.TrimLeft(src[from+1:], " -")
-	switch {
-	case wrong.Problem == "is no key" && policyHint(wrong.Token) != "":
-		hint = policyHint(wrong.Token)
-	case strings.HasPrefix(token, "=>"):
-		hint = "The arrow is written ->: [NetworkError -> retry: 3]."
-	case strings.HasPrefix(token, "="):
-		hint = "Behind a key stands a colon: [retry: 3]."
-	case inner != "" && strings.IndexByte("\"'", inner[0]) >= 0 && likePolicy(strings.Replace(inner[1:], inner[:1], "", 1)):
-		hint = "The keys of policies stand without quotes: [retry: 3]."
-	case inner != "" && strings.IndexByte("0123456789\"'", inner[0]) >= 0:
-		hint = "An index behind an action stands outside of parentheses: (@fetch(url=u))[0]."
-	}
-	p.report(Span{wrong.Offset, wrong.Offset + len(token)}, CodePolicy, hint, "%s %s in this policy", orEnd(wrong.Token), wrong.Problem)
-}
-
-// brackets is where the brackets that begin at an offset end, as far as that can be
-// told of wrong ones: in the same line at the latest.
-func (p *parser) brackets(from int) int {
-	line := firstLine(p.lex.src[from:])
-	open, end := 0, len(line)
-	for i := range line {
-		switch line[i] {
-		case '[':
-			open++
-		case ']':
-			if open--; open == 0 {
-				if rest := strings.TrimLeft(line[i+1:], " \t"); !strings.HasPrefix(rest, "[") {
-					return from + i + 1
-				}
-			}
-		case '#':
-			return from + i
-		}
-	}
-	return from + end
-}
-
-func orEnd(token string) string {
-	if token == "" {
-		return "the end of the text"
-	}
-	return "\"" + token + "\""
-}
-
-// spread reads spread XS:X -> @action(...).
+// spread reads spread XS: X -> @action(...), or with a call of a function.
 func (p *parser) spread() Expr {
 	const form = "A spread looks like this: spread xs: x -> @fetch(url=x)"
 	x := &Spread{Span: p.tok.Span}
 	p.advance()
 	x.Over = p.expression()
+	p.fan(&x.Fan)
 	p.want(":", form)
 	x.As = p.ident("the name of the element")
 	if p.tok.is("=") && strings.HasPrefix(p.lex.src[p.tok.To:], ">") {
 		p.unexpected("\"->\"", "The arrow is written ->. "+form)
 	}
 	p.want("->", form)
-	if !p.tok.is("@") {
-		p.unexpected("an action", form)
+	switch name := p.tok; {
+	case p.tok.is("@"):
+		x.Call = p.action()
+	case p.tok.kind == word && strings.HasPrefix(p.lex.src[p.tok.To:], "("):
+		p.advance()
+		x.Call = p.call(Ident{name.Span, name.text})
+	default:
+		p.unexpected("an action or the call of a function", form)
 	}
-	x.Call = p.action()
 	x.To = p.last
 	return x
 }
@@ -486,5 +401,9 @@ func (p *parser) parallel() Expr {
 		x.Calls = append(x.Calls, call)
 	})
 	x.To = p.last
+	if p.optionsFollow("limit", "errors") {
+		p.fan(&x.Fan)
+		x.To = p.last
+	}
 	return x
 }

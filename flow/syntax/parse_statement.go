@@ -121,6 +121,7 @@ func (p *parser) parallelBlock(from int, targets []Ident, notes Notes) Statement
 	}
 	s := &ParallelBlock{Notes: notes, Targets: targets, Body: &Block{}}
 	p.advance()
+	p.fan(&s.Fan)
 	s.Span = Span{from, p.last}
 	p.blockOfLines(&s.Notes, s.Body, func(n Notes) Statement { return p.statementOf(n, p.parallelLine) })
 	return s
@@ -130,7 +131,7 @@ func (p *parser) parallelBlock(from int, targets []Ident, notes Notes) Statement
 func (p *parser) colonFollows() bool {
 	for at := p.tok.To; at < len(p.lex.src); at++ {
 		if c := p.lex.src[at]; c != ' ' && c != '\t' {
-			return c == ':'
+			return c == ':' || c == '['
 		}
 	}
 	return false

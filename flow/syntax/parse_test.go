@@ -166,6 +166,7 @@ func FuzzW12_Parse(f *testing.F) {
 		"a, b = parallel:\n    @a()\n    f(1)\n", "x = spread [1, -2.5]: y -> @f(y=y)\n", "x = not a == b and -(-1) in {\"k\": [None, True]}\n",
 		"x = [\n    1, # one\n    2]\n", "\tx", "@a() [A, B -> retry: 1] [", "((((", "x = \"\\u00e9\" 'a'", "\n\n# a\n\nx = 1  # b\n# c",
 		"try [A -> retry: 3]:\n    x = f(1) [retry: 2, backoff: 1s] + f(2)[0]\n    y = wait signal a [timeout: 2d]\n", "wait signal \"a b\" [\n",
+		"gate g [limit: 2, rate: 5/1s]\nx = spread [1] [limit: 2, errors: values]: y -> @a(x=y) [gate: g]\nparallel [limit: 1]:\n    f(1)\n",
 	} {
 		f.Add(seed)
 	}

@@ -220,6 +220,11 @@ func (p *parser) program() {
 		case p.tok.is("fn"):
 			fn := p.function(notes)
 			p.file.Functions = append(p.file.Functions, fn)
+		case p.gateFollows():
+			if len(p.file.Functions)+len(body) > 0 {
+				p.report(p.tok.Span, CodePlace, "Put it before the first function or statement.", "a gate is declared at the top of the file")
+			}
+			p.gate(notes)
 		case p.tok.kind == indent:
 			p.report(p.lineSpan(), CodeSyntax, p.strayHint("Only what stands in a block is indented."), "the line is indented, but no block begins before it")
 			body = append(body, p.strayBlock().Statements...)

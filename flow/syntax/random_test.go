@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/retry"
 	"pgregory.net/rapid"
@@ -45,7 +46,7 @@ func (g generator) idents(least int) []Ident {
 }
 
 func (g generator) file() *File {
-	f := &File{}
+	f := &File{Gates: g.gates()}
 	if g.intn(3) == 0 {
 		f.Implicit = true
 		f.Functions = []*Function{{Name: Ident{Name: "main"}, Body: g.block(3)}}
@@ -108,7 +109,7 @@ func (g generator) statement(depth int) Statement {
 	case 7:
 		return &Do{Notes: n, Value: g.expr(4)}
 	case 8:
-		s := &ParallelBlock{Notes: n, Targets: g.idents(0), Body: &Block{}}
+		s := &ParallelBlock{Fan: g.fan(), Notes: n, Targets: g.idents(0), Body: &Block{}}
 		for range 1 + g.intn(3) {
 			s.Body.Statements = append(s.Body.Statements, &Do{Notes: g.notes(), Value: g.call(2)})
 		}
@@ -199,9 +200,9 @@ func (g generator) expr(depth int) Expr {
 		g.policy(&x.Policied)
 		return x
 	case 0:
-		return &Spread{Over: g.expr(depth - 1), As: g.ident(), Call: g.action(depth - 1)}
+		return &Spread{Fan: g.fan(), Over: g.expr(depth - 1), As: g.ident(), Call: g.call(depth - 1)}
 	case 1:
-		x := &Parallel{}
+		x := &Parallel{Fan: g.fan()}
 		for range g.intn(3) {
 			x.Calls = append(x.Calls, g.call(depth-1))
 		}
@@ -232,8 +233,27 @@ func (g generator) args(depth int, named bool) (out []Arg) {
 
 func (g generator) action(depth int) *Action {
 	x := &Action{Name: Ident{Name: g.pick("a", "http.get", "a.for.b", "shell.run")}, Args: g.args(depth, true)}
+	if g.intn(4) == 0 {
+		x.Gates = g.idents(1)
+	}
 	g.policy(&x.Policied)
 	return x
+}
+
+func (g generator) fan() Fan { return Fan{Limit: g.intn(3) * 5, Values: g.intn(3) == 0} }
+
+func (g generator) gates() (all []*Gate) {
+	for range g.intn(3) {
+		gate := &Gate{Notes: g.notes(), Name: g.ident(), Limit: 1 + g.intn(9), Mode: g.pick("", "hold", "release")}
+		if g.intn(2) == 0 {
+			gate.Count, gate.Per, gate.Burst = 1+g.intn(5), time.Duration(1+g.intn(5000))*time.Millisecond, g.intn(3)
+		}
+		all = append(all, gate)
+	}
+	if len(all) > 0 {
+		all[0].Blank = false
+	}
+	return all
 }
 
 // policy gives something a policy, or none.

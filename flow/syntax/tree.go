@@ -1,6 +1,10 @@
 package syntax
 
-import "github.com/perdure/perdure/retry"
+import (
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
 
 // Node is a part of a tree that knows where it stands.
 type Node interface{ Range() Span }
@@ -9,6 +13,7 @@ type Node interface{ Range() Span }
 type File struct {
 	Name      string // for diagnostics, may be empty
 	Text      string
+	Gates     []*Gate
 	Functions []*Function
 	// Implicit says that the file has bare statements only: they are the body of
 	// the only function, main.
@@ -20,6 +25,16 @@ type File struct {
 
 // Position returns an offset of the text as people count.
 func (f *File) Position(offset int) Position { return f.lines.position(offset) }
+
+// Gate returns the gate of a name, nil if the file declares none.
+func (f *File) Gate(name string) *Gate {
+	for _, g := range f.Gates {
+		if g.Name.Name == name {
+			return g
+		}
+	}
+	return nil
+}
 
 // Main returns the function at which the program begins: main, else the first one;
 // nil if there is none.
@@ -62,6 +77,30 @@ type Function struct {
 	Name            Ident
 	Inputs, Outputs []Ident // nil for an implicit main
 	Body            *Block
+}
+
+// Gate declares a gate, at the top of the file: a bound that holds for the calls that
+// name it, in all runs together.
+type Gate struct {
+	Span
+	Notes
+	Name  Ident
+	Limit int // slots, at least 1
+
+	// Count attempts may start in the time Per, Burst of them together after a time of
+	// rest; zero is no bound, and one.
+	Count, Burst int
+	Per          time.Duration
+
+	// Mode is hold, release or rejoin, what a call does with its slot while it waits for
+	// a retry; empty for rejoin.
+	Mode string
+}
+
+// Fan is how several calls are made at once.
+type Fan struct {
+	Limit  int  // calls at the same time; 0 is all of them
+	Values bool // the error of a call stands in the place of its result
 }
 
 // Block is the statements of one level of indentation.
@@ -126,6 +165,7 @@ type (
 	ParallelBlock struct {
 		Span
 		Notes
+		Fan
 		Targets []Ident // none: the results are dropped
 		Body    *Block  // of Do statements with an *Action or a *Call
 	}
@@ -287,19 +327,22 @@ type (
 	Action struct {
 		Span
 		Policied
-		Name Ident // with dots, without "@"
-		Args []Arg // all with names
+		Name  Ident   // with dots, without "@"
+		Args  []Arg   // all with names
+		Gates []Ident // that it passes through
 	}
-	// Spread is one action for each element of a list, all at once.
+	// Spread is one call for each element of a list, at once as far as its limit allows.
 	Spread struct {
 		Span
+		Fan
 		Over Expr
 		As   Ident
-		Call *Action
+		Call Expr // an *Action or a *Call
 	}
 	// Parallel is several calls at once, as an expression.
 	Parallel struct {
 		Span
+		Fan
 		Calls []Expr // each an *Action or a *Call
 	}
 )
