@@ -28,10 +28,9 @@ const replayLimit = 30 * time.Second
 //	err = perduretest.Replay(recorded, Checkout)
 //
 // A *Difference says where the code begins to ask for something else. Delays and
-// policies may differ: of what is on record the recorded ones hold. Only the policy
-// of a block (workflow.Retry) is code in this: one that would not have made a try
-// that is on record, or one more, differs. Any other
-// error says that the recording cannot be read, that none of the definitions is
+// policies may differ: of what is on record the recorded ones hold. Only in a recording
+// of before blocks (workflow.Retry) were on record is the policy of a block code: one that
+// would not have made a try that is on record, or one more, differs. Any other error says that the recording cannot be read, that none of the definitions is
 // its workflow, or that the code panicked or did not end. No activity runs and no
 // time passes, in a bubble of testing/synctest or outside; Replay may be called
 // from several goroutines.

@@ -27,6 +27,10 @@ var awaits = map[string]func(wf *workflow.Context) error{
 		_, err := workflow.Call(wf, stuck, "")
 		return err
 	},
+	"RetryCall": func(wf *workflow.Context) error {
+		_, err := workflow.RetryCall(wf, retry.Policy{}, stuck, "")
+		return err
+	},
 	"Call in backoff": func(wf *workflow.Context) error {
 		_, err := workflow.Call(wf, fails, "", activity.Retry(retry.Policy{Backoff: retry.Fixed(time.Hour)}))
 		return err
@@ -147,7 +151,7 @@ var dawdle = workflow.NewUpdate[string, string]("dawdle")
 var noAwaits = []string{
 	"Async", "RunChildAsync", "StartDetachedAsync", "NewTimer", "NewChannel", // what they return is waited for
 	"ContinueAsNew", // which ends the run
-	"Go", "WithCancel", "Shield", "GetInfo", "HandleQuery", "HandleUpdate", "Send", "SetStatus", "SetAttribute", "RemoveAttribute",
+	"Go", "WithCancel", "Shield", "Outer", "GetInfo", "HandleQuery", "HandleUpdate", "Send", "SetStatus", "SetAttribute", "RemoveAttribute",
 	"SideEffect", "Now", "Rand", "UUID", "VersionOf", "Channel.Close",
 }
 

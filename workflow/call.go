@@ -11,8 +11,8 @@ import (
 )
 
 // Call runs an activity and waits for its result. The engine retries it by its
-// policy: the one given here, else the activity's, else the engine's, else
-// retry.Policy{}. When no attempt follows any more the error is
+// policy: the one given here, else the activity's, else inside of Retry retry.Never, else
+// the engine's, else retry.Policy{}. When no attempt follows any more the error is
 //
 //   - a *retry.ExhaustedError around the last failure,
 //   - the very error, if it was marked with retry.Terminal,
@@ -50,6 +50,9 @@ func readable[Out any](result history.Payload) error {
 	return result.Decode(&out)
 }
 
+// never is the policy of calls that are retried by a block around them.
+var never = retry.Never
+
 // schedule begins an activity call or an inline step.
 func (wf *Context) schedule(kind history.Kind, name string, input history.Payload, options body.Options, opts []activity.Option) *pending {
 	if wf.over() {
@@ -68,6 +71,9 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	}
 	run := wf.instance.run
 	policy := run.DefaultPolicy()
+	if wf.runsOnce() {
+		policy = &never
+	}
 	if options.Retry != nil {
 		policy = options.Retry
 		if err := policy.Validate(); err != nil {

@@ -16,6 +16,9 @@ type Context struct {
 	co       *coro.Coroutine
 	scope    *scope
 	update   *updateUnderWay // whose handler the coroutine is part of, nil for none
+	line     *line
+	frame    *frame // the innermost one to which it belongs, nil for none
+	outer    bool   // it is meant to be used in frames to which it does not belong
 }
 
 var errMisuse = errors.New("a workflow context was used outside of its coroutine: " +
@@ -40,18 +43,21 @@ func (i *instance) enter() {
 
 // with returns the same coroutine's context in another scope.
 func (wf *Context) with(s *scope) *Context {
-	return &Context{instance: wf.instance, co: wf.co, scope: s, update: wf.update}
+	own := *wf
+	own.scope = s
+	return &own
 }
 
 // Err returns nil until the context's scope is canceled, and then why.
 func (wf *Context) Err() error {
 	wf.enter()
-	wf.over()
+	wf.scope.expireOverdue(wf.instance.run)
 	return wf.scope.err
 }
 
 // over reports whether nothing begins any more in the context's scope.
 func (wf *Context) over() bool {
+	wf.belongs()
 	wf.scope.expireOverdue(wf.instance.run)
 	return wf.scope.err != nil
 }

@@ -6,5 +6,6 @@ package workflow
 // returns, those still waiting are given up.
 func Go(wf *Context, fn func(wf *Context)) {
 	wf.enter()
+	wf.belongs()
 	wf.instance.start(wf, fn)
 }

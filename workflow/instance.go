@@ -46,7 +46,7 @@ func (i *instance) start(wf *Context, f func(*Context)) {
 	i.scheduler.Go(func(c *coro.Coroutine) {
 		i.current = c
 		own := *wf
-		own.co = c
+		own.co, own.line = c, &line{in: own.frame}
 		if u := own.update; u != nil {
 			defer func() { u.panicked(c, recover()) }()
 		}

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/firstlast"
 	"github.com/perdure/perdure/retry"
@@ -15,15 +18,18 @@ import (
 // a policy. It decides exactly as the engine does for a single activity; its
 // waits are durable timers of this run. With AttemptTimeout every try has its
 // own deadline, as by Timeout. If the code wakes up from a wait so late that Within is
-// over, no try follows. fn must use the context it is given. The result is as for Call.
+// over, no try follows. fn must use the context it is given; see Outer. The result is as
+// for Call.
 //
 // The policy is recorded when the block begins; what the code says later holds for other
 // blocks.
 //
-// A call inside the block is retried by its own policy first; give it
-// retry.Never if the block's is meant to be the only one.
+// A call inside the block that names no policy, nor has its activity one, runs once: the
+// block's policy is the one that retries it. A call with a policy of its own is retried by
+// that first. For a block that is one call there is RetryCall.
 func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()
+	wf.belongs()
 	var zero T
 	if err := validateBlockPolicy(policy); err != nil {
 		return zero, retry.Terminal(fmt.Errorf("the policy of workflow.Retry is not usable: %w", err))
@@ -35,7 +41,9 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 	}
 	for {
 		started := b.now()
-		out, err := timeout(wf, b.policy().AttemptTimeout, b.record.Number, fn)
+		out, err := inside(wf, wf.scope, true, func(wf *Context) (T, error) {
+			return timeout(wf, b.policy().AttemptTimeout, b.record.Number, fn)
+		})
 		if err == nil {
 			b.leave()
 			return out, nil
@@ -45,6 +53,21 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 			return zero, err
 		}
 	}
+}
+
+// RetryCall calls an activity until it succeeds, by a policy: Retry of a block that is this
+// one call. Each try is a call of its own, with the policy's AttemptTimeout as its deadline:
+// a wait for a slot or a gate counts, which it does not for a call that is retried by the
+// engine (see Call). The activity's own policy does not hold, and opts must not have one.
+func RetryCall[In, Out any](wf *Context, policy retry.Policy, a activity.Activity[In, Out], in In, opts ...activity.Option) (Out, error) {
+	var options body.Options
+	body.Apply(&options, opts)
+	if options.Retry != nil {
+		var zero Out
+		return zero, retry.Terminal(fmt.Errorf("the call of %q by workflow.RetryCall has two policies: leave out activity.Retry", a.Name()))
+	}
+	opts = slices.Concat(opts, []activity.Option{activity.Retry(retry.Never)})
+	return Retry(wf, policy, func(wf *Context) (Out, error) { return Call(wf, a, in, opts...) })
 }
 
 // block is a block of code that is retried.

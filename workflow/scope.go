@@ -116,6 +116,7 @@ func (e *CancelError) Unwrap() error { return context.Canceled }
 // coroutine of the run may call the function, more than once.
 func WithCancel(wf *Context) (*Context, func()) {
 	wf.enter()
+	wf.belongs()
 	s := newScope(wf.scope)
 	return wf.with(s), func() {
 		wf.instance.enter()
@@ -123,9 +124,11 @@ func WithCancel(wf *Context) (*Context, func()) {
 	}
 }
 
-// Shield returns a context that no cancellation reaches: for cleaning up after
-// one.
+// Shield returns a context that no cancellation reaches, nor any deadline: for cleaning up
+// after one.
 func Shield(wf *Context) *Context {
 	wf.enter()
-	return wf.with(newScope(nil))
+	shield := wf.with(newScope(nil))
+	shield.outer = true
+	return shield
 }

@@ -13,10 +13,12 @@ import (
 // not a running activity cares, and, unless fn succeeds all the same, Timeout
 // returns a *retry.TimeoutError. What passed first is decided by the order of history,
 // also if the code was away meanwhile: a result that came after the deadline is dropped,
-// and a signal stays for the next wait. fn must use the context it is given. A d of zero
-// or less is no deadline.
+// and a signal stays for the next wait. fn must use the context it is given: with one from
+// outside it would lose the deadline, so that panics; see Outer. A d of zero or less is no
+// deadline.
 func Timeout[T any](wf *Context, d time.Duration, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()
+	wf.belongs()
 	return timeout(wf, d, 0, fn)
 }
 
@@ -31,7 +33,7 @@ func timeout[T any](wf *Context, d time.Duration, block int64, fn func(wf *Conte
 		var none T
 		return none, err
 	}
-	out, err := fn(wf.with(s))
+	out, err := inside(wf, s, false, fn)
 	if err != nil && s.timedOut() {
 		err = &retry.TimeoutError{Kind: s.deadline.expired.Kind, Limit: d, Err: err}
 	}

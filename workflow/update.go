@@ -225,7 +225,7 @@ func (i *instance) Accept(id, name string, input history.Payload) bool {
 	i.scheduler.First(func(c *coro.Coroutine) {
 		i.current = c
 		defer func() { u.panicked(c, recover()) }()
-		answer, err := h.run(&Context{instance: i, co: c, scope: i.root, update: u}, input)
+		answer, err := h.run(&Context{instance: i, co: c, scope: i.root, update: u, line: &line{}}, input)
 		i.current = c
 		u.answer(answer, err)
 	})

@@ -162,6 +162,9 @@ func (r *Run) differ(expected, actual *history.Event) {
 	r.program.Halt()
 }
 
+// Replaying reports whether the code does again what is on record.
+func (r *Run) Replaying() bool { return r.replaying }
+
 // CurrentTurn is the number of the turn in which the code runs.
 func (r *journal) CurrentTurn() int64 {
 	if r.out != nil {

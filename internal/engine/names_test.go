@@ -61,7 +61,7 @@ func TestI13_NamesInCodeAreRefused(t *testing.T) {
 					if got, err := finish[string](t, e, "order"); got != "the "+what+" "+problem || err != nil {
 						t.Errorf("got %q, %v", got, err)
 					}
-					if got := fmt.Sprint(kindsOf(t, e, "order")); got != "[TimerStarted TimerFired RunCompleted]" {
+					if got := fmt.Sprint(kindsOf(t, e, "order")); got != "[BlockStarted TimerStarted TimerFired RunCompleted]" {
 						t.Errorf("the history is %s", got)
 					}
 				})

@@ -42,6 +42,7 @@ type checker struct {
 	functions map[*types.Func]*ast.FuncDecl
 	known     map[*types.Func]*impure // nil: nothing found, or being looked at
 	silenced  map[string]map[int]bool // lines of files
+	meant     map[*types.Var]bool     // contexts for use in blocks to which they do not belong
 }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -50,12 +51,14 @@ func run(pass *analysis.Pass) (any, error) {
 		functions: map[*types.Func]*ast.FuncDecl{},
 		known:     map[*types.Func]*impure{},
 		silenced:  map[string]map[int]bool{},
+		meant:     map[*types.Var]bool{},
 	}
 	if trusted(pass.Pkg.Path()) || !ours(pass) {
 		return nil, nil
 	}
 	c.readComments()
 	c.findMutable()
+	c.findMeant()
 	for _, file := range pass.Files {
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {

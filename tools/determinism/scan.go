@@ -88,6 +88,7 @@ func (s *scan) call(n *ast.CallExpr) bool {
 			s.outside(n, f.Name())
 			return false
 		}
+		s.block(n, f.Name())
 		return true
 	} else if path == home+"/activity" || path == home+"/workflow" {
 		if f.Name() == "New" && s.context != "" {

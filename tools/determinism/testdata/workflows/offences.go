@@ -112,4 +112,26 @@ func nested(wf *workflow.Context, items []int) error {
 	return err
 }
 
+// A context from outside of a block loses the block's deadline.
+func blocks(wf *workflow.Context, n int) error {
+	_, _ = workflow.Timeout(wf, time.Second, func(*workflow.Context) (int, error) {
+		return workflow.Call(wf, work, n) // want `uses the context wf from outside of workflow.Timeout: what it begins does not end with the deadline of the block; .* workflow.Outer\(wf\)`
+	})
+	shield, outer := workflow.Shield(wf), workflow.Outer(wf)
+	_, _ = workflow.Retry(wf, retry.Policy{}, func(try *workflow.Context) (int, error) {
+		_ = workflow.Sleep(wf, time.Second)                 // want `uses the context wf from outside of workflow.Retry`
+		_ = workflow.Sleep(workflow.Outer(wf), time.Second) // this is meant
+		_ = workflow.Sleep(outer, time.Second)
+		_ = workflow.Sleep(shield, time.Second)
+		_ = workflow.Now(wf)
+		return workflow.Timeout(try, time.Second, func(inner *workflow.Context) (int, error) {
+			return workflow.Call(try, work, n) // want `uses the context try from outside of workflow.Timeout`
+		})
+	})
+	workflow.Go(wf, func(*workflow.Context) {
+		_ = workflow.Sleep(wf, time.Second) // want `uses the context wf from outside of workflow.Go: a context belongs to the coroutine`
+	})
+	return nil
+}
+
 var _ = perdure.Register(offences, work)
