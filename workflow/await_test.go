@@ -151,7 +151,7 @@ var dawdle = workflow.NewUpdate[string, string]("dawdle")
 var noAwaits = []string{
 	"Async", "RunChildAsync", "StartDetachedAsync", "NewTimer", "NewChannel", // what they return is waited for
 	"ContinueAsNew", // which ends the run
-	"Go", "WithCancel", "Shield", "Outer", "GetInfo", "HandleQuery", "HandleUpdate", "Send", "SetStatus", "SetAttribute", "RemoveAttribute",
+	"Go", "WithCancel", "Shield", "Outer", "GetInfo", "Logger", "HandleQuery", "HandleUpdate", "Send", "SetStatus", "SetAttribute", "RemoveAttribute",
 	"SideEffect", "Now", "Rand", "UUID", "VersionOf", "Channel.Close",
 }
 

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"log/slog"
 	"math/rand/v2"
 
 	"github.com/perdure/perdure/internal/code"
@@ -12,6 +13,8 @@ import (
 // instance is the code of one run while it is in memory; see code.Instance.
 type instance struct {
 	run       *core.Run
+	log       *slog.Logger // what Logger writes to, nil for slog.Default()
+	logger    *slog.Logger // what Logger returned, nil before
 	scheduler *coro.Scheduler
 	current   *coro.Coroutine // the one that runs, for Halt
 	recording bool            // the function of a SideEffect runs
@@ -74,3 +77,6 @@ func (i *instance) Halt() { i.current.Halt() }
 func (i *instance) Body(call int64) code.Body { return i.bodies[call] }
 
 func (i *instance) Close() <-chan struct{} { return i.scheduler.Close() }
+
+// LogTo sets what Logger writes to, before the code runs.
+func (i *instance) LogTo(l *slog.Logger) { i.log = l }

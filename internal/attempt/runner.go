@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -73,10 +74,11 @@ type Spec struct {
 
 // Config is what a runner needs.
 type Config struct {
-	Owner Owner
-	Clock *clock.Clock
-	Go    func(task func()) // starts a goroutine
-	Holds func() bool       // whether this node's lease holds
+	Owner  Owner
+	Clock  *clock.Clock
+	Go     func(task func()) // starts a goroutine
+	Holds  func() bool       // whether this node's lease holds
+	Logger *slog.Logger      // of bodies
 	// MaxLate is how many bodies may ignore their timeout before they keep their slots.
 	MaxLate int
 }
@@ -131,7 +133,7 @@ var (
 // NewRunner returns a runner without attempts.
 func NewRunner(c Config) *Runner {
 	r := &Runner{config: c, running: map[Key]*Attempt{}}
-	r.bodies, r.cancel = context.WithCancelCause(context.Background())
+	r.bodies, r.cancel = context.WithCancelCause(body.WithLogger(context.Background(), c.Logger))
 	return r
 }
 

@@ -3,6 +3,7 @@ package code
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -63,6 +64,8 @@ type Body func(ctx context.Context) (history.Payload, error)
 // Instance is the code of one run while it is in memory. Its methods, Close and Body
 // excepted, are called by one goroutine at a time.
 type Instance interface {
+	// LogTo sets what workflow.Logger writes to, before the code runs.
+	LogTo(*slog.Logger)
 	// Advance lets the code go on until all of it waits or it has ended. It returns a
 	// *coro.PanicError if the code panicked.
 	Advance() error

@@ -34,8 +34,7 @@ func (c *Committer) block(p *pending) {
 		p.since = now
 	case !p.warned && now.Sub(p.since) > longBlocked:
 		p.warned = true
-		c.Log.Warn("perdure: a run waits for a transaction that somebody keeps open, in which its workflow ID was taken or sent a message",
-			"run", p.turn.Run, "for", now.Sub(p.since))
+		c.Log.CommitBlocked(p.turn.Run, now.Sub(p.since))
 	}
 	c.blocked.mu.Lock()
 	c.blocked.turns = append(c.blocked.turns, p)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -20,7 +20,7 @@ const maxGroup = 512
 type Config struct {
 	Store store.Owner
 	Info  store.Info // of Store
-	Log   *slog.Logger
+	Log   *logs.Log
 	// Observe is told the database's clock, in ns since 1970, after each commit.
 	Observe func(now int64)
 	// Health is told whether the database can be written.

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/store"
 )
 
@@ -76,7 +77,7 @@ func newBench(info store.Info, answer func(turns []store.Turn) (store.Result, er
 	var ctx context.Context
 	ctx, b.stop = context.WithCancelCause(context.Background())
 	b.Committer = New(ctx, Config{
-		Store: b.store, Info: info, Log: slog.New(slog.NewTextHandler(&b.log, nil)), Observe: func(int64) {}, Health: &b.health,
+		Store: b.store, Info: info, Log: logs.New(slog.New(slog.NewTextHandler(&b.log, nil))), Observe: func(int64) {}, Health: &b.health,
 	})
 	return b
 }

@@ -121,7 +121,7 @@ func (e *Engine) routeQuery(m store.Message) {
 	}
 	d, err := message.Read(m)
 	if err != nil {
-		e.log.Error("perdure: a query cannot be read", "error", err)
+		e.log.QueryUnreadable(err)
 		e.discard(&resident{partition: p}, []mail{{sequence: m.Sequence}})
 		return
 	}
@@ -149,7 +149,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 	}
 	reply, err := message.Answer(p.number, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
 	if err != nil {
-		e.log.Error("perdure: the answer to a query cannot be sent", "error", err)
+		e.log.AnswerFailed(err)
 		return
 	}
 	t := store.Turn{

@@ -48,7 +48,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 		row, err = record.NewRun(p.number, &start)
 	}
 	if err != nil {
-		e.log.Error("perdure: a run that another one starts cannot begin; the message is left in the inbox", "workflow", m.WorkflowID, "run", m.Run, "error", err)
+		e.log.ChildNotStarted(m.WorkflowID, m.Run, err)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		p.inbox.awaitStart(m.WorkflowID, m.Run)
@@ -81,7 +81,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 func (e *Engine) refuseStart(p *partition, m store.Message, start *history.Start) {
 	answer, err := message.ToParent(e.group, start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: m.WorkflowID, Note: string(store.Standing)})
 	if err != nil {
-		e.log.Error("perdure: the parent of a run whose workflow ID is that of an entity cannot be told", "run", m.Run, "error", err)
+		e.log.ParentNotTold(m.Run, err)
 		return
 	}
 	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Messages: []store.Message{answer}, Repeatable: true}
@@ -130,7 +130,7 @@ func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 	}
 	answer, err := message.ToParent(e.group, s.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
 	if err != nil {
-		e.log.Error("perdure: the parent of a run whose workflow ID is taken cannot be told", "run", r.id, "error", err)
+		e.log.ParentNotTold(r.id, err)
 		return
 	}
 	own := []mail{{sequence: s.sequence}}
@@ -163,7 +163,7 @@ func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 	row.RunState = state
 	messages, err := e.announcement(r)
 	if err != nil {
-		e.log.Error("perdure: the parent of a run cannot be told that it exists", "run", r.id, "error", err)
+		e.log.ParentNotTold(r.id, err)
 	}
 	return store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,

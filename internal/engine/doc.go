@@ -49,6 +49,7 @@
 //	pause.go        telling of calls that wait for a person
 //	switches.go     activities that are paused in the whole group
 //	alias.go        names of package view
+//	report.go       what the log says of failures
 //	limit.go        warnings before a run comes to a limit
 //	retention.go    removing what has been over for long enough
 //	health.go       what is wrong right now

@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/perdure/perdure/internal/commit"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/steptx"
@@ -31,7 +31,7 @@ type Engine struct {
 	config  Config
 	defs    *definitions
 	db      store.Store
-	log     *slog.Logger
+	log     *logs.Log
 	group   store.Group
 	process string // a random name
 	clock   *clock.Clock
@@ -124,7 +124,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		config:     config,
 		defs:       defs,
 		db:         db,
-		log:        config.Logger,
+		log:        logs.New(config.Logger),
 		group:      group,
 		process:    ident.NewToken(),
 		clock:      clock.New(time.Now().UnixNano()),
@@ -143,7 +143,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.quiet = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
-	e.outages.log = config.Logger
+	e.outages.log = e.log
 	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
 	e.Inspector = inspect.New(db, inspect.Config{
 		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.pausedActivities,
@@ -154,15 +154,15 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		Runner: &e.transactions, Local: local{e},
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: config.Logger, Observe: e.clock.Observe, Health: oneSide{&e.outages, writing},
+		Store: db, Info: db.Info(), Log: e.log, Observe: e.clock.Observe, Health: oneSide{&e.outages, writing},
 	})
 	e.member = member.New(e.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
-		Clock: e.clock, Health: oneSide{&e.outages, reading}, Holder: holder{e}, Log: config.Logger,
+		Clock: e.clock, Health: oneSide{&e.outages, reading}, Holder: holder{e}, Log: e.log,
 	})
 	e.slots = attempt.NewSlots(config.Concurrency, e.member.Holds)
 	e.attempts = attempt.NewRunner(attempt.Config{
-		Owner: attemptOwner{e}, Clock: e.clock, Go: e.code.Run, Holds: e.member.Holds, MaxLate: config.MaxAbandoned,
+		Owner: attemptOwner{e}, Clock: e.clock, Go: e.code.Run, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
 	e.intake, e.receivers = e.rules(), e.kinds()
 	return e, nil
@@ -193,6 +193,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.phase = running
 	e.keepSlotsBack()
 	e.mu.Unlock()
+	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.recover(taken)
 	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.member.Run} {
 		e.work.Go(loop)
@@ -275,6 +276,10 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.code.Stop() // what a transaction began
 		return e.db.Close()
 	}
+	e.mu.Lock()
+	running := e.attempts.Running()
+	e.mu.Unlock()
+	e.log.EngineDrains(e.config.Node, running)
 	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
 	e.waitFor(ctx, ended)
 	e.attempts.Interrupt()
@@ -286,7 +291,10 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.waitFor(settle, func() bool { return e.busy == 0 })
 	cancel()
 	e.end()
-	return errors.Join(e.member.Leave(), e.db.Close())
+	err := errors.Join(e.member.Leave(), e.db.Close())
+	e.log.EngineStopped(e.config.Node)
+	e.log.Close()
+	return err
 }
 
 // beginStop moves on to the next phase and returns which one it was. While

@@ -31,18 +31,28 @@ func (k gateKind) removed(name string) {
 	delete(k.engine.conflicts, name)
 }
 
-func (k gateKind) notice(name string, out *core.StandingTurn) {
-	if out.Replaced == nil {
-		return
+// notice logs what a step changes: the spec, a pause, the breaker.
+func (k gateKind) notice(name string, entity core.Standing) func(out *core.StandingTurn) {
+	gate, ok := entity.(*core.Gate)
+	if !ok {
+		return func(*core.StandingTurn) {}
 	}
-	e := k.engine
-	e.mu.Lock()
-	said := e.conflicts[name]
-	e.conflicts[name] = true
-	e.mu.Unlock()
-	if !said {
-		e.log.Warn("perdure: calls say different things about a gate; the latest is right. This is said once, and harmless while a new version is rolled out",
-			"gate", name, "before", fmt.Sprintf("%+v", *out.Replaced), "now", fmt.Sprintf("%+v", *out.Replacing))
+	before := gate.Detail()
+	return func(out *core.StandingTurn) {
+		if out.State != nil {
+			k.reportGate(name, &before, gate.Detail())
+		}
+		if out.Replaced == nil {
+			return
+		}
+		e := k.engine
+		e.mu.Lock()
+		said := e.conflicts[name]
+		e.conflicts[name] = true
+		e.mu.Unlock()
+		if !said {
+			e.log.GateConflict(name, fmt.Sprintf("%+v", *out.Replaced), fmt.Sprintf("%+v", *out.Replacing))
+		}
 	}
 }
 

@@ -48,8 +48,7 @@ func (e *Engine) abandon() {
 	e.health.overwhelmed = true
 	e.drain()
 	e.member.Kick()
-	e.log.Error("perdure: too many turns of workflow code never ended; the engine starts nothing new and gives its work to others; restart its process",
-		"count", e.health.stuckTurns, "limit", e.config.MaxAbandoned)
+	e.log.Overwhelmed(e.health.stuckTurns, e.config.MaxAbandoned)
 }
 
 // unservedActivity notes a call of an activity that this engine cannot run.
@@ -61,5 +60,5 @@ func (e *Engine) unservedActivity(name string) {
 		return
 	}
 	e.health.unserved[name] = struct{}{}
-	e.log.Error("perdure: an activity is called but not registered with this engine; its calls wait in the queue until an engine starts that has it", "activity", name)
+	e.log.ActivityMissing(name)
 }

@@ -34,7 +34,7 @@ func (e *Engine) hear(news store.News) {
 func (e *Engine) listen() {
 	for e.ctx.Err() == nil {
 		if err := e.db.Listen(e.ctx, e.hear); err != nil && e.ctx.Err() == nil {
-			e.log.Warn("perdure: listening for messages failed; they are still found, but later", "error", err)
+			e.log.ListenFailed(err)
 		}
 		if !e.pause(time.Second) {
 			return
@@ -189,7 +189,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	}
 	in, err := message.Input(m)
 	if err != nil {
-		e.log.Error("perdure: a message is left in the inbox", "error", err)
+		e.log.MessageUnreadable(err)
 		return nil
 	}
 	run, to := m.Run, meant(m, in)
@@ -217,7 +217,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	case run != "":
 		e.deliver(p, run, got)
 	case to != "" || !e.deferUntilStart(p, m, ""):
-		e.log.Warn("perdure: a message is dropped, because there is no such workflow", "workflow", m.WorkflowID, "kind", m.Kind, "key", m.Key)
+		e.log.MessageDropped(m.WorkflowID, m.Kind, m.Key)
 		e.discard(&resident{partition: p}, []mail{got})
 	}
 	return nil

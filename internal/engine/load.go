@@ -31,7 +31,7 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	h := e.loadWithCode(r, past)
 	if h == nil {
 		if r.run.Resume() {
-			e.log.Info("perdure: a run goes on, its code fits again", "run", r.id, "workflow", past.Start.WorkflowID, "was", string(past.State.Status))
+			e.log.RunGoesOn(logged(past.Start), string(past.State.Status))
 		}
 		return nil
 	}
@@ -102,6 +102,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 	config.Progress = func() { watch.progress.Add(1) }
 	run := core.New(config, past.Start, nil)
 	instance := def.Begin(run)
+	instance.LogTo(e.config.Logger)
 	run.Bind(instance)
 	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
 	if err := e.guard(&watch, load, func() { endInstance(instance, nil) }); err != nil {
@@ -120,7 +121,7 @@ func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error
 	}
 	r.run, r.instance, r.hold = run, nil, h
 	if run.Hold(h.status, h.detail) {
-		e.log.Error("perdure: a run is held", "workflow", past.Start.WorkflowID, "run", r.id, "status", string(h.status), "reason", h.detail.Reason)
+		e.log.RunHeld(logged(past.Start), string(h.status), h.detail.Reason)
 	}
 	return nil
 }
@@ -218,7 +219,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	e.Notify(r.id)
 	e.mu.Unlock()
 	if len(todo) > 0 {
-		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", len(todo))
+		e.log.InputsLate(r.id, len(todo))
 	}
 	t := store.Turn{
 		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,

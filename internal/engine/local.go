@@ -38,6 +38,7 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start)
 	r.stepper = r
 	r.run = core.New(e.coreConfig(r, start.Type), *start, nil)
 	r.instance = def.Begin(r.run)
+	r.instance.LogTo(e.config.Logger)
 	r.run.Bind(r.instance)
 	started := make(chan error, 1)
 	r.started = append(r.started, started)

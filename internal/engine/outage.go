@@ -1,14 +1,15 @@
 package engine
 
 import (
-	"log/slog"
 	"slices"
 	"sync"
+
+	"github.com/perdure/perdure/internal/logs"
 )
 
 // outages are the reasons why the database cannot be used right now.
 type outages struct {
-	log *slog.Logger
+	log *logs.Log
 	mu  sync.Mutex
 	by  [2]error // by side, nil if that works
 }
@@ -28,7 +29,7 @@ func (o *outages) unanswered(by side, what string, err error) {
 	o.by[by] = err
 	o.mu.Unlock()
 	if first {
-		o.log.Error("perdure: the database does not answer; the engine waits for it and goes on by itself", "while", what, "error", err)
+		o.log.DatabaseAway(what, err)
 	}
 }
 
@@ -39,7 +40,7 @@ func (o *outages) answered(by side) {
 	o.by[by] = nil
 	o.mu.Unlock()
 	if was != nil {
-		o.log.Info("perdure: the database answers again", "after", was)
+		o.log.DatabaseBack(was)
 	}
 }
 

@@ -83,7 +83,7 @@ func (e *Engine) parked(def *code.Declared, start history.Start, err error) *hol
 
 // parkCulprit parks a run that cannot be loaded or committed, by its row alone.
 func (e *Engine) parkCulprit(r *activeRun, cause error) {
-	e.log.Error("perdure: a run cannot go on and is parked", "run", r.id, "error", cause)
+	e.log.RunParked(r.id, cause)
 	if r.create != nil && r.pending == nil {
 		return // it does not exist, and who starts it is told
 	}
@@ -114,7 +114,7 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 		e.sent(&t)
 	}
 	if err != nil {
-		e.log.Error("perdure: a run could not even be parked", "run", r.id, "error", err)
+		e.log.ParkFailed(r.id, err)
 	}
 }
 

@@ -181,6 +181,8 @@ func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 // runs happen to be loaded.
 type recovery struct {
 	open     int           // parts that are not done
+	runs     int           // that had work in flight
+	lost     int           // attempts, of those that have taken a step
 	lane     *attempt.Slot // keeps the probation lane closed until then
 	patience *time.Timer   // ends the time for which slots are kept back; nil if they are not
 }
@@ -240,6 +242,7 @@ func (e *Engine) recover(t *takeover) {
 			if !r.recovering {
 				r.recovering = true
 				e.recovery.open++
+				e.recovery.runs++
 			}
 			r.poked = true
 			e.rouse(r)
@@ -261,6 +264,10 @@ func (e *Engine) recovered() {
 	e.grant(e.recovery.lane.Free())
 	e.recovery.lane = nil
 	e.letSlotsGo()
+	if e.recovery.runs > 0 {
+		e.log.Recovered(e.recovery.runs, e.recovery.lost)
+	}
+	e.recovery.runs, e.recovery.lost = 0, 0
 }
 
 // reviewHeld loads the runs that are parked or wait for code: loading tries
@@ -302,7 +309,7 @@ func (e *Engine) loseLocked(ps []*partition) {
 		return
 	}
 	e.drop(ps)
-	e.log.Error("perdure: another node took partitions over; what ran of them here is asked to end", "partitions", numbers(ps), "node", ps[0].node)
+	e.log.PartitionsLost(numbers(ps), ps[0].node)
 	e.attempts.Abandon(func(x *attempt.Attempt) bool {
 		return slices.ContainsFunc(ps, func(p *partition) bool { return p.number == x.Partition && p.epoch == x.Epoch })
 	}, store.ErrFenced)

@@ -32,7 +32,7 @@ func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 func (e *Engine) tellPaused(p view.PausedCall) {
 	defer func() {
 		if v := recover(); v != nil {
-			e.log.Error("perdure: the function of OnPaused panicked", "workflow", p.WorkflowID, "call", p.Call, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			e.log.HookPanicked(p.WorkflowID, p.Call, fmt.Sprint(v), string(debug.Stack()))
 		}
 	}()
 	if e.config.OnPaused != nil {

@@ -279,9 +279,9 @@ func (e *Engine) sweepLoop() {
 		case e.ctx.Err() != nil:
 			return
 		case err != nil:
-			e.log.Warn("perdure: what is over was not removed; that is tried again", "error", err)
+			e.log.SweepFailed(err)
 		case result.Runs > 0:
-			e.log.Info("perdure: runs that were over for long enough were removed", "runs", result.Runs)
+			e.log.Swept(result.Runs)
 		}
 	}
 }

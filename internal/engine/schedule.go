@@ -20,7 +20,9 @@ func (k scheduleKind) decode(rec *store.Record) (core.Standing, error) {
 // missing says that a schedule without a record was deleted.
 func (scheduleKind) missing(string) (core.Standing, *store.Run, error) { return nil, nil, nil }
 
-func (scheduleKind) notice(string, *core.StandingTurn) {}
+func (scheduleKind) notice(string, core.Standing) func(*core.StandingTurn) {
+	return func(*core.StandingTurn) {}
+}
 
 func (scheduleKind) removed(string) {}
 

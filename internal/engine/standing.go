@@ -32,7 +32,7 @@ type standingKind interface {
 	// missing makes one that has no record, with its row; nil if it does not exist then.
 	missing(name string) (core.Standing, *store.Run, error)
 	// notice logs what is worth a person's attention.
-	notice(name string, out *core.StandingTurn)
+	notice(name string, entity core.Standing) func(out *core.StandingTurn)
 	// removed is told that the entity is forgotten.
 	removed(name string)
 	// rest is when one that could not go on is tried again, 0 for the next look at the
@@ -78,14 +78,15 @@ func (s *standing) step(todo []mail, _ bool) (t store.Turn, due bool, err error)
 	for i, m := range todo {
 		inputs[i] = m.input
 	}
+	notice := s.kind.notice(s.name(), s.entity)
 	if err := replay.Protect(func() error { s.out = s.entity.Step(s.engine.clock.Now(), inputs); return nil }); err != nil {
 		s.stuck(todo, err)
 		return t, false, err
 	}
 	for _, fault := range s.out.Faults {
-		s.engine.log.Error("perdure: a "+entity.KindOf(s.id).String()+" was told something that it cannot do", "name", s.name(), "error", fault)
+		s.engine.log.EntityFault(entity.KindOf(s.id).String(), s.name(), fault)
 	}
-	s.kind.notice(s.name(), s.out)
+	notice(s.out)
 	if s.heard = todo[:s.out.Heard]; len(s.heard) < len(todo) {
 		s.engine.putBack(s.resident, todo[len(s.heard):])
 	}
@@ -146,7 +147,7 @@ func (s *standing) stuck(todo []mail, err error) {
 	if e.ctx.Err() != nil {
 		return
 	}
-	e.log.Error("perdure: a "+entity.KindOf(s.id).String()+" cannot go on; it is tried again later", "name", s.name(), "error", err)
+	e.log.EntityStuck(entity.KindOf(s.id).String(), s.name(), err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.partition.inbox.forget(sequences(todo)...)

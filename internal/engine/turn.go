@@ -73,6 +73,7 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 
 func (r *activeRun) stored() error {
 	r.engine.putOff(r)
+	r.engine.report(r, r.out)
 	r.engine.carryOut(r, r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
 	return nil
@@ -88,7 +89,7 @@ func (r *activeRun) refused(err error) {
 		e.startConflict(r.resident, r.todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 	case errors.Is(err, store.ErrStale):
-		e.log.Error("perdure: a turn was refused because another one took its place; the run is loaded again", "run", r.id, "turn", r.out.Number)
+		e.log.TurnRefused(r.id, r.out.Number)
 		e.putBack(r.resident, r.todo)
 		e.mu.Lock()
 		e.created(r.resident) // its row is there, or no turn could be
@@ -165,7 +166,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	}
 	e.tellWaiting(r, out.Waiting)
 	if out.Dropped > 0 {
-		e.log.Debug("perdure: late or repeated inputs were dropped", "run", r.id, "count", out.Dropped)
+		e.log.InputsLate(r.id, out.Dropped)
 	}
 	for _, reply := range out.Replies {
 		e.Notify(message.AnswerTo(reply.Asker))

@@ -261,13 +261,17 @@ var table = []row{
 		why: "it bounds what users do in a transaction; whose transaction that is does not matter",
 	},
 	{
+		pkg: "internal/logs",
+		why: "what is logged is written in one place, by those who know what happened; it knows none of them",
+	},
+	{
 		pkg: "internal/commit",
-		may: []string{"retry", "store"},
+		may: []string{"internal/logs", "retry", "store"},
 		why: "to a committer a turn is bytes with a result: it knows neither runs nor the engine",
 	},
 	{
 		pkg: "internal/member",
-		may: []string{"store", "internal/clock", "internal/ident"},
+		may: []string{"store", "internal/clock", "internal/ident", "internal/logs"},
 		why: "who owns a partition is decided without knowing what is done in it",
 	},
 	{
@@ -282,7 +286,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
+		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

@@ -79,7 +79,7 @@ func (m *Member) takeMore(wanted []int) error {
 	if err != nil || len(owned) == 0 {
 		return err
 	}
-	m.config.Log.Info("perdure: partitions are taken over", "count", len(owned), "node", node)
+	m.config.Log.PartitionsGained(len(owned), node)
 	m.config.Holder.Taken(node, owned)
 	return nil
 }

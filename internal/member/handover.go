@@ -139,7 +139,10 @@ func (m *Member) release(node string, partitions []int) {
 	}
 	m.mu.Unlock()
 	if err != nil && m.ctx.Err() == nil {
-		m.config.Log.Warn("perdure: partitions could not be handed over", "partitions", partitions, "error", err)
+		m.config.Log.PartitionsKept(partitions, err)
+	}
+	if err == nil && len(partitions) > 0 {
+		m.config.Log.PartitionsGiven(partitions, node)
 	}
 }
 

@@ -3,12 +3,12 @@ package member
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/store"
 )
 
@@ -25,7 +25,7 @@ type Config struct {
 	Clock  *clock.Clock // is told the database's clock
 	Health Health
 	Holder Holder
-	Log    *slog.Logger
+	Log    *logs.Log
 }
 
 // Health hears how the database does.
@@ -205,14 +205,14 @@ func (m *Member) rejoin() (goOn bool) {
 	m.mu.Unlock()
 	m.config.Holder.Lost(m.config.Holder.Served())
 	if old.Supersede {
-		m.config.Log.Error("perdure: another process has joined under the name of this node; this one does no more work", "name", old.Name)
+		m.config.Log.Superseded(old.Name)
 		return false
 	}
 	m.mu.Lock()
 	m.begin()
 	m.mu.Unlock()
 	if err := m.Join(m.ctx); err != nil {
-		m.config.Log.Warn("perdure: the node could not join again", "error", err)
+		m.config.Log.RejoinFailed(err)
 	}
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 )
@@ -167,7 +168,7 @@ func begin(t *testing.T, db store.Store, name string, supersede bool) *node {
 	ctx, n.end = context.WithCancel(t.Context())
 	n.Member = New(ctx, Config{
 		Store: n.line, Shared: true, Name: name, Lease: term, Supersede: supersede,
-		Clock: clock.New(time.Now().UnixNano()), Health: noHealth{}, Holder: n.holder, Log: slog.New(slog.DiscardHandler),
+		Clock: clock.New(time.Now().UnixNano()), Health: noHealth{}, Holder: n.holder, Log: logs.New(slog.New(slog.DiscardHandler)),
 	})
 	if err := n.Join(ctx); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/logs"
+)
+
+// logged names a run in the log.
+func logged(start history.Start) logs.Run {
+	return logs.Run{WorkflowID: start.WorkflowID, ID: start.Run, Workflow: start.Type}
+}
+
+// report logs what failed in a durable turn.
+func (e *Engine) report(r *activeRun, out *core.Turn) {
+	lost := 0
+	for i := range out.Attempts {
+		a := &out.Attempts[i]
+		switch a.Outcome {
+		case core.Lost:
+			lost++
+			e.reportAttempt(r, out, a)
+		case core.Failed, core.TimedOut, core.Refused:
+			e.reportAttempt(r, out, a)
+		}
+	}
+	if lost > 0 {
+		e.mu.Lock()
+		e.recovery.lost += lost
+		e.mu.Unlock()
+	}
+	if out.Ended && out.State != nil && out.State.Status == core.StatusFailed {
+		if d, err := core.DecodeDetail(out.State.Detail); err == nil && d.Failure != nil {
+			e.log.RunFailed(logged(r.run.Start()), d.Failure.TypeName(), d.Failure.Message)
+		}
+	}
+}
+
+// reportAttempt logs an attempt that failed, by what followed from that.
+func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
+	tell := e.log.CallGaveUp
+	for i := range out.Rows {
+		if out.Rows[i].Call != a.Call {
+			continue
+		}
+		switch out.Rows[i].State {
+		case core.Paused:
+			tell = e.log.CallPaused
+		case core.Quarantined:
+			tell = e.log.CallQuarantined
+		default: // it goes on
+			if !e.log.WantsAttempts() {
+				return
+			}
+			tell = e.log.AttemptFailed
+		}
+	}
+	var d core.AttemptDetail
+	_ = json.Unmarshal(a.Data, &d) // the core made it
+	tell(logged(r.run.Start()), logs.Attempt{
+		Call: a.Call, Activity: a.Name, Number: a.Attempt, Outcome: string(a.Outcome), Reason: a.Reason, Delay: d.Delay,
+		ErrorType: a.ErrorType, Error: d.Message,
+	})
+}
+
+// reportGate logs how a gate has changed.
+func (k gateKind) reportGate(name string, before *core.GateDetail, now core.GateDetail) {
+	log := k.engine.log
+	switch {
+	case before.Pause == nil && now.Pause != nil:
+		log.GatePaused(name, now.Pause.By, now.Pause.Reason)
+	case before.Pause != nil && now.Pause == nil:
+		log.GateResumed(name)
+	}
+	switch was, is := before.Record.OpenUntil, now.Record.OpenUntil; {
+	case is > was:
+		log.BreakerOpened(name, time.Unix(0, is).UTC(), before.Record.Failures+1)
+	case was > 0 && is == 0:
+		log.BreakerClosed(name)
+	}
+}

@@ -1,0 +1,65 @@
+package logs
+
+import "time"
+
+// Run names a run in records.
+type Run struct{ WorkflowID, ID, Workflow string }
+
+func (r Run) with(values ...any) []any {
+	return append([]any{r.WorkflowID, r.ID, r.Workflow}, values...)
+}
+
+// EngineStarted is written when Start has taken partitions.
+func (l *Log) EngineStarted(node, group, database string, partitions int) {
+	l.write(engineStarted, node, group, database, partitions)
+}
+
+// EngineDrains is written when Stop begins.
+func (l *Log) EngineDrains(node string, running int) { l.write(engineDrains, node, running) }
+
+// EngineStopped is written at the end of Stop.
+func (l *Log) EngineStopped(node string) { l.write(engineStopped, node) }
+
+// Recovered is written when all runs that were in flight have taken a step.
+func (l *Log) Recovered(runs, lost int) { l.write(recovered, runs, lost) }
+
+// PartitionsGained is written when a running node takes partitions over.
+func (l *Log) PartitionsGained(count int, node string) { l.write(partitionsIn, count, node) }
+
+// PartitionsGiven is written when partitions were handed over.
+func (l *Log) PartitionsGiven(partitions []int, node string) {
+	l.write(partitionsOut, partitions, node)
+}
+
+// PartitionsKept is written when handing over failed.
+func (l *Log) PartitionsKept(partitions []int, err error) { l.write(partitionsNot, partitions, err) }
+
+// PartitionsLost is written when another node owns what this one served.
+func (l *Log) PartitionsLost(partitions []int, node string) { l.write(partitionsOff, partitions, node) }
+
+// Superseded is written when another process has the name of this node.
+func (l *Log) Superseded(node string) { l.write(superseded, node) }
+
+// RejoinFailed is written when a node that was thought dead cannot come back yet.
+func (l *Log) RejoinFailed(err error) { l.write(rejoinFailed, err) }
+
+// Overwhelmed is written when the process has to be restarted.
+func (l *Log) Overwhelmed(count, limit int) { l.write(overwhelmed, count, limit) }
+
+// DatabaseAway is written at the beginning of an outage.
+func (l *Log) DatabaseAway(while string, err error) { l.write(databaseAway, while, err) }
+
+// DatabaseBack is written at the end of an outage.
+func (l *Log) DatabaseBack(after error) { l.write(databaseBack, after) }
+
+// ListenFailed is written when the database does not tell of news.
+func (l *Log) ListenFailed(err error) { l.write(listenFailed, err) }
+
+// CommitBlocked is written when a transaction of somebody else holds a turn up.
+func (l *Log) CommitBlocked(run string, waited time.Duration) { l.write(commitBlocked, run, waited) }
+
+// Swept is written after a sweep that removed something.
+func (l *Log) Swept(runs int) { l.write(swept, runs) }
+
+// SweepFailed is written after a sweep that failed.
+func (l *Log) SweepFailed(err error) { l.write(sweepFailed, err) }

@@ -1,0 +1,26 @@
+package logs
+
+import "time"
+
+// BreakerOpened is written when a breaker opens, and again when its probe fails.
+func (l *Log) BreakerOpened(gate string, until time.Time, failures int) {
+	l.write(breakerOpened, gate, until, failures)
+}
+
+// BreakerClosed is written when the probe of a breaker succeeds.
+func (l *Log) BreakerClosed(gate string) { l.write(breakerClosed, gate) }
+
+// GatePaused is written when somebody pauses a gate.
+func (l *Log) GatePaused(gate, by, reason string) { l.write(gatePaused, gate, by, reason) }
+
+// GateResumed is written when somebody resumes a gate.
+func (l *Log) GateResumed(gate string) { l.write(gateResumed, gate) }
+
+// GateConflict is written once for each gate that calls declare in different ways.
+func (l *Log) GateConflict(gate, before, now string) { l.write(gateConflict, gate, before, now) }
+
+// EntityStuck is written when a gate or schedule cannot be read or written.
+func (l *Log) EntityStuck(kind, name string, err error) { l.write(entityStuck, kind, name, err) }
+
+// EntityFault is written when a gate or schedule gets a message that it cannot obey.
+func (l *Log) EntityFault(kind, name string, err error) { l.write(entityFault, kind, name, err) }

@@ -1,0 +1,111 @@
+package logs
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// A burst is more than burstSize records of an event in burstTime.
+const (
+	burstSize = 20
+	burstTime = 10 * time.Second
+)
+
+// Log writes events. It is safe for concurrent use.
+type Log struct {
+	logger *slog.Logger
+
+	mu     sync.Mutex
+	bursts map[*Event]*burst
+	closed bool
+}
+
+// burst counts the records of an event since its timer was started.
+type burst struct {
+	written, left int
+	timer         *time.Timer
+}
+
+// New returns a Log that writes to a logger.
+func New(logger *slog.Logger) *Log { return &Log{logger: logger, bursts: map[*Event]*burst{}} }
+
+// Close writes what was left out and counts no more: later records are all written.
+func (l *Log) Close() {
+	l.mu.Lock()
+	l.closed = true
+	all := l.bursts
+	l.bursts = nil
+	l.mu.Unlock()
+	for e, b := range all {
+		b.timer.Stop()
+		l.sum(e, b)
+	}
+}
+
+// enabled reports whether an event is written at all, for those whose values cost
+// something.
+func (l *Log) enabled(e *Event) bool { return l.logger.Enabled(context.Background(), e.Level) }
+
+// write writes a record with the values of the event's keys.
+func (l *Log) write(e *Event, values ...any) {
+	if l.enabled(e) && l.admit(e) {
+		l.record(e, e.Level, values)
+	}
+}
+
+func (l *Log) record(e *Event, level slog.Level, values []any) {
+	attributes := make([]slog.Attr, 0, len(values)+1)
+	attributes = append(attributes, slog.String("event", e.Name))
+	for i, v := range values {
+		if err, ok := v.(error); ok { // as text: handlers of JSON would write {}
+			v = err.Error()
+		}
+		attributes = append(attributes, slog.Any(e.Keys[i], v))
+	}
+	l.logger.LogAttrs(context.Background(), level, "perdure: "+e.Message, attributes...)
+}
+
+// admit reports whether a record is written now. One that is not is counted.
+func (l *Log) admit(e *Event) bool {
+	if e.Level < slog.LevelInfo {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return true
+	}
+	b := l.bursts[e]
+	if b == nil {
+		b = &burst{}
+		l.bursts[e] = b
+		b.timer = time.AfterFunc(burstTime, func() { l.over(e, b) })
+	}
+	if b.written == burstSize {
+		b.left++
+		return false
+	}
+	b.written++
+	return true
+}
+
+// over ends a burst.
+func (l *Log) over(e *Event, b *burst) {
+	l.mu.Lock()
+	ours := l.bursts[e] == b
+	if ours {
+		delete(l.bursts, e)
+	}
+	l.mu.Unlock()
+	if ours {
+		l.sum(e, b)
+	}
+}
+
+func (l *Log) sum(e *Event, b *burst) {
+	if b.left > 0 {
+		l.record(more, e.Level, []any{e.Name, b.left})
+	}
+}

@@ -1,0 +1,96 @@
+package logs
+
+import "time"
+
+// Attempt is what records of attempts say.
+type Attempt struct {
+	Call             int64
+	Activity         string
+	Number           int
+	Outcome, Reason  string
+	Delay            time.Duration
+	ErrorType, Error string
+}
+
+// AttemptFailed is written for a failed attempt that another one follows. It is a record
+// for debugging: failures that are retried are what retries are for.
+func (l *Log) AttemptFailed(r Run, a Attempt) {
+	l.write(attemptFailed, r.with(a.Call, a.Activity, a.Number, a.Outcome, a.Reason, a.Delay, a.ErrorType, a.Error)...)
+}
+
+// WantsAttempts reports whether AttemptFailed writes anything.
+func (l *Log) WantsAttempts() bool { return l.enabled(attemptFailed) }
+
+// CallGaveUp is written for a failed attempt that no other one follows.
+func (l *Log) CallGaveUp(r Run, a Attempt) {
+	l.write(callGaveUp, r.with(a.Call, a.Activity, a.Number, a.Outcome, a.Reason, a.ErrorType, a.Error)...)
+}
+
+// CallPaused is written when the engine lets a call wait for a person.
+func (l *Log) CallPaused(r Run, a Attempt) { l.write(callPaused, r.with(a.waiting()...)...) }
+
+// CallQuarantined is written when the attempts of a call have crashed their processes.
+func (l *Log) CallQuarantined(r Run, a Attempt) { l.write(quarantined, r.with(a.waiting()...)...) }
+
+func (a *Attempt) waiting() []any {
+	return []any{a.Call, a.Activity, a.Number, a.Reason, a.ErrorType, a.Error}
+}
+
+// ActivityMissing is written once for each activity that the engine cannot run.
+func (l *Log) ActivityMissing(name string) { l.write(unserved, name) }
+
+// HookPanicked is written when the function of OnPaused panicked.
+func (l *Log) HookPanicked(workflowID string, call int64, value, stack string) {
+	l.write(hookPanicked, workflowID, call, value, stack)
+}
+
+// RunFailed is written when a run has failed.
+func (l *Log) RunFailed(r Run, errorType, message string) {
+	l.write(runFailed, r.with(errorType, message)...)
+}
+
+// RunHeld is written when a run is parked or waits for code.
+func (l *Log) RunHeld(r Run, status, reason string) { l.write(runHeld, r.with(status, reason)...) }
+
+// RunGoesOn is written when a held run has fitting code again.
+func (l *Log) RunGoesOn(r Run, was string) { l.write(runGoesOn, r.with(was)...) }
+
+// RunParked is written when a run cannot be loaded or committed.
+func (l *Log) RunParked(run string, err error) { l.write(runParked, run, err) }
+
+// ParkFailed is written when parking failed.
+func (l *Log) ParkFailed(run string, err error) { l.write(parkFailed, run, err) }
+
+// TurnRefused is written when another turn has the number of one.
+func (l *Log) TurnRefused(run string, turn int64) { l.write(turnRefused, run, turn) }
+
+// HistoryLong is written once for each run that comes close to the limit.
+func (l *Log) HistoryLong(r Run, events, limit int) { l.write(historyLong, r.with(events, limit)...) }
+
+// BacklogLong is written when unread signals come close to the limit.
+func (l *Log) BacklogLong(r Run, unread, limit int) { l.write(backlogLong, r.with(unread, limit)...) }
+
+// InputsLate is written when a turn dropped inputs.
+func (l *Log) InputsLate(run string, count int) { l.write(inputsLate, run, count) }
+
+// MessageUnreadable is written when a message has a form that is not known.
+func (l *Log) MessageUnreadable(err error) { l.write(messageKept, err) }
+
+// MessageDropped is written when a message has no reader.
+func (l *Log) MessageDropped(workflowID, kind, key string) {
+	l.write(messageGone, workflowID, kind, key)
+}
+
+// QueryUnreadable is written when a query has a form that is not known.
+func (l *Log) QueryUnreadable(err error) { l.write(queryBroken, err) }
+
+// AnswerFailed is written when the answer to a query cannot be sent.
+func (l *Log) AnswerFailed(err error) { l.write(answerFailed, err) }
+
+// ChildNotStarted is written when the message that starts a child cannot be carried out.
+func (l *Log) ChildNotStarted(workflowID, run string, err error) {
+	l.write(childLeft, workflowID, run, err)
+}
+
+// ParentNotTold is written when the message to the parent of a run cannot be made.
+func (l *Log) ParentNotTold(run string, err error) { l.write(parentTaken, run, err) }
