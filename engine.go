@@ -209,6 +209,14 @@ func OpenURL(ctx context.Context, name string, options ...Option) (*Engine, erro
 	return Open(ctx, db, options...)
 }
 
+// in returns the engine inside, or one all of whose verbs fail if there is none.
+func (e *Engine) in() *engine.Engine {
+	if e == nil || e.inner == nil {
+		return engine.None
+	}
+	return e.inner
+}
+
 // Start makes the engine a worker. Runs that were interrupted go on.
 //
 // On PostgreSQL several processes share the work: each takes an even share of its
@@ -217,7 +225,7 @@ func OpenURL(ctx context.Context, name string, options ...Option) (*Engine, erro
 // Lease and NodeName. An SQLite file can be served by one engine at a time: a
 // second one is refused with a *store.InUseError that says who serves it.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.inner.Start(ctx); err != nil {
+	if err := e.in().Start(ctx); err != nil {
 		return fmt.Errorf("perdure: start: %w", err)
 	}
 	return nil
@@ -227,26 +235,26 @@ func (e *Engine) Start(ctx context.Context) error {
 // finish until ctx ends, and are then asked to end by their context. No attempt
 // is charged for that; a later engine goes on where this one stopped. The
 // database is closed. Stopping again does nothing.
-func (e *Engine) Stop(ctx context.Context) error { return e.inner.Stop(ctx) }
+func (e *Engine) Stop(ctx context.Context) error { return e.in().Stop(ctx) }
 
 // Close is Stop without waiting for running attempts to finish by themselves.
 func (e *Engine) Close() error {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	return e.inner.Stop(now)
+	return e.in().Stop(now)
 }
 
 // Location returns where the database is, without credentials.
-func (e *Engine) Location() string { return e.inner.Info().Location }
+func (e *Engine) Location() string { return e.in().Info().Location }
 
 // List returns runs, newest first. The filter of the next page has the run ID of the last
 // run as Before: pages neither repeat nor leave out a run that exists all the time,
 // whatever starts and ends meanwhile.
 func (e *Engine) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
-	return e.inner.List(ctx, filter)
+	return e.in().List(ctx, filter)
 }
 
 // Health returns what keeps the engine from doing its work right now, nil if
 // nothing does. An engine that cannot reach its database waits for it; it does
 // not stop.
-func (e *Engine) Health() error { return e.inner.Health() }
+func (e *Engine) Health() error { return e.in().Health() }

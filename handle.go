@@ -39,7 +39,7 @@ type target = tell.Target
 // Attach returns a handle to a workflow ID. It reads nothing: whether there is a run
 // shows when the handle is used.
 func Attach[Out any](e *Engine, id string) Handle[Out] {
-	return Handle[Out]{target: tell.To(e.inner, id), engine: e, id: id}
+	return Handle[Out]{target: tell.To(e.in(), id), engine: e, id: id}
 }
 
 // Workflow returns a handle to a workflow ID whose result is any JSON. It is Attach for
@@ -70,7 +70,7 @@ func (h Handle[Out]) Attached() bool { return h.attached }
 // for all errors registered with package retry. If ctx ends first, the workflow goes on.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
-	run, s, err := h.engine.inner.Result(ctx, h.id, h.run)
+	run, s, err := h.engine.in().Result(ctx, h.id, h.run)
 	if err != nil {
 		return out, fmt.Errorf("perdure: result of %q: %w", h.id, err)
 	}
@@ -94,7 +94,7 @@ func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
 // request is durable. Package ops says who cancels and why, waits for the run's answer,
 // and cancels many runs.
 func (h Handle[Out]) Cancel(ctx context.Context, reason string) error {
-	if err := h.engine.inner.Cancel(ctx, h.id, "", request.By{Why: reason}); err != nil {
+	if err := h.engine.in().Cancel(ctx, h.id, "", request.By{Why: reason}); err != nil {
 		return fmt.Errorf("perdure: cancel: %w", err)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (h Handle[Out]) Cancel(ctx context.Context, reason string) error {
 // Terminate ends the workflow without asking its code. It returns when the request is
 // durable.
 func (h Handle[Out]) Terminate(ctx context.Context, reason string) error {
-	if err := h.engine.inner.Terminate(ctx, h.id, "", request.By{Why: reason}); err != nil {
+	if err := h.engine.in().Terminate(ctx, h.id, "", request.By{Why: reason}); err != nil {
 		return fmt.Errorf("perdure: terminate: %w", err)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (h Handle[Out]) Update(ctx context.Context, name string, in any) (json.RawM
 //	err := Approved.Send(ctx, h.InTx(tx), decision)
 func (h Handle[Out]) InTx(tx any) workflow.SignalTarget {
 	return tell.SignalsTo(func(ctx context.Context, name, key string, value history.Payload) error {
-		return h.engine.inner.SignalWithin(ctx, tx, h.id, name, key, value)
+		return h.engine.in().SignalWithin(ctx, tx, h.id, name, key, value)
 	})
 }
 
@@ -142,7 +142,7 @@ func (h Handle[Out]) InTx(tx any) workflow.SignalTarget {
 // reads what is committed, so it works beside a running engine, without one, and for
 // closed runs.
 func (h Handle[Out]) Describe(ctx context.Context) (*view.Description, error) {
-	d, err := h.engine.inner.Describe(ctx, h.id, h.of)
+	d, err := h.engine.in().Describe(ctx, h.id, h.of)
 	return d, h.failed("describe %q", err)
 }
 
@@ -150,7 +150,7 @@ func (h Handle[Out]) Describe(ctx context.Context) (*view.Description, error) {
 // them or, of a call with more than 1,100, the first 100 and the last 1,000. Where some
 // are not kept, NotKept of the next one is their number. Calls has exact sums.
 func (h Handle[Out]) Attempts(ctx context.Context) ([]view.Attempt, error) {
-	attempts, err := h.engine.inner.Attempts(ctx, h.id, h.of, 0)
+	attempts, err := h.engine.in().Attempts(ctx, h.id, h.of, 0)
 	return attempts, h.failed("attempts of %q", err)
 }
 
@@ -158,27 +158,27 @@ func (h Handle[Out]) Attempts(ctx context.Context) ([]view.Attempt, error) {
 // there were and how they ended, how long they ran, backed off and took in all. A call of
 // which no attempt has ended yet is left out.
 func (h Handle[Out]) Calls(ctx context.Context) ([]view.CallAttempts, error) {
-	calls, err := h.engine.inner.Calls(ctx, h.id, h.of)
+	calls, err := h.engine.in().Calls(ctx, h.id, h.of)
 	return calls, h.failed("calls of %q", err)
 }
 
 // History returns the events of the run, oldest first.
 func (h Handle[Out]) History(ctx context.Context) ([]view.Event, error) {
-	events, err := h.engine.inner.Events(ctx, h.id, h.of)
+	events, err := h.engine.in().Events(ctx, h.id, h.of)
 	return events, h.failed("history of %q", err)
 }
 
 // Audit returns what people and the engine did to the run and to its calls, oldest first.
 // It is kept as long as the run.
 func (h Handle[Out]) Audit(ctx context.Context) ([]view.ControlRecord, error) {
-	records, err := h.engine.inner.Audit(ctx, h.id, h.of)
+	records, err := h.engine.in().Audit(ctx, h.id, h.of)
 	return records, h.failed("audit of %q", err)
 }
 
 // Record returns the history of the run, open or closed, as one JSON document to keep
 // beside the tests of its code: perduretest.Replay runs the code against it.
 func (h Handle[Out]) Record(ctx context.Context) ([]byte, error) {
-	r, err := h.engine.inner.Record(ctx, h.id, h.of)
+	r, err := h.engine.in().Record(ctx, h.id, h.of)
 	var document []byte
 	if err == nil {
 		document, err = history.EncodeRecording(r)

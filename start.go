@@ -18,7 +18,8 @@ type StartOption interface{ startOption }
 
 type startOption = option.ForStart
 
-// TraceParent gives the run a W3C trace parent, which its attempts and children learn.
+// TraceParent gives the run a W3C trace parent, at most 1,000 bytes, which its attempts and
+// children learn.
 func TraceParent(traceparent string) StartOption {
 	return option.Start(func(s *option.Settings) { s.Trace = traceparent })
 }
@@ -85,7 +86,7 @@ func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Ou
 // workflow.SideEffect in it have run.
 func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
 	return startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
-		return e.inner.StartRun(ctx, req)
+		return e.in().StartRun(ctx, req)
 	})
 }
 
@@ -100,7 +101,7 @@ func startWith[In, Out any](e *Engine, w workflow.Workflow[In, Out], id string, 
 	if err != nil {
 		return Handle[Out]{}, fmt.Errorf("perdure: start %q: %w", id, err)
 	}
-	return Handle[Out]{target: tell.To(e.inner, id), engine: e, id: id, run: run, attached: attached}, nil
+	return Handle[Out]{target: tell.To(e.in(), id), engine: e, id: id, run: run, attached: attached}, nil
 }
 
 // startRequest is what the options of a start amount to.
@@ -128,7 +129,7 @@ func startRequest(workflow string, in any, s option.Settings) (request.Start, er
 func Schedule[In, Out any](ctx context.Context, e *Engine, name string, w workflow.Workflow[In, Out], in In, spec schedule.Spec, options ...workflow.RunOption) error {
 	req, err := startRequest(w.Name(), in, option.OfStart(options))
 	if err == nil {
-		err = e.inner.SetSchedule(ctx, name, spec, req)
+		err = e.in().SetSchedule(ctx, name, spec, req)
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: schedule %q: %w", name, err)

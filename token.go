@@ -23,7 +23,7 @@ import (
 func (e *Engine) Complete(ctx context.Context, token string, result any) error {
 	payload, err := history.Encode(result)
 	if err == nil {
-		err = e.inner.CompleteAttempt(ctx, token, payload)
+		err = e.in().CompleteAttempt(ctx, token, payload)
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: complete: %w", err)
@@ -38,7 +38,7 @@ func (e *Engine) FailAttempt(ctx context.Context, token string, failure error) e
 	if failure == nil {
 		return errors.New("perdure: fail attempt: the error is nil; use Complete for a success")
 	}
-	if err := e.inner.FailAttempt(ctx, token, history.FromError(failure)); err != nil {
+	if err := e.in().FailAttempt(ctx, token, history.FromError(failure)); err != nil {
 		return fmt.Errorf("perdure: fail attempt: %w", err)
 	}
 	return nil
@@ -55,7 +55,7 @@ func (e *Engine) HeartbeatAttempt(ctx context.Context, token string, details any
 		payload, err = history.Encode(details)
 	}
 	if err == nil {
-		err = e.inner.HeartbeatAttempt(ctx, token, payload)
+		err = e.in().HeartbeatAttempt(ctx, token, payload)
 	}
 	if err != nil {
 		return fmt.Errorf("perdure: heartbeat: %w", err)

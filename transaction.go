@@ -48,7 +48,7 @@ import (
 // activity.OnCommit commit does without.
 func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {
 	return startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
-		return e.inner.StartRunWithin(ctx, tx, req)
+		return e.in().StartRunWithin(ctx, tx, req)
 	})
 }
 
@@ -76,7 +76,7 @@ func Transact[T any](ctx context.Context, e *Engine, fn func(ctx context.Context
 	if fn == nil {
 		return errors.New("perdure: transact: the function is nil")
 	}
-	err := e.inner.Transact(ctx, func(ctx context.Context, tx any) error {
+	err := e.in().Transact(ctx, func(ctx context.Context, tx any) error {
 		typed, err := typedtx.As[T](tx)
 		if err != nil {
 			return err

@@ -73,7 +73,7 @@ var verbs = map[string]func(a arguments) error{
 	},
 	"Engine.Start": func(a arguments) error { return a.engine.Start(a.ctx) },
 	"Engine.Stop": func(a arguments) error {
-		if a.engine == nil || a.ctx == nil {
+		if a.engine == nil || *a.engine == (perdure.Engine{}) || a.ctx == nil {
 			return a.engine.Stop(a.ctx)
 		}
 		return nil // it is of use to other verbs

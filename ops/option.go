@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"errors"
+
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/core"
@@ -19,18 +21,27 @@ type ControlOption interface{ set(*settings) }
 type settings struct {
 	by, why, request string
 	dry              bool
+	fault            error // of an option
 }
 
-func (o Option) set(s *settings) { o(s) }
+var errNilOption = errors.New("an option is nil")
+
+func (o Option) set(s *settings) {
+	if o == nil {
+		s.fault = errNilOption
+		return
+	}
+	o(s)
+}
 
 type controlOption func(*settings)
 
 func (o controlOption) set(s *settings) { o(s) }
 
-// By says who makes a request; without it the name of the node does.
+// By says who makes a request, in at most 1,000 bytes; without it the name of the node does.
 func By(who string) Option { return func(s *settings) { s.by = who } }
 
-// Why says why a request is made.
+// Why says why a request is made, in at most 10,000 bytes.
 func Why(reason string) Option { return func(s *settings) { s.why = reason } }
 
 // RequestID is the idempotency key of a request: asking again with it, however much
@@ -42,6 +53,10 @@ func DryRun() ControlOption { return controlOption(func(s *settings) { s.dry = t
 
 func settingsOf[O ControlOption](options []O) (s settings) {
 	for _, o := range options {
+		if any(o) == nil {
+			s.fault = errNilOption
+			continue
+		}
 		o.set(&s)
 	}
 	return s
@@ -49,12 +64,17 @@ func settingsOf[O ControlOption](options []O) (s settings) {
 
 // control is an operation with what the settings say of it.
 func (s *settings) control(c core.Control) core.Control {
-	c.ID, c.By, c.Reason = s.request, s.by, s.why
+	c.ID, c.By, c.Reason, c.Fault = s.request, s.by, s.why, s.fault
 	return c
 }
 
 // whom is who asks and why.
-func (s *settings) whom() request.By { return request.By{Who: s.by, Why: s.why} }
+func (s *settings) whom() request.By { return request.By{Who: s.by, Why: s.why, Fault: s.fault} }
 
 // inside is the engine that carries the verbs out.
-func inside(e *perdure.Engine) *engine.Engine { return bridge.Engine(e) }
+func inside(e *perdure.Engine) *engine.Engine {
+	if e == nil {
+		return engine.None
+	}
+	return bridge.Engine(e)
+}

@@ -97,5 +97,5 @@ type AttemptFilter struct {
 	Until     time.Time // only attempts that ended before this time; zero: all
 	MoreThan  int       // only attempts with a higher number; only calls with more attempts
 	After     string    // cursor that came with the page before; empty: the first page
-	Limit     int       // per page; 0: 100
+	Limit     int       // per page, at most 1,000,000; 0: 100
 }

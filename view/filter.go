@@ -14,6 +14,6 @@ type Filter struct {
 	Since      time.Time         // only runs created at this time or later; zero: all
 	Until      time.Time         // only runs created before this time; zero: all
 	Before     string            // run ID of the last run of the page before; empty: the first page
-	Limit      int               // per page; 0: 100
+	Limit      int               // per page, at most 1,000,000; 0: 100
 	Waits      bool              // set Run.Wait, which costs a few reads for each open run
 }

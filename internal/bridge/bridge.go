@@ -12,7 +12,12 @@ type Door struct{ engine *engine.Engine }
 // NewDoor returns the door to an engine.
 func NewDoor(e *engine.Engine) Door { return Door{e} }
 
-func (d Door) open() *engine.Engine { return d.engine }
+func (d Door) open() *engine.Engine {
+	if d.engine == nil {
+		return engine.None // of an empty perdure.Engine
+	}
+	return d.engine
+}
 
 // House is a *perdure.Engine.
 type House interface{ open() *engine.Engine }

@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/logs"
@@ -101,6 +102,9 @@ var (
 // Open opens the database. Until Start the engine is a client: it can start runs,
 // send messages and read, and a started engine, here or elsewhere, does the work.
 func Open(ctx context.Context, config Config) (*Engine, error) {
+	if err := history.CheckContext(ctx); err != nil {
+		return nil, err
+	}
 	if err := config.normalize(); err != nil {
 		return nil, err
 	}
@@ -168,9 +172,18 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	return e, nil
 }
 
+// None is no engine: what verbs use that are called on a nil engine or an empty handle.
+// All of them fail.
+var None = &Engine{Client: request.Refusing(errNone), Inspector: inspect.Refusing(errNone), phase: stopped}
+
+var errNone = errors.New("there is no engine: it is nil, or the handle is empty; perdure.Open makes engines, perdure.Start and perdure.Attach make handles")
+
 // Start makes the engine a worker: it takes its share of the group's partitions
 // and resumes what was interrupted in them.
 func (e *Engine) Start(ctx context.Context) error {
+	if err := e.Check(ctx); err != nil {
+		return err
+	}
 	e.life.Lock()
 	defer e.life.Unlock()
 	switch e.currentPhase() {
@@ -264,6 +277,12 @@ func (e *Engine) pause(d time.Duration) bool {
 // them is charged for that: a later engine, or another node at once, runs them
 // again. The database is closed. Stopping twice is harmless.
 func (e *Engine) Stop(ctx context.Context) error {
+	if e == None {
+		return errNone
+	}
+	if err := history.CheckContext(ctx); err != nil {
+		return err
+	}
 	e.life.Lock()
 	was := e.beginStop()
 	e.life.Unlock()
@@ -371,7 +390,12 @@ func (e *Engine) waitFor(ctx context.Context, holds func() bool) {
 }
 
 // Info says what and where the database is.
-func (e *Engine) Info() store.Info { return e.db.Info() }
+func (e *Engine) Info() store.Info {
+	if e == None {
+		return store.Info{}
+	}
+	return e.db.Info()
+}
 
 // notStopped returns ErrStopped if the engine is stopped.
 func (e *Engine) notStopped() error {

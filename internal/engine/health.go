@@ -15,6 +15,9 @@ type health struct {
 
 // Health reports what keeps the engine from doing its work; nil if nothing does.
 func (e *Engine) Health() error {
+	if e == None {
+		return errNone
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error

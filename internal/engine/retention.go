@@ -102,6 +102,9 @@ type sweeper struct {
 // says what that would be. It may run beside engines and other sweeps: what is over
 // is removed once. If it ends with an error, the result says how far it came.
 func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view.SweepResult, error) {
+	if err := e.Check(ctx); err != nil {
+		return view.SweepResult{DryRun: dry}, err
+	}
 	return e.sweep(ctx, keep, e.group.All(), dry)
 }
 

@@ -309,8 +309,8 @@ func TestE49_SchedulesAreRefusedInWords(t *testing.T) {
 		"workflow name is empty":          {"s", when.Spec{Every: time.Hour}, request.Start{}},
 		"Every is 1ms":                    {"s", when.Spec{Every: time.Millisecond}, request.Start{Type: "w"}},
 		"is Delay, MustBeNew or NewAfter": {"s", when.Spec{Every: time.Hour}, request.Start{Type: "w", MustBeNew: true}},
-		"which names gates":               {"#gate/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
-		"which names schedules":           {"#schedule/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
+		`begins with "#gate"`:             {"#gate/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
+		`begins with "#schedule"`:         {"#schedule/x", when.Spec{Every: time.Hour}, request.Start{Type: "w"}},
 	} {
 		if err := e.SetSchedule(t.Context(), s.name, s.spec, s.req); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

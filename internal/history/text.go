@@ -1,6 +1,7 @@
 package history
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +15,8 @@ const (
 	MaxName = 200  // of a definition, step, timer, side effect or signal
 	// MaxMemo is for an encoded memo: it is read with each row.
 	MaxMemo = 16 << 10
+	// MaxReason is for why somebody asks for something: it is shown with each record.
+	MaxReason = 10_000
 )
 
 // InputError means that an argument cannot be accepted.
@@ -53,6 +56,23 @@ func Reserved(id string) string {
 		return ""
 	}
 	return id[:end]
+}
+
+// CheckText refuses what CheckName does, but not what is empty: a text that may be left
+// out and is recorded.
+func CheckText(what, s string, limit int) error {
+	if s == "" {
+		return nil
+	}
+	return checkText(what, s, limit)
+}
+
+// CheckContext refuses a context that is nil.
+func CheckContext(ctx context.Context) error {
+	if ctx == nil {
+		return &InputError{What: "context", Problem: "is nil; give it context.Background() if there is no other"}
+	}
+	return nil
 }
 
 func checkText(what, s string, limit int) error {

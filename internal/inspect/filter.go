@@ -20,11 +20,14 @@ var statuses = []string{
 }
 
 // RunFilter returns a filter for the store that selects from the runs of partitions.
-// The error is a *history.InputError about a status that no run has.
+// The error is a *history.InputError about a status that no run has, or the limit.
 func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	out := store.Filter{
 		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
 		Attributes: record.StoreAttributes(f.Attributes), Since: f.Since, Until: f.Until, Before: f.Before, Limit: f.Limit,
+	}
+	if err := checkLimit(f.Limit); err != nil {
+		return out, err
 	}
 	for _, s := range f.Status {
 		if !slices.Contains(statuses, s) {

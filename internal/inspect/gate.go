@@ -19,6 +19,9 @@ import (
 // no call has used it for a week. One that is paused, or whose budget or breaker is not
 // in its initial state, stays.
 func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	var gates []view.Gate
 	err := in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
 		g, err := in.Gate(ctx, entity.NameOf(row.ID))
@@ -36,6 +39,9 @@ func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
 
 // Gate returns the machine of a gate as it is committed.
 func (in *Inspector) Gate(ctx context.Context, name string) (*core.Gate, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	at := entity.Find(in.group, entity.Gate, name)
 	rec, err := in.db.Load(ctx, at.Partition, at.Run)
 	if err != nil {

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
@@ -37,10 +38,32 @@ func New(db store.Reader, c Config) *Inspector {
 	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits}
 }
 
+// Refusing returns an Inspector all of whose verbs fail with an error.
+func Refusing(err error) *Inspector { return &Inspector{usable: func() error { return err }} }
+
+// check returns why nothing can be read with a context.
+func (in *Inspector) check(ctx context.Context) error {
+	if err := in.usable(); err != nil {
+		return err
+	}
+	return history.CheckContext(ctx)
+}
+
+// checkLimit refuses a length of a page that no page has.
+func checkLimit(n int) error {
+	if n < 0 || n > maxPage {
+		return &history.InputError{What: "limit", Problem: fmt.Sprintf("is %d; it is 0 for the default, or 1 to %d", n, maxPage)}
+	}
+	return nil
+}
+
+// maxPage is how many runs or attempts one page has at most.
+const maxPage = 1_000_000
+
 // Find returns the row of a run, or of the latest run of the workflow ID if run is
 // empty. The error is store.ErrNotFound if the run has another workflow ID.
 func (in *Inspector) Find(ctx context.Context, workflowID, run string) (*store.Run, error) {
-	if err := in.usable(); err != nil {
+	if err := in.check(ctx); err != nil {
 		return nil, err
 	}
 	if err := history.CheckWorkflowID(workflowID); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -38,6 +39,9 @@ func foundAttempt(e *store.LedgerEntry) (view.FoundAttempt, error) {
 // searchLedger returns a page of the ledger and the cursor of the next one. If calls is set
 // the page has the latest attempt of each call.
 func (in *Inspector) searchLedger(ctx context.Context, filter view.AttemptFilter, calls bool) ([]store.LedgerEntry, string, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, "", err
+	}
 	f, err := ledgerFilter(&filter)
 	if err != nil {
 		return nil, "", err
@@ -57,8 +61,11 @@ func ledgerFilter(f *view.AttemptFilter) (store.LedgerFilter, error) {
 		Type: f.Workflow, Name: f.Activity, ErrorType: f.ErrorType, Outcome: f.Outcome, Reason: f.Reason,
 		From: bound(f.Since), Until: bound(f.Until), Above: f.MoreThan, Limit: f.Limit,
 	}
-	if f.Limit < 0 || f.MoreThan < 0 {
-		return out, fmt.Errorf("the limit %d and the number of attempts %d must not be negative", f.Limit, f.MoreThan)
+	if err := checkLimit(f.Limit); err != nil {
+		return out, err
+	}
+	if f.MoreThan < 0 {
+		return out, &history.InputError{What: "number of attempts", Problem: fmt.Sprintf("is %d, which is negative", f.MoreThan)}
 	}
 	if out.Limit == 0 {
 		out.Limit = 100

@@ -9,6 +9,9 @@ import (
 
 // Nodes returns the nodes of all groups by the time they joined.
 func (in *Inspector) Nodes(ctx context.Context) ([]view.Node, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	members, err := in.db.Nodes(ctx)
 	if err != nil {
 		return nil, err

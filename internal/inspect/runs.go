@@ -12,6 +12,9 @@ import (
 // List returns runs, newest first. Pages that continue from the last run of the page
 // before neither repeat nor skip a run that existed all the time.
 func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	selected, err := RunFilter(filter, in.group.All())
 	if err != nil {
 		return nil, err
@@ -40,6 +43,9 @@ func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, 
 
 // Counts returns how many runs and calls are in which state.
 func (in *Inspector) Counts(ctx context.Context) (view.Counts, error) {
+	if err := in.check(ctx); err != nil {
+		return view.Counts{}, err
+	}
 	c, err := in.db.Counts(ctx, in.group.All())
 	if err != nil {
 		return view.Counts{}, err

@@ -27,6 +27,9 @@ const shownUpcoming = 5
 
 // Schedules returns the schedules of the group by name.
 func (in *Inspector) Schedules(ctx context.Context) ([]view.Schedule, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	var all []view.Schedule
 	err := in.eachStanding(ctx, entity.Schedule, func(row *store.Run) error {
 		s, err := in.DescribeSchedule(ctx, entity.NameOf(row.ID))
@@ -53,6 +56,9 @@ func (in *Inspector) DescribeSchedule(ctx context.Context, name string) (*view.S
 
 // Timetable returns the machine of a schedule as it is committed.
 func (in *Inspector) Timetable(ctx context.Context, name string) (*core.Timetable, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	if err := history.CheckName("schedule name", name); err != nil {
 		return nil, err
 	}

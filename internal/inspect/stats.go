@@ -15,6 +15,9 @@ import (
 // time is no bound. Calls are counted by the hour in which they end: the hours of since
 // and until count whole.
 func (in *Inspector) ActivityStats(ctx context.Context, since, until time.Time) ([]view.ActivityStats, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	from := bound(since)
 	tallies, err := in.db.Tallies(ctx, store.TallyFilter{Partitions: in.group.All(), From: from - from%int64(record.TallySpan), Until: bound(until)})
 	if err != nil {
@@ -51,6 +54,9 @@ func activityStats(t *store.Tally) view.ActivityStats {
 // filter. Of a call with very many attempts those count that the ledger keeps: the first
 // 100 and the last 1,000.
 func (in *Inspector) ErrorStats(ctx context.Context, filter view.AttemptFilter) ([]view.ErrorStats, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
 	filter.MoreThan, filter.After, filter.Limit = 0, "", 0
 	f, err := ledgerFilter(&filter)
 	if err != nil {

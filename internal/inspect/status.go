@@ -25,7 +25,10 @@ const (
 
 // Status returns an overview of the group.
 func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
-	if err := in.usable(); err != nil {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
+	if err := in.check(ctx); err != nil {
 		return nil, err
 	}
 	s := &view.Status{Time: at(in.now()), Group: in.group.Name}

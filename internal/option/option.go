@@ -1,6 +1,7 @@
 package option
 
 import (
+	"errors"
 	"time"
 
 	"github.com/perdure/perdure/internal/history"
@@ -61,9 +62,15 @@ func (o Run) child(s *Settings)         { o(s) }
 func (o Run) detached(s *Settings)      { o(s) }
 func (o Run) run(s *Settings)           { o(s) }
 
+var errNil = errors.New("an option is nil")
+
 // OfStart returns what the options of a start say.
 func OfStart[O ForStart](options []O) (s Settings) {
 	for _, o := range options {
+		if any(o) == nil {
+			s.Fault = errNil
+			continue
+		}
 		o.start(&s)
 	}
 	return s
@@ -72,6 +79,10 @@ func OfStart[O ForStart](options []O) (s Settings) {
 // OfChild applies the options of a child to its default settings.
 func OfChild[O ForChild](s *Settings, options []O) {
 	for _, o := range options {
+		if any(o) == nil {
+			s.Fault = errNil
+			continue
+		}
 		o.child(s)
 	}
 }

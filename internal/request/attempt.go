@@ -27,7 +27,7 @@ func (c *Client) FailAttempt(ctx context.Context, token string, f *history.Failu
 
 // HeartbeatAttempt says that the attempt of a token is alive, and how far it has come.
 func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details history.Payload) error {
-	a, err := c.attempt(token)
+	a, err := c.attempt(ctx, token)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details his
 
 // endAttempt posts the end of an attempt, unless that is on record.
 func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outcome, d message.Data) error {
-	a, err := c.attempt(token)
+	a, err := c.attempt(ctx, token)
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (c *Client) tellAttempt(ctx context.Context, a Attempt, workflowID string, 
 }
 
 // attempt returns the attempt of a token.
-func (c *Client) attempt(token string) (Attempt, error) {
-	if err := c.check(); err != nil {
+func (c *Client) attempt(ctx context.Context, token string) (Attempt, error) {
+	if err := c.check(ctx); err != nil {
 		return Attempt{}, err
 	}
 	return verify(c.secret, token)

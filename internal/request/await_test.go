@@ -105,7 +105,7 @@ func TestAWaitEndsWithItsReason(t *testing.T) {
 		if err := c.await(t.Context(), 0, "run", 0, func(ended) (bool, error) { return false, nil }); !errors.Is(err, ErrStopped) {
 			t.Errorf("the client is closed: %v", err)
 		}
-		if err := c.check(); !errors.Is(err, ErrStopped) {
+		if err := c.check(t.Context()); !errors.Is(err, ErrStopped) {
 			t.Errorf("a request to a closed client: %v", err)
 		}
 	})

@@ -30,7 +30,7 @@ const (
 // reaches those that were continued meanwhile.
 func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
 	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}}
-	if err := c.checkControl(&b.in); err != nil {
+	if err := c.checkControl(ctx, &b.in); err != nil {
 		return b.result, err
 	}
 	if !dry {
@@ -188,7 +188,7 @@ func inParallel(n int, f func(i int) error) []error {
 // Preview returns the calls of a run on which an operation would be carried out, or the
 // run.
 func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control) ([]view.ControlRecord, error) {
-	if err := c.checkControl(&in); err != nil {
+	if err := c.checkControl(ctx, &in); err != nil {
 		return nil, err
 	}
 	row, err := c.read.Find(ctx, workflowID, "")

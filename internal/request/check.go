@@ -2,6 +2,7 @@ package request
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -18,10 +19,16 @@ import (
 // This file holds the bounds of arguments. A verb calls check before it looks at the
 // database.
 
-// check returns the first error of the arguments, or ErrStopped.
-func (c *Client) check(arguments ...error) error {
-	if c.ctx.Err() != nil {
+// check returns the first error of the arguments, or why there can be no request at all.
+func (c *Client) check(ctx context.Context, arguments ...error) error {
+	switch {
+	case c.fault != nil:
+		return c.fault
+	case c.ctx.Err() != nil:
 		return ErrStopped
+	}
+	if err := history.CheckContext(ctx); err != nil {
+		return err
 	}
 	for _, err := range arguments {
 		if err != nil {
@@ -29,6 +36,15 @@ func (c *Client) check(arguments ...error) error {
 		}
 	}
 	return nil
+}
+
+// Check returns why no request can be made with a context: ErrStopped, or a
+// *history.InputError if it is nil.
+func (c *Client) Check(ctx context.Context) error { return c.check(ctx) }
+
+// check returns what is wrong with who asks, or why.
+func (b By) check() error {
+	return cmp.Or(b.Fault, history.CheckText("name of who asks", b.Who, history.MaxID), history.CheckText("reason", b.Why, history.MaxReason))
 }
 
 // ofWorkflow checks the workflow ID of a run.
@@ -54,8 +70,8 @@ func signalID(id string) error {
 }
 
 // checkStart returns what keeps a run from being started so.
-func (c *Client) checkStart(s *Start) error {
-	return c.check(ofWorkflow(s.WorkflowID), named("workflow", s.Type), s.check())
+func (c *Client) checkStart(ctx context.Context, s *Start) error {
+	return c.check(ctx, ofWorkflow(s.WorkflowID), named("workflow", s.Type), s.check())
 }
 
 // check returns what keeps a run from being started with these settings.
@@ -66,10 +82,7 @@ func (s *Start) check() error {
 	case s.NewAfter < NoEnd || s.NewAfter > Failure:
 		return &history.InputError{What: "ending after which a new run may begin", Problem: fmt.Sprintf("is %d, which does not exist", s.NewAfter)}
 	}
-	if err := history.CheckDelay(s.Delay); err != nil {
-		return err
-	}
-	return s.Settings.Check()
+	return cmp.Or(history.CheckDelay(s.Delay), history.CheckText("trace parent", s.Trace, history.MaxID), s.Settings.Check())
 }
 
 // check returns what keeps a run from being forked so.
@@ -80,7 +93,7 @@ func (f *Fork) check() error {
 	case f.Call < 1:
 		return noCall(f.Call)
 	}
-	return ofWorkflow(f.NewID)
+	return cmp.Or(ofWorkflow(f.NewID), f.By.check())
 }
 
 func noCall(call int64) error {
@@ -89,12 +102,12 @@ func noCall(call int64) error {
 
 // checkControl adds what is missing to a request for an operation and returns what
 // every run would refuse.
-func (c *Client) checkControl(in *core.Control) error {
+func (c *Client) checkControl(ctx context.Context, in *core.Control) error {
 	if !slices.Contains(core.CallOperations, in.Operation) && !in.Operation.OfRun() {
 		return &history.InputError{What: fmt.Sprintf("operation %q", in.Operation), Problem: "does not exist"}
 	}
 	in.ID, in.By = cmp.Or(in.ID, ident.NewToken()), cmp.Or(in.By, c.node)
-	if err := c.check(identified("request", in.ID)); err != nil {
+	if err := c.check(ctx, identified("request", in.ID), By{in.By, in.Reason, in.Fault}.check()); err != nil {
 		return err
 	}
 	if in.Operation.OfRun() {
@@ -127,6 +140,9 @@ func checkCallOperation(in *core.Control) error {
 			return &history.InputError{What: fmt.Sprintf("call state %q", s), Problem: "does not exist; it is one of " + strings.Join(callStates, ", ")}
 		}
 	}
+	if err := cmp.Or(history.CheckText("call name", in.Calls.Name, history.MaxName), history.CheckText("error type", in.Calls.ErrorType, history.MaxID)); err != nil {
+		return err
+	}
 	switch {
 	case in.Calls.Call < 0:
 		return &history.InputError{What: fmt.Sprintf("call number %d", in.Calls.Call), Problem: "is negative; calls count from 1"}
@@ -141,8 +157,8 @@ func checkCallOperation(in *core.Control) error {
 }
 
 // checkSchedule returns all that keeps a schedule from being made so.
-func (c *Client) checkSchedule(name string, when schedule.Spec, start *Start) error {
-	if err := c.check(errors.Join(named("schedule", name), ofWorkflow(name+"/"))); err != nil {
+func (c *Client) checkSchedule(ctx context.Context, name string, when schedule.Spec, start *Start) error {
+	if err := c.check(ctx, errors.Join(named("schedule", name), ofWorkflow(name+"/"))); err != nil {
 		return err
 	}
 	if err := errors.Join(named("workflow", start.Type), start.check(), when.Validate()); err != nil {

@@ -83,6 +83,8 @@ type Client struct {
 	runner *steptx.Runner
 	local  Local
 
+	fault error // why there can be no requests, nil if there can
+
 	topics  topics
 	poller  poller
 	working sync.WaitGroup // the poller
@@ -105,6 +107,11 @@ func New(config Config) *Client {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.db = insistent{config.DB, c.ctx.Done()}
 	return c
+}
+
+// Refusing returns a Client all of whose verbs fail with an error.
+func Refusing(err error) *Client {
+	return &Client{fault: err, read: inspect.Refusing(err), now: func() int64 { return 0 }, local: nowhere{}}
 }
 
 // Close lets all verbs return with ErrStopped, those under way included. The database

@@ -27,7 +27,7 @@ type RefusedError = view.RefusedError
 // found refused it, ErrNoAnswer with that of ctx if no node serves the run in time, and
 // store.ErrClosed if the run has ended.
 func (c *Client) Control(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
-	if err := c.checkControl(&in); err != nil {
+	if err := c.checkControl(ctx, &in); err != nil {
 		return nil, err
 	}
 	o, err := c.sendControl(ctx, workflowID, run, in)

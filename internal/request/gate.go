@@ -14,7 +14,7 @@ import (
 // flight go on. When it returns, the request is durable. store.ErrNotFound says that
 // there is no such gate.
 func (c *Client) PauseGate(ctx context.Context, name string, paused bool, by By) error {
-	if err := c.check(named("gate", name)); err != nil {
+	if err := c.check(ctx, named("gate", name), by.check()); err != nil {
 		return err
 	}
 	err := c.pauseGate(ctx, core.ToGate{Gate: name, Word: core.GateResume, By: by.Who, Why: by.Why}, paused)

@@ -15,6 +15,9 @@ import (
 type By struct {
 	Who string // empty for the name of this process, where the audit wants one
 	Why string
+	// Fault is an error of an option that the request was made with; it refuses the
+	// request.
+	Fault error
 }
 
 // Signal sends a signal to the latest run of a workflow ID. When it returns, the signal
@@ -22,7 +25,7 @@ type By struct {
 // code has not read. With an ID, sending the signal again does nothing, even after the
 // code has read it.
 func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
-	m, err := c.signal(workflowID, name, id, value)
+	m, err := c.signal(ctx, workflowID, name, id, value)
 	if err != nil {
 		return err
 	}
@@ -31,7 +34,7 @@ func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value 
 
 // SignalWithin is Signal inside tx, a transaction that the caller ends.
 func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
-	m, err := c.signal(workflowID, name, id, value)
+	m, err := c.signal(ctx, workflowID, name, id, value)
 	if err != nil {
 		return err
 	}
@@ -45,8 +48,8 @@ func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id 
 	return nil
 }
 
-func (c *Client) signal(workflowID, name, id string, value history.Payload) (store.Message, error) {
-	if err := c.check(ofWorkflow(workflowID), named("signal", name), signalID(id)); err != nil {
+func (c *Client) signal(ctx context.Context, workflowID, name, id string, value history.Payload) (store.Message, error) {
+	if err := c.check(ctx, ofWorkflow(workflowID), named("signal", name), signalID(id)); err != nil {
 		return store.Message{}, err
 	}
 	m, err := message.Signal(c.group, workflowID, name, id, value)
@@ -75,7 +78,7 @@ func (c *Client) Terminate(ctx context.Context, workflowID, run string, by By) e
 
 // command sends a message of which one is as good as many.
 func (c *Client) command(ctx context.Context, workflowID, run, kind string, by By) error {
-	if err := c.check(ofWorkflow(workflowID)); err != nil {
+	if err := c.check(ctx, ofWorkflow(workflowID), by.check()); err != nil {
 		return err
 	}
 	data := message.Data{Reason: by.Why, By: cmp.Or(by.Who, c.node)}

@@ -23,7 +23,7 @@ const QueryTime = 10 * time.Second
 // is replayed by a process that has its code: this one, or the owner. Nothing is
 // recorded.
 func (c *Client) Query(ctx context.Context, workflowID, run, name string, input history.Payload) (answer history.Payload, err error) {
-	if err := c.check(named("query", name)); err != nil {
+	if err := c.check(ctx, named("query", name)); err != nil {
 		return answer, err
 	}
 	if _, limited := ctx.Deadline(); !limited {

@@ -12,7 +12,7 @@ import (
 // the run ID and the final state of the last one. With an empty run it begins with the
 // latest of the workflow ID.
 func (c *Client) Result(ctx context.Context, workflowID, run string) (last string, s core.State, err error) {
-	if err := c.check(ofWorkflow(workflowID)); err != nil {
+	if err := c.check(ctx, ofWorkflow(workflowID)); err != nil {
 		return run, s, err
 	}
 	for {

@@ -15,7 +15,7 @@ import (
 // SetSchedule makes a schedule, or changes what it does. The workflow ID of the start is
 // not used.
 func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
-	if err := c.checkSchedule(name, when, &start); err != nil {
+	if err := c.checkSchedule(ctx, name, when, &start); err != nil {
 		return err
 	}
 	spec := scheduleOf(when, &start)
@@ -97,7 +97,7 @@ func (c *Client) BackfillSchedule(ctx context.Context, name string, from, until 
 
 // askSchedule sends a message to a schedule that exists.
 func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule, by By) error {
-	if err := c.check(schedule.Overlap(m.Overlap).Check()); err != nil {
+	if err := c.check(ctx, schedule.Overlap(m.Overlap).Check(), by.check()); err != nil {
 		return err
 	}
 	if _, err := c.read.Timetable(ctx, name); err != nil {

@@ -58,7 +58,7 @@ type IDInUseError = view.IDInUseError
 // if it is of another workflow or input, or the run must be new, the error is an
 // *IDInUseError.
 func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
-	if err := c.checkStart(&req); err != nil {
+	if err := c.checkStart(ctx, &req); err != nil {
 		return "", false, err
 	}
 	return c.startRun(ctx, inDatabase{c.db, c.local}, req)
@@ -68,7 +68,7 @@ func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached 
 // the message to its owner are rows of that transaction; nothing of it is in memory,
 // so there is nothing that a rollback would have to take back.
 func (c *Client) StartRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
-	if err := c.checkStart(&req); err != nil {
+	if err := c.checkStart(ctx, &req); err != nil {
 		return "", false, err
 	}
 	within, err := c.db.Within(tx)

@@ -14,7 +14,7 @@ import (
 // group, or lets them go on. Attempts in flight may end. When it returns, the request is
 // durable; other nodes learn of it soon. The same request ID again does nothing.
 func (c *Client) SwitchActivity(ctx context.Context, name string, off bool, request string, by By) (view.SwitchRecord, error) {
-	if err := c.check(named("activity", name), identified("request", request)); err != nil {
+	if err := c.check(ctx, named("activity", name), identified("request", request), by.check()); err != nil {
 		return view.SwitchRecord{}, err
 	}
 	written, err := c.db.Switch(ctx, store.Switch{

@@ -10,7 +10,7 @@ import (
 // Transact runs f inside a transaction of the database: all of what it writes there is
 // committed, or nothing.
 func (c *Client) Transact(ctx context.Context, f func(ctx context.Context, tx any) error) error {
-	if err := c.check(); err != nil {
+	if err := c.check(ctx); err != nil {
 		return err
 	}
 	err := c.db.Transact(ctx, func(tx any) error { return c.runner.Run(ctx, f, tx) })

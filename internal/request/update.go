@@ -28,7 +28,7 @@ var ErrNoAnswer = errors.New("the request is recorded and was not carried out ye
 // result is read from the history after that turn, so any process can wait for it,
 // through crashes and takeovers.
 func (c *Client) Update(ctx context.Context, workflowID, name, id string, input history.Payload) (result history.Payload, err error) {
-	if err := c.check(ofWorkflow(workflowID), named("update", name), identified("update", id)); err != nil {
+	if err := c.check(ctx, ofWorkflow(workflowID), named("update", name), identified("update", id)); err != nil {
 		return result, err
 	}
 	if id == "" {

@@ -3,6 +3,7 @@ package tell
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -27,6 +28,9 @@ func To(e Engine, workflowID string) Target { return Target{e, workflowID} }
 func (t Target) open() (Engine, string) { return t.engine, t.id }
 
 func (t Target) signal(ctx context.Context, name, key string, value history.Payload) error {
+	if t.engine == nil {
+		return errEmpty
+	}
 	return t.engine.Signal(ctx, t.id, name, key, value)
 }
 
@@ -48,6 +52,9 @@ func SignalsTo(send func(ctx context.Context, name, key string, value history.Pa
 }
 
 func (t SignalTarget) signal(ctx context.Context, name, key string, value history.Payload) error {
+	if t.send == nil {
+		return errEmpty
+	}
 	return t.send(ctx, name, key, value)
 }
 
@@ -56,25 +63,50 @@ type SignalHandle interface {
 	signal(ctx context.Context, name, key string, value history.Payload) error
 }
 
+var errEmpty = errors.New("the handle is empty; perdure.Start and perdure.Attach make handles")
+
 // Signal sends a signal.
 func Signal(ctx context.Context, to SignalHandle, name, key string, value history.Payload) error {
+	if to == nil {
+		return errEmpty
+	}
 	return to.signal(ctx, name, key, value)
 }
 
 // Query asks a query and returns the answer.
 func Query(ctx context.Context, to Handle, name string, input history.Payload) (history.Payload, error) {
-	e, id := to.open()
+	e, id, err := opened(to)
+	if err != nil {
+		return history.Payload{}, err
+	}
 	return e.Query(ctx, id, "", name, input)
 }
 
 // Update sends an update and returns its result.
 func Update(ctx context.Context, to Handle, name, key string, input history.Payload) (history.Payload, error) {
-	e, id := to.open()
+	e, id, err := opened(to)
+	if err != nil {
+		return history.Payload{}, err
+	}
 	return e.Update(ctx, id, name, key, input)
+}
+
+// opened returns what a handle leads to.
+func opened(h Handle) (e Engine, workflowID string, err error) {
+	if h != nil {
+		e, workflowID = h.open()
+	}
+	if e == nil {
+		err = errEmpty
+	}
+	return e, workflowID, err
 }
 
 // ID returns the workflow ID of a handle.
 func ID(h Handle) string {
+	if h == nil {
+		return ""
+	}
 	_, id := h.open()
 	return id
 }
