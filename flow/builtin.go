@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/perdure/perdure/activity"
@@ -21,6 +22,7 @@ type Builtin struct {
 var Builtins = []Builtin{
 	{"http.get", "@http.get(url=, headers=)", "an HTTP request; so are http.head, http.delete and http.options. The result has .status, .headers (names in small letters), .body and .json, which is None if the body is no JSON"},
 	{"http.post", "@http.post(url=, headers=, body=, json=)", "an HTTP request with a body, a text or any value as JSON; so are http.put and http.patch. All requests carry the key by which attempts of one call can be known, as Idempotency-Key"},
+	{"http.download", "@http.download(url=, path=, headers=)", "writes the answer to a request into a file below the directory of files, however long it is, whole or not at all. The result has .status, .headers, .bytes and .sha256"},
 	{"shell.run", "@shell.run(command=, stdin=, env=, dir=)", "a command of the shell; off unless allowed. The result has .stdout and .stderr"},
 	{"file.read", "@file.read(path=)", "the text of a file below the directory of files"},
 	{"file.write", "@file.write(path=, content=, append=)", "writes a file below the directory of files, whole or not at all; with append=True it adds to the end. The result is how many bytes were written"},
@@ -39,6 +41,7 @@ var ErrorTypes = []struct{ Type, Meaning string }{
 	{"NotExist", "a file or directory that is not there; it is a FileError, too"},
 	{"Permission", "a file that this process may not touch; it is a FileError, too"},
 	{"LimitError", "a result that is too large"},
+	{"SecretError", "a secret that is not there where the attempt runs; it is not retried"},
 }
 
 // maxResult is how long an answer, an output or a file may be, in bytes.
@@ -52,6 +55,7 @@ func builtins(s settings) []activity.Definition {
 		out = append(out, httpAction(s.client, method))
 	}
 	return append(out,
+		activity.New("http.download", files{s.files}.download(newRequests(s.client, "get"))),
 		activity.New("shell.run", shell{allowed: s.shell}.run),
 		activity.New("file.read", files{s.files}.read),
 		activity.New("file.write", files{s.files}.write),
@@ -75,7 +79,7 @@ func off(s settings, name string) (why, flag string) {
 	switch {
 	case name == "shell.run" && !s.shell:
 		return shellOff, "--allow-shell"
-	case strings.HasPrefix(name, "file.") && s.files == "":
+	case (strings.HasPrefix(name, "file.") || name == "http.download") && s.files == "":
 		return filesOff, "--files"
 	}
 	return "", ""
@@ -83,6 +87,11 @@ func off(s settings, name string) (why, flag string) {
 
 // errorsOf returns the error types of an action that comes along.
 func errorsOf(name string) check.Errors {
+	if name == "http.download" {
+		both := maps.Clone(check.HTTPErrors)
+		maps.Copy(both, check.FileErrors)
+		return both
+	}
 	switch group, _, _ := strings.Cut(name, "."); group {
 	case "http":
 		return check.HTTPErrors

@@ -1,9 +1,11 @@
 package flow
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -74,8 +76,7 @@ func (f files) read(_ context.Context, in struct {
 	return text, err
 }
 
-// write writes beside the file and renames, so that nobody sees half of it. An
-// attempt that adds to the end and dies may have added already.
+// write writes a file. An attempt that adds to the end and dies may have added already.
 func (f files) write(ctx context.Context, in struct {
 	Path    string `json:"path"`
 	Content string `json:"content"`
@@ -90,23 +91,100 @@ func (f files) write(ctx context.Context, in struct {
 			_, err = io.Copy(file, strings.NewReader(in.Content))
 			return errors.Join(err, file.Close())
 		}
-		info, _ := activity.FromContext(ctx)
-		beside := in.Path + ".part-" + strings.Map(plainLetter, info.AttemptID)
-		file, err := root.OpenFile(beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-		if err != nil {
+		return replaceFile(ctx, root, in.Path, func(file io.Writer) error {
+			_, err := io.Copy(file, strings.NewReader(in.Content))
 			return err
-		}
-		_, err = io.Copy(file, bytes.NewReader([]byte(in.Content)))
-		err = errors.Join(err, file.Sync(), file.Close())
-		if err == nil {
-			err = root.Rename(beside, in.Path)
-		}
-		if err != nil {
-			_ = root.Remove(beside)
-		}
-		return err
+		})
 	})
 	return len(in.Content), err
+}
+
+// replaceFile writes a file beside the one of that name and renames it, so that nobody
+// sees half of it. What earlier attempts of the call have left, because their process
+// died, is removed.
+func replaceFile(ctx context.Context, root *os.Root, path string, write func(file io.Writer) error) error {
+	info, _ := activity.FromContext(ctx)
+	part := func(attempt int) string {
+		return fmt.Sprintf("%s.part-%s-%d", path, strings.Map(plainLetter, info.CallID), attempt)
+	}
+	for attempt := max(1, info.Attempt-maxLeft); attempt < info.Attempt; attempt++ {
+		_ = root.Remove(part(attempt)) // it may be there
+	}
+	beside := part(info.Attempt)
+	file, err := root.OpenFile(beside, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	err = write(file)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = root.Rename(beside, path)
+	}
+	if err != nil {
+		_ = root.Remove(beside)
+	}
+	return err
+}
+
+// maxLeft is how many earlier attempts are looked at that may have left something.
+const maxLeft = 100
+
+// download is the answer to a request in a file.
+type download struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers"`
+	Bytes   int64             `json:"bytes"`
+	SHA256  string            `json:"sha256"`
+}
+
+// download writes the answer to a request into a file, however long it is.
+func (f files) download(h *requests) activity.Func[fetch, download] {
+	return func(ctx context.Context, in fetch) (out download, err error) {
+		var failed error // of the request
+		err = f.in(func(root *os.Root) error {
+			resp, err := h.send(ctx, filled{bare: in.bare})
+			if err != nil {
+				failed = err
+				return nil
+			}
+			defer resp.Body.Close()
+			out = download{Status: resp.StatusCode, Headers: plainHeaders(resp.Header)}
+			sum := sha256.New()
+			return replaceFile(ctx, root, in.Path, func(file io.Writer) error {
+				body := &watched{resp.Body, nil}
+				out.Bytes, err = io.Copy(io.MultiWriter(file, sum), body)
+				out.SHA256 = hex.EncodeToString(sum.Sum(nil))
+				if body.err != nil {
+					failed = h.early(resp, body.err)
+				}
+				return err
+			})
+		})
+		if failed != nil {
+			return download{}, failed
+		}
+		return out, err
+	}
+}
+
+// fetch is what download takes.
+type fetch struct {
+	bare
+	Path string `json:"path"`
+}
+
+// watched remembers with which error reading failed.
+type watched struct {
+	io.Reader
+	err error
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	return n, err
 }
 
 // plainLetter keeps what may stand in the name of a file everywhere.

@@ -41,17 +41,22 @@ type answer struct {
 
 // httpAction is the action of a method.
 func httpAction(client *http.Client, method string) activity.Definition {
-	var statuses []int
-	for status := 400; status < 500; status++ {
-		statuses = append(statuses, status)
-	}
-	// Whether a status is worth another attempt, the file says by its policy.
-	h := &requests{httpretry.New(client, httpretry.Key("Idempotency-Key", activity.IdempotencyKey), httpretry.Retryable(statuses...)), strings.ToUpper(method)}
+	h := newRequests(client, method)
 	switch method {
 	case "post", "put", "patch":
 		return activity.New("http."+method, h.do)
 	}
 	return activity.New("http."+method, func(ctx context.Context, in bare) (answer, error) { return h.do(ctx, filled{bare: in}) })
+}
+
+// newRequests makes requests of a method. Whether a status is worth another attempt, the
+// file says by its policy.
+func newRequests(client *http.Client, method string) *requests {
+	var statuses []int
+	for status := 400; status < 500; status++ {
+		statuses = append(statuses, status)
+	}
+	return &requests{httpretry.New(client, httpretry.Key("Idempotency-Key", activity.IdempotencyKey), httpretry.Retryable(statuses...)), strings.ToUpper(method)}
 }
 
 // requests makes requests of one method.
@@ -60,11 +65,12 @@ type requests struct {
 	method string
 }
 
-func (h *requests) do(ctx context.Context, in filled) (answer, error) {
+// send makes the request and returns the answer, whose body is still to be read.
+func (h *requests) send(ctx context.Context, in filled) (*http.Response, error) {
 	var body io.Reader
 	switch {
 	case in.Body != "" && in.JSON != nil:
-		return answer{}, retry.Terminal(errors.New("a request has body= or json=, not both"))
+		return nil, retry.Terminal(errors.New("a request has body= or json=, not both"))
 	case in.JSON != nil:
 		body = bytes.NewReader(in.JSON)
 	case in.Body != "":
@@ -75,8 +81,9 @@ func (h *requests) do(ctx context.Context, in filled) (answer, error) {
 		err = errors.New("it begins with http:// or https:// and a host")
 	}
 	if err != nil { // no attempt will be better
-		return answer{}, retry.Terminal(fmt.Errorf("the url %q cannot be used: %w", clip(in.URL), err))
+		return nil, retry.Terminal(fmt.Errorf("the url %q cannot be used: %w", clip(in.URL), err))
 	}
+	req.URL.RawQuery = wellFormed(req.URL.RawQuery)
 	if in.JSON != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -85,20 +92,53 @@ func (h *requests) do(ctx context.Context, in filled) (answer, error) {
 	}
 	resp, err := h.client.Do(req)
 	if err != nil {
-		return answer{}, named(err)
+		return nil, named(err)
+	}
+	return resp, nil
+}
+
+// wellFormed is a query with all characters encoded that cannot stand in one, such as
+// blanks.
+func wellFormed(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// plainHeaders are headers with small names and one text each.
+func plainHeaders(h http.Header) map[string]string {
+	out := map[string]string{}
+	for name, values := range h {
+		out[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
+	}
+	return out
+}
+
+// early is the error of an answer that did not come to its end.
+func (h *requests) early(resp *http.Response, err error) error {
+	return &ActionError{"NetworkError", fmt.Errorf("%s %s: the answer ended early: %w", h.method, resp.Request.URL.Redacted(), err)}
+}
+
+func (h *requests) do(ctx context.Context, in filled) (answer, error) {
+	resp, err := h.send(ctx, in)
+	if err != nil {
+		return answer{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxResult+1))
 	switch {
 	case err != nil:
-		return answer{}, &ActionError{"NetworkError", fmt.Errorf("%s %s: the answer ended early: %w", h.method, req.URL.Redacted(), err)}
+		return answer{}, h.early(resp, err)
 	case len(text) > maxResult:
 		return answer{}, tooLarge("the answer")
 	}
-	out := answer{Status: resp.StatusCode, Headers: map[string]string{}, Body: strings.ToValidUTF8(string(text), "\uFFFD")}
-	for name, values := range resp.Header {
-		out.Headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
-	}
+	out := answer{Status: resp.StatusCode, Headers: plainHeaders(resp.Header), Body: strings.ToValidUTF8(string(text), "\uFFFD")}
 	if json.Valid(text) {
 		out.JSON = text
 	}

@@ -91,7 +91,7 @@ type durable struct {
 
 // begin starts an action.
 func (d *durable) begin(a eval.Action) workflow.Future[json.RawMessage] {
-	args, err := eval.Encode(a.Args)
+	args, err := eval.EncodeArgs(a.Args)
 	if err != nil {
 		panic(err) // all values can be encoded
 	}
@@ -200,6 +200,19 @@ func (d *durable) History() (events, most int) {
 		return 0, 0
 	}
 	return events, d.most
+}
+
+func (d *durable) Offset(zone string, at time.Time) (seconds int, known bool) {
+	found := workflow.SideEffect(d.wf, "time zone", func() *int {
+		if seconds, known := eval.ZoneOffset(zone, at); known {
+			return &seconds
+		}
+		return nil
+	})
+	if found == nil {
+		return 0, false
+	}
+	return *found, true
 }
 
 func (d *durable) Turn() int64     { return workflow.Now(d.wf).UnixNano() }

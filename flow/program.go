@@ -63,6 +63,9 @@ func (f *File) Inputs() []string {
 	return names
 }
 
+// Secrets are the names of the secrets that the program refers to, in their order.
+func (f *File) Secrets() []string { return syntax.Secrets(f.tree) }
+
 // With is the file with an input: a map, a struct, or anything else that is an
 // object in JSON; nil for none. It is an error if the program takes another one.
 func (f *File) With(input any) (Program, error) {

@@ -33,6 +33,7 @@ type settings struct {
 	shell   bool
 	client  *http.Client
 	log     func(message string)
+	secrets func(name string) (string, bool)
 }
 
 // Actions lets files call activities, by their names. The input of such an activity
@@ -106,14 +107,17 @@ func New(options ...Option) (*Runtime, error) {
 		r.actions[d.Name()] = d
 		r.known[d.Name()] = signature(d)
 	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
 	for _, d := range own {
 		known := r.known[d.Name()]
 		known.Off, known.Flag = off(s, d.Name())
 		known.Errors = errorsOf(d.Name())
 		r.known[d.Name()] = known
 	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
+	for name, d := range r.actions {
+		r.actions[name] = withSecrets(d, s.secrets)
 	}
 	return r, nil
 }

@@ -135,6 +135,11 @@ func (c *checker) call(x *syntax.Call) {
 			c.report(x, syntax.CodeArity, "It is called like this: "+form(fn), "%s", wrong)
 		}
 	case eval.IsBuiltin(name):
+		if name == "secret" && len(x.Args) == 1 {
+			if _, is := x.Args[0].Value.(*syntax.String); !is {
+				c.report(x, syntax.CodeValue, "Write it out, so that whoever runs the file sees which secrets it needs: secret(\"API_KEY\")", "the name of a secret is worked out")
+			}
+		}
 		if wrong := eval.BuiltinArity(x); wrong != "" {
 			c.report(x, syntax.CodeArity, "All functions are in docs/flow.md.", "%s", wrong)
 		}

@@ -53,7 +53,7 @@ func shellErrors() Errors {
 
 // ofEveryAction are the types that come from running an action at all.
 var ofEveryAction = named(retry.TypeError, retry.TypeTimeout, retry.TypeHeartbeatTimeout, retry.TypeQueueTimeout, retry.TypePanic,
-	retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded)
+	retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded, "SecretError")
 
 // ofTheLanguage are the types that flow files have names for.
 var ofTheLanguage = func() Errors {

@@ -47,6 +47,10 @@ type Effects interface {
 	// never is.
 	History() (events, most int)
 
+	// Offset returns how many seconds the clocks of a time zone are ahead of UTC at a
+	// time, and whether there is such a zone. It is on record, because zones change.
+	Offset(zone string, at time.Time) (seconds int, known bool)
+
 	// Now, UUID and Random are the durable builtins of these names.
 	Now() time.Time
 	UUID() string

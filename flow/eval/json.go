@@ -27,6 +27,8 @@ func Encode(v Value) ([]byte, error) {
 type encoder struct {
 	bytes.Buffer
 	tagged bool
+	secret bool                            // there was one
+	reveal func(s *Secret) (string, error) // nil: secrets are masked
 }
 
 func (b *encoder) encode(v Value) error {
@@ -57,6 +59,8 @@ func (b *encoder) encode(v Value) error {
 			return b.tag(tagDict, func() error { return b.dict(v) })
 		}
 		return b.dict(v)
+	case *Secret:
+		return b.writeSecret(v)
 	case *Exception:
 		if b.tagged {
 			return b.tag(tagError, func() error { return b.dict(v.record()) })

@@ -66,6 +66,9 @@ func (f *frame) binary(x *syntax.Binary) (Value, error) {
 	case "<", "<=", ">", ">=":
 		return ordered(x.Op, a, b)
 	case "+":
+		if isSecret(a) || isSecret(b) {
+			return joinSecret(a, b)
+		}
 		return f.plus(a, b)
 	}
 	return arithmetic(x.Op, a, b)

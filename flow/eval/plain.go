@@ -81,6 +81,22 @@ func (p *Plain) Turn() int64 { return p.turn }
 // History is none.
 func (p *Plain) History() (events, most int) { return 0, 0 }
 
+// Offset is what the database of time zones says.
+func (p *Plain) Offset(zone string, at time.Time) (seconds int, known bool) {
+	return ZoneOffset(zone, at)
+}
+
+// ZoneOffset is what the database of time zones of this process says of a zone, by its
+// name in that database.
+func ZoneOffset(zone string, at time.Time) (seconds int, known bool) {
+	place, err := time.LoadLocation(zone)
+	if err != nil || zone == "" || zone == "Local" {
+		return 0, false
+	}
+	_, seconds = at.In(place).Zone()
+	return seconds, true
+}
+
 // Now is the time of the process.
 func (p *Plain) Now() time.Time { return time.Now() }
 

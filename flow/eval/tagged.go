@@ -11,8 +11,9 @@ import (
 // dictionary that begins like one of them is tagged itself, so nothing that comes from
 // elsewhere is taken for a tag.
 const (
-	tagDict  = "$dict"
-	tagError = "$error"
+	tagDict   = "$dict"
+	tagError  = "$error"
+	tagSecret = "$secret"
 )
 
 // isTag reports whether a dictionary begins as a tagged value does.
@@ -42,6 +43,10 @@ func untag(d *Dict) (Value, error) {
 	}
 	name := d.keys[0]
 	switch inner := d.values[name].(type) {
+	case *List:
+		if name == tagSecret {
+			return secretOf(inner)
+		}
 	case *Dict:
 		switch name {
 		case tagDict:

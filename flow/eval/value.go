@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// Value is nil (None), bool, int64, float64, string, *List, *Dict or *Exception.
+// Value is nil (None), bool, int64, float64, string, *List, *Dict, *Exception or
+// *Secret.
 // Values are not changed once they are made.
 type Value any
 
@@ -118,6 +119,8 @@ func sizeOf(v Value) int {
 		return v.size
 	case *Exception:
 		return len(v.Type) + len(v.Message) + 48
+	case *Secret:
+		return v.size()
 	}
 	return 8
 }
@@ -141,6 +144,8 @@ func kindOf(v Value) string {
 		return "a dictionary"
 	case *Exception:
 		return "an error"
+	case *Secret:
+		return "a secret"
 	}
 	return fmt.Sprintf("a %T", v)
 }
@@ -197,12 +202,15 @@ func equal(a, b Value) bool {
 	case *Exception:
 		b, ok := b.(*Exception)
 		return ok && a.Type == b.Type && a.Message == b.Message && a.Attempts == b.Attempts
+	case *Secret:
+		b, ok := b.(*Secret)
+		return ok && a.equal(b)
 	}
 	if order, ok := compareNumbers(a, b); ok {
 		return order == 0
 	}
 	switch b.(type) {
-	case *List, *Dict, *Exception:
+	case *List, *Dict, *Exception, *Secret:
 		return false
 	}
 	return a == b
@@ -271,6 +279,8 @@ func textOf(v Value) (string, error) {
 		return v, nil
 	case *Exception:
 		return v.Type + ": " + v.Message, nil
+	case *Secret:
+		return "", fault(TypeType, "a secret is no text: join it with texts by +, and hand it to an action")
 	}
 	data, err := Encode(v)
 	return string(data), err

@@ -1,11 +1,30 @@
 package syntax
 
-import "iter"
+import (
+	"iter"
+	"maps"
+	"slices"
+)
 
 // Exprs yields the expressions of a block, each before its parts, those of inner blocks
 // included.
 func Exprs(b *Block) iter.Seq[Expr] {
 	return func(yield func(Expr) bool) { (&walker{yield: yield}).block(b) }
+}
+
+// Secrets are the names of the secrets that a file refers to, in their order.
+func Secrets(f *File) []string {
+	names := map[string]bool{}
+	for _, fn := range f.Functions {
+		for x := range Exprs(fn.Body) {
+			if call, is := x.(*Call); is && call.Name.Name == "secret" && len(call.Args) == 1 {
+				if name, is := call.Args[0].Value.(*String); is {
+					names[name.Value] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // walker goes through a tree until yield returns false.

@@ -41,14 +41,16 @@ The language is described in docs/flow.md.`,
 
 // flowActions are the flags that say which actions there are.
 type flowActions struct {
-	shell bool
-	files string
-	named []string
+	shell   bool
+	files   string
+	named   []string
+	secrets []string
 }
 
 func (f *flowActions) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.shell, "allow-shell", false, "allow @shell.run, which runs commands")
-	cmd.Flags().StringVar(&f.files, "files", "", "`directory` for @file.read and @file.write")
+	cmd.Flags().StringVar(&f.files, "files", "", "`directory` for @file.read, @file.write and @http.download")
+	cmd.Flags().StringSliceVar(&f.secrets, "secret", nil, "`name` of an environment variable that files may use by secret(); several with commas")
 }
 
 // others adds the flag for actions that other programs have.
@@ -58,7 +60,12 @@ func (f *flowActions) others(cmd *cobra.Command) {
 
 // runtime makes what runs files.
 func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
-	options := []flow.Option{flow.Log(log)}
+	options := []flow.Option{flow.Log(log), flow.Secrets(func(name string) (string, bool) {
+		if !slices.Contains(f.secrets, name) {
+			return "", false
+		}
+		return os.LookupEnv(name)
+	})}
 	if f.shell {
 		options = append(options, flow.AllowShell())
 	}
@@ -177,10 +184,17 @@ func (a *app) flowCheck(paths []string, known check.Actions) error {
 		if err != nil {
 			return err
 		}
-		_, err = check.Text(path, text, known)
+		file, err := check.Text(path, text, known)
 		faults, err := faultsOf(err)
 		if err != nil {
 			return err
+		}
+		if file != nil {
+			for _, name := range syntax.Secrets(file) {
+				if flag := "--secret " + name; !slices.Contains(report.Needs, flag) {
+					report.Needs = append(report.Needs, flag)
+				}
+			}
 		}
 		for _, f := range faults {
 			if f.Code != syntax.CodeOff {

@@ -8,12 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -121,6 +124,24 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 	return program, nil
 }
 
+// missingSecret reports a secret that the program refers to and this process does not
+// have: better before the run than in it.
+func (f *flowActions) missingSecret(p flow.Program) error {
+	tree, err := syntax.Parse(p.Name, p.Source)
+	if err != nil {
+		return err
+	}
+	for _, name := range syntax.Secrets(tree) {
+		if !slices.Contains(f.secrets, name) {
+			return usage("Allow it: --secret "+name, "The file uses the secret %s, which is not allowed.", name)
+		}
+		if _, ok := os.LookupEnv(name); !ok {
+			return usage("Set it before the command, by your shell or your secret manager.", "The environment has no variable %s, which the file uses as a secret.", name)
+		}
+	}
+	return nil
+}
+
 // flowID is the default ID of a run: the same for the same file and input.
 func flowID(p flow.Program) string {
 	name := strings.TrimSuffix(p.Name, flowEnding)
@@ -166,6 +187,9 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	}
 	program, err := a.loadFlow(runtime, path, opt.input)
 	if err != nil {
+		return err
+	}
+	if err := opt.actions.missingSecret(program); err != nil {
 		return err
 	}
 	id := opt.id

@@ -1,0 +1,127 @@
+package flow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/retry"
+)
+
+// Secrets lets files refer to secrets, by secret("NAME"). An attempt of an action asks
+// lookup for the value when it begins; the value is in no run and no database, and is
+// masked in what the action returns and fails with. Without it there are none.
+func Secrets(lookup func(name string) (value string, ok bool)) Option {
+	return func(s *settings) { s.secrets = lookup }
+}
+
+// secretError is the type of the error that a secret is not there.
+const secretError = "SecretError"
+
+// declaredAction is an action with another body.
+type declaredAction struct {
+	body.Definition
+	of activity.Definition
+}
+
+// Name returns the action's name.
+func (d declaredAction) Name() string { return d.of.Name() }
+
+// InputType returns the type of the input.
+func (d declaredAction) InputType() reflect.Type { return d.of.InputType() }
+
+// withSecrets is an action that learns secrets when an attempt begins.
+func withSecrets(d activity.Definition, lookup func(name string) (string, bool)) activity.Definition {
+	declared := *body.Of(d)
+	run := declared.Invoke
+	if run == nil {
+		return d
+	}
+	find := func(name string) (string, error) {
+		if lookup != nil {
+			if value, ok := lookup(name); ok {
+				return value, nil
+			}
+		}
+		return "", &ActionError{secretError, fmt.Errorf("the secret %s is not there where the attempt ran: set it in the environment of that process, and allow it: --secret %s", name, name)}
+	}
+	if d.Name() == "log" { // it shows what it gets
+		find = func(string) (string, error) { return eval.Masked, nil }
+	}
+	declared.Invoke = func(ctx context.Context, decode func(into any) error) (any, error) {
+		var values []string
+		out, err := run(ctx, func(into any) error {
+			var args json.RawMessage
+			if err := decode(&args); err != nil {
+				return err
+			}
+			plain, found, err := eval.Reveal(args, find)
+			if err != nil {
+				return err
+			}
+			if values = found; values == nil {
+				return decode(into)
+			}
+			return json.Unmarshal(plain, into)
+		})
+		if values == nil {
+			return out, err
+		}
+		return masked(out, err, values)
+	}
+	return declaredAction{body.Define(declared), d}
+}
+
+// masked is what an action came to, without the values of secrets.
+func masked(out any, err error, values []string) (any, error) {
+	if err != nil {
+		return nil, maskedError(err, values)
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return nil, retry.Terminal(errors.New("the result cannot be encoded"))
+	}
+	v, err := eval.Decode(data)
+	if err != nil {
+		return nil, retry.Terminal(err)
+	}
+	shown, err := eval.Encode(eval.Mask(v, values))
+	return json.RawMessage(shown), err
+}
+
+// maskedError is an error of the same types, and with the same wishes for the next
+// attempt, whose text has no secret.
+func maskedError(err error, values []string) error {
+	text := err.Error()
+	shown := eval.MaskText(text, values)
+	if shown == text && !holds(err, values) {
+		return err
+	}
+	failure := retry.Classify(err)
+	out := errors.New(shown)
+	for i := len(failure.Types) - 1; i >= 0; i-- {
+		out = &ActionError{failure.Types[i], out}
+	}
+	if failure.Asked && failure.At.IsZero() {
+		out = retry.After(out, failure.After)
+	}
+	if failure.Terminal {
+		out = retry.Terminal(out)
+	}
+	return out
+}
+
+// holds reports whether an error has secrets in what is recorded beside its text.
+func holds(err error, values []string) bool {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if data, err := json.Marshal(e); err == nil && eval.MaskText(string(data), values) != string(data) {
+			return true
+		}
+	}
+	return false
+}
