@@ -2,6 +2,9 @@ package request
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/record"
@@ -17,6 +20,9 @@ func (c *Client) Result(ctx context.Context, workflowID, run string) (last strin
 	}
 	for {
 		end, err := c.awaitEnd(ctx, workflowID, run)
+		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = c.stillOpen(ctx, workflowID, end.run, err)
+		}
 		if err != nil || end.state.Status != core.StatusContinued {
 			return end.run, end.state, err
 		}
@@ -24,6 +30,23 @@ func (c *Client) Result(ctx context.Context, workflowID, run string) (last strin
 			return end.run, end.state, err
 		}
 	}
+}
+
+// whyTime is how long a caller whose time is over waits to learn why.
+const whyTime = time.Second
+
+// stillOpen adds to the error of a wait that took too long why the run has not ended.
+func (c *Client) stillOpen(ctx context.Context, workflowID, run string, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), whyTime)
+	defer cancel()
+	why, failed := c.read.Why(ctx, workflowID, run)
+	switch {
+	case failed != nil:
+		return fmt.Errorf("the run has not ended in time, and why is not known (%v): %w", failed, err)
+	case why == "": // it ended meanwhile
+		return err
+	}
+	return fmt.Errorf("the run has not ended: %s: %w", why, err)
 }
 
 // end is how a run ended.

@@ -1,0 +1,108 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/view"
+)
+
+// Why says in a sentence why a run has not ended: what it waits for, or that no node
+// serves it, and what to do about it. It is empty of a closed run.
+func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, error) {
+	row, err := in.Find(ctx, workflowID, run)
+	if err != nil || !row.Status.Open() {
+		return "", err
+	}
+	o, err := in.obstacles(ctx)
+	if err != nil {
+		return "", err
+	}
+	v := runOf(row)
+	if err := o.addWait(ctx, row, &v); err != nil {
+		return "", err
+	}
+	why := sentence(v.Wait)
+	s := &view.Status{}
+	if err := in.servers(ctx, s); err != nil || s.Served {
+		return why, err
+	}
+	nobody := "no live node serves it; start an engine"
+	if in.group.Name != "" {
+		nobody += fmt.Sprintf(" of the group %q", in.group.Name)
+	}
+	if w := v.Wait; w != nil && !w.ByItself() {
+		return nobody + ", and " + why, nil
+	}
+	return nobody, nil
+}
+
+// sentence says what is waited for, and what to do about it.
+func sentence(w *view.Wait) string {
+	if w == nil {
+		return "its code runs"
+	}
+	by, failed := "", ""
+	if w.By != "" {
+		by = " by " + w.By
+	}
+	if w.Why != "" {
+		by += " (" + w.Why + ")"
+	}
+	if w.Error != "" {
+		failed = fmt.Sprintf(", after %d failed attempts: %s", w.Failures, w.Error)
+		if w.Failures == 1 {
+			failed = ", after a failed attempt: " + w.Error
+		}
+	}
+	call := fmt.Sprintf("call %d (%s)", w.Call, w.Name)
+	until := ""
+	if w.Until != nil {
+		until = " until " + w.Until.UTC().Format(time.RFC3339)
+	}
+	switch w.For {
+	case view.WaitParked:
+		return "it is parked: " + w.Why + "; start an engine with code that fits"
+	case view.WaitCode:
+		return cmp.Or(w.Why, "no node has its code") + "; start an engine that registers it"
+	case view.WaitPaused:
+		if w.Call == 0 {
+			return "it is paused" + by + "; resume it with ops.ResumeRun"
+		}
+		return call + " is paused" + by + failed + "; resume it with ops.Resume or ops.RetryNow"
+	case view.WaitQuarantined:
+		return call + " is quarantined, because the process died each time it ran" + failed + "; continue with ops.RetryNow, ops.Skip or ops.FailNow"
+	case view.WaitActivityPaused:
+		return fmt.Sprintf("activity %s is paused%s; resume it with ops.ResumeActivity", w.Name, by)
+	case view.WaitGatePaused:
+		return fmt.Sprintf("%s waits at gate %s, which is paused%s; resume it with ops.ResumeGate", call, w.Gate, by)
+	case view.WaitBreaker:
+		return fmt.Sprintf("%s waits at gate %s, whose circuit breaker is open%s%s", call, w.Gate, until, failed)
+	case view.WaitGate:
+		return call + " waits at a gate" + named(w.Gate) + failed
+	case view.WaitBackoff:
+		return call + " is in backoff" + until + failed
+	case view.WaitSlot:
+		return call + " waits for a free slot of its node, or for a node that has registered its activity" + failed
+	case view.WaitExternal:
+		return call + " waits for its completion by a token" + failed
+	case view.WaitAttempt:
+		return call + " runs" + failed
+	case view.WaitTimer:
+		return "it sleeps" + until
+	case view.WaitSignal:
+		return fmt.Sprintf("it waits for the signal %q", w.Name)
+	case view.WaitChild:
+		return call + " waits for its child workflow"
+	}
+	return "it waits for a message"
+}
+
+func named(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " " + name
+}
