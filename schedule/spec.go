@@ -71,7 +71,9 @@ type Spec struct {
 
 	// CatchUp is how late a fire may be after a downtime: all times that
 	// were missed in this window are fired, in their order and as Overlap says; what
-	// is older is counted as missed. Zero is DefaultCatchUp.
+	// is older is counted as missed. A time that came while the run of an earlier fire
+	// was open overlaps with it, one that came after its end does not, whenever the
+	// schedule hears of that end. Zero is DefaultCatchUp.
 	CatchUp time.Duration
 }
 

@@ -117,6 +117,7 @@ type FromChild struct {
 	Failure *history.Failure `json:"failure,omitempty"`
 	Reason  string           `json:"reason,omitempty"` // of a termination
 	Note    string           `json:"note,omitempty"`   // status of the run that has the ID
+	Ended   int64            `json:"ended,omitempty"`  // when it ended, 0 if an earlier version says so
 }
 
 func (FromChild) input() {}
@@ -215,7 +216,7 @@ func (r *children) tellParent(e *history.Event) {
 	if p == nil || p.Detached || e.Kind == history.RunContinued {
 		return
 	}
-	in := FromChild{Call: p.Call, Status: string(endStatus[e.Kind]), Run: r.start.Run, Result: e.Result, Failure: e.Failure}
+	in := FromChild{Call: p.Call, Status: string(endStatus[e.Kind]), Run: r.start.Run, Result: e.Result, Failure: e.Failure, Ended: r.now}
 	if e.Kind == history.RunTerminated {
 		in.Reason = e.Reason
 	}

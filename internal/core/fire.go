@@ -30,8 +30,12 @@ func (s *Timetable) advance(until int64) bool {
 		s.await(s.calendar.After(nominal))
 		if late > int64(s.detail.Spec.CatchUp) {
 			s.detail.Missed++
+			s.detail.Overlapped = 0
 			missed++
 			continue
+		}
+		if len(s.fires) > 0 && s.detail.Overlapped == 0 {
+			s.detail.Overlapped = nominal
 		}
 		s.fire(Fire{Nominal: nominal, Overlap: s.detail.Spec.Overlap})
 		fired++
@@ -121,7 +125,7 @@ func (s *Timetable) makeRoom(how string) {
 }
 
 // ended takes note of how the run of a fire ended, and starts one that waits.
-func (s *Timetable) ended(in FromChild) {
+func (s *Timetable) ended(in FromChild, when int64) {
 	at := slices.IndexFunc(s.fires, func(f *Fire) bool { return f.Number == in.Call && f.Run != "" })
 	if at < 0 {
 		s.out.Dropped++
@@ -129,6 +133,9 @@ func (s *Timetable) ended(in FromChild) {
 	}
 	f := *s.fires[at]
 	s.remove(at)
+	if s.waiting() == len(s.fires) {
+		s.rewind(when)
+	}
 	f.Status, f.Closed, f.Error = in.Status, s.now, clip(failureText(in))
 	s.detail.Recent = append(s.detail.Recent, f)
 	if n := len(s.detail.Recent) - shownFires; n > 0 {

@@ -44,7 +44,16 @@ func (ToSchedule) input() {}
 func (s *Timetable) hear(in Input) bool {
 	switch in := in.(type) {
 	case FromChild:
-		s.ended(in)
+		// What came up to the end is decided while the run was open, what came later as if
+		// the schedule had known of it.
+		ended := s.now
+		if in.Ended > 0 {
+			ended = min(in.Ended, s.now)
+		}
+		if !s.advance(ended) {
+			return false
+		}
+		s.ended(in, ended)
 	case ToSchedule:
 		// What was due before it was said is decided as things stood then.
 		if !s.advance(min(in.At-1, s.now)) {
@@ -68,7 +77,7 @@ func (s *Timetable) told(in *ToSchedule) {
 	case SchedulePause:
 		if s.detail.Pause == nil {
 			s.detail.Pause = &Pause{By: in.By, Reason: in.Why, At: in.At}
-			s.detail.Next, s.detail.Due = 0, 0
+			s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
 			s.skipWaiting(func(f *Fire) bool { return f.Kind == "" })
 		}
 	case ScheduleResume:
@@ -83,7 +92,7 @@ func (s *Timetable) told(in *ToSchedule) {
 	case ScheduleDelete:
 		s.skipWaiting(func(*Fire) bool { return true })
 		s.detail.Deleted, s.detail.Pause, s.detail.Problem = true, nil, ""
-		s.detail.Next, s.detail.Due = 0, 0
+		s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
 	default:
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("somebody said %q, which this version does not know", in.Word))
 	}
@@ -105,6 +114,7 @@ func (s *Timetable) set(in *ToSchedule) {
 		s.detail.Started, s.detail.Skipped, s.detail.Missed, s.detail.Recent = 0, 0, 0, nil
 	}
 	before := s.detail.Spec
+	s.detail.Overlapped = 0
 	s.adopt(*in.Spec)
 	if s.detail.Next == 0 || !sameTimes(&before, in.Spec) {
 		s.begin(in.At)

@@ -62,8 +62,11 @@ type ScheduleDetail struct {
 	Next    int64            `json:"next,omitempty"`    // the nominal time that is not decided yet, 0 for none
 	Due     int64            `json:"due,omitempty"`     // when it is fired: Next and jitter
 	Decided int64            `json:"decided,omitempty"` // up to when all nominal times are
-	Pause   *Pause           `json:"pause,omitempty"`
-	Deleted bool             `json:"deleted,omitempty"`
+	// Overlapped is the first nominal time since which all were decided because the run of
+	// a fire was open, 0 if none was: see rewind.
+	Overlapped int64  `json:"overlapped,omitempty"`
+	Pause      *Pause `json:"pause,omitempty"`
+	Deleted    bool   `json:"deleted,omitempty"`
 	// Problem is why there are no nominal times.
 	Problem string `json:"problem,omitempty"`
 	Retry   int64  `json:"retry,omitempty"` // when the problem may be gone
@@ -151,7 +154,7 @@ func (s *Timetable) compile() {
 
 // begin lets the nominal times begin after a moment.
 func (s *Timetable) begin(after int64) {
-	s.detail.Next, s.detail.Due = 0, 0
+	s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
 	s.detail.Decided = max(after, s.detail.Decided)
 	if s.calendar != nil && s.detail.Pause == nil && !s.detail.Deleted {
 		s.await(s.calendar.After(s.detail.Decided))
@@ -160,15 +163,19 @@ func (s *Timetable) begin(after int64) {
 
 // await makes a nominal time the next one.
 func (s *Timetable) await(nominal int64) {
-	s.detail.Next, s.detail.Due = nominal, nominal
+	s.detail.Next, s.detail.Due = nominal, s.due(nominal)
+}
+
+// due is when a nominal time is fired.
+func (s *Timetable) due(nominal int64) int64 {
 	if nominal == 0 || s.detail.Spec.Jitter <= 0 {
-		return
+		return nominal
 	}
 	span := int64(s.detail.Spec.Jitter)
 	if following := s.calendar.After(nominal); following != 0 {
 		span = min(span, following-nominal)
 	}
-	s.detail.Due = nominal + int64(Draw(s.config.Name, nominal, 0)*float64(span))
+	return nominal + int64(Draw(s.config.Name, nominal, 0)*float64(span))
 }
 
 // Step implements Standing.

@@ -1,0 +1,102 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+)
+
+// TestE95_CatchUpIsDecidedByNominalTimes: the schedule and the run of its first fire both
+// have news after a downtime. The run ended while nobody served the schedule, and its end
+// is heard before the missed times are looked at, together with them, or after.
+func TestE95_CatchUpIsDecidedByNominalTimes(t *testing.T) {
+	for _, test := range []struct {
+		overlap string
+		ended   time.Duration
+		fires   []string // in all, when every run has ended
+		skipped int64
+	}{
+		{core.OverlapSkip, h + h/2, []string{"01", "02"}, 3},            // 03, 04 and 05 find the run of 02
+		{core.OverlapSkip, 2*h + h/2, []string{"01", "03"}, 3},          // 02 found the run of 01
+		{core.OverlapSkip, 4*h + h/2, []string{"01", "05"}, 3},          // 02 to 04 did
+		{core.OverlapSkip, 5*h + h/4, []string{"01"}, 4},                // all did
+		{core.OverlapSkip, 2 * h, []string{"01", "03"}, 3},              // 02 came while it ended
+		{core.OverlapBufferOne, h + h/2, []string{"01", "02", "03"}, 2}, // 03 waited for the run of 02
+		{core.OverlapBufferOne, 2*h + h/2, []string{"01", "02", "03"}, 2},
+		{core.OverlapBufferAll, 2*h + h/2, []string{"01", "02", "03", "04", "05"}, 0},
+	} {
+		for _, order := range []string{"first", "together", "last"} {
+			t.Run(fmt.Sprint(test.overlap, " ", test.ended, " ", order), func(t *testing.T) {
+				c := newClockwork(t, history.Schedule{Overlap: test.overlap})
+				c.step(h)
+				f := c.table.Fires()[0]
+				end := core.FromChild{Call: f.Number, Status: "completed", Run: f.Run, Ended: int64(test.ended)}
+				now := 5*h + h/2
+				switch order {
+				case "first": // heard by a schedule that looks at no time, as it hears more than belongs into a step
+					c.step(test.ended, end)
+				case "last":
+					c.step(now)
+					c.step(now, end)
+				}
+				c.step(now, end, end)
+				for range 5 {
+					c.end(now+h/4, "completed")
+				}
+				c.expect(test.fires...)
+				c.counts(int64(len(test.fires)), test.skipped, 0)
+			})
+		}
+	}
+}
+
+// TestE95_OrderMakesNoDifference: whatever ends when, jitter included.
+func TestE95_OrderMakesNoDifference(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		spec := history.Schedule{
+			Overlap: rapid.SampledFrom([]string{core.OverlapSkip, core.OverlapBufferOne}).Draw(r, "overlap"),
+			Jitter:  time.Duration(rapid.IntRange(0, 90).Draw(r, "jitter")) * time.Minute,
+		}
+		ended := time.Duration(rapid.IntRange(121, 1200).Draw(r, "ended")) * time.Minute
+		now := ended + time.Duration(rapid.IntRange(0, 600).Draw(r, "later"))*time.Minute
+		var logs [2][]string
+		for i := range logs {
+			c := newClockwork(t, spec)
+			c.step(2 * h)
+			f := c.table.Fires()[0]
+			end := core.FromChild{Call: f.Number, Status: "completed", Run: f.Run, Ended: int64(ended)}
+			if i == 1 {
+				c.step(now)
+			}
+			c.step(now, end)
+			for range 3 {
+				c.end(now+h/4, "completed")
+			}
+			d := c.table.Detail()
+			logs[i] = append(c.log, fmt.Sprint(d.Started, d.Skipped, d.Missed, d.Next))
+		}
+		if !slices.Equal(logs[0], logs[1]) {
+			r.Errorf("%+v: a run ended at %s; at %s, heard first: %q; heard last: %q", spec, ended, now, logs[0], logs[1])
+		}
+	})
+}
+
+// TestE95_APauseIsNotTakenBack: times that passed while the schedule was paused, or did
+// something else, are not fired because a run ended before them.
+func TestE95_APauseIsNotTakenBack(t *testing.T) {
+	c := newClockwork(t, history.Schedule{Overlap: core.OverlapSkip})
+	c.step(h)
+	c.step(2 * h)
+	f := c.table.Fires()[0]
+	c.step(2*h+h/2, core.ToSchedule{Word: core.SchedulePause, At: int64(2*h + h/2)})
+	c.step(4*h+h/2, core.ToSchedule{Word: core.ScheduleResume, At: int64(4*h + h/2)})
+	c.step(5*h + h/2)
+	c.step(5*h+h/2, core.FromChild{Call: f.Number, Status: "completed", Run: f.Run, Ended: int64(h + h/2)})
+	c.expect("01", "05")
+}
