@@ -13,9 +13,9 @@
 //
 // A Slot is a place in which one attempt runs. It has one owner at a time: the call for
 // which it was taken, then the attempt. Freeing it twice is harmless. Calls without a
-// slot wait in a queue by priority. Calls whose last attempt was lost with its process
-// run in the probation lane, one at a time: if the process dies again, it is known which
-// of them it was.
+// slot wait in a queue by priority. Suspects, calls that were lost with their process again
+// and again, run in the probation lane, in groups that package suspects chooses: if the
+// process dies again, fewer of them are left that may be the cause.
 //
 // A slot whose attempt has ended may stay with its run for the next call (Slot.Keep), within
 // bounds that keep every other call's wait bounded.

@@ -3,18 +3,21 @@ package attempt
 import (
 	"cmp"
 	"container/heap"
+
+	"github.com/perdure/perdure/internal/suspects"
 )
 
-// queue holds calls without a slot, a heap by their order: first those that were there
-// least often when a process died, then those of the highest priority, then those that
-// came first.
+// queue holds calls without a slot, a heap by their order: suspects as they run, then
+// those of the highest priority, then those that came first.
 type queue []*Waiter
 
 func (q queue) Len() int { return len(q) }
 
-func (q queue) Less(i, j int) bool {
-	a, b := q[i], q[j]
-	return cmp.Or(cmp.Compare(a.Crashes, b.Crashes), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.number, b.number)) < 0
+func (q queue) Less(i, j int) bool { return inTurn(q[i], q[j]) < 0 }
+
+// inTurn orders calls as they get slots.
+func inTurn(a, b *Waiter) int {
+	return cmp.Or(suspects.Compare(a.Suspect, b.Suspect), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.number, b.number))
 }
 
 func (q queue) Swap(i, j int) {

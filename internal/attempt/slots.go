@@ -1,8 +1,11 @@
 package attempt
 
 import (
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/perdure/perdure/internal/suspects"
 )
 
 // Slots limits how many attempts run at a time. It is safe for concurrent use.
@@ -12,12 +15,19 @@ type Slots struct {
 
 	mu       sync.Mutex
 	used     int
-	closed   bool             // no call that waits gets a slot any more
-	keptBack bool             // no regular slot is given yet
-	inLane   bool             // the probation lane is taken
+	closed   bool // no call that waits gets a slot any more
+	keptBack bool // no regular slot is given yet
+	lane     lane
 	queues   [2]queue         // by lane
 	waiting  map[Call]*Waiter // all of both queues: a call waits once
 	came     int64            // how many came so far
+}
+
+// lane is what the probation lane does. Its suspects run in groups, one at a time.
+type lane struct {
+	running int // of the group
+	group   int // its size
+	passed  int // size of the last group, which the process outlived
 }
 
 // Call names a call of a run.
@@ -29,7 +39,8 @@ type Call struct {
 // Lane is where an attempt runs.
 type Lane int
 
-// The lanes. There are as many regular slots as the limit says, and one for probation.
+// The lanes. The limit is that of all slots together, except that one in the probation
+// lane is always to be had.
 const (
 	Regular Lane = iota
 	Probation
@@ -41,7 +52,7 @@ type Waiter struct {
 	Partition int // in which its run is served, and under which epoch
 	Epoch     int64
 	Lane      Lane
-	Crashes   int    // how often it was there when a process died
+	Suspect   suspects.Suspect
 	Priority  int    // higher goes first
 	Activity  string // "" for a step
 
@@ -74,7 +85,8 @@ const (
 // Grant is a slot for a call that waited.
 type Grant struct {
 	*Waiter
-	Slot *Slot
+	Slot  *Slot
+	Group int // how many run in the probation lane with it, itself included
 }
 
 // NewSlots returns slots for at most limit regular attempts. Calls that wait get a slot
@@ -104,7 +116,7 @@ func (s *Slots) Wait(w *Waiter) {
 		s.queues[old.Lane].leave(old)
 	}
 	if w.Lane == Regular {
-		w.Crashes = 0
+		w.Suspect = suspects.Suspect{}
 	}
 	s.came++
 	w.number = s.came
@@ -145,7 +157,7 @@ func (s *Slots) enqueue(w *Waiter) {
 func (s *Slots) Serve() []Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append(s.serve(Regular), s.serve(Probation)...)
+	return s.serveAll()
 }
 
 // KeepBack lets no call have a regular slot until LetGo.
@@ -160,7 +172,7 @@ func (s *Slots) LetGo() []Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keptBack = false
-	return s.serve(Regular)
+	return s.serve()
 }
 
 // Close lets calls that wait wait for good, because the engine starts nothing more.
@@ -182,7 +194,7 @@ type Usage struct {
 func (s *Slots) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Usage{Regular: s.used, Waiting: max(len(s.waiting), len(s.queues[Regular])+len(s.queues[Probation])), Probation: s.inLane, KeptBack: s.keptBack}
+	return Usage{Regular: s.used, Waiting: max(len(s.waiting), len(s.queues[Regular])+len(s.queues[Probation])), Probation: s.lane.running > 0, KeptBack: s.keptBack}
 }
 
 // Lane returns the lane of a slot.
@@ -206,11 +218,11 @@ func (t *Slot) Free() []Grant {
 	}
 	t.freed = true
 	if t.lane == Probation {
-		s.inLane = false
+		s.leaveLane()
 	} else {
 		s.used--
 	}
-	return s.serve(t.lane)
+	return s.serveAll()
 }
 
 // Keep reports whether a slot whose attempt has ended may go to the next call of the same
@@ -250,33 +262,68 @@ func (t *Slot) LeaveProbation() []Grant {
 	}
 	t.lane = Regular
 	s.used++
-	s.inLane = false
-	return s.serve(Probation)
+	s.leaveLane()
+	return s.serveAll()
 }
 
-// serve gives free slots of a lane to the calls that wait for them.
-func (s *Slots) serve(l Lane) (grants []Grant) {
-	for s.open(l) && len(s.queues[l]) > 0 && !s.closed && s.may() {
-		w := s.queues[l].next()
-		delete(s.waiting, w.Call)
-		grants = append(grants, Grant{w, s.occupy(l)})
+// serveAll gives free slots to calls that wait. Suspects go first, as there are none in
+// the lane before all others of their group have left it.
+func (s *Slots) serveAll() []Grant { return append(s.serveLane(), s.serve()...) }
+
+// serve gives free regular slots to the calls that wait for them.
+func (s *Slots) serve() (grants []Grant) {
+	for s.open(Regular) && len(s.queues[Regular]) > 0 && s.grants() {
+		w := s.next(Regular)
+		grants = append(grants, Grant{Waiter: w, Slot: s.occupy(Regular)})
 	}
 	return grants
 }
 
+// serveLane lets the next group of suspects into the probation lane.
+func (s *Slots) serveLane() (grants []Grant) {
+	if !s.open(Probation) || len(s.queues[Probation]) == 0 || !s.grants() {
+		return nil
+	}
+	inOrder := slices.SortedFunc(slices.Values(s.queues[Probation]), inTurn)
+	size := suspects.Next(inOrder, func(w *Waiter) suspects.Suspect { return w.Suspect }, s.limit-s.used, s.lane.passed)
+	for range size {
+		w := s.next(Probation)
+		grants = append(grants, Grant{Waiter: w, Slot: s.occupy(Probation), Group: size})
+	}
+	s.lane.group = size
+	return grants
+}
+
+// next takes the first call out of a queue.
+func (s *Slots) next(l Lane) *Waiter {
+	w := s.queues[l].next()
+	delete(s.waiting, w.Call)
+	return w
+}
+
+// grants reports whether calls that wait may get slots.
+func (s *Slots) grants() bool { return !s.closed && s.may() }
+
 // open reports whether a lane has a free slot.
 func (s *Slots) open(l Lane) bool {
 	if l == Probation {
-		return !s.inLane
+		return s.lane.running == 0
 	}
-	return s.used < s.limit && !s.keptBack
+	return s.used+max(0, s.lane.running-1) < s.limit && !s.keptBack
 }
 
 func (s *Slots) occupy(l Lane) *Slot {
 	if l == Probation {
-		s.inLane = true
+		s.lane.running++
 	} else {
 		s.used++
 	}
 	return &Slot{slots: s, lane: l}
+}
+
+// leaveLane takes one out of the probation lane.
+func (s *Slots) leaveLane() {
+	if s.lane.running--; s.lane.running == 0 {
+		s.lane.passed, s.lane.group = s.lane.group, 0
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/perdure/perdure/internal/suspects"
 )
 
 // TestE49_SlotsAreGivenByPriority: ten thousand calls that come in any order, some for
@@ -24,7 +26,7 @@ func TestE49_SlotsAreGivenByPriority(t *testing.T) {
 	add := func(i int) {
 		w := Waiter{
 			Partition: random.IntN(3), Call: Call{fmt.Sprint(i), 1},
-			Lane: Lane(random.IntN(2)), Crashes: random.IntN(3), Priority: random.IntN(7) - 3,
+			Lane: Lane(random.IntN(2)), Suspect: suspects.Suspect{Charged: 1 + random.IntN(3)}, Priority: random.IntN(7) - 3,
 		}
 		again := w
 		s.Wait(&w)
@@ -55,12 +57,12 @@ func TestE49_SlotsAreGivenByPriority(t *testing.T) {
 	for l, name := range []string{"regular", "probation"} {
 		var want []string
 		place := func(w *Waiter) string {
-			return fmt.Sprint(w.Run, " of priority ", w.Priority, " after ", w.Crashes)
+			return fmt.Sprint(w.Run, " of priority ", w.Priority, " after ", w.Suspect.Charged)
 		}
 		mine := slices.DeleteFunc(slices.Clone(came), func(w *Waiter) bool { return w.Lane != Lane(l) })
 		slices.SortStableFunc(mine, func(a, b *Waiter) int {
-			if Lane(l) == Probation && a.Crashes != b.Crashes {
-				return a.Crashes - b.Crashes
+			if Lane(l) == Probation && a.Suspect != b.Suspect {
+				return a.Suspect.Charged - b.Suspect.Charged
 			}
 			return cmp.Or(b.Priority-a.Priority, cmp.Compare(a.number, b.number))
 		})
@@ -145,5 +147,44 @@ func TestSlotsThatAreKeptBack(t *testing.T) {
 	holds = true
 	if got := s.Serve(); len(got) != 1 || got[0].Run != "high" {
 		t.Errorf("the slot went to %v", got)
+	}
+}
+
+// TestE3_SuspectsRunInGroups: a group enters the lane together, within the limit of all
+// slots, and none joins it; the next one comes when all have left. Calls that leave the
+// queue on the way do not disturb it.
+func TestE3_SuspectsRunInGroups(t *testing.T) {
+	s := NewSlots(4, func() bool { return true })
+	closed, other := s.Take(Probation), s.Take(Regular)
+	for i := range 20 {
+		s.Wait(&Waiter{Call: Call{fmt.Sprint(i), 1}, Partition: i % 2, Lane: Probation, Priority: i % 3})
+	}
+	group := closed.Free()
+	if len(group) != 3 || group[0].Group != 3 {
+		t.Fatalf("%d enter, want as many as there are slots: 3", len(group))
+	}
+	if s.Take(Regular) == nil || s.Take(Regular) != nil {
+		t.Error("the lane leaves not one slot more than its own")
+	}
+	gone := s.Withdraw(func(w *Waiter) bool { return w.Partition == 1 })
+	if got := group[0].Slot.Free(); got != nil {
+		t.Errorf("%d join a group", len(got))
+	}
+	if got := group[1].Slot.LeaveProbation(); got != nil {
+		t.Errorf("%d join a group", len(got))
+	}
+	s.Restore(gone)
+	other.Free()
+	for left := 17; left > 0; {
+		group = append(group[2].Slot.Free(), group[3:]...)
+		if len(group) == 0 || group[0].Group != len(group) {
+			t.Fatalf("%d calls wait and %d enter", left, len(group))
+		}
+		for left -= len(group); len(group) > 1; group = group[1:] {
+			if group[0].Slot.Free() != nil {
+				t.Fatal("a call joins a group")
+			}
+		}
+		group = []Grant{{}, {}, group[0]}
 	}
 }

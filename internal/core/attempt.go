@@ -36,9 +36,17 @@ type attempts struct {
 	// Untold says that the hook for pauses is not known to have been called.
 	Untold bool `json:"untold,omitempty"`
 
-	// OnProbation says that the last attempt was lost: the next one runs alone.
+	// LostAt is when the last attempt was lost with its process, 0 if an attempt ended
+	// or ran for long since.
+	LostAt int64 `json:"lost,omitempty"`
+	// OnProbation says that the last attempts were lost soon after each other: the next
+	// one runs in the probation lane.
 	OnProbation bool `json:"probation,omitempty"`
-	// CrashedOn are the nodes that died while they ran the call on probation:
+	// Group is how many suspects run, or ran when they were lost, together with the call
+	// there, itself included; 0 before the first time. On record with an attempt in
+	// flight, 0 is of a version in which there was one at a time.
+	Group int `json:"group,omitempty"`
+	// CrashedOn are the nodes that died while they ran the call alone on probation:
 	// they count against CrashLimit. One that turns out to have survived is
 	// struck off.
 	CrashedOn []string `json:"crashed_on,omitempty"`
@@ -48,6 +56,8 @@ type attempts struct {
 	// Undecided is the attempt that failed, while a budget has not said whether
 	// another one may follow.
 	Undecided *undecided `json:"undecided,omitempty"`
+	// granted is the size of the group for which the coming attempt has a slot.
+	granted int
 	// verdict is what the last attempt said about what is behind the gates.
 	verdict gates.Outcome
 
@@ -145,6 +155,9 @@ func (r *execution) dispatch(c *Call) {
 	c.due = 0
 	c.StartedAt = max(r.now, c.QueuedAt)
 	c.Node = r.config.Node
+	if c.OnProbation {
+		c.Group = c.granted
+	}
 	r.touch(c)
 	limit := c.Policy.AttemptLimit()
 	r.out.Dispatch = append(r.out.Dispatch, Dispatch{
@@ -201,7 +214,7 @@ func (r *execution) granted(in Granted) {
 		r.out.Unused = append(r.out.Unused, in.Call)
 		return
 	}
-	c.due = 0 // it waits no more
+	c.due, c.granted = 0, in.Group // it waits no more
 	r.reserved = append(r.reserved, c)
 }
 
@@ -300,7 +313,7 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 		c.Drains++
 		r.backOffAtGates(c, gates.Neutral, r.now, false)
 		c.attempt++
-		c.OnProbation = false
+		c.cleared()
 		r.goOn(c)
 	default:
 		r.attemptFailed(c, in.Outcome, in.Failure, ended)
@@ -310,7 +323,8 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 // attemptFailed charges a failure and asks the policy what to do.
 func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
 	c.Failures++
-	c.OnProbation, c.Forced = false, false
+	c.cleared()
+	c.Forced = false
 	c.remember(c.attempt, f, ended)
 	d := r.judgement(c, f, ended, false)
 	c.verdict = verdictOf(d)
@@ -385,10 +399,13 @@ func (r *execution) offProbation(in OffProbation) {
 	if c == nil || c.state != Dispatched || c.attempt != in.Attempt || !c.OnProbation {
 		return
 	}
-	c.OnProbation = false
+	c.cleared()
 	r.touch(c)
 	r.out.OffProbation = append(r.out.OffProbation, in.AttemptRef)
 }
+
+// cleared takes a call off probation: its process lived on.
+func (a *attempts) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
 
 // closeFailed ends a call with the failure its reason makes of the last one.
 func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -51,8 +52,10 @@ type Call struct {
 // Probation reports whether the next attempt belongs in the probation lane.
 func (c *Call) Probation() bool { return c.OnProbation }
 
-// CrashCount is how many attempts ended with their process in the probation lane.
-func (c *Call) CrashCount() int { return len(c.CrashedOn) }
+// Suspect is what is known of a call whose process died while it ran.
+func (c *Call) Suspect() suspects.Suspect {
+	return suspects.Suspect{Charged: len(c.CrashedOn), Group: c.Group}
+}
 
 // Step reports whether the call is an inline step, whose body is in the code.
 func (c *Call) Step() bool { return c.Kind == history.StepScheduled }

@@ -167,7 +167,7 @@ func (r *operations) retryNow(c *Call, in Control) {
 	switch c.state {
 	case Backoff, Paused:
 	case Quarantined:
-		c.CrashedOn, c.OnProbation = nil, true
+		c.CrashedOn, c.OnProbation, c.Group = nil, true, 1
 	case Queued:
 		r.answer(in, c, Unchanged, "it waits for a free slot already")
 		return

@@ -20,7 +20,7 @@ func (r *execution) handOver(c *Call, ended int64) {
 				"nobody would notice if it were never completed; set one of them", c.Name))), ended)
 		return
 	}
-	c.OnProbation = false // its process lived on
+	c.cleared()
 	c.BeatAt = max(c.BeatAt, ended)
 	r.setState(c, External)
 	r.waitOutside(c)

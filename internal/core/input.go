@@ -45,8 +45,12 @@ type AttemptEnded struct {
 }
 
 // Granted says that a slot was reserved for a queued call. If the call no longer
-// wants it, Turn.Unused says so.
-type Granted struct{ Call int64 }
+// wants it, Turn.Unused says so. Group is how many suspects run together with a slot of
+// the probation lane, 0 of another slot.
+type Granted struct {
+	Call  int64
+	Group int
+}
 
 // SlotsOpen says that calls may ask for a slot again which were refused one
 // without a place in the queue.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/suspects"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -25,9 +26,10 @@ func crashLimit(p *retry.Policy) int {
 }
 
 // lost records an attempt whose node does not own the run any more. Only a node
-// that died while it ran the attempt in the probation lane is held against the
+// that died while it ran the attempt alone in the probation lane is held against the
 // call, and only as long as it is not known to have survived; CrashLimit 1 says
-// that the call must not run again after any loss.
+// that the call must not run again after any loss. Most processes die of something
+// outside, so a call is on probation from its second loss within suspects.Window on.
 //
 // An attempt on record ahead of its time is lost too, and the next one comes
 // when it was to come: its node may not have heard yet that the run is another
@@ -36,7 +38,8 @@ func (r *execution) lost(c *Call, survivors []string) {
 	early := c.StartedAt > r.now
 	c.Losses++
 	survived := slices.Contains(survivors, c.Node)
-	if c.OnProbation && !early {
+	if c.OnProbation && !early && suspects.Alone(c.Group) {
+		c.Group = 1
 		c.CrashedOn = append(c.CrashedOn, c.Node)
 	}
 	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(survivors, node) })
@@ -63,7 +66,12 @@ func (r *execution) lost(c *Call, survivors []string) {
 	default:
 		r.backOffAtGates(c, gates.Neutral, r.now, false)
 		c.attempt++
-		c.OnProbation = !survived
+		if survived {
+			c.cleared()
+		} else {
+			c.OnProbation = c.OnProbation || c.LostAt != 0 && r.now-c.LostAt <= int64(suspects.Window)
+			c.LostAt = r.now
+		}
 		r.goOn(c)
 	}
 }

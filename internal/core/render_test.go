@@ -236,6 +236,9 @@ func renderRow(r core.Row) string {
 	if p.OnProbation {
 		s += " probation"
 	}
+	if p.Group != 0 {
+		s += fmt.Sprintf(" group=%d", p.Group)
+	}
 	if p.Cancel {
 		s += " cancel"
 	}

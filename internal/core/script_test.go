@@ -132,6 +132,11 @@ func (a *arguments) flag(name string) bool {
 	return slices.Contains(a.words, name)
 }
 
+func (a *arguments) number(name string) int {
+	n, _ := strconv.Atoi(a.named[name])
+	return n
+}
+
 func (a *arguments) duration(name string) time.Duration {
 	d, err := time.ParseDuration(a.named[name])
 	if err != nil {
@@ -303,7 +308,7 @@ func (p *player) input(verb string, a *arguments) core.Input {
 		}
 		return in
 	case "grant":
-		return core.Granted{Call: p.ref(a.word(0)).Call}
+		return core.Granted{Call: p.ref(a.word(0)).Call, Group: a.number("group")}
 	case "told":
 		return core.Told{AttemptRef: p.ref(a.word(0))}
 	case "pause-run", "resume-run", "cancel-run", "terminate-run", "signal-run":

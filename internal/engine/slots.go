@@ -41,22 +41,34 @@ func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 	if granted := r.slots[c.Number]; granted != nil && granted.Lane() != lane {
 		e.grant(r.freeSlot(c.Number))
 	}
+	if lane == attempt.Probation {
+		if r.slots[c.Number] == nil { // else the grant, with the size of its group, is in the mail
+			e.queue(r, c, lane)
+			e.grant(e.slots.Serve())
+		}
+		return false
+	}
 	if r.slots[c.Number] == nil {
-		slot := e.keptSlot(r.resident, lane, c.Priority)
+		slot := e.keptSlot(r.resident, c.Priority)
 		if slot == nil {
 			slot = e.slots.Take(lane)
 		}
 		if slot == nil {
-			e.slots.Wait(&attempt.Waiter{
-				Call: attempt.Call{Run: r.id, Number: c.Number}, Partition: r.partition.number, Epoch: r.partition.epoch,
-				Lane: lane, Crashes: c.CrashCount(), Priority: c.Priority, Activity: activityOf(c),
-			})
+			e.queue(r, c, lane)
 			return false
 		}
 		r.reserve(c.Number, slot)
 	}
 	now.admitted = append(now.admitted, c.Number)
 	return true
+}
+
+// queue lets a call wait for a slot. The engine's mu is held.
+func (e *Engine) queue(r *activeRun, c *core.Call, lane attempt.Lane) {
+	e.slots.Wait(&attempt.Waiter{
+		Call: attempt.Call{Run: r.id, Number: c.Number}, Partition: r.partition.number, Epoch: r.partition.epoch,
+		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Activity: activityOf(c),
+	})
 }
 
 // reserve keeps a slot for a call until its attempt begins.
@@ -80,8 +92,8 @@ func (e *Engine) keep(r *resident, slot *attempt.Slot) (kept bool) {
 
 // keptSlot returns a slot that was left to a run, nil if there is none that a call of the
 // priority may have. The engine's mu is held.
-func (e *Engine) keptSlot(r *resident, lane attempt.Lane, priority int) *attempt.Slot {
-	for lane == attempt.Regular && len(r.kept) > 0 {
+func (e *Engine) keptSlot(r *resident, priority int) *attempt.Slot {
+	for len(r.kept) > 0 {
 		last := len(r.kept) - 1
 		slot := r.kept[last]
 		r.kept = r.kept[:last]
@@ -133,7 +145,7 @@ func (e *Engine) grant(grants []attempt.Grant) {
 			grants = append(grants, g.Slot.Free()...)
 		default:
 			r.reserve(g.Number, g.Slot)
-			e.deliverLocked(p, g.Run, mail{input: core.Granted{Call: g.Number}})
+			e.deliverLocked(p, g.Run, mail{input: core.Granted{Call: g.Number, Group: g.Group}})
 		}
 	}
 }

@@ -66,8 +66,12 @@ var table = []row{
 		why:  "when a schedule fires is data, and can be told without an engine; nobody else parses cron expressions",
 	},
 	{
+		pkg: "internal/suspects",
+		why: "which calls are tried together is decided by what is on record of them, and by nothing else",
+	},
+	{
 		pkg: "internal/core",
-		may: []string{"internal/history", "internal/gates", "retry"},
+		may: []string{"internal/history", "internal/gates", "internal/suspects", "retry"},
 		why: "the core is pure: what it does is decided by its arguments, so that replay decides the same",
 	},
 	{
@@ -281,7 +285,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/attempt",
-		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/clock", "internal/steptx", "internal/body", "internal/code"},
+		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/suspects", "internal/clock", "internal/steptx", "internal/body", "internal/code"},
 		why: "a body runs without knowing who owns its run, or whether there is a database",
 	},
 	{

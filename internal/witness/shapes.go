@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -62,6 +63,12 @@ func Grow(v int) int { return v%1_000_003*7 + 3 }
 // poison is to be held for what it did.
 const bystander = 20
 
+// met is how many bodies of meet run again; all is closed when these are all.
+var (
+	met atomic.Int64
+	all = make(chan struct{})
+)
+
 var (
 	act = activity.New("act", perform, activity.Retry(retry.Policy{
 		MaxAttempts: 3, Backoff: retry.Exponential(5*time.Millisecond, 4, time.Second), CrashLimit: bystander,
@@ -73,6 +80,22 @@ var (
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}, activity.Retry(retry.Policy{CrashLimit: bystander}))
+
+	// meet waits until its process is lost, and when it runs again for as many others as its
+	// value says: if they run one after the other, none ends. It has less time than an
+	// attempt on probation keeps others waiting.
+	meet = activity.New("meet", func(ctx context.Context, e Effect) (int, error) {
+		ink.must(line(ctx, e))
+		if info, _ := activity.FromContext(ctx); info.Attempt > 1 && met.Add(1) == int64(e.Value) {
+			close(all)
+		}
+		select {
+		case <-all:
+			return e.Value, nil
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}, activity.Retry(retry.Policy{AttemptTimeout: 20 * time.Second, CrashLimit: bystander}))
 
 	// poison takes its process with it.
 	poison = activity.New("poison", func(ctx context.Context, e Effect) (int, error) {
@@ -237,6 +260,11 @@ var (
 		return 0, err
 	})
 
+	// Meeting ends when its body has begun again together with those of all others.
+	Meeting = workflow.New("meeting", func(wf *workflow.Context, v int) (int, error) {
+		return workflow.Call(wf, meet, Effect{Step: "meet", Value: v})
+	})
+
 	// Doomed kills its process each time its second step runs.
 	Doomed = workflow.New("doomed", func(wf *workflow.Context, v int) (int, error) {
 		v, err := workflow.Call(wf, act, Effect{Step: "before", Value: v})
@@ -254,6 +282,6 @@ const letters = 5
 // pen.
 func Definitions(p *Pen) perdure.Option {
 	ink = p
-	return perdure.Register(act, linger, poison, narrow,
+	return perdure.Register(act, linger, poison, narrow, meet, Meeting,
 		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed)
 }

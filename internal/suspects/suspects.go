@@ -1,0 +1,56 @@
+package suspects
+
+import (
+	"cmp"
+	"math"
+	"time"
+)
+
+// Window is how soon after a loss another one makes a call a suspect.
+const Window = 10 * time.Minute
+
+// Suspect is what is known of a call that may end its process.
+type Suspect struct {
+	Charged int // deaths of processes in which it ran alone
+	Group   int // size of the group it ran in when it was lost last; 0: not as a suspect yet
+}
+
+// Alone reports whether a suspect that ran in a group of this size was the only one.
+func Alone(group int) bool { return group <= 1 }
+
+// most is how large a group may be that a suspect is in: half of the last one.
+func (s Suspect) most() int {
+	switch {
+	case s.Charged > 0:
+		return 1
+	case s.Group == 0:
+		return math.MaxInt
+	}
+	return (s.Group + 1) / 2
+}
+
+// Compare orders suspects by when they run: those that were charged least often first, and
+// of these the ones that are in the smallest groups, so that one search ends before another
+// begins.
+func Compare(a, b Suspect) int {
+	return cmp.Or(cmp.Compare(a.Charged, b.Charged), cmp.Compare(a.most(), b.most()))
+}
+
+// Next returns how many of those that wait, which are in order, are the next group. It
+// has only suspects of one kind, as others would be halved with them, and no more than
+// room, but at least one. Passed is the size of the last group if its process outlived it,
+// else 0: as many again may follow.
+func Next[W any](waiting []W, of func(W) Suspect, room, passed int) int {
+	if len(waiting) == 0 {
+		return 0
+	}
+	first, alike := of(waiting[0]), 1
+	for alike < len(waiting) && Compare(first, of(waiting[alike])) == 0 {
+		alike++
+	}
+	size := min(alike, first.most())
+	if first.most() == math.MaxInt {
+		size = min(alike, max((alike+1)/2, passed))
+	}
+	return max(1, min(size, room))
+}
