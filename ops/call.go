@@ -11,8 +11,8 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Operation is an operation on open calls. RetryNow, Skip, FailNow, Pause, Resume and
-// EditPolicy make one; the zero value is refused.
+// Operation is an operation on open calls. RetryNow, Skip, FailNow, Pause, Resume,
+// EditPolicy and ChangePolicy make one; the zero value is refused.
 type Operation struct {
 	control core.Control
 	err     error
@@ -50,6 +50,14 @@ func Resume() Operation { return Operation{control: core.Control{Operation: core
 // decided stays: a backoff under way ends when it was to end.
 func EditPolicy(p retry.Policy) Operation {
 	return Operation{control: core.Control{Operation: core.EditPolicy, Policy: &p}}
+}
+
+// ChangePolicy changes what a text names in the policy of a call and keeps the rest, from
+// its next decision on: [retry: 20] allows 20 retries after the backoff that the call has.
+// See retry.Policy.Edit. The policy that comes of it is on record.
+func ChangePolicy(text string) Operation {
+	_, err := retry.Policy{}.Edit(text)
+	return Operation{core.Control{Operation: core.EditPolicy, Change: text}, err}
 }
 
 // Control carries an operation out on the selected calls of the latest run of a workflow

@@ -11,7 +11,7 @@
 // [DryRun] only selects.
 //
 //   - Calls of runs: [Control], [ControlAll] with [RetryNow], [Skip], [FailNow], [Pause],
-//     [Resume] and [EditPolicy].
+//     [Resume], [EditPolicy] and [ChangePolicy].
 //   - Runs: [ControlRun], [ControlRuns] with [CancelRun], [TerminateRun], [SignalRun],
 //     [PauseRun], [ResumeRun] and [ResetRun]; [Cancel], [Terminate], [Fork].
 //   - Activities of a whole group: [PauseActivity], [ResumeActivity], [Switches].

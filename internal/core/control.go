@@ -38,6 +38,7 @@ type Control struct {
 	Result  history.Payload  `json:"result,omitzero"`   // of Skip
 	Failure *history.Failure `json:"failure,omitempty"` // of FailNow
 	Policy  *retry.Policy    `json:"policy,omitempty"`  // of EditPolicy
+	Change  string           `json:"change,omitempty"`  // of EditPolicy without a policy: see retry.Policy.Edit
 
 	Signal string          `json:"signal,omitempty"` // name, of SignalRun
 	Value  history.Payload `json:"value,omitzero"`   // of SignalRun
@@ -194,6 +195,18 @@ func (r *operations) release(c *Call) {
 // editPolicy puts another policy in force. What was decided stays decided: a
 // backoff ends when it was to end.
 func (r *operations) editPolicy(c *Call, in Control) {
+	if in.Policy == nil && in.Change != "" {
+		var now retry.Policy
+		if c.Policy != nil {
+			now = *c.Policy
+		}
+		edited, err := now.Edit(in.Change)
+		if err != nil {
+			r.answer(in, c, Refused, err.Error())
+			return
+		}
+		in.Policy = &edited
+	}
 	switch {
 	case in.Policy == nil:
 		r.answer(in, c, Refused, "no policy was given")

@@ -280,7 +280,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/request",
-		may: []string{"internal/core", "internal/entity", "internal/history", "internal/ident", "internal/inspect", "internal/message", "internal/record", "internal/steptx", "schedule", "store", "view"},
+		may: []string{"retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/inspect", "internal/message", "internal/record", "internal/steptx", "schedule", "store", "view"},
 		why: "it asks by rows, in a process that serves runs and in one that does not; what the engine does faster is an interface",
 	},
 	{

@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 )
 
@@ -146,6 +147,9 @@ func checkCallOperation(in *core.Control) error {
 	switch {
 	case in.Calls.Call < 0:
 		return &history.InputError{What: fmt.Sprintf("call number %d", in.Calls.Call), Problem: "is negative; calls count from 1"}
+	case in.Operation == core.EditPolicy && in.Change != "":
+		_, err := retry.Policy{}.Edit(in.Change) // can it be read? The run judges what comes of it
+		return err
 	case in.Operation == core.EditPolicy && in.Policy == nil:
 		return &history.InputError{What: "edit-policy", Problem: "comes without a policy"}
 	case in.Operation == core.EditPolicy:

@@ -35,6 +35,7 @@ type request struct {
 
 	text, kind, key string // of those operations that have such a flag
 	from            fromCall
+	replace         bool
 }
 
 // action is what an operation does, to one workflow or to all that a filter passes.
@@ -45,6 +46,9 @@ type action struct {
 	// send does it to one workflow without waiting for the outcome, and confirms that;
 	// nil if the outcome is always waited for.
 	send func(ctx context.Context, e *perdure.Engine, id string) error
+
+	// before shows what it will mean for one workflow; nil if there is nothing to show.
+	before func(ctx context.Context, e *perdure.Engine, id string) error
 }
 
 // onCalls makes an action of an operation on calls.
@@ -264,6 +268,11 @@ func (a *app) operate(ctx context.Context, r *request) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
 		if act.send != nil {
 			return act.send(ctx, e, id)
+		}
+		if act.before != nil && a.format == formatTable {
+			if err := act.before(ctx, e, id); err != nil {
+				return err
+			}
 		}
 		limited, cancel := context.WithTimeout(ctx, r.wait)
 		defer cancel()

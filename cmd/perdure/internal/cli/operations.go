@@ -59,19 +59,28 @@ With --activity alone the activity is resumed that was paused as a whole.`,
 	},
 	{
 		use: "edit-policy [ID]", short: "Give calls another retry policy",
-		long: `Give pending calls another retry policy. It holds from the next decision on: a backoff
-that has begun ends when it was to end. The policy is text in brackets, JSON, the name
-of a preset, or - to read it from standard input. See what one amounts to:
+		long: `Change the retry policy of pending calls. What --policy names is changed, the rest stays:
+[retry: 20] allows 20 retries after the backoff that the call has. With --replace, or with
+the name of a preset, the policy is the whole one. It holds from the next decision on: a
+backoff that has begun ends when it was to end.
+
+Before it is done, also with --dry-run, the difference is shown for each call of the
+workflow, and what it means for its attempts. The policy is text in brackets, JSON, the
+name of a preset, or - to read it from standard input. See what one amounts to:
 perdure policy explain`,
-		example: `  perdure edit-policy order-17 --call 3 --policy '[retry: 20, backoff: 1m]' --reason "the outage is long"`,
+		example: `  perdure edit-policy order-17 --call 3 --policy '[retry: 20]' --reason "the outage is long"
+  perdure edit-policy order-17 --call 3 --policy '[retry: 20, backoff: 1m]' --replace
+  perdure edit-policy --all --activity charge --policy '[within: 12h]' --dry-run`,
 		onCalls: true, named: true, did: "given the policy", givenBy: "policy",
-		flags: func(r *request, flags *pflag.FlagSet) { flags.StringVar(&r.text, "policy", "", "the `policy`") },
+		flags: func(r *request, flags *pflag.FlagSet) {
+			flags.StringVar(&r.text, "policy", "", "the `policy`, or what of it is to change")
+			flags.BoolVar(&r.replace, "replace", false, "the policy is the whole one: what it does not name is as by default")
+		},
 		prepare: func(a *app, r *request) (action, error) {
 			if r.text == "" {
 				return action{}, usage("Give one with --policy.", "The policy is missing.")
 			}
-			p, err := a.policyValue(r.text)
-			return onCalls(ops.EditPolicy(p))(r), err
+			return a.prepareEdit(r)
 		},
 	},
 	{
