@@ -88,7 +88,9 @@ func (d insistent) insist(ctx context.Context, twice repeatable, verb func() err
 	_, limited := ctx.Deadline()
 	began := time.Now()
 	lost := false // the answer of a try
-	for pause := firstPause; ; pause = min(2*pause, longPause) {
+	// The second try follows the first without a pause: a message whose answer was lost
+	// still waits then, most of the time, and its second copy is known by its key.
+	for pause := time.Duration(0); ; pause = min(max(firstPause, 2*pause), longPause) {
 		err := verb()
 		if _, hook := errors.AsType[*store.HookError](err); err == nil || hook {
 			return err // what a hook says is its own

@@ -11,10 +11,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// idleLimit is how long a hook may let its transaction wait for the next
-// statement. The transaction holds locks: a process that vanished must not keep
-// others waiting for them.
-const idleLimit = time.Minute
+// idleLimit is how long a transaction that locks partitions may wait for its next
+// statement, if the lease of the node is not shorter: a process that stands still must
+// not keep its partitions longer than its lease. A hook in a process that lives has ended
+// by then.
+const idleLimit = store.HookLimit + time.Second
 
 // careful writes turns in one transaction with an answer for each: one look tells
 // which are durable or refused already, the others are written together if that
@@ -118,7 +119,7 @@ func (k *carefully) lock(ctx context.Context, part []int) error {
 
 // limitIdleness ends the transaction if its next statement does not come for a while.
 func (b *batch) limitIdleness() {
-	b.do(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(b.h.idle))
+	b.do(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`, milliseconds(b.h.idleness()))
 }
 
 // holds reports whether the turn's epoch is the owner's.

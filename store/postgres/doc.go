@@ -65,7 +65,7 @@
 // Rollback by the hook the turn is refused. The transaction must not be used
 // when the hook has returned, and no method of the Store may be called inside
 // one. Its statements have a timeout (store.HookLimit), and a hook that lets its
-// transaction wait for a minute for the next statement is cut off: it holds a lock
+// transaction wait longer than the lease (at most four seconds) for the next statement is cut off: it holds a lock
 // on its partition. The connection of a hook that was left behind is given up.
 //
 // # Transactions of others

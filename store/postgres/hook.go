@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,7 +17,7 @@ var (
 	// errOpen is about a hook whose connection cannot be used any more.
 	errOpen = errors.New("the hook left a result open: close its rows, or read them to the end")
 	// errIdle is about a hook that takes its time.
-	errIdle = fmt.Errorf("the server ended the step transaction: the hook let it wait for the next statement longer than %s", idleLimit)
+	errIdle = errors.New("the server ended the step transaction: the hook let it wait too long for the next statement")
 )
 
 // runHook calls the turn's hook, if it has one, with a transaction inside the
@@ -84,7 +83,7 @@ func (k *carefully) blame(i int, err, left error) error {
 	conn := k.c.raw.PgConn()
 	hook, said := errors.AsType[*store.HookError](err)
 	switch {
-	case conn.IsClosed() && k.took > k.h.idle: // the reason that the server gave may be lost with the connection
+	case conn.IsClosed() && k.took > k.h.idleness(): // the reason that the server gave may be lost with the connection
 		hook = &store.HookError{Err: errIdle}
 	case !conn.IsClosed() && conn.IsBusy():
 		hook = &store.HookError{Err: errOpen}

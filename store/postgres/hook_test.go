@@ -196,7 +196,7 @@ func TestHookHarmsOnlyItself(t *testing.T) {
 func (s *shop) idles(hurry, more func(tx pgx.Tx) error) func(tx pgx.Tx) error {
 	return func(tx pgx.Tx) error {
 		pid := tx.Conn().PgConn().PID()
-		s.idle = 0 // so long was it to be
+		s.idle.Store(0) // so long was it to be
 		if err := hurry(tx); err != nil {
 			return err
 		}

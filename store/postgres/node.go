@@ -20,7 +20,8 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 	if err := node.Check(h.info); err != nil {
 		return err
 	}
-	return h.hold(ctx, "Join", func(c *conn) error {
+	h.idle.Store(int64(min(idleLimit, node.Lease)))
+	return h.taking(ctx, "Join", func(c *conn) error {
 		// Rivals for a name, or two joins of one ID, meet at an index.
 		err := again(createdMeanwhile, func() error {
 			return c.transact(ctx, func(pgx.Tx) error { return c.join(ctx, node) })
@@ -33,6 +34,9 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 }
 
 func (c *conn) join(ctx context.Context, node store.Node) error {
+	if err := c.send(ctx, func(b *batch) { b.limitLocks(takePatience) }); err != nil {
+		return err
+	}
 	var departed bool
 	known, err := c.one(ctx, `SELECT departed IS NOT NULL FROM perdure.nodes WHERE id = $1`, []any{node.ID}, &departed)
 	if departed {

@@ -128,7 +128,7 @@ type handle struct {
 	own    bool
 	shared chan struct{} // see share
 	lax    bool          // a commit is not durable unless that is asked for
-	idle   time.Duration // that the transaction of a hook may be
+	idle   atomic.Int64  // that a transaction may be which locks partitions, ns
 	mark   string        // by which the database is known, see fingerprint
 	texts  sync.Map      // statements for this schema, by their text for the default one
 
@@ -150,7 +150,8 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, idle: idleLimit, closed: make(chan struct{})}
+	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, closed: make(chan struct{})}
+	h.idle.Store(int64(idleLimit))
 	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
 	h.info = store.Info{
 		Kind:     "postgres",

@@ -17,7 +17,7 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 		return nil, err
 	}
 	var claimed []store.Ownership
-	err = h.hold(ctx, "Claim", func(c *conn) error {
+	err = h.taking(ctx, "Claim", func(c *conn) error {
 		if n := len(partitions); n > 0 {
 			if exists, err := h.exists(ctx, c, partitions[n-1]); err != nil || !exists {
 				return firstError(err, unknown(partitions[n-1]))
@@ -45,6 +45,7 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 // locked by a statement of its own, in order, which waits for commits under way:
 // the next one sees what they left.
 func (b *batch) claim(node string, partitions []int, each func(store.Ownership)) {
+	b.limitLocks(takePatience)
 	b.do(`SELECT CASE WHEN count(*) = 0 THEN perdure.refuse('`+noMember+`', 'the node is no member') END
 		FROM (SELECT FROM perdure.nodes WHERE id = $1 AND departed IS NULL FOR KEY SHARE) member`, node)
 	b.do(`SELECT FROM perdure.partitions p WHERE id = ANY ($2::bigint[]) AND `+takeable+` ORDER BY id FOR UPDATE`, node, partitions)

@@ -1,0 +1,44 @@
+package postgres
+
+import (
+	"context"
+	"time"
+)
+
+// A process that stands still, or whose network fails, may do so inside a transaction
+// that locks partitions: in a step transaction, or with half of a commit sent. The server
+// ends a transaction that waits for its next statement (limitIdleness). It knows no limit
+// for one that waits for the rest of a statement, or for somebody to read its result; so
+// the node that takes over ends it.
+
+// takePatience is how long a node that takes over waits for locks before it looks who
+// has them.
+const takePatience = 300 * time.Millisecond
+
+// taking is hold for verbs that take partitions from other nodes. They wait for
+// transactions under way, but not for those of processes that stand still.
+func (h *handle) taking(ctx context.Context, op string, f func(c *conn) error) error {
+	for {
+		err := h.hold(ctx, op, f)
+		if code(err) != lockNotAvailable {
+			return err
+		}
+		// Without the right to do so, the server's own limit remains.
+		_ = h.hold(ctx, op, func(c *conn) error { return c.endFrozen(ctx) })
+	}
+}
+
+// endFrozen ends the sessions of this user that have a lock on partitions or nodes and
+// have waited for their client for longer than a hook, or the lease, lasts.
+func (c *conn) endFrozen(ctx context.Context) error {
+	_, err := c.exec(ctx, `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+		WHERE a.pid <> pg_backend_pid() AND a.datname = current_database() AND a.usename = current_user
+		AND (a.wait_event_type = 'Client' OR a.state LIKE 'idle in transaction%')
+		AND a.state_change < clock_timestamp() - $1 * interval '1 millisecond'
+		AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.mode IN ('RowShareLock', 'RowExclusiveLock')
+			AND l.relation IN ('perdure.partitions'::regclass, 'perdure.nodes'::regclass))`, c.h.idleness().Milliseconds())
+	return err
+}
+
+// idleness is how long a transaction that locks partitions may wait for its client.
+func (h *handle) idleness() time.Duration { return time.Duration(h.idle.Load()) }
