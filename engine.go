@@ -61,7 +61,7 @@ func Register(definitions ...Definition) Option {
 // is retry.Policy{}.
 func Retry(p retry.Policy) Option { return bridge.Set(func(s *bridge.Settings) { s.Policy = p }) }
 
-// Concurrency sets how many attempts may run at once in this process; further
+// Concurrency sets how many attempts may run at a time in this process; further
 // ones queue. Default 128.
 func Concurrency(n int) Option {
 	return bridge.Set(func(s *bridge.Settings) { s.Config.Concurrency = n })
@@ -88,8 +88,8 @@ func MaxHistory(events int) Option {
 }
 
 // MaxPendingCalls sets how many calls (of activities, steps, timers, signals and
-// child workflows) a run may have open at once. One more returns a *view.LimitError at
-// once, which is on record. Default 10,000.
+// child workflows) a run may have open at a time. One more returns a *view.LimitError
+// immediately, which is on record. Default 10,000.
 func MaxPendingCalls(n int) Option {
 	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxPendingCalls = n })
 }
@@ -108,7 +108,7 @@ func MaxSignalBacklog(n int) Option {
 // With more turns of workflow code that never end (see TurnTimeout) than that, the
 // engine starts nothing new, gives its work to other nodes, and Health says that its
 // process should be restarted. Bodies of activities that ignore their timeout give
-// their slot back at once as long as there are no more of them; further ones keep it
+// their slot back immediately while there are no more of them; further ones keep it
 // until they return. Default is Concurrency.
 func MaxAbandoned(n int) Option {
 	return bridge.Set(func(s *bridge.Settings) { s.Config.MaxAbandoned = n })
@@ -117,7 +117,7 @@ func MaxAbandoned(n int) Option {
 // NodeName names this process in ledger, history and listings. Default is host and
 // process ID. A name that is given belongs to one process at a time: when a
 // process starts under it, an earlier one of that name counts as dead, and its
-// work goes on at once instead of after its lease. That suits a service that is
+// work goes on immediately instead of after its lease. That suits a service that is
 // restarted by a supervisor; two that run side by side need two names.
 func NodeName(name string) Option {
 	return bridge.Set(func(s *bridge.Settings) { s.Node, s.Supersede = name, true })
@@ -171,7 +171,7 @@ func Retain(keep view.Retention) Option {
 // for results and read, while another engine does the work. After Start it works
 // itself. On PostgreSQL any number of processes can open one database and start.
 //
-// All mistakes in the options are reported at once.
+// All mistakes in the options are reported together.
 func Open(ctx context.Context, db store.Opener, options ...Option) (*Engine, error) {
 	s := bridge.Settings{Config: engine.Config{Store: db}}
 	bridge.Apply(&s, options)

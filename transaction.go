@@ -40,7 +40,7 @@ import (
 //
 // Nothing of the run is there before the commit, for anybody else: wait for its Result
 // after that, or the wait ends with ErrNotFound. Until the transaction ends, whoever
-// else starts a workflow under this ID waits for it, and nobody else does.
+// else starts a workflow under this ID waits for it; no other caller does.
 //
 // The commit tells the engines that there is something to do, which on PostgreSQL is a
 // notification (NOTIFY): the server lets transactions that have one commit one after
@@ -53,7 +53,7 @@ func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Wor
 }
 
 // Transact calls a function inside a transaction of the engine's database, which is
-// committed if it returns nil and undone otherwise, also if it panics: the error then
+// committed if it returns nil and undone otherwise, even if it panics: the error then
 // wraps that of the function. It is how to begin what StartTx and Handle.InTx take part in where
 // the connection is the engine's own, as with store/sqlite.
 //
@@ -68,7 +68,7 @@ func StartTx[In, Out any](ctx context.Context, e *Engine, tx any, w workflow.Wor
 // T is *sql.Tx with store/sqlite and pgx.Tx with store/postgres; store/memory has no
 // transactions (ErrTx). What activity.OnCommit says of its function holds for this
 // one: it is held for no longer than 3 seconds, because all others that write wait for
-// it in an SQLite file; it may be called again where the database has to begin anew or the connection was lost; and
+// it in an SQLite file; it may be called again where the database has to begin another transaction or the connection was lost; and
 // it must neither end tx, nor keep it, nor use the engine but with tx. If ctx ends while
 // Transact is under way, whether it was committed is not known; store.Undone tells of
 // the error of a database that was away whether nothing was written.

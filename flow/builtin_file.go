@@ -99,7 +99,7 @@ func (f files) write(ctx context.Context, in struct {
 	return len(in.Content), err
 }
 
-// replaceFile writes a file beside the one of that name and renames it, so that nobody
+// replaceFile writes a file beside the one of that name and renames it, so that no reader
 // sees half of it. What earlier attempts of the call have left, because their process
 // died, is removed.
 func replaceFile(ctx context.Context, root *os.Root, path string, write func(file io.Writer) error) error {

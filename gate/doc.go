@@ -1,4 +1,4 @@
-// Package gate bounds how many calls run at once, and has a say in what happens
+// Package gate bounds how many calls run at a time, and has a say in what happens
 // to their slots while they wait for a retry.
 //
 //	var payments = gate.New("payments", 10)

@@ -36,7 +36,7 @@ func (p *place) wake(v verdict, reason retry.Reason) {
 	}
 }
 
-// ask asks for an attempt and returns the answer, if there is one at once.
+// ask asks for an attempt and returns the answer, if there is one immediately.
 func (p *place) ask(attempt int) verdict {
 	g := p.gate
 	g.mu.Lock()

@@ -51,7 +51,7 @@ type Rate struct {
 	// PerSecond is the rate in the long run, 0.000001 to 1000000000.
 	PerSecond float64 `json:"per_second"`
 
-	// Burst is how many may start at once after a time of rest; zero is 1.
+	// Burst is how many may start together after a time of rest; zero is 1.
 	Burst int `json:"burst,omitempty"`
 }
 
@@ -85,7 +85,7 @@ type Breaker struct {
 	// Cooldown is more than zero.
 	Cooldown time.Duration
 
-	// Wait makes calls wait while the breaker is open. Else they fail at once
+	// Wait makes calls wait while the breaker is open. Else they fail immediately
 	// with retry.ReasonBreaker. Neither costs an attempt.
 	Wait bool
 }

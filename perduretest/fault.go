@@ -21,7 +21,7 @@ var (
 	// attempt runs.
 	CrashBefore = Fault{faulty.CrashBefore, mishap{kind: crashBefore}}
 	// CrashAfter ends the process when the write is done and not yet answered; when
-	// the body of the attempt has returned and nobody knows yet.
+	// the body of the attempt has returned and the engine does not know yet.
 	CrashAfter = Fault{faulty.CrashAfter, mishap{kind: crashAfter}}
 	// FailBefore answers that the database is not available, and does nothing. To
 	// attempts use Fail.

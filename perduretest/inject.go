@@ -24,7 +24,7 @@ import (
 // It holds from now on, with whatever body the attempt has, a mock or the real
 // one. Of several faults for one attempt the one injected first happens first. A
 // fault fails the test if no attempt of that name ever began: it was of a name
-// that nobody calls.
+// that no workflow calls.
 func (e *Env) Inject(d Target, f Fault, conditions ...Condition) {
 	e.t.Helper()
 	if _, is := d.(code.Workflow); is || d == nil || d.Name() == "" {

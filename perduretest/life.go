@@ -56,7 +56,7 @@ func (l *life) darken(until time.Time) {
 	time.AfterFunc(length, func() { l.plan.Outage(false) })
 }
 
-// virtual is the option that suits an engine to virtual time: nobody changes the
+// virtual is the option that suits an engine to virtual time: no other process changes the
 // database behind its back, so it need not look often.
 func virtual(seed uint64, around func(context.Context, code.Body) (history.Payload, error)) perdure.Option {
 	source := fmt.Sprintf("seed %d", seed)

@@ -64,7 +64,7 @@ func (m *Mocked[In, Out]) body(ctx context.Context, in In) (Out, error) {
 	return body(ctx, in)
 }
 
-// Maybe says that the test is right also if the mock is never asked, and returns
+// Maybe says that the test passes even if the mock is never called, and returns
 // it.
 func (m *Mocked[In, Out]) Maybe() *Mocked[In, Out] {
 	m.mu.Lock()

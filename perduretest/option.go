@@ -39,7 +39,7 @@ func Store(open func() store.Opener) Option { return func(c *config) { c.store =
 // Resident keeps runs in memory between their turns, as an engine normally does.
 func Resident() Option { return func(c *config) { c.resident = true } }
 
-// Downtime sets how long nobody serves the database after a crash. Default is a
+// Downtime sets how long no process serves the database after a crash. Default is a
 // nanosecond.
 func Downtime(d time.Duration) Option { return func(c *config) { c.downtime = d } }
 

@@ -18,7 +18,7 @@ import (
 //   - the error of fn itself, when fn marked it with Terminal;
 //   - *ExhaustedError, wrapping the last failure, when no attempt is left or
 //     the policy stops on the failure;
-//   - *AbortedError when ctx is canceled: at once in a wait; during an attempt,
+//   - *AbortedError when ctx is canceled: immediately in a wait; during an attempt,
 //     which is told by its context, when the attempt fails (a success is
 //     kept); and without calling fn if ctx is canceled already or while the
 //     attempt waits at a gate;
@@ -155,7 +155,7 @@ func (c *call) check(p *Policy, fn func(context.Context) error) error {
 	case fn == nil:
 		return errors.New("the function is nil")
 	case p.OnExhausted == Pause:
-		return errors.New("OnExhausted is Pause, which needs the durable engine: in process nobody could resume the call; use Fail")
+		return errors.New("OnExhausted is Pause, which needs the durable engine: in process no operator can resume the call; use Fail")
 	}
 	if err := p.Validate(); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (e *hookError) Error() string { return e.err.Error() }
 // invoke runs fn and turns a panic into an error.
 func invoke(ctx context.Context, fn func(context.Context) error) (err error) {
 	defer func() {
-		if v := recover(); v != nil { // nil also if the goroutine is ending (Goexit)
+		if v := recover(); v != nil { // nil even if the goroutine is ending (Goexit)
 			err = NewPanicError(v)
 		}
 	}()

@@ -27,7 +27,7 @@
 //
 //	[retry: 4, backoff: 1s, max: 1m] [CardDeclined -> stop] [timeout: 30s]
 //
-// and [Policy.Validate] lists all that is wrong with one at once. What a policy
+// and [Policy.Validate] lists all that is wrong with one. What a policy
 // cannot mean is refused rather than ignored. [Explain] says what a policy
 // amounts to: when attempts start, what is retried, and what may be a mistake.
 //
@@ -51,7 +51,7 @@
 //
 // # Gates
 //
-// How many calls run at once, how often attempts start, how many retries there
+// How many calls run at a time, how often attempts start, how many retries there
 // may be in all, and whether it makes sense to try at this moment, is no matter
 // of one call and its policy. Package gate decides it, and [WithGates] leads a
 // call through gates.

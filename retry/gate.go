@@ -8,7 +8,7 @@ import (
 )
 
 // Gates is the place of one call at its gates, which bound how many attempts run
-// at once, and more. Package gate implements it. Do uses it on one goroutine.
+// at a time, and more. Package gate implements it. Do uses it on one goroutine.
 type Gates interface {
 	// Enter waits until the attempt may start, at most for timeout; a timeout
 	// that is not positive is no bound. It returns nil, a *RefusedError, a

@@ -38,7 +38,7 @@ import "log/slog"
 // Go, because a text is read by people who do not know Go's defaults:
 //
 //   - retry: N is N retries, MaxAttempts N+1.
-//   - A bracket without a backoff retries at once, and one without a jitter has
+//   - A bracket without a backoff retries immediately, and one without a jitter has
 //     the default jitter: no bracket takes anything from another one.
 //   - Without a bracket for all errors, what no bracket names is not retried.
 //   - A timeout is retried only if a bracket names it (Timeout,

@@ -34,7 +34,7 @@ const (
 // Policy says whether a failed attempt is followed by another one, and when.
 //
 // It is plain data: comparable with reflect.DeepEqual, safe to copy and to
-// share between goroutines as long as nobody writes to its slices, and the same
+// share between goroutines while none of them writes to its slices, and the same
 // in Go and in JSON. The zero Policy is a usable one: five attempts with
 // exponential backoff from one second. Each field has its own default, written
 // beside it. An attempt is one execution; MaxAttempts counts executions, the

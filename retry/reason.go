@@ -8,7 +8,7 @@ type Reason string
 const (
 	// ReasonBackoff: after the wait that the policy's backoff and jitter give.
 	ReasonBackoff Reason = "backoff"
-	// ReasonImmediate: at once, because the backoff gives no wait.
+	// ReasonImmediate: immediately, because the backoff gives no wait.
 	ReasonImmediate Reason = "immediate"
 	// ReasonServerDelay: after the wait that the error asked for (see After).
 	ReasonServerDelay Reason = "server_delay"

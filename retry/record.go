@@ -8,7 +8,7 @@ type Record struct {
 	Number int
 
 	// ID is the attempt's id, see attemptID. Do leaves it empty in the records
-	// of a call that nobody asked to record or to identify.
+	// of a call without records and without a trace.
 	ID string
 
 	// Start and End are when the attempt began and ended. Start is the zero

@@ -21,7 +21,7 @@ const (
 	// CancelOther asks the run to cancel and fires when it has ended. Of several that
 	// wait, the latest is fired.
 	CancelOther Overlap = "cancel_other"
-	// TerminateOther ends the run at once and fires then.
+	// TerminateOther ends the run immediately and fires then.
 	TerminateOther Overlap = "terminate_other"
 	// AllowAll fires beside the run, and any number of others.
 	AllowAll Overlap = "allow_all"

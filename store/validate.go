@@ -36,7 +36,7 @@ func (n *Node) Check(info Info) error {
 	case n.ID == "":
 		return fmt.Errorf("a node needs an ID to join")
 	case info.Shared && n.Lease <= 0:
-		return fmt.Errorf("node %q has a lease of %s: others would take its partitions at once", n.ID, n.Lease)
+		return fmt.Errorf("node %q has a lease of %s: others would take its partitions immediately", n.ID, n.Lease)
 	case n.Supersede && n.Name == "":
 		return fmt.Errorf("node %q has no name that it could have taken over", n.ID)
 	}

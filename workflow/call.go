@@ -24,7 +24,7 @@ func Call[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts ..
 	return Async(wf, a, in, opts...).Get(wf)
 }
 
-// Async starts an activity and returns at once.
+// Async starts an activity and does not wait for it.
 func Async[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts ...activity.Option) Future[Out] {
 	wf.enter()
 	input, err := history.Encode(in)
@@ -35,7 +35,7 @@ func Async[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts .
 	return typed[Out](wf.schedule(history.ActivityScheduled, a.Name(), input, body.Of(a).Options, opts))
 }
 
-// typed makes a future of a call whose result is an Out, also if it is given by a
+// typed makes a future of a call whose result is an Out, even if it is given by a
 // person.
 func typed[Out any](p *pending) Future[Out] {
 	if p.call != nil {

@@ -22,7 +22,7 @@ type Channel[T any] struct {
 	receivers []*coro.Coroutine
 }
 
-// sent is a value that nobody has received, and the turn in which it came.
+// sent is a value that no coroutine has received, and the turn in which it came.
 type sent[T any] struct {
 	value T
 	turn  int64
@@ -97,7 +97,7 @@ func (c *Channel[T]) Close(wf *Context) {
 	wakeAll(&c.senders)
 }
 
-// Receivable is ready when Receive would return at once: for Select and WaitAny.
+// Receivable is ready when Receive would return immediately: for Select and WaitAny.
 func (c *Channel[T]) Receivable() Waitable { return (*receivable[T])(c) }
 
 type receivable[T any] Channel[T]

@@ -30,7 +30,7 @@ func RunChild[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...Chil
 	return RunChildAsync(wf, w, in, opts...).Get(wf)
 }
 
-// RunChildAsync starts another workflow and returns at once.
+// RunChildAsync starts another workflow and does not wait for it.
 func RunChildAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...ChildOption) Child[Out] {
 	wf.enter()
 	p, id := startChild(wf, w, in, opts, false)
@@ -44,7 +44,7 @@ func StartDetached[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ..
 	return StartDetachedAsync(wf, w, in, opts...).Get(wf)
 }
 
-// StartDetachedAsync starts another workflow and returns at once. It is started with
+// StartDetachedAsync starts another workflow and does not wait for it. It is started with
 // the turn, also if nobody waits for the answer or this run ends with that turn; then
 // it is not known whether its workflow ID was free.
 func StartDetachedAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...DetachedOption) Child[DetachedRun] {

@@ -32,7 +32,7 @@ func (f Future[T]) Get(wf *Context) (T, error) {
 	return result, nil
 }
 
-// Ready reports whether Get would return at once.
+// Ready reports whether Get would return immediately.
 func (f Future[T]) Ready() bool { return f.ready() }
 
 // pending is what is common to futures of all types: a call, or why none was
@@ -84,7 +84,7 @@ func (p *pending) unsubscribe(co *coro.Coroutine) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *coro.Coroutine) bool { return w == co })
 }
 
-// ending: a canceled call is done at once or when its attempt has ended.
+// ending: a canceled call is done immediately or when its attempt has ended.
 func (p *pending) ending() bool { return p.call == nil || p.scope.err != nil }
 
 // abandon gives the call up and drops its outcome. A signal that nobody read

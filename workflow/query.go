@@ -49,9 +49,9 @@ func (q Query[In, Out]) Ask(ctx context.Context, of Target, in In) (out Out, err
 	return out, asked("query", q.name, of, err)
 }
 
-// HandleQuery sets what answers a query from here on, in place of an earlier
+// HandleQuery sets the handler of a query from here on, in place of an earlier
 // handler. The handler reads variables of the workflow, between two turns of its
-// code, and returns at once. It is part of the workflow's code and its rules hold,
+// code, and returns immediately. It is part of the workflow's code and its rules hold,
 // and it must change nothing: what it is asked is not recorded, so a replay does not
 // know of it. It cannot use the workflow context; that is an error. Its error is the
 // answer, as errors of activities are; a panic is one too and hurts nobody else.

@@ -111,7 +111,7 @@ func (e *CancelError) Unwrap() error { return context.Canceled }
 // WithCancel returns a context whose calls can be canceled together, and the
 // function that does it. Canceling waits for nothing: what runs is asked to end
 // and then returns a *retry.AbortedError, or its result if it succeeds all the
-// same; what waits (in backoff, in a queue, for a timer, a signal) ends at once;
+// same; what waits (in backoff, in a queue, for a timer, a signal) ends immediately;
 // what begins later does not run. The parent's cancellation reaches it too. Any
 // coroutine of the run may call the function, more than once.
 func WithCancel(wf *Context) (*Context, func()) {

@@ -19,7 +19,7 @@ func Do[T any](wf *Context, name string, fn func(ctx context.Context) (T, error)
 	return DoAsync(wf, name, fn, opts...).Get(wf)
 }
 
-// DoAsync starts an inline step and returns at once.
+// DoAsync starts an inline step and does not wait for it.
 func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, error), opts ...activity.Option) Future[T] {
 	wf.enter()
 	p := wf.schedule(history.StepScheduled, name, history.Payload{}, body.Options{}, opts)

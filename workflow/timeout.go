@@ -12,7 +12,7 @@ import (
 // passes first, what the scope still waits for is given up immediately, whether or
 // not a running activity cares, and, unless fn succeeds all the same, Timeout
 // returns a *retry.TimeoutError. What passed first is decided by the order of history,
-// also if the code was away meanwhile: a result that came after the deadline is dropped,
+// even if the code was away meanwhile: a result that came after the deadline is dropped,
 // and a signal stays for the next wait. fn must use the context it is given: with one from
 // outside it would lose the deadline, so that panics; see Outer. A d of zero or less is no
 // deadline.

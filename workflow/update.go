@@ -87,7 +87,7 @@ func Validator[In any](f func(In) error) UpdateOption[In] {
 // handler had done by then stays done.
 //
 // An update that comes before the code has first waited for something waits for
-// that; handlers are best set at once. Handlers that are under way when the run ends
+// that; handlers are best set first. Handlers that are under way when the run ends
 // or continues as new are given up, and their callers told so; FinishUpdates waits
 // for them. The handler of an update that is on record must stay as long as there
 // are such runs, as all code. A nil handler, or a name that cannot be used, panics,

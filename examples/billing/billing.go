@@ -13,7 +13,7 @@ import (
 )
 
 // monthly is when subscriptions are billed: on the first, at six on the clocks of
-// Paris. Periods are billed one after the other, also those that came while nobody
+// Paris. Periods are billed one after the other, including those that came while no process
 // was there.
 var monthly = schedule.Spec{
 	Cron: "0 6 1 * *", TimeZone: "Europe/Paris",

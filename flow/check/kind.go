@@ -3,7 +3,7 @@ package check
 import "github.com/perdure/perdure/flow/syntax"
 
 // Kind is what an argument has to be, as messages say it; empty for anything, or for
-// what nobody knows.
+// what is not known.
 type Kind string
 
 // The kinds.

@@ -85,7 +85,7 @@ var methods = map[string]string{
 	"trim": "It is a function: strip(x).", "json": "It is a field: r.json.", "text": "It is a field: r.body.",
 }
 
-// foreignHint is about a token behind which nobody can say what the statement means:
+// foreignHint is about a token that leaves the meaning of its statement open:
 // the token itself, the word before it, or the one with which the line begins may be
 // of another language.
 func (p *parser) foreignHint() string {

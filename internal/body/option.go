@@ -38,7 +38,7 @@ func Apply[O Option](o *Options, all []O) {
 	}
 }
 
-// Validate reports what an engine would refuse, all at once.
+// Validate reports what an engine would refuse, all together.
 func (o *Options) Validate() error {
 	errs := []error{o.ValidateGates()}
 	if o.Retry != nil {
@@ -47,7 +47,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// ValidateGates reports what is wrong with the gates, all at once.
+// ValidateGates reports what is wrong with the gates, all together.
 func (o *Options) ValidateGates() error {
 	var errs []error
 	names := map[string]bool{}

@@ -33,7 +33,7 @@ type Config struct {
 	Lease time.Duration
 	// Policy is for activities that say nothing themselves.
 	Policy retry.Policy
-	// Concurrency is how many attempts may run at once; default 128.
+	// Concurrency is how many attempts may run at a time; default 128.
 	Concurrency int
 	// MaxResident is how many idle runs are kept in memory; default 1,000,
 	// negative: none.

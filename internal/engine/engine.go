@@ -54,7 +54,7 @@ type Engine struct {
 	attempts     *attempt.Runner
 	transactions steptx.Runner
 	outages      outages
-	loading      chan struct{} // as many runs are loaded at once as it holds
+	loading      chan struct{} // as many runs are loaded at a time as it holds
 	inboxKick    chan struct{}
 	wakeKick     chan struct{}
 	switchKick   chan struct{}
@@ -90,7 +90,7 @@ const (
 	stopped
 )
 
-// maxLoading bounds how many runs are loaded at once, after a crash for instance.
+// maxLoading bounds how many runs are loaded at a time, after a crash for instance.
 const maxLoading = 64
 
 // Errors of an engine's life.
@@ -274,7 +274,7 @@ func (e *Engine) pause(d time.Duration) bool {
 
 // Stop ends the engine. Attempts that run may finish until ctx ends; then they
 // are asked to end, and one that does not within a second is given up. None of
-// them is charged for that: a later engine, or another node at once, runs them
+// them is charged for that: a later engine, or another node immediately, runs them
 // again. The database is closed. Stopping twice is harmless.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e == None {
@@ -318,7 +318,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 
 // beginStop moves on to the next phase and returns which one it was. While
 // attempts still run, a node that others can stand in for gives its partitions to
-// them as they fall quiet; else it leaves at once.
+// them as they fall quiet; else it leaves immediately.
 func (e *Engine) beginStop() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()

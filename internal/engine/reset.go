@@ -27,7 +27,7 @@ func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	start := r.run.Start()
 	var turns []core.StoredTurn
 	err := e.insist("reading the history of run "+r.id, func() (err error) {
-		turns, err = e.Turns(e.ctx, r.partition.number, r.id)
+		turns, err = e.Turns(e.ctx, r.partition.number, r.id, 0)
 		return err
 	})
 	if err != nil {

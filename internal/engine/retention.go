@@ -94,7 +94,7 @@ type sweeper struct {
 	dry        bool
 	now        int64
 	gone       map[string]bool // runs of the partition that are as good as removed
-	batch      int             // how many runs are removed at once
+	batch      int             // how many runs are removed at a time
 	result     view.SweepResult
 }
 

@@ -16,7 +16,7 @@ func (r Rate) interval() int64 {
 }
 
 // rateAt returns when the next attempt may start; a time that is not after now
-// means at once.
+// means immediately.
 func (m *Machine[K]) rateAt(now int64) int64 {
 	r := m.config.Rate
 	if r == (Rate{}) {

@@ -21,7 +21,7 @@ func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.
 	if err != nil {
 		return nil, err
 	}
-	turns, err := in.Turns(ctx, row.Partition, row.ID)
+	turns, err := in.Turns(ctx, row.Partition, row.ID, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ type TurnEvent struct {
 	history.Event
 }
 
-// Turns reads the whole history of a run.
-func (in *Inspector) Turns(ctx context.Context, partition int, run string) ([]core.StoredTurn, error) {
-	stored, err := in.db.History(ctx, partition, run, 0, 0)
+// Turns reads the turns of a run that follow the one numbered after; 0 reads all.
+func (in *Inspector) Turns(ctx context.Context, partition int, run string, after int64) ([]core.StoredTurn, error) {
+	stored, err := in.db.History(ctx, partition, run, after, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r hist
 	if r.Start, err = history.DecodeStart(row.Start); err != nil {
 		return r, err
 	}
-	turns, err := in.Turns(ctx, row.Partition, row.ID)
+	turns, err := in.Turns(ctx, row.Partition, row.ID, 0)
 	for _, t := range turns {
 		r.Turns = append(r.Turns, history.RecordedTurn{Number: t.Number, Time: t.Time, Events: t.Events})
 	}

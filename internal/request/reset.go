@@ -127,7 +127,7 @@ func (c *Client) cutAt(ctx context.Context, row *store.Run, call int64) (*core.C
 	if err != nil {
 		return nil, nil, err
 	}
-	turns, err := c.read.Turns(ctx, row.Partition, row.ID)
+	turns, err := c.read.Turns(ctx, row.Partition, row.ID, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -36,11 +35,7 @@ func (c *Client) awaitTurn(ctx context.Context, at *place, longest time.Duration
 
 // readTurns hands turns that were not read before to read until it is done.
 func (c *Client) readTurns(ctx context.Context, at *place, read func(*core.StoredTurn) (done bool, err error)) (done bool, err error) {
-	stored, err := c.db.History(ctx, c.place(at.workflowID), at.run, at.after, 0)
-	if err != nil {
-		return false, err
-	}
-	turns, err := record.Turns(stored)
+	turns, err := c.read.Turns(ctx, c.place(at.workflowID), at.run, at.after)
 	if err != nil {
 		return false, err
 	}

@@ -83,7 +83,7 @@ func (c *Client) findUpdate(ctx context.Context, u *update) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	turns, err := c.read.Turns(ctx, row.Partition, row.ID)
+	turns, err := c.read.Turns(ctx, row.Partition, row.ID, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (k *carefully) lock(ctx context.Context, part []int) error {
 		if len(part) > 1 {
 			b.limitLocks(brief)
 		} else {
-			b.limitLocks(patience) // nobody else waits
+			b.limitLocks(patience) // no other turn waits
 		}
 	})
 }

@@ -65,7 +65,7 @@ func (m *commit) writeAll(ctx context.Context, live []int) error {
 }
 
 // split returns which turns share a transaction, in order. One with a hook has a
-// transaction of its own, in which nobody else waits for what the hook does. But
+// transaction of its own, in which no other turn waits for what the hook does. But
 // turns of one run go together.
 func (m *commit) split(live []int) [][]int {
 	if m.overlapping = m.overlap(live); m.overlapping {
@@ -211,7 +211,7 @@ func (m *commit) these(part []int) []*store.Turn {
 
 // fence locks the partitions against other owners until the transaction ends,
 // after waiting for one that is about to claim them, and raises an error unless
-// the epochs are those of the owners. Nobody has to be asked in between: the
+// the epochs are those of the owners. No round trip is needed in between: the
 // check stands in the database, before the writes. What follows waits for no lock
 // any more, or not for long.
 func (b *batch) fence(epochs map[int]int64, now *int64) {

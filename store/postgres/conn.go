@@ -198,7 +198,7 @@ func (h *handle) send(ctx context.Context, to sender, fill func(b *batch)) error
 }
 
 // transaction sends what fill adds as one transaction. What after adds, if
-// anything, follows its end in the same round trip; its errors are nobody's.
+// anything, follows its end in the same round trip; its errors are dropped.
 func (c *conn) transaction(ctx context.Context, fill, after func(b *batch)) error {
 	committed := false
 	err := c.send(ctx, func(b *batch) {

@@ -38,7 +38,7 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 
 // deleteRuns removes those of the runs that have ended, and all that belongs to them.
 // One that somebody's transaction has locked, to create another run after it, is left
-// for the next time: nobody knows when that will end.
+// for the next time: when that ends is not known.
 func (c *conn) deleteRuns(ctx context.Context, partition int, runs []string) (int, error) {
 	if len(runs) == 0 {
 		return 0, nil

@@ -47,7 +47,7 @@ func code(err error) string {
 }
 
 // conflicted reports whether the transaction was undone in favour of another:
-// the same one may work at once.
+// the same one may work immediately.
 func conflicted(err error) bool {
 	return code(err) == serializationFailure || code(err) == deadlock
 }

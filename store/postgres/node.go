@@ -14,7 +14,7 @@ const remembered = 1000
 
 // The rows of nodes are locked before those of partitions everywhere. A member
 // that claims holds its own row FOR KEY SHARE, which lets it renew its lease
-// meanwhile, but lets nobody end its membership.
+// meanwhile, but does not let it be ended.
 
 func (h *handle) Join(ctx context.Context, node store.Node) error {
 	if err := node.Check(h.info); err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // defaultPartitions is how many partitions a group has unless somebody says
-// otherwise: enough to spread over dozens of nodes, few enough to claim at once.
+// otherwise: enough to spread over dozens of nodes, few enough to claim in one statement.
 const defaultPartitions = 256
 
 // Option changes how a database is opened.

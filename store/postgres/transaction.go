@@ -13,7 +13,7 @@ import (
 )
 
 // fingerprint is by what the same database is known, whichever connection leads to it:
-// its secret, which nobody has to tell.
+// its secret, which needs no configuration.
 const fingerprint = `encode(sha256(convert_to(value, 'UTF8')), 'hex') FROM perdure.meta WHERE key = 'secret'`
 
 // errElsewhere is about a transaction in another database.

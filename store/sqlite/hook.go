@@ -39,7 +39,7 @@ func (h *handle) runHook(c *conn, t *store.Turn) error {
 	if err != nil {
 		return err
 	}
-	undo := true // also if the hook ends its goroutine
+	undo := true // even if the hook ends its goroutine
 	defer func() {
 		if undo {
 			tx.Rollback()

@@ -20,7 +20,7 @@ type fileLock struct {
 	holder string // who has it, which is also what the file says
 }
 
-// Who looks whether the lock is taken has it for a moment himself. So that this
+// Looking whether the lock is taken takes it for a moment. So that this
 // hinders no engine, one tries a few times.
 const (
 	looks    = 4
@@ -80,6 +80,6 @@ func acquire(path, location, holder string) (*fileLock, error) {
 // release gives the lock back. The file stays: removing it would let two
 // engines lock two files of one name.
 func (l *fileLock) release() {
-	l.file.Truncate(0) // so that it names nobody
+	l.file.Truncate(0) // so that it names no process
 	l.file.Close()
 }

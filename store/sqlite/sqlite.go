@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// readers is how many connections read at once.
+// readers is how many connections read at a time.
 const readers = 4
 
 // Level says what a commit survives.
@@ -71,7 +71,7 @@ type handle struct {
 	writer  *pool // of one
 	reader  *pool
 
-	// Who joined through this handle, and the clocks; guarded by holding the writer.
+	// The nodes that joined through this handle, and the clocks; guarded by holding the writer.
 	node  string
 	lock  *fileLock
 	marks marks
@@ -129,7 +129,7 @@ func (h *handle) Close() (err error) {
 
 func (h *handle) close() error {
 	c, err := h.writer.get(context.Background())
-	close(h.closed) // from here on nobody gets a connection
+	close(h.closed) // from here on no caller gets a connection
 	if c != nil {
 		if h.node != "" || len(h.marks) > 0 {
 			err = transact(c, h.depart)

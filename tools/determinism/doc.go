@@ -4,7 +4,7 @@
 // then ask for the same things in the same order. So its code must not read the
 // clock, draw random numbers, start goroutines, use Go's channels, depend on the
 // order of a map, do I/O, or look at what others change. The [Analyzer] reports
-// each of these at its place, also if it happens in a function that the workflow
+// each of these at its place, even if it happens in a function that the workflow
 // calls, through any number of calls within the module, and says what to use
 // instead.
 //

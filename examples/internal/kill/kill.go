@@ -115,7 +115,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unheard is where an answer goes that nobody gets.
+// unheard is where an answer goes that is lost.
 type unheard struct{ header http.Header }
 
 func (u *unheard) Header() http.Header         { return u.header }
