@@ -44,8 +44,8 @@ var ErrorTypes = []struct{ Type, Meaning string }{
 	{"SecretError", "a secret that is not there where the attempt runs; it is not retried"},
 }
 
-// maxResult is how long an answer, an output or a file may be, in bytes.
-const maxResult = 1 << 20
+// MaxResult is how long an answer, an output or a file may be, in bytes.
+const MaxResult = 1 << 20
 
 // builtins are the actions that come along, those that are off included: a file
 // that was started before they were switched off is told so.
@@ -105,7 +105,7 @@ func errorsOf(name string) check.Errors {
 
 // tooLarge is a result that no further attempt makes smaller.
 func tooLarge(what string) error {
-	return retry.Terminal(&ActionError{eval.TypeLimit, fmt.Errorf("%s is larger than %d bytes; keep it elsewhere and pass on where it is", what, maxResult)})
+	return retry.Terminal(&ActionError{eval.TypeLimit, fmt.Errorf("%s is larger than %d bytes; keep it elsewhere and pass on where it is", what, MaxResult)})
 }
 
 // ActionError is the error of an action that comes along, under the name that files

@@ -61,11 +61,11 @@ func (f files) read(_ context.Context, in struct {
 			return err
 		}
 		defer file.Close()
-		data, err := io.ReadAll(io.LimitReader(file, maxResult+1))
+		data, err := io.ReadAll(io.LimitReader(file, MaxResult+1))
 		switch {
 		case err != nil:
 			return err
-		case len(data) > maxResult:
+		case len(data) > MaxResult:
 			return tooLarge("the file " + in.Path)
 		case !utf8.Valid(data):
 			return errors.New("the file " + in.Path + " is no text in UTF-8")

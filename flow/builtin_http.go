@@ -131,11 +131,11 @@ func (h *requests) do(ctx context.Context, in filled) (answer, error) {
 		return answer{}, err
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxResult+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, MaxResult+1))
 	switch {
 	case err != nil:
 		return answer{}, h.early(resp, err)
-	case len(text) > maxResult:
+	case len(text) > MaxResult:
 		return answer{}, tooLarge("the answer")
 	}
 	out := answer{Status: resp.StatusCode, Headers: plainHeaders(resp.Header), Body: strings.ToValidUTF8(string(text), "\uFFFD")}

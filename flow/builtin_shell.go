@@ -79,7 +79,7 @@ type limited struct {
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	room := max(maxResult-l.buffer.Len(), 0)
+	room := max(MaxResult-l.buffer.Len(), 0)
 	l.lost = l.lost || len(p) > room
 	n, _ := l.buffer.Write(p[:min(room, len(p))])
 	if l.lost {

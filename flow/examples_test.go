@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/perduretest"
@@ -167,6 +169,59 @@ func (s *service) routes(mux *http.ServeMux) {
 		answer(w, map[string]string{"status": "done", "url": "/files/j7"})
 	})
 	mux.HandleFunc("GET /step/{n}", s.step)
+	s.moreRoutes(mux)
+}
+
+func (s *service) moreRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /rows", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("page") == "1" {
+			answer(w, map[string]any{"rows": []int{1, 2, 3}, "next": 2})
+			return
+		}
+		answer(w, map[string]any{"rows": []int{4, 5}, "next": nil})
+	})
+	mux.HandleFunc("PUT /copy/{row}", func(w http.ResponseWriter, r *http.Request) {
+		switch row := r.PathValue("row"); {
+		case row == "4":
+			w.WriteHeader(http.StatusNotFound)
+		case row == "2" && s.nth(r) == 1:
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			s.act(r, "copied "+row)
+		}
+	})
+	mux.HandleFunc("POST /notify", func(_ http.ResponseWriter, r *http.Request) {
+		var in struct{ Text string }
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		s.act(r, in.Text)
+	})
+	mux.HandleFunc("GET /page", func(w http.ResponseWriter, r *http.Request) {
+		text := "old"
+		if s.nth(r) > 700 {
+			text = "new"
+		}
+		_, _ = io.WriteString(w, text)
+	})
+	mux.HandleFunc("POST /make/{part}", func(w http.ResponseWriter, r *http.Request) {
+		part := r.PathValue("part")
+		if part == "server" {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		s.act(r, "made "+part)
+		answer(w, map[string]string{"id": part[:1] + "1"})
+	})
+	mux.HandleFunc("DELETE /made/{id}", func(_ http.ResponseWriter, r *http.Request) { s.act(r, "removed "+r.PathValue("id")) })
+	mux.HandleFunc("POST /ask", func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer key-123":
+			w.WriteHeader(http.StatusUnauthorized)
+		case s.nth(r) == 1:
+			w.WriteHeader(http.StatusTooManyRequests)
+		default:
+			answer(w, map[string]string{"text": "because"})
+		}
+	})
 }
 
 // step fails in the way that the policy of each step is about.
@@ -198,6 +253,8 @@ func TestExamples(t *testing.T) {
 		took         [2]time.Duration // between these, without a crash
 		book         []string
 		before       func(s *service)
+		signals      map[time.Duration]string // that approve, by the time after the start
+		chain        bool                     // it is more than one run
 	}{
 		{file: "nightly.flow", input: map[string]any{"day": "2026-01-31"}, result: `{"day":"2026-01-31","tables":2,"rows":4}`,
 			took: [2]time.Duration{3*time.Minute + 27*time.Second, 3*time.Minute + 33*time.Second}, book: []string{"archived orders", "archived customers"}},
@@ -209,6 +266,14 @@ func TestExamples(t *testing.T) {
 		{file: "booking.flow", input: map[string]any{"trip": nil}, result: `{"booked":false,"because":"HTTPError409","canceled":2}`, before: func(s *service) { s.trip = false },
 			took: [2]time.Duration{63 * time.Second, 77 * time.Second}, book: []string{"booked flight", "booked hotel", "canceled h-1", "canceled f-1"}},
 		{file: "polling.flow", input: map[string]any{"file": "x"}, result: `"/files/j7"`, took: [2]time.Duration{90 * time.Second, 90 * time.Second}, book: []string{"job"}},
+		{file: "import.flow", result: `{"rows":5,"failed":[4]}`, took: [2]time.Duration{4 * time.Second, 6 * time.Second}, book: []string{"copied 1", "copied 2", "copied 3", "copied 5"}},
+		{file: "approval.flow", input: map[string]any{"item": "a chair"}, result: `{"approved":true,"by":"ann"}`, took: [2]time.Duration{30 * time.Hour, 30 * time.Hour},
+			signals: map[time.Duration]string{30 * time.Hour: "approval"}, book: []string{"please approve a chair", "still waiting for a chair", "a chair: True"}},
+		{file: "approval.flow", input: map[string]any{"item": "a chair"}, result: `{"approved":false,"by":"nobody"}`, took: [2]time.Duration{72 * time.Hour, 72 * time.Hour},
+			book: []string{"please approve a chair", "still waiting for a chair", "a chair: False"}},
+		{file: "watcher.flow", result: "1", took: [2]time.Duration{365 * 24 * time.Hour, 365 * 24 * time.Hour}, book: []string{"2000-06-24: new"}, chain: true},
+		{file: "provision.flow", input: map[string]any{"name": "web"}, result: `{"made":[],"because":"HTTPError409"}`, took: [2]time.Duration{0, time.Second}, book: []string{"made network", "made disk", "removed d1", "removed n1"}},
+		{file: "ask.flow", input: map[string]any{"questions": []string{"why", "how", "when"}}, result: `["because","because","because"]`, took: [2]time.Duration{1800 * time.Millisecond, 4 * time.Second}},
 		{file: "seven.flow", result: `["step 1","step 2","step 3","step 4","step 5","step 6","step 7"]`, took: [2]time.Duration{165 * time.Second, 173 * time.Second}},
 	}
 	tried := map[string]bool{}
@@ -216,6 +281,10 @@ func TestExamples(t *testing.T) {
 		tried[e.file] = true
 		for _, crash := range []int{0, 4, 9} {
 			t.Run(fmt.Sprintf("%s crash=%d", e.file, crash), func(t *testing.T) {
+				var options []perduretest.Option
+				if e.chain && crash != 4 { // else it replays at each of many wakes
+					options = append(options, perduretest.Resident())
+				}
 				perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {
 					s, client := serve(t)
 					if e.before != nil {
@@ -223,6 +292,14 @@ func TestExamples(t *testing.T) {
 					}
 					if crash > 0 {
 						env.At(crash, perduretest.CrashAfter)
+					}
+					for after, name := range e.signals {
+						env.After(after, func() {
+							open := perdure.Attach[json.RawMessage](env.Engine(), strings.TrimSuffix(e.file, ".flow"))
+							if err := open.Signal(t.Context(), name, map[string]any{"approved": true, "by": "ann"}); err != nil {
+								t.Error(err)
+							}
+						})
 					}
 					began := time.Now()
 					out, err := runExample(t, env, client, e.file, e.input)
@@ -233,10 +310,16 @@ func TestExamples(t *testing.T) {
 					if crash == 0 && (took < e.took[0] || took > e.took[1]) {
 						t.Errorf("it took %s, want %s to %s", took, e.took[0], e.took[1])
 					}
+					if runs := runsOf(env, strings.TrimSuffix(e.file, ".flow")); (runs > 1) != e.chain {
+						t.Errorf("it is %d runs", runs)
+					}
+					if e.file == "import.flow" { // several at once
+						slices.Sort(s.book)
+					}
 					if !slices.Equal(s.book, e.book) {
 						t.Errorf("the book of the service is %q, want %q", s.book, e.book)
 					}
-				})
+				}, options...)
 			})
 		}
 	}
@@ -251,7 +334,7 @@ func runExample(t *testing.T, env *perduretest.Env, client *http.Client, name st
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := flow.New(flow.HTTPClient(client))
+	r, err := flow.New(flow.HTTPClient(client), flow.Secrets(func(name string) (string, bool) { return "key-123", name == "MODEL_KEY" }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,11 +55,13 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 	return eval.Encode(v)
 }
 
-// continueAfter is the number of events of history with which a run continues as new, at
+// ContinueEvents is the number of events of history with which a run continues as new, at
 // the next statement at which it can. A run that wakes is replayed, so short ones wake
 // quickly; and eval.Longest times as many are four fifths of the default of
 // perdure.MaxHistory.
-var continueAfter = 2000 // tests have less
+const ContinueEvents = 2000
+
+var continueAfter = ContinueEvents // tests have less
 
 // continued is what the next run of a program that stopped is started with.
 func (p Program) continued(at *eval.Paused) (next Program, state []byte) {

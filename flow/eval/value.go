@@ -295,3 +295,6 @@ func formatFloat(v float64) string {
 	}
 	return s + ".0"
 }
+
+// Equal reports whether two values are equal, as == has it.
+func Equal(a, b Value) bool { return equal(a, b) }

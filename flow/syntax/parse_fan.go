@@ -74,13 +74,13 @@ func (p *parser) fan(f *Fan) {
 	}
 }
 
-// maxCount is the largest number in a setting.
-const maxCount = 1_000_000
+// MaxCount is the largest number in a setting of a gate or a spread.
+const MaxCount = 1_000_000
 
 func (p *parser) count(s setting, form string) int {
 	n, err := strconv.Atoi(s.value)
-	if err != nil || n < 1 || n > maxCount {
-		p.fail(s.Span, form, "%s is a whole number from 1 to %d, and not %s", s.key, maxCount, clip(s.value, 40))
+	if err != nil || n < 1 || n > MaxCount {
+		p.fail(s.Span, form, "%s is a whole number from 1 to %d, and not %s", s.key, MaxCount, clip(s.value, 40))
 	}
 	return n
 }

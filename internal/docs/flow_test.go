@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/check"
 	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/rehearsal"
 	"github.com/perdure/perdure/flow/syntax"
 	"github.com/perdure/perdure/perduretest"
 )
@@ -52,6 +53,23 @@ func TestTheTablesOfFlowFiles(t *testing.T) {
 	}
 	page("codes", []string{"code in JSON", "what is reported"}, rows)
 
+	var all strings.Builder
+	for _, e := range []struct{ name, title, then string }{
+		{"nightly", "A nightly export", "perdure schedules create nightly nightly.flow --cron \"30 2 * * *\" --input '{\"service\": \"http://warehouse\", \"day\": \"2026-01-31\"}'\nperdure flow serve"},
+		{"import", "An import of many rows", "perdure flow run import.flow --input '{\"service\": \"http://crm\"}'"},
+		{"approval", "An approval with a reminder and a deadline", "perdure flow run approval.flow --id chair --input '{\"service\": \"http://desk\", \"item\": \"a chair\"}'\nperdure signal chair approval '{\"approved\": true, \"by\": \"ann\"}'"},
+		{"watcher", "A watcher that polls for a year", "perdure flow run watcher.flow --input '{\"service\": \"http://news\"}'"},
+		{"provision", "Provisioning with compensation", "perdure flow run provision.flow --input '{\"service\": \"http://cloud\", \"name\": \"web\"}'"},
+		{"ask", "A model under a gate, with a secret", "MODEL_KEY=... perdure flow run ask.flow --secret MODEL_KEY --input '{\"service\": \"http://model\", \"questions\": [\"why\"]}'"},
+	} {
+		text, err := os.ReadFile(filepath.Join(Root(), "flow", "examples", e.name+".flow"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&all, "### %s\n\n```flow\n%s```\n\n```sh\n%s\n```\n\n", e.title, text, e.then)
+	}
+	Section(t, *update, "flow.md", "flow:examples", strings.TrimSuffix(all.String(), "\n"))
+
 	rows = nil
 	for _, b := range []struct {
 		what string
@@ -65,7 +83,16 @@ func TestTheTablesOfFlowFiles(t *testing.T) {
 		{"work without waiting for anything", eval.MaxSteps, "steps"},
 		{"functions that call each other", eval.MaxCalls, "levels"},
 		{"a value, and so the result of a run", eval.MaxValue, "bytes"},
-		{"elements of a spread, calls of a parallel", eval.MaxSpread, ""},
+		{"lists and dictionaries inside one another", eval.MaxDepth, "levels"},
+		{"elements of a spread without a limit, calls of a parallel", eval.MaxSpread, ""},
+		{"a number in a limit, a rate or a burst", syntax.MaxCount, ""},
+		{"faults that are reported", syntax.MaxFaults, ""},
+		{"an answer, an output or a file that an action returns; @http.download has no bound", flow.MaxResult, "bytes"},
+		{"the history of a run, then it continues as new", flow.ContinueEvents, "events"},
+		{"the history of a run where it cannot continue as new", flow.ContinueEvents * eval.Longest, "events"},
+		{"the variables of a run that continues as new, with its file", eval.MaxValue, "bytes"},
+		{"a file of cases", rehearsal.MaxFile, "bytes"},
+		{"attempts and waits of one case", rehearsal.MaxSteps, ""},
 	} {
 		rows = append(rows, []string{b.what, strings.TrimSpace(fmt.Sprintf("%d %s", b.most, b.unit))})
 	}

@@ -141,6 +141,11 @@ var table = []row{
 		why: "what is wrong with a program can be told without running it, and without an engine",
 	},
 	{
+		pkg: "flow/rehearsal",
+		may: []string{"flow/syntax", "flow/eval", "retry", "internal/coro"},
+		why: "a rehearsal is the evaluator in virtual time: it needs coroutines and decisions, and no engine",
+	},
+	{
 		pkg: "flow",
 		may: []string{".", "activity", "workflow", "gate", "retry", "retry/httpretry", "internal/body", "flow/syntax", "flow/eval", "flow/check"},
 		why: "the interpreter is an ordinary workflow: what it cannot do with the public packages, no user can. Activities it takes apart, because it knows neither their types nor what files add: gates and secrets",
@@ -310,7 +315,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/check", "internal/dbname", "internal/filelock", "internal/notation", "cmd/perdure/..."},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "internal/dbname", "internal/filelock", "internal/notation", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does",
 	},

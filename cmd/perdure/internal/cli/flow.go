@@ -23,7 +23,7 @@ const flowEnding = ".flow"
 func (a *app) flowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flow",
-		Short: "Run, check and format flow files: workflows in text",
+		Short: "Run, check, test and format flow files: workflows in text",
 		Long: `Run, check and format flow files. A flow file is a workflow in text: what it calls
 with @ are actions, and brackets after them say how they are retried.
 
@@ -35,7 +35,7 @@ The language is described in docs/flow.md.`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.flowRunCommand(), a.flowServeCommand(), a.flowCheckCommand(), a.flowFormatCommand())
+	cmd.AddCommand(a.flowRunCommand(), a.flowServeCommand(), a.flowCheckCommand(), a.flowTestCommand(), a.flowFormatCommand())
 	return cmd
 }
 

@@ -29,6 +29,8 @@ type flowRunOptions struct {
 	id      string
 	input   string
 	again   bool
+	forward bool
+	one     string
 }
 
 func (a *app) flowRunCommand() *cobra.Command {
@@ -51,11 +53,27 @@ of a group of its own: name it with --group.`,
   perdure flow run nightly.flow --again
   perdure flow run build.flow --allow-shell --files .`,
 		Args: arguments,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.flowRun(cmd.Context(), args[0], opt) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case opt.one != "" && !opt.forward:
+				return usage("Add --fast-forward.", "A case is for a rehearsal in virtual time.")
+			case opt.forward && (opt.id != "" || opt.input != "" || opt.again):
+				return usage("Leave them out; the input is that of the case.", "A rehearsal has no --id, --input or --again: it stores nothing.")
+			case opt.forward:
+				known, err := opt.actions.known()
+				if err != nil {
+					return err
+				}
+				return a.flowForward(args[0], opt.one, known)
+			}
+			return a.flowRun(cmd.Context(), args[0], opt)
+		},
 	}
 	opt.actions.flags(cmd)
 	cmd.Flags().StringVar(&opt.id, "id", "", "workflow `ID` of the run (default: the file name and a hash of the input)")
 	cmd.Flags().BoolVar(&opt.again, "again", false, "start a new run if the last one has ended")
+	cmd.Flags().BoolVar(&opt.forward, "fast-forward", false, "rehearse it in virtual time with the mocks of FILE's .test.json; nothing is stored")
+	cmd.Flags().StringVar(&opt.one, "case", "", "`name` of the case to rehearse (default: the first)")
 	cmd.Flags().StringVar(&opt.input, "input", "", "the inputs as a `JSON` object, or - for standard input")
 	return cmd
 }

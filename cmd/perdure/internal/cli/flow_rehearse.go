@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/rehearsal"
+	"github.com/perdure/perdure/flow/syntax"
+	"github.com/spf13/cobra"
+)
+
+// casesEnding is how the file of the cases of a flow file ends.
+const casesEnding = ".test.json"
+
+func (a *app) flowTestCommand() *cobra.Command {
+	var actions flowActions
+	cmd := &cobra.Command{
+		Use:   "test FILE...",
+		Short: "Hold flow files to the cases beside them",
+		Long: `Hold flow files to expectations, in virtual time and with mocked actions: nothing goes
+out, nothing is stored, and a year takes milliseconds. The cases of nightly.flow stand in
+nightly.test.json; the exit code is 1 if one of them fails. The form is described in
+docs/flow.md.`,
+		Example: `  perdure flow test nightly.flow
+  perdure flow test *.flow --action charge,refund`,
+		Args:        someFiles,
+		Annotations: withoutDatabase,
+		RunE: func(_ *cobra.Command, args []string) error {
+			known, err := actions.known()
+			if err != nil {
+				return err
+			}
+			return a.flowTest(args, known)
+		},
+	}
+	actions.others(cmd)
+	return cmd
+}
+
+// rehearsed reads a flow file and its cases.
+func (a *app) rehearsed(path string, known check.Actions) (*syntax.File, []*rehearsal.Case, error) {
+	text, err := a.readFlow(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := check.Text(path, text, known)
+	faults, other := faultsOf(err)
+	if other != nil {
+		return nil, nil, other
+	}
+	for _, f := range faults {
+		if f.Code != syntax.CodeOff { // mocks need no flags
+			return nil, nil, &Error{Code: exitError, What: faults.Error(), Hint: "See all faults: perdure flow check " + term.Quote(path)}
+		}
+	}
+	beside := strings.TrimSuffix(path, flowEnding) + casesEnding
+	data, err := os.ReadFile(beside)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, usage(`Write one: {"cases": [{"name": "all is well", "actions": {"http.get": [{"returns": {"json": []}}]}, "expect": {"result": 1}}]}`, "There is no file %q with the cases of %s.", beside, path)
+	}
+	if err != nil {
+		return nil, nil, flowFileError(beside, err)
+	}
+	cases, err := rehearsal.Cases(data)
+	if err != nil {
+		return nil, nil, &Error{Code: exitError, What: fmt.Sprintf("%s: %s", beside, sentence(err)), Hint: "The form is described in docs/flow.md."}
+	}
+	return file, cases, nil
+}
+
+func (a *app) flowTest(paths []string, known check.Actions) error {
+	failed, all := 0, 0
+	for _, path := range paths {
+		file, cases, err := a.rehearsed(path, known)
+		if err != nil {
+			return err
+		}
+		for _, c := range cases {
+			all++
+			var faults []string
+			if outcome, err := rehearsal.Run(file, c, nil); err != nil {
+				faults = []string{err.Error()}
+			} else {
+				faults = c.Faults(outcome)
+			}
+			if len(faults) == 0 {
+				a.printf("%s  %s: %s\n", term.Painted{Text: "ok", Colour: term.Good}, path, c.Name)
+				continue
+			}
+			failed++
+			a.printf("%s  %s: %s\n", term.Painted{Text: "failed", Colour: term.Bad}, path, c.Name)
+			for _, fault := range faults {
+				a.printf("    %s\n", fault)
+			}
+		}
+	}
+	if failed > 0 {
+		return &Error{Code: exitError, What: fmt.Sprintf("%d of %s failed.", failed, term.Plural(all, "case", "cases")), Hint: "See what one does, step by step: perdure flow run FILE --fast-forward --case NAME"}
+	}
+	return nil
+}
+
+// flowForward shows a case of a file in virtual time.
+func (a *app) flowForward(path, name string, known check.Actions) error {
+	file, cases, err := a.rehearsed(path, known)
+	if err != nil {
+		return err
+	}
+	chosen := cases[0]
+	if name != "" {
+		var names []string
+		chosen = nil
+		for _, c := range cases {
+			names = append(names, fmt.Sprintf("%q", c.Name))
+			if c.Name == name {
+				chosen = c
+			}
+		}
+		if chosen == nil {
+			return usage("The cases are "+strings.Join(names, ", ")+".", "There is no case %q.", name)
+		}
+	}
+	outcome, err := rehearsal.Run(file, chosen, func(at time.Duration, what string) {
+		a.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", term.Duration(at)), Colour: term.Faint}, what)
+	})
+	if err != nil {
+		return &Error{Code: exitError, What: sentence(err), Hint: "Nothing was run: the actions were mocked, in virtual time."}
+	}
+	a.notef("%s  ended, with mocked actions and in virtual time\n", term.Painted{Text: fmt.Sprintf("%9s", term.Duration(outcome.Took)), Colour: term.Faint})
+	if outcome.Err != nil {
+		return &Error{Code: exitRunFailed, What: sentence(outcome.Err)}
+	}
+	result, err := eval.Encode(outcome.Result)
+	if err != nil {
+		return err
+	}
+	a.printf("%s\n", result)
+	return nil
+}
