@@ -47,7 +47,7 @@ func All(scale Scale, runs int) []Workload {
 			FanOut{Width: 1000, InFlight: 200, Runs: 1},
 			Asleep{Asleep: []int{1000, 2000}, Finished: 1000, InFlight: 200, Probes: 20, Load: 400, Steps: 5},
 			Long{Steps: []int{1000}, Edge: 200},
-			Crash{Runs: 200, Steps: 20, Bodies: []time.Duration{0, 20 * time.Millisecond}},
+			Crash{Runs: 200, Steps: 20, Bodies: []time.Duration{0, 20 * time.Millisecond, 250 * time.Millisecond}},
 		}
 	}
 	return []Workload{
@@ -57,6 +57,6 @@ func All(scale Scale, runs int) []Workload {
 		FanOut{Width: 1000, InFlight: 200, Runs: 5},
 		Asleep{Asleep: []int{20_000, 200_000}, Finished: 200_000, InFlight: 200, Probes: 100, Load: 5000, Steps: 5},
 		Long{Steps: []int{2000, 20_000}, Edge: 200},
-		Crash{Runs: 200, Steps: 50, Bodies: []time.Duration{0, 20 * time.Millisecond}},
+		Crash{Runs: 200, Steps: 50, Bodies: []time.Duration{0, 20 * time.Millisecond, 250 * time.Millisecond}},
 	}
 }
