@@ -16,7 +16,7 @@ import (
 // execute runs a body and reports how it ended.
 func (r *Runner) execute(ctx context.Context, x *Attempt, body code.Body) {
 	var result history.Payload
-	err := errors.New("the body called runtime.Goexit (a test's FailNow, perhaps)")
+	err := errGoexit
 	defer func() {
 		if v := recover(); v != nil {
 			err = retry.NewPanicError(v)

@@ -124,6 +124,8 @@ var (
 	errShutdown = errors.New("the engine is shutting down")
 	// errLate is the cause when the attempt was due after the lease had ended.
 	errLate = errors.New("the lease of the node is over")
+	// errGoexit is the failure of an attempt whose body neither returned nor panicked.
+	errGoexit = errors.New("the body called runtime.Goexit (a test's FailNow, perhaps)")
 	// errPendingCommit is the failure of an attempt that wants something done with a
 	// result which it leaves to others.
 	errPendingCommit = retry.Terminal(errors.New("the body used activity.OnCommit and returned activity.ErrPending: " +
