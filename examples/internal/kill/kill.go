@@ -28,6 +28,7 @@ func Main(m *testing.M, example func()) {
 type Process struct {
 	cmd    *exec.Cmd
 	output bytes.Buffer
+	log    bytes.Buffer // what it wrote to stderr
 	dead   chan struct{}
 	err    error
 	killed atomic.Bool
@@ -38,7 +39,7 @@ func Start(t *testing.T, args ...string) *Process {
 	t.Helper()
 	p := &Process{cmd: exec.Command(os.Args[0], args...), dead: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), asExample+"=1")
-	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -57,18 +58,18 @@ func (p *Process) Kill() {
 	<-p.dead
 }
 
-// Output waits for the end of the process and returns what it printed. A process
-// that was not killed must have ended well.
+// Output waits for the end of the process and returns what it printed; its log is shown
+// only when it fails. A process that was not killed must have ended well.
 func (p *Process) Output(t *testing.T) string {
 	t.Helper()
 	select {
 	case <-p.dead:
 	case <-time.After(time.Minute):
 		p.Kill()
-		t.Fatalf("the example did not end within a minute; it says\n%s", p.output.String())
+		t.Fatalf("the example did not end within a minute; it says\n%s%s", &p.output, &p.log)
 	}
 	if p.err != nil {
-		t.Fatalf("the example ended with %v; it says\n%s", p.err, p.output.String())
+		t.Fatalf("the example ended with %v; it says\n%s%s", p.err, &p.output, &p.log)
 	}
 	return strings.ReplaceAll(p.output.String(), "\r\n", "\n")
 }
