@@ -11,6 +11,7 @@ type Clock struct {
 	base  int64     // engine time at at, ns
 	at    time.Time // with its monotonic reading
 	ahead int64     // of the database's clock then, ns; 0 if it does not matter
+	lag   int64     // behind it then, ns, if that is caught up slowly
 	last  int64
 }
 
@@ -23,6 +24,13 @@ const (
 	// slower is the share of time, one in so many, by which engine time falls back:
 	// much more than clocks differ, and less than anybody notices.
 	slower = 100
+	// leap is the smallest lag that is caught up by a leap. A result of the database is
+	// older the longer it took to arrive, so engine time lags behind by some milliseconds
+	// and learns of that from a result that was faster. To leap then would shorten all
+	// waits under way.
+	leap = int64(100 * time.Millisecond)
+	// faster is the share of time, one in so many, by which a lag is caught up.
+	faster = 1000
 )
 
 // New returns a clock that shows base, in ns since 1970.
@@ -39,7 +47,7 @@ func (c *Clock) Now() int64 {
 
 func (c *Clock) read() int64 {
 	passed := int64(time.Since(c.at))
-	c.last = max(c.last, c.base+passed-min(passed/slower, c.ahead))
+	c.last = max(c.last, c.base+passed-min(passed/slower, c.ahead)+min(passed/faster, c.lag))
 	return c.last
 }
 
@@ -66,8 +74,13 @@ func (c *Clock) Observe(database int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch now := c.read(); {
-	case database > now:
+	case database-now >= leap:
 		c.set(database, 0)
+	case database > now:
+		passed := int64(time.Since(c.at))
+		lag := max(database-now, c.lag-min(passed/faster, c.lag))
+		c.set(now, 0)
+		c.lag = lag
 	case now-database > tolerated && now-database < caughtUp:
 		c.set(now, now-database)
 	case c.ahead > 0:
@@ -75,7 +88,7 @@ func (c *Clock) Observe(database int64) {
 	}
 }
 
-func (c *Clock) set(now, ahead int64) { c.base, c.at, c.ahead = now, time.Now(), ahead }
+func (c *Clock) set(now, ahead int64) { c.base, c.at, c.ahead, c.lag = now, time.Now(), ahead, 0 }
 
 // Until returns how long it is from now to an engine time; it is negative for the past.
 func (c *Clock) Until(t int64) time.Duration {
@@ -85,6 +98,10 @@ func (c *Clock) Until(t int64) time.Duration {
 	if c.ahead > 0 && d > 0 {
 		left := c.ahead - min(int64(time.Since(c.at))/slower, c.ahead)
 		d += min(d/(slower-1)+1, left)
+	}
+	if c.lag > 0 && d > 0 {
+		left := c.lag - min(int64(time.Since(c.at))/faster, c.lag)
+		d -= min(d/(faster+1), left)
 	}
 	return time.Duration(d)
 }

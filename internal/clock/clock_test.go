@@ -38,7 +38,7 @@ func TestI7_EngineTimeStaysWithTheDatabase(t *testing.T) {
 					}
 					last = now
 				}
-				if off := time.Duration(clock.Now() - database()); off < 0 || off > c.within {
+				if off := time.Duration(clock.Now() - database()); off < -time.Duration(leap) || off > c.within {
 					t.Errorf("it is off by %s", off)
 				}
 			})
@@ -70,6 +70,36 @@ func TestI7_NothingIsDueEarly(t *testing.T) {
 		}
 		if clock.Until(clock.Now()) != 0 || clock.Until(clock.Now()-5) != -5 {
 			t.Error("what is due is not in the future")
+		}
+	})
+}
+
+// TestI7_NoWaitIsShortenedByWhatTheClockLearns: results of the database are as old as they
+// took to arrive. A wait that began after a slow one lasts as long as it should.
+func TestI7_NoWaitIsShortenedByWhatTheClockLearns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, slow := range []time.Duration{time.Millisecond, 4 * time.Millisecond, 50 * time.Millisecond} {
+			for _, wait := range []time.Duration{20 * time.Millisecond, 500 * time.Millisecond, time.Minute} {
+				clock := New(0)
+				clock.Begin(time.Now().Add(-slow).UnixNano())
+				began := time.Now()
+				due := clock.Now() + int64(wait)
+				for clock.Now() < due {
+					clock.Observe(time.Now().UnixNano()) // a fast one
+					time.Sleep(max(1, min(clock.Until(due), wait/7)))
+				}
+				short := wait - time.Since(began)
+				if short > wait/faster+time.Microsecond || short > slow {
+					t.Errorf("after a result %s old a wait of %s is %s too short", slow, wait, short)
+				}
+				for range 3 { // and it does catch up
+					time.Sleep(2 * faster * slow)
+					clock.Observe(time.Now().UnixNano())
+				}
+				if lag := time.Now().UnixNano() - clock.Now(); lag < 0 || lag > int64(time.Microsecond) {
+					t.Errorf("it lags by %s", time.Duration(lag))
+				}
+			}
 		}
 	})
 }

@@ -164,6 +164,20 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 				(*seen).Nodes = append((*seen).Nodes, m)
 			}
 		})
+	b.owners(r, seen)
+	// The latest moment is the closest to when the answer arrives.
+	b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
+		var now int64
+		err := r.Scan(&now)
+		if *seen != nil {
+			(*seen).Now = max((*seen).Now, now)
+		}
+		return err
+	})
+}
+
+// owners adds a query of who owns the partitions of the node's group.
+func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 	b.query(`SELECT p.id, p.epoch, coalesce(p.node, '') FROM perdure.nodes n JOIN perdure.node_groups g ON g.name = n.node_group
 		JOIN perdure.partitions p ON p.id >= g.first AND p.id < g.first + $2 WHERE n.id = $1 ORDER BY p.id`,
 		[]any{r.Node, b.h.info.Partitions}, func(r pgx.Rows) error {

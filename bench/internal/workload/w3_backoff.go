@@ -28,11 +28,10 @@ func (Backoff) Metrics() []Metric {
 	return []Metric{{Name: "late p50", Unit: "ms", Compare: true}, {Name: "late p99", Unit: "ms", Compare: true}, {Name: "latest", Unit: "ms"}}
 }
 
-// slack is how much too early an attempt may be without being wrong. Durable systems
-// measure a backoff on the database's clock. A node that has just started learns that
-// clock from the answers it gets, the faster the closer, so its time may leap ahead by
-// some milliseconds within the first backoff.
-const slack = 10 * time.Millisecond
+// slack is how much too early an attempt may be without being wrong: clocks are read one
+// after the other, and a durable system may measure a backoff on the database's clock,
+// which its nodes follow slowly.
+const slack = time.Millisecond
 
 // Run measures in the bodies.
 func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
