@@ -52,9 +52,6 @@ func (t *Table) Row(values ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// Len is how many rows there are.
-func (t *Table) Len() int { return len(t.rows) }
-
 // Write writes heads and rows. Columns are as wide as their widest cell; the
 // last one is not padded, and those without any text are left out.
 func (t *Table) Write(w io.Writer) error {
