@@ -93,10 +93,11 @@ type Policy struct {
 	// Zero is one hour.
 	MaxServerDelay time.Duration
 
-	// CrashLimit is the number of attempts that may be lost to a crash of the
-	// worker before the call is quarantined. A crash is not a failure and is
-	// not counted by MaxAttempts. Zero is 3. It has no meaning in process: a
-	// crash there takes the caller with it.
+	// CrashLimit is the number of crashes of the worker in which the call was
+	// the only suspect before it is quarantined; 1 quarantines it at any loss.
+	// The first crash makes no suspect, and suspects run in groups that halve.
+	// A crash is not a failure and is not counted by MaxAttempts. Zero is 3.
+	// It has no meaning in process: a crash there takes the caller with it.
 	CrashLimit int
 }
 
