@@ -4,21 +4,46 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/retry"
 )
 
-// Map runs fn for every item, all at the same time, and returns the results in
-// the order of the items. One that fails does not stop the others: when all have
-// ended, Map returns the results it has together with the error of the first
-// item, in order, that failed. fn must use the context it is given.
-func Map[T, R any](wf *Context, items []T, fn func(wf *Context, item T) (R, error)) ([]R, error) {
+// MapOption is a setting of Map.
+type MapOption func(*mapping)
+
+type mapping struct{ limit int }
+
+// Limit makes Map run fn for at most n items at a time: the next one begins when one has
+// ended. So the calls of ten thousand items need no ten thousand places among the open
+// calls of a run (perdure.MaxPendingCalls); its history still has all of them, and more than
+// perdure.MaxHistory allows belong into child workflows or runs that continue as new.
+func Limit(n int) MapOption { return func(m *mapping) { m.limit = n } }
+
+// Map runs fn for every item and returns the results in the order of the items: all at
+// the same time, or with Limit some at a time, begun in their order. One that fails does
+// not stop the others: when all have ended, Map returns the results it has together with
+// the error of the first item, in order, that failed. fn must use the context it is given.
+// A limit below 1 is an error that no retry repeats.
+func Map[T, R any](wf *Context, items []T, fn func(wf *Context, item T) (R, error), options ...MapOption) ([]R, error) {
 	wf.enter()
+	m := mapping{limit: max(1, len(items))}
+	for _, set := range options {
+		set(&m)
+	}
+	if m.limit < 1 {
+		return nil, retry.Terminal(fmt.Errorf("workflow.Map: the limit is %d; use 1 or more", m.limit))
+	}
 	results := make([]R, len(items))
 	errs := make([]error, len(items))
 	g := &group{open: len(items)}
-	for i, item := range items {
+	next := 0
+	for range min(m.limit, len(items)) {
 		Go(wf, func(wf *Context) {
-			results[i], errs[i] = fn(wf, item)
-			g.done()
+			for next < len(items) {
+				i := next
+				next++
+				results[i], errs[i] = fn(wf, items[i])
+				g.done()
+			}
 		})
 	}
 	for g.open > 0 {

@@ -24,6 +24,8 @@ func (a *app) flowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flow",
 		Short: "Run, check, test and format flow files: workflows in text",
+		Example: `  perdure flow check nightly.flow
+  perdure flow run nightly.flow`,
 		Long: `Run, check and format flow files. A flow file is a workflow in text: what it calls
 with @ are actions, and brackets after them say how they are retried.
 

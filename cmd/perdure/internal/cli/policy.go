@@ -20,6 +20,7 @@ const aboutText = "It reads a policy only."
 func (a *app) policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "policy",
+		Example:     `  perdure policy explain '[retry: 3, backoff: 60]'`,
 		Short:       "Explain retry policies",
 		Args:        a.noArguments,
 		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},

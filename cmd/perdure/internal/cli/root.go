@@ -70,11 +70,34 @@ func (a *app) root() *cobra.Command {
 		a.auditCommand(), a.gcCommand(), a.nodesCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.AddCommand(a.operationCommands()...)
+	inGroups(root)
 	root.SetOut(a.out) // where the next two have to know it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	a.refuseUnknown(root)
 	return root
+}
+
+// helpGroups are the headings of the help, each with its commands.
+var helpGroups = []struct{ title, commands string }{
+	{"Look:", "status list show history attempts calls stats nodes gates schedules audit"},
+	{"Act:", "start signal query update retry-now pause resume skip fail edit-policy pause-run resume-run reset fork cancel terminate complete fail-attempt"},
+	{"Flows and policies:", "flow policy"},
+	{"Administration:", "gc demo version"},
+}
+
+// inGroups puts commands under the headings of the help.
+func inGroups(root *cobra.Command) {
+	for _, g := range helpGroups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, name := range strings.Fields(g.commands) {
+			for _, cmd := range root.Commands() {
+				if cmd.Name() == name {
+					cmd.GroupID = g.title
+				}
+			}
+		}
+	}
 }
 
 // refuseUnknown makes the commands that cobra adds refuse unknown arguments. By

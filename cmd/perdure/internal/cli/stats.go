@@ -13,7 +13,9 @@ import (
 
 func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "stats",
+		Use: "stats",
+		Example: `  perdure stats activities --since 24h
+  perdure stats errors --since 1h`,
 		Short: "Show how often steps succeed, what retrying costs, and which errors occur",
 		Args:  a.noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
