@@ -76,6 +76,35 @@ func OnParentClose(p ParentClosePolicy) ChildOption {
 	return option.Child(func(s *option.Settings) { s.OnParentClose = string(p) })
 }
 
+// ChildReuse says which run may have had the workflow ID of the child before: see Reuse.
+func ChildReuse(r Reuse) DetachedOption {
+	return option.Detached(func(s *option.Settings) { s.Reuse = string(r) })
+}
+
+// Reuse is which run that has ended makes room for a child under its workflow ID. An open
+// run never does.
+type Reuse string
+
+// The rules.
+const (
+	// ReuseOwn takes the ID of an earlier child of the same workflow: of this run, or of
+	// an earlier one of its chain. It is the default: a block or a run that is tried again
+	// starts its children again.
+	ReuseOwn Reuse = "own"
+	// ReuseEnded takes the ID of any run that has ended.
+	ReuseEnded Reuse = "ended"
+	// ReuseFailed takes the ID of any run that has ended without a result: it failed, was
+	// canceled or terminated, or timed out.
+	ReuseFailed Reuse = "failed"
+	// ReuseNever takes an ID that no run has had.
+	ReuseNever Reuse = "never"
+)
+
+var reuse = map[Reuse]history.Reuse{
+	"": history.ReuseOwn, ReuseOwn: history.ReuseOwn, ReuseEnded: history.ReuseEnded,
+	ReuseFailed: history.ReuseFailed, ReuseNever: history.ReuseNever,
+}
+
 // ParentClosePolicy is what happens to a child that is no longer awaited.
 type ParentClosePolicy string
 
@@ -117,7 +146,7 @@ func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out]
 	}
 	child := core.StartChild{
 		Workflow: w.Name(), Input: input, Settings: s.Settings, Delay: s.Delay,
-		OnParentClose: onParentClose[ParentClosePolicy(s.OnParentClose)], Detached: detached,
+		OnParentClose: onParentClose[ParentClosePolicy(s.OnParentClose)], Reuse: reuse[Reuse(s.Reuse)], Detached: detached,
 	}
 	if s.ID != nil {
 		child.WorkflowID = id
@@ -134,6 +163,9 @@ func checkChild(workflow string, s *option.Settings, check func(id string) error
 		if err := check(*s.ID); err != nil {
 			return err
 		}
+	}
+	if _, known := reuse[Reuse(s.Reuse)]; !known {
+		return &history.InputError{What: "reuse of the workflow ID", Problem: fmt.Sprintf("is %q; it is own, ended, failed or never", s.Reuse)}
 	}
 	if _, known := onParentClose[ParentClosePolicy(s.OnParentClose)]; !known {
 		return &history.InputError{What: "parent close policy", Problem: fmt.Sprintf("is %q; it is cancel, terminate or abandon", s.OnParentClose)}
@@ -154,7 +186,8 @@ type ChildError struct {
 }
 
 // ChildIDInUseError says that a child was not started, because its workflow ID belongs
-// to another run, which may have ended.
+// to another run, which may have ended: see ChildReuse. workflow.Retry does not try again
+// when that run has ended, as it would be refused again.
 type ChildIDInUseError struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`   // of the run that has it

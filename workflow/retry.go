@@ -111,6 +111,7 @@ func (b *block) idle() error {
 // block has come to.
 func (b *block) failed(err error, started time.Time) error {
 	run, policy, now := b.wf.instance.run, b.policy(), b.now()
+	err = b.refused(err)
 	b.state.Attempt++
 	b.state.Canceled = b.wf.over()
 	d := retry.Decide(policy, b.state, retry.Classify(err), now, run.Draw(b.seed, b.state.Attempt))
@@ -132,6 +133,22 @@ func (b *block) failed(err error, started time.Time) error {
 	}
 	return nil
 }
+
+// refused makes the refusal of a child terminal if it would come again: a run that has
+// ended keeps its workflow ID. The failure for which the block was tried again comes
+// along. Blocks of earlier versions tried again.
+func (b *block) refused(err error) error {
+	var inUse *ChildIDInUseError
+	if b.record.Number == 0 || !errors.As(err, &inUse) || slices.Contains(openStatuses, core.Status(inUse.Status)) {
+		return err
+	}
+	if len(b.tries) > 0 {
+		err = fmt.Errorf("%w; the first try failed: %w", err, b.tries[0].Err)
+	}
+	return retry.Terminal(err)
+}
+
+var openStatuses = []core.Status{core.StatusRunning, core.StatusPaused, core.StatusParked, core.StatusWaitingForCode}
 
 // backOff waits for the next try.
 func (b *block) backOff(d time.Duration, last error) error {

@@ -19,6 +19,8 @@ type StartChild struct {
 	Delay time.Duration // before its code begins
 	// OnParentClose is what becomes of it when its parent closes or gives it up.
 	OnParentClose history.OnParentClose
+	// Reuse says which run that has ended it may follow under its workflow ID.
+	Reuse history.Reuse
 	// Detached says to wait only until it is known that the run exists.
 	Detached bool
 }
@@ -34,7 +36,7 @@ func (r *Run) StartChild(s StartChild) *Call {
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
 		Policy: s.Retry, Priority: s.Priority, Trace: r.start.Trace,
 		Child: &history.Child{
-			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Memo: s.Memo, Attributes: s.Attributes,
+			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
 			RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
 		},
 	}
@@ -143,6 +145,7 @@ func (r *children) begin(e *history.Event) {
 		},
 		Parent: &history.Parent{
 			WorkflowID: r.start.WorkflowID, Run: r.start.Run, Call: e.Call, Detached: !c.awaitsRun(),
+			Chain: r.start.Chain, Reuse: e.Child.Reuse,
 		},
 	}
 	if limit := start.ChainTimeout; limit > 0 {

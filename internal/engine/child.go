@@ -128,6 +128,10 @@ func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 	if s == nil {
 		return // a caller waits for the error
 	}
+	if mayFollow(&s.start, existing) {
+		e.startAfter(r, todo, existing)
+		return
+	}
 	answer, err := message.ToParent(e.group, s.start.Parent, core.FromChild{Status: core.ChildIDInUse, Run: existing.ID, Note: string(existing.Status)})
 	if err != nil {
 		e.log.ParentNotTold(r.id, err)

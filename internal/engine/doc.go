@@ -52,6 +52,7 @@
 //	report.go       what the log says of failures
 //	limit.go        warnings before a run comes to a limit
 //	retention.go    removing what has been over for long enough
+//	reuse.go        which runs that have ended make room for a child, and how it begins after one
 //	health.go       what is wrong right now
 //	outage.go       whether the database can be used
 package engine

@@ -201,6 +201,7 @@ type Child struct {
 	// OnParentClose is what becomes of a scheduled one when the run that started it
 	// ends before it.
 	OnParentClose OnParentClose `json:"on_parent_close,omitempty"`
+	Reuse         Reuse         `json:"reuse,omitempty"` // of a scheduled one
 	// Memo is shown with the runs of a scheduled one, Attributes are what they are
 	// found by, and RunTimeout and ChainTimeout are how long each of them may take, and
 	// all.
@@ -298,7 +299,22 @@ type Parent struct {
 	Call       int64  `json:"call"`
 	// Detached says that the call only waited until the run was started.
 	Detached bool `json:"detached,omitempty"`
+	// Chain is that of Run, empty if an earlier version has started the child.
+	Chain string `json:"chain,omitempty"`
+	// Reuse says which run that has ended the child may follow under its workflow ID.
+	Reuse Reuse `json:"reuse,omitempty"`
 }
+
+// Reuse says which run that has ended makes room for a child under its workflow ID.
+type Reuse string
+
+// The rules.
+const (
+	ReuseOwn    Reuse = ""       // an earlier child of the same chain
+	ReuseEnded  Reuse = "ended"  // any run
+	ReuseFailed Reuse = "failed" // any run that has no result
+	ReuseNever  Reuse = "never"  // none
+)
 
 // Carried is what outlives a run of a chain.
 type Carried struct {

@@ -18,6 +18,8 @@ type Settings struct {
 	ID *string
 	// OnParentClose is what happens to a child when its parent closes.
 	OnParentClose string
+	// Reuse says which run that has ended a child may follow.
+	Reuse string
 	// Fault is what is wrong with an option, nil for nothing.
 	Fault error
 }

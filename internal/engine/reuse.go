@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// mayFollow reports whether a child may begin under the workflow ID of a run that has
+// ended. A fire of a schedule never does: a time is fired once. Starts of one parent arrive in
+// their order, so the run was not started later than the child.
+func mayFollow(start *history.Start, existing *store.Run) bool {
+	p := start.Parent
+	if existing.Status.Open() || existing.Status == store.Continued || entity.KindOf(p.WorkflowID) != entity.Run {
+		return false
+	}
+	switch p.Reuse {
+	case history.ReuseEnded:
+		return true
+	case history.ReuseFailed:
+		return existing.Status != store.Completed
+	case history.ReuseOwn:
+		before, err := history.DecodeStart(existing.Start)
+		return err == nil && sameChain(before.Parent, p)
+	}
+	return false
+}
+
+// sameChain reports whether two parents are runs of one chain.
+func sameChain(a, b *history.Parent) bool {
+	return a != nil && a.WorkflowID == b.WorkflowID && (a.Run == b.Run || a.Chain != "" && a.Chain == b.Chain)
+}
+
+// startAfter begins a child again, after the run that had its workflow ID. What came for
+// it meanwhile is given again. The resident that was refused is replaced, because the
+// turn of its code began without that run.
+func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
+	p, s := r.partition, r.pending
+	start := s.start
+	start.After = existing.ID
+	row, err := record.NewRun(p.number, &start)
+	if err != nil {
+		e.log.ChildNotStarted(start.WorkflowID, r.id, err)
+		return
+	}
+	row.After = existing.ID
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.partitions[p.number] != p || e.residents[r.id] != r {
+		return // another node has it
+	}
+	again := e.newResident(p, r.id)
+	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
+	again.mail = slices.Concat(todo, r.mail)
+	r.pending, r.create, r.mail = nil, nil, nil
+	e.residents[r.id] = again
+	e.rouse(again)
+}
