@@ -44,8 +44,9 @@ func By(who string) Option { return func(s *settings) { s.by = who } }
 // Why says why a request is made, in at most 10,000 bytes.
 func Why(reason string) Option { return func(s *settings) { s.why = reason } }
 
-// RequestID is the idempotency key of a request: asking again with it, however much
-// later, does nothing twice and returns the same answer.
+// RequestID is the idempotency key of a request: asking again with it does nothing twice and
+// returns the same answer, as long as the run is kept. A run that is continued or retried
+// hands the latest 10,000 IDs on to the next.
 func RequestID(id string) ControlOption { return controlOption(func(s *settings) { s.request = id }) }
 
 // DryRun changes nothing: the verb returns what is selected now.

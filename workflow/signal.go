@@ -31,8 +31,9 @@ func (s Signal[T]) Send(ctx context.Context, to SignalTarget, value T) error {
 	return s.SendOnce(ctx, to, "", value)
 }
 
-// SendOnce is Send under an idempotency key: sending the same key again, however much
-// later, sends nothing. The key names the signal among all those to the workflow ID. Once
+// SendOnce is Send under an idempotency key: sending the same key again sends nothing, as
+// long as the run is open. A run that continues as new, or is retried, hands the latest
+// 10,000 keys on to the next. The key names the signal among all those to the workflow ID. Once
 // the workflow has ended the error is perdure.ErrClosed, even for a key that was sent.
 func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, value T) error {
 	payload, err := history.Encode(value)

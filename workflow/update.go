@@ -51,8 +51,8 @@ func (u Update[In, Out]) Call(ctx context.Context, to Target, in In) (Out, error
 // CallOnce is Call under an idempotency key: a call with the same key, from any process
 // and even after the workflow has ended, returns the result of the first one, or waits
 // for it. Another update, or another input, under the key is a *view.InputError. The key
-// of an update that was rejected can be used again. The last 1,000 keys of a chain are
-// remembered.
+// of an update that was rejected can be used again. A run that continues
+// as new, or is retried, hands the last 1,000 keys on to the next.
 func (u Update[In, Out]) CallOnce(ctx context.Context, to Target, key string, in In) (out Out, err error) {
 	input, err := tell.Encode(in)
 	if err == nil {

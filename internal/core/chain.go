@@ -63,11 +63,11 @@ func (r *Run) carried() *history.Carried {
 			all.Signals = append(all.Signals, history.CarriedSignal{Name: name, Value: v.value})
 		}
 	}
-	for key := range r.signals.seen.oldestFirst() {
+	for _, key := range r.signals.seen.latest(maxSeen) {
 		name, id := splitSignalKey(key)
 		all.Seen = append(all.Seen, [2]string{name, id})
 	}
-	for id := range r.updates.oldestFirst() {
+	for _, id := range r.updates.latest(maxUpdates) {
 		at, _ := r.updates.get(id)
 		all.Updates = append(all.Updates, history.CarriedUpdate{ID: id, Run: at.run, Turn: at.turn})
 	}
@@ -77,7 +77,7 @@ func (r *Run) carried() *history.Carried {
 	if r.paused != nil {
 		all.Paused = &history.CarriedPause{By: r.paused.By, Reason: r.paused.Reason, At: r.paused.At}
 	}
-	all.Asked = slices.Collect(r.done.oldestFirst())
+	all.Asked = append(all.Asked, r.done.latest(maxSeen)...)
 	if all.Signals == nil && all.Seen == nil && all.Updates == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (r *Run) inherit(c *history.Carried) {
 		r.signals.mailbox(s.Name).arrive(&r.signals, s.Value)
 	}
 	for _, u := range c.Updates {
-		r.updates.put(u.ID, place{u.Run, u.Turn}, maxUpdates)
+		r.updates.put(u.ID, place{u.Run, u.Turn})
 	}
 	for _, id := range c.Asked {
 		r.done.add(id)

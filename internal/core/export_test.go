@@ -38,9 +38,9 @@ func (r *Run) Dump() string {
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "seen %q from %d\n", r.signals.seen.order, r.signals.seen.next)
-	fmt.Fprintf(&b, "updates %q from %d %v, updatable %t\n", r.updates.order, r.updates.next, r.updates.known, r.updatable)
-	fmt.Fprintf(&b, "asked %q from %d, untold %d\n", r.asked.order, r.asked.next, r.untold)
+	fmt.Fprintf(&b, "seen %q\n", r.signals.seen.order)
+	fmt.Fprintf(&b, "updates %q %v, updatable %t\n", r.updates.order, r.updates.known, r.updatable)
+	fmt.Fprintf(&b, "asked %q, untold %d\n", r.asked.order, r.untold)
 	return b.String()
 }
 

@@ -1,12 +1,10 @@
 package core
 
-import (
-	"iter"
-	"strings"
-)
+import "strings"
 
-// maxSeen is how many signal IDs a run remembers. An older one is forgotten: the
-// same signal sent again would then be a new one.
+// maxSeen is how many IDs of signals, and of operations, a run hands on to the next one of
+// its chain: the latest. A run itself forgets none, as all of them are in its history,
+// which has a limit.
 const maxSeen = 10_000
 
 // signalKey is what a signal is recognised by: IDs of different signals do not
@@ -24,7 +22,7 @@ func splitSignalKey(key string) (name, id string) {
 	return name, id
 }
 
-// idSet remembers the last IDs it was given. The empty ID is none.
+// idSet remembers the IDs it was given. The empty ID is none.
 type idSet struct{ recent[struct{}] }
 
 func (s *idSet) has(id string) bool {
@@ -32,14 +30,13 @@ func (s *idSet) has(id string) bool {
 	return known
 }
 
-func (s *idSet) add(id string) { s.put(id, struct{}{}, maxSeen) }
+func (s *idSet) add(id string) { s.put(id, struct{}{}) }
 
-// recent remembers something of the last IDs it was given, of each what it was
-// given first. The empty ID is none.
+// recent remembers something of the IDs it was given, of each what it was given first. The
+// empty ID is none.
 type recent[V any] struct {
 	known map[string]V
-	order []string // a ring once it is full; next is the oldest
-	next  int
+	order []string // oldest first
 }
 
 func (s *recent[V]) get(id string) (v V, known bool) {
@@ -47,7 +44,7 @@ func (s *recent[V]) get(id string) (v V, known bool) {
 	return v, known
 }
 
-func (s *recent[V]) put(id string, v V, limit int) {
+func (s *recent[V]) put(id string, v V) {
 	if _, known := s.known[id]; id == "" || known {
 		return
 	}
@@ -55,22 +52,10 @@ func (s *recent[V]) put(id string, v V, limit int) {
 		s.known = map[string]V{}
 	}
 	s.known[id] = v
-	if len(s.order) < limit {
-		s.order = append(s.order, id)
-		return
-	}
-	delete(s.known, s.order[s.next])
-	s.order[s.next] = id
-	s.next = (s.next + 1) % limit
+	s.order = append(s.order, id)
 }
 
-// oldestFirst lists the IDs in the order in which they were added.
-func (s *recent[V]) oldestFirst() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range s.order {
-			if !yield(s.order[(s.next+i)%len(s.order)]) {
-				return
-			}
-		}
-	}
+// latest lists the last IDs that were added, at most so many, the oldest first.
+func (s *recent[V]) latest(limit int) []string {
+	return s.order[max(0, len(s.order)-limit):]
 }

@@ -22,8 +22,7 @@ type Reply struct {
 	Failure *history.Failure // it was rejected
 }
 
-// maxUpdates is how many updates a chain remembers. An older one is forgotten: the
-// same update asked for again would then be made again.
+// maxUpdates is how many updates a run hands on to the next one of its chain: see maxSeen.
 const maxUpdates = 1000
 
 // place is where an update was accepted.
@@ -60,7 +59,7 @@ func (r *Run) update(in UpdateArrived) {
 
 // applyUpdateAccepted lets the handler of an update begin with the code's next turn.
 func (r *Run) applyUpdateAccepted(e *history.Event) {
-	r.updates.put(e.ID, place{r.start.Run, r.CurrentTurn()}, maxUpdates)
+	r.updates.put(e.ID, place{r.start.Run, r.CurrentTurn()})
 	r.mustAdvance = true
 	if r.program != nil && !r.program.Accept(e.ID, e.Name, e.Input) && r.mismatch == nil {
 		expected := *e
