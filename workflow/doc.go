@@ -43,4 +43,14 @@
 //
 // A run that waits (for an activity in backoff, a timer, a signal, a child) holds no
 // goroutine and no connection, and after a while no memory.
+//
+// # Cancellation, races, messages
+//
+//   - Cancel and deadline differ. Cancelling a run or scope asks a running attempt to
+//     end and keeps its success. A deadline (workflow.Timeout, AttemptTimeout of
+//     workflow.Retry) and a lost Select abandon it.
+//   - Select is a race, WaitAny is not. Select abandons the losers; a losing wait for a
+//     signal leaves the signal.
+//   - workflow.Send does not wait. A signal to a missing or closed workflow is dropped
+//     and logged.
 package workflow

@@ -30,4 +30,16 @@
 // call any method with its locks held, and no method of Owner is called with a lock of
 // this package held. So an attempt is in the runner until its owner has been told of its
 // end: whoever holds the owner's lock sees either a running attempt or its end.
+//
+// # Decisions
+//
+//   - Priority is strict. QueueTimeout bounds a wait; a gate bounds what a class of
+//     calls takes.
+//   - Liveness is judged in memory, progress is on record. The node decides whether a
+//     heartbeat is overdue from what it heard, so an outage of the database kills no
+//     attempt. Details reach the run at most once per interval, and always with a
+//     failure.
+//   - An external attempt belongs to no node. After activity.ErrPending it is a row with
+//     a due time. Its token is signed with the database's secret; there is no table of
+//     tokens. The inbox is read before such an attempt times out.
 package attempt

@@ -22,4 +22,12 @@
 //
 // Turns of different runs commit in any order. A run has one turn in flight: its owner
 // waits for Commit before it makes the next.
+//
+// # Decisions
+//
+//   - A caller's transaction holds its workflow IDs. Uniqueness inside a transaction
+//     means that others who want the same ID wait; only they do. The store waits for
+//     such a lock a few milliseconds, then commits the group turn by turn and reports
+//     the blocked turn, which the engine retries apart. The caller's transaction locks
+//     no row of a partition or node.
 package commit

@@ -55,4 +55,25 @@
 //	reuse.go        which runs that have ended make room for a child, and how it begins after one
 //	health.go       what is wrong right now
 //	outage.go       whether the database can be used
+//
+// # Decisions
+//
+//   - An idle gate is deleted after a week if a new one would behave the same.
+//   - The engine's own pauses (exhausted with OnExhausted: Pause, quarantined) are such
+//     events without a name. With an OnPaused hook, the row records that the hook has
+//     not returned yet, so a crash in between repeats the call.
+//   - Pausing an activity in a whole group is an entry in the group's log of switches,
+//     which nodes read at start, when notified, and periodically.
+//   - Code that waits with nothing open is parked with that reason.
+//   - A parked run is tried again when its owner's code has another fingerprint:
+//     workflow.Version, else a hash of the executable. One that was stuck, or whose turn
+//     the database refused, is tried at the next start.
+//   - A call of an unregistered activity stays queued; log and Health say so.
+//   - The attempt after a backoff is committed up to 20 ms early and begins when it is
+//     due. If its process dies before that, the call returns to its backoff.
+//   - A node whose workflow code does not return drains. Goroutines cannot be ended from
+//     outside. Bodies that ignore their timeout are throttled above a cap.
+//   - Closed runs are deleted without fencing. Their rows have no writer. Engines sweep
+//     their own partitions to share the work, perdure gc all. The last run of a chain
+//     goes before the earlier ones, and an interrupted sweep is finished by the next.
 package engine

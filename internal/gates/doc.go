@@ -42,4 +42,12 @@
 // Inputs may come twice. An input for an attempt that has ended, or that says what
 // has been said, changes nothing. Only an Enter that comes after the end of its
 // ticket is taken for a new one; see duty 4.
+//
+// # Decisions
+//
+//   - A gate grants when a backoff ends, without hearing from the caller again, because
+//     the caller named the time. At the second and later gates of a call the caller
+//     announces itself, because it must hold the earlier ones.
+//   - An open breaker or an empty budget stops a call without an attempt. The record of
+//     a refused attempt has no start.
 package gates

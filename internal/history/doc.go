@@ -13,4 +13,9 @@
 // shell. Values of users are encoded once, into a Payload, and carried as bytes
 // from then on. Every document says which Format it was written in; this
 // version reads all formats up to its own.
+//
+// # Decisions
+//
+//   - History holds policies as objects. Objects do not change when the notation gets
+//     new words.
 package history

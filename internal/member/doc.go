@@ -25,4 +25,16 @@
 // The holder knows which partitions are served; a Member keeps no list of its own, only
 // marks of those that are under way to another node. A Member calls its holder without
 // holding a lock, so the holder may call a Member with its own lock held.
+//
+// # Decisions
+//
+//   - After an outage of the database an expired lease can be renewed if no other node
+//     claimed anything. Nodes wait a little before they claim what others left, so an
+//     outage moves nothing.
+//   - A name is an identity. A node started with perdure.NodeName supersedes an earlier
+//     one of that name immediately; a supervised restart does not wait for its own
+//     lease. Two copies of one process (a restored snapshot) detect each other by the
+//     random numbers of their renewals; one continues under a new ID.
+//   - An expired lease can be renewed if no other node claimed anything. The other rule
+//     would charge every outage to the work.
 package member

@@ -17,4 +17,11 @@
 // Client without one works, too.
 //
 // check.go holds the bounds of all arguments: whatever reaches a row has passed there.
+//
+// # Decisions
+//
+//   - Operations on runs go to the workflow ID, so a run that continues as new quickly
+//     is still reached; the IDs of applied operations travel along the chain.
+//   - Reusing a workflow ID is a compare-and-set. A new chain names the run it follows;
+//     the database accepts it only if that run is the latest and closed.
 package request

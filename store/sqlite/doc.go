@@ -50,4 +50,10 @@
 //
 // Transact lends the writing connection in the same way, without a turn. Within takes
 // the *sql.Tx of either, and no other: a second connection could not write meanwhile.
+//
+// # Decisions
+//
+//   - SQLite lends its writer. A second connection could only wait for it. Store verbs
+//     reach the lent connection as the argument of a statement, so database/sql itself
+//     guarantees that its transaction is open and unused.
 package sqlite
