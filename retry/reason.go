@@ -43,11 +43,12 @@ const (
 const (
 	// ReasonSucceeded: the attempt succeeded.
 	ReasonSucceeded Reason = "succeeded"
-	// ReasonWorkerLost: the worker was lost while the attempt ran; it runs
-	// again and is not charged.
+	// ReasonWorkerLost: the worker was lost while the attempt ran: it died, or was
+	// not heard of when another one took its work over; the attempt runs again
+	// and is not charged.
 	ReasonWorkerLost Reason = "worker_lost"
-	// ReasonLeaseLost: the worker lived on but lost its work to another one
-	// (it was cut off or stood still); the attempt runs again there and is not
+	// ReasonLeaseLost: the worker lost its work to another one (it was cut off or
+	// stood still) and was heard of since; the attempt runs again there and is not
 	// charged.
 	ReasonLeaseLost Reason = "lease_lost"
 	// ReasonCrashLimit: too many attempts were lost with their worker; the

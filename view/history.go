@@ -11,7 +11,7 @@ type Event struct {
 	Time time.Time // of the turn
 	Kind string    // ActivityScheduled, CallCompleted and so on
 	Call int64     // number of the call; 0 if the event is about none
-	Name string    // of the activity, step, timer or signal
+	Name string    // of the activity, step, timer or signal; all events of a call have it
 
 	// Record is the event with all its fields, as JSON.
 	Record json.RawMessage

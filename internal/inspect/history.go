@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -43,7 +44,8 @@ func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r hist
 	return r, err
 }
 
-// Events returns the history of a run, the start event first.
+// Events returns the history of a run, the start event first. Each event of a call has the
+// call's name, which the history itself says once.
 func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view.Event, error) {
 	r, err := in.Record(ctx, workflowID, run)
 	if err != nil {
@@ -54,8 +56,13 @@ func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view
 		return nil, err
 	}
 	events := []view.Event{{Time: at(r.Start.Created), Kind: string(history.RunStarted), Name: r.Start.Type, Record: start}}
+	names := map[int64]string{}
 	for _, t := range r.Turns {
 		for _, ev := range t.Events {
+			if ev.Name != "" && ev.Call != 0 {
+				names[ev.Call] = ev.Name
+			}
+			ev.Name = cmp.Or(ev.Name, names[ev.Call])
 			in := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
 			text, err := json.Marshal(in)
 			if err != nil {
