@@ -1,9 +1,14 @@
 package httpretry
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 )
 
 // once sends each request at most once. An *http.Transport sends a request again by
@@ -23,7 +28,58 @@ func (o once) RoundTrip(req *http.Request) (*http.Response, error) {
 	if by == nil {
 		by = http.DefaultTransport
 	}
-	return by.RoundTrip(unrepeatable(req))
+	out := unrepeatable(req)
+	if out.Body == nil || out.Body == http.NoBody {
+		return refusedOnce(by, out)
+	}
+	return by.RoundTrip(out)
+}
+
+// errRefused says that a server of HTTP/2 refused a request and did not process it.
+var errRefused = errors.New("the server refused the request before it processed it")
+
+// refusedOnce sends a request without a body, which net/http sends again over HTTP/2 as
+// often as the server refuses it. The request is canceled when it gets a connection for
+// the second time: before anything is written.
+func refusedOnce(by http.RoundTripper, req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	var written, again atomic.Bool
+	trace := &httptrace.ClientTrace{
+		WroteHeaders: func() { written.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			conn, encrypted := info.Conn.(*tls.Conn)
+			if written.Swap(false) && encrypted && conn.ConnectionState().NegotiatedProtocol == "h2" {
+				again.Store(true)
+				cancel()
+			}
+		},
+	}
+	resp, err := by.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil {
+		cancel()
+		if again.Load() && req.Context().Err() == nil {
+			err = errRefused
+		}
+		return nil, err
+	}
+	if _, writes := resp.Body.(io.Writer); !writes {
+		resp.Body = &canceling{resp.Body, cancel}
+	} else {
+		context.AfterFunc(req.Context(), cancel) // the connection belongs to the caller
+	}
+	return resp, nil
+}
+
+// canceling is the body of a response that ends the context of its request.
+type canceling struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (c *canceling) Close() error {
+	err := c.ReadCloser.Close()
+	c.cancel()
+	return err
 }
 
 // unrepeatable returns a copy of the request that net/http does not send twice.
