@@ -26,7 +26,8 @@ The exit code is 7 if something needs attention: if it does not go on by itself 
 person made it wait, or if a circuit breaker is open. Of each kind of wait at most 1,000
 calls or 100 workflows are read; "1,000+" says that there are more.
 
-With --watch the screen is drawn again and again until it is interrupted.`,
+With --watch the screen is drawn again and again until it is interrupted; on a database
+that takes long to read less often, so that watching costs it little.`,
 		Example: `  perdure status
   perdure status --watch
   perdure status -o json
@@ -63,6 +64,7 @@ func (a *app) watchStatus(ctx context.Context, every time.Duration) error {
 			case a.format == formatTable && !first:
 				a.printf("\n")
 			}
+			begun := time.Now()
 			_, err := a.status(ctx, e)
 			if ctx.Err() != nil {
 				return nil
@@ -76,7 +78,7 @@ func (a *app) watchStatus(ctx context.Context, every time.Duration) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-time.After(every):
+			case <-time.After(max(every, 10*time.Since(begun))):
 			}
 		}
 	})
