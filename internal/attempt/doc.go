@@ -13,7 +13,7 @@
 //
 // A Slot is a place in which one attempt runs. It has one owner at a time: the call for
 // which it was taken, then the attempt. Freeing it twice is harmless. Calls without a
-// slot wait in a queue by priority. Suspects, calls that were lost with their process again
+// slot wait in a queue by priority, those that were lost with their process first. Suspects, calls that were lost with their process again
 // and again, run in the probation lane, in groups that package suspects chooses: if the
 // process dies again, fewer of them are left that may be the cause.
 //

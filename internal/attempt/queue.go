@@ -8,16 +8,27 @@ import (
 )
 
 // queue holds calls without a slot, a heap by their order: suspects as they run, then
-// those of the highest priority, then those that came first.
+// those of the highest priority, then those that were lost, then those that came first.
 type queue []*Waiter
 
 func (q queue) Len() int { return len(q) }
 
 func (q queue) Less(i, j int) bool { return inTurn(q[i], q[j]) < 0 }
 
+// first orders what is so before what is not.
+func first(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
+}
+
 // inTurn orders calls as they get slots.
 func inTurn(a, b *Waiter) int {
-	return cmp.Or(suspects.Compare(a.Suspect, b.Suspect), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.number, b.number))
+	return cmp.Or(suspects.Compare(a.Suspect, b.Suspect), cmp.Compare(b.Priority, a.Priority), first(a.Lost, b.Lost), cmp.Compare(a.number, b.number))
 }
 
 func (q queue) Swap(i, j int) {

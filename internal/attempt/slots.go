@@ -54,6 +54,7 @@ type Waiter struct {
 	Lane      Lane
 	Suspect   suspects.Suspect
 	Priority  int    // higher goes first
+	Lost      bool   // it ran when its process died: it goes before others of its priority
 	Activity  string // "" for a step
 
 	number int64 // in the order in which they came

@@ -204,7 +204,7 @@ func TestE49_SlotsAreNotKeptBackForLong(t *testing.T) {
 		begin(t, e, holding, "holder", time.Minute)
 		settle()
 		begin(t, e, slow, "slow", "")
-		begin(t, e, once, "quick", "quick")
+		prioritized(t, e, once, "quick", "quick", 1) // before the holder, which starts again, too
 		settle()
 		w.kill(e)
 		stuck = true

@@ -183,3 +183,25 @@ func TestE3_QueuedCallsAreNotLost(t *testing.T) {
 		}
 	})
 }
+
+// TestE3_TheLostGoFirst: calls that ran when their process died get their slots back
+// before others of their priority that had waited for one.
+func TestE3_TheLostGoFirst(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		var line finishLine
+		pass1 := line.activity()
+		once := passing(pass1)
+		config := w.config(once, pass1)
+		config.Concurrency = 2
+		e := w.startWith(config)
+		for i, who := range []string{"ran", "ran", "waited", "waited", "waited", "waited", "waited"} {
+			begin(t, e, once, fmt.Sprint(i), who)
+			settle()
+		}
+		w.kill(e)
+		e = w.startWith(config)
+		awaitAll(t, e)
+		same(t, "order", line.order(), "ran ran ran ran waited waited waited waited waited")
+		stop(t, e)
+	})
+}

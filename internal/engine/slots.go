@@ -67,7 +67,7 @@ func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 func (e *Engine) queue(r *activeRun, c *core.Call, lane attempt.Lane) {
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: r.id, Number: c.Number}, Partition: r.partition.number, Epoch: r.partition.epoch,
-		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Activity: activityOf(c),
+		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: activityOf(c),
 	})
 }
 
