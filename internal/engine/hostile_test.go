@@ -100,8 +100,10 @@ func make10k() []error {
 	return errs
 }
 
-// TestI13_HostileCode: values whose encoding panics and bodies that end their
-// goroutine are failures of the attempt; in workflow code they park the run.
+// TestI13_HostileCode: a value whose encoding panics is refused as any other that cannot
+// be encoded: the call fails, or the run whose result it is; a side effect cannot fail, so
+// it parks the run. A body that ends its goroutine is a failed attempt; workflow code that
+// does parks the run.
 func TestI13_HostileCode(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		once := activity.Retry(retry.Never)
@@ -127,13 +129,14 @@ func TestI13_HostileCode(t *testing.T) {
 			return unwritable{}, nil
 		})
 		e := w.start(order, gives, exits, takes)
+		const unencodable = "a value of type engine_test.unwritable cannot be encoded as JSON: panic: in MarshalJSON"
 		for how, want := range map[string]string{
-			"result":                "failed: panic: in MarshalJSON",
-			"step":                  "failed: panic: in MarshalJSON",
+			"result":                `failed: the result of activity "gives": ` + unencodable,
+			"step":                  `failed: the result of step "step": ` + unencodable,
 			"goexit in an activity": "failed: the body called runtime.Goexit (a test's FailNow, perhaps)",
-			"input":                 "parked: the workflow's code panicked: in MarshalJSON",
-			"side effect":           "parked: the workflow's code panicked: in MarshalJSON",
-			"run":                   "parked: the workflow's code panicked: in MarshalJSON",
+			"input":                 `failed: the input of "takes": ` + unencodable,
+			"side effect":           `parked: the workflow's code panicked: side effect "effect": ` + unencodable,
+			"run":                   `failed: workflow "order": result: ` + unencodable,
 			"goexit":                "parked: the workflow's code called runtime.Goexit (a test's FailNow, perhaps)",
 		} {
 			begin(t, e, order, how, how)
