@@ -125,6 +125,7 @@ var hostile = map[string][][]string{
 	"flow fmt":       {{"evil.flow"}, {evil}, {"--write", evil}},
 	"flow run":       {{"evil.flow"}, {"log.flow"}, {evil}},
 	"flow serve":     {{"--files", evil}},
+	"flow test":      {{"evil.flow"}, {"log.flow"}, {evil}},
 	"demo":           {{"--db", evil}, {"--dir", "evil.flow"}, {"--orders", "x" + evil}},
 	"version":        {{}, {evil}},
 }
@@ -194,7 +195,7 @@ func driveHostile(t *testing.T, paths []string) {
 	drive := func(path, format string) {
 		for _, args := range hostile[path] {
 			command := append(append(strings.Fields(path), args...), "-o", format)
-			if !slices.Contains([]string{"demo", "version", "policy explain", "flow check", "flow fmt"}, path) {
+			if !slices.Contains([]string{"demo", "version", "policy explain", "flow check", "flow fmt", "flow test"}, path) {
 				command = append(command, "--db", "shop.db")
 			}
 			checkHarmless(t, command)
