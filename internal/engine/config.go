@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,9 @@ type Config struct {
 	Policy retry.Policy
 	// Concurrency is how many attempts may run at a time; default 128.
 	Concurrency int
+	// MaxAtWork is how many runs may be worked on when more messages are read from the
+	// inbox; default 2,000. One page of messages may exceed it.
+	MaxAtWork int
 	// MaxResident is how many idle runs are kept in memory; default 1,000,
 	// negative: none.
 	MaxResident int
@@ -77,6 +81,7 @@ type Config struct {
 const (
 	defaultConcurrency = 128
 	defaultMaxResident = 1000
+	defaultMaxAtWork   = 2000
 	defaultTurnTimeout = 10 * time.Second
 	defaultMaxHistory  = 50_000
 	defaultMaxPending  = 10_000
@@ -100,6 +105,7 @@ func (c *Config) normalize() error {
 	if c.Concurrency < 0 {
 		errs = append(errs, fmt.Errorf("the concurrency is %d: it must be at least 1, or 0 for the default (%d)", c.Concurrency, defaultConcurrency))
 	}
+	c.MaxAtWork = cmp.Or(c.MaxAtWork, defaultMaxAtWork)
 	switch {
 	case c.MaxResident == 0:
 		c.MaxResident = defaultMaxResident

@@ -74,6 +74,7 @@ type Engine struct {
 	switches     switches
 	routes       map[string]route // by workflow ID
 	busy         int              // residents that somebody works on
+	held         bool             // the inbox waits until they are fewer
 	recovery     recovery
 	quiet        *sync.Cond      // busy or the attempts became fewer
 	conflicts    map[string]bool // gates of which calls say different things, and it was said

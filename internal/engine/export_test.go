@@ -82,3 +82,10 @@ func Tell(e *Engine, m core.Message) error {
 	out.ForOwner = true
 	return e.db.Post(e.ctx, out)
 }
+
+// AtWork is how many runs are worked on, each by a goroutine.
+func AtWork(e *Engine) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.busy
+}

@@ -117,6 +117,28 @@ func (e *Engine) readMessages(also *partition) error {
 			whole = true
 			return nil
 		}
+		if also == nil && e.crowded() {
+			return nil
+		}
+	}
+}
+
+// crowded reports whether so many runs are worked on that more messages must wait. They
+// wait in the inbox, where a run costs a row: the next look, when there is room, begins
+// with them. A look that a run itself waits for is not cut short.
+func (e *Engine) crowded() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.held = e.busy >= e.config.MaxAtWork
+	return e.held
+}
+
+// roomier lets the inbox be read again when half of the work is done that held it up. The
+// engine's mu is held.
+func (e *Engine) roomier() {
+	if e.held && e.busy <= e.config.MaxAtWork/2 {
+		e.held = false
+		e.kickInbox()
 	}
 }
 

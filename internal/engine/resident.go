@@ -156,6 +156,7 @@ func (e *Engine) rest(r *resident) {
 	r.busy = false
 	r.partition.active--
 	e.busy--
+	e.roomier()
 	e.quiet.Broadcast()
 	if r.recovering {
 		r.recovering = false
