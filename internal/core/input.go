@@ -64,6 +64,9 @@ type TakenOver struct {
 	// Survivors are nodes that lost the run but did not die: their losses are
 	// held against no call.
 	Survivors []string
+	// Excused are nodes that died while the code of the run was tried, perhaps of that:
+	// their losses are held against no call either.
+	Excused []string
 }
 
 // AttemptRef names an attempt of a run.

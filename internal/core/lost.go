@@ -13,7 +13,7 @@ func (r *execution) takenOver(in TakenOver) {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
-			r.lost(c, in.Survivors)
+			r.lost(c, in.Survivors, in.Excused)
 		} else if c.Untold { // its process may have died before it told anybody
 			r.tell(c)
 		}
@@ -34,11 +34,11 @@ func crashLimit(p *retry.Policy) int {
 // An attempt on record ahead of its time is lost too, and the next one comes
 // when it was to come: its node may not have heard yet that the run is another
 // one's, and begin it. It says nothing against the call.
-func (r *execution) lost(c *Call, survivors []string) {
+func (r *execution) lost(c *Call, survivors, excused []string) {
 	early := c.StartedAt > r.now
 	c.Losses++
 	survived := slices.Contains(survivors, c.Node)
-	if c.OnProbation && !early && suspects.Alone(c.Group) {
+	if c.OnProbation && !early && suspects.Alone(c.Group) && !slices.Contains(excused, c.Node) {
 		c.Group = 1
 		c.CrashedOn = append(c.CrashedOn, c.Node)
 	}

@@ -57,6 +57,14 @@ func (e *Engine) askLocked(p *partition, run string, q question) {
 
 // answer implements stepper.
 func (r *activeRun) answer(questions []question) error {
+	if len(questions) > 0 && r.instance != nil {
+		onTrial, err := r.engine.onTrial(r, nil)
+		if err != nil {
+			turnAway(questions)
+			return err
+		}
+		defer onTrial.survived()
+	}
 	for i, q := range questions {
 		if r.instance == nil {
 			q.answer <- answer{err: r.hold.refusal()}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/store"
 )
 
 // CopyIdentity makes an engine that has not started the same node as another.
@@ -88,4 +89,9 @@ func AtWork(e *Engine) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.busy
+}
+
+// Standing returns the rows that are no runs of workflows.
+func Standing(e *Engine) ([]store.Run, error) {
+	return e.db.List(e.ctx, store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: 100})
 }

@@ -16,6 +16,10 @@ import (
 // errGone says that there is no such run, or that it has ended.
 var errGone = errors.New("the run is gone")
 
+// errWithoutCode says that a run was loaded without its code, because a message was to
+// end it, and goes on. It is loaded again.
+var errWithoutCode = errors.New("the run was loaded without its code")
+
 // load brings a run into memory: from the database, or newly created. If its code
 // is missing or does not fit, it is loaded without and held.
 func (e *Engine) load(r *activeRun, todo []mail) error {
@@ -28,6 +32,9 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	if err := e.learnLineage(r.partition); err != nil {
 		return err
 	}
+	if e.endsSoon(r, todo) {
+		return e.loadWithoutCode(r, past, nil)
+	}
 	h := e.loadWithCode(r, past)
 	if h == nil {
 		if r.run.Resume() {
@@ -36,6 +43,14 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 		return nil
 	}
 	return e.loadWithoutCode(r, past, h)
+}
+
+// endsSoon reports whether a message for a run ends it, whatever its code does: that is
+// not loaded, for it may be what its process dies of.
+func (e *Engine) endsSoon(r *activeRun, todo []mail) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return ends(todo) || ends(r.mail)
 }
 
 // readPast reads the record of a run. One that another run has just started has none
@@ -88,6 +103,9 @@ func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
+	if h := e.poisoned(r, fingerprint(def)); h != nil {
+		return h
+	}
 	run, instance, err := e.replay(e.coreConfig(r, past.Start.Type), def, past)
 	if err != nil {
 		return e.parked(def, past.Start, err)
@@ -112,7 +130,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 	return run, instance, nil
 }
 
-// loadWithoutCode rebuilds the machine alone and holds the run.
+// loadWithoutCode rebuilds the machine alone and holds the run, unless h is nil.
 func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error {
 	run := core.New(e.coreConfig(r, past.Start.Type), past.Start, nil)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
@@ -120,7 +138,7 @@ func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error
 		return err
 	}
 	r.run, r.instance, r.hold = run, nil, h
-	if run.Hold(h.status, h.detail) {
+	if h != nil && run.Hold(h.status, h.detail) {
 		e.log.RunHeld(logged(past.Start), string(h.status), h.detail.Reason)
 	}
 	return nil
@@ -208,6 +226,7 @@ func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	if l := r.partition.lineage; l != nil {
 		in.Survivors = l.survivors
 	}
+	in.Excused = r.excused()
 	return in
 }
 

@@ -22,10 +22,14 @@ type partition struct {
 	active  int      // residents at work and attempts that run
 	inbox   inbox
 	queued  []*attempt.Waiter // calls that waited for a slot when it was closed
+
+	trials      *trials // of the code of its runs, nil if it is not suspected or that is not known
+	unsuspected bool    // it is known
 }
 
 // lineage is who owned a partition, and what became of them.
 type lineage struct {
+	owners    []store.Ownership
 	nodes     map[int64]string // by epoch
 	survivors []string         // nodes that lost it, or gave it away, and lived on
 }
@@ -42,7 +46,7 @@ func (l *lineage) node(epoch int64) string {
 // epoch. What became of a node is what became of it after its last epoch: an
 // attempt that is still in flight is of that one.
 func newLineage(owners []store.Ownership, current int64) *lineage {
-	l := &lineage{nodes: map[int64]string{}}
+	l := &lineage{owners: owners, nodes: map[int64]string{}}
 	survived := map[string]bool{}
 	for _, o := range owners {
 		l.nodes[o.Epoch] = o.Node
@@ -322,6 +326,9 @@ func (e *Engine) drop(ps []*partition) {
 	for _, p := range ps {
 		if e.partitions[p.number] == p {
 			delete(e.partitions, p.number)
+		}
+		if p.trials != nil {
+			p.trials.cancel()
 		}
 	}
 	e.slots.Withdraw(func(w *attempt.Waiter) bool {

@@ -56,6 +56,14 @@ func (e *Engine) newStepper(r *resident) stepper {
 // turn takes one step of a resident and makes it durable. An error means that the
 // resident is of no use any more.
 func (e *Engine) turn(r *resident, todo []mail) error {
+	var onTrial *turnOnTrial
+	if run, is := r.stepper.(*activeRun); is {
+		var err error
+		if onTrial, err = e.onTrial(run, todo); err != nil {
+			return err
+		}
+		defer onTrial.survived()
+	}
 	loaded := r.machine() == nil
 	if loaded {
 		if err := r.stepper.load(todo); err != nil {
@@ -74,9 +82,11 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 			r.stepper.refused(err)
 			return err
 		}
+		onTrial.wentOn(t.Number > 0)
 		e.settled(r, &t)
 		e.sent(&t)
 	}
+	onTrial.survived()
 	return r.stepper.stored()
 }
 

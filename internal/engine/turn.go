@@ -76,6 +76,12 @@ func (r *activeRun) stored() error {
 	r.engine.report(r, r.out)
 	r.engine.carryOut(r, r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
+	if r.instance == nil && r.hold == nil && !r.run.Ended() {
+		r.engine.mu.Lock()
+		defer r.engine.mu.Unlock()
+		r.poked = true
+		return errWithoutCode
+	}
 	return nil
 }
 

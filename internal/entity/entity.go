@@ -16,14 +16,15 @@ const (
 	Run      Kind = iota // a run of a workflow
 	Gate                 // who may start attempts, and when
 	Schedule             // starts runs over and over
+	Book                 // which runs' code is tried, because processes died of it
 )
 
 // types are what stands in place of a workflow's name in the rows of standing
 // entities.
-var types = [...]string{Gate: "#gate", Schedule: "#schedule"}
+var types = [...]string{Gate: "#gate", Schedule: "#schedule", Book: "#trials"}
 
 // String returns the word for a kind in the singular.
-func (k Kind) String() string { return [...]string{"run", "gate", "schedule"}[k] }
+func (k Kind) String() string { return [...]string{"run", "gate", "schedule", "book of trial"}[k] }
 
 // Type is the type in the rows of gates or schedules; "" of runs, whose type is the
 // name of their workflow.
@@ -38,7 +39,7 @@ func KindOf(id string) Kind {
 	if id == "" || id[0] != '#' { // as most
 		return Run
 	}
-	for k := Gate; k <= Schedule; k++ {
+	for k := Gate; k <= Book; k++ {
 		if strings.HasPrefix(id, k.prefix()) {
 			return k
 		}
@@ -69,6 +70,13 @@ func Find(g store.Group, kind Kind, name string) Standing {
 	s.Partition = Place(g, s.WorkflowID)
 	s.Run = kind.prefix() + strconv.Itoa(s.Partition) + "/" + name
 	return s
+}
+
+// Trials returns where the book of a partition is that says which runs' code is tried.
+// Nothing is sent to it, and it is stepped by nothing.
+func Trials(g store.Group, partition int) Standing {
+	id := Book.prefix() + strconv.Itoa(partition)
+	return Standing{Kind: Book, Name: strconv.Itoa(partition), Group: g.Name, Partition: partition, WorkflowID: id, Run: id}
 }
 
 // Row returns the row of the entity as it is created at a time, in nanoseconds since

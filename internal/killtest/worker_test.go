@@ -27,6 +27,13 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if address := os.Getenv(envBottomless); address != "" {
+		if err := serveBottomless(address); err != nil {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if path := os.Getenv(envDatabase); path != "" {
 		if err := work(path); err != nil {
 			fmt.Fprintln(os.Stderr, "worker:", err)

@@ -257,6 +257,11 @@ var table = []row{
 		why: "those who send and those who read a message share its format and nothing else",
 	},
 	{
+		pkg: "internal/trial",
+		may: []string{"store"},
+		why: "which runs are suspects follows from what is on record: it needs no engine",
+	},
+	{
 		pkg: "internal/clock",
 		why: "time is read where it is kept, and depends on nothing else",
 	},
@@ -295,7 +300,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
+		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

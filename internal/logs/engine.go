@@ -63,3 +63,9 @@ func (l *Log) Swept(runs int) { l.write(swept, runs) }
 
 // SweepFailed is written after a sweep that failed.
 func (l *Log) SweepFailed(err error) { l.write(sweepFailed, err) }
+
+// CodeTried is written when the code of the runs of a partition runs under a mark.
+func (l *Log) CodeTried(partition, suspects int) { l.write(codeTried, partition, suspects) }
+
+// TrialFailed is written when those marks cannot be read or written.
+func (l *Log) TrialFailed(partition int, err error) { l.write(trialFailed, partition, err) }

@@ -1,0 +1,348 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/trial"
+	"github.com/perdure/perdure/store"
+)
+
+// calm is how long a partition whose owners died one after the other must be served until
+// the turns of its runs are not written down before they are made any more. No attempt is
+// in the probation lane for longer.
+const calm = 30 * time.Second
+
+// trials let the code of a partition's runs run only under a durable mark, because the
+// owners before died one after the other: perhaps of that code. See package trial.
+type trials struct {
+	engine    *Engine
+	partition *partition
+	ctx       context.Context // ends with the trials, or with the partition
+	cancel    context.CancelFunc
+	kicked    chan struct{}
+
+	// Guarded by the engine's mu:
+	book    *trial.Book
+	waiting []*turnOnTrial
+	left    []*turnOnTrial // their marks are to be removed
+	exists  bool           // the book has a row
+	begun   time.Time
+	over    bool // everybody may go on without
+}
+
+// turnOnTrial is one use of the code of a run.
+type turnOnTrial struct {
+	trials *trials
+	run    *activeRun
+	code   string        // fingerprint
+	went   bool          // the run went on
+	done   bool          // survived was called
+	next   chan struct{} // closed when its mark is durable; then another one, when that is gone
+}
+
+// onTrial waits until the code of a run may run, and returns how to say that it did; nil
+// if nothing suspects it. A turn that needs no code does not wait.
+func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
+	t, err := e.trialsOf(r.partition)
+	if t == nil || err != nil {
+		return nil, err
+	}
+	def := e.defs.workflows[r.typeOf()]
+	w := &turnOnTrial{trials: t, run: r, next: make(chan struct{})}
+	if def != nil {
+		w.code = fingerprint(def)
+	}
+	e.mu.Lock()
+	if t.over || r.run == nil && (ends(todo) || ends(r.mail)) {
+		e.mu.Unlock()
+		return nil, nil
+	}
+	t.waiting = append(t.waiting, w)
+	e.mu.Unlock()
+	kick(t.kicked)
+	return w, w.wait()
+}
+
+// typeOf is the name of a run's workflow if that is known before it is loaded.
+func (r *activeRun) typeOf() string {
+	switch {
+	case r.run != nil:
+		return r.run.Start().Type
+	case r.pending != nil:
+		return r.pending.start.Type
+	}
+	row, err := r.engine.db.Find(r.engine.ctx, r.partition.number, "", r.id)
+	if err != nil {
+		return ""
+	}
+	return row.Type
+}
+
+// wait blocks until the trials have come to the turn.
+func (w *turnOnTrial) wait() error {
+	select {
+	case <-w.next:
+		return nil
+	case <-w.trials.ctx.Done():
+	}
+	e := w.trials.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case w.trials.over:
+		return nil
+	case e.ctx.Err() != nil:
+		return ErrStopped
+	}
+	return store.ErrFenced
+}
+
+// survived says that the code ran and the process lives. It returns when that is durable,
+// so that what follows from the turn, such as an attempt that ends the process, is not
+// held against the run. It may be called on nil, and twice.
+func (w *turnOnTrial) survived() {
+	if w == nil || w.done {
+		return
+	}
+	w.done = true
+	t := w.trials
+	t.engine.mu.Lock()
+	w.next = make(chan struct{})
+	t.left = append(t.left, w)
+	t.engine.mu.Unlock()
+	kick(t.kicked)
+	_ = w.wait() // of what happens to the partition its runs hear otherwise
+}
+
+// wentOn says whether there is a turn more on record of the run.
+func (w *turnOnTrial) wentOn(is bool) {
+	if w != nil {
+		w.went = is
+	}
+}
+
+// ends reports whether one of the messages ends its run without asking its code.
+func ends(all []mail) bool {
+	return slices.ContainsFunc(all, func(m mail) bool {
+		switch in := m.input.(type) {
+		case core.TerminateRun:
+			return true
+		case core.Control:
+			return in.Operation == core.TerminateTheRun
+		}
+		return false
+	})
+}
+
+// poisoned is the hold of a run whose code has ended its process too often; nil for any
+// other.
+func (e *Engine) poisoned(r *activeRun, code string) *hold {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := r.partition.trials
+	if t == nil || t.over {
+		return nil
+	}
+	n, is := t.book.Poisoned(r.id, code)
+	if !is {
+		return nil
+	}
+	return &hold{core.StatusParked, core.Detail{
+		Reason: fmt.Sprintf("the workflow's code ended its process %d times in a row, each time while the code of no other run of its partition ran: it recurses without end, uses up the memory or exits; "+
+			"it is tried again when the code is another one", n),
+		Fingerprint: code,
+	}}
+}
+
+// excused are the nodes that died while the code of a run was tried: not of the run's
+// attempts. The engine's mu is held.
+func (r *activeRun) excused() []string {
+	if t := r.partition.trials; t != nil && !t.over {
+		return t.book.Nodes(r.id)
+	}
+	return nil
+}
+
+// trialsOf are the trials of a partition, nil if nothing is suspected. Who asks first
+// finds that out.
+func (e *Engine) trialsOf(p *partition) (*trials, error) {
+	e.mu.Lock()
+	t, known := p.trials, p.trials != nil || p.unsuspected
+	e.mu.Unlock()
+	if known {
+		return t, nil
+	}
+	if err := e.learnLineage(p); err != nil {
+		return nil, err
+	}
+	begun, err := e.suspect(p)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case p.trials != nil: // somebody else was faster
+	case begun == nil:
+		p.unsuspected = true
+	case e.partitions[p.number] != p || e.phase == stopped:
+		return nil, store.ErrFenced
+	default:
+		p.trials = begun
+		e.log.CodeTried(p.number, begun.book.Suspects())
+		e.work.Go(begun.run)
+	}
+	return p.trials, nil
+}
+
+// suspect reads what the owner before left, and returns trials if there is a reason for
+// them.
+func (e *Engine) suspect(p *partition) (*trials, error) {
+	owners := e.lineageOf(p).owners
+	if !trial.DiedBefore(owners, p.epoch) {
+		return nil, nil
+	}
+	var rec *store.Record
+	err := e.insist("reading which runs are suspected", func() (err error) {
+		rec, err = e.db.Load(e.ctx, p.number, entity.Trials(e.group, p.number).Run)
+		return err
+	})
+	var left []byte
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		if !trial.Suspected(owners, p.epoch) {
+			return nil, nil
+		}
+	case err != nil:
+		return nil, err
+	default:
+		left = rec.Run.Detail
+	}
+	book, err := trial.Open(p.epoch, p.node, left, func(epoch int64) bool { return trial.Died(owners, epoch) })
+	if err != nil {
+		e.log.TrialFailed(p.number, err)
+	}
+	t := &trials{engine: e, partition: p, kicked: make(chan struct{}, 1), book: book, exists: left != nil, begun: time.Now()}
+	t.ctx, t.cancel = context.WithCancel(e.ctx)
+	return t, nil
+}
+
+// run writes the book and lets those go on whom it names, until the node has lived for
+// some time, or the partition is another one's.
+func (t *trials) run() {
+	defer t.cancel()
+	e := t.engine
+	if e.readInboxOnce(t.partition) != nil { // a run that is to be terminated is not tried
+		return
+	}
+	timer := time.AfterFunc(calm, func() { kick(t.kicked) })
+	defer timer.Stop()
+	for t.ctx.Err() == nil && !t.end() {
+		changed, left, admitted := t.choose()
+		if changed && !t.write() {
+			return
+		}
+		for _, w := range slices.Concat(left, admitted) {
+			close(w.next)
+		}
+		if changed {
+			continue
+		}
+		select {
+		case <-t.kicked:
+		case <-t.ctx.Done():
+		}
+	}
+}
+
+// choose takes those out of the book whose turns are over, and finds whose turns begin.
+func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
+	e := t.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	left, t.left = t.left, nil
+	for _, w := range left {
+		t.book.Survived(w.run.id, w.went)
+	}
+	var ask []trial.Waiter
+	rest := t.waiting[:0]
+	for _, w := range t.waiting {
+		if _, is := t.book.Poisoned(w.run.id, w.code); is || w.run.run == nil && ends(w.run.mail) {
+			admitted = append(admitted, w) // without its code
+			continue
+		}
+		ask = append(ask, trial.Waiter{Run: w.run.id, Code: w.code})
+		rest = append(rest, w)
+	}
+	tried := t.book.Admit(ask)
+	now := make(map[string]bool, len(tried))
+	for _, w := range tried {
+		now[w.Run] = true
+	}
+	t.waiting = nil
+	for _, w := range rest {
+		if now[w.run.id] {
+			admitted = append(admitted, w)
+		} else {
+			t.waiting = append(t.waiting, w)
+		}
+	}
+	return len(left)+len(tried) > 0, left, admitted
+}
+
+// write makes the book durable.
+func (t *trials) write() bool {
+	e, p := t.engine, t.partition
+	at := entity.Trials(e.group, p.number)
+	e.mu.Lock()
+	state := store.RunState{Status: store.Standing, Wake: store.Never, Detail: t.book.Write()}
+	e.mu.Unlock()
+	turn := store.Turn{Partition: p.number, Epoch: p.epoch, Run: at.Run, State: &state}
+	if !t.exists {
+		row, err := at.Row(e.clock.Now())
+		if err != nil {
+			e.log.TrialFailed(p.number, err)
+			return false
+		}
+		row.RunState, turn.State, turn.Create = state, nil, &row
+	}
+	t.exists = t.commit(turn)
+	return t.exists
+}
+
+// commit makes a change of the book durable.
+func (t *trials) commit(turn store.Turn) bool {
+	e := t.engine
+	err := e.committer.Commit(turn)
+	switch {
+	case errors.Is(err, store.ErrFenced):
+		e.lose(t.partition)
+	case err != nil && e.ctx.Err() == nil:
+		e.log.TrialFailed(turn.Partition, err)
+		e.mu.Lock()
+		t.over = true
+		e.mu.Unlock()
+	}
+	return err == nil
+}
+
+// end ends the trials if the node has lived for long enough and no suspect waits, and
+// removes the book.
+func (t *trials) end() bool {
+	e, p := t.engine, t.partition
+	e.mu.Lock()
+	over := time.Since(t.begun) >= calm && !t.book.TriesSuspects() &&
+		!slices.ContainsFunc(t.waiting, func(w *turnOnTrial) bool { return t.book.Suspected(w.run.id) })
+	t.over = t.over || over
+	e.mu.Unlock()
+	if over && t.exists {
+		t.commit(store.Turn{Partition: p.number, Epoch: p.epoch, Run: entity.Trials(e.group, p.number).Run, Remove: true})
+	}
+	return over
+}

@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// TestE87_MarksOnlyWhileSuspected: runs are written down only when two owners in a row
+// died, and no more when the next one has lived for a while. Everything goes on
+// meanwhile, and what was never tried is not blamed.
+func TestE87_MarksOnlyWhileSuspected(t *testing.T) {
+	ticking := workflow.New("ticking", func(wf *workflow.Context, n int) (int, error) {
+		for range n {
+			if err := workflow.Sleep(wf, time.Second); err != nil {
+				return 0, err
+			}
+		}
+		return n, nil
+	})
+	inBothModes(t, func(t *testing.T, w *world) {
+		const runs, ticks = 5, 100
+		marked := func(e *engine.Engine) bool {
+			t.Helper()
+			rows, err := engine.Standing(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(rows) > 0
+		}
+		e := w.start(ticking)
+		for i := range runs {
+			begin(t, e, ticking, fmt.Sprint(i), ticks)
+		}
+		for death := range 4 {
+			pass(3 * time.Second)
+			if suspected := death >= 2; marked(e) != suspected {
+				t.Errorf("after %d deaths, runs are marked: %t", death, !suspected)
+			}
+			w.kill(e)
+			e = w.start(ticking)
+		}
+		pass(40 * time.Second)
+		if marked(e) {
+			t.Error("when the engine has lived for a while, runs are still marked")
+		}
+		for i := range runs {
+			if d := describe(t, e, fmt.Sprint(i)); d.Status != string(core.StatusRunning) {
+				t.Errorf("run %d is %s: %s", i, d.Status, d.Reason)
+			}
+		}
+		for i := range runs {
+			if n, err := finish[int](t, e, fmt.Sprint(i)); n != ticks || err != nil {
+				t.Errorf("run %d: %d, %v", i, n, err)
+			}
+		}
+		if _, err := e.Describe(t.Context(), "#trials/0", ""); !errors.Is(err, store.ErrNotFound) {
+			if err == nil {
+				t.Error("the book is shown as a workflow")
+			}
+		}
+	})
+}
