@@ -215,6 +215,18 @@ func (r *Runner) Running() int {
 	return len(r.running)
 }
 
+// OnProbation reports whether an attempt runs in the probation lane.
+func (r *Runner) OnProbation() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.running {
+		if x.slot != nil && x.slot.Lane() == Probation {
+			return true
+		}
+	}
+	return false
+}
+
 // Remove forgets an attempt whose end its owner notes.
 func (r *Runner) Remove(x *Attempt) {
 	r.mu.Lock()

@@ -63,7 +63,7 @@ func (r *activeRun) answer(questions []question) error {
 			turnAway(questions)
 			return err
 		}
-		defer onTrial.survived()
+		defer onTrial.finished()
 	}
 	for i, q := range questions {
 		if r.instance == nil {

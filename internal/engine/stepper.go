@@ -62,7 +62,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 		if onTrial, err = e.onTrial(run, todo); err != nil {
 			return err
 		}
-		defer onTrial.survived()
+		defer onTrial.finished()
 	}
 	loaded := r.machine() == nil
 	if loaded {

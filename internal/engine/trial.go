@@ -32,8 +32,10 @@ type trials struct {
 	waiting []*turnOnTrial
 	left    []*turnOnTrial // their marks are to be removed
 	exists  bool           // the book has a row
-	begun   time.Time
-	over    bool // everybody may go on without
+
+	departing int // turns that are not in the book any more and not carried out yet
+	begun     time.Time
+	over      bool // everybody may go on without
 }
 
 // turnOnTrial is one use of the code of a run.
@@ -118,6 +120,19 @@ func (w *turnOnTrial) survived() {
 	t.engine.mu.Unlock()
 	kick(t.kicked)
 	_ = w.wait() // of what happens to the partition its runs hear otherwise
+}
+
+// finished says that what follows from the turn has begun. It may be called on nil.
+func (w *turnOnTrial) finished() {
+	if w == nil {
+		return
+	}
+	w.survived()
+	t := w.trials
+	t.engine.mu.Lock()
+	t.departing--
+	t.engine.mu.Unlock()
+	kick(t.kicked)
 }
 
 // wentOn says whether there is a turn more on record of the run.
@@ -267,6 +282,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	left, t.left = t.left, nil
+	t.departing += len(left)
 	for _, w := range left {
 		t.book.Survived(w.run.id, w.went)
 	}
@@ -280,7 +296,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 		ask = append(ask, trial.Waiter{Run: w.run.id, Code: w.code})
 		rest = append(rest, w)
 	}
-	tried := t.book.Admit(ask)
+	tried := t.book.Admit(ask, t.alone())
 	now := make(map[string]bool, len(tried))
 	for _, w := range tried {
 		now[w.Run] = true
@@ -295,6 +311,19 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 	}
 	return len(left)+len(tried) > 0, left, admitted
 }
+
+// alone reports whether nothing runs that suspects must be told from: no attempt in the
+// probation lane, and no turn of which one may begin. The engine's mu is held.
+func (t *trials) alone() bool {
+	if t.departing == 0 && !t.engine.attempts.OnProbation() {
+		return true
+	}
+	time.AfterFunc(laneAgain, func() { kick(t.kicked) })
+	return false
+}
+
+// laneAgain is when suspects that wait for the probation lane are looked at again.
+const laneAgain = 50 * time.Millisecond
 
 // write makes the book durable.
 func (t *trials) write() bool {

@@ -55,7 +55,8 @@ func Open(epoch int64, node string, left []byte, died func(epoch int64) bool) (*
 	maps.Copy(b.suspects, w.Suspects)
 	if died(w.Epoch) {
 		for run, code := range w.Trying {
-			b.blame(run, code, w.Node, len(w.Trying) == 1)
+			_, apart := w.Suspects[run]
+			b.blame(run, code, w.Node, apart && len(w.Trying) == 1)
 		}
 	}
 	b.among = len(b.suspects)
@@ -119,8 +120,9 @@ func (b *Book) triedSuspects() (n int) {
 type Waiter struct{ Run, Code string }
 
 // Admit chooses whom of the runs that wait, in order, is tried now, besides those that are
-// tried already. Suspects come when all others had a turn, and with none of them.
-func (b *Book) Admit(waiting []Waiter) (admitted []Waiter) {
+// tried already. Suspects come when all others had a turn, with none of them, and only if
+// apart says that nothing else is tried meanwhile that may end the process.
+func (b *Book) Admit(waiting []Waiter, apart bool) (admitted []Waiter) {
 	var others, suspects []Waiter
 	for _, w := range waiting {
 		if b.Suspected(w.Run) {
@@ -132,7 +134,7 @@ func (b *Book) Admit(waiting []Waiter) (admitted []Waiter) {
 	running := b.triedSuspects()
 	free := len(b.trying) - running
 	b.most = max(b.most, len(others)+free)
-	switch turn := len(suspects) > 0 && (len(others) == 0 || b.passed >= b.most); {
+	switch turn := apart && len(suspects) > 0 && (len(others) == 0 || b.passed >= b.most); {
 	case running > 0: // nobody joins a group of suspects: it would be larger, or later
 	case turn && free > 0: // these must have left
 	case turn:
