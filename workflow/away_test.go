@@ -110,6 +110,16 @@ func TestE88_TheOrderOfHistoryDecidesWhetherADeadlineWasMet(t *testing.T) {
 			s, err := workflow.Timeout(wf, 20*time.Second, func(wf *workflow.Context) (string, error) { return workflow.Call(wf, slow, "x") })
 			return s, fmt.Errorf("inner: %w", err)
 		})},
+		"a wait for several that begins with the deadline behind it": {code: within10s(func(wf *workflow.Context) (string, error) {
+			a, b := workflow.Async(wf, slow, "a"), workflow.Async(wf, stuck, "b")
+			if err := workflow.Sleep(wf, 7*time.Second); err != nil {
+				return "", err
+			}
+			if n := workflow.Select(wf, a, b); n == 0 {
+				return a.Get(wf)
+			}
+			return b.Get(wf)
+		})},
 		"canceled before": {code: within10s(hear), messages: []message{cancelRun(7 * time.Second)}},
 		"canceled after":  {code: within10s(hear), messages: []message{cancelRun(20 * time.Second), send(15*time.Second, "late")}},
 		"a shielded call is not in the block": {code: within10s(func(wf *workflow.Context) (string, error) {

@@ -59,7 +59,11 @@ func WaitAny(wf *Context, cases ...Waitable) int {
 // the scope is canceled and none of them ever will because of that.
 func (wf *Context) waitOn(cases []Waitable) bool {
 	s := wf.scope
-	if wf.over() && !slices.ContainsFunc(cases, Waitable.ending) {
+	over := wf.over()
+	if slices.ContainsFunc(cases, Waitable.ready) {
+		return true // a deadline that had passed has given it up
+	}
+	if over && !slices.ContainsFunc(cases, Waitable.ending) {
 		for _, c := range cases {
 			c.unsubscribe(wf.co)
 		}
