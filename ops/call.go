@@ -21,7 +21,8 @@ type Operation struct {
 // RetryNow starts the next attempt of a call that waits in backoff, paused or
 // quarantined. Nothing is charged for the wait that is cut short. The attempt starts even
 // if all are used up or Within is over; if it fails, the policy decides as always. A
-// quarantined call runs alone, with a clean record.
+// quarantined call runs alone, with a clean record. A block of code in backoff
+// (workflow.Retry) begins its next try.
 func RetryNow() Operation { return Operation{control: core.Control{Operation: core.RetryNow}} }
 
 // Skip completes a call with a result, as if its body had returned it. An attempt that
@@ -47,7 +48,8 @@ func Pause() Operation { return Operation{control: core.Control{Operation: core.
 func Resume() Operation { return Operation{control: core.Control{Operation: core.ResumeCall}} }
 
 // EditPolicy puts another policy in force for a call, from its next decision on. What was
-// decided stays: a backoff under way ends when it was to end.
+// decided stays: a backoff under way ends when it was to end. Of a block of code that is
+// retried (workflow.Retry) it holds for its coming tries.
 func EditPolicy(p retry.Policy) Operation {
 	return Operation{control: core.Control{Operation: core.EditPolicy, Policy: &p}}
 }

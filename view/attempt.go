@@ -15,7 +15,9 @@ const (
 	OutcomeRefused   = "refused" // by a gate, before it started
 )
 
-// Attempt is one attempt of one call.
+// Attempt is one attempt of one call. The tries of blocks of code that are retried are in
+// the ledger under the name workflow.Retry and the number of the block; listings of one run
+// leave them out.
 type Attempt struct {
 	Call    int64  `json:"call"` // number in its run
 	Name    string `json:"name"` // of the activity or step

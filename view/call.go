@@ -2,8 +2,9 @@ package view
 
 import "time"
 
-// The states of open calls of activities and steps. Calls of other kinds are in
-// CallWaiting.
+// The states of open calls of activities and steps. A block of code that is retried
+// (workflow.Retry) is an open call while it waits for its next try, in CallBackoff; its
+// tries are its attempts. Calls of other kinds are in CallWaiting.
 const (
 	CallRunning     = "running"
 	CallQueued      = "queued"      // waits for a slot
@@ -18,8 +19,8 @@ const (
 // Call is a call of a run that is open.
 type Call struct {
 	Call  int64  `json:"call"`  // number in its run, from 1
-	Kind  string `json:"kind"`  // activity, step, timer, signal, child, detached
-	Name  string `json:"name"`  // of a child the name of its workflow
+	Kind  string `json:"kind"`  // activity, step, block, timer, signal, child, detached
+	Name  string `json:"name"`  // of a child the name of its workflow, of a block workflow.Retry
 	State string `json:"state"` // see CallRunning
 
 	Attempt       int        `json:"attempt,omitempty"` // number of the current or next attempt, from 1
@@ -72,8 +73,9 @@ type Pause struct {
 	Since time.Time `json:"since"`
 }
 
-// CallFilter selects open calls of activities and steps. A call is selected if it
-// matches all fields. The zero value selects all.
+// CallFilter selects open calls of activities and steps, and for operations that work on
+// them (retry now, another policy) blocks in backoff. A call is selected if it matches all
+// fields. The zero value selects all.
 type CallFilter struct {
 	Call      int64    `json:"call,omitempty"`       // number in its run; 0: any
 	Name      string   `json:"name,omitempty"`       // of the activity or step; empty: any

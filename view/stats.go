@@ -2,7 +2,9 @@ package view
 
 import "time"
 
-// ActivityStats says how the calls of one activity or step of one workflow ended.
+// ActivityStats says how the calls of one activity or step of one workflow ended. Blocks of
+// code that are retried are counted apart from the calls in them, under the name
+// workflow.Retry: a try is an attempt.
 //
 // The numbers are exact for closed runs. Of an open run, fewer than 32 recent successes
 // at the first attempt may not be counted yet.

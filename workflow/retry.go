@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/firstlast"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -42,10 +43,10 @@ func Retry[T any](wf *Context, policy retry.Policy, fn func(wf *Context) (T, err
 	for {
 		started := b.now()
 		out, err := inside(wf, wf.scope, true, func(wf *Context) (T, error) {
-			return timeout(wf, b.policy().AttemptTimeout, b.record.Number, fn)
+			return timeout(wf, b.policy().AttemptTimeout, b.record.Number(), fn)
 		})
 		if err == nil {
-			b.leave()
+			b.succeeded(started)
 			return out, nil
 		}
 		if err := b.failed(err, started); err != nil {
@@ -86,25 +87,25 @@ func (wf *Context) startBlock(policy *retry.Policy) *block {
 	return b
 }
 
-func (b *block) leave()                { b.wf.instance.run.EndBlock(b.record) }
+func (b *block) leave() { b.wf.instance.run.EndBlock(b.record) }
+
+// succeeded is the end of a try that succeeded.
+func (b *block) succeeded(started time.Time) {
+	b.wf.instance.run.Tried(b.record, core.Try{Number: b.state.Attempt + 1, Started: started.UnixNano()})
+	b.leave()
+}
+
 func (b *block) now() time.Time        { return time.Unix(0, b.wf.instance.run.Now()).UTC() }
 func (b *block) policy() *retry.Policy { return b.record.Policy() }
 
 // idle returns an error if the policy says something that has no effect for a block.
 // Blocks of earlier versions did not mind.
 func (b *block) idle() error {
-	p := b.policy()
-	var errs []error
-	if p.HeartbeatTimeout != 0 {
-		errs = append(errs, fmt.Errorf("HeartbeatTimeout is %s: a block of workflow code has no heartbeats; set it on the activities inside", p.HeartbeatTimeout))
-	}
-	if p.OnExhausted == retry.Pause {
-		errs = append(errs, errors.New("OnExhausted is Pause: a block of workflow code cannot wait for a person; set it on the activities inside"))
-	}
-	if len(errs) == 0 || b.record.Number == 0 {
+	fault := core.BlockFault(b.policy())
+	if fault == "" || b.record.Number() == 0 {
 		return nil
 	}
-	return retry.Terminal(fmt.Errorf("the policy of workflow.Retry is not usable: %w", errors.Join(errs...)))
+	return retry.Terminal(errors.New("the policy of workflow.Retry is not usable: " + fault + onActivities))
 }
 
 // failed is the end of a try that failed: it waits for the next one, or returns what the
@@ -114,10 +115,13 @@ func (b *block) failed(err error, started time.Time) error {
 	err = b.refused(err)
 	b.state.Attempt++
 	b.state.Canceled = b.wf.over()
+	failure := history.FromError(err)
 	d := retry.Decide(policy, b.state, retry.Classify(err), now, run.Draw(b.seed, b.state.Attempt))
 	b.tries = firstlast.Append(b.tries, retry.Record{
 		Number: b.state.Attempt, Start: started, End: now, Err: err, Delay: d.Delay, Reason: d.Reason,
 	})
+	try := core.Try{Number: b.state.Attempt, Started: started.UnixNano(), Failure: failure, Decision: d}
+	run.Tried(b.record, try)
 	if !d.Retry {
 		return b.failure(d.Reason, d.Max, err)
 	}
@@ -125,10 +129,11 @@ func (b *block) failed(err error, started time.Time) error {
 	if d.Delay <= 0 {
 		return b.canceled(err)
 	}
-	if failed := b.backOff(d.Delay, err); failed != nil {
+	if failed := b.backOff(try, err); failed != nil {
 		return failed
 	}
 	if run.TooLate(b.record) {
+		run.EndBackoff(b.record, retry.ReasonWithin)
 		return b.failure(retry.ReasonWithin, b.policy().AttemptLimit(), err)
 	}
 	return nil
@@ -139,7 +144,7 @@ func (b *block) failed(err error, started time.Time) error {
 // along. Blocks of earlier versions tried again.
 func (b *block) refused(err error) error {
 	var inUse *ChildIDInUseError
-	if b.record.Number == 0 || !errors.As(err, &inUse) || slices.Contains(openStatuses, core.Status(inUse.Status)) {
+	if b.record.Number() == 0 || !errors.As(err, &inUse) || slices.Contains(openStatuses, core.Status(inUse.Status)) {
 		return err
 	}
 	if len(b.tries) > 0 {
@@ -151,11 +156,11 @@ func (b *block) refused(err error) error {
 var openStatuses = []core.Status{core.StatusRunning, core.StatusPaused, core.StatusParked, core.StatusWaitingForCode}
 
 // backOff waits for the next try.
-func (b *block) backOff(d time.Duration, last error) error {
+func (b *block) backOff(t core.Try, last error) error {
 	if err := b.canceled(last); err != nil {
 		return err
 	}
-	err := Timer{b.wf.follow(b.wf.instance.run.StartBackoff(b.record, d))}.Wait(b.wf)
+	err := Timer{b.wf.follow(b.wf.instance.run.StartBackoff(b.record, t))}.Wait(b.wf)
 	if err == nil {
 		return nil
 	}
@@ -167,6 +172,7 @@ func (b *block) canceled(last error) error {
 	if !b.wf.over() {
 		return nil
 	}
+	b.wf.instance.run.EndBackoff(b.record, retry.ReasonCanceled)
 	return &retry.AbortedError{Attempt: b.state.Attempt, Phase: retry.PhaseBackoff, Cause: b.wf.scope.err, Last: last}
 }
 
@@ -184,11 +190,10 @@ func (b *block) failure(reason retry.Reason, limit int, err error) error {
 }
 
 func validateBlockPolicy(p retry.Policy) error {
-	if p.QueueTimeout != 0 {
-		return fmt.Errorf("QueueTimeout is %s: a block of workflow code waits in no queue; set it on the activities inside", p.QueueTimeout)
-	}
-	if p.CrashLimit != 0 {
-		return fmt.Errorf("CrashLimit is %d: a block of workflow code is not lost in a crash; set it on the activities inside", p.CrashLimit)
+	if fault := core.BlockFault(&retry.Policy{QueueTimeout: p.QueueTimeout, CrashLimit: p.CrashLimit}); fault != "" {
+		return errors.New(fault + onActivities)
 	}
 	return p.Validate()
 }
+
+const onActivities = "; set it on the activities inside"

@@ -7,21 +7,32 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Block is a block of workflow code that the code retries by a policy. What it came to is
-// on record in its timers; that it began, and by which policy, stands before them.
-type Block struct {
-	Number int64 // 0 of one that began before blocks were on record
-	First  int64 // when it began
+// BlockName is how ledger, statistics and descriptions name a block of code that is
+// retried: what the verb is called.
+const BlockName = "workflow.Retry"
 
-	policy *retry.Policy
-	forced bool // a person wants its coming try, whatever the time
+// Block is a block of workflow code that the code retries by a policy. That it began, and
+// by which policy, is on record, and so is each backoff: a timer that says which try
+// failed, and how. While that timer is open the block has a row as a call in backoff has,
+// under its own number; the ledger knows its tries under it.
+type Block struct {
+	call   Call  // as what the ledger and the row know it: its tries are the attempts
+	wait   *Call // the latest backoff, nil for none
+	forced bool  // a person wants its coming try, whatever the time
 }
+
+// Number is that of the block among the calls of its run, 0 of one that began before
+// blocks were on record.
+func (b *Block) Number() int64 { return b.call.Number }
+
+// Policy is the policy in force.
+func (b *Block) Policy() *retry.Policy { return b.call.Policy }
 
 // StartBlock begins a block of code. The policy must not change any more. In a replay
 // the block has the one that is on record.
 func (r *Run) StartBlock(policy *retry.Policy) *Block {
 	if recorded := r.next(); r.onRecord() && (recorded == nil || recorded.Kind != history.BlockStarted) {
-		return &Block{First: r.now, policy: policy}
+		return &Block{call: Call{Policy: policy, attempts: attempts{First: r.now}}}
 	}
 	e := history.Event{Kind: history.BlockStarted, Call: r.lastCall + 1}
 	if !policy.IsZero() {
@@ -32,23 +43,117 @@ func (r *Run) StartBlock(policy *retry.Policy) *Block {
 }
 
 func (r *callTable) startBlock(e *history.Event) {
-	b := &Block{Number: e.Call, First: r.now, policy: e.Policy}
-	if b.policy == nil {
-		b.policy = &zeroPolicy
+	b := &Block{call: Call{Number: e.Call, Kind: e.Kind, Name: BlockName, Policy: e.Policy, attempts: attempts{attempt: 1, First: r.now}}}
+	if b.call.Policy == nil {
+		b.call.Policy = &zeroPolicy
 	}
-	r.blocks[b.Number] = b
+	r.blocks[e.Call] = b
+}
+
+// backsOff notes that a timer is the backoff of a block, which has a row as long.
+func (r *callTable) backsOff(c *Call, e *history.Event) {
+	b := r.blocks[e.Block]
+	if b == nil || e.Attempt == 0 {
+		return // a deadline
+	}
+	if b.wait != nil { // one that ended in this turn leaves its row
+		c.hasRow, b.wait.hasRow = b.wait.hasRow, false
+	}
+	c.backoffOf, b.wait = b, c
+	b.call.attempt, b.call.Failures, b.call.Last = e.Attempt+1, e.Attempt, e.Failure
+	r.touch(c)
+}
+
+// Try is a try of a block that has ended.
+type Try struct {
+	Number  int
+	Started int64
+	Failure *history.Failure // nil if it succeeded
+	retry.Decision
+}
+
+// Tried puts a try of a block into the ledger. If no other one follows, the block is
+// counted as it ended. A replay only adds it up.
+func (r *Run) Tried(b *Block, t Try) {
+	if b.Number() == 0 {
+		return
+	}
+	c := &b.call
+	c.attempt, c.QueuedAt, c.StartedAt = t.Number, t.Started, t.Started
+	outcome, reason := Completed, string(retry.ReasonSucceeded)
+	if t.Failure != nil {
+		outcome, reason = Failed, string(t.Reason)
+		c.Failures = t.Number
+		c.remember(t.Number, t.Failure, r.now)
+	}
+	var next int64
+	if t.Retry && t.Delay > 0 {
+		next = addTime(r.now, t.Delay)
+	}
+	detail := AttemptDetail{Delay: t.Delay, Next: next, Rule: t.Rule + 1}
+	switch {
+	case t.Failure == nil && t.Number == 1:
+	case r.replaying || r.out == nil:
+		c.Totals.add(outcome, t.Started, t.Started, r.now, t.Delay)
+	case t.Failure == nil:
+		r.record(c, outcome, nil, reason, r.now)
+	default:
+		r.keep(c, outcome, t.Failure, reason, detail, r.now)
+	}
+	if !t.Retry {
+		r.countBlock(b, t.Failure == nil, t.Reason)
+	}
+}
+
+// countBlock counts a block that has ended. There is no event that says so: the turn in
+// which the code leaves the block counts it.
+func (r *Run) countBlock(b *Block, succeeded bool, reason retry.Reason) {
+	if r.replaying || r.out == nil || b.Number() == 0 {
+		return
+	}
+	end := history.Event{Kind: history.CallFailed, Retry: &history.Summary{Exhausted: reason.Exhausts()}}
+	switch {
+	case succeeded && b.call.attempt == 1:
+		r.out.Tallies = append(r.out.Tallies, Tally{Name: BlockName, FirstTry: 1, Attempts: 1})
+		return
+	case succeeded:
+		end.Kind = history.CallCompleted
+	case reason == retry.ReasonCanceled:
+		end.Kind = history.CallCanceled
+	}
+	r.out.Tallies = append(r.out.Tallies, b.call.tally(&end, r.now))
+}
+
+// EndBackoff counts a block that ends without the try for which it waited.
+func (r *Run) EndBackoff(b *Block, reason retry.Reason) {
+	b.call.attempt = b.call.Failures
+	r.countBlock(b, false, reason)
+}
+
+// disownTries forgets the sums over the tries of blocks that were made in another run: its
+// ledger has them.
+func (r *callTable) disownTries() {
+	for _, b := range r.blocks {
+		b.call.Totals = Totals{}
+	}
 }
 
 // EndBlock says that the code has left a block.
-func (r *Run) EndBlock(b *Block) { delete(r.blocks, b.Number) }
+func (r *Run) EndBlock(b *Block) { delete(r.blocks, b.Number()) }
 
-// Policy is the policy in force.
-func (b *Block) Policy() *retry.Policy { return b.policy }
+// StartBackoff begins the timer before the next try of a block.
+func (r *Run) StartBackoff(b *Block, t Try) *Call {
+	e := history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: "backoff", Due: addTime(r.now, t.Delay), Block: b.Number()}
+	if e.Block != 0 {
+		e.Attempt, e.Failure = t.Number, t.Failure
+	}
+	return r.begin(e)
+}
 
 // TooLate reports whether the time in which tries may start was over when the code woke up
 // after a backoff.
 func (r *Run) TooLate(b *Block) bool {
-	late := b.Number != 0 && !b.forced && r.now > withinEnd(b.First, b.policy.Within)
+	late := b.Number() != 0 && !b.forced && r.now > withinEnd(b.call.First, b.call.Policy.Within)
 	b.forced = false
 	return late
 }
@@ -61,7 +166,34 @@ func withinEnd(first int64, within time.Duration) int64 {
 	return addTime(first, within)
 }
 
-// StartBackoff begins the timer before the next try of a block.
-func (r *Run) StartBackoff(b *Block, d time.Duration) *Call {
-	return r.begin(history.Event{Kind: history.TimerStarted, Call: r.lastCall + 1, Name: "backoff", Due: addTime(r.now, d), Block: b.Number})
+// BlockFault returns why a policy is not one for a block of code, "" if it is.
+func BlockFault(p *retry.Policy) string {
+	switch {
+	case p.QueueTimeout != 0:
+		return "QueueTimeout is " + p.QueueTimeout.String() + ": a block of workflow code waits in no queue"
+	case p.CrashLimit != 0:
+		return "CrashLimit is set: a block of workflow code is not lost in a crash"
+	case p.HeartbeatTimeout != 0:
+		return "HeartbeatTimeout is " + p.HeartbeatTimeout.String() + ": a block of workflow code has no heartbeats"
+	case p.OnExhausted == retry.Pause:
+		return "OnExhausted is Pause: a block of workflow code cannot wait for a person"
+	}
+	return ""
 }
+
+// operateBlock carries an operation out on a block in backoff.
+func (r *operations) operateBlock(c *Call, in Control) {
+	b := c.backoffOf
+	switch {
+	case in.Operation == RetryNow:
+		r.answer(in, &b.call, Applied, "")
+		r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})
+	case in.Operation != EditPolicy:
+		r.answer(in, &b.call, Refused, "it is a block of workflow code: only retry-now and edit-policy work on it")
+	default:
+		r.editPolicy(&b.call, in)
+	}
+}
+
+// TakesBlocks reports whether an operation that names no call is meant for blocks, too.
+func (o Operation) TakesBlocks() bool { return o == RetryNow || o == EditPolicy }

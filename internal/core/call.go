@@ -26,6 +26,8 @@ type Call struct {
 	Child *ChildCall // of a run that it started, else nil
 	Block int64      // of which it is a timer, 0 for none
 
+	backoffOf *Block // whose next try it is the wait for, nil for none
+
 	// Once Done, either Failure is set or Result is the value.
 	Done    bool
 	Result  history.Payload
@@ -175,6 +177,7 @@ func (r *execution) apply(e *history.Event) {
 		c = r.open(e)
 		c.due, c.Block = e.Due, e.Block
 		r.watch(c)
+		r.backsOff(c, e)
 	case history.SideEffectRecorded:
 		c = r.open(e)
 		c.Result = e.Result
@@ -334,6 +337,9 @@ func (r *Run) endCalls() {
 		}
 		if c.attempted() && !r.endedElsewhere(c.Number) {
 			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
+		}
+		if c.backoffOf != nil && !r.endedElsewhere(c.Number) {
+			r.out.Tallies = append(r.out.Tallies, c.backoffOf.call.tally(&history.Event{}, r.now))
 		}
 		r.leaveAllGates(c)
 		c.Done = true

@@ -90,14 +90,18 @@ func (r *operations) carryOut(in Control) {
 	found := false
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
-		if !c.attempted() && in.Calls.Call != n {
+		shown, state := c.shown(), ShownState(c.state)
+		switch {
+		case c.backoffOf != nil && (in.Operation.TakesBlocks() || in.Calls.Call == shown.Number):
+			state = string(Backoff)
+		case !c.attempted() && in.Calls.Call != n:
 			continue
 		}
 		last := ""
-		if c.Last != nil {
-			last = c.Last.TypeName()
+		if shown.Last != nil {
+			last = shown.Last.TypeName()
 		}
-		if in.Calls.Has(n, c.Name, ShownState(c.state), last) {
+		if in.Calls.Has(shown.Number, shown.Name, state, last) {
 			found = true
 			r.operate(c, in)
 		}
@@ -128,16 +132,26 @@ func (r *execution) applyControlled(e *history.Event) {
 	if c := r.calls[e.Call]; c != nil && e.Policy != nil {
 		c.Policy = e.Policy
 	}
+	if b := r.blocks[e.Call]; b != nil && e.Outcome == Applied {
+		if e.Policy != nil {
+			b.call.Policy = e.Policy
+		}
+		b.forced = b.forced || e.Operation == string(RetryNow)
+	}
 }
 
 // operate carries an operation out on one call.
 func (r *operations) operate(c *Call, in Control) {
-	if !c.attempted() {
+	if !c.attempted() && c.backoffOf == nil {
 		r.answer(in, c, Refused, "it is neither an activity nor a step")
 		return
 	}
 	if r.paused != nil && (in.Operation == RetryNow || in.Operation == ResumeCall) {
-		r.answer(in, c, Refused, "its run is paused: no attempt starts until the run is resumed")
+		r.answer(in, c.shown(), Refused, "its run is paused: no attempt starts until the run is resumed")
+		return
+	}
+	if c.backoffOf != nil {
+		r.operateBlock(c, in)
 		return
 	}
 	switch in.Operation {
@@ -214,6 +228,8 @@ func (r *operations) editPolicy(c *Call, in Control) {
 		r.answer(in, c, Refused, in.Policy.Validate().Error())
 	case c.state == External && !bounded(in.Policy):
 		r.answer(in, c, Refused, "its attempt is completed from outside, and the policy has neither an AttemptTimeout nor a HeartbeatTimeout")
+	case c.Kind == history.BlockStarted && BlockFault(in.Policy) != "":
+		r.answer(in, c, Refused, BlockFault(in.Policy))
 	case reflect.DeepEqual(c.Policy, in.Policy):
 		r.answer(in, c, Unchanged, "it has this policy already")
 	default:

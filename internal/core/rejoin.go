@@ -93,6 +93,7 @@ func (r *Run) onRecord() bool {
 		if _, cut := r.start.Base.CutOf(r.turn); !cut {
 			break
 		}
+		r.disownTries()
 		if rest := r.rejoining.rest; len(rest) > 0 {
 			r.rejoining.rest = rest[1:]
 			r.enter(&rest[0])
@@ -127,7 +128,11 @@ func (r *Run) shelve() {
 // renew begins such calls afresh.
 func (r *Run) renew() {
 	for _, n := range r.openNumbers() {
-		if c := r.calls[n]; c.attempted() && n < r.start.Base.Call {
+		c := r.calls[n]
+		if c.backoffOf != nil {
+			r.touch(c)
+		}
+		if c.attempted() && n < r.start.Base.Call {
 			c.attempts = attempts{attempt: 1, First: r.now, AtGates: make([]atGate, len(c.Gates)), renewed: true}
 			r.wantSlot(c)
 		}

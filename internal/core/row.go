@@ -16,8 +16,13 @@ func (r *callTable) writeRows() {
 		case c.Done:
 			if c.hasRow {
 				c.hasRow = false
-				r.out.Closed = append(r.out.Closed, c.Number)
+				r.out.Closed = append(r.out.Closed, c.shown().Number)
 			}
+		case c.backoffOf != nil:
+			c.hasRow = true
+			row := c.shown().row()
+			row.State, row.Due = Backoff, c.due
+			r.out.Rows = append(r.out.Rows, row)
 		case !c.attempted():
 		case c.state == Dispatched && c.attempt == 1 && !c.hasRow && c.BeatAt == 0 && c.Pause == nil && !c.renewed:
 			// History alone says so.
@@ -37,6 +42,26 @@ func (c *Call) row() Row {
 		row.Due = c.due
 	}
 	return row
+}
+
+// shown is the call as which people know it: of the backoff of a block that is the block.
+func (c *Call) shown() *Call {
+	if c.backoffOf != nil {
+		return &c.backoffOf.call
+	}
+	return c
+}
+
+// keepsRow notes that a block in backoff has a row, false if there is no such. All that
+// stands there is in history.
+func (r *callTable) keepsRow(number int64) bool {
+	for _, c := range r.calls {
+		if c.backoffOf != nil && c.shown().Number == number {
+			c.hasRow = true
+			return true
+		}
+	}
+	return false
 }
 
 // restore gives a replayed call the state of its row.

@@ -124,6 +124,9 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 	}
 	for _, row := range rows {
 		c, ok := r.calls[row.Call]
+		if !ok && r.keepsRow(row.Call) {
+			continue
+		}
 		if !ok {
 			return fmt.Errorf("the row of call %d has no open call in history", row.Call)
 		}

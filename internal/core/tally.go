@@ -88,7 +88,7 @@ func (c *Call) tally(e *history.Event, now int64) Tally {
 	if givenUp || e.Operation != "" {
 		t.Attempts = c.made() // wherever it stood
 	}
-	if t.Attempts > 1 {
+	if t.Attempts > 1 && c.Totals.FirstEnded != 0 { // else all were made in another run
 		ended := e.Ended
 		if ended == 0 {
 			ended = now

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -123,4 +126,151 @@ func TestE43_R8_ABlockThatWakesUpTooLateStops(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestE90_ABlockInBackoffIsShownAndOperated: a block that waits for its next try is an open
+// call in backoff, with its attempt, its last error, its time and its policy; lists find
+// it. A person lets it go on now, or gives it another policy.
+func TestE90_ABlockInBackoffIsShownAndOperated(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		failures := 2
+		work := activity.New("work", func(context.Context, int) (string, error) {
+			if failures--; failures >= 0 {
+				return "", fmt.Errorf("no network %d", failures)
+			}
+			return "done", nil
+		})
+		policy := retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(time.Hour), Jitter: retry.NoJitter, Within: 90 * time.Minute}
+		order := workflow.New("order", func(wf *workflow.Context, _ int) (string, error) {
+			return workflow.Retry(wf, policy, func(wf *workflow.Context) (string, error) { return workflow.Call(wf, work, 0) })
+		})
+		e := w.start(order, work)
+		begin(t, e, order, "order", 0)
+		began := time.Now().UTC()
+		settle()
+		listed := func(want bool) {
+			t.Helper()
+			runs, err := e.List(t.Context(), view.Filter{Call: view.CallBackoff})
+			if err != nil || (len(runs) == 1) != want {
+				t.Errorf("runs with calls in backoff: %+v, %v", runs, err)
+			}
+		}
+		shown := func(attempt int, lastError string, next time.Time, policy retry.Policy) view.Call {
+			t.Helper()
+			c := onlyCall(t, e, "order")
+			if c.Kind != "block" || c.Name != "workflow.Retry" || c.State != view.CallBackoff || c.Attempt != attempt || c.Failures != attempt-1 || c.Max != policy.AttemptLimit() ||
+				!strings.Contains(c.LastError, lastError) || c.LastErrorType != retry.TypeExhausted || c.Next == nil || !c.Next.Equal(next) ||
+				c.Policy != policy.String() || c.Deadline == nil || !c.Deadline.Equal(began.Add(policy.Within)) {
+				t.Errorf("the block is shown as %+v", c)
+			}
+			listed(true)
+			return c
+		}
+		c := shown(2, "no network 1", began.Add(time.Hour), policy)
+
+		pass(10 * time.Minute)
+		refused := func(in core.Control, why string) {
+			t.Helper()
+			if r, err := e.Control(t.Context(), "order", "", in); err == nil || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %+v, %v", in.Operation, r, err)
+			}
+		}
+		refused(core.Control{ID: "s", Operation: core.PauseCall, Calls: core.Selection{Call: c.Call}, By: "ann"}, "only retry-now and edit-policy")
+		if r, err := e.Control(t.Context(), "order", "", core.Control{ID: "p", Operation: core.PauseCall, By: "ann"}); err == nil && r[0].Outcome != core.NotPending {
+			t.Errorf("a pause of all calls: %+v", r)
+		}
+		now := control(t, e, "order", core.Control{ID: "n", Operation: core.RetryNow, Calls: core.Selection{States: []string{"backoff"}}, By: "ann", Reason: "fixed"})
+		if len(now) != 1 || now[0].Outcome != core.Applied || now[0].Call != c.Call || now[0].Name != c.Name {
+			t.Errorf("retry now: %+v", now)
+		}
+		settle()
+		shown(3, "no network 0", began.Add(70*time.Minute), policy)
+
+		// The time for tries is over when the next one is due, unless the policy changes.
+		other := policy
+		other.Within, other.MaxAttempts = 3*time.Hour, 3
+		edit := core.Control{ID: "e", Operation: core.EditPolicy, Calls: core.Selection{Call: c.Call}, Policy: &other, By: "ann"}
+		if r := control(t, e, "order", edit); r[0].Outcome != core.Applied || r[0].Call != c.Call {
+			t.Errorf("edit: %+v", r)
+		}
+		bad := edit
+		bad.ID, bad.Policy = "b", &retry.Policy{HeartbeatTimeout: time.Second}
+		refused(bad, "HeartbeatTimeout")
+		shown(3, "no network 0", began.Add(70*time.Minute), other)
+		stop(t, e)
+		e = w.start(order, work) // what a person did is on record
+		settle()
+		shown(3, "no network 0", began.Add(70*time.Minute), other)
+		if got, err := finish[string](t, e, "order"); got != "done" || err != nil || time.Since(began) != 70*time.Minute {
+			t.Errorf("after %s: %q, %v", time.Since(began), got, err)
+		}
+		listed(false)
+	})
+}
+
+// TestE90_TheLedgerCountsTheTriesOfBlocks under a name of their own, so that the calls in
+// them are counted as what they are: failed, or a success at the first attempt.
+func TestE90_TheLedgerCountsTheTriesOfBlocks(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		work := activity.New("work", func(_ context.Context, in int) (int, error) {
+			if in < 3 {
+				return 0, errors.New("again")
+			}
+			return in, nil
+		})
+		policy := retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}
+		order := workflow.New("order", func(wf *workflow.Context, from int) (int, error) {
+			try := from
+			return workflow.Retry(wf, policy, func(wf *workflow.Context) (int, error) {
+				try++
+				return workflow.Call(wf, work, try)
+			})
+		})
+		e := w.start(order, work)
+		complete(t, e, order, "recovered", 0)
+		complete(t, e, order, "first", 2)
+		begin(t, e, order, "exhausted", -9)
+		demandEnd(t, e, "exhausted")
+		begin(t, e, order, "canceled", -9)
+		pass(time.Second)
+		stop(t, e)
+		e = w.start(order, work)
+		if err := e.Cancel(t.Context(), "canceled", "", request.By{}); err != nil {
+			t.Fatal(err)
+		}
+		demandEnd(t, e, "canceled")
+		begin(t, e, order, "terminated", -9)
+		settle()
+		if err := e.Terminate(t.Context(), "terminated", "", request.By{}); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		same(t, "attempts", outcomes(t, e, "recovered"),
+			"2.1 failed max_attempts Error, 4.1 failed max_attempts Error, 6.1 completed succeeded")
+		tries, err := e.Attempts(t.Context(), "recovered", "", 1)
+		if err != nil || len(tries) != 3 {
+			t.Fatalf("the tries of the block: %+v, %v", tries, err)
+		}
+		for i, want := range []string{"failed backoff Exhausted 1m0s", "failed backoff Exhausted 1m0s", "completed succeeded  0s"} {
+			a := tries[i]
+			same(t, "try", fmt.Sprint(a.Number, " ", a.Name, " ", a.Outcome, " ", a.Reason, " ", a.ErrorType, " ", a.Delay), fmt.Sprint(i+1, " workflow.Retry ", want))
+		}
+		found, _, err := e.FindCalls(t.Context(), view.AttemptFilter{Activity: "workflow.Retry", MoreThan: 1})
+		if err != nil || len(found) != 2 || found[0].Attempts+found[1].Attempts != 6 {
+			t.Errorf("blocks with several tries: %+v, %v", found, err)
+		}
+		stats, err := e.ActivityStats(t.Context(), time.Time{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "names", len(stats), 2)
+		for _, s := range stats {
+			got := fmt.Sprintf("%d calls: %d first try, %d recovered, %d exhausted, %d canceled, %d attempts", s.Calls, s.FirstTry, s.Recovered, s.Exhausted, s.Canceled, s.Attempts)
+			want := map[string]string{
+				"workflow.Retry": "5 calls: 1 first try, 1 recovered, 1 exhausted, 2 canceled, 9 attempts",
+				"work":           "9 calls: 2 first try, 0 recovered, 7 exhausted, 0 canceled, 9 attempts",
+			}[s.Name]
+			same(t, s.Name, got, want)
+		}
+	})
 }

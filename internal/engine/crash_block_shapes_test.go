@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,5 +41,35 @@ var deadlineWhileAway = shape{
 			t.Error(err)
 		}
 		doToRun(t, env, "go on", ops.ResumeRun())
+	},
+}
+
+// blockByHand is a block in backoff that a person lets go on, after its first try, and
+// gives a policy with a shorter wait, which holds after the third.
+var blockByHand = shape{
+	name: "block-operated-by-hand",
+	flow: func(*book) workflow.Func[string, string] {
+		return func(wf *workflow.Context, in string) (string, error) {
+			policy := retry.Policy{MaxAttempts: 5, Backoff: retry.Fixed(time.Hour), Jitter: retry.NoJitter}
+			try := 0
+			return workflow.Retry(wf, policy, func(wf *workflow.Context) (string, error) {
+				try++
+				return workflow.Call(wf, work, fmt.Sprintf("%s%d", in, try))
+			})
+		}
+	},
+	bodies: func(*book) bodies {
+		return bodies{"work": func(ctx context.Context, in string) (string, error) {
+			if !strings.HasSuffix(in, "4") {
+				return "", errRefused
+			}
+			return after(time.Second)(ctx, in)
+		}}
+	},
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		onceItIs(env, "workflow.Retry", "backoff", 1)
+		do(t, env, "now", ops.RetryNow())
+		onceItIs(env, "workflow.Retry", "backoff", 2)
+		do(t, env, "edit", ops.EditPolicy(retry.Policy{MaxAttempts: 4, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
 	},
 }

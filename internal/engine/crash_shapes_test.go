@@ -104,7 +104,7 @@ var shapes = []shape{
 	stepTransactions,
 	childrenAwaited, childRetried, childrenLeft, childCanceled, childIDInUse,
 	continueAsNew, continueAtOnce, lateForTheNext, retryOfARun, retryUsedUp, cancelBetweenRuns,
-	timeoutOfARun, timeoutOfAChain, updated, relabeled, deadlineWhileAway,
+	timeoutOfARun, timeoutOfAChain, updated, relabeled, deadlineWhileAway, blockByHand,
 	{
 		name: "refused-call", pending: 1,
 		flow: func(*book) workflow.Func[string, string] {

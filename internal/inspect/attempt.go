@@ -17,7 +17,8 @@ import (
 // call and number. It merges two sources: the ledger has the attempts of all calls with
 // a failed one, the history has those that closed a call. Of a call with very many
 // attempts the ledger keeps the first core.FirstAttempts and the last
-// core.LastAttempts; NotKept shows the gap.
+// core.LastAttempts; NotKept shows the gap. The tries of a block of code that is retried
+// are listed if the call is that block.
 func (in *Inspector) Attempts(ctx context.Context, workflowID, run string, call int64) ([]view.Attempt, error) {
 	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
@@ -37,6 +38,9 @@ func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (
 	kept, err = in.db.Attempts(ctx, row.Partition, row.ID, call)
 	if err != nil {
 		return nil, nil, err
+	}
+	if call == 0 { // the tries of blocks are no attempts of calls
+		kept = slices.DeleteFunc(kept, func(a store.Attempt) bool { return a.Name == core.BlockName })
 	}
 	s, err := in.Read(ctx, row)
 	if err != nil {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -68,9 +69,16 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int) (s *S
 	return s, limit == 0 || len(stored) < limit, nil
 }
 
+// The kinds of calls that are tried again by a policy.
+const (
+	KindActivity = "activity"
+	KindStep     = "step"
+	KindBlock    = "block" // of code that is retried, while it waits for its next try
+)
+
 var callKinds = map[history.Kind]string{
-	history.ActivityScheduled: "activity",
-	history.StepScheduled:     "step",
+	history.ActivityScheduled: KindActivity,
+	history.StepScheduled:     KindStep,
 	history.TimerStarted:      "timer",
 	history.SignalAwaited:     "signal",
 	history.ChildScheduled:    "child",
@@ -107,9 +115,20 @@ func (s *Snapshot) pending() (calls []view.Call, unread int) {
 			delivered[signal.Name]++
 		}
 	}
+	blocks := map[int64]TurnEvent{}
 	for _, ev := range s.Events {
+		if ev.Kind == history.BlockStarted {
+			blocks[ev.Call] = ev
+		}
 		kind, begins := callKinds[ev.Kind]
 		if !begins || closed[ev.Call] {
+			continue
+		}
+		if began, is := blocks[ev.Block]; is && ev.Attempt > 0 {
+			if p := edited[ev.Block]; p != nil {
+				began.Policy = p
+			}
+			calls = append(calls, blockInBackoff(began, ev))
 			continue
 		}
 		if ev.Kind == history.SignalAwaited && delivered[ev.Name] > 0 {
@@ -140,13 +159,31 @@ func (s *Snapshot) updates() (open []view.Update) {
 	return open
 }
 
+// blockInBackoff returns a block that began with one event and waits, since another one,
+// for its next try.
+func blockInBackoff(began, backoff TurnEvent) view.Call {
+	p := view.Call{
+		Call: began.Call, Kind: KindBlock, Name: core.BlockName, State: view.CallBackoff, Scheduled: began.Time,
+		Attempt: backoff.Attempt + 1, Failures: backoff.Attempt, Next: optional(backoff.Due),
+	}
+	policy := began.Policy
+	if policy == nil {
+		policy = &retry.Policy{}
+	}
+	retriedBy(&p, policy, began.Time)
+	if f := backoff.Failure; f != nil {
+		p.LastError, p.LastErrorType = f.Message, f.TypeName()
+	}
+	return p
+}
+
 // call returns the open call that an event begins.
 func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
 	p := view.Call{Call: ev.Call, Kind: kind, Name: ev.Name, State: view.CallWaiting, Scheduled: ev.Time, Next: optional(ev.Due)}
 	if ev.Child != nil {
 		p.Child = childOf(ev.Event)
 	}
-	if kind != "activity" && kind != "step" {
+	if kind != KindActivity && kind != KindStep {
 		return p
 	}
 	p.State, p.Attempt, p.Node = view.CallRunning, 1, s.owners[s.epochs[ev.Turn]]
@@ -154,11 +191,7 @@ func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
 	if ev.Policy != nil {
 		policy = *ev.Policy
 	}
-	p.Max, p.Policy = policy.AttemptLimit(), policy.String()
-	if w := policy.Within; w > 0 && w != retry.Forever {
-		deadline := ev.Time.Add(w)
-		p.Deadline = &deadline
-	}
+	retriedBy(&p, &policy, ev.Time)
 	row, ok := s.rows[ev.Call]
 	if !ok {
 		inFlight(&p, ev.Time.UnixNano(), &policy)
@@ -191,6 +224,15 @@ func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
 		p.Paused = pause(progress.Pause)
 	}
 	return p
+}
+
+// retriedBy adds by which policy the call is retried, since a time.
+func retriedBy(p *view.Call, policy *retry.Policy, since time.Time) {
+	p.Max, p.Policy = policy.AttemptLimit(), policy.String()
+	if w := policy.Within; w > 0 && w != retry.Forever {
+		deadline := since.Add(w)
+		p.Deadline = &deadline
+	}
 }
 
 // inFlight adds when the attempt in flight started and times out.

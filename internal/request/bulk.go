@@ -247,7 +247,13 @@ func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) 
 		return nil, err
 	}
 	for _, p := range s.Pending() {
-		if p.Kind == "activity" || p.Kind == "step" {
+		switch p.Kind {
+		case inspect.KindActivity, inspect.KindStep:
+			add(p.Call, p.Name, p.State, p.LastErrorType)
+		case inspect.KindBlock:
+			if !in.Operation.TakesBlocks() {
+				continue
+			}
 			add(p.Call, p.Name, p.State, p.LastErrorType)
 		}
 	}
