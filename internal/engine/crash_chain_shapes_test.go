@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -148,13 +149,29 @@ var cancelBetweenRuns = shape{
 	},
 }
 
-// chainOf are the runs of a workflow, oldest first.
+// chainOf returns the runs of the latest chain of a workflow ID, oldest first.
 func chainOf(env *perduretest.Env, id string) []view.ChainRun {
 	d := env.Workflow(id).Describe()
 	if d.Chain == nil {
 		return []view.ChainRun{{RunID: d.RunID}}
 	}
 	return d.Chain
+}
+
+// chainsOf returns the runs that a workflow ID has had, oldest first.
+func chainsOf(t *testing.T, env *perduretest.Env, id string) []view.ChainRun {
+	t.Helper()
+	runs := chainOf(env, id)
+	all, err := env.Engine().List(t.Context(), view.Filter{IDPrefix: id, Limit: 1000}) // the newest first
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		if r.WorkflowID == id && !slices.ContainsFunc(runs, func(c view.ChainRun) bool { return c.RunID == r.RunID }) {
+			runs = append([]view.ChainRun{{RunID: r.RunID}}, runs...)
+		}
+	}
+	return runs
 }
 
 // lateness is how long after its backoff the code of a run did something, if it

@@ -183,8 +183,8 @@ var childCanceled = shape{
 	},
 }
 
-// childIDInUse starts two children under the ID of a third, which is open at first and
-// has ended then.
+// childIDInUse starts children under the ID of another one: while that is open, when it
+// has ended and must not be followed, and when it may be.
 var childIDInUse = shape{
 	name: "child-id-in-use",
 	flow: func(*book) workflow.Func[string, string] {
@@ -193,12 +193,13 @@ var childIDInUse = shape{
 			_, err := workflow.StartDetached(wf, theChild, in, workflow.ChildID("a"))
 			used, _ := errors.AsType[*workflow.ChildIDInUseError](err)
 			out, err2 := first.Get(wf)
-			_, err = workflow.RunChild(wf, theChild, in, workflow.ChildID("a"))
+			_, err = workflow.RunChild(wf, theChild, in, workflow.ChildID("a"), workflow.ChildReuse(workflow.ReuseNever))
 			again, _ := errors.AsType[*workflow.ChildIDInUseError](err)
 			if used == nil || again == nil || again.RunID != used.RunID {
 				return "", fmt.Errorf("%w, %w", err, err2)
 			}
-			return out + used.Status + again.Status, err2
+			next, err3 := workflow.RunChild(wf, theChild, in+" again", workflow.ChildID("a"))
+			return out + used.Status + again.Status + next, errors.Join(err2, err3)
 		}
 	},
 	child: func(*book) workflow.Func[string, string] {

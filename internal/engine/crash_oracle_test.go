@@ -111,7 +111,7 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 	}
 	var histories [][]view.Event
 	for _, id := range family(t, env) {
-		for _, run := range chainOf(env, id) {
+		for _, run := range chainsOf(t, env, id) {
 			events, attempts := env.Workflow(id).OfRun(run.RunID).History(), env.Workflow(id).OfRun(run.RunID).Attempts()
 			judgeHistory(t, events)
 			judgeSums(t, env.Engine(), id, run.RunID, attempts)
