@@ -126,7 +126,8 @@ func TestI22_MethodsWithoutAContext(t *testing.T) {
 		t.Error("a signal goes nowhere")
 	}
 	refused := (*view.InputError)(nil)
-	_, err := perdure.Open(nil, memory.New()) //nolint:staticcheck // that is the point
+	var missing context.Context
+	_, err := perdure.Open(missing, memory.New())
 	if !errors.As(err, &refused) {
 		t.Errorf("a nil context of Open: %v", err)
 	}

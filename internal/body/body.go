@@ -11,8 +11,12 @@ import (
 type Activity interface {
 	seal.Sealed
 	Name() string
-	declared() *Declared
+	declarer
 }
+
+type declarer interface{ declared() *Declared }
+
+var _ declarer = Definition{}
 
 // Definition is the part of an activity.Activity that engines read.
 type Definition struct {

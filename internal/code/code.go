@@ -15,8 +15,12 @@ import (
 type Workflow interface {
 	seal.Sealed
 	Name() string
-	declared() *Declared
+	declarer
 }
+
+type declarer interface{ declared() *Declared }
+
+var _ declarer = Definition{}
 
 // Definition is the part of a workflow.Workflow that engines read.
 type Definition struct {

@@ -62,7 +62,13 @@ var (
 	})
 )
 
-func descend(n int) int { return descend(n+1) + 1 }
+// descend has an end that no stack reaches.
+func descend(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return descend(n+1) + 1
+}
 
 // addressed opens a database by what the parent calls it.
 func addressed(address string) store.Opener {
