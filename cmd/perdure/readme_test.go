@@ -53,11 +53,11 @@ func build(t *testing.T, program string) string {
 // several machines asks for.
 func onPostgres(t *testing.T, text string) string {
 	t.Helper()
-	programs, lines := blocks(text, "go", "package main"), blocks(text, "go", "\teng, err := perdure.Open(")
+	programs, lines := blocks(text, "go", "package main"), blocks(text, "go", "\teng, err := perdure.OpenURL(")
 	if len(programs) != 1 || len(lines) != 1 {
 		t.Fatalf("the README has %d programs and %d lines that open a database; want one each", len(programs), len(lines))
 	}
-	old := regexp.MustCompile(`(?m)^\teng, err := perdure\.Open\(.*\n`)
+	old := regexp.MustCompile(`(?m)^\teng, err := perdure\.OpenURL\(.*\n`)
 	if !old.MatchString(programs[0]) {
 		t.Fatal("there is no line to change")
 	}
