@@ -313,12 +313,23 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 }
 
 // alone reports whether nothing runs that suspects must be told from: no attempt in the
-// probation lane, and no turn of which one may begin. The engine's mu is held.
+// probation lane, no turn of which one may begin, and no suspect of another partition. The
+// engine's mu is held.
 func (t *trials) alone() bool {
-	if t.departing == 0 && !t.engine.attempts.OnProbation() {
+	if t.departing == 0 && !t.engine.attempts.OnProbation() && !t.elsewhere() {
 		return true
 	}
 	time.AfterFunc(laneAgain, func() { kick(t.kicked) })
+	return false
+}
+
+// elsewhere reports whether suspects of another partition are tried. The engine's mu is held.
+func (t *trials) elsewhere() bool {
+	for _, p := range t.engine.partitions {
+		if other := p.trials; other != nil && other != t && !other.over && other.book.TriesSuspects() {
+			return true
+		}
+	}
 	return false
 }
 

@@ -3,11 +3,13 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -63,6 +65,50 @@ func TestE87_MarksOnlyWhileSuspected(t *testing.T) {
 		if _, err := e.Describe(t.Context(), "#trials/0", ""); !errors.Is(err, store.ErrNotFound) {
 			if err == nil {
 				t.Error("the book is shown as a workflow")
+			}
+		}
+	})
+}
+
+// TestE87_SuspectsOfAllPartitionsAreTriedApart: a process that dies is the fault of one run.
+// If suspects of two partitions ran at the same time, both would be charged.
+func TestE87_SuspectsOfAllPartitionsAreTriedApart(t *testing.T) {
+	inBothModesShared(t, 2, func(t *testing.T, w *world) {
+		var running, most atomic.Int32
+		slow := workflow.New("slow", func(wf *workflow.Context, n int) (int, error) {
+			if err := workflow.Sleep(wf, time.Second); err != nil {
+				return 0, err
+			}
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			time.Sleep(2 * time.Second) // the process dies meanwhile
+			return n, nil
+		})
+		e := w.start(slow)
+		one := []string{"a", "b"} // in each partition
+		if all := (store.Group{Partitions: 2}); entity.Place(all, one[0]) == entity.Place(all, one[1]) {
+			t.Fatal("both runs are in one partition")
+		}
+		for n, id := range one {
+			begin(t, e, slow, id, n)
+		}
+		for death := range 5 {
+			pass(1500 * time.Millisecond)
+			if running.Load() == 0 {
+				t.Errorf("after %d deaths no code runs", death)
+			}
+			w.kill(e)
+			pass(3 * time.Second)
+			most.Store(0)
+			e = w.start(slow)
+		}
+		pass(1500 * time.Millisecond)
+		if n := most.Load(); n != 1 {
+			t.Errorf("the code of %d suspects runs at a time", n)
+		}
+		for n, id := range one {
+			if got, err := finish[int](t, e, id); got != n || err != nil {
+				t.Errorf("run %s: %d, %v", id, got, err)
 			}
 		}
 	})
