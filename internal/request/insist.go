@@ -42,10 +42,24 @@ func (d insistent) Create(ctx context.Context, run store.Run) error {
 }
 
 // Post is refused when it is tried again if its first copy, whose answer was lost, has
-// ended the run: a request to end it has its effect then.
+// ended the run: a request to end it has its effect then. So it has if another chain has
+// the workflow ID meanwhile, which a second copy would end, too.
 func (d insistent) Post(ctx context.Context, m store.Message) error {
 	twice, lost := repeatable(message.Repeatable(m)), false
+	ends := m.Kind == message.KindTerminate || m.Kind == message.KindCancel
+	meant := ""
+	if ends && m.Run == "" {
+		var err error
+		if meant, err = chainOf(ctx, d, m); err != nil {
+			return err
+		}
+	}
 	err := d.insist(ctx, twice, func() error {
+		if lost && meant != "" {
+			if now, err := chainOf(ctx, d.Database, m); err != nil || now != meant {
+				return err
+			}
+		}
 		err := d.Database.Post(ctx, m)
 		lost = lost || store.Unavailable(err) && !store.Undone(err)
 		return err
@@ -53,10 +67,23 @@ func (d insistent) Post(ctx context.Context, m store.Message) error {
 	switch {
 	case !lost || err == nil || store.Unavailable(err):
 		return err
-	case errors.Is(err, store.ErrClosed) && (m.Kind == message.KindTerminate || m.Kind == message.KindCancel):
+	case errors.Is(err, store.ErrClosed) && ends:
 		return nil
 	}
 	return explain(err, lost, twice)
+}
+
+// chainOf returns the chain that a message for the latest run of a workflow ID is for, ""
+// if there is none.
+func chainOf(ctx context.Context, d Database, m store.Message) (string, error) {
+	run, err := d.Find(ctx, m.Partition, m.WorkflowID, "")
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return run.Chain, nil
 }
 
 func (d insistent) Take(ctx context.Context, partition int, workflowID string) (taken []store.Message, err error) {

@@ -153,6 +153,42 @@ func TestE84_ARefusalAfterALostAnswerIsNoProof(t *testing.T) {
 	})
 }
 
+// A run that is asked to end may have made room for another one when the second copy of
+// the request comes.
+func TestE84_ARequestToEndIsForOneChain(t *testing.T) {
+	eachAsking(t, func(w *insisted, a asking) {
+		if !a.ends {
+			return
+		}
+		w.plan.At(w.plan.Writes()+1, faulty.FailAfter)
+		d := w.db.(insistent)
+		other := &replacing{Database: d.Database}
+		d.Database = other
+		if err := a.ask(w.Context(), d); err != nil || other.posted != 1 {
+			w.Errorf("%d copies, %v", other.posted, err)
+		}
+	})
+}
+
+// replacing has a run that ends after the first message, when another one begins.
+type replacing struct {
+	Database
+	posted int
+}
+
+func (r *replacing) Post(ctx context.Context, m store.Message) error {
+	r.posted++
+	return r.Database.Post(ctx, m)
+}
+
+func (r *replacing) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	found, err := r.Database.Find(ctx, partition, workflowID, run)
+	if err == nil && r.posted > 0 {
+		found.ID, found.Chain = "another", "another"
+	}
+	return found, err
+}
+
 // closing has a run that ends after the first message.
 type closing struct {
 	Database
