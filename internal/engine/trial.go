@@ -203,10 +203,14 @@ func (e *Engine) trialsOf(p *partition) (*trials, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case p.trials != nil: // somebody else was faster
+	case p.trials != nil: // another run was faster
+		if begun != nil {
+			begun.cancel()
+		}
 	case begun == nil:
 		p.unsuspected = true
 	case e.partitions[p.number] != p || e.phase == stopped:
+		begun.cancel()
 		return nil, store.ErrFenced
 	default:
 		p.trials = begun
@@ -253,9 +257,8 @@ func (e *Engine) suspect(p *partition) (*trials, error) {
 func (t *trials) run() {
 	defer t.cancel()
 	e := t.engine
-	if e.readInboxOnce(t.partition) != nil { // a run that is to be terminated is not tried
-		return
-	}
+	// A run that is to be terminated is not tried. What cannot be read now comes later.
+	_ = e.readInboxOnce(t.partition)
 	timer := time.AfterFunc(calm, func() { kick(t.kicked) })
 	defer timer.Stop()
 	for t.ctx.Err() == nil && !t.end() {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -10,6 +11,8 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
 )
@@ -110,6 +113,52 @@ func TestE87_SuspectsOfAllPartitionsAreTriedApart(t *testing.T) {
 			if got, err := finish[int](t, e, id); got != n || err != nil {
 				t.Errorf("run %s: %d, %v", id, got, err)
 			}
+		}
+	})
+}
+
+// unfound is a database that cannot find the latest run of one workflow ID.
+type unfound struct{ store.Opener }
+
+func (o unfound) Open(ctx context.Context) (store.Store, error) {
+	s, err := o.Opener.Open(ctx)
+	return unfinding{s}, err
+}
+
+type unfinding struct{ store.Store }
+
+func (s unfinding) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	if workflowID == "damaged" && run == "" {
+		return nil, errors.New("the page is damaged")
+	}
+	return s.Store.Find(ctx, partition, workflowID, run)
+}
+
+// TestE87_I9_AMessageWithoutReaderHoldsNoTrialUp: the trials of a partition look into its
+// inbox first. What cannot be delivered there waits, and all others go on.
+func TestE87_I9_AMessageWithoutReaderHoldsNoTrialUp(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		nap := workflow.New("nap", func(wf *workflow.Context, n int) (int, error) { return n, workflow.Sleep(wf, 10*time.Second) })
+		e := w.start(nap)
+		begin(t, e, nap, "damaged", 0)
+		begin(t, e, nap, "sound", 1)
+		for range 2 {
+			w.kill(e)
+			e = w.start(nap)
+		}
+		w.kill(e)
+		raw := w.raw()
+		m, err := message.Signal(store.Group{Partitions: 1}, "damaged", "hello", "", history.Payload{})
+		if err == nil {
+			err = raw.Post(t.Context(), m)
+		}
+		if err := errors.Join(err, raw.Close()); err != nil {
+			t.Fatal(err)
+		}
+		w.db = unfound{w.db}
+		e = w.start(nap)
+		if n, err := finish[int](t, e, "sound"); n != 1 || err != nil {
+			t.Errorf("the sound run: %d, %v", n, err)
 		}
 	})
 }
