@@ -27,6 +27,7 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 	if err != nil {
 		return nil, retry.Terminal(err)
 	}
+	//perdure:deterministic only tests change it, before any run
 	fx := &durable{runtime: r, wf: wf, most: continueAfter}
 	var v eval.Value
 	if p.State == nil {
@@ -41,6 +42,7 @@ func (r *Runtime) run(wf *workflow.Context, p Program) (json.RawMessage, error) 
 		}
 		next, state := p.continued(paused)
 		_, err = workflow.ContinueAsNew(wf, Workflow, next)
+		//perdure:deterministic only tests change it, before any run
 		if _, fits := errors.AsType[*workflow.ContinueError](err); fits || fx.most > continueAfter {
 			return nil, err
 		}

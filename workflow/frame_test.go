@@ -65,6 +65,7 @@ func TestE41_OuterContextsOnRecordReplay(t *testing.T) {
 	with := func(context func(wf *workflow.Context) *workflow.Context) script {
 		return func(wf *workflow.Context, log logger) (string, error) {
 			s, err := workflow.Timeout(wf, time.Second, func(*workflow.Context) (string, error) {
+				//perdure:deterministic the outer context is what is tested
 				return workflow.Call(context(wf), slow, "x")
 			})
 			log("%q %v", s, err)

@@ -76,6 +76,7 @@ func TestE40_MisuseOfTheContext(t *testing.T) {
 				t.Errorf("zero: %s", s)
 			}
 			_, log := play(t, func(wf *workflow.Context, log logger) (string, error) {
+				//perdure:deterministic the outer context is what is tested
 				workflow.Go(wf, func(*workflow.Context) { log("%s", refused(func() { verb(wf) })) })
 				_ = workflow.Sleep(wf, time.Second)
 				//perdure:deterministic what it leads to is what is tested

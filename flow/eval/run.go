@@ -149,8 +149,8 @@ func (f *frame) save() (m mark, err error) {
 // restore gives the frame the variables of its mark.
 func (f *frame) restore(m mark) (err error) {
 	f.vars = map[string]Value{}
-	for name, data := range m.Vars {
-		if f.vars[name], err = decodeTagged(data); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(m.Vars)) {
+		if f.vars[name], err = decodeTagged(m.Vars[name]); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,9 +41,12 @@ func TestR16_GoldenEngine(t *testing.T) {
 // playEngine plays a case as the only activity of a workflow.
 func playEngine(t *testing.T, w *world, c *golden.Case) golden.Trace {
 	var trace golden.Trace
+	var mu sync.Mutex // a body that is late has no other order with what follows
 	play := activity.New("play", func(ctx context.Context, _ int) (int, error) {
 		info, _ := activity.FromContext(ctx)
+		mu.Lock()
 		trace.Starts = append(trace.Starts, time.Since(info.Scheduled))
+		mu.Unlock()
 		return 0, c.Run(ctx, info.Attempt, info.Scheduled, func() { _ = activity.Heartbeat(ctx, info.Attempt) })
 	}, activity.Retry(c.Policy))
 	once := workflow.New("once", func(wf *workflow.Context, _ int) (int, error) {
@@ -76,6 +80,8 @@ func playEngine(t *testing.T, w *world, c *golden.Case) golden.Trace {
 		}
 	}
 	_, err := finish[int](t, e, "case")
+	mu.Lock()
+	defer mu.Unlock()
 	if trace.End == "" {
 		trace.End = golden.End(err)
 	}

@@ -32,6 +32,7 @@ func TestI21_CodeReachesNoEntity(t *testing.T) {
 		for _, id := range hostile {
 			_, child := workflow.RunChild(wf, napper, 0, workflow.ChildID(id))
 			_, detached := workflow.StartDetached(wf, napper, 0, workflow.ChildID(id))
+			//perdure:deterministic the range has no effect but a failure
 			for what, err := range map[string]error{"a child": child, "a detached child": detached, "a signal": workflow.Send(wf, id, poke, "x")} {
 				if refused := (*view.InputError)(nil); !errors.As(err, &refused) {
 					return "", fmt.Errorf("%s of ID %s: %v", what, id, err)

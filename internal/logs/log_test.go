@@ -8,17 +8,42 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
+// output is where records are written, by several goroutines.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+func (o *output) Reset() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.b.Reset()
+}
+
 // lines returns the records that were written.
-func lines(t *testing.T, b *bytes.Buffer) (all []map[string]any) {
+func lines(t *testing.T, b *output) (all []map[string]any) {
 	t.Helper()
-	for line := range bytes.Lines(b.Bytes()) {
+	for line := range strings.Lines(b.String()) {
 		record := map[string]any{}
-		if err := json.Unmarshal(line, &record); err != nil {
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, record)
@@ -27,14 +52,14 @@ func lines(t *testing.T, b *bytes.Buffer) (all []map[string]any) {
 	return all
 }
 
-func logger(b *bytes.Buffer) *slog.Logger {
+func logger(b *output) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // TestE63_EachMethodWritesOneEvent: every method of Log writes one record, with the name,
 // level and keys of an event of the table, and every event has a method.
 func TestE63_EachMethodWritesOneEvent(t *testing.T) {
-	var b bytes.Buffer
+	var b output
 	l := New(logger(&b))
 	written := map[string]bool{more.Name: true} // by bursts
 	typ := reflect.TypeOf(l)
@@ -88,7 +113,7 @@ func TestE63_EachMethodWritesOneEvent(t *testing.T) {
 // up by that.
 func TestE63_BurstsAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
+		var b output
 		l := New(logger(&b))
 		for range 25 {
 			l.GateResumed("bank")

@@ -96,7 +96,7 @@ func (s *scan) call(n *ast.CallExpr) bool {
 			return false
 		}
 	}
-	if known, ok := forbidden(f); ok {
+	if known, ok := forbidden(f); ok && !s.logsLive(n, f) {
 		s.report(finding{at: n, what: known.what + " with " + nameOf(f), hint: known.hint, fixes: s.fix(n, f)})
 		return true
 	}

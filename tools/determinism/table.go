@@ -15,7 +15,7 @@ var (
 	deadline  = offence{"sets a deadline in real time", "a replay reaches it at another place; use workflow.Timeout"}
 	random    = offence{"draws a random value", "a replay draws another one; use workflow.Rand or workflow.UUID"}
 	io        = offence{"does I/O", "a replay does it again, and may find something else; do it in an activity or with workflow.Do"}
-	printing  = offence{"prints or logs", "each replay does it again; do it in an activity or with workflow.Do"}
+	printing  = offence{"prints or logs", "each replay does it again; use workflow.Logger, or do it in an activity or with workflow.Do"}
 	locking   = offence{"waits for other goroutines", "coroutines of a workflow run one at a time and need no locks; to wait for them use workflow.WaitAll or workflow.NewChannel"}
 	scheduler = offence{"depends on the Go scheduler", "a replay is scheduled differently; leave it out"}
 	inProcess = offence{"retries in process", "its waits and attempts are not recorded; use workflow.Retry, or the retry policy of the activity"}

@@ -56,6 +56,11 @@ var offences = workflow.New("offences", func(wf *workflow.Context, n int) (int, 
 	fmt.Fprintln(os.Stdout, n)                                                                // want `uses os.Stdout`
 	slog.Info("here")                                                                         // want `prints or logs with slog.Info`
 	slog.Default().Info("here")                                                               // want `prints or logs with \(\*slog.Logger\).Info`
+	other := slog.Default()                                                                   //
+	other.Info("here")                                                                        // want `prints or logs with \(\*slog.Logger\).Info: .*workflow.Logger`
+	mixed := workflow.Logger(wf)                                                              //
+	mixed.Info("here")                                                                        // want `prints or logs with \(\*slog.Logger\).Info`
+	mixed = other.With("n", n)                                                                //
 	_, _ = http.Get("http://example.com")                                                     // want `does I/O with http.Get`
 	var db *sql.DB                                                                            //
 	_, _ = db.Exec("")                                                                        // want `does I/O with \(\*sql.DB\).Exec`

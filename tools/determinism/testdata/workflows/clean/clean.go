@@ -34,6 +34,9 @@ var flow = workflow.New("flow", func(wf *workflow.Context, names []string) (int,
 	if len(names) == 0 {
 		return 0, errEmpty
 	}
+	log := workflow.Logger(wf).With("names", len(names))
+	log.Info("it begins")
+	workflow.Logger(wf).Debug("it begins")
 	began := workflow.Now(wf)
 	m := map[string]int{}
 	for i, name := range names {
