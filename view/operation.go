@@ -70,7 +70,9 @@ type BulkResult struct {
 }
 
 // Retention says how long closed runs and other records are kept. A duration counts
-// from the end of what it is about; 0 keeps it for ever. The zero value keeps all.
+// from the end of what it is about; 0 keeps it for ever. The zero value keeps all. A run
+// that a caller in the same process waits for is kept until the caller has its answer; a
+// wait in another process ends with perdure.ErrNotFound if the run is deleted first.
 type Retention struct {
 	// The runs that ended so. The runs of a chain are kept as long as the last of them.
 	Completed, Failed, Canceled, Terminated, TimedOut time.Duration

@@ -181,8 +181,12 @@ func (s *sweeper) count(end store.Status, n int) {
 	s.result.Status[string(end)] += n
 }
 
-// over reports whether a run is kept no longer.
+// over reports whether a run is kept no longer. One whose outcome a caller of this
+// process waits for is kept until the caller has it.
 func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
+	if s.e.Awaits(r) {
+		return false, nil
+	}
 	if r.Status != store.Continued {
 		return s.longAgo(r.Closed, s.keep.of(r.Status)), nil
 	}

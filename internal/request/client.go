@@ -86,6 +86,7 @@ type Client struct {
 	fault error // why there can be no requests, nil if there can
 
 	topics  topics
+	waiters waiters
 	poller  poller
 	working sync.WaitGroup // the poller
 

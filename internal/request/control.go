@@ -30,6 +30,7 @@ func (c *Client) Control(ctx context.Context, workflowID, run string, in core.Co
 	if err := c.checkControl(ctx, &in); err != nil {
 		return nil, err
 	}
+	defer c.waiters.begin(workflowID, run).end()
 	o, err := c.sendControl(ctx, workflowID, run, in)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -23,10 +24,34 @@ type polled struct {
 	ref   store.RunRef
 	pause time.Duration // between two looks
 	next  time.Time
+	gone  doubt
 }
 
-// pollPage is how many runs one query asks for.
-const pollPage = 500
+// pollPage is how many runs one query asks for, and doubtsAtOnce for how many of them a
+// query each asks whether they exist.
+const (
+	pollPage     = 500
+	doubtsAtOnce = 20
+)
+
+// doubt is when to ask whether a run exists that a caller waits for: one that was removed
+// gives no sign.
+type doubt struct{ next time.Time }
+
+// doubtEvery is the time between two questions. Few runs are removed under the eyes of
+// those who wait for them, and each question costs a query.
+const doubtEvery = 15 * time.Second
+
+func newDoubt(now time.Time) doubt { return doubt{now.Add(doubtEvery)} }
+
+// due reports whether it is time to ask, and puts the next question off if it is.
+func (d *doubt) due(now time.Time) bool {
+	if d.next.After(now) {
+		return false
+	}
+	d.next = now.Add(doubtEvery)
+	return true
+}
 
 func newPoller() poller { return poller{runs: map[string]*polled{}, more: make(chan struct{}, 1)} }
 
@@ -36,7 +61,8 @@ func (c *Client) poll(ref store.RunRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.runs[ref.Run] == nil {
-		p.runs[ref.Run] = &polled{ref: ref, pause: firstPause, next: time.Now().Add(firstPause)}
+		now := time.Now()
+		p.runs[ref.Run] = &polled{ref: ref, pause: firstPause, next: now.Add(firstPause), gone: newDoubt(now)}
 	}
 	select {
 	case p.more <- struct{}{}:
@@ -51,7 +77,7 @@ func (c *Client) poll(ref store.RunRef) {
 // pollLoop looks until no caller waits.
 func (c *Client) pollLoop() {
 	for {
-		due, pause, over := c.duePolls(time.Now())
+		due, doubted, pause, over := c.duePolls(time.Now())
 		if over {
 			return
 		}
@@ -64,6 +90,14 @@ func (c *Client) pollLoop() {
 				c.Ended(ended[i].ID, record.State(ended[i].RunState))
 			}
 		}
+		for _, ref := range doubted {
+			_, err := c.db.Find(c.ctx, ref.Partition, "", ref.Run)
+			if errors.Is(err, store.ErrNotFound) {
+				c.Notify(ref.Run) // its callers look, and find nothing
+			} else if err != nil {
+				break // the next question may be answered
+			}
+		}
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -74,8 +108,9 @@ func (c *Client) pollLoop() {
 	}
 }
 
-// duePolls returns the runs to look at now and the time until the next ones are due.
-func (c *Client) duePolls(now time.Time) (due []store.RunRef, pause time.Duration, over bool) {
+// duePolls returns the runs to look at now, those of them that may not exist, and the
+// time until the next ones are due.
+func (c *Client) duePolls(now time.Time) (due, doubted []store.RunRef, pause time.Duration, over bool) {
 	p := &c.poller
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,12 +124,15 @@ func (c *Client) duePolls(now time.Time) (due []store.RunRef, pause time.Duratio
 			due = append(due, look.ref)
 			look.pause = min(2*look.pause, shortPause)
 			look.next = now.Add(look.pause)
+			if len(doubted) < doubtsAtOnce && look.gone.due(now) {
+				doubted = append(doubted, look.ref)
+			}
 		}
 		pause = min(pause, look.next.Sub(now))
 	}
 	if len(p.runs) == 0 || c.ctx.Err() != nil {
 		p.working = false
-		return nil, 0, true
+		return nil, nil, 0, true
 	}
-	return due, pause, false
+	return due, doubted, pause, false
 }

@@ -31,6 +31,7 @@ func (c *Client) Query(ctx context.Context, workflowID, run, name string, input 
 		ctx, cancel = context.WithTimeout(ctx, QueryTime)
 		defer cancel()
 	}
+	defer c.waiters.begin(workflowID, run).end()
 	partition := c.place(workflowID)
 	err = c.await(ctx, partition, "", shortPause, func(ended) (done bool, err error) {
 		row, err := c.read.Find(ctx, workflowID, run)
@@ -69,17 +70,26 @@ func (c *Client) queryRun(ctx context.Context, row *store.Run, name string, inpu
 }
 
 // exchange posts a question and waits for the reply to its token. A reply may have been
-// lost on its way from the inbox; then the question is posted again.
+// lost on its way from the inbox; then the question is posted again. The error is
+// store.ErrNotFound if the run is gone.
 func (c *Client) exchange(ctx context.Context, question store.Message, token string) (reply message.Data, err error) {
 	name, posted := message.AnswerTo(token), false
+	gone := newDoubt(time.Now())
 	err = c.await(ctx, question.Partition, name, longPause, func(ended) (done bool, err error) {
 		if !posted {
 			err = c.post(ctx, question)
 			posted = err == nil
 			return false, err
 		}
+		var missing error
+		if gone.due(time.Now()) { // before the look for a reply, which may be older than the removal
+			_, missing = c.db.Find(ctx, question.Partition, question.WorkflowID, question.Run)
+		}
 		replies, err := c.db.Take(ctx, question.Partition, name)
-		if posted = err == nil; len(replies) == 0 {
+		if posted = err == nil; posted && len(replies) == 0 && errors.Is(missing, store.ErrNotFound) {
+			return false, fmt.Errorf("workflow %q: %w", question.WorkflowID, removed(question.Run, missing))
+		}
+		if len(replies) == 0 {
 			return false, err
 		}
 		reply, err = message.Read(replies[0])

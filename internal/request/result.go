@@ -18,8 +18,10 @@ func (c *Client) Result(ctx context.Context, workflowID, run string) (last strin
 	if err := c.check(ctx, ofWorkflow(workflowID)); err != nil {
 		return run, s, err
 	}
+	w := c.waiters.begin(workflowID, run)
+	defer w.end()
 	for {
-		end, err := c.awaitEnd(ctx, workflowID, run)
+		end, err := c.awaitEnd(ctx, w, run)
 		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = c.stillOpen(ctx, workflowID, end.run, err)
 		}
@@ -41,6 +43,8 @@ func (c *Client) stillOpen(ctx context.Context, workflowID, run string, err erro
 	defer cancel()
 	why, failed := c.read.Why(ctx, workflowID, run)
 	switch {
+	case errors.Is(failed, store.ErrNotFound):
+		return fmt.Errorf("%w: %w", removed(run, failed), err)
 	case failed != nil:
 		return fmt.Errorf("the run has not ended in time, and why is not known (%v): %w", failed, err)
 	case why == "": // it ended meanwhile
@@ -56,8 +60,10 @@ type end struct {
 	state core.State
 }
 
-// awaitEnd waits for the end of a run, or of the latest of the workflow ID.
-func (c *Client) awaitEnd(ctx context.Context, workflowID, run string) (end, error) {
+// awaitEnd waits for the end of a run, or of the latest of the workflow ID. The error is
+// store.ErrNotFound if there is none, or none any more.
+func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, error) {
+	workflowID := w.workflowID
 	partition, found := c.place(workflowID), end{run: run}
 	find := func() (closed bool, err error) {
 		row, err := c.db.Find(ctx, partition, workflowID, found.run)
@@ -77,6 +83,7 @@ func (c *Client) awaitEnd(ctx context.Context, workflowID, run string) (end, err
 			return found, err
 		}
 	}
+	w.move(found.run)
 	err := c.await(ctx, partition, found.run, 0, func(told ended) (done bool, err error) {
 		if told != nil {
 			found = end{run: found.run, state: *told}
@@ -91,6 +98,9 @@ func (c *Client) awaitEnd(ctx context.Context, workflowID, run string) (end, err
 		}
 		return find()
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = removed(found.run, err)
+	}
 	return found, err
 }
 

@@ -2,6 +2,7 @@ package request
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -30,6 +31,9 @@ func (c *Client) awaitTurn(ctx context.Context, at *place, longest time.Duration
 		}
 		return done || closed != nil, err
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = removed(at.run, err)
+	}
 	return closed, err
 }
 

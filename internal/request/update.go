@@ -34,6 +34,7 @@ func (c *Client) Update(ctx context.Context, workflowID, name, id string, input 
 	if id == "" {
 		id = ident.NewToken()
 	}
+	defer c.waiters.begin(workflowID, "").end()
 	u := &update{workflowID: workflowID, name: name, id: id, input: input}
 	at, err := c.sendUpdate(ctx, u)
 	if err == nil {

@@ -1,0 +1,75 @@
+package request
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/perdure/perdure/store"
+)
+
+// waiters are the callers of this process that wait for something a run will have on
+// record. Retention spares what they have yet to read. The zero value has none.
+type waiters struct {
+	mu   sync.Mutex
+	byID map[string]map[*waiter]bool // by workflow ID
+}
+
+// waiter is a caller on its way along the runs of a workflow ID. Run IDs ascend along a
+// chain, so what it has yet to read is its run and those with greater IDs.
+type waiter struct {
+	among      *waiters
+	workflowID string
+	run        string // empty as long as it is not known
+}
+
+// begin adds a caller, before it looks for the first time.
+func (ws *waiters) begin(workflowID, run string) *waiter {
+	w := &waiter{ws, workflowID, run}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.byID == nil {
+		ws.byID = map[string]map[*waiter]bool{}
+	}
+	if ws.byID[workflowID] == nil {
+		ws.byID[workflowID] = map[*waiter]bool{}
+	}
+	ws.byID[workflowID][w] = true
+	return w
+}
+
+// move says that the caller is done with the runs before this one.
+func (w *waiter) move(run string) {
+	w.among.mu.Lock()
+	defer w.among.mu.Unlock()
+	w.run = run
+}
+
+func (w *waiter) end() {
+	w.among.mu.Lock()
+	defer w.among.mu.Unlock()
+	others := w.among.byID[w.workflowID]
+	if delete(others, w); len(others) == 0 {
+		delete(w.among.byID, w.workflowID)
+	}
+}
+
+// Awaits reports whether a caller of this process waits for what a closed run, or one
+// after it, has on record.
+func (c *Client) Awaits(r *store.Run) bool {
+	c.waiters.mu.Lock()
+	defer c.waiters.mu.Unlock()
+	for w := range c.waiters.byID[r.WorkflowID] {
+		if r.ID >= w.run {
+			return true
+		}
+	}
+	return false
+}
+
+// removed is the error of a wait for a run that is not there.
+func removed(run string, err error) error {
+	if run == "" {
+		return err // there is none of the workflow ID
+	}
+	return fmt.Errorf("run %s does not exist, or not any more: retention and gc remove runs some time after they end; keep them for longer than callers in other processes may be cut off: %w", run, err)
+}
