@@ -2,9 +2,11 @@ package activity
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/retry"
 )
 
 // Info is what a body can know about the attempt it is.
@@ -19,12 +21,26 @@ type Info struct {
 	Trace     string // trace parent of the call, empty if there is none
 
 	Attempt int  // from 1; attempts lost to a crash count
-	Max     int  // executions the policy allows
+	Max     int  // executions that the policy and its rules allow at most; retry.Unlimited without an end
+	Allowed int  // those that the rule for the latest failure allows; Max before the first failure
 	Final   bool // no attempt follows if this one fails
 
 	Scheduled time.Time // when the call was scheduled, engine time
 	Started   time.Time // when this attempt was started, engine time
 	Deadline  time.Time // when its AttemptTimeout is over, engine time; zero without one
+}
+
+// Progress says which attempt this is, and of how many: "attempt 2 of 5", or
+// "attempt 2, unlimited". The latest failure decides about the number, as for Allowed;
+// a failure of another type may change it.
+func (i Info) Progress() string {
+	switch {
+	case i.Allowed >= retry.Unlimited:
+		return fmt.Sprintf("attempt %d, unlimited", i.Attempt)
+	case i.Allowed == 0: // an Info that a test made
+		return fmt.Sprintf("attempt %d", i.Attempt)
+	}
+	return fmt.Sprintf("attempt %d of %d", i.Attempt, i.Allowed)
 }
 
 // attempt is what the context of a body carries.

@@ -161,12 +161,21 @@ func (r *execution) dispatch(c *Call) {
 	r.touch(c)
 	limit := c.Policy.AttemptLimit()
 	r.out.Dispatch = append(r.out.Dispatch, Dispatch{
-		Call: c.Number, Attempt: c.attempt, Max: limit, Final: c.Failures+1 >= limit,
+		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: r.allowed(c), Final: c.Failures+1 >= limit,
 		Step: c.Step(), Probation: c.OnProbation,
 		Name: c.Name, Queue: c.Queue, Trace: c.Trace, Input: c.Input,
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt,
 		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout, Details: c.Details,
 	})
+}
+
+// allowed is how many executions the rule for a call's latest failure allows, as the
+// policy in force says. Before a failure each rule may hold.
+func (r *execution) allowed(c *Call) int {
+	if c.Last == nil {
+		return c.Policy.AttemptLimit()
+	}
+	return r.judgement(c, c.Last, r.now, false).Max
 }
 
 // askAgain lets all queued calls ask for a slot.

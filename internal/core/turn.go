@@ -85,6 +85,7 @@ type Dispatch struct {
 	Call      int64
 	Attempt   int
 	Max       int  // executions the policy allows
+	Allowed   int  // executions that the rule for the latest failure allows
 	Final     bool // no more attempt follows a failure of this one
 	Step      bool // an inline step: its body is in the run's code
 	Probation bool // it was lost before: run it in the probation lane

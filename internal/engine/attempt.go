@@ -67,7 +67,7 @@ func attemptInfo(r *activeRun, d core.Dispatch) activity.Info {
 	info := activity.Info{
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
 		CallID: r.run.CallID(d.Call), AttemptID: core.AttemptID(r.id, d.Call, d.Attempt), Trace: d.Trace,
-		Attempt: d.Attempt, Max: d.Max, Final: d.Final,
+		Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
 		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started),
 	}
 	if d.AttemptTimeout > 0 {

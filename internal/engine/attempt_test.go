@@ -155,11 +155,11 @@ func TestE26_InfoAndIdempotencyKey(t *testing.T) {
 			want := activity.Info{
 				WorkflowID: "run", RunID: run, Workflow: "twice", Activity: "work", Trace: trace,
 				CallID: run + "/1", AttemptID: fmt.Sprintf("%s/1.%d", run, i+1),
-				Attempt: i + 1, Max: 3, Final: i == 2,
+				Attempt: i + 1, Max: 3, Allowed: 3, Final: i == 2,
 				Scheduled: began, Started: began.Add(time.Duration(i) * 61 * time.Second),
 			}
 			if i == 3 {
-				want.Activity, want.CallID, want.AttemptID, want.Attempt, want.Max, want.Final = "inline", run+"/2", run+"/2.1", 1, 5, false
+				want.Activity, want.CallID, want.AttemptID, want.Attempt, want.Max, want.Allowed, want.Final = "inline", run+"/2", run+"/2.1", 1, 5, 5, false
 				want.Scheduled = began.Add(123 * time.Second)
 				want.Started = want.Scheduled
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,6 +42,44 @@ func TestR31_ABodyKnowsItsAttempt(t *testing.T) {
 			if a.Number != i+1 || a.Max != 3 || a.Final != (i == 2) || a.TraceID != told[0].TraceID || a.ID != fmt.Sprint(a.TraceID, ".", i+1) {
 				t.Errorf("attempt %d is told %+v", i+1, a)
 			}
+		}
+	})
+}
+
+// named is an error whose type has its text as name.
+type named string
+
+func (e named) Error() string     { return string(e) }
+func (e named) ErrorType() string { return string(e) }
+
+// TestE26_ABodyKnowsWhatTheLatestFailureAllows: the attempts that a body is told are those
+// of the rule for the latest failure, and "unlimited" is said as such. A run
+// that is loaded again tells it too.
+func TestE26_ABodyKnowsWhatTheLatestFailureAllows(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		var told []string
+		work := activity.New("work", func(ctx context.Context, _ int) (int, error) {
+			info, _ := activity.FromContext(ctx)
+			told = append(told, fmt.Sprintf("%s, %t", info.Progress(), info.Max == retry.Unlimited))
+			switch info.Attempt {
+			case 1:
+				return 0, named("Busy")
+			case 2:
+				return 0, named("Slow")
+			case 3:
+				return 0, errors.New("again")
+			}
+			return 0, nil
+		}, activity.Retry(retry.Policy{
+			MaxAttempts: 4, Within: retry.Forever, Jitter: retry.NoJitter, Backoff: retry.Fixed(time.Minute),
+			Rules: []retry.Rule{{Types: []string{"Busy"}, MaxAttempts: retry.Unlimited}, {Types: []string{"Slow"}, MaxAttempts: 7}},
+		}))
+		once := calls(work)
+		e := w.start(once, work)
+		complete(t, e, once, "run", 0)
+		want := []string{"attempt 1, unlimited, true", "attempt 2, unlimited, true", "attempt 3 of 7, true", "attempt 4 of 4, true"}
+		if !slices.Equal(told, want) {
+			t.Errorf("the attempts were told %q, want %q", told, want)
 		}
 	})
 }
