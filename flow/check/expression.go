@@ -201,10 +201,7 @@ func (c *checker) action(x *syntax.Action) {
 	a, ok := c.actions[x.Name.Name]
 	switch {
 	case !ok:
-		hint := near.Hint(x.Name.Name, maps.Keys(c.actions))
-		if hint == "" {
-			hint = c.actionHint(x.Name.Name)
-		}
+		hint := c.actionHint(x.Name.Name)
 		c.report(name, syntax.CodeAction, hint, "there is no action %s", x.Name.Name)
 		return
 	case a.Flag != "":
@@ -236,13 +233,25 @@ func (c *checker) gates(x *syntax.Action) {
 	}
 }
 
-// actionHint is about an action that does not exist and is like no other.
+// actionHint is about an action that does not exist: the actions that were meant. What is
+// before the dot names a group of actions; without a dot all of the name may be a group's.
 func (c *checker) actionHint(name string) string {
 	group, _, dotted := strings.Cut(name, ".")
-	var same []string
+	groups := map[string][]string{}
 	for _, other := range slices.Sorted(maps.Keys(c.actions)) {
-		if dotted && strings.HasPrefix(other, group+".") {
-			same = append(same, "@"+other)
+		if its, _, inGroup := strings.Cut(other, "."); inGroup {
+			groups[its] = append(groups[its], "@"+other)
+		}
+	}
+	if dotted || groups[name] == nil {
+		if hint := near.Hint(name, maps.Keys(c.actions)); hint != "" {
+			return hint
+		}
+	}
+	same := groups[group]
+	if same == nil {
+		for _, meant := range near.Names(group, maps.Keys(groups)) {
+			same = append(same, groups[meant]...)
 		}
 	}
 	switch {

@@ -12,12 +12,22 @@ const manyNames = 1000
 // Hint is a question with the names that are written almost like one; empty if there
 // are none, or too many.
 func Hint(name string, all iter.Seq[string]) string {
+	found := Names(name, all)
+	if len(found) == 0 {
+		return ""
+	}
+	return "Did you mean " + strings.Join(found, " or ") + "?"
+}
+
+// Names are the names that are written almost like one, sorted; none if there are too
+// many.
+func Names(name string, all iter.Seq[string]) []string {
 	var found []string
 	best := far
 	seen := 0
 	for other := range all {
 		if seen++; seen > manyNames {
-			return ""
+			return nil
 		}
 		if other == "_" || other == name {
 			continue
@@ -34,11 +44,11 @@ func Hint(name string, all iter.Seq[string]) string {
 			found = append(found, other)
 		}
 	}
-	if len(found) == 0 || len(found) > 3 {
-		return ""
+	if len(found) > 3 {
+		return nil
 	}
 	slices.Sort(found)
-	return "Did you mean " + strings.Join(found, " or ") + "?"
+	return found
 }
 
 // swapped reports whether two words differ in the order of two letters.
