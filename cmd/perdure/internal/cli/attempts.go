@@ -26,7 +26,7 @@ Without an ID, search the attempts of all workflows, latest first. Steps that su
 the first try are not found there; "perdure stats activities" counts them.`,
 		Example: `  perdure attempts order-17
   perdure attempts order-17 -o json
-  perdure attempts --activity charge --error Unavailable --since 24h
+  perdure attempts --activity charge --error-type Unavailable --since 24h
   perdure attempts --outcome lost --limit 0 -o jsonl`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,

@@ -22,7 +22,7 @@ long they ran, waited and took in all. The sums are exact even if not all attemp
 step are kept.
 
 Without an ID, search the steps of all workflows that did not succeed at the first try,
-latest attempt first. --error, --outcome, --reason, --since and --until are then about
+latest attempt first. --error-type, --outcome, --reason, --since and --until are then about
 the latest attempt of a step.`,
 		Example: `  perdure calls order-17
   perdure calls --more-than 3
@@ -37,7 +37,7 @@ the latest attempt of a step.`,
 			if len(args) == 0 {
 				return a.findCalls(cmd.Context(), &opt)
 			}
-			for _, flag := range []string{"type", "limit", "activity", "error", "outcome", "reason", "since", "until"} {
+			for _, flag := range []string{"type", "limit", "activity", errorType, "outcome", "reason", "since", "until"} {
 				if cmd.Flags().Changed(flag) {
 					return usage("Leave it out, or the ID.", "--%s is for the steps of many workflows; those of one are all shown.", flag)
 				}

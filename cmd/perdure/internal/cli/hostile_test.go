@@ -80,7 +80,7 @@ var hostile = map[string][][]string{
 	"status":             {{}, {"--watch=soon"}},
 	"show":               {{"run " + evil}, {"run " + evil, "--wait", "1s"}, {"end " + evil}, {"panic " + evil}, {"child " + evil}, {"none " + evil}, {"run " + evil, "--run", evil}},
 	"history":            {{"run " + evil}, {"end " + evil}, {"panic " + evil}, {"run " + evil, "--record"}, {evil}},
-	"attempts":           {{"run " + evil}, {"panic " + evil}, {"run " + evil, "--error", evil}, {}, {"--outcome", evil}},
+	"attempts":           {{"run " + evil}, {"panic " + evil}, {"run " + evil, "--error-type", evil}, {}, {"--outcome", evil}},
 	"calls":              {{"run " + evil}, {}, {"run " + evil, "--type", evil}},
 	"stats activities":   {{}},
 	"stats errors":       {{}},

@@ -25,10 +25,11 @@ type ledgerOptions struct {
 func (opt *ledgerOptions) flags(cmd *cobra.Command) *pflag.FlagSet {
 	flags := cmd.Flags()
 	flags.StringVar(&opt.filter.Activity, "activity", "", "only of the activity or step with this `name`")
-	flags.StringVar(&opt.filter.ErrorType, "error", "", "only those that ended with this `type` of error, such as Timeout")
+	flags.StringVar(&opt.filter.ErrorType, errorType, "", "only those that ended with this `type` of error, such as Timeout")
 	flags.StringVar(&opt.filter.Outcome, "outcome", "", "only those that ended in this `way`: "+strings.Join(outcomes, ", "))
 	flags.StringVar(&opt.filter.Reason, "reason", "", "only those with this `reason` for what followed, such as max_attempts")
 	flags.StringVar(&opt.filter.Workflow, "type", "", "only of the workflow with this `name`")
+	formerly(cmd, "error", errorType)
 	opt.span(flags)
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes, cobra.ShellCompDirectiveNoFileComp))
 	return flags

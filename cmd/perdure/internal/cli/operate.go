@@ -178,11 +178,12 @@ func (r *request) addFlags() {
 		flags.Int64Var(&r.calls.Call, "call", 0, "only the call of this `number`")
 		flags.StringVar(&r.calls.Name, "activity", "", "only calls of the activity or step with this `name`")
 		flags.StringSliceVar(&r.calls.States, "state", nil, "only calls in this `state`; several with commas: "+strings.Join(callStates, ", "))
-		flags.StringVar(&r.calls.ErrorType, "error-type", "", "only calls whose last failure has this `type`")
+		flags.StringVar(&r.calls.ErrorType, errorType, "", "only calls whose last failure has this `type`")
 		_ = r.cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(callStates, cobra.ShellCompDirectiveNoFileComp))
 	} else {
 		flags.BoolVar(&r.runs.retrying, "retrying", false, "with --all: only those that wait for another attempt")
-		flags.StringVar(&r.runs.errors, "error", "", "with --all: only with a step whose latest attempt ended with this `type` of error")
+		flags.StringVar(&r.runs.errors, errorType, "", "with --all: only with a step whose latest attempt ended with this `type` of error")
+		formerly(r.cmd, "error", errorType)
 	}
 	flags.BoolVar(&r.dry, "dry-run", false, "only count and list what would be done")
 	r.person.addFlags(r.cmd)
@@ -201,7 +202,7 @@ func (r *request) selects() []string {
 	if r.onCalls {
 		return selecting
 	}
-	return append([]string{"retrying", "error"}, selecting...)
+	return append([]string{"retrying", errorType}, selecting...)
 }
 
 // check refuses what makes no sense.
@@ -429,7 +430,7 @@ func notes(records []view.ControlRecord, outcome string) string {
 
 // switchActivity pauses or resumes an activity on all nodes.
 func (a *app) switchActivity(ctx context.Context, r *request, off bool) error {
-	if flag := anyChanged(r.cmd, append([]string{"call", "state", "error-type", "dry-run"}, selecting...)); flag != "" {
+	if flag := anyChanged(r.cmd, append([]string{"call", "state", errorType, "dry-run"}, selecting...)); flag != "" {
 		return usage("To act on calls of workflows, name a workflow or add --all.", "--%s means nothing for an activity as a whole.", flag)
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {

@@ -107,7 +107,7 @@ code and policies recognize it.`,
 		onCalls: true, named: true, did: "failed", givenBy: "error",
 		flags: func(r *request, flags *pflag.FlagSet) {
 			flags.StringVar(&r.text, "error", "", "`text` of the error")
-			flags.StringVar(&r.kind, "as", retry.TypeError, "`type` of the error")
+			flags.StringVar(&r.kind, "as", retry.TypeError, "`type` of the error, for the rules of policies")
 		},
 		prepare: func(_ *app, r *request) (action, error) {
 			if r.text == "" {

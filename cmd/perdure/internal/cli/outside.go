@@ -45,11 +45,11 @@ func (a *app) failAttemptCommand() *cobra.Command {
 		Long: `Fail an attempt whose activity has handed out its token. The policy of its call decides
 whether another attempt follows, as if the activity had returned the error.`,
 		Example: `  perdure fail-attempt AQEBAXJ1bi0x... "the bank did not answer"
-  perdure fail-attempt AQEBAXJ1bi0x... "declined" --type CardDeclined --terminal`,
+  perdure fail-attempt AQEBAXJ1bi0x... "declined" --as CardDeclined --terminal`,
 		Args: arguments,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("type") && kind == "" {
-				return usage("Leave --type out, or name a type.", "The --type is empty.")
+			if cmd.Flags().Changed("as") && kind == "" {
+				return usage("Leave --as out, or name a type.", "The --as is empty.")
 			}
 			var failure error = &reported{kind, args[1]}
 			if terminal {
@@ -60,7 +60,8 @@ whether another attempt follows, as if the activity had returned the error.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&kind, "type", retry.TypeError, "`name` of the error's type, for the rules of policies")
+	cmd.Flags().StringVar(&kind, "as", retry.TypeError, "`type` of the error, for the rules of policies")
+	formerly(cmd, "type", "as")
 	cmd.Flags().BoolVar(&terminal, "terminal", false, "do not retry, whatever the policy says")
 	return cmd
 }

@@ -67,7 +67,7 @@ func TestE29_CompletionAtAShell(t *testing.T) {
 		{[]string{"complete", asked["yes"][1:], `"fine"`}, "The token is not of an attempt in this database", 2},
 		{[]string{"show", "yes"}, "the attempt times out", 0},
 		{[]string{"complete", asked["yes"], `"fine"`}, "Recorded", 0},
-		{[]string{"fail-attempt", asked["no"], "the card", "--type", ""}, "The --type is empty", 2},
+		{[]string{"fail-attempt", asked["no"], "the card", "--as", ""}, "The --as is empty", 2},
 		{[]string{"fail-attempt", asked["no"], "the card was declined", "--type", "Declined", "-o", "jsonl"}, `{"sent":"fail-attempt"}`, 0},
 	} {
 		stdout, stderr, code := call(t, append(c.args, "--db", "desk.db")...)

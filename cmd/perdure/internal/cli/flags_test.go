@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// twoMeanings are the flags that mean different things, each with the reason.
+var twoMeanings = map[string]string{
+	"all":    "the word of each field: all workflows to act on, all nodes that were",
+	"id":     "the ID of what is made: of a run, of a signal, of an update",
+	"reason": "one is given with an operation, one is recorded with an attempt",
+}
+
+// TestF2_OneWordForOneFlag: a flag of one name takes the same in every command, and what
+// the help says of it differs in nothing that testdata does not show.
+func TestF2_OneWordForOneFlag(t *testing.T) {
+	a, _ := printer(time.Now())
+	takes := map[string]map[string]string{} // by flag and what it takes, a command
+	says := map[string]map[string]bool{}
+	walk(a.root(), func(cmd *cobra.Command) {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			value, text := pflag.UnquoteUsage(f)
+			if takes[f.Name] == nil {
+				takes[f.Name], says[f.Name] = map[string]string{}, map[string]bool{}
+			}
+			takes[f.Name][f.Value.Type()+" "+value] = cmd.CommandPath()
+			says[f.Name][strings.TrimPrefix(text, "with --all: ")] = true
+		})
+	})
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(takes)) {
+		if len(takes[name]) > 1 && twoMeanings[name] == "" {
+			t.Errorf("--%s takes different things: %v", name, takes[name])
+		}
+		if len(takes[name]) == 1 && len(says[name]) == 1 && twoMeanings[name] != "" {
+			t.Errorf("--%s has one meaning: delete the exception", name)
+		}
+		fmt.Fprintf(&out, "--%s\n", name)
+		for _, text := range slices.Sorted(maps.Keys(says[name])) {
+			fmt.Fprintf(&out, "    %s\n", text)
+		}
+	}
+	const path = "testdata/words/flags.txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	difference(t, strings.ReplaceAll(string(want), "\r\n", "\n"), out.String())
+}
+
+// walk visits the commands that the help shows.
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	if cmd.Hidden || cmd.Name() == "completion" || cmd.Name() == "help" {
+		return
+	}
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		walk(sub, visit)
+	}
+}
+
+// TestF2_EarlierNamesOfFlagsStillWork: a script that was written before goes on.
+func TestF2_EarlierNamesOfFlagsStillWork(t *testing.T) {
+	a, _ := printer(time.Now())
+	for _, c := range []struct{ command, earlier, name string }{
+		{"list", "error", "error-type"}, {"attempts", "error", "error-type"}, {"calls", "error", "error-type"},
+		{"stats errors", "error", "error-type"}, {"cancel", "error", "error-type"}, {"fail-attempt", "type", "as"},
+	} {
+		cmd, _, err := a.root().Find(strings.Fields(c.command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.ParseFlags([]string{"--" + c.earlier, "Busy"}); err != nil {
+			t.Errorf("%s --%s: %v", c.command, c.earlier, err)
+			continue
+		}
+		if f := cmd.Flags().Lookup(c.name); f == nil || !f.Changed || f.Value.String() != "Busy" {
+			t.Errorf("%s --%s does not set --%s: %+v", c.command, c.earlier, c.name, f)
+		}
+		if strings.Contains(cmd.UsageString(), "--"+c.earlier+" ") {
+			t.Errorf("the help of %s shows --%s", c.command, c.earlier)
+		}
+	}
+	fail, _, err := a.root().Find([]string{"fail"})
+	if err == nil {
+		err = fail.ParseFlags([]string{"--error", "the text", "--error-type", "Busy"})
+	}
+	if err != nil || fail.Flags().Lookup("error").Value.String() != "the text" {
+		t.Errorf("--error of fail is not its text: %v", err)
+	}
+}
