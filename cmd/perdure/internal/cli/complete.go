@@ -1,29 +1,155 @@
 package cli
 
 import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
 // completeID offers the shell the workflow IDs that begin with what was typed.
 func (a *app) completeID(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var ids []string
-	err := a.withEngine(cmd.Context(), func(e *perdure.Engine) error {
-		runs, err := e.List(cmd.Context(), view.Filter{IDPrefix: typed})
+	return a.completeArgument(func(ctx context.Context, e *perdure.Engine, found names) error {
+		runs, err := e.List(ctx, view.Filter{IDPrefix: typed})
 		for _, r := range runs {
-			if term.Escape(r.WorkflowID) == r.WorkflowID { // others cannot be typed
-				ids = append(ids, r.WorkflowID+"\t"+term.Escape(r.Workflow)+", "+r.Status)
-			}
+			found[r.WorkflowID] = r.Workflow + ", " + r.Status
 		}
 		return err
-	})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
+	})(cmd, args, typed)
+}
+
+// names are what a shell can be offered, each with what it is.
+type names map[string]string
+
+// completion is what cobra calls for a word that is being typed.
+type completion = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
+
+// namesFrom reads names from a database.
+type namesFrom func(ctx context.Context, e *perdure.Engine, found names) error
+
+// completeArgument offers names for the first argument of a command.
+func (a *app) completeArgument(read namesFrom) completion {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.completeNames(read)(cmd, nil, typed)
 	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeStart offers types of workflows, and files when none begins so.
+func (a *app) completeStart(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	offers, directive := a.completeArgument(workflowTypes)(cmd, args, typed)
+	if len(offers) == 0 && len(args) == 0 {
+		directive = cobra.ShellCompDirectiveDefault
+	}
+	return offers, directive
+}
+
+// completeNames offers the names that begin with what was typed.
+func (a *app) completeNames(read namesFrom) completion {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		found := names{}
+		err := a.withEngine(cmd.Context(), func(e *perdure.Engine) error { return read(cmd.Context(), e, found) })
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var offers []string
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			if strings.HasPrefix(name, typed) && term.Escape(name) == name { // others cannot be typed
+				offers = append(offers, strings.TrimSuffix(name+"\t"+term.Escape(found[name]), "\t"))
+			}
+		}
+		return offers, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeFlags offers names for the values of flags of all commands: a flag has one
+// meaning wherever it stands.
+func (a *app) completeFlags(cmd *cobra.Command) {
+	for flag, read := range map[string]namesFrom{"type": workflowTypes, "activity": activities, errorType: errorTypes} {
+		if cmd.Flags().Lookup(flag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(flag, a.completeNames(read))
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		a.completeFlags(sub)
+	}
+}
+
+// recently is how far back errors are looked for: someone waits for the names.
+const recently = 7 * 24 * time.Hour
+
+// workflowTypes are the types of the latest workflows, and of all whose steps have ended.
+func workflowTypes(ctx context.Context, e *perdure.Engine, found names) error {
+	runs, err := e.List(ctx, view.Filter{Limit: 1000})
+	for _, r := range runs {
+		found[r.Workflow] = ""
+	}
+	if err != nil {
+		return err
+	}
+	stats, err := ops.ActivityStats(ctx, e, time.Time{}, time.Time{})
+	for _, s := range stats {
+		found[s.Workflow] = ""
+	}
+	return err
+}
+
+// activities are the activities and steps that ended, that failed, or that are paused. A
+// database does not list those that wait for their first attempt.
+func activities(ctx context.Context, e *perdure.Engine, found names) error {
+	stats, err := ops.ActivityStats(ctx, e, time.Time{}, time.Time{})
+	for _, s := range stats {
+		found[s.Name] = ""
+	}
+	if err != nil {
+		return err
+	}
+	failed, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently)})
+	for _, s := range failed {
+		found[s.Name] = ""
+	}
+	if err != nil {
+		return err
+	}
+	paused, err := ops.PausedActivities(ctx, e)
+	for _, s := range paused {
+		found[s.Name] = "paused"
+	}
+	return err
+}
+
+func errorTypes(ctx context.Context, e *perdure.Engine, found names) error {
+	stats, err := ops.ErrorStats(ctx, e, view.AttemptFilter{Since: time.Now().Add(-recently)})
+	for _, s := range stats {
+		found[s.ErrorType] = ""
+	}
+	return err
+}
+
+func gateNames(ctx context.Context, e *perdure.Engine, found names) error {
+	gates, err := ops.Gates(ctx, e)
+	for _, g := range gates {
+		found[g.Name] = ""
+		if g.Paused != nil {
+			found[g.Name] = "paused"
+		}
+	}
+	return err
+}
+
+func scheduleNames(ctx context.Context, e *perdure.Engine, found names) error {
+	all, err := ops.Schedules(ctx, e)
+	for _, s := range all {
+		found[s.Name] = s.Workflow
+	}
+	return err
 }

@@ -48,6 +48,7 @@ func (a *app) tellCommand(kind, use, did, short, long string, do func(ctx contex
 		})
 	}
 	who.addFlags(cmd)
+	cmd.ValidArgsFunction = a.completeArgument(map[string]namesFrom{"gate": gateNames, "schedule": scheduleNames}[kind])
 	return cmd
 }
 

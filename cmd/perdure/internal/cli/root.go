@@ -70,6 +70,7 @@ func (a *app) root() *cobra.Command {
 		a.auditCommand(), a.gcCommand(), a.nodesCommand(), a.gatesCommand(), a.schedulesCommand(), a.policyCommand(), a.versionCommand(),
 	)
 	root.AddCommand(a.operationCommands()...)
+	a.completeFlags(root)
 	inGroups(root)
 	root.SetOut(a.out) // where the next two have to know it
 	root.InitDefaultHelpCmd()

@@ -149,7 +149,8 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		Example: `  perdure schedules update nightly nightly.flow
   perdure schedules update nightly --cron "0 4 * * *"
   perdure schedules update nightly nightly.flow '{"service": "http://warehouse-2"}'`,
-		Args: arguments,
+		Args:              arguments,
+		ValidArgsFunction: a.completeArgument(scheduleNames),
 	}
 	specFlags(cmd, &spec)
 	overlap := overlapFlag(cmd, "a fire", "")
@@ -282,10 +283,11 @@ type createdSchedule struct {
 
 func (a *app) triggerScheduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "trigger NAME",
-		Short: "Fire a schedule now",
-		Long:  "Fire a schedule now, even if it is paused, and print the workflow ID. If a run is open,\n--overlap or the schedule says what happens.",
-		Args:  arguments,
+		Use:               "trigger NAME",
+		Short:             "Fire a schedule now",
+		Long:              "Fire a schedule now, even if it is paused, and print the workflow ID. If a run is open,\n--overlap or the schedule says what happens.",
+		Args:              arguments,
+		ValidArgsFunction: a.completeArgument(scheduleNames),
 	}
 	who := a.scheduleBy(cmd)
 	overlap := overlapFlag(cmd, "the fire", "")
@@ -403,8 +405,9 @@ func lastOf(s *view.Schedule) term.Painted {
 func (a *app) showScheduleCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show where a schedule stands",
-		Long: "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
-		Args: arguments,
+		Long:              "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
+		Args:              arguments,
+		ValidArgsFunction: a.completeArgument(scheduleNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
 				s, err := ops.DescribeSchedule(cmd.Context(), e, args[0])

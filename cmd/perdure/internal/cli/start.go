@@ -40,6 +40,8 @@ serve, or a program with package flow); name the actions of such a program with 
   perdure start report yesterday --new-after failure
   perdure start remind order-17-reminder --delay 24h --memo '"by hand"'`,
 		Args: arguments,
+		// A flow file is named as well: the shell offers files when no type fits.
+		ValidArgsFunction: a.completeStart,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.startArguments(cmd, args, s)
 		},
