@@ -25,7 +25,12 @@ func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.
 	if err != nil {
 		return nil, err
 	}
-	out := BaseRecord(row, &start)
+	return controlsOf(row, &start, turns), nil
+}
+
+// controlsOf returns the operations in the history of a run, oldest first.
+func controlsOf(row *store.Run, start *history.Start, turns []core.StoredTurn) []view.ControlRecord {
+	out := BaseRecord(row, start)
 	for _, t := range turns {
 		for i := range t.Events {
 			ev := &t.Events[i]
@@ -40,7 +45,7 @@ func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.
 			out = append(out, r)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // plainly are the operations whose caller does not wait for a result. The event that

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,23 +15,38 @@ import (
 )
 
 func (a *app) auditCommand() *cobra.Command {
-	return &cobra.Command{
+	var opt ledgerOptions
+	var filter view.AuditFilter
+	cmd := &cobra.Command{
 		Use:   "audit [ID]",
-		Short: "Show who did what to a workflow, when and why",
+		Short: "Show who did what, when and why",
 		Long: `Show what was done to a workflow and its calls: by whom, when, why, and with which
-outcome; and where the engine itself made a call wait for a person. Without an ID, show
-which activities were paused and resumed as a whole.`,
-		Example: `  perdure audit order-17
-  perdure audit -o json`,
+outcome; and where the engine itself made a call wait for a person.
+
+Without an ID, show this of everything, latest first: workflows and their calls, and
+activities that were paused and resumed as a whole. Gates and schedules keep no log: the
+pauses in force are shown, and the fires by hand that a schedule remembers. What was done
+to a workflow is in its history, so the workflows that started last are read; those that
+closed before --since are not.`,
+		Example: `  perdure audit
+  perdure audit order-17
+  perdure audit --since 12h --limit 0 -o jsonl`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.auditGroup(cmd.Context())
+				return a.auditGroup(cmd.Context(), &opt, filter)
+			}
+			if flag := anyChanged(cmd, []string{"since", "until", "limit", "runs"}); flag != "" {
+				return usage("Leave one of them out.", "--%s is for the audit over everything, without an ID.", flag)
 			}
 			return a.audit(cmd.Context(), args[0])
 		},
 	}
+	opt.span(cmd.Flags())
+	cmd.Flags().IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
+	cmd.Flags().IntVar(&filter.Runs, "runs", 1000, "without an ID: read the `number` of workflows that started last")
+	return cmd
 }
 
 func (a *app) audit(ctx context.Context, id string) error {
@@ -42,20 +59,37 @@ func (a *app) audit(ctx context.Context, id string) error {
 	})
 }
 
-func (a *app) auditGroup(ctx context.Context) error {
+func (a *app) auditGroup(ctx context.Context, opt *ledgerOptions, filter view.AuditFilter) error {
+	if err := opt.resolve(a.env.Now()); err != nil {
+		return err
+	}
+	if filter.Runs < 1 || filter.Runs > mostAudited {
+		return usage(fmt.Sprintf("Use a number from 1 to %d.", mostAudited), "--runs is %d.", filter.Runs)
+	}
+	filter.Since, filter.Until, filter.Limit = opt.filter.Since, opt.filter.Until, cmp.Or(opt.filter.Limit, mostAudited)
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		records, err := ops.Switches(ctx, e)
+		found, err := ops.Audit(ctx, e, filter)
 		if err != nil {
 			return err
 		}
-		return listing(a, records, "No activity has been paused as a whole"+a.inGroup()+".", func(records []view.SwitchRecord) error {
-			if err := a.switchTable(records); err != nil {
-				return err
-			}
-			return a.pausedNow(ctx, e)
+		err = listing(a, found.Records, "Nothing that was done"+a.inGroup()+" is on record; what no engine has seen yet is not.", func(records []view.AuditRecord) error {
+			return errors.Join(a.auditTable(records), a.pausedNow(ctx, e))
 		})
+		if err != nil || a.format != formatTable {
+			return err
+		}
+		if found.More {
+			a.cutOff("entries, the latest", len(found.Records))
+		}
+		if found.Unread {
+			a.printf("\nThe workflows that started last were read, %d in all. To read more: --runs %d, or perdure audit ID\n", found.Runs, min(10*found.Runs, mostAudited))
+		}
+		return nil
 	})
 }
+
+// mostAudited is how many runs are read and entries are shown at most.
+const mostAudited = 1_000_000
 
 // pausedNow names the activities that are paused in the whole group.
 func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
@@ -88,15 +122,16 @@ func (a *app) controlTable(records []view.ControlRecord) error {
 	return table.Write(a.out)
 }
 
-// switchTable shows what was paused and resumed in the whole group.
-func (a *app) switchTable(records []view.SwitchRecord) error {
-	table := a.table("TIME", "KIND", "NAME", "OPERATION", "BY", "WHY")
+// auditTable shows what was done in the whole group.
+func (a *app) auditTable(records []view.AuditRecord) error {
+	table := a.table("TIME", "KIND", "NAME", "CALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+	table.Right(3)
 	for _, r := range records {
-		operation := "resume"
-		if r.Paused {
-			operation = "pause"
+		call := ""
+		if r.Call > 0 {
+			call = fmt.Sprint(r.Call)
 		}
-		table.Row(term.Time(r.Time), r.Kind, r.Name, operation, r.By, r.Why)
+		table.Row(term.Time(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
 	return table.Write(a.out)
 }

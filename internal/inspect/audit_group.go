@@ -1,0 +1,160 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+const (
+	auditLimit = 100
+	auditRuns  = 1000
+	auditPage  = 200 // runs of one query
+)
+
+// AuditGroup returns what was done in the group, latest first: to runs, activities, gates
+// and schedules.
+func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*view.Audit, error) {
+	if err := errors.Join(checkLimit(filter.Limit), checkLimit(filter.Runs)); err != nil {
+		return nil, err
+	}
+	filter.Limit, filter.Runs = cmp.Or(filter.Limit, auditLimit), cmp.Or(filter.Runs, auditRuns)
+	a := &auditor{filter: filter}
+	for _, read := range []func(context.Context, *auditor) error{in.auditSwitches, in.auditGates, in.auditSchedules, in.auditRuns} {
+		if err := read(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	a.sort()
+	return &a.out, nil
+}
+
+// auditor collects the latest entries.
+type auditor struct {
+	filter view.AuditFilter
+	out    view.Audit
+}
+
+func (a *auditor) add(r view.AuditRecord) {
+	if r.Time.Before(a.filter.Since) || !a.filter.Until.IsZero() && !r.Time.Before(a.filter.Until) {
+		return
+	}
+	if a.out.Records = append(a.out.Records, r); len(a.out.Records) >= 2*a.filter.Limit+1000 {
+		a.sort()
+	}
+}
+
+// sort orders the entries and drops those that are too early to be shown.
+func (a *auditor) sort() {
+	slices.SortStableFunc(a.out.Records, func(x, y view.AuditRecord) int { return y.Time.Compare(x.Time) })
+	if len(a.out.Records) > a.filter.Limit {
+		a.out.Records, a.out.More = a.out.Records[:a.filter.Limit:a.filter.Limit], true
+	}
+}
+
+func (in *Inspector) auditSwitches(ctx context.Context, a *auditor) error {
+	log, err := in.Switches(ctx, false)
+	for _, w := range slices.Backward(log) {
+		operation := "resume"
+		if w.Paused {
+			operation = "pause"
+		}
+		a.add(view.AuditRecord{
+			Time: w.Time, Kind: w.Kind, Name: w.Name, Operation: operation, Request: w.Request, By: w.By, Why: w.Why, Outcome: view.Applied,
+		})
+	}
+	return err
+}
+
+// auditGates adds the pauses in force: a gate remembers no others.
+func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
+	gates, err := in.Gates(ctx)
+	for _, g := range gates {
+		if p := g.Paused; p != nil {
+			a.add(view.AuditRecord{Time: p.Since, Kind: "gate", Name: g.Name, Operation: "pause", By: p.By, Why: p.Why, Outcome: view.Applied})
+		}
+	}
+	return err
+}
+
+// auditSchedules adds the pauses in force, and the fires by hand that a schedule remembers.
+func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
+	all, err := in.Schedules(ctx)
+	for _, s := range all {
+		if p := s.Paused; p != nil {
+			a.add(view.AuditRecord{Time: p.Since, Kind: "schedule", Name: s.Name, Operation: "pause", By: p.By, Why: p.Why, Outcome: view.Applied})
+		}
+		for _, f := range slices.Concat(s.Open, s.Waiting, s.Recent) {
+			if f.Kind != "" {
+				a.add(view.AuditRecord{
+					Time: f.Since, Kind: "schedule", Name: s.Name, Operation: f.Kind, By: f.By, Why: f.Why, Outcome: view.Applied, Note: "workflow " + f.WorkflowID,
+				})
+			}
+		}
+	}
+	return err
+}
+
+// auditRuns adds what was done to the runs that started last. What began after the time
+// that is asked for, or ended before it, is not read.
+func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
+	filter := Bounded(store.Filter{Partitions: in.group.All(), Until: a.filter.Until})
+	for {
+		filter.Limit = min(auditPage, a.filter.Runs-a.out.Runs+1)
+		rows, err := in.db.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if row := &rows[i]; row.Closed == 0 || !time.Unix(0, row.Closed).Before(a.filter.Since) {
+				if a.out.Runs == a.filter.Runs {
+					a.out.Unread = true
+					return nil
+				}
+				a.out.Runs++
+				if err := in.auditRun(ctx, row, a); err != nil {
+					return err
+				}
+			}
+		}
+		if len(rows) < filter.Limit {
+			return nil
+		}
+		filter.Before = rows[len(rows)-1].ID
+	}
+}
+
+// auditRun adds what was done to a run. What it has in common with the run from which it
+// was cut was done to that one.
+func (in *Inspector) auditRun(ctx context.Context, row *store.Run, a *auditor) error {
+	start, err := history.DecodeStart(row.Start)
+	if err != nil {
+		return err
+	}
+	turns, err := in.Turns(ctx, row.Partition, row.ID, 0)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // it was deleted meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	if start.Base != nil {
+		cut := start.Base.LastCut()
+		for len(turns) > 0 && turns[0].Number <= cut {
+			turns = turns[1:]
+		}
+	}
+	for _, r := range slices.Backward(controlsOf(row, &start, turns)) {
+		a.add(view.AuditRecord{
+			Time: r.Time, Kind: "workflow", Name: r.WorkflowID, RunID: r.RunID, Call: r.Call, Step: r.Name,
+			Operation: r.Operation, Request: r.Request, By: r.By, Why: r.Why, Outcome: r.Outcome, Note: r.Note,
+		})
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package view
+
+import "time"
+
+// AuditFilter selects entries of the audit over a whole group. The zero value selects the
+// latest hundred.
+type AuditFilter struct {
+	Since time.Time // only entries of this time or later; zero: all
+	Until time.Time // only entries before this time; zero: all
+	Limit int       // the latest so many entries; 0: 100
+	// Runs is how many runs are read, the latest started first; 0: 1,000. What was done to
+	// a run is in its history, and no index leads from a time to it.
+	Runs int
+}
+
+// AuditRecord is an entry of the audit over a whole group: who did what, when and why.
+type AuditRecord struct {
+	Time time.Time `json:"time"`
+	// Kind is what it was done to: workflow, activity, gate or schedule. Name is its
+	// workflow ID or name.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// RunID, Call and Step are of an operation on a run or one of its calls, as in
+	// ControlRecord; Step is the name of the call.
+	RunID string `json:"run_id,omitempty"`
+	Call  int64  `json:"call,omitempty"`
+	Step  string `json:"step,omitempty"`
+	// Operation is one of those of ControlRecord; pause or resume of an activity; pause of
+	// a gate; pause, trigger or backfill of a schedule.
+	Operation string `json:"operation"`
+	Request   string `json:"request,omitempty"`
+	By        string `json:"by,omitempty"` // empty if the engine did
+	Why       string `json:"why,omitempty"`
+	Outcome   string `json:"outcome"` // see Applied
+	Note      string `json:"note,omitempty"`
+}
+
+// Audit is the audit over a whole group.
+type Audit struct {
+	Records []AuditRecord // latest first
+	More    bool          // there are earlier entries than these
+	Runs    int           // whose history was read
+	// Unread says that there are runs that started before those and were not read.
+	Unread bool
+}
