@@ -91,7 +91,7 @@ func TestF11_F12_TheOperatorsNight(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db := shopFile()
 			workAtNight(t, db, func() { time.Sleep(time.Minute) }, tidy)
-			workAtNight(t, db, func() { got = (&player{t: t, dir: dir, db: db}).play(script) }, tidyV2)
+			workAtNight(t, db, func() { got = (&player{t: t, dir: dir, db: db, live: true}).play(script) }, tidyV2)
 		})
 		return got
 	})

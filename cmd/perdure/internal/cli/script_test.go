@@ -112,6 +112,7 @@ type player struct {
 	runs  map[string]string // what run IDs are called
 
 	work func(t *testing.T, db store.Opener, d time.Duration) // of an engine, nil for that of the shop
+	live bool                                                 // an engine works beside the commands
 }
 
 // play runs the commands and returns the script as it should be.
@@ -158,10 +159,14 @@ func (p *player) run(line string) string {
 	switch words[0] {
 	case "perdure":
 		var stdout, stderr bytes.Buffer
+		start := time.Now()
 		code := Run(p.t.Context(), Env{
 			Args: words[1:], Stdin: strings.NewReader(stdin), Stdout: &stdout, Stderr: &stderr,
 			Getenv: func(name string) string { return env[name] }, Now: time.Now,
 		})
+		if p.live { // the outcome is there at the first look, or at one of the next
+			time.Sleep(10*time.Millisecond - time.Since(start))
+		}
 		result := prefixed("|", p.normal(stdout.String())) + prefixed("!", p.normal(stderr.String()))
 		if code != 0 {
 			result += fmt.Sprintf("exit %d\n", code)
