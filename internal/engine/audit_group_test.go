@@ -80,7 +80,7 @@ func TestF13_OneAuditTellsEverything(t *testing.T) {
 		same(t, "as many runs as there are", func() bool { _, a := told(view.AuditFilter{Runs: 3}); return a.Unread }(), false)
 		early, _ := told(view.AuditFilter{Until: a.Records[1].Time})
 		same(t, "before the reset", early, "workflow x resume-run by bob \nworkflow x pause-run by ann look")
-		late, a := told(view.AuditFilter{Since: a.Records[1].Time})
+		late, _ := told(view.AuditFilter{Since: a.Records[1].Time})
 		same(t, "since the reset", late, "workflow old pause-run by eve \nactivity try pause by eve enough\nworkflow x reset by ann mended")
 		none, _ := told(view.AuditFilter{Until: began})
 		same(t, "before all", none, "")
