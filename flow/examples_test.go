@@ -256,7 +256,7 @@ func TestExamples(t *testing.T) {
 		signals      map[time.Duration]string // that approve, by the time after the start
 		chain        bool                     // it is more than one run
 	}{
-		{file: "nightly.flow", input: map[string]any{"day": "2026-01-31"}, result: `{"day":"2026-01-31","tables":2,"rows":4}`,
+		{file: "nightly.flow", result: `{"day":"2000-01-01","tables":2,"rows":4}`,
 			took: [2]time.Duration{3*time.Minute + 27*time.Second, 3*time.Minute + 33*time.Second}, book: []string{"archived orders", "archived customers"}},
 		{file: "fanout.flow", input: map[string]any{"items": []string{"bb", "a", "ccc"}}, result: `[600,{"bb":200,"a":100,"ccc":300}]`,
 			took: [2]time.Duration{5400 * time.Millisecond, 6600 * time.Millisecond}},
