@@ -255,6 +255,8 @@ func (c *checker) actionHint(name string) string {
 		}
 	}
 	switch {
+	case len(same) == 1:
+		return "There is " + same[0] + "."
 	case len(same) > 0:
 		return "There are " + strings.Join(same, ", ") + "."
 	case c.functions[name] != nil:

@@ -207,9 +207,6 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 	if err != nil {
 		return err
 	}
-	if err := opt.actions.missingSecret(program); err != nil {
-		return err
-	}
 	id := opt.id
 	if id == "" {
 		id = flowID(program)
@@ -219,6 +216,12 @@ func (a *app) flowRun(ctx context.Context, path string, opt flowRunOptions) erro
 		options = append(options, perdure.NewAfter(perdure.AnyEnd))
 	}
 	return a.withFlowEngine(ctx, runtime, func(eng *perdure.Engine) error {
+		if missing := opt.actions.missingSecret(program); missing != nil {
+			// A run that has ended reads none.
+			if d, err := eng.Workflow(id).Describe(ctx); err != nil || d.Closed == nil || opt.again {
+				return missing
+			}
+		}
 		h, err := perdure.Start(ctx, eng, flow.Workflow, id, program, options...)
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
 			return otherFlow(id, used)
