@@ -163,6 +163,10 @@ var verbs = map[string]func(a arguments) error{
 	"ops.Nodes":     func(a arguments) error { _, err := ops.Nodes(a.ctx, a.engine); return err },
 	"ops.Status":    func(a arguments) error { _, err := ops.Status(a.ctx, a.engine); return err },
 	"ops.Counts":    func(a arguments) error { _, err := ops.Counts(a.ctx, a.engine); return err },
+	"ops.Audit": func(a arguments) error {
+		_, err := ops.Audit(a.ctx, a.engine, view.AuditFilter{Limit: a.limit})
+		return err
+	},
 	"ops.Sweep": func(a arguments) error {
 		_, err := ops.Sweep(a.ctx, a.engine, view.Retention{Completed: time.Hour})
 		return err

@@ -102,7 +102,7 @@ type bodies = map[string]activity.Func[string, string]
 
 var shapes = []shape{
 	stepTransactions,
-	childrenAwaited, childRetried, childrenLeft, childCanceled, childIDInUse,
+	childrenAwaited, childRetried, childrenLeft, childCanceled, childIDInUse, childIDAgain,
 	continueAsNew, continueAtOnce, lateForTheNext, retryOfARun, retryUsedUp, cancelBetweenRuns,
 	timeoutOfARun, timeoutOfAChain, updated, relabeled, deadlineWhileAway, blockByHand,
 	{
