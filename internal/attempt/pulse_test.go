@@ -17,12 +17,14 @@ func TestE24_AHeartbeatCostsItsEncoding(t *testing.T) {
 	x.pulse.fresh = true // one before waits to be written
 	ctx := x.context(context.Background(), activity.Info{})
 	details := struct{ Row, Of int }{1000, 5000}
-	encoding := testing.AllocsPerRun(200, func() {
+	// The garbage collector empties the encoder's pools at any moment, which costs
+	// allocations of its own: the least of several measurements counts.
+	encoding := leastAllocs(func() {
 		if _, err := history.Encode(details); err != nil {
 			t.Fatal(err)
 		}
 	})
-	beat := testing.AllocsPerRun(200, func() {
+	beat := leastAllocs(func() {
 		if err := activity.Heartbeat(ctx, details); err != nil {
 			t.Fatal(err)
 		}
@@ -33,6 +35,14 @@ func TestE24_AHeartbeatCostsItsEncoding(t *testing.T) {
 	if x.pulse.details.String() != `{"Row":1000,"Of":5000}` {
 		t.Errorf("what was said last is %s", x.pulse.details)
 	}
+}
+
+func leastAllocs(f func()) float64 {
+	least := testing.AllocsPerRun(50, f)
+	for range 9 {
+		least = min(least, testing.AllocsPerRun(50, f))
+	}
+	return least
 }
 
 // TestE24_HowOftenTheRunIsTold: a third of the timeout, within limits.

@@ -84,7 +84,8 @@ func TestE87_SuspectsOfAllPartitionsAreTriedApart(t *testing.T) {
 			}
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
-			time.Sleep(2 * time.Second) // the process dies meanwhile
+			//perdure:deterministic the process dies meanwhile
+			time.Sleep(2 * time.Second)
 			return n, nil
 		})
 		e := w.start(slow)
