@@ -9,20 +9,12 @@ import (
 
 // Activity is an activity.Activity of any types.
 type Activity interface {
-	seal.Sealed
+	seal.Declares[Declared]
 	Name() string
-	declarer
 }
-
-type declarer interface{ declared() *Declared }
-
-var _ declarer = Definition{}
 
 // Definition is the part of an activity.Activity that engines read.
-type Definition struct {
-	seal.Definition
-	d *Declared
-}
+type Definition = seal.Definition[Declared]
 
 // Declared is what a declaration says.
 type Declared struct {
@@ -34,14 +26,7 @@ type Declared struct {
 }
 
 // Define returns the definition of a declaration.
-func Define(d Declared) Definition { return Definition{d: &d} }
-
-func (d Definition) declared() *Declared {
-	if d.d == nil {
-		return &Declared{} // of a zero Activity
-	}
-	return d.d
-}
+func Define(d Declared) Definition { return seal.Define(d) }
 
 // Of returns what the declaration of an activity says. It must not be changed.
-func Of(a Activity) *Declared { return a.declared() }
+func Of(a Activity) *Declared { return seal.Of[Declared](a) }

@@ -13,20 +13,12 @@ import (
 
 // Workflow is a workflow.Workflow of any types.
 type Workflow interface {
-	seal.Sealed
+	seal.Declares[Declared]
 	Name() string
-	declarer
 }
-
-type declarer interface{ declared() *Declared }
-
-var _ declarer = Definition{}
 
 // Definition is the part of a workflow.Workflow that engines read.
-type Definition struct {
-	seal.Definition
-	d *Declared
-}
+type Definition = seal.Definition[Declared]
 
 // Declared is what a declaration says.
 type Declared struct {
@@ -40,17 +32,10 @@ type Declared struct {
 }
 
 // Define returns the definition of a declaration.
-func Define(d Declared) Definition { return Definition{d: &d} }
-
-func (d Definition) declared() *Declared {
-	if d.d == nil {
-		return &Declared{} // of a zero Workflow
-	}
-	return d.d
-}
+func Define(d Declared) Definition { return seal.Define(d) }
 
 // Of returns what the declaration of a workflow says. It must not be changed.
-func Of(w Workflow) *Declared { return w.declared() }
+func Of(w Workflow) *Declared { return seal.Of[Declared](w) }
 
 // Validate says what is wrong with the options.
 func (d *Declared) Validate() error {

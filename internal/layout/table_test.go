@@ -84,7 +84,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/seal",
-		why: "a mark that only definitions of this module bear",
+		why: "a mark that only definitions of this module bear, and what engines read of them",
 	},
 	{
 		pkg: "internal/body",

@@ -1,9 +1,29 @@
 package seal
 
-// Definition is embedded by workflow.Workflow and activity.Activity.
-type Definition struct{}
+// Definition is embedded by workflow.Workflow and activity.Activity. It holds what engines
+// read of a declaration, as a D. The zero value holds the zero D.
+type Definition[D any] struct{ d *D }
 
-func (Definition) sealed() {}
+// Define returns the definition of a declaration.
+func Define[D any](d D) Definition[D] { return Definition[D]{&d} }
 
-// Sealed is implemented by what embeds Definition.
+func (Definition[D]) sealed() {}
+
+func (d Definition[D]) declared() *D {
+	if d.d == nil {
+		return new(D)
+	}
+	return d.d
+}
+
+// Sealed is implemented by what embeds a Definition.
 type Sealed interface{ sealed() }
+
+// Declares is implemented by what embeds a Definition of D.
+type Declares[D any] interface {
+	Sealed
+	declared() *D
+}
+
+// Of returns what a declaration says. It must not be changed.
+func Of[D any](d Declares[D]) *D { return d.declared() }
