@@ -72,13 +72,18 @@ func (in *Inspector) auditSwitches(ctx context.Context, a *auditor) error {
 	return err
 }
 
+// addPause adds the pause in force of a gate or schedule, which may be nil.
+func (a *auditor) addPause(kind, name string, p *view.Pause) {
+	if p != nil {
+		a.add(view.AuditRecord{Time: p.Since, Kind: kind, Name: name, Operation: "pause", By: p.By, Why: p.Why, Outcome: view.Applied})
+	}
+}
+
 // auditGates adds the pauses in force: a gate remembers no others.
 func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
 	gates, err := in.Gates(ctx)
 	for _, g := range gates {
-		if p := g.Paused; p != nil {
-			a.add(view.AuditRecord{Time: p.Since, Kind: "gate", Name: g.Name, Operation: "pause", By: p.By, Why: p.Why, Outcome: view.Applied})
-		}
+		a.addPause("gate", g.Name, g.Paused)
 	}
 	return err
 }
@@ -87,9 +92,7 @@ func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
 func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
 	all, err := in.Schedules(ctx)
 	for _, s := range all {
-		if p := s.Paused; p != nil {
-			a.add(view.AuditRecord{Time: p.Since, Kind: "schedule", Name: s.Name, Operation: "pause", By: p.By, Why: p.Why, Outcome: view.Applied})
-		}
+		a.addPause("schedule", s.Name, s.Paused)
 		for _, f := range slices.Concat(s.Open, s.Waiting, s.Recent) {
 			if f.Kind != "" {
 				a.add(view.AuditRecord{
