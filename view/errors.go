@@ -4,39 +4,22 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view/bounds"
 )
 
 // The errors can be returned by activities that use an engine, and reach workflows as
 // themselves.
 func init() {
-	retry.RegisterErrorType[*InputError]("perdure.InputError")
-	retry.RegisterErrorType[*LimitError]("perdure.LimitError")
 	retry.RegisterErrorType[*IDInUseError]("perdure.IDInUseError")
 	retry.RegisterErrorType[*RefusedError]("perdure.RefusedError")
 }
 
 // InputError means that an argument, such as an ID or a name, cannot be accepted.
-type InputError struct {
-	What    string // "workflow ID", "signal name" and so on
-	Problem string // "is empty" and so on
-}
-
-func (e *InputError) Error() string { return "the " + e.What + " " + e.Problem }
+type InputError = bounds.InputError
 
 // LimitError means that a run has come to a limit of its engine: see perdure.MaxHistory,
 // perdure.MaxPendingCalls and perdure.MaxSignalBacklog.
-type LimitError struct {
-	What  string // "events of history", "pending calls" or "unread signals"
-	Limit int    // 0 if it is not known where the error was made
-	Hint  string // what to do about it
-}
-
-func (e *LimitError) Error() string {
-	if e.Limit == 0 {
-		return fmt.Sprintf("the run has as many %s as it may: %s", e.What, e.Hint)
-	}
-	return fmt.Sprintf("the run has %d %s, which is the limit: %s", e.Limit, e.What, e.Hint)
-}
+type LimitError = bounds.LimitError
 
 // IDInUseError means that a workflow ID belongs to a run of another workflow, or with
 // another input, than was to be started.

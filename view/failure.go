@@ -3,6 +3,7 @@ package view
 import (
 	"encoding/json"
 
+	"github.com/perdure/perdure/internal/errname"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -39,13 +40,5 @@ func (f *Failure) StackTrace() string {
 }
 
 func (f *Failure) find(is func(*Failure) bool) *Failure {
-	if f == nil || is(f) {
-		return f
-	}
-	for _, c := range f.Causes {
-		if n := c.find(is); n != nil {
-			return n
-		}
-	}
-	return nil
+	return errname.First(f, func(f *Failure) []*Failure { return f.Causes }, is)
 }

@@ -2,5 +2,6 @@
 // error types that retry.RegisterError and retry.RegisterErrorType name.
 //
 // Package retry finds the type name of an error in it. The codec of history also
-// goes back from a name to the sentinel, or to a new value of the type.
+// goes back from a name to the sentinel, or to a new value of the type. Errors on record
+// are trees; history and its readers search them in one way.
 package errname

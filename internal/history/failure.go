@@ -392,15 +392,7 @@ func (f *Failure) StackTrace() string {
 }
 
 func (f *Failure) find(is func(*Failure) bool) *Failure {
-	if f == nil || is(f) {
-		return f
-	}
-	for _, c := range f.Causes {
-		if n := c.find(is); n != nil {
-			return n
-		}
-	}
-	return nil
+	return errname.First(f, func(f *Failure) []*Failure { return f.Causes }, is)
 }
 
 // Exhausted is the failure of a call whose last failure was not retried.

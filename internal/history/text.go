@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/view/bounds"
 )
 
 // Limits of texts that are recorded, in bytes.
@@ -19,8 +19,12 @@ const (
 	MaxReason = 10_000
 )
 
-// InputError means that an argument cannot be accepted.
-type InputError = view.InputError
+type (
+	// InputError means that an argument cannot be accepted.
+	InputError = bounds.InputError
+	// LimitError means that a run has come to a limit of its engine.
+	LimitError = bounds.LimitError
+)
 
 // CheckName refuses names that could not be stored, shown, or read back as they
 // were.

@@ -16,7 +16,7 @@ type row struct {
 var table = []row{
 	{
 		pkg: "internal/errname",
-		why: "the names of errors belong to the process; retry gives them and history reads them back",
+		why: "the names of errors belong to the process; retry gives them, history and its readers find them again",
 	},
 	{
 		pkg: "internal/mark",
@@ -47,8 +47,8 @@ var table = []row{
 	},
 	{
 		pkg: "internal/history",
-		may: []string{"retry", "view", "internal/errname", "internal/gates", "internal/mark"},
-		why: "the format of history must outlive all code around it; it knows policies and durable errors, some of which users see",
+		may: []string{"retry", "view/bounds", "internal/errname", "internal/gates", "internal/mark"},
+		why: "the format of history must outlive all code around it; it knows policies and durable errors, and refuses what is out of bounds",
 	},
 	{
 		pkg: "internal/gates",
@@ -223,8 +223,13 @@ var table = []row{
 		why: "it compares texts; what they are about is the business of tests",
 	},
 	{
+		pkg: "view/bounds",
+		may: []string{"retry"},
+		why: "users read these errors and the format of history returns them: they stand below both",
+	},
+	{
 		pkg: "view",
-		may: []string{"retry", "gate", "schedule"},
+		may: []string{"retry", "gate", "schedule", "view/bounds", "internal/errname"},
 		why: "what users read is plain data: it must show in go doc and bring nothing along",
 	},
 	{
@@ -382,6 +387,12 @@ var bans = []ban{
 		what: []string{"testing/...", "pgregory.net/..."},
 		deep: true,
 		why:  "package testing registers flags and does not belong into programs",
+	},
+	{
+		of:   []string{"internal/core", "internal/history", "internal/gates"},
+		what: []string{"github.com/robfig/...", "time/tzdata"},
+		deep: true,
+		why:  "what is recorded, and what is decided by it, does not depend on how a cron expression is read",
 	},
 	{
 		of:   []string{"internal/core", "internal/gates"},
