@@ -254,7 +254,20 @@ func (e *Engine) List(ctx context.Context, filter view.Filter) ([]view.Run, erro
 	return e.in().List(ctx, filter)
 }
 
-// Health returns what keeps the engine from doing its work right now, nil if
-// nothing does. An engine that cannot reach its database waits for it; it does
+// Health returns everything that keeps the engine from doing its work right now, nil
+// if nothing does. An engine that cannot reach its database waits for it; it does
 // not stop.
 func (e *Engine) Health() error { return e.in().Health() }
+
+// Live returns what only a restart of the process can mend, nil if there is nothing
+// of the kind: the engine has stopped, another process has taken its NodeName, or too
+// much code has ignored its time limits. A database that is away is not among it, as a
+// restart does not bring it back. It is for liveness probes: it reads memory only.
+func (e *Engine) Live() error { return e.in().Live() }
+
+// Ready returns why requests should go to another process at the moment, nil if they
+// need not: what Live returns, an engine that drains, and a database that does not
+// answer. It is for readiness probes: it reads memory only, and hears of an outage by
+// the engine's own traffic, after a few seconds. An engine that was opened and not
+// started has none between requests: it is ready until it is closed.
+func (e *Engine) Ready() error { return e.in().Ready() }

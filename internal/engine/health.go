@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // health is what is wrong with an engine right now, guarded by the engine's mu.
@@ -15,27 +17,64 @@ type health struct {
 
 // Health reports what keeps the engine from doing its work; nil if nothing does.
 func (e *Engine) Health() error {
+	return e.diagnose(func() error {
+		return errors.Join(e.doomed(), e.away(), e.impaired())
+	})
+}
+
+// Live reports what only an end of the process can mend; nil if there is nothing of the kind.
+func (e *Engine) Live() error { return e.diagnose(e.doomed) }
+
+// Ready reports what keeps the engine from taking requests; nil if nothing does.
+func (e *Engine) Ready() error {
+	return e.diagnose(func() error {
+		if e.phase == draining || e.stopping {
+			return errors.Join(errDraining, e.doomed())
+		}
+		return errors.Join(e.doomed(), e.away())
+	})
+}
+
+var errDraining = errors.New("the engine is draining: it finishes what runs and starts nothing new")
+
+// diagnose asks for the health of an engine under its mu.
+func (e *Engine) diagnose(of func() error) error {
 	if e == None {
 		return errNone
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return of()
+}
+
+// doomed is what this process does not recover from. The engine's mu is held, as it is
+// for the two below.
+func (e *Engine) doomed() error {
 	var errs []error
 	if e.phase == stopped {
 		errs = append(errs, ErrStopped)
 	}
-	errs = append(errs, e.member.Health())
-	errs = append(errs, e.outages.current()...)
-	for name := range e.health.unserved {
+	if e.health.overwhelmed {
+		errs = append(errs, fmt.Errorf("the turns of workflow code that never ended were more than %d, so this engine starts nothing new and gives its work to others: restart its process", e.config.MaxAbandoned))
+	}
+	errs = append(errs, e.member.Replaced(), e.attempts.Health())
+	return errors.Join(errs...)
+}
+
+// away is what is wrong with the database, or with the way to it.
+func (e *Engine) away() error {
+	return errors.Join(append(e.outages.current(), e.member.Health())...)
+}
+
+// impaired is what stops a part of the work only.
+func (e *Engine) impaired() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(e.health.unserved)) {
 		errs = append(errs, fmt.Errorf("activity %q is called by workflows but not registered with this engine; its calls wait in the queue: register it and start again", name))
 	}
 	if n := e.health.stuckTurns; n > 0 {
 		errs = append(errs, fmt.Errorf("%d turns of workflow code never ended; their goroutines are lost until the process ends", n))
 	}
-	if e.health.overwhelmed {
-		errs = append(errs, fmt.Errorf("the turns of workflow code that never ended were more than %d, so this engine starts nothing new and gives its work to others: restart its process", e.config.MaxAbandoned))
-	}
-	errs = append(errs, e.attempts.Health())
 	return errors.Join(errs...)
 }
 

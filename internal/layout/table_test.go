@@ -331,7 +331,7 @@ var table = []row{
 	},
 	{
 		pkg:  "examples/...",
-		may:  []string{"view", ".", "ops", "activity", "gate", "workflow", "retry", "retry/httpretry", "schedule", "store/sqlite", "examples/internal/kill"},
+		may:  []string{"view", ".", "ops", "activity", "gate", "workflow", "retry", "retry/httpretry", "schedule", "store", "store/sqlite", "store/postgres", "examples/internal/kill"},
 		from: []string{"modernc.org/sqlite"},
 		why:  "they are copied into other modules, so they use what others can use; kill is for their tests",
 	},

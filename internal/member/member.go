@@ -183,15 +183,23 @@ func (m *Member) Kick() {
 	}
 }
 
-// Health returns what keeps the node from its work, nil if nothing does.
+// Health returns what keeps the node from its work for now, nil if nothing does.
 func (m *Member) Health() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case m.replaced:
-		return fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it a name of its own", m.node.Name)
-	case m.joined && !m.draining && !m.holds():
+	if m.joined && !m.replaced && !m.draining && !m.holds() {
 		return fmt.Errorf("the lease of this node could not be renewed for %s; it starts no attempts until it is", time.Since(m.lease.sent).Round(time.Second))
+	}
+	return nil
+}
+
+// Replaced returns an error once another process has taken the name of this node, which
+// ends this one's membership for good; nil before.
+func (m *Member) Replaced() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.replaced {
+		return fmt.Errorf("another process has joined under the name of this node, %q; stop this one, or give it a name of its own", m.node.Name)
 	}
 	return nil
 }

@@ -303,7 +303,7 @@ func TestSuccessorOfTheSameName(t *testing.T) {
 		pass(term)
 		demand(t, "the first", len(a.holder.Served()), 0)
 		demand(t, "its successor", len(again.holder.open()), 8)
-		if err := a.Health(); err == nil {
+		if err := a.Replaced(); err == nil {
 			t.Error("the first is healthy")
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -27,8 +28,8 @@ func Main(m *testing.M, example func()) {
 // Process is a life of an example.
 type Process struct {
 	cmd    *exec.Cmd
-	output bytes.Buffer
-	log    bytes.Buffer // what it wrote to stderr
+	output printed
+	log    printed // what it wrote to stderr
 	dead   chan struct{}
 	err    error
 	killed atomic.Bool
@@ -56,6 +57,46 @@ func (p *Process) Kill() {
 	p.killed.Store(true)
 	_ = p.cmd.Process.Kill() // it may have ended by itself
 	<-p.dead
+}
+
+// Terminate is SIGTERM, as a deploy sends it. The process ends when it likes.
+func (p *Process) Terminate(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Says waits for a line with a beginning, and returns its rest.
+func (p *Process) Says(t *testing.T, beginning string) string {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for line := range strings.Lines(p.output.String()) {
+			if rest, ok := strings.CutPrefix(line, beginning); ok && strings.HasSuffix(line, "\n") {
+				return strings.TrimSpace(rest)
+			}
+		}
+	}
+	t.Fatalf("the example did not say %q within a minute; it says\n%s%s", beginning, &p.output, &p.log)
+	return ""
+}
+
+// printed is what a process has written so far.
+type printed struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
 }
 
 // Output waits for the end of the process and returns what it printed; its log is shown
