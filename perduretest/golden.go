@@ -85,8 +85,8 @@ func firstDifference(got, want string) (line int, a, b string) {
 var times = []string{"due", "deadline", "first_turn", "queued", "started", "ended", "created"}
 
 // volatile are those that are other ones whenever a test runs, or say again what
-// the beginning of the line says.
-var volatile = []string{"kind", "time", "turn", "call", "name", "node", "trace", "run", "chain", "previous", "v", "workflow_id", "type", "created", "queued", "started", "ended"}
+// the beginning of the line or the failure says.
+var volatile = []string{"kind", "time", "turn", "call", "name", "node", "trace", "run", "chain", "previous", "v", "workflow_id", "type", "error_type", "created", "queued", "started", "ended"}
 
 // renderHistory writes a history as text: the number of the turn, when, what, the
 // number and name of the call, and what else is on record, as JSON.
@@ -140,13 +140,14 @@ func renderHistory(events []view.Event) (string, error) {
 	return b.String(), nil
 }
 
-// soften takes stacks and points in time out of a failure or a retry summary. What
-// an error itself consists of is its data, and stays.
+// soften takes stacks, points in time and what is worked out from the rest out of a failure
+// or a retry summary. What an error itself consists of is its data, and stays.
 func soften(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		delete(v, "stack")
 		delete(v, "at_ms")
+		delete(v, "last_error_type")
 		for name, inner := range v {
 			if name != "data" {
 				soften(inner)

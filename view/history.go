@@ -13,6 +13,11 @@ type Event struct {
 	Call int64     // number of the call; 0 if the event is about none
 	Name string    // of the activity, step, timer or signal; all events of a call have it
 
+	// ErrorType is the type name of the error of an event that has one: Exhausted, Timeout
+	// or that of the error itself. The retry summary of a call has that of the last attempt
+	// that failed.
+	ErrorType string
+
 	// Record is the event with all its fields, as JSON.
 	Record json.RawMessage
 }
@@ -28,11 +33,12 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 		Kind string    `json:"kind"`
 		Call int64     `json:"call"`
 		Name string    `json:"name"`
+		Type string    `json:"error_type"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
 		return err
 	}
-	*e = Event{Turn: head.Turn, Time: head.Time, Kind: head.Kind, Call: head.Call, Name: head.Name, Record: append(json.RawMessage(nil), b...)}
+	*e = Event{Turn: head.Turn, Time: head.Time, Kind: head.Kind, Call: head.Call, Name: head.Name, ErrorType: head.Type, Record: append(json.RawMessage(nil), b...)}
 	return nil
 }
 

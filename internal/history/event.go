@@ -224,14 +224,17 @@ const (
 
 // Summary is the retry summary of a call that needed more than one attempt.
 type Summary struct {
-	TotalAttempts   int            `json:"total_attempts"`
-	TotalDurationMS int64          `json:"total_duration_ms"` // first schedule to the end of the last attempt
-	Exhausted       bool           `json:"exhausted"`
-	LastError       string         `json:"last_error,omitempty"`
-	Errors          []AttemptError `json:"errors,omitempty"`       // the first and the last ones
-	ErrorsTotal     int            `json:"errors_total,omitempty"` // how many there were
-	LostToCrashes   int            `json:"lost_to_crashes,omitempty"`
-	Drained         int            `json:"drained,omitempty"`
+	TotalAttempts   int    `json:"total_attempts"`
+	TotalDurationMS int64  `json:"total_duration_ms"` // first schedule to the end of the last attempt
+	Exhausted       bool   `json:"exhausted"`
+	LastError       string `json:"last_error,omitempty"`
+	// LastErrorType is the type name of that error. It is not on record: who shows the
+	// event sets it, see Event.LastErrorType.
+	LastErrorType string         `json:"last_error_type,omitempty"`
+	Errors        []AttemptError `json:"errors,omitempty"`       // the first and the last ones
+	ErrorsTotal   int            `json:"errors_total,omitempty"` // how many there were
+	LostToCrashes int            `json:"lost_to_crashes,omitempty"`
+	Drained       int            `json:"drained,omitempty"`
 }
 
 // AttemptError is one failed attempt in a Summary.

@@ -383,6 +383,22 @@ func (f *Failure) TypeName() string {
 	return retry.TypeError
 }
 
+// LastErrorType is the type name of the last error in the summary of the event that closes
+// a call, empty if there is none. The last of the errors that the summary lists is that one,
+// but for an attempt that failed when it was canceled, which only the event's failure has.
+func (e *Event) LastErrorType() string {
+	if e.Retry == nil || e.Retry.LastError == "" {
+		return ""
+	}
+	same := func(message string) bool {
+		return strings.HasPrefix(message, strings.TrimSuffix(e.Retry.LastError, "…"))
+	}
+	if n := len(e.Retry.Errors); n > 0 && same(e.Retry.Errors[n-1].Message) {
+		return e.Retry.Errors[n-1].Type
+	}
+	return e.Failure.find(func(n *Failure) bool { return same(n.Message) }).TypeName()
+}
+
 // StackTrace is the stack of the panic in the tree, empty if there was none.
 func (f *Failure) StackTrace() string {
 	if n := f.find(func(n *Failure) bool { return n.Stack != "" }); n != nil {

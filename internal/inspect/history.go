@@ -12,11 +12,33 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// TurnEvent is an event of a history with its turn.
+// TurnEvent is an event of a history with its turn, and the type name of its failure, which
+// the tree of the failure has somewhere.
 type TurnEvent struct {
 	Turn int64     `json:"turn"`
 	Time time.Time `json:"time"`
 	history.Event
+	ErrorType string `json:"error_type,omitempty"`
+}
+
+// startEvent is the first event, with the type name of the failure that the run follows.
+type startEvent struct {
+	*history.Start
+	ErrorType string `json:"error_type,omitempty"`
+}
+
+// shown is an event with what its readers would have to look for: the types of errors.
+func shown(t history.RecordedTurn, ev history.Event) TurnEvent {
+	s := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
+	if ev.Failure != nil {
+		s.ErrorType = ev.Failure.TypeName()
+	}
+	if ev.Retry != nil {
+		sum := *ev.Retry
+		sum.LastErrorType = ev.LastErrorType()
+		s.Retry = &sum
+	}
+	return s
 }
 
 // Turns reads the turns of a run that follow the one numbered after; 0 reads all.
@@ -45,17 +67,21 @@ func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r hist
 }
 
 // Events returns the history of a run, the start event first. Each event of a call has the
-// call's name, which the history itself says once.
+// call's name, which the history itself says once, and the types of its errors.
 func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view.Event, error) {
 	r, err := in.Record(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	start, err := json.Marshal(r.Start)
+	first := startEvent{Start: &r.Start}
+	if r.Start.Failure != nil {
+		first.ErrorType = r.Start.Failure.TypeName()
+	}
+	start, err := json.Marshal(first)
 	if err != nil {
 		return nil, err
 	}
-	events := []view.Event{{Time: at(r.Start.Created), Kind: string(history.RunStarted), Name: r.Start.Type, Record: start}}
+	events := []view.Event{{Time: at(r.Start.Created), Kind: string(history.RunStarted), Name: r.Start.Type, ErrorType: first.ErrorType, Record: start}}
 	names := map[int64]string{}
 	for _, t := range r.Turns {
 		for _, ev := range t.Events {
@@ -63,12 +89,12 @@ func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view
 				names[ev.Call] = ev.Name
 			}
 			ev.Name = cmp.Or(ev.Name, names[ev.Call])
-			in := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
+			in := shown(t, ev)
 			text, err := json.Marshal(in)
 			if err != nil {
 				return nil, err
 			}
-			events = append(events, view.Event{Turn: in.Turn, Time: in.Time, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, Record: text})
+			events = append(events, view.Event{Turn: in.Turn, Time: in.Time, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, ErrorType: in.ErrorType, Record: text})
 		}
 	}
 	return events, nil

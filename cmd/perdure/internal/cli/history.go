@@ -114,9 +114,12 @@ type recorded struct {
 		Call       int64  `json:"call"`
 		Detached   bool   `json:"detached"`
 	} `json:"parent"`
-	Retry *struct {
-		Attempts int   `json:"total_attempts"`
-		MS       int64 `json:"total_duration_ms"`
+	ErrorType string `json:"error_type"`
+	Retry     *struct {
+		Attempts      int    `json:"total_attempts"`
+		MS            int64  `json:"total_duration_ms"`
+		LastError     string `json:"last_error"`
+		LastErrorType string `json:"last_error_type"`
 	} `json:"retry"`
 }
 
@@ -179,7 +182,7 @@ func eventDetail(ev view.Event) (string, error) {
 		add("result %s", s)
 	}
 	if r.Failure != nil {
-		add("%s", typed(r.Failure.Type, r.Failure.Message))
+		add("%s", typed(r.ErrorType, r.Failure.Message))
 	}
 	if r.Policy != nil {
 		add("policy %s", *r.Policy)
@@ -223,8 +226,25 @@ func eventDetail(ev view.Event) (string, error) {
 	if r.Reason != "" {
 		add("reason %s", r.Reason)
 	}
-	if r.Retry != nil && r.Retry.Attempts > 1 {
-		add("%d attempts in %s", r.Retry.Attempts, term.Duration(time.Duration(r.Retry.MS)*time.Millisecond))
-	}
+	r.tellAttempts(add)
 	return strings.Join(parts, ", "), nil
+}
+
+// tellAttempts says how many attempts a call had, and how the last that failed did unless
+// the event's failure says it.
+func (r *recorded) tellAttempts(add func(format string, args ...any)) {
+	s := r.Retry
+	if s == nil {
+		return
+	}
+	if s.Attempts > 1 {
+		add("%d attempts in %s", s.Attempts, term.Duration(time.Duration(s.MS)*time.Millisecond))
+	}
+	switch {
+	case s.LastError == "":
+	case r.Failure == nil:
+		add("last error %s", typed(s.LastErrorType, s.LastError))
+	case s.LastErrorType != r.ErrorType && s.LastErrorType != retry.TypeError:
+		add("the last error is %s", s.LastErrorType)
+	}
 }
