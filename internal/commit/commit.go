@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -137,7 +138,8 @@ func (c *Committer) commitQueued() {
 			case p := <-c.queue:
 				group = append(group, p)
 			default:
-				more = false
+				runtime.Gosched() // those who are about to enqueue a turn do it first
+				more = len(c.queue) > 0
 			}
 		}
 		for _, part := range byDomain(group, c.Info.Domain) {
