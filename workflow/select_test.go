@@ -143,6 +143,6 @@ func TestE40_SignalsAreTyped(t *testing.T) {
 		_, err = workflow.Receive(wf, workflow.NewSignal[int]("words"))
 		log("%v", err)
 		return "", nil
-	}, send(time.Second, "seven"), message{2 * time.Second, core.SignalArrived{Name: "words"}})
+	}, send(time.Second, "seven"), message{2 * time.Second, core.Control{Operation: core.SignalTheRun, Signal: "words"}})
 	expect(t, log, `the result of "words": the recorded value does not fit type *int: json: cannot unmarshal string into Go value of type int`, "<nil>")
 }

@@ -63,10 +63,12 @@ func send(after time.Duration, word string) message {
 	if err != nil {
 		panic(err)
 	}
-	return message{after, core.SignalArrived{Name: words.Name(), Value: p}}
+	return message{after, core.Control{Operation: core.SignalTheRun, Signal: words.Name(), Value: p}}
 }
 
-func cancelRun(after time.Duration) message { return message{after, core.CancelRun{Reason: "enough"}} }
+func cancelRun(after time.Duration) message {
+	return message{after, core.Control{Operation: core.CancelTheRun, Reason: "enough"}}
+}
 
 // code is a workflow of these tests. What it logs must be the same in replay.
 type script func(wf *workflow.Context, log func(format string, args ...any)) (string, error)

@@ -136,7 +136,7 @@ func (r *Run) apply(e *history.Event) {
 		r.close(r.open(e))
 		if r.out != nil {
 			r.out.Messages = append(r.out.Messages, Message{
-				WorkflowID: e.ID, Input: SignalArrived{Name: e.Name, ID: sentID(r.start.Run, e.Call), Value: e.Input},
+				WorkflowID: e.ID, Input: Control{Operation: SignalTheRun, Signal: e.Name, SignalID: sentID(r.start.Run, e.Call), Value: e.Input},
 			})
 		}
 	case history.ChildScheduled, history.DetachedScheduled:

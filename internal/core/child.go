@@ -191,7 +191,7 @@ func (r *children) cancel(c *Call) {
 	if r.cancellation.requested && r.cancellation.reason != "" {
 		reason = r.cancellation.reason
 	}
-	r.tell(c, CancelRun{Reason: reason, Chain: c.Child.Run})
+	r.tell(c, CancelTheRun, reason)
 }
 
 // leave does with a child that its parent gives up what is on record
@@ -200,15 +200,16 @@ func (r *children) leave(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
 	case c.Child.onParentClose == history.TerminateChild:
-		r.tell(c, TerminateRun{Reason: reason, Chain: c.Child.Run})
+		r.tell(c, TerminateTheRun, reason)
 	case c.Child.onParentClose == history.CancelChild && !c.cancelRequested:
-		r.tell(c, CancelRun{Reason: reason, Chain: c.Child.Run})
+		r.tell(c, CancelTheRun, reason)
 	}
 }
 
-// tell says something to the latest run of a child's chain.
-func (r *children) tell(c *Call, in Input) {
+// tell asks the latest run of a child's chain to end.
+func (r *children) tell(c *Call, how Operation, reason string) {
 	if r.out != nil {
+		in := Control{Operation: how, Reason: reason, Chain: c.Child.Run}
 		r.out.Messages = append(r.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})
 	}
 }

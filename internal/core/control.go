@@ -27,9 +27,10 @@ const (
 var CallOperations = []Operation{RetryNow, Skip, FailNow, PauseCall, ResumeCall, EditPolicy}
 
 // Control asks for an operation on calls of a run, or on the run. One whose ID was
-// seen before is dropped.
+// seen before is dropped. One without an ID cancels, terminates or signals a run, and is
+// not answered: on record is what it does, if it does anything.
 type Control struct {
-	ID        string    `json:"id"`
+	ID        string    `json:"id,omitempty"`
 	Operation Operation `json:"operation"`
 	Calls     Selection `json:"calls,omitzero"`
 	By        string    `json:"by,omitempty"`
@@ -40,8 +41,11 @@ type Control struct {
 	Policy  *retry.Policy    `json:"policy,omitempty"`  // of EditPolicy
 	Change  string           `json:"change,omitempty"`  // of EditPolicy without a policy: see retry.Policy.Edit
 
-	Signal string          `json:"signal,omitempty"` // name, of SignalRun
-	Value  history.Payload `json:"value,omitzero"`   // of SignalRun
+	Signal   string          `json:"signal,omitempty"`    // name, of SignalTheRun
+	SignalID string          `json:"signal_id,omitempty"` // of SignalTheRun; ID if empty
+	Value    history.Payload `json:"value,omitzero"`      // of SignalTheRun
+
+	Chain string `json:"chain,omitempty"` // if set, only runs of this chain are meant
 
 	Call int64 `json:"call,omitempty"` // the first that is made again, of ResetTheRun
 	// Cut is the history with which the next run begins, of ResetTheRun, or Fault says

@@ -267,10 +267,10 @@ func (d *driver) keepChildren(turn *core.Turn) {
 				d.t.Errorf("child %+v begins as %s", *c, m.Start.Run)
 			}
 			c.begun = true
-		case core.CancelRun:
-			tell(in.Chain, false)
-		case core.TerminateRun:
-			tell(in.Chain, true)
+		case core.Control:
+			if in.Operation != core.SignalTheRun {
+				tell(in.Chain, in.Operation == core.TerminateTheRun)
+			}
 		}
 	}
 	for n, c := range d.children {

@@ -116,11 +116,11 @@ func (s *Timetable) makeRoom(how string) {
 		f.Asked = how
 		s.write(f)
 		reason := fmt.Sprintf("schedule %q fires again", s.config.Name)
-		m := Message{WorkflowID: f.ID, Input: CancelRun{Reason: reason, Chain: f.Run}}
+		in := Control{Operation: CancelTheRun, Reason: reason, Chain: f.Run}
 		if how == OverlapTerminate {
-			m.Input = TerminateRun{Reason: reason, Chain: f.Run}
+			in.Operation = TerminateTheRun
 		}
-		s.out.Messages = append(s.out.Messages, m)
+		s.out.Messages = append(s.out.Messages, Message{WorkflowID: f.ID, Input: in})
 	}
 }
 

@@ -83,7 +83,7 @@ func TestE22_AnAttemptThatIsUndecidedIsCounted(t *testing.T) {
 	thrifty := aGate(1, gates.Rejoin)
 	thrifty.Budget = gates.Budget{Tokens: 1}
 	for name, end := range map[string]Input{
-		"terminated": TerminateRun{},
+		"terminated": Control{Operation: TerminateTheRun},
 		"skipped":    Control{ID: "1", Operation: Skip, Result: history.Payload{}},
 		"failed":     Control{ID: "1", Operation: FailNow, Failure: history.FromError(errors.New("enough"))},
 	} {

@@ -79,34 +79,13 @@ type AttemptRef struct {
 // that others may enter it.
 type OffProbation struct{ AttemptRef }
 
-// SignalArrived delivers a signal. One with an ID that was seen before is dropped.
-type SignalArrived struct {
-	Name, ID string
-	Value    history.Payload
-}
-
-// CancelRun asks the run to end; its code decides how.
-type CancelRun struct {
-	Reason, By string
-	Chain      string // if set, only runs of this chain are meant
-}
-
-// TerminateRun ends the run; its code is not asked.
-type TerminateRun struct {
-	Reason, By string
-	Chain      string // if set, only runs of this chain are meant
-}
-
 // Told says that the hook for pauses was called for a call.
 type Told struct{ AttemptRef }
 
-func (AttemptEnded) input()  {}
-func (Granted) input()       {}
-func (OffProbation) input()  {}
-func (SlotsOpen) input()     {}
-func (TakenOver) input()     {}
-func (SignalArrived) input() {}
-func (CancelRun) input()     {}
-func (Control) input()       {}
-func (Told) input()          {}
-func (TerminateRun) input()  {}
+func (AttemptEnded) input() {}
+func (Granted) input()      {}
+func (OffProbation) input() {}
+func (SlotsOpen) input()    {}
+func (TakenOver) input()    {}
+func (Control) input()      {}
+func (Told) input()         {}

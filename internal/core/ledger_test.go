@@ -121,7 +121,7 @@ func TestE49_TheFirstTurnWaits(t *testing.T) {
 	}
 	value, _ := history.Encode("early")
 	d.now += int64(time.Second)
-	step(core.SignalArrived{Name: "approval", Value: value})
+	step(core.Control{Operation: core.SignalTheRun, Signal: "approval", Value: value})
 	if err := d.crash(d.code); err != nil {
 		t.Fatal(err)
 	}

@@ -328,9 +328,9 @@ func drawInputs(t *rapid.T, d *driver, program maker) []core.Input {
 	case 0, 1, 2, 3:
 		value, _ := history.Encode(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "value"))
 		id := rapid.SampledFrom([]string{"", "1", "2", "3", "4"}).Draw(t, "id")
-		inputs = append(inputs, core.SignalArrived{Name: "approval", ID: id, Value: value})
+		inputs = append(inputs, core.Control{Operation: core.SignalTheRun, Signal: "approval", SignalID: id, Value: value})
 	case 4:
-		inputs = append(inputs, core.CancelRun{Reason: "enough"})
+		inputs = append(inputs, core.Control{Operation: core.CancelTheRun, Reason: "enough"})
 	case 5:
 		inputs = append(inputs, core.AttemptEnded{Call: 1, Attempt: 1, Outcome: core.Completed})
 	case 6:

@@ -122,16 +122,16 @@ func renderMessage(m core.Message) string {
 		}
 		return text + "\n"
 	}
-	text := fmt.Sprintf("tell %s %T", to, m.Input)
+	text := "tell " + to
 	switch in := m.Input.(type) {
-	case core.SignalArrived:
-		text += fmt.Sprintf(" %s id=%s value=%s", in.Name, in.ID, in.Value)
-	case core.CancelRun:
-		text += fmt.Sprintf(" chain=%s reason=%q", in.Chain, in.Reason)
-	case core.TerminateRun:
-		text += fmt.Sprintf(" chain=%s reason=%q", in.Chain, in.Reason)
+	case core.Control:
+		if text += " " + string(in.Operation); in.Operation == core.SignalTheRun {
+			text += fmt.Sprintf(" %s id=%s value=%s", in.Signal, in.SignalID, in.Value)
+		} else {
+			text += fmt.Sprintf(" chain=%s reason=%q", in.Chain, in.Reason)
+		}
 	case core.FromChild:
-		text += fmt.Sprintf(" #%d %s run=%s result=%s", in.Call, in.Status, in.Run, in.Result)
+		text += " child" + fmt.Sprintf(" #%d %s run=%s result=%s", in.Call, in.Status, in.Run, in.Result)
 		if in.Failure != nil {
 			text += " failure=" + renderFailure(in.Failure)
 		}

@@ -149,7 +149,7 @@ func record(t *testing.T, answer string) *driver {
 	paid, _ := history.Encode("paid")
 	play()
 	play(core.AttemptEnded{Call: 2, Attempt: 1, Outcome: core.Completed, Result: paid, Ended: d.now})
-	play(core.SignalArrived{Name: "approval", Value: result})
+	play(core.Control{Operation: core.SignalTheRun, Signal: "approval", Value: result})
 	d.now += int64(time.Second)
 	play()
 	play(core.AttemptEnded{Call: 5, Attempt: 1, Outcome: core.Failed, Failure: history.FromError(&scriptError{"Interrupted", "cut"}), Ended: d.now})
@@ -238,7 +238,7 @@ func TestE41_DifferenceMadeByTheCancellation(t *testing.T) {
 	}
 	for _, shield := range []bool{true, false} {
 		d := newDriver(t, shielded(shield), 7)
-		for _, inputs := range [][]core.Input{nil, {core.CancelRun{}}} {
+		for _, inputs := range [][]core.Input{nil, {core.Control{Operation: core.CancelTheRun}}} {
 			if _, err := d.step(inputs, anySlot); err != nil {
 				t.Fatal(err)
 			}

@@ -272,8 +272,6 @@ func (r *Run) Takes(in Input) bool {
 	case UpdateArrived:
 		_, known := r.updates.get(in.ID)
 		return !r.Rejoins() && (known || r.judgesUpdates())
-	case TerminateRun:
-		return !r.Rejoins() || r.program == nil
 	case Control:
 		ends := in.Operation == TerminateTheRun || in.Operation == ResetTheRun && in.Cut != nil
 		return !r.Rejoins() || r.program == nil && ends && !r.done.has(in.ID)
@@ -298,20 +296,8 @@ func (r *Run) take(in Input) {
 		r.fromGate(in)
 	case SlotsOpen:
 		r.askAgain()
-	case SignalArrived:
-		if r.signals.seen.has(signalKey(in.Name, in.ID)) {
-			r.out.Dropped++
-			return
-		}
-		r.happened(history.Event{Kind: history.SignalReceived, Name: in.Name, ID: in.ID, Input: in.Value})
 	case UpdateArrived:
 		r.update(in)
-	case CancelRun:
-		if r.cancellation.requested || r.ofOtherChain(in.Chain) {
-			r.out.Dropped++
-			return
-		}
-		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By})
 	case Control:
 		switch {
 		case r.asked.has(in.ID):
@@ -325,12 +311,6 @@ func (r *Run) take(in Input) {
 		r.told(in)
 	case FromChild:
 		r.children.ended(in)
-	case TerminateRun:
-		if r.ofOtherChain(in.Chain) {
-			r.out.Dropped++
-			return
-		}
-		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By})
 	}
 }
 

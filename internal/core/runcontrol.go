@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 const (
 	CancelTheRun    Operation = "cancel"     // its code is asked to end
 	TerminateTheRun Operation = "terminate"  // it ends; its code is not asked
-	SignalTheRun    Operation = "signal"     // sends a signal, with the ID of the request
+	SignalTheRun    Operation = "signal"     // sends a signal
 	PauseTheRun     Operation = "pause-run"  // its code does not go on and no attempt starts
 	ResumeTheRun    Operation = "resume-run" // ends that
 	ResetTheRun     Operation = "reset"      // it goes on from a call, as the next run of its chain
@@ -23,11 +24,32 @@ var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, Pau
 // OfRun reports whether the operation is one on a run as a whole.
 func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
 
+// Unanswered reports whether nobody waits for the answer to a request.
+func (c *Control) Unanswered() bool {
+	return c.ID == "" && (c.Operation == CancelTheRun || c.Operation == TerminateTheRun || c.Operation == SignalTheRun)
+}
+
+// named is how events call the operation that causes them: not at all if it has no event
+// of its own.
+func (c *Control) named() string {
+	if c.Unanswered() {
+		return ""
+	}
+	return string(c.Operation)
+}
+
+// signalID is the ID of the signal that a request sends.
+func (c *Control) signalID() string { return cmp.Or(c.SignalID, c.ID) }
+
 // controlRun carries out an operation on the run. One that was carried out on an
 // earlier run of the chain is not carried out again, but answered.
 func (r *Run) controlRun(in Control) {
-	if r.done.has(in.ID) {
+	switch {
+	case r.done.has(in.ID):
 		r.answerRun(in, Unchanged, "it was carried out on an earlier run of the chain")
+		return
+	case r.ofOtherChain(in.Chain):
+		r.answerRun(in, Unchanged, "it was asked of the runs of another chain")
 		return
 	}
 	switch in.Operation {
@@ -37,22 +59,22 @@ func (r *Run) controlRun(in Control) {
 			return
 		}
 		r.answerRun(in, Applied, "")
-		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: string(in.Operation)})
+		r.happened(history.Event{Kind: history.RunCancelRequested, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case TerminateTheRun:
 		r.answerRun(in, Applied, "")
-		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: string(in.Operation)})
+		r.happened(history.Event{Kind: history.RunTerminated, Reason: in.Reason, By: in.By, Operation: in.named()})
 	case SignalTheRun:
-		if r.signals.seen.has(signalKey(in.Signal, in.ID)) {
+		if r.signals.seen.has(signalKey(in.Signal, in.signalID())) {
 			r.answerRun(in, Unchanged, "it has received this signal before")
 			return
 		}
-		if r.signals.full(r.state.Full) {
+		if !in.Unanswered() && r.signals.full(r.state.Full) { // else the store has told the sender
 			r.answerRun(in, Refused, "it has as many unread signals as it may have")
 			return
 		}
 		r.answerRun(in, Applied, "")
 		r.happened(history.Event{
-			Kind: history.SignalReceived, Name: in.Signal, ID: in.ID, Input: in.Value, By: in.By, Operation: string(in.Operation),
+			Kind: history.SignalReceived, Name: in.Signal, ID: in.signalID(), Input: in.Value, By: in.By, Operation: in.named(),
 		})
 	case PauseTheRun:
 		r.pauseRun(in)
@@ -65,8 +87,15 @@ func (r *Run) controlRun(in Control) {
 	}
 }
 
-// answerRun puts on record what came of an operation on the run.
+// answerRun puts on record what came of an operation on the run, if somebody waits for
+// that.
 func (r *Run) answerRun(in Control, outcome, note string) {
+	if in.Unanswered() {
+		if outcome != Applied {
+			r.out.Dropped++
+		}
+		return
+	}
 	r.out.Answered = true
 	r.happened(history.Event{
 		Kind: history.RunControlled, Call: in.Call, Name: in.Signal, ID: in.ID, Operation: string(in.Operation),

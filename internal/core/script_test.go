@@ -294,13 +294,13 @@ func (p *player) reload(verb string, a *arguments) string {
 func (p *player) input(verb string, a *arguments) core.Input {
 	switch verb {
 	case "signal":
-		return core.SignalArrived{Name: a.word(0), ID: a.named["id"], Value: a.payload("value")}
+		return core.Control{Operation: core.SignalTheRun, Signal: a.word(0), SignalID: a.named["id"], Value: a.payload("value")}
 	case "update":
 		return core.UpdateArrived{Name: a.word(0), ID: a.word(1), Asker: a.named["asker"], Value: a.payload("value")}
 	case "cancel":
-		return core.CancelRun{Reason: a.named["reason"], Chain: a.named["chain"]}
+		return core.Control{Operation: core.CancelTheRun, Reason: a.named["reason"], Chain: a.named["chain"]}
 	case "terminate":
-		return core.TerminateRun{Reason: a.named["reason"], Chain: a.named["chain"]}
+		return core.Control{Operation: core.TerminateTheRun, Reason: a.named["reason"], Chain: a.named["chain"]}
 	case "child":
 		in := core.FromChild{Call: p.ref(a.word(0)).Call, Status: a.word(1), Run: a.named["run"], Result: a.payload("result")}
 		if in.Status == string(core.StatusFailed) {

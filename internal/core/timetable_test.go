@@ -77,10 +77,8 @@ func (c *clockwork) step(now time.Duration, said ...core.Input) {
 		}
 		for _, m := range out.Messages {
 			switch in := m.Input.(type) {
-			case core.CancelRun:
-				c.log = append(c.log, "cancel "+m.WorkflowID)
-			case core.TerminateRun:
-				c.log = append(c.log, "terminate "+m.WorkflowID)
+			case core.Control:
+				c.log = append(c.log, string(in.Operation)+" "+m.WorkflowID)
 			case nil:
 				if m.Start.Attributes["of"] != "s" || m.Start.ChainDeadline != int64(now+2*h) || m.Start.RunTimeout != h {
 					c.t.Errorf("started is %+v", m.Start)

@@ -76,7 +76,7 @@ func (t *Turn) Empty() bool {
 type Message struct {
 	WorkflowID string         // whose latest run shall read it
 	Run        string         // if set, only this run
-	Input      Input          // SignalArrived, CancelRun, TerminateRun or FromChild
+	Input      Input          // Control or FromChild
 	Start      *history.Start // instead: the run that is to begin
 }
 

@@ -133,7 +133,7 @@ func TestE40_VersionOfARunThatComesLater(t *testing.T) {
 	arrive := func() {
 		t.Helper()
 		value, _ := history.Encode("yes")
-		if _, err := d.step([]core.Input{core.SignalArrived{Name: "approval", Value: value}}, anySlot); err != nil {
+		if _, err := d.step([]core.Input{core.Control{Operation: core.SignalTheRun, Signal: "approval", Value: value}}, anySlot); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -181,10 +181,7 @@ func (e *Engine) endLook(open []*partition, whole bool) {
 // meant is the run that a message is for, or whose chain; "" for the latest of its
 // workflow ID.
 func meant(m store.Message, in core.Input) string {
-	switch in := in.(type) {
-	case core.CancelRun:
-		return cmp.Or(in.Chain, m.Run)
-	case core.TerminateRun:
+	if in, is := in.(core.Control); is {
 		return cmp.Or(in.Chain, m.Run)
 	}
 	return m.Run
@@ -239,7 +236,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	case run != "":
 		e.deliver(p, run, got)
 	case to != "" || !e.deferUntilStart(p, m, ""):
-		e.log.MessageDropped(m.WorkflowID, m.Kind, m.Key)
+		e.log.MessageDropped(m.WorkflowID, message.Word(m, in), m.Key)
 		e.discard(&resident{partition: p}, []mail{got})
 	}
 	return nil

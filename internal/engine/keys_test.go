@@ -73,13 +73,16 @@ func TestI20_MessagesUnderOldKeysAreRead(t *testing.T) {
 		e := w.start(d.flow, d.activity, reader)
 		asked := begin(t, e, d.flow, "asked", 0)
 		run := begin(t, e, reader, "reads", 0)
+		stops := begin(t, e, reader, "stops", 0)
+		begin(t, e, reader, "ends", 0)
 		pass(time.Second)
 		w.kill(e)
 		s, err := w.bare.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		old := func(workflowID, run, kind, key string, d message.Data) {
+		type data = map[string]any
+		old := func(workflowID, run, kind, key string, d any) {
 			t.Helper()
 			data, err := json.Marshal(d)
 			err = errors.Join(err, s.Post(t.Context(), store.Message{WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data}))
@@ -94,9 +97,12 @@ func TestI20_MessagesUnderOldKeysAreRead(t *testing.T) {
 			}
 			return p
 		}
-		old("reads", "", message.KindSignal, "signal/poke/id/1", message.Data{Name: "poke", ID: "1", Value: value("one")})
-		old("reads", "", message.KindSignal, "signal/poke/once/5f0c", message.Data{Name: "poke", Value: value("two")})
-		old("reads", run, message.KindControl, "control/stop", message.Data{Control: &core.Control{ID: "stop", Operation: core.PauseTheRun, By: "ann"}})
+		old("reads", "", "signal", "signal/poke/id/1", data{"name": "poke", "id": "1", "value": value("one")})
+		old("reads", "", "signal", "signal/poke/once/5f0c", data{"name": "poke", "value": value("two")})
+		old("reads", run, "control", "control/stop", data{"control": data{"id": "stop", "operation": "pause-run", "by": "ann"}})
+		old("stops", "", "cancel", "cancel/run", data{"reason": "late", "by": "ann", "chain": stops})
+		old("stops", "", "terminate", "terminate/chain", data{"reason": "not this one", "chain": "another"})
+		old("ends", "", "terminate", "terminate/run", data{"reason": "enough", "by": "bob"})
 		old("asked", asked, message.KindAttempt, "attempt/1.1/end", message.Data{Call: 1, Attempt: 1, Outcome: core.Completed, Value: value("old")})
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -117,6 +123,12 @@ func TestI20_MessagesUnderOldKeysAreRead(t *testing.T) {
 		isError(t, err, nil)
 		if got, err := finish[string](t, e, "reads"); got != "one two" || err != nil {
 			t.Errorf("the workflow has read %q, %v", got, err)
+		}
+		if got, err := finish[string](t, e, "stops"); got != "" || err != nil {
+			t.Errorf("the canceled workflow returned %q, %v", got, err)
+		}
+		if ended := describe(t, e, "ends"); ended.Status != "terminated" || ended.Reason != "enough" {
+			t.Errorf("the terminated run is %+v", ended)
 		}
 		if got, err := finish[string](t, e, "asked"); got != "old" || err != nil {
 			t.Errorf("the attempt ended with %q, %v", got, err)

@@ -97,7 +97,7 @@ func TestE44_ARivalThatBeginsHearsItsParent(t *testing.T) {
 		for _, m := range []core.Message{
 			{WorkflowID: "x", Run: "first", Start: starts("first")},
 			{WorkflowID: "x", Run: "second", Start: starts("second")},
-			{WorkflowID: "x", Input: core.CancelRun{Reason: "the parent has ended", Chain: "second"}},
+			{WorkflowID: "x", Input: core.Control{Operation: core.CancelTheRun, Reason: "the parent has ended", Chain: "second"}},
 		} {
 			if err := engine.Tell(e, m); err != nil {
 				t.Fatal(err)

@@ -145,13 +145,8 @@ func (w *turnOnTrial) wentOn(is bool) {
 // ends reports whether one of the messages ends its run without asking its code.
 func ends(all []mail) bool {
 	return slices.ContainsFunc(all, func(m mail) bool {
-		switch in := m.input.(type) {
-		case core.TerminateRun:
-			return true
-		case core.Control:
-			return in.Operation == core.TerminateTheRun
-		}
-		return false
+		in, is := m.input.(core.Control)
+		return is && in.Operation == core.TerminateTheRun
 	})
 }
 

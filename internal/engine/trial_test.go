@@ -11,7 +11,6 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -149,7 +148,7 @@ func TestE87_I9_AMessageWithoutReaderHoldsNoTrialUp(t *testing.T) {
 		}
 		w.kill(e)
 		raw := w.raw()
-		m, err := message.Signal(store.Group{Partitions: 1}, "damaged", "hello", "", history.Payload{})
+		m, err := message.Request(store.Group{Partitions: 1}, "damaged", "", &core.Control{Operation: core.SignalTheRun, Signal: "hello"})
 		if err == nil {
 			err = raw.Post(t.Context(), m)
 		}

@@ -28,26 +28,22 @@ type keyed struct {
 var makers = []func(t *rapid.T) keyed{
 	func(t *rapid.T) keyed {
 		name, id := hostile.Draw(t, "name"), hostile.Filter(func(s string) bool { return s != "" }).Draw(t, "id")
-		m, err := Signal(group, "w", name, id, history.Payload{})
+		m, err := Request(group, "w", "", &core.Control{Operation: core.SignalTheRun, Signal: name, SignalID: id})
 		return keyed{[]any{"signal", name, id}, m, err}
 	},
 	func(t *rapid.T) keyed {
-		run, kind := hostile.Draw(t, "run"), rapid.SampledFrom([]string{KindCancel, KindTerminate}).Draw(t, "kind")
-		m, err := Command(group, "w", run, kind, Data{})
-		return keyed{[]any{kind, "run", run}, m, err}
+		run, how := hostile.Draw(t, "run"), rapid.SampledFrom([]core.Operation{core.CancelTheRun, core.TerminateTheRun}).Draw(t, "how")
+		m, err := Request(group, "w", run, &core.Control{Operation: how})
+		return keyed{[]any{how, "run", run}, m, err}
 	},
 	func(t *rapid.T) keyed {
-		chain, cancel := hostile.Draw(t, "chain"), rapid.Bool().Draw(t, "cancel")
-		in := core.Input(core.TerminateRun{Chain: chain})
-		if cancel {
-			in = core.CancelRun{Chain: chain}
-		}
-		m, err := FromRun(group, &core.Message{WorkflowID: "w", Input: in})
-		return keyed{[]any{m.Kind, "chain", chain}, m, err}
+		chain, how := hostile.Filter(func(s string) bool { return s != "" }).Draw(t, "chain"), rapid.SampledFrom([]core.Operation{core.CancelTheRun, core.TerminateTheRun}).Draw(t, "how")
+		m, err := FromRun(group, &core.Message{WorkflowID: "w", Input: core.Control{Operation: how, Chain: chain}})
+		return keyed{[]any{how, "chain", chain}, m, err}
 	},
 	func(t *rapid.T) keyed {
-		run, id := hostile.Draw(t, "run"), hostile.Draw(t, "id")
-		m, err := Control(group, "w", run, &core.Control{ID: id})
+		run, id := hostile.Draw(t, "run"), hostile.Filter(func(s string) bool { return s != "" }).Draw(t, "id")
+		m, err := Request(group, "w", run, &core.Control{ID: id, Operation: rapid.SampledFrom(core.RunOperations).Draw(t, "operation")})
 		return keyed{[]any{"control", run, id}, m, err}
 	},
 	func(t *rapid.T) keyed {

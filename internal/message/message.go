@@ -12,10 +12,7 @@ import (
 
 // Kinds of messages beside store.KindCreated. The data of most is a Data.
 const (
-	KindSignal     = "signal"
-	KindCancel     = "cancel"
-	KindTerminate  = "terminate"
-	KindControl    = "control"     // asks for an operation on calls or a run
+	KindRequest    = "request"     // a core.Control
 	KindUpdate     = "update"      // asks for an update
 	KindAttempt    = "attempt"     // an attempt ended, from outside
 	KindHeartbeat  = "heartbeat"   // of an attempt, from outside
@@ -30,19 +27,15 @@ const (
 
 // Data is the data of a message.
 type Data struct {
-	Name   string          `json:"name,omitempty"`   // of a signal
-	ID     string          `json:"id,omitempty"`     // of a signal
-	Value  history.Payload `json:"value,omitzero"`   // of a signal, a result, details of a heartbeat
-	Reason string          `json:"reason,omitempty"` // of a cancellation or termination
-	By     string          `json:"by,omitempty"`     // who asks for it
-	Chain  string          `json:"chain,omitempty"`  // of a cancellation or termination that is for its runs only
+	Name   string          `json:"name,omitempty"`   // of a query or an update
+	ID     string          `json:"id,omitempty"`     // of a query or an update
+	Value  history.Payload `json:"value,omitzero"`   // an input, a result, details of a heartbeat
 	Asker  string          `json:"asker,omitempty"`  // of an update
 	Run    string          `json:"run,omitempty"`    // in which an update was accepted
 	Turn   int64           `json:"turn,omitempty"`   // there
 	Closed bool            `json:"closed,omitempty"` // the run had ended before the update came
 	Wait   int64           `json:"wait,omitempty"`   // how long the caller of a query waits, ns
 
-	Control *core.Control    `json:"control,omitempty"`
 	Child   *core.FromChild  `json:"child,omitempty"`
 	Call    int64            `json:"call,omitempty"` // of an attempt
 	Attempt int              `json:"attempt,omitempty"`
@@ -52,18 +45,13 @@ type Data struct {
 
 // toRun returns a message to a run, or to the latest run of the workflow ID if run is
 // empty.
-func toRun(g store.Group, workflowID, run, kind, key string, d Data) (store.Message, error) {
+func toRun(g store.Group, workflowID, run, kind, key string, d any) (store.Message, error) {
 	data, err := json.Marshal(d)
 	return store.Message{Partition: entity.Place(g, workflowID), WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data}, err
 }
 
 // Read returns the data of a message.
-func Read(m store.Message) (d Data, err error) {
-	if err := json.Unmarshal(m.Data, &d); err != nil {
-		return Data{}, unreadable(m, err)
-	}
-	return d, nil
-}
+func Read(m store.Message) (Data, error) { return decode[Data](m) }
 
 func unreadable(m store.Message, err error) error {
 	return fmt.Errorf("message %d of workflow %q cannot be read: %w", m.Sequence, m.WorkflowID, err)
@@ -81,30 +69,23 @@ func Input(m store.Message) (core.Input, error) {
 		return input[core.FromGate](m)
 	case KindToSchedule:
 		return input[core.ToSchedule](m)
+	case KindRequest:
+		return input[core.Control](m)
+	case oldSignal, oldCancel, oldTerminate, oldControl:
+		return oldRequest(m)
 	}
 	d, err := Read(m)
 	if err != nil {
 		return nil, err
 	}
 	switch m.Kind {
-	case KindSignal:
-		return core.SignalArrived{Name: d.Name, ID: d.ID, Value: d.Value}, nil
 	case KindUpdate:
 		return core.UpdateArrived{Name: d.Name, ID: d.ID, Asker: d.Asker, Value: d.Value}, nil
-	case KindCancel:
-		return core.CancelRun{Reason: d.Reason, By: d.By, Chain: d.Chain}, nil
-	case KindTerminate:
-		return core.TerminateRun{Reason: d.Reason, By: d.By, Chain: d.Chain}, nil
 	case KindChild:
 		if d.Child == nil {
 			return nil, fmt.Errorf("message %d of workflow %q tells of no child", m.Sequence, m.WorkflowID)
 		}
 		return *d.Child, nil
-	case KindControl:
-		if d.Control == nil {
-			return nil, fmt.Errorf("message %d of workflow %q asks for no operation", m.Sequence, m.WorkflowID)
-		}
-		return *d.Control, nil
 	case KindHeartbeat:
 		return core.Heartbeat{Call: d.Call, Attempt: d.Attempt, Details: d.Value, At: m.Posted}, nil
 	case KindAttempt:
@@ -115,10 +96,11 @@ func Input(m store.Message) (core.Input, error) {
 	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
 }
 
-func input[I core.Input](m store.Message) (core.Input, error) {
-	var in I
-	if err := json.Unmarshal(m.Data, &in); err != nil {
-		return nil, unreadable(m, err)
+func input[I core.Input](m store.Message) (core.Input, error) { return decode[I](m) }
+
+func decode[D any](m store.Message) (d D, err error) {
+	if err := json.Unmarshal(m.Data, &d); err != nil {
+		return d, unreadable(m, err)
 	}
-	return in, nil
+	return d, nil
 }

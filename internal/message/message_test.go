@@ -18,9 +18,9 @@ func TestMessagesArriveAsTheyWereSent(t *testing.T) {
 	value := history.Payload{Encoding: history.EncodingJSON, Data: []byte("1")}
 	ticket := core.TicketKey{Workflow: "w", Run: "r", Call: 2, Ticket: 3}
 	for _, in := range []core.Input{
-		core.SignalArrived{Name: "paid", ID: "one", Value: value},
-		core.CancelRun{Reason: "late", Chain: "c"},
-		core.TerminateRun{Reason: "late", Chain: "c"},
+		core.Control{Operation: core.SignalTheRun, Signal: "paid", SignalID: "one", Value: value},
+		core.Control{Operation: core.CancelTheRun, Reason: "late", Chain: "c"},
+		core.Control{Operation: core.TerminateTheRun, Reason: "late", Chain: "c"},
 		core.FromChild{Call: 4, Status: core.ChildStarted, Run: "child"},
 	} {
 		m, err := FromRun(group, &core.Message{WorkflowID: "w", Run: "r", Input: in})
@@ -57,13 +57,13 @@ func TestKeysSayWhichMessagesCount(t *testing.T) {
 		}
 	}
 	signal := func(id string) store.Message {
-		m, _ := Signal(group, "w", "paid", id, history.Payload{})
+		m, _ := Request(group, "w", "", &core.Control{Operation: core.SignalTheRun, Signal: "paid", SignalID: id})
 		return m
 	}
 	same("signals with one ID", signal("one"), signal("one"), true)
 	same("signals without an ID", signal(""), signal(""), false)
-	alike, _ := Signal(group, "w", "a/id/b", "c", history.Payload{})
-	other, _ := Signal(group, "w", "a", "b/id/c", history.Payload{})
+	alike, _ := Request(group, "w", "", &core.Control{Operation: core.SignalTheRun, Signal: "a/id/b", SignalID: "c"})
+	other, _ := Request(group, "w", "", &core.Control{Operation: core.SignalTheRun, Signal: "a", SignalID: "b/id/c"})
 	same("signals that look alike", alike, other, false)
 	m := core.ToGate{Gate: "g", Word: core.GateResume}
 	same("what a run says to a gate twice", ToGate(group, &m), ToGate(group, &m), true)
@@ -73,9 +73,9 @@ func TestKeysSayWhichMessagesCount(t *testing.T) {
 func TestMessagesThatCannotBeReadSayWhich(t *testing.T) {
 	for problem, m := range map[string]store.Message{
 		`message 3 of workflow "w" has the unknown kind "letter"`: {Kind: "letter", Data: []byte("{}")},
-		`message 3 of workflow "w" cannot be read`:                {Kind: KindSignal, Data: []byte("{")},
+		`message 3 of workflow "w" cannot be read`:                {Kind: KindRequest, Data: []byte("{")},
 		`message 3 of workflow "w" tells of no child`:             {Kind: KindChild, Data: []byte("{}")},
-		`message 3 of workflow "w" asks for no operation`:         {Kind: KindControl, Data: []byte("{}")},
+		`message 3 of workflow "w" asks for no operation`:         {Kind: oldControl, Data: []byte("{}")},
 	} {
 		m.Sequence, m.WorkflowID = 3, "w"
 		if in, err := Input(m); err == nil || !strings.HasPrefix(err.Error(), problem) {

@@ -9,39 +9,55 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Signal returns a signal to the latest run of a workflow ID. Of signals with one
-// name and one ID the first is kept; without an ID all are.
-func Signal(g store.Group, workflowID, name, id string, value history.Payload) (store.Message, error) {
-	k := key(KindSignal, "id", name, id)
-	if id == "" {
-		k = key(KindSignal, "once", ident.NewToken())
+// Request returns a request for an operation on a run, or on the latest of the workflow
+// ID if run is empty. Of requests with one ID to one run the first is kept, and of signals
+// with one name and one ID, if they have one; one request to end that is not answered is
+// as good as many.
+func Request(g store.Group, workflowID, run string, c *core.Control) (store.Message, error) {
+	var k string
+	switch op := string(c.Operation); {
+	case !c.Unanswered():
+		k = key("control", run, c.ID)
+	case c.Operation != core.SignalTheRun && c.Chain != "":
+		k = key(op, "chain", c.Chain)
+	case c.Operation != core.SignalTheRun:
+		k = key(op, "run", run)
+	case c.SignalID == "":
+		k = key(op, "once", ident.NewToken())
+	default:
+		k = key(op, "id", c.Signal, c.SignalID)
 	}
-	return toRun(g, workflowID, "", KindSignal, k, Data{Name: name, ID: id, Value: value})
+	return toRun(g, workflowID, run, KindRequest, k, c)
 }
 
 // Repeatable reports whether posting a message again changes nothing, although its first
 // copy may have been read: its reader knows it, or one is as good as many.
 func Repeatable(m store.Message) bool {
 	switch m.Kind {
-	case KindSignal:
-		d, err := Read(m)
-		return err == nil && d.ID != ""
+	case KindRequest:
+		c, err := decode[core.Control](m)
+		return err == nil && !(c.Operation == core.SignalTheRun && c.Unanswered() && c.SignalID == "")
 	case KindToGate, KindToSchedule:
 		return false
 	}
 	return true
 }
 
-// Command returns a request to cancel or terminate a run, or the latest of the workflow
-// ID if run is empty. One is as good as many.
-func Command(g store.Group, workflowID, run, kind string, d Data) (store.Message, error) {
-	return toRun(g, workflowID, run, kind, key(kind, "run", run), d)
+// Ends reports whether a message asks a run to end and is not answered.
+func Ends(m store.Message) bool {
+	if m.Kind != KindRequest {
+		return false
+	}
+	c, err := decode[core.Control](m)
+	return err == nil && c.Unanswered() && c.Operation != core.SignalTheRun
 }
 
-// Control returns a request for an operation on a run, or on the latest of the workflow
-// ID if run is empty. Of requests with one ID to one run the first is kept.
-func Control(g store.Group, workflowID, run string, c *core.Control) (store.Message, error) {
-	return toRun(g, workflowID, run, KindControl, key(KindControl, run, c.ID), Data{Control: c})
+// Word is what a message with this input is called in logs.
+func Word(m store.Message, in core.Input) string {
+	if c, is := in.(core.Control); is {
+		return string(c.Operation)
+	}
+	return m.Kind
 }
 
 // Update returns a request for an update, whose answer waits under the token.

@@ -18,12 +18,8 @@ func FromRun(g store.Group, m *core.Message) (store.Message, error) {
 		}, err
 	}
 	switch in := m.Input.(type) {
-	case core.SignalArrived:
-		return Signal(g, m.WorkflowID, in.Name, in.ID, in.Value)
-	case core.CancelRun:
-		return toRun(g, m.WorkflowID, m.Run, KindCancel, key(KindCancel, "chain", in.Chain), Data{Reason: in.Reason, Chain: in.Chain})
-	case core.TerminateRun:
-		return toRun(g, m.WorkflowID, m.Run, KindTerminate, key(KindTerminate, "chain", in.Chain), Data{Reason: in.Reason, Chain: in.Chain})
+	case core.Control:
+		return Request(g, m.WorkflowID, m.Run, &in)
 	case core.FromChild:
 		return toRun(g, m.WorkflowID, m.Run, KindChild, key(KindChild, m.Run, in.Call), Data{Child: &in})
 	}

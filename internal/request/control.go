@@ -85,7 +85,7 @@ func (c *Client) sendControl(ctx context.Context, workflowID, run string, in cor
 	if in.Operation.OfRun() {
 		reader = "" // whichever run of the chain is the latest when it arrives
 	}
-	m, err := message.Control(c.group, workflowID, reader, &in)
+	m, err := message.Request(c.group, workflowID, reader, &in)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (d insistent) Create(ctx context.Context, run store.Run) error {
 // the workflow ID meanwhile, which a second copy would end, too.
 func (d insistent) Post(ctx context.Context, m store.Message) error {
 	twice, lost := repeatable(message.Repeatable(m)), false
-	ends := m.Kind == message.KindTerminate || m.Kind == message.KindCancel
+	ends := message.Ends(m)
 	meant := ""
 	if ends && m.Run == "" {
 		var err error

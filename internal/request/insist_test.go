@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/faulty"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
@@ -32,7 +32,7 @@ var all = store.Group{Partitions: 1}
 
 func (w *insisted) askings() []asking {
 	signal := func(id string) store.Message {
-		m, err := message.Signal(all, "w", "paid", id, history.Payload{})
+		m, err := message.Request(all, "w", "", &core.Control{Operation: core.SignalTheRun, Signal: "paid", SignalID: id})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func (w *insisted) askings() []asking {
 	post := func(m store.Message) func(context.Context, Database) error {
 		return func(ctx context.Context, d Database) error { return d.Post(ctx, m) }
 	}
-	command, err := message.Command(all, "w", "", message.KindCancel, message.Data{})
+	command, err := message.Request(all, "w", "", &core.Control{Operation: core.CancelTheRun})
 	if err != nil {
 		w.Fatal(err)
 	}

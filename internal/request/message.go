@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
@@ -52,7 +53,7 @@ func (c *Client) signal(ctx context.Context, workflowID, name, id string, value 
 	if err := c.check(ctx, ofWorkflow(workflowID), named("signal", name), signalID(id)); err != nil {
 		return store.Message{}, err
 	}
-	m, err := message.Signal(c.group, workflowID, name, id, value)
+	m, err := message.Request(c.group, workflowID, "", &core.Control{Operation: core.SignalTheRun, Signal: name, SignalID: id, Value: value})
 	m.IfRoom = true
 	return m, err
 }
@@ -68,21 +69,20 @@ func full(err error) error {
 // Cancel asks a run to end: its code is told and decides how. With an empty run it is
 // the latest of the workflow ID. Control also cancels, and waits until that is done.
 func (c *Client) Cancel(ctx context.Context, workflowID, run string, by By) error {
-	return c.command(ctx, workflowID, run, message.KindCancel, by)
+	return c.command(ctx, workflowID, run, core.CancelTheRun, by)
 }
 
 // Terminate ends a run without asking its code. It is like Cancel otherwise.
 func (c *Client) Terminate(ctx context.Context, workflowID, run string, by By) error {
-	return c.command(ctx, workflowID, run, message.KindTerminate, by)
+	return c.command(ctx, workflowID, run, core.TerminateTheRun, by)
 }
 
-// command sends a message of which one is as good as many.
-func (c *Client) command(ctx context.Context, workflowID, run, kind string, by By) error {
+// command sends a request of which one is as good as many.
+func (c *Client) command(ctx context.Context, workflowID, run string, what core.Operation, by By) error {
 	if err := c.check(ctx, ofWorkflow(workflowID), by.check()); err != nil {
 		return err
 	}
-	data := message.Data{Reason: by.Why, By: cmp.Or(by.Who, c.node)}
-	m, err := message.Command(c.group, workflowID, run, kind, data)
+	m, err := message.Request(c.group, workflowID, run, &core.Control{Operation: what, Reason: by.Why, By: cmp.Or(by.Who, c.node)})
 	if err != nil {
 		return err
 	}
