@@ -98,6 +98,7 @@ func (r *Run) Tried(b *Block, t Try) {
 	case t.Failure == nil:
 		r.record(c, outcome, nil, reason, r.now)
 	default:
+		detail.Judged = judged(outcome, t.Failure, t.Decision)
 		r.keep(c, outcome, t.Failure, reason, detail, r.now)
 	}
 	if !t.Retry {

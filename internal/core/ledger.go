@@ -33,6 +33,9 @@ type AttemptDetail struct {
 	Delay   time.Duration `json:"delay,omitempty"` // chosen wait before the next attempt, ns
 	Next    int64         `json:"next,omitempty"`  // when the next attempt is due, ns since 1970
 	Rule    int           `json:"rule,omitempty"`  // the policy's rule that decided, from 1; 0: the policy itself
+	Pause   bool          `json:"pause,omitempty"` // it waits for a person
+	// Judged is what the policy was told of the failure, where the columns do not say it.
+	Judged *Judged `json:"judged,omitempty"`
 	// Totals of the call with this attempt; nil in records of earlier versions.
 	Totals *Totals `json:"totals,omitempty"`
 }
@@ -62,7 +65,9 @@ func (r *ledger) record(c *Call, outcome Outcome, f *history.Failure, reason str
 
 // recordDecision keeps a failed attempt with what the policy decided.
 func (r *ledger) recordDecision(c *Call, outcome Outcome, f *history.Failure, d retry.Decision, ended, next int64) {
-	r.keep(c, outcome, f, string(d.Reason), AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1}, ended)
+	detail := AttemptDetail{Delay: d.Delay, Next: next, Rule: d.Rule + 1, Pause: d.Pause}
+	detail.Judged = judged(outcome, f, d)
+	r.keep(c, outcome, f, string(d.Reason), detail, ended)
 }
 
 // recordRefusal keeps that the coming attempt was not let begin.

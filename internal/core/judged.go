@@ -1,0 +1,72 @@
+package core
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// Judged is a failure as a policy sees it, so that another policy can judge it later: a
+// ledger record names the outermost error only. Records of earlier versions have none.
+type Judged struct {
+	Types    []string          `json:"types,omitempty"` // of the error and of all it wraps
+	Canceled bool              `json:"canceled,omitempty"`
+	Terminal bool              `json:"terminal,omitempty"`
+	Timeout  retry.TimeoutKind `json:"timeout,omitempty"`
+	Limit    time.Duration     `json:"limit,omitempty"` // that it exceeded, ns
+	Asked    bool              `json:"asked,omitempty"` // the error asks for its own delay
+	After    time.Duration     `json:"after,omitempty"` // ns
+	At       int64             `json:"at,omitempty"`    // ns since 1970, 0 for After
+}
+
+// Failure is what retry.Decide is asked about.
+func (j *Judged) Failure() retry.Failure {
+	f := retry.Failure{Types: j.Types, Canceled: j.Canceled, Terminal: j.Terminal, Timeout: j.Timeout, Asked: j.Asked, After: j.After}
+	if j.At != 0 {
+		f.At = time.Unix(0, j.At)
+	}
+	return f
+}
+
+// judged is nil for a failure that the columns of its record tell all about.
+func judged(outcome Outcome, f *history.Failure, d retry.Decision) *Judged {
+	err := f.Err()
+	c := retry.Classify(err)
+	j := &Judged{Types: c.Types, Canceled: c.Canceled, Terminal: c.Terminal, Timeout: c.Timeout, Asked: c.Asked, After: c.After}
+	if timeout, ok := errors.AsType[*retry.TimeoutError](err); ok {
+		j.Limit = timeout.Limit
+	}
+	if !c.At.IsZero() {
+		j.At = c.At.UnixNano()
+	}
+	told := JudgedBy(outcome, f.TypeName(), d.Reason, d.Delay)
+	if j.Limit == 0 && j.At == 0 && j.same(told) {
+		return nil
+	}
+	return j
+}
+
+// JudgedBy is the failure as far as the columns of its record tell: no more than the
+// outermost type, and how the policy that was in force decided.
+func JudgedBy(outcome Outcome, errorType string, reason retry.Reason, delay time.Duration) *Judged {
+	j := &Judged{Types: []string{errorType}, Canceled: errorType == retry.TypeCanceled, Terminal: reason == retry.ReasonTerminal}
+	if reason == retry.ReasonServerDelay {
+		j.Asked, j.After = true, delay
+	}
+	if outcome == TimedOut {
+		for _, kind := range []retry.TimeoutKind{retry.TimeoutAttempt, retry.TimeoutHeartbeat, retry.TimeoutQueue} {
+			if kind.TypeName() == errorType {
+				j.Timeout = kind
+			}
+		}
+	}
+	return j
+}
+
+func (j *Judged) same(other *Judged) bool {
+	return slices.Equal(j.Types, other.Types) && j.Canceled == other.Canceled && j.Terminal == other.Terminal &&
+		j.Timeout == other.Timeout && j.Asked == other.Asked && j.After == other.After
+}
