@@ -13,6 +13,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/view"
@@ -193,7 +194,11 @@ var verbs = map[string]func(a arguments) error{
 		return err
 	},
 	"ops.ErrorStats": func(a arguments) error { _, err := ops.ErrorStats(a.ctx, a.engine, a.found()); return err },
-	"ops.Schedules":  func(a arguments) error { _, err := ops.Schedules(a.ctx, a.engine); return err },
+	"ops.TryPolicy": func(a arguments) error {
+		_, err := ops.TryPolicy(a.ctx, a.engine, retry.Policy{}, view.TrialFilter{})
+		return err
+	},
+	"ops.Schedules": func(a arguments) error { _, err := ops.Schedules(a.ctx, a.engine); return err },
 	"ops.DescribeSchedule": func(a arguments) error {
 		_, err := ops.DescribeSchedule(a.ctx, a.engine, a.name)
 		return err

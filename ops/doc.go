@@ -17,7 +17,8 @@
 //   - Activities of a whole group: [PauseActivity], [ResumeActivity], [Switches].
 //   - Gates and schedules: [Gates], [PauseGate], [Schedules], [TriggerSchedule] and others.
 //   - The database: [Status], the overview to begin with; [Nodes], [Counts], [Sweep].
-//   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [ErrorStats].
+//   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [ErrorStats], and
+//     [TryPolicy], another policy tried on them.
 //
 // What is shown are structs of package view, whose JSON is stable.
 package ops

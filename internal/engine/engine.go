@@ -151,6 +151,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.outages.log = e.log
 	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
 	e.Inspector = inspect.New(db, inspect.Config{
+		Draw:  config.Draw,
 		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.pausedActivities,
 		Limits: inspect.Limits{Events: config.MaxHistory, PendingCalls: config.MaxPendingCalls, Signals: config.MaxSignalBacklog},
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
@@ -18,9 +19,10 @@ type Inspector struct {
 	usable func() error
 	paused func(context.Context) (map[string]store.Switch, error)
 	limits Limits
+	draw   func(run string, call int64, attempt int) float64
 }
 
-// Config is what an Inspector is told. All fields are required.
+// Config is what an Inspector is told. All fields but Draw are required.
 type Config struct {
 	Group store.Group
 	// Now returns engine time, in nanoseconds since 1970.
@@ -31,11 +33,17 @@ type Config struct {
 	// the activity. The map is not changed.
 	Paused func(context.Context) (map[string]store.Switch, error)
 	Limits Limits
+	// Draw is what the engine draws jitter by, nil for core.Draw.
+	Draw func(run string, call int64, attempt int) float64
 }
 
 // New returns an Inspector of a database.
 func New(db store.Reader, c Config) *Inspector {
-	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits}
+	draw := c.Draw
+	if draw == nil {
+		draw = core.Draw
+	}
+	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits, draw: draw}
 }
 
 // Refusing returns an Inspector all of whose verbs fail with an error.

@@ -247,8 +247,13 @@ var table = []row{
 		why: "it translates between the store, which knows bytes, and the core, which knows no store",
 	},
 	{
+		pkg: "internal/policylab",
+		may: []string{"retry", "view", "internal/core"},
+		why: "what another policy would have done is computed from the record by retry.Decide: that needs no database and no clock",
+	},
+	{
 		pkg: "internal/inspect",
-		may: []string{"store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/record", "internal/gates"},
+		may: []string{"internal/policylab", "store", "view", "gate", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/record", "internal/gates"},
 		why: "what only reads stands on store.Reader: it can change nothing and needs no engine",
 	},
 	{

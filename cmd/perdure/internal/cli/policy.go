@@ -19,16 +19,17 @@ const aboutText = "It reads a policy only."
 
 func (a *app) policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:         "policy",
-		Example:     `  perdure policy explain '[retry: 3, backoff: 60]'`,
-		Short:       "Explain retry policies",
+		Use: "policy",
+		Example: `  perdure policy explain '[retry: 3, backoff: 60]'
+  perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d`,
+		Short:       "Explain retry policies, and try them on what is on record",
 		Args:        a.noArguments,
 		Annotations: map[string]string{noDatabase: aboutText, noGroup: aboutText},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(a.policyExplainCommand())
+	cmd.AddCommand(a.policyExplainCommand(), a.policyTryCommand())
 	return cmd
 }
 

@@ -49,7 +49,7 @@ func TestF14_TablesFit(t *testing.T) {
 		time.Sleep(time.Minute)
 		ids := []string{"waits-0" + long[8:], "ends-0" + long[8:]}
 		commands := [][]string{{"status"}, {"list"}, {"list", "--retrying"}, {"list", "--calls", "gated"}, {"list", "--status", "failed"},
-			{"attempts"}, {"calls"}, {"stats", "activities"}, {"stats", "errors"}, {"nodes"}, {"gates"},
+			{"attempts"}, {"calls"}, {"stats", "activities"}, {"stats", "errors"}, {"policy", "try", "never"}, {"nodes"}, {"gates"},
 			{"pause", "--all", "--dry-run"}, {"pause", ids[0], "--reason", long}, {"list", "--calls", "paused"}}
 		commands = append(commands, []string{"audit", ids[0]})
 		for _, id := range ids {

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) policyTryCommand() *cobra.Command {
+	var opt ledgerOptions
+	cmd := &cobra.Command{
+		Use:   "try POLICY",
+		Short: "Replay the calls on record under another policy",
+		Long: `Replay the attempts on record under another retry policy, and show what it would have
+made of them: how many calls would have succeeded or failed, how many attempts it saves or
+adds and when they hit the dependency, and how long calls take until they succeed. The
+engine's own code decides. Nothing is written.
+
+The policy that was in force gives back the record. Under another one an attempt may run
+at another time: then it ends as the recorded attempt nearest in time did. What no attempt
+on record says is unknown, and WORST and BEST bound it: all such attempts fail, or all
+succeed. What was assumed is listed at the end.
+
+The ledger has the calls with an attempt that did not succeed, as far back as they are
+kept. POLICY is text in brackets, JSON, or the name of a preset, as in policy explain.`,
+		Example: `  perdure policy try '[retry: 3, backoff: 10s]' --activity charge --since 7d
+  perdure policy try standard --activity charge -o json`,
+		Args: arguments,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return presetNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.policyValue(args[0])
+			if err != nil {
+				return err
+			}
+			if err := opt.resolve(a.env.Now()); err != nil {
+				return err
+			}
+			return a.tryPolicy(cmd.Context(), p, &opt.filter)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opt.filter.Activity, "activity", "", "only calls of the activity or step with this `name`")
+	flags.StringVar(&opt.filter.Workflow, "type", "", "only of the workflow with this `name`")
+	opt.span(flags)
+	return cmd
+}
+
+func (a *app) tryPolicy(ctx context.Context, p retry.Policy, f *view.AttemptFilter) error {
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		t, err := ops.TryPolicy(ctx, e, p, view.TrialFilter{Workflow: f.Workflow, Activity: f.Activity, Since: f.Since, Until: f.Until})
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return a.document(t)
+		}
+		return a.policyTrial(t)
+	})
+}
+
+// policyTrial shows a trial to people.
+func (a *app) policyTrial(t *view.PolicyTrial) error {
+	a.printf("%s\n\n", term.Painted{Text: t.Policy, Colour: term.Strong})
+	if t.Calls == 0 {
+		a.printf("No call that failed at first is on record%s.\n", a.inGroup())
+		a.notTried(t)
+		return nil
+	}
+	a.printf("Tried on %s with %s that ran\nfrom %s to %s.\n", term.Plural(t.Calls, "call", "calls"), term.Plural(t.Recorded.Attempts, "attempt", "attempts"),
+		term.Time(*t.From), term.Time(*t.To))
+	a.notTried(t)
+	if err := a.trialNumbers(t); err != nil {
+		return err
+	}
+	if err := a.trialClasses(t.Classes); err != nil {
+		return err
+	}
+	a.trialLoad(&t.Load)
+	a.trialEnd(t)
+	return nil
+}
+
+// notTried says which calls the policy was not tried on.
+func (a *app) notTried(t *view.PolicyTrial) {
+	if t.LeftOut > 0 {
+		a.printf("%s left out: the first attempt is not on record any more, or before --since.\n", are(t.LeftOut))
+	}
+	if t.FirstTry > 0 {
+		a.printf("%s succeeded at the first attempt, which no policy changes.\n", term.Plural(int(t.FirstTry), "more call", "more calls"))
+	}
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "1 call is"
+	}
+	return term.Count(n) + " calls are"
+}
+
+// trialNumbers shows the sums side by side.
+func (a *app) trialNumbers(t *view.PolicyTrial) error {
+	a.printf("\n")
+	table := a.table("", "RECORDED", "TRIAL", "WORST", "BEST")
+	table.Right(1, 2, 3, 4)
+	row := func(name string, recorded, trial int, bounds ...string) {
+		if recorded == 0 && trial == 0 && len(bounds) == 0 {
+			return
+		}
+		bound := append(bounds, "", "")
+		table.Row(name, term.Count(recorded), term.Count(trial), bound[0], bound[1])
+	}
+	r, n := &t.Recorded, &t.Trial
+	row(view.EndedSucceeded, r.Succeeded, n.Succeeded, term.Count(t.Worst.Succeeded), term.Count(t.Best.Succeeded))
+	row(view.EndedFailed, r.Failed, n.Failed)
+	row(view.EndedPaused, r.Paused, n.Paused)
+	row(view.EndedCanceled, r.Canceled, n.Canceled)
+	row(view.EndedUnfinished, r.Unfinished, n.Unfinished)
+	row(view.EndedUnknown, r.Unknown, n.Unknown)
+	row("attempts", r.Attempts, n.Attempts, atLeast(&t.Worst), atLeast(&t.Best))
+	if r.P50 > 0 || n.P50 > 0 {
+		table.Row("half succeeded within", tookOf(r.P50, r.Succeeded), tookOf(n.P50, n.Succeeded))
+		table.Row("99% succeeded within", tookOf(r.P99, r.Succeeded), tookOf(n.P99, n.Succeeded))
+	}
+	if err := table.Write(a.out); err != nil {
+		return err
+	}
+	a.printf("\n%s\n", attemptsSaved(t))
+	if t.Estimate != nil {
+		a.printf("Estimate: %.1f of the %s would have succeeded.\n", *t.Estimate, term.Plural(n.Unknown, "unknown call", "unknown calls"))
+	}
+	return nil
+}
+
+// atLeast is the number of attempts of a bound.
+func atLeast(b *view.TrialBound) string {
+	if b.More {
+		return term.Count(b.Attempts) + "+"
+	}
+	return term.Count(b.Attempts)
+}
+
+func tookOf(d time.Duration, calls int) string {
+	if calls == 0 {
+		return "-"
+	}
+	return term.Duration(d)
+}
+
+// attemptsSaved says how many attempts the policy saves or adds.
+func attemptsSaved(t *view.PolicyTrial) string {
+	change := func(n int) string {
+		switch saved := t.Recorded.Attempts - n; {
+		case saved > 0:
+			return "saves " + term.Plural(saved, "attempt", "attempts")
+		case saved < 0:
+			return "adds " + term.Plural(-saved, "attempt", "attempts")
+		}
+		return "takes as many attempts"
+	}
+	least, most := change(t.Best.Attempts), change(t.Worst.Attempts)
+	if t.Worst.More {
+		most += " or more"
+	}
+	if least == most {
+		return "The policy " + least + "."
+	}
+	return "At best the policy " + least + ", at worst it " + most + "."
+}
+
+// trialClasses shows how calls ended, on record and with the policy.
+func (a *app) trialClasses(all []view.TrialClass) error {
+	a.printf("\n")
+	table := a.table("RECORDED", "TRIAL", "CALLS", "ASSUMED", "ATTEMPTS", "EXAMPLE", "CALL", "ATTEMPTS")
+	table.Right(2, 3, 6)
+	for i := range all {
+		c := &all[i]
+		colour := term.Plain
+		switch {
+		case c.Recorded == c.Trial:
+		case c.Trial == view.EndedSucceeded:
+			colour = term.Good
+		case c.Recorded == view.EndedSucceeded:
+			colour = term.Bad
+		}
+		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colour}, term.Count(c.Calls), term.Count(c.Assumed),
+			fromTo(c.RecordedAttempts, c.TrialAttempts), c.Example.WorkflowID, fmt.Sprint(c.Example.Call), fromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts))
+	}
+	return table.Write(a.out)
+}
+
+func fromTo(recorded, trial int) string {
+	if recorded == trial {
+		return term.Count(recorded)
+	}
+	return term.Count(recorded) + " -> " + term.Count(trial)
+}
+
+// bars are heights from none to full.
+var bars = []rune(" ▁▂▃▄▅▆▇█")
+
+// trialLoad draws how many attempts start over time.
+func (a *app) trialLoad(l *view.TrialLoad) {
+	if len(l.Points) == 0 {
+		return
+	}
+	first := l.Points[0].Time
+	spans := int(l.Points[len(l.Points)-1].Time.Sub(first)/l.Width) + 1
+	rows := []struct {
+		name   string
+		counts []int
+	}{{"recorded", make([]int, spans)}, {"trial", make([]int, spans)}, {"worst", make([]int, spans)}}
+	highest := 0
+	for _, p := range l.Points {
+		at := int(p.Time.Sub(first) / l.Width)
+		rows[0].counts[at], rows[1].counts[at], rows[2].counts[at] = p.Recorded, p.Trial, p.Worst
+		highest = max(highest, p.Recorded, p.Trial, p.Worst)
+	}
+	if slices.Equal(rows[1].counts, rows[2].counts) {
+		rows = rows[:2]
+	}
+	a.printf("\nAttempts that start, by %s from %s:\n\n", exactly(l.Width), term.Time(first))
+	for _, r := range rows {
+		var line strings.Builder
+		for _, n := range r.counts {
+			height := n * (len(bars) - 1) / highest
+			if n > 0 {
+				height = max(height, 1)
+			}
+			line.WriteRune(bars[height])
+		}
+		a.printf("  %-8s %s  highest %s\n", r.name, line.String(), term.Count(slices.Max(r.counts)))
+	}
+}
+
+// trialEnd shows on what the numbers stand, and what to look at.
+func (a *app) trialEnd(t *view.PolicyTrial) {
+	if len(t.Assumptions) > 0 {
+		a.printf("\n%s\n", term.Painted{Text: "Assumed:", Colour: term.Busy})
+	}
+	for _, text := range t.Assumptions {
+		for i, line := range wrap(text, 76) {
+			a.printf("  %s %s\n", []string{"-", " "}[min(i, 1)], line)
+		}
+	}
+	e := &t.Classes[0].Example
+	for _, c := range t.Classes {
+		if c.Recorded != c.Trial {
+			e = &c.Example
+			break
+		}
+	}
+	a.printf("\nTo see an example: %s\n", a.sameDatabase(fmt.Sprintf("perdure attempts %s", term.Quote(e.WorkflowID))))
+}

@@ -1,0 +1,166 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/policylab"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// TryPolicy replays the calls of the ledger under another policy. It reads one partition
+// after the other, latest attempts first, and keeps those of calls whose first attempt it
+// has not come to: at most as many as were under way at one time.
+func (in *Inspector) TryPolicy(ctx context.Context, policy retry.Policy, filter view.TrialFilter) (*view.PolicyTrial, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
+	if err := policy.Validate(); err != nil {
+		return nil, err
+	}
+	if s, u := bound(filter.Since), bound(filter.Until); u != 0 && s >= u {
+		return nil, &history.InputError{What: "span of time", Problem: fmt.Sprintf("is empty: it begins at %s and ends at %s", filter.Since.UTC().Format(time.RFC3339), filter.Until.UTC().Format(time.RFC3339))}
+	}
+	t := trying{in: in, filter: filter, lab: policylab.New(policy, in.now(), in.draw), names: map[string]string{}}
+	for _, partition := range in.group.All() {
+		if err := t.partition(ctx, partition); err != nil {
+			return nil, err
+		}
+	}
+	out := t.lab.Report()
+	out.Workflow, out.Activity, out.Read, out.LeftOut = filter.Workflow, filter.Activity, t.read, t.leftOut
+	out.Since, out.Until = optional(bound(filter.Since)), optional(bound(filter.Until))
+	var err error
+	out.FirstTry, err = in.firstTries(ctx, filter)
+	return out, err
+}
+
+// firstTries is how many calls succeeded at their first attempt.
+func (in *Inspector) firstTries(ctx context.Context, filter view.TrialFilter) (n int64, err error) {
+	from := bound(filter.Since)
+	tallies, err := in.db.Tallies(ctx, store.TallyFilter{
+		Partitions: in.group.All(), Type: filter.Workflow, Name: filter.Activity,
+		From: from - from%int64(record.TallySpan), Until: bound(filter.Until),
+	})
+	for i := range tallies {
+		if filter.Activity != "" || tallies[i].Name != core.BlockName {
+			n += tallies[i].FirstTry
+		}
+	}
+	return n, err
+}
+
+// trying is a policy that is being tried.
+type trying struct {
+	in     *Inspector
+	filter view.TrialFilter
+	lab    *policylab.Lab
+	open   map[callRef]*policylab.Call // of the current partition, those whose first attempt was not read yet
+	names  map[string]string           // each text once, however many attempts have it
+
+	read, leftOut int
+}
+
+type callRef struct {
+	run  string
+	call int64
+}
+
+// ledgerPage is how many attempts are read at once.
+const ledgerPage = 2000
+
+func (t *trying) partition(ctx context.Context, partition int) error {
+	t.open = map[callRef]*policylab.Call{}
+	f := store.LedgerFilter{
+		Partitions: []int{partition}, Type: t.filter.Workflow, Name: t.filter.Activity, From: bound(t.filter.Since), Limit: ledgerPage,
+	}
+	for {
+		entries, err := t.in.db.Ledger(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			if err := t.add(&entries[i]); err != nil {
+				return err
+			}
+		}
+		if len(entries) < ledgerPage {
+			break
+		}
+		last := entries[len(entries)-1].Key()
+		f.Before = &last
+	}
+	for _, c := range t.open {
+		if until := bound(t.filter.Until); until == 0 || c.Attempts[len(c.Attempts)-1].Ended < until {
+			t.leftOut++
+		}
+	}
+	return nil
+}
+
+// add takes in an attempt. The first one of a call comes last.
+func (t *trying) add(e *store.LedgerEntry) error {
+	if e.Name == core.BlockName && t.filter.Activity == "" {
+		return nil // its tries hold the attempts of other calls
+	}
+	t.read++
+	var d core.AttemptDetail
+	if err := json.Unmarshal(e.Data, &d); err != nil {
+		return unreadable(&e.Attempt, err)
+	}
+	ref := callRef{e.Run, e.Call}
+	c := t.open[ref]
+	if c == nil {
+		c = &policylab.Call{WorkflowID: e.WorkflowID, RunID: e.Run, Name: t.name(e.Name), Number: e.Call}
+		t.open[ref] = c
+	}
+	c.Attempts = append(c.Attempts, t.attempt(&e.Attempt, &d))
+	if e.Number > 1 {
+		return nil
+	}
+	delete(t.open, ref)
+	if until := bound(t.filter.Until); until != 0 && e.Ended >= until {
+		return nil
+	}
+	slices.Reverse(c.Attempts)
+	c.First = c.Attempts[0].Queued
+	if d.Totals != nil && d.Totals.First != 0 {
+		c.First = d.Totals.First
+	}
+	t.lab.Add(c)
+	return nil
+}
+
+func (t *trying) attempt(a *store.Attempt, d *core.AttemptDetail) policylab.Attempt {
+	out := policylab.Attempt{
+		Number: a.Number, Outcome: core.Outcome(t.name(a.Outcome)), ErrorType: t.name(a.ErrorType), Reason: retry.Reason(t.name(a.Reason)),
+		Paused: d.Pause, Queued: d.Queued, Started: a.Started, Ended: a.Ended, Next: d.Next,
+	}
+	if out.Outcome != core.Failed && out.Outcome != core.TimedOut {
+		return out
+	}
+	if out.Failure = d.Judged; out.Failure == nil {
+		out.Failure = core.JudgedBy(out.Outcome, out.ErrorType, out.Reason, d.Delay)
+	}
+	for i, name := range out.Failure.Types {
+		out.Failure.Types[i] = t.name(name)
+	}
+	return out
+}
+
+// name returns the one copy of a text.
+func (t *trying) name(text string) string {
+	if known, ok := t.names[text]; ok {
+		return known
+	}
+	t.names[text] = text
+	return text
+}

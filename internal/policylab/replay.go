@@ -1,0 +1,277 @@
+package policylab
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+)
+
+// mode says how attempts end that are not on record.
+type mode int
+
+const (
+	nearest mode = iota // as the one nearest in time; unknown after the last one
+	worst               // they fail
+	best                // they succeed
+)
+
+// How many attempts of a call are replayed at most: after the end of its record, and at
+// other times than on record.
+const (
+	beyond = 1_000
+	most   = 100_000
+)
+
+// replay is one call under the policy.
+type replay struct {
+	lab    *Lab
+	call   *Call
+	mode   mode
+	starts []int64 // of the attempts that ran
+
+	at      int   // the recorded attempt whose end the current one has
+	due     int64 // when the current one is due
+	shift   int64 // how much later than on record
+	number  int   // of the current one, from 1
+	charged int
+	wait    time.Duration // before the current one
+	further int           // attempts after the end of the record
+	moved   int           // attempts at another time than on record
+
+	ending   string
+	ended    int64
+	assumed  bool // an attempt ran at another time than on record
+	guessed  bool // the other modes may say something else
+	more     bool // attempts were not counted: there are too many
+	lastType string
+}
+
+// run replays the call and returns how many attempts it took.
+func (r *replay) run() int {
+	c := r.call
+	r.number, r.due = c.Attempts[0].Number, c.due(0)
+	for r.ending == "" {
+		r.attempt()
+	}
+	return r.number
+}
+
+// attempt is the current attempt and what follows it.
+func (r *replay) attempt() {
+	a := &r.call.Attempts[r.at]
+	if a.Outcome == core.RefusedByGate {
+		r.number--
+		r.end(view.EndedFailed, a.Ended+r.shift)
+		return
+	}
+	if a.Started != 0 {
+		r.starts = append(r.starts, a.Started+r.shift)
+	}
+	outcome, failure, duration := r.timed(a)
+	ended := a.Ended + r.shift
+	if a.Started != 0 {
+		ended = a.Started + r.shift + duration
+	}
+	switch outcome {
+	case core.Completed:
+		r.end(view.EndedSucceeded, ended)
+	case core.Canceled:
+		r.end(view.EndedCanceled, ended)
+	case core.Lost, core.Drained:
+		r.again(a, ended)
+	default:
+		r.failed(a, failure, ended)
+	}
+}
+
+func (r *replay) end(how string, at int64) { r.ending, r.ended = how, at }
+
+// timed is how an attempt on record ends under the timeout of the policy, and how long it
+// runs.
+func (r *replay) timed(a *Attempt) (core.Outcome, *core.Judged, int64) {
+	limit, ran := int64(r.lab.policy.AttemptTimeout), a.duration()
+	timedOut := a.Outcome == core.TimedOut && a.Failure != nil && a.Failure.Timeout == retry.TimeoutAttempt
+	switch {
+	case a.Started == 0 || timedOut && int64(a.Failure.Limit) == limit:
+		return a.Outcome, a.Failure, ran
+	case timedOut && (limit == 0 || limit >= ran): // it would have had more time
+		r.guess()
+		r.lab.longer = true
+		if r.mode == best {
+			return core.Completed, nil, ran
+		}
+		return core.TimedOut, a.Failure, max(ran, limit)
+	case limit == 0 || ran <= limit || a.Outcome == core.Lost || a.Outcome == core.Drained || a.Outcome == core.Canceled:
+		return a.Outcome, a.Failure, ran
+	}
+	r.lab.shorter = true
+	return core.TimedOut, &core.Judged{Types: []string{retry.TypeTimeout}, Timeout: retry.TimeoutAttempt}, limit
+}
+
+// guess notes that something is assumed and could be otherwise.
+func (r *replay) guess() { r.assumed, r.guessed = true, true }
+
+// again follows an attempt that is not charged.
+func (r *replay) again(a *Attempt, ended int64) {
+	r.lab.lost = true
+	next := r.at + 1
+	switch {
+	case next < len(r.call.Attempts):
+		gap := r.call.Attempts[next].Number - a.Number - 1
+		r.assumed = r.assumed || gap > 0
+		r.charged += gap
+		r.number += gap + 1
+		r.at, r.due = next, r.call.due(next)+r.shift
+	case a.Reason == retry.ReasonCrashLimit:
+		r.end(view.EndedPaused, ended)
+	default:
+		r.end(view.EndedUnfinished, ended)
+	}
+}
+
+// failed asks the policy what follows a failure.
+func (r *replay) failed(a *Attempt, failure *core.Judged, ended int64) {
+	r.charged++
+	r.lastType = a.ErrorType
+	d := r.decide(failure, ended, a.Reason == retry.ReasonBudget)
+	exact := r.shift == 0 && ended == a.Ended
+	next := r.at + 1
+	recorded := next < len(r.call.Attempts)
+	switch {
+	case d.Pause && exact && recorded && !a.Reason.Retries(): // a person let it go on
+		r.follow(a, failure)
+	case d.Pause:
+		r.end(view.EndedPaused, ended)
+	case d.Reason == retry.ReasonCanceled:
+		r.end(view.EndedCanceled, ended)
+	case !d.Retry:
+		r.end(view.EndedFailed, ended)
+	case exact && a.Reason.Retries() && (d.At.UnixNano() == a.Next || a.Next == 0 && d.Delay == 0):
+		r.wait = d.Delay
+		if !recorded {
+			r.end(view.EndedUnfinished, ended)
+			return
+		}
+		r.follow(a, failure)
+	default:
+		r.wait = d.Delay
+		r.elsewhere(d.At.UnixNano(), ended)
+	}
+}
+
+func (r *replay) decide(failure *core.Judged, at int64, overBudget bool) retry.Decision {
+	return retry.Decide(&r.lab.policy, retry.State{
+		Attempt: r.charged, First: time.Unix(0, r.call.First), Previous: r.wait, OverBudget: overBudget,
+	}, failure.Failure(), time.Unix(0, at), r.lab.draw(r.call.RunID, r.call.Number, r.number))
+}
+
+// follow goes on with the next attempt on record, at its own time. Those of a gap before it
+// failed as this one did, evenly spread.
+func (r *replay) follow(a *Attempt, failure *core.Judged) {
+	next := r.at + 1
+	b := &r.call.Attempts[next]
+	due := r.call.due(next)
+	for n := a.Number + 1; n < b.Number; n++ {
+		r.assumed, r.lab.gaps = true, true
+		at := a.Ended + (due-a.Ended)/int64(b.Number-a.Number)*int64(n-a.Number)
+		r.number++
+		r.charged++
+		r.starts = append(r.starts, at)
+		if d := r.decide(failure, at, false); !d.Retry {
+			r.end(stopped(d), at)
+			return
+		}
+	}
+	r.number++
+	r.at, r.due, r.shift = next, due, 0
+}
+
+func stopped(d retry.Decision) string {
+	if d.Pause {
+		return view.EndedPaused
+	}
+	return view.EndedFailed
+}
+
+// elsewhere goes on with an attempt that is due at another time than on record.
+func (r *replay) elsewhere(due, ended int64) {
+	if r.moved++; due > r.lab.now || r.moved > most {
+		r.more = r.moved > most
+		r.end(view.EndedUnfinished, ended)
+		return
+	}
+	r.assumed = true
+	i, known := r.nearest(due)
+	if !known {
+		r.guess()
+		switch {
+		case r.mode == nearest:
+			r.end(view.EndedUnknown, ended)
+			return
+		case r.mode == best:
+			r.number++
+			r.starts = append(r.starts, due)
+			r.end(view.EndedSucceeded, due+r.call.Attempts[i].duration())
+			return
+		case r.further == beyond:
+			r.more = true
+			r.end(view.EndedUnfinished, ended)
+			return
+		}
+		r.further++
+	}
+	r.number++
+	r.at, r.due, r.shift = i, due, due-r.call.due(i)
+}
+
+// nearest returns the recorded attempt as which one ends that is due at a time, none before
+// the current one. It is not known if that is the last one, which did not succeed, and too
+// long ago.
+func (r *replay) nearest(due int64) (i int, known bool) {
+	all, i := r.call.Attempts, r.at
+	last := len(all) - 1
+	far := func(i int) int64 { return abs(due - r.call.due(i)) }
+	if i < last && far(i+1) <= far(i) {
+		i++
+	}
+	for i < last && far(i+1) < far(i) {
+		i++
+	}
+	if i == last && all[i].Outcome == core.Completed || i+1 == last && all[last].Outcome == core.Completed && due > r.call.due(i) {
+		return r.around(due, last), true
+	}
+	if i < last {
+		return i, true
+	}
+	var stands int64 // for so long the last one stands
+	if last > 0 {
+		stands = (r.call.due(last) - r.call.due(last-1)) / 2
+	}
+	late := due - r.call.due(last)
+	return i, late < stands || late <= stands && r.at < last
+}
+
+// around is the attempt for a time near a success on record.
+func (r *replay) around(due int64, success int) int {
+	before := success - 1
+	if before < r.at || due >= r.call.due(success) {
+		return success
+	}
+	r.guess()
+	switch {
+	case r.mode == worst:
+		return before
+	case r.mode == best || due-r.call.due(before) >= r.call.due(success)-due:
+		return success
+	}
+	return before
+}
+
+func abs(n int64) int64 {
+	if n < 0 {
+		return -n
+	}
+	return n
+}

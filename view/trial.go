@@ -1,0 +1,125 @@
+package view
+
+import "time"
+
+// The endings of calls in a PolicyTrial.
+const (
+	EndedSucceeded  = "succeeded"
+	EndedFailed     = "failed"
+	EndedPaused     = "paused" // waits for a person
+	EndedCanceled   = "canceled"
+	EndedUnfinished = "unfinished" // another attempt was to follow: it still waits, or a person or the end of its run ended it
+	EndedUnknown    = "unknown"    // it would have needed an attempt after the last one on record
+)
+
+// TrialFilter selects the calls on which a policy is tried. The zero value selects all
+// calls of activities and steps.
+type TrialFilter struct {
+	Workflow string    // name of the definition
+	Activity string    // name of the activity or step; workflow.Retry: of blocks of code
+	Since    time.Time // only calls whose first attempt ended at this time or later; zero: all
+	Until    time.Time // only calls whose first attempt ended before this time; zero: all
+}
+
+// PolicyTrial says what another retry policy would have made of the calls in the ledger:
+// those with an attempt that did not succeed.
+type PolicyTrial struct {
+	Policy   string     `json:"policy"` // in text notation
+	Workflow string     `json:"workflow,omitempty"`
+	Activity string     `json:"activity,omitempty"`
+	Since    *time.Time `json:"since,omitempty"` // as asked
+	Until    *time.Time `json:"until,omitempty"`
+
+	// From and To are the times between which the attempts that were read ran; nil if
+	// there are none. Nothing earlier is kept, or it was not asked for.
+	From *time.Time `json:"from,omitempty"`
+	To   *time.Time `json:"to,omitempty"`
+	// Read is the number of attempts that were read, and Calls that of the calls that
+	// the policy was tried on.
+	Read  int `json:"read"`
+	Calls int `json:"calls"`
+	// LeftOut is the number of calls whose first attempt was not read: it is older than
+	// Since, or not kept.
+	LeftOut int `json:"left_out"`
+	// FirstTry is the number of calls that succeeded at their first attempt. They are
+	// counted by the hour and are no part of the other numbers: no policy tries them again.
+	FirstTry int64 `json:"first_try"`
+
+	Recorded TrialNumbers `json:"recorded"`
+	// Trial are the numbers with the policy. An attempt at another time than on record
+	// is taken to end as the recorded one nearest in time did.
+	Trial TrialNumbers `json:"trial"`
+	// Worst and Best bound them: every attempt that is not on record fails, or succeeds.
+	Worst TrialBound `json:"worst"`
+	Best  TrialBound `json:"best"`
+	// Estimate is how many of the unknown calls would have succeeded if attempts succeed
+	// as often as those on record after the same type of error; nil if none is on record.
+	Estimate *float64 `json:"estimate,omitempty"`
+
+	Classes     []TrialClass `json:"classes"` // the largest first
+	Load        TrialLoad    `json:"load"`
+	Assumptions []string     `json:"assumptions"`
+}
+
+// TrialNumbers says how calls ended.
+type TrialNumbers struct {
+	Succeeded  int `json:"succeeded"`
+	Failed     int `json:"failed"`
+	Paused     int `json:"paused"`
+	Canceled   int `json:"canceled"`
+	Unfinished int `json:"unfinished"`
+	Unknown    int `json:"unknown"`
+	Attempts   int `json:"attempts"` // up to where it is known
+
+	// P50 and P99 are how long calls that succeeded took from when they were ready to
+	// run; half of them, and 99 of 100, were not slower. 0 if none succeeded.
+	P50 time.Duration `json:"p50_ns"`
+	P99 time.Duration `json:"p99_ns"`
+}
+
+// TrialBound is the least or the most that calls can have done.
+type TrialBound struct {
+	Succeeded int `json:"succeeded"`
+	Attempts  int `json:"attempts"`
+	// More says that some calls would have gone on beyond the 1,000 attempts after
+	// their record that are counted.
+	More bool `json:"more,omitempty"`
+}
+
+// TrialClass is calls that ended alike, on record and with the policy.
+type TrialClass struct {
+	Recorded string `json:"recorded"` // see EndedSucceeded
+	Trial    string `json:"trial"`
+	Calls    int    `json:"calls"`
+	// Assumed is how many of them had an attempt at another time than on record. Of the
+	// others everything is known.
+	Assumed          int       `json:"assumed"`
+	RecordedAttempts int       `json:"recorded_attempts"`
+	TrialAttempts    int       `json:"trial_attempts"`
+	Example          TrialCall `json:"example"` // the one with the greatest difference in attempts
+}
+
+// TrialCall is one call of a PolicyTrial.
+type TrialCall struct {
+	WorkflowID       string `json:"workflow_id"`
+	RunID            string `json:"run_id"`
+	Call             int64  `json:"call"` // number in its run
+	Name             string `json:"name"` // of the activity or step
+	RecordedAttempts int    `json:"recorded_attempts"`
+	TrialAttempts    int    `json:"trial_attempts"`
+}
+
+// TrialLoad is how many attempts start over time: in at most 50 equal spans, those without
+// any left out.
+type TrialLoad struct {
+	Width  time.Duration `json:"width_ns"` // of a span
+	Points []TrialPoint  `json:"points"`
+}
+
+// TrialPoint is one span.
+type TrialPoint struct {
+	Time     time.Time `json:"time"` // its beginning
+	Recorded int       `json:"recorded"`
+	Trial    int       `json:"trial"`
+	Worst    int       `json:"worst"`
+}
