@@ -21,8 +21,12 @@ func EncodeTurn(events []Event) ([]byte, error) {
 }
 
 // DecodeTurn reads the document of a turn.
-func DecodeTurn(data []byte) ([]Event, error) {
-	if events, ok := readTurn(data); ok {
+func DecodeTurn(data []byte) ([]Event, error) { return new(Words).DecodeTurn(data) }
+
+// DecodeTurn reads the document of a turn of a history. What its turns have in common is
+// kept once if all of them are read with the same words.
+func (w *Words) DecodeTurn(data []byte) ([]Event, error) {
+	if events, ok := readTurn(data, w); ok {
 		return events, nil
 	}
 	var d document

@@ -3,38 +3,44 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"math"
 	"unicode/utf8"
 )
 
-// Turns are read by hand where they are as append.go writes them: fields in its order,
-// no blanks, none that is unknown. Reflection was most of the work of loading a run.
-// Whatever deviates, from another version perhaps or written by a person, is left to
-// encoding/json as a whole, so nothing is read differently or refused here.
+// Turns are read by hand where they are as append.go writes them: no blanks, no field
+// that is unknown. Reflection was most of the work of loading a run. Whatever deviates,
+// from another version perhaps or written by a person, is left to encoding/json as a
+// whole, so nothing is read differently or refused here.
 
 // readTurn reads the document of a turn, or answers false.
-func readTurn(data []byte) ([]Event, bool) {
-	r := reader{rest: data}
+func readTurn(data []byte, words *Words) ([]Event, bool) {
+	r := reader{rest: data, words: words}
 	format := 0
-	readInt(&r, `{"v":`, &format)
+	r.expect(`{"v":`)
+	readInt(&r, &format)
 	if format != Format || !r.take(`,"events":[`) {
 		return nil, false
 	}
 	// A turn has few events, and growing copies them, but its payloads may say anything.
-	events := make([]Event, 0, min(1+bytes.Count(r.rest, []byte(`},{"kind":`)), 16))
-	for len(events) == 0 || r.take(",") {
-		events = append(events, Event{})
-		r.event(&events[len(events)-1])
+	events := make([]Event, min(1+bytes.Count(r.rest, []byte(`},{"kind":`)), 16))
+	n := 0
+	for n == 0 || r.take(",") {
+		if n == len(events) {
+			events = append(events, Event{})
+		}
+		r.event(&events[n])
 		if r.strange {
 			return nil, false
 		}
+		n++
 	}
-	return events, r.take("]}") && len(r.rest) == 0
+	return events[:n], r.take("]}") && len(r.rest) == 0
 }
 
 // reader reads JSON from the front of rest.
 type reader struct {
 	rest    []byte
+	words   *Words
 	strange bool // something was not as it is written here
 }
 
@@ -42,36 +48,100 @@ type reader struct {
 func (r *reader) event(e *Event) {
 	r.expect(`{"kind":`)
 	e.Kind = Kind(r.string())
-	readInt(r, `,"call":`, &e.Call)
-	r.text(`,"name":`, &e.Name)
-	r.payload(`,"input":`, &e.Input)
-	r.payload(`,"result":`, &e.Result)
-	r.value(`,"failure":`, &e.Failure)
-	r.value(`,"policy":`, &e.Policy)
-	r.text(`,"queue":`, &e.Queue)
-	r.value(`,"gates":`, &e.Gates)
-	readInt(r, `,"priority":`, &e.Priority)
-	r.text(`,"trace":`, &e.Trace)
-	readInt(r, `,"version":`, &e.Version)
-	readInt(r, `,"due":`, &e.Due)
-	readInt(r, `,"attempt":`, &e.Attempt)
-	r.text(`,"node":`, &e.Node)
-	readInt(r, `,"queued":`, &e.Queued)
-	readInt(r, `,"started":`, &e.Started)
-	readInt(r, `,"ended":`, &e.Ended)
-	r.value(`,"retry":`, &e.Retry)
-	r.text(`,"id":`, &e.ID)
-	readInt(r, `,"place":`, &e.Place)
-	r.text(`,"reason":`, &e.Reason)
-	e.Closed = r.take(`,"closed":true`)
-	r.text(`,"operation":`, &e.Operation)
-	r.text(`,"by":`, &e.By)
-	r.text(`,"outcome":`, &e.Outcome)
-	r.text(`,"note":`, &e.Note)
-	r.text(`,"initiator":`, &e.Initiator)
-	readInt(r, `,"deadline":`, &e.Deadline)
-	r.value(`,"child":`, &e.Child)
+	for !r.strange && r.take(`,`) {
+		r.field(e, r.key())
+	}
 	r.expect(`}`)
+}
+
+// field reads the value of a field. One that occurs twice has the later value, as
+// encoding/json has it.
+func (r *reader) field(e *Event, key []byte) {
+	switch string(key) {
+	case `"call"`:
+		readInt(r, &e.Call)
+	case `"name"`:
+		e.Name = r.string()
+	case `"input"`:
+		r.payload(&e.Input)
+	case `"result"`:
+		r.payload(&e.Result)
+	case `"failure"`:
+		r.decode(r.raw(), &e.Failure)
+	case `"policy"`:
+		r.decode(r.raw(), &e.Policy)
+	case `"queue"`:
+		e.Queue = r.string()
+	case `"gates"`:
+		r.decode(r.raw(), &e.Gates)
+	case `"priority"`:
+		readInt(r, &e.Priority)
+	case `"trace"`:
+		e.Trace = r.string()
+	case `"version"`:
+		readInt(r, &e.Version)
+	case `"due"`:
+		readInt(r, &e.Due)
+	case `"block"`:
+		readInt(r, &e.Block)
+	case `"attempt"`:
+		readInt(r, &e.Attempt)
+	case `"node"`:
+		e.Node = r.string()
+	case `"queued"`:
+		readInt(r, &e.Queued)
+	case `"started"`:
+		readInt(r, &e.Started)
+	case `"ended"`:
+		readInt(r, &e.Ended)
+	case `"retry"`:
+		r.decode(r.raw(), &e.Retry)
+	case `"id"`:
+		e.ID = r.string()
+	case `"place"`:
+		readInt(r, &e.Place)
+	case `"reason"`:
+		e.Reason = r.string()
+	default:
+		r.rare(e, string(key))
+	}
+}
+
+// rare is field for those that few events have.
+func (r *reader) rare(e *Event, key string) {
+	switch key {
+	case `"closed"`:
+		e.Closed = true
+		r.expect(`true`)
+	case `"operation"`:
+		e.Operation = r.string()
+	case `"by"`:
+		e.By = r.string()
+	case `"outcome"`:
+		e.Outcome = r.string()
+	case `"note"`:
+		e.Note = r.string()
+	case `"initiator"`:
+		e.Initiator = r.string()
+	case `"deadline"`:
+		readInt(r, &e.Deadline)
+	case `"child"`:
+		r.decode(r.raw(), &e.Child)
+	default:
+		r.strange = true
+	}
+}
+
+// key reads the name of a field, in its quotes, and the colon behind it.
+func (r *reader) key() []byte {
+	n := bytes.IndexByte(r.rest, ':')
+	if n < 0 {
+		r.strange = true
+		return nil
+	}
+	key := r.skip(n)
+	r.rest = r.rest[1:]
+	return key
 }
 
 // take skips what is expected, if it is there.
@@ -89,26 +159,28 @@ func (r *reader) expect(expected string) {
 	}
 }
 
-func readInt[I int | int64](r *reader, key string, v *I) {
-	if !r.take(key) {
-		return
+// readInt reads an integer.
+func readInt[I int | int64](r *reader, v *I) {
+	limit := uint64(math.MaxInt64)
+	negative := r.take("-")
+	if negative {
+		limit++
 	}
-	n := 0
-	for n < len(r.rest) && (r.rest[n] == '-' || '0' <= r.rest[n] && r.rest[n] <= '9') {
+	n, u := 0, uint64(0)
+	for n < len(r.rest) && '0' <= r.rest[n] && r.rest[n] <= '9' {
+		u = 10*u + uint64(r.rest[n]-'0')
 		n++
 	}
-	i, err := strconv.ParseInt(string(r.rest[:n]), 10, 64)
-	if err != nil || int64(I(i)) != i || bytes.HasPrefix(bytes.TrimPrefix(r.rest[:n], []byte("-")), []byte("0")) {
+	const most = 19 // digits, of which u holds any
+	i := int64(u)
+	if negative {
+		i = -i
+	}
+	if n == 0 || n > most || u > limit || r.rest[0] == '0' && (n > 1 || negative) || int64(I(i)) != i {
 		r.strange = true
 		return
 	}
 	*v, r.rest = I(i), r.rest[n:]
-}
-
-func (r *reader) text(key string, s *string) {
-	if r.take(key) {
-		*s = r.string()
-	}
 }
 
 // string reads a string; what is escaped in it is left to encoding/json.
@@ -120,7 +192,7 @@ func (r *reader) string() string {
 	for i, c := range r.rest[1:] {
 		switch {
 		case c == '"':
-			s := string(r.rest[1 : 1+i])
+			s := r.words.text(r.rest[1 : 1+i])
 			r.rest = r.rest[i+2:]
 			return s
 		case c < ' ' || c >= utf8.RuneSelf || c == '\\':
@@ -134,26 +206,17 @@ func (r *reader) string() string {
 }
 
 // payload reads a payload. A copy is kept, and not the whole turn.
-func (r *reader) payload(key string, p *Payload) {
-	switch {
-	case !r.take(key):
-	case r.take(`{"json":`):
-		data := r.raw()
-		if !json.Valid(data) || data[0] <= ' ' || data[len(data)-1] <= ' ' {
-			r.strange = true
-		}
-		*p = Payload{Encoding: EncodingJSON, Data: bytes.Clone(data)}
-		r.expect(`}`)
-	default:
+func (r *reader) payload(p *Payload) {
+	if !r.take(`{"json":`) {
 		r.decode(r.raw(), p)
+		return
 	}
-}
-
-// value reads what has no reader of its own.
-func (r *reader) value(key string, v any) {
-	if r.take(key) {
-		r.decode(r.raw(), v)
+	data := r.raw()
+	if !json.Valid(data) || data[0] <= ' ' || data[len(data)-1] <= ' ' {
+		r.strange = true
 	}
+	*p = Payload{Encoding: EncodingJSON, Data: bytes.Clone(data)}
+	r.expect(`}`)
 }
 
 func (r *reader) decode(data []byte, v any) {

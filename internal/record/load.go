@@ -31,8 +31,10 @@ func Decode(r *store.Record) (*Past, error) {
 
 // Turns decodes the turns of a history.
 func Turns(stored []store.TurnRow) (turns []core.StoredTurn, err error) {
+	var words history.Words
+	turns = make([]core.StoredTurn, 0, len(stored))
 	for _, t := range stored {
-		events, err := history.DecodeTurn(t.Events)
+		events, err := words.DecodeTurn(t.Events)
 		if err != nil {
 			return nil, fmt.Errorf("turn %d: %w", t.Number, err)
 		}
