@@ -131,6 +131,12 @@ type Ownership struct {
 	// released the partition, claimed it again, left, or called Renew later, even if
 	// that returned ErrReplaced. Only Owners sets it.
 	Survived bool
+
+	// Ended reports for a past epoch that the node's membership was ended: by itself, or
+	// by a process that superseded it. Without it, and if the node has not survived, all
+	// that is known is that its lease ran out: it may be dead, stand still or be cut off.
+	// It is false of a node that is forgotten. Only Owners sets it.
+	Ended bool
 }
 
 // Run is the row of one run: who it is, how it stands.

@@ -9,7 +9,7 @@ const (
 	OutcomeCompleted = "completed"
 	OutcomeFailed    = "failed"
 	OutcomeTimedOut  = "timed-out"
-	OutcomeLost      = "lost"    // with its process, or with the lease of its node
+	OutcomeLost      = "lost"    // with its process, or with the lease of its node: see retry.ReasonWorkerLost
 	OutcomeDrained   = "drained" // given back by a shutdown
 	OutcomeCanceled  = "canceled"
 	OutcomeRefused   = "refused" // by a gate, before it started
@@ -25,17 +25,19 @@ type Attempt struct {
 	ID      string `json:"id"`
 	Outcome string `json:"outcome"` // see OutcomeRunning
 	// Reason says why another attempt followed, or why none did.
-	Reason    string        `json:"reason,omitempty"`
-	ErrorType string        `json:"error_type,omitempty"`
-	Message   string        `json:"message,omitempty"` // of the error
-	Stack     string        `json:"stack,omitempty"`   // of a panic
-	Node      string        `json:"node,omitempty"`
-	Queued    *time.Time    `json:"queued,omitempty"` // when it was ready to run
-	Started   *time.Time    `json:"started,omitempty"`
-	Ended     *time.Time    `json:"ended,omitempty"`
-	Delay     time.Duration `json:"delay_ns,omitempty"` // backoff chosen before the next attempt
-	Next      *time.Time    `json:"next,omitempty"`     // when the next attempt is due
-	Rule      int           `json:"rule,omitempty"`     // of the policy that decided, from 1; 0: the policy itself
+	Reason    string `json:"reason,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+	// Message is that of the error; of an attempt that was lost with its worker, that
+	// the worker was heard of again. Only listings of one run know that.
+	Message string        `json:"message,omitempty"`
+	Stack   string        `json:"stack,omitempty"` // of a panic
+	Node    string        `json:"node,omitempty"`
+	Queued  *time.Time    `json:"queued,omitempty"` // when it was ready to run
+	Started *time.Time    `json:"started,omitempty"`
+	Ended   *time.Time    `json:"ended,omitempty"`
+	Delay   time.Duration `json:"delay_ns,omitempty"` // backoff chosen before the next attempt
+	Next    *time.Time    `json:"next,omitempty"`     // when the next attempt is due
+	Rule    int           `json:"rule,omitempty"`     // of the policy that decided, from 1; 0: the policy itself
 	// RunID is the run that made the attempt, if it is another one than the run that
 	// was read. A reset or forked run keeps calls of another run; the attempts that did
 	// not end such a call are in that run's ledger.

@@ -3,9 +3,11 @@ package clustertest
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/retry"
 )
 
 // commits is the statement of a commit that runs this SQL, too, with a text among
@@ -212,6 +214,19 @@ func (s *stage) sameRun() {
 func lostOne(s *stage) {
 	s.t.Helper()
 	s.outcomes(s.id, "lost", "completed")
+}
+
+// lostFor looks for what reason the first attempt of a run was lost, and waits until it is
+// known that its worker lives.
+func (s *stage) lostFor(id string, reason retry.Reason) {
+	s.t.Helper()
+	s.await("it is known that the first worker of "+id+" lives", func() bool {
+		attempts, err := s.client.Workflow(id).Attempts(context.Background())
+		if err != nil || len(attempts) == 0 || attempts[0].Reason != string(reason) {
+			s.t.Fatalf("the attempts of %s are %+v, %v, want the first for %s", id, attempts, err, reason)
+		}
+		return strings.Contains(attempts[0].Message, "heard of again")
+	})
 }
 
 // outcomes looks how the attempts of a run ended, and whether the run is as the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/retry"
 )
 
 // TestE7_OneNameTwoProcesses: of two processes with one name the later has it, at
@@ -54,6 +55,9 @@ func succeed(t *testing.T, still bool) {
 	s.await("the first says what happened", func() bool { return strings.Contains(first.health(), `under the name of this node, "one"`) })
 	s.awaitHealth(second, other)
 	s.outcomes(s.busy, "lost", "completed")
+	if still { // else the first says that it lives, before or after the second looks
+		s.lostFor(s.busy, retry.ReasonWorkerLost)
+	}
 
 	owners := s.owners()
 	id := s.idOn(second, "by way of the first") // which is a client now

@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/retry"
 )
 
 // stage is two nodes. One of them is stopped while a statement of it is on its
@@ -114,6 +115,7 @@ func (m *moment) play(t *testing.T, server *pgtest.Cluster) {
 	}
 	s.net.speak()
 	s.returns(waits)
+	s.lostFor(s.busy, retry.ReasonLeaseExpired)
 	m.after(s)
 	if m.landed == nil {
 		s.unchanged(before)

@@ -64,6 +64,8 @@ type TakenOver struct {
 	// Survivors are nodes that lost the run but did not die: their losses are
 	// held against no call.
 	Survivors []string
+	// Unheard are nodes of which no more is known than that their lease ran out.
+	Unheard []string
 	// Excused are nodes that died while the code of the run was tried, perhaps of that:
 	// their losses are held against no call either.
 	Excused []string

@@ -13,7 +13,7 @@ func (r *execution) takenOver(in TakenOver) {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
-			r.lost(c, in.Survivors, in.Excused)
+			r.lost(c, in)
 		} else if c.Untold { // its process may have died before it told anybody
 			r.tell(c)
 		}
@@ -34,15 +34,15 @@ func crashLimit(p *retry.Policy) int {
 // An attempt on record ahead of its time is lost too, and the next one comes
 // when it was to come: its node may not have heard yet that the run is another
 // one's, and begin it. It says nothing against the call.
-func (r *execution) lost(c *Call, survivors, excused []string) {
+func (r *execution) lost(c *Call, in TakenOver) {
 	early := c.StartedAt > r.now
 	c.Losses++
-	survived := slices.Contains(survivors, c.Node)
-	if c.OnProbation && !early && suspects.Alone(c.Group) && !slices.Contains(excused, c.Node) {
+	survived := slices.Contains(in.Survivors, c.Node)
+	if c.OnProbation && !early && suspects.Alone(c.Group) && !slices.Contains(in.Excused, c.Node) {
 		c.Group = 1
 		c.CrashedOn = append(c.CrashedOn, c.Node)
 	}
-	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(survivors, node) })
+	c.CrashedOn = slices.DeleteFunc(c.CrashedOn, func(node string) bool { return slices.Contains(in.Survivors, node) })
 	limit := crashLimit(c.Policy)
 	quarantine := len(c.CrashedOn) >= limit || limit == 1
 	reason := retry.ReasonWorkerLost
@@ -51,6 +51,8 @@ func (r *execution) lost(c *Call, survivors, excused []string) {
 		reason = retry.ReasonCrashLimit
 	case survived:
 		reason = retry.ReasonLeaseLost
+	case slices.Contains(in.Unheard, c.Node):
+		reason = retry.ReasonLeaseExpired
 	}
 	r.record(c, Lost, nil, string(reason), max(r.now, c.StartedAt))
 	switch {

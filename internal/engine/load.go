@@ -224,7 +224,7 @@ func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	}
 	in := core.TakenOver{Alive: refs}
 	if l := r.partition.lineage; l != nil {
-		in.Survivors = l.survivors
+		in.Survivors, in.Unheard = l.survivors, l.unheard
 	}
 	in.Excused = r.excused()
 	return in

@@ -173,8 +173,8 @@ func TestE3_CrashAfterASurvivedLoss(t *testing.T) {
 			t.Errorf("%d, %v", got, err)
 		}
 		at := attemptsOf(t, c, "run")
-		if len(at) != 2 || at[0].Outcome != "lost" || at[0].Reason != string(retry.ReasonWorkerLost) {
-			t.Errorf("the attempts are %+v, want the first one lost with its process", at)
+		if len(at) != 2 || at[0].Outcome != "lost" || at[0].Reason != string(retry.ReasonLeaseExpired) || at[0].Message != "" {
+			t.Errorf("the attempts are %+v, want the first one lost when its node was silent", at)
 		}
 	})
 }

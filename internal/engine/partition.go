@@ -32,6 +32,7 @@ type lineage struct {
 	owners    []store.Ownership
 	nodes     map[int64]string // by epoch
 	survivors []string         // nodes that lost it, or gave it away, and lived on
+	unheard   []string         // nodes of which it is only known that their lease ran out
 }
 
 // node is who owned the partition under an epoch.
@@ -47,16 +48,19 @@ func (l *lineage) node(epoch int64) string {
 // attempt that is still in flight is of that one.
 func newLineage(owners []store.Ownership, current int64) *lineage {
 	l := &lineage{owners: owners, nodes: map[int64]string{}}
-	survived := map[string]bool{}
+	last := map[string]store.Ownership{}
 	for _, o := range owners {
 		l.nodes[o.Epoch] = o.Node
 		if o.Epoch < current {
-			survived[o.Node] = o.Survived
+			last[o.Node] = o
 		}
 	}
-	for node, lived := range survived {
-		if lived {
+	for node, o := range last {
+		switch {
+		case o.Survived:
 			l.survivors = append(l.survivors, node)
+		case !o.Ended:
+			l.unheard = append(l.unheard, node)
 		}
 	}
 	return l

@@ -73,7 +73,7 @@ func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (
 			out[i].NotKept -= out[i-1].Number
 		}
 	}
-	return out, kept, nil
+	return out, kept, in.tellOfWorkers(ctx, row.Partition, out)
 }
 
 func attemptOf(a store.Attempt) (view.Attempt, error) {

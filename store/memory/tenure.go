@@ -112,7 +112,9 @@ func (h *handle) Owners(ctx context.Context, id int) ([]store.Ownership, error) 
 	for i := range p.tenures {
 		t := &p.tenures[i]
 		o := t.Ownership
-		o.Survived = t.survived(h.db.member(t.Node))
+		m := h.db.member(t.Node)
+		o.Survived = t.survived(m)
+		o.Ended = t.over > 0 && m != nil && m.left != 0
 		owners = append(owners, o)
 	}
 	return owners, nil

@@ -92,11 +92,12 @@ func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, 
 	var owners []store.Ownership
 	err := h.share(ctx, "Owners", func(c *conn) error {
 		owners = nil
-		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false))
+		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false)),
+				o.over IS NOT NULL AND n.departed IS NOT NULL
 			FROM perdure.owners o LEFT JOIN perdure.nodes n ON n.id = o.node WHERE o.partition = $1 ORDER BY o.epoch`,
 			[]any{partition}, func(r pgx.Rows) error {
 				o := store.Ownership{Partition: partition}
-				err := r.Scan(&o.Epoch, &o.Node, &o.Since, &o.Survived)
+				err := r.Scan(&o.Epoch, &o.Node, &o.Since, &o.Survived, &o.Ended)
 				o.Clock = o.Since
 				owners = append(owners, o)
 				return err

@@ -86,10 +86,11 @@ func (h *handle) Release(ctx context.Context, node string, partitions []int) err
 func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
 	var owners []store.Ownership
 	err := h.readPartition(ctx, "Owners", partition, func(c *conn) error {
-		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.survived OR n.survived FROM owners o JOIN nodes n ON n.id = o.node
+		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.survived OR n.survived, n.departed IS NOT NULL AND (o.epoch < p.epoch OR p.node IS NULL)
+			FROM owners o JOIN nodes n ON n.id = o.node JOIN partitions p ON p.id = o.partition
 			WHERE o.partition = ? ORDER BY o.epoch`, func(r row) error {
 			owners = append(owners, store.Ownership{
-				Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(2), Survived: r.int(3) == 1,
+				Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(2), Survived: r.int(3) == 1, Ended: r.int(4) == 1,
 			})
 			return nil
 		}, int64(partition))

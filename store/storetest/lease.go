@@ -75,6 +75,7 @@ var leaseChecks = []check{
 		})
 		f.refuses(first.turn(run, 2), store.ErrFenced)
 		equal(f, f.survived(), []bool{true, false, false})
+		equal(f, f.ended(), []bool{false, false, false}) // nobody has seen it end
 		// It comes back, and sees that all is lost.
 		m := dying.renew()
 		owner := m.Owners[f.partition-f.group.First]

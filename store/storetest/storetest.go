@@ -299,6 +299,15 @@ func (f *fixture) survived() (list []bool) {
 	return list
 }
 
+// ended tells of each epoch of our partition whether the membership of its node was ended.
+func (f *fixture) ended() (list []bool) {
+	f.Helper()
+	for _, o := range f.owners() {
+		list = append(list, o.Ended)
+	}
+	return list
+}
+
 // member reads what is known of a node.
 func (f *fixture) member(id string) store.Member {
 	f.Helper()

@@ -82,6 +82,18 @@ var tenureChecks = []check{
 		f.join("node-2")
 		equal(f, f.survived(), []bool{true, true, true, false})
 	}},
+	{"Tenure/EndedIsWhoLeftOrWasSuperseded", func(f *fixture) {
+		equal(f, f.ended(), []bool{false}) // it is not over
+		f.claim()
+		equal(f, f.ended(), []bool{false, false}) // its own is over, it is a member
+		f.must(f.store.Close())
+		f.store = f.open()
+		f.join("node-2") // of the same name
+		equal(f, f.ended(), []bool{true, true, false})
+		f.must(f.store.Leave(f.Context(), f.node))
+		f.join("node-3")
+		equal(f, f.ended(), []bool{true, true, true, false})
+	}},
 	{"Tenure/WhoClosesWithoutLeavingHasNotSurvived", func(f *fixture) {
 		first := *f
 		f.must(f.store.Close())

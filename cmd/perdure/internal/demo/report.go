@@ -135,7 +135,8 @@ func (r *Report) count(v verdict) {
 		if a.ErrorType != "" {
 			r.Errors[a.ErrorType]++
 		}
-		if a.Reason == string(retry.ReasonWorkerLost) {
+		switch retry.Reason(a.Reason) {
+		case retry.ReasonWorkerLost, retry.ReasonLeaseExpired:
 			r.Lost++
 		}
 		if a.Number > r.Most {

@@ -76,6 +76,7 @@ var meaning = map[retry.Reason]string{
 	retry.ReasonImmediate:    "failed; tried again without a wait",
 	retry.ReasonServerDelay:  "failed; tried again when the service had said",
 	retry.ReasonWorkerLost:   "died with the worker; made again by the next one",
+	retry.ReasonLeaseExpired: "its worker was not heard of any more; made again by another",
 	retry.ReasonLeaseLost:    "its worker stood still too long; made again by another",
 	retry.ReasonDrained:      "cut off when the demo was stopped; made again",
 	retry.ReasonTerminal:     "failed for good: no retry could help",
