@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/steptx"
+	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -76,9 +77,9 @@ type Spec struct {
 type Config struct {
 	Owner  Owner
 	Clock  *clock.Clock
-	Go     func(task func()) // starts a goroutine
-	Holds  func() bool       // whether this node's lease holds
-	Logger *slog.Logger      // of bodies
+	Pool   *workers.Pool // runs bodies
+	Holds  func() bool   // whether this node's lease holds
+	Logger *slog.Logger  // of bodies
 	// MaxLate is how many bodies may ignore their timeout before they keep their slots.
 	MaxLate int
 }
@@ -162,7 +163,7 @@ func (r *Runner) Begin(s Spec) {
 	if s.Slot != nil && s.Slot.Lane() == Probation {
 		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })
 	}
-	start := func() { r.config.Go(func() { r.execute(ctx, x, s.Body) }) }
+	start := func() { r.config.Pool.Run(func() { r.execute(ctx, x, s.Body) }) }
 	if wait == 0 {
 		start()
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/workers"
 )
 
 // fakeOwner notes what it is told.
@@ -67,16 +68,18 @@ type stage struct {
 	*fakeOwner
 	slots *Slots
 	holds atomic.Bool
+	pool  workers.Pool
 	next  int64
 }
 
 func onStage(t *testing.T, test func(t *testing.T, s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{fakeOwner: &fakeOwner{}}
+		defer s.pool.Stop()
 		s.holds.Store(true)
 		s.slots = NewSlots(2, s.holds.Load)
 		s.runner = NewRunner(Config{
-			Owner: s.fakeOwner, Clock: clock.New(time.Now().UnixNano()), Go: func(task func()) { go task() },
+			Owner: s.fakeOwner, Clock: clock.New(time.Now().UnixNano()), Pool: &s.pool,
 			Holds: s.holds.Load, MaxLate: 1,
 		})
 		test(t, s)

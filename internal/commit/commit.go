@@ -9,7 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -22,20 +24,8 @@ type Config struct {
 	Store store.Owner
 	Info  store.Info // of Store
 	Log   *logs.Log
-	// Observe is told the database's clock, in ns since 1970, after each commit.
-	Observe func(now int64)
-	// Health is told whether the database can be written.
-	Health Health
-}
-
-// Health hears how the database does. Its methods may be called at any time and must
-// return quickly.
-type Health interface {
-	// Away says that the database cannot be written now, and what for. The committer tries
-	// again.
-	Away(while string, err error)
-	// Back says that the database was written. It is called after each commit.
-	Back()
+	Clock *clock.Clock  // is told the database's clock after each commit
+	Watch *outage.Watch // of whether the database can be written
 }
 
 // Committer makes turns durable. It is safe for concurrent use.
@@ -184,8 +174,8 @@ func (c *Committer) commitGroup(group []*pending) {
 		result, err := c.write(turns)
 		switch {
 		case err == nil:
-			c.Health.Back()
-			c.Observe(result.Now)
+			c.Watch.Back()
+			c.Clock.Observe(result.Now)
 			if cap(c.lone) == 0 {
 				c.noteHooks(group, *spent)
 			}
@@ -194,7 +184,7 @@ func (c *Committer) commitGroup(group []*pending) {
 		case c.ctx.Err() != nil:
 			return
 		case store.Unavailable(err):
-			c.Health.Away("committing turns", err)
+			c.Watch.Away("committing turns", err)
 			if !c.pause(backoff.Delay(k)) {
 				return
 			}
@@ -218,7 +208,7 @@ func (c *Committer) write(turns []store.Turn) (store.Result, error) {
 	reported := make(chan struct{})
 	slow := time.AfterFunc(slowCommit, func() {
 		defer close(reported)
-		c.Health.Away("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
+		c.Watch.Away("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
 	})
 	result, err := c.Store.Commit(c.ctx, turns)
 	if !slow.Stop() {

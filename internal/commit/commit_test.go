@@ -12,7 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/store"
 )
 
@@ -39,34 +41,19 @@ func durable(turns []store.Turn) store.Result {
 	return store.Result{Now: 42, Errors: make([]error, len(turns))}
 }
 
-// fakeHealth notes outages.
-type fakeHealth struct {
-	mu   sync.Mutex
-	away []string
-	back int
-}
-
-func (f *fakeHealth) Away(_ string, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.away = append(f.away, err.Error())
-}
-
-func (f *fakeHealth) Back() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.back++
-}
-
 var errGone = &store.UnavailableError{Op: "commit", Err: errors.New("the line is cut")}
 
 // bench is a committer on a fake store.
 type bench struct {
 	*Committer
-	store  *fakeStore
-	health fakeHealth
-	log    strings.Builder
-	stop   context.CancelCauseFunc
+	store *fakeStore
+	log   strings.Builder
+	stop  context.CancelCauseFunc
+}
+
+// outages returns how often the log says that an outage begins and ends.
+func (b *bench) outages() (away, back int) {
+	return strings.Count(b.log.String(), "event=database_away"), strings.Count(b.log.String(), "event=database_back")
 }
 
 func newBench(info store.Info, answer func(turns []store.Turn) (store.Result, error)) *bench {
@@ -76,9 +63,8 @@ func newBench(info store.Info, answer func(turns []store.Turn) (store.Result, er
 	}
 	var ctx context.Context
 	ctx, b.stop = context.WithCancelCause(context.Background())
-	b.Committer = New(ctx, Config{
-		Store: b.store, Info: info, Log: logs.New(slog.New(slog.NewTextHandler(&b.log, nil))), Observe: func(int64) {}, Health: &b.health,
-	})
+	log := logs.New(slog.New(slog.NewTextHandler(&b.log, nil)))
+	b.Committer = New(ctx, Config{Store: b.store, Info: info, Log: log, Clock: clock.New(42), Watch: outage.New(log)})
 	return b
 }
 
@@ -120,8 +106,8 @@ func TestReadyTurnsShareATransaction(t *testing.T) {
 			t.Errorf("the results are %v", got)
 		}
 		b.demandCommits(t, "a b c")
-		if b.health.back != 1 || b.health.away != nil {
-			t.Errorf("the database was back %d times, away for %q", b.health.back, b.health.away)
+		if away, back := b.outages(); away != 0 || back != 0 {
+			t.Errorf("the database was away %d times and back %d times", away, back)
 		}
 	})
 }
@@ -152,8 +138,8 @@ func TestLostAnswerIsAskedForAgain(t *testing.T) {
 			t.Errorf("the results are %v", got)
 		}
 		b.demandCommits(t, "a b", "a b", "a b")
-		if len(b.health.away) != 2 || b.health.back != 1 {
-			t.Errorf("the database was away %d times and back %d times", len(b.health.away), b.health.back)
+		if away, back := b.outages(); away != 1 || back != 1 || b.Watch.Err() != nil {
+			t.Errorf("the database was away %d times and back %d times, and it is %v", away, back, b.Watch.Err())
 		}
 	})
 }
@@ -247,8 +233,8 @@ func TestSlowCommitIsReported(t *testing.T) {
 			return durable(turns), nil
 		})
 		b.commitAll(turn("a"))
-		if len(b.health.away) != 1 || b.health.back != 1 {
-			t.Errorf("the database was away for %q and back %d times", b.health.away, b.health.back)
+		if away, back := b.outages(); away != 1 || back != 1 {
+			t.Errorf("the database was away %d times and back %d times", away, back)
 		}
 	})
 }

@@ -55,7 +55,6 @@
 //	retention.go    removing what has been over for long enough
 //	reuse.go        which runs that have ended make room for a child, and how it begins after one
 //	health.go       what is wrong right now
-//	outage.go       whether the database can be used
 //
 // # Decisions
 //

@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/logs"
 	"github.com/perdure/perdure/internal/member"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/workers"
@@ -53,7 +54,8 @@ type Engine struct {
 	slots        *attempt.Slots
 	attempts     *attempt.Runner
 	transactions steptx.Runner
-	outages      outages
+	reads        *outage.Watch // of the database
+	writes       *outage.Watch
 	loading      chan struct{} // as many runs are loaded at a time as it holds
 	inboxKick    chan struct{}
 	wakeKick     chan struct{}
@@ -148,8 +150,8 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.quiet = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, func() { cancel(ErrStopped) }
-	e.outages.log = e.log
-	e.transactions = steptx.Runner{Life: e.ctx, Go: e.code.Run}
+	e.reads, e.writes = outage.New(e.log), outage.New(e.log)
+	e.transactions = steptx.Runner{Life: e.ctx, Pool: &e.code}
 	e.Inspector = inspect.New(db, inspect.Config{
 		Draw:  config.Draw,
 		Group: group, Now: e.clock.Now, Usable: e.notStopped, Paused: e.pausedActivities,
@@ -160,15 +162,15 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		Runner: &e.transactions, Local: local{e},
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: e.log, Observe: e.clock.Observe, Health: oneSide{&e.outages, writing},
+		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes,
 	})
 	e.member = member.New(e.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
-		Clock: e.clock, Health: oneSide{&e.outages, reading}, Holder: holder{e}, Log: e.log,
+		Clock: e.clock, Watch: e.reads, Holder: holder{e}, Log: e.log,
 	})
 	e.slots = attempt.NewSlots(config.Concurrency, e.member.Holds)
 	e.attempts = attempt.NewRunner(attempt.Config{
-		Owner: attemptOwner{e}, Clock: e.clock, Go: e.code.Run, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
+		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
 	e.intake, e.receivers = e.rules(), e.kinds()
 	return e, nil
@@ -252,10 +254,10 @@ func (e *Engine) persist(what string, read func() error) error {
 			return ErrStopped
 		}
 		if err == nil {
-			e.outages.answered(reading)
+			e.reads.Back()
 			return nil
 		}
-		e.outages.unanswered(reading, what, err)
+		e.reads.Away(what, err)
 		if !e.pause(backoff.Delay(k)) {
 			return ErrStopped
 		}

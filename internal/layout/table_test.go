@@ -280,8 +280,13 @@ var table = []row{
 		why: "a pool of goroutines does not know what runs on them",
 	},
 	{
+		pkg: "internal/outage",
+		may: []string{"internal/logs"},
+		why: "whether the database answers is noted by all who use it, and asked by the engine: it stands below them",
+	},
+	{
 		pkg: "internal/steptx",
-		may: []string{"retry", "store"},
+		may: []string{"internal/workers", "retry", "store"},
 		why: "it bounds what users do in a transaction; whose transaction that is does not matter",
 	},
 	{
@@ -290,12 +295,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/commit",
-		may: []string{"internal/logs", "retry", "store"},
+		may: []string{"internal/clock", "internal/logs", "internal/outage", "retry", "store"},
 		why: "to a committer a turn is bytes with a result: it knows neither runs nor the engine",
 	},
 	{
 		pkg: "internal/member",
-		may: []string{"store", "internal/clock", "internal/ident", "internal/logs"},
+		may: []string{"store", "internal/clock", "internal/ident", "internal/logs", "internal/outage"},
 		why: "who owns a partition is decided without knowing what is done in it",
 	},
 	{
@@ -305,12 +310,12 @@ var table = []row{
 	},
 	{
 		pkg: "internal/attempt",
-		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/suspects", "internal/clock", "internal/steptx", "internal/body", "internal/code"},
+		may: []string{"activity", "workflow", "retry", "internal/core", "internal/history", "internal/suspects", "internal/clock", "internal/steptx", "internal/workers", "internal/body", "internal/code"},
 		why: "a body runs without knowing who owns its run, or whether there is a database",
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
+		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

@@ -44,10 +44,10 @@ func (m *Member) attend() (next time.Duration, ok bool) {
 	case errors.Is(err, store.ErrReplaced):
 		return renewPause, m.rejoin()
 	case err != nil:
-		m.config.Health.Away("renewing the lease", err)
+		m.config.Watch.Away("renewing the lease", err)
 		return min(time.Second, m.config.Lease/10), true
 	}
-	m.config.Health.Back()
+	m.config.Watch.Back()
 	next = often
 	for _, n := range ms.Nodes {
 		if n.Expires != store.Never && n.Expires > ms.Now {
@@ -63,7 +63,7 @@ func (m *Member) attend() (next time.Duration, ok bool) {
 		m.moves.Go(func() { m.giveAway(excess) })
 	}
 	if err := m.takeMore(claim); err != nil {
-		m.config.Health.Away("claiming partitions", err)
+		m.config.Watch.Away("claiming partitions", err)
 		return renewPause, m.ctx.Err() == nil
 	}
 	return next, true

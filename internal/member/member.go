@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/store"
 )
 
@@ -22,18 +23,10 @@ type Config struct {
 	Lease     time.Duration
 	Supersede bool
 
-	Clock  *clock.Clock // is told the database's clock
-	Health Health
+	Clock  *clock.Clock  // is told the database's clock
+	Watch  *outage.Watch // of whether the database answers
 	Holder Holder
 	Log    *logs.Log
-}
-
-// Health hears how the database does.
-type Health interface {
-	// Away says that the database did not answer. The member tries again.
-	Away(while string, err error)
-	// Back says that the database answered.
-	Back()
 }
 
 // Partition is one that a node serves under an epoch.

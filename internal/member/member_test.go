@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/logs"
+	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 )
@@ -145,11 +146,6 @@ func (c *cut) Renew(ctx context.Context, r store.Renewal) (*store.Membership, er
 	return c.Owner.Renew(ctx, r)
 }
 
-type noHealth struct{}
-
-func (noHealth) Away(string, error) {}
-func (noHealth) Back()              {}
-
 // node is a member that runs, on a store that is shared.
 type node struct {
 	*Member
@@ -161,6 +157,8 @@ type node struct {
 
 const term = 10 * time.Second
 
+var quiet = logs.New(slog.New(slog.DiscardHandler))
+
 func begin(t *testing.T, db store.Store, name string, supersede bool) *node {
 	t.Helper()
 	n := &node{holder: newHolder(), line: &cut{Owner: db}}
@@ -168,7 +166,7 @@ func begin(t *testing.T, db store.Store, name string, supersede bool) *node {
 	ctx, n.end = context.WithCancel(t.Context())
 	n.Member = New(ctx, Config{
 		Store: n.line, Shared: true, Name: name, Lease: term, Supersede: supersede,
-		Clock: clock.New(time.Now().UnixNano()), Health: noHealth{}, Holder: n.holder, Log: logs.New(slog.New(slog.DiscardHandler)),
+		Clock: clock.New(time.Now().UnixNano()), Watch: outage.New(quiet), Holder: n.holder, Log: quiet,
 	})
 	if err := n.Join(ctx); err != nil {
 		t.Fatal(err)

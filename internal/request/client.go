@@ -129,10 +129,9 @@ func (c *Client) place(workflowID string) int { return entity.Place(c.group, wor
 
 // post makes a message durable and tells the owner of the partition, if that is here.
 func (c *Client) post(ctx context.Context, m store.Message) error {
-	if err := c.db.Post(ctx, m); err != nil {
+	if err := c.tell(ctx, m); err != nil {
 		return fmt.Errorf("workflow %q: %w", m.WorkflowID, err)
 	}
-	c.local.Posted()
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -19,11 +20,11 @@ const grace = 500 * time.Millisecond
 // errLate is the cause of the context of a function whose time is up.
 var errLate = fmt.Errorf("it took longer than %s: %w", store.HookLimit, context.DeadlineExceeded)
 
-// Runner runs functions of users. Go starts a goroutine; the functions are asked to
-// end when Life ends.
+// Runner runs functions of users on the goroutines of a pool. They are asked to end when
+// Life ends.
 type Runner struct {
 	Life context.Context
-	Go   func(task func())
+	Pool *workers.Pool
 }
 
 // Run calls f on a goroutine of its own, because f must neither end the caller's (by
@@ -34,7 +35,7 @@ func (r *Runner) Run(ctx context.Context, f Func, tx any) error {
 	defer cancel()
 	defer context.AfterFunc(r.Life, cancel)()
 	result := make(chan error, 1)
-	r.Go(func() {
+	r.Pool.Run(func() {
 		err := errors.New("it called runtime.Goexit (a test's FailNow, perhaps)")
 		defer func() {
 			if v := recover(); v != nil {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/store"
 )
 
@@ -31,9 +31,10 @@ func TestFunctionsAreBounded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var left sync.WaitGroup
-				defer left.Wait()
-				r := Runner{Life: t.Context(), Go: func(task func()) { left.Go(task) }}
+				var pool workers.Pool
+				defer pool.Wait()
+				defer pool.Stop()
+				r := Runner{Life: t.Context(), Pool: &pool}
 				began := time.Now()
 				err := r.Run(t.Context(), c.f, nil)
 				if took := time.Since(began); took != c.after {
