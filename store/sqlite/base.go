@@ -9,8 +9,8 @@ func (c *conn) insertBase(r *store.Run) error {
 		return nil
 	}
 	if b.Turns > 0 {
-		n, err := c.exec(`INSERT INTO turns (partition, run, number, commit_id, epoch, time, events)
-			SELECT ?, ?, number, commit_id, 0, time, events FROM turns WHERE partition = ? AND run = ? AND number <= ?`,
+		n, err := c.exec(`INSERT INTO turns (run, number, commit_id, epoch, time, events)
+			SELECT `+seq+`, number, commit_id, 0, time, events FROM turns WHERE run = `+seq+` AND number <= ?`,
 			int64(r.Partition), r.ID, int64(b.Partition), b.Run, b.Turns)
 		if err != nil {
 			return err

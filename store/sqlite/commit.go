@@ -194,7 +194,7 @@ func (b *batch) plain(plain []int) error {
 			return err
 		}
 	}
-	return nil
+	return b.count(plain...)
 }
 
 // oneByOne writes each turn in a savepoint of its own.
@@ -262,18 +262,21 @@ func (b *batch) turn(i int) error {
 		}
 	}
 	if t.Number > 0 {
-		_, err := b.c.exec(insertTurns(1), int64(t.Partition), t.Run, t.Number, t.CommitID, t.Epoch, t.Time, payload(t.Events))
-		if isConstraint(err) {
-			return store.ErrNotFound
-		}
+		inserted, err := b.c.exec(insertTurns(1), int64(t.Partition), t.Run, t.Number, t.CommitID, t.Epoch, t.Time, payload(t.Events))
 		if err != nil {
 			return err
+		}
+		if inserted == 0 { // its number is free
+			return store.ErrNotFound
 		}
 	}
 	if err := b.applyRows(t); err != nil {
 		if isConstraint(err) {
 			return store.ErrNotFound
 		}
+		return err
+	}
+	if err := b.count(i); err != nil {
 		return err
 	}
 	return b.h.runHook(b.c, t)
@@ -283,7 +286,7 @@ func (b *batch) turn(i int) error {
 func (b *batch) known(t *store.Turn) (durable, taken bool, err error) {
 	if t.Number > 0 {
 		var commit int64
-		taken, err = b.c.one(`SELECT commit_id FROM turns WHERE partition = ? AND run = ? AND number = ?`,
+		taken, err = b.c.one(`SELECT commit_id FROM turns WHERE run = `+seq+` AND number = ?`,
 			[]*int64{&commit}, int64(t.Partition), t.Run, t.Number)
 		if err != nil || taken && commit == t.CommitID {
 			return err == nil, false, err

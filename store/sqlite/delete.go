@@ -52,7 +52,7 @@ func (c *conn) deleteRun(partition int, run string) (gone bool, err error) {
 		return false, err
 	}
 	for _, statement := range []string{
-		`DELETE FROM turns WHERE partition = ? AND run = ?`,
+		`DELETE FROM turns WHERE run = ` + seq,
 		`DELETE FROM calls WHERE partition = ? AND run = ?`,
 		`DELETE FROM attempts WHERE partition = ? AND run = ?`,
 		`DELETE FROM attributes WHERE partition = ? AND run = ?`,

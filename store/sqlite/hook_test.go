@@ -106,7 +106,7 @@ func TestHookSeesItsTurnAndReads(t *testing.T) {
 	s := newShop(t)
 	err := commit(t.Context(), s, s.step(2, func(tx *sql.Tx) error {
 		var turns int
-		if err := tx.QueryRow("SELECT count(*) FROM turns WHERE run = ?", "r").Scan(&turns); err != nil {
+		if err := tx.QueryRow("SELECT count(*) FROM histories WHERE run = ?", "r").Scan(&turns); err != nil {
 			return err
 		}
 		if turns != 2 {

@@ -210,6 +210,37 @@ func (c *conn) errors(ctx context.Context, f *store.LedgerFilter, partition int)
 // tallyCounts are the columns that are added up.
 const tallyCounts = `first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying`
 
+// count adds to the counters what turns say, to each of them once: turns of one moment
+// mostly count the same.
+func (b *batch) count(turns ...int) error {
+	type key struct {
+		partition  int
+		bucket     int64
+		kind, name string
+	}
+	var sums map[key]*store.Tally
+	for _, i := range turns {
+		t := &b.turns[i]
+		for _, more := range t.Tallies {
+			of := key{t.Partition, more.Bucket, more.Type, more.Name}
+			if sum := sums[of]; sum != nil {
+				sum.Add(&more)
+				continue
+			}
+			if sums == nil {
+				sums = map[key]*store.Tally{}
+			}
+			sums[of] = &more
+		}
+	}
+	for of, sum := range sums {
+		if err := b.c.count(int64(of.partition), sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // count adds to the counters of a partition.
 func (c *conn) count(partition int64, t *store.Tally) error {
 	_, err := c.exec(`INSERT INTO tallies (partition, bucket, type, name, `+tallyCounts+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -79,10 +79,13 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 	add := func(condition string, values ...driver.Value) {
 		where, args = where+" AND "+condition, append(args, values...)
 	}
-	if status != "" {
-		add("status = ?", string(status))
-	} else {
+	switch status {
+	case "":
 		add("status <> ?", string(store.Standing))
+	case store.Completed: // the index has all others
+		add("status = ?", string(status))
+	default:
+		add("status = ? AND status <> 'completed'", string(status))
 	}
 	if filter.Type != "" {
 		add("type = ?", filter.Type)
@@ -146,7 +149,7 @@ func (h *handle) History(ctx context.Context, partition int, run string, after i
 func (c *conn) history(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
 	var turns []store.TurnRow
 	err := c.query(ctx, `SELECT number, commit_id, epoch, time, events FROM turns
-		WHERE partition = ? AND run = ? AND number > ? ORDER BY number LIMIT ?`, func(r row) error {
+		WHERE run = `+seq+` AND number > ? ORDER BY number LIMIT ?`, func(r row) error {
 		turns = append(turns, store.TurnRow{Number: r.int(0), CommitID: r.int(1), Epoch: r.int(2), Time: r.int(3), Events: r.bytes(4)})
 		return nil
 	}, int64(partition), run, after, all(limit))
@@ -211,13 +214,7 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
 	counts := store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
 	err := h.eachPartition(ctx, "Counts", partitions, partitions == nil, func(c *conn, partition int) error {
-		err := c.query(ctx, `SELECT status, count(*) FROM runs WHERE partition = ? GROUP BY status`, func(r row) error {
-			if status := store.Status(r.text(0)); status != store.Standing {
-				counts.Runs[status] += int(r.int(1))
-			}
-			return nil
-		}, int64(partition))
-		if err != nil {
+		if err := c.countRuns(ctx, partition, counts.Runs); err != nil {
 			return err
 		}
 		return c.query(ctx, `SELECT state, count(*), min(nullif(due, 0)) FROM calls WHERE partition = ? GROUP BY state`, func(r row) error {
@@ -233,4 +230,28 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 		}, int64(partition))
 	})
 	return counts, err
+}
+
+// countRuns adds how many runs of a partition are in each status. Those that have ended
+// well are the ones that the index by status lacks.
+func (c *conn) countRuns(ctx context.Context, partition int, runs map[store.Status]int) error {
+	var all, others int64
+	err := c.query(ctx, `SELECT status, count(*) FROM runs WHERE partition = ? AND status <> 'completed' GROUP BY status`, func(r row) error {
+		others += r.int(1)
+		if status := store.Status(r.text(0)); status != store.Standing {
+			runs[status] += int(r.int(1))
+		}
+		return nil
+	}, int64(partition))
+	if err != nil {
+		return err
+	}
+	err = c.query(ctx, `SELECT count(*) FROM runs WHERE partition = ?`, func(r row) error {
+		all = r.int(0)
+		return nil
+	}, int64(partition))
+	if err == nil && all > others {
+		runs[store.Completed] += int(all - others)
+	}
+	return err
 }

@@ -53,6 +53,9 @@ func (c *conn) findRun(ctx context.Context, partition int, workflowID, run strin
 	return found, err
 }
 
+// seq is the number by which the turns of a run name it, of its partition and ID.
+const seq = `(SELECT seq FROM runs WHERE partition = ? AND id = ?)`
+
 func (c *conn) exists(partition int, run string) (bool, error) {
 	return c.one(`SELECT 1 FROM runs WHERE partition = ? AND id = ?`, nil, int64(partition), run)
 }

@@ -13,13 +13,16 @@ import (
 // gained.
 var chunks = []int{128, 32, 8, 1}
 
-// insertTurns returns the statement that inserts n turns.
+// insertTurns returns the statement that inserts n turns. One whose run does not exist,
+// or that is there, it leaves out.
 var insertTurns = func() func(n int) string {
 	texts := map[int]string{}
 	once := sync.OnceFunc(func() {
 		for _, n := range chunks {
 			tuples := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?), ", n), ", ")
-			texts[n] = `INSERT INTO turns (partition, run, number, commit_id, epoch, time, events) VALUES ` + tuples + ` ON CONFLICT DO NOTHING`
+			texts[n] = `WITH t (partition, run, number, commit_id, epoch, time, events) AS (VALUES ` + tuples + `)
+				INSERT INTO turns (run, number, commit_id, epoch, time, events) SELECT seq, number, commit_id, t.epoch, time, events
+				FROM t CROSS JOIN runs r ON r.partition = t.partition AND r.id = t.run WHERE true ON CONFLICT DO NOTHING`
 		}
 	})
 	return func(n int) string {
@@ -28,8 +31,8 @@ var insertTurns = func() func(n int) string {
 	}
 }()
 
-// insertTurns writes the history rows of plain turns. It is unusual if a row
-// exists already.
+// insertTurns writes the history rows of plain turns. It is unusual if a row exists
+// already, or its run does not.
 func (b *batch) insertTurns(plain []int) error {
 	var rows []int
 	for _, i := range plain {
@@ -46,11 +49,11 @@ func (b *batch) insertTurns(plain []int) error {
 				args = append(args, int64(t.Partition), t.Run, t.Number, t.CommitID, t.Epoch, t.Time, payload(t.Events))
 			}
 			inserted, err := b.c.exec(insertTurns(n), args...)
-			if isConstraint(err) || err == nil && inserted < int64(n) {
-				return errUnusual
-			}
 			if err != nil {
 				return err
+			}
+			if inserted < int64(n) {
+				return errUnusual
 			}
 			rows = rows[n:]
 		}
@@ -77,7 +80,7 @@ func wake(w int64) driver.Value {
 	return w
 }
 
-// applyRows writes everything of a turn but its run and its history. A
+// applyRows writes everything of a turn but its run, its history and its counters. A
 // constraint is broken only if the run does not exist.
 func (b *batch) applyRows(t *store.Turn) error {
 	partition := int64(t.Partition)
@@ -108,11 +111,6 @@ func (b *batch) applyRows(t *store.Turn) error {
 	}
 	for i := range t.Attempts {
 		if err := b.applyAttempt(partition, t.Run, &t.Attempts[i]); err != nil {
-			return err
-		}
-	}
-	for i := range t.Tallies {
-		if err := b.c.count(partition, &t.Tallies[i]); err != nil {
 			return err
 		}
 	}
