@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,15 +63,20 @@ type Key struct {
 	Number int
 }
 
+// Tenure is in which partition a run is served, and under which epoch.
+type Tenure struct {
+	Partition int
+	Epoch     int64
+}
+
 // Spec says what to run.
 type Spec struct {
-	Run       string
-	Partition int // in which the run is served, and under which epoch
-	Epoch     int64
-	Dispatch  core.Dispatch
-	Info      activity.Info
-	Body      code.Body
-	Slot      *Slot // belongs to the attempt from now on
+	Run string
+	Tenure
+	Dispatch core.Dispatch
+	Info     activity.Info
+	Body     code.Body
+	Slot     *Slot // belongs to the attempt from now on
 }
 
 // Config is what a runner needs.
@@ -98,8 +104,7 @@ type Runner struct {
 // Attempt is a body that runs.
 type Attempt struct {
 	Key
-	Partition int
-	Epoch     int64
+	Tenure
 
 	runner *Runner
 	slot   *Slot
@@ -144,7 +149,7 @@ func NewRunner(c Config) *Runner {
 func (r *Runner) Begin(s Spec) {
 	d := &s.Dispatch
 	x := &Attempt{
-		Key: Key{s.Run, d.Call, d.Attempt}, Partition: s.Partition, Epoch: s.Epoch, runner: r, slot: s.Slot,
+		Key: Key{s.Run, d.Call, d.Attempt}, Tenure: s.Tenure, runner: r, slot: s.Slot,
 	}
 	r.mu.Lock() // until the timers are set
 	defer r.mu.Unlock()
@@ -261,14 +266,14 @@ func (x *Attempt) Ended() bool { return x.over.Load() }
 // LeaveProbation moves a running attempt out of the probation lane.
 func (x *Attempt) LeaveProbation() []Grant { return x.slot.LeaveProbation() }
 
-// Abandon asks the attempts that lost selects to end with a cause, because another node
-// owns their runs now. Those in the probation lane are offered to leave it again, which
+// Abandon asks the attempts of lost tenures to end with a cause, because another node owns
+// their runs now. Those in the probation lane are offered to leave it again, which
 // their runs cannot answer any more.
-func (r *Runner) Abandon(lost func(*Attempt) bool, cause error) {
+func (r *Runner) Abandon(lost []Tenure, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.running {
-		if lost(x) {
+		if slices.Contains(lost, x.Tenure) {
 			x.cancel(cause)
 			if x.trial != nil {
 				x.trial.Reset(trialTime)

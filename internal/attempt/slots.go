@@ -49,13 +49,12 @@ const (
 // Waiter is a call without a slot.
 type Waiter struct {
 	Call
-	Partition int // in which its run is served, and under which epoch
-	Epoch     int64
-	Lane      Lane
-	Suspect   suspects.Suspect
-	Priority  int    // higher goes first
-	Lost      bool   // it ran when its process died: it goes before others of its priority
-	Activity  string // "" for a step
+	Tenure
+	Lane     Lane
+	Suspect  suspects.Suspect
+	Priority int    // higher goes first
+	Lost     bool   // it ran when its process died: it goes before others of its priority
+	Activity string // "" for a step
 
 	number int64 // in the order in which they came
 	at     int   // its index in its queue
@@ -124,12 +123,12 @@ func (s *Slots) Wait(w *Waiter) {
 	s.enqueue(w)
 }
 
-// Withdraw takes the calls that of selects out of the queues and returns them.
-func (s *Slots) Withdraw(of func(*Waiter) bool) (calls []*Waiter) {
+// Withdraw takes the calls of tenures out of the queues and returns them.
+func (s *Slots) Withdraw(of []Tenure) (calls []*Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range s.waiting {
-		if of(w) {
+		if slices.Contains(of, w.Tenure) {
 			delete(s.waiting, w.Call)
 			s.queues[w.Lane].leave(w)
 			calls = append(calls, w)

@@ -25,7 +25,7 @@ func TestE49_SlotsAreGivenByPriority(t *testing.T) {
 	var came []*Waiter
 	add := func(i int) {
 		w := Waiter{
-			Partition: random.IntN(3), Call: Call{fmt.Sprint(i), 1},
+			Tenure: Tenure{Partition: random.IntN(3)}, Call: Call{fmt.Sprint(i), 1},
 			Lane: Lane(random.IntN(2)), Suspect: suspects.Suspect{Charged: 1 + random.IntN(3)}, Priority: random.IntN(7) - 3,
 		}
 		again := w
@@ -43,7 +43,7 @@ func TestE49_SlotsAreGivenByPriority(t *testing.T) {
 		add(i)
 	}
 	// All partitions but the first leave, and the last comes back later.
-	gone := s.Withdraw(func(w *Waiter) bool { return w.Partition > 0 })
+	gone := s.Withdraw([]Tenure{{Partition: 1}, {Partition: 2}})
 	for i := range contenders / 2 {
 		add(contenders/2 + i)
 	}
@@ -157,7 +157,7 @@ func TestE3_SuspectsRunInGroups(t *testing.T) {
 	s := NewSlots(4, func() bool { return true })
 	closed, other := s.Take(Probation), s.Take(Regular)
 	for i := range 20 {
-		s.Wait(&Waiter{Call: Call{fmt.Sprint(i), 1}, Partition: i % 2, Lane: Probation, Priority: i % 3})
+		s.Wait(&Waiter{Call: Call{fmt.Sprint(i), 1}, Tenure: Tenure{Partition: i % 2}, Lane: Probation, Priority: i % 3})
 	}
 	group := closed.Free()
 	if len(group) != 3 || group[0].Group != 3 {
@@ -166,7 +166,7 @@ func TestE3_SuspectsRunInGroups(t *testing.T) {
 	if s.Take(Regular) == nil || s.Take(Regular) != nil {
 		t.Error("the lane leaves not one slot more than its own")
 	}
-	gone := s.Withdraw(func(w *Waiter) bool { return w.Partition == 1 })
+	gone := s.Withdraw([]Tenure{{Partition: 1}})
 	if got := group[0].Slot.Free(); got != nil {
 		t.Errorf("%d join a group", len(got))
 	}

@@ -33,7 +33,7 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 	}
 	p.active++
 	e.attempts.Begin(attempt.Spec{
-		Run: r.id, Partition: p.number, Epoch: p.epoch, Dispatch: d, Info: attemptInfo(r, d), Body: body, Slot: slot,
+		Run: r.id, Tenure: p.tenure(), Dispatch: d, Info: attemptInfo(r, d), Body: body, Slot: slot,
 	})
 }
 

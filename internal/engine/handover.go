@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/store"
@@ -58,13 +57,12 @@ func (h holder) Lost(ps []member.Partition) {
 func (h holder) Close(ps []member.Partition) {
 	h.e.mu.Lock()
 	defer h.e.mu.Unlock()
-	closed := map[int]*partition{}
-	for _, p := range h.still(ps) {
+	closing := h.still(ps)
+	for _, p := range closing {
 		p.leaving = true
-		closed[p.number] = p
 	}
-	for _, w := range h.e.slots.Withdraw(func(w *attempt.Waiter) bool { return closed[w.Partition] != nil }) {
-		p := closed[w.Partition]
+	for _, w := range h.e.slots.Withdraw(tenures(closing)) {
+		p := h.e.partitions[w.Partition]
 		p.queued = append(p.queued, w)
 	}
 }

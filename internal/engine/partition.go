@@ -85,6 +85,19 @@ func numbers(ps []*partition) []int {
 	return list
 }
 
+// tenure is what attempts and calls that wait know of a partition.
+func (p *partition) tenure() attempt.Tenure {
+	return attempt.Tenure{Partition: p.number, Epoch: p.epoch}
+}
+
+func tenures(ps []*partition) []attempt.Tenure {
+	list := make([]attempt.Tenure, len(ps))
+	for i, p := range ps {
+		list[i] = p.tenure()
+	}
+	return list
+}
+
 // owns returns the partition if this node serves it and will go on to.
 func (e *Engine) owns(number int) *partition {
 	if e.phase != running && e.phase != draining {
@@ -318,9 +331,7 @@ func (e *Engine) loseLocked(ps []*partition) {
 	}
 	e.drop(ps)
 	e.log.PartitionsLost(numbers(ps), ps[0].node)
-	e.attempts.Abandon(func(x *attempt.Attempt) bool {
-		return slices.ContainsFunc(ps, func(p *partition) bool { return p.number == x.Partition && p.epoch == x.Epoch })
-	}, store.ErrFenced)
+	e.attempts.Abandon(tenures(ps), store.ErrFenced)
 	e.member.Kick()
 }
 
@@ -335,9 +346,7 @@ func (e *Engine) drop(ps []*partition) {
 			p.trials.cancel()
 		}
 	}
-	e.slots.Withdraw(func(w *attempt.Waiter) bool {
-		return slices.ContainsFunc(ps, func(p *partition) bool { return p.number == w.Partition && p.epoch == w.Epoch })
-	})
+	e.slots.Withdraw(tenures(ps))
 	for _, r := range e.residents {
 		if gone[r.partition] {
 			e.unload(r)

@@ -66,7 +66,7 @@ func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 // queue lets a call wait for a slot. The engine's mu is held.
 func (e *Engine) queue(r *activeRun, c *core.Call, lane attempt.Lane) {
 	e.slots.Wait(&attempt.Waiter{
-		Call: attempt.Call{Run: r.id, Number: c.Number}, Partition: r.partition.number, Epoch: r.partition.epoch,
+		Call: attempt.Call{Run: r.id, Number: c.Number}, Tenure: r.partition.tenure(),
 		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: activityOf(c),
 	})
 }
