@@ -184,7 +184,19 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.PreviewFork(a.ctx, a.engine, ops.ForkSpec{WorkflowID: a.id, NewID: a.newID, Call: 1})
 		return err
 	},
-	"ops.Gates":        func(a arguments) error { _, err := ops.Gates(a.ctx, a.engine); return err },
+	"ops.Gates": func(a arguments) error { _, err := ops.Gates(a.ctx, a.engine); return err },
+	"ops.EditGate": func(a arguments) error {
+		_, err := ops.EditGate(a.ctx, a.engine, a.name, view.GateEdit{Limit: 3}, a.control()...)
+		return err
+	},
+	"ops.ProbeGate": func(a arguments) error {
+		_, err := ops.ProbeGate(a.ctx, a.engine, a.name, a.control()...)
+		return err
+	},
+	"ops.ResetGate": func(a arguments) error {
+		_, err := ops.ResetGate(a.ctx, a.engine, a.name, view.GateReset{Breaker: true}, a.control()...)
+		return err
+	},
 	"ops.PauseGate":    func(a arguments) error { return ops.PauseGate(a.ctx, a.engine, a.name, a.options()...) },
 	"ops.ResumeGate":   func(a arguments) error { return ops.ResumeGate(a.ctx, a.engine, a.name, a.options()...) },
 	"ops.FindAttempts": func(a arguments) error { _, _, err := ops.FindAttempts(a.ctx, a.engine, a.found()); return err },

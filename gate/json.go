@@ -17,13 +17,13 @@ import (
 //	 "budget": {"tokens": 100, "refund": 0.1},
 //	 "breaker": {"failures": 5, "cooldown": "30s", "wait": true}}
 type specJSON struct {
-	Name    string      `json:"name"`
-	Limit   int         `json:"limit"`
-	Mode    Mode        `json:"mode,omitzero"`
-	MaxHold duration    `json:"max_hold,omitzero"`
-	Rate    Rate        `json:"rate,omitzero"`
-	Budget  Budget      `json:"budget,omitzero"`
-	Breaker breakerJSON `json:"breaker,omitzero"`
+	Name    string   `json:"name"`
+	Limit   int      `json:"limit"`
+	Mode    Mode     `json:"mode,omitzero"`
+	MaxHold duration `json:"max_hold,omitzero"`
+	Rate    Rate     `json:"rate,omitzero"`
+	Budget  Budget   `json:"budget,omitzero"`
+	Breaker Breaker  `json:"breaker,omitzero"`
 }
 
 type breakerJSON struct {
@@ -36,7 +36,7 @@ type breakerJSON struct {
 func (s Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal(specJSON{
 		Name: s.Name, Limit: s.Limit, Mode: s.Mode, MaxHold: duration(s.MaxHold), Rate: s.Rate, Budget: s.Budget,
-		Breaker: breakerJSON{s.Breaker.Failures, duration(s.Breaker.Cooldown), s.Breaker.Wait},
+		Breaker: s.Breaker,
 	})
 }
 
@@ -44,17 +44,40 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 // a unit. The Spec is not validated.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	var w specJSON
+	if err := strictJSON(data, &w); err != nil {
+		return err
+	}
+	*s = Spec{
+		Name: w.Name, Limit: w.Limit, Mode: w.Mode, MaxHold: time.Duration(w.MaxHold), Rate: w.Rate, Budget: w.Budget,
+		Breaker: w.Breaker,
+	}
+	return nil
+}
+
+// MarshalJSON writes the Breaker as UnmarshalJSON reads it.
+func (b Breaker) MarshalJSON() ([]byte, error) {
+	return json.Marshal(breakerJSON{b.Failures, duration(b.Cooldown), b.Wait})
+}
+
+// UnmarshalJSON reads a Breaker as Spec.UnmarshalJSON does.
+func (b *Breaker) UnmarshalJSON(data []byte) error {
+	var w breakerJSON
+	if err := strictJSON(data, &w); err != nil {
+		return err
+	}
+	*b = Breaker{w.Failures, time.Duration(w.Cooldown), w.Wait}
+	return nil
+}
+
+// strictJSON reads one JSON value, and refuses fields that it does not know.
+func strictJSON(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&w); err != nil {
+	if err := dec.Decode(into); err != nil {
 		return fmt.Errorf("gate: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("gate: more than one JSON value")
-	}
-	*s = Spec{
-		Name: w.Name, Limit: w.Limit, Mode: w.Mode, MaxHold: time.Duration(w.MaxHold), Rate: w.Rate, Budget: w.Budget,
-		Breaker: Breaker{w.Breaker.Failures, time.Duration(w.Breaker.Cooldown), w.Breaker.Wait},
 	}
 	return nil
 }

@@ -55,6 +55,9 @@ type Rate struct {
 	Burst int `json:"burst,omitempty"`
 }
 
+// String returns the rate in words: "50/s (burst 10)", or "none".
+func (r Rate) String() string { return gates.Rate(r).String() }
+
 // Budget bounds the share of retries, so that an outage is not made worse by
 // them. It is a number of tokens. A retry that does not find enough of them does
 // not happen: its call stops with retry.ReasonBudget.
@@ -70,6 +73,9 @@ type Budget struct {
 	// token comes back.
 	Refund float64 `json:"refund,omitempty"`
 }
+
+// String returns the budget in words: "100 tokens, refund 0.1", or "none".
+func (b Budget) String() string { return gates.Budget(b).String() }
 
 // Breaker is a circuit breaker. It is closed at first. When Failures attempts
 // have failed in succession it is open: no attempt starts for the Cooldown. Then
@@ -89,6 +95,9 @@ type Breaker struct {
 	// with retry.ReasonBreaker. Neither costs an attempt.
 	Wait bool
 }
+
+// String returns the breaker in words: "5 failures, open for 30s", or "none".
+func (b Breaker) String() string { return gates.Breaker(b).String() }
 
 // Validate returns nil or an error that lists all that is wrong.
 func (s Spec) Validate() error {

@@ -8,9 +8,9 @@ import (
 )
 
 // Audit returns who did what in the engine's group, when and why, latest first: operations
-// on runs and calls, those of the engine included, and activities that were paused and
-// resumed as a whole. Gates and schedules keep no log: of them it has the pauses in force,
-// and the fires by hand that a schedule remembers.
+// on runs and calls, those of the engine included, activities that were paused and resumed
+// as a whole, and what was said to gates and schedules, which remember the last hundred
+// requests each. The log of a gate is forgotten with the gate.
 //
 // It reads the history of at most filter.Runs runs, the latest started first, and says if
 // there were more. Handle.Audit is about one run, however old.

@@ -329,6 +329,8 @@ const (
 
 	FireOpen    CallState = "#fired"    // of a schedule: its run is open
 	FireWaiting CallState = "#buffered" // of a schedule: waits for the runs of earlier ones to close
+
+	Noted CallState = "#noted" // of a gate or schedule: what a person did to it
 )
 
 // CallFilter selects calls that have a row.

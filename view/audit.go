@@ -25,8 +25,9 @@ type AuditRecord struct {
 	RunID string `json:"run_id,omitempty"`
 	Call  int64  `json:"call,omitempty"`
 	Step  string `json:"step,omitempty"`
-	// Operation is one of those of ControlRecord; pause or resume of an activity; pause of
-	// a gate; pause, trigger or backfill of a schedule.
+	// Operation is one of those of ControlRecord; pause or resume of an activity;
+	// pause, resume, edit, probe or reset of a gate; set, pause, resume, trigger, backfill
+	// or delete of a schedule.
 	Operation string `json:"operation"`
 	Request   string `json:"request,omitempty"`
 	By        string `json:"by,omitempty"` // empty if the engine did

@@ -12,7 +12,7 @@ type Gate struct {
 	Name    string    `json:"name"`
 	Limit   int       `json:"limit"` // slots
 	Mode    string    `json:"mode"`  // what a call in backoff does with its slot: hold, release, rejoin
-	Spec    gate.Spec `json:"spec"`  // as the latest call declared it
+	Spec    gate.Spec `json:"spec"`  // in force: as the latest call declared it, and as people edited it
 	Holders int       `json:"holders"`
 	Running int       `json:"running"` // attempts that passed and have not ended
 	Waiting int       `json:"waiting"`
@@ -26,6 +26,10 @@ type Gate struct {
 	Tokens    *float64   `json:"tokens,omitempty"` // left in the retry budget; nil without one
 
 	Paused *Pause `json:"paused,omitempty"`
+	// Edited says what of Spec people made different from the declaration; nil if nothing.
+	Edited *GateEdited `json:"edited,omitempty"`
+	// Log is what people did to the gate, latest first: the last hundred requests.
+	Log []AuditRecord `json:"log,omitempty"`
 	// Tickets are the calls at the gate: the running ones, the waiting ones in the order
 	// in which they are let through, those in backoff.
 	Tickets []Ticket `json:"tickets,omitempty"`
@@ -56,4 +60,48 @@ type GateWait struct {
 	// circuit breaker is open.
 	Paused    *Pause     `json:"paused,omitempty"`
 	OpenUntil *time.Time `json:"open_until,omitempty"`
+}
+
+// GateEdit is what is to be different from what the code declares. What it leaves out
+// stays as it is.
+type GateEdit struct {
+	Limit   int           `json:"limit,omitempty"`   // 0: left out
+	Rate    *gate.Rate    `json:"rate,omitempty"`    // nil: left out; zero: no rate
+	Budget  *gate.Budget  `json:"budget,omitempty"`  // nil: left out; zero: no budget
+	Breaker *gate.Breaker `json:"breaker,omitempty"` // nil: left out; zero: no breaker
+	// AsInCode ends all earlier edits first.
+	AsInCode bool `json:"as_in_code,omitempty"`
+}
+
+// GateEdited says what people made different from what the code declares, and who made the
+// last edit. It holds for what it names, whatever the code declares meanwhile, until it is
+// taken back; the rest of the gate follows the code.
+type GateEdited struct {
+	GateEdit
+	Declared gate.Spec `json:"declared"` // by the latest call
+	By       string    `json:"by,omitempty"`
+	Why      string    `json:"why,omitempty"`
+	Since    time.Time `json:"since"`
+}
+
+// GateReset names the parts of a gate that forget what was.
+type GateReset struct {
+	Breaker bool // it closes, and counts no failures
+	Budget  bool // it has all its tokens
+}
+
+// GateChange is what a request to a gate means, judged by what is committed when it is
+// made. What became of it stands in the gate's log.
+type GateChange struct {
+	Gate      string    `json:"gate"`
+	Operation string    `json:"operation"` // edit, probe or reset
+	DryRun    bool      `json:"dry_run,omitempty"`
+	Outcome   string    `json:"outcome"` // Applied or Unchanged
+	Note      string    `json:"note,omitempty"`
+	Before    gate.Spec `json:"before"`
+	After     gate.Spec `json:"after"`
+	Holders   int       `json:"holders"`  // slots taken before
+	Waiting   int       `json:"waiting"`  // calls that waited before
+	Starting  int       `json:"starting"` // of these, that start now
+	Refusing  int       `json:"refusing"` // of these, that fail because the breaker is open
 }

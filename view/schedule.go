@@ -24,6 +24,9 @@ type Schedule struct {
 	Waiting []Fire         `json:"waiting,omitempty"` // fires that wait for these runs to close, in their order
 	Recent  []Fire         `json:"recent,omitempty"`  // the last 20 that ended, latest first
 
+	// Log is what people did to the schedule, latest first: the last hundred requests.
+	Log []AuditRecord `json:"log,omitempty"`
+
 	Started int64 `json:"started"` // fires that started a run
 	Skipped int64 `json:"skipped"` // because of overlap, or of a pause while they waited
 	Missed  int64 `json:"missed"`  // because no node was up within CatchUp

@@ -21,6 +21,7 @@ type Gate struct {
 
 	rows    map[TicketKey]int64 // numbers of the tickets' rows
 	lastRow int64
+	log     notebook
 
 	now     int64
 	out     *StandingTurn
@@ -38,6 +39,9 @@ type GateDetail struct {
 	Unused int64 `json:"unused,omitempty"`
 	// Pause says who paused the gate, nil if it is not paused.
 	Pause *Pause `json:"pause,omitempty"`
+	// Edited says what people made different from what the code declares, nil if nothing.
+	// Spec has it.
+	Edited *GateEdited `json:"edited,omitempty"`
 }
 
 // checkEvery is how often those who hold a gate are told so again. A run that does
@@ -60,6 +64,9 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 	g.state = state
 	var err error
 	if g.detail, err = DecodeGate(state.Detail); err != nil {
+		return nil, err
+	}
+	if rows, err = g.log.load(rows); err != nil {
 		return nil, err
 	}
 	tickets := make([]gates.Ticket[TicketKey], len(rows))
@@ -133,23 +140,22 @@ func (g *Gate) hear(m *ToGate) {
 		g.backoff(m)
 	case GateDone:
 		g.take(g.machine.Done(g.now, m.Ticket, m.Outcome))
-	case GatePause:
-		if g.detail.Pause == nil {
-			g.detail.Pause = &Pause{By: m.By, Reason: m.Why, At: g.now}
-			g.take(g.machine.Pause(g.now, true))
-		}
-	case GateResume:
-		g.detail.Pause = nil
-		g.take(g.machine.Pause(g.now, false))
+	case GatePause, GateResume, GateEdit, GateProbe, GateReset:
+		g.operate(m)
 	default:
 		g.out.Faults = append(g.out.Faults, fmt.Errorf("run %s says %q, which this version does not know", m.Ticket.Run, m.Word))
 	}
 }
 
-// configure makes the gate do what the latest call says.
-func (g *Gate) configure(spec gates.Spec) error {
-	if g.machine != nil && spec == g.detail.Spec {
+// configure makes the gate do what the latest call declares, except for what people
+// edited.
+func (g *Gate) configure(declared gates.Spec) error {
+	if g.machine != nil && declared == g.detail.Declared() {
 		return nil
+	}
+	spec := declared
+	if g.detail.Edited != nil {
+		spec = g.detail.Edited.Over(declared)
 	}
 	if g.machine == nil {
 		m, err := gates.New[TicketKey](spec)
@@ -162,11 +168,15 @@ func (g *Gate) configure(spec gates.Spec) error {
 		if err != nil {
 			return err
 		}
-		old := g.detail.Spec
-		g.out.Replaced, g.out.Replacing = &old, &spec
+		old := g.detail.Declared()
+		g.out.Replaced, g.out.Replacing = &old, &declared
 		g.take(step)
 	}
-	g.detail.Spec = spec
+	if g.detail.Spec = spec; g.detail.Edited != nil {
+		edited := *g.detail.Edited
+		edited.Declared = declared
+		g.detail.Edited = &edited
+	}
 	return nil
 }
 

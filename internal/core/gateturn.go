@@ -48,12 +48,12 @@ func (g *Gate) check() {
 }
 
 // unused notes that no call holds the gate. A gate is forgotten if that is so for long,
-// and a new one would do what it does: no pause, nothing missing in its budget, and no
-// failure that its breaker counts.
+// and a new one would do what it does: no pause, no edit, nothing missing in its budget,
+// and no failure that its breaker counts.
 func (g *Gate) unused() {
 	since := g.detail.Unused
 	switch {
-	case !g.machine.Forgettable(g.now):
+	case !g.machine.Forgettable(g.now), g.detail.Edited != nil:
 		since = g.now // it is looked at again
 	case since == 0:
 		since = g.now
@@ -131,6 +131,9 @@ func (g *Gate) Name() string { return g.name }
 
 // Detail is what the gate does, and what it remembers beside its tickets.
 func (g *Gate) Detail() GateDetail { return g.detail }
+
+// Log is what people did to the gate, oldest first.
+func (g *Gate) Log() []Note { return g.log.Log() }
 
 // Stats counts what is at the gate.
 func (g *Gate) Stats(now int64) gates.Stats { return g.machine.Stats(now) }

@@ -22,6 +22,9 @@ const (
 const (
 	GatePause  GateWord = "pause"  // no attempt starts any more; what runs goes on
 	GateResume GateWord = "resume" // ends a pause
+	GateEdit   GateWord = "edit"   // do what Edits name, whatever the code declares
+	GateProbe  GateWord = "probe"  // end the cooldown of the breaker
+	GateReset  GateWord = "reset"  // forget what the Parts remember
 )
 
 // What a gate says.
@@ -53,8 +56,8 @@ type ToGate struct {
 	Attempt int       `json:"attempt"` // that asks, or has ended
 
 	// Of GateEnter: where the call stands among those who wait, and what the gate
-	// is to do; the latest one to say it is right. Of GatePause: what the gate did when
-	// it was looked at, in case it is forgotten by then.
+	// is to do; the latest one to say it is right. Of what a person says, except
+	// GateResume: what was declared when the gate was looked at, in case it is forgotten by then.
 	Priority int         `json:"priority,omitempty"`
 	Spec     *gates.Spec `json:"spec,omitempty"`
 
@@ -67,9 +70,15 @@ type ToGate struct {
 	Yield bool  `json:"yield,omitempty"`
 	Judge bool  `json:"judge,omitempty"`
 
-	// Of GatePause: who wants it, and why.
+	// Of what a person says: who, and why.
 	By  string `json:"by,omitempty"`
 	Why string `json:"why,omitempty"`
+
+	// Of GateEdit: what is to be different, and whether earlier edits end.
+	Edits *GateEdits `json:"edits,omitempty"`
+	Anew  bool       `json:"anew,omitempty"`
+	// Of GateReset: PartBreaker, PartBudget.
+	Parts []string `json:"parts,omitempty"`
 }
 
 // FromGate is what a gate tells a run. It may arrive twice.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -71,43 +72,61 @@ func (s *Timetable) told(in *ToSchedule) {
 		s.out.Dropped++
 		return
 	}
+	outcome, text := s.obey(in)
+	if outcome == "" {
+		return
+	}
+	s.log.add(s.out, Note{At: in.At, Word: string(in.Word), By: in.By, Why: in.Why, Outcome: outcome, Text: text})
+}
+
+// obey carries out what a person says. It returns what is noted of it; no outcome if
+// nothing is.
+func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
 	switch in.Word {
 	case ScheduleSet:
-		s.set(in)
+		return s.set(in)
 	case SchedulePause:
-		if s.detail.Pause == nil {
-			s.detail.Pause = &Pause{By: in.By, Reason: in.Why, At: in.At}
-			s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
-			s.skipWaiting(func(f *Fire) bool { return f.Kind == "" })
-		}
-	case ScheduleResume:
 		if s.detail.Pause != nil {
-			s.detail.Pause = nil
-			s.begin(in.At)
+			return Unchanged, "it is paused already"
 		}
+		s.detail.Pause = &Pause{By: in.By, Reason: in.Why, At: in.At}
+		s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
+		s.skipWaiting(func(f *Fire) bool { return f.Kind == "" })
+	case ScheduleResume:
+		if s.detail.Pause == nil {
+			return Unchanged, "it is not paused"
+		}
+		s.detail.Pause = nil
+		s.begin(in.At)
 	case ScheduleTrigger:
 		s.fire(Fire{Nominal: in.At, Kind: string(in.Word), Overlap: cmp.Or(in.Overlap, s.detail.Spec.Overlap), By: in.By, Why: in.Why})
+		return Applied, "workflow " + FireID(s.config.Name, in.At)
 	case ScheduleBackfill:
-		s.backfill(in)
+		return s.backfill(in)
 	case ScheduleDelete:
 		s.skipWaiting(func(*Fire) bool { return true })
 		s.detail.Deleted, s.detail.Pause, s.detail.Problem = true, nil, ""
 		s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
 	default:
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("somebody said %q, which this version does not know", in.Word))
+		return "", ""
 	}
+	return Applied, ""
 }
 
 // set makes the schedule do something else. Nothing changes if it does that already;
 // what was decided stays, and nominal times begin again after the moment at which it
 // was said.
-func (s *Timetable) set(in *ToSchedule) {
+func (s *Timetable) set(in *ToSchedule) (outcome, text string) {
 	if in.Spec == nil {
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("a schedule was to be set to nothing"))
-		return
+		return "", ""
 	}
 	if !s.detail.Deleted && reflect.DeepEqual(*in.Spec, s.detail.Spec) {
-		return
+		if in.At == s.detail.Set && len(s.log.notes) == 0 { // it was made for this
+			return Applied, "it is new"
+		}
+		return "", "" // programs say so each time they start
 	}
 	if s.detail.Deleted {
 		s.detail.Deleted = false
@@ -118,9 +137,10 @@ func (s *Timetable) set(in *ToSchedule) {
 	s.adopt(*in.Spec)
 	if s.detail.Next == 0 || !sameTimes(&before, in.Spec) {
 		s.begin(in.At)
-		return
+		return Applied, ""
 	}
 	s.await(s.detail.Next)
+	return Applied, ""
 }
 
 // sameTimes reports whether two specs have the same nominal times.
@@ -129,18 +149,20 @@ func sameTimes(a, b *history.Schedule) bool {
 }
 
 // backfill fires nominal times of the past.
-func (s *Timetable) backfill(in *ToSchedule) {
+func (s *Timetable) backfill(in *ToSchedule) (outcome, text string) {
 	if s.calendar == nil {
 		s.out.Faults = append(s.out.Faults, fmt.Errorf("nothing can be fired for times of the past: %s", s.detail.Problem))
-		return
+		return Refused, s.detail.Problem
 	}
-	nominal := s.calendar.After(in.From - 1)
-	for n := 0; nominal != 0 && nominal <= min(in.Until, in.At); n++ {
+	n, nominal := 0, s.calendar.After(in.From-1)
+	for ; nominal != 0 && nominal <= min(in.Until, in.At); n++ {
 		if n == MaxBackfill {
 			s.out.Faults = append(s.out.Faults, fmt.Errorf("more than %d times were to be fired at once; the rest is left", MaxBackfill))
-			return
+			break
 		}
 		s.fire(Fire{Nominal: nominal, Kind: string(in.Word), Overlap: in.Overlap, By: in.By, Why: in.Why})
 		nominal = s.calendar.After(nominal)
 	}
+	written := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
+	return Applied, fmt.Sprintf("%d times from %s to %s", n, written(in.From), written(in.Until))
 }

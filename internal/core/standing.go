@@ -30,6 +30,7 @@ type StandingTurn struct {
 	// Replaced is what a gate did until a call said that it is to do Replacing; nil if
 	// none did.
 	Replaced, Replacing *gates.Spec
+	Noted               []Note  // what people did
 	Faults              []error // what could not be understood, or done
 	Dropped             int     // late or repeated inputs
 }

@@ -21,6 +21,7 @@ type Timetable struct {
 	state    State // as last committed or about to be
 
 	fires []*Fire // that are open or wait, by number
+	log   notebook
 	now   int64
 	out   *StandingTurn
 }
@@ -119,6 +120,10 @@ func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Time
 // LoadTimetable makes a schedule's machine from its rows.
 func LoadTimetable(config ScheduleConfig, rows []Row, state State) (*Timetable, error) {
 	s := &Timetable{config: config, state: state}
+	rows, err := s.log.load(rows)
+	if err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(state.Detail, &s.detail); err != nil {
 		return nil, fmt.Errorf("the row of a schedule cannot be read: %w", err)
 	}
@@ -250,6 +255,9 @@ func (s *Timetable) Detail() ScheduleDetail { return s.detail }
 
 // Fires are those that are open or wait, by number.
 func (s *Timetable) Fires() []*Fire { return s.fires }
+
+// Log is what people did to the schedule, oldest first.
+func (s *Timetable) Log() []Note { return s.log.Log() }
 
 // Ended reports that a schedule never ends.
 func (s *Timetable) Ended() bool { return false }

@@ -251,7 +251,7 @@ func TestE49_ScheduleIsSetAndDeleted(t *testing.T) {
 	c.end(9*h, "completed")
 	c.step(10*h, core.ToSchedule{Word: core.ScheduleTrigger, At: int64(10 * h)})
 	c.expect()
-	if c.table.NextDue() != core.Never || len(c.rows) != 0 {
+	if c.table.NextDue() != core.Never || len(c.table.Fires()) != 0 || len(c.rows) != len(c.table.Log()) {
 		t.Errorf("deleted it is due at %d, with %d rows", c.table.NextDue(), len(c.rows))
 	}
 	c.step(6*h+1, core.ToSchedule{Word: core.ScheduleSet, At: int64(3 * h), Spec: &spec})
@@ -323,4 +323,34 @@ func TestE49_BufferIsBounded(t *testing.T) {
 		t.Errorf("%d fires are open or wait", n)
 	}
 	c.counts(1, 299, 0)
+}
+
+// TestF21_AScheduleKeepsALog: of what people said, and what came of it; not of a program
+// that says the same each time it starts.
+func TestF21_AScheduleKeepsALog(t *testing.T) {
+	c := newClockwork(t, history.Schedule{})
+	spec := c.table.Detail().Spec
+	set := core.ToSchedule{Word: core.ScheduleSet, At: int64(h / 2), Spec: &spec, By: "node"}
+	c.step(h/2, set) // as the one who made it does
+	set.At = int64(h/2) + 5
+	c.step(h/2+5, set)
+	other := spec
+	other.Overlap = core.OverlapAllow
+	c.step(h/2+6, core.ToSchedule{Word: core.ScheduleSet, At: int64(h/2) + 6, Spec: &other, By: "ann"})
+	for n, word := range []core.ScheduleWord{core.SchedulePause, core.SchedulePause, core.ScheduleResume, core.ScheduleResume, core.ScheduleTrigger, core.ScheduleBackfill, core.ScheduleDelete} {
+		at := int64(h/2) + int64(n+1)*int64(time.Second)
+		c.step(time.Duration(at), core.ToSchedule{Word: word, At: at, By: "bob", Why: "so", From: 1, Until: at})
+	}
+	var got []string
+	for _, n := range c.table.Log() {
+		got = append(got, strings.TrimSpace(strings.Join([]string{n.By, n.Word, n.Outcome, n.Text}, " ")))
+	}
+	want := []string{
+		"node set applied it is new", "ann set applied", "bob pause applied", "bob pause unchanged it is paused already", "bob resume applied",
+		"bob resume unchanged it is not paused", "bob trigger applied workflow s/1970-01-01T00:30:05Z",
+		"bob backfill applied 0 times from 1970-01-01T00:00:00Z to 1970-01-01T00:30:06Z", "bob delete applied",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has\n%s", strings.Join(got, "\n"))
+	}
 }

@@ -315,6 +315,9 @@ func (b *book) remains(ctx context.Context) (all []string, err error) {
 			return nil, err
 		}
 		for _, c := range tickets {
+			if c.State == store.Noted {
+				continue
+			}
 			all = append(all, fmt.Sprintf("a ticket of %s that is %s: %s", g.ID, c.State, c.Data))
 		}
 	}

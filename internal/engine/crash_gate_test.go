@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -72,7 +75,56 @@ func crowded(limit int, name string) func(*book) bodies {
 	}
 }
 
+// editedGateShape is a gate that people edit, probe and reset while calls are at it. What
+// was acknowledged is in force, and in the log.
+var editedGateShape = shape{
+	gated: true, name: "gate-edited", anyOrder: true,
+	flow:   crowd(activity.Through(gate.New("edited", 1, gate.WithBreaker(gate.Breaker{Failures: 1, Cooldown: time.Hour, Wait: true})))),
+	bodies: crowded(2, "edited"),
+	meddle: func(t *testing.T, env *perduretest.Env) {
+		said := func(what string, say func(e *perdure.Engine) error) {
+			for range 1000 {
+				if err := say(env.Engine()); err == nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+			t.Errorf("%s: nobody takes it", what)
+		}
+		said("edit", func(e *perdure.Engine) error {
+			_, err := ops.EditGate(t.Context(), e, "edited", view.GateEdit{Limit: 2}, ops.By("ann"), ops.Why("it is slow"))
+			return err
+		})
+		time.Sleep(time.Minute) // the breaker opens
+		said("probe", func(e *perdure.Engine) error {
+			_, err := ops.ProbeGate(t.Context(), e, "edited", ops.By("ann"))
+			return err
+		})
+		time.Sleep(time.Minute)
+		said("reset", func(e *perdure.Engine) error {
+			_, err := ops.ResetGate(t.Context(), e, "edited", view.GateReset{Breaker: true}, ops.By("ann"))
+			return err
+		})
+		time.Sleep(time.Minute)
+		said("look", func(e *perdure.Engine) error {
+			gates, err := ops.Gates(t.Context(), e)
+			if err != nil || len(gates) == 0 {
+				return fmt.Errorf("%d gates: %w", len(gates), err)
+			}
+			g, did := gates[0], map[string]bool{}
+			for _, r := range g.Log {
+				did[r.Operation+" "+r.By] = true
+			}
+			if g.Spec.Limit != 2 || g.Edited == nil || g.Edited.Why != "it is slow" || !did["edit ann"] || !did["reset ann"] {
+				t.Errorf("what was acknowledged is gone: %+v", g)
+			}
+			return nil
+		})
+	},
+}
+
 var gateShapes = []shape{
+	editedGateShape,
 	{
 		gated: true, name: "gate-rejoin", anyOrder: true,
 		flow: crowd(activity.Through(through(1, gate.Rejoin))), bodies: crowded(1, "rejoin"),

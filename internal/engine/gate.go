@@ -42,6 +42,7 @@ func (k gateKind) notice(name string, entity core.Standing) func(out *core.Stand
 		if out.State != nil {
 			k.reportGate(name, &before, gate.Detail())
 		}
+		k.reportNotes(name, out.Noted)
 		if out.Replaced == nil {
 			return
 		}

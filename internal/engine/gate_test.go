@@ -211,6 +211,69 @@ func TestE60_PauseOfAGate(t *testing.T) {
 	})
 }
 
+// TestE104_AGateIsEditedLive: in all stores, across a kill and a deployment, until it is as
+// in code; what people did is in the audit.
+func TestE104_AGateIsEditedLive(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		x := newLineup(gate.New("door", 1), halfMinute)
+		e := w.start(x.workflow, x.activity)
+		ann := request.By{Who: "ann", Why: "the night is long"}
+		if _, err := e.EditGate(t.Context(), "door", view.GateEdit{Limit: 2}, false, ann); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a gate that nobody knows is edited: %v", err)
+		}
+		for _, id := range []string{"a", "b", "c", "d"} {
+			begin(t, e, x.workflow, id, id)
+			pass(time.Second)
+		}
+		for _, senseless := range []view.GateEdit{{}, {Limit: -1}, {Rate: &gate.Rate{PerSecond: -1}}, {Breaker: &gate.Breaker{Failures: 3}}, {Budget: &gate.Budget{Tokens: 1, Cost: 2}}} {
+			if c, err := e.EditGate(t.Context(), "door", senseless, false, ann); !isInput(err) {
+				t.Errorf("%+v is accepted: %+v, %v", senseless, c, err)
+			}
+		}
+		if c, err := e.EditGate(t.Context(), "door", view.GateEdit{Limit: 3}, true, ann); err != nil || c.Starting != 2 || c.Waiting != 3 || !c.DryRun {
+			t.Errorf("the dry run says %+v, %v", c, err)
+		}
+		pass(time.Second)
+		same(t, "nothing happened", len(x.order()), 1)
+		if c, err := e.EditGate(t.Context(), "door", view.GateEdit{Limit: 3}, false, ann); err != nil || c.Starting != 2 || c.After.Limit != 3 {
+			t.Errorf("the edit says %+v, %v", c, err)
+		}
+		pass(time.Second)
+		same(t, "ran", len(x.order()), 3)
+		w.kill(e)
+		e = w.start(x.workflow, x.activity)
+		begin(t, e, x.workflow, "e", "e") // which declares a limit of 1
+		pass(time.Second)
+		g := onlyGate(t, e)
+		same(t, "in force, declared", fmt.Sprint(g.Limit, g.Edited.Limit, g.Edited.Declared.Limit, " ", g.Edited.By), "3 3 1 ann")
+		if _, err := e.EditGate(t.Context(), "door", view.GateEdit{AsInCode: true}, false, request.By{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"a", "b", "c", "d", "e"} {
+			if _, err := finish[string](t, e, id); err != nil {
+				t.Error(err)
+			}
+		}
+		g = onlyGate(t, e)
+		same(t, "as in code", fmt.Sprint(g.Limit, g.Edited), "1 <nil>")
+		audit, err := e.AuditGroup(t.Context(), view.AuditFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for _, r := range audit.Records {
+			told = append(told, fmt.Sprint(r.Kind, " ", r.Name, " ", r.Operation, " ", r.Outcome, " by ", r.By, ": ", r.Why, " (", r.Note, ")"))
+		}
+		same(t, "audit", strings.Join(told, "\n"), "gate door edit applied by node:  (limit 3 -> 1)\n"+
+			"gate door edit applied by ann: the night is long (limit 1 -> 3)")
+	})
+}
+
+func isInput(err error) bool {
+	var input *view.InputError
+	return errors.As(err, &input)
+}
+
 // TestR47_AStoppedCallKeepsNoGate: calls of an activity that a person stopped, or
 // that are paused themselves, leave their gates to others and come back later.
 func TestR47_AStoppedCallKeepsNoGate(t *testing.T) {

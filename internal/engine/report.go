@@ -82,3 +82,16 @@ func (k gateKind) reportGate(name string, before *core.GateDetail, now core.Gate
 		log.BreakerClosed(name)
 	}
 }
+
+// reportNotes logs what people did to a gate, beside pauses.
+func (k gateKind) reportNotes(name string, notes []core.Note) {
+	for _, n := range notes {
+		switch {
+		case n.Outcome != core.Applied:
+		case n.Word == string(core.GateEdit):
+			k.engine.log.GateEdited(name, n.By, n.Why, n.Text)
+		case n.Word == string(core.GateProbe):
+			k.engine.log.BreakerProbed(name, n.By, n.Why)
+		}
+	}
+}

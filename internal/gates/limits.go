@@ -111,10 +111,6 @@ func (m *Machine[K]) fit() {
 	r.Spent = min(r.Spent, m.config.Budget.capacity())
 	if m.config.Breaker == (Breaker{}) {
 		r.Failures, r.OpenUntil = 0, 0
-		if m.probe != nil {
-			m.probe.Probe = false
-			m.touch(m.probe)
-			m.probe = nil
-		}
+		m.noProbe()
 	}
 }

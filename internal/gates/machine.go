@@ -162,6 +162,9 @@ func (m *Machine[K]) Reconfigure(now int64, c Spec) (*Step[K], error) {
 	m.begin(now)
 	m.config = c
 	m.fit()
+	if r := c.Rate; r != (Rate{}) { // a slower rate of before reaches no further than this one
+		m.record.RateAt = min(m.record.RateAt, now+int64(r.burst())*r.interval())
+	}
 	return m.finish(now), nil
 }
 

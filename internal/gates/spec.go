@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -65,6 +66,50 @@ type Breaker struct {
 	Cooldown time.Duration `json:"cooldown"`
 	// Wait makes tickets wait while the breaker is open; else they are refused.
 	Wait bool `json:"wait,omitempty"`
+}
+
+// String returns the rate in words.
+func (r Rate) String() string {
+	switch {
+	case r == (Rate{}):
+		return "none"
+	case r.burst() == 1:
+		return fmt.Sprintf("%g/s", r.PerSecond)
+	}
+	return fmt.Sprintf("%g/s (burst %d)", r.PerSecond, r.Burst)
+}
+
+// String returns the budget in words.
+func (b Budget) String() string {
+	if b == (Budget{}) {
+		return "none"
+	}
+	text := fmt.Sprintf("%d tokens", b.Tokens)
+	if b.Cost != 0 && b.Cost != 1 {
+		text += fmt.Sprintf(", a retry costs %g", b.Cost)
+	}
+	if b.Refund != 0 {
+		text += fmt.Sprintf(", refund %g", b.Refund)
+	}
+	return text
+}
+
+// String returns the breaker in words.
+func (b Breaker) String() string {
+	if b == (Breaker{}) {
+		return "none"
+	}
+	cooldown := b.Cooldown.String()
+	for _, zero := range []string{"0s", "0m"} { // 1h0m0s is 1h
+		if short, ok := strings.CutSuffix(cooldown, zero); ok && strings.HasSuffix(short, "m") || ok && strings.HasSuffix(short, "h") {
+			cooldown = short
+		}
+	}
+	text := fmt.Sprintf("%d failures, open for %s", b.Failures, cooldown)
+	if b.Wait {
+		text += ", calls wait"
+	}
+	return text
 }
 
 const (

@@ -28,6 +28,7 @@ type Stats struct {
 	InBackoff     int // tickets in backoff, with or without a slot
 
 	Breaker   BreakerState
+	Probing   bool    // an attempt runs whose outcome the breaker waits for
 	OpenUntil int64   // the end of the cooldown, zero if the breaker is closed
 	Tokens    float64 // left in the budget, zero without one
 }
@@ -37,7 +38,7 @@ func (m *Machine[K]) Stats(now int64) Stats {
 	s := Stats{
 		Limit: m.config.Limit, Holders: m.holders, Paused: m.record.Paused,
 		Depth: m.queue.len() + m.due.len(), InBackoff: m.backoffs.len(),
-		Breaker: m.breakerState(now), OpenUntil: m.record.OpenUntil,
+		Breaker: m.breakerState(now), OpenUntil: m.record.OpenUntil, Probing: m.probe != nil,
 		Tokens: float64(m.config.Budget.capacity()-m.record.Spent) / 1000,
 	}
 	for _, e := range m.tickets {

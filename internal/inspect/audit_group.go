@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -72,36 +73,54 @@ func (in *Inspector) auditSwitches(ctx context.Context, a *auditor) error {
 	return err
 }
 
-// addPause adds the pause in force of a gate or schedule, which may be nil.
-func (a *auditor) addPause(kind, name string, p *view.Pause) {
-	if p != nil {
+// auditGates adds what people did to the gates that are not forgotten.
+func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
+	gates, err := in.Gates(ctx)
+	for i := range gates {
+		a.addLog("gate", gates[i].Name, gates[i].Paused, gates[i].Log)
+	}
+	return err
+}
+
+// auditSchedules adds what people did to the schedules.
+func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
+	return in.eachTimetable(ctx, func(t *core.Timetable) {
+		s := scheduleOf(t)
+		a.addLog("schedule", s.Name, s.Paused, s.Log)
+		a.addFires(s)
+	})
+}
+
+// addLog adds the log of a gate or schedule, and its pause, which is in force although no
+// note of it is kept any more, or was when it began.
+func (a *auditor) addLog(kind, name string, p *view.Pause, log []view.AuditRecord) {
+	for _, r := range log {
+		a.add(r)
+	}
+	if p != nil && !slices.ContainsFunc(log, func(r view.AuditRecord) bool { return r.Operation == "pause" && r.Time.Equal(p.Since) }) {
 		a.add(view.AuditRecord{Time: p.Since, Kind: kind, Name: name, Operation: "pause", By: p.By, Why: p.Why, Outcome: view.Applied})
 	}
 }
 
-// auditGates adds the pauses in force: a gate remembers no others.
-func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
-	gates, err := in.Gates(ctx)
-	for _, g := range gates {
-		a.addPause("gate", g.Name, g.Paused)
-	}
-	return err
-}
-
-// auditSchedules adds the pauses in force, and the fires by hand that a schedule remembers.
-func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
-	all, err := in.Schedules(ctx)
-	for _, s := range all {
-		a.addPause("schedule", s.Name, s.Paused)
-		for _, f := range slices.Concat(s.Open, s.Waiting, s.Recent) {
-			if f.Kind != "" {
-				a.add(view.AuditRecord{
-					Time: f.Since, Kind: "schedule", Name: s.Name, Operation: f.Kind, By: f.By, Why: f.Why, Outcome: view.Applied, Note: "workflow " + f.WorkflowID,
-				})
-			}
+// addFires adds the fires by hand that the schedule remembers and its log does not.
+func (a *auditor) addFires(s *view.Schedule) {
+	for _, f := range slices.Concat(s.Open, s.Waiting, s.Recent) {
+		if f.Kind != "" && (len(s.Log) == 0 || f.Since.Before(s.Log[len(s.Log)-1].Time)) {
+			a.add(view.AuditRecord{
+				Time: f.Since, Kind: "schedule", Name: s.Name, Operation: f.Kind, By: f.By, Why: f.Why, Outcome: view.Applied, Note: "workflow " + f.WorkflowID,
+			})
 		}
 	}
-	return err
+}
+
+// logOf returns the log of a gate or schedule as users read it, latest first.
+func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
+	for _, n := range slices.Backward(notes) {
+		log = append(log, view.AuditRecord{
+			Time: at(n.At), Kind: kind, Name: name, Operation: n.Word, By: n.By, Why: n.Why, Outcome: n.Outcome, Note: n.Text,
+		})
+	}
+	return log
 }
 
 // auditRuns adds what was done to the runs that started last. What began after the time

@@ -56,6 +56,11 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 		Name: g.Name(), Limit: s.Limit, Mode: string(d.Spec.Mode), Spec: gateSpec(d.Spec), Holders: s.Holders, Running: s.Running,
 		Waiting: s.Depth, OldestWait: time.Duration(s.OldestWait), HeldInBackoff: s.HeldInBackoff, InBackoff: s.InBackoff,
 		Breaker: string(s.Breaker), OpenUntil: optional(s.OpenUntil), Paused: pause(d.Pause),
+		Log: logOf("gate", g.Name(), g.Log()),
+	}
+	if by := d.Edited; by != nil {
+		declared := gateSpec(by.Declared)
+		v.Edited = &view.GateEdited{GateEdit: gateEdit(&by.GateEdits), Declared: declared, By: by.By, Why: by.Why, Since: at(by.At)}
 	}
 	if d.Spec.Budget != (gates.Budget{}) {
 		v.Tokens = &s.Tokens
@@ -71,6 +76,14 @@ func (in *Inspector) gateOf(g *core.Gate) view.Gate {
 		v.Tickets = append(v.Tickets, ticket)
 	}
 	return v
+}
+
+// GateChange returns what something that a person says to a gate would do.
+func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateChange {
+	return view.GateChange{
+		Gate: name, Operation: string(word), Before: gateSpec(p.Before), After: gateSpec(p.After), Outcome: p.Outcome, Note: p.Text,
+		Holders: p.Holders, Waiting: p.Waiting, Starting: p.Starting, Refusing: p.Ending,
+	}
 }
 
 // inOrder sorts tickets: those that run, those that wait in the order in which they are

@@ -31,18 +31,31 @@ func (in *Inspector) Schedules(ctx context.Context) ([]view.Schedule, error) {
 		return nil, err
 	}
 	var all []view.Schedule
-	err := in.eachStanding(ctx, entity.Schedule, func(row *store.Run) error {
-		s, err := in.DescribeSchedule(ctx, entity.NameOf(row.ID))
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return nil // it was deleted meanwhile
-		case err == nil:
-			all = append(all, *s)
+	err := in.eachTimetable(ctx, func(t *core.Timetable) {
+		if !t.Detail().Deleted {
+			all = append(all, *scheduleOf(t))
 		}
-		return err
 	})
 	slices.SortFunc(all, func(a, b view.Schedule) int { return cmp.Compare(a.Name, b.Name) })
 	return all, err
+}
+
+// eachTimetable calls do for the group's schedules, deleted ones included.
+func (in *Inspector) eachTimetable(ctx context.Context, do func(*core.Timetable)) error {
+	return in.eachStanding(ctx, entity.Schedule, func(row *store.Run) error {
+		rec, err := in.db.Load(ctx, row.Partition, row.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		var t *core.Timetable
+		if err == nil {
+			t, err = record.Schedule(in.group, rec)
+		}
+		if err == nil {
+			do(t)
+		}
+		return err
+	})
 }
 
 // DescribeSchedule returns a schedule with its fires.
@@ -79,7 +92,7 @@ func scheduleOf(t *core.Timetable) *view.Schedule {
 	s := &view.Schedule{
 		Name: t.Name(), Spec: record.ScheduleSpec(&d.Spec), Workflow: d.Spec.Workflow, Input: payload(d.Spec.Input), Memo: payload(d.Spec.Memo),
 		Set: at(d.Set), Problem: d.Problem, Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
-		Paused: pause(d.Pause),
+		Paused: pause(d.Pause), Log: logOf("schedule", t.Name(), t.Log()),
 	}
 	nominal, due := t.Upcoming(shownUpcoming)
 	for i := range due {

@@ -82,6 +82,16 @@ func gateSpec(g gates.Spec) gate.Spec {
 	}
 }
 
+// gateEdit returns what people changed of a gate as they write it.
+func gateEdit(e *core.GateEdits) view.GateEdit {
+	return view.GateEdit{Limit: e.Limit, Rate: (*gate.Rate)(e.Rate), Budget: (*gate.Budget)(e.Budget), Breaker: (*gate.Breaker)(e.Breaker)}
+}
+
+// GateEdits returns what people change of a gate as gates have it on record.
+func GateEdits(e view.GateEdit) *core.GateEdits {
+	return &core.GateEdits{Limit: e.Limit, Rate: (*gates.Rate)(e.Rate), Budget: (*gates.Budget)(e.Budget), Breaker: (*gates.Breaker)(e.Breaker)}
+}
+
 // pause returns who paused something, nil for nil.
 func pause(p *core.Pause) *view.Pause {
 	if p == nil {

@@ -84,6 +84,8 @@ var (
 	breakerClosed = event("breaker_closed", slog.LevelInfo, "the circuit breaker of a gate has closed", "gate")
 	gatePaused    = event("gate_paused", slog.LevelWarn, "a gate is paused", "gate", "by", "reason")
 	gateResumed   = event("gate_resumed", slog.LevelInfo, "a gate is resumed", "gate")
+	gateEdited    = event("gate_edited", slog.LevelWarn, "somebody made a gate do something else than what the code declares, or took that back", "gate", "by", "reason", "change")
+	breakerProbed = event("breaker_probed", slog.LevelInfo, "somebody let an attempt pass an open circuit breaker as its probe", "gate", "by", "reason")
 	gateConflict  = event("gate_conflict", slog.LevelWarn, "calls say different things about a gate; the latest is right. This is said once, and harmless while a new version is rolled out", "gate", "before", "now")
 	entityStuck   = event("entity_stuck", slog.LevelError, "a gate or schedule cannot go on; it is tried again later", "kind", "name", "error")
 	entityFault   = event("entity_fault", slog.LevelError, "a gate or schedule was told something that it cannot do", "kind", "name", "error")

@@ -16,6 +16,14 @@ func (l *Log) GatePaused(gate, by, reason string) { l.write(gatePaused, gate, by
 // GateResumed is written when somebody resumes a gate.
 func (l *Log) GateResumed(gate string) { l.write(gateResumed, gate) }
 
+// GateEdited is written when somebody edits a gate.
+func (l *Log) GateEdited(gate, by, reason, change string) {
+	l.write(gateEdited, gate, by, reason, change)
+}
+
+// BreakerProbed is written when somebody asks for a probe of an open breaker.
+func (l *Log) BreakerProbed(gate, by, reason string) { l.write(breakerProbed, gate, by, reason) }
+
 // GateConflict is written once for each gate that calls declare in different ways.
 func (l *Log) GateConflict(gate, before, now string) { l.write(gateConflict, gate, before, now) }
 

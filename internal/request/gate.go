@@ -1,13 +1,17 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // PauseGate keeps attempts from passing a gate, or lets them pass again. Attempts in
@@ -17,21 +21,79 @@ func (c *Client) PauseGate(ctx context.Context, name string, paused bool, by By)
 	if err := c.check(ctx, named("gate", name), by.check()); err != nil {
 		return err
 	}
-	err := c.pauseGate(ctx, core.ToGate{Gate: name, Word: core.GateResume, By: by.Who, Why: by.Why}, paused)
-	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("there is no gate %q: it is made when the first call comes to it, and forgotten a week after the last: %w", name, err)
-	}
-	return err
-}
-
-func (c *Client) pauseGate(ctx context.Context, m core.ToGate, paused bool) error {
-	if paused { // what it does goes along, in case it is forgotten before the message arrives
-		g, err := c.read.Gate(ctx, m.Gate)
+	m := core.ToGate{Gate: name, Word: core.GateResume}
+	if paused { // what is declared goes along, in case the gate is forgotten before the message arrives
+		g, err := c.gate(ctx, name)
 		if err != nil {
 			return err
 		}
-		spec := g.Detail().Spec
-		m.Word, m.Spec = core.GatePause, &spec
+		m.Word, m.Spec = core.GatePause, g.Declared()
 	}
+	return c.tellGate(ctx, m, by)
+}
+
+// EditGate makes a gate do something else than what the code declares. The change is
+// what it means now; a dry run has no other effect. Otherwise it is durable when EditGate
+// returns, or changes nothing.
+func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
+	m := core.ToGate{Gate: name, Word: core.GateEdit, Anew: edit.AsInCode, Edits: inspect.GateEdits(edit)}
+	if m.Edits.IsZero() && !m.Anew {
+		return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or have it as in code"}
+	}
+	return c.operateGate(ctx, m, dry, by)
+}
+
+// ProbeGate ends the cooldown of a gate's circuit breaker: see EditGate for the answer.
+func (c *Client) ProbeGate(ctx context.Context, name string, dry bool, by By) (view.GateChange, error) {
+	return c.operateGate(ctx, core.ToGate{Gate: name, Word: core.GateProbe}, dry, by)
+}
+
+// ResetGate closes the breaker of a gate or fills its budget: see EditGate for the answer.
+func (c *Client) ResetGate(ctx context.Context, name string, parts view.GateReset, dry bool, by By) (view.GateChange, error) {
+	m := core.ToGate{Gate: name, Word: core.GateReset}
+	if parts.Breaker {
+		m.Parts = append(m.Parts, core.PartBreaker)
+	}
+	if parts.Budget {
+		m.Parts = append(m.Parts, core.PartBudget)
+	}
+	if len(m.Parts) == 0 {
+		return view.GateChange{}, &history.InputError{What: "reset of a gate", Problem: "names nothing; name the breaker, the budget or both"}
+	}
+	return c.operateGate(ctx, m, dry, by)
+}
+
+// operateGate tells a gate something, unless the gate would refuse it or be as it is.
+func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By) (out view.GateChange, err error) {
+	if err := c.check(ctx, named("gate", m.Gate), by.check()); err != nil {
+		return out, err
+	}
+	g, err := c.gate(ctx, m.Gate)
+	if err != nil {
+		return out, err
+	}
+	m.Spec = g.Declared()
+	out = inspect.GateChange(m.Gate, m.Word, g.Preview(c.now(), &m))
+	out.DryRun = dry
+	switch {
+	case out.Outcome == core.Refused:
+		return out, &history.InputError{What: fmt.Sprintf("%s of gate %q", m.Word, m.Gate), Problem: "is refused: " + out.Note}
+	case dry || m.Word == core.GateProbe && out.Outcome == core.Unchanged:
+		return out, nil
+	}
+	return out, c.tellGate(ctx, m, by)
+}
+
+// gate returns a gate as it is committed.
+func (c *Client) gate(ctx context.Context, name string) (*core.Gate, error) {
+	g, err := c.read.Gate(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("there is no gate %q: it is made when the first call comes to it, and forgotten a week after the last: %w", name, err)
+	}
+	return g, err
+}
+
+func (c *Client) tellGate(ctx context.Context, m core.ToGate, by By) error {
+	m.By, m.Why = cmp.Or(by.Who, c.node), by.Why
 	return c.tell(ctx, message.ControlGate(c.group, &m))
 }

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -30,7 +31,7 @@ func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spe
 	}
 	// Create does not say whether the schedule was there before. If it was made now, it
 	// does already what it is told.
-	return c.tell(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec}))
+	return c.tell(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: c.node}))
 }
 
 // scheduleOf returns what a schedule does, as it is recorded.
@@ -106,6 +107,6 @@ func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule
 	if m.At == 0 {
 		m.At = c.now()
 	}
-	m.By, m.Why = by.Who, by.Why
+	m.By, m.Why = cmp.Or(by.Who, c.node), by.Why
 	return c.tell(ctx, message.ToSchedule(c.group, name, &m))
 }

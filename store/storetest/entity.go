@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"slices"
+
 	"github.com/perdure/perdure/store"
 )
 
@@ -24,6 +26,24 @@ var entityChecks = []check{
 		equal(f, counts, store.Counts{
 			Runs: map[store.Status]int{store.Running: 1}, Calls: map[store.CallState]int{store.Gated: 1},
 		})
+	}},
+	{"Entity/KeepsNotes", func(f *fixture) {
+		gate := f.newEntity()
+		t := f.first(gate)
+		t.Number, t.Events, t.CommitID = 0, nil, 0
+		t.Calls = []store.Call{{Number: -1, State: store.Noted, Data: []byte("{}")}, {Number: -2, State: store.Noted}, {Number: 1, State: store.TicketWaiting}}
+		f.commits(t)
+		later := f.turn(gate, 0)
+		later.Calls, later.Closed, later.Repeatable = []store.Call{{Number: -3, State: store.Noted}}, []int64{-1}, true
+		f.commits(later)
+		rec, err := f.store.Load(f.Context(), f.partition, gate.ID)
+		f.must(err)
+		var numbers []int64
+		for _, c := range rec.Calls {
+			numbers = append(numbers, c.Number)
+		}
+		slices.Sort(numbers)
+		equal(f, numbers, []int64{-3, -2, 1})
 	}},
 	{"Entity/IsOpenAndHasAWakeTime", func(f *fixture) {
 		gate := f.newEntity()

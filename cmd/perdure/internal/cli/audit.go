@@ -23,11 +23,10 @@ func (a *app) auditCommand() *cobra.Command {
 		Long: `Show what was done to a workflow and its calls: by whom, when, why, and with which
 outcome; and where the engine itself made a call wait for a person.
 
-Without an ID, show this of everything, latest first: workflows and their calls, and
-activities that were paused and resumed as a whole. Gates and schedules keep no log: the
-pauses in force are shown, and the fires by hand that a schedule remembers. What was done
-to a workflow is in its history, so the workflows that started last are read; those that
-closed before --since are not.`,
+Without an ID, show this of everything, latest first: workflows and their calls,
+activities that were paused and resumed as a whole, gates and schedules, which remember
+the last hundred requests each. What was done to a workflow is in its history, so the
+workflows that started last are read; those that closed before --since are not.`,
 		Example: `  perdure audit
   perdure audit order-17
   perdure audit --since 12h --limit 0 -o jsonl`,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"unicode/utf8"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
@@ -47,6 +48,9 @@ func (a *app) group() (name string, given bool) {
 	return name, name != ""
 }
 
+// longestNode is how long the name of a client is at most.
+const longestNode = 200
+
 // open opens the database as a client. It creates none: a misspelled name must not
 // become an empty database.
 func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
@@ -58,7 +62,11 @@ func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	if err := name.Find(ctx, group); err != nil {
 		return nil, err
 	}
-	return perdure.Open(ctx, name.Opener(), perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler)))
+	options := []perdure.Option{perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler))}
+	if who := a.user(person{}); len(who) <= longestNode && utf8.ValidString(who) { // what has no --by is by the node
+		options = append(options, perdure.NodeName(who))
+	}
+	return perdure.Open(ctx, name.Opener(), options...)
 }
 
 // withRun opens the database for a command that is about one workflow.

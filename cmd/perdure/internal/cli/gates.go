@@ -24,11 +24,14 @@ A gate appears when the first call comes to it.`,
 		Example: `  perdure gates
   perdure gates -o json
   perdure gates pause payments --reason "maintenance until noon"
-  perdure gates resume payments`,
+  perdure gates resume payments
+  perdure gates show payments
+  perdure gates edit payments --limit 10 --dry-run
+  perdure gates probe payments`,
 		Args: a.noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.gates(cmd.Context()) },
 	}
-	cmd.AddCommand(
+	cmd.AddCommand(a.showGateCommand(), a.editGateCommand(), a.probeGateCommand(), a.resetGateCommand(),
 		a.tellCommand("gate", "pause NAME", "paused", "Pause a gate",
 			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Attempts that are running go on.", ops.PauseGate),
 		a.tellCommand("gate", "resume NAME", "resumed", "Resume a paused gate",
@@ -63,6 +66,9 @@ func (a *app) gateTable(gates []view.Gate) error {
 			budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
 		}
 		table.Row(g.Name, g.Mode, term.Count(g.Holders), term.Count(g.Limit), backoffOf(g), term.Count(g.Waiting), oldest, breakerOf(g, now), budget)
+		if g.Edited != nil {
+			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, term.Time(g.Edited.Since), personOf(g.Edited.By, g.Edited.Why), a.sameDatabase("perdure gates show "+term.Quote(g.Name))))
+		}
 		if g.Paused != nil {
 			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, term.Time(g.Paused.Since), personOf(g.Paused.By, g.Paused.Why)))
 		}

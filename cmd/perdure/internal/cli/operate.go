@@ -313,7 +313,8 @@ func (a *app) inTheWay(ctx context.Context, e *perdure.Engine, id string, record
 			case p.Gate.Paused != nil:
 				a.printf("To let attempts pass: %s\n", a.sameDatabase("perdure gates resume "+term.Quote(p.Gate.Name)))
 			case p.Gate.OpenUntil != nil:
-				a.printf("When that time has come, one attempt passes as a probe; its success closes the breaker.\n")
+				a.printf("When that time has come, one attempt passes as a probe; its success closes the breaker.\nTo send one through now: %s\n",
+					a.sameDatabase("perdure gates probe "+term.Quote(p.Gate.Name)))
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (p *player) run(line string) string {
 		line = strings.ReplaceAll(line, name, id)
 	}
 	words := split(p.t, line)
-	env := map[string]string{}
+	env := map[string]string{"PERDURE_BY": "zoe"}
 	for name, value, ok := strings.Cut(words[0], "="); ok; name, value, ok = strings.Cut(words[0], "=") {
 		env[name] = value
 		words = words[1:]

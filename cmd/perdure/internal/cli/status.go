@@ -303,7 +303,7 @@ func (a *app) nextCommand(w *view.Waiting) string {
 	case view.WaitGatePaused:
 		return "perdure gates resume " + term.Quote(w.Gate)
 	case view.WaitBreaker:
-		return "perdure gates"
+		return "perdure gates show " + term.Quote(w.Gate)
 	case view.WaitBackoff:
 		return call("retry-now", view.CallBackoff)
 	}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/view"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) showGateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show what a gate does, since when and because of whom",
+		Long: `Show what a gate does, what of it was edited and what the code declares, who holds it and
+who waits, and what people did to it.`,
+		Example: `  perdure gates show payments
+  perdure gates show payments -o json`,
+		Args:              arguments,
+		ValidArgsFunction: a.completeArgument(gateNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withNamed(cmd.Context(), "gate", args[0], func(e *perdure.Engine) error { return a.showGate(cmd.Context(), e, args[0]) })
+		},
+	}
+}
+
+func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) error {
+	g, err := a.gate(ctx, e, name)
+	if err != nil {
+		return err
+	}
+	if a.format != formatTable {
+		return a.document(g)
+	}
+	now := a.env.Now()
+	a.printf("%s\n\n", g.Name)
+	facts := a.table()
+	facts.Indent = "  "
+	fact := func(name string, value any) { facts.Row(term.Painted{Text: name, Colour: term.Faint}, value) }
+	for _, part := range gateParts {
+		fact(part, gatePart(g.Spec, part)+editedPart(g, part))
+	}
+	fact("mode", g.Mode)
+	if e := g.Edited; e != nil {
+		fact("edited", term.Time(e.Since)+" ("+term.When(e.Since, now)+")"+personOf(e.By, e.Why))
+	}
+	if g.Paused != nil {
+		fact("paused", "since "+term.Time(g.Paused.Since)+" ("+term.When(g.Paused.Since, now)+")"+personOf(g.Paused.By, g.Paused.Why))
+	}
+	if state := breakerOf(*g, now); state.Text != "" {
+		fact("breaker is", state)
+	}
+	if g.Tokens != nil {
+		fact("budget has", fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens))
+	}
+	calls := fmt.Sprintf("%s of %s slots are held, %s waiting, %s in backoff", term.Count(g.Holders), term.Count(g.Limit), term.Count(g.Waiting), term.Count(g.InBackoff))
+	if g.Waiting > 0 {
+		calls += ", the oldest for " + term.Duration(g.OldestWait)
+	}
+	fact("calls", calls)
+	if err := facts.Write(a.out); err != nil {
+		return err
+	}
+	a.nextForGate(g)
+	if len(g.Log) == 0 {
+		return nil
+	}
+	a.printf("\nWhat people did:\n\n")
+	return a.auditTable(g.Log[:min(len(g.Log), 10)])
+}
+
+// nextForGate says what to type next.
+func (a *app) nextForGate(g *view.Gate) {
+	say := func(why, command string) {
+		a.printf("\n%s: %s\n", why, a.sameDatabase("perdure gates "+command+" "+term.Quote(g.Name)))
+	}
+	switch {
+	case g.Paused != nil:
+		say("To let attempts pass", "resume")
+	case g.Breaker == "open":
+		say("To send one attempt through now, as the probe", "probe")
+	}
+	if g.Edited != nil {
+		a.printf("\nTo have it as in code: %s\n", a.sameDatabase("perdure gates edit "+term.Quote(g.Name)+" --as-in-code"))
+	}
+}
+
+// gateParts are what can be edited.
+var gateParts = []string{"limit", "rate", "budget", "breaker"}
+
+// gatePart is a part of what a gate does, in words.
+func gatePart(s gate.Spec, part string) string {
+	switch part {
+	case "limit":
+		return fmt.Sprint(s.Limit)
+	case "rate":
+		return s.Rate.String()
+	case "budget":
+		return s.Budget.String()
+	}
+	return s.Breaker.String()
+}
+
+// editedPart says that a part is not as in code.
+func editedPart(g *view.Gate, part string) string {
+	if e := g.Edited; e != nil {
+		named := map[string]bool{"limit": e.Limit != 0, "rate": e.Rate != nil, "budget": e.Budget != nil, "breaker": e.Breaker != nil}
+		if named[part] {
+			return " (edited; in code " + gatePart(e.Declared, part) + ")"
+		}
+	}
+	return ""
+}

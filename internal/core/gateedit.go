@@ -1,0 +1,252 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/perdure/perdure/internal/gates"
+)
+
+// GateEdits is what people made different from what the code declares. It holds for what
+// it names until people take it back, whatever the code declares meanwhile; the rest
+// follows the code.
+type GateEdits struct {
+	Limit   int            `json:"limit,omitempty"`   // 0: as declared
+	Rate    *gates.Rate    `json:"rate,omitempty"`    // nil: as declared; zero: none
+	Budget  *gates.Budget  `json:"budget,omitempty"`  // nil: as declared; zero: none
+	Breaker *gates.Breaker `json:"breaker,omitempty"` // nil: as declared; zero: none
+}
+
+// IsZero reports whether nothing is different.
+func (e GateEdits) IsZero() bool { return e == GateEdits{} }
+
+// Over returns a declaration with the edits.
+func (e GateEdits) Over(declared gates.Spec) gates.Spec {
+	if e.Limit != 0 {
+		declared.Limit = e.Limit
+	}
+	if e.Rate != nil {
+		declared.Rate = *e.Rate
+	}
+	if e.Budget != nil {
+		declared.Budget = *e.Budget
+	}
+	if e.Breaker != nil {
+		declared.Breaker = *e.Breaker
+	}
+	return declared
+}
+
+// with adds later edits, which come before earlier ones.
+func (e GateEdits) with(later GateEdits) GateEdits {
+	if later.Limit != 0 {
+		e.Limit = later.Limit
+	}
+	if later.Rate != nil {
+		e.Rate = later.Rate
+	}
+	if later.Budget != nil {
+		e.Budget = later.Budget
+	}
+	if later.Breaker != nil {
+		e.Breaker = later.Breaker
+	}
+	return e
+}
+
+// GateEdited is that a gate has edits: which, and who made the last of them.
+type GateEdited struct {
+	GateEdits
+	Declared gates.Spec `json:"declared"` // by the latest call
+	By       string     `json:"by,omitempty"`
+	Why      string     `json:"why,omitempty"`
+	At       int64      `json:"at"`
+}
+
+// Declared is what the gate does without edits: what the latest call declared.
+func (d *GateDetail) Declared() gates.Spec {
+	if d.Edited != nil {
+		return d.Edited.Declared
+	}
+	return d.Spec
+}
+
+// Declared is what the code declares: a copy.
+func (g *Gate) Declared() *gates.Spec {
+	spec := g.detail.Declared()
+	return &spec
+}
+
+// operate carries out what a person says, and notes it.
+func (g *Gate) operate(m *ToGate) {
+	outcome, text := g.obey(m)
+	g.log.add(g.out, Note{At: g.now, Word: string(m.Word), By: m.By, Why: m.Why, Outcome: outcome, Text: text})
+}
+
+func (g *Gate) obey(m *ToGate) (outcome, text string) {
+	switch m.Word {
+	case GatePause:
+		if g.detail.Pause != nil {
+			return Unchanged, "it is paused already"
+		}
+		g.detail.Pause = &Pause{By: m.By, Reason: m.Why, At: g.now}
+		g.take(g.machine.Pause(g.now, true))
+	case GateResume:
+		if g.detail.Pause == nil {
+			return Unchanged, "it is not paused"
+		}
+		g.detail.Pause = nil
+		g.take(g.machine.Pause(g.now, false))
+	case GateEdit:
+		return g.edit(m)
+	case GateProbe:
+		return g.probe()
+	case GateReset:
+		return g.reset(m)
+	}
+	return Applied, ""
+}
+
+// edit makes the gate do something else than what the code declares.
+func (g *Gate) edit(m *ToGate) (outcome, text string) {
+	declared, was, edits := g.detail.Declared(), g.detail.Spec, GateEdits{}
+	if g.detail.Edited != nil && !m.Anew {
+		edits = g.detail.Edited.GateEdits
+	}
+	if m.Edits != nil {
+		edits = edits.with(*m.Edits)
+	}
+	had := GateEdits{}
+	if g.detail.Edited != nil {
+		had = g.detail.Edited.GateEdits
+	}
+	if same := edits.equal(had); same {
+		return Unchanged, "it does that already"
+	}
+	spec := edits.Over(declared)
+	step, err := g.machine.Reconfigure(g.now, spec)
+	if err != nil {
+		return Refused, err.Error()
+	}
+	g.detail.Spec, g.detail.Edited = spec, nil
+	if !edits.IsZero() {
+		g.detail.Edited = &GateEdited{GateEdits: edits, Declared: declared, By: m.By, Why: m.Why, At: g.now}
+	}
+	g.take(step)
+	return Applied, strings.Join(GateDifference(was, spec), ", ")
+}
+
+// equal compares what edits say.
+func (e GateEdits) equal(other GateEdits) bool {
+	return e.Limit == other.Limit && equal(e.Rate, other.Rate) && equal(e.Budget, other.Budget) && equal(e.Breaker, other.Breaker)
+}
+
+func equal[T comparable](a, b *T) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// probe sends the next attempt through an open breaker.
+func (g *Gate) probe() (outcome, text string) {
+	s := g.machine.Stats(g.now)
+	switch {
+	case s.Breaker == gates.NoBreaker:
+		return Refused, "it has no circuit breaker"
+	case s.Breaker == gates.Closed:
+		return Unchanged, "its circuit breaker is closed: attempts pass"
+	case s.Paused:
+		return Refused, "it is paused: no attempt passes until it is resumed"
+	case s.Probing:
+		return Unchanged, "a probe runs: its outcome decides"
+	case s.Breaker == gates.HalfOpen:
+		return Unchanged, "its circuit breaker is half-open: the next attempt is the probe"
+	}
+	g.take(g.machine.Probe(g.now))
+	switch after := g.machine.Stats(g.now); {
+	case after.Probing:
+		return Applied, "one attempt passes as the probe"
+	case after.Depth > 0:
+		return Applied, "the next attempt that gets a slot is the probe"
+	}
+	return Applied, "no call waits: the next one that comes is the probe"
+}
+
+// The parts of a gate that GateReset resets.
+const (
+	PartBreaker = "breaker"
+	PartBudget  = "budget"
+)
+
+// reset makes parts of the gate forget what was.
+func (g *Gate) reset(m *ToGate) (outcome, text string) {
+	var did, why []string
+	for _, part := range m.Parts {
+		r := g.machine.Record()
+		switch {
+		case part == PartBreaker && g.detail.Spec.Breaker == gates.Breaker{}:
+			why = append(why, "it has no circuit breaker")
+		case part == PartBudget && g.detail.Spec.Budget == gates.Budget{}:
+			why = append(why, "it has no retry budget")
+		case part == PartBreaker && r.Failures > 0:
+			g.take(g.machine.Close(g.now))
+			did = append(did, "its circuit breaker is closed")
+		case part == PartBreaker:
+			why = append(why, "its circuit breaker counts no failures")
+		case part == PartBudget && r.Spent > 0:
+			g.take(g.machine.Refill(g.now))
+			did = append(did, "its retry budget is full")
+		case part == PartBudget:
+			why = append(why, "its retry budget is full already")
+		default:
+			return Refused, fmt.Sprintf("it has no part %q that this version knows", part)
+		}
+	}
+	if len(did) == 0 {
+		return Unchanged, strings.Join(why, "; ")
+	}
+	return Applied, strings.Join(append(did, why...), "; ")
+}
+
+// GateDifference says in words what is different between two specs.
+func GateDifference(before, after gates.Spec) (all []string) {
+	differ := func(what, was, is string) {
+		if was != is {
+			all = append(all, what+" "+was+" -> "+is)
+		}
+	}
+	differ("limit", fmt.Sprint(before.Limit), fmt.Sprint(after.Limit))
+	differ("rate", before.Rate.String(), after.Rate.String())
+	differ("budget", before.Budget.String(), after.Budget.String())
+	differ("breaker", before.Breaker.String(), after.Breaker.String())
+	return all
+}
+
+// GatePreview is what something that a person says to a gate would do now.
+type GatePreview struct {
+	Before, After    gates.Spec
+	Outcome, Text    string
+	Waiting          int // calls in line before
+	Starting, Ending int // of these, that start now, or are refused
+	Holders          int // slots taken before
+}
+
+// Preview finds out what follows from something that a person says. It changes the gate,
+// which must be a copy.
+func (g *Gate) Preview(now int64, m *ToGate) GatePreview {
+	g.Step(now, nil) // what time alone brings is no consequence
+	stats := g.machine.Stats(g.now)
+	p := GatePreview{Before: g.detail.Spec, Waiting: stats.Depth, Holders: stats.Holders}
+	out := g.Step(now, []Input{*m})
+	p.After = g.detail.Spec
+	for _, said := range out.Say {
+		switch said.Word {
+		case GateGranted:
+			p.Starting++
+		case GateRefused:
+			p.Ending++
+		}
+	}
+	if notes := g.Log(); len(notes) > 0 {
+		p.Outcome, p.Text = notes[len(notes)-1].Outcome, notes[len(notes)-1].Text
+	}
+	return p
+}

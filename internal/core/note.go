@@ -1,0 +1,75 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Noted is the state of the rows that are the log of a gate or schedule.
+const Noted CallState = "#noted"
+
+// Note is what a person did to a gate or schedule.
+type Note struct {
+	At      int64  `json:"at"` // ns since 1970
+	Word    string `json:"word"`
+	By      string `json:"by,omitempty"`
+	Why     string `json:"why,omitempty"`
+	Outcome string `json:"outcome"` // Applied, Unchanged or Refused
+	Text    string `json:"text,omitempty"`
+}
+
+// maxNotes is how many notes a gate or schedule keeps: the latest.
+const maxNotes = 100
+
+// notebook is the log of a gate or schedule. Each note is a row of its own, numbered -1,
+// -2 and so on, so that a turn of a busy gate does not write its log again.
+type notebook struct {
+	notes []Note // oldest first
+	first int64  // the number of notes[0], 0 if there was never one
+}
+
+// isNote reports whether a row belongs to the log.
+func isNote(row *Row) bool { return row.State == Noted }
+
+// load takes the notes out of rows, and returns the others.
+func (b *notebook) load(rows []Row) (rest []Row, err error) {
+	var noted []Row
+	for _, row := range rows {
+		if isNote(&row) {
+			noted = append(noted, row)
+		} else {
+			rest = append(rest, row)
+		}
+	}
+	slices.SortFunc(noted, func(a, b Row) int { return int(b.Call - a.Call) })
+	for _, row := range noted {
+		var n Note
+		if err := json.Unmarshal(row.Data, &n); err != nil {
+			return nil, fmt.Errorf("the row of a note cannot be read: %w", err)
+		}
+		if b.first == 0 {
+			b.first = row.Call
+		}
+		b.notes = append(b.notes, n)
+	}
+	return rest, nil
+}
+
+// add writes a note into a turn, and deletes those that are beyond what is kept.
+func (b *notebook) add(out *StandingTurn, n Note) {
+	if b.first == 0 {
+		b.first = -1
+	}
+	data, _ := json.Marshal(n) // strings and numbers only: cannot fail
+	out.Rows = append(out.Rows, Row{Call: b.first - int64(len(b.notes)), State: Noted, Name: n.Word, Data: data})
+	out.Noted = append(out.Noted, n)
+	b.notes = append(b.notes, n)
+	for len(b.notes) > maxNotes {
+		out.Closed = append(out.Closed, b.first)
+		b.notes, b.first = b.notes[1:], b.first-1
+	}
+}
+
+// Log returns the notes, oldest first. They belong to the entity.
+func (b *notebook) Log() []Note { return b.notes }
