@@ -46,7 +46,7 @@ func Why(reason string) Option { return func(s *settings) { s.why = reason } }
 
 // RequestID is the idempotency key of a request: asking again with it does nothing twice and
 // returns the same answer, as long as the run is kept. A run that is continued or retried
-// hands the latest 10,000 IDs on to the next.
+// hands all IDs of the last hour on to the next, and older ones up to the latest 10,000.
 func RequestID(id string) ControlOption { return controlOption(func(s *settings) { s.request = id }) }
 
 // DryRun changes nothing: the verb returns what is selected now.

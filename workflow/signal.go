@@ -32,8 +32,10 @@ func (s Signal[T]) Send(ctx context.Context, to SignalTarget, value T) error {
 }
 
 // SendOnce is Send under an idempotency key: sending the same key again sends nothing, as
-// long as the run is open. A run that continues as new, or is retried, hands the latest
-// 10,000 keys on to the next. The key names the signal among all those to the workflow ID. Once
+// long as the run is open. A run that continues as new, or is retried, hands all keys of the
+// last hour on to the next, and older ones up to the latest 10,000. Where 100,000 came within
+// an hour the run takes no more signals until they are older: the error is a
+// *view.LimitError. The key names the signal among all those to the workflow ID. Once
 // the workflow has ended the error is perdure.ErrClosed, even for a key that was sent.
 func (s Signal[T]) SendOnce(ctx context.Context, to SignalTarget, key string, value T) error {
 	payload, err := history.Encode(value)

@@ -52,7 +52,9 @@ func (u Update[In, Out]) Call(ctx context.Context, to Target, in In) (Out, error
 // and even after the workflow has ended, returns the result of the first one, or waits
 // for it. Another update, or another input, under the key is a *view.InputError. The key
 // of an update that was rejected can be used again. A run that continues
-// as new, or is retried, hands the last 1,000 keys on to the next.
+// as new, or is retried, hands all keys of the last hour on to the next, and older ones up to
+// the latest 1,000. Of more than 100,000 updates within an hour the further ones are refused
+// with a *view.LimitError.
 func (u Update[In, Out]) CallOnce(ctx context.Context, to Target, key string, in In) (out Out, err error) {
 	input, err := tell.Encode(in)
 	if err == nil {

@@ -63,13 +63,15 @@ func (r *Run) carried() *history.Carried {
 			all.Signals = append(all.Signals, history.CarriedSignal{Name: name, Value: v.value})
 		}
 	}
-	for _, key := range r.signals.seen.latest(maxSeen) {
-		name, id := splitSignalKey(key)
+	seen := r.signals.seen.handedOn(r.now, maxSeen)
+	for _, key := range seen {
+		name, id := splitSignalKey(key.id)
 		all.Seen = append(all.Seen, [2]string{name, id})
 	}
-	for _, id := range r.updates.latest(maxUpdates) {
-		at, _ := r.updates.get(id)
-		all.Updates = append(all.Updates, history.CarriedUpdate{ID: id, Run: at.run, Turn: at.turn})
+	all.SeenAt = stamps(seen, r.now)
+	for _, key := range r.updates.handedOn(r.now, maxUpdates) {
+		at, _ := r.updates.get(key.id)
+		all.Updates = append(all.Updates, history.CarriedUpdate{ID: key.id, Run: at.run, Turn: at.turn, At: key.at / int64(time.Millisecond)})
 	}
 	if r.cancellation.requested {
 		all.Cancel = &history.CarriedCancel{Reason: r.cancellation.reason}
@@ -77,7 +79,11 @@ func (r *Run) carried() *history.Carried {
 	if r.paused != nil {
 		all.Paused = &history.CarriedPause{By: r.paused.By, Reason: r.paused.Reason, At: r.paused.At}
 	}
-	all.Asked = append(all.Asked, r.done.latest(maxSeen)...)
+	done := r.done.handedOn(r.now, maxSeen)
+	for _, key := range done {
+		all.Asked = append(all.Asked, key.id)
+	}
+	all.AskedAt = stamps(done, r.now)
 	if all.Signals == nil && all.Seen == nil && all.Updates == nil && all.Cancel == nil && all.Paused == nil && all.Asked == nil {
 		return nil
 	}
@@ -89,17 +95,17 @@ func (r *Run) inherit(c *history.Carried) {
 	if c == nil {
 		return
 	}
-	for _, s := range c.Seen {
-		r.signals.seen.add(signalKey(s[0], s[1]))
+	for i, s := range c.Seen {
+		r.signals.seen.add(signalKey(s[0], s[1]), stamped(c.SeenAt, i, len(c.Seen)))
 	}
 	for _, s := range c.Signals {
 		r.signals.mailbox(s.Name).arrive(&r.signals, s.Value)
 	}
 	for _, u := range c.Updates {
-		r.updates.put(u.ID, place{u.Run, u.Turn})
+		r.updates.put(u.ID, place{u.Run, u.Turn}, u.At*int64(time.Millisecond))
 	}
-	for _, id := range c.Asked {
-		r.done.add(id)
+	for i, id := range c.Asked {
+		r.done.add(id, stamped(c.AskedAt, i, len(c.Asked)))
 	}
 	if p := c.Paused; p != nil {
 		r.setPaused(&Pause{By: p.By, Reason: p.Reason, At: p.At})

@@ -131,7 +131,7 @@ func (r *operations) answer(in Control, c *Call, outcome, note string) {
 // applyControlled applies what an operation changes that no row says.
 func (r *execution) applyControlled(e *history.Event) {
 	if e.ID != "" {
-		r.asked.add(e.ID)
+		r.asked.add(e.ID, r.now)
 	}
 	if c := r.calls[e.Call]; c != nil && e.Policy != nil {
 		c.Policy = e.Policy

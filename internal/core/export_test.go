@@ -38,9 +38,9 @@ func (r *Run) Dump() string {
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "seen %q\n", r.signals.seen.order)
-	fmt.Fprintf(&b, "updates %q %v, updatable %t\n", r.updates.order, r.updates.known, r.updatable)
-	fmt.Fprintf(&b, "asked %q, untold %d\n", r.asked.order, r.untold)
+	fmt.Fprintf(&b, "seen %v\n", r.signals.seen.order)
+	fmt.Fprintf(&b, "updates %v %v, updatable %t\n", r.updates.order, r.updates.known, r.updatable)
+	fmt.Fprintf(&b, "asked %v, untold %d\n", r.asked.order, r.untold)
 	return b.String()
 }
 

@@ -62,8 +62,23 @@ func waits(k history.Kind) bool {
 func (r *Run) Backlog() int { return r.signals.backlog }
 
 // full reports whether the run is to be sent no more signals. It is, once it has as many
-// as it may, until it has read a fifth of them: its row shall not change with each.
+// as it may, until it has read a fifth of them: its row shall not change with each. So it is
+// while as many came with keys as it can hand on.
 func (r *signals) full(was bool) bool {
-	limit := r.config.MaxBacklog
-	return limit > 0 && (r.backlog >= limit || was && r.backlog > limit-limit/5)
+	return reached(r.backlog, r.config.MaxBacklog, was) || reached(r.seen.young(r.now), maxYoung, was)
+}
+
+// reached reports whether n has come to a limit, and since it had, has not gone down by a
+// fifth of it. A limit of 0 is none.
+func reached(n, limit int, was bool) bool {
+	return limit > 0 && (n >= limit || was && n > limit-limit/5)
+}
+
+// roomAt is when so many keys are old that a run which is full of them is so no more, Never
+// if it is not full of them.
+func (r *signals) roomAt(was bool) int64 {
+	if !reached(r.seen.young(r.now), maxYoung, was) {
+		return Never
+	}
+	return r.seen.order[len(r.seen.order)-1-(maxYoung-maxYoung/5)].at + int64(KeepKeys)
 }

@@ -33,7 +33,7 @@ func (r *signals) mailbox(name string) *mailbox {
 
 // received takes a signal that is on record.
 func (r *signals) received(e *history.Event) {
-	r.seen.add(signalKey(e.Name, e.ID))
+	r.seen.add(signalKey(e.Name, e.ID), r.now)
 	r.mailbox(e.Name).arrive(r, e.Input)
 }
 

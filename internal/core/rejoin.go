@@ -177,7 +177,7 @@ func (r *Run) unheard() {
 			m := r.signals.mailbox(e.Name)
 			m.arrived++
 			m.keep(&r.signals, received{e.Input, m.arrived})
-			r.signals.seen.add(signalKey(e.Name, e.ID))
+			r.signals.seen.add(signalKey(e.Name, e.ID), r.now)
 		}
 	}
 	r.later = slices.DeleteFunc(r.later, func(e history.Event) bool { return e.Kind == history.SignalReceived })

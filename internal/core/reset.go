@@ -42,9 +42,6 @@ func (c *Cut) Reset(source *history.Start, run string, now int64, in Control) *h
 	if in.ID != "" && !slices.Contains(carried.Asked, in.ID) {
 		carried.Asked = append(carried.Asked, in.ID)
 	}
-	if len(carried.Asked) > maxSeen {
-		carried.Asked = carried.Asked[len(carried.Asked)-maxSeen:]
-	}
 	s.Carried = &carried
 	return s
 }

@@ -376,7 +376,7 @@ func (r *Run) NextDue() int64 {
 	if r.Rejoins() {
 		return due
 	}
-	return min(due, r.nextDue())
+	return min(due, r.nextDue(), r.signals.roomAt(r.state.Full))
 }
 
 // firstTurn is the time before which the code may not run.

@@ -69,7 +69,7 @@ func (r *Run) controlRun(in Control) {
 			return
 		}
 		if !in.Unanswered() && r.signals.full(r.state.Full) { // else the store has told the sender
-			r.answerRun(in, Refused, "it has as many unread signals as it may have")
+			r.answerRun(in, Refused, "it has as many unread signals as it may have, or too many with keys came within "+KeepKeys.String())
 			return
 		}
 		r.answerRun(in, Applied, "")
@@ -106,8 +106,8 @@ func (r *Run) answerRun(in Control, outcome, note string) {
 // applyRunControlled applies what an operation on the run changes that no other
 // event says.
 func (r *Run) applyRunControlled(e *history.Event) {
-	r.asked.add(e.ID)
-	r.done.add(e.ID)
+	r.asked.add(e.ID, r.now)
+	r.done.add(e.ID, r.now)
 	switch {
 	case e.Outcome != Applied:
 	case Operation(e.Operation) == PauseTheRun:

@@ -22,7 +22,8 @@ type Reply struct {
 	Failure *history.Failure // it was rejected
 }
 
-// maxUpdates is how many updates a run hands on to the next one of its chain: see maxSeen.
+// maxUpdates is how many updates a run hands on to the next one of its chain although they
+// are older than KeepKeys: see maxSeen.
 const maxUpdates = 1000
 
 // place is where an update was accepted.
@@ -49,6 +50,11 @@ func (r *Run) update(in UpdateArrived) {
 		r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Run: at.run, Turn: at.turn})
 		return
 	}
+	if r.updates.young(r.now) >= maxYoung {
+		err := &history.LimitError{What: "updates within " + KeepKeys.String(), Limit: maxYoung, Hint: "send it again later"}
+		r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
+		return
+	}
 	if err := r.program.Validate(in.Name, in.Value); err != nil {
 		r.out.Replies = append(r.out.Replies, Reply{Asker: in.Asker, Failure: history.FromError(err)})
 		return
@@ -59,7 +65,7 @@ func (r *Run) update(in UpdateArrived) {
 
 // applyUpdateAccepted lets the handler of an update begin with the code's next turn.
 func (r *Run) applyUpdateAccepted(e *history.Event) {
-	r.updates.put(e.ID, place{r.start.Run, r.CurrentTurn()})
+	r.updates.put(e.ID, place{r.start.Run, r.CurrentTurn()}, r.now)
 	r.mustAdvance = true
 	if r.program != nil && !r.program.Accept(e.ID, e.Name, e.Input) && r.mismatch == nil {
 		expected := *e

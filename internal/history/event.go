@@ -326,6 +326,10 @@ type Carried struct {
 	// Seen are the names and IDs of signals that would come for the second time,
 	// oldest first.
 	Seen [][2]string `json:"seen,omitempty"`
+	// SeenAt and AskedAt are when the latest of Seen and of Asked came, in ms since 1970:
+	// those that are still to be handed on whatever their number. The others are older.
+	SeenAt  []int64 `json:"seen_at,omitempty"`
+	AskedAt []int64 `json:"asked_at,omitempty"`
 	// Updates are where updates were accepted that may be asked for again, oldest
 	// first.
 	Updates []CarriedUpdate `json:"updates,omitempty"`
@@ -349,6 +353,7 @@ type CarriedUpdate struct {
 	ID   string `json:"id"`
 	Run  string `json:"run"`
 	Turn int64  `json:"turn"`
+	At   int64  `json:"at,omitempty"` // ms since 1970
 }
 
 // CarriedCancel is a request to cancel, which sticks to the chain.

@@ -61,7 +61,7 @@ func (c *Client) signal(ctx context.Context, workflowID, name, id string, value 
 // full makes a *history.LimitError of the error that a run has no room for a signal.
 func full(err error) error {
 	if errors.Is(err, store.ErrFull) { // the limit is that of its owner
-		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs"}
+		return &history.LimitError{What: "unread signals", Hint: "send it again when its code has read some, or raise perdure.MaxSignalBacklog where it runs; or 100,000 with keys came within an hour, and it takes more when that is over"}
 	}
 	return err
 }
