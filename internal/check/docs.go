@@ -14,7 +14,7 @@ import (
 // checkDocs follows every relative link in the Markdown files: the file must
 // exist, and if it is a Markdown file itself, so must the heading after #.
 func checkDocs(ctx context.Context, sh *shell) error {
-	files, err := repoFiles(ctx, sh, ".md")
+	files, err := repoFiles(ctx, sh, ".md", "llms.txt")
 	if err != nil {
 		return err
 	}

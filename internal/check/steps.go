@@ -317,10 +317,10 @@ func checkToolsModule(ctx context.Context, sh *shell) error {
 	return err
 }
 
-// repoFiles are the files of the repository with this ending, relative to its
+// repoFiles are the files of the repository with these endings, relative to its
 // root: those git tracks and new ones it does not ignore. Without git (a source
 // archive) they are all files but those in hidden directories.
-func repoFiles(ctx context.Context, sh *shell, ending string) ([]string, error) {
+func repoFiles(ctx context.Context, sh *shell, endings ...string) ([]string, error) {
 	var files []string
 	listed, err := sh.stdout(ctx, cmd("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"))
 	if err == nil {
@@ -329,7 +329,7 @@ func repoFiles(ctx context.Context, sh *shell, ending string) ([]string, error) 
 		return nil, err
 	}
 	files = slices.DeleteFunc(files, func(name string) bool {
-		if !strings.HasSuffix(name, ending) {
+		if !slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(name, ending) }) {
 			return true
 		}
 		_, err := os.Stat(filepath.Join(sh.root, name)) // tracked, but deleted

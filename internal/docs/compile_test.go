@@ -76,7 +76,14 @@ func newCompiler(t *testing.T) *compiler {
 func (c *compiler) check(p page, n int) error {
 	block := p.blocks[n]
 	var others []snippet
-	if !block.isProgram() {
+	switch {
+	case block.isProgram() && !strings.Contains(block.code, "func main()"): // another file of the program before it
+		for _, earlier := range p.blocks[:n] {
+			if earlier.isProgram() {
+				others = append(others, earlier)
+			}
+		}
+	case !block.isProgram():
 		others = slices.Clone(p.common)
 		for _, earlier := range p.blocks[:n] {
 			if !earlier.isProgram() && !earlier.isStatements() {

@@ -93,6 +93,13 @@ const (
 	defaultSweepEvery  = 10 * time.Minute
 )
 
+// Defaults returns what an engine uses where a Config says nothing, for docs/limits.md.
+func Defaults() Config {
+	var c Config
+	_ = c.normalize() // there is no store
+	return c
+}
+
 // normalize fills in defaults and reports everything that is wrong.
 func (c *Config) normalize() error {
 	var errs []error

@@ -350,6 +350,10 @@ var table = []row{
 		why: "it must run before anything else compiles",
 	},
 	{
+		pkg: "internal/release",
+		why: "it builds whatever is checked out, and shares nothing with it",
+	},
+	{
 		pkg: "internal/docs",
 		why: "tests only; it holds pages to code",
 	},

@@ -111,7 +111,7 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 	now := a.env.Now()
 	table := a.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(0, 2)
-	for _, t := range attempts {
+	for i, t := range attempts {
 		if t.NotKept > 0 {
 			which := fmt.Sprint(t.Number - 1)
 			if t.NotKept > 1 {
@@ -130,7 +130,8 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 		}
 		if t.Next != nil {
 			delay = term.Duration(t.Delay)
-			if t.Next.After(now) {
+			latest := i+1 == len(attempts) || attempts[i+1].Call != t.Call
+			if latest && t.Next.After(now) { // else retry-now came before it
 				delay += " (" + term.Until(*t.Next, now) + ")"
 			}
 		}

@@ -37,6 +37,28 @@ func printer(now time.Time) (*app, func() string) {
 	}
 }
 
+// A call that retry-now went on with does not announce an attempt that has been made.
+func TestOnlyTheLatestAttemptAnnouncesTheNext(t *testing.T) {
+	start := time.Unix(0, 0)
+	at := func(seconds int) *time.Time { moment := start.Add(time.Duration(seconds) * time.Second); return &moment }
+	a, output := printer(start.Add(10 * time.Second))
+	failed := func(call int64, number, began int) view.Attempt {
+		return view.Attempt{Call: call, Name: "a", Number: number, Outcome: "failed", Reason: "backoff", Started: at(began), Ended: at(began), Delay: time.Hour, Next: at(began + 3600), Message: "no"}
+	}
+	if err := a.attemptTable([]view.Attempt{failed(1, 1, 1), failed(1, 2, 2), failed(2, 1, 4)}); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+CALL  STEP  ATTEMPT  OUTCOME  STARTED                   TOOK  REASON   NEXT AFTER         ERROR
+   1  a           1  failed   1970-01-01 00:00:01.000Z  0s    backoff  1h00m              no
+   1  a           2  failed   1970-01-01 00:00:02.000Z  0s    backoff  1h00m (in 59m52s)  no
+   2  a           1  failed   1970-01-01 00:00:04.000Z  0s    backoff  1h00m (in 59m54s)  no
+`
+	if got := "\n" + output(); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
 func TestAttemptsThatAreNotKeptAreShownAsAGap(t *testing.T) {
 	start := time.Unix(0, 0)
 	at := func(n int) *time.Time { moment := start.Add(time.Duration(n) * time.Second); return &moment }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
@@ -123,12 +124,21 @@ func ownName() string {
 		return "perdure"
 	}
 	if strings.Contains(filepath.ToSlash(self), "/go-build") {
-		return "go run ./cmd/perdure" // its executable is gone when it ends
+		return goRun(debug.ReadBuildInfo()) // its executable is gone when it ends
 	}
 	if found, err := exec.LookPath("perdure"); err == nil && sameFile(found, self) {
 		return "perdure"
 	}
 	return term.Quote(os.Args[0])
+}
+
+// goRun is the go run of a program: by its version if it came from a module proxy, else
+// from the checkout that it was called in.
+func goRun(info *debug.BuildInfo, ok bool) string {
+	if ok && strings.HasPrefix(info.Main.Version, "v") && info.Main.Sum != "" {
+		return "go run " + info.Path + "@" + info.Main.Version
+	}
+	return "go run ./cmd/perdure"
 }
 
 func sameFile(a, b string) bool {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -10,7 +12,8 @@ import (
 // versionInfo is which build this is.
 type versionInfo struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
+	Revision string `json:"revision,omitempty"` // of the commit
+	Date     string `json:"date,omitempty"`     // of the commit, RFC 3339
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	System   string `json:"system"`
@@ -20,20 +23,35 @@ const aboutItself = "It is about the command only."
 
 func readVersion() versionInfo {
 	v := versionInfo{Version: "(unknown)", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.read(info)
 	}
+	return v
+}
+
+// pseudo is the end of the version of a commit without a tag, with its time and hash.
+var pseudo = regexp.MustCompile(`[.-](\d{14})-([0-9a-f]{12})$`)
+
+// read takes what the build recorded. One from a module proxy knows of its commit only
+// what is in its version.
+func (v *versionInfo) read(info *debug.BuildInfo) {
 	v.Version = info.Main.Version
+	if m := pseudo.FindStringSubmatch(v.Version); m != nil {
+		v.Revision = m[2]
+		if at, err := time.Parse("20060102150405", m[1]); err == nil {
+			v.Date = at.Format(time.RFC3339)
+		}
+	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
 			v.Revision = s.Value
+		case "vcs.time":
+			v.Date = s.Value
 		case "vcs.modified":
 			v.Modified = s.Value == "true"
 		}
 	}
-	return v
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -54,7 +72,7 @@ func (a *app) versionCommand() *cobra.Command {
 				if v.Modified {
 					changed = ", with changes"
 				}
-				a.printf("revision %s%s\n", v.Revision, changed)
+				a.printf("commit %s of %s%s\n", v.Revision, v.Date, changed)
 			}
 			return nil
 		},

@@ -1,0 +1,20 @@
+// Package readme does what the README says, as a stranger would: in a module of its own,
+// with empty caches, from the module proxy. Its test runs the fenced blocks of the page in
+// their order:
+//
+//   - a block of sh is run, in one shell, whose directory and variables go on from block
+//     to block;
+//   - a block of Go that is a program, or of flow, is written to the file that the
+//     paragraph before it names;
+//   - a block without a language is the output that is expected of the block of sh before
+//     it, where figures and times may differ.
+//
+// A block that another test proves, or that only explains, stands after a comment that
+// says so:
+//
+//	<!-- proved by TestName -->
+//	<!-- not run: why -->
+//
+// A block of which neither holds fails the test, so that nothing on the page goes unproved
+// by oversight. Blocks of Go that are no programs are compiled by internal/docs.
+package readme
