@@ -30,7 +30,7 @@ func TestF16_AStrangerFollowsThePages(t *testing.T) {
 	}
 	home := stranger(t)
 	for _, page := range []string{"README.md", "docs/getting-started.md"} {
-		home.follow(t, page)
+		t.Run(page, func(t *testing.T) { home.follow(t, page) })
 	}
 }
 

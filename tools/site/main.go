@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	root := flag.String("root", "..", "the `directory` of the repository")
+	out := flag.String("out", "../site", "the `directory` to write to")
+	flag.Parse()
+	if err := generate(*root, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "site:", err)
+		os.Exit(1)
+	}
+}
+
+// generate renders all documents below root into out.
+func generate(root, out string) error {
+	pages, err := read(root)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, p := range pages {
+		html, err := render(root, p, pages)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		path := filepath.Join(out, filepath.FromSlash(p.target))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, html, 0o666); err != nil {
+			return err
+		}
+	}
+	return errors.Join(faults...)
+}
