@@ -40,7 +40,10 @@ func printer(now time.Time) (*app, func() string) {
 // A call that retry-now went on with does not announce an attempt that has been made.
 func TestOnlyTheLatestAttemptAnnouncesTheNext(t *testing.T) {
 	start := time.Unix(0, 0)
-	at := func(seconds int) *time.Time { moment := start.Add(time.Duration(seconds) * time.Second); return &moment }
+	at := func(seconds int) *time.Time {
+		moment := start.Add(time.Duration(seconds) * time.Second)
+		return &moment
+	}
 	a, output := printer(start.Add(10 * time.Second))
 	failed := func(call int64, number, began int) view.Attempt {
 		return view.Attempt{Call: call, Name: "a", Number: number, Outcome: "failed", Reason: "backoff", Started: at(began), Ended: at(began), Delay: time.Hour, Next: at(began + 3600), Message: "no"}
