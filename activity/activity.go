@@ -60,7 +60,7 @@ func (a Activity[In, Out]) Impl(fn Func[In, Out]) Activity[In, Out] {
 }
 
 // Name returns the activity's name.
-func (a Activity[In, Out]) Name() string { return body.Of(a).Name }
+func (a Activity[In, Out]) Name() string { return body.NameOf(a.definition) }
 
 // InputType returns the type In. A program that calls activities by name, such as a flow
 // file, learns from it which fields the input has.

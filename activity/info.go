@@ -43,10 +43,19 @@ func (i Info) Progress() string {
 	return fmt.Sprintf("attempt %d of %d", i.Attempt, i.Allowed)
 }
 
-// attempt is what the context of a body carries.
+// attempt is the context of a body, and what that carries.
 type attempt struct {
-	info Info
+	context.Context // the parent
+	info            Info
 	body.Attempt
+}
+
+// Value implements context.Context.
+func (a *attempt) Value(key any) any {
+	if key == (body.Key{}) {
+		return a
+	}
+	return a.Context.Value(key)
 }
 
 func attemptOf(ctx context.Context) *attempt {
@@ -57,7 +66,7 @@ func attemptOf(ctx context.Context) *attempt {
 // NewContext returns a context that carries info, as an engine hands it to a
 // body; tests of bodies can use it as well.
 func NewContext(ctx context.Context, info Info) context.Context {
-	return context.WithValue(ctx, body.Key{}, &attempt{info: info})
+	return &attempt{Context: ctx, info: info}
 }
 
 // FromContext returns the info of the attempt that runs in ctx, and false

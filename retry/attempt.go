@@ -53,13 +53,22 @@ func FromContext(ctx context.Context) (AttemptInfo, bool) {
 // NewContext returns a child of ctx for which FromContext returns info and
 // Heartbeat calls beat, which may be nil. It is for runners other than Do.
 func NewContext(ctx context.Context, info AttemptInfo, beat func()) context.Context {
-	return context.WithValue(ctx, contextKey{}, &foreign{info, beat})
+	return &foreign{ctx, info, beat}
 }
 
-// foreign is the carrier of an attempt that another runner than Do runs.
+// foreign is the context and the carrier of an attempt that another runner than Do runs.
 type foreign struct {
-	info AttemptInfo
-	beat func()
+	context.Context // the parent
+	info            AttemptInfo
+	beat            func()
+}
+
+// Value implements context.Context.
+func (f *foreign) Value(key any) any {
+	if key == (contextKey{}) {
+		return f
+	}
+	return f.Context.Value(key)
 }
 
 func (f *foreign) attemptInfo() AttemptInfo { return f.info }

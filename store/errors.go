@@ -77,6 +77,9 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Unavailable reports whether the same call may work later.
 func Unavailable(err error) bool {
+	if err == nil {
+		return false
+	}
 	var u *UnavailableError
 	return errors.As(err, &u)
 }

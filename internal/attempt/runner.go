@@ -168,12 +168,13 @@ func (r *Runner) Begin(s Spec) {
 	if s.Slot != nil && s.Slot.Lane() == Probation {
 		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })
 	}
-	start := func() { r.config.Pool.Run(func() { r.execute(ctx, x, s.Body) }) }
+	within, do := ctx, s.Body
+	execute := func() { r.execute(within, x, do) }
 	if wait == 0 {
-		start()
+		r.config.Pool.Run(execute)
 		return
 	}
-	start = sync.OnceFunc(start)
+	start := sync.OnceFunc(func() { r.config.Pool.Run(execute) })
 	var unwanted func() bool
 	x.launch = time.AfterFunc(math.MaxInt64, func() {
 		unwanted()

@@ -28,5 +28,8 @@ type Declared struct {
 // Define returns the definition of a declaration.
 func Define(d Declared) Definition { return seal.Define(d) }
 
+// NameOf returns the name of a declaration.
+func NameOf(d Definition) string { return seal.Of[Declared](d).Name }
+
 // Of returns what the declaration of an activity says. It must not be changed.
 func Of(a Activity) *Declared { return seal.Of[Declared](a) }

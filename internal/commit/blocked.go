@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -76,16 +75,21 @@ func (c *Committer) retryOnce() bool {
 	turns := c.blocked.turns
 	c.blocked.turns = nil
 	c.blocked.mu.Unlock()
-	plain := slices.DeleteFunc(slices.Clone(turns), func(p *pending) bool { return p.turn.Hook != nil })
+	var plain, hooked []*pending
+	for _, p := range turns {
+		if p.turn.Hook == nil {
+			plain = append(plain, p)
+		} else {
+			hooked = append(hooked, p)
+		}
+	}
 	if len(plain) > 0 {
 		for _, part := range byDomain(plain, c.Info.Domain) {
 			c.commitGroup(part)
 		}
 	}
-	for _, p := range turns {
-		if p.turn.Hook != nil { // each has a transaction of its own
-			c.submit(p)
-		}
+	for _, p := range hooked { // each has a transaction of its own
+		c.submit(p)
 	}
 	return len(turns) > 0
 }

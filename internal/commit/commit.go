@@ -34,7 +34,7 @@ type Committer struct {
 	ctx     context.Context
 	queue   chan *pending
 	lone    chan struct{} // its capacity is how many turns with hooks commit by themselves
-	results sync.Pool     // of chan error, empty
+	spare   sync.Pool     // of *pending that have had their results
 	blocked blocked
 
 	// Of the goroutine of Run:
@@ -42,7 +42,7 @@ type Committer struct {
 	slow      bool       // recent hooks were slow
 }
 
-// pending is a turn without a result.
+// pending is a turn without a result. Once it has that, it belongs to whoever waited.
 type pending struct {
 	turn   store.Turn
 	done   chan error // has room for one
@@ -70,17 +70,18 @@ func (c *Committer) Run() {
 // Commit blocks until the turn is durable or refused, or the context of New ends; the
 // error is then the cause of that. Nothing the turn refers to may change meanwhile.
 func (c *Committer) Commit(t store.Turn) error {
-	done, ok := c.results.Get().(chan error)
+	p, ok := c.spare.Get().(*pending)
 	if !ok {
-		done = make(chan error, 1)
+		p = &pending{done: make(chan error, 1)}
 	}
-	p := &pending{turn: t, done: done}
+	p.turn = t
 	if !c.submit(p) {
 		return context.Cause(c.ctx)
 	}
 	select {
 	case err := <-p.done:
-		c.results.Put(done)
+		*p = pending{done: p.done} // nobody else looks at a turn that has its result
+		c.spare.Put(p)
 		return err
 	case <-c.ctx.Done():
 		return context.Cause(c.ctx)

@@ -51,7 +51,7 @@ func CallID(run string, call int64) string { return run + "/" + strconv.FormatIn
 
 // AttemptID names an attempt uniquely.
 func AttemptID(run string, call int64, attempt int) string {
-	return CallID(run, call) + "." + strconv.Itoa(attempt)
+	return run + "/" + strconv.FormatInt(call, 10) + "." + strconv.Itoa(attempt)
 }
 
 // sentID is the ID of a signal that workflow code sends. No user can choose such an ID

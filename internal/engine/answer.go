@@ -101,12 +101,12 @@ func (h *hold) refusal() error {
 
 // handle runs a handler under watch, as all code of users.
 func (e *Engine) handle(i code.Instance, name string, input history.Payload) (history.Payload, error) {
-	var watch stint
+	watch := stint{instance: i}
 	var a answer
 	err := e.guard(&watch, func() error {
 		a.value, a.err = i.Query(name, input)
 		return nil
-	}, func() { endInstance(i, nil) })
+	})
 	if err != nil { // a may still be written to
 		return history.Payload{}, fmt.Errorf("the handler of query %q did not return: %w", name, err)
 	}

@@ -49,14 +49,15 @@ func (e *Engine) body(r *activeRun, d core.Dispatch) code.Body {
 	if def == nil {
 		return nil
 	}
+	name, input := d.Name, d.Input // the rest of d need not live on
 	return func(ctx context.Context) (history.Payload, error) {
-		out, err := def.Invoke(ctx, d.Input.Decode)
+		out, err := def.Invoke(ctx, input.Decode)
 		if err != nil {
 			return history.Payload{}, err
 		}
 		result, err := history.Encode(out)
 		if err != nil {
-			return history.Payload{}, retry.Terminal(fmt.Errorf("the result of activity %q: %w", d.Name, err))
+			return history.Payload{}, retry.Terminal(fmt.Errorf("the result of activity %q: %w", name, err))
 		}
 		return result, nil
 	}

@@ -4,23 +4,27 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/perdure/perdure/internal/code"
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/replay"
 )
 
 // stint is one use of workflow code under watch: a replay or a step. Guarded by
 // the engine's mu.
 type stint struct {
-	progress atomic.Int64 // turns begun so far: each has its own time
+	instance code.Instance // whose code it is, nil without code
+	progress atomic.Int64  // turns begun so far: each has its own time
 
 	givenUp  bool
 	run      *activeRun // whose step it is
 	admitted []int64    // its calls that were given a slot; a step that is given up leaves them
+	out      *core.Turn // what it made, if it was not given up
 }
 
 // guard runs f, which runs workflow code, under watch: on a goroutine of its
 // own, so that one that does not end in time can be left behind. Should it come
-// back after all, its goroutine is not lost, and late is called on it.
-func (e *Engine) guard(s *stint, f func() error, late func()) error {
+// back after all, its goroutine is not lost, and its instance is closed there.
+func (e *Engine) guard(s *stint, f func() error) error {
 	result, ok := e.results.Get().(chan error)
 	if !ok {
 		result = make(chan error, 1)
@@ -29,7 +33,7 @@ func (e *Engine) guard(s *stint, f func() error, late func()) error {
 		err := replay.ErrGoexit
 		defer func() {
 			if e.cameBack(s, result, err) {
-				late()
+				endInstance(s.instance, nil)
 			}
 		}()
 		err = replay.Protect(f)

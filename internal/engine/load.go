@@ -123,7 +123,8 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 	instance.LogTo(e.config.Logger)
 	run.Bind(instance)
 	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
-	if err := e.guard(&watch, load, func() { endInstance(instance, nil) }); err != nil {
+	watch.instance = instance
+	if err := e.guard(&watch, load); err != nil {
 		endInstance(instance, err)
 		return nil, nil, err
 	}
@@ -173,17 +174,15 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, erro
 // step takes a step under watch. One that is given up may still be running: what
 // it writes must not be looked at any more.
 func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
-	now := stint{run: r}
-	run, instance := r.run, r.instance
-	var out *core.Turn
-	err := e.guard(&now, func() (err error) {
-		out, err = run.Step(e.clock.Now(), inputs, func(c *core.Call) bool { return e.admit(r, c, &now) })
+	now, run := &stint{run: r, instance: r.instance}, r.run
+	err := e.guard(now, func() (err error) {
+		now.out, err = run.Step(e.clock.Now(), inputs, func(c *core.Call) bool { return e.admit(r, c, now) })
 		return err
-	}, func() { endInstance(instance, nil) })
+	})
 	if err != nil {
 		return nil, err
 	}
-	return out, nil
+	return now.out, nil
 }
 
 // reloadHeld rebuilds a run without its code after that failed.
