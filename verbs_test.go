@@ -206,6 +206,7 @@ var verbs = map[string]func(a arguments) error{
 		return err
 	},
 	"ops.ErrorStats": func(a arguments) error { _, err := ops.ErrorStats(a.ctx, a.engine, a.found()); return err },
+	"ops.CheckCode":  func(a arguments) error { _, err := ops.CheckCode(a.ctx, a.engine, view.CodeFilter{}); return err },
 	"ops.TryPolicy": func(a arguments) error {
 		_, err := ops.TryPolicy(a.ctx, a.engine, retry.Policy{}, view.TrialFilter{})
 		return err

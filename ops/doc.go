@@ -17,6 +17,7 @@
 //   - Activities of a whole group: [PauseActivity], [ResumeActivity], [Switches].
 //   - Gates and schedules: [Gates], [PauseGate], [Schedules], [TriggerSchedule] and others.
 //   - The database: [Status], the overview to begin with; [Nodes], [Counts], [Sweep].
+//   - Other code for runs that are open, before it serves them: [CheckCode].
 //   - The ledgers of all runs: [FindAttempts], [FindCalls], [ActivityStats], [ErrorStats], and
 //     [TryPolicy], another policy tried on them.
 //

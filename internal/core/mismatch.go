@@ -16,9 +16,22 @@ type Mismatch struct {
 	Actual   *history.Event `json:"actual,omitempty"`   // asked for; nil: nothing more
 }
 
-func (m *Mismatch) Error() string {
+func (m *Mismatch) Error() string { return m.text(describe(m.Expected), describe(m.Actual)) }
+
+// Outline is Error without payloads and texts of errors, for where they must not be read.
+func (m *Mismatch) Outline() string {
+	expected, actual := m.Outlines()
+	return m.text(expected, actual)
+}
+
+// Outlines are the two commands of Outline.
+func (m *Mismatch) Outlines() (expected, actual string) {
+	return outline(m.Expected), outline(m.Actual)
+}
+
+func (m *Mismatch) text(expected, actual string) string {
 	return fmt.Sprintf("the code does not fit the history: turn %d, command %d: history has %s, the code asks for %s%s",
-		m.Turn, m.Command, describe(m.Expected), describe(m.Actual), m.hint())
+		m.Turn, m.Command, expected, actual, m.hint())
 }
 
 // hint names the one thing that differs between two commands of a kind.
@@ -49,6 +62,19 @@ func (m *Mismatch) hint() string {
 		return " (the result differs)"
 	}
 	return " (the failure differs)"
+}
+
+// outline names a command, without payloads.
+func outline(e *history.Event) string {
+	if e == nil {
+		return describe(nil)
+	}
+	bare := *e
+	bare.Input, bare.Result = history.Payload{}, history.Payload{}
+	if e.Failure != nil {
+		bare.Failure = &history.Failure{Type: e.Failure.TypeName()}
+	}
+	return describe(&bare)
 }
 
 func describe(e *history.Event) string {
@@ -88,7 +114,10 @@ func describe(e *history.Event) string {
 		b.WriteString(" with result " + clip(e.Result.String()))
 	}
 	if e.Failure != nil {
-		fmt.Fprintf(&b, " with %s: %s", e.Failure.TypeName(), clip(e.Failure.Message))
+		b.WriteString(" with " + e.Failure.TypeName())
+	}
+	if e.Failure != nil && e.Failure.Message != "" {
+		b.WriteString(": " + clip(e.Failure.Message))
 	}
 	return b.String()
 }

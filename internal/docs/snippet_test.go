@@ -12,7 +12,7 @@ import (
 
 // packages are those that snippets may use, by the names they use them by.
 var packages = map[string]string{
-	"context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "log": "log", "http": "net/http",
+	"context": "context", "errors": "errors", "flag": "flag", "fmt": "fmt", "io": "io", "log": "log", "http": "net/http",
 	"os": "os", "slog": "log/slog", "strconv": "strconv", "testing": "testing", "time": "time", "sql": "database/sql", "json": "encoding/json",
 
 	"perdure":     module,

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/perdure/perdure/internal/code"
@@ -9,18 +10,34 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
+// Past is what is on record of a run, decoded.
+type Past struct {
+	Start history.Start
+	Turns []core.StoredTurn
+	Rows  []core.Row
+	State core.State
+}
+
 // Recording runs a workflow's code against a recorded history. It returns nil if the
-// code asks for what is on record, to its end. Otherwise the error is a *core.Mismatch
-// with the first difference, a *StuckError if the code does not end within limit, or
-// its panic. No activity runs. The goroutine of code that is stuck is abandoned.
+// code asks for what is on record, to its end. Otherwise the error is that of Run.
 func Recording(r history.Recording, def *code.Declared, limit time.Duration) error {
-	run := core.New(core.Config{}, r.Start, nil)
+	past := Past{Start: r.Start, Turns: make([]core.StoredTurn, len(r.Turns)), State: core.State{Status: core.StatusRunning}}
+	for i, t := range r.Turns {
+		past.Turns[i] = core.StoredTurn{Number: t.Number, Time: t.Time, Events: t.Events}
+	}
+	return Run(core.Config{}, past, def, limit)
+}
+
+// Run runs a workflow's code against the record of a run. It returns nil if the code asks
+// for what is on record, to its end. Otherwise the error is a *core.Mismatch with the first
+// difference, a *StuckError if the code does not end a turn within limit, its panic, or a
+// *DamageError. No activity runs. The goroutine of code that is stuck is abandoned.
+func Run(config core.Config, past Past, def *code.Declared, limit time.Duration) error {
+	var turns atomic.Int64
+	config.Progress = func() { turns.Add(1) }
+	run := core.New(config, past.Start, nil)
 	instance := def.Begin(run)
 	run.Bind(instance)
-	turns := make([]core.StoredTurn, len(r.Turns))
-	for i, t := range r.Turns {
-		turns[i] = core.StoredTurn{Number: t.Number, Time: t.Time, Events: t.Events}
-	}
 	result := make(chan error, 1)
 	go func() {
 		err := ErrGoexit
@@ -28,15 +45,18 @@ func Recording(r history.Recording, def *code.Declared, limit time.Duration) err
 			<-instance.Close()
 			result <- err
 		}()
-		err = run.Load(turns, nil, core.State{Status: core.StatusRunning})
+		err = Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) })
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	select {
-	case err := <-result:
-		return err
-	case <-timer.C:
-		stack := Stacks()
-		return errors.Join(&StuckError{After: limit, Stack: stack}, errors.New(stack))
+	for seen := int64(-1); seen != turns.Load(); timer.Reset(limit) {
+		seen = turns.Load()
+		select {
+		case err := <-result:
+			return err
+		case <-timer.C:
+		}
 	}
+	stack := Stacks()
+	return errors.Join(&StuckError{After: limit, Stack: stack}, errors.New(stack))
 }

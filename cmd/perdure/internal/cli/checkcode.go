@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) checkCodeCommand() *cobra.Command {
+	var actions flowActions
+	var filter view.CodeFilter
+	cmd := &cobra.Command{
+		Use:   "check-code",
+		Short: "Replay open runs of flow files with this perdure, before it serves them",
+		Long: `Replay the open runs of flow files with the interpreter of this perdure, and list those
+that it could not go on with: an engine would park them. No run is changed and no action
+runs, so it works beside the perdure that serves them. A newer perdure brings the schema of
+a database up to date when it opens it, as with any command: let it check a copy first.
+
+A run of a flow file keeps the text with which it was started, so changed files do not
+concern it. The workflows of a Go program are checked by that program, which has their code:
+see ops.CheckCode and docs/deploying.md.
+
+The exit code is 7 if a run that goes on now would stop.`,
+		Example: `  perdure check-code --db flows.db
+  perdure check-code --db flows.db --sample 100 -o json`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case filter.Sample < 0:
+				return usage("Use a number from 1, or 0 for all.", "--sample is %d.", filter.Sample)
+			case filter.Limit < 0:
+				return usage("Use a number from 1, or 0 for all.", "The limit is %d.", filter.Limit)
+			case filter.Limit == 0:
+				filter.Limit = math.MaxInt32
+			}
+			runtime, err := actions.runtime(func(string) {})
+			if err != nil {
+				return err
+			}
+			return a.checkCode(cmd.Context(), runtime, filter)
+		},
+	}
+	actions.flags(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&filter.Sample, "sample", 0, "`number` of runs to replay, 0 for all; the same ones each time")
+	flags.StringVar(&filter.IDPrefix, "prefix", "", "only with workflow IDs that begin with this `text`")
+	flags.IntVar(&filter.Limit, "limit", 100, "at most this `number`; 0 for all")
+	return cmd
+}
+
+func (a *app) checkCode(ctx context.Context, runtime *flow.Runtime, filter view.CodeFilter) error {
+	name, err := a.database()
+	if err != nil {
+		return err
+	}
+	group, _ := a.group()
+	if err := name.Find(ctx, group); err != nil {
+		return err
+	}
+	e, err := perdure.Open(ctx, name.Opener(), perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return err
+	}
+	filter.Workflow = flow.Workflow.Name()
+	if a.stderr.Moves && a.format == formatTable {
+		filter.Progress = func(checked int) {
+			if checked%1000 == 0 && checked > 0 {
+				a.notef("%s so far\n", term.Plural(checked, "run", "runs"))
+			}
+		}
+	}
+	c, err := ops.CheckCode(ctx, e, filter)
+	if err == nil {
+		err = a.codeChecked(ctx, e, c)
+	}
+	return errors.Join(err, e.Close())
+}
+
+// codeChecked shows a check of code.
+func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCheck) error {
+	var outcome error
+	if !c.OK {
+		outcome = &Error{Code: exitAttention, What: "Open runs would stop.", Silent: true}
+	}
+	if a.format != formatTable {
+		return errors.Join(a.document(c), outcome)
+	}
+	counts, err := ops.Counts(ctx, e)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Open == 0:
+		a.printf("No run of a flow file is open%s.\n", a.inGroup())
+	case c.OK:
+		a.printf("%s: %s\n", replayed(c), term.Painted{Text: "none would stop.", Colour: term.Good})
+	default:
+		a.printf("%s: %s\n", replayed(c), term.Painted{Text: term.Count(c.Types[0].Stops) + " would stop.", Colour: term.Bad})
+	}
+	if err := a.codeFindings(c); err != nil {
+		return err
+	}
+	others := -c.Open
+	for _, status := range []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked} {
+		others += counts.Runs[status]
+	}
+	if others > 0 {
+		a.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", term.Plural(others, "other open run is", "other open runs are"))
+	}
+	return outcome
+}
+
+// replayed says how many runs were replayed, and of how many.
+func replayed(c *view.CodeCheck) string {
+	text := term.Plural(c.Checked, "open run of flow files", "open runs of flow files")
+	if c.Checked < c.Open {
+		text += " replayed of " + term.Count(c.Open)
+	} else {
+		text += " replayed"
+	}
+	return text
+}
+
+// codeFindings lists runs that do not fit.
+func (a *app) codeFindings(c *view.CodeCheck) error {
+	if len(c.Findings) == 0 {
+		return nil
+	}
+	a.printf("\n")
+	table := a.table("ID", "STATUS", "STOPS", "VERDICT", "REASON")
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		stops := term.Painted{Text: "yes", Colour: term.Bad}
+		if !f.Stops {
+			stops = term.Painted{Text: "stands already"}
+		}
+		table.Row(f.WorkflowID, f.Status, stops, f.Verdict, f.Reason)
+	}
+	if err := table.Write(a.out); err != nil {
+		return err
+	}
+	if c.More > 0 {
+		a.printf("\nThere are %s more. To list them: --limit 0\n", term.Count(c.More))
+	}
+	return nil
+}

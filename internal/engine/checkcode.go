@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/coro"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/inspect"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/replay"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// How many runs a check of code lists at once, how many findings it reports if nothing
+// else is said, and after how many runs it says how far it is.
+const (
+	checkPage     = 500
+	checkFindings = 1000
+	checkProgress = 100
+)
+
+// CheckCode replays open runs with the code of this engine, which need not be started, and
+// says which of them would not go on with it. It owns nothing and writes nothing: runs go
+// on meanwhile, and each is looked at as it was committed last.
+func (e *Engine) CheckCode(ctx context.Context, filter view.CodeFilter) (*view.CodeCheck, error) {
+	if err := e.Check(ctx); err != nil {
+		return nil, err
+	}
+	for what, n := range map[string]int{"sample": filter.Sample, "limit": filter.Limit} {
+		if n < 0 {
+			return nil, &history.InputError{What: what, Problem: fmt.Sprintf("is %d; it is 0 or more", n)}
+		}
+	}
+	c := &codeCheck{e: e, filter: filter, types: map[string]*codeType{}}
+	c.filter.Limit = cmp.Or(filter.Limit, checkFindings)
+	if err := c.list(ctx); err != nil {
+		return nil, err
+	}
+	return c.report(), nil
+}
+
+// codeCheck is a check that goes on.
+type codeCheck struct {
+	e      *Engine
+	filter view.CodeFilter
+	types  map[string]*codeType
+	out    view.CodeCheck
+}
+
+// codeType is what is known of the runs of one workflow.
+type codeType struct {
+	view.CodeType
+	sample []store.Run // those to look at, if not all are
+}
+
+// list goes through all open runs, and looks at them or chooses a sample.
+func (c *codeCheck) list(ctx context.Context) error {
+	selected, err := inspect.RunFilter(view.Filter{
+		Status:   []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked},
+		Workflow: c.filter.Workflow, IDPrefix: c.filter.IDPrefix, Limit: checkPage,
+	}, c.e.group.All())
+	if err != nil {
+		return err
+	}
+	for {
+		rows, err := c.e.db.List(ctx, selected)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if err := c.open(ctx, rows[i]); err != nil {
+				return err
+			}
+		}
+		if len(rows) < checkPage {
+			break
+		}
+		selected.Before = rows[len(rows)-1].ID
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.types)) {
+		t := c.types[name]
+		t.choose(c.filter.Sample)
+		for i := range t.sample {
+			if err := c.look(ctx, t, &t.sample[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if c.filter.Progress != nil {
+		c.filter.Progress(c.out.Checked)
+	}
+	return nil
+}
+
+// open takes in an open run.
+func (c *codeCheck) open(ctx context.Context, row store.Run) error {
+	t := c.types[row.Type]
+	if t == nil {
+		t = &codeType{CodeType: view.CodeType{Workflow: row.Type}}
+		c.types[row.Type] = t
+	}
+	t.Open++
+	c.out.Open++
+	if c.filter.Sample == 0 {
+		return c.look(ctx, t, &row)
+	}
+	t.sample = append(t.sample, store.Run{Partition: row.Partition, ID: row.ID})
+	if len(t.sample) >= 2*c.filter.Sample+checkPage {
+		t.choose(c.filter.Sample)
+	}
+	return nil
+}
+
+// choose keeps so many runs: those that a hash of their ID draws, whatever else is open.
+func (t *codeType) choose(n int) {
+	slices.SortFunc(t.sample, func(a, b store.Run) int {
+		return cmp.Or(cmp.Compare(core.Draw(a.ID, 0, 0), core.Draw(b.ID, 0, 0)), cmp.Compare(a.ID, b.ID))
+	})
+	t.sample = t.sample[:min(n, len(t.sample))]
+}
+
+// look replays a run. One that has ended meanwhile is none.
+func (c *codeCheck) look(ctx context.Context, t *codeType, row *store.Run) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	rec, err := c.e.db.Load(ctx, row.Partition, row.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound) || err == nil && !rec.Run.Status.Open():
+		t.Open--
+		c.out.Open--
+		return nil
+	case err != nil:
+		return err
+	}
+	f := c.judge(rec)
+	t.Checked++
+	c.out.Checked++
+	switch f.Verdict {
+	case view.CodeFits:
+		t.Fits++
+	case view.CodeParks:
+		t.Parks++
+	case view.CodeMissing:
+		t.NoCode++
+	case view.CodeUnreadable:
+		t.Unreadable++
+	}
+	if f.Stops {
+		t.Stops++
+	}
+	if f.Verdict != view.CodeFits {
+		c.found(f)
+	}
+	if c.filter.Progress != nil && c.out.Checked%checkProgress == 0 {
+		c.filter.Progress(c.out.Checked)
+	}
+	return nil
+}
+
+// found lists a finding, unless there are too many: those that stop come first.
+func (c *codeCheck) found(f view.CodeFinding) {
+	if len(c.out.Findings) < c.filter.Limit {
+		c.out.Findings = append(c.out.Findings, f)
+		return
+	}
+	c.out.More++
+	if !f.Stops {
+		return
+	}
+	if i := slices.IndexFunc(c.out.Findings, func(f view.CodeFinding) bool { return !f.Stops }); i >= 0 {
+		c.out.Findings[i] = f
+	}
+}
+
+func (c *codeCheck) report() *view.CodeCheck {
+	out := &c.out
+	out.OK, out.Types = true, []view.CodeType{}
+	for _, name := range slices.Sorted(maps.Keys(c.types)) {
+		if t := c.types[name]; t.Open > 0 {
+			out.Types = append(out.Types, t.CodeType)
+			out.OK = out.OK && t.Stops == 0
+		}
+	}
+	if out.Findings == nil {
+		out.Findings = []view.CodeFinding{}
+	}
+	slices.SortStableFunc(out.Findings, func(a, b view.CodeFinding) int {
+		stands := func(f view.CodeFinding) int {
+			if f.Stops {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(stands(a), stands(b)), cmp.Compare(a.Workflow, b.Workflow))
+	})
+	return out
+}
+
+// judge says what becomes of a run with the code of this engine.
+func (c *codeCheck) judge(rec *store.Record) view.CodeFinding {
+	r := &rec.Run
+	f := view.CodeFinding{WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Verdict: view.CodeFits}
+	c.judgeInto(&f, rec)
+	f.Stops = f.Verdict != view.CodeFits && (r.Status == store.Running || r.Status == store.OnHold)
+	return f
+}
+
+func (c *codeCheck) judgeInto(f *view.CodeFinding, rec *store.Record) {
+	past, err := record.Decode(rec)
+	if err != nil {
+		f.Verdict, f.Reason = view.CodeUnreadable, err.Error()
+		return
+	}
+	def := c.e.defs.workflows[rec.Run.Type]
+	if def == nil {
+		f.Verdict, f.Reason = view.CodeMissing, "the workflow is not registered"
+		return
+	}
+	if h := c.e.stillParked(def, past); h != nil {
+		f.Verdict = view.CodeParks
+		if h.detail.Mismatch == nil || !differ(f, h.detail.Mismatch) {
+			f.Reason = "this code parked it: it is not tried again before its version or its program is another one"
+		}
+		return
+	}
+	config := core.Config{
+		Retry: def.Retry, MaxHistory: c.e.config.MaxHistory, MaxPending: c.e.config.MaxPendingCalls,
+		MaxBacklog: c.e.config.MaxSignalBacklog, Policy: &c.e.config.Policy, Draw: c.e.config.Draw,
+	}
+	c.fault(f, replay.Run(config, replay.Past(*past), def, c.e.config.TurnTimeout))
+}
+
+// fault says why code does not fit, without payloads.
+func (c *codeCheck) fault(f *view.CodeFinding, err error) {
+	if err == nil {
+		return
+	}
+	f.Verdict = view.CodeParks
+	if differ(f, err) {
+		return
+	}
+	var panicked *coro.PanicError
+	var stuck *replay.StuckError
+	var damage *replay.DamageError
+	switch {
+	case errors.As(err, &panicked):
+		f.Reason, f.Stack = "the workflow's code panicked with "+panicOf(panicked.Value), string(panicked.Stack)
+	case errors.As(err, &stuck):
+		f.Reason, f.Stack = stuck.Error(), stuck.Stack
+	case errors.As(err, &damage):
+		f.Verdict, f.Reason, f.Stack = view.CodeUnreadable, damage.Error(), string(damage.Stack)
+	case errors.Is(err, replay.ErrGoexit):
+		f.Reason = err.Error()
+	default:
+		f.Verdict, f.Reason = view.CodeUnreadable, err.Error()
+	}
+}
+
+// panicOf names the value of a panic: in full if Go made it, else by its type, for it may
+// hold what the workflow works with.
+func panicOf(value any) string {
+	if err, ok := value.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("a %T", value)
+}
+
+// differ describes the first difference, if the code failed with one.
+func differ(f *view.CodeFinding, err error) bool {
+	m, ok := errors.AsType[*core.Mismatch](err)
+	if ok {
+		f.Turn, f.Command, f.Reason = m.Turn, m.Command, m.Outline()
+		f.Recorded, f.Asked = m.Outlines()
+	}
+	return ok
+}

@@ -1,0 +1,99 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// CodeFilter selects the open runs of a CodeCheck. The zero value selects all.
+type CodeFilter struct {
+	Workflow string // name of the definition
+	IDPrefix string // of the workflow ID
+	// Sample is how many runs of each workflow are replayed; 0: all. The same runs are
+	// chosen whenever they are open, whatever else is.
+	Sample int
+	Limit  int // of findings that are listed; 0: 1,000. All are counted.
+	// Progress is called after every hundred runs, and at the end, with how many have been
+	// looked at. It may be nil.
+	Progress func(checked int)
+}
+
+// What becomes of a run with the code that was checked.
+const (
+	CodeFits       = "fits"       // it goes on
+	CodeParks      = "parks"      // its code asks for something else than is on record, panics or does not end
+	CodeMissing    = "no code"    // its workflow is not registered
+	CodeUnreadable = "unreadable" // what is on record of it cannot be worked with, whatever the code
+)
+
+// CodeCheck says which open runs would not go on with some code.
+type CodeCheck struct {
+	// OK says that none stops: each run that does not fit stands for that reason already.
+	OK bool `json:"ok"`
+
+	Open     int           `json:"open"`    // runs that are open and selected
+	Checked  int           `json:"checked"` // of these, those that were looked at
+	Types    []CodeType    `json:"types"`   // by name
+	Findings []CodeFinding `json:"findings"`
+	More     int           `json:"more,omitempty"` // findings that are not listed
+}
+
+// CodeType sums up the runs of one workflow.
+type CodeType struct {
+	Workflow   string `json:"workflow"`
+	Open       int    `json:"open"`
+	Checked    int    `json:"checked"`
+	Fits       int    `json:"fits"`
+	Parks      int    `json:"parks"`
+	NoCode     int    `json:"no_code"`
+	Unreadable int    `json:"unreadable"`
+	Stops      int    `json:"stops"` // of those that do not fit, those that stand for that reason not yet
+}
+
+// CodeFinding is a run that would not go on. Its texts have no payloads.
+type CodeFinding struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"` // name of the definition
+	Status     string `json:"status"`   // as it is now, see StatusRunning
+	Verdict    string `json:"verdict"`  // see CodeFits
+	Stops      bool   `json:"stops"`    // it does not stand for that reason yet
+	Reason     string `json:"reason"`
+	// Turn and Command are the place of the first difference, from 1, and Recorded and
+	// Asked what the history has there and what the code asks for; 0 and empty if the
+	// code does not differ.
+	Turn     int64  `json:"turn,omitempty"`
+	Command  int    `json:"command,omitempty"`
+	Recorded string `json:"recorded,omitempty"`
+	Asked    string `json:"asked,omitempty"`
+	Stack    string `json:"stack,omitempty"` // of a panic or of code that does not end
+}
+
+// Err returns nil if OK, else an error that lists the first findings, for tests and logs.
+func (c *CodeCheck) Err() error {
+	if c.OK {
+		return nil
+	}
+	var b strings.Builder
+	stops, listed := 0, 0
+	for _, t := range c.Types {
+		stops += t.Stops
+	}
+	fmt.Fprintf(&b, "%d of %d open runs that were looked at would stop with this code:", stops, c.Checked)
+	const most = 20
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		if !f.Stops {
+			continue
+		}
+		if listed++; listed > most {
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s %q, run %s, %s: %s", f.Workflow, f.WorkflowID, f.RunID, f.Verdict, f.Reason)
+	}
+	if left := stops - min(listed, most); left > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", left)
+	}
+	return errors.New(b.String())
+}
