@@ -30,6 +30,10 @@
 //     such a lock a few milliseconds, then commits the group turn by turn and reports
 //     the blocked turn, which the engine retries apart. The caller's transaction locks
 //     no row of a partition or node.
+//   - One group commits at a time. The next one gathers meanwhile: its turns are made by
+//     the goroutines of their runs. A second committer was measured again once groups
+//     were closed as below: half as many turns a commit, an eighth more CPU on both
+//     databases, a third more bytes on SQLite.
 //   - A group closes when its committer would be the only one to work. Before that it
 //     lets run who is ready to, for many of these are about to enqueue a turn. Where
 //     the processors are busy, groups become larger by a third to a half and fewer bytes
