@@ -133,8 +133,10 @@ func (s *Timetable) ended(in FromChild, when int64) {
 	}
 	f := *s.fires[at]
 	s.remove(at)
+	s.detail.LastEnd = max(s.detail.LastEnd, when)
 	if s.waiting() == len(s.fires) {
-		s.rewind(when)
+		s.rewind(s.detail.LastEnd)
+		s.detail.LastEnd = 0
 	}
 	f.Status, f.Closed, f.Error = in.Status, s.now, clip(failureText(in))
 	s.detail.Recent = append(s.detail.Recent, f)

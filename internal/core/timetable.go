@@ -65,9 +65,12 @@ type ScheduleDetail struct {
 	Decided int64            `json:"decided,omitempty"` // up to when all nominal times are
 	// Overlapped is the first nominal time since which all were decided because the run of
 	// a fire was open, 0 if none was: see rewind.
-	Overlapped int64  `json:"overlapped,omitempty"`
-	Pause      *Pause `json:"pause,omitempty"`
-	Deleted    bool   `json:"deleted,omitempty"`
+	Overlapped int64 `json:"overlapped,omitempty"`
+	// LastEnd is the latest end of a run that was heard of while others were open, 0 if none
+	// is: ends are not heard in their order.
+	LastEnd int64  `json:"last_end,omitempty"`
+	Pause   *Pause `json:"pause,omitempty"`
+	Deleted bool   `json:"deleted,omitempty"`
 	// Problem is why there are no nominal times.
 	Problem string `json:"problem,omitempty"`
 	Retry   int64  `json:"retry,omitempty"` // when the problem may be gone

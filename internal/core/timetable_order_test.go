@@ -100,3 +100,25 @@ func TestE95_APauseIsNotTakenBack(t *testing.T) {
 	c.step(5*h+h/2, core.FromChild{Call: f.Number, Status: "completed", Run: f.Run, Ended: int64(h + h/2)})
 	c.expect("01", "05")
 }
+
+// TestE95_TheLastOfSeveralRunsDecides: several runs are open when the policy becomes Skip, and
+// the end of the one that ended last is heard first.
+func TestE95_TheLastOfSeveralRunsDecides(t *testing.T) {
+	for _, order := range [][2]int{{0, 1}, {1, 0}} {
+		c := newClockwork(t, history.Schedule{Overlap: core.OverlapAllow})
+		c.step(h)
+		c.step(2 * h)
+		spec := c.table.Detail().Spec
+		spec.Overlap = core.OverlapSkip
+		c.step(2*h+h/4, core.ToSchedule{Word: core.ScheduleSet, Spec: &spec, At: int64(2*h + h/4)})
+		var ends []core.Input
+		for i, f := range c.table.Fires() {
+			ends = append(ends, core.FromChild{Call: f.Number, Status: "completed", Run: f.Run, Ended: int64(2*h + h/2 + time.Duration(i)*2*h)})
+		}
+		now := 5*h + h/2
+		c.step(now)
+		c.step(now, ends[order[0]])
+		c.step(now, ends[order[1]])
+		c.expect("01", "02", "05") // 03 and 04 found the run of 02, whatever was heard first
+	}
+}
