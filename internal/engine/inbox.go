@@ -230,9 +230,12 @@ func (e *Engine) route(m store.Message, also *partition) error {
 		return nil
 	}
 	switch run, err = e.latest(p, m.WorkflowID); {
-	case err != nil:
+	case errors.Is(err, ErrStopped):
 		e.leaveForLater(p, m.Sequence)
 		return err
+	case err != nil: // definitely, and of this message only: it waits for the next look, and others do not
+		e.leaveForLater(p, m.Sequence)
+		e.log.MessageUnreadable(err)
 	case run != "":
 		e.deliver(p, run, got)
 	case to != "" || !e.deferUntilStart(p, m, ""):
