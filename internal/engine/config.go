@@ -75,6 +75,9 @@ type Config struct {
 	// how often this node looks for it.
 	Retention  view.Retention
 	SweepEvery time.Duration
+	// MaxKept is how many closed runs are kept for ever without a warning that no
+	// Retention is set; default 100,000.
+	MaxKept int
 }
 
 // Limits and defaults.
@@ -91,6 +94,7 @@ const (
 	defaultInboxEvery  = 5 * time.Second
 	defaultScanAhead   = time.Minute
 	defaultSweepEvery  = 10 * time.Minute
+	defaultMaxKept     = 100_000
 )
 
 // Defaults returns what an engine uses where a Config says nothing, for docs/limits.md.
@@ -154,6 +158,7 @@ func (c *Config) normalize() error {
 	if c.SweepEvery == 0 {
 		c.SweepEvery = defaultSweepEvery
 	}
+	c.MaxKept = cmp.Or(c.MaxKept, defaultMaxKept)
 	if c.ScanAhead == 0 {
 		c.ScanAhead = defaultScanAhead
 	}

@@ -217,6 +217,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	if e.config.Retention != (view.Retention{}) {
 		e.work.Go(e.sweepLoop)
+	} else {
+		e.work.Go(e.growthLoop)
 	}
 	return nil
 }

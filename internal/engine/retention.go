@@ -272,16 +272,7 @@ func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 // sweepLoop removes what is over from the partitions of this node, from time to time.
 func (e *Engine) sweepLoop() {
 	for e.pause(e.config.SweepEvery) {
-		e.mu.Lock()
-		var owned []int
-		for number, p := range e.partitions {
-			if !p.leaving {
-				owned = append(owned, number)
-			}
-		}
-		e.mu.Unlock()
-		slices.Sort(owned)
-		result, err := e.sweep(e.ctx, e.config.Retention, owned, false)
+		result, err := e.sweep(e.ctx, e.config.Retention, e.owned(), false)
 		switch {
 		case e.ctx.Err() != nil:
 			return
@@ -291,4 +282,43 @@ func (e *Engine) sweepLoop() {
 			e.log.Swept(result.Runs)
 		}
 	}
+}
+
+// growthEvery is how often an engine without a retention looks how much it keeps, in
+// sweeps that it does not make: about once a day.
+const growthEvery = 144
+
+// growthLoop is there in place of sweepLoop where nothing says how long to keep what is
+// over: it warns each time there is more of it than ever, from MaxKept on.
+func (e *Engine) growthLoop() {
+	for most, every := e.config.MaxKept-1, e.config.SweepEvery; e.pause(every); every = growthEvery * e.config.SweepEvery {
+		counts, err := e.db.Counts(e.ctx, e.owned())
+		if err != nil {
+			continue // an outage, which others tell of
+		}
+		kept := 0
+		for status, n := range counts.Runs {
+			if !status.Open() {
+				kept += n
+			}
+		}
+		if kept > most {
+			most = kept
+			e.log.KeptForever(kept)
+		}
+	}
+}
+
+// owned are the partitions of this node that it does not hand over, sorted.
+func (e *Engine) owned() []int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var owned []int
+	for number, p := range e.partitions {
+		if !p.leaving {
+			owned = append(owned, number)
+		}
+	}
+	slices.Sort(owned)
+	return owned
 }

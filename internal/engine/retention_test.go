@@ -31,6 +31,33 @@ func idsOf(t *testing.T, e *engine.Engine) (ids []string) {
 	return ids
 }
 
+// TestE62_KeptForEver: without a retention the engine says that it keeps much, once a day
+// at most and only while that grows.
+func TestE62_KeptForEver(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		config := w.config(weighed, collector.Impl(collect))
+		config.MaxKept = 3
+		e := w.startWith(config)
+		said := func(when string, want int) {
+			t.Helper()
+			pass(25 * time.Hour)
+			if n := w.log.count("closed runs are kept for ever"); n != want {
+				t.Errorf("%s it was said %d times, want %d", when, n, want)
+			}
+		}
+		for i := range 2 {
+			begin(t, e, weighed, fmt.Sprint(i), 1)
+		}
+		begin(t, e, collector, "open", collected{Each: 1, All: 1})
+		said("with two closed runs", 0)
+		begin(t, e, weighed, "third", 1)
+		said("with three", 1)
+		said("a day later", 1)
+		begin(t, e, weighed, "fourth", 1)
+		said("with four", 2)
+	})
+}
+
 // TestE62_Retention: the engine removes what ended long ago, by how it ended, and
 // nothing else; what was removed is gone in all views, and its ID can be used anew.
 func TestE62_Retention(t *testing.T) {

@@ -64,6 +64,9 @@ func (l *Log) Swept(runs int) { l.write(swept, runs) }
 // SweepFailed is written after a sweep that failed.
 func (l *Log) SweepFailed(err error) { l.write(sweepFailed, err) }
 
+// KeptForever is written when nothing says how long closed runs are kept, and there are many.
+func (l *Log) KeptForever(runs int) { l.write(keptForever, runs) }
+
 // CodeTried is written when the code of the runs of a partition runs under a mark.
 func (l *Log) CodeTried(partition, suspects int) { l.write(codeTried, partition, suspects) }
 

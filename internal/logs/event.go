@@ -45,6 +45,7 @@ var (
 	commitBlocked = event("commit_blocked", slog.LevelWarn, "a run waits for a transaction that somebody keeps open, in which its workflow ID was taken or sent a message", "run_id", "waited")
 	swept         = event("swept", slog.LevelInfo, "runs that were over for long enough were removed", "runs")
 	sweepFailed   = event("sweep_failed", slog.LevelWarn, "what is over was not removed; that is tried again", "error")
+	keptForever   = event("kept_forever", slog.LevelWarn, "closed runs are kept for ever and the database grows; say how long they are kept with perdure.Retain, or delete some with perdure gc", "closed_runs")
 	codeTried     = event("code_tried", slog.LevelWarn, "the processes that served a partition died one after the other; the code of its runs is tried in groups until it is known whether one of them is the cause", "partition", "suspects")
 	trialFailed   = event("trial_failed", slog.LevelError, "which run's code is tried cannot be written or read; suspects are found out afresh", "partition", "error")
 )
