@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,6 +30,38 @@ func (i Info) Check(partition int) error {
 		return fmt.Errorf("partition %d does not exist: partitions count from 0", partition)
 	}
 	return nil
+}
+
+// Ordered returns partitions by number, each once, or the error of Check for one of them.
+func (i Info) Ordered(partitions []int) ([]int, error) {
+	for _, p := range partitions {
+		if err := i.Check(p); err != nil {
+			return nil, err
+		}
+	}
+	partitions = slices.Clone(partitions)
+	slices.Sort(partitions)
+	return slices.Compact(partitions), nil
+}
+
+// errNoPartition is wrapped by the errors of NoPartition.
+var errNoPartition = errors.New("ask Group which partitions a group has")
+
+// NoPartition returns the error for a partition that the database does not have.
+func NoPartition(partition int) error {
+	return fmt.Errorf("partition %d does not exist: %w", partition, errNoPartition)
+}
+
+// IsNoPartition reports whether NoPartition made an error.
+func IsNoPartition(err error) bool { return errors.Is(err, errNoPartition) }
+
+// Page returns how many rows a list has at most by the limit of its filter: 100 for 0 or
+// less.
+func Page(limit int) int {
+	if limit <= 0 {
+		return 100
+	}
+	return limit
 }
 
 // Check returns why a node cannot join, or nil.

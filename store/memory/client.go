@@ -26,7 +26,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	db := h.db
 	p := db.partition(run.Partition)
 	if p == nil {
-		return unknown(run.Partition)
+		return store.NoPartition(run.Partition)
 	}
 	exists, err := p.placeable(&run, "", nil)
 	if exists || err != nil {

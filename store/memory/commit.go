@@ -45,7 +45,7 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 	}
 	for i := range t.Messages {
 		if to := t.Messages[i].Partition; db.partition(to) == nil {
-			return unknown(to)
+			return store.NoPartition(to)
 		}
 	}
 	if t.Hook != nil {

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/store"
@@ -52,8 +51,4 @@ func (db *Database) these(ids []int) []*partition {
 		}
 	}
 	return partitions
-}
-
-func unknown(partition int) error {
-	return fmt.Errorf("partition %d does not exist: ask Group which partitions a group has", partition)
 }

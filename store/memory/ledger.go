@@ -77,10 +77,7 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
-	limit := filter.Limit
-	if limit <= 0 {
-		limit = 100
-	}
+	limit := store.Page(filter.Limit)
 	var entries []store.LedgerEntry
 	for r, a := range h.db.attempts(&filter) {
 		if filter.Latest && r.latest(a.Call).Number != a.Number {

@@ -49,10 +49,7 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
-	limit := filter.Limit
-	if limit <= 0 {
-		limit = 100
-	}
+	limit := store.Page(filter.Limit)
 	var runs []store.Run
 	for key := range h.db.runs.descend() {
 		if len(runs) == limit {
@@ -125,9 +122,7 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 	if filter.Partitions == nil {
 		partitions = h.db.partitions
 	}
-	if filter.Limit <= 0 {
-		filter.Limit = 100
-	}
+	filter.Limit = store.Page(filter.Limit)
 	var waiting []store.WaitingCall
 	for _, p := range partitions {
 		for _, r := range p.runs {

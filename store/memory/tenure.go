@@ -59,7 +59,7 @@ func (h *handle) Claim(ctx context.Context, node string, ids []int) ([]store.Own
 	db := h.db
 	for _, id := range ids {
 		if db.partition(id) == nil {
-			return nil, unknown(id)
+			return nil, store.NoPartition(id)
 		}
 	}
 	if m := db.member(node); m == nil || m.left != 0 {

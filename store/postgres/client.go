@@ -31,7 +31,7 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	t := creation(&run)
 	return h.patiently(ctx, "Create", func(c *conn) error {
 		if exists, err := h.exists(ctx, c, run.Partition); err != nil || !exists {
-			return firstError(err, unknown(run.Partition))
+			return firstError(err, store.NoPartition(run.Partition))
 		}
 		err := c.create(ctx, plan{turn: t})
 		if code(err) == uniqueViolation {

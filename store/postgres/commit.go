@@ -142,7 +142,7 @@ func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error 
 	for i := range t.Messages {
 		to := t.Messages[i].Partition
 		if exists, err := m.h.exists(ctx, c, to); err != nil || !exists {
-			return firstError(err, unknown(to))
+			return firstError(err, store.NoPartition(to))
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ const placesCounted = `places AS (SELECT id FROM perdure.partitions WHERE $1 OR 
 
 func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
 	all := partitions == nil
-	partitions, err := h.ordered(partitions)
+	partitions, err := h.info.Ordered(partitions)
 	if err != nil {
 		return store.Counts{}, err
 	}

@@ -14,7 +14,7 @@ import (
 const firstRound = 16
 
 func (h *handle) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
-	partitions, err := h.ordered(partitions)
+	partitions, err := h.info.Ordered(partitions)
 	if err != nil || len(partitions) == 0 {
 		return nil, err
 	}

@@ -2,16 +2,10 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
-
-func unknown(partition int) error {
-	return fmt.Errorf("partition %d does not exist: ask Group which partitions a group has", partition)
-}
 
 func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	group := store.Group{Name: name, Partitions: h.info.Partitions}
@@ -64,16 +58,4 @@ func (h *handle) exists(ctx context.Context, c *conn, partition int) (bool, erro
 	}
 	h.partitions.Store(n)
 	return int64(partition) < n, nil
-}
-
-// ordered lists partitions by number, each once.
-func (h *handle) ordered(partitions []int) ([]int, error) {
-	for _, p := range partitions {
-		if err := h.info.Check(p); err != nil {
-			return nil, err
-		}
-	}
-	partitions = slices.Clone(partitions)
-	slices.Sort(partitions)
-	return slices.Compact(partitions), nil
 }

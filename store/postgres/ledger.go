@@ -52,7 +52,7 @@ func among(h *handle, partitions []int, column string, from, until int64) (*cond
 	q := &conditions{places: `perdure.partitions p`}
 	if partitions != nil {
 		var err error
-		if partitions, err = h.ordered(partitions); err != nil {
+		if partitions, err = h.info.Ordered(partitions); err != nil {
 			return nil, err
 		}
 		q.places = `unnest(` + q.parameter(partitions) + `::bigint[]) AS p (id)`
@@ -114,9 +114,7 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 	if q.never {
 		return nil, nil
 	}
-	if filter.Limit <= 0 {
-		filter.Limit = 100
-	}
+	filter.Limit = store.Page(filter.Limit)
 	var entries []store.LedgerEntry
 	err = h.share(ctx, "Ledger", func(c *conn) error {
 		entries = nil

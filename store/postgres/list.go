@@ -14,7 +14,7 @@ import (
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
 	if filter.Partitions != nil { // nil is all of them
 		var err error
-		if filter.Partitions, err = h.ordered(filter.Partitions); err != nil {
+		if filter.Partitions, err = h.info.Ordered(filter.Partitions); err != nil {
 			return nil, err
 		}
 	}
@@ -42,10 +42,7 @@ func listing(filter *store.Filter) (query string, args []any) {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
 	}
-	limit := filter.Limit
-	if limit <= 0 {
-		limit = 100
-	}
+	limit := store.Page(filter.Limit)
 	most := parameter(limit)
 	places, where := `perdure.partitions p`, `r.partition = p.id`
 	if filter.Partitions != nil {

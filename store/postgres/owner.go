@@ -17,7 +17,7 @@ func atMost(limit int) int64 {
 }
 
 func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
-	partitions, err := h.ordered(partitions)
+	partitions, err := h.info.Ordered(partitions)
 	if err != nil || len(partitions) == 0 {
 		return nil, err
 	}

@@ -118,13 +118,11 @@ const selectWaiting = `WITH waiting AS (SELECT c.* FROM (SELECT id FROM perdure.
 		SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = c.partition AND r.id = c.run LIMIT 1) r ORDER BY c.due`
 
 func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
-	partitions, err := h.ordered(filter.Partitions)
+	partitions, err := h.info.Ordered(filter.Partitions)
 	if err != nil || !isText(string(filter.State)) {
 		return nil, err
 	}
-	if filter.Limit <= 0 {
-		filter.Limit = 100
-	}
+	filter.Limit = store.Page(filter.Limit)
 	var waiting []store.WaitingCall
 	err = h.share(ctx, "Waiting", func(c *conn) error {
 		waiting = nil

@@ -12,7 +12,7 @@ import (
 const takeable = `(p.node = $1 OR NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now()))`
 
 func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
-	partitions, err := h.ordered(partitions)
+	partitions, err := h.info.Ordered(partitions)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 	err = h.taking(ctx, "Claim", func(c *conn) error {
 		if n := len(partitions); n > 0 {
 			if exists, err := h.exists(ctx, c, partitions[n-1]); err != nil || !exists {
-				return firstError(err, unknown(partitions[n-1]))
+				return firstError(err, store.NoPartition(partitions[n-1]))
 			}
 		}
 		claimed = nil
@@ -68,7 +68,7 @@ func (b *batch) claim(node string, partitions []int, each func(store.Ownership))
 }
 
 func (h *handle) Release(ctx context.Context, node string, partitions []int) error {
-	partitions, err := h.ordered(partitions)
+	partitions, err := h.info.Ordered(partitions)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func (g *guest) known(ctx context.Context, partition int) error {
 		b.query(`SELECT max(first) + $1 FROM perdure.node_groups`, []any{b.h.info.Partitions}, func(r pgx.Rows) error { return r.Scan(&n) })
 	})
 	if err == nil && int64(partition) >= n {
-		err = unknown(partition)
+		err = store.NoPartition(partition)
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func (c *conn) post(m *store.Message, now int64) error {
 		return err
 	}
 	if !exists {
-		return unknown(m.Partition)
+		return store.NoPartition(m.Partition)
 	}
 	return c.deliver(m, clock)
 }

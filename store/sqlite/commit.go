@@ -187,7 +187,7 @@ func (b *batch) plain(plain []int) error {
 		if err == nil {
 			err = b.applyRows(t)
 		}
-		if isConstraint(err) || errors.Is(err, errNoPartition) || err == nil && !found {
+		if isConstraint(err) || store.IsNoPartition(err) || err == nil && !found {
 			return errUnusual // no such run or partition
 		}
 		if err != nil {

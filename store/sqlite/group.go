@@ -2,19 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/perdure/perdure/store"
 )
-
-// errNoPartition says that a message is for a partition that does not exist.
-var errNoPartition = errors.New("ask Group which partitions a group has")
-
-func unknown(partition int) error {
-	return fmt.Errorf("partition %d does not exist: %w", partition, errNoPartition)
-}
 
 func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	group := store.Group{Name: name, Partitions: h.info.Partitions}
@@ -46,22 +36,10 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	return group, nil
 }
 
-// ordered lists the partitions by number, each once.
-func (h *handle) ordered(partitions []int) ([]int, error) {
-	for _, p := range partitions {
-		if err := h.info.Check(p); err != nil {
-			return nil, err
-		}
-	}
-	partitions = slices.Clone(partitions)
-	slices.Sort(partitions)
-	return slices.Compact(partitions), nil
-}
-
 // eachPartition runs f for each of the partitions, or for all there are, in order,
 // as of one moment.
 func (h *handle) eachPartition(ctx context.Context, op string, partitions []int, every bool, f func(c *conn, partition int) error) error {
-	listed, err := h.ordered(partitions)
+	listed, err := h.info.Ordered(partitions)
 	if err != nil {
 		return err
 	}

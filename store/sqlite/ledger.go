@@ -92,9 +92,7 @@ func selected(f *store.LedgerFilter, partition int) *conditions {
 }
 
 func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store.LedgerEntry, error) {
-	if filter.Limit <= 0 {
-		filter.Limit = 100
-	}
+	filter.Limit = store.Page(filter.Limit)
 	var entries []store.LedgerEntry
 	err := h.eachPartition(ctx, "Ledger", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 		some, err := c.ledger(ctx, &filter, partition)

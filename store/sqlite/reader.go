@@ -41,10 +41,7 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 }
 
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
-	limit := filter.Limit
-	if limit <= 0 {
-		limit = 100
-	}
+	limit := store.Page(filter.Limit)
 	// One query a partition and a status: each walks an index from its newest
 	// end and stops at the limit, however many runs are in that status.
 	statuses := slices.Clone(filter.Status)
@@ -192,9 +189,7 @@ func (c *conn) calls(ctx context.Context, partition int, run string) ([]store.Ca
 }
 
 func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
-	if filter.Limit <= 0 {
-		filter.Limit = 100
-	}
+	filter.Limit = store.Page(filter.Limit)
 	var waiting []store.WaitingCall
 	err := h.eachPartition(ctx, "Waiting", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 		return c.query(ctx, `SELECT `+callColumns+`, (SELECT workflow_id FROM runs WHERE partition = c.partition AND id = c.run),

@@ -7,7 +7,7 @@ import (
 )
 
 func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
-	partitions, err := h.ordered(partitions)
+	partitions, err := h.info.Ordered(partitions)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (c *conn) claim(partition int, node string, now int64) (store.Ownership, er
 		return o, err
 	}
 	if !exists {
-		return o, unknown(partition)
+		return o, store.NoPartition(partition)
 	}
 	o.Since = o.Clock
 	_, err = c.exec(`INSERT INTO owners (partition, epoch, node, since) VALUES (?, ?, ?, ?)`, int64(partition), o.Epoch, node, o.Since)
@@ -65,7 +65,7 @@ func (c *conn) free(partition int, node string) error {
 }
 
 func (h *handle) Release(ctx context.Context, node string, partitions []int) error {
-	partitions, err := h.ordered(partitions)
+	partitions, err := h.info.Ordered(partitions)
 	if err != nil {
 		return err
 	}
