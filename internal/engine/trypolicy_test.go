@@ -162,7 +162,7 @@ func TestF24_PeopleActOnRecord(t *testing.T) {
 
 // TestF25_WhatIsLeftOutIsSaid: calls that began before the span, and those outside of it.
 func TestF25_WhatIsLeftOutIsSaid(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, w *world) {
+	inBothModesShared(t, 4, func(t *testing.T, w *world) {
 		p := retry.Policy{MaxAttempts: 5, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}
 		flaky := activity.New("flaky", func(ctx context.Context, n int) (int, error) {
 			if info, _ := activity.FromContext(ctx); info.Attempt <= n {
