@@ -99,7 +99,7 @@ type Member struct {
 	Node
 	Joined int64 // ns
 	Seen   int64 // last sign of life, ns
-	Left   int64 // when its membership was ended: by itself, or by one that superseded it; ns, 0 if it was not
+	Left   int64 // when its membership was ended: by itself, or by one that superseded it; ns, at least 1, 0 if it was not
 
 	Draining bool // as its last renewal said
 

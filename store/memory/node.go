@@ -143,7 +143,7 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 
 // end ends a membership and frees the node's partitions.
 func (db *Database) end(m *member, now int64) {
-	m.left = now
+	m.left = max(now, 1) // whatever the clock says: 0 is who is there
 	for _, p := range db.partitions {
 		if p.node == m.ID {
 			p.free(db.moment())

@@ -79,7 +79,7 @@ func (c *conn) end(ctx context.Context, nodes []string) error {
 	}
 	return c.send(ctx, func(b *batch) {
 		b.do(`SELECT nextval('perdure.changes')`)
-		b.do(`UPDATE perdure.nodes SET departed = perdure.now() WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes)
+		b.do(`UPDATE perdure.nodes SET departed = greatest(perdure.now(), 1) WHERE id = ANY ($1::text[]) AND departed IS NULL`, nodes)
 		b.do(`SELECT FROM perdure.partitions WHERE node = ANY ($1::text[]) ORDER BY id FOR UPDATE`, nodes)
 		b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
 			freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock, $2)

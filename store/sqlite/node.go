@@ -55,9 +55,10 @@ func join(c *conn, node store.Node, now int64) error {
 	return err
 }
 
-// endOthers ends the membership of nodes that did not leave and frees their partitions.
+// endOthers ends the membership of nodes that did not leave and frees their partitions. Who
+// left did so at 1 or later, whatever the clock says: 0 is who is there.
 func endOthers(c *conn, now int64) error {
-	if _, err := c.exec(`UPDATE nodes SET departed = ? WHERE departed IS NULL`, now); err != nil {
+	if _, err := c.exec(`UPDATE nodes SET departed = max(?, 1) WHERE departed IS NULL`, now); err != nil {
 		return err
 	}
 	_, err := c.exec(`UPDATE partitions SET node = NULL WHERE node IS NOT NULL`)
@@ -120,7 +121,7 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 			if _, err := c.exec(`UPDATE partitions SET node = NULL WHERE node = ?`, node); err != nil {
 				return err
 			}
-			_, err := c.exec(`UPDATE nodes SET departed = ifnull(departed, ?), survived = 1 WHERE id = ?`, h.clock(), node)
+			_, err := c.exec(`UPDATE nodes SET departed = ifnull(departed, max(?, 1)), survived = 1 WHERE id = ?`, h.clock(), node)
 			return err
 		})
 		if err == nil && node == h.node {

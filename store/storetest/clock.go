@@ -10,6 +10,17 @@ import (
 // new, empty database with the given clock.
 func Clock(t *testing.T, open func(t *testing.T, clock func() int64) store.Opener) {
 	t.Run("NeverGoesBack", func(t *testing.T) { testClockNeverGoesBack(t, open) })
+	t.Run("WhoLeavesAtTimeZeroHasLeft", func(t *testing.T) {
+		now := int64(1_000)
+		f := start(t, open(t, func() int64 { return now }))
+		now = 0
+		node := f.node
+		f.must(f.store.Leave(f.Context(), node))
+		if m := f.member(node); m.Live || m.Left <= 0 {
+			f.Errorf("a node that left is %+v", m)
+		}
+		equal(f, f.ended(), []bool{true})
+	})
 	var now int64 = 1_000_000
 	f := start(t, open(t, func() int64 { return now }))
 	if f.store.Info().Shared {
