@@ -30,6 +30,9 @@ type Gate struct {
 	Edited *GateEdited `json:"edited,omitempty"`
 	// Log is what people did to the gate, latest first: the last hundred requests.
 	Log []AuditRecord `json:"log,omitempty"`
+	// Problem says what on record of the gate cannot be read; nothing else is known of it
+	// then, and no call passes it.
+	Problem string `json:"problem,omitempty"`
 	// Tickets are the calls at the gate: the running ones, the waiting ones in the order
 	// in which they are let through, those in backoff.
 	Tickets []Ticket `json:"tickets,omitempty"`

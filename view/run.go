@@ -54,6 +54,9 @@ type Description struct {
 	Failure  *Failure  `json:"failure,omitempty"`  // of a failed run
 	Mismatch *Mismatch `json:"mismatch,omitempty"` // of a parked run whose code does not fit its history
 	Stack    string    `json:"stack,omitempty"`    // of a parked run whose code panicked or did not yield
+	// Damage says what on record of the run cannot be read, nil if all can. What it is
+	// waiting for and what is pending is then only what the rest says.
+	Damage *Damage `json:"damage,omitempty"`
 	// After is the run ID of the last run that had the workflow ID before the chain
 	// of this one began; empty if there was none.
 	After string `json:"after,omitempty"`
@@ -82,6 +85,16 @@ type Description struct {
 	Updates []Update `json:"updates,omitempty"`
 	// Pending are the open calls of an open run, by number.
 	Pending []Call `json:"pending,omitempty"`
+}
+
+// Damage is what on record of a run cannot be read: the first of it.
+type Damage struct {
+	Problem string `json:"problem"`         // what cannot be read, and why
+	Turn    int64  `json:"turn,omitempty"`  // of the history; 0 if it is another part
+	Newer   bool   `json:"newer,omitempty"` // a newer version may have written it
+	// LastCall is the last call before the damage, to which or to an earlier one the run
+	// can be reset; 0 if there is none.
+	LastCall int64 `json:"last_call,omitempty"`
 }
 
 // ChainRun is a run as a member of its chain: why it began and how it ended.

@@ -3,9 +3,10 @@ package view
 import "time"
 
 // What a call or a run waits for: the values of Wait.For, the gravest first. The first
-// four end only when somebody does something.
+// five end only when somebody does something.
 const (
 	WaitQuarantined    = "quarantined"     // a person: the attempts crashed their processes
+	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read
 	WaitParked         = "parked"          // code that fits the history of the run, or does not fail in it
 	WaitCode           = "code"            // a node that has the code of the run
 	WaitPaused         = "paused"          // to be resumed: the call, or the run
@@ -25,7 +26,7 @@ const (
 
 // waits are the values of Wait.For in their order.
 var waits = []string{
-	WaitQuarantined, WaitParked, WaitCode, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
+	WaitQuarantined, WaitDamaged, WaitParked, WaitCode, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
 	WaitGate, WaitSlot, WaitExternal, WaitAttempt, WaitChild, WaitSignal, WaitTimer, WaitMessage,
 }
 

@@ -15,6 +15,9 @@ type Cut struct {
 	Turns int64      // of the history, that are kept whole
 	Last  StoredTurn // that follows them: what is kept of the turn in which the call was made, and what came later
 
+	// Damage is why nothing is known of what came after some turn, nil if all is.
+	Damage error
+
 	base  history.Base
 	asked []string       // IDs of operations on the run that were carried out
 	reset *history.Start // made of it
@@ -28,6 +31,9 @@ func (c *Cut) String() string {
 	text := fmt.Sprintf("%s before call %d kept, %s made anew", counted(c.kept, "call"), c.base.Call, counted(c.anew, "call"))
 	if c.signals > 0 || c.results > 0 {
 		text += fmt.Sprintf("; %s and %s of earlier calls that came later follow", counted(c.signals, "signal"), counted(c.results, "result"))
+	}
+	if c.Damage != nil {
+		text += fmt.Sprintf("; what came later is lost: %v", c.Damage)
 	}
 	return text
 }
@@ -83,7 +89,7 @@ func CutAt(start *history.Start, turns []StoredTurn, call int64) (*Cut, error) {
 			}
 		}
 	}
-	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place})
+	c.base.Cuts = append(c.base.Cuts, history.Cut{Turn: t.Number, Events: place, Run: start.Run})
 	c.Last = StoredTurn{Number: t.Number, Time: t.Time, Events: slices.Clone(t.Events[:place])}
 	return c, c.keepLater(turns, at, place)
 }
@@ -103,6 +109,12 @@ func findCall(turns []StoredTurn, call int64) (turn, event int, last int64) {
 		}
 	}
 	return turn, event, last
+}
+
+// LastCall is the number of the last call that was made in turns, 0 if there is none.
+func LastCall(turns []StoredTurn) int64 {
+	_, _, last := findCall(turns, 0)
+	return last
 }
 
 // beginsCall reports whether a command of this kind has a number of its own.

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -183,7 +182,7 @@ func (s *Timetable) remove(at int) {
 
 // write puts a fire's row into the turn.
 func (s *Timetable) write(f *Fire) {
-	data, _ := json.Marshal(f) // strings and numbers only: cannot fail
+	data, _ := history.Seal(f) // strings and numbers only: cannot fail
 	row := Row{Call: f.Number, State: FireOpen, Name: f.ID, Due: f.Nominal, Data: data}
 	if f.Run == "" {
 		row.State = FireWaiting

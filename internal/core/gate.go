@@ -1,11 +1,11 @@
 package core
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/history"
 )
 
 // Gate is the step machine of one gate: an entity like a run, with an inbox, a
@@ -66,9 +66,7 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 	if g.detail, err = DecodeGate(state.Detail); err != nil {
 		return nil, err
 	}
-	if rows, err = g.log.load(rows); err != nil {
-		return nil, err
-	}
+	rows = g.log.load(rows)
 	tickets := make([]gates.Ticket[TicketKey], len(rows))
 	for i, row := range rows {
 		if tickets[i], err = DecodeTicket(row.Data); err != nil {
@@ -84,8 +82,8 @@ func LoadGate(name string, rows []Row, state State) (*Gate, error) {
 // DecodeGate reads the document of a gate's row.
 func DecodeGate(data []byte) (GateDetail, error) {
 	var d GateDetail
-	if err := json.Unmarshal(data, &d); err != nil {
-		return d, fmt.Errorf("the row of a gate cannot be read: %w", err)
+	if err := history.Unseal(data, &d); err != nil {
+		return d, history.Damaged("the row of the gate", err)
 	}
 	return d, nil
 }
@@ -93,8 +91,8 @@ func DecodeGate(data []byte) (GateDetail, error) {
 // DecodeTicket reads the document of a ticket's row.
 func DecodeTicket(data []byte) (gates.Ticket[TicketKey], error) {
 	var t gates.Ticket[TicketKey]
-	if err := json.Unmarshal(data, &t); err != nil {
-		return t, fmt.Errorf("the row of a ticket cannot be read: %w", err)
+	if err := history.Unseal(data, &t); err != nil {
+		return t, history.Damaged("the row of a ticket", err)
 	}
 	return t, nil
 }

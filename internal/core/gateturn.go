@@ -2,9 +2,9 @@ package core
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/perdure/perdure/internal/gates"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -87,7 +87,7 @@ func (g *Gate) writeRows() {
 				number = g.lastRow
 				g.rows[key] = number
 			}
-			data, _ := json.Marshal(t) // strings and numbers only: cannot fail
+			data, _ := history.Seal(t) // strings and numbers only: cannot fail
 			g.out.Rows = append(g.out.Rows, Row{
 				Call: number, State: ticketStates[t.Phase], Name: key.Run, Attempt: t.Attempt, Due: t.Until, Data: data,
 			})
@@ -102,7 +102,7 @@ func (g *Gate) writeRows() {
 // settle works out the state of the gate's row at the end of a step.
 func (g *Gate) settle() {
 	g.detail.Record = g.machine.Record()
-	data, _ := json.Marshal(g.detail) // strings and numbers only: cannot fail
+	data, _ := history.Seal(g.detail) // strings and numbers only: cannot fail
 	next := State{Status: StatusStanding, Wake: g.NextDue(), Detail: data}
 	if next.Wake != g.state.Wake || g.state.Status != next.Status || !bytes.Equal(data, g.state.Detail) {
 		g.state = next

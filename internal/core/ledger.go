@@ -1,7 +1,6 @@
 package core
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -99,7 +98,7 @@ func (r *ledger) keep(c *Call, outcome Outcome, f *history.Failure, reason strin
 	if old := c.attempt - LastAttempts; old > FirstAttempts {
 		rec.Prune = old
 	}
-	rec.Data, _ = json.Marshal(detail) // strings and numbers only: cannot fail
+	rec.Data, _ = history.Seal(detail) // strings and numbers only: cannot fail
 	r.out.Attempts = append(r.out.Attempts, rec)
 }
 

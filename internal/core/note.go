@@ -1,9 +1,9 @@
 package core
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
+
+	"github.com/perdure/perdure/internal/history"
 )
 
 // Noted is the state of the rows that are the log of a gate or schedule.
@@ -33,7 +33,7 @@ type notebook struct {
 func isNote(row *Row) bool { return row.State == Noted }
 
 // load takes the notes out of rows, and returns the others.
-func (b *notebook) load(rows []Row) (rest []Row, err error) {
+func (b *notebook) load(rows []Row) (rest []Row) {
 	var noted []Row
 	for _, row := range rows {
 		if isNote(&row) {
@@ -45,15 +45,15 @@ func (b *notebook) load(rows []Row) (rest []Row, err error) {
 	slices.SortFunc(noted, func(a, b Row) int { return int(b.Call - a.Call) })
 	for _, row := range noted {
 		var n Note
-		if err := json.Unmarshal(row.Data, &n); err != nil {
-			return nil, fmt.Errorf("the row of a note cannot be read: %w", err)
+		if err := history.Unseal(row.Data, &n); err != nil { // a log stops nothing
+			n = Note{Word: row.Name, Text: history.Damaged("this note", err).Error()}
 		}
 		if b.first == 0 {
 			b.first = row.Call
 		}
 		b.notes = append(b.notes, n)
 	}
-	return rest, nil
+	return rest
 }
 
 // add writes a note into a turn, and deletes those that are beyond what is kept.
@@ -61,7 +61,7 @@ func (b *notebook) add(out *StandingTurn, n Note) {
 	if b.first == 0 {
 		b.first = -1
 	}
-	data, _ := json.Marshal(n) // strings and numbers only: cannot fail
+	data, _ := history.Seal(n) // strings and numbers only: cannot fail
 	out.Rows = append(out.Rows, Row{Call: b.first - int64(len(b.notes)), State: Noted, Name: n.Word, Data: data})
 	out.Noted = append(out.Noted, n)
 	b.notes = append(b.notes, n)

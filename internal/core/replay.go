@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/perdure/perdure/internal/history"
@@ -11,7 +10,7 @@ import (
 func (r *Run) replayAll(turns []StoredTurn) error {
 	for i := range turns {
 		if want := r.turn + int64(i) + 1; turns[i].Number != want {
-			return fmt.Errorf("the history has a gap: turn %d follows turn %d", turns[i].Number, want-1)
+			return history.DamagedTurn(want, history.ErrMissing)
 		}
 		if late := slices.IndexFunc(cutOff(r.start.Base, turns[i:i+1]), isCommand); late >= 0 {
 			return &Mismatch{Turn: turns[i].Number, Expected: &cutOff(r.start.Base, turns[i:i+1])[late]} // the code does not ask for it there

@@ -1,10 +1,10 @@
 package core
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -36,7 +36,7 @@ func (r *callTable) writeRows() {
 
 func (c *Call) row() Row {
 	c.Cancel = c.cancelRequested
-	data, _ := json.Marshal(&c.attempts) // strings and numbers only: cannot fail
+	data, _ := history.Seal(&c.attempts) // strings and numbers only: cannot fail
 	row := Row{Call: c.Number, State: c.state, Name: c.Name, Queue: c.Queue, Attempt: c.attempt, Data: data}
 	if c.state == Backoff {
 		row.Due = c.due
@@ -68,8 +68,8 @@ func (r *callTable) keepsRow(number int64) bool {
 func (r *callTable) restore(c *Call, row Row) error {
 	r.setState(c, row.State)
 	c.attempts = attempts{state: row.State} // nothing of what replay assumed
-	if err := json.Unmarshal(row.Data, &c.attempts); err != nil {
-		return fmt.Errorf("the row of call %d cannot be read: %w", row.Call, err)
+	if err := history.Unseal(row.Data, &c.attempts); err != nil {
+		return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), err)
 	}
 	c.attempt = row.Attempt
 	c.hasRow = true
@@ -111,8 +111,8 @@ func (p *Progress) TimesOut(policy *retry.Policy) int64 {
 // DecodeProgress reads the data of a call's row.
 func DecodeProgress(data []byte) (*Progress, error) {
 	p := &Progress{}
-	if err := json.Unmarshal(data, &p.attempts); err != nil {
-		return nil, fmt.Errorf("the row of a call cannot be read: %w", err)
+	if err := history.Unseal(data, &p.attempts); err != nil {
+		return nil, history.Damaged("the row of the call", err)
 	}
 	return p, nil
 }
@@ -124,7 +124,7 @@ func (p *Progress) Awaits() (at int, verdict bool) {
 }
 
 func encodeDetail(d Detail) []byte {
-	data, _ := json.Marshal(d) // payloads are valid JSON already: cannot fail
+	data, _ := history.Seal(d) // payloads are valid JSON already: cannot fail
 	return data
 }
 
@@ -137,8 +137,8 @@ func DecodeDetail(data []byte) (Detail, error) {
 	if len(data) == 0 {
 		return d, nil
 	}
-	if err := json.Unmarshal(data, &d); err != nil {
-		return d, fmt.Errorf("the detail of a run cannot be read: %w", err)
+	if err := history.Unseal(data, &d); err != nil {
+		return d, history.Damaged("the outcome or reason in the row of the run", err)
 	}
 	return d, nil
 }

@@ -83,6 +83,9 @@ type Run struct {
 	codeRan   bool // at least once
 	ended     bool
 
+	damaged bool    // only a part of the record could be read
+	strays  []int64 // rows of calls that this part does not know of
+
 	// What the current turn of a replay has on record.
 	replaying bool
 	expected  []history.Event
@@ -128,7 +131,7 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 			continue
 		}
 		if !ok {
-			return fmt.Errorf("the row of call %d has no open call in history", row.Call)
+			return history.Damaged(fmt.Sprintf("the row of call %d", row.Call), errors.New("no call of its number is open in history"))
 		}
 		if err := r.restore(c, row); err != nil {
 			return err
@@ -177,6 +180,30 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	r.now = max(r.now, now)
 	r.out = &Turn{Time: r.now, Events: r.spare}
 	r.spare = nil
+	if r.damaged {
+		r.stepDamaged(inputs)
+	} else if err := r.stepWhole(inputs); err != nil {
+		return nil, err
+	} else {
+		r.admitReady(admit)
+	}
+	r.writeRows()
+	r.settle()
+	if len(r.out.Events) > 0 {
+		r.catchUp()
+	}
+	out := r.out
+	r.out = nil
+	if len(out.Events) > 0 {
+		r.length += len(out.Events)
+		r.turn++
+		out.Number = r.turn
+	}
+	return out, nil
+}
+
+// stepWhole is the part of Step that takes inputs and lets the code go on.
+func (r *Run) stepWhole(inputs []Input) error {
 	for i, in := range inputs {
 		if in == nil {
 			continue
@@ -194,26 +221,13 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	r.expire()
 	if !r.ended {
 		if err := r.work(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if r.ended {
 		r.endCalls()
 	}
-	r.admitReady(admit)
-	r.writeRows()
-	r.settle()
-	if len(r.out.Events) > 0 {
-		r.catchUp()
-	}
-	out := r.out
-	r.out = nil
-	if len(out.Events) > 0 {
-		r.length += len(out.Events)
-		r.turn++
-		out.Number = r.turn
-	}
-	return out, nil
+	return nil
 }
 
 // work does what is due, and lets the code go on.
@@ -266,6 +280,9 @@ func (r *Run) happened(e history.Event) {
 // rejoins its history takes nothing before its code has: without code it can only be
 // ended. An update needs code that can judge it, unless it is on record.
 func (r *Run) Takes(in Input) bool {
+	if r.damaged {
+		return endsDamaged(in)
+	}
 	switch in := in.(type) {
 	case TakenOver:
 		return true
@@ -338,7 +355,7 @@ func (r *Run) refuse(in Input) bool {
 func (r *Run) settle() {
 	r.show(r.ended, r.paused)
 	next := r.state
-	if r.ended {
+	if r.ended || r.damaged {
 		next.Wake = Never
 	} else {
 		next.Wake, next.Full = r.wakeAfterStep(), r.signals.full(r.state.Full)
@@ -369,7 +386,7 @@ func (r *Run) wakeAfterStep() int64 {
 // NextDue is when the run must be stepped next although nothing happened, Never
 // if at no time.
 func (r *Run) NextDue() int64 {
-	if r.ended {
+	if r.ended || r.damaged {
 		return Never
 	}
 	due := min(r.firstDue(), r.Deadline())

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -123,17 +121,14 @@ func NewTimetable(config ScheduleConfig, spec history.Schedule, now int64) *Time
 // LoadTimetable makes a schedule's machine from its rows.
 func LoadTimetable(config ScheduleConfig, rows []Row, state State) (*Timetable, error) {
 	s := &Timetable{config: config, state: state}
-	rows, err := s.log.load(rows)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(state.Detail, &s.detail); err != nil {
-		return nil, fmt.Errorf("the row of a schedule cannot be read: %w", err)
+	rows = s.log.load(rows)
+	if err := history.Unseal(state.Detail, &s.detail); err != nil {
+		return nil, history.Damaged("the row of the schedule", err)
 	}
 	for _, row := range rows {
 		f := &Fire{}
-		if err := json.Unmarshal(row.Data, f); err != nil {
-			return nil, fmt.Errorf("the row of a fire cannot be read: %w", err)
+		if err := history.Unseal(row.Data, f); err != nil {
+			return nil, history.Damaged("the row of a fire", err)
 		}
 		s.fires = append(s.fires, f)
 	}
@@ -217,7 +212,7 @@ func (s *Timetable) settle() {
 	if s.calendar == nil && !s.detail.Deleted {
 		s.detail.Retry = s.now + compileAgain
 	}
-	data, _ := json.Marshal(s.detail) // strings and numbers only: cannot fail
+	data, _ := history.Seal(s.detail) // strings and numbers only: cannot fail
 	next := State{Status: StatusStanding, Wake: s.NextDue(), Detail: data}
 	if next.Wake != s.state.Wake || string(data) != string(s.state.Detail) {
 		s.state = next

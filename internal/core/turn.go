@@ -180,6 +180,8 @@ type Detail struct {
 	Stack    string    `json:"stack,omitempty"`
 	// Since is when a run was held, in ns since 1970; 0 if it is not known.
 	Since int64 `json:"since,omitempty"`
+	// Damaged says that part of what is on record of a parked run cannot be read.
+	Damaged bool `json:"damaged,omitempty"`
 	// Fingerprint of the code that was tried last.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Says is what the code last said of where it stands.

@@ -28,6 +28,7 @@
 //	load.go         from the store into memory
 //	park.go         runs whose code is missing, does not fit or failed: why, and for how long
 //	checkcode.go    which open runs would not go on with the code of this engine
+//	damaged.go      runs of whose record a part cannot be read
 //	trial.go        runs that may be what processes die of: their code runs under a mark
 //	guard.go        user code under watch: panics, turns that do not end
 //	attempt.go      beginning attempts, and what is heard of them

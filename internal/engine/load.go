@@ -26,6 +26,9 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	e.loading <- struct{}{}
 	defer func() { <-e.loading }()
 	past, err := e.readPast(r, todo)
+	if damage, is := errors.AsType[*history.DamageError](err); is {
+		return e.loadDamaged(r, past, damage, todo)
+	}
 	if err != nil {
 		return err
 	}
@@ -33,16 +36,16 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 		return err
 	}
 	if e.endsSoon(r, todo) {
-		return e.loadWithoutCode(r, past, nil)
+		err = e.loadWithoutCode(r, past, nil)
+	} else if h := e.loadWithCode(r, past); h != nil {
+		err = e.loadWithoutCode(r, past, h)
+	} else if r.run.Resume() {
+		e.log.RunGoesOn(logged(past.Start), string(past.State.Status))
 	}
-	h := e.loadWithCode(r, past)
-	if h == nil {
-		if r.run.Resume() {
-			e.log.RunGoesOn(logged(past.Start), string(past.State.Status))
-		}
-		return nil
+	if err != nil {
+		return e.loadDamaged(r, past, err, todo)
 	}
-	return e.loadWithoutCode(r, past, h)
+	return nil
 }
 
 // endsSoon reports whether a message for a run ends it, whatever its code does: that is
@@ -54,7 +57,7 @@ func (e *Engine) endsSoon(r *activeRun, todo []mail) bool {
 }
 
 // readPast reads the record of a run. One that another run has just started has none
-// yet.
+// yet. With a *history.DamageError comes what could be read.
 func (e *Engine) readPast(r *activeRun, todo []mail) (*record.Past, error) {
 	if r.pending != nil {
 		e.clock.AtLeast(r.pending.start.Created)
@@ -75,14 +78,10 @@ func (e *Engine) readPast(r *activeRun, todo []mail) (*record.Past, error) {
 		return nil, err
 	}
 	past, err := record.Decode(rec)
-	if err != nil {
-		e.parkCulprit(r, err)
-		return nil, err
-	}
 	if n := len(past.Turns); n > 0 {
 		e.clock.AtLeast(past.Turns[n-1].Time) // time does not go back from there
 	}
-	return past, nil
+	return past, err
 }
 
 func (e *Engine) readRecord(r *resident) (*store.Record, error) {
@@ -135,7 +134,6 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error {
 	run := core.New(e.coreConfig(r, past.Start.Type), past.Start, nil)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
-		e.parkCulprit(r, err)
 		return err
 	}
 	r.run, r.instance, r.hold = run, nil, h
@@ -157,7 +155,7 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, erro
 	if e.ctx.Err() != nil {
 		return nil, err
 	}
-	if damage := (*replay.DamageError)(nil); errors.As(err, &damage) {
+	if isDamage(err) {
 		e.parkCulprit(r, err)
 		return nil, err
 	}
@@ -187,18 +185,21 @@ func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 
 // reloadHeld rebuilds a run without its code after that failed.
 func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
-	if r.create != nil {
-		return e.loadWithoutCode(r, &record.Past{Start: start, State: core.State{Status: core.StatusRunning}}, h)
+	past := &record.Past{Start: start, State: core.State{Status: core.StatusRunning}}
+	if r.create == nil {
+		rec, err := e.readRecord(r.resident)
+		if err != nil {
+			return err
+		}
+		if past, err = record.Decode(rec); err != nil {
+			return err
+		}
 	}
-	rec, err := e.readRecord(r.resident)
+	err := e.loadWithoutCode(r, past, h)
 	if err != nil {
-		return err
+		e.parkCulprit(r, err)
 	}
-	past, err := record.Decode(rec)
-	if err != nil {
-		return err
-	}
-	return e.loadWithoutCode(r, past, h)
+	return err
 }
 
 // endInstance drops the code of a run that failed. Code that is stuck cannot be

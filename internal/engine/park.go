@@ -88,8 +88,8 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 		return // it does not exist, and who starts it is told
 	}
 	d := core.Detail{Reason: cause.Error(), Since: e.clock.Now(), Fingerprint: e.untilRestart()}
-	if damage := (*replay.DamageError)(nil); errors.As(cause, &damage) {
-		d.Stack = string(damage.Stack)
+	if isDamage(cause) {
+		d = *e.damageDetail(cause)
 	}
 	wake := store.Never
 	if r.run != nil {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -59,7 +58,7 @@ func (e *Engine) reportAttempt(r *activeRun, out *core.Turn, a *core.Record) {
 		}
 	}
 	var d core.AttemptDetail
-	_ = json.Unmarshal(a.Data, &d) // the core made it
+	_ = history.Unseal(a.Data, &d) // the core made it
 	tell(logged(r.run.Start()), logs.Attempt{
 		Call: a.Call, Activity: a.Name, Number: a.Attempt, Outcome: string(a.Outcome), Reason: a.Reason, Delay: d.Delay,
 		ErrorType: a.ErrorType, Error: d.Message,

@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"errors"
+
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/inspect"
 )
 
 // A run is reset by the process that may write its next turn: an open one by its owner, in
@@ -25,15 +28,13 @@ func resetRule(e *Engine) rule {
 func (e *Engine) prepareReset(r *activeRun, m *mail) error {
 	in := m.input.(core.Control)
 	start := r.run.Start()
-	var turns []core.StoredTurn
 	err := e.insist("reading the history of run "+r.id, func() (err error) {
-		turns, err = e.Turns(e.ctx, r.partition.number, r.id, 0)
+		in.Cut, err = e.CutAt(e.ctx, r.partition.number, &start, in.Call)
 		return err
 	})
-	if err != nil {
-		return err
+	if refusal, is := errors.AsType[*inspect.CutError](err); is {
+		in.Fault, err = refusal, nil
 	}
-	in.Cut, in.Fault = core.CutAt(&start, turns, in.Call)
 	m.input = in
-	return nil
+	return err
 }

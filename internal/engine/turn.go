@@ -76,6 +76,9 @@ func (r *activeRun) stored() error {
 	r.engine.report(r, r.out)
 	r.engine.carryOut(r, r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
+	if r.run.Damaged() && !r.run.Ended() {
+		return errDamaged
+	}
 	if r.instance == nil && r.hold == nil && !r.run.Ended() {
 		r.engine.mu.Lock()
 		defer r.engine.mu.Unlock()
@@ -200,7 +203,7 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 	of := r.ref()
 	t = store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
 	if out.Number > 0 {
-		events, err := history.EncodeTurn(out.Events)
+		events, err := history.SealTurn(r.id, out.Number, out.Time, out.Events)
 		if err != nil {
 			return t, err
 		}
@@ -220,7 +223,7 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 		if t.Create, err = record.NewRun(p.number, out.Next); err != nil {
 			return t, err
 		}
-		if t.Create.Base, err = record.StoreBase(of, out.Base); err != nil {
+		if t.Create.Base, err = record.StoreBase(out.Next.Run, of, out.Base); err != nil {
 			return t, err
 		}
 	case r.create != nil:

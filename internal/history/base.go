@@ -36,6 +36,8 @@ type Cut struct {
 	// Events is how many events of the turn are what happened up to there. Those that
 	// follow came later, and take effect when the code has gone on.
 	Events int `json:"events"`
+	// Run wrote the turns before this one, from the cut before on. Empty is Base.Run.
+	Run string `json:"run,omitempty"`
 }
 
 // Identity is what code can know of its run that another run has otherwise.

@@ -1,8 +1,8 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 )
 
 // Format is the version of the documents this program writes. It rises when an
@@ -15,48 +15,108 @@ type document struct {
 	Events []Event `json:"events"`
 }
 
-// EncodeTurn makes the document of a turn's events.
+// SealTurn makes the document of the events of a run's turn, with a checksum over them and
+// over what turn it is.
+func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
+	doc, err := EncodeTurn(events)
+	if err != nil {
+		return nil, err
+	}
+	return appendSum(doc, key{run, number, time}), nil
+}
+
+// OpenTurn reads the document of a turn that SealTurn made, or an earlier version without
+// a checksum. The error is a *DamageError that names the turn.
+func OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
+	return new(Words).OpenTurn(run, number, time, doc)
+}
+
+// OpenTurn is OpenTurn of a turn of a history. What its turns have in common is kept once
+// if all of them are read with the same words.
+func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
+	body, sealed, err := cutSum(doc, key{run, number, time})
+	switch {
+	case err != nil:
+	case !sealed:
+		events, err := w.decodeTurn(doc)
+		return events, DamagedTurn(number, err)
+	default:
+		if events, is := readTurn(body, "]", w); is {
+			return events, DamagedTurn(number, checkKinds(events))
+		}
+		var d document
+		if err = json.Unmarshal(doc, &d); err == nil {
+			return d.Events, DamagedTurn(number, d.check())
+		}
+	}
+	return nil, DamagedTurn(number, err)
+}
+
+// EncodeTurn makes the document of a turn's events without a checksum, which may leave
+// the database.
 func EncodeTurn(events []Event) ([]byte, error) {
 	return appendTurn(make([]byte, 0, 128*(1+len(events))), events)
 }
 
-// DecodeTurn reads the document of a turn.
-func DecodeTurn(data []byte) ([]Event, error) { return new(Words).DecodeTurn(data) }
+// DecodeTurn reads the document of a turn that EncodeTurn made.
+func DecodeTurn(data []byte) ([]Event, error) { return new(Words).decodeTurn(data) }
 
-// DecodeTurn reads the document of a turn of a history. What its turns have in common is
-// kept once if all of them are read with the same words.
-func (w *Words) DecodeTurn(data []byte) ([]Event, error) {
-	if events, ok := readTurn(data, w); ok {
-		return events, nil
+func (w *Words) decodeTurn(data []byte) ([]Event, error) {
+	if events, is := readTurn(data, "]}", w); is {
+		return events, checkKinds(events)
 	}
 	var d document
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, damaged("%w", err)
+	}
+	for name := range fields { // its checksum, perhaps
+		if name != "v" && name != "events" {
+			return nil, damaged("it has the field %q, and is no longer as it was written", name)
+		}
+	}
 	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, fmt.Errorf("history cannot be read: %w", err)
+		return nil, damaged("%w", err)
 	}
-	if err := checkFormat(d.Format); err != nil {
-		return nil, err
-	}
-	return d.Events, nil
+	return d.Events, d.check()
 }
 
-// EncodeStart makes the document of a start event.
+// check refuses what a newer version has written.
+func (d *document) check() error {
+	if err := checkFormat(d.Format); err != nil {
+		return err
+	}
+	return checkKinds(d.Events)
+}
+
+// EncodeStart makes the document of a start event, with a checksum.
 func EncodeStart(s Start) ([]byte, error) {
 	s.Kind, s.Format = RunStarted, Format
-	return json.Marshal(s)
+	return Seal(s)
 }
 
-// DecodeStart reads the document of a start event.
+// DecodeStart reads the document of a start event. The error is a *DamageError.
 func DecodeStart(data []byte) (Start, error) {
 	var s Start
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Start{}, fmt.Errorf("the start event cannot be read: %w", err)
+	err := Unseal(data, &s)
+	if err == nil {
+		err = checkFormat(s.Format)
 	}
-	return s, checkFormat(s.Format)
+	if err != nil {
+		return Start{}, Damaged("the start event", err)
+	}
+	return s, nil
 }
 
-func checkFormat(v int) error {
-	if v < 1 || v > Format {
-		return fmt.Errorf("history format %d is not known to this program, which reads formats 1 to %d; run a newer version", v, Format)
+// Author returns the run that wrote a turn of the run's history: another one if the run
+// began with the history of that.
+func (s *Start) Author(turn int64) string {
+	if s.Base != nil {
+		for _, cut := range s.Base.Cuts {
+			if turn < cut.Turn {
+				return cmp.Or(cut.Run, s.Base.Run)
+			}
+		}
 	}
-	return nil
+	return s.Run
 }

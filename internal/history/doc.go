@@ -12,10 +12,21 @@
 // Events are text JSON, one document a turn, readable in the database's own
 // shell. Values of users are encoded once, into a Payload, and carried as bytes
 // from then on. Every document says which Format it was written in; this
-// version reads all formats up to its own.
+// version reads all formats up to its own. What it cannot read, because bytes have
+// changed or a newer version has written them, is a *DamageError, never something else
+// than was written: documents end with a checksum.
 //
 // # Decisions
 //
+//   - A checksum is the last field of its document, so documents stay JSON, older
+//     programs pass over it, and a document without one is an older one. The format
+//     number stays: it rises when an older program could not read a document.
+//   - The checksum of a turn covers the run, the number and the time of the turn. A run
+//     that was reset or forked has copies of turns, made by the database: they are
+//     checked as turns of the run that wrote them, which Start.Author knows.
+//   - A recording carries no checksums. It is a file that people indent and edit.
+//   - Columns are not covered (status, wake, states of calls): a database with checksums
+//     of its pages covers them, as it does the loss of the last turns of a history.
 //   - History holds policies as objects. Objects do not change when the notation gets
 //     new words.
 package history

@@ -99,6 +99,27 @@ func (k Kind) Command() bool {
 	return false
 }
 
+// kinds are all but RunStarted, which is no event of a turn.
+var kinds = func() map[string]Kind {
+	all := map[string]Kind{}
+	for _, k := range []Kind{
+		AttemptStarted, CallCompleted, CallFailed, CallCanceled, TimerFired, SignalReceived, RunCancelRequested, RunTerminated, RunTimedOut,
+		CallControlled, RunControlled, UpdateAccepted, CodeAdvanced, CodeDeferred,
+		ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested, SideEffectRecorded, VersionMarked, BlockStarted, CallRefused,
+		SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, AttributeSet, AttributeRemoved, UpdateCompleted,
+		RunCompleted, RunFailed, RunCanceled, RunContinued,
+	} {
+		all[string(k)] = k
+	}
+	return all
+}()
+
+// known reports whether this version knows events of the kind.
+func (k Kind) known() bool {
+	_, is := kinds[string(k)]
+	return is
+}
+
 // Terminal reports whether events of this kind end their run.
 func (k Kind) Terminal() bool {
 	switch k {

@@ -273,10 +273,10 @@ func FuzzDecodeTurn(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Add([]byte(`{"v":1,"events":[{"failure":{"form":"terminal","message":"","causes":[null]}}]}`))
-	f.Add([]byte(`{"v":1,"events":[{"failure":{"form":"after","data":{"at":-1}}},{"failure":{"form":"worker-lost"}}]}`))
-	f.Add([]byte(`{"v":1,"events":[{"failure":{"form":"value","type":"history_test.Quota","data":null}}]}`))
-	f.Add([]byte(`{"v":1,"events":[{"failure":{"form":"exhausted","data":{"reason":"stop_rule"}}},{"failure":{"form":"aborted","data":{"cause":true}}}]}`))
+	f.Add([]byte(`{"v":1,"events":[{"kind":"CallFailed","failure":{"form":"terminal","message":"","causes":[null]}}]}`))
+	f.Add([]byte(`{"v":1,"events":[{"kind":"CallFailed","failure":{"form":"after","data":{"at":-1}}},{"kind":"CallFailed","failure":{"form":"worker-lost"}}]}`))
+	f.Add([]byte(`{"v":1,"events":[{"kind":"CallFailed","failure":{"form":"value","type":"history_test.Quota","data":null}}]}`))
+	f.Add([]byte(`{"v":1,"events":[{"kind":"CallFailed","failure":{"form":"exhausted","data":{"reason":"stop_rule"}}},{"kind":"CallFailed","failure":{"form":"aborted","data":{"cause":true}}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := history.DecodeTurn(data)
 		if err != nil {
@@ -351,7 +351,7 @@ func TestPayloadsOfAnyValueComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := history.EncodeTurn([]history.Event{{Input: p, Result: p}})
+		data, err := history.EncodeTurn([]history.Event{{Kind: history.CallCompleted, Input: p, Result: p}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 // from another version perhaps or written by a person, is left to encoding/json as a
 // whole, so nothing is read differently or refused here.
 
-// readTurn reads the document of a turn, or answers false.
-func readTurn(data []byte, words *Words) ([]Event, bool) {
+// readTurn reads the document of a turn up to its end, or answers false.
+func readTurn(data []byte, end string, words *Words) ([]Event, bool) {
 	r := reader{rest: data, words: words}
 	format := 0
 	r.expect(`{"v":`)
@@ -34,7 +34,7 @@ func readTurn(data []byte, words *Words) ([]Event, bool) {
 		}
 		n++
 	}
-	return events[:n], r.take("]}") && len(r.rest) == 0
+	return events[:n], r.take(end) && len(r.rest) == 0
 }
 
 // reader reads JSON from the front of rest.

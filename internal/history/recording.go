@@ -29,7 +29,7 @@ type recording struct {
 type recordedTurn struct {
 	Number int64           `json:"number"`
 	Time   int64           `json:"time"`
-	Turn   json.RawMessage `json:"turn"` // as stored
+	Turn   json.RawMessage `json:"turn"` // as EncodeTurn makes it
 }
 
 const recordingKind = "perdure.history"

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
@@ -49,12 +48,8 @@ func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (
 	out := make([]view.Attempt, 0, len(kept))
 	known := map[core.AttemptRef]bool{}
 	for _, a := range kept {
-		v, err := attemptOf(a)
-		if err != nil {
-			return nil, nil, err
-		}
 		known[core.AttemptRef{Call: a.Call, Attempt: a.Number}] = true
-		out = append(out, v)
+		out = append(out, attemptOf(a))
 	}
 	for _, v := range s.attempts(row.ID, row.Status.Open()) {
 		if (call <= 0 || v.Call == call) && !known[core.AttemptRef{Call: v.Call, Attempt: v.Number}] {
@@ -76,17 +71,23 @@ func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (
 	return out, kept, in.tellOfWorkers(ctx, row.Partition, out)
 }
 
-func attemptOf(a store.Attempt) (view.Attempt, error) {
-	var d core.AttemptDetail
-	if err := json.Unmarshal(a.Data, &d); err != nil {
-		return view.Attempt{}, unreadable(&a, err)
-	}
+func attemptOf(a store.Attempt) view.Attempt {
+	d := ledgerDetail(&a)
 	return view.Attempt{
 		Call: a.Call, Name: a.Name, Number: a.Number, ID: d.ID, Outcome: a.Outcome, Reason: a.Reason,
 		ErrorType: a.ErrorType, Message: d.Message, Stack: d.Stack, Node: d.Node,
 		Queued: optional(d.Queued), Started: optional(a.Started), Ended: optional(a.Ended),
 		Delay: d.Delay, Next: optional(d.Next), Rule: d.Rule,
-	}, nil
+	}
+}
+
+// ledgerDetail returns what the ledger says of an attempt beside what stands in columns.
+// If that cannot be read, the message says so.
+func ledgerDetail(a *store.Attempt) (d core.AttemptDetail) {
+	if err := history.Unseal(a.Data, &d); err != nil {
+		d = core.AttemptDetail{Message: "(" + history.Damaged("the record of this attempt", err).Error() + ")"}
+	}
+	return d
 }
 
 // attempts returns those on record in the history: the ones that closed a call, and of

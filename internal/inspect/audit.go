@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -17,11 +18,8 @@ func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.
 	if err != nil {
 		return nil, err
 	}
-	start, err := history.DecodeStart(row.Start)
-	if err != nil {
-		return nil, err
-	}
-	turns, err := in.Turns(ctx, row.Partition, row.ID, 0)
+	start, _ := record.Start(row) // show says what cannot be read
+	turns, _, err := in.turns(ctx, row.Partition, row.ID, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -84,7 +84,10 @@ func (in *Inspector) auditGates(ctx context.Context, a *auditor) error {
 
 // auditSchedules adds what people did to the schedules.
 func (in *Inspector) auditSchedules(ctx context.Context, a *auditor) error {
-	return in.eachTimetable(ctx, func(t *core.Timetable) {
+	return in.eachTimetable(ctx, func(_ string, t *core.Timetable, damage error) {
+		if damage != nil {
+			return
+		}
 		s := scheduleOf(t)
 		a.addLog("schedule", s.Name, s.Paused, s.Log)
 		a.addFires(s)
@@ -155,11 +158,8 @@ func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 // auditRun adds what was done to a run. What it has in common with the run from which it
 // was cut was done to that one.
 func (in *Inspector) auditRun(ctx context.Context, row *store.Run, a *auditor) error {
-	start, err := history.DecodeStart(row.Start)
-	if err != nil {
-		return err
-	}
-	turns, err := in.Turns(ctx, row.Partition, row.ID, 0)
+	start, _ := record.Start(row) // show says what cannot be read
+	turns, _, err := in.turns(ctx, row.Partition, row.ID, 0)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // it was deleted meanwhile
 	}

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/store"
@@ -20,9 +19,7 @@ func (in *Inspector) FindCalls(ctx context.Context, filter view.AttemptFilter) (
 	}
 	found := make([]view.CallAttempts, len(entries))
 	for i := range entries {
-		if found[i], err = callSums(&entries[i]); err != nil {
-			return nil, "", err
-		}
+		found[i] = callSums(&entries[i])
 	}
 	return found, next, nil
 }
@@ -53,11 +50,7 @@ func (in *Inspector) Calls(ctx context.Context, workflowID, run string) ([]view.
 			calls = append(calls, onlyAttempt(row, &a))
 			continue
 		}
-		c, err := callSums(&store.LedgerEntry{Attempt: entry, WorkflowID: row.WorkflowID, Type: row.Type})
-		if err != nil {
-			return nil, err
-		}
-		calls = append(calls, c)
+		calls = append(calls, callSums(&store.LedgerEntry{Attempt: entry, WorkflowID: row.WorkflowID, Type: row.Type}))
 	}
 	return calls, nil
 }
@@ -84,11 +77,8 @@ func onlyAttempt(row *store.Run, a *view.Attempt) view.CallAttempts {
 }
 
 // callSums returns the sums of a call from the record of its latest attempt.
-func callSums(e *store.LedgerEntry) (view.CallAttempts, error) {
-	var d core.AttemptDetail
-	if err := json.Unmarshal(e.Data, &d); err != nil {
-		return view.CallAttempts{}, unreadable(&e.Attempt, err)
-	}
+func callSums(e *store.LedgerEntry) view.CallAttempts {
+	d := ledgerDetail(&e.Attempt)
 	c := view.CallAttempts{
 		WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Call: e.Call, Name: e.Name, Attempts: e.Number,
 		Outcome: e.Outcome, Reason: e.Reason, ErrorType: e.ErrorType, Message: d.Message, Last: optional(e.Ended),
@@ -98,5 +88,5 @@ func callSums(e *store.LedgerEntry) (view.CallAttempts, error) {
 		c.Completed, c.Failed, c.TimedOut, c.Lost, c.Drained, c.Canceled = t.Completed, t.Failed, t.TimedOut, t.Lost, t.Drained, t.Canceled
 		c.Attempts, c.Run, c.Backoff, c.Retrying, c.First = t.Attempts(), t.Run, t.Backoff, t.Retrying(), optional(t.First)
 	}
-	return c, nil
+	return c
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -29,10 +30,7 @@ func (in *Inspector) chain(ctx context.Context, row *store.Run, start *history.S
 	}
 	var runs []view.ChainRun
 	for len(runs) < shownRuns {
-		run, previous, err := chainRun(row)
-		if err != nil {
-			return nil, err
-		}
+		run, previous := chainRun(row)
 		runs = append(runs, run)
 		if previous == "" {
 			break
@@ -49,15 +47,11 @@ func (in *Inspector) chain(ctx context.Context, row *store.Run, start *history.S
 	return runs, nil
 }
 
-func chainRun(row *store.Run) (run view.ChainRun, previous string, err error) {
-	start, err := history.DecodeStart(row.Start)
-	if err != nil {
-		return run, "", err
-	}
-	detail, err := core.DecodeDetail(row.Detail)
-	if err != nil {
-		return run, "", err
-	}
+// chainRun returns a run as a member of its chain, and the one before it. What cannot be
+// read is left out.
+func chainRun(row *store.Run) (run view.ChainRun, previous string) {
+	start, _ := record.Start(row)
+	detail, _ := core.DecodeDetail(row.Detail)
 	run = view.ChainRun{
 		Number: max(start.Number, 1), RunID: row.ID, Workflow: row.Type, Initiator: start.Initiator, Attempt: row.Attempt,
 		Status: string(row.Status), Created: at(row.Created),
@@ -66,5 +60,5 @@ func chainRun(row *store.Run) (run view.ChainRun, previous string, err error) {
 	if detail.Failure != nil {
 		run.Error, run.ErrorType = detail.Failure.Message, detail.Failure.TypeName()
 	}
-	return run, start.Previous, nil
+	return run, start.Previous
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -16,14 +16,8 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 	if err != nil {
 		return nil, err
 	}
-	start, err := history.DecodeStart(row.Start)
-	if err != nil {
-		return nil, err
-	}
-	detail, err := core.DecodeDetail(row.Detail)
-	if err != nil {
-		return nil, err
-	}
+	start, wrong := record.Start(row)
+	detail, unread := core.DecodeDetail(row.Detail)
 	d := &view.Description{
 		Run: runOf(row), Input: payload(start.Input), Memo: payload(start.Memo), Trace: start.Trace,
 		Result: optionalPayload(detail.Result), Failure: failure(detail.Failure), Stack: detail.Stack,
@@ -33,25 +27,28 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 	if deadline := core.RunDeadline(&start); deadline != core.Never {
 		d.RunDeadline = optional(deadline)
 	}
+	d.Damage = firstDamage(nil, wrong, unread)
 	if d.Mismatch, err = mismatch(detail.Mismatch); err != nil {
 		return nil, err
 	}
 	if d.Chain, err = in.chain(ctx, row, &start); err != nil || !row.Status.Open() {
 		return d, err
 	}
-	return d, in.describeOpen(ctx, row, d)
+	return d, in.describeOpen(ctx, row, d, unread)
 }
 
-// describeOpen adds what is known of an open run only.
-func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.Description) error {
+// describeOpen adds what is known of an open run only. Unread is why its state cannot be
+// read, nil if it can.
+func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.Description, unread error) error {
 	s, err := in.Read(ctx, row)
 	if err != nil {
 		return err
 	}
-	var unread int
-	d.Pending, unread = s.pending()
+	d.Damage = firstDamage(s, unread)
+	var signals int
+	d.Pending, signals = s.pending()
 	d.Updates = s.updates()
-	d.HistoryLength, d.Warnings = len(s.Events), in.limits.warnings(len(s.Events), len(d.Pending), unread)
+	d.HistoryLength, d.Warnings = len(s.Events), in.limits.warnings(len(s.Events), len(d.Pending), signals)
 	return errors.Join(in.addPlaces(ctx, row.ID, d.Pending), in.addChildren(ctx, d.Pending), in.addSwitches(ctx, d.Pending))
 }
 

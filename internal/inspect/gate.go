@@ -28,6 +28,9 @@ func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			return nil // it was removed meanwhile
+		case damageOf(err) != nil:
+			gates = append(gates, view.Gate{Name: entity.NameOf(row.ID), Problem: err.Error()})
+			return nil
 		case err == nil:
 			gates = append(gates, in.gateOf(g))
 		}
@@ -104,8 +107,8 @@ func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Cal
 			continue
 		}
 		g, err := in.Gate(ctx, wait.Name)
-		if errors.Is(err, store.ErrNotFound) {
-			continue // the first message to it is on its way
+		if errors.Is(err, store.ErrNotFound) || damageOf(err) != nil {
+			continue // the first message to it is on its way, or nobody knows
 		}
 		if err != nil {
 			return err

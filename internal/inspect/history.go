@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
@@ -28,7 +30,7 @@ type startEvent struct {
 }
 
 // shown is an event with what its readers would have to look for: the types of errors.
-func shown(t history.RecordedTurn, ev history.Event) TurnEvent {
+func shown(t core.StoredTurn, ev history.Event) TurnEvent {
 	s := TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev}
 	if ev.Failure != nil {
 		s.ErrorType = ev.Failure.TypeName()
@@ -41,13 +43,32 @@ func shown(t history.RecordedTurn, ev history.Event) TurnEvent {
 	return s
 }
 
-// Turns reads the turns of a run that follow the one numbered after; 0 reads all.
+// Turns reads the turns of a run that follow the one numbered after; 0 reads all. With a
+// *history.DamageError come those that can be read.
 func (in *Inspector) Turns(ctx context.Context, partition int, run string, after int64) ([]core.StoredTurn, error) {
+	turns, damage, err := in.turns(ctx, partition, run, after)
+	if err == nil && len(damage) > 0 {
+		err = damage[0]
+	}
+	return turns, err
+}
+
+func (in *Inspector) turns(ctx context.Context, partition int, run string, after int64) ([]core.StoredTurn, []*history.DamageError, error) {
 	stored, err := in.db.History(ctx, partition, run, after, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return record.Turns(stored)
+	turns, damage := record.Turns(&history.Start{Run: run}, after, stored)
+	if len(damage) == 0 {
+		return turns, nil, nil
+	}
+	row, err := in.db.Find(ctx, partition, "", run) // the run may have begun with turns of another one
+	if err != nil {
+		return nil, nil, err
+	}
+	start, _ := record.Start(row)
+	turns, damage = record.Turns(&start, after, stored)
+	return turns, damage, nil
 }
 
 // Record returns the history of a run as one document, for replay elsewhere.
@@ -60,30 +81,48 @@ func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r hist
 		return r, err
 	}
 	turns, err := in.Turns(ctx, row.Partition, row.ID, 0)
+	if err != nil {
+		return r, err
+	}
 	for _, t := range turns {
 		r.Turns = append(r.Turns, history.RecordedTurn{Number: t.Number, Time: t.Time, Events: t.Events})
 	}
-	return r, err
+	return r, nil
 }
 
 // Events returns the history of a run, the start event first. Each event of a call has the
-// call's name, which the history itself says once, and the types of its errors.
+// call's name, which the history itself says once, and the types of its errors. In the
+// place of a turn that cannot be read stands an event of the kind TurnDamaged, whose note
+// says what is wrong.
 func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view.Event, error) {
-	r, err := in.Record(ctx, workflowID, run)
+	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	first := startEvent{Start: &r.Start}
-	if r.Start.Failure != nil {
-		first.ErrorType = r.Start.Failure.TypeName()
-	}
-	start, err := json.Marshal(first)
+	turns, damage, err := in.turns(ctx, row.Partition, row.ID, 0)
 	if err != nil {
 		return nil, err
 	}
-	events := []view.Event{{Time: at(r.Start.Created), Kind: string(history.RunStarted), Name: r.Start.Type, ErrorType: first.ErrorType, Record: start}}
+	first, err := beginning(row)
+	if err != nil {
+		return nil, err
+	}
+	events := []view.Event{first}
+	damaged := func(before int64) error {
+		for len(damage) > 0 && damage[0].Turn < before {
+			ev, err := damagedEvent(damage[0])
+			if err != nil {
+				return err
+			}
+			events, damage = append(events, ev), damage[1:]
+		}
+		return nil
+	}
 	names := map[int64]string{}
-	for _, t := range r.Turns {
+	for _, t := range turns {
+		if err := damaged(t.Number); err != nil {
+			return nil, err
+		}
 		for _, ev := range t.Events {
 			if ev.Name != "" && ev.Call != 0 {
 				names[ev.Call] = ev.Name
@@ -97,5 +136,19 @@ func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view
 			events = append(events, view.Event{Turn: in.Turn, Time: in.Time, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, ErrorType: in.ErrorType, Record: text})
 		}
 	}
-	return events, nil
+	return events, damaged(math.MaxInt64)
+}
+
+// beginning returns the first event of a run's history.
+func beginning(row *store.Run) (view.Event, error) {
+	start, err := record.Start(row)
+	if err != nil {
+		return damagedEvent(damageOf(err))
+	}
+	first := startEvent{Start: &start}
+	if start.Failure != nil {
+		first.ErrorType = start.Failure.TypeName()
+	}
+	text, err := json.Marshal(first)
+	return view.Event{Time: at(start.Created), Kind: string(history.RunStarted), Name: start.Type, ErrorType: first.ErrorType, Record: text}, err
 }

@@ -24,16 +24,13 @@ func (in *Inspector) FindAttempts(ctx context.Context, filter view.AttemptFilter
 	}
 	found := make([]view.FoundAttempt, len(entries))
 	for i := range entries {
-		if found[i], err = foundAttempt(&entries[i]); err != nil {
-			return nil, "", err
-		}
+		found[i] = foundAttempt(&entries[i])
 	}
 	return found, next, nil
 }
 
-func foundAttempt(e *store.LedgerEntry) (view.FoundAttempt, error) {
-	a, err := attemptOf(e.Attempt)
-	return view.FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Attempt: a}, err
+func foundAttempt(e *store.LedgerEntry) view.FoundAttempt {
+	return view.FoundAttempt{WorkflowID: e.WorkflowID, RunID: e.Run, Workflow: e.Type, Attempt: attemptOf(e.Attempt)}
 }
 
 // searchLedger returns a page of the ledger and the cursor of the next one. If calls is set
@@ -106,8 +103,4 @@ func parseCursor(s string) (k store.LedgerKey, err error) {
 		return k, fmt.Errorf("%q is no cursor of a listing of attempts: %w", s, err)
 	}
 	return k, nil
-}
-
-func unreadable(a *store.Attempt, err error) error {
-	return fmt.Errorf("the ledger record of call %d, attempt %d cannot be read: %w", a.Call, a.Number, err)
 }

@@ -31,8 +31,11 @@ func (in *Inspector) Schedules(ctx context.Context) ([]view.Schedule, error) {
 		return nil, err
 	}
 	var all []view.Schedule
-	err := in.eachTimetable(ctx, func(t *core.Timetable) {
-		if !t.Detail().Deleted {
+	err := in.eachTimetable(ctx, func(name string, t *core.Timetable, damage error) {
+		switch {
+		case damage != nil:
+			all = append(all, view.Schedule{Name: name, Problem: damage.Error()})
+		case !t.Detail().Deleted:
 			all = append(all, *scheduleOf(t))
 		}
 	})
@@ -40,8 +43,9 @@ func (in *Inspector) Schedules(ctx context.Context) ([]view.Schedule, error) {
 	return all, err
 }
 
-// eachTimetable calls do for the group's schedules, deleted ones included.
-func (in *Inspector) eachTimetable(ctx context.Context, do func(*core.Timetable)) error {
+// eachTimetable calls do for the group's schedules, deleted ones included, and with an
+// error for those that cannot be read.
+func (in *Inspector) eachTimetable(ctx context.Context, do func(name string, t *core.Timetable, damage error)) error {
 	return in.eachStanding(ctx, entity.Schedule, func(row *store.Run) error {
 		rec, err := in.db.Load(ctx, row.Partition, row.ID)
 		if errors.Is(err, store.ErrNotFound) {
@@ -51,8 +55,9 @@ func (in *Inspector) eachTimetable(ctx context.Context, do func(*core.Timetable)
 		if err == nil {
 			t, err = record.Schedule(in.group, rec)
 		}
-		if err == nil {
-			do(t)
+		if err == nil || damageOf(err) != nil {
+			do(entity.NameOf(row.ID), t, err)
+			return nil
 		}
 		return err
 	})

@@ -17,10 +17,13 @@ import (
 type Snapshot struct {
 	Start  history.Start
 	Events []TurnEvent
+	// Damage is what of the run's record cannot be read. Events are all others.
+	Damage []*history.DamageError
 
-	epochs map[int64]int64      // of turns, by number
-	rows   map[int64]store.Call // by number
-	owners map[int64]string     // node IDs by epoch
+	startLost bool                 // Start is only what the row says
+	epochs    map[int64]int64      // of turns, by number
+	rows      map[int64]store.Call // by number
+	owners    map[int64]string     // node IDs by epoch
 }
 
 // Read reads a run.
@@ -32,9 +35,9 @@ func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error
 // begin reads a run and its first turns, at most limit (0: all), and reports whether
 // these are all.
 func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int) (s *Snapshot, complete bool, err error) {
-	start, err := history.DecodeStart(row.Start)
-	if err != nil {
-		return nil, false, err
+	s = &Snapshot{epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
+	if s.Start, err = record.Start(row); err != nil {
+		s.Damage, s.startLost = append(s.Damage, damageOf(err)), true
 	}
 	// Rows first: a call that closes in between is then closed in the history.
 	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
@@ -45,15 +48,12 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int) (s *S
 	if err != nil {
 		return nil, false, err
 	}
-	turns, err := record.Turns(stored)
-	if err != nil {
-		return nil, false, err
-	}
+	turns, damage := record.Turns(&s.Start, 0, stored)
+	s.Damage = append(s.Damage, damage...)
 	owners, err := in.db.Owners(ctx, row.Partition)
 	if err != nil {
 		return nil, false, err
 	}
-	s = &Snapshot{Start: start, epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
 	for _, c := range calls {
 		s.rows[c.Number] = c
 	}

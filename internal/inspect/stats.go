@@ -70,14 +70,10 @@ func (in *Inspector) ErrorStats(ctx context.Context, filter view.AttemptFilter) 
 	stats := make([]view.ErrorStats, len(groups))
 	for i := range groups {
 		g := &groups[i]
-		example, err := foundAttempt(&g.Example)
-		if err != nil {
-			return nil, err
-		}
 		stats[i] = view.ErrorStats{
 			Name: g.Name, ErrorType: g.ErrorType, Attempts: g.Attempts, Calls: g.Calls, Recovered: g.Recovered,
 			RecoveredShare: float64(g.Recovered) / float64(g.Calls),
-			First:          at(g.First), Last: at(g.Last), Example: example,
+			First:          at(g.First), Last: at(g.Last), Example: foundAttempt(&g.Example),
 		}
 	}
 	slices.SortStableFunc(stats, func(a, b view.ErrorStats) int { return cmp.Compare(b.Attempts, a.Attempts) })

@@ -93,7 +93,7 @@ type summary struct {
 // add counts something that waits.
 func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
 	at := waitGroup{kind: w.For, name: w.Name, gate: w.Gate}
-	if !w.ByItself() && w.For != view.WaitParked {
+	if !w.ByItself() && w.For != view.WaitParked && w.For != view.WaitDamaged {
 		at.by, at.why = w.By, w.Why
 	}
 	if w.For == view.WaitActivityPaused || w.Gate != "" {
@@ -140,7 +140,7 @@ func (s *summary) sorted(counts *view.Counts) []view.Waiting {
 			g.AtLeast = g.AtLeast || slices.Contains(kinds, g.For) && g.Call > 0 && counts.Calls[state] > statusCalls
 		}
 		for status, kind := range readRuns {
-			g.AtLeast = g.AtLeast || g.For == kind && g.Call == 0 && g.Count > 0 && counts.Runs[status] > statusRuns
+			g.AtLeast = g.AtLeast || slices.Contains(kind, g.For) && g.Call == 0 && g.Count > 0 && counts.Runs[status] > statusRuns
 		}
 		all = append(all, g)
 	}
@@ -161,8 +161,8 @@ var (
 		view.CallPaused:      {view.WaitPaused},
 		view.CallQuarantined: {view.WaitQuarantined},
 	}
-	readRuns = map[string]string{
-		view.StatusParked: view.WaitParked, view.StatusPaused: view.WaitPaused, view.StatusWaitingForCode: view.WaitCode,
+	readRuns = map[string][]string{
+		view.StatusParked: {view.WaitParked, view.WaitDamaged}, view.StatusPaused: {view.WaitPaused}, view.StatusWaitingForCode: {view.WaitCode},
 	}
 )
 
@@ -177,11 +177,12 @@ func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) 
 		if read++; read > statusGates {
 			return errEnough
 		}
-		d, err := core.DecodeGate(row.Detail)
-		if err != nil {
-			return err
-		}
 		w := view.Wait{Gate: entity.NameOf(row.ID)}
+		d, err := core.DecodeGate(row.Detail)
+		if damage := damageOf(err); damage != nil {
+			sum.add(damagedWait(w, damage), "", "", "")
+			return nil
+		}
 		o.gates[w.Gate] = &d
 		if gateObstacle(&d, in.now(), &w) {
 			if d.Pause != nil {
@@ -201,11 +202,7 @@ func (in *Inspector) addHeld(ctx context.Context, _ *obstacles, sum *summary) er
 			return err
 		}
 		for i := range rows {
-			d, err := core.DecodeDetail(rows[i].Detail)
-			if err != nil {
-				return err
-			}
-			if w := heldRun(&rows[i], &d); w != nil {
+			if w := heldRun(&rows[i]); w != nil {
 				sum.add(*w, rows[i].WorkflowID, rows[i].ID, rows[i].Type)
 			}
 		}
@@ -226,10 +223,7 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 		}
 		for i := range calls {
 			c := &calls[i]
-			w, err := o.ofRow(&c.Call)
-			if err != nil {
-				return err
-			}
+			w := o.ofRow(&c.Call)
 			if state == store.Paused && pausedWithRun(&c.Call) {
 				continue
 			}
@@ -272,7 +266,7 @@ func (in *Inspector) waitingTickets(ctx context.Context) (map[callKey]place, err
 	for i := range rows {
 		t, err := core.DecodeTicket(rows[i].Data)
 		if err != nil {
-			return nil, err
+			continue // status names its gate
 		}
 		if t.Phase == gates.Waiting {
 			tickets[callKey{t.Key.Run, t.Key.Call}] = place{entity.NameOf(rows[i].Run), t.Since}

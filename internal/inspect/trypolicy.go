@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -113,8 +112,8 @@ func (t *trying) add(e *store.LedgerEntry) error {
 	}
 	t.read++
 	var d core.AttemptDetail
-	if err := json.Unmarshal(e.Data, &d); err != nil {
-		return unreadable(&e.Attempt, err)
+	if err := history.Unseal(e.Data, &d); err != nil {
+		return history.Damaged(fmt.Sprintf("the record of attempt %d of call %d of run %s", e.Number, e.Call, e.Run), err)
 	}
 	ref := callRef{e.Run, e.Call}
 	c := t.open[ref]

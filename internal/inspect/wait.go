@@ -42,6 +42,10 @@ func (o *obstacles) gate(ctx context.Context, name string) (*core.GateDetail, er
 		return nil, err
 	}
 	d, err := core.DecodeGate(row.Detail)
+	if damageOf(err) != nil { // what stands at it waits for it all the same
+		o.gates[name] = nil
+		return nil, nil
+	}
 	o.gates[name] = &d
 	return &d, err
 }
@@ -70,11 +74,11 @@ func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
 }
 
 // ofRow says what a call waits for, by its row. The gate of a gated one is not in it.
-func (o *obstacles) ofRow(c *store.Call) (view.Wait, error) {
+func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	w := view.Wait{Call: c.Number, Name: c.Name, For: rowWaits[c.State]}
 	p, err := core.DecodeProgress(c.Data)
-	if err != nil {
-		return w, err
+	if damage := damageOf(err); damage != nil {
+		return damagedWait(w, damage)
 	}
 	w.Failures = p.Failures
 	if p.Last != nil {
@@ -97,7 +101,7 @@ func (o *obstacles) ofRow(c *store.Call) (view.Wait, error) {
 	if off, paused := o.paused[c.Name]; paused && c.State == store.Queued {
 		w.For, w.By, w.Why = view.WaitActivityPaused, off.By, off.Why
 	}
-	return w, nil
+	return w
 }
 
 var rowWaits = map[store.CallState]string{
@@ -106,11 +110,19 @@ var rowWaits = map[store.CallState]string{
 }
 
 // heldRun says why a run as a whole goes not on, nil if it does.
-func heldRun(row *store.Run, d *core.Detail) *view.Wait {
+func heldRun(row *store.Run) *view.Wait {
+	d, err := core.DecodeDetail(row.Detail)
 	w := &view.Wait{Name: row.Type, Since: optional(d.Since), Why: d.Reason}
+	if damage := damageOf(err); damage != nil {
+		*w = damagedWait(*w, damage)
+		return w
+	}
 	switch row.Status {
 	case store.Parked:
 		w.For = view.WaitParked
+		if d.Damaged {
+			w.For = view.WaitDamaged
+		}
 	case store.WaitingForCode:
 		w.For = view.WaitCode
 	case store.OnHold:
@@ -132,11 +144,7 @@ func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) er
 	if !row.Status.Open() {
 		return nil
 	}
-	detail, err := core.DecodeDetail(row.Detail)
-	if err != nil {
-		return err
-	}
-	if v.Wait = heldRun(row, &detail); v.Wait != nil {
+	if v.Wait = heldRun(row); v.Wait != nil {
 		return nil
 	}
 	all, err := o.waits(ctx, row)
@@ -171,10 +179,7 @@ func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait,
 			continue // it has closed meanwhile
 		}
 		c := s.rows[number]
-		w, err := o.ofRow(&c)
-		if err != nil {
-			return nil, err
-		}
+		w := o.ofRow(&c)
 		if w.For == view.WaitGate && p.Gate != nil {
 			w.Gate = p.Gate.Name
 			if err := o.atGate(ctx, &w); err != nil {

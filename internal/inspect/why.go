@@ -39,6 +39,9 @@ func (in *Inspector) Why(ctx context.Context, workflowID, run string) (string, e
 	return nobody, nil
 }
 
+// Mend is what to do about a run of whose record a part cannot be read.
+const Mend = "restore it from a backup and start the engine again, go on from a call before the damage with ops.Reset, or end it with ops.Terminate"
+
 // sentence says what is waited for, and what to do about it.
 func sentence(w *view.Wait) string {
 	if w == nil {
@@ -65,6 +68,8 @@ func sentence(w *view.Wait) string {
 	switch w.For {
 	case view.WaitParked:
 		return "it is parked: " + w.Why + "; start an engine with code that fits"
+	case view.WaitDamaged:
+		return "what is on record of it cannot be read: " + w.Why + "; " + Mend
 	case view.WaitCode:
 		return cmp.Or(w.Why, "no node has its code") + "; start an engine that registers it"
 	case view.WaitPaused:

@@ -1,8 +1,7 @@
 package message
 
 import (
-	"encoding/json"
-
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
 
@@ -12,6 +11,6 @@ func AnswerTo(token string) string { return "#answer/" + token }
 
 // Answer returns the answer to a question of a run in a partition.
 func Answer(partition int, token string, d Data) (store.Message, error) {
-	data, err := json.Marshal(d)
+	data, err := history.Seal(d)
 	return store.Message{Partition: partition, WorkflowID: AnswerTo(token), Key: "answer", Kind: KindAnswer, Data: data}, err
 }

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
@@ -46,7 +45,7 @@ type Data struct {
 // toRun returns a message to a run, or to the latest run of the workflow ID if run is
 // empty.
 func toRun(g store.Group, workflowID, run, kind, key string, d any) (store.Message, error) {
-	data, err := json.Marshal(d)
+	data, err := history.Seal(d)
 	return store.Message{Partition: entity.Place(g, workflowID), WorkflowID: workflowID, Run: run, Kind: kind, Key: key, Data: data}, err
 }
 
@@ -99,7 +98,7 @@ func Input(m store.Message) (core.Input, error) {
 func input[I core.Input](m store.Message) (core.Input, error) { return decode[I](m) }
 
 func decode[D any](m store.Message) (d D, err error) {
-	if err := json.Unmarshal(m.Data, &d); err != nil {
+	if err := history.Unseal(m.Data, &d); err != nil {
 		return d, unreadable(m, err)
 	}
 	return d, nil

@@ -1,10 +1,9 @@
 package message
 
 import (
-	"encoding/json"
-
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/store"
 )
@@ -43,6 +42,6 @@ func to(s entity.Standing, kind, key string, m any) store.Message {
 }
 
 func encode(m any) []byte {
-	data, _ := json.Marshal(m) // strings and finite numbers only: cannot fail
+	data, _ := history.Seal(m) // strings and finite numbers only: cannot fail
 	return data
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
@@ -14,33 +15,80 @@ type Past struct {
 	Turns []core.StoredTurn
 	Rows  []core.Row
 	State core.State
+
+	// Last is the number of the last turn. Turns ends earlier if there is damage.
+	Last int64
 }
 
-// Decode decodes the record of a run.
+// Decode decodes the record of a run. With a *history.DamageError comes what stands
+// before the damage.
 func Decode(r *store.Record) (*Past, error) {
-	start, err := history.DecodeStart(r.Run.Start)
-	if err != nil {
-		return nil, err
+	p := &Past{Rows: Rows(r.Calls), State: State(r.Run.RunState)}
+	if n := len(r.Turns); n > 0 {
+		p.Last = r.Turns[n-1].Number
 	}
-	turns, err := Turns(r.Turns)
-	if err != nil {
-		return nil, err
+	var err error
+	if p.Start, err = Start(&r.Run); err != nil {
+		return p, err
 	}
-	return &Past{Start: start, Turns: turns, Rows: Rows(r.Calls), State: State(r.Run.RunState)}, nil
+	var damage []*history.DamageError
+	if p.Turns, damage = Turns(&p.Start, 0, r.Turns); len(damage) > 0 {
+		p.Turns = Before(p.Turns, damage[0].Turn)
+		return p, damage[0]
+	}
+	return p, nil
 }
 
-// Turns decodes the turns of a history.
-func Turns(stored []store.TurnRow) (turns []core.StoredTurn, err error) {
+// Start decodes the start event of a run. If it is damaged, it is what the row says of it.
+func Start(r *store.Run) (history.Start, error) {
+	start, err := history.DecodeStart(r.Start)
+	if err == nil && start.Run != r.ID {
+		err = history.Damaged("the start event", fmt.Errorf("it is that of run %q", start.Run))
+	}
+	if err != nil {
+		start = history.Start{
+			Kind: history.RunStarted, Format: history.Format, WorkflowID: r.WorkflowID, Run: r.ID, Type: r.Type, Group: r.Group,
+			Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
+		}
+	}
+	return start, err
+}
+
+// Turns decodes turns of the history of a run, those that follow the one with the number
+// after, and says which cannot be read or are missing.
+func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []core.StoredTurn, damage []*history.DamageError) {
 	var words history.Words
 	turns = make([]core.StoredTurn, 0, len(stored))
+	bad := func(err error) {
+		d, _ := errors.AsType[*history.DamageError](err)
+		damage = append(damage, d)
+	}
 	for _, t := range stored {
-		events, err := words.DecodeTurn(t.Events)
+		switch missing := t.Number - after - 1; {
+		case missing == 1:
+			bad(history.DamagedTurn(after+1, history.ErrMissing))
+		case missing > 1:
+			bad(history.DamagedTurn(after+1, fmt.Errorf("%w, as are the %d that follow", history.ErrMissing, missing-1)))
+		}
+		after = t.Number
+		events, err := words.OpenTurn(start.Author(t.Number), t.Number, t.Time, t.Events)
 		if err != nil {
-			return nil, fmt.Errorf("turn %d: %w", t.Number, err)
+			bad(err)
+			continue
 		}
 		turns = append(turns, core.StoredTurn{Number: t.Number, Epoch: t.Epoch, Time: t.Time, Events: events})
 	}
-	return turns, nil
+	return turns, damage
+}
+
+// Before returns the turns that stand before one.
+func Before(turns []core.StoredTurn, number int64) []core.StoredTurn {
+	for i := range turns {
+		if turns[i].Number >= number {
+			return turns[:i]
+		}
+	}
+	return turns
 }
 
 // Rows are the rows of calls, or of the tickets of a gate or the fires of a schedule.

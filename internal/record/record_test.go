@@ -1,7 +1,10 @@
 package record
 
 import (
+	"bytes"
+	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/perdure/perdure/internal/core"
@@ -53,9 +56,60 @@ func TestTalliesCountByTheHour(t *testing.T) {
 	}
 }
 
-func TestADamagedTurnIsNamed(t *testing.T) {
-	_, err := Turns([]store.TurnRow{{Number: 4, Events: []byte("{")}})
-	if err == nil || err.Error()[:7] != "turn 4:" {
-		t.Errorf("the error is %v", err)
+// TestI23_DamagedTurnsAreNamed: those that cannot be read and those that are missing. All
+// others are read.
+func TestI23_DamagedTurnsAreNamed(t *testing.T) {
+	start := &history.Start{Run: "r"}
+	var stored []store.TurnRow
+	for n := int64(1); n <= 9; n++ {
+		doc, err := history.SealTurn("r", n, 7, []history.Event{{Kind: history.CodeAdvanced}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, store.TurnRow{Number: n, Time: 7, Events: doc})
+	}
+	stored[3].Events = []byte("{")
+	stored[4].Time++
+	stored = append(stored[:1:1], append(stored[2:5:5], stored[7:]...)...)
+	turns, damage := Turns(start, 0, stored)
+	var got []string
+	for _, d := range damage {
+		got = append(got, d.Error()[:min(len(d.Error()), 40)])
+	}
+	want := []string{"turn 2 is missing", "turn 4 is damaged: unexpected end of JSO", "turn 5 is damaged: its checksum is ", "turn 6 is missing, as are the 1 that fol"}
+	for i := range want {
+		if len(got) != len(want) || !strings.HasPrefix(got[i], want[i]) {
+			t.Fatalf("the damage is %q, not %q", got, want)
+		}
+	}
+	if len(turns) != 4 || len(Before(turns, 2)) != 1 || len(Before(turns, 99)) != 4 {
+		t.Errorf("read are %+v", turns)
+	}
+}
+
+// TestI23_AStartEventIsThatOfItsRun: what cannot be read of it is told by the row.
+func TestI23_AStartEventIsThatOfItsRun(t *testing.T) {
+	row, err := NewRun(5, &history.Start{WorkflowID: "w", Run: "r", Type: "flow", Chain: "c", Attempt: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Start(row); err != nil || s.Run != "r" {
+		t.Errorf("undamaged: %+v, %v", s, err)
+	}
+	for _, damage := range []func(*store.Run){
+		func(r *store.Run) { r.ID = "other" },
+		func(r *store.Run) { r.Start = bytes.Replace(r.Start, []byte(`"attempt":2`), []byte(`"attempt":3`), 1) },
+		func(r *store.Run) { r.Start = nil },
+	} {
+		r := *row
+		damage(&r)
+		s, err := Start(&r)
+		var d *history.DamageError
+		if !errors.As(err, &d) || d.Part != "the start event" || s.Run != r.ID || s.WorkflowID != "w" || s.Chain != "c" || s.Attempt != 2 {
+			t.Errorf("read as %+v, %v", s, err)
+		}
+		if past, err := Decode(&store.Record{Run: r, Turns: []store.TurnRow{{Number: 3}}}); err == nil || past.Last != 3 {
+			t.Errorf("the past is %+v, %v", past, err)
+		}
 	}
 }

@@ -24,13 +24,13 @@ func NewRun(partition int, s *history.Start) (*store.Run, error) {
 	}, nil
 }
 
-// StoreBase returns the history of another run with which a run begins; nil if cut is
-// nil.
-func StoreBase(of store.RunRef, cut *core.Cut) (*store.Base, error) {
+// StoreBase returns the history of another run, of, with which a run begins; nil if cut
+// is nil.
+func StoreBase(run string, of store.RunRef, cut *core.Cut) (*store.Base, error) {
 	if cut == nil {
 		return nil, nil
 	}
-	events, err := history.EncodeTurn(cut.Last.Events)
+	events, err := history.SealTurn(run, cut.Last.Number, cut.Last.Time, cut.Last.Events)
 	return &store.Base{
 		RunRef: of, Turns: cut.Turns,
 		Last: store.TurnRow{Number: cut.Last.Number, Time: cut.Last.Time, Events: events},

@@ -67,7 +67,7 @@ func (c *Client) resetClosed(ctx context.Context, row *store.Run, in core.Contro
 		return r, nil
 	}
 	cut, start, err := c.cutAt(ctx, row, in.Call)
-	if refusal := (*cutError)(nil); errors.As(err, &refusal) {
+	if refusal := (*inspect.CutError)(nil); errors.As(err, &refusal) {
 		r.Outcome, r.Note = view.Refused, refusal.Error()
 		return r, nil
 	} else if err != nil {
@@ -92,7 +92,7 @@ func (c *Client) previewReset(ctx context.Context, row *store.Run, in core.Contr
 	r := c.controlRecord(row, in)
 	r.Request = ""
 	cut, _, err := c.cutAt(ctx, row, in.Call)
-	refusal := (*cutError)(nil)
+	refusal := (*inspect.CutError)(nil)
 	switch {
 	case errors.As(err, &refusal):
 		r.Outcome, r.Note = view.Refused, refusal.Error()
@@ -118,23 +118,13 @@ func wasAsked(row *store.Run, request string) bool {
 	return err == nil && start.Carried != nil && slices.Contains(start.Carried.Asked, request)
 }
 
-// cutError says that no run can go on from a call.
-type cutError struct{ error }
-
 // cutAt reads the history of a run and cuts it at a call.
 func (c *Client) cutAt(ctx context.Context, row *store.Run, call int64) (*core.Cut, *history.Start, error) {
-	start, err := history.DecodeStart(row.Start)
+	start, err := record.Start(row)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &inspect.CutError{Err: err}
 	}
-	turns, err := c.read.Turns(ctx, row.Partition, row.ID, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	cut, err := core.CutAt(&start, turns, call)
-	if err != nil {
-		err = &cutError{err}
-	}
+	cut, err := c.read.CutAt(ctx, row.Partition, &start, call)
 	return cut, &start, err
 }
 
@@ -145,7 +135,7 @@ func (c *Client) createBased(ctx context.Context, source *store.Run, cut *core.C
 		return err
 	}
 	row.After = after
-	if row.Base, err = record.StoreBase(store.RunRef{Partition: source.Partition, Run: source.ID}, cut); err != nil {
+	if row.Base, err = record.StoreBase(start.Run, store.RunRef{Partition: source.Partition, Run: source.ID}, cut); err != nil {
 		return err
 	}
 	err = c.db.Create(ctx, *row)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
 
@@ -40,8 +41,8 @@ func (c *Client) awaitTurn(ctx context.Context, at *place, longest time.Duration
 // readTurns hands turns that were not read before to read until it is done.
 func (c *Client) readTurns(ctx context.Context, at *place, read func(*core.StoredTurn) (done bool, err error)) (done bool, err error) {
 	turns, err := c.read.Turns(ctx, c.place(at.workflowID), at.run, at.after)
-	if err != nil {
-		return false, err
+	if damage := (*history.DamageError)(nil); err != nil && !errors.As(err, &damage) {
+		return false, err // else the answer may stand after the damage
 	}
 	for i := range turns {
 		at.after = turns[i].Number

@@ -66,6 +66,9 @@ func (a *app) gateTable(gates []view.Gate) error {
 			budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
 		}
 		table.Row(g.Name, g.Mode, term.Count(g.Holders), term.Count(g.Limit), backoffOf(g), term.Count(g.Waiting), oldest, breakerOf(g, now), budget)
+		if g.Problem != "" {
+			notes = append(notes, fmt.Sprintf("%s lets no call pass: %s. Restore it from a backup and start the engine again.", g.Name, g.Problem))
+		}
 		if g.Edited != nil {
 			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, term.Time(g.Edited.Since), personOf(g.Edited.By, g.Edited.Why), a.sameDatabase("perdure gates show "+term.Quote(g.Name))))
 		}

@@ -222,6 +222,8 @@ func (a *app) broken(text string) (lines []string) {
 func (a *app) explainHold(d *view.Description) {
 	a.printf("\n")
 	switch {
+	case d.Damage != nil:
+		a.explainDamage(d)
 	case d.Mismatch != nil:
 		a.printf("Parked: its code asks for something other than its history records.\n")
 		a.printf("  turn %d, command %d\n", d.Mismatch.Turn, d.Mismatch.Command)
@@ -233,6 +235,23 @@ func (a *app) explainHold(d *view.Description) {
 	default:
 		a.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow goes on.\n")
 	}
+}
+
+// explainDamage says what on record cannot be read, and what to do about that.
+func (a *app) explainDamage(d *view.Description) {
+	a.printf("Parked: what is on record of it cannot be read.\n  %s\n", d.Damage.Problem)
+	a.printf("Its code does not run, and nothing is done twice. Other workflows go on. ")
+	if d.Damage.Newer {
+		a.printf("If a newer version has\nwritten it, start an engine of that version. Else restore")
+	} else {
+		a.printf("Restore")
+	}
+	a.printf(" the\ndatabase from a backup and start the engine again, or\n\n")
+	id := term.Quote(d.WorkflowID)
+	if n := d.Damage.LastCall; n > 0 {
+		a.printf("  %s\n", a.sameDatabase(fmt.Sprintf("perdure reset %s --call %d --dry-run", id, n)))
+	}
+	a.printf("  %s\n", a.sameDatabase("perdure terminate "+id))
 }
 
 // event is a command of a history as one line; nil is its end.

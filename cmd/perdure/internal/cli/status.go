@@ -286,7 +286,7 @@ func (a *app) nextCommand(w *view.Waiting) string {
 	switch w.For {
 	case view.WaitQuarantined:
 		return call("retry-now", view.CallQuarantined)
-	case view.WaitParked, view.WaitCode:
+	case view.WaitDamaged, view.WaitParked, view.WaitCode:
 		return "perdure show " + id
 	case view.WaitPaused:
 		switch {

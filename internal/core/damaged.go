@@ -1,0 +1,47 @@
+package core
+
+// LoadDamaged is Load for a run of whose record only a part can be read: turns are those
+// before the damage, and last is the number of the last turn on record. Such a run takes
+// nothing but what ends it. Nothing falls due for it and no attempt starts: what stands
+// after the damage may have closed any call.
+func (r *Run) LoadDamaged(turns []StoredTurn, last int64, rows []Row, state State) error {
+	r.damaged = true
+	if err := r.replayAll(turns); err != nil {
+		return err
+	}
+	r.turn = max(r.turn, last)
+	for _, row := range rows {
+		if c, open := r.calls[row.Call]; !open || r.restore(c, row) != nil {
+			r.strays = append(r.strays, row.Call)
+		}
+	}
+	r.load(state, false)
+	return nil
+}
+
+// Damaged reports whether only a part of the run's record could be read.
+func (r *Run) Damaged() bool { return r.damaged }
+
+// endsDamaged reports whether an input ends a run of which little is known, or says why
+// it does not.
+func endsDamaged(in Input) bool {
+	c, is := in.(Control)
+	return is && (c.Operation == TerminateTheRun || c.Operation == ResetTheRun && (c.Cut != nil || c.Fault != nil))
+}
+
+// stepDamaged is Step of a run of which only a part could be read.
+func (r *Run) stepDamaged(inputs []Input) {
+	for i, in := range inputs {
+		switch {
+		case in == nil:
+		case r.ended && !r.refuse(in), !r.ended && !r.Takes(in):
+			r.out.Deferred = append(r.out.Deferred, i)
+		case !r.ended:
+			r.take(in)
+		}
+	}
+	if r.ended {
+		r.endCalls()
+		r.out.Closed = append(r.out.Closed, r.strays...)
+	}
+}

@@ -1,0 +1,198 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// knownEvents draws the events of a turn.
+func knownEvents(t *rapid.T) []Event {
+	events := rapid.SliceOfN(rapid.Custom(drawEvent), 1, 3).Draw(t, "events")
+	for i := range events {
+		events[i].Kind = CallCompleted
+	}
+	return events
+}
+
+// TestI23_NoByteOfATurnChangesUnseen: whatever one byte of a turn becomes, the turn is
+// refused, or says what it said.
+func TestI23_NoByteOfATurnChangesUnseen(t *testing.T) {
+	value, err := Encode(map[string]any{"n": 1, "s": "ü<"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []Event{{Kind: AttemptStarted, Call: 1, Attempt: 1, Node: "n"}, {Kind: CallCompleted, Call: 1, Result: value}, {Kind: TimerStarted, Call: 2, Due: 7, Block: 1}}
+	doc, err := SealTurn("run", 3, 99, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range doc {
+		for b := range 256 {
+			changed := append([]byte(nil), doc...)
+			if changed[i] == byte(b) {
+				continue
+			}
+			changed[i] = byte(b)
+			if got, err := OpenTurn("run", 3, 99, changed); err == nil && !reflect.DeepEqual(got, events) {
+				t.Fatalf("byte %d became %q, and the turn\n%s\nis read as %+v", i, byte(b), changed, got)
+			}
+		}
+		if got, err := OpenTurn("run", 3, 99, doc[:i]); err == nil {
+			t.Fatalf("cut to %d bytes it is read as %+v", i, got)
+		}
+	}
+	if got, err := OpenTurn("run", 3, 99, doc); err != nil || !reflect.DeepEqual(got, events) {
+		t.Errorf("undamaged it is read as %+v, %v", got, err)
+	}
+}
+
+// TestI23_TurnsAreOpenedWhereTheyStand: a turn in the place of another one is refused.
+func TestI23_TurnsAreOpenedWhereTheyStand(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := knownEvents(t)
+		run, number, time := rapid.String().Draw(t, "run"), rapid.Int64Min(1).Draw(t, "number"), rapid.Int64().Draw(t, "time")
+		doc, err := SealTurn(run, number, time, events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := OpenTurn(run, number, time, doc)
+		plain, _ := EncodeTurn(events)
+		want, _ := DecodeTurn(plain)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s is read as %+v, %v", doc, got, err)
+		}
+		for _, other := range []key{{run + "x", number, time}, {run, number + 1, time}, {run, number, time + 1}} {
+			var d *DamageError
+			if _, err := OpenTurn(other.of, other.a, other.b, doc); !errors.As(err, &d) || d.Turn != other.a || d.Newer {
+				t.Fatalf("as turn %+v: %v", other, err)
+			}
+		}
+		if old, err := OpenTurn(run, number, time, plain); err != nil || !reflect.DeepEqual(old, want) {
+			t.Fatalf("without a checksum: %+v, %v", old, err)
+		}
+	})
+}
+
+// TestI24_WhatIsNotKnownIsRefused names the format, in turns with a checksum and without.
+func TestI24_WhatIsNotKnownIsRefused(t *testing.T) {
+	for _, kind := range []Kind{"", "Future", "callcompleted", RunStarted} {
+		events := []Event{{Kind: CallCompleted, Call: 1}, {Kind: kind, Call: 2}}
+		sealed, _ := SealTurn("r", 4, 1, events)
+		plain, _ := EncodeTurn(events)
+		for _, doc := range [][]byte{sealed, plain} {
+			var d *DamageError
+			_, err := OpenTurn("r", 4, 1, doc)
+			if !errors.As(err, &d) || !d.Newer || d.Turn != 4 || !strings.Contains(err.Error(), fmt.Sprintf("turn 4 cannot be read: its event 2 is of the kind %q, which is not known in history format 1; run a newer version", kind)) {
+				t.Errorf("%s: %v", doc, err)
+			}
+		}
+	}
+	var d *DamageError
+	if _, err := OpenTurn("r", 4, 1, []byte(`{"v":2,"events":[]}`)); !errors.As(err, &d) || !d.Newer {
+		t.Errorf("of a later format: %v", err)
+	}
+	if _, err := DecodeStart([]byte(`{"kind":"RunStarted","v":7}`)); !errors.As(err, &d) || !d.Newer || d.Part != "the start event" {
+		t.Errorf("of a start event: %v", err)
+	}
+}
+
+// TestI23_DocumentsAreSealed: whatever one byte becomes, a document is refused or says
+// what it said; one whose value ends as a checksum does, and has none, is read.
+func TestI23_DocumentsAreSealed(t *testing.T) {
+	type inner struct {
+		A int `json:"a"`
+		C int `json:"crc"`
+	}
+	type outer struct {
+		Name  string `json:"name"`
+		Inner inner  `json:"inner"`
+	}
+	want := outer{"n", inner{1, 2}}
+	doc, err := Seal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range doc {
+		for b := range 256 {
+			changed := append([]byte(nil), doc...)
+			changed[i] = byte(b)
+			var got outer
+			if err := Unseal(changed, &got); err == nil && got != want {
+				t.Fatalf("%s is read as %+v", changed, got)
+			}
+		}
+	}
+	plain, _ := json.Marshal(want)
+	var got outer
+	if err := Unseal(plain, &got); err != nil || got != want {
+		t.Errorf("%s without a checksum is read as %+v, %v", plain, got, err)
+	}
+	if doc, err := Seal(struct{}{}); err != nil || string(doc) != "{}" {
+		t.Errorf("nothing is sealed as %s, %v", doc, err)
+	}
+}
+
+// TestI23_TheAuthorOfATurn is who wrote it, not who has a copy of it.
+func TestI23_TheAuthorOfATurn(t *testing.T) {
+	s := Start{Run: "c", Base: &Base{Run: "b", Cuts: []Cut{{Turn: 3, Run: "a"}, {Turn: 6}}}}
+	for turn, want := range []string{"a", "a", "a", "b", "b", "b", "c", "c"} {
+		if got := s.Author(int64(turn)); got != want {
+			t.Errorf("turn %d is of run %s and not of %s", turn, got, want)
+		}
+	}
+}
+
+func FuzzOpenTurn(f *testing.F) {
+	for _, text := range oddTurns {
+		f.Add([]byte(text))
+		f.Add([]byte(strings.TrimSuffix(text, "}") + `,"crc":1}`))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := OpenTurn("r", 1, 1, data)
+		if d := (*DamageError)(nil); err != nil && !errors.As(err, &d) {
+			t.Fatalf("%q: %v", data, err)
+		}
+		if err != nil || len(events) == 0 {
+			return
+		}
+		doc, err := SealTurn("r", 1, 1, events)
+		if err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		if _, err := OpenTurn("r", 1, 1, doc); err != nil {
+			t.Fatalf("%q, then %q: %v", data, doc, err)
+		}
+	})
+}
+
+func BenchmarkSealTurn(b *testing.B) {
+	in, _ := Encode(map[string]int{"n": 1})
+	events := []Event{
+		{Kind: AttemptStarted, Call: 1, Attempt: 1, Node: "host:1234/abcdef01", Queued: 1 << 60, Started: 1 << 60},
+		{Kind: CallCompleted, Call: 1, Result: in, Ended: 1 << 60},
+		{Kind: ActivityScheduled, Call: 2, Name: "charge", Input: in},
+	}
+	b.Run("seal", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := SealTurn("0123456789abcdef0123456789", 7, 1<<60, events); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	doc, _ := SealTurn("0123456789abcdef0123456789", 7, 1<<60, events)
+	b.Run("open", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := OpenTurn("0123456789abcdef0123456789", 7, 1<<60, doc); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

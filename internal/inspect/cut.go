@@ -1,0 +1,44 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+)
+
+// CutError says that no run can go on from a call.
+type CutError struct{ Err error }
+
+func (e *CutError) Error() string { return e.Err.Error() }
+func (e *CutError) Unwrap() error { return e.Err }
+
+// CutAt reads the history of a run and cuts it at a call. Of a damaged history it keeps
+// what stands before the damage. The error is a *CutError if the call is none to go on
+// from.
+func (in *Inspector) CutAt(ctx context.Context, partition int, start *history.Start, call int64) (*core.Cut, error) {
+	turns, damage, err := in.turns(ctx, partition, start.Run, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(damage) > 0 {
+		turns = record.Before(turns, damage[0].Turn)
+	}
+	cut, err := core.CutAt(start, turns, call)
+	if err == nil {
+		if len(damage) > 0 {
+			cut.Damage = damage[0]
+		}
+		return cut, nil
+	}
+	if len(damage) > 0 {
+		last := core.LastCall(turns)
+		err = fmt.Errorf("%w, and the last call before it is call %d", damage[0], last)
+		if last == 0 {
+			err = fmt.Errorf("%w, and no call is before it", damage[0])
+		}
+	}
+	return nil, &CutError{err}
+}
