@@ -95,3 +95,25 @@ func (d *duration) UnmarshalText(text []byte) error {
 	*d = duration(v)
 	return nil
 }
+
+type plainStats Stats
+
+type statsJSON struct {
+	*plainStats
+	OldestWait *duration `json:"oldest_wait"`
+	Cooldown   *duration `json:"cooldown,omitempty"`
+}
+
+// MarshalJSON writes durations as text.
+func (s Stats) MarshalJSON() ([]byte, error) {
+	j := statsJSON{(*plainStats)(&s), (*duration)(&s.OldestWait), nil}
+	if s.Cooldown != 0 {
+		j.Cooldown = (*duration)(&s.Cooldown)
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Stats) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &statsJSON{(*plainStats)(s), (*duration)(&s.OldestWait), (*duration)(&s.Cooldown)})
+}

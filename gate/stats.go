@@ -27,7 +27,7 @@ type Stats struct {
 	// Depth is how many attempts are due and wait, OldestWait for how long the
 	// first of them has waited.
 	Depth      int           `json:"depth"`
-	OldestWait time.Duration `json:"oldest_wait_ns"`
+	OldestWait time.Duration `json:"oldest_wait"`
 
 	// Running attempts were let in and are not over. InBackoff are calls that
 	// wait for a retry, HeldInBackoff those of them that keep a slot.
@@ -38,7 +38,7 @@ type Stats struct {
 	Breaker BreakerState `json:"breaker,omitempty"`
 
 	// Cooldown is for how long an open breaker stays open.
-	Cooldown time.Duration `json:"cooldown_ns,omitempty"`
+	Cooldown time.Duration `json:"cooldown,omitempty"`
 
 	// Tokens is what is left in the retry budget; zero without one.
 	Tokens float64 `json:"tokens,omitempty"`

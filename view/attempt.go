@@ -35,9 +35,9 @@ type Attempt struct {
 	Queued  *time.Time    `json:"queued,omitempty"` // when it was ready to run
 	Started *time.Time    `json:"started,omitempty"`
 	Ended   *time.Time    `json:"ended,omitempty"`
-	Delay   time.Duration `json:"delay_ns,omitempty"` // backoff chosen before the next attempt
-	Next    *time.Time    `json:"next,omitempty"`     // when the next attempt is due
-	Rule    int           `json:"rule,omitempty"`     // of the policy that decided, from 1; 0: the policy itself
+	Delay   time.Duration `json:"delay,omitempty"` // backoff chosen before the next attempt
+	Next    *time.Time    `json:"next,omitempty"`  // when the next attempt is due
+	Rule    int           `json:"rule,omitempty"`  // of the policy that decided, from 1; 0: the policy itself
 	// RunID is the run that made the attempt, if it is another one than the run that
 	// was read. A reset or forked run keeps calls of another run; the attempts that did
 	// not end such a call are in that run's ledger.
@@ -72,11 +72,11 @@ type CallAttempts struct {
 	Drained   int `json:"drained,omitempty"` // given back by a shutdown
 	Canceled  int `json:"canceled,omitempty"`
 
-	Run      time.Duration `json:"run_ns,omitempty"`      // time the bodies ran
-	Backoff  time.Duration `json:"backoff_ns,omitempty"`  // sum of the delays that were chosen
-	Retrying time.Duration `json:"retrying_ns,omitempty"` // from the end of the first attempt to the end of the latest
-	First    *time.Time    `json:"first,omitempty"`       // when the first attempt was ready to run
-	Last     *time.Time    `json:"last,omitempty"`        // when the latest one ended
+	Run      time.Duration `json:"run,omitempty"`      // time the bodies ran
+	Backoff  time.Duration `json:"backoff,omitempty"`  // sum of the delays that were chosen
+	Retrying time.Duration `json:"retrying,omitempty"` // from the end of the first attempt to the end of the latest
+	First    *time.Time    `json:"first,omitempty"`    // when the first attempt was ready to run
+	Last     *time.Time    `json:"last,omitempty"`     // when the latest one ended
 
 	// Outcome, Reason, ErrorType and Message are those of the latest attempt.
 	Outcome   string `json:"outcome"`

@@ -23,7 +23,7 @@ type ActivityStats struct {
 
 	// Retrying is the time from the end of the first attempt to the end of the call,
 	// summed over the calls with more than one attempt.
-	Retrying time.Duration `json:"retrying_ns"`
+	Retrying time.Duration `json:"retrying"`
 
 	// FirstTryRate is FirstTry divided by the calls that were neither canceled nor
 	// ended by hand; 0 if there are none.
@@ -32,7 +32,7 @@ type ActivityStats struct {
 	AttemptsPerCall float64 `json:"attempts_per_call"`
 	// MeanRetrying is Retrying divided by the calls that did not succeed at the first
 	// attempt; 0 if there are none.
-	MeanRetrying time.Duration `json:"mean_retrying_ns"`
+	MeanRetrying time.Duration `json:"mean_retrying"`
 }
 
 // ErrorStats says how often attempts of an activity or step ended with a type of error.

@@ -73,8 +73,8 @@ type TrialNumbers struct {
 
 	// P50 and P99 are how long calls that succeeded took from when they were ready to
 	// run; half of them, and 99 of 100, were not slower. 0 if none succeeded.
-	P50 time.Duration `json:"p50_ns"`
-	P99 time.Duration `json:"p99_ns"`
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
 }
 
 // TrialBound is the least or the most that calls can have done.
@@ -112,7 +112,7 @@ type TrialCall struct {
 // TrialLoad is how many attempts start over time: in at most 50 equal spans, those without
 // any left out.
 type TrialLoad struct {
-	Width  time.Duration `json:"width_ns"` // of a span
+	Width  time.Duration `json:"width"` // of a span
 	Points []TrialPoint  `json:"points"`
 }
 

@@ -41,6 +41,9 @@ func (a *app) prepareEdit(r *request) (action, error) {
 		}
 		return nil
 	}
+	act.beforeAll = func(ctx context.Context, e *perdure.Engine, selected view.BulkResult) error {
+		return a.showEdits(ctx, e, selected, edit)
+	}
 	return act, nil
 }
 
@@ -72,29 +75,42 @@ func (a *app) showEdit(p *view.Call, edit func(retry.Policy) (retry.Policy, erro
 	if err != nil {
 		return usage("See: perdure policy explain --help", "Call %d (%s) cannot have that policy: %s", p.Call, p.Name, sentence(err))
 	}
-	now := a.env.Now()
 	a.printf("Call %d (%s):\n  - %s\n  + %s\n", p.Call, p.Name, before, after)
+	a.printf("  %s; %s; %s.\n\n", a.nextAttempt(p), attemptsLeft(p, before, after), lastStart(p, after))
+	return nil
+}
+
+// nextAttempt says when a call is tried next, which no edit changes.
+func (a *app) nextAttempt(p *view.Call) string {
 	next := "the next attempt starts as before"
 	switch {
 	case p.State == view.CallBackoff && p.Next != nil:
-		next = "the next attempt is due as before, " + term.Until(*p.Next, now)
+		next = "the next attempt is due as before, " + term.Until(*p.Next, a.env.Now())
 	case p.State == view.CallRunning || p.State == view.CallExternal:
 		next = "the attempt that runs goes on as before"
 	}
-	a.printf("  %s; %s; %s.\n\n", next, attemptsLeft(p, before, after), lastStart(p, after))
-	return nil
+	return next
 }
 
 // attemptsLeft says how many failures a call may still have.
 func attemptsLeft(p *view.Call, before, after retry.Policy) string {
-	left := func(policy retry.Policy) string {
-		limit := policy.AttemptLimit()
-		if limit >= retry.Unlimited {
-			return "any number of"
-		}
-		return fmt.Sprint(max(0, limit-p.Failures))
+	return fmt.Sprintf("%s attempts are left, instead of %s", leftText(remaining(p, after)), leftText(remaining(p, before)))
+}
+
+// remaining is how many failures a call may still have under a policy; retry.Unlimited if any
+// number.
+func remaining(p *view.Call, policy retry.Policy) int {
+	if limit := policy.AttemptLimit(); limit < retry.Unlimited {
+		return max(0, limit-p.Failures)
 	}
-	return fmt.Sprintf("%s attempts are left, instead of %s", left(after), left(before))
+	return retry.Unlimited
+}
+
+func leftText(n int) string {
+	if n == retry.Unlimited {
+		return "any number of"
+	}
+	return fmt.Sprint(n)
 }
 
 // lastStart says when the last attempt may start.

@@ -49,6 +49,8 @@ type action struct {
 
 	// before shows what it will mean for one workflow; nil if there is nothing to show.
 	before func(ctx context.Context, e *perdure.Engine, id string) error
+	// beforeAll does so for the calls that a dry run has selected.
+	beforeAll func(ctx context.Context, e *perdure.Engine, selected view.BulkResult) error
 }
 
 // onCalls makes an action of an operation on calls.
@@ -353,6 +355,15 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		limited, cancel := context.WithTimeout(ctx, r.wait)
 		defer cancel()
+		if act.beforeAll != nil && a.format == formatTable {
+			selected, err := act.many(limited, e, filter, append(r.options(a), ops.DryRun())...)
+			if err != nil {
+				return err
+			}
+			if err := act.beforeAll(ctx, e, selected); err != nil {
+				return err
+			}
+		}
 		result, err := act.many(limited, e, filter, r.options(a)...)
 		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
 			err = &Error{

@@ -6,14 +6,14 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// explanation is what programs get of a policy. Times are in seconds; what has no
-// bound is null.
+// explanation is what programs get of a policy. Durations are as Go prints
+// them; what has no bound is null.
 type explanation struct {
 	Policy     string           `json:"policy"`
 	Attempts   *int             `json:"attempts"` // that one call can make, in all layers
 	Layers     int              `json:"layers"`
-	Waits      *float64         `json:"waits"`
-	Worst      *float64         `json:"worst_case"`
+	Waits      *string          `json:"waits"`
+	Worst      *string          `json:"worst_case"`
 	Errors     []policyVerdict  `json:"errors"`
 	Schedules  []policySchedule `json:"schedules"`
 	Warnings   []policyWarning  `json:"warnings"`
@@ -32,18 +32,18 @@ type policyVerdict struct {
 type policySchedule struct {
 	Errors   string          `json:"errors"`
 	Rule     int             `json:"rule,omitempty"`
-	Delays   []float64       `json:"delays"` // nominal, between the attempts
+	Delays   []string        `json:"delays"` // nominal, between the attempts
 	Attempts []policyAttempt `json:"attempts"`
 	Complete bool            `json:"complete"` // false if there are more than those
 }
 
 type policyAttempt struct {
-	Attempt  int     `json:"attempt"`
-	Delay    float64 `json:"delay"`
-	Start    float64 `json:"start"`
-	Earliest float64 `json:"earliest"`
-	Latest   float64 `json:"latest"`
-	Sure     bool    `json:"sure"` // false if the jitter decides whether it takes place
+	Attempt  int    `json:"attempt"`
+	Delay    string `json:"delay"`
+	Start    string `json:"start"`
+	Earliest string `json:"earliest"`
+	Latest   string `json:"latest"`
+	Sure     bool   `json:"sure"` // false if the jitter decides whether it takes place
 }
 
 type policyWarning struct {
@@ -54,20 +54,20 @@ type policyWarning struct {
 // describePolicy is an explanation for programs.
 func describePolicy(e *retry.Explanation) explanation {
 	d := explanation{
-		Policy: e.Policy.String(), Attempts: limited(e.Executions), Layers: e.Layers, Waits: seconds(e.Waits), Worst: seconds(e.Worst),
+		Policy: e.Policy.String(), Attempts: limited(e.Executions), Layers: e.Layers, Waits: bound(e.Waits), Worst: bound(e.Worst),
 		Errors: []policyVerdict{}, Schedules: []policySchedule{}, Warnings: []policyWarning{}, Definition: e.Policy,
 	}
 	for _, v := range e.Verdicts {
 		d.Errors = append(d.Errors, policyVerdict{v.Errors, v.Types, v.Retried, limited(v.Attempts), string(v.Reason), v.Rule + 1})
 	}
 	for _, s := range e.Schedules {
-		schedule := policySchedule{Errors: s.Errors, Rule: s.Rule + 1, Delays: []float64{}, Complete: s.Complete}
+		schedule := policySchedule{Errors: s.Errors, Rule: s.Rule + 1, Delays: []string{}, Complete: s.Complete}
 		for i, p := range s.Attempts {
 			if i > 0 {
-				schedule.Delays = append(schedule.Delays, p.Delay.Seconds())
+				schedule.Delays = append(schedule.Delays, p.Delay.String())
 			}
 			schedule.Attempts = append(schedule.Attempts, policyAttempt{
-				p.Number, p.Delay.Seconds(), p.Start.Seconds(), nearly(p.Earliest), nearly(p.Latest), i < s.Sure,
+				p.Number, p.Delay.String(), p.Start.String(), nearly(p.Earliest), nearly(p.Latest), i < s.Sure,
 			})
 		}
 		d.Schedules = append(d.Schedules, schedule)
@@ -86,20 +86,19 @@ func limited(n int) *int {
 	return &n
 }
 
-// seconds is nil for what has no end.
-func seconds(d time.Duration) *float64 {
+// bound is nil for what has no end.
+func bound(d time.Duration) *string {
 	if d == retry.Forever {
 		return nil
 	}
 	return new(nearly(d))
 }
 
-// nearly is the seconds of a time that jitter moved, to the microsecond: its
-// largest draw is a hair below the end of the range, and 65.999999999 says
-// nothing more than 66.
-func nearly(d time.Duration) float64 {
+// nearly is a time that jitter moved, to the microsecond: its largest draw is a hair below
+// the end of the range, and 65.999999999 seconds say nothing more than 66.
+func nearly(d time.Duration) string {
 	if d > time.Millisecond {
 		d = d.Round(time.Microsecond)
 	}
-	return d.Seconds()
+	return d.String()
 }

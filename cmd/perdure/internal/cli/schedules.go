@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -81,7 +81,7 @@ forward, a time that is skipped fires at the change.`,
 	run.add(cmd.Flags())
 	actions := otherActions(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		spec.Overlap = schedule.Overlap(*overlap)
+		spec.Overlap = cmp.Or(schedule.Overlap(*overlap), spec.Overlap)
 		if err := checkSchedule(spec); err != nil {
 			return err
 		}
@@ -96,17 +96,6 @@ forward, a time that is skipped fires at the change.`,
 		return a.createSchedule(cmd.Context(), args[0], workflow, input, run, spec)
 	}
 	return cmd
-}
-
-// specFlags adds the flags that say when a schedule fires.
-func specFlags(cmd *cobra.Command, spec *schedule.Spec) {
-	flags := cmd.Flags()
-	flags.StringVar(&spec.Cron, "cron", "", "fire at the times of this `expression`")
-	flags.StringVar(&spec.TimeZone, "zone", "", "time `zone` of --cron, such as \"Europe/Paris\" (default UTC)")
-	flags.DurationVar(&spec.Every, "every", 0, "fire at this `interval`, counted from 1970 in UTC")
-	flags.DurationVar(&spec.Offset, "offset", 0, "`shift` the times of --every")
-	flags.DurationVar(&spec.Jitter, "jitter", 0, "fire up to so much `later`, at random")
-	flags.DurationVar(&spec.CatchUp, "catch-up", 0, "fire missed times that are not `older` than this (default 24h)")
 }
 
 // otherActions adds the flag for the actions of flow files that only other programs
@@ -166,8 +155,10 @@ the group, an earlier change does not show yet: repeat it together with the new 
 		if err != nil {
 			return err
 		}
-		spec.Overlap = schedule.Overlap(*overlap)
-		spec = changedSpec(cmd, old.Spec, spec)
+		spec.Overlap = cmp.Or(schedule.Overlap(*overlap), spec.Overlap)
+		if !cmd.Flags().Changed("spec") { // which names all
+			spec = changedSpec(cmd, old.Spec, spec)
+		}
 		if err := checkSchedule(spec); err != nil {
 			return err
 		}
@@ -201,47 +192,6 @@ func (a *app) rescheduled(old *view.Schedule, args, actions []string) (workflow,
 		input = string(old.Input.JSON)
 	}
 	return a.scheduled(args[0], input, actions)
-}
-
-// changedSpec is a spec with what the flags of a command change. A cron expression takes
-// the place of an interval, and the other way round.
-func changedSpec(cmd *cobra.Command, old, given schedule.Spec) schedule.Spec {
-	changed := cmd.Flags().Changed
-	switch {
-	case changed("cron"):
-		old.Cron, old.Every, old.Offset = given.Cron, 0, 0
-	case changed("every"):
-		old.Every, old.Cron, old.TimeZone = given.Every, "", ""
-	}
-	if changed("zone") {
-		old.TimeZone = given.TimeZone
-	}
-	if changed("offset") {
-		old.Offset = given.Offset
-	}
-	if changed("jitter") {
-		old.Jitter = given.Jitter
-	}
-	if changed("catch-up") {
-		old.CatchUp = given.CatchUp
-	}
-	if given.Overlap != "" {
-		old.Overlap = given.Overlap
-	}
-	return old
-}
-
-// scheduleWords replaces the names of a schedule's fields by those of the flags.
-var scheduleWords = strings.NewReplacer("schedule: ", "", "Cron", "--cron", "TimeZone", "--zone", "Every", "--every",
-	"Offset", "--offset", "Jitter", "--jitter", "CatchUp", "--catch-up", "Overlap", "--overlap")
-
-// checkSchedule refuses an invalid schedule.
-func checkSchedule(spec schedule.Spec) error {
-	err := spec.Validate()
-	if err == nil {
-		return nil
-	}
-	return usage("See: perdure schedules create --help", "%s", sentence(errors.New(scheduleWords.Replace(err.Error()))))
 }
 
 func (a *app) createSchedule(ctx context.Context, name, workflow, text string, run runFlags, spec schedule.Spec) error {
