@@ -65,7 +65,10 @@ func MustBeNew() StartOption {
 //
 // For an error of the workflow, errors.Is and errors.As hold as Handle.Result says.
 func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Out, error) {
-	h, err := Start(ctx, e, w, id, in, options...)
+	h, err := startWith(e, w, id, in, options, func(req request.Start) (string, bool, error) {
+		req.ForEnd = true
+		return e.in().StartRun(ctx, req)
+	})
 	if err != nil {
 		var zero Out
 		return zero, err
@@ -81,7 +84,10 @@ func Run[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Ou
 // A program that knows a workflow only by its name, and its input as JSON, starts
 // workflow.Declare[json.RawMessage, json.RawMessage](name).
 //
-// Where the engine runs workflows itself, the first turn of the code is taken before the
+// While all slots of the process are taken, the run stands in line: its code begins when
+// there is a slot for it, by priority and then age, or when a message comes for it.
+//
+// Where the engine runs workflows itself, the first turn of the code may be taken before the
 // ID is known to be free; if it is not, nothing of that turn happens, but functions of
 // workflow.SideEffect in it have run.
 func Start[In, Out any](ctx context.Context, e *Engine, w workflow.Workflow[In, Out], id string, in In, options ...StartOption) (Handle[Out], error) {

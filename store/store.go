@@ -96,7 +96,7 @@ type Owner interface {
 	// after < w <= until, earliest first, at most limit (0: all). Runs that
 	// share the last wake time are all listed, in any order, so that reading on
 	// after that time omits none. Runs with work in flight have wake time Hot (0):
-	// pass after = -1 to see them.
+	// pass after = -1 to see them. Runs in line have wake times up to LastInLine.
 	Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]Wake, error)
 
 	// Inbox lists messages of the partitions with a sequence number above after,
@@ -118,7 +118,8 @@ type Client interface {
 	Secret(ctx context.Context) ([]byte, error)
 
 	// Create inserts a run that its owner will start, and a message of
-	// KindCreated that tells the owner so. If the workflow ID is taken it
+	// KindCreated that tells the owner so; of a run in line (see InLine) the owner is
+	// told by news of messages alone. If the workflow ID is taken it
 	// returns a *ConflictError with the run that has it, unless that is this very
 	// run. A closed run does not hinder a later one of its own chain, nor one that
 	// comes after it (Run.After).

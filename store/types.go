@@ -5,15 +5,41 @@ import (
 	"time"
 )
 
-// Wake times of a run, in nanoseconds of engine time since 1970, with two
+// Wake times of a run, in nanoseconds of engine time since 1970, with some
 // special values.
 const (
+	// LastInLine and all below it are the wake times of runs in line: see InLine.
+	LastInLine int64 = math.MinInt64 + (2*topPriority+1)<<inLineBits
+
 	// Hot marks a run with work in flight (or one never started): its owner
 	// must load it as soon as it takes the partition over.
 	Hot int64 = 0
 	// Never marks a run that only a message can wake.
 	Never int64 = math.MaxInt64
 )
+
+// What a wake time in line is made of: 52 bits of microseconds above the least number,
+// which last until the year 2112, and the priority above these.
+const (
+	inLineBits  = 52
+	topPriority = 1000
+)
+
+// InLine is the wake time of a run that has not begun, because there was no room for it
+// when it was started. Its owner lets it begin when there is. All such times are at most
+// LastInLine, and earlier for a higher priority, then for an earlier creation, so Due lists
+// runs in line in the order in which they are to begin. Priorities beyond ±1000 count as
+// these.
+func InLine(priority int, created int64) int64 {
+	level := topPriority - min(max(priority, -topPriority), topPriority)
+	return math.MinInt64 + int64(level)<<inLineBits + min(max(created/1000, 1), 1<<inLineBits-1)
+}
+
+// PriorityInLine returns the priority from which InLine made a wake time.
+func PriorityInLine(wake int64) int { return topPriority - int((wake-math.MinInt64)>>inLineBits) }
+
+// IsInLine reports whether a run that has this wake time is in line to begin.
+func IsInLine(wake int64) bool { return wake <= LastInLine }
 
 // Info describes an open database.
 type Info struct {

@@ -259,7 +259,7 @@ func (s *RunState) validate() error {
 	if s.Status == "" {
 		return fmt.Errorf("the run's state has no status")
 	}
-	if s.Wake < 0 {
+	if s.Wake < 0 && !IsInLine(s.Wake) {
 		return fmt.Errorf("the run's wake time %d is negative", s.Wake)
 	}
 	return text("status", string(s.Status))

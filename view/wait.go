@@ -15,7 +15,7 @@ const (
 	WaitBreaker        = "breaker"         // the circuit breaker of a gate to let attempts pass
 	WaitBackoff        = "backoff"         // the time of the next attempt
 	WaitGate           = "gate"            // its turn at a gate
-	WaitSlot           = "slot"            // a free slot of its node
+	WaitSlot           = "slot"            // a free slot of its node: the call, or a run that has not begun
 	WaitExternal       = "external"        // the outcome of an attempt that is completed by a token
 	WaitAttempt        = "attempt"         // an attempt that runs
 	WaitChild          = "child"           // the end of another run

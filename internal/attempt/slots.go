@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -18,9 +19,11 @@ type Slots struct {
 	closed   bool // no call that waits gets a slot any more
 	keptBack bool // no regular slot is given yet
 	lane     lane
-	queues   [2]queue         // by lane
-	waiting  map[Call]*Waiter // all of both queues: a call waits once
-	came     int64            // how many came so far
+	queues   [2]queue           // by lane
+	waiting  map[Call]*Waiter   // all of both queues: a call waits once
+	came     int64              // how many came so far
+	inLine   int                // runs that wait to begin
+	passed   map[string]*Waiter // runs that begin without a slot: their first calls have their places
 }
 
 // lane is what the probation lane does. Its suspects run in groups, one at a time.
@@ -35,6 +38,10 @@ type Call struct {
 	Run    string
 	Number int64
 }
+
+// ToBegin is the number of the call for which a run waits that has not begun: it wants a slot
+// for whatever its code calls first.
+const ToBegin int64 = 0
 
 // Lane is where an attempt runs.
 type Lane int
@@ -92,7 +99,7 @@ type Grant struct {
 // NewSlots returns slots for at most limit regular attempts. Calls that wait get a slot
 // only while may returns true.
 func NewSlots(limit int, may func() bool) *Slots {
-	return &Slots{limit: limit, may: may, waiting: map[Call]*Waiter{}}
+	return &Slots{limit: limit, may: may, waiting: map[Call]*Waiter{}, passed: map[string]*Waiter{}}
 }
 
 // Take reserves a slot if there is one for which no call waits, else it returns nil.
@@ -105,7 +112,8 @@ func (s *Slots) Take(l Lane) *Slot {
 	return s.occupy(l)
 }
 
-// Wait adds a call to the queue of its lane. One that waits there keeps its place.
+// Wait adds a call to the queue of its lane. One that waits there keeps its place, and the
+// first call of a run takes over that of the run.
 func (s *Slots) Wait(w *Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,13 +121,25 @@ func (s *Slots) Wait(w *Waiter) {
 		if old.Lane == w.Lane {
 			return
 		}
-		s.queues[old.Lane].leave(old)
+		s.withdraw(old)
 	}
 	if w.Lane == Regular {
 		w.Suspect = suspects.Suspect{}
 	}
-	s.came++
-	w.number = s.came
+	own := s.passed[w.Run]
+	if own == nil {
+		own = s.waiting[Call{w.Run, ToBegin}]
+	}
+	switch {
+	case own == nil:
+		s.came++
+		w.number = s.came
+	case w.Number == ToBegin:
+		return // it begins already
+	default:
+		w.number = own.number
+		s.leave(w.Run)
+	}
 	s.enqueue(w)
 }
 
@@ -129,12 +149,78 @@ func (s *Slots) Withdraw(of []Tenure) (calls []*Waiter) {
 	defer s.mu.Unlock()
 	for _, w := range s.waiting {
 		if slices.Contains(of, w.Tenure) {
-			delete(s.waiting, w.Call)
-			s.queues[w.Lane].leave(w)
+			s.withdraw(w)
 			calls = append(calls, w)
 		}
 	}
+	maps.DeleteFunc(s.passed, func(_ string, w *Waiter) bool { return slices.Contains(of, w.Tenure) })
 	return calls
+}
+
+// Leave takes a run that has begun out of the line, if it is there.
+func (s *Slots) Leave(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leave(run)
+}
+
+func (s *Slots) leave(run string) {
+	delete(s.passed, run)
+	if w := s.waiting[Call{run, ToBegin}]; w != nil {
+		s.withdraw(w)
+	}
+}
+
+// Stay says that a run for which PassBy was called did not begin after all: it may wait
+// again.
+func (s *Slots) Stay(run string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.passed, run)
+}
+
+// withdraw takes a call that waits out of its queue.
+func (s *Slots) withdraw(w *Waiter) {
+	s.queues[w.Lane].leave(w)
+	s.left(w)
+}
+
+// left notes that a call is in no queue any more.
+func (s *Slots) left(w *Waiter) {
+	delete(s.waiting, w.Call)
+	if w.Number == ToBegin {
+		s.inLine--
+	}
+}
+
+// InLine returns how many runs wait to begin.
+func (s *Slots) InLine() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inLine
+}
+
+// PassBy takes the first n runs that wait to begin out of the queue: they begin without a
+// slot, and their first calls get their places. It returns none while nothing may begin.
+func (s *Slots) PassBy(n int) []*Waiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inLine == 0 || s.keptBack || !s.grants() {
+		return nil
+	}
+	var first []*Waiter
+	for _, w := range s.queues[Regular] {
+		if w.Number == ToBegin {
+			first = append(first, w)
+		}
+	}
+	slices.SortFunc(first, inTurn)
+	first = first[:min(n, len(first))]
+	for _, w := range first {
+		s.withdraw(w)
+		s.passed[w.Run] = w
+	}
+	return first
 }
 
 // Restore gives withdrawn calls the places that they had.
@@ -151,6 +237,9 @@ func (s *Slots) Restore(calls []*Waiter) {
 func (s *Slots) enqueue(w *Waiter) {
 	s.waiting[w.Call] = w
 	s.queues[w.Lane].add(w)
+	if w.Number == ToBegin {
+		s.inLine++
+	}
 }
 
 // Serve gives free slots to calls that wait.
@@ -297,7 +386,7 @@ func (s *Slots) serveLane() (grants []Grant) {
 // next takes the first call out of a queue.
 func (s *Slots) next(l Lane) *Waiter {
 	w := s.queues[l].next()
-	delete(s.waiting, w.Call)
+	s.left(w)
 	return w
 }
 

@@ -92,25 +92,22 @@ func (r *callTable) forget(c *Call) {
 
 // setState moves a call to another state and keeps count of the busy ones.
 func (r *callTable) setState(c *Call, s CallState) {
-	r.busy -= busy(c.state)
-	r.outside -= outside(c.state)
+	r.counted(c.state, -1)
 	c.state = s
-	r.busy += busy(s)
-	r.outside += outside(s)
+	r.counted(s, 1)
 }
 
-func outside(s CallState) int {
-	if s == External {
-		return 1
+// counted adds n calls that are in a state.
+func (r *callTable) counted(s CallState, n int) {
+	switch s {
+	case External:
+		r.outside += n
+	case Queued:
+		r.queued += n
+		r.busy += n
+	case Dispatched:
+		r.busy += n
 	}
-	return 0
-}
-
-func busy(s CallState) int {
-	if s == Dispatched || s == Queued {
-		return 1
-	}
-	return 0
 }
 
 // touch remembers that a call's row may have to change.

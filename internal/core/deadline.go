@@ -33,6 +33,12 @@ func RunDeadline(s *history.Start) int64 {
 	return addTime(max(s.Created, s.FirstTurn), s.RunTimeout)
 }
 
+// CanWait reports whether a run that is started so may stand in line to begin. One that is
+// to begin later, or has to end in time, is in nobody's line: its row tells that time.
+func CanWait(s *history.Start) bool {
+	return s.FirstTurn == 0 && s.RunTimeout <= 0 && s.ChainDeadline == 0 && s.Base == nil
+}
+
 // expire closes the run if its time is up. That comes before everything else that
 // happens to it: what came until then and was not worked in yet is too late. A
 // timeout of the run is a failure as any other for its retry policy; one of the

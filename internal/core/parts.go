@@ -55,6 +55,7 @@ type callTable struct {
 	blocks     map[int64]*Block // of code, that it has not left
 	lastCall   int64
 	busy       int // open calls that are dispatched or queued
+	queued     int // open calls that are queued
 	untold     int // open calls that wait for a person who was not told
 	outside    int // open calls that are external
 	childCalls int // open calls of runs that this one started

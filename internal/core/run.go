@@ -368,7 +368,8 @@ func (r *Run) settle() {
 }
 
 // wakeAfterStep is the wake time the row must have. A row may say Hot although
-// the run only waits for a near time: that spares writes.
+// the run only waits for a near time: that spares writes. A run that was in line to begin
+// is in line no more.
 func (r *Run) wakeAfterStep() int64 {
 	due := r.NextDue()
 	if due != Never && len(r.dues) > 0 && r.dues[0].at == due {
@@ -377,7 +378,7 @@ func (r *Run) wakeAfterStep() int64 {
 	switch {
 	case r.busy > 0 || r.untold > 0 || r.out.Again:
 		return Hot
-	case due != Never && due-r.now <= r.config.Near && r.state.Wake <= due:
+	case due != Never && due-r.now <= r.config.Near && r.state.Wake >= Hot && r.state.Wake <= due:
 		return r.state.Wake
 	}
 	return due
@@ -418,6 +419,10 @@ func (r *Run) Ended() bool { return r.ended }
 // Idle reports whether the run holds nothing in memory that its rows do not: no
 // attempt runs or waits for a slot, and no hook is being told of a pause.
 func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
+
+// AwaitsSlots reports whether all that a run has in flight are calls that wait for slots:
+// rows say all of it.
+func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && r.untold == 0 }
 
 // AwaitsMessage reports whether the code waits for a signal or for another run:
 // news may come soon, however far off the next due time is.

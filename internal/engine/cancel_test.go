@@ -98,8 +98,9 @@ func TestR33_PhaseOfACancellation(t *testing.T) {
 				e := w.startWith(config)
 				begin(t, e, first, "first", 0)
 				settle()
-				began := time.Now()
 				begin(t, e, once, "run", 0)
+				inLine()
+				began := time.Now()
 				pass(test.at)
 				if err := e.Cancel(t.Context(), "run", "", request.By{Why: "enough"}); err != nil {
 					t.Fatal(err)

@@ -71,6 +71,9 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	if e.residents[start.Run] == nil { // else it was loaded, and so it exists
 		r := e.resident(p, start.Run)
 		r.create, r.pending = row, &pendingStart{start: start, sequence: m.Sequence}
+		if core.CanWait(&start) && !e.takeSlot(r) {
+			r.entry = written
+		}
 		e.routes[start.WorkflowID] = route{p, start.Run, starting}
 	}
 	e.deliverLocked(p, start.Run, mail{sequence: m.Sequence})

@@ -39,6 +39,7 @@
 //	inbox.go        messages from clients and other runs
 //	partition.go    taking partitions over, and losing them
 //	handover.go     partitions on their way to other nodes: closed, quiet, dropped
+//	line.go         runs that are to begin and wait for slots: in memory, and in the database
 //	chain.go        the next run of a chain, and which run gets what comes for the latest
 //	child.go        runs that other runs start, until their rows are durable
 //	intake.go       what a turn takes of the mail, by the rules of each feature

@@ -60,6 +60,7 @@ type Engine struct {
 	inboxKick    chan struct{}
 	wakeKick     chan struct{}
 	switchKick   chan struct{}
+	lineKick     chan struct{}
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; it may take as long as an outage
@@ -77,6 +78,8 @@ type Engine struct {
 	routes       map[string]route // by workflow ID
 	busy         int              // residents that somebody works on
 	held         bool             // the inbox waits until they are fewer
+	queued       int              // residents that rest while their calls wait for slots
+	line         line
 	recovery     recovery
 	quiet        *sync.Cond      // busy or the attempts became fewer
 	conflicts    map[string]bool // gates of which calls say different things, and it was said
@@ -140,6 +143,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		inboxKick:  make(chan struct{}, 1),
 		wakeKick:   make(chan struct{}, 1),
 		switchKick: make(chan struct{}, 1),
+		lineKick:   make(chan struct{}, 1),
 		horizon:    store.Hot,
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
@@ -212,7 +216,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.switchLoop, e.listen, e.member.Run} {
+	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.member.Run} {
 		e.work.Go(loop)
 	}
 	if e.config.Retention != (view.Retention{}) {

@@ -91,6 +91,13 @@ func AtWork(e *Engine) int {
 	return e.busy
 }
 
+// InMemory is how many runs, gates and schedules are in memory.
+func InMemory(e *Engine) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.residents)
+}
+
 // Standing returns the rows that are no runs of workflows.
 func Standing(e *Engine) ([]store.Run, error) {
 	return e.db.List(e.ctx, store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: 100})

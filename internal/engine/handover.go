@@ -103,6 +103,7 @@ func (h holder) Reopen(ps []member.Partition) {
 		}
 	}
 	e.serveAgain()
+	e.newsOfLine()
 	e.kickInbox() // it was not read for them
 }
 

@@ -21,6 +21,9 @@ func (e *Engine) kickInbox() { kick(e.inboxKick) }
 func (e *Engine) hear(news store.News) {
 	if news&store.NewsMessage != 0 {
 		e.kickInbox()
+		e.mu.Lock()
+		e.newsOfLine()
+		e.mu.Unlock()
 	}
 	if news&store.NewsSwitches != 0 {
 		kick(e.switchKick)

@@ -35,6 +35,7 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	if err := e.learnLineage(r.partition); err != nil {
 		return err
 	}
+	r.first = store.IsInLine(past.State.Wake) // whatever lets it begin
 	if e.endsSoon(r, todo) {
 		err = e.loadWithoutCode(r, past, nil)
 	} else if h := e.loadWithCode(r, past); h != nil {

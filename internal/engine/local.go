@@ -18,7 +18,7 @@ type local struct{ *Engine }
 var _ request.Local = local{}
 
 // Create implements request.Local.
-func (e local) Create(ctx context.Context, row *store.Run, start *history.Start) (served bool, err error) {
+func (e local) Create(ctx context.Context, row *store.Run, start *history.Start, forEnd bool) (served bool, err error) {
 	e.mu.Lock()
 	if e.phase == stopped || e.stopping {
 		e.mu.Unlock()
@@ -29,22 +29,26 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start)
 		e.mu.Unlock()
 		return false, nil
 	}
-	def := e.defs.workflows[row.Type]
-	if def == nil {
+	if e.defs.workflows[row.Type] == nil {
 		e.mu.Unlock()
 		return true, &history.InputError{What: "workflow " + fmt.Sprintf("%q", row.Type), Problem: "is not registered with this engine; register it where the engine is opened"}
 	}
-	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, poked: true}, engine: e.Engine}
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row}, engine: e.Engine}
 	r.stepper = r
-	r.run = core.New(e.coreConfig(r, start.Type), *start, nil)
-	r.instance = def.Begin(r.run)
-	r.instance.LogTo(e.config.Logger)
-	r.run.Bind(r.instance)
 	started := make(chan error, 1)
 	r.started = append(r.started, started)
 	e.residents[row.ID] = r.resident
-	e.rouse(r.resident)
+	if e.hold(r, start) {
+		r.poked = true
+		e.rouse(r.resident)
+	}
+	inMemory := r.entry == held
 	e.mu.Unlock()
+	if inMemory {
+		if err, known := e.heldStart(ctx, r, started, forEnd); known {
+			return true, err
+		}
+	}
 	select {
 	case err := <-started:
 		return true, err
@@ -53,6 +57,28 @@ func (e local) Create(ctx context.Context, row *store.Run, start *history.Start)
 	case <-ctx.Done():
 		return true, fmt.Errorf("%w; whether the run was started is not known: ask again with the same ID", ctx.Err())
 	}
+}
+
+// heldStart waits for a slot for a run that is started here, and has its row written when
+// there is none for some time.
+func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan error, forEnd bool) (err error, known bool) {
+	patience := heldBriefly
+	if forEnd {
+		patience = heldForEnd
+	}
+	timer := e.borrowTimer(patience)
+	defer e.returnTimer(timer)
+	select {
+	case err := <-started:
+		return err, true
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-e.ctx.Done():
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.writeDown(r)
+	return nil, false
 }
 
 // Serves implements request.Local.

@@ -204,6 +204,7 @@ type recovery struct {
 	open     int           // parts that are not done
 	runs     int           // that had work in flight
 	lost     int           // attempts, of those that have taken a step
+	hot      []hotRun      // those of the runs that are still to be loaded
 	lane     *attempt.Slot // keeps the probation lane closed until then
 	patience *time.Timer   // ends the time for which slots are kept back; nil if they are not
 }
@@ -259,21 +260,45 @@ func (e *Engine) recover(t *takeover) {
 		case w.Time != store.Hot:
 			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
 		default:
-			r := e.resident(p, w.Run)
-			if !r.recovering {
-				r.recovering = true
-				e.recovery.open++
-				e.recovery.runs++
-			}
-			r.poked = true
-			e.rouse(r)
+			e.recovery.open++
+			e.recovery.runs++
+			e.recovery.hot = append(e.recovery.hot, hotRun{p, w.Run})
 		}
 	}
+	e.recoverNext()
 	e.recovered()
+	e.newsOfLine()
 	e.mu.Unlock()
 	kick(e.wakeKick)
 	e.kickInbox()
 	e.work.Go(func() { e.reviewHeld(t.partitions) })
+}
+
+// hotRun is a run that had work in flight and is not loaded yet.
+type hotRun struct {
+	partition *partition
+	run       string
+}
+
+// recoverNext takes up as many runs that had work in flight as may be worked on. The
+// engine's mu is held.
+func (e *Engine) recoverNext() {
+	for len(e.recovery.hot) > 0 && e.busy < e.config.MaxAtWork {
+		next := e.recovery.hot[0]
+		if e.recovery.hot = e.recovery.hot[1:]; len(e.recovery.hot) == 0 {
+			e.recovery.hot = nil
+		}
+		if e.partitions[next.partition.number] != next.partition {
+			e.recovered()
+			continue
+		}
+		r := e.resident(next.partition, next.run)
+		if r.recovering {
+			e.recovered()
+		}
+		r.recovering, r.poked = true, true
+		e.rouse(r)
+	}
 }
 
 // recovered notes that one more part of recovery is done; the last one opens the

@@ -53,8 +53,9 @@ func queueTimeoutHasAnEffect(t *testing.T, w *world) {
 	begin(t, e, busy, "busy", time.Minute)
 	settle()
 	policy := retry.Policy{QueueTimeout: 10 * time.Second, MaxAttempts: 2, Backoff: retry.Fixed(5 * time.Second), Jitter: retry.NoJitter}
-	began := time.Now()
 	begin(t, e, queued, "queued", policy)
+	inLine()
+	began := onlyCall(t, e, "queued").Scheduled
 	_, err := finish[string](t, e, "queued")
 	timeout := new(retry.TimeoutError)
 	if !errors.As(err, &timeout) || timeout.Kind != retry.TimeoutQueue || timeout.Limit != 10*time.Second {

@@ -205,7 +205,7 @@ func TestE49_SlotsAreNotKeptBackForLong(t *testing.T) {
 		settle()
 		begin(t, e, slow, "slow", "")
 		prioritized(t, e, once, "quick", "quick", 1) // before the holder, which starts again, too
-		settle()
+		inLine()
 		w.kill(e)
 		stuck = true
 		w.startWith(config)

@@ -27,11 +27,14 @@ type resident struct {
 	dropped     bool                    // no longer in memory
 	gone        bool                    // its run has ended or does not exist, as a look at the database said
 	recovering  bool                    // was in flight when its partition was taken, and has taken no step yet
+	entry       entry                   // of a run that is to begin
+	first       bool                    // its first step is to come, and it may still be in line
 	slotRefused bool                    // a call of it got no slot for a reason that passes
 	slots       map[int64]*attempt.Slot // reserved for its calls, until their attempts begin
 	kept        []*attempt.Slot         // of attempts that ended, until the next step
 	stepping    bool                    // a step is taken or made durable: what comes waits for the next
 	idling      *list.Element           // place among the idle
+	queued      bool                    // it rests, and its calls wait for slots
 	started     []chan<- error          // told when the run's row is durable
 }
 
@@ -97,6 +100,7 @@ func (e *Engine) rouse(r *resident) {
 		e.idle.Remove(r.idling)
 		r.idling = nil
 	}
+	e.stirs(r)
 	if r.busy || e.phase == stopped {
 		return
 	}
@@ -162,6 +166,7 @@ func (e *Engine) rest(r *resident) {
 		r.recovering = false
 		e.recovered()
 	}
+	e.recoverNext()
 	if r.dropped {
 		r.stepper.close()
 		e.tellStarted(r, store.ErrFenced) // its partition was lost before its first turn
@@ -182,11 +187,36 @@ func (e *Engine) rest(r *resident) {
 		e.addWake(due, r.partition, r.id)
 	}
 	if !m.Idle() {
+		e.keepQueued(r)
 		return // attempts run or are queued here
 	}
 	r.idling = e.idle.PushBack(r)
 	for e.idle.Len() > e.config.MaxResident {
 		e.unload(e.idle.Front().Value.(*resident))
+	}
+}
+
+// keepQueued keeps a run in memory all of whose work is calls that wait for slots, unless
+// there are many: then it leaves. Its calls keep their places, and who gets a slot is loaded
+// for it. The engine's mu is held.
+func (e *Engine) keepQueued(r *resident) {
+	x, is := r.stepper.(*activeRun)
+	switch {
+	case !is || !x.run.AwaitsSlots() || r.slotRefused || len(r.slots) > 0:
+	case e.queued >= e.config.MaxResident:
+		e.unload(r)
+	default:
+		r.queued = true
+		e.queued++
+	}
+}
+
+// stirs notes that something happens to a run that keepQueued has kept. The engine's mu is
+// held.
+func (e *Engine) stirs(r *resident) {
+	if r.queued {
+		r.queued = false
+		e.queued--
 	}
 }
 
@@ -219,6 +249,8 @@ func (e *Engine) unload(r *resident) {
 		e.idle.Remove(r.idling)
 		r.idling = nil
 	}
+	e.stirs(r)
+	e.slots.Stay(r.id)
 	for _, slot := range r.slots {
 		e.grant(slot.Free())
 	}
@@ -229,6 +261,7 @@ func (e *Engine) unload(r *resident) {
 	}
 	if !r.busy {
 		r.stepper.close()
+		e.tellStarted(r, store.ErrFenced) // it was held, and its partition is lost
 	}
 	if served && r.pending != nil {
 		e.deferStart(r)

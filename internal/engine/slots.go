@@ -105,11 +105,13 @@ func (e *Engine) keptSlot(r *resident, priority int) *attempt.Slot {
 	return nil
 }
 
-// freeUnused frees the slots that a step made no use of.
+// freeUnused frees the slots that a step made no use of, and the place in line of a run that
+// has begun.
 func (e *Engine) freeUnused(r *resident) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.freeKept(r)
+	e.leavesLine(r)
 }
 
 // freeKept frees the slots that were left to a run. The engine's mu is held.
@@ -136,6 +138,10 @@ func (e *Engine) grant(grants []attempt.Grant) {
 		p := e.partitions[g.Partition]
 		if p == nil || p.epoch != g.Epoch { // lost on the way
 			grants = append(grants, g.Slot.Free()...)
+			continue
+		}
+		if g.Number == attempt.ToBegin {
+			grants = append(grants, e.letBegin(p, g.Run, g.Slot)...)
 			continue
 		}
 		r := e.resident(p, g.Run)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
@@ -30,7 +31,7 @@ func demandSlots(t *testing.T, e *engine.Engine, want int) {
 	for i := range want + 2 {
 		begin(t, e, holding, fmt.Sprint("slot ", i), time.Minute)
 	}
-	settle()
+	inLine()
 	for i := range want + 2 {
 		if onlyCall(t, e, fmt.Sprint("slot ", i)).State == "running" {
 			got++
@@ -69,6 +70,7 @@ func TestI9_GrantToAParkedStepHarmsNobody(t *testing.T) {
 		begin(t, e, holding, "holder", time.Minute)
 		settle()
 		begin(t, e, order("1", true), "order", 0)
+		inLine()
 		signal(t, e, "order", "proceed", "", "now")
 		settle()
 		if d := describe(t, e, "order"); d.Status != "parked" || onlyCall(t, e, "order").State != "queued" {
@@ -120,7 +122,7 @@ func TestR40_ACallWaitsForASlotOnce(t *testing.T) {
 					begin(t, e, holding, fmt.Sprint("holder ", i), test.held)
 				}
 				settle()
-				begin(t, e, once, "hasty", 0)
+				beginWith(t, e, once, "hasty", 0, request.Start{Settings: history.Settings{RunTimeout: 24 * time.Hour}}) // it stands in no line
 				pass(time.Hour)
 				if d := describe(t, e, "hasty"); d.Status != test.want || ran != test.ran {
 					t.Errorf("the run is %s, the activity ran %d times; want %s and %d", d.Status, ran, test.want, test.ran)

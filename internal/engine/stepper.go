@@ -58,6 +58,9 @@ func (e *Engine) newStepper(r *resident) stepper {
 func (e *Engine) turn(r *resident, todo []mail) error {
 	var onTrial *turnOnTrial
 	if run, is := r.stepper.(*activeRun); is {
+		if run.entry == written {
+			return e.getInLine(run, todo)
+		}
 		var err error
 		if onTrial, err = e.onTrial(run, todo); err != nil {
 			return err

@@ -69,6 +69,10 @@ func TestE25_TimeoutsRestartPerAttempt(t *testing.T) {
 				}
 				began := time.Now()
 				begin(t, e, flow, "run", 0)
+				if test.full {
+					inLine()
+					began = onlyCall(t, e, "run").Scheduled
+				}
 				_, err := finish[string](t, e, "run")
 				var timeout *retry.TimeoutError
 				if !errors.As(err, &timeout) || timeout.Kind.TypeName() != test.want {

@@ -18,9 +18,10 @@ type activeRun struct {
 	*resident
 	engine *Engine
 
-	run      *core.Run     // nil: to be loaded
-	instance code.Instance // nil: no code, see hold
-	hold     *hold         // why there is no code
+	run      *core.Run      // nil: to be loaded
+	instance code.Instance  // nil: no code, see hold
+	hold     *hold          // why there is no code
+	origin   *history.Start // of a run that is held: how it begins
 
 	// The step that is being made durable:
 	out            *core.Turn

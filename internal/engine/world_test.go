@@ -262,6 +262,10 @@ func signal(t *testing.T, e *engine.Engine, workflowID, name, id string, value a
 // settle waits until nothing happens any more until time passes.
 func settle() { synctest.Wait() }
 
+// inLine lets so much time pass that runs begin which are in line, although no slot is free:
+// their calls are queued then.
+func inLine() { pass(200 * time.Millisecond) }
+
 // pass lets virtual time pass, and then what follows from that happen.
 func pass(d time.Duration) {
 	time.Sleep(d)

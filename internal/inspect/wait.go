@@ -131,7 +131,10 @@ func heldRun(row *store.Run) *view.Wait {
 			w.Since, w.By, w.Why = optional(p.At), p.By, p.Reason
 		}
 	default:
-		return nil
+		if !store.IsInLine(row.Wake) {
+			return nil
+		}
+		w.For, w.Since = view.WaitSlot, optional(row.Created) // it has not begun
 	}
 	return w
 }

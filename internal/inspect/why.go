@@ -90,6 +90,9 @@ func sentence(w *view.Wait) string {
 	case view.WaitBackoff:
 		return call + " is in backoff" + until + failed
 	case view.WaitSlot:
+		if w.Call == 0 {
+			return "it has not begun: it waits for a free slot of its node"
+		}
 		return call + " waits for a free slot of its node, or for a node that has registered its activity" + failed
 	case view.WaitExternal:
 		return call + " waits for its completion by a token" + failed

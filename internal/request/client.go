@@ -42,9 +42,10 @@ type Database interface {
 
 // Local is the engine of this process. Its methods may be called from any goroutine.
 type Local interface {
-	// Create makes a run durable together with its first turn. If this process does not
-	// serve the partition it does nothing and returns false.
-	Create(ctx context.Context, row *store.Run, start *history.Start) (served bool, err error)
+	// Create makes a run durable: together with its first turn if there is room for that,
+	// for which it waits a little, or longer if the caller waits for the run's end. If this
+	// process does not serve the partition it does nothing and returns false.
+	Create(ctx context.Context, row *store.Run, start *history.Start, forEnd bool) (served bool, err error)
 	// Serves reports whether this process serves the partition, and whether it has the
 	// run in memory, which then has not ended. It calls Ended when a run of a partition
 	// that it serves ends, and Moved when it begins or ceases to serve one.
@@ -64,10 +65,12 @@ var ErrMoved = errors.New("the run went elsewhere")
 // nowhere is the Local of a process without an engine.
 type nowhere struct{}
 
-func (nowhere) Create(context.Context, *store.Run, *history.Start) (bool, error) { return false, nil }
-func (nowhere) Serves(int, string) (served, resident bool)                       { return false, false }
-func (nowhere) Posted()                                                          {}
-func (nowhere) Switched(context.Context)                                         {}
+func (nowhere) Create(context.Context, *store.Run, *history.Start, bool) (bool, error) {
+	return false, nil
+}
+func (nowhere) Serves(int, string) (served, resident bool) { return false, false }
+func (nowhere) Posted()                                    {}
+func (nowhere) Switched(context.Context)                   {}
 func (nowhere) Query(context.Context, *store.Run, string, history.Payload) (history.Payload, bool, error) {
 	return history.Payload{}, false, nil
 }

@@ -28,6 +28,8 @@ type Start struct {
 	NewAfter Ending
 	// MustBeNew refuses to attach to a run that has the workflow ID.
 	MustBeNew bool
+	// ForEnd says that the caller waits for the end of the run, not for its row.
+	ForEnd bool
 	// Fault is an error of an option that the request was made with; it refuses the
 	// request.
 	Fault error
@@ -61,7 +63,7 @@ func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached 
 	if err := c.checkStart(ctx, &req); err != nil {
 		return "", false, err
 	}
-	return c.startRun(ctx, inDatabase{c.db, c.local}, req)
+	return c.startRun(ctx, inDatabase{c.db, c.local, req.ForEnd}, req)
 }
 
 // StartRunWithin is StartRun inside tx, a transaction that the caller ends. The run and
@@ -88,16 +90,17 @@ type runs interface {
 // rows alone, for the node that does.
 type inDatabase struct {
 	Database
-	local Local
+	local  Local
+	forEnd bool
 }
 
 // create makes a run durable. A node that finds out that it has lost the partition does
 // as one that never had it.
 func (d inDatabase) create(ctx context.Context, row *store.Run, start *history.Start) error {
 	for {
-		served, err := d.local.Create(ctx, row, start)
+		served, err := d.local.Create(ctx, row, start, d.forEnd)
 		if !served {
-			return d.Create(ctx, *row)
+			return d.Create(ctx, *inLine(row, start))
 		}
 		if !errors.Is(err, store.ErrFenced) {
 			return err
@@ -107,8 +110,17 @@ func (d inDatabase) create(ctx context.Context, row *store.Run, start *history.S
 
 type inTransaction struct{ store.Transaction }
 
-func (t inTransaction) create(ctx context.Context, row *store.Run, _ *history.Start) error {
-	return t.Create(ctx, *row)
+func (t inTransaction) create(ctx context.Context, row *store.Run, start *history.Start) error {
+	return t.Create(ctx, *inLine(row, start))
+}
+
+// inLine is the row of a run that begins when its owner has room for it.
+func inLine(row *store.Run, start *history.Start) *store.Run {
+	placed := *row
+	if core.CanWait(start) {
+		placed.Wake = store.InLine(row.Priority, row.Created)
+	}
+	return &placed
 }
 
 func (c *Client) startRun(ctx context.Context, in runs, req Start) (run string, attached bool, err error) {

@@ -37,13 +37,15 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	}
 	p.tick(db.clock())
 	db.insert(p, run)
-	db.deliver(p, store.Message{
-		Partition:  run.Partition,
-		WorkflowID: run.WorkflowID,
-		Run:        run.ID,
-		Key:        store.CreatedKey(run.ID),
-		Kind:       store.KindCreated,
-	})
+	if !store.IsInLine(run.Wake) {
+		db.deliver(p, store.Message{
+			Partition:  run.Partition,
+			WorkflowID: run.WorkflowID,
+			Run:        run.ID,
+			Key:        store.CreatedKey(run.ID),
+			Kind:       store.KindCreated,
+		})
+	}
 	db.announce(store.NewsMessage)
 	return nil
 }

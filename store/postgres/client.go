@@ -47,13 +47,17 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 // creation is a turn that creates a run as Create does, and sends the message.
 // It needs no fencing.
 func creation(run *store.Run) store.Turn {
-	return store.Turn{Partition: run.Partition, Run: run.ID, Create: run, Messages: []store.Message{{
-		Partition:  run.Partition,
-		WorkflowID: run.WorkflowID,
-		Run:        run.ID,
-		Key:        store.CreatedKey(run.ID),
-		Kind:       store.KindCreated,
-	}}}
+	t := store.Turn{Partition: run.Partition, Run: run.ID, Create: run}
+	if !store.IsInLine(run.Wake) {
+		t.Messages = []store.Message{{
+			Partition:  run.Partition,
+			WorkflowID: run.WorkflowID,
+			Run:        run.ID,
+			Key:        store.CreatedKey(run.ID),
+			Kind:       store.KindCreated,
+		}}
+	}
+	return t
 }
 
 // create inserts the run that a turn creates and delivers its message.

@@ -37,10 +37,14 @@ func (h *handle) Create(ctx context.Context, run store.Run) error {
 	return err
 }
 
-// create inserts a run, unless it exists, and tells its owner.
+// create inserts a run, unless it exists, and tells its owner of one that is not in line.
 func (h *handle) create(c *conn, run *store.Run) (inserted bool, err error) {
 	if inserted, err = c.placeRun(run); err != nil || !inserted {
 		return false, err
+	}
+	if store.IsInLine(run.Wake) {
+		_, err = c.tick(run.Partition, h.marks.clock(run.Partition, h.clock()))
+		return true, err
 	}
 	return true, c.post(&store.Message{
 		Partition:  run.Partition,
@@ -96,13 +100,18 @@ func (h *handle) postTo(c *conn, m *store.Message) error {
 
 // post delivers a message under the partition's clock, which it moves.
 func (c *conn) post(m *store.Message, now int64) error {
-	var clock int64
-	exists, err := c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? RETURNING clock`, []*int64{&clock}, now, int64(m.Partition))
+	clock, err := c.tick(m.Partition, now)
 	if err != nil {
 		return err
 	}
-	if !exists {
-		return store.NoPartition(m.Partition)
-	}
 	return c.deliver(m, clock)
+}
+
+// tick moves the clock of a partition and returns it.
+func (c *conn) tick(partition int, now int64) (clock int64, err error) {
+	exists, err := c.one(`UPDATE partitions SET clock = max(clock, ?) WHERE id = ? RETURNING clock`, []*int64{&clock}, now, int64(partition))
+	if err == nil && !exists {
+		err = store.NoPartition(partition)
+	}
+	return clock, err
 }

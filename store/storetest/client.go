@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 
 	"github.com/perdure/perdure/store"
 )
@@ -22,6 +23,21 @@ var clientChecks = []check{
 		equal(f, m, store.Message{Partition: f.partition, Sequence: m.Sequence, WorkflowID: run.WorkflowID, Run: run.ID,
 			Key: store.CreatedKey(run.ID), Kind: store.KindCreated, Posted: m.Posted})
 		equal(f, f.due(-1, 0, 0), []store.Wake{{Partition: f.partition, Run: run.ID}})
+	}},
+	{"Client/CreateInLineLeavesNoMessage", func(f *fixture) {
+		run := f.newRun()
+		run.Wake = store.InLine(3, run.Created)
+		for range 2 {
+			f.must(f.open().Create(f.Context(), run))
+		}
+		equal(f, f.find(run.ID), run)
+		equal(f, len(f.inbox()), 0)
+		equal(f, f.due(-1, store.Never, 0), nil)
+		equal(f, f.due(math.MinInt64, store.LastInLine, 0), []store.Wake{{Partition: f.partition, Run: run.ID, Time: run.Wake}})
+		run = f.newRun()
+		run.Wake = store.InLine(0, run.Created)
+		run.Partition += 1000
+		f.malformed(f.store.Create(f.Context(), run))
 	}},
 	{"Client/CreateTwiceIsOnce", func(f *fixture) {
 		run := f.newRun()

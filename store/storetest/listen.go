@@ -23,6 +23,11 @@ var listenChecks = []check{
 				func() error { return client.Create(f.Context(), f.newRun()) },
 				func() error { return f.store.Create(f.Context(), f.newRun()) },
 				func() error {
+					run := f.newRun()
+					run.Wake = store.InLine(0, run.Created)
+					return client.Create(f.Context(), run)
+				},
+				func() error {
 					return client.Post(f.Context(), store.Message{Partition: f.partition, WorkflowID: run.WorkflowID, Key: "a"})
 				},
 				func() error {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -155,6 +156,33 @@ var runChecks = []check{
 		wakes[never] = 15
 		equal(f, f.due(-1, 20, 0), w(hot, never, twenty))
 		equal(f, f.find(ten).Wake, store.Never)
+	}},
+	{"Due/RunsInLineByPriorityThenAge", func(f *fixture) {
+		var want []store.Wake
+		for _, r := range []struct {
+			priority  int
+			created   int64
+			partition int
+		}{{0, 9_000, f.partition}, {-5, 1_000, f.partition}, {1000, 8_000, f.elsewhere()}, {0, 2_000_000, f.partition}, {-1000, 1_000, f.partition}, {1000, 4_000, f.partition}} {
+			run := f.newRun()
+			run.Partition, run.Priority, run.Created, run.Wake = r.partition, r.priority, r.created, store.InLine(r.priority, r.created)
+			f.must(f.store.Create(f.Context(), run))
+			want = append(want, store.Wake{Partition: r.partition, Run: run.ID, Time: run.Wake})
+		}
+		want = []store.Wake{want[5], want[2], want[0], want[3], want[1], want[4]}
+		line := func(limit int) []store.Wake {
+			list, err := f.store.Due(f.Context(), []int{f.partition, f.elsewhere()}, math.MinInt64, store.LastInLine, limit)
+			f.must(err)
+			return list
+		}
+		equal(f, line(0), want)
+		equal(f, line(4), want[:4])
+		equal(f, f.due(-1, store.Never, 0), nil)
+		begun := f.turn(store.Run{ID: want[0].Run}, 0) // a run leaves the line with its state
+		begun.State = &store.RunState{Status: store.Running, Wake: store.Hot}
+		f.commits(begun)
+		equal(f, line(0), want[1:])
+		equal(f, f.due(-1, 0, 0), []store.Wake{{Partition: f.partition, Run: want[0].Run}})
 	}},
 	{"Due/RunsOfOneWakeTimeAreNeverCut", func(f *fixture) {
 		const n = 50

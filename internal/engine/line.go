@@ -1,0 +1,347 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// A run that is started begins when there is a slot for what its code calls first. Until
+// then it is in line: a row, whose wake time is its place (store.InLine). The first of the
+// line wait for slots as calls do, in the order of calls, and get one that their first turn
+// uses. The others are in the database alone. So started runs cost no memory, and a run
+// begins with a turn that starts its first attempt.
+//
+// Nothing but slots holds a run back: what a message is for begins at once, and when no
+// run has begun for lineRest, because the slots are taken for long, the first of the line
+// begin without one. A run that needs no slot, and one that another waits for, is never
+// stuck behind those that do.
+
+const (
+	// lineAhead is how many runs in line wait for slots in memory. As soon as half of them
+	// are left, the next are read.
+	lineAhead = 1000
+	// lineRest is how long the line stands still before the first of it begin without
+	// slots, and lineStep how many of them.
+	lineRest = 100 * time.Millisecond
+	lineStep = 32
+)
+
+// How long the start of a run by a call waits for a slot before the run is a row in line:
+// if there is one, its row and its first turn are one write. Who waits for the result of
+// the run does not wait for its row.
+const (
+	heldBriefly = 2 * time.Millisecond
+	heldForEnd  = 250 * time.Millisecond
+)
+
+// line is what is known of the runs in line that do not wait for slots in memory. It is
+// guarded by the engine's mu.
+type line struct {
+	more  bool  // there are some in the database
+	until int64 // none of them has a wake time below this, but those of which news is
+	left  int   // how many were left to the database so far
+	news  bool  // others may have come
+
+	read   time.Time // when the database was read last
+	barren bool      // nobody was found then
+
+	moved bool      // a run has begun
+	still time.Time // since when none has, as far as was seen; zero if there is no line
+}
+
+// entry is how a resident that is to begin stands.
+type entry int
+
+const (
+	entered entry = iota // nothing holds it back
+	held                 // in memory alone, and in line
+	written              // its row is to be written, without a turn
+)
+
+// hold lets a run that is started here begin, if there is a slot, or stand in line. The
+// engine's mu is held.
+func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
+	if !core.CanWait(start) || e.takeSlot(r.resident) {
+		e.begins(r, start)
+		return true
+	}
+	r.entry, r.origin = held, start
+	if e.slots.InLine() >= lineAhead {
+		e.writeDown(r)
+		return false
+	}
+	e.standInLine(r.partition, r.id, r.create.Priority)
+	return false
+}
+
+// takeSlot reserves a slot for whatever a run calls first. The engine's mu is held.
+func (e *Engine) takeSlot(r *resident) bool {
+	slot := e.slots.Take(attempt.Regular)
+	if slot != nil {
+		r.kept = append(r.kept, slot)
+	}
+	return slot != nil
+}
+
+// standInLine lets a run in line wait for a slot. The engine's mu is held.
+func (e *Engine) standInLine(p *partition, run string, priority int) {
+	e.slots.Wait(&attempt.Waiter{
+		Call: attempt.Call{Run: run, Number: attempt.ToBegin}, Tenure: p.tenure(), Priority: priority,
+	})
+	kick(e.lineKick)
+}
+
+// writeDown has the row of a held run written. The engine's mu is held.
+func (e *Engine) writeDown(r *activeRun) {
+	if r.entry == held && !r.dropped {
+		r.entry, r.poked = written, true
+		e.rouse(r.resident)
+	}
+}
+
+// letBegin lets a run in line begin, with a slot if there is one. The engine's mu is held.
+func (e *Engine) letBegin(p *partition, run string, slot *attempt.Slot) []attempt.Grant {
+	r := e.residents[run]
+	if r == nil {
+		r = e.resident(p, run)
+	} else {
+		x, is := r.stepper.(*activeRun)
+		switch {
+		case is && r.entry == held:
+			e.begins(x, x.origin)
+		case is && r.entry == written: // it begins when its row is there
+		default:
+			return slot.Free() // it has begun already
+		}
+	}
+	if slot != nil {
+		r.kept = append(r.kept, slot)
+	}
+	e.line.moved, r.poked = true, true
+	e.rouse(r)
+	if e.line.more && e.slots.InLine() == lineAhead/2 {
+		kick(e.lineKick)
+	}
+	return nil
+}
+
+// leavesLine takes a run out of the line whose first step is taken: a call of it that waits
+// has its place. The engine's mu is held.
+func (e *Engine) leavesLine(r *resident) {
+	if r.first {
+		r.first = false
+		e.slots.Leave(r.id)
+	}
+}
+
+// begins makes the machine of a run that is started here, for its first turn. The engine's
+// mu is held.
+func (e *Engine) begins(r *activeRun, start *history.Start) {
+	r.entry, r.origin = entered, nil
+	r.first = true
+	r.run = core.New(e.coreConfig(r, start.Type), *start, nil)
+	r.instance = e.defs.workflows[start.Type].Begin(r.run)
+	r.instance.LogTo(e.config.Logger)
+	r.run.Bind(r.instance)
+}
+
+// getInLine writes the row of a run that is not to begin yet. Whoever started it is
+// answered. What came for the run meanwhile lets it begin.
+func (e *Engine) getInLine(r *activeRun, todo []mail) error {
+	err := e.writeRow(r, todo)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.entry, r.origin = entered, nil
+	if err != nil {
+		e.slots.Leave(r.id)
+		return err
+	}
+	r.mail = append(slices.DeleteFunc(todo, func(m mail) bool { return m.input == nil }), r.mail...)
+	if r.poked || len(r.mail) > 0 || len(r.questions) > 0 || len(r.kept) > 0 {
+		r.poked = true
+		return nil
+	}
+	return errInLine
+}
+
+// errInLine says that a run is in line and has no business in memory.
+var errInLine = errors.New("the run is in line")
+
+// writeRow makes the row of a run durable that stands in line.
+func (e *Engine) writeRow(r *activeRun, todo []mail) error {
+	p, row := r.partition, *r.create
+	row.Wake = store.InLine(row.Priority, row.Created)
+	messages, err := e.announcement(r.resident)
+	if err != nil {
+		return err
+	}
+	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: &row, Messages: messages}
+	if r.pending != nil {
+		t.Consumed = []int64{r.pending.sequence}
+	}
+	if err = e.committer.Commit(t); err == nil {
+		e.settled(r.resident, &t)
+		e.sent(&t)
+		e.join(p, &row)
+		return nil
+	}
+	conflict := (*store.ConflictError)(nil)
+	switch {
+	case errors.As(err, &conflict):
+		e.startConflict(r.resident, todo, &conflict.Existing)
+	case errors.Is(err, store.ErrFenced):
+		e.lose(p)
+	case e.ctx.Err() == nil:
+		e.parkCulprit(r, err)
+	}
+	return err
+}
+
+// join lets a run whose row is in line wait for a slot, unless others are before it that
+// only the database knows.
+func (e *Engine) join(p *partition, row *store.Run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.partitions[p.number] != p || p.leaving {
+		return // who serves it will find its row
+	}
+	n := e.slots.InLine()
+	if before := e.line.more && row.Wake >= e.line.until; before || n >= lineAhead && (!e.line.more || n >= 2*lineAhead) {
+		e.line.leave(row.Wake)
+		kick(e.lineKick)
+		return
+	}
+	e.standInLine(p, row.ID, row.Priority)
+	e.grant(e.slots.Serve())
+}
+
+// leave leaves a run in line to the database.
+func (l *line) leave(wake int64) {
+	if !l.more {
+		l.more, l.until = true, wake
+	}
+	l.until = min(l.until, wake)
+	l.left++
+}
+
+// newsOfLine notes that there may be runs in line that others have started. The engine's
+// mu is held.
+func (e *Engine) newsOfLine() {
+	e.line.news = true
+	kick(e.lineKick)
+}
+
+// lineLoop reads who is next in line, and sees to it that the line moves.
+func (e *Engine) lineLoop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-e.lineKick:
+		case <-timer.C:
+		case <-e.ctx.Done():
+			return
+		}
+		if e.lineDue(time.Now()) && e.readLine() != nil {
+			return
+		}
+		timer.Reset(e.moveLine(time.Now()))
+	}
+}
+
+// lineDue reports whether the line is to be read: at once if few are left of those that
+// were read, else after a moment.
+func (e *Engine) lineDue(now time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l, since := &e.line, now.Sub(e.line.read)
+	switch {
+	case since >= e.config.InboxEvery: // news may be lost
+		return true
+	case l.more && e.slots.InLine() <= lineAhead/2, l.news && e.slots.InLine() <= lineAhead/2:
+		return !l.barren || since >= lineRest
+	}
+	return l.news && since >= lineRest
+}
+
+// readLine lets the first of the line wait for slots.
+func (e *Engine) readLine() error {
+	e.mu.Lock()
+	var open []*partition
+	for _, p := range e.partitions {
+		if !p.leaving {
+			open = append(open, p)
+		}
+	}
+	e.line.news = false
+	left, limit := e.line.left, lineAhead+e.slots.InLine()+e.busy
+	e.mu.Unlock()
+	var first []store.Wake
+	if len(open) > 0 {
+		err := e.persist("reading who is to begin", func() (err error) {
+			first, err = e.db.Due(e.ctx, numbers(open), math.MinInt64, store.LastInLine, limit)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := e.slots.InLine()
+	e.line.more, e.line.until = len(first) >= limit, math.MaxInt64
+	for _, w := range first {
+		if e.slots.InLine() >= 2*lineAhead {
+			e.line.more, e.line.until = true, w.Time
+			break
+		}
+		if p := e.partitions[w.Partition]; p != nil && slices.Contains(open, p) && !p.leaving && e.residents[w.Run] == nil {
+			e.standInLine(p, w.Run, store.PriorityInLine(w.Time))
+		}
+		e.line.until = w.Time
+	}
+	if !e.line.more {
+		e.line.until = math.MaxInt64
+	}
+	e.line.news = e.line.news || e.line.left != left // it may not have been there yet
+	e.line.read, e.line.barren = time.Now(), e.slots.InLine() == before
+	e.grant(e.slots.Serve())
+	return nil
+}
+
+// moveLine lets the first of the line begin if it stands still for too long, and returns
+// when to look again.
+func (e *Engine) moveLine(now time.Time) time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := &e.line
+	if e.phase != running || e.slots.InLine() == 0 {
+		l.still = time.Time{}
+		if l.more || l.news {
+			return lineRest
+		}
+		return e.config.InboxEvery
+	}
+	if l.moved || l.still.IsZero() {
+		l.still, l.moved = now, false
+	}
+	if now.Sub(l.still) >= lineRest {
+		l.still = now
+		for _, w := range e.slots.PassBy(lineStep) {
+			if p := e.partitions[w.Partition]; p != nil && p.epoch == w.Epoch {
+				e.letBegin(p, w.Run, nil)
+			} else {
+				e.slots.Stay(w.Run)
+			}
+		}
+		l.moved = false
+	}
+	return lineRest - now.Sub(l.still)
+}

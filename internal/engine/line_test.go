@@ -1,0 +1,296 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
+)
+
+// lineStep is how many runs begin at a time without slots.
+const lineStep = 32
+
+// startAll starts runs from a few goroutines, as fast as they are taken.
+func startAll(t *testing.T, e *engine.Engine, flow workflow.Workflow[int, int], n int, req request.Start) {
+	t.Helper()
+	req.Type = flow.Name()
+	req.Input, _ = history.Encode(0)
+	var starts sync.WaitGroup
+	const callers = 20
+	for c := range callers {
+		starts.Go(func() {
+			for i := c; i < n; i += callers {
+				req := req
+				req.WorkflowID = fmt.Sprint(flow.Name(), " ", i)
+				if _, _, err := e.StartRun(t.Context(), req); err != nil {
+					t.Errorf("start %d: %v", i, err)
+				}
+			}
+		})
+	}
+	starts.Wait()
+}
+
+// demandCompleted fails for each of n runs of a workflow that has not completed.
+func demandCompleted(t *testing.T, e *engine.Engine, name string, n int) {
+	t.Helper()
+	counts, err := e.Counts(t.Context())
+	if err != nil || counts.Runs[view.StatusCompleted] < n || counts.Runs[view.StatusRunning] > 0 {
+		t.Errorf("the runs of %s are %v, want %d completed ones; %v", name, counts.Runs, n, err)
+	}
+}
+
+// TestE102_RunsInLineAreRows: many more runs are started than there are slots. None is
+// refused, and however many there are, memory holds a bounded number of them, while they
+// wait, while they are worked off, and when a process starts in which they wait.
+func TestE102_RunsInLineAreRows(t *testing.T) {
+	const starts, slots, kept = 5000, 4, 50
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
+		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 100*time.Millisecond) })
+		once := calls(work)
+		config := w.config(once, work, holding, hold)
+		config.Concurrency, config.MaxResident, config.MaxAtWork = slots, kept, kept
+		e := w.startWith(config)
+		idle := runtime.NumGoroutine()
+		startAll(t, e, once, starts, request.Start{})
+		most, routines := 0, 0
+		look := func() {
+			most, routines = max(most, engine.InMemory(e)), max(routines, runtime.NumGoroutine()-idle)
+		}
+		for range 20 {
+			look()
+			pass(time.Second)
+		}
+		w.kill(e)
+		e = w.startWith(config)
+		for range 4 * starts / slots / 10 {
+			look()
+			pass(time.Second)
+		}
+		demandCompleted(t, e, once.Name(), starts)
+		// A run that is worked on has a goroutine, and so has the code of a run in memory.
+		if most > 2*kept+slots+lineStep || routines > 2*(2*kept+slots+lineStep) {
+			t.Errorf("%d runs were in memory at a time, and %d goroutines more than before", most, routines)
+		}
+		demandSlots(t, e, slots)
+	})
+}
+
+// TestE102_ManyBegunRunsThatWaitForSlotsLeaveMemory: runs that have begun and come to want
+// slots all at once are rows, too, as many of them as are beyond those that are kept.
+func TestE102_ManyBegunRunsThatWaitForSlotsLeaveMemory(t *testing.T) {
+	const starts, slots, kept = 1000, 2, 20
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
+		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 100*time.Millisecond) })
+		morning := workflow.New("morning", func(wf *workflow.Context, n int) (int, error) {
+			if err := workflow.Sleep(wf, time.Hour); err != nil {
+				return 0, err
+			}
+			return workflow.Call(wf, work, n)
+		})
+		config := w.config(morning, work, holding, hold)
+		config.Concurrency, config.MaxResident = slots, kept
+		e := w.startWith(config)
+		startAll(t, e, morning, starts, request.Start{})
+		pass(time.Hour)
+		for range 2 {
+			pass(3 * time.Second)
+			if n := engine.InMemory(e); n > 2*(kept+slots) {
+				t.Errorf("%d runs are in memory", n)
+			}
+			w.kill(e)
+			e = w.startWith(config)
+		}
+		pass(time.Minute)
+		demandCompleted(t, e, morning.Name(), starts)
+		demandSlots(t, e, slots)
+	})
+}
+
+// TestE102_ARunBeginsWithItsSlot: however many runs are started, no call of them waits for
+// a slot after its run has begun, so each step is one turn; and who waits for the end of
+// a run waits for one write at its beginning, not for two.
+func TestE102_ARunBeginsWithItsSlot(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		const runs, slots = 40, 2
+		brief := activity.New("brief", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Millisecond) })
+		chain := workflow.New("chain", func(wf *workflow.Context, n int) (int, error) {
+			for range 5 {
+				if _, err := workflow.Call(wf, brief, n); err != nil {
+					return 0, err
+				}
+			}
+			return n, nil
+		})
+		config := w.config(chain, brief, holding, hold)
+		config.Concurrency = slots
+		e := w.startWith(config)
+		for _, forEnd := range []bool{true, false} {
+			name := fmt.Sprint("for its end: ", forEnd, " ")
+			var all sync.WaitGroup
+			for i := range runs {
+				all.Go(func() {
+					if _, _, err := e.StartRun(t.Context(), request.Start{WorkflowID: fmt.Sprint(name, i), Type: chain.Name(), Input: *payload(t, i), ForEnd: forEnd}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			for i := range runs {
+				id := fmt.Sprint(name, i)
+				if got, err := finish[int](t, e, id); got != i || err != nil {
+					t.Errorf("run %s: %d, %v", id, got, err)
+				}
+				if n := queuedCalls(t, e, id); n != 0 {
+					t.Errorf("%d calls of run %s waited for a slot", n, id)
+				}
+			}
+		}
+		demandSlots(t, e, slots)
+	})
+}
+
+// TestE103_TheLineHasAnOrder: those of the highest priority begin first, in the order in
+// which they were started, before a crash and after it; and those that are in the database
+// alone begin after those that are not.
+func TestE103_TheLineHasAnOrder(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
+		const many = 1500
+		var line finishLine
+		pass1 := line.activity()
+		once := passing(pass1)
+		crowd := calls(hold1)
+		config := w.config(once, crowd, pass1, hold1)
+		config.Concurrency = 1
+		e := w.startWith(config)
+		startAll(t, e, crowd, many, request.Start{})
+		for i, priority := range []int{0, 3, -2, 3, 7} {
+			prioritized(t, e, once, fmt.Sprint(i), fmt.Sprint(i), priority)
+			pass(time.Millisecond)
+		}
+		same(t, "while the slot is taken", line.order(), "")
+		w.kill(e)
+		e = w.startWith(config)
+		pass(3 * time.Second)
+		same(t, "first", line.order(), "4 1 3")
+		pass(time.Hour)
+		same(t, "in the end", line.order(), "4 1 3 0 2")
+		demandCompleted(t, e, crowd.Name(), many)
+	})
+}
+
+var hold1 = activity.New("hold1", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Second) })
+
+// TestE103_AMessageLetsARunBegin: who has something to say to a run in line, or to ask it,
+// does not wait for the line.
+func TestE103_AMessageLetsARunBegin(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		where := workflow.NewQuery[string, string]("where")
+		asked := workflow.New("asked", func(wf *workflow.Context, _ int) (string, error) {
+			workflow.HandleQuery(wf, where, func(in string) (string, error) { return in + " here", nil })
+			if got, err := workflow.Receive(wf, proceed); err != nil {
+				return "", err
+			} else if got != "" {
+				return got, nil
+			}
+			_, err := workflow.Call(wf, hold, time.Hour)
+			return "", err
+		})
+		config := w.config(holding, asked, hold)
+		config.Concurrency = 1
+		e := w.startWith(config)
+		for i := range 100 { // the first has the slot, and the others are in line
+			begin(t, e, holding, fmt.Sprint("holder ", i), 24*time.Hour)
+		}
+		for verb, speak := range map[string]func(id string) error{
+			"signal":    func(id string) error { signal(t, e, id, "proceed", "", "on"); return nil },
+			"cancel":    func(id string) error { return e.Cancel(t.Context(), id, "", request.By{}) },
+			"terminate": func(id string) error { return e.Terminate(t.Context(), id, "", request.By{}) },
+		} {
+			begin(t, e, asked, verb, 0)
+			d := describe(t, e, verb)
+			if d.Status != view.StatusRunning || d.HistoryLength != 0 {
+				t.Fatalf("%s: the run has begun already: %+v", verb, d)
+			}
+			if why, err := e.Why(t.Context(), verb, ""); why != "it has not begun: it waits for a free slot of its node" || err != nil {
+				t.Errorf("%s: why it waits: %q, %v", verb, why, err)
+			}
+			began := time.Now()
+			if err := speak(verb); err != nil {
+				t.Error(err)
+			}
+			got, err := finish[string](t, e, verb)
+			if verb == "signal" && (got != "on" || err != nil) || verb != "signal" && err == nil {
+				t.Errorf("%s: %q, %v", verb, got, err)
+			}
+			if took := time.Since(began); took != 0 {
+				t.Errorf("%s took %s", verb, took)
+			}
+		}
+		begin(t, e, asked, "query", 0)
+		if got, err := query(t.Context(), e, "query", "where", "is it"); got != "is it here" || err != nil {
+			t.Errorf("the query: %s, %v", got, err)
+		}
+	})
+}
+
+// TestE103_WhatASlotWaitsForBegins: bodies that wait for runs which they start, and trees
+// of runs that are deeper and wider than there are slots, come to their end. No run is
+// behind for ever that those wait for who have the slots.
+func TestE103_WhatASlotWaitsForBegins(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		var e *engine.Engine
+		pure := workflow.New("pure", func(_ *workflow.Context, n int) (int, error) { return n, nil })
+		asks := activity.New("asks", func(ctx context.Context, n int) (int, error) {
+			id := fmt.Sprint("asked ", n)
+			if _, _, err := tryBegin(ctx, e, pure, id, n); err != nil {
+				return 0, err
+			}
+			_, _, err := e.Result(ctx, id, "")
+			return n, err
+		})
+		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, time.Millisecond) })
+		var tree workflow.Workflow[int, int]
+		tree = workflow.New("tree", func(wf *workflow.Context, depth int) (int, error) {
+			n, err := workflow.Call(wf, work, 1)
+			if depth == 0 || err != nil {
+				return n, err
+			}
+			a, b := workflow.RunChildAsync(wf, tree, depth-1), workflow.RunChildAsync(wf, tree, depth-1)
+			x, err := a.Get(wf)
+			y, failed := b.Get(wf)
+			return n + x + y, errors.Join(err, failed)
+		})
+		asking := calls(asks)
+		config := w.config(pure, asking, tree, asks, work, holding, hold)
+		config.Concurrency = 2
+		e = w.startWith(config)
+		for i := range 10 {
+			begin(t, e, asking, fmt.Sprint("asking ", i), i)
+		}
+		begin(t, e, tree, "tree", 5)
+		pass(time.Hour)
+		for i := range 10 {
+			if got, err := finish[int](t, e, fmt.Sprint("asking ", i)); got != i || err != nil {
+				t.Errorf("run %d: %d, %v", i, got, err)
+			}
+		}
+		if got, err := finish[int](t, e, "tree"); got != 63 || err != nil {
+			t.Errorf("the tree: %d, %v", got, err)
+		}
+		demandSlots(t, e, 2)
+	})
+}
