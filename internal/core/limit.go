@@ -16,7 +16,7 @@ func (r *Run) tooLong() bool {
 	if limit <= 0 || r.length < limit || r.program == nil || r.paused != nil {
 		return false
 	}
-	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory"}
+	err := &history.LimitError{What: "events of history", Limit: limit, Hint: "give many items to child workflows, let its code continue as new in time (see workflow.GetInfo), or raise perdure.MaxHistory"}
 	r.emit(history.Event{Kind: history.CodeDeferred})
 	r.happened(history.Event{Kind: history.RunFailed, Failure: history.FromError(retry.Terminal(err)), Reason: string(retry.ReasonTerminal)})
 	return true
