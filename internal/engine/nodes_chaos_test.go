@@ -198,11 +198,16 @@ func count(wf *workflow.Context, in countdown) (int, error) {
 	return workflow.ContinueAsNew(wf, numberer, in)
 }
 
+// hostile is an ID that looks like what engines, databases and terminals give a meaning to.
+func hostile(what string, i int) string {
+	return fmt.Sprintf("#%d/gate/%s'; --\x1b[31m%%_\u202e\\\"/id/", i, what)
+}
+
 // beginChains starts pairs of a numberer and a collector, and returns their IDs.
 func beginChains(t *testing.T, e *engine.Engine, pairs int) (ids []string) {
 	t.Helper()
 	for i := range pairs {
-		to, from := fmt.Sprint("to ", i), fmt.Sprint("from ", i)
+		to, from := hostile("to", i), hostile("from", i)
 		begin(t, e, collector, to, collected{Each: 1 + i%3, All: 20})
 		begin(t, e, numberer, from, countdown{To: to, Last: 19})
 		ids = append(ids, to, from)
@@ -214,11 +219,11 @@ func beginChains(t *testing.T, e *engine.Engine, pairs int) (ids []string) {
 func judgeChains(t *testing.T, e *engine.Engine, pairs int) {
 	t.Helper()
 	for i := range pairs {
-		got, err := finish[[]int](t, e, fmt.Sprint("to ", i))
+		got, err := finish[[]int](t, e, hostile("to", i))
 		if len(got) != 20 || got[0] != 0 || got[19] != 19 || !slices.IsSorted(got) || err != nil {
 			t.Errorf("collector %d: %v, %v", i, got, err)
 		}
-		if n, err := finish[int](t, e, fmt.Sprint("from ", i)); n != 19 || err != nil {
+		if n, err := finish[int](t, e, hostile("from", i)); n != 19 || err != nil {
 			t.Errorf("numberer %d: %d, %v", i, n, err)
 		}
 	}
@@ -257,8 +262,8 @@ func playChaos(t *testing.T, seed uint64) {
 			begin(t, client, flow, fmt.Sprint(i), i)
 		}
 		for i := range 10 {
-			begin(t, client, player, fmt.Sprint("left ", i), match{Other: fmt.Sprint("right ", i)})
-			begin(t, client, player, fmt.Sprint("right ", i), match{Other: fmt.Sprint("left ", i), Serves: true})
+			begin(t, client, player, hostile("left", i), match{Other: hostile("right", i)})
+			begin(t, client, player, hostile("right", i), match{Other: hostile("left", i), Serves: true})
 		}
 		ids := beginChains(t, client, 5)
 		for range 25 {
@@ -276,7 +281,7 @@ func playChaos(t *testing.T, seed uint64) {
 			ids = append(ids, fmt.Sprint(i))
 		}
 		for i := range 10 {
-			ids = append(ids, fmt.Sprint("left ", i), fmt.Sprint("right ", i))
+			ids = append(ids, hostile("left", i), hostile("right", i))
 		}
 		for _, id := range ids {
 			e := c.alive[c.random.IntN(len(c.alive))]
@@ -294,8 +299,8 @@ func playChaos(t *testing.T, seed uint64) {
 			}
 		}
 		for i := range 10 {
-			a, errA := finish[[]int](t, client, fmt.Sprint("left ", i))
-			b, errB := finish[[]int](t, client, fmt.Sprint("right ", i))
+			a, errA := finish[[]int](t, client, hostile("left", i))
+			b, errB := finish[[]int](t, client, hostile("right", i))
 			if fmt.Sprint(a, b) != "[1 3 5 7 9 11 13 15 17 19] [2 4 6 8 10 12 14 16 18]" || errA != nil || errB != nil {
 				t.Errorf("pair %d: %v, %v; %v, %v", i, a, errA, b, errB)
 			}
