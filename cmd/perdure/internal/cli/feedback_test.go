@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func TestF22_OutputIsInput(t *testing.T) {
 			t.Errorf("perdure %s is in no table of this test: say which command takes what it prints, or that none does", path)
 		}
 	}
-	for _, path := range append(rest, slices.Collect(keysOf(feeds))...) {
+	for _, path := range append(rest, slices.Collect(maps.Keys(feeds))...) {
 		if !slices.Contains(all, path) {
 			t.Errorf("there is no command %q", path)
 		}
@@ -91,7 +92,7 @@ func TestF22_OutputIsInput(t *testing.T) {
 		feeder(t, "gates edit till --limit 2 --reason ever")
 		feeder(t, "schedules create nightly queue 7 --cron 30_2_*_*_* --zone Europe/Paris --jitter 5m --overlap buffer_one")
 		workAtGates2(t, db)
-		for _, path := range slices.Sorted(keysOf(feeds)) {
+		for _, path := range slices.Sorted(maps.Keys(feeds)) {
 			for _, f := range feeds[path] {
 				out := feeder(t, f.from+" -o json")
 				var document any
@@ -102,16 +103,6 @@ func TestF22_OutputIsInput(t *testing.T) {
 			}
 		}
 	})
-}
-
-func keysOf(m map[string][]feed) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // workAtGates2 lets the engine see what it was told.

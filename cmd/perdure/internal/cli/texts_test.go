@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const root = "../../../.."
+
+// unseen are the directories whose errors no user of the library or the command sees.
+var unseen = []string{
+	"bench", "lab", "tools", "examples", "internal/check", "internal/layout", "internal/docs", "internal/clustertest", "internal/killtest",
+	"internal/faulty", "internal/witness", "internal/golden", "internal/goldenfile", "internal/pgtest", "store/storetest", "testdata",
+}
+
+// makers are the functions and types that make errors, and which of their arguments or
+// fields are texts.
+var makers = map[string][]string{
+	"errors.New": {"0"}, "fmt.Errorf": {"0"}, "usage": {"0", "1"}, "Error": {"What", "Hint"}, "InputError": {"Problem"},
+	"history.InputError": {"Problem"}, "view.InputError": {"Problem"}, "LimitError": {"Hint"}, "view.LimitError": {"Hint"},
+}
+
+// short are texts that are no more than a word, and why that is enough.
+var short = map[string]string{
+	"is missing":         "the place that it is of stands around it: turn 3: the run is missing",
+	"Interrupted.":       "the person did it",
+	"perduretest: stuck": "errors.Is finds it in an error that says more",
+	"timeout":            "errors.Is finds it in an error that says more",
+}
+
+// TestF23_EachErrorText: all texts of errors are in a golden file, and none names a command,
+// flag or Go name that does not exist, or says nothing but that something is wrong.
+func TestF23_EachErrorText(t *testing.T) {
+	texts := errorTexts(t)
+	a, _ := printer(time.Now())
+	known := newKnown(t, a.root())
+	for _, wrong := range []string{"See: perdure gatez", "Use it with --nonesuch here.", "see ops.Nonesuch for that", "wrong"} {
+		if len(known.faults(wrong)) != 1 {
+			t.Errorf("the fault of %q is not found: %q", wrong, known.faults(wrong))
+		}
+	}
+	var golden strings.Builder
+	for _, dir := range slices.Sorted(maps.Keys(texts)) {
+		fmt.Fprintf(&golden, "%s\n", dir)
+		slices.Sort(texts[dir])
+		for _, text := range slices.Compact(texts[dir]) {
+			fmt.Fprintf(&golden, "  %s\n", strings.ReplaceAll(text, "\n", `\n`))
+			for _, fault := range known.faults(text) {
+				t.Errorf("%s: %q: %s", dir, text, fault)
+			}
+		}
+	}
+	name := filepath.Join("testdata", "words", "errors.txt")
+	if *update {
+		if err := os.WriteFile(name, []byte(golden.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(name); err != nil || string(want) != golden.String() {
+		t.Errorf("the texts of errors are not those of %s (%v): run with -update, and read what is new as someone would at night", name, err)
+	}
+}
+
+// errorTexts are the texts of errors by directory.
+func errorTexts(t *testing.T) map[string][]string {
+	t.Helper()
+	texts, n := map[string][]string{}, 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if slices.Contains(unseen, rel) || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && rel != "." {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(rel))
+		ast.Inspect(file, func(node ast.Node) bool {
+			for _, text := range textsOf(node) {
+				texts[dir] = append(texts[dir], text)
+				n++
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 500 {
+		t.Fatalf("only %d texts are found", n)
+	}
+	return texts
+}
+
+// textsOf are the texts of an error that a node makes.
+func textsOf(node ast.Node) (texts []string) {
+	add := func(e ast.Expr) {
+		if call, ok := e.(*ast.CallExpr); ok && madeBy(call.Fun) == "fmt.Sprintf" {
+			e = call.Args[0]
+		}
+		if text := literal(e); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	switch n := node.(type) {
+	case *ast.CallExpr:
+		for _, i := range makers[madeBy(n.Fun)] {
+			if at, err := strconv.Atoi(i); err == nil && at < len(n.Args) {
+				add(n.Args[at])
+			}
+		}
+	case *ast.CompositeLit:
+		for _, field := range n.Elts {
+			if kv, ok := field.(*ast.KeyValueExpr); ok {
+				if key, ok := kv.Key.(*ast.Ident); ok && slices.Contains(makers[madeBy(n.Type)], key.Name) {
+					add(kv.Value)
+					if last := len(texts) - 1; key.Name == "Problem" && last >= 0 {
+						texts[last] = "the %s " + texts[last] // the other field says what
+					}
+				}
+			}
+		}
+	}
+	return texts
+}
+
+func madeBy(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		if x, ok := e.X.(*ast.Ident); ok {
+			return x.Name + "." + e.Sel.Name
+		}
+	}
+	return ""
+}
+
+// literal is the text of an expression of literals; what is put in between is "%s".
+func literal(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, _ := strconv.Unquote(e.Value)
+			return text
+		}
+	case *ast.BinaryExpr:
+		x, y := literal(e.X), literal(e.Y)
+		switch {
+		case x == "" && y == "":
+			return ""
+		case x == "":
+			x = "%s"
+		case y == "":
+			y = "%s"
+		}
+		return x + y
+	}
+	return ""
+}
+
+// known is what texts can name.
+type known struct {
+	commands map[string]bool
+	flags    map[string]bool
+	names    map[string]map[string]bool // of Go, by package
+}
+
+func newKnown(t *testing.T, top *cobra.Command) *known {
+	t.Helper()
+	k := &known{commands: map[string]bool{}, flags: map[string]bool{}, names: map[string]map[string]bool{}}
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		k.commands[cmd.CommandPath()] = true
+		note := func(f *pflag.Flag) { k.flags[f.Name] = true }
+		cmd.Flags().VisitAll(note)
+		cmd.PersistentFlags().VisitAll(note)
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(top)
+	k.flags["help"] = true
+	files, err := filepath.Glob(filepath.Join(root, "internal/layout/testdata/names", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no lists of names: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg := strings.TrimSuffix(filepath.Base(file), ".txt")
+		k.names[pkg] = map[string]bool{}
+		for _, word := range regexp.MustCompile(`[A-Z]\w*`).FindAllString(string(data), -1) {
+			k.names[pkg][word] = true
+		}
+	}
+	return k
+}
+
+var (
+	commandIn = regexp.MustCompile("perdure ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)")
+	// commandAfter is what stands before a command.
+	commandAfter = regexp.MustCompile(`(?:: |["'(]|\brun |\n|^)$`)
+	flagIn       = regexp.MustCompile(`(?:^|[\s("'])--([a-z][a-z-]+)`)
+	nameIn       = regexp.MustCompile(`\b(perdure|activity|workflow|retry|gate|schedule|ops|view|store|flow|perduretest)\.([A-Z]\w*)`)
+)
+
+// faults are what is wrong with a text.
+func (k *known) faults(text string) (all []string) {
+	for _, m := range commandIn.FindAllStringSubmatchIndex(text, -1) {
+		words := strings.Fields(text[m[2]:m[3]])
+		if before := text[:m[0]]; strings.HasSuffix(before, "a ") || strings.HasSuffix(before, "of ") || !k.commands["perdure "+words[0]] && !commandAfter.MatchString(before) {
+			continue // the program, not a command
+		}
+		if !k.commands["perdure "+words[0]] {
+			all = append(all, "there is no command perdure "+words[0])
+		}
+	}
+	for _, m := range flagIn.FindAllStringSubmatch(text, -1) {
+		if !k.flags[m[1]] {
+			all = append(all, "there is no flag --"+m[1])
+		}
+	}
+	for _, m := range nameIn.FindAllStringSubmatch(text, -1) {
+		if names := k.names[m[1]]; names != nil && !names[m[2]] {
+			all = append(all, "there is no "+m[0])
+		}
+	}
+	if len(strings.Fields(text)) < 3 && !strings.Contains(text, "%") && !strings.Contains(text, "--") && short[text] == "" {
+		all = append(all, "it has neither a cause nor a next step")
+	}
+	return all
+}
