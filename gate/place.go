@@ -10,13 +10,17 @@ import (
 )
 
 // place is the place of one call at one gate. Its goroutine asks; who answers may
-// be any other. The fields but signal belong to the gate's lock.
+// be any other. Its verdict and the reason belong to the gate's lock.
 type place struct {
 	gate     *Gate
 	priority int
 	verdict  verdict
 	reason   retry.Reason  // of a refusal
 	signal   chan struct{} // there may be a new verdict; buffered, nil before the first wait
+
+	// Of the goroutine that asks:
+	held    bool // the attempt has a slot of this gate
+	returns int  // how often it was given back unused
 }
 
 type verdict uint8
@@ -37,13 +41,18 @@ func (p *place) wake(v verdict, reason retry.Reason) {
 }
 
 // ask asks for an attempt and returns the answer, if there is one immediately.
-func (p *place) ask(attempt int) verdict {
+// A call that came to another gate before says when.
+func (p *place) ask(attempt int, came time.Time) verdict {
 	g := p.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
 	if p.verdict == pending {
-		g.tell(g.machine.Enter(now, p, attempt, p.priority))
+		ask := gates.Ask[*place]{Key: p, Attempt: attempt, Priority: p.priority, Returns: p.returns}
+		if !came.IsZero() {
+			ask.Came = max(g.at(came), 1)
+		}
+		g.tell(g.machine.Enter(now, ask))
 	} else { // since its backoff ended
 		g.tell(g.machine.Tick(now))
 	}
@@ -53,13 +62,16 @@ func (p *place) ask(attempt int) verdict {
 	return p.verdict
 }
 
-// errTooLate ends a wait.
-var errTooLate = errors.New("the time to wait for a gate is over")
+// What ends a wait.
+var (
+	errTooLate   = errors.New("the time to wait for a gate is over")
+	errImpatient = errors.New("the time to keep other gates meanwhile is over")
+)
 
 // await waits for the answer. A grant that comes together with the end of the
 // time is a grant; one that comes together with a cancellation is given back by
 // the withdrawal of the place.
-func (p *place) await(ctx context.Context, tooLate <-chan time.Time) (verdict, error) {
+func (p *place) await(ctx context.Context, tooLate, impatient <-chan time.Time) (verdict, error) {
 	for {
 		select {
 		case <-p.signal:
@@ -73,6 +85,11 @@ func (p *place) await(ctx context.Context, tooLate <-chan time.Time) (verdict, e
 				return v, nil
 			}
 			return pending, errTooLate
+		case <-impatient:
+			if v := p.look(); v != pending {
+				return v, nil
+			}
+			return pending, errImpatient
 		}
 	}
 }
@@ -101,11 +118,21 @@ func (p *place) backoff(attempt int, due time.Time) bool {
 	if !due.IsZero() {
 		until = g.at(due)
 	}
-	p.verdict = pending
+	p.verdict, p.held = pending, false
 	g.tell(g.machine.Backoff(g.now(), p, attempt, gates.Failure, until))
 	// Without a wait the next attempt may have been refused by the breaker already;
 	// the call finds that out when it asks for it.
 	return p.verdict != refused || p.reason != retry.ReasonBudget
+}
+
+// giveBack gives back the slot of an attempt that has not started, and keeps the place.
+func (p *place) giveBack(attempt int) {
+	g := p.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p.verdict, p.held = pending, false
+	g.tell(g.machine.Return(g.now(), p, attempt, p.returns))
+	p.returns++
 }
 
 // yield gives back a slot that is kept in backoff.
@@ -121,6 +148,6 @@ func (p *place) leave(outcome gates.Outcome) bool {
 	defer g.mu.Unlock()
 	_, there := g.machine.Ticket(p)
 	g.tell(g.machine.Done(g.now(), p, outcome))
-	p.verdict, p.reason = pending, ""
+	p.verdict, p.reason, p.held = pending, "", false
 	return there
 }

@@ -106,6 +106,7 @@ func TestR44_WhoMustWaitForARetryHoldsNothingBehind(t *testing.T) {
 			}
 		}
 		second := func() { // has a when first comes back, and needs b
+			time.Sleep(time.Second - time.Millisecond)
 			if err := retry.Do(t.Context(), retry.Policy{}, j.failing("second", 1), gate.Through(a, b)); err != nil {
 				t.Error(err)
 			}
@@ -160,4 +161,83 @@ func TestR40_MisconfiguredGates(t *testing.T) {
 		t.Errorf("got %v and %v", err, bad.Validate())
 	}
 	deserted(t, good)
+}
+
+// TestE96_WhoWaitsForOneGateKeepsNoOther: it holds the free gate for a moment, and then
+// others pass it. Its place in both lines is kept: it is the next when both are free.
+func TestE96_WhoWaitsForOneGateKeepsNoOther(t *testing.T) {
+	for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} { // the free one and the other, in order and not
+		synctest.Test(t, func(t *testing.T) {
+			free, busy := gate.New(names[0], 1), gate.New(names[1], 1)
+			release := acquire(t, busy)
+			j := &journal{began: time.Now()}
+			pass := func(name string, length time.Duration, gates ...*gate.Gate) func() {
+				return func() {
+					err := retry.Do(t.Context(), retry.Policy{}, func(context.Context) error {
+						j.note("%s at %s", name, time.Since(j.began))
+						time.Sleep(length)
+						return nil
+					}, gate.Through(gates...))
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			wg := inTurn(pass("both", time.Minute, free, busy))
+			time.Sleep(5 * time.Millisecond)
+			for range 3 {
+				wg.Go(pass("one", time.Hour, free))
+				synctest.Wait()
+			}
+			time.Sleep(5 * time.Millisecond)
+			synctest.Wait()
+			if s := free.Stats(); s.Running != 1 || s.Depth != 2 {
+				t.Errorf("the free gate has %+v", s)
+			}
+			time.Sleep(90*time.Minute - 10*time.Millisecond)
+			release()
+			wg.Wait()
+			deserted(t, free, busy)
+			start := map[string]string{"a": "10ms", "b": "5ms"}[names[0]] // it is not asked for before its time
+			if len(j.lines) != 4 || j.lines[0] != "one at "+start || j.lines[2] != "both at 2h0m0."+map[string]string{"a": "01s", "b": "005s"}[names[0]] {
+				t.Errorf("%q", j.lines)
+			}
+		})
+	}
+}
+
+// TestE96_NobodyStarvesInProcess: calls that need two gates start although both are always
+// full, and no two slots come free at a time.
+func TestE96_NobodyStarvesInProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := gate.New("a", 3), gate.New("b", 2)
+		var wg sync.WaitGroup
+		var before atomic.Int32
+		for i := range 60 {
+			for _, g := range []*gate.Gate{a, b} {
+				wg.Go(func() {
+					time.Sleep(time.Duration(i) * time.Second)
+					_ = retry.Do(t.Context(), retry.Policy{}, func(context.Context) error {
+						before.Add(1)
+						time.Sleep(time.Minute + time.Duration(i)*time.Second)
+						return nil
+					}, gate.Through(g))
+				})
+			}
+		}
+		for range 3 {
+			wg.Go(func() {
+				time.Sleep(5 * time.Second)
+				_ = retry.Do(t.Context(), retry.Policy{}, func(context.Context) error {
+					if n := before.Load(); n > 70 {
+						t.Errorf("%d started before it", n)
+					}
+					time.Sleep(time.Second)
+					return nil
+				}, gate.Through(b, a))
+			})
+		}
+		wg.Wait()
+		deserted(t, a, b)
+	})
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Through leads the attempts of a call of retry.Do through gates. They are taken
-// in the order of their names and given back in the reverse one. In mode Hold a
+// Through leads the attempts of a call of retry.Do through gates. An attempt starts when
+// it has a slot of each. They are taken in the order of their names and given back in the
+// reverse one. What the call has of some it keeps only for a moment, at first for 10 ms,
+// while another one makes it wait; then it gives back what it has, keeps its places in
+// line, and waits for that one alone. In mode Hold a
 // slot is taken once, before the first attempt, and given back once, when the
 // call has ended, whatever ended it; in the other modes once per attempt.
 //
@@ -88,25 +91,19 @@ type call struct {
 	one    [1]place // spares most calls an allocation
 }
 
-// Enter takes a slot of each gate. Behind a gate that makes the call wait it keeps
-// no slot: the holder of the slot that it waits for may itself wait there.
+// Enter takes a slot of each gate.
 func (c *call) Enter(ctx context.Context, attempt int, timeout time.Duration) error {
-	var timer *time.Timer
-	var tooLate <-chan time.Time
-	for i := range c.places {
+	w := wait{call: c, attempt: attempt, timeout: timeout}
+	defer w.end()
+	for i := w.next(-1); i >= 0; {
 		pl := &c.places[i]
-		answer := pl.ask(attempt)
+		answer := pl.ask(attempt, w.came)
 		if answer == pending {
-			for j := i + 1; j < len(c.places); j++ {
-				c.places[j].yield()
-			}
-			if timer == nil && timeout > 0 {
-				timer = time.NewTimer(timeout)
-				defer timer.Stop()
-				tooLate = timer.C
-			}
 			var err error
-			if answer, err = pl.await(ctx, tooLate); err != nil {
+			switch answer, err = w.await(ctx, i); {
+			case errors.Is(err, errImpatient):
+				continue // at the same gate, holding nothing
+			case err != nil:
 				c.leave(gates.Neutral)
 				if errors.Is(err, errTooLate) {
 					return &retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: timeout}
@@ -119,6 +116,8 @@ func (c *call) Enter(ctx context.Context, attempt int, timeout time.Duration) er
 			c.leave(gates.Neutral)
 			return err
 		}
+		pl.held = true
+		i = w.next(i)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ type Ticket struct {
 	RunID      string     `json:"run_id"`
 	Call       int64      `json:"call"` // number in its run
 	Attempt    int        `json:"attempt"`
-	State      string     `json:"state"`          // running, waiting or backoff
+	State      string     `json:"state"`          // running, waiting, standby (it gave its slot back until another gate lets it pass) or backoff
 	Slot       bool       `json:"slot,omitempty"` // whether it holds one
 	Priority   int        `json:"priority,omitempty"`
 	Since      time.Time  `json:"since"`           // it is in this state

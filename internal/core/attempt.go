@@ -53,6 +53,11 @@ type attempts struct {
 
 	// AtGates are what the call has at its gates, in their order.
 	AtGates []atGate `json:"passes,omitempty"`
+	// Collecting is since when the call holds some of its gates and waits for others,
+	// 0 if it does not. Returned is how often it gave gates back for that reason since the
+	// last attempt, though it held them in order.
+	Collecting int64 `json:"collecting,omitempty"`
+	Returned   int   `json:"returned,omitempty"`
 	// Undecided is the attempt that failed, while a budget has not said whether
 	// another one may follow.
 	Undecided *undecided `json:"undecided,omitempty"`
@@ -106,7 +111,7 @@ func (r *execution) enterGates(c *Call) {
 		return
 	}
 	r.setState(c, "")
-	c.due = 0
+	c.due, c.Collecting = 0, 0
 	r.ready = append(r.ready, c)
 	r.touch(c)
 }
@@ -152,7 +157,7 @@ func (r *callTable) queue(c *Call) {
 // dispatch starts an attempt for which a slot is reserved.
 func (r *execution) dispatch(c *Call) {
 	r.setState(c, Dispatched)
-	c.due = 0
+	c.due, c.Returned = 0, 0
 	c.StartedAt = max(r.now, c.QueuedAt)
 	c.Node = r.config.Node
 	if c.OnProbation {
@@ -254,7 +259,7 @@ func (r *execution) fireDue() {
 			}
 		case c.state == External:
 			r.timeOutside(c)
-		case c.state == Gated && c.Undecided != nil:
+		case c.state == Gated && (c.Undecided != nil || r.giveBackLate(c)):
 		case (c.state == Queued || c.state == Gated) && !r.pastDeadline(c):
 			r.queuedTooLong(c)
 		}
@@ -270,7 +275,7 @@ func (r *execution) queuedTooLong(c *Call) {
 		return
 	}
 	c.QueuedAt = r.now
-	c.due = c.queueDue()
+	c.due = c.gatedDue()
 	r.watch(c)
 	r.touch(c)
 }

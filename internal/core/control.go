@@ -240,7 +240,7 @@ func (r *operations) editPolicy(c *Call, in Control) {
 		r.answer(in, c, Applied, "")
 		switch {
 		case c.state == Queued, c.state == Gated && c.Undecided == nil:
-			c.due = c.queueDue()
+			c.due = c.gatedDue()
 			r.watch(c)
 		case c.state == External:
 			r.waitOutside(c)

@@ -204,6 +204,9 @@ func (d *driver) keep(turn *core.Turn) {
 	}
 	for _, m := range turn.Gates {
 		key := askedGate{m.Ticket.Call, m.Gate}
+		if m.Word == core.GateReturn { // the grant that is given back may arrive again
+			continue
+		}
 		if delete(d.asked, key); m.Word == core.GateEnter || m.Word == core.GateBackoff && m.Judge {
 			d.asked[key] = m
 		}

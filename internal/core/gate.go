@@ -133,7 +133,11 @@ func (g *Gate) hear(m *ToGate) {
 	}
 	switch m.Word {
 	case GateEnter:
-		g.take(g.machine.Enter(g.now, m.Ticket, m.Attempt, m.Priority))
+		g.take(g.machine.Enter(g.now, gates.Ask[TicketKey]{
+			Key: m.Ticket, Attempt: m.Attempt, Priority: m.Priority, Returns: m.Returns, Came: m.Came,
+		}))
+	case GateReturn:
+		g.take(g.machine.Return(g.now, m.Ticket, m.Attempt, m.Returns))
 	case GateBackoff:
 		g.backoff(m)
 	case GateDone:
@@ -183,7 +187,7 @@ func (g *Gate) backoff(m *ToGate) {
 	g.take(g.machine.Backoff(g.now, m.Ticket, m.Attempt, m.Outcome, m.Until))
 	after, still := g.machine.Ticket(m.Ticket)
 	if m.Judge && still && before.Attempt == m.Attempt && after.Attempt > m.Attempt {
-		g.say(GateAllowed, m.Ticket, m.Attempt, "")
+		g.say(FromGate{Word: GateAllowed, Ticket: m.Ticket, Attempt: m.Attempt})
 	}
 	if m.Yield && known {
 		g.take(g.machine.Yield(g.now, m.Ticket))

@@ -5,25 +5,25 @@ import (
 
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/retry"
 )
 
 // take notes what follows from one input.
 func (g *Gate) take(s *gates.Step[TicketKey]) {
 	g.touched = append(g.touched, s.Changed...)
 	for _, granted := range s.Granted {
-		g.say(GateGranted, granted.Key, granted.Attempt, "")
+		g.say(FromGate{Word: GateGranted, Ticket: granted.Key, Attempt: granted.Attempt, Returns: granted.Returns})
 		if g.detail.Check == 0 || g.detail.Unused != 0 {
 			g.detail.Check, g.detail.Unused = g.now+int64(checkEvery), 0
 		}
 	}
 	for _, refused := range s.Refused {
-		g.say(GateRefused, refused.Key, refused.Attempt, refused.Reason)
+		g.say(FromGate{Word: GateRefused, Ticket: refused.Key, Attempt: refused.Attempt, Reason: refused.Reason})
 	}
 }
 
-func (g *Gate) say(word GateWord, to TicketKey, attempt int, reason retry.Reason) {
-	g.out.Say = append(g.out.Say, FromGate{Gate: g.name, Word: word, Ticket: to, Attempt: attempt, Reason: reason})
+func (g *Gate) say(m FromGate) {
+	m.Gate = g.name
+	g.out.Say = append(g.out.Say, m)
 }
 
 // check tells those who have held the gate for long that they do, and sees whether
@@ -39,7 +39,7 @@ func (g *Gate) check() {
 		}
 		g.detail.Check = g.now + int64(checkEvery)
 		if g.now-t.Since >= int64(checkEvery) {
-			g.say(GateGranted, t.Key, t.Attempt, "")
+			g.say(FromGate{Word: GateGranted, Ticket: t.Key, Attempt: t.Attempt, Returns: t.Returns})
 		}
 	}
 	if g.detail.Check == 0 {
@@ -68,6 +68,7 @@ var ticketStates = map[gates.Phase]CallState{
 	gates.Waiting:    TicketWaiting,
 	gates.Running:    TicketHolding,
 	gates.BackingOff: TicketResting,
+	gates.StandingBy: TicketResting,
 }
 
 // writeRows turns the tickets that changed into rows to write or delete.

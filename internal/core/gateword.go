@@ -14,6 +14,9 @@ const (
 	GateEnter GateWord = "enter"
 	// GateBackoff: the attempt has ended, and the next one is due at Until.
 	GateBackoff GateWord = "backoff"
+	// GateReturn: the attempt that was granted does not start yet, because another gate
+	// makes it wait. The call keeps its place in line, and asks again.
+	GateReturn GateWord = "return"
 	// GateDone: the call has ended, or wants nothing of the gate for now.
 	GateDone GateWord = "done"
 )
@@ -54,11 +57,14 @@ type ToGate struct {
 	Word    GateWord  `json:"word"`
 	Ticket  TicketKey `json:"ticket"`
 	Attempt int       `json:"attempt"` // that asks, or has ended
+	// Returns is how often the ticket's slot was given back before.
+	Returns int `json:"returns,omitempty"`
 
 	// Of GateEnter: where the call stands among those who wait, and what the gate
 	// is to do; the latest one to say it is right. Of what a person says, except
 	// GateResume: what was declared when the gate was looked at, in case it is forgotten by then.
 	Priority int         `json:"priority,omitempty"`
+	Came     int64       `json:"came,omitempty"` // to its first gate, if this is another one
 	Spec     *gates.Spec `json:"spec,omitempty"`
 
 	// Of GateBackoff and GateDone: how the attempt ended.
@@ -86,7 +92,8 @@ type FromGate struct {
 	Gate    string       `json:"gate"`
 	Word    GateWord     `json:"word"`
 	Ticket  TicketKey    `json:"ticket"`
-	Attempt int          `json:"attempt"` // that may start, or has ended
+	Attempt int          `json:"attempt"`           // that may start, or has ended
+	Returns int          `json:"returns,omitempty"` // of GateGranted: as it was asked for
 	Reason  retry.Reason `json:"reason,omitempty"`
 }
 

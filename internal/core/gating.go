@@ -11,7 +11,8 @@ import (
 
 // A call with gates runs its attempts only while it holds all of them. It asks
 // for them one by one, in the order of their names, by messages to the gates'
-// owners; the grants come back as messages. Whenever an attempt ends, the turn
+// owners; the grants come back as messages. What it holds it gives back when the
+// next one makes it wait; see collect. Whenever an attempt ends, the turn
 // that says so sends the gates word of it, so that both are durable or neither.
 
 // atGate is what a call has at one of its gates. Each has a ticket there, under a
@@ -22,7 +23,12 @@ type atGate struct {
 	// Judged says that its budget allowed the attempt after the one that is
 	// undecided: it may say so again.
 	Judged bool `json:"judged,omitempty"`
+	// Returns is how often the ticket's slot was given back unused.
+	Returns int `json:"returns,omitempty"`
 }
+
+func (p atGate) holds() bool { return p.State == held }
+func (p atGate) waits() bool { return p.State == asked }
 
 type gateState string
 
@@ -30,7 +36,7 @@ const (
 	noTicket gateState = ""       // no ticket, or none any more
 	asked    gateState = "asked"  // the gate will say when the coming attempt may start
 	held     gateState = "held"   // the gate granted the current or coming attempt
-	resting  gateState = "behind" // the ticket rests until the gates before it are held again
+	resting  gateState = "behind" // the ticket keeps its place and rests until it is asked for again
 )
 
 // undecided is an attempt that failed, of which a gate's budget has to say
@@ -44,7 +50,7 @@ type undecided struct {
 
 // passed reports whether a call holds all of its gates.
 func (c *Call) holdsGates() bool {
-	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return p.State != held })
+	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
 }
 
 // coming is the number of the attempt that gates are asked for.
@@ -66,21 +72,18 @@ func (r *gating) askNextGate(c *Call) bool {
 		r.queue(c)
 		return true
 	}
-	for i := range c.AtGates {
-		p := &c.AtGates[i]
-		switch p.State {
-		case held:
-			continue
-		case noTicket:
-			p.Ticket++
-			r.askGate(c, i)
-		case resting:
-			r.askGate(c, i)
-		}
-		r.awaitGate(c)
-		return true
+	if c.holdsGates() {
+		return false
 	}
-	return false
+	if !slices.ContainsFunc(c.AtGates, atGate.waits) {
+		i := slices.IndexFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
+		if p := &c.AtGates[i]; p.State == noTicket {
+			p.Ticket, p.Returns = p.Ticket+1, 0
+		}
+		r.askGate(c, i)
+	}
+	r.awaitGate(c)
+	return true
 }
 
 // askGatesNow tells the gates that the coming attempt is not to wait for the end of its
@@ -97,6 +100,9 @@ func (r *gating) askGate(c *Call, i int) {
 	c.AtGates[i].State = asked
 	m := r.toGate(c, i, GateEnter, c.attempt)
 	m.Priority, m.Spec = c.Priority, &c.Gates[i]
+	if i > 0 {
+		m.Came = c.QueuedAt
+	}
 	r.out.Gates = append(r.out.Gates, m)
 }
 
@@ -104,14 +110,15 @@ func (r *gating) askGate(c *Call, i int) {
 // runs.
 func (r *gating) awaitGate(c *Call) {
 	r.setState(c, Gated)
-	c.due = c.queueDue()
+	r.collect(c, r.now)
+	c.due = c.gatedDue()
 	r.watch(c)
 	r.touch(c)
 }
 
 func (r *gating) toGate(c *Call, i int, word GateWord, attempt int) ToGate {
 	return ToGate{
-		Gate: c.Gates[i].Name, Word: word, Attempt: attempt,
+		Gate: c.Gates[i].Name, Word: word, Attempt: attempt, Returns: c.AtGates[i].Returns,
 		Ticket: TicketKey{Workflow: r.start.WorkflowID, Run: r.start.Run, Call: c.Number, Ticket: c.AtGates[i].Ticket},
 	}
 }
@@ -156,6 +163,7 @@ func (r *gating) leaveAllGates(c *Call) {
 
 // leaveGates gives up all that a call has at its gates.
 func (r *gating) leaveGates(c *Call, outcome gates.Outcome) {
+	c.Collecting = 0
 	for i := range c.AtGates {
 		p := &c.AtGates[i]
 		if p.State == noTicket {
@@ -209,6 +217,8 @@ func (r *execution) fromGate(in FromGate) {
 		r.out.Dropped++ // said before
 	case in.Word == GateRefused:
 		r.refused(c, i)
+	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
+		r.out.Dropped++ // it was given back
 	case in.Word == GateGranted:
 		c.AtGates[i].State = held
 		r.touch(c)

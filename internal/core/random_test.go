@@ -365,7 +365,7 @@ func drawChild(t *rapid.T, d *driver, call int64) core.Input {
 // when it is too late.
 func drawGate(t *rapid.T, d *driver, key askedGate) core.Input {
 	asked := d.asked[key]
-	in := core.FromGate{Gate: asked.Gate, Word: core.GateGranted, Ticket: asked.Ticket, Attempt: asked.Attempt}
+	in := core.FromGate{Gate: asked.Gate, Word: core.GateGranted, Ticket: asked.Ticket, Attempt: asked.Attempt, Returns: asked.Returns}
 	if asked.Word == core.GateBackoff {
 		in.Word = rapid.SampledFrom([]core.GateWord{core.GateAllowed, core.GateRefused}).Draw(t, "verdict")
 		in.Reason = retry.ReasonBudget

@@ -77,6 +77,9 @@ func (r *callTable) restore(c *Call, row Row) error {
 		r.untold++
 	}
 	c.cancelRequested = c.cancelRequested || c.Cancel
+	if len(c.AtGates) != len(c.Gates) {
+		c.AtGates = make([]atGate, len(c.Gates))
+	}
 	switch c.state {
 	case Backoff:
 		c.due = row.Due
@@ -86,11 +89,9 @@ func (r *callTable) restore(c *Call, row Row) error {
 		c.due, _ = c.timesOut(c.Policy)
 	case Gated:
 		if c.Undecided == nil {
-			c.due = c.queueDue()
+			r.collect(c, c.QueuedAt) // an earlier version did not note since when it does
+			c.due = c.gatedDue()
 		}
-	}
-	if len(c.AtGates) != len(c.Gates) {
-		c.AtGates = make([]atGate, len(c.Gates))
 	}
 	r.watch(c)
 	return nil
@@ -120,7 +121,7 @@ func DecodeProgress(data []byte) (*Progress, error) {
 // Awaits says at which of its gates, from 0, the call waits, and whether for the
 // verdict of its budget; -1 if it waits at none.
 func (p *Progress) Awaits() (at int, verdict bool) {
-	return slices.IndexFunc(p.AtGates, func(g atGate) bool { return g.State != held }), p.Undecided != nil
+	return slices.IndexFunc(p.AtGates, atGate.waits), p.Undecided != nil
 }
 
 func encodeDetail(d Detail) []byte {

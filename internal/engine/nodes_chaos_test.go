@@ -25,6 +25,7 @@ type chaos struct {
 	alive       []*engine.Engine
 	names       map[*engine.Engine]string
 	born        int
+	roomy       bool // nodes that join have many slots
 	stops       sync.WaitGroup
 	log         []string
 }
@@ -42,6 +43,9 @@ func (c *chaos) joinAs(name string, supersede bool) {
 	config := c.config(c.definitions...)
 	config.Node, config.Supersede = name, supersede
 	config.Concurrency = []int{2, 8, 128}[c.random.IntN(3)]
+	if c.roomy {
+		config.Concurrency = 128
+	}
 	if c.random.IntN(3) == 0 {
 		config.MaxResident = -1
 	}

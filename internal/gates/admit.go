@@ -48,12 +48,12 @@ func (m *Machine[K]) grant(e *entry[K], now int64) {
 		e.Slot = true
 		m.holders++
 	}
-	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Waited: max(now-e.Since, 0)})
-	e.Phase, e.Since, e.Paid = Running, now, false
+	m.step.Granted = append(m.step.Granted, Grant[K]{Key: e.Key, Attempt: e.Attempt, Returns: e.Returns, Waited: max(now-e.Since, 0)})
+	e.Phase, e.Since = Running, now
 	if m.record.OpenUntil != 0 {
 		e.Probe, m.probe = true, e
 	}
-	m.takeRate(now)
+	m.takeRate(e, now)
 	m.touch(e)
 }
 

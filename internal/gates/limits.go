@@ -26,10 +26,20 @@ func (m *Machine[K]) rateAt(now int64) int64 {
 }
 
 // takeRate notes that an attempt starts.
-func (m *Machine[K]) takeRate(now int64) {
+func (m *Machine[K]) takeRate(e *entry[K], now int64) {
 	if r := m.config.Rate; r != (Rate{}) {
 		m.record.RateAt = max(m.record.RateAt, now) + r.interval()
+		e.RateAt = m.record.RateAt
 	}
+}
+
+// untakeRate takes back that an attempt starts which did not. After another grant it is
+// not known how much of it time has brought back, so the start counts.
+func (m *Machine[K]) untakeRate(e *entry[K]) {
+	if r := m.config.Rate; r != (Rate{}) && e.RateAt != 0 && e.RateAt == m.record.RateAt {
+		m.record.RateAt -= r.interval()
+	}
+	e.RateAt = 0
 }
 
 // thousandths is the unit in which tokens are counted, so that sums are exact.
@@ -58,7 +68,7 @@ func (m *Machine[K]) pay(e *entry[K]) bool {
 	return true
 }
 
-// unpay takes back the charge for a retry that has not started.
+// unpay takes back the charge for a retry that did not start.
 func (m *Machine[K]) unpay(e *entry[K]) {
 	if e.Paid {
 		e.Paid = false

@@ -19,6 +19,7 @@ const (
 type Grant[K comparable] struct {
 	Key     K
 	Attempt int
+	Returns int   // of the ticket
 	Waited  int64 // for how long the attempt was due, in nanoseconds
 }
 
@@ -28,6 +29,15 @@ type Refusal[K comparable] struct {
 	Key     K
 	Attempt int
 	Reason  retry.Reason
+}
+
+// Ask asks for an attempt.
+type Ask[K comparable] struct {
+	Key      K
+	Attempt  int
+	Priority int
+	Returns  int   // how often the ticket's slot was given back
+	Came     int64 // when the call came into the line of its first gate, zero if this is it
 }
 
 // Step is what follows from one input. It is valid until the next one.
@@ -69,18 +79,43 @@ func New[K comparable](c Spec) (*Machine[K], error) {
 
 // Enter asks for an attempt. It makes the ticket of an unknown key; a ticket that
 // is in backoff before that attempt is due from now on.
-func (m *Machine[K]) Enter(now int64, key K, attempt, priority int) *Step[K] {
+func (m *Machine[K]) Enter(now int64, ask Ask[K]) *Step[K] {
 	m.begin(now)
-	e := m.tickets[key]
+	e := m.tickets[ask.Key]
+	came := now
+	if ask.Came != 0 {
+		came = min(ask.Came, now)
+	}
 	switch {
 	case e == nil:
-		e = &entry[K]{Ticket: Ticket[K]{Key: key, Number: m.number(), Priority: priority, Attempt: max(attempt, 1)}}
-		m.tickets[key] = e
+		e = &entry[K]{Ticket: Ticket[K]{
+			Key: ask.Key, Came: came, Number: m.number(), Priority: ask.Priority, Attempt: max(ask.Attempt, 1), Returns: ask.Returns,
+		}}
+		m.tickets[ask.Key] = e
 		m.enqueue(e, now)
-	case e.Phase == BackingOff && attempt >= e.Attempt:
-		e.Attempt = attempt
+	case e.Phase == BackingOff && ask.Attempt >= e.Attempt:
+		e.Attempt = ask.Attempt
 		m.backoffs.leave(e)
-		m.endBackoff(e, now)
+		m.endBackoff(e, now, came)
+	case e.Phase == StandingBy && ask.Attempt >= e.Attempt && ask.Returns >= e.Returns:
+		m.enqueue(e, now)
+	}
+	return m.finish(now)
+}
+
+// Return gives back the slot of an attempt that was granted after so many returns and did
+// not start. The ticket keeps its place; it is passed over until it asks again.
+func (m *Machine[K]) Return(now int64, key K, attempt, returns int) *Step[K] {
+	m.begin(now)
+	if e := m.tickets[key]; e != nil && e.Phase == Running && e.Attempt == attempt && e.Returns == returns {
+		if m.probe == e {
+			m.probe, e.Probe = nil, false
+		}
+		m.untakeRate(e)
+		m.free(e)
+		e.Returns++
+		e.Phase, e.Since = StandingBy, now
+		m.touch(e)
 	}
 	return m.finish(now)
 }
@@ -94,6 +129,7 @@ func (m *Machine[K]) Backoff(now int64, key K, attempt int, outcome Outcome, unt
 		return m.finish(now)
 	}
 	m.judge(e, outcome, now)
+	e.Paid = false
 	if outcome == Failure && !m.pay(e) {
 		m.refuse(e, retry.ReasonBudget)
 		return m.finish(now)
@@ -213,16 +249,17 @@ func (m *Machine[K]) advance(now int64) {
 			m.free(e)
 			m.rest(e)
 		} else {
-			m.endBackoff(e, e.Until)
+			m.endBackoff(e, e.Until, now)
 		}
 	}
 }
 
-// endBackoff makes a ticket, which is in no queue, wait from since on.
-func (m *Machine[K]) endBackoff(e *entry[K], since int64) {
+// endBackoff makes a ticket, which is in no queue, wait from since on, in mode Release as
+// one that came anew.
+func (m *Machine[K]) endBackoff(e *entry[K], since, came int64) {
 	e.Until = 0
 	if m.config.Mode == Release && !e.Slot {
-		e.Number = m.number()
+		e.Came, e.Number = came, m.number()
 	}
 	m.enqueue(e, since)
 }
@@ -240,7 +277,7 @@ func (m *Machine[K]) line(e *entry[K]) {
 	if e.Slot {
 		q = &m.due
 	}
-	q.push(e, -int64(e.Priority))
+	q.push(e, -int64(e.Priority), e.Came)
 }
 
 // rest puts a ticket among those in backoff, until its time comes or that of its
@@ -250,7 +287,7 @@ func (m *Machine[K]) rest(e *entry[K]) {
 	if e.Slot && m.config.MaxHold > 0 {
 		at = min(at, e.Since+int64(m.config.MaxHold))
 	}
-	m.backoffs.push(e, at)
+	m.backoffs.push(e, at, 0)
 	m.touch(e)
 }
 
@@ -269,7 +306,9 @@ func (m *Machine[K]) remove(e *entry[K]) {
 	if e.home != nil {
 		e.home.leave(e)
 	}
-	m.unpay(e)
+	if e.Phase != Running {
+		m.unpay(e)
+	}
 	m.free(e)
 	if m.probe == e {
 		m.probe = nil

@@ -21,6 +21,10 @@ func newMachine(t *testing.T, c gates.Spec) *gates.Machine[string] {
 	return m
 }
 
+func ask[K comparable](key K, attempt, priority int) gates.Ask[K] {
+	return gates.Ask[K]{Key: key, Attempt: attempt, Priority: priority}
+}
+
 // granted are the keys of the step's grants, in order.
 func granted(step *gates.Step[string]) string {
 	var keys []string
@@ -39,10 +43,10 @@ func expect(t *testing.T, what, got, want string) {
 
 func TestR40_FIFOAndRepeatedInputs(t *testing.T) {
 	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Hold})
-	expect(t, "a enters", granted(m.Enter(1, "a", 1, 0)), "a")
-	expect(t, "a enters again", granted(m.Enter(1, "a", 1, 0)), "")
+	expect(t, "a enters", granted(m.Enter(1, ask("a", 1, 0))), "a")
+	expect(t, "a enters again", granted(m.Enter(1, ask("a", 1, 0))), "")
 	for _, key := range []string{"b", "c", "b", "d"} {
-		expect(t, key+" queues", granted(m.Enter(2, key, 1, 0)), "")
+		expect(t, key+" queues", granted(m.Enter(2, ask(key, 1, 0))), "")
 	}
 	expect(t, "b leaves", granted(m.Leave(3, "b")), "")
 	expect(t, "a is done", granted(m.Done(4, "a", gates.Success)), "c")
@@ -63,7 +67,7 @@ func TestR41_TheThreeModes(t *testing.T) {
 		t.Run(string(tt.mode), func(t *testing.T) {
 			m := newMachine(t, gates.Spec{Limit: 1, Mode: tt.mode})
 			for _, key := range []string{"a", "b", "c", "d"} {
-				m.Enter(1, key, 1, 0)
+				m.Enter(1, ask(key, 1, 0))
 			}
 			expect(t, "a fails", granted(m.Backoff(2, "a", 1, gates.Failure, 12)), tt.failed)
 			if tt.failed != "" {
@@ -82,10 +86,10 @@ func TestR41_TheThreeModes(t *testing.T) {
 
 func TestR44_PriorityPrecedesTheTicket(t *testing.T) {
 	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Rejoin})
-	m.Enter(1, "a", 1, 0)
-	m.Enter(2, "low", 1, -1)
-	m.Enter(3, "b", 1, 0)
-	m.Enter(4, "high", 1, 5)
+	m.Enter(1, ask("a", 1, 0))
+	m.Enter(2, ask("low", 1, -1))
+	m.Enter(3, ask("b", 1, 0))
+	m.Enter(4, ask("high", 1, 5))
 	var order []string
 	for last := "a"; last != ""; {
 		last = granted(m.Done(5, last, gates.Success))
@@ -96,9 +100,9 @@ func TestR44_PriorityPrecedesTheTicket(t *testing.T) {
 
 func TestR45_TooLongAHoldTurnsIntoRejoin(t *testing.T) {
 	m := newMachine(t, gates.Spec{Limit: 1, Mode: gates.Hold, MaxHold: 5})
-	m.Enter(0, "a", 1, 0)
-	m.Enter(1, "b", 1, 0)
-	m.Enter(2, "c", 1, 0)
+	m.Enter(0, ask("a", 1, 0))
+	m.Enter(1, ask("b", 1, 0))
+	m.Enter(2, ask("c", 1, 0))
 	m.Backoff(10, "a", 1, gates.Failure, 30)
 	s := m.Stats(12)
 	if s.Depth != 2 || s.OldestWait != 11 || s.HeldInBackoff != 1 || s.Holders != 1 || s.Running != 0 || s.InBackoff != 1 {
@@ -121,7 +125,7 @@ func TestR46_Budget(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"a", "b", "c", "d"} {
-		m.Enter(1, key, 1, 0)
+		m.Enter(1, ask(key, 1, 0))
 	}
 	m.Backoff(1, "a", 1, gates.Failure, 1)
 	m.Backoff(1, "a", 1, gates.Failure, 1) // said twice, paid once
@@ -146,12 +150,12 @@ func TestR46_Breaker(t *testing.T) {
 	for _, wait := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wait=%v", wait), func(t *testing.T) {
 			m := newMachine(t, gates.Spec{Limit: 3, Mode: gates.Hold, Breaker: gates.Breaker{Failures: 2, Cooldown: 10, Wait: wait}})
-			m.Enter(0, "a", 1, 0)
-			m.Enter(0, "b", 1, 0)
-			m.Enter(0, "stale", 1, 0)
+			m.Enter(0, ask("a", 1, 0))
+			m.Enter(0, ask("b", 1, 0))
+			m.Enter(0, ask("stale", 1, 0))
 			m.Done(1, "a", gates.Failure)
 			m.Done(1, "b", gates.Failure) // open until 11
-			step := m.Enter(5, "c", 1, 0)
+			step := m.Enter(5, ask("c", 1, 0))
 			if wait != (len(step.Refused) == 0) || len(step.Granted) != 0 {
 				t.Errorf("an open breaker: %+v", step)
 			}
@@ -164,10 +168,10 @@ func TestR46_Breaker(t *testing.T) {
 			}
 			probe := granted(m.Tick(11))
 			if !wait {
-				probe = granted(m.Enter(11, "c", 1, 0))
+				probe = granted(m.Enter(11, ask("c", 1, 0)))
 			}
 			expect(t, "the probe", probe, "c")
-			step = m.Enter(12, "d", 1, 0)
+			step = m.Enter(12, ask("d", 1, 0))
 			if wait != (len(step.Refused) == 0) || len(step.Granted) != 0 {
 				t.Errorf("one probe at a time: %+v", step)
 			}
@@ -175,7 +179,7 @@ func TestR46_Breaker(t *testing.T) {
 			if s := m.Stats(13); s.Breaker != gates.Open || s.OpenUntil != 23 {
 				t.Errorf("a failed probe: %+v", s)
 			}
-			m.Enter(23, "d", 1, 0)
+			m.Enter(23, ask("d", 1, 0))
 			if s := m.Stats(23); s.Breaker != gates.HalfOpen {
 				t.Errorf("%+v", s)
 			}
@@ -190,7 +194,7 @@ func TestR46_Breaker(t *testing.T) {
 func TestRateIsPerAttempt(t *testing.T) {
 	m := newMachine(t, gates.Spec{Limit: 9, Mode: gates.Hold, Rate: gates.Rate{PerSecond: 10, Burst: 2}})
 	tenth := int64(100 * time.Millisecond)
-	got := []string{granted(m.Enter(0, "a", 1, 0)), granted(m.Enter(0, "b", 1, 0)), granted(m.Enter(0, "c", 1, 0))}
+	got := []string{granted(m.Enter(0, ask("a", 1, 0))), granted(m.Enter(0, ask("b", 1, 0))), granted(m.Enter(0, ask("c", 1, 0)))}
 	m.Backoff(1, "a", 1, gates.Failure, 2)
 	at, _ := m.Next()
 	got = append(got, granted(m.Tick(2)), granted(m.Tick(tenth-1)), granted(m.Tick(tenth)), granted(m.Tick(2*tenth)))
@@ -202,10 +206,10 @@ func TestRateIsPerAttempt(t *testing.T) {
 
 func TestAPausedGateGrantsNothing(t *testing.T) {
 	m := newMachine(t, gates.Spec{Limit: 2, Mode: gates.Hold})
-	m.Enter(0, "a", 1, 0)
+	m.Enter(0, ask("a", 1, 0))
 	m.Pause(1, true)
 	m.Backoff(2, "a", 1, gates.Failure, 3)
-	m.Enter(2, "b", 1, 0)
+	m.Enter(2, ask("b", 1, 0))
 	expect(t, "paused", granted(m.Tick(5)), "")
 	if s := m.Stats(5); !s.Paused || s.Depth != 2 || s.Holders != 1 {
 		t.Errorf("%+v", s)
@@ -217,7 +221,7 @@ func TestReconfigure(t *testing.T) {
 	c := gates.Spec{Limit: 3, Mode: gates.Hold, Breaker: gates.Breaker{Failures: 1, Cooldown: 10, Wait: true}, Budget: gates.Budget{Tokens: 5}}
 	m := newMachine(t, c)
 	for _, key := range []string{"a", "b", "c", "d"} {
-		m.Enter(0, key, 1, 0)
+		m.Enter(0, ask(key, 1, 0))
 	}
 	m.Backoff(1, "a", 1, gates.Failure, 99)
 	if _, err := m.Reconfigure(2, gates.Spec{Mode: gates.Hold}); err == nil {
@@ -290,7 +294,7 @@ func TestR40_LeavingALongQueue(t *testing.T) {
 	}
 	const n = 10_000
 	for i := range n {
-		m.Enter(int64(i), i, 1, 0)
+		m.Enter(int64(i), ask(i, 1, 0))
 	}
 	var want, got []int
 	for i := range n {

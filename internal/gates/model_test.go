@@ -17,7 +17,9 @@ type model struct {
 	number  int
 	paused  bool
 
-	bucket, filled int64 // of the rate, in nanoseconds of credit
+	bucket, filled int64        // of the rate, in nanoseconds of credit
+	started        *modelTicket // the last one that did, and the credit before
+	untaken        int64
 
 	tokens int // thousandths
 
@@ -33,7 +35,9 @@ type modelTicket struct {
 	key, number, priority, attempt int
 	phase                          gates.Phase
 	slot, paid                     bool
-	until, yields                  int64
+	came, until, yields            int64
+	returns                        int
+	start                          int64 // the last one, if the rate may take it back
 }
 
 func newModel(c gates.Spec) *model {
@@ -64,7 +68,7 @@ func (m *model) slots() (n int) {
 }
 
 func (m *model) remove(t *modelTicket) {
-	if t.paid {
+	if t.paid && t.phase != gates.Running {
 		m.tokens = min(m.tokens+m.cost(), m.c.Budget.Tokens*1000)
 	}
 	if m.probe == t {
@@ -80,20 +84,28 @@ func (m *model) cost() int {
 	return int(m.c.Budget.Cost*1000 + 0.5)
 }
 
-func (m *model) enter(key, attempt, priority int) {
-	t := m.find(key)
-	if t == nil {
-		m.tickets = append(m.tickets, &modelTicket{key: key, number: m.next(), priority: priority, attempt: attempt, phase: gates.Waiting})
-	} else if t.phase == gates.BackingOff && attempt >= t.attempt {
-		t.attempt = attempt
-		m.over(t)
+func (m *model) enter(now int64, ask gates.Ask[int]) {
+	t, came := m.find(ask.Key), now
+	if ask.Came > 0 {
+		came = ask.Came
+	}
+	switch {
+	case t == nil:
+		m.tickets = append(m.tickets, &modelTicket{
+			key: ask.Key, came: came, number: m.next(), priority: ask.Priority, attempt: ask.Attempt, phase: gates.Waiting, returns: ask.Returns,
+		})
+	case t.phase == gates.StandingBy && ask.Attempt >= t.attempt && ask.Returns >= t.returns:
+		t.phase = gates.Waiting
+	case t.phase == gates.BackingOff && ask.Attempt >= t.attempt:
+		t.attempt = ask.Attempt
+		m.over(t, came)
 	}
 }
 
-func (m *model) over(t *modelTicket) {
+func (m *model) over(t *modelTicket, came int64) {
 	t.phase = gates.Waiting
 	if m.c.Mode == gates.Release && !t.slot {
-		t.number = m.next()
+		t.came, t.number = came, m.next()
 	}
 }
 
@@ -103,6 +115,7 @@ func (m *model) backoff(now int64, key, attempt int, o gates.Outcome, until int6
 		return
 	}
 	m.judge(now, t, o)
+	t.paid = false
 	if o == gates.Failure && m.c.Budget.Tokens > 0 {
 		if m.tokens < m.cost() {
 			m.events = append(m.events, fmt.Sprintf("refuse %d.%d budget", t.key, t.attempt))
@@ -157,6 +170,23 @@ func (m *model) judge(now int64, t *modelTicket, o gates.Outcome) {
 	}
 }
 
+func (m *model) giveBack(key, attempt, returns int) {
+	t := m.find(key)
+	if t == nil || t.phase != gates.Running || t.attempt != attempt || t.returns != returns {
+		return
+	}
+	t.phase, t.slot = gates.StandingBy, false
+	t.returns++
+	if m.probe == t {
+		m.probe = nil
+	}
+	if m.started == t { // nobody has started since
+		m.bucket = m.untaken + m.filled - t.start
+		m.bucket = min(m.bucket, m.full())
+		m.started = nil
+	}
+}
+
 func (m *model) yield(key int) {
 	if t := m.find(key); t != nil && t.phase != gates.Running {
 		t.slot = false
@@ -179,7 +209,7 @@ func (m *model) pass(now int64) {
 		if first.yields < first.until {
 			first.slot = false
 		}
-		m.over(first)
+		m.over(first, now)
 	}
 	for _, t := range m.tickets {
 		if t.phase == gates.BackingOff && t.yields <= now {
@@ -187,13 +217,15 @@ func (m *model) pass(now int64) {
 		}
 	}
 	if m.c.Rate.PerSecond > 0 {
-		m.bucket = min(m.bucket+now-m.filled, int64(max(m.c.Rate.Burst, 1))*m.interval())
+		m.bucket = min(m.bucket+now-m.filled, m.full())
 	}
 	m.filled = now
 	if m.breaker == "open" && now >= m.reopens {
 		m.breaker = "half-open"
 	}
 }
+
+func (m *model) full() int64 { return int64(max(m.c.Rate.Burst, 1)) * m.interval() }
 
 func (m *model) interval() int64 { return int64(float64(time.Second) / m.c.Rate.PerSecond) }
 
@@ -207,7 +239,7 @@ func (m *model) serve() {
 			}
 		}
 		slices.SortFunc(waiting, func(a, b *modelTicket) int {
-			return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.number, b.number))
+			return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.came, b.came), cmp.Compare(a.number, b.number))
 		})
 		if m.breaker == "open" || m.probe != nil {
 			if !m.c.Breaker.Wait {
@@ -223,8 +255,9 @@ func (m *model) serve() {
 			return
 		}
 		t := waiting[i]
-		t.slot, t.phase, t.paid = true, gates.Running, false
+		t.slot, t.phase = true, gates.Running
 		if m.c.Rate.PerSecond > 0 {
+			m.started, m.untaken, t.start = t, m.bucket, m.filled
 			m.bucket -= m.interval()
 		}
 		if m.breaker == "half-open" {
@@ -237,7 +270,7 @@ func (m *model) serve() {
 func (m *model) String() string {
 	var s []string
 	for _, t := range m.tickets {
-		s = append(s, fmt.Sprintf("%d.%d #%d p%d %s slot=%v paid=%v probe=%v", t.key, t.attempt, t.number, t.priority, t.phase, t.slot, t.paid, m.probe == t))
+		s = append(s, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v", t.key, t.attempt, t.number, t.priority, t.phase, t.returns, t.slot, t.paid, m.probe == t))
 	}
 	slices.Sort(s)
 	return fmt.Sprint(s, m.paused)

@@ -78,18 +78,22 @@ func (s *scenario) step() {
 	s.model.events = nil
 	s.model.pass(s.now)
 	outcome := []gates.Outcome{gates.Success, gates.Failure, gates.Failure, gates.Neutral}[s.below("outcome", 4)]
-	key, attempt := s.below("key", 8), 1
+	key, attempt, returns := s.below("key", 8), 1, 0
 	if t, ok := s.m.Ticket(key); ok {
-		attempt = max(1, t.Attempt-s.below("stale", 3)/2)
+		attempt, returns = max(1, t.Attempt-s.below("stale", 3)/2), max(0, t.Returns-s.below("early", 3)/2)
 	}
 	var step *gates.Step[int]
 	input := ""
-	switch s.below("input", 9) {
+	switch s.below("input", 11) {
 	case 0, 1, 2:
 		priority := s.below("priority", 3) / 2
-		input = fmt.Sprint("enter ", key, attempt, priority)
-		step = s.m.Enter(s.now, key, attempt, priority)
-		s.model.enter(key, attempt, priority)
+		ask := gates.Ask[int]{Key: key, Attempt: attempt, Priority: priority, Returns: returns}
+		if s.below("came before", 3) == 0 {
+			ask.Came = s.now - int64(s.below("before", 4)*15)
+		}
+		input = fmt.Sprintf("enter %+v", ask)
+		step = s.m.Enter(s.now, ask)
+		s.model.enter(s.now, ask)
 	case 3, 4:
 		until := s.now + int64(s.below("delay", 6)*17)
 		if s.below("never", 6) == 0 {
@@ -110,7 +114,11 @@ func (s *scenario) step() {
 		input = fmt.Sprint("yield ", key)
 		step = s.m.Yield(s.now, key)
 		s.model.yield(key)
-	case 8:
+	case 8, 9:
+		input = fmt.Sprint("return ", key, attempt, returns)
+		step = s.m.Return(s.now, key, attempt, returns)
+		s.model.giveBack(key, attempt, returns)
+	case 10:
 		paused := s.below("pause", 4) == 0
 		input = fmt.Sprint("pause ", paused)
 		step = s.m.Pause(s.now, paused)
@@ -157,7 +165,7 @@ func (s *scenario) compare(input string, step *gates.Step[int]) {
 		events = append(events, fmt.Sprintf("grant %d.%d", g.Key, g.Attempt))
 	}
 	for _, t := range s.m.Tickets() {
-		tickets = append(tickets, fmt.Sprintf("%d.%d #%d p%d %s slot=%v paid=%v probe=%v", t.Key, t.Attempt, t.Number, t.Priority, t.Phase, t.Slot, t.Paid, t.Probe))
+		tickets = append(tickets, fmt.Sprintf("%d.%d #%d p%d %s returns=%d slot=%v paid=%v probe=%v", t.Key, t.Attempt, t.Number, t.Priority, t.Phase, t.Returns, t.Slot, t.Paid, t.Probe))
 	}
 	slices.Sort(tickets)
 	// Refusals come in an order of their own; that of grants is the point.

@@ -11,9 +11,9 @@ type queue[K comparable] struct {
 
 // item is the stay of an entry in a queue.
 type item[K comparable] struct {
-	rank, number int64 // the order: lower first
-	entry        *entry[K]
-	stay         int // stale unless it is the entry's
+	rank, came, number int64 // the order: lower first
+	entry              *entry[K]
+	stay               int // stale unless it is the entry's
 }
 
 func (i *item[K]) isStale() bool { return i.stay != i.entry.stay || i.entry.home == nil }
@@ -22,14 +22,17 @@ func (i *item[K]) before(j *item[K]) bool {
 	if i.rank != j.rank {
 		return i.rank < j.rank
 	}
+	if i.came != j.came {
+		return i.came < j.came
+	}
 	return i.number < j.number
 }
 
 // push adds an entry that is in no queue.
-func (q *queue[K]) push(e *entry[K], rank int64) {
+func (q *queue[K]) push(e *entry[K], rank, came int64) {
 	e.stay++
 	e.home = q
-	q.items = append(q.items, item[K]{rank: rank, number: e.Number, entry: e, stay: e.stay})
+	q.items = append(q.items, item[K]{rank: rank, came: came, number: e.Number, entry: e, stay: e.stay})
 	q.up(len(q.items) - 1)
 }
 

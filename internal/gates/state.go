@@ -68,15 +68,17 @@ func (m *Machine[K]) restore(t Ticket[K]) error {
 	switch {
 	case t.Phase == Running && !t.Slot:
 		return fmt.Errorf("it runs without a slot")
+	case t.Phase == StandingBy && t.Slot:
+		return fmt.Errorf("it stands by and has a slot")
 	case t.Probe && (t.Phase != Running || m.probe != nil):
 		return fmt.Errorf("it is a probe that does not run, or not the only one")
-	case t.Phase == Running:
+	case t.Phase == Running, t.Phase == StandingBy:
 	case t.Phase == Waiting:
 		m.line(e)
 	case t.Phase == BackingOff:
 		m.rest(e)
 	default:
-		return fmt.Errorf("its phase is %q; allowed is waiting, running or backoff", t.Phase)
+		return fmt.Errorf("its phase is %q; allowed is waiting, running, backoff or standby", t.Phase)
 	}
 	m.tickets[t.Key] = e
 	m.record.Number = max(m.record.Number, t.Number)

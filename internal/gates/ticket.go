@@ -15,6 +15,10 @@ const (
 	Running Phase = "running"
 	// BackingOff: its next attempt is not due yet.
 	BackingOff Phase = "backoff"
+	// StandingBy: its attempt was granted, and the slot was given back because another
+	// gate did not grant in time. It keeps its number and is passed over until the call
+	// asks again.
+	StandingBy Phase = "standby"
 )
 
 // Ticket is the record of one call at the gate: plain data, which a durable gate
@@ -22,10 +26,13 @@ const (
 type Ticket[K comparable] struct {
 	Key K `json:"key"`
 
-	// Number orders tickets of one priority.
+	// Came is when the call came into the line of this gate, or into that of another one
+	// of its gates before. Number orders tickets that came at the same time; those of an
+	// earlier version came at zero, and in the order of their numbers.
+	Came   int64 `json:"came,omitempty"`
 	Number int64 `json:"number"`
 
-	// Priority goes before Number; higher is served first.
+	// Priority goes before Came; higher is served first.
 	Priority int `json:"priority,omitempty"`
 
 	// Attempt is the number of the attempt that is due, runs or comes after the
@@ -43,11 +50,18 @@ type Ticket[K comparable] struct {
 	// Until is the end of the backoff.
 	Until int64 `json:"until,omitempty"`
 
-	// Paid says that the budget was charged for a retry that has not started.
+	// Paid says that the budget was charged for the retry that is due or runs.
 	Paid bool `json:"paid,omitempty"`
 
 	// Probe says that the circuit breaker waits for the outcome of the attempt.
 	Probe bool `json:"probe,omitempty"`
+
+	// Returns is how often its slot was given back unused. It tells a grant from one
+	// that was given back.
+	Returns int `json:"returns,omitempty"`
+
+	// RateAt is that of the gate's record after the last grant, zero without a rate.
+	RateAt int64 `json:"rate_at,omitempty"`
 }
 
 // Record is what a gate has to remember besides its tickets: plain data. The zero

@@ -90,11 +90,11 @@ func GateChange(name string, word core.GateWord, p core.GatePreview) view.GateCh
 }
 
 // inOrder sorts tickets: those that run, those that wait in the order in which they are
-// let through, those in backoff.
+// let through, those that stand by, those in backoff.
 func inOrder(tickets []gates.Ticket[core.TicketKey]) []gates.Ticket[core.TicketKey] {
-	rank := map[gates.Phase]int{gates.Running: 0, gates.Waiting: 1, gates.BackingOff: 2}
+	rank := map[gates.Phase]int{gates.Running: 0, gates.Waiting: 1, gates.StandingBy: 2, gates.BackingOff: 3}
 	slices.SortStableFunc(tickets, func(a, b gates.Ticket[core.TicketKey]) int {
-		return cmp.Or(cmp.Compare(rank[a.Phase], rank[b.Phase]), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(cmp.Compare(rank[a.Phase], rank[b.Phase]), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Came, b.Came), cmp.Compare(a.Number, b.Number))
 	})
 	return tickets
 }

@@ -81,13 +81,13 @@ var makers = []func(t *rapid.T) keyed{
 	},
 	func(t *rapid.T) keyed {
 		gate, ticket, attempt := hostile.Draw(t, "gate"), drawTicket(t), rapid.IntRange(1, 12).Draw(t, "attempt")
-		word := rapid.SampledFrom([]core.GateWord{core.GateGranted, core.GateRefused}).Draw(t, "word")
-		return keyed{[]any{"from-gate", gate, word, ticket, attempt}, FromGate(group, &core.FromGate{Gate: gate, Word: word, Ticket: ticket, Attempt: attempt}), nil}
+		word, returns := rapid.SampledFrom([]core.GateWord{core.GateGranted, core.GateRefused}).Draw(t, "word"), rapid.IntRange(0, 12).Draw(t, "returns")
+		return keyed{[]any{"from-gate", gate, word, ticket, attempt, returns}, FromGate(group, &core.FromGate{Gate: gate, Word: word, Ticket: ticket, Attempt: attempt, Returns: returns}), nil}
 	},
 	func(t *rapid.T) keyed {
 		ticket, attempt := drawTicket(t), rapid.IntRange(1, 12).Draw(t, "attempt")
-		word := rapid.SampledFrom([]core.GateWord{core.GateEnter, core.GateDone}).Draw(t, "word")
-		return keyed{[]any{"to-gate", word, ticket, attempt}, ToGate(group, &core.ToGate{Gate: "w", Word: word, Ticket: ticket, Attempt: attempt}), nil}
+		word, returns := rapid.SampledFrom([]core.GateWord{core.GateEnter, core.GateReturn, core.GateDone}).Draw(t, "word"), rapid.IntRange(0, 12).Draw(t, "returns")
+		return keyed{[]any{"to-gate", word, ticket, attempt, returns}, ToGate(group, &core.ToGate{Gate: "w", Word: word, Ticket: ticket, Attempt: attempt, Returns: returns}), nil}
 	},
 	func(t *rapid.T) keyed {
 		run, key := hostile.Draw(t, "run"), hostile.Draw(t, "key")

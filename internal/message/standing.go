@@ -10,7 +10,7 @@ import (
 
 // ToGate returns what a run says to a gate.
 func ToGate(g store.Group, m *core.ToGate) store.Message {
-	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey("", m.Word, m.Ticket, m.Attempt), m)
+	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey("", m.Word, m.Ticket, m.Attempt, m.Returns), m)
 }
 
 // ControlGate returns what a person says to a gate. Each such message counts.
@@ -22,14 +22,14 @@ func ControlGate(g store.Group, m *core.ToGate) store.Message {
 func FromGate(g store.Group, m *core.FromGate) store.Message {
 	return store.Message{
 		Partition: entity.Place(g, m.Ticket.Workflow), WorkflowID: m.Ticket.Workflow, Run: m.Ticket.Run, Kind: KindFromGate,
-		Key: gateKey(m.Gate, m.Word, m.Ticket, m.Attempt), Data: encode(m),
+		Key: gateKey(m.Gate, m.Word, m.Ticket, m.Attempt, m.Returns), Data: encode(m),
 	}
 }
 
 // gateKey is equal for two messages only if one is as good as both. Gate is empty in
 // the gate's own inbox.
-func gateKey(gate string, word core.GateWord, t core.TicketKey, attempt int) string {
-	return key("gate", gate, word, t.Run, t.Call, t.Ticket, attempt)
+func gateKey(gate string, word core.GateWord, t core.TicketKey, attempt, returns int) string {
+	return key("gate", gate, word, t.Run, t.Call, t.Ticket, attempt, returns)
 }
 
 // ToSchedule returns what a person says to a schedule. Each such message counts.

@@ -34,7 +34,7 @@ func (g *entrance) clock() int64 { return epoch.Add(g.w.now).UnixNano() }
 
 // enter asks for an attempt.
 func (g *entrance) enter(c call) {
-	g.act(g.machine.Enter(g.clock(), c.task, int(c.attempt), 0))
+	g.act(g.machine.Enter(g.clock(), gates.Ask[int32]{Key: c.task, Attempt: int(c.attempt)}))
 }
 
 // retry says that an attempt has failed and that the next one is due after a

@@ -1,0 +1,74 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/gates"
+)
+
+// A slot of one gate must not lie idle for as long as its holder waits for another gate.
+// So a call keeps what it holds of several gates only for a moment, in case the next one
+// grants promptly. Then it gives all back, keeps its places in line, and waits for that
+// one alone; when it is granted, the call asks the others again. See gates.Patience for
+// why no call waits for ever.
+
+// Patience is how long a slot is kept at first: longer than messages take between nodes.
+const Patience = 500 * time.Millisecond
+
+// collect notes since when a call holds some of its gates and waits for others.
+func (r *callTable) collect(c *Call, since int64) {
+	switch {
+	case !slices.ContainsFunc(c.AtGates, atGate.holds):
+		c.Collecting = 0
+	case c.Collecting == 0:
+		c.Collecting = since
+	}
+}
+
+// gatedDue is when a call that waits for a gate has to do something about it: give back
+// what it holds, or give up.
+func (c *Call) gatedDue() int64 {
+	due := c.queueDue()
+	if back := c.givesBack(); back != 0 && (due == 0 || back < due) {
+		due = back
+	}
+	return due
+}
+
+// givesBack is when the call gives back what it holds, 0 if it holds nothing.
+func (c *Call) givesBack() int64 {
+	if c.Collecting == 0 {
+		return 0
+	}
+	return addTime(c.Collecting, gates.Patience(Patience, c.inOrder(), c.Returned))
+}
+
+// inOrder reports whether the gates that the call holds come before those it lacks.
+func (c *Call) inOrder() bool {
+	lacks := slices.IndexFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
+	return !slices.ContainsFunc(c.AtGates[lacks:], atGate.holds)
+}
+
+// giveBackLate gives back what a call holds if it has done so for too long, and is not to
+// give up anyway.
+func (r *gating) giveBackLate(c *Call) bool {
+	back, end := c.givesBack(), c.queueDue()
+	if back == 0 || r.now < back || end != 0 && end <= r.now {
+		return false
+	}
+	if c.inOrder() {
+		c.Returned++
+	}
+	for i := range c.AtGates {
+		p := &c.AtGates[i]
+		if !p.holds() {
+			continue
+		}
+		r.out.Gates = append(r.out.Gates, r.toGate(c, i, GateReturn, c.attempt))
+		p.State = resting
+		p.Returns++
+	}
+	r.awaitGate(c)
+	return true
+}
