@@ -224,6 +224,9 @@ func (c *Call) deadline() int64 {
 // end of the step, unless something else of the step ends it.
 func (r *execution) granted(in Granted) {
 	c := r.calls[in.Call]
+	if c != nil && slices.Contains(r.reserved, c) {
+		return // said twice; there is one slot
+	}
 	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || r.pastDeadline(c) {
 		r.out.Unused = append(r.out.Unused, in.Call)
 		return

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
@@ -54,7 +55,10 @@ func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
 	}
 	again := e.newResident(p, r.id)
 	again.create, again.pending = row, &pendingStart{start: start, sequence: s.sequence}
-	again.mail = slices.Concat(todo, r.mail)
+	again.mail = slices.DeleteFunc(slices.Concat(todo, r.mail), func(m mail) bool {
+		_, granted := m.input.(core.Granted) // its slot goes with the resident that was refused
+		return granted
+	})
 	r.pending, r.create, r.mail = nil, nil, nil
 	e.residents[r.id] = again
 	e.rouse(again)
