@@ -164,6 +164,10 @@ var verbs = map[string]func(a arguments) error{
 	"ops.Nodes":     func(a arguments) error { _, err := ops.Nodes(a.ctx, a.engine); return err },
 	"ops.Status":    func(a arguments) error { _, err := ops.Status(a.ctx, a.engine); return err },
 	"ops.Counts":    func(a arguments) error { _, err := ops.Counts(a.ctx, a.engine); return err },
+	"ops.Doctor": func(a arguments) error {
+		_, err := ops.Doctor(a.ctx, a.engine, view.DoctorFilter{Limit: a.limit})
+		return err
+	},
 	"ops.Audit": func(a arguments) error {
 		_, err := ops.Audit(a.ctx, a.engine, view.AuditFilter{Limit: a.limit})
 		return err

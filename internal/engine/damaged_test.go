@@ -468,3 +468,76 @@ func TestI24_DamagedRows(t *testing.T) {
 		same(t, "a sound one", complete(t, e, ok, "sound", 0), 41)
 	})
 }
+
+// TestI25_TheDoctorFindsDamage: each that is planted, and nothing else, nor anything where
+// all is well.
+func TestI25_TheDoctorFindsDamage(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		v := vandalise(w)
+		f := newTried()
+		tries := f.threeTries()
+		fragile := newFragile(retry.Policy{Backoff: retry.Fixed(time.Hour), MaxAttempts: 9})
+		flow := calls(fragile.activity, activity.Through())
+		e := w.start(tries, f.activity, flow, fragile.activity)
+		bad := begin(t, e, tries, "bad", "a")
+		begin(t, e, tries, "good", "b")
+		waits := begin(t, e, flow, "waits", 0)
+		pass(time.Minute)
+		fork(t, e, request.Fork{WorkflowID: "bad", NewID: "copy", Call: 2, By: request.By{Who: "ann"}})
+		pass(time.Minute)
+		doctor := func(filter view.DoctorFilter) *view.Checkup {
+			t.Helper()
+			c, err := e.Doctor(t.Context(), filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		if c := doctor(view.DoctorFilter{}); !c.OK || len(c.Findings) > 0 || c.Runs != 4 || c.Turns < 8 || c.Unsummed != 0 {
+			t.Errorf("in a healthy database: %+v", c)
+		}
+		v.damage(func(run string, t *store.TurnRow) {
+			switch {
+			case run == bad && t.Number == 2:
+				t.Events = []byte(`{"v":1,"events":[{"kind":"Invented"}]}`)
+			case run == bad && t.Number > 2:
+				t.Number++
+			}
+		}, func(r *store.Run) {
+			if r.WorkflowID == "copy" {
+				r.Start = replaced(`"attempt":1`, `"attempt":2`)(bytes.Clone(r.Start))
+			}
+		}, func(c *store.Call) {
+			if c.Run == waits {
+				c.Data = replaced(`"failures":1`, `"failures":8`)(bytes.Clone(c.Data))
+			}
+		})
+		got := map[string]int{}
+		c := doctor(view.DoctorFilter{})
+		for _, found := range c.Findings {
+			if found.Problem == "" || found.Do == "" {
+				t.Errorf("found is %+v", found)
+			}
+			got[fmt.Sprintf("%s %s %d", found.WorkflowID, found.Kind, found.Turn)]++
+		}
+		for _, want := range []string{"bad newer 2", "bad missing 3", "copy damage 0", "waits damage 0"} {
+			if got[want] == 0 {
+				t.Errorf("%s is not found: %v", want, got)
+			}
+		}
+		for found := range got {
+			if strings.HasPrefix(found, "good") {
+				t.Errorf("found is %s", found)
+			}
+		}
+		if c.OK || c.Unsummed != 1 {
+			t.Errorf("the checkup is %+v", c)
+		}
+		if c := doctor(view.DoctorFilter{Limit: 1}); len(c.Findings) != 1 || !c.More {
+			t.Errorf("with a limit: %+v", c)
+		}
+		if c := doctor(view.DoctorFilter{Since: time.Now().Add(time.Hour)}); c.Runs != 0 || !c.OK {
+			t.Errorf("of later runs: %+v", c)
+		}
+	})
+}

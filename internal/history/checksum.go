@@ -75,6 +75,11 @@ func cutSum(doc []byte, k key) (body []byte, has bool, err error) {
 	return body, true, nil
 }
 
+// Summed reports whether a document ends as one that has a checksum. It does not check it.
+func Summed(doc []byte) bool {
+	return bytes.Contains(doc[max(0, len(doc)-sumMost):], []byte(sumBegin))
+}
+
 // Seal makes a document of a value, a struct, as package json does, with a checksum.
 func Seal(v any) ([]byte, error) {
 	doc, err := json.Marshal(v)

@@ -23,7 +23,7 @@ const (
 	exitRunFailed   = 3 // the awaited run did not complete
 	exitNotFound    = 5
 	exitTimedOut    = 6 // a wait did
-	exitAttention   = 7 // status: something needs attention; check-code: a run would stop
+	exitAttention   = 7 // status: something needs attention; check-code: a run would stop; doctor: something is wrong
 	exitInterrupted = 130
 )
 

@@ -124,6 +124,7 @@ var hostile = map[string][][]string{
 	"terminate":   {{"run " + evil, "--dry-run"}, {"run " + evil, "--reason", evil}, {"end " + evil}},
 	"gc":          {{"--older-than", evil}, {"--older-than", "30d", "--status", evil}, {"--older-than", "30d"}},
 
+	"doctor":         {{}, {"--since", evil}},
 	"check-code":     {{}, {"--prefix", evil}, {"--files", evil}},
 	"policy try":     {{"never"}, {"never", "--activity", "call " + evil}, {evil}, {"[" + evil + "]", "--type", evil}, {"never", "--since", evil}},
 	"policy explain": {{evil}, {"[" + evil + "]"}, {"[retry: 3] [" + evil + " -> retry: 2]"}, {`{"max_attempts": "` + "\u009b" + `"}`}},

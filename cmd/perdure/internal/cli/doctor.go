@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	var since string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for damage in the database",
+		Long: `Read all that is on record, and say what is damaged, missing or left behind, and what to do
+about it: histories, workflows and their calls, attempts, gates and schedules. Nothing is
+changed, and engines may run meanwhile.
+
+The exit code is 7 if something is wrong.`,
+		Example: `  perdure doctor
+  perdure doctor --since 24h -o json`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return usage("Use a number from 1, or 0 for 1,000.", "The limit is %d.", limit)
+			}
+			from, err := moment("since", since, a.env.Now())
+			if err != nil {
+				return err
+			}
+			filter := view.DoctorFilter{Since: from, Limit: limit}
+			return a.withEngine(cmd.Context(), func(e *perdure.Engine) error { return a.doctor(cmd.Context(), e, filter) })
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "", "only workflows started since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
+	cmd.Flags().IntVar(&limit, "limit", 1000, "at most this `number`")
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorFilter) error {
+	if a.stderr.Moves && a.format == formatTable {
+		filter.Progress = func(runs int) {
+			if runs%1000 == 0 && runs > 0 {
+				a.notef("%s so far\n", term.Plural(runs, "run", "runs"))
+			}
+		}
+	}
+	c, err := ops.Doctor(ctx, e, filter)
+	if err != nil {
+		return err
+	}
+	var outcome error
+	if !c.OK {
+		outcome = &Error{Code: exitAttention, What: "Something on record is wrong.", Silent: true}
+	}
+	if a.format != formatTable {
+		if err := a.document(c); err != nil {
+			return err
+		}
+		return outcome
+	}
+	a.printf("Read %s with %s, and %s.\n", term.Plural(c.Runs, "run", "runs"), term.Plural(c.Turns, "turn", "turns"), term.Plural(c.Others, "gate or schedule", "gates and schedules"))
+	if c.Unsummed > 0 {
+		a.printf("%s no checksum: an earlier version wrote them, and damage in them is not seen.\n", term.Plural(c.Unsummed, "turn has", "turns have"))
+	}
+	if c.OK {
+		a.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
+		return nil
+	}
+	a.printf("%s\n", term.Painted{Text: term.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
+	for _, f := range c.Findings {
+		a.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
+	}
+	if c.More {
+		a.printf("\nThere is more. Set a higher --limit.\n")
+	}
+	return outcome
+}
+
+// whose names what a finding is about.
+func whose(f view.Finding) string {
+	switch {
+	case f.Gate != "" && f.RunID != "":
+		return fmt.Sprintf("gate %s, workflow %s, run %s", f.Gate, f.WorkflowID, f.RunID)
+	case f.Gate != "":
+		return "gate " + f.Gate
+	case f.Schedule != "":
+		return "schedule " + f.Schedule
+	}
+	return fmt.Sprintf("%s  run %s  %s", f.WorkflowID, f.RunID, f.Status)
+}

@@ -1,0 +1,222 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+const (
+	doctorRuns  = 200  // rows of a page
+	doctorTurns = 1000 // turns of a page
+	// settled is how long something must have been wrong that a message on its way mends.
+	settled = 10 * time.Minute
+)
+
+// doctor is a look through all that is on record.
+type doctor struct {
+	in    *Inspector
+	limit int
+	out   view.Checkup
+}
+
+// Doctor reads all that is on record of the group's runs, gates and schedules, and
+// returns what is wrong there.
+func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Checkup, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
+	if err := checkLimit(f.Limit); err != nil {
+		return nil, err
+	}
+	d := &doctor{in: in, limit: f.Limit, out: view.Checkup{Findings: []view.Finding{}}}
+	if d.limit == 0 {
+		d.limit = 1000
+	}
+	for _, look := range []func() error{
+		func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
+	} {
+		if err := look(); err != nil && !errors.Is(err, errEnough) {
+			return nil, err
+		}
+	}
+	d.out.OK = len(d.out.Findings) == 0
+	return &d.out, nil
+}
+
+// find adds a finding; errEnough if there are as many as are wanted.
+func (d *doctor) find(f view.Finding) error {
+	if len(d.out.Findings) == d.limit {
+		d.out.More = true
+		return errEnough
+	}
+	d.out.Findings = append(d.out.Findings, f)
+	return nil
+}
+
+// damage adds what cannot be read; nothing if err is nil.
+func (d *doctor) damage(at view.Finding, err error) error {
+	damage := damageOf(err)
+	if damage == nil {
+		return err
+	}
+	at.Kind, at.Turn, at.Problem = view.FindingDamage, damage.Turn, damage.Error()
+	restore := "restore the database from a backup and start the engine again"
+	switch {
+	case errors.Is(damage, history.ErrMissing):
+		at.Kind = view.FindingMissing
+	case damage.Newer:
+		at.Kind, restore = view.FindingNewer, "run a newer version; if none has written it, "+restore
+	}
+	switch {
+	case at.Gate != "" || at.Schedule != "":
+		at.Do = restore
+	case store.Status(at.Status).Open():
+		at.Do = restore + ", reset the run to a call before the damage, or terminate it"
+	default:
+		at.Do = restore + "; the run has ended, so nothing else depends on it"
+	}
+	return d.find(at)
+}
+
+func (d *doctor) runs(ctx context.Context, f *view.DoctorFilter) error {
+	filter := store.Filter{Partitions: d.in.group.All(), Since: f.Since, Limit: doctorRuns}
+	for {
+		rows, err := d.in.db.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			d.out.Runs++
+			if err := d.run(ctx, &rows[i]); err != nil {
+				return err
+			}
+		}
+		if f.Progress != nil {
+			f.Progress(d.out.Runs)
+		}
+		if len(rows) < filter.Limit {
+			return nil
+		}
+		filter.Before = rows[len(rows)-1].ID
+	}
+}
+
+func (d *doctor) run(ctx context.Context, row *store.Run) error {
+	at := view.Finding{WorkflowID: row.WorkflowID, RunID: row.ID, Status: string(row.Status)}
+	start, err := record.Start(row)
+	if err := d.damage(at, err); err != nil {
+		return err
+	}
+	_, err = core.DecodeDetail(row.Detail)
+	if err := d.damage(at, err); err != nil {
+		return err
+	}
+	calls, err := d.in.db.Calls(ctx, row.Partition, row.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if _, err := core.DecodeProgress(c.Data); err != nil {
+			if err := d.damage(at, history.Damaged(fmt.Sprintf("the row of call %d", c.Number), err)); err != nil {
+				return err
+			}
+		}
+	}
+	kept, err := d.in.db.Attempts(ctx, row.Partition, row.ID, 0)
+	if err != nil {
+		return err
+	}
+	for _, a := range kept {
+		var detail core.AttemptDetail
+		if err := history.Unseal(a.Data, &detail); err != nil {
+			if err := d.damage(at, history.Damaged(fmt.Sprintf("the record of attempt %d of call %d", a.Number, a.Call), err)); err != nil {
+				return err
+			}
+		}
+	}
+	return d.turns(ctx, row, &start, at)
+}
+
+func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start, at view.Finding) error {
+	for after := int64(0); ; {
+		stored, err := d.in.db.History(ctx, row.Partition, row.ID, after, doctorTurns)
+		if err != nil || len(stored) == 0 {
+			return err
+		}
+		_, damage := record.Turns(start, after, stored)
+		for _, wrong := range damage {
+			if err := d.damage(at, wrong); err != nil {
+				return err
+			}
+		}
+		for i := range stored {
+			d.out.Turns++
+			if !history.Summed(stored[i].Events) {
+				d.out.Unsummed++
+			}
+		}
+		after = stored[len(stored)-1].Number
+	}
+}
+
+func (d *doctor) gates(ctx context.Context) error {
+	return d.in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
+		d.out.Others++
+		at := view.Finding{Gate: entity.NameOf(row.ID)}
+		g, err := d.in.Gate(ctx, at.Gate)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil // it was removed meanwhile
+		}
+		if err != nil {
+			return d.damage(at, err)
+		}
+		for _, t := range g.Tickets() {
+			if err := d.ticket(ctx, at, t.Key, t.Since); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ticket looks whether a run that is at a gate is over.
+func (d *doctor) ticket(ctx context.Context, at view.Finding, key core.TicketKey, since int64) error {
+	row, err := d.in.db.Find(ctx, entity.Place(d.in.group, key.Workflow), key.Workflow, key.Run)
+	how := "does not exist"
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case row.Status.Open():
+		return nil
+	default:
+		how, since = "has ended", max(since, row.Closed)
+	}
+	if d.in.now()-since < int64(settled) {
+		return nil // a message is on its way
+	}
+	at.Kind, at.WorkflowID, at.RunID = view.FindingLeak, key.Workflow, key.Run
+	at.Problem = fmt.Sprintf("call %d of a run that %s is at the gate", key.Call, how)
+	at.Do = "let an engine serve the group: the gate asks after those who hold it every five minutes; report it if that does not help"
+	return d.find(at)
+}
+
+func (d *doctor) schedules(ctx context.Context) error {
+	var stop error
+	err := d.in.eachTimetable(ctx, func(name string, _ *core.Timetable, damage error) {
+		d.out.Others++
+		if stop == nil {
+			stop = d.damage(view.Finding{Schedule: name}, damage)
+		}
+	})
+	return errors.Join(err, stop)
+}

@@ -1,0 +1,45 @@
+package view
+
+import "time"
+
+// DoctorFilter says what is looked through. The zero value looks through all.
+type DoctorFilter struct {
+	Since time.Time // only runs created at this time or later; gates and schedules always
+	Limit int       // at most this many findings; 0: 1000
+	// Progress, if set, is called after each page of runs with how many were read so far.
+	Progress func(runs int)
+}
+
+// What is wrong: the values of Finding.Kind.
+const (
+	FindingDamage  = "damage"  // its bytes are not those that were written
+	FindingNewer   = "newer"   // a newer version has written it, or it is damaged
+	FindingMissing = "missing" // turns of a history are not there
+	FindingLeak    = "leak"    // a run that is over is at a gate
+)
+
+// Finding is something wrong on record.
+type Finding struct {
+	Kind       string `json:"kind"` // see FindingDamage
+	WorkflowID string `json:"workflow_id,omitempty"`
+	RunID      string `json:"run_id,omitempty"`
+	Status     string `json:"status,omitempty"` // of the run
+	Gate       string `json:"gate,omitempty"`
+	Schedule   string `json:"schedule,omitempty"`
+	Turn       int64  `json:"turn,omitempty"` // of the run's history
+	Problem    string `json:"problem"`
+	Do         string `json:"do"` // what to do about it
+}
+
+// Checkup is what was looked through, and what is wrong there.
+type Checkup struct {
+	OK    bool `json:"ok"` // nothing is wrong
+	Runs  int  `json:"runs"`
+	Turns int  `json:"turns"`
+	// Unsummed is how many of the turns have no checksum: an earlier version wrote them.
+	Unsummed int `json:"unsummed"`
+	Others   int `json:"others"` // gates and schedules
+	// More says that there are more findings than the limit; reading stopped there.
+	More     bool      `json:"more,omitempty"`
+	Findings []Finding `json:"findings"`
+}
