@@ -147,10 +147,7 @@ func feeder(t *testing.T, command string, value ...string) string {
 		if strings.HasPrefix(w, "buffer") {
 			w = strings.ReplaceAll(w, " ", "_")
 		}
-		if strings.Contains(w, "%s") {
-			w = strings.Replace(w, "%s", value[0], 1)
-		}
-		words = append(words, w)
+		words = append(words, strings.ReplaceAll(w, "%s", strings.Join(value, "")))
 	}
 	if words[0] != "policy" || words[1] != "explain" {
 		words = append(words, "--db", "shop.db")
