@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/gates"
@@ -28,7 +27,7 @@ type wait struct {
 // taken, -1 for none.
 func (w *wait) next(taken int) int {
 	places := w.call.places
-	lacks := slices.IndexFunc(places, func(p place) bool { return !p.held })
+	lacks := first(places, false)
 	if lacks >= 0 && len(places) > 1 {
 		switch {
 		case taken < 0:
@@ -55,7 +54,7 @@ func (w *wait) await(ctx context.Context, i int) (verdict, error) {
 	if w.timer != nil {
 		tooLate = w.timer.C
 	}
-	inOrder := !slices.ContainsFunc(places[i:], func(p place) bool { return p.held })
+	inOrder := first(places[i:], true) < 0
 	if !w.since.IsZero() {
 		t := time.NewTimer(gates.Patience(patience, inOrder, w.returned) - time.Since(w.since))
 		defer t.Stop()
@@ -66,6 +65,18 @@ func (w *wait) await(ctx context.Context, i int) (verdict, error) {
 		w.giveBack(inOrder)
 	}
 	return answer, err
+}
+
+// first is the first place that is held, or the first that is not; -1 if there is none.
+// It looks at places where they are: the rest of one belongs to its gate's lock, and must
+// not be copied.
+func first(places []place, held bool) int {
+	for i := range places {
+		if places[i].held == held {
+			return i
+		}
+	}
+	return -1
 }
 
 func (w *wait) giveBack(inOrder bool) {
