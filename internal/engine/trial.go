@@ -35,7 +35,8 @@ type trials struct {
 
 	departing int // turns that are not in the book any more and not carried out yet
 	begun     time.Time
-	over      bool // everybody may go on without
+	again     *time.Timer // of a suspect that is tried later, nil before the first
+	over      bool        // everybody may go on without
 }
 
 // turnOnTrial is one use of the code of a run.
@@ -294,7 +295,9 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 		ask = append(ask, trial.Waiter{Run: w.run.id, Code: w.code})
 		rest = append(rest, w)
 	}
-	tried := t.book.Admit(ask, t.alone())
+	lived := time.Since(t.begun)
+	tried := t.book.Admit(ask, lived, t.alone())
+	t.lookAgain(ask, lived)
 	now := make(map[string]bool, len(tried))
 	for _, w := range tried {
 		now[w.Run] = true
@@ -308,6 +311,23 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 		}
 	}
 	return len(left)+len(tried) > 0, left, admitted
+}
+
+// lookAgain sets the timer for the next of those that are not tried yet because the
+// process has not lived for long enough. The engine's mu is held.
+func (t *trials) lookAgain(ask []trial.Waiter, lived time.Duration) {
+	var next time.Duration
+	for _, w := range ask {
+		if wait := t.book.Again(w.Run) - lived; wait > 0 && (next == 0 || wait < next) {
+			next = wait
+		}
+	}
+	if t.again != nil {
+		t.again.Stop()
+	}
+	if next > 0 {
+		t.again = time.AfterFunc(next, func() { kick(t.kicked) })
+	}
 }
 
 // alone reports whether nothing runs that suspects must be told from: no attempt in the

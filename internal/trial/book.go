@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Limit is how many deaths in a row a run must be alone with to be poisoned.
@@ -119,16 +120,28 @@ func (b *Book) triedSuspects() (n int) {
 // Waiter is a run that wants to be tried.
 type Waiter struct{ Run, Code string }
 
+// Patience is how long a process must have lived for each death that a run was alone with
+// before the run is tried again. Processes that are killed from outside, one shortly after
+// the other, then die while it is not tried; one that its code ends dies all the same.
+const Patience = time.Second
+
+// Again returns how long a process must have lived to try a run.
+func (b *Book) Again(run string) time.Duration {
+	return time.Duration(b.suspects[run].Deaths) * Patience
+}
+
 // Admit chooses whom of the runs that wait, in order, is tried now, besides those that are
-// tried already. Suspects come when all others had a turn, with none of them, and only if
-// apart says that nothing else is tried meanwhile that may end the process.
-func (b *Book) Admit(waiting []Waiter, apart bool) (admitted []Waiter) {
+// tried already, by a process that has lived for some time. Suspects come when all others
+// had a turn, with none of them, and only if apart says that nothing else is tried
+// meanwhile that may end the process.
+func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitted []Waiter) {
 	var others, suspects []Waiter
 	for _, w := range waiting {
-		if b.Suspected(w.Run) {
-			suspects = append(suspects, w)
-		} else {
+		switch {
+		case !b.Suspected(w.Run):
 			others = append(others, w)
+		case lived >= b.Again(w.Run):
+			suspects = append(suspects, w)
 		}
 	}
 	running := b.triedSuspects()

@@ -3,7 +3,9 @@ package trial
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/store"
 	"pgregory.net/rapid"
@@ -61,7 +63,7 @@ func live(b *Book, n int, poison map[string]bool, left *[]byte) (died bool, park
 	}
 	writes := 0
 	for len(waiting) > 0 {
-		tried := b.Admit(waiting, true)
+		tried := b.Admit(waiting, time.Hour, true)
 		*left = b.Write()
 		writes++
 		for _, w := range tried {
@@ -103,7 +105,7 @@ func TestE87_OneDeathIsNoProof(t *testing.T) {
 		return b
 	}
 	die := func(b *Book, code string) {
-		b.Admit([]Waiter{{"a", code}}, true)
+		b.Admit([]Waiter{{"a", code}}, time.Hour, true)
 		left = b.Write()
 	}
 	for range Limit {
@@ -113,12 +115,12 @@ func TestE87_OneDeathIsNoProof(t *testing.T) {
 	if n, is := b.Poisoned("a", "v1"); n != Limit-1 || is {
 		t.Errorf("after %d deaths it is %v", n, is)
 	}
-	b.Admit([]Waiter{{"a", "v1"}}, true)
+	b.Admit([]Waiter{{"a", "v1"}}, time.Hour, true)
 	b.Survived("a", false)
 	if n, _ := b.Poisoned("a", "v1"); n != Limit-1 {
 		t.Errorf("after it was only loaded, %d deaths are left", n)
 	}
-	b.Admit([]Waiter{{"a", "v1"}}, true)
+	b.Admit([]Waiter{{"a", "v1"}}, time.Hour, true)
 	b.Survived("a", true)
 	die(b, "v1")
 	if n, is := open(dies).Poisoned("a", "v1"); n != 0 || is {
@@ -165,6 +167,27 @@ func TestE87_Suspicion(t *testing.T) {
 	} {
 		if got := Suspected(c.owners, 3); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestE87_KillsFromOutsideMissASuspect: a run that was alone at a death is tried again when
+// the process has lived for a second, and after two deaths for two; others are not held up.
+func TestE87_KillsFromOutsideMissASuspect(t *testing.T) {
+	b := &Book{trying: map[string]string{}, suspects: map[string]Suspect{"once": {Deaths: 1, Code: "v1"}, "twice": {Deaths: 2, Code: "v1"}, "new": {Code: "v1"}}, among: 3}
+	waiting := []Waiter{{"twice", "v1"}, {"once", "v1"}, {"other", "v1"}, {"new", "v1"}}
+	for _, step := range []struct {
+		lived time.Duration
+		want  string
+	}{{0, "other"}, {0, "new"}, {Patience - 1, ""}, {Patience, "once"}, {2*Patience - 1, ""}, {2 * Patience, "twice"}} {
+		got := ""
+		for _, w := range b.Admit(waiting, step.lived, true) {
+			got = w.Run
+			b.Survived(w.Run, true)
+			waiting = slices.DeleteFunc(waiting, func(x Waiter) bool { return x == w })
+		}
+		if got != step.want {
+			t.Errorf("after %s %q is tried, want %q", step.lived, got, step.want)
 		}
 	}
 }
