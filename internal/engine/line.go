@@ -52,6 +52,8 @@ type line struct {
 	read   time.Time // when the database was read last
 	barren bool      // nobody was found then
 
+	next []*resident // that are to begin when fewer are worked on
+
 	moved bool      // a run has begun
 	still time.Time // since when none has, as far as was seen; zero if there is no line
 }
@@ -125,11 +127,31 @@ func (e *Engine) letBegin(p *partition, run string, slot *attempt.Slot) []attemp
 		r.kept = append(r.kept, slot)
 	}
 	e.line.moved, r.poked = true, true
-	e.rouse(r)
+	if e.busy < e.config.MaxAtWork {
+		e.rouse(r)
+	} else {
+		e.line.next = append(e.line.next, r)
+	}
 	if e.line.more && e.slots.InLine() == lineAhead/2 {
 		kick(e.lineKick)
 	}
 	return nil
+}
+
+// beginNext lets as many of those begin that were to as may be worked on. What else is for
+// one of them has let it begin already. The engine's mu is held.
+func (e *Engine) beginNext() {
+	l := &e.line
+	for len(l.next) > 0 && e.busy < e.config.MaxAtWork {
+		r := l.next[0]
+		l.next[0] = nil
+		if l.next = l.next[1:]; len(l.next) == 0 {
+			l.next = nil
+		}
+		if r.poked && !r.dropped {
+			e.rouse(r)
+		}
+	}
 }
 
 // leavesLine takes a run out of the line whose first step is taken: a call of it that waits

@@ -167,6 +167,7 @@ func (e *Engine) rest(r *resident) {
 		e.recovered()
 	}
 	e.recoverNext()
+	e.beginNext()
 	if r.dropped {
 		r.stepper.close()
 		e.tellStarted(r, store.ErrFenced) // its partition was lost before its first turn
