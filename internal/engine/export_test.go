@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -101,4 +103,32 @@ func InMemory(e *Engine) int {
 // Standing returns the rows that are no runs of workflows.
 func Standing(e *Engine) ([]store.Run, error) {
 	return e.db.List(e.ctx, store.Filter{Partitions: e.group.All(), Status: []store.Status{store.Standing}, Limit: 100})
+}
+
+// BeginWhileLeaving puts a run in line and lets it begin between its row and its leaving
+// memory, as the loop of the line may.
+func BeginWhileLeaving(e *Engine, start *history.Start) error {
+	row, err := record.NewRun(0, start)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	p := e.partitions[row.Partition]
+	r := &activeRun{resident: &resident{partition: p, id: row.ID, create: row, entry: written, busy: true}, engine: e}
+	r.stepper = r
+	e.residents[r.id] = r.resident
+	e.busy++
+	p.active++
+	e.mu.Unlock()
+	if err := e.getInLine(r, nil); err != errInLine {
+		return fmt.Errorf("it is not in line: %w", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range e.slots.PassBy(1) {
+		e.letBegin(p, w.Run, nil)
+	}
+	e.unload(r.resident)
+	e.rest(r.resident)
+	return nil
 }

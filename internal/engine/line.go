@@ -180,20 +180,22 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	err := e.writeRow(r, todo)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r.entry, r.origin = entered, nil
+	r.origin = nil
 	if err != nil {
+		r.entry = entered
 		e.slots.Leave(r.id)
 		return err
 	}
 	r.mail = append(slices.DeleteFunc(todo, func(m mail) bool { return m.input == nil }), r.mail...)
 	if r.poked || len(r.mail) > 0 || len(r.questions) > 0 || len(r.kept) > 0 {
-		r.poked = true
+		r.entry, r.poked = entered, true
 		return nil
 	}
 	return errInLine
 }
 
-// errInLine says that a run is in line and has no business in memory.
+// errInLine says that a run is in line and has no business in memory. Who lets it begin
+// before it has left finds it written, and it comes back.
 var errInLine = errors.New("the run is in line")
 
 // writeRow makes the row of a run durable that stands in line.

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -292,5 +293,27 @@ func TestE103_WhatASlotWaitsForBegins(t *testing.T) {
 			t.Errorf("the tree: %d, %v", got, err)
 		}
 		demandSlots(t, e, 2)
+	})
+}
+
+// TestE103_WhoBeginsWhileItLeavesMemoryBegins: a run whose row is just written is not
+// forgotten because it is still in memory when its turn comes.
+func TestE103_WhoBeginsWhileItLeavesMemoryBegins(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		pure := workflow.New("pure", func(_ *workflow.Context, n int) (int, error) { return n, nil })
+		config := w.config(pure, holding, hold)
+		config.Concurrency, config.InboxEvery = 1, 24*time.Hour
+		e := w.startWith(config)
+		begin(t, e, holding, "holder", time.Hour)
+		pass(time.Second)
+		id := ident.NewRun(here())
+		start := history.Start{WorkflowID: "late", Run: id, Type: pure.Name(), Chain: id, Attempt: 1, Input: *payload(t, 1), Created: here()}
+		if err := engine.BeginWhileLeaving(e, &start); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		if d := describe(t, e, "late"); d.Status != view.StatusCompleted {
+			t.Errorf("the run is %s", d.Status)
+		}
 	})
 }
