@@ -132,3 +132,6 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 	e.rest(r.resident)
 	return nil
 }
+
+// Begun returns how many calls of runs that have begun wait for slots.
+func Begun(e *Engine) int { return e.slots.Usage().Waiting - e.slots.InLine() }

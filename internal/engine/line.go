@@ -21,7 +21,8 @@ import (
 // Nothing but slots holds a run back: what a message is for begins at once, and when no
 // run has begun for lineRest, because the slots are taken for long, the first of the line
 // begin without one. A run that needs no slot, and one that another waits for, is never
-// stuck behind those that do.
+// stuck behind those that do. Where slots are merely taken for long, those that begin so
+// wait for them as well, in memory; so the more calls wait, the slower the line moves.
 
 const (
 	// lineAhead is how many runs in line wait for slots in memory. As soon as half of them
@@ -31,6 +32,10 @@ const (
 	// slots, and lineStep how many of them.
 	lineRest = 100 * time.Millisecond
 	lineStep = 32
+	// lineSlower is how many calls that wait for slots double that time, and lineSlowest how
+	// often it is doubled at most: to 102 s.
+	lineSlower  = 500
+	lineSlowest = 10
 )
 
 // How long the start of a run by a call waits for a slot before the run is a row in line:
@@ -356,7 +361,9 @@ func (e *Engine) moveLine(now time.Time) time.Duration {
 	if l.moved || l.still.IsZero() {
 		l.still, l.moved = now, false
 	}
-	if now.Sub(l.still) >= lineRest {
+	calls := e.slots.Usage().Waiting - e.slots.InLine()
+	rest := lineRest << min(calls/lineSlower, lineSlowest)
+	if now.Sub(l.still) >= rest {
 		l.still = now
 		for _, w := range e.slots.PassBy(lineStep) {
 			if p := e.partitions[w.Partition]; p != nil && p.epoch == w.Epoch {
@@ -367,5 +374,5 @@ func (e *Engine) moveLine(now time.Time) time.Duration {
 		}
 		l.moved = false
 	}
-	return lineRest - now.Sub(l.still)
+	return min(lineRest, rest-now.Sub(l.still)) // fewer calls may wait by then
 }

@@ -317,3 +317,22 @@ func TestE103_WhoBeginsWhileItLeavesMemoryBegins(t *testing.T) {
 		}
 	})
 }
+
+// TestE102_SlowWorkDoesNotLetAllBegin: while slots are taken for long, so that the line
+// moves without them, most of it stays rows that have not begun.
+func TestE102_SlowWorkDoesNotLetAllBegin(t *testing.T) {
+	const starts, bound = 5000, 3000
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		w.tooMuchIfSlow()
+		work := activity.New("work", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 10*time.Second) })
+		slow := calls(work)
+		config := w.config(slow, work, holding, hold)
+		config.Concurrency, config.MaxResident = 4, 50
+		e := w.startWith(config)
+		startAll(t, e, slow, starts, request.Start{})
+		pass(time.Minute)
+		if n := engine.Begun(e); n == 0 || n > bound {
+			t.Errorf("%d of %d runs have begun and wait for slots", n, starts)
+		}
+	})
+}
