@@ -143,7 +143,9 @@ func (e *Env) Crashes() int {
 	return e.crashes
 }
 
-// Outage makes the database unavailable from now on for a while.
+// Outage makes the database unavailable from now on for a while. The engine notices when it
+// next reads or writes, which an idle one does once an hour of virtual time: Ready and
+// Health tell of a shorter outage only if something runs in it.
 func (e *Env) Outage(length time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
