@@ -33,9 +33,11 @@ A gate appears when the first call comes to it.`,
 	}
 	cmd.AddCommand(a.showGateCommand(), a.editGateCommand(), a.probeGateCommand(), a.resetGateCommand(),
 		a.tellCommand("gate", "pause NAME", "paused", "Pause a gate",
-			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Attempts that are running go on.", ops.PauseGate),
+			"No attempt passes the gate, on any node and across restarts, until \"perdure gates\nresume\". Attempts that are running go on.",
+			"  perdure gates pause payments --reason \"the bank asked for it\"", ops.PauseGate),
 		a.tellCommand("gate", "resume NAME", "resumed", "Resume a paused gate",
-			"Attempts pass the gate again. A gate that is not paused stays as it is.", ops.ResumeGate),
+			"Attempts pass the gate again. A gate that is not paused stays as it is.",
+			"  perdure gates resume payments --reason \"the bank is ready\"", ops.ResumeGate),
 	)
 	return cmd
 }

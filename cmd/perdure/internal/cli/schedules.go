@@ -33,10 +33,13 @@ runs are open, and how the last one ended.`,
 	}
 	cmd.AddCommand(a.createScheduleCommand(), a.updateScheduleCommand(), a.showScheduleCommand(), a.triggerScheduleCommand(), a.backfillScheduleCommand(),
 		a.tellCommand("schedule", "pause NAME", "paused", "Pause a schedule",
-			"The schedule starts nothing until \"perdure schedules resume\". Open runs go on; fires\nthat wait for them are skipped.", ops.PauseSchedule),
+			"The schedule starts nothing until \"perdure schedules resume\". Open runs go on; fires\nthat wait for them are skipped.",
+			"  perdure schedules pause nightly --reason \"the warehouse is closed\"", ops.PauseSchedule),
 		a.tellCommand("schedule", "resume NAME", "resumed", "Resume a paused schedule",
-			"Times that passed during the pause are not fired; see: perdure schedules backfill", ops.ResumeSchedule),
-		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started go on.", ops.DeleteSchedule),
+			"Times that passed during the pause are not fired; see: perdure schedules backfill",
+			"  perdure schedules resume nightly --reason \"the warehouse is open\"", ops.ResumeSchedule),
+		a.tellCommand("schedule", "delete NAME", "deleted", "Delete a schedule", "Runs that it started go on.",
+			"  perdure schedules delete nightly --reason \"the report is no longer read\"", ops.DeleteSchedule),
 	)
 	return cmd
 }
@@ -233,9 +236,11 @@ type createdSchedule struct {
 
 func (a *app) triggerScheduleCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:               "trigger NAME",
-		Short:             "Fire a schedule now",
-		Long:              "Fire a schedule now, even if it is paused, and print the workflow ID. If a run is open,\n--overlap or the schedule says what happens.",
+		Use:   "trigger NAME",
+		Short: "Fire a schedule now",
+		Long:  "Fire a schedule now, even if it is paused, and print the workflow ID. If a run is open,\n--overlap or the schedule says what happens.",
+		Example: `  perdure schedules trigger nightly
+  perdure schedules trigger nightly --overlap allow_all --reason "the last report was cut off"`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeArgument(scheduleNames),
 	}
@@ -264,6 +269,7 @@ func (a *app) backfillScheduleCommand() *cobra.Command {
 		Long: `Fire the times of a schedule from one moment to another, both included and both in the
 past, such as 2026-11-22T08:00:00Z. A time that was fired before is not fired again.
 Unless --overlap says otherwise, the runs follow each other.`,
+		Example: `  perdure schedules backfill nightly --from 2026-11-01T00:00:00Z --until 2026-11-20T00:00:00Z`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage("Usage: "+cmd.UseLine(), "One NAME is needed, not %d.", len(args))
@@ -355,7 +361,9 @@ func lastOf(s *view.Schedule) term.Painted {
 func (a *app) showScheduleCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show where a schedule stands",
-		Long:              "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
+		Long: "Show when a schedule fires, what it starts, its open runs, and how the last 20 ended.",
+		Example: `  perdure schedules show nightly
+  perdure schedules show nightly -o json`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeArgument(scheduleNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
