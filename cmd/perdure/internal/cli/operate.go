@@ -283,8 +283,12 @@ func (a *app) operate(ctx context.Context, r *request) error {
 		if err != nil {
 			return r.explain(ctx, id, err)
 		}
+		way, err := a.inTheWay(ctx, e, id, records)
+		if err != nil {
+			return err
+		}
 		if a.format != formatTable {
-			return documents(a, records)
+			return documents(a, withObstacles(records, way))
 		}
 		if r.dry {
 			a.printf("%s\n\n", r.would(len(records), 1))
@@ -292,35 +296,9 @@ func (a *app) operate(ctx context.Context, r *request) error {
 		if err := a.controlTable(records); err != nil {
 			return err
 		}
-		return a.inTheWay(ctx, e, id, records)
-	})
-}
-
-// inTheWay says what keeps calls that wait at a gate from their next attempt.
-func (a *app) inTheWay(ctx context.Context, e *perdure.Engine, id string, records []view.ControlRecord) error {
-	waits := func(r view.ControlRecord) bool {
-		return r.Operation == "retry-now" && r.Outcome == view.Unchanged
-	}
-	if !slices.ContainsFunc(records, waits) {
+		a.tellObstacles(way)
 		return nil
-	}
-	d, err := e.Workflow(id).Describe(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range d.Pending {
-		if p.Gate != nil && slices.ContainsFunc(records, func(r view.ControlRecord) bool { return waits(r) && r.Call == p.Call }) {
-			a.printf("\nCall %d: %s\n", p.Call, gateWait(p.Gate))
-			switch {
-			case p.Gate.Paused != nil:
-				a.printf("To let attempts pass: %s\n", a.sameDatabase("perdure gates resume "+term.Quote(p.Gate.Name)))
-			case p.Gate.OpenUntil != nil:
-				a.printf("When that time has come, one attempt passes as a probe; its success closes the breaker.\nTo send one through now: %s\n",
-					a.sameDatabase("perdure gates probe "+term.Quote(p.Gate.Name)))
-			}
-		}
-	}
-	return nil
+	})
 }
 
 // explain says what became of an operation that was not carried out.
