@@ -51,7 +51,7 @@ func Register(definitions ...Definition) Option {
 			case body.Activity:
 				s.Activities = append(s.Activities, d)
 			default:
-				s.Faults = append(s.Faults, errors.New("perdure.Register: a definition is nil"))
+				s.Faults = append(s.Faults, errors.New("perdure.Register: a definition is nil; pass what workflow.New and activity.New return"))
 			}
 		}
 	})

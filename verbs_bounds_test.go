@@ -30,9 +30,9 @@ var attacks = []struct {
 		a.engine, a.handle = &perdure.Engine{}, perdure.Attach[json.RawMessage](&perdure.Engine{}, "x")
 	}, "there is no engine", takesEngine},
 	{"an empty handle", func(a *arguments) { a.handle = perdure.Handle[json.RawMessage]{} }, "the handle is empty", func(verb string) bool { return strings.HasPrefix(verb, "Handle.") }},
-	{"a nil option of a start", func(a *arguments) { a.start = []perdure.StartOption{nil} }, "an option is nil", oneOf("Run", "Start", "StartTx")},
-	{"a nil option of a schedule", func(a *arguments) { a.run = []workflow.RunOption{nil} }, "an option is nil", oneOf("Schedule")},
-	{"a nil option of an operation", func(a *arguments) { a.option = []ops.Option{nil} }, "an option is nil", takesWhy},
+	{"a nil option of a start", func(a *arguments) { a.start = []perdure.StartOption{nil} }, "an option is nil; leave it out", oneOf("Run", "Start", "StartTx")},
+	{"a nil option of a schedule", func(a *arguments) { a.run = []workflow.RunOption{nil} }, "an option is nil; leave it out", oneOf("Schedule")},
+	{"a nil option of an operation", func(a *arguments) { a.option = []ops.Option{nil} }, "an option is nil; leave it out", takesWhy},
 	{"an endless reason", func(a *arguments) { a.why = strings.Repeat("x", 6<<20) }, "reason is 6291456 bytes long", func(verb string) bool {
 		return takesWhy(verb) || verb == "Handle.Cancel" || verb == "Handle.Terminate"
 	}},

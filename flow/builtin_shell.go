@@ -83,7 +83,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	l.lost = l.lost || len(p) > room
 	n, _ := l.buffer.Write(p[:min(room, len(p))])
 	if l.lost {
-		return n, errors.New("the output is too large") // the command finds its output closed
+		return n, errors.New("the output is larger than an action may return") // the command finds its output closed
 	}
 	return n, nil
 }

@@ -90,17 +90,17 @@ func New(options ...Option) (*Runtime, error) {
 	var faults []error
 	if s.files != "" {
 		if info, err := os.Stat(s.files); err != nil || !info.IsDir() {
-			faults = append(faults, fmt.Errorf("flow.Files: %q is no directory", s.files))
+			faults = append(faults, fmt.Errorf("flow.Files: %q is no directory; name one that exists", s.files))
 		}
 	}
 	own := builtins(s)
 	for _, d := range slices.Concat(own, s.actions) {
 		switch {
 		case d == nil:
-			faults = append(faults, errors.New("flow.Actions: a definition is nil"))
+			faults = append(faults, errors.New("flow.Actions: a definition is nil; pass what activity.New returns"))
 			continue
 		case r.actions[d.Name()] != nil:
-			faults = append(faults, fmt.Errorf("flow.Actions: there are two actions %q", d.Name()))
+			faults = append(faults, fmt.Errorf("flow.Actions: there are two actions %q; rename one, or pass it once", d.Name()))
 		case !syntax.IsActionName(d.Name()):
 			faults = append(faults, fmt.Errorf("flow.Actions: a file cannot call %q; a name is words with dots between them", d.Name()))
 		}

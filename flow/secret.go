@@ -84,7 +84,7 @@ func masked(out any, err error, values []string) (any, error) {
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
-		return nil, retry.Terminal(errors.New("the result cannot be encoded"))
+		return nil, retry.Terminal(errors.New("the result cannot be encoded; return what JSON can hold"))
 	}
 	v, err := eval.Decode(data)
 	if err != nil {

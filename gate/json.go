@@ -77,7 +77,7 @@ func strictJSON(data []byte, into any) error {
 		return fmt.Errorf("gate: %w", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("gate: more than one JSON value")
+		return errors.New("gate: more than one JSON value; write one object")
 	}
 	return nil
 }

@@ -143,9 +143,9 @@ func TestR40_MisconfiguredGates(t *testing.T) {
 	good := gate.New("good", 1)
 	for want, opts := range map[string][]retry.Option{
 		"the call is misconfigured: it goes through no gate; name at least one, or leave the option out":                  {gate.Through()},
-		"the call is misconfigured: one of its gates is nil":                                                              {gate.Through(good, nil)},
+		"the call is misconfigured: one of its gates is nil; pass what gate.New returns":                                  {gate.Through(good, nil)},
 		`the call is misconfigured: gate "bad" is misconfigured: Limit is 0; allowed is 1 to 2147483647`:                  {gate.Through(gate.New("bad", 0))},
-		`the call is misconfigured: it names the gate "good" twice`:                                                       {gate.Through(good, good)},
+		`the call is misconfigured: it names the gate "good" twice; leave one out`:                                        {gate.Through(good, good)},
 		`the call is misconfigured: two of its gates have the name "good"; names give the order in which gates are taken`: {gate.Through(good, gate.New("good", 2))},
 		"the call is misconfigured: WithGates is given twice; name all gates of the call in one":                          {gate.Through(good), gate.Through(gate.New("b", 1))},
 	} {

@@ -72,11 +72,11 @@ func (s set) call() (*call, error) {
 	for i, g := range s.gates {
 		switch {
 		case g == nil:
-			return nil, errors.New("one of its gates is nil")
+			return nil, errors.New("one of its gates is nil; pass what gate.New returns")
 		case g.err != nil:
 			return nil, g.err
 		case i > 0 && s.gates[i-1] == g:
-			return nil, fmt.Errorf("it names the gate %q twice", g.spec.Name)
+			return nil, fmt.Errorf("it names the gate %q twice; leave one out", g.spec.Name)
 		case i > 0 && s.gates[i-1].spec.Name == g.spec.Name:
 			return nil, fmt.Errorf("two of its gates have the name %q; names give the order in which gates are taken", g.spec.Name)
 		}

@@ -24,7 +24,7 @@ type settings struct {
 	fault            error // of an option
 }
 
-var errNilOption = errors.New("an option is nil")
+var errNilOption = errors.New("an option is nil; leave it out")
 
 func (o Option) set(s *settings) {
 	if o == nil {

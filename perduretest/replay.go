@@ -50,7 +50,7 @@ func Replay(recorded []byte, definitions ...perdure.Definition) error {
 		}
 		return difference(replay.Recording(r, def, replayLimit))
 	}
-	return fmt.Errorf("the recording is of the workflow %q, which is not among the definitions", r.Start.Type)
+	return fmt.Errorf("the recording is of the workflow %q, which is not among the definitions; pass its definition too", r.Start.Type)
 }
 
 // Difference is the first place at which code and history part.

@@ -202,7 +202,7 @@ func TestE41_ReplayRefuses(t *testing.T) {
 		{"", nil, "the recording cannot be read"},
 		{"{}", nil, "this is no recording"},
 		{strings.Replace(string(open), `"v": 1`, `"v": 99`, 1), nil, "history format 99"},
-		{string(open), nil, `the recording is of the workflow "parcel", which is not among the definitions`},
+		{string(open), nil, `the recording is of the workflow "parcel", which is not among the definitions; pass its definition too`},
 		{string(open), []perdure.Definition{parcel}, `"parcel" is declared but has no code`},
 	} {
 		if err := perduretest.Replay([]byte(c.recorded), c.definitions...); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -28,7 +28,7 @@ func (p Policy) Edit(text string) (Policy, error) {
 		return p, fmt.Errorf("the change of a policy cannot be read: %w", err)
 	}
 	if len(changes) == 0 {
-		return p, errors.New("the change of a policy names no field")
+		return p, errors.New("the change of a policy names no field; name one, such as max_attempts")
 	}
 	members, err := membersOf(p)
 	if err != nil {

@@ -179,7 +179,7 @@ func strictJSON(what string, data []byte, into any) error {
 		return fmt.Errorf("retry %s: %w", what, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("retry %s: more than one JSON value", what)
+		return fmt.Errorf("retry %s: more than one JSON value; write one object", what)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func CheckGroup(name string) error { return text("group", name) }
 // keep (invalid UTF-8 or a NUL character).
 func (t *Turn) Validate(info Info) error {
 	if err := t.validate(info); err != nil {
-		return fmt.Errorf("turn %d of run %q is malformed: %w", t.Number, t.Run, err)
+		return fmt.Errorf("turn %d of run %q is malformed, which is a bug in perdure; report it with the run ID: %w", t.Number, t.Run, err)
 	}
 	return nil
 }

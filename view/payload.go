@@ -24,7 +24,7 @@ func (p Payload) Decode(v any) error {
 	case p.Absent():
 		return nil
 	case p.JSON == nil:
-		return fmt.Errorf("payload encoding %q is not known to this program", p.Encoding)
+		return fmt.Errorf("payload encoding %q is not known to this program; run the version that wrote it", p.Encoding)
 	}
 	if err := json.Unmarshal(p.JSON, v); err != nil {
 		return fmt.Errorf("the recorded value does not fit type %T: %w", v, err)

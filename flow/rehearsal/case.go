@@ -78,21 +78,21 @@ func Cases(data []byte) ([]*Case, error) {
 		return nil, fmt.Errorf("this is no file of cases, {\"cases\": [{\"name\": ..., \"expect\": {...}}]}: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something stands behind the cases")
+		return nil, errors.New("more follows the cases; a file holds one JSON object")
 	}
 	var faults []error
 	for i, c := range file.Cases {
 		if c == nil || c.Name == "" {
-			faults = append(faults, fmt.Errorf("case %d has no name", i+1))
+			faults = append(faults, fmt.Errorf("case %d has no name; give it one", i+1))
 			continue
 		}
 		if slices.ContainsFunc(file.Cases[:i], func(other *Case) bool { return other != nil && other.Name == c.Name }) {
-			faults = append(faults, fmt.Errorf("there are two cases %q", c.Name))
+			faults = append(faults, fmt.Errorf("there are two cases %q; give each a name of its own", c.Name))
 		}
 		faults = append(faults, c.prepare()...)
 	}
 	if len(file.Cases) == 0 {
-		faults = append(faults, errors.New("there is no case"))
+		faults = append(faults, errors.New("there is no case; write one under cases"))
 	}
 	return file.Cases, errors.Join(faults...)
 }

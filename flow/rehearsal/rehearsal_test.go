@@ -56,7 +56,7 @@ func TestW20_WhatIsNotAsExpected(t *testing.T) {
 		`sleep 90|{"expect": {"took": "1m"}}`:                                                                                     "it takes 1m30s, and 1m are expected",
 		`@a(x=1)|{"actions": {"a": [{}]}, "expect": {"calls": {"a": 2}}}`:                                                         "@a is called 1 times, and 2 are expected",
 		`@a(x=1)|{"actions": {"a": [{"when": {"x": 2}}]}, "expect": {"took": "1s"}}`:                                              `no mock of case "c" fits @a{"x":1}`,
-		`x = wait signal s|{"expect": {"took": "1s"}}`:                                                                            "waits for a signal that nobody sends",
+		`x = wait signal s|{"expect": {"took": "1s"}}`:                                                                            "waits for a signal that the case does not send",
 		`@a() [timeout: 2s]|{"actions": {"a": [{"takes": "1m"}]}, "expect": {"error": "Timeout", "took": "2s"}}`:                  "",
 		`try [N -> retry: 2, fixed: 1m]:|    @a()|{"actions": {"a": [{"fails": ["N"]}]}, "expect": {"error": "N", "took": "2m"}}`: "",
 		`while True:|    sleep 1|{"expect": {"took": "1s"}}`:                                                                      "has not ended",

@@ -98,7 +98,7 @@ func (w *world) run(program func(fx eval.Effects) (eval.Value, error)) (*Outcome
 			out.Took = w.now.Sub(began)
 			return out, nil
 		case len(w.alarms) == 0:
-			return nil, errors.New("the program waits for a signal that nobody sends: add it to the signals of the case")
+			return nil, errors.New("the program waits for a signal that the case does not send: add it to the signals of the case")
 		case w.steps > MaxSteps:
 			return nil, fmt.Errorf("the program made %d attempts and waits, and has not ended", MaxSteps)
 		}

@@ -53,7 +53,7 @@ func (o *Options) ValidateGates() error {
 	names := map[string]bool{}
 	for _, g := range o.Gates {
 		if g == nil {
-			errs = append(errs, errors.New("one of the gates is nil"))
+			errs = append(errs, errors.New("one of the gates is nil; pass what gate.New returns"))
 			continue
 		}
 		errs = append(errs, g.Validate())

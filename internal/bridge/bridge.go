@@ -43,7 +43,7 @@ func (o Set) set(s *Settings) { o(s) }
 func Apply[O Option](s *Settings, all []O) {
 	for _, o := range all {
 		if Option(o) == nil {
-			s.Faults = append(s.Faults, errors.New("perdure.Open: an option is nil"))
+			s.Faults = append(s.Faults, errors.New("perdure.Open: an option is nil; leave it out"))
 			continue
 		}
 		o.set(s)

@@ -145,7 +145,7 @@ func (g *Gate) hear(m *ToGate) {
 	case GatePause, GateResume, GateEdit, GateProbe, GateReset:
 		g.operate(m)
 	default:
-		g.out.Faults = append(g.out.Faults, fmt.Errorf("run %s says %q, which this version does not know", m.Ticket.Run, m.Word))
+		g.out.Faults = append(g.out.Faults, fmt.Errorf("run %s says %q, which this version does not know; run the newer one that wrote it", m.Ticket.Run, m.Word))
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
 		s.detail.Deleted, s.detail.Pause, s.detail.Problem = true, nil, ""
 		s.detail.Next, s.detail.Due, s.detail.Overlapped = 0, 0, 0
 	default:
-		s.out.Faults = append(s.out.Faults, fmt.Errorf("somebody said %q, which this version does not know", in.Word))
+		s.out.Faults = append(s.out.Faults, fmt.Errorf("the word %q is not known to this version; run the newer one that wrote it", in.Word))
 		return "", ""
 	}
 	return Applied, ""
@@ -157,7 +157,7 @@ func (s *Timetable) backfill(in *ToSchedule) (outcome, text string) {
 	n, nominal := 0, s.calendar.After(in.From-1)
 	for ; nominal != 0 && nominal <= min(in.Until, in.At); n++ {
 		if n == MaxBackfill {
-			s.out.Faults = append(s.out.Faults, fmt.Errorf("more than %d times were to be fired at once; the rest is left", MaxBackfill))
+			s.out.Faults = append(s.out.Faults, fmt.Errorf("more than %d times were due together; the rest is skipped", MaxBackfill))
 			break
 		}
 		s.fire(Fire{Nominal: nominal, Kind: string(in.Word), Overlap: in.Overlap, By: in.By, Why: in.Why})

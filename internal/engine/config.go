@@ -108,7 +108,7 @@ func Defaults() Config {
 func (c *Config) normalize() error {
 	var errs []error
 	if c.Store == nil {
-		errs = append(errs, errors.New("no database was given"))
+		errs = append(errs, errors.New("no database was given; pass what sqlite.File, postgres.URL or memory.New returns"))
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = defaultConcurrency
@@ -198,7 +198,7 @@ func (c *Config) definitions() (*definitions, error) {
 		w := code.Of(definition)
 		errs = append(errs, history.CheckName("workflow name", w.Name))
 		if d.workflows[w.Name] != nil {
-			errs = append(errs, fmt.Errorf("two workflows have the name %q", w.Name))
+			errs = append(errs, fmt.Errorf("two workflows have the name %q; rename one, or register it once", w.Name))
 		}
 		if w.Begin == nil {
 			errs = append(errs, fmt.Errorf("workflow %q is declared but has no code; register what its Impl method returns", w.Name))
@@ -212,7 +212,7 @@ func (c *Config) definitions() (*definitions, error) {
 		a := body.Of(definition)
 		errs = append(errs, history.CheckName("activity name", a.Name))
 		if d.activities[a.Name] != nil {
-			errs = append(errs, fmt.Errorf("two activities have the name %q", a.Name))
+			errs = append(errs, fmt.Errorf("two activities have the name %q; rename one, or register it once", a.Name))
 		}
 		if a.Invoke == nil {
 			errs = append(errs, fmt.Errorf("activity %q is declared but has no implementation; register what its Impl method returns", a.Name))

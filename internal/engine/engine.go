@@ -102,7 +102,7 @@ const maxLoading = 64
 // Errors of an engine's life.
 var (
 	ErrStopped = request.ErrStopped
-	ErrStarted = errors.New("the engine is already started")
+	ErrStarted = errors.New("the engine is already started; call Start once")
 )
 
 // Open opens the database. Until Start the engine is a client: it can start runs,

@@ -40,15 +40,15 @@ func TestI13_OptionsAreRefused(t *testing.T) {
 		want    string
 	}{
 		{"a nil definition", []perdure.Option{perdure.Register(nil)},
-			"perdure.Register: a definition is nil"},
-		{"a nil option", []perdure.Option{nil, perdure.Group("g")}, "perdure.Open: an option is nil"},
+			"perdure.Register: a definition is nil; pass what workflow.New and activity.New return"},
+		{"a nil option", []perdure.Option{nil, perdure.Group("g")}, "perdure.Open: an option is nil; leave it out"},
 		{"declared, not implemented", []perdure.Option{perdure.Register(activity.Declare[int, int]("charge"), workflow.Declare[int, int]("order"))},
 			"perdure.Open: workflow \"order\" is declared but has no code; register what its Impl method returns\n" +
 				`activity "charge" is declared but has no implementation; register what its Impl method returns`},
 		{"a name twice", []perdure.Option{perdure.Register(activity.New("a", body), activity.New("a", body), workflow.New("w", code), workflow.New("w", code))},
-			"perdure.Open: two workflows have the name \"w\"\ntwo activities have the name \"a\""},
+			"perdure.Open: two workflows have the name \"w\"; rename one, or register it once\ntwo activities have the name \"a\"; rename one, or register it once"},
 		{"the same definition twice", []perdure.Option{perdure.Register(reserve), perdure.Register(reserve)},
-			`perdure.Open: two activities have the name "reserve"`},
+			`perdure.Open: two activities have the name "reserve"; rename one, or register it once`},
 		{"names", []perdure.Option{perdure.Register(activity.New("", body), activity.New(long, body), workflow.New("a\xffb", code), workflow.New("a\x00b", code))},
 			"perdure.Open: the workflow name is not valid UTF-8\nthe workflow name contains a NUL character\nthe activity name is empty\nthe activity name is 201 bytes long; the limit is 200"},
 		{"numbers", []perdure.Option{perdure.Concurrency(-1), perdure.TurnTimeout(-time.Second)},
@@ -68,7 +68,7 @@ func TestI13_OptionsAreRefused(t *testing.T) {
 		})
 	}
 	_, err := perdure.Open(t.Context(), nil)
-	sameText(t, err, "perdure.Open: no database was given")
+	sameText(t, err, "perdure.Open: no database was given; pass what sqlite.File, postgres.URL or memory.New returns")
 }
 
 func sameText(t *testing.T, err error, want string) {
@@ -345,7 +345,7 @@ func TestI13_LifeOfAnEngine(t *testing.T) {
 	if err := e.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sameText(t, e.Start(t.Context()), "perdure: start: the engine is already started")
+	sameText(t, e.Start(t.Context()), "perdure: start: the engine is already started; call Start once")
 	for range 2 {
 		if err := e.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -354,10 +354,10 @@ func TestI13_LifeOfAnEngine(t *testing.T) {
 			t.Errorf("Stop: %v", err)
 		}
 	}
-	sameText(t, e.Start(t.Context()), "perdure: start: the engine is stopped")
-	sameText(t, e.Health(), "the engine is stopped")
+	sameText(t, e.Start(t.Context()), "perdure: start: the engine is stopped; open a new one to go on")
+	sameText(t, e.Health(), "the engine is stopped; open a new one to go on")
 	_, err = perdure.Start(t.Context(), e, once, "x", 1)
-	sameText(t, err, `perdure: start "x": the engine is stopped`)
+	sameText(t, err, `perdure: start "x": the engine is stopped; open a new one to go on`)
 	for what, err := range map[string]error{
 		`perdure: signal "proceed": `: proceed.Send(t.Context(), e.Workflow("x"), ""),
 		`perdure: cancel: `:           e.Workflow("x").Cancel(t.Context(), ""),
@@ -367,7 +367,7 @@ func TestI13_LifeOfAnEngine(t *testing.T) {
 		if !errors.Is(err, perdure.ErrStopped) {
 			t.Errorf("%s%v, want ErrStopped", what, err)
 		}
-		sameText(t, err, what+"the engine is stopped")
+		sameText(t, err, what+"the engine is stopped; open a new one to go on")
 	}
 }
 

@@ -171,7 +171,7 @@ func TestE67_AWaitFromElsewhereEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
 		defer cancel()
 		_, _, err := late.Result(ctx, "short", "")
-		if !errors.Is(err, store.ErrNotFound) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "does not exist, or not any more: retention") {
+		if !errors.Is(err, store.ErrNotFound) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "does not exist, or no longer: retention") {
 			t.Errorf("a wait that takes too long for a run that was removed: %v", err)
 		}
 		pass(5 * time.Second)

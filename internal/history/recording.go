@@ -62,7 +62,7 @@ func DecodeRecording(data []byte) (Recording, error) {
 		return Recording{}, fmt.Errorf("the recording cannot be read: %w", err)
 	}
 	if d.Kind != recordingKind {
-		return Recording{}, fmt.Errorf("this is no recording of a history: its kind is %q, not %q", d.Kind, recordingKind)
+		return Recording{}, fmt.Errorf("this is no recording of a history: its kind is %q, not %q; make one: perdure history ID --record", d.Kind, recordingKind)
 	}
 	if err := checkFormat(d.Start.Format); err != nil {
 		return Recording{}, err

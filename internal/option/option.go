@@ -64,7 +64,7 @@ func (o Run) child(s *Settings)         { o(s) }
 func (o Run) detached(s *Settings)      { o(s) }
 func (o Run) run(s *Settings)           { o(s) }
 
-var errNil = errors.New("an option is nil")
+var errNil = errors.New("an option is nil; leave it out")
 
 // OfStart returns what the options of a start say.
 func OfStart[O ForStart](options []O) (s Settings) {

@@ -65,7 +65,7 @@ func tagged(ctx context.Context, dir string) (version string, when time.Time, er
 		return strings.TrimSpace(string(out)), err
 	}
 	if changed, err := git("status", "--porcelain"); err != nil || changed != "" {
-		return "", when, fmt.Errorf("the checkout has changes, which nobody could build again; commit or stash them:\n%s", changed)
+		return "", when, fmt.Errorf("the checkout has changes, so its tag would not build this release again; commit or stash them:\n%s", changed)
 	}
 	tags, err := git("tag", "--points-at", "HEAD", "v*")
 	if err != nil || tags == "" || strings.Contains(tags, "\n") {

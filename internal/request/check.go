@@ -151,11 +151,11 @@ func checkCallOperation(in *core.Control) error {
 		_, err := retry.Policy{}.Edit(in.Change) // can it be read? The run judges what comes of it
 		return err
 	case in.Operation == core.EditPolicy && in.Policy == nil:
-		return &history.InputError{What: "edit-policy", Problem: "comes without a policy"}
+		return &history.InputError{What: "edit-policy", Problem: "comes without a policy; give one"}
 	case in.Operation == core.EditPolicy:
 		return in.Policy.Validate()
 	case in.Operation == core.FailNow && in.Failure == nil:
-		return &history.InputError{What: "fail", Problem: "comes without an error"}
+		return &history.InputError{What: "fail", Problem: "comes without an error; give one"}
 	}
 	return nil
 }

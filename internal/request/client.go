@@ -14,7 +14,7 @@ import (
 )
 
 // ErrStopped says that the process is about to end and takes no requests.
-var ErrStopped = errors.New("the engine is stopped")
+var ErrStopped = errors.New("the engine is stopped; open a new one to go on")
 
 // Config is what a Client is made of.
 type Config struct {

@@ -14,7 +14,7 @@ import (
 
 // ErrNotPending says that an operation found no call: none is selected, or the call has
 // closed.
-var ErrNotPending = errors.New("no such call is pending")
+var ErrNotPending = errors.New("no such call is pending; see those that are: perdure show ID")
 
 // RefusedError means that a call, or a run, refused an operation.
 type RefusedError = view.RefusedError

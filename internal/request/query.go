@@ -13,7 +13,7 @@ import (
 )
 
 // ErrUnanswered says that no node has answered a query in time.
-var ErrUnanswered = errors.New("the query was not answered in time")
+var ErrUnanswered = errors.New("the query was not answered in time; see which engines serve: perdure nodes")
 
 // QueryTime is how long a query waits for its answer if its context has no deadline.
 const QueryTime = 10 * time.Second

@@ -13,7 +13,7 @@ var (
 	// ErrInvalidToken says that this database has not signed the token.
 	ErrInvalidToken = errors.New("this is no token of an attempt in this database")
 	// ErrStaleToken says that the attempt of the token has ended.
-	ErrStaleToken = errors.New("the attempt of the token is over")
+	ErrStaleToken = errors.New("the attempt of the token is over; a later attempt has another token")
 )
 
 // Attempt names an attempt to all that have the database.

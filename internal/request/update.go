@@ -19,7 +19,7 @@ var ErrUpdateUnfinished = errors.New("the run ended before the update was answer
 
 // ErrNoAnswer says that a request is durable and was not carried out in the time the
 // caller had. It will be; the same request ID asks again.
-var ErrNoAnswer = errors.New("the request is recorded and was not carried out yet")
+var ErrNoAnswer = errors.New("the request is recorded and not carried out yet; an engine that serves it carries it out")
 
 // Update asks the code of the latest run of a workflow ID for an update and waits for
 // its result. An update with an ID that was asked for before is not made again: the

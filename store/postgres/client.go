@@ -14,7 +14,7 @@ func (h *handle) Secret(ctx context.Context) ([]byte, error) {
 	err := h.share(ctx, "Secret", func(c *conn) error {
 		found, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'secret'`, nil, &text)
 		if err == nil && !found {
-			err = errors.New("the database has no secret: its table meta is damaged")
+			err = errors.New("the database has no secret: its table meta is damaged; restore it from a backup")
 		}
 		return err
 	})

@@ -22,7 +22,7 @@ const (
 )
 
 // errBlocked is about a turn, or a verb, that has to wait.
-var errBlocked = errors.New("somebody else's open transaction has the same workflow ID, or a message for it")
+var errBlocked = errors.New("another open transaction has the same workflow ID, or a message for it")
 
 // limitLocks limits how long the statements that follow wait for locks.
 func (b *batch) limitLocks(d time.Duration) {

@@ -55,7 +55,7 @@ func (c *conn) identify(ctx context.Context) (identity, error) {
 		id.partitions, err = strconv.Atoi(partitions)
 	}
 	if err != nil {
-		return id, fmt.Errorf("%s: the table %s.meta is damaged: %w", h.info.Location, h.schema, err)
+		return id, fmt.Errorf("%s: the table %s.meta is damaged; restore it from a backup: %w", h.info.Location, h.schema, err)
 	}
 	if id.version > len(migrations) {
 		return id, fmt.Errorf("%s: %w: its schema is version %d and this program knows versions up to %d; use a later program",

@@ -12,7 +12,7 @@ import (
 func (h *handle) Secret(ctx context.Context) ([]byte, error) {
 	var secret []byte
 	err := h.read(ctx, "Secret", func(c *conn) (err error) {
-		err = errors.New("the database has no secret: its table meta is damaged")
+		err = errors.New("the database has no secret: its table meta is damaged; restore it from a backup")
 		failed := c.query(ctx, `SELECT value FROM meta WHERE key = 'secret'`, func(r row) error {
 			secret, err = hex.DecodeString(r.text(0))
 			return nil

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +21,7 @@ type overlap schedule.Overlap
 // Set makes overlap a flag.
 func (o *overlap) Set(s string) error {
 	if !slices.Contains(overlaps, s) {
-		return errors.New("no such policy")
+		return fmt.Errorf("it must be one of %s", strings.Join(overlaps, ", "))
 	}
 	*o = overlap(s)
 	return nil

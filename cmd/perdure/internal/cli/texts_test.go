@@ -35,12 +35,56 @@ var makers = map[string][]string{
 	"history.InputError": {"Problem"}, "view.InputError": {"Problem"}, "LimitError": {"Hint"}, "view.LimitError": {"Hint"},
 }
 
-// short are texts that are no more than a word, and why that is enough.
+// short are texts of few words with neither a cause nor a next step, and why that is enough.
 var short = map[string]string{
-	"is missing":         "the place that it is of stands around it: turn 3: the run is missing",
-	"Interrupted.":       "the person did it",
-	"perduretest: stuck": "errors.Is finds it in an error that says more",
-	"timeout":            "errors.Is finds it in an error that says more",
+	"Interrupted.":                                         "the person did it",
+	"Add --fast-forward.":                                  "stands under what is wrong",
+	"Use --request.":                                       "stands under what is wrong",
+	"a node needs an ID to join":                           "the engine gives every node one",
+	"ask Group which partitions a group has":               "the partition stands before it",
+	"it called runtime.Goexit (a test's FailNow, perhaps)": "the step stands before it",
+	"it must be table, json or jsonl":                      "the flag stands before it",
+	"it stands by and has a slot":                          "the ticket stands before it",
+	"the code of the run is missing":                       "the workflow and the engine stand behind it",
+	"the database is newer than this program":              "both versions stand behind it",
+	"the database is not a perdure database":               "the file and what it is stand around it",
+	"a new run needs an ID":                                "stands in a turn that is malformed",
+	"another turn of this number exists":                   "the engine acts on it",
+	"forever is no duration":                               "may be in recorded results of flow files, which replay",
+	"is missing":                                           "the place that it is of stands around it: turn 3: the run is missing",
+	"it has another form":                                  "the cursor stands before it",
+	"it names no run":                                      "stands in a turn that is malformed",
+	"it runs without a slot":                               "the ticket stands before it",
+	"its group has had its time":                           "the committer acts on it",
+	"its number is negative":                               "stands in a turn that is malformed",
+	"no further rows are wanted":                           "ends a listing",
+	"no such run":                                          "errors.Is finds it in an error that names the run",
+	"null is no value":                                     "the type and its name stand before it",
+	"perduretest: stuck":                                   "errors.Is finds it in an error that says more",
+	"something about the batch is unusual":                 "the store then writes one statement after the other",
+	"something stands behind the value":                    "may be in recorded results of flow files, which replay",
+	"the attempt goes on outside":                          "a body returns it, and the engine acts on it",
+	"the batch has no statement left":                      "the store acts on it",
+	"the channel is closed":                                "errors.Is finds it; the workflow's code closed it",
+	"the database refused the turn":                        "the database's error is joined to it",
+	"the demo was interrupted":                             "the command says it in its own words",
+	"the engine is shutting down":                          "ends a body's context; the engine makes the attempt again",
+	"the function is nil":                                  "the call that was given it stands before it",
+	"the lease of the node is over":                        "ends a body's context; the engine makes the attempt again",
+	"the partition has another owner":                      "the engine acts on it",
+	"the run has ended":                                    "errors.Is finds it in an error that names the run",
+	"the run has no handler for":                           "the name, and the names that there are, follow it",
+	"the run is damaged":                                   "the engine acts on it",
+	"the run is gone":                                      "the engine acts on it",
+	"the run is in line":                                   "the engine acts on it",
+	"the run is parked":                                    "errors.Is finds it in an error with the first difference",
+	"the run was loaded without its code":                  "the engine acts on it",
+	"the run went elsewhere":                               "the client acts on it",
+	"the run's state has no status":                        "stands in a turn that is malformed",
+	"the server failed":                                    "errors.Is finds it in an error with the status",
+	"the server refused the request":                       "errors.Is finds it in an error with the status",
+	"the store is closed":                                  "the engine that closed it says so",
+	"timeout":                                              "errors.Is finds it in an error that says more",
 }
 
 // TestF23_EachErrorText: all texts of errors are in a golden file, and none names a command,
@@ -49,7 +93,7 @@ func TestF23_EachErrorText(t *testing.T) {
 	texts := errorTexts(t)
 	a, _ := printer(time.Now())
 	known := newKnown(t, a.root())
-	for _, wrong := range []string{"See: perdure gatez", "Use it with --nonesuch here.", "see ops.Nonesuch for that", "wrong"} {
+	for _, wrong := range []string{"See: perdure gatez", "Use it with --nonesuch here.", "see ops.Nonesuch, which does that for all calls", "wrong", "the thing is broken", "%s: nobody serves it"} {
 		if len(known.faults(wrong)) != 1 {
 			t.Errorf("the fault of %q is not found: %q", wrong, known.faults(wrong))
 		}
@@ -233,6 +277,19 @@ var (
 	nameIn       = regexp.MustCompile(`\b(perdure|activity|workflow|retry|gate|schedule|ops|view|store|flow|perduretest)\.([A-Z]\w*)`)
 )
 
+// unclear are words that make a reader at night think twice.
+var unclear = regexp.MustCompile(`(?i)\b(nobody|somebody|anew|at once|any more)\b`)
+
+// bare reports whether a text is a few words without a value, a cause or a next step. The
+// sentences of the command come in pairs, and Error holds both.
+func bare(text string) bool {
+	words := strings.Fields(text)
+	if len(words) > 2 && strings.HasSuffix(text, ".") || strings.HasPrefix(text, "--") || strings.ContainsAny(text, "%;:") && len(words) > 2 {
+		return false
+	}
+	return len(words) < 8 && !strings.Contains(text, "%")
+}
+
 // faults are what is wrong with a text.
 func (k *known) faults(text string) (all []string) {
 	for _, m := range commandIn.FindAllStringSubmatchIndex(text, -1) {
@@ -254,8 +311,11 @@ func (k *known) faults(text string) (all []string) {
 			all = append(all, "there is no "+m[0])
 		}
 	}
-	if len(strings.Fields(text)) < 3 && !strings.Contains(text, "%") && !strings.Contains(text, "--") && short[text] == "" {
+	if bare(text) && short[text] == "" {
 		all = append(all, "it has neither a cause nor a next step")
+	}
+	if m := unclear.FindString(text); m != "" && short[text] == "" {
+		all = append(all, "it says "+strconv.Quote(m))
 	}
 	return all
 }

@@ -197,7 +197,7 @@ func (d *demo) stillThere(ctx context.Context) error {
 	err := d.db.Find(ctx, "")
 	if gone, ok := errors.AsType[*database.Error](err); ok {
 		return &Error{
-			What: fmt.Sprintf("What the demo in %s has done so far is not there any more. %s", d.dir, gone.What),
+			What: fmt.Sprintf("What the demo in %s has done so far is no longer there. %s", d.dir, gone.What),
 			Hint: "Begin again with --fresh.",
 		}
 	}
