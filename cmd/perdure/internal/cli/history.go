@@ -25,8 +25,9 @@ func (a *app) historyCommand() *cobra.Command {
 for. A workflow recovers from it after a crash. Attempts that failed and were retried are
 not part of it; see: perdure attempts
 
-With --record the history is one JSON document, which tests replay against changed code
-(perduretest.Replay).`,
+With --record the history is one JSON document as it is on record, which tests replay
+against changed code (perduretest.Replay). In the output of -o json times and durations
+are text.`,
 		Example: `  perdure history order-17
   perdure history order-17 -o jsonl
   perdure history order-17 --record >testdata/order-17.json`,
@@ -61,7 +62,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun) error {
 			return run.explain(id, err)
 		}
 		if a.format != formatTable {
-			return documents(a, events)
+			return documents(a, eventViews(events))
 		}
 		table := a.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
 		table.Right(0, 3)

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/view"
+)
+
+// eventView is an event of a history for programs. On record times and durations are
+// numbers; here they are text, as in all other output.
+type eventView struct{ view.Event }
+
+// MarshalJSON returns the event's record with its times and durations as text.
+func (e eventView) MarshalJSON() ([]byte, error) { return legible(e.Record, ""), nil }
+
+func eventViews(events []view.Event) []eventView {
+	all := make([]eventView, len(events))
+	for i, e := range events {
+		all[i] = eventView{e}
+	}
+	return all
+}
+
+// unit is what a number of a record counts.
+type unit struct {
+	name string // of the field that is shown, if it is not that of the record
+	text func(n int64) string
+}
+
+var (
+	nanoTime  = unit{text: func(n int64) string { return inUTC(time.Unix(0, n)) }}
+	milliTime = unit{text: func(n int64) string { return inUTC(time.UnixMilli(n)) }}
+	nanos     = unit{text: func(n int64) string { return time.Duration(n).String() }}
+)
+
+func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// units are the times and durations of events, by where they stand. What an error is made
+// of (failure) and what users gave is theirs, and stays.
+var units = map[string]unit{
+	"due": nanoTime, "queued": nanoTime, "started": nanoTime, "ended": nanoTime, "deadline": nanoTime,
+	"created": nanoTime, "first_turn": nanoTime, "chain_deadline": nanoTime, "first_attempt": nanoTime,
+	"backoff": nanos, "run_timeout": nanos, "chain_timeout": nanos,
+	"child.run_timeout": nanos, "child.chain_timeout": nanos,
+	"first.created": nanoTime, "first.first_turn": nanoTime, "first.chain_deadline": nanoTime, "first.deadline": nanoTime,
+	"scheduled.nominal": nanoTime,
+	"base.was.created":  nanoTime, "base.was.first_turn": nanoTime, "base.was.chain_deadline": nanoTime,
+	"carried.seen_at": milliTime, "carried.asked_at": milliTime, "carried.updates.at": milliTime, "carried.paused.at": nanoTime,
+	"retry.total_duration_ms": {"total_duration", func(n int64) string { return (time.Duration(n) * time.Millisecond).String() }},
+	"retry.errors.at_ms":      {"at", milliTime.text},
+}
+
+// legible returns JSON that stands at a path of an event with its numbers as text. The
+// fields stay in order.
+func legible(raw json.RawMessage, path string) json.RawMessage {
+	inside := path == ""
+	for at := range units {
+		inside = inside || at == path || strings.HasPrefix(at, path+".")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	first, err := decoder.Token()
+	switch {
+	case err != nil || !inside:
+		return raw
+	case first == json.Delim('{'), first == json.Delim('['):
+	default:
+		if u, is := units[path]; is {
+			if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+				return json.RawMessage(strconv.Quote(u.text(n)))
+			}
+		}
+		return raw
+	}
+	var out bytes.Buffer
+	out.WriteRune(rune(first.(json.Delim)))
+	for i := 0; decoder.More(); i++ {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		at := path
+		if first == json.Delim('{') {
+			key, _ := decoder.Token()
+			name, _ := key.(string)
+			at = strings.TrimPrefix(path+"."+name, ".")
+			if u := units[at]; u.name != "" {
+				name = u.name
+			}
+			quoted, _ := json.Marshal(name)
+			out.Write(append(quoted, ':'))
+		}
+		var v json.RawMessage
+		if decoder.Decode(&v) != nil {
+			return raw // it is no JSON
+		}
+		out.Write(legible(v, at))
+	}
+	out.WriteRune(rune(first.(json.Delim)) + 2) // } follows { by two, and ] follows [
+	return out.Bytes()
+}
