@@ -29,14 +29,17 @@ func (h *handle) taking(ctx context.Context, op string, f func(c *conn) error) e
 }
 
 // endFrozen ends the sessions of this user that have a lock on partitions or nodes and
-// have waited for their client for longer than a hook, or the lease, lasts.
+// have waited for their client for longer than the transaction of any node may. The server
+// does not tell whose a session is, so that is the longest lease of all members, or
+// idleLimit: a node with a short lease ends nothing that is in order with another.
 func (c *conn) endFrozen(ctx context.Context) error {
 	_, err := c.exec(ctx, `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
 		WHERE a.pid <> pg_backend_pid() AND a.datname = current_database() AND a.usename = current_user
 		AND (a.wait_event_type = 'Client' OR a.state LIKE 'idle in transaction%')
-		AND a.state_change < clock_timestamp() - $1 * interval '1 millisecond'
+		AND a.state_change < clock_timestamp() - interval '1 millisecond' *
+			least($1, (SELECT max(lease) FROM perdure.nodes WHERE departed IS NULL) / 1000000)
 		AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.mode IN ('RowShareLock', 'RowExclusiveLock')
-			AND l.relation IN ('perdure.partitions'::regclass, 'perdure.nodes'::regclass))`, c.h.idleness().Milliseconds())
+			AND l.relation IN ('perdure.partitions'::regclass, 'perdure.nodes'::regclass))`, idleLimit.Milliseconds())
 	return err
 }
 

@@ -64,6 +64,40 @@ func TestE85_AFrozenHolderIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestE108_ATakeoverEndsNothingThatItsHolderMayStillDo: a node with a short lease waits
+// for a transaction of one with a longer lease, as long as that lease lets it stand still.
+func TestE108_ATakeoverEndsNothingThatItsHolderMayStillDo(t *testing.T) {
+	w := newWorld(t)
+	other := w.another()
+	second := w.describe("node-2")
+	second.Name, second.Lease = "another node", short
+	w.must(other.Join(t.Context(), second))
+	// The holder is a member with a lease of an hour. Its partitions can be taken all the same.
+	w.exec(`UPDATE perdure.nodes SET lease = $2 WHERE id = $1`, w.node, int64(time.Hour))
+	w.exec(`UPDATE perdure.partitions SET node = NULL`)
+	claimed := make(chan error, 1)
+	w.must(w.hold(t.Context(), "hold", func(c *conn) error {
+		return c.transact(t.Context(), func(pgx.Tx) error {
+			if _, err := c.exec(t.Context(), `SELECT FROM perdure.partitions FOR SHARE`); err != nil {
+				return err
+			}
+			go func() {
+				_, err := other.Claim(t.Context(), "node-2", []int{0, 1, 2, 3})
+				claimed <- err
+			}()
+			// Another session, as this one has to stand still.
+			pid := c.raw.PgConn().PID()
+			w.eventually("the transaction stands still for longer than the lease of who waits", func() bool {
+				return w.value(`SELECT coalesce(bool_and(state_change < clock_timestamp() - interval '1.5 seconds'), true)::text
+					FROM pg_stat_activity WHERE pid = $1`, pid) == "true"
+			})
+			_, err := c.exec(t.Context(), `SELECT 1`)
+			return err
+		})
+	}))
+	w.must(<-claimed)
+}
+
 // short is a lease, and so how long a transaction may stand still.
 const short = 200 * time.Millisecond
 
