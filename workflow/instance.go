@@ -3,6 +3,7 @@ package workflow
 import (
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
@@ -51,10 +52,23 @@ func (i *instance) start(wf *Context, f func(*Context)) {
 		own := *wf
 		own.co, own.line = c, &line{in: own.frame}
 		if u := own.update; u != nil {
-			defer func() { u.panicked(c, recover()) }()
+			c.Contain(func() { f(&own) }, func(v any) { u.panicked(c, v) })
+			return
 		}
 		f(&own)
 	})
+}
+
+// aside calls f, which is no part of the run's turns, and returns what it panicked with,
+// or coro.ErrGoexit, and where: nil if it returned.
+func aside(f func()) (value any, stack string) {
+	s := coro.New()
+	s.Go(func(c *coro.Coroutine) {
+		c.Contain(f, func(v any) { value, stack = v, string(debug.Stack()) })
+	})
+	_ = s.Run() // all is contained
+	<-s.Close()
+	return value, stack
 }
 
 func (i *instance) Advance() error { return i.scheduler.Run() }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -90,18 +89,17 @@ func (i *instance) Query(name string, input history.Payload) (answer history.Pay
 	if handler == nil {
 		return history.Payload{}, fmt.Errorf("%w the query %q; it has %s", ErrNoHandler, name, i.queryNames())
 	}
-	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case error:
-			if err = v; !errors.Is(err, errMisuse) {
-				err = fmt.Errorf("the handler of query %q panicked: %w\n%s", name, v, debug.Stack())
-			}
-		default:
-			err = fmt.Errorf("the handler of query %q panicked: %v\n%s", name, v, debug.Stack())
+	value, stack := aside(func() { answer, err = handler(input) })
+	switch v := value.(type) {
+	case nil:
+	case error:
+		if err = v; !errors.Is(err, errMisuse) {
+			err = fmt.Errorf("the handler of query %q panicked: %w\n%s", name, v, stack)
 		}
-	}()
-	return handler(input)
+	default:
+		err = fmt.Errorf("the handler of query %q panicked: %v\n%s", name, v, stack)
+	}
+	return answer, err
 }
 
 // queryNames are the queries that a run answers, for people.

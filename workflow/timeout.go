@@ -14,7 +14,9 @@ import (
 // returns a *retry.TimeoutError. What passed first is decided by the order of history,
 // even if the code was away meanwhile: a result that came after the deadline is dropped,
 // and a signal stays for the next wait. fn must use the context it is given: with one from
-// outside it would lose the deadline, so that panics; see Outer. A d of zero or less is no
+// outside it would lose the deadline, so that panics; see Outer. The Get of a future that was
+// made outside of fn is not ended by the deadline either: begin in fn what it is to limit, or
+// wait by Select with a timer. A d of zero or less is no
 // deadline.
 func Timeout[T any](wf *Context, d time.Duration, fn func(wf *Context) (T, error)) (T, error) {
 	wf.enter()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -85,7 +84,8 @@ func Validator[In any](f func(In) error) UpdateOption[In] {
 // update, before the code that other events of that turn wake. Its result or its
 // error is the answer, on record with the turn in which it returns, and its caller
 // gets it from any process. A panic of the handler, or of what it began with Go or Map,
-// is such an error, a *retry.PanicError: whoever asks cannot stop the run. What the
+// is such an error, a *retry.PanicError, and so is runtime.Goexit: whoever asks cannot stop
+// the run. What the
 // handler had done by then stays done.
 //
 // An update that comes before the code has first waited for something waits for
@@ -204,12 +204,10 @@ func (i *instance) Validate(name string, input history.Payload) (err error) {
 		}
 		return fmt.Errorf("%w the update %q; it has %s", ErrNoHandler, name, known)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = &RejectedError{name, retry.Terminal(fmt.Errorf("the validator panicked: %v\n%s", v, debug.Stack()))}
-		}
-	}()
-	if err := h.check(input); err != nil {
+	if v, stack := aside(func() { err = h.check(input) }); v != nil {
+		err = retry.Terminal(fmt.Errorf("the validator panicked: %v\n%s", v, stack))
+	}
+	if err != nil {
 		return &RejectedError{name, err}
 	}
 	return nil
@@ -226,10 +224,11 @@ func (i *instance) Accept(id, name string, input history.Payload) bool {
 	u := &updateUnderWay{instance: i, id: id, name: name}
 	i.scheduler.First(func(c *coro.Coroutine) {
 		i.current = c
-		defer func() { u.panicked(c, recover()) }()
-		answer, err := h.run(&Context{instance: i, co: c, scope: i.root, update: u, line: &line{}}, input)
-		i.current = c
-		u.answer(answer, err)
+		c.Contain(func() {
+			answer, err := h.run(&Context{instance: i, co: c, scope: i.root, update: u, line: &line{}}, input)
+			i.current = c
+			u.answer(answer, err)
+		}, func(v any) { u.panicked(c, v) })
 	})
 	return true
 }
@@ -249,9 +248,9 @@ func (u *updateUnderWay) answer(result history.Payload, err error) {
 	}
 }
 
-// panicked answers with the panic of a coroutine of the handler, if it was one.
+// panicked answers with the panic of a coroutine of the handler.
 func (u *updateUnderWay) panicked(c *coro.Coroutine, value any) {
-	if value == nil || u.answered || c.Closing() {
+	if u.answered {
 		return
 	}
 	u.instance.current = c

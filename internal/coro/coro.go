@@ -1,6 +1,7 @@
 package coro
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -18,7 +19,7 @@ type Scheduler struct {
 	spawned int
 	halted  bool
 	closing atomic.Bool
-	failure *PanicError
+	failure error
 }
 
 // Coroutine is one line of execution of a Scheduler.
@@ -29,6 +30,7 @@ type Coroutine struct {
 	yield     func(struct{}) bool
 	queued    bool
 	ended     bool
+	excused   bool // it may exit its goroutine
 	running   atomic.Bool
 }
 
@@ -45,6 +47,9 @@ func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
+
+// ErrGoexit says that the code of a coroutine has ended its goroutine.
+var ErrGoexit = errors.New("the workflow's code called runtime.Goexit (a test's FailNow, perhaps)")
 
 // New makes a scheduler without coroutines.
 func New() *Scheduler { return &Scheduler{all: map[*Coroutine]struct{}{}} }
@@ -74,21 +79,58 @@ func (s *Scheduler) First(f func(*Coroutine)) *Coroutine {
 }
 
 func (c *Coroutine) body(f func(*Coroutine)) {
+	returned := false
 	defer func() {
+		// While unwinding there is nobody left to tell of a panic in a defer.
+		if v := recover(); !c.scheduler.closing.Load() {
+			if v == nil && !returned {
+				c.exited()
+			} else if v != nil {
+				c.scheduler.fail(&PanicError{Value: v, Stack: debug.Stack()})
+			}
+		}
 		c.ended = true
 		delete(c.scheduler.all, c)
-		// While unwinding there is nobody left to tell of a panic in a defer.
-		if v := recover(); v != nil && !c.scheduler.closing.Load() {
-			c.scheduler.fail(&PanicError{Value: v, Stack: debug.Stack()})
-		}
 	}()
-	if c.scheduler.closing.Load() {
-		return
+	if !c.scheduler.closing.Load() {
+		f(c)
 	}
-	f(c)
+	returned = true
 }
 
-func (s *Scheduler) fail(err *PanicError) {
+// exited is called by the last deferred call of a goroutine that exits. Its end would take
+// the goroutine of Run along, so it stands still here until Close, as a panic would have
+// ended it.
+func (c *Coroutine) exited() {
+	if !c.excused {
+		c.scheduler.fail(ErrGoexit)
+	}
+	for !c.scheduler.closing.Load() {
+		c.yield(struct{}{})
+	}
+}
+
+// Contain calls f, and failed with what it panicked with, or ErrGoexit: neither concerns
+// the scheduler then. What a coroutine does while it is unwound is not told.
+func (c *Coroutine) Contain(f func(), failed func(value any)) {
+	returned := false
+	defer func() {
+		v := recover()
+		if c.Closing() {
+			return
+		}
+		if v == nil && !returned {
+			c.excused, v = true, ErrGoexit
+		}
+		if v != nil {
+			failed(v)
+		}
+	}()
+	f()
+	returned = true
+}
+
+func (s *Scheduler) fail(err error) {
 	if s.failure == nil {
 		s.failure = err
 	}
@@ -96,7 +138,8 @@ func (s *Scheduler) fail(err *PanicError) {
 }
 
 // Run lets coroutines go on until all of them are parked or have ended, one
-// panicked, or the scheduler was halted. It returns the first panic.
+// panicked, or the scheduler was halted. It returns the first panic, a *PanicError, or
+// ErrGoexit.
 func (s *Scheduler) Run() error {
 	for !s.halted && s.head < len(s.ready) {
 		c := s.ready[s.head]
@@ -114,10 +157,7 @@ func (s *Scheduler) Run() error {
 	if s.head == len(s.ready) {
 		s.ready, s.head = s.ready[:0], 0
 	}
-	if s.failure != nil {
-		return s.failure
-	}
-	return nil
+	return s.failure
 }
 
 // Live returns how many coroutines have not ended.

@@ -175,3 +175,45 @@ func BenchmarkLife(b *testing.B) {
 		<-s.Close()
 	}
 }
+
+// TestE109_GoexitStopsTheSchedulerAsAPanicDoes: the goroutine of Run goes on, and the
+// deferred calls of the one that exits have run.
+func TestE109_GoexitStopsTheSchedulerAsAPanicDoes(t *testing.T) {
+	s := New()
+	var log string
+	s.Go(func(*Coroutine) {
+		defer func() { log += "deferred" }()
+		runtime.Goexit()
+	})
+	s.Go(func(*Coroutine) { log += "another coroutine" })
+	var err error
+	ended := make(chan struct{})
+	reached := false
+	go func() {
+		defer close(ended)
+		err = s.Run()
+		reached = true
+	}()
+	<-ended
+	if !reached || !errors.Is(err, ErrGoexit) || log != "deferred" {
+		t.Errorf("Run returned %v with %v, after %q", reached, err, log)
+	}
+	<-s.Close()
+	if s.Live() != 0 {
+		t.Errorf("%d coroutines are left", s.Live())
+	}
+}
+
+func TestE109_AContainedGoexitEndsItsCoroutineOnly(t *testing.T) {
+	s := New()
+	var failed []any
+	other := false
+	for _, f := range []func(){func() {}, func() { panic("boom") }, runtime.Goexit} {
+		s.Go(func(c *Coroutine) { c.Contain(f, func(v any) { failed = append(failed, v) }) })
+	}
+	s.Go(func(*Coroutine) { other = true })
+	if err := s.Run(); err != nil || !other || len(failed) != 2 || failed[0] != "boom" || failed[1] != error(ErrGoexit) {
+		t.Errorf("%v, other %v, failed %v", err, other, failed)
+	}
+	<-s.Close()
+}

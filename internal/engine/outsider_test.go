@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,10 @@ func host(mended bool) workflow.Workflow[string, string] {
 				if !mended {
 					panic("the handler panics")
 				}
+			case "exit":
+				if !mended {
+					runtime.Goexit()
+				}
 			case "panic by an address":
 				if !mended {
 					panic(fmt.Sprintf("at %p", &begun))
@@ -84,6 +89,9 @@ func host(mended bool) workflow.Workflow[string, string] {
 			return in, nil
 		})
 		workflow.HandleQuery(wf, peek, func(in explosive) (explosive, error) {
+			if in == "exit" {
+				runtime.Goexit()
+			}
 			if in == "panic" {
 				panic("the handler panics")
 			}
@@ -118,6 +126,7 @@ func TestI14_ARequestThatPanicsIsRefused(t *testing.T) {
 		for n, from := range all {
 			for in, want := range map[explosive]string{
 				"panic":               "the handler panics",
+				"exit":                "runtime.Goexit",
 				"panic by an address": "at 0x",
 				"panic later":         errRefused.Error(),
 				"panic apart":         "a part of the handler panics",
@@ -143,7 +152,7 @@ func TestI14_ARequestThatPanicsIsRefused(t *testing.T) {
 				t.Errorf("an update afterwards: %s, %v", out, err)
 			}
 			asked++
-			for in, want := range map[explosive]string{"panic": "the handler panics", "read me not": "cannot be read", "write me not": "cannot be written"} {
+			for in, want := range map[explosive]string{"panic": "the handler panics", "exit": "runtime.Goexit", "read me not": "cannot be read", "write me not": "cannot be written"} {
 				if _, err := queryRaw(t, from, "h", peek.Name(), in); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("the query %q asked from %d: %v", in, n, err)
 				}
@@ -170,6 +179,42 @@ func TestI14_ARequestThatPanicsIsRefused(t *testing.T) {
 		signal(t, e, "h", leave.Name(), "", "")
 		got, err := finish[string](t, e, "h")
 		if err != nil || !strings.HasPrefix(got, fmt.Sprint(asked, " [one][")) || !strings.HasSuffix(got, "[two]") || !strings.Contains(got, "cannot be read") {
+			t.Errorf("it ended with %q, %v", got, err)
+		}
+	})
+}
+
+// TestE109_AHandlerThatExitsItsGoroutineIsRefused: an update, its validator and a query.
+// What else the run does goes on.
+func TestE109_AHandlerThatExitsItsGoroutineIsRefused(t *testing.T) {
+	strict := workflow.NewUpdate[string, string]("strict")
+	w := workflow.New("exits", func(wf *workflow.Context, _ string) (string, error) {
+		workflow.HandleUpdate(wf, strict, func(_ *workflow.Context, in string) (string, error) { return in, nil },
+			workflow.Validator(func(in string) error {
+				if in == "exit" {
+					runtime.Goexit()
+				}
+				return nil
+			}))
+		workflow.HandleQuery(wf, peek, func(in explosive) (explosive, error) {
+			runtime.Goexit()
+			return in, nil
+		})
+		return workflow.Receive(wf, leave)
+	})
+	inBothModes(t, func(t *testing.T, world *world) {
+		e := world.start(w)
+		begin(t, e, w, "x", "")
+		settle()
+		_, err := changeRaw(t, e, "x", "", strict.Name(), "exit")
+		if rejected := (*workflow.RejectedError)(nil); !errors.As(err, &rejected) || !strings.Contains(err.Error(), "runtime.Goexit") {
+			t.Errorf("the update: %v", err)
+		}
+		if _, err := queryRaw(t, e, "x", peek.Name(), "how"); err == nil || !strings.Contains(err.Error(), "runtime.Goexit") {
+			t.Errorf("the query: %v", err)
+		}
+		signal(t, e, "x", leave.Name(), "", "bye")
+		if got, err := finish[string](t, e, "x"); got != "bye" || err != nil {
 			t.Errorf("it ended with %q, %v", got, err)
 		}
 	})

@@ -2,11 +2,12 @@ package replay
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/perdure/perdure/internal/coro"
 )
 
 // StuckError says that a turn of workflow code did not end.
@@ -20,7 +21,7 @@ func (e *StuckError) Error() string {
 }
 
 // ErrGoexit says that workflow code ended its goroutine.
-var ErrGoexit = errors.New("the workflow's code called runtime.Goexit (a test's FailNow, perhaps)")
+var ErrGoexit = coro.ErrGoexit
 
 // DamageError is a panic of perdure's own code over one run, gate or schedule: what is
 // on record of it is not what this version would write. Others are not affected.
