@@ -258,7 +258,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/replay",
-		may: []string{"workflow", "internal/core", "internal/history", "internal/code"},
+		may: []string{"workflow", "internal/core", "internal/history", "internal/code", "internal/coro"},
 		why: "recorded histories are replayed beside tests: that needs no store and no engine",
 	},
 	{
