@@ -64,8 +64,17 @@ func creation(run *store.Run) store.Turn {
 func (c *conn) create(ctx context.Context, p plan) error {
 	return c.transaction(ctx, func(b *batch) {
 		b.limitLocks(patience)
-		b.carryOut([]plan{p})
+		b.create(p)
 	}, func(b *batch) { b.tell(store.NewsMessage) })
+}
+
+// create adds a creation. A run in line comes without a message, so that the sequence of
+// messages is raised for it: those see it who look instead of listening.
+func (b *batch) create(p plan) {
+	b.carryOut([]plan{p})
+	if len(p.turn.Messages) == 0 {
+		b.do(`SELECT nextval('perdure.messages')`)
+	}
 }
 
 // createAfter creates a run whose ID or workflow ID is taken, if that run is

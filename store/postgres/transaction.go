@@ -121,7 +121,7 @@ func (g *guest) Create(ctx context.Context, run store.Run) error {
 		}
 		p := plan{turn: creation(&run)}
 		create := func(b *batch) {
-			b.carryOut([]plan{p})
+			b.create(p)
 			g.news(b)
 		}
 		err := g.attempt(ctx, create)
