@@ -110,7 +110,7 @@ func TestDemoOnAServerGoesOnAfterAnInterrupt(t *testing.T) {
 	schema := regexp.MustCompile(`perdure_demo_[0-9a-f]+`).FindString(r.Database)
 	execute(t, url, "DROP SCHEMA "+schema+" CASCADE")
 	_, stderr, code = run(t, dir, args...)
-	if code != 1 || !strings.Contains(stderr, "not there any more") || !strings.Contains(stderr, "--fresh") {
+	if code != 1 || !strings.Contains(stderr, "no longer there") || !strings.Contains(stderr, "--fresh") {
 		t.Errorf("without its schema: exit code %d\n%s", code, stderr)
 	}
 	_, stderr, _ = run(t, dir, "list", "--db", r.Database)
