@@ -30,6 +30,10 @@ type shape struct {
 	// outlived says that it starts runs that may end after it.
 	outlived bool
 
+	// redeployed says that its engines are replaced while it runs, so that nobody knows
+	// which of them to ask for its health.
+	redeployed bool
+
 	// child is the code of the runs that it starts, nil if it starts none.
 	child func(b *book) workflow.Func[string, string]
 	// asked says that its answers may be asked for twice, and one be left for a while.

@@ -123,7 +123,9 @@ func (s *stage) play(t *testing.T, env *perduretest.Env, what shape) account {
 	t.Helper()
 	s.alarms.Handler = slog.NewTextHandler(t.Output(), nil)
 	what.register(t, env, s.book)
-	s.alarms.engine.Store(env.Engine())
+	if !what.redeployed {
+		s.alarms.engine.Store(env.Engine())
+	}
 	return play(t, env, what, s.book)
 }
 
