@@ -26,6 +26,7 @@ type chaos struct {
 	names       map[*engine.Engine]string
 	born        int
 	roomy       bool // nodes that join have many slots
+	forgetful   bool // nodes that join remove runs as soon as they have ended
 	stops       sync.WaitGroup
 	log         []string
 }
@@ -41,6 +42,9 @@ func (c *chaos) join() {
 
 func (c *chaos) joinAs(name string, supersede bool) {
 	config := c.config(c.definitions...)
+	if c.forgetful {
+		config = c.impatient(c.definitions...)
+	}
 	config.Node, config.Supersede = name, supersede
 	config.Concurrency = []int{2, 8, 128}[c.random.IntN(3)]
 	if c.roomy {
