@@ -135,3 +135,6 @@ func BeginWhileLeaving(e *Engine, start *history.Start) error {
 
 // Begun returns how many calls of runs that have begun wait for slots.
 func Begun(e *Engine) int { return e.slots.Usage().Waiting - e.slots.InLine() }
+
+// Owned are the partitions whose closed runs an engine counts and removes.
+func Owned(e *Engine) []int { return e.owned() }

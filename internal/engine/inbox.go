@@ -150,11 +150,8 @@ func (e *Engine) roomier() {
 func (e *Engine) beginLook(also *partition) (open []*partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range e.partitions {
-		if p.leaving && p != also {
-			continue
-		}
-		open = append(open, p)
+	open = e.open(also)
+	for _, p := range open {
 		for s, consumed := range p.inbox.known {
 			if consumed {
 				p.inbox.gone = append(p.inbox.gone, s)

@@ -285,7 +285,7 @@ func (e *Engine) lineLoop() {
 	}
 }
 
-// lineDue reports whether the line is to be read: at once if few are left of those that
+// lineDue reports whether the line is to be read: immediately if few are left of those that
 // were read, else after a moment.
 func (e *Engine) lineDue(now time.Time) bool {
 	e.mu.Lock()
@@ -294,7 +294,7 @@ func (e *Engine) lineDue(now time.Time) bool {
 	switch {
 	case since >= e.config.InboxEvery: // news may be lost
 		return true
-	case l.more && e.slots.InLine() <= lineAhead/2, l.news && e.slots.InLine() <= lineAhead/2:
+	case (l.more || l.news) && e.slots.InLine() <= lineAhead/2:
 		return !l.barren || since >= lineRest
 	}
 	return l.news && since >= lineRest
@@ -303,12 +303,7 @@ func (e *Engine) lineDue(now time.Time) bool {
 // readLine lets the first of the line wait for slots.
 func (e *Engine) readLine() error {
 	e.mu.Lock()
-	var open []*partition
-	for _, p := range e.partitions {
-		if !p.leaving {
-			open = append(open, p)
-		}
-	}
+	open := e.open(nil)
 	e.line.news = false
 	left, limit := e.line.left, lineAhead+e.slots.InLine()+e.busy
 	e.mu.Unlock()

@@ -75,7 +75,14 @@ func (e *Engine) served() []*partition {
 	return all
 }
 
-// numbers are what the store calls partitions, in order.
+// open are the partitions that this node looks after: those it serves and does not hand
+// over, and also, unless that is nil. The engine's mu is held.
+func (e *Engine) open(also *partition) []*partition {
+	return slices.DeleteFunc(e.served(), func(p *partition) bool { return p.leaving && p != also })
+}
+
+// numbers are what the store calls partitions, in order. It is never nil: no partitions
+// are not all.
 func numbers(ps []*partition) []int {
 	list := make([]int, len(ps))
 	for i, p := range ps {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -309,16 +308,9 @@ func (e *Engine) growthLoop() {
 	}
 }
 
-// owned are the partitions of this node that it does not hand over, sorted.
+// owned are the partitions that this node looks after; never nil, which would mean all.
 func (e *Engine) owned() []int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var owned []int
-	for number, p := range e.partitions {
-		if !p.leaving {
-			owned = append(owned, number)
-		}
-	}
-	slices.Sort(owned)
-	return owned
+	return numbers(e.open(nil))
 }

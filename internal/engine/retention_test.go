@@ -37,6 +37,9 @@ func TestE62_KeptForEver(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		config := w.config(weighed, collector.Impl(collect))
 		config.MaxKept = 3
+		if none := engine.Owned(w.open(config)); none == nil || len(none) > 0 {
+			t.Errorf("an engine without partitions looks after %v, where nil means all", none)
+		}
 		e := w.startWith(config)
 		said := func(when string, want int) {
 			t.Helper()

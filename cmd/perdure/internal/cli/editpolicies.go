@@ -80,10 +80,7 @@ func classify(classes map[[2]string]*policyClass, id string, p *view.Call, edit 
 	if err != nil {
 		return err
 	}
-	after, err := edit(before)
-	if err == nil {
-		err = after.Validate()
-	}
+	after, err := valid(edit, before)
 	if err != nil {
 		return usage("See: perdure policy explain --help", "Call %d (%s) of workflow %q cannot have that policy: %s", p.Call, p.Name, id, sentence(err))
 	}

@@ -62,16 +62,22 @@ func selects(f *view.CallFilter, p *view.Call) bool {
 		(len(f.States) == 0 || slices.Contains(f.States, p.State)) && (f.ErrorType == "" || f.ErrorType == p.LastErrorType)
 }
 
+// valid edits a policy, and refuses what would be none.
+func valid(edit func(retry.Policy) (retry.Policy, error), before retry.Policy) (retry.Policy, error) {
+	after, err := edit(before)
+	if err == nil {
+		err = after.Validate()
+	}
+	return after, err
+}
+
 // showEdit shows what an edit changes for a call, and what that means for its attempts.
 func (a *app) showEdit(p *view.Call, edit func(retry.Policy) (retry.Policy, error)) error {
 	before, err := retry.Parse(p.Policy)
 	if err != nil {
 		return err
 	}
-	after, err := edit(before)
-	if err == nil {
-		err = after.Validate()
-	}
+	after, err := valid(edit, before)
 	if err != nil {
 		return usage("See: perdure policy explain --help", "Call %d (%s) cannot have that policy: %s", p.Call, p.Name, sentence(err))
 	}
