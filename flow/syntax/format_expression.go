@@ -60,6 +60,9 @@ func overLevel(x *Spread) int {
 	if x.Fan == (Fan{}) {
 		return levelOr
 	}
+	if _, is := x.Over.(*Parallel); is {
+		return levelPostfix + 1 // it takes the same brackets
+	}
 	return levelPostfix
 }
 

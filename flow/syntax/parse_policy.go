@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"github.com/perdure/perdure/retry"
@@ -35,9 +36,13 @@ func (p *parser) policyFollows() bool {
 	if !p.tok.is("[") {
 		return false
 	}
-	inside, _, _ := strings.Cut(firstLine(p.lex.src[p.tok.To:]), "]")
-	return likePolicy(inside) || strings.Contains(inside, "->")
+	inside := firstLine(p.lex.src[p.tok.To:])
+	selector, _, rule := strings.Cut(texts.ReplaceAllString(inside, ""), "->")
+	return likePolicy(inside) || rule && !strings.ContainsAny(selector, "[]:") // of a call in the index
 }
+
+// texts finds what stands in quotes, where an arrow is no arrow.
+var texts = regexp.MustCompile(`"(\\.|[^"\\])*"|'(\\.|[^'\\])*'`)
 
 // policyFault reports what package retry says of a policy.
 func (p *parser) policyFault(from int, err error) {

@@ -268,3 +268,41 @@ func (g generator) policy(x *Policied) {
 		x.Policy = &p
 	}
 }
+
+// TestW10_Brackets are programs that only many random ones came upon: each is its own
+// form, and is read as what was printed.
+func TestW10_Brackets(t *testing.T) {
+	for text, want := range map[string]string{
+		"x = spread (parallel(f())) [limit: 2]: a -> @g()\n": "(spread (parallel (call f)) [limit: 2] a (@g))",
+		"x = spread parallel(f()) [limit: 2]: a -> @g()\n":   "",
+		"x = spread parallel(f()): a -> @g()\n":              "(spread (parallel (call f)) a (@g))",
+		"x = f()[wait signal s [A -> retry: 5]]\n":           "(index (call f) (wait \"s\" policy:[A -> retry: 5]))",
+		"x = f()[\"a -> b\"]\n":                              "(index (call f) \"a -> b\")",
+		"x = f()[spread xs: y -> @g()]\n":                    "(index (call f) (spread xs y (@g)))",
+		"x = f() [(A, \"b:c\") -> retry: 5]\n":               "(call f policy:[(A, \"b:c\") -> retry: 5])",
+		"x = f()[\"retry: 5\"]\n":                            "(index (call f) \"retry: 5\")",
+		"x = f() [\"a\" -> stop]\n":                          "(call f policy:[a -> stop])",
+	} {
+		f, err := Parse("", text)
+		if want == "" { // a parallel takes the brackets, so that none are left for the spread
+			again := &File{}
+			if err == nil {
+				again, err = Parse("", Format(f))
+			}
+			if err != nil || dump(again) != dump(f) {
+				t.Errorf("%sis read as\n%sand again as\n%s%v", text, dump(f), dump(again), err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s%v", text, err)
+			continue
+		}
+		if is := dump(f); is != "implicit\n  assign [x] "+want+"\n" {
+			t.Errorf("%sis read as\n%swant %s", text, is, want)
+		}
+		if again, err := Parse("", Format(f)); err != nil || dump(again) != dump(f) {
+			t.Errorf("%sis printed as\n%s%v", text, Format(f), err)
+		}
+	}
+}
