@@ -329,13 +329,27 @@ var table = []row{
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{
+		pkg: "access",
+		why: "who may ask over HTTP is data, the same for every handler; it needs no engine",
+	},
+	{
+		pkg: "internal/web",
+		may: []string{"access"},
+		why: "what a request must pass is decided by the table of routes, without knowing what the routes do",
+	},
+	{
+		pkg: "internal/web/webtest",
+		may: []string{"access", "internal/web"},
+		why: "it tests any table of routes, whatever they do",
+	},
+	{
 		pkg: "perduretest",
 		may: []string{"internal/replay", "view", ".", "ops", "activity", "workflow", "retry", "store", "store/memory", "internal/bridge", "internal/engine", "internal/faulty", "internal/history", "internal/core", "internal/tell", "internal/body", "internal/code"},
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "internal/dbname", "internal/filelock", "internal/notation", "cmd/perdure/..."},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "access", "internal/dbname", "internal/filelock", "internal/notation", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does",
 	},

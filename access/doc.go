@@ -1,0 +1,21 @@
+// Package access says who may use perdure over HTTP, and how: the rules that the HTTP
+// API (package api) and the dashboard are given.
+//
+//	rules := access.Rules{
+//		Tokens: []access.Token{{Name: "ann", Role: access.Operator, Secret: os.Getenv("PERDURE_TOKEN")}},
+//		Hosts:  []string{"perdure.example.com"},
+//	}
+//
+// A program bears its token in the header "Authorization: Bearer SECRET". A person gives it
+// to the login form of the dashboard once and gets a cookie, which is worth the token
+// until it expires. The name of the token is what the audit says about who did something.
+//
+// # What every request meets
+//
+// In this order, whatever the route: limits on the address and the headers, the list of
+// hosts, protection against requests that other sites make a browser send, the method, the
+// token, the role, the read-only switch, the type, size and speed of the body.
+// Nothing of the request is done before all of them are passed.
+//
+// Rules are plain data and may be shared. Secrets are compared in constant time.
+package access

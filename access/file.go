@@ -1,0 +1,42 @@
+package access
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ReadTokens reads tokens as a file has them: one a line, as NAME ROLE SECRET with spaces
+// between. Empty lines, and those that begin with #, mean nothing.
+//
+//	# who     role      secret
+//	ann       operator  5b0d5f6ac9e14b0fb6be6a5d3a4b0d52
+//	grafana   viewer    0c1e0f7d1e9a4b3c8f62cf0f1a6a7e90
+//
+// An error names the line and no secret.
+func ReadTokens(from io.Reader) ([]Token, error) {
+	var tokens []Token
+	lines := bufio.NewScanner(from)
+	for n := 1; lines.Scan(); n++ {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("access: line %d has %d words; write NAME ROLE SECRET", n, len(fields))
+		}
+		t := Token{Name: fields[0], Role: Role(fields[1]), Secret: fields[2]}
+		if err := (Rules{Tokens: append(tokens[:len(tokens):len(tokens)], t)}).Validate(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		tokens = append(tokens, t)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("access: read tokens: %w", err)
+	}
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("access: there is no token; write NAME ROLE SECRET, one a line")
+	}
+	return tokens, nil
+}

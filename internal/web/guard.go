@@ -1,0 +1,240 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/access"
+)
+
+// Limits on what a request may have before its body.
+const (
+	maxAddress = 16 << 10 // bytes
+	maxHeaders = 32 << 10 // bytes
+	maxParams  = 200
+	// MaxLong is how many requests that take as long as their callers listen are served
+	// at a time.
+	MaxLong = 512
+	// Patience bounds all other requests.
+	Patience = 30 * time.Second
+)
+
+// Guard lets requests pass that access.Rules allow. It is safe for concurrent use.
+type Guard struct {
+	rules  access.Rules
+	tokens []holder
+	cross  *http.CrossOriginProtection
+	long   chan struct{} // one place for each that waits
+}
+
+// holder is who bears a token.
+type holder struct {
+	who access.Identity
+	sum [sha256.Size]byte // of the secret: all are compared at one length
+}
+
+// New returns the guard of the rules, or what is wrong with them.
+func New(rules access.Rules) (*Guard, error) {
+	if err := rules.Validate(); err != nil {
+		return nil, err
+	}
+	g := &Guard{rules: rules, cross: http.NewCrossOriginProtection(), long: make(chan struct{}, MaxLong)}
+	for _, t := range rules.Tokens {
+		g.tokens = append(g.tokens, holder{access.Identity{Name: t.Name, Role: t.Role}, sha256.Sum256([]byte(t.Secret))})
+	}
+	return g, nil
+}
+
+// ReadOnly reports whether everything that writes is refused.
+func (g *Guard) ReadOnly() bool { return g.rules.ReadOnly }
+
+// HasTokens reports whether there is anything to log in with.
+func (g *Guard) HasTokens() bool { return len(g.tokens) > 0 }
+
+// Handler serves routes behind the guard. Like http.ServeMux it panics if two of them are
+// in each other's way.
+func (g *Guard) Handler(routes []Route, look Look) http.Handler {
+	mux, places := http.NewServeMux(), map[string]*place{}
+	for _, r := range routes {
+		p := places[r.Pattern]
+		if p == nil {
+			p = &place{guard: g, look: look, methods: map[string]Route{}}
+			places[r.Pattern] = p
+			mux.Handle(r.Pattern, p)
+		}
+		if _, twice := p.methods[r.Method]; twice {
+			panic(fmt.Sprintf("web: two routes are %s %s", r.Method, r.Pattern))
+		}
+		p.methods[r.Method] = r
+	}
+	if places["/"] == nil {
+		mux.Handle("/", &place{guard: g, look: look})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		harden(w.Header(), look.Policy)
+		if p := bounds(r); p != nil {
+			look.Refuse(w, r, p)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// harden sets what browsers are told about every answer. The referrer is sent to the own
+// site, because without it browsers send forms with an origin of null.
+func harden(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// bounds returns why a request is too large before its body, nil if it is not.
+func bounds(r *http.Request) *Problem {
+	if n := len(r.RequestURI); n > maxAddress || len(r.URL.RawQuery) > maxAddress {
+		return TooLong.Of(fmt.Sprintf("The address has %d bytes; at most %d are read.", n, maxAddress))
+	}
+	if n := strings.Count(r.URL.RawQuery, "&"); n >= maxParams {
+		return TooLong.Of(fmt.Sprintf("The address has %d parameters; at most %d are read.", n+1, maxParams))
+	}
+	size := 0
+	for name, values := range r.Header {
+		for _, v := range values {
+			size += len(name) + len(v)
+		}
+	}
+	if size > maxHeaders {
+		return HeadersTooLarge.Of(fmt.Sprintf("The headers have %d bytes; at most %d are read.", size, maxHeaders))
+	}
+	return nil
+}
+
+// place is an address with the routes there, by method; the place without any is where
+// requests for nothing come.
+type place struct {
+	guard   *Guard
+	look    Look
+	methods map[string]Route
+}
+
+func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, who, problem := p.admit(w, r)
+	if problem == nil {
+		problem = p.guard.readBody(w, r, route)
+	}
+	if problem != nil {
+		p.look.Refuse(w, r, problem)
+		return
+	}
+	ctx := as(r.Context(), who)
+	if route.Long {
+		select {
+		case p.guard.long <- struct{}{}:
+			defer func() { <-p.guard.long }()
+		default:
+			busy := TooManyWaiting.Of(fmt.Sprintf("%d requests that wait or stream are served at a time.", MaxLong))
+			busy.RetryAfter = 5
+			p.look.Refuse(w, r, busy)
+			return
+		}
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, Patience)
+		defer cancel()
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * Patience)) // where there is one
+	}
+	route.Handler(w, r.WithContext(ctx))
+}
+
+// admit decides everything about a request but its body.
+func (p *place) admit(w http.ResponseWriter, r *http.Request) (Route, access.Identity, *Problem) {
+	g, nobody := p.guard, access.Identity{}
+	route, found := p.route(r.Method)
+	if !(found && route.AnyHost) && !g.hostAllowed(r.Host) {
+		return route, nobody, ForeignHost.Of(fmt.Sprintf("The request is for the host %q.", r.Host))
+	}
+	if problem := g.crossOrigin(r); problem != nil {
+		return route, nobody, problem
+	}
+	if len(p.methods) == 0 {
+		return route, nobody, NotFound.Of(fmt.Sprintf("There is nothing at %q.", r.URL.Path))
+	}
+	if !found {
+		allowed := slices.Sorted(maps.Keys(p.methods))
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return route, nobody, WrongMethod.Of(fmt.Sprintf("%q takes %s, not %s.", r.URL.Path, strings.Join(allowed, " and "), r.Method))
+	}
+	who, ambient := g.identify(r)
+	switch {
+	case who.Role.May(route.Role):
+	case who.Role == "":
+		w.Header().Set("WWW-Authenticate", `Bearer realm="perdure"`)
+		return route, nobody, NoToken.Of("The request has no token that the server knows.")
+	default:
+		return route, nobody, NotAllowed.Of(fmt.Sprintf("%s is a %s, and this needs an %s.", who.Name, who.Role, route.Role))
+	}
+	if ambient && unsafeMethod(r.Method) && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
+		return route, nobody, CrossOrigin.Of("The request has a cookie, and neither Sec-Fetch-Site nor Origin says which page sent it.")
+	}
+	if route.Writes && g.rules.ReadOnly {
+		return route, nobody, ReadOnly.Of("The server is started to read only, and this changes something.")
+	}
+	return route, who, nil
+}
+
+func (p *place) route(method string) (Route, bool) {
+	route, found := p.methods[method]
+	if !found && method == http.MethodHead {
+		route, found = p.methods[http.MethodGet]
+		found = found && !route.Long // what is awaited is its body
+	}
+	return route, found
+}
+
+func unsafeMethod(method string) bool {
+	return method != http.MethodGet && method != http.MethodHead && method != http.MethodOptions
+}
+
+// hostAllowed reports whether a Host is one by which the server may be reached.
+func (g *Guard) hostAllowed(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if len(g.rules.Hosts) == 0 {
+		return access.IsLoopback(host)
+	}
+	return slices.ContainsFunc(g.rules.Hosts, func(allowed string) bool {
+		return allowed == "*" || strings.TrimSuffix(strings.ToLower(strings.Trim(allowed, "[]")), ".") == host
+	})
+}
+
+// crossOrigin returns that a request was sent by another site through a browser. Of those
+// only the way to a page is let pass, as a link is.
+func (g *Guard) crossOrigin(r *http.Request) *Problem {
+	if err := g.cross.Check(r); err != nil {
+		return CrossOrigin.Of(fmt.Sprintf("The request is from another origin: %v.", err))
+	}
+	site, mode := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Mode")
+	if (site == "cross-site" || site == "same-site") && mode != "navigate" {
+		return CrossOrigin.Of("A page of another origin sent the request.")
+	}
+	return nil
+}
+
+// isMedia reports whether a Content-Type is the media type.
+func isMedia(header, want string) bool {
+	got, _, err := mime.ParseMediaType(header)
+	return err == nil && got == want
+}

@@ -1,0 +1,88 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+// Kind is a kind of problem. Its code is stable: programs may compare it.
+type Kind struct {
+	Code   string
+	Status int
+	Title  string
+	Next   string // what to do, if a problem does not say it better
+}
+
+// Problem is why a request was not carried out, as RFC 9457 has it.
+type Problem struct {
+	Type   string `json:"type"` // ProblemPath and the code
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`         // what is wrong, and where
+	Next   string `json:"next,omitempty"` // what to do
+	// RetryAfter is in how many seconds the same may succeed; 0 if time changes nothing.
+	RetryAfter int `json:"retry_after,omitempty"`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// ProblemPath is where the kinds of problems are explained.
+const ProblemPath = "/api/problems/"
+
+// Of makes a problem of a kind.
+func (k Kind) Of(detail string) *Problem {
+	return &Problem{Type: ProblemPath + k.Code, Title: k.Title, Status: k.Status, Code: k.Code, Detail: detail, Next: k.Next}
+}
+
+// The kinds of problems that the guard finds.
+var (
+	TooLong = Kind{"request-too-long", http.StatusRequestURITooLong, "The address is too long.",
+		"Shorten the address; filters can name less."}
+	HeadersTooLarge = Kind{"headers-too-large", http.StatusRequestHeaderFieldsTooLarge, "The headers are too large.",
+		"Send fewer or shorter headers."}
+	ForeignHost = Kind{"foreign-host", http.StatusMisdirectedRequest, "The server is not known by this name.",
+		"Use a name that the server allows, or allow this one: perdure dashboard --allow-host NAME."}
+	CrossOrigin = Kind{"cross-origin", http.StatusForbidden, "Another site sent the request.",
+		"Send it from the server's own pages, or from a program that is no browser."}
+	NotFound = Kind{"no-such-route", http.StatusNotFound, "There is nothing at this address.",
+		"The document at /api/openapi.json lists all addresses."}
+	WrongMethod = Kind{"wrong-method", http.StatusMethodNotAllowed, "The address does not take this method.",
+		"Use a method of the header Allow."}
+	NoToken = Kind{"no-token", http.StatusUnauthorized, "A token is needed.",
+		"Send the header Authorization: Bearer TOKEN with a token that the server knows."}
+	NotAllowed = Kind{"not-allowed", http.StatusForbidden, "The token's role does not suffice.",
+		"Use the token of an operator."}
+	ReadOnly = Kind{"read-only", http.StatusForbidden, "The server only reads.",
+		"Use a server that was started without --read-only, or the command line."}
+	WrongMedia = Kind{"wrong-media-type", http.StatusUnsupportedMediaType, "The body has the wrong type.",
+		"Send the body with the Content-Type that is named."}
+	BodyTooLarge = Kind{"body-too-large", http.StatusRequestEntityTooLarge, "The body is too large.",
+		"Send less; large values belong elsewhere, and their address into the workflow."}
+	BodyTooSlow = Kind{"body-too-slow", http.StatusRequestTimeout, "The body did not arrive in time.",
+		"Send the whole body without pauses."}
+	BadBody = Kind{"bad-body", http.StatusBadRequest, "The body could not be read.",
+		"Send the body as its headers announce it."}
+	BadRequest = Kind{"bad-request", http.StatusBadRequest, "The request cannot be accepted.",
+		"Change what the detail names."}
+	TooManyWaiting = Kind{"too-many-waiting", http.StatusServiceUnavailable, "Too many requests wait here.",
+		"Ask again later, or another server."}
+)
+
+// Kinds are the kinds of problems that the guard finds.
+var Kinds = []Kind{
+	TooLong, HeadersTooLarge, ForeignHost, CrossOrigin, NotFound, WrongMethod, NoToken, NotAllowed, ReadOnly,
+	WrongMedia, BodyTooLarge, BodyTooSlow, BadBody, BadRequest, TooManyWaiting,
+}
+
+// WriteProblem shows a problem as application/problem+json.
+func WriteProblem(w http.ResponseWriter, _ *http.Request, p *Problem) {
+	text, _ := json.Marshal(p) // strings and numbers only: cannot fail
+	w.Header().Set("Content-Type", "application/problem+json")
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(text, '\n')) // the caller has gone
+}

@@ -1,0 +1,130 @@
+package web
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/access"
+)
+
+// sessionCookie is the name of the cookie that a login is exchanged for.
+const sessionCookie = "perdure_session"
+
+// identify returns who makes a request, and whether a browser may have added what says so
+// by itself, whichever page made it send the request. A token that is wrong is nobody, also
+// beside a cookie that is right.
+func (g *Guard) identify(r *http.Request) (who access.Identity, ambient bool) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, secret, _ := strings.Cut(header, " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			return g.bearer(strings.TrimSpace(secret)), false
+		}
+	}
+	if g.rules.Identify != nil {
+		if who := g.rules.Identify(r); who.Role != "" {
+			return who, true
+		}
+	}
+	if cookie, err := r.Cookie(sessionCookie); err == nil {
+		if who := g.session(cookie.Value, time.Now()); who.Role != "" {
+			return who, true
+		}
+	}
+	if local(r) {
+		return g.rules.Anonymous, false
+	}
+	return access.Identity{}, false
+}
+
+// bearer returns who bears a secret. It looks at all tokens, whichever fits.
+func (g *Guard) bearer(secret string) (who access.Identity) {
+	sum := sha256.Sum256([]byte(secret))
+	for _, t := range g.tokens {
+		if subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1 {
+			who = t.who
+		}
+	}
+	return who
+}
+
+// local reports whether a request comes from this machine, and not through a proxy on it.
+func local(r *http.Request) bool {
+	for _, proxied := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
+		if r.Header.Get(proxied) != "" {
+			return false
+		}
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	return err == nil && access.IsLoopback(host)
+}
+
+// Login exchanges a secret for a cookie, and reports whether it is that of a token. The
+// cookie is signed with a key made of the secret, so that every server with the token
+// accepts it, and none does when the token is gone.
+func (g *Guard) Login(w http.ResponseWriter, r *http.Request, secret string) bool {
+	who := g.bearer(secret)
+	if who.Role == "" {
+		return false
+	}
+	lasts := cmp.Or(g.rules.Session, access.DefaultSession)
+	expires := time.Now().Add(lasts)
+	value := sign(sha256.Sum256([]byte(secret)), who.Name, expires, rand.Text())
+	http.SetCookie(w, cookie(r, value, int(lasts/time.Second)))
+	return true
+}
+
+// Logout makes the browser forget the cookie.
+func (g *Guard) Logout(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, cookie(r, "", -1))
+}
+
+func cookie(r *http.Request, value string, age int) *http.Cookie {
+	return &http.Cookie{
+		Name: sessionCookie, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	}
+}
+
+// Identify returns who makes a request, for pages that need no role.
+func (g *Guard) Identify(r *http.Request) access.Identity {
+	who, _ := g.identify(r)
+	return who
+}
+
+// sign makes the value of a cookie: who, until when, a random text, and what proves them.
+func sign(key [sha256.Size]byte, name string, expires time.Time, nonce string) string {
+	text := fmt.Sprintf("1.%s.%d.%s", base64.RawURLEncoding.EncodeToString([]byte(name)), expires.Unix(), nonce)
+	mac := hmac.New(sha256.New, key[:])
+	mac.Write([]byte("perdure session "))
+	mac.Write([]byte(text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// session returns whose session a cookie is, nobody if it proves nothing.
+func (g *Guard) session(value string, now time.Time) (who access.Identity) {
+	parts := strings.Split(value, ".")
+	if len(parts) != 5 {
+		return who
+	}
+	name, err := base64.RawURLEncoding.DecodeString(parts[1])
+	seconds, failed := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || failed != nil || now.Unix() >= seconds {
+		return who
+	}
+	for _, t := range g.tokens {
+		if t.who.Name == string(name) && hmac.Equal([]byte(sign(t.sum, t.who.Name, time.Unix(seconds, 0), parts[3])), []byte(value)) {
+			who = t.who
+		}
+	}
+	return who
+}
