@@ -166,6 +166,13 @@ func Retain(keep view.Retention) Option {
 	return bridge.Set(func(s *bridge.Settings) { s.Retention = keep })
 }
 
+// NoMigrate makes Open leave the schema of the database as it is: where it is missing or
+// older than this program needs, Open returns a *store.SchemaError (errors.Is finds
+// ErrOlder), which says what to type. It suits programs whose user of the database has no
+// right to change tables, or whose deploy runs perdure migrate as a step of its own.
+// Without it Open brings the schema up to date. The memory store has no schema.
+func NoMigrate() Option { return bridge.Set(func(s *bridge.Settings) { s.Config.NoMigrate = true }) }
+
 // Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New()
 // for tests. The engine is then a client: it can start runs, send signals, wait
 // for results and read, while another engine does the work. After Start it works

@@ -37,6 +37,8 @@ func init() {
 	retry.RegisterError("perdure.ErrStarted", ErrStarted)
 	retry.RegisterError("perdure.ErrForeign", ErrForeign)
 	retry.RegisterError("perdure.ErrNewer", ErrNewer)
+	retry.RegisterError("perdure.ErrOlder", ErrOlder)
+	retry.RegisterErrorType[*store.SchemaError]("perdure.SchemaError")
 	retry.RegisterError("perdure.ErrTx", ErrTx)
 	retry.RegisterError("perdure.ErrNoHandler", ErrNoHandler)
 	retry.RegisterError("perdure.ErrNoCode", ErrNoCode)
@@ -61,7 +63,7 @@ func (e *RunError) Unwrap() error { return e.Err }
 
 // Errors that callers may want to tell apart. Beside them there are the types
 // *RunError, *view.IDInUseError, *view.InputError, *view.LimitError,
-// *view.RefusedError, *store.InUseError and *store.UnavailableError.
+// *view.RefusedError, *store.InUseError, *store.SchemaError and *store.UnavailableError.
 var (
 	// ErrNotFound means that there is no such run, gate or schedule.
 	ErrNotFound = store.ErrNotFound
@@ -101,6 +103,9 @@ var (
 	ErrForeign = store.ErrForeign
 	// ErrNewer means that the database was written by a later version.
 	ErrNewer = store.ErrNewer
+	// ErrOlder means that the schema of the database is missing or of an earlier version,
+	// and may not be changed: see NoMigrate.
+	ErrOlder = store.ErrOlder
 	// ErrTx means that what was given as a transaction is none in the engine's database,
 	// or that this database has none to share.
 	ErrTx = store.ErrTx

@@ -37,6 +37,7 @@ var engineOptions = map[string]Option{
 	"MaxSignalBacklog": MaxSignalBacklog(7),
 	"MaxAbandoned":     MaxAbandoned(7),
 	"NodeName":         NodeName("n"),
+	"NoMigrate":        NoMigrate(),
 	"Group":            Group("g"),
 	"Lease":            Lease(7),
 	"Logger":           Logger(slog.Default()),

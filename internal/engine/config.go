@@ -20,6 +20,7 @@ import (
 // Config is what an engine is told once. Zero values have defaults.
 type Config struct {
 	Store      store.Opener
+	NoMigrate  bool // the schema of the database stays as it is
 	Workflows  []code.Workflow
 	Activities []body.Activity
 

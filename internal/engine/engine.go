@@ -118,7 +118,11 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := config.Store.Open(ctx)
+	opener := config.Store
+	if config.NoMigrate {
+		opener = store.AsIs(opener)
+	}
+	db, err := opener.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

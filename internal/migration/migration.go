@@ -1,8 +1,6 @@
 package migration
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 )
@@ -35,12 +33,4 @@ func Read(files fs.FS) []Script {
 		scripts = append(scripts, Script{name, string(sql)})
 	}
 	return scripts
-}
-
-// NewSecret returns 32 random bytes in hexadecimal digits. A new database keeps it
-// to sign tokens.
-func NewSecret() string {
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	return hex.EncodeToString(secret)
 }

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/store"
 )
 
 // How long a connection may be dead before that is noticed. Both sides watch:
@@ -106,10 +109,9 @@ func address(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// prepare checks that the server can be used, brings the schema up to date and
-// learns what never changes.
-func (h *handle) prepare(ctx context.Context, partitions int) error {
-	err := h.hold(ctx, "Open", func(c *conn) error {
+// checkServer returns an error for a server that cannot be used.
+func (h *handle) checkServer(ctx context.Context) error {
+	return h.hold(ctx, "Open", func(c *conn) error {
 		var version int
 		var encoding string
 		if _, err := c.one(ctx, `SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'), current_setting('synchronous_commit') = 'off'`,
@@ -124,7 +126,12 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 		}
 		return nil
 	})
-	if err != nil {
+}
+
+// prepare checks that the server can be used, brings the schema up to date and
+// learns what never changes.
+func (h *handle) prepare(ctx context.Context, partitions int) error {
+	if err := h.checkServer(ctx); err != nil {
 		return err
 	}
 	id, err := h.upToDate(ctx, partitions)
@@ -145,21 +152,44 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 // upToDate returns whose schema it is, after migrating it if need be: who only
 // uses a schema that is up to date needs no right to change it.
 func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error) {
-	if partitions == 0 {
-		partitions = defaultPartitions
-	}
 	var id identity
 	err := h.hold(ctx, "Open", func(c *conn) (err error) {
 		if id, err = c.identify(ctx); err != nil || id.version == len(migrations) {
 			return err
 		}
+		outdated := &store.SchemaError{Location: h.info.Location, Version: id.version, Wanted: len(migrations)}
+		if h.asIs {
+			return outdated
+		}
 		err = again(createdMeanwhile, func() error {
-			return c.transact(ctx, func(pgx.Tx) error { return c.migrate(ctx, partitions) })
+			return c.transact(ctx, func(pgx.Tx) error { return c.migrate(ctx, cmp.Or(partitions, defaultPartitions)) })
 		})
+		if refusal, ok := errors.AsType[*driverError](err); ok && code(err) == insufficientRights {
+			outdated.Err = refusal.err
+			return outdated
+		}
 		if err == nil {
 			id, err = c.identify(ctx)
 		}
 		return err
 	})
 	return id, err
+}
+
+// due returns how the schema stands to the one that this program uses.
+func (h *handle) due(ctx context.Context, partitions int) (store.Schema, error) {
+	schema := store.Schema{Location: h.info.Location, Wanted: len(migrations)}
+	if err := h.checkServer(ctx); err != nil {
+		return schema, err
+	}
+	err := h.hold(ctx, "Schema", func(c *conn) error {
+		id, err := c.identify(ctx)
+		schema.Version = id.version
+		if err != nil || id.version == len(migrations) {
+			return err
+		}
+		schema.Due = h.steps(id, len(migrations), cmp.Or(partitions, defaultPartitions))
+		return nil
+	})
+	return schema, err
 }

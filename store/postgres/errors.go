@@ -154,7 +154,7 @@ func (h *handle) explain(err error) error {
 	case c == "3D000": // no such database
 		return fmt.Errorf("create the database first: %w", u.Err)
 	case c == insufficientRights:
-		return fmt.Errorf("the user lacks a right; let the database's owner run CREATE SCHEMA %s AUTHORIZATION <user>, or grant the right: %w", h.schema, u.Err)
+		return fmt.Errorf("the user lacks a right on the schema %s; let its owner run perdure migrate --grant USER: %w", h.schema, u.Err)
 	case strings.HasPrefix(c, "42") || strings.HasPrefix(c, "0A"): // something does not exist or is not supported
 		return fmt.Errorf("the server does not understand perdure's statements; is it PostgreSQL, and was nothing in the schema %s changed by hand? %w", h.schema, u.Err)
 	}

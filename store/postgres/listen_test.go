@@ -36,7 +36,8 @@ func TestNewsOfOneKind(t *testing.T) {
 	}
 }
 
-func TestSchemasDoNotHearEachOther(t *testing.T) {
+// TestE125_SchemasDoNotHearEachOther: the channel of each has its name.
+func TestE125_SchemasDoNotHearEachOther(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	heard, _ := w.listen(w.handle)
 	other.must(other.Create(t.Context(), other.newRun()))

@@ -64,6 +64,37 @@ func (c *conn) identify(ctx context.Context) (identity, error) {
 	return id, nil
 }
 
+// steps are the statements that lead from what a database is to version n, in order.
+// They have no parameters, so that what is printed is what runs; what a new database
+// keeps secret is made by the server.
+func (h *handle) steps(id identity, n, partitions int) []store.Script {
+	var all []store.Script
+	add := func(name, sql string) { all = append(all, store.Script{Name: name, SQL: h.sql(sql)}) }
+	if !id.schema {
+		add("schema", `CREATE SCHEMA `+pgx.Identifier{h.schema}.Sanitize()+`;`)
+	}
+	if id.version == 0 {
+		add("meta", `CREATE TABLE perdure.meta (key text COLLATE "C" PRIMARY KEY, value text COLLATE "C" NOT NULL);
+COMMENT ON TABLE perdure.meta IS 'Facts about this database, for people and for later versions.';`)
+	} else {
+		// Of several that migrate at a time one goes first; the others find its version.
+		add("lock", `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE;`)
+	}
+	for _, m := range migrations[id.version:n] {
+		add(m.Name, m.SQL)
+	}
+	if id.version == 0 {
+		// Two random UUIDs have 244 random bits, of the server's strong generator.
+		add("facts", fmt.Sprintf(`INSERT INTO perdure.meta (key, value) VALUES ('program', 'perdure'), ('partitions', '%d'),
+    ('secret', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')),
+    ('created', to_char(current_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
+INSERT INTO perdure.node_groups (name, first) VALUES ('', 0);
+INSERT INTO perdure.partitions (id) SELECT generate_series(0, %d);`, partitions, partitions-1))
+	}
+	add("version", fmt.Sprintf(`INSERT INTO perdure.meta (key, value) VALUES ('version', '%d') ON CONFLICT (key) DO UPDATE SET value = excluded.value;`, n))
+	return all
+}
+
 // migrate brings the schema up to date, in the transaction it is called in. Of
 // several that do so at a time, all but one wait at the first statement that
 // concerns the same object, and then either find the work done or fail because
@@ -73,46 +104,31 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case id.version > 0:
-		if err = c.script(ctx, `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE`); err == nil {
-			id, err = c.identify(ctx) // somebody may have been faster
+	if id.version > 0 {
+		if err := c.script(ctx, `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE`); err != nil {
+			return err
 		}
-	case !id.schema:
-		err = c.script(ctx, `CREATE SCHEMA `+pgx.Identifier{c.h.schema}.Sanitize())
-	}
-	if err != nil {
-		return err
-	}
-	if id.version == 0 {
-		err := c.script(ctx, `CREATE TABLE perdure.meta (key text COLLATE "C" PRIMARY KEY, value text COLLATE "C" NOT NULL);
-			COMMENT ON TABLE perdure.meta IS 'Facts about this database, for people and for later versions.'`)
-		if err != nil {
+		if id, err = c.identify(ctx); err != nil || id.version == len(migrations) { // somebody may have been faster
 			return err
 		}
 	}
-	for _, m := range migrations[id.version:] {
-		if err := c.script(ctx, m.SQL); err != nil {
-			return fmt.Errorf("%s: %w", m.Name, err)
+	for _, s := range c.h.steps(id, len(migrations), partitions) {
+		if err := c.script(ctx, s.SQL); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
-	if id.version == 0 {
-		if err := c.populate(ctx, partitions); err != nil {
-			return err
-		}
-	}
-	_, err = c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('version', $1)
-		ON CONFLICT (key) DO UPDATE SET value = excluded.value`, strconv.Itoa(len(migrations)))
-	return err
+	return nil
 }
 
-// populate writes what a new database holds: who made it, what its tokens are
-// signed with, and the group "".
-func (c *conn) populate(ctx context.Context, partitions int) error {
-	_, err := c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('program', 'perdure'), ('partitions', $1), ('secret', $2),
-		('created', to_char(current_timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`, strconv.Itoa(partitions), migration.NewSecret())
-	if err == nil {
-		_, err = c.addGroup(ctx, "", partitions)
+// Grants returns the statements that let a role run engines on a schema, and no more:
+// it can change no table. They hold for what later migrations make, too, if the role that
+// runs them runs those. The user who runs them must own the schema.
+func Grants(schema, role string) store.Script {
+	in, to := ` IN SCHEMA `+pgx.Identifier{schema}.Sanitize(), ` TO `+pgx.Identifier{role}.Sanitize()+`;`
+	sql := `GRANT USAGE ON SCHEMA ` + pgx.Identifier{schema}.Sanitize() + to
+	for _, g := range []struct{ rights, on string }{{`SELECT, INSERT, UPDATE, DELETE`, `TABLES`}, {`USAGE, SELECT`, `SEQUENCES`}, {`EXECUTE`, `FUNCTIONS`}} {
+		sql += "\nGRANT " + g.rights + ` ON ALL ` + g.on + in + to
+		sql += "\nALTER DEFAULT PRIVILEGES" + in + ` GRANT ` + g.rights + ` ON ` + g.on + to
 	}
-	return err
+	return store.Script{Name: "grants", SQL: sql}
 }

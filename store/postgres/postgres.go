@@ -117,6 +117,7 @@ type opener struct {
 	options []Option
 	connect func(context.Context, *settings) (*pgxpool.Pool, error)
 	own     bool // the pool is the store's
+	asIs    bool // the schema is not changed
 }
 
 // handle is an open database.
@@ -126,6 +127,7 @@ type handle struct {
 	poll   time.Duration
 	pool   *pgxpool.Pool
 	own    bool
+	asIs   bool          // Open does not change the schema
 	shared chan struct{} // see share
 	lax    bool          // a commit is not durable unless that is asked for
 	idle   atomic.Int64  // that a transaction may be which locks partitions, ns
@@ -141,16 +143,13 @@ type handle struct {
 	calls   sync.RWMutex // held for reading by each call in progress
 }
 
-func (o *opener) Open(ctx context.Context) (store.Store, error) {
-	s, err := newSettings(o.options)
-	if err != nil {
-		return nil, err
-	}
+// connected makes a handle that has connections, of a database of which nothing is known.
+func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	pool, err := o.connect(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, closed: make(chan struct{})}
+	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, closed: make(chan struct{})}
 	h.idle.Store(int64(idleLimit))
 	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
 	h.info = store.Info{
@@ -161,11 +160,43 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 		// One connection is left for the turns without hooks.
 		LoneHooks: max(1, cap(h.shared)-1),
 	}
+	return h, nil
+}
+
+func (o *opener) Open(ctx context.Context) (store.Store, error) {
+	s, err := newSettings(o.options)
+	if err != nil {
+		return nil, err
+	}
+	h, err := o.connected(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	if err := h.prepare(ctx, s.partitions); err != nil {
 		h.Close()
 		return nil, h.explain(err)
 	}
 	return h, nil
+}
+
+func (o *opener) Schema(ctx context.Context) (store.Schema, error) {
+	s, err := newSettings(o.options)
+	if err != nil {
+		return store.Schema{}, err
+	}
+	h, err := o.connected(ctx, s)
+	if err != nil {
+		return store.Schema{}, err
+	}
+	defer h.Close()
+	schema, err := h.due(ctx, s.partitions)
+	return schema, h.explain(err)
+}
+
+func (o *opener) AsIs() store.Opener {
+	same := *o
+	same.asIs = true
+	return &same
 }
 
 func (h *handle) Info() store.Info { return h.info }

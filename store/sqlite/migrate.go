@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/migration"
+	"github.com/perdure/perdure/store"
 )
 
 //go:embed migrations/*.sql
@@ -14,29 +15,35 @@ var migrationFiles embed.FS
 // first n. They are never changed once released, only added to.
 var migrations = migration.Read(migrationFiles)
 
+// steps are the statements that lead from a version to that of this program, in order.
+// They have no parameters, so that what is printed is what runs.
+func steps(version int64) []store.Script {
+	var all []store.Script
+	add := func(name, sql string) { all = append(all, store.Script{Name: name, SQL: sql}) }
+	if version == 0 {
+		add("program", fmt.Sprintf("PRAGMA application_id = %d;", applicationID))
+	}
+	for n, m := range migrations[version:] {
+		add(m.Name, m.SQL)
+		add("version", fmt.Sprintf("PRAGMA user_version = %d;", int(version)+n+1))
+	}
+	if version == 0 {
+		add("secret", `INSERT INTO meta (key, value) VALUES ('secret', lower(hex(randomblob(32))));`)
+	}
+	return all
+}
+
 // migrate brings the schema up to date, in the transaction it is called in, so
 // that two processes that open a new file do it once.
 func migrate(c *conn) error {
-	version, empty, err := identify(c, "the database")
-	if err != nil {
+	version, _, err := identify(c, "the database")
+	if err != nil || version == int64(len(migrations)) {
 		return err
 	}
-	if empty {
-		if err := c.script(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
-			return err
+	for _, s := range steps(version) {
+		if err := c.script(s.SQL); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
-	for n, m := range migrations[version:] {
-		if err := c.script(m.SQL); err != nil {
-			return fmt.Errorf("%s: %w", m.Name, err)
-		}
-		if err := c.script(fmt.Sprintf("PRAGMA user_version = %d", int(version)+n+1)); err != nil {
-			return err
-		}
-	}
-	if version > 0 {
-		return nil
-	}
-	_, err = c.exec(`INSERT INTO meta (key, value) VALUES ('secret', ?)`, migration.NewSecret())
-	return err
+	return nil
 }

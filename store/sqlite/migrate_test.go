@@ -1,10 +1,14 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/perdure/perdure/store"
@@ -119,6 +123,66 @@ func writeOld(t *testing.T, path string) {
 	for _, s := range append(append(statements, "PRAGMA user_version = 6"), old...) {
 		if err := c.script(s); err != nil {
 			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// TestE124_WhatIsPrintedIsWhatOpenDoes: the statements that are due, run by somebody,
+// leave the schema that Open leaves. Looking makes no file.
+func TestE124_WhatIsPrintedIsWhatOpenDoes(t *testing.T) {
+	schemas := map[string][]string{}
+	for _, way := range []string{"opened", "new", "empty", "old"} {
+		path := filepath.Join(t.TempDir(), "test.db")
+		opener := File(path).(store.Migrator)
+		version := 0
+		switch way {
+		case "empty":
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		case "old":
+			writeOld(t, path)
+			version = 6
+		}
+		s, err := opener.Schema(t.Context())
+		if err != nil || s.Version != version || s.Wanted != len(migrations) || len(s.Due) == 0 {
+			t.Fatalf("%s: %+v, %v", way, s, err)
+		}
+		if way != "opened" {
+			_, err = opener.AsIs().Open(t.Context())
+			outdated, ok := errors.AsType[*store.SchemaError](err)
+			if !ok || outdated.Version != version || !strings.Contains(err.Error(), "perdure migrate") || !errors.Is(err, store.ErrOlder) {
+				t.Errorf("%s: as it is, it opens with %v", way, err)
+			}
+			if _, err := os.Stat(path); way == "new" && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("looking made the file: %v", err)
+			}
+			c, err := connect(t.Context(), dsn(path, "rwc", "foreign_keys(on)"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			script := "BEGIN;\n"
+			for _, step := range s.Due {
+				script += step.SQL + "\n"
+			}
+			if err := errors.Join(c.script(script+"COMMIT;"), c.close()); err != nil {
+				t.Fatal(err)
+			}
+			opener = opener.AsIs().(store.Migrator)
+		}
+		db, err := opener.Open(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		defer db.Close()
+		if secret, err := db.Secret(t.Context()); way != "old" && (err != nil || len(secret) < 32) {
+			t.Errorf("%s: a secret of %d bytes, %v", way, len(secret), err)
+		}
+		rowsOf(t, db, "SELECT type || ' ' || name || ': ' || ifnull(sql, '') FROM sqlite_schema ORDER BY 1", func(r row) {
+			schemas[way] = append(schemas[way], r.text(0))
+		})
+		if !slices.Equal(schemas[way], schemas["opened"]) {
+			t.Errorf("%s: %s\nopened: %s", way, schemas[way], schemas["opened"])
 		}
 	}
 }

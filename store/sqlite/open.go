@@ -91,25 +91,26 @@ func dsn(path, mode string, pragmas ...string) string {
 	return "file:" + (&url.URL{Path: name}).EscapedPath() + "?" + query.Encode()
 }
 
-// inspect refuses a file that is none of ours before anything could change it.
-func inspect(ctx context.Context, path string) error {
+// inspect returns the version of a file's schema, 0 for one that is empty or does not
+// exist. It refuses a file that is none of ours before anything could change it.
+func inspect(ctx context.Context, path string) (version int64, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be opened: %w", path, err)
+		return 0, fmt.Errorf("%s cannot be opened: %w", path, err)
 	}
 	if info.Size() < smallest {
-		return fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
+		return 0, fmt.Errorf("%s: %w: it is not an SQLite file", path, store.ErrForeign)
 	}
 	c, err := connect(ctx, dsn(path, "ro"))
 	if err != nil {
-		return explain(path, err)
+		return 0, explain(path, err)
 	}
 	defer c.close()
-	_, _, err = identify(c, path)
-	return explain(path, err)
+	version, _, err = identify(c, path)
+	return version, explain(path, err)
 }
 
 // identify reads whose file it is and its schema version; empty is a file

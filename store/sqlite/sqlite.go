@@ -47,6 +47,7 @@ type file struct {
 	level     Level
 	exclusive bool
 	clock     func() int64
+	asIs      bool // the schema is not changed
 }
 
 // File names a database file. Open creates it if it does not exist; its
@@ -85,8 +86,12 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := patiently(ctx, func() error { return inspect(ctx, path) }); err != nil {
+	version, err := look(ctx, path)
+	if err != nil {
 		return nil, err
+	}
+	if f.asIs && version < int64(len(migrations)) {
+		return nil, &store.SchemaError{Location: path, Version: int(version), Wanted: len(migrations)}
 	}
 	synchronous := "synchronous(full)"
 	if f.level == Normal {
@@ -116,6 +121,34 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		return nil, explain(path, err)
 	}
 	return h, nil
+}
+
+// look is inspect, patiently.
+func look(ctx context.Context, path string) (version int64, err error) {
+	err = patiently(ctx, func() (err error) {
+		version, err = inspect(ctx, path)
+		return err
+	})
+	return version, err
+}
+
+func (f *file) Schema(ctx context.Context) (store.Schema, error) {
+	path, err := locate(f.path)
+	if err != nil {
+		return store.Schema{}, err
+	}
+	version, err := look(ctx, path)
+	s := store.Schema{Location: path, Version: int(version), Wanted: len(migrations)}
+	if err == nil && s.Version < s.Wanted {
+		s.Due = steps(version)
+	}
+	return s, err
+}
+
+func (f *file) AsIs() store.Opener {
+	same := *f
+	same.asIs = true
+	return &same
 }
 
 func (h *handle) Info() store.Info { return h.info }

@@ -22,8 +22,8 @@ func (a *app) checkCodeCommand() *cobra.Command {
 		Short: "Replay open runs of flow files with this perdure, before it serves them",
 		Long: `Replay the open runs of flow files with the interpreter of this perdure, and list those
 that it could not go on with: an engine would park them. No run is changed and no action
-runs, so it works beside the perdure that serves them. A newer perdure brings the schema of
-a database up to date when it opens it, as with any command: let it check a copy first.
+runs, so it works beside the perdure that serves them. If this perdure needs a newer schema
+than the database has, it says so: migrate a copy, and let it check that.
 
 A run of a flow file keeps the text with which it was started, so changed files do not
 concern it. The workflows of a Go program are checked by that program, which has their code:
@@ -66,7 +66,7 @@ func (a *app) checkCode(ctx context.Context, runtime *flow.Runtime, filter view.
 	if err := name.Find(ctx, group); err != nil {
 		return err
 	}
-	e, err := perdure.Open(ctx, name.Opener(), perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler)))
+	e, err := perdure.Open(ctx, name.Opener(), perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,8 @@ func (a *app) group() (name string, given bool) {
 const longestNode = 200
 
 // open opens the database as a client. It creates none: a misspelled name must not
-// become an empty database.
+// become an empty database. Nor does it migrate one: whoever looks with a newer command
+// would shut out the engines that serve it.
 func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	name, err := a.database()
 	if err != nil {
@@ -62,7 +63,7 @@ func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	if err := name.Find(ctx, group); err != nil {
 		return nil, err
 	}
-	options := []perdure.Option{perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler))}
+	options := []perdure.Option{perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler))}
 	if who := a.user(person{}); len(who) <= longestNode && utf8.ValidString(who) { // what has no --by is by the node
 		options = append(options, perdure.NodeName(who))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
 
@@ -23,7 +24,7 @@ const (
 	exitRunFailed   = 3 // the awaited run did not complete
 	exitNotFound    = 5
 	exitTimedOut    = 6 // a wait did
-	exitAttention   = 7 // status: something needs attention; check-code: a run would stop; doctor: something is wrong
+	exitAttention   = 7 // status: something needs attention; check-code: a run would stop; doctor: something is wrong; migrate --check: one is due
 	exitInterrupted = 130
 )
 
@@ -65,6 +66,7 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	stuck, isDemo := errors.AsType[*demo.Error](err)
 	input, isInput := errors.AsType[*view.InputError](err)
 	unusable, isUnusable := errors.AsType[*database.Error](err)
+	outdated, isOutdated := errors.AsType[*store.SchemaError](err)
 	switch {
 	case isUnusable:
 		e.What, e.Hint = unusable.What, unusable.Hint
@@ -72,6 +74,9 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 		e.Hint = "Name an engine's database with --db."
 	case errors.Is(err, perdure.ErrNewer):
 		e.Hint = "Use the command of the engine's version."
+	case isOutdated:
+		e.What = sentence(errors.New(outdated.Text()))
+		e.Hint = "Let a user who may change it run: perdure migrate\nTo see the statements: perdure migrate --print"
 	case isDemo:
 		e.Hint = stuck.Hint
 	case isInput:

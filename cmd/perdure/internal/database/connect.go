@@ -29,6 +29,19 @@ func (n Name) Reach(ctx context.Context) error {
 	return conn.Close(ctx)
 }
 
+// Run runs statements in one transaction on a PostgreSQL server.
+func (n Name) Run(ctx context.Context, statements string) error {
+	conn, err := n.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	if _, err := conn.Exec(ctx, statements); err != nil { // several without parameters are one transaction
+		return n.explain(conn.Config(), err)
+	}
+	return nil
+}
+
 // connect makes a connection as the store does.
 func (n Name) connect(ctx context.Context) (*pgx.Conn, error) {
 	config, err := pgxpool.ParseConfig(n.url.DSN(true))

@@ -80,9 +80,21 @@ func (n Name) InSchema(schema string) Name {
 }
 
 // Opener opens the database, and creates it if need be.
-func (n Name) Opener() store.Opener {
+func (n Name) Opener() store.Opener { return n.Migrator(0) }
+
+// Migrator is Opener for those who ask for its schema. A new database on a PostgreSQL
+// server has so many partitions, the usual number if 0.
+func (n Name) Migrator(partitions int) store.Migrator {
 	if !n.Shared() {
-		return sqlite.File(n.file)
+		return sqlite.File(n.file).(store.Migrator)
 	}
-	return postgres.URL(n.url.DSN(true), postgres.Schema(n.url.Tables()))
+	options := []postgres.Option{postgres.Schema(n.url.Tables())}
+	if partitions != 0 {
+		options = append(options, postgres.Partitions(partitions))
+	}
+	return postgres.URL(n.url.DSN(true), options...).(store.Migrator)
 }
+
+// Grants returns the statements that let a role run engines on the schema of a database
+// on a PostgreSQL server.
+func (n Name) Grants(role string) store.Script { return postgres.Grants(n.url.Tables(), role) }

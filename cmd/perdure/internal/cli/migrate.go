@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/store"
+	"github.com/spf13/cobra"
+)
+
+// migrateFlags say what is to be done about a schema.
+type migrateFlags struct {
+	print, check bool
+	partitions   int
+	grant        string
+}
+
+func (a *app) migrateCommand() *cobra.Command {
+	var f migrateFlags
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the schema of the database up to date",
+		Long: `Bring the schema of the database to the version that this perdure uses, and create it if
+there is none. Engines do so by themselves when they open a database, unless
+perdure.NoMigrate says otherwise or their user has no right to.
+
+--print prints the statements instead of running them, for psql or sqlite3. --check says
+whether something is due, and changes nothing. An engine of an earlier version goes on
+beside a newer schema, and does not open it again once it has stopped: migrate before the
+first newer engine starts, and do not go back afterwards.
+
+On PostgreSQL --grant gives a role the rights that engines need, and no right to change
+tables; it belongs to each run, as migrations may make tables. It may be combined with
+--print.
+
+The exit code of --check is 7 if a migration is due.`,
+		Example: `  perdure migrate --db shop.db
+  perdure migrate --check --db postgres://owner@db.example/shop
+  perdure migrate --print --grant shop_app --db postgres://owner@db.example/shop | psql -1 -v ON_ERROR_STOP=1
+  perdure migrate --grant shop_app --db 'postgres://owner@db.example/shop?schema=tenant_7'`,
+		Args:        a.noArguments,
+		Annotations: map[string]string{noGroup: "All groups of a database share its schema."},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			name, err := a.database()
+			if err != nil {
+				return err
+			}
+			if err := f.wrong(name, cmd); err != nil {
+				return err
+			}
+			return a.migrate(cmd.Context(), name, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.print, "print", false, "print the statements that are due, and change nothing")
+	flags.BoolVar(&f.check, "check", false, "say whether a migration is due, and change nothing")
+	flags.IntVar(&f.partitions, "partitions", 0, "`number` of partitions of a new PostgreSQL database (default 256)")
+	flags.StringVar(&f.grant, "grant", "", "`role` of a PostgreSQL server that engines are to use")
+	return cmd
+}
+
+func (f *migrateFlags) wrong(name database.Name, cmd *cobra.Command) error {
+	switch {
+	case f.print && f.check:
+		return usage("Give one of them.", "--print and --check exclude each other.")
+	case f.check && f.grant != "":
+		return usage("Leave one of them out.", "--check changes nothing, so there is nothing to --grant.")
+	case cmd.Flags().Changed("partitions") && f.partitions < 1:
+		return usage("Use a number from 1.", "The number of partitions is %d.", f.partitions)
+	case !name.Shared() && f.partitions != 0:
+		return usage("Leave --partitions out.", "An SQLite file has one partition.")
+	case !name.Shared() && f.grant != "":
+		return usage("Leave --grant out: who may write the file may use it.", "An SQLite file has no roles.")
+	}
+	return nil
+}
+
+func (a *app) migrate(ctx context.Context, name database.Name, f migrateFlags) error {
+	if err := name.Reach(ctx); err != nil {
+		return err
+	}
+	opener := name.Migrator(f.partitions)
+	schema, err := opener.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	due := schema.Due
+	if f.grant != "" {
+		due = append(due, name.Grants(f.grant))
+	}
+	switch {
+	case f.print:
+		return a.printSchema(schema, due)
+	case f.check:
+		return a.checkSchema(schema)
+	}
+	if len(schema.Due) > 0 {
+		db, err := opener.Open(ctx)
+		if err != nil {
+			return err
+		}
+		if err := db.Close(); err != nil {
+			return err
+		}
+	}
+	if f.grant != "" {
+		if err := name.Run(ctx, name.Grants(f.grant).SQL); err != nil {
+			return err
+		}
+	}
+	if a.format != formatTable {
+		return a.document(schemaDocument(schema, due))
+	}
+	switch {
+	case len(schema.Due) == 0:
+		a.printf("The schema is up to date: version %d.\n", schema.Version)
+	case schema.Version == 0:
+		a.printf("Created the schema, version %d: %s\n", schema.Wanted, schema.Location)
+	default:
+		a.printf("Migrated the schema from version %d to %d: %s\n", schema.Version, schema.Wanted, schema.Location)
+	}
+	if f.grant != "" {
+		a.printf("The role %s can run engines.\n", term.Quote(f.grant))
+	}
+	return nil
+}
+
+// printSchema prints what is due as a script.
+func (a *app) printSchema(s store.Schema, due []store.Script) error {
+	if a.format != formatTable {
+		return a.document(schemaDocument(s, due))
+	}
+	if len(due) == 0 {
+		a.printf("-- The schema is up to date: version %d. Nothing is due.\n", s.Version)
+		return nil
+	}
+	a.printf("-- %s\n-- from version %d to %d. All of it is one transaction.\nBEGIN;\n", strings.Join(term.Lines(s.Location), " "), s.Version, s.Wanted)
+	for _, d := range due {
+		a.printf("\n-- %s\n", d.Name)
+		for line := range strings.Lines(strings.TrimSpace(d.SQL)) {
+			a.printf("%s\n", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	a.printf("\nCOMMIT;\n")
+	return nil
+}
+
+// checkSchema says what is due; exit code 7 if something is.
+func (a *app) checkSchema(s store.Schema) error {
+	var outcome error
+	if len(s.Due) > 0 {
+		outcome = &Error{Code: exitAttention, What: "A migration is due.", Silent: true}
+	}
+	if a.format != formatTable {
+		if err := a.document(schemaDocument(s, s.Due)); err != nil {
+			return err
+		}
+		return outcome
+	}
+	switch {
+	case len(s.Due) == 0:
+		a.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
+	case s.Version == 0:
+		a.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
+	default:
+		a.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
+			term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})
+	}
+	return outcome
+}
+
+// schemaDocument is a schema as JSON.
+func schemaDocument(s store.Schema, due []store.Script) any {
+	type script struct {
+		Name string `json:"name"`
+		SQL  string `json:"sql"`
+	}
+	doc := struct {
+		Location string   `json:"location"`
+		Version  int      `json:"version"`
+		Wanted   int      `json:"wanted"`
+		OK       bool     `json:"ok"` // nothing of the schema is due
+		Due      []script `json:"due"`
+	}{s.Location, s.Version, s.Wanted, len(s.Due) == 0, []script{}}
+	for _, d := range due {
+		doc.Due = append(doc.Due, script(d))
+	}
+	return doc
+}
