@@ -14,6 +14,7 @@ type DoctorFilter struct {
 const (
 	FindingDamage  = "damage"  // its bytes are not those that were written
 	FindingNewer   = "newer"   // a newer version has written it, or it is damaged
+	FindingCoded   = "coded"   // it is encoded, and this program has no codec, key or blob that decodes it
 	FindingMissing = "missing" // turns of a history are not there
 	FindingLeak    = "leak"    // a run that is over is at a gate
 )

@@ -12,17 +12,25 @@ type Payload struct {
 	// Encoding and Bytes are for values that are not.
 	Encoding string `json:"encoding,omitempty"`
 	Bytes    []byte `json:"bytes,omitempty"`
+	// Locked says what is known of a value that cannot be read here, because it is encoded
+	// and the program has no codec that decodes it: "encrypted, key 2026-11, 312 bytes".
+	// Nothing else is set then.
+	Locked string `json:"locked,omitempty"`
 }
 
 // Absent reports whether there is no value.
-func (p Payload) Absent() bool { return p.JSON == nil && p.Encoding == "" && len(p.Bytes) == 0 }
+func (p Payload) Absent() bool {
+	return p.JSON == nil && p.Encoding == "" && len(p.Bytes) == 0 && p.Locked == ""
+}
 
 // Decode unmarshals the value into v, as encoding/json does. An absent value leaves v
-// as it is.
+// as it is; one that is Locked is an error.
 func (p Payload) Decode(v any) error {
 	switch {
 	case p.Absent():
 		return nil
+	case p.Locked != "":
+		return fmt.Errorf("the value cannot be read here: it is %s", p.Locked)
 	case p.JSON == nil:
 		return fmt.Errorf("payload encoding %q is not known to this program; run the version that wrote it", p.Encoding)
 	}
@@ -39,6 +47,8 @@ func (p Payload) String() string {
 		return "(none)"
 	case p.JSON != nil:
 		return string(p.JSON)
+	case p.Locked != "":
+		return "(" + p.Locked + ")"
 	}
 	return fmt.Sprintf("(%s, %d bytes)", p.Encoding, len(p.Bytes))
 }

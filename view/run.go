@@ -92,6 +92,9 @@ type Damage struct {
 	Problem string `json:"problem"`         // what cannot be read, and why
 	Turn    int64  `json:"turn,omitempty"`  // of the history; 0 if it is another part
 	Newer   bool   `json:"newer,omitempty"` // a newer version may have written it
+	// Coded says that it is not damaged but encoded, and that this program cannot decode it:
+	// it has no codec, or lacks a key or a blob. What is described is then without values.
+	Coded bool `json:"coded,omitempty"`
 	// LastCall is the last call before the damage, to which or to an earlier one the run
 	// can be reset; 0 if there is none.
 	LastCall int64 `json:"last_call,omitempty"`

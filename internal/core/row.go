@@ -109,10 +109,14 @@ func (p *Progress) TimesOut(policy *retry.Policy) int64 {
 	return at
 }
 
-// DecodeProgress reads the data of a call's row.
+// DecodeProgress reads the data of a call's row. If that is encoded and cannot be decoded,
+// the progress is what its face shows, with an error.
 func DecodeProgress(data []byte) (*Progress, error) {
 	p := &Progress{}
-	if err := history.Unseal(data, &p.attempts); err != nil {
+	switch err := history.Unseal(data, &p.attempts); {
+	case history.IsCoded(err):
+		return p, history.Damaged("the row of the call", err)
+	case err != nil:
 		return nil, history.Damaged("the row of the call", err)
 	}
 	return p, nil

@@ -26,7 +26,8 @@ func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
 }
 
 // OpenTurn reads the document of a turn that SealTurn made, or an earlier version without
-// a checksum. The error is a *DamageError that names the turn.
+// a checksum. The error is a *DamageError that names the turn. If the turn is encoded and
+// was not decoded, the events are those of its face.
 func OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 	return new(Words).OpenTurn(run, number, time, doc)
 }
@@ -34,6 +35,10 @@ func OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 // OpenTurn is OpenTurn of a turn of a history. What its turns have in common is kept once
 // if all of them are read with the same words.
 func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
+	if face, err := faceOf(doc); err != nil {
+		events, _ := w.decodeTurn(face)
+		return events, DamagedTurn(number, err)
+	}
 	body, sealed, err := cutSum(doc, key{run, number, time})
 	switch {
 	case err != nil:
@@ -95,14 +100,18 @@ func EncodeStart(s Start) ([]byte, error) {
 	return Seal(s)
 }
 
-// DecodeStart reads the document of a start event. The error is a *DamageError.
+// DecodeStart reads the document of a start event. The error is a *DamageError; if Coded, the
+// start event is what its face shows.
 func DecodeStart(data []byte) (Start, error) {
 	var s Start
 	err := Unseal(data, &s)
 	if err == nil {
 		err = checkFormat(s.Format)
 	}
-	if err != nil {
+	switch {
+	case IsCoded(err):
+		return s, Damaged("the start event", err)
+	case err != nil:
 		return Start{}, Damaged("the start event", err)
 	}
 	return s, nil

@@ -11,6 +11,7 @@ type DamageError struct {
 	Turn  int64  // of a history, 0 if it is none
 	Part  string // what cannot be read if it is no turn, such as "the start event"
 	Newer bool   // a newer version may have written it
+	Coded bool   // it is encoded, and this program cannot decode it
 	Err   error  // what is wrong
 }
 
@@ -23,7 +24,7 @@ func (e *DamageError) Error() string {
 		return e.Err.Error()
 	case errors.Is(e.Err, ErrMissing):
 		return fmt.Sprintf("%s %v", what, e.Err)
-	case e.Newer:
+	case e.Newer, e.Coded:
 		return fmt.Sprintf("%s cannot be read: %v", what, e.Err)
 	default:
 		return fmt.Sprintf("%s is damaged: %v", what, e.Err)
@@ -52,7 +53,7 @@ func Damaged(part string, err error) error {
 	}
 	d := DamageError{Err: err}
 	if within, is := errors.AsType[*DamageError](err); is {
-		d.Newer, d.Err = within.Newer, within.Err
+		d.Newer, d.Coded, d.Err = within.Newer, within.Coded, within.Err
 	}
 	d.Part = part
 	return &d

@@ -105,6 +105,8 @@ func (p Payload) Decode(v any) (err error) {
 	switch {
 	case p.Absent():
 		return nil
+	case p.Encoding == EncodingLocked:
+		return fmt.Errorf("the value cannot be read here: it is %s", p.Data)
 	case p.Encoding != EncodingJSON:
 		return fmt.Errorf("payload encoding %q is not known to this program; run the version that wrote it", p.Encoding)
 	}
@@ -130,18 +132,22 @@ func (p Payload) String() string {
 	if p.Encoding == EncodingJSON {
 		return string(p.Data)
 	}
+	if p.Encoding == EncodingLocked {
+		return "(" + string(p.Data) + ")"
+	}
 	return fmt.Sprintf("(%s, %d bytes)", p.Encoding, len(p.Data))
 }
 
-// envelope is a payload in an event: {"json": VALUE} for JSON, so that it reads
+// wrapped is a payload in an event: {"json": VALUE} for JSON, so that it reads
 // well, {"encoding": NAME, "bytes": BASE64} for everything else.
-type envelope struct {
+type wrapped struct {
 	JSON     json.RawMessage `json:"json,omitempty"`
 	Encoding string          `json:"encoding,omitempty"`
 	Bytes    []byte          `json:"bytes,omitempty"`
+	Locked   string          `json:"locked,omitempty"` // in the place of a value that cannot be read
 }
 
-// MarshalJSON writes the envelope.
+// MarshalJSON writes the payload as it stands in an event.
 func (p Payload) MarshalJSON() ([]byte, error) {
 	switch {
 	case p.Absent():
@@ -151,22 +157,28 @@ func (p Payload) MarshalJSON() ([]byte, error) {
 		b = append(b, `{"json":`...)
 		b = append(b, p.Data...)
 		return append(b, '}'), nil
+	case p.Encoding == EncodingLocked:
+		return json.Marshal(wrapped{Locked: string(p.Data)})
 	}
-	return json.Marshal(envelope{Encoding: p.Encoding, Bytes: p.Data})
+	return json.Marshal(wrapped{Encoding: p.Encoding, Bytes: p.Data})
 }
 
-// UnmarshalJSON reads the envelope.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (p *Payload) UnmarshalJSON(b []byte) error {
 	if bytes.Equal(b, []byte("null")) {
 		*p = Payload{}
 		return nil
 	}
-	var e envelope
+	var e wrapped
 	if err := json.Unmarshal(b, &e); err != nil {
 		return err
 	}
 	if e.JSON != nil {
 		*p = Payload{Encoding: EncodingJSON, Data: e.JSON}
+		return nil
+	}
+	if e.Locked != "" {
+		*p = Payload{Encoding: EncodingLocked, Data: []byte(e.Locked)}
 		return nil
 	}
 	*p = Payload{Encoding: e.Encoding, Data: e.Bytes}

@@ -84,7 +84,7 @@ func attemptOf(a store.Attempt) view.Attempt {
 // ledgerDetail returns what the ledger says of an attempt beside what stands in columns.
 // If that cannot be read, the message says so.
 func ledgerDetail(a *store.Attempt) (d core.AttemptDetail) {
-	if err := history.Unseal(a.Data, &d); err != nil {
+	if err := history.Unseal(a.Data, &d); !readable(err) {
 		d = core.AttemptDetail{Message: "(" + history.Damaged("the record of this attempt", err).Error() + ")"}
 	}
 	return d
@@ -132,7 +132,7 @@ func (s *Snapshot) attempts(run string, open bool) []view.Attempt {
 				Outcome: p.State, Node: p.Node, Started: &p.Scheduled,
 			}
 			if row, ok := s.rows[p.Call]; ok {
-				if progress, err := core.DecodeProgress(row.Data); err == nil {
+				if progress, err := core.DecodeProgress(row.Data); readable(err) {
 					a.Queued, a.Started = optional(progress.QueuedAt), optional(progress.StartedAt)
 				}
 			}

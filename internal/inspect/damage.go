@@ -19,6 +19,10 @@ func damageOf(err error) *history.DamageError {
 	return d
 }
 
+// readable reports whether something was read: as it is, or what its face shows because it
+// is encoded and this program cannot decode it.
+func readable(err error) bool { return err == nil || history.IsCoded(err) }
+
 // damagedWait is what something waits for of whose record a part cannot be read.
 func damagedWait(w view.Wait, d *history.DamageError) view.Wait {
 	w.For, w.Why = view.WaitDamaged, d.Error()
@@ -46,7 +50,7 @@ func firstDamage(s *Snapshot, errs ...error) *view.Damage {
 		return nil
 	}
 	d := all[0]
-	v := &view.Damage{Problem: d.Error(), Turn: d.Turn, Newer: d.Newer}
+	v := &view.Damage{Problem: d.Error(), Turn: d.Turn, Newer: d.Newer, Coded: d.Coded}
 	if s != nil && !s.startLost {
 		v.LastCall = s.lastCall(d.Turn)
 	}

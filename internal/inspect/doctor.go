@@ -77,6 +77,8 @@ func (d *doctor) damage(at view.Finding, err error) error {
 		at.Kind, restore = view.FindingNewer, "run a newer version; if none has written it, "+restore
 	}
 	switch {
+	case damage.Coded:
+		at.Kind, at.Do = view.FindingCoded, "look again with the codec that wrote it: perdure doctor --codec FILE"
 	case at.Gate != "" || at.Schedule != "":
 		at.Do = restore
 	case store.Status(at.Status).Open():

@@ -110,11 +110,15 @@ func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view
 	events := []view.Event{first}
 	damaged := func(before int64) error {
 		for len(damage) > 0 && damage[0].Turn < before {
-			ev, err := damagedEvent(damage[0])
+			d := damage[0]
+			if damage = damage[1:]; d.Coded {
+				continue // the events of its face are there
+			}
+			ev, err := damagedEvent(d)
 			if err != nil {
 				return err
 			}
-			events, damage = append(events, ev), damage[1:]
+			events = append(events, ev)
 		}
 		return nil
 	}
@@ -142,7 +146,7 @@ func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view
 // beginning returns the first event of a run's history.
 func beginning(row *store.Run) (view.Event, error) {
 	start, err := record.Start(row)
-	if err != nil {
+	if !readable(err) {
 		return damagedEvent(damageOf(err))
 	}
 	first := startEvent{Start: &start}

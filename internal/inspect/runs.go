@@ -68,7 +68,7 @@ func runOf(r *store.Run) view.Run {
 	if r.Wake != store.Never && !store.IsInLine(r.Wake) {
 		v.NextWake = optional(r.Wake)
 	}
-	if d, err := core.DecodeDetail(r.Detail); err == nil {
+	if d, err := core.DecodeDetail(r.Detail); readable(err) {
 		v.CustomStatus, v.Paused, v.Reason = d.Says, pause(d.Paused), d.Reason
 		if d.Failure != nil {
 			v.Error, v.ErrorType = d.Failure.Message, d.Failure.TypeName()

@@ -37,7 +37,7 @@ func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error
 func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int) (s *Snapshot, complete bool, err error) {
 	s = &Snapshot{epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
 	if s.Start, err = record.Start(row); err != nil {
-		s.Damage, s.startLost = append(s.Damage, damageOf(err)), true
+		s.Damage, s.startLost = append(s.Damage, damageOf(err)), !readable(err)
 	}
 	// Rows first: a call that closes in between is then closed in the history.
 	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
@@ -202,7 +202,7 @@ func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
 		p.State = string(row.State)
 		p.Next = optional(row.Due)
 	}
-	if progress, err := core.DecodeProgress(row.Data); err == nil {
+	if progress, err := core.DecodeProgress(row.Data); readable(err) {
 		p.Failures, p.LostToCrashes = progress.Failures, progress.Losses
 		if progress.Last != nil {
 			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()

@@ -242,7 +242,7 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 // pausedWithRun reports whether a call is paused because its run is.
 func pausedWithRun(c *store.Call) bool {
 	p, err := core.DecodeProgress(c.Data)
-	return err == nil && p.Pause != nil && p.Pause.OfRun
+	return readable(err) && p.Pause != nil && p.Pause.OfRun
 }
 
 type callKey struct {

@@ -112,7 +112,7 @@ func (t *trying) add(e *store.LedgerEntry) error {
 	}
 	t.read++
 	var d core.AttemptDetail
-	if err := history.Unseal(e.Data, &d); err != nil {
+	if err := history.Unseal(e.Data, &d); !readable(err) {
 		return history.Damaged(fmt.Sprintf("the record of attempt %d of call %d of run %s", e.Number, e.Call, e.Run), err)
 	}
 	ref := callRef{e.Run, e.Call}

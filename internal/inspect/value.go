@@ -25,8 +25,11 @@ func optional(ns int64) *time.Time {
 
 // payload returns a recorded value as users write it.
 func payload(p history.Payload) view.Payload {
-	if p.Encoding == history.EncodingJSON {
+	switch p.Encoding {
+	case history.EncodingJSON:
 		return view.Payload{JSON: p.Data}
+	case history.EncodingLocked:
+		return view.Payload{Locked: string(p.Data)}
 	}
 	return view.Payload{Encoding: p.Encoding, Bytes: p.Data}
 }

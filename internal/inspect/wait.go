@@ -42,12 +42,12 @@ func (o *obstacles) gate(ctx context.Context, name string) (*core.GateDetail, er
 		return nil, err
 	}
 	d, err := core.DecodeGate(row.Detail)
-	if damageOf(err) != nil { // what stands at it waits for it all the same
+	if damageOf(err) != nil && !readable(err) { // what stands at it waits for it all the same
 		o.gates[name] = nil
 		return nil, nil
 	}
 	o.gates[name] = &d
-	return &d, err
+	return &d, nil
 }
 
 // atGate says why a call does not pass a gate.
@@ -77,7 +77,7 @@ func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
 func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	w := view.Wait{Call: c.Number, Name: c.Name, For: rowWaits[c.State]}
 	p, err := core.DecodeProgress(c.Data)
-	if damage := damageOf(err); damage != nil {
+	if damage := damageOf(err); damage != nil && !damage.Coded {
 		return damagedWait(w, damage)
 	}
 	w.Failures = p.Failures
@@ -113,7 +113,7 @@ var rowWaits = map[store.CallState]string{
 func heldRun(row *store.Run) *view.Wait {
 	d, err := core.DecodeDetail(row.Detail)
 	w := &view.Wait{Name: row.Type, Since: optional(d.Since), Why: d.Reason}
-	if damage := damageOf(err); damage != nil {
+	if damage := damageOf(err); damage != nil && !damage.Coded {
 		*w = damagedWait(*w, damage)
 		return w
 	}

@@ -39,13 +39,14 @@ func Decode(r *store.Record) (*Past, error) {
 	return p, nil
 }
 
-// Start decodes the start event of a run. If it is damaged, it is what the row says of it.
+// Start decodes the start event of a run. If it is damaged, it is what the row says of it;
+// if it is encoded and cannot be decoded, what its face shows.
 func Start(r *store.Run) (history.Start, error) {
 	start, err := history.DecodeStart(r.Start)
 	if err == nil && start.Run != r.ID {
 		err = history.Damaged("the start event", fmt.Errorf("it is that of run %q", start.Run))
 	}
-	if err != nil {
+	if err != nil && (!history.IsCoded(err) || start.Run != r.ID) {
 		start = history.Start{
 			Kind: history.RunStarted, Format: history.Format, WorkflowID: r.WorkflowID, Run: r.ID, Type: r.Type, Group: r.Group,
 			Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
@@ -74,7 +75,9 @@ func Turns(start *history.Start, after int64, stored []store.TurnRow) (turns []c
 		events, err := words.OpenTurn(start.Author(t.Number), t.Number, t.Time, t.Events)
 		if err != nil {
 			bad(err)
-			continue
+			if !history.IsCoded(err) {
+				continue
+			}
 		}
 		turns = append(turns, core.StoredTurn{Number: t.Number, Epoch: t.Epoch, Time: t.Time, Events: events})
 	}

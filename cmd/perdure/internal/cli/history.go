@@ -144,12 +144,15 @@ type value struct {
 	JSON     json.RawMessage `json:"json"`
 	Encoding string          `json:"encoding"`
 	Bytes    []byte          `json:"bytes"`
+	Locked   string          `json:"locked"`
 }
 
 func (v value) String() string {
 	switch {
 	case v.JSON != nil:
 		return string(v.JSON)
+	case v.Locked != "":
+		return "(" + v.Locked + ")"
 	case v.Encoding != "":
 		return fmt.Sprintf("(%s, %d bytes)", v.Encoding, len(v.Bytes))
 	}

@@ -239,6 +239,11 @@ func (a *app) explainHold(d *view.Description) {
 
 // explainDamage says what on record cannot be read, and what to do about that.
 func (a *app) explainDamage(d *view.Description) {
+	if d.Damage.Coded {
+		a.printf("Parked. What is on record of it cannot be read here.\n  %s\n", d.Damage.Problem)
+		a.printf("Nothing is lost and nothing is done twice. Other workflows go on. If an engine has no codec,\nkey or blob that decodes it, give it that and start it again: the workflow goes on.\n")
+		return
+	}
 	a.printf("Parked: what is on record of it cannot be read.\n  %s\n", d.Damage.Problem)
 	a.printf("Its code does not run, and nothing is done twice. Other workflows go on. ")
 	if d.Damage.Newer {

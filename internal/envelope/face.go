@@ -1,0 +1,245 @@
+package envelope
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// class is what becomes of a field in the face of its document.
+type class uint8
+
+const (
+	secret class = iota // it is left out: so is whatever this table does not know
+	kept                // it stays, with all that is in it
+	opened              // it stays, and each field in it is looked at
+	text                // words of users or of errors: something stands in their place
+	value               // a value of a user: its size stands in its place
+)
+
+// classes say what a field is, by its name in JSON. The same name means the same in all
+// documents, or the one that hides more. A test goes through all types that are written
+// into documents, so that none is forgotten.
+var classes = map[string]class{
+	"input": value, "result": value, "value": value, "details": value, "memo": value,
+
+	"message": text, "stack": text, "reason": text, "why": text, "note": text, "text": text, "says": text,
+	"last_error": text, "error": text, "problem": text,
+
+	"events": opened, "failure": opened, "causes": opened, "last": opened, "retry": opened, "errors": opened,
+	"child": opened, "parent": opened, "scheduled": opened, "carried": opened, "signals": opened, "cancel": opened,
+	"paused": opened, "pause": opened, "base": opened, "cuts": opened, "was": opened, "undecided": opened, "spec": opened,
+	"updates": opened, "recent": opened, "calls": opened, "ticket": opened, "record": opened, "edited": opened, "edits": opened,
+
+	"policy": kept, "gates": kept, "attributes": kept, "judged": kept, "totals": kept, "passes": kept, "crashed_on": kept,
+	"rate": kept, "budget": kept, "breaker": kept, "declared": kept, "asked": kept, "states": kept, "parts": kept,
+
+	// Names, IDs and words of perdure itself.
+	"v": kept, "kind": kept, "call": kept, "name": kept, "queue": kept, "priority": kept, "trace": kept, "version": kept,
+	"due": kept, "block": kept, "attempt": kept, "node": kept, "queued": kept, "started": kept, "ended": kept, "id": kept,
+	"place": kept, "closed": kept, "operation": kept, "by": kept, "outcome": kept, "initiator": kept, "deadline": kept,
+	"run": kept, "status": kept, "on_parent_close": kept, "reuse": kept, "run_timeout": kept, "chain_timeout": kept,
+	"total_attempts": kept, "total_duration_ms": kept, "exhausted": kept, "last_error_type": kept, "errors_total": kept,
+	"lost_to_crashes": kept, "drained": kept, "type": kept, "form": kept, "at_ms": kept, "workflow_id": kept, "group": kept,
+	"chain": kept, "created": kept, "first_turn": kept, "after": kept, "chain_deadline": kept, "number": kept, "previous": kept,
+	"backoff": kept, "first_attempt": kept, "detached": kept, "schedule": kept, "nominal": kept, "turn": kept, "at": kept,
+	"request": kept, "before": kept, "cron": kept, "time_zone": kept, "every": kept, "offset": kept, "jitter": kept,
+	"catch_up": kept, "overlap": kept, "workflow": kept, "failures": kept, "losses": kept, "drains": kept, "lost": kept,
+	"beat_at": kept, "forced": kept, "untold": kept, "probation": kept, "collecting": kept, "returned": kept, "delay": kept,
+	"next": kept, "rule": kept, "of_run": kept, "since": kept, "damaged": kept, "fingerprint": kept, "set": kept, "decided": kept,
+	"overlapped": kept, "last_end": kept, "deleted": kept, "skipped": kept, "missed": kept, "word": kept, "from": kept,
+	"until": kept, "limit": kept, "mode": kept, "max_hold": kept, "check": kept, "unused": kept, "asker": kept, "wait": kept,
+	"signal": kept, "signal_id": kept, "change": kept, "error_type": kept, "judges": kept, "returns": kept, "came": kept,
+	"yield": kept, "judge": kept, "anew": kept, "gate": kept,
+}
+
+// Known reports whether a field has a place in the table, or is left out on purpose.
+func Known(name string) bool {
+	_, is := classes[name]
+	return is || leftOut[name]
+}
+
+// leftOut are fields whose content is a user's, or worth nothing without the rest.
+var leftOut = map[string]bool{
+	"data": true, "inputs": true, "first": true, "seen": true, "seen_at": true, "asked_at": true, "mismatch": true,
+	"crc": true, "json": true, "encoding": true, "bytes": true, "locked": true,
+}
+
+// Face returns a document, which is a JSON object, without what is secret in it. Shown is
+// what is said of the secrets. It is nil for what is no JSON object.
+func Face(doc []byte, shown string) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(doc, &fields) != nil || fields == nil {
+		return nil
+	}
+	b := appendFace(make([]byte, 0, len(doc)), doc, shown)
+	if !json.Valid(b) {
+		return nil
+	}
+	return b
+}
+
+// appendFace appends the face of valid JSON whose fields are looked at.
+func appendFace(b, doc []byte, shown string) []byte {
+	s := scanner{doc: doc}
+	switch s.peek() {
+	case '{':
+		return appendObject(b, &s, shown)
+	case '[':
+		b = append(b, '[')
+		n := 0
+		for s.next('[', ']') {
+			if n++; n > 1 {
+				b = append(b, ',')
+			}
+			b = appendFace(b, s.element(), shown)
+		}
+		return append(b, ']')
+	}
+	if raw := s.element(); raw[0] != '"' {
+		return append(b, raw...)
+	}
+	return append(b, `""`...)
+}
+
+func appendObject(b []byte, s *scanner, shown string) []byte {
+	b = append(b, '{')
+	n := 0
+	field := func(name []byte) {
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(b, name...), ':')
+	}
+	for s.next('{', '}') {
+		name := s.element()
+		s.colon()
+		raw := s.element()
+		switch c := classes[string(name[1:len(name)-1])]; {
+		case c == secret:
+		case c == value && raw[0] == '{':
+			field(name)
+			b = append(append(append(b, `{"locked":`...), quoted(shown+", "+strconv.Itoa(sizeOf(raw))+" bytes")...), '}')
+		case c == value:
+		case c == text && raw[0] == '"':
+			field(name)
+			b = append(b, quoted("("+shown+")")...)
+		case c == text: // a number of the same name, or words in an object
+			if raw[0] != '{' && raw[0] != '[' {
+				field(name)
+				b = append(b, raw...)
+			}
+		case c == opened && raw[0] == '"':
+		case c == opened:
+			field(name)
+			b = appendFace(b, raw, shown)
+		default:
+			field(name)
+			b = append(b, raw...)
+		}
+	}
+	return append(b, '}')
+}
+
+func quoted(s string) []byte {
+	q, _ := json.Marshal(s) // a string cannot fail
+	return q
+}
+
+// sizeOf is how long the value in a payload is, in bytes.
+func sizeOf(payload []byte) int {
+	const begin = `{"json":`
+	if len(payload) > len(begin) && string(payload[:len(begin)]) == begin {
+		return len(payload) - len(begin) - 1
+	}
+	return len(payload)
+}
+
+// scanner goes through valid JSON.
+type scanner struct {
+	doc []byte
+	at  int
+}
+
+func (s *scanner) blanks() {
+	for s.at < len(s.doc) {
+		switch s.doc[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+func (s *scanner) peek() byte {
+	s.blanks()
+	return s.doc[s.at]
+}
+
+// next goes to the next element of a list or object, past its comma, and answers false at
+// its end.
+func (s *scanner) next(begin, end byte) bool {
+	if c := s.peek(); c == begin && s.at == s.first() || c == ',' {
+		s.at++
+	}
+	if s.peek() == end {
+		s.at++
+		return false
+	}
+	return true
+}
+
+// first is where the value that is gone through begins.
+func (s *scanner) first() int {
+	first := scanner{doc: s.doc}
+	first.blanks()
+	return first.at
+}
+
+func (s *scanner) colon() {
+	s.blanks()
+	s.at++
+}
+
+// element returns the value that follows, and goes past it.
+func (s *scanner) element() []byte {
+	s.blanks()
+	begin, depth := s.at, 0
+	for s.at < len(s.doc) {
+		switch s.doc[s.at] {
+		case '"':
+			for s.at++; s.doc[s.at] != '"'; s.at++ {
+				if s.doc[s.at] == '\\' {
+					s.at++
+				}
+			}
+			if s.at++; depth == 0 {
+				return s.doc[begin:s.at]
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return trimmed(s.doc[begin:s.at])
+			}
+			if depth--; depth == 0 {
+				s.at++
+				return s.doc[begin:s.at]
+			}
+		case ',', ':':
+			if depth == 0 {
+				return trimmed(s.doc[begin:s.at])
+			}
+		}
+		s.at++
+	}
+	return trimmed(s.doc[begin:])
+}
+
+func trimmed(b []byte) []byte {
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\n' || b[len(b)-1] == '\t' || b[len(b)-1] == '\r') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
