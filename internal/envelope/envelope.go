@@ -6,8 +6,11 @@ import (
 	"fmt"
 )
 
-// magic begins every envelope: a NUL, which begins no text, and the version of the form.
-const magic = "\x00pc1"
+// begin begins every envelope: a NUL, which begins no text. The version of the form follows.
+const (
+	begin = "\x00pc"
+	magic = begin + "1"
+)
 
 // maxLayers is how many codecs can have encoded a document.
 const maxLayers = 16
@@ -26,7 +29,7 @@ type Envelope struct {
 type Layer struct{ Codec, Label string }
 
 // Is reports whether a document has an envelope.
-func Is(doc []byte) bool { return len(doc) > 0 && doc[0] == magic[0] }
+func Is(doc []byte) bool { return len(doc) > len(begin) && string(doc[:len(begin)]) == begin }
 
 // Bytes returns the envelope as it is written.
 func (e *Envelope) Bytes() []byte {
@@ -45,17 +48,17 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-var errCut = errors.New("its envelope ends too early")
+var errCut = errors.New("its envelope ends too early: its bytes were changed; restore the database from a backup")
 
 // Parse reads an envelope. Face and Body share the bytes of doc.
 func Parse(doc []byte) (*Envelope, error) {
-	if begin := doc[:min(len(doc), len(magic))]; string(begin) != magic {
-		return nil, fmt.Errorf("it begins with %q, as nothing does that this version reads; run a newer version, or the bytes are damaged", begin)
+	if first := doc[:min(len(doc), len(magic))]; string(first) != magic {
+		return nil, fmt.Errorf("it begins with %q, as nothing does that this version reads; run a newer version, or the bytes are damaged", first)
 	}
 	p := parser{rest: doc[len(magic):]}
 	layers := p.number()
 	if layers > maxLayers {
-		return nil, fmt.Errorf("its envelope names %d codecs, and %d is the limit: its bytes are damaged", layers, maxLayers)
+		return nil, fmt.Errorf("its envelope names %d codecs, and %d is the limit: its bytes were changed; restore the database from a backup", layers, maxLayers)
 	}
 	e := &Envelope{}
 	for range layers {
