@@ -15,6 +15,10 @@ type row struct {
 
 var table = []row{
 	{
+		pkg: "internal/human",
+		why: "the command and the dashboard say durations, times and texts of others in the same words",
+	},
+	{
 		pkg: "internal/errname",
 		why: "the names of errors belong to the process; retry gives them, history and its readers find them again",
 	},
@@ -352,8 +356,14 @@ var table = []row{
 		why: "it runs the engine in virtual time, in memory",
 	},
 	{
+		pkg:  "dashboard",
+		may:  []string{".", "access", "ops", "view", "retry", "store", "internal/human", "internal/web"},
+		test: []string{"github.com/chromedp"},
+		why:  "the pages are a user of the public verbs, as the command is; the tests look at them in a browser",
+	},
+	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "access", "internal/dbname", "internal/filelock", "internal/notation", "cmd/perdure/..."},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "access", "internal/dbname", "internal/filelock", "internal/human", "internal/notation", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does",
 	},

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 func TestF2_ControlCharactersAreEscaped(t *testing.T) {
@@ -34,7 +36,7 @@ func FuzzEscapeLeavesNothingToObey(f *testing.F) {
 	f.Add("\xf0\x28\x8c\xbc")
 	f.Fuzz(func(t *testing.T, s string) {
 		out := Escape(s)
-		if !utf8.ValidString(out) || strings.ContainsFunc(out, obeyed) {
+		if !utf8.ValidString(out) || strings.ContainsFunc(out, human.Obeyed) {
 			t.Errorf("Escape(%q) is %q", s, out)
 		}
 	})

@@ -1,4 +1,4 @@
-package term
+package human
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // a terminal shows and does not obey: control characters, characters that turn
 // the direction of writing, and broken bytes become visible escapes.
 func Escape(s string) string {
-	if !strings.ContainsFunc(s, obeyed) && utf8.ValidString(s) {
+	if !strings.ContainsFunc(s, Obeyed) && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
@@ -25,7 +25,7 @@ func Escape(s string) string {
 			b.WriteString(`\r`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case obeyed(r):
+		case Obeyed(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
@@ -34,9 +34,9 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// obeyed reports whether a terminal might do something else with a character
+// Obeyed reports whether a terminal, or the layout of a page, might do something else with a character
 // than show it.
-func obeyed(r rune) bool {
+func Obeyed(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 

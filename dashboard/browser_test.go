@@ -1,0 +1,257 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	browserpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/perdure/perdure/internal/goldenfile"
+)
+
+// tab is a page of a real browser. What the browser complains of fails the test.
+type tab struct {
+	*testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+// browse starts a browser without a screen. A machine without one fails the test: what
+// these tests show, nothing else does.
+func browse(t *testing.T) *tab {
+	t.Helper()
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("The dashboard is tested in a real browser. Install it: apt-get install chromium")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("force-device-scale-factor", "1"),
+		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 800))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &tab{T: t, ctx: ctx}
+	err = chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *log.EventEntryAdded:
+			b.complain(string(e.Entry.Level) + ": " + e.Entry.Text + " " + e.Entry.URL)
+		case *runtime.EventConsoleAPICalled:
+			b.complain("console: " + string(e.Type))
+		case *runtime.EventExceptionThrown:
+			b.complain("exception: " + e.ExceptionDetails.Text)
+		case *browserpage.EventJavascriptDialogOpening:
+			b.complain("dialog: " + e.Message)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	command(b, log.Enable, cdp.Empty{})
+	// A layout that jumps is seen by the browser itself.
+	command(b, browserpage.AddScriptToEvaluateOnNewDocument, browserpage.AddScriptToEvaluateOnNewDocumentParams{
+		Source: `window.jumps = 0; new PerformanceObserver(l => { for (const e of l.getEntries()) if (!e.hadRecentInput) window.jumps += e.value }).observe({type: "layout-shift", buffered: true})`,
+	})
+	return b
+}
+
+func (b *tab) complain(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = append(b.complaints, text)
+}
+
+// command sends a command of the browser's own protocol.
+func command[P, R any](b *tab, c cdp.Command[P, R], params P) R {
+	b.Helper()
+	r, err := chromedp.Call(b.ctx, c, params)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// do does things in the browser.
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	if err := chromedp.Do(b.ctx, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// js is the value of an expression in the page.
+func js[T any](b *tab, expression string) T {
+	b.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// text is the text of the first element that a CSS selector finds.
+func (b *tab) text(selector string) string {
+	b.Helper()
+	return js[string](b, fmt.Sprintf(`document.querySelector(%q)?.innerText ?? "(none)"`, selector))
+}
+
+// open opens a page, and fails the test if the browser has something to say about it.
+func (b *tab) open(url string) {
+	b.Helper()
+	b.do(chromedp.Navigate(url))
+	b.calm()
+}
+
+// calm fails the test if the browser has complained, or the layout has jumped.
+func (b *tab) calm() {
+	b.Helper()
+	if jumps := js[float64](b, "window.jumps"); jumps > 0.01 {
+		b.Errorf("the layout jumps: %v", jumps)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
+		b.Error(c)
+	}
+	b.complaints = nil
+}
+
+// look takes a picture of the page as it is on a screen, for a person: of the whole page,
+// in light or dark, with a width. It goes to the directory that PERDURE_SHOTS names.
+func (b *tab) look(name string, width int64, scheme string) {
+	b.Helper()
+	dir := os.Getenv("PERDURE_SHOTS")
+	if dir == "" {
+		return
+	}
+	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 500})
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	command(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, scheme, width)), png, 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// looks are the pictures of a page that people look at.
+func (b *tab) looks(name string) {
+	b.Helper()
+	b.look(name, 1280, "light")
+	b.look(name, 1280, "dark")
+	b.look(name, 380, "light")
+}
+
+// tree is the page as a screen reader has it: roles, names and states, without what differs
+// from run to run.
+func (b *tab) tree() string {
+	b.Helper()
+	nodes := command(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes
+	byID := map[accessibility.NodeID]*accessibility.Node{}
+	for _, n := range nodes {
+		byID[n.NodeID] = n
+	}
+	var out strings.Builder
+	var walk func(n *accessibility.Node, depth int, outer string)
+	walk = func(n *accessibility.Node, depth int, outer string) {
+		role, name := axText(n.Role), axText(n.Name)
+		if role == "InlineTextBox" {
+			return
+		}
+		shown := !n.Ignored && role != "none" && role != "generic" && !(role == "StaticText" && name == outer)
+		if shown {
+			line := role
+			if name != "" {
+				line += fmt.Sprintf(" %q", steady(name))
+			}
+			for _, p := range n.Properties {
+				if v := axText(p.Value); slices.Contains([]string{"level", "pressed", "expanded", "checked", "disabled", "required"}, string(p.Name)) && v != "" && v != "false" {
+					line += fmt.Sprintf(" %s=%s", p.Name, v)
+				}
+			}
+			out.WriteString(strings.Repeat("  ", depth) + line + "\n")
+			depth, outer = depth+1, name
+		}
+		for _, id := range n.ChildIDs {
+			if c := byID[id]; c != nil {
+				walk(c, depth, outer)
+			}
+		}
+	}
+	walk(nodes[0], 0, "")
+	return out.String()
+}
+
+// golden holds the tree of the page to a file.
+func (b *tab) golden(name string) {
+	b.Helper()
+	goldenfile.Compare(b.T, filepath.Join("testdata", name+".txt"), b.tree())
+}
+
+func axText(v *accessibility.Value) string {
+	if v == nil || len(v.Value) == 0 {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(v.Value, &text) != nil {
+		return string(v.Value) // a number, true or false
+	}
+	return text
+}
+
+var unsteady = []struct {
+	is *regexp.Regexp
+	to string
+}{
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`), "TIME"},
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?\b`), "TIME"},
+	{regexp.MustCompile(`\b\d+(\.\d)?(µs|ms|s|m\d\ds|h\d\dm|d\d\dh)\b`), "DURATION"},
+	{regexp.MustCompile(`\b[0-9a-z]{20,40}\b`), "ID"},
+	{regexp.MustCompile(`/\S*\.db`), "FILE"},
+}
+
+// steady is a text without what differs from run to run.
+func steady(s string) string {
+	for _, u := range unsteady {
+		s = u.is.ReplaceAllString(s, u.to)
+	}
+	return s
+}
+
+// wait waits until a condition of the page holds.
+func (b *tab) wait(js string) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
+		b.Fatalf("it does not come to: %s: %v\n%s", js, err, b.text("main"))
+	}
+}
+
+// quoted is a text as a literal of JavaScript.
+func quoted(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

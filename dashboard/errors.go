@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+// failure is what the page of an error shows.
+type failure struct {
+	Status int
+	What   string // one sentence
+	Why    string // of the error itself; may be empty
+	Next   string // what to do
+}
+
+func (f failure) title() string { return f.What }
+
+// badRequest is a request that cannot be understood.
+type badRequest struct{ what, next string }
+
+func (b *badRequest) Error() string { return b.what }
+
+// failed makes the page of an error.
+func (q *request) failed(err error) failure {
+	f := failure{http.StatusInternalServerError, "The page cannot be shown", err.Error(), "Try again; the log of the program may say more."}
+	var bad *badRequest
+	var input *view.InputError
+	var away *store.UnavailableError
+	switch {
+	case errors.Is(err, perdure.ErrNotFound):
+		f = failure{http.StatusNotFound, "It is not in the database", err.Error(), "It may be of another group, or was removed by retention. Search for it in the list of runs."}
+	case errors.As(err, &bad):
+		f = failure{http.StatusBadRequest, "The request cannot be understood", bad.what, bad.next}
+	case errors.As(err, &input):
+		f = failure{http.StatusBadRequest, "The request cannot be understood", err.Error(), "Change what was given, and try again."}
+	case errors.As(err, &away), errors.Is(err, context.DeadlineExceeded), q.engine.Health() != nil:
+		f = failure{http.StatusServiceUnavailable, "The database does not answer", err.Error(),
+			"Nothing is lost: what is in the database goes on when it is back. This page tries again by itself."}
+	}
+	f.Why = human.Clip(f.Why, 2000)
+	q.status, q.page = f.Status, &page{path: q.path, under: q.under, title: q.title, file: "error"}
+	return f
+}
+
+// refuse shows why the guard refuses a request. Who is nobody yet is led to the login.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) {
+	q := s.request(r.Context(), w, r, &page{title: p.Title, file: "error", still: true})
+	if p.Status == http.StatusUnauthorized && r.Method == http.MethodGet && s.guard.HasTokens() && r.Header.Get("X-Perdure-Live") == "" {
+		w.Header().Set("Location", "login")
+		w.WriteHeader(http.StatusSeeOther)
+		return
+	}
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	q.status = p.Status
+	q.write(w, failure{p.Status, p.Title, human.Clip(p.Detail, 2000), p.Next})
+}

@@ -1,0 +1,168 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/web"
+)
+
+// Handler returns a handler that serves the dashboard of an engine, which may be opened
+// only or serve workflows itself, to those whom the rules let in. It answers below the path
+// where it is mounted, which is the same for all links and forms:
+//
+//	pages, err := dashboard.Handler(eng, rules)
+//	...
+//	mux.Handle("/perdure/", http.StripPrefix("/perdure", pages))
+//
+// The error says what is wrong with the rules. The handler is safe for concurrent use. It
+// keeps nothing between requests.
+func Handler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
+	guard, err := web.New(rules)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{engine: e, guard: guard}
+	return guard.Handler(s.routes(), web.Look{Refuse: s.refuse, Policy: web.OwnFiles}), nil
+}
+
+type server struct {
+	engine *perdure.Engine
+	guard  *web.Guard
+}
+
+// maxForm is how many bytes a form may have.
+const maxForm = 2 << 20
+
+// routes are those of the pages, the login and the files of style and script.
+func (s *server) routes() []web.Route {
+	routes := []web.Route{
+		{Method: http.MethodGet, Pattern: "/static/", Name: "dashboardFile", Summary: "style and script of the dashboard", Handler: static()},
+		{Method: http.MethodGet, Pattern: "/login", Name: "dashboardLogin", Summary: "the form of the login", Handler: s.serve(&loginPage, showLogin)},
+		{
+			Method: http.MethodPost, Pattern: "/login", Name: "dashboardEnter", Summary: "log in, with a token", Body: 4 << 10,
+			Media: formMedia, Handler: s.serve(&loginPage, s.login),
+		},
+		{
+			Method: http.MethodPost, Pattern: "/logout", Name: "dashboardLeave", Summary: "log out", Role: access.Viewer, Body: 4 << 10,
+			Media: formMedia, Handler: s.serve(&loginPage, s.logout),
+		},
+	}
+	for i := range pages {
+		p := &pages[i]
+		path := "/" + p.path
+		if p.path == "" {
+			path += "{$}"
+		}
+		routes = append(routes, web.Route{
+			Method: http.MethodGet, Pattern: path, Name: "dashboard " + p.file, Summary: p.title, Role: access.Viewer, Handler: s.serve(p, p.show),
+		})
+		if p.post != nil {
+			routes = append(routes, web.Route{
+				Method: http.MethodPost, Pattern: path, Name: "dashboard do " + p.file, Summary: p.title, Role: access.Operator, Writes: true,
+				Body: maxForm, Media: formMedia, Handler: s.serve(p, p.post),
+			})
+		}
+	}
+	return routes
+}
+
+const formMedia = "application/x-www-form-urlencoded"
+
+// limit is how long a page waits for the database.
+const limit = 10 * time.Second
+
+// request is a page that is being made.
+type request struct {
+	*http.Request
+	*page
+	ctx    context.Context
+	engine *perdure.Engine
+	w      http.ResponseWriter
+	guard  *web.Guard
+	person access.Identity
+	now    time.Time // engine time if the page knows it, else that of this process
+	begun  time.Time
+	status int
+
+	// redirect is where the browser is to go instead; empty: nowhere.
+	redirect string
+	done     bool // the answer is written
+}
+
+// serve returns the handler of one function of a page.
+func (s *server) serve(p *page, show func(*request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		defer cancel()
+		q := s.request(ctx, w, r, p)
+		data, err := show(q)
+		switch {
+		case err != nil:
+			q.write(w, q.failed(err))
+		case q.done:
+		case q.redirect != "":
+			// http.Redirect would make the reference absolute, by a path that lacks the prefix.
+			w.Header().Set("Location", q.redirect)
+			w.WriteHeader(http.StatusSeeOther)
+		default:
+			q.write(w, data)
+		}
+	}
+}
+
+// request begins to make a page.
+func (s *server) request(ctx context.Context, w http.ResponseWriter, r *http.Request, p *page) *request {
+	now := time.Now()
+	return &request{
+		Request: r, page: p, ctx: ctx, engine: s.engine, w: w, guard: s.guard, person: web.Who(r.Context()),
+		now: now, begun: now, status: http.StatusOK,
+	}
+}
+
+// operator reports whether whoever looks may change something.
+func (q *request) operator() bool {
+	return q.person.Role.May(access.Operator) && !q.guard.ReadOnly()
+}
+
+//go:embed static
+var staticFiles embed.FS
+
+// static serves the style and the script. Their URLs bear a sum of their bytes, so
+// browsers keep them.
+func static() http.HandlerFunc {
+	files := http.FileServerFS(staticFiles)
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		files.ServeHTTP(w, r)
+	}
+}
+
+// link is a relative URL: a page with its parameters, pairs of name and value. Empty
+// values are left out.
+func link(path string, pairs ...string) template.URL {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Add(pairs[i], pairs[i+1])
+		}
+	}
+	return linkTo(path, query)
+}
+
+// linkTo is a relative URL.
+func linkTo(path string, query url.Values) template.URL {
+	text := cmp.Or(path, "./")
+	if len(query) > 0 {
+		text += "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
+	}
+	return template.URL(text) // all that is of others is escaped
+}

@@ -1,0 +1,117 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// layout is what the template of the layout shows, around the data of the page.
+type layout struct {
+	Title    string
+	Menu     []menuItem
+	Location string
+	Person   string // who looks; may be empty
+	Operator bool   // may change something
+	ReadOnly bool   // nobody may
+	Login    bool   // with a token, which can be given back
+	Now      stamp
+	Live     bool
+	Every    int64 // milliseconds between live updates
+	Style    string
+	Script   string
+	Data     any
+}
+
+type menuItem struct {
+	Name    string
+	Link    template.URL
+	Current string // for aria-current
+}
+
+// write writes the page.
+func (q *request) write(w http.ResponseWriter, data any) {
+	l := layout{
+		Title: q.title, Location: q.engine.Location(), Person: q.person.Name, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
+		Data: data, Login: q.guard.HasTokens(),
+		Live: !q.still && q.Method == http.MethodGet, Now: q.at(q.now),
+		Style: asset("app.css"), Script: asset("app.js"),
+	}
+	for _, p := range pages {
+		if q.path == loginPage.path {
+			break // nobody is in yet
+		}
+		if p.menu != "" {
+			item := menuItem{Name: p.menu, Link: link(p.path)}
+			if p.path == q.path || p.path == q.under && q.under != "" {
+				item.Current = "page"
+				if p.path != q.path {
+					item.Current = "true"
+				}
+			}
+			l.Menu = append(l.Menu, item)
+		}
+	}
+	if t, ok := data.(titled); ok {
+		l.Title = t.title()
+	}
+	// Live updates cost the database little: a page that takes long is fetched less often.
+	l.Every = max(2*time.Second, 20*time.Since(q.begun)).Milliseconds()
+	var text bytes.Buffer
+	if err := templates()[q.file].ExecuteTemplate(&text, "layout", l); err != nil {
+		http.Error(w, "The page cannot be shown: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Server-Timing", "page;dur="+strconv.FormatFloat(float64(time.Since(q.begun).Microseconds())/1000, 'f', 1, 64))
+	w.WriteHeader(q.status)
+	_, _ = w.Write(visible(text.Bytes())) // a client that is gone needs no answer
+}
+
+// titled is data that gives its page another title than the table does.
+type titled interface{ title() string }
+
+// templates are the templates by page: each with the layout and the parts.
+var templates = sync.OnceValue(func() map[string]*template.Template {
+	base := template.Must(template.New("layout").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+	files, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		panic(err)
+	}
+	all := map[string]*template.Template{}
+	for _, file := range files {
+		name := file[len("templates/") : len(file)-len(".html")]
+		if name != "layout" && name != "parts" {
+			all[name] = template.Must(template.Must(base.Clone()).ParseFS(templateFiles, file))
+		}
+	}
+	return all
+})
+
+// asset is the URL of a static file, with a sum of its bytes.
+func asset(name string) string {
+	if sum, ok := sums.Load(name); ok {
+		return sum.(string)
+	}
+	data, err := staticFiles.ReadFile("static/" + name)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(data)
+	url := "static/" + name + "?" + hex.EncodeToString(sum[:6])
+	sums.Store(name, url)
+	return url
+}
+
+var sums sync.Map // name of a static file to its URL

@@ -1,0 +1,216 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+)
+
+// linked is a text that leads somewhere.
+type linked struct {
+	Text string
+	Link template.URL
+}
+
+// overviewPage is what ops.Status knows.
+type overviewPage struct {
+	Headline string
+	Served   bool
+	Group    string
+	Tiles    []tile
+	Waiting  []waitingRow
+	Errors   []errorRow
+	Failed   []failedRow
+	Nodes    []nodeRow
+}
+
+type tile struct {
+	Name string
+	N    int
+	Tone string
+	Link template.URL
+}
+
+type waitingRow struct {
+	For, Name    string
+	Grave        bool // it does not end by itself
+	Count        string
+	All          template.URL // the runs, if the list can select them
+	What         string
+	Since, Until *stamp
+	Run          *linked
+	Why          folded
+}
+
+type errorRow struct {
+	Step, Type              string
+	Runs                    template.URL
+	Attempts, Before, Calls int
+	Trend, Arrow            string
+	Last                    *stamp
+	Message                 folded
+}
+
+type failedRow struct {
+	Run      linked
+	Workflow string
+	Closed   *stamp
+	Why      folded
+}
+
+type nodeRow struct {
+	Name, State  string
+	Partitions   int
+	Joined, Seen *stamp
+}
+
+func overview(q *request) (any, error) {
+	s, err := ops.Status(q.ctx, q.engine)
+	if err != nil {
+		return nil, err
+	}
+	q.now = s.Time
+	p := &overviewPage{Served: s.Served, Group: "this database", Headline: "All is well"}
+	if s.Group != "" {
+		p.Group = fmt.Sprintf("the group %q", s.Group)
+	}
+	if s.Attention {
+		p.Headline = "Something needs attention"
+	}
+	p.Tiles = tiles(s)
+	for i := range s.Waiting {
+		p.Waiting = append(p.Waiting, q.waitingRow(&s.Waiting[i]))
+	}
+	for i := range s.Errors {
+		p.Errors = append(p.Errors, q.errorRow(&s.Errors[i]))
+	}
+	for i := range s.Failed {
+		r := &s.Failed[i]
+		p.Failed = append(p.Failed, failedRow{runLink(r.WorkflowID, r.RunID), r.Workflow, q.ago(r.Closed), fold(typed(r.ErrorType, r.Error), "")})
+	}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		p.Nodes = append(p.Nodes, nodeRow{n.Name, n.State, n.Partitions, q.ago(&n.Joined), q.ago(&n.Seen)})
+	}
+	return p, nil
+}
+
+// tiles are the counts that a person looks for first, each with the list behind it.
+func tiles(s *view.Status) []tile {
+	runs := func(name, status string) tile {
+		return tile{name, s.Runs[status], tone(status), link("runs", "status", status)}
+	}
+	calls := func(name, state string) tile {
+		return tile{name, s.Calls[state], tone(state), link("runs", "call", state)}
+	}
+	return []tile{
+		runs("running", view.StatusRunning),
+		{"calls retrying", s.Calls[view.CallBackoff], "retry", link("runs", "call", retrying)},
+		calls("calls at gates", view.CallGated),
+		calls("calls in line", view.CallQueued),
+		calls("calls paused", view.CallPaused),
+		calls("quarantined", view.CallQuarantined),
+		runs("runs paused", view.StatusPaused),
+		runs("without code", view.StatusWaitingForCode),
+		runs("parked", view.StatusParked),
+		runs("failed", view.StatusFailed),
+		runs("completed", view.StatusCompleted),
+	}
+}
+
+// waitNames are what is waited for, where it has another name than its kind.
+var waitNames = map[string]string{
+	view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
+}
+
+func (q *request) waitingRow(w *view.Waiting) waitingRow {
+	row := waitingRow{
+		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Grave: view.WaitRank(w.For) <= view.WaitRank(view.WaitBreaker),
+		Count: human.Count(w.Count), What: cmp.Or(w.Gate, w.Name), Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(whyWaits(&w.Wait), ""),
+	}
+	if w.AtLeast {
+		row.Count += "+"
+	}
+	if w.WorkflowID != "" {
+		to := runLink(w.WorkflowID, w.RunID)
+		row.Run = &to
+	}
+	switch {
+	case w.For == view.WaitBackoff:
+		row.All = link("runs", "call", retrying)
+	case w.For == view.WaitCode:
+		row.All = link("runs", "status", view.StatusWaitingForCode)
+	case w.For == view.WaitParked || w.For == view.WaitDamaged:
+		row.All = link("runs", "status", view.StatusParked)
+	case w.For == view.WaitPaused && w.Call == 0:
+		row.All = link("runs", "status", view.StatusPaused)
+	case w.For == view.WaitPaused:
+		row.All = link("runs", "call", view.CallPaused)
+	case w.For == view.WaitQuarantined:
+		row.All = link("runs", "call", view.CallQuarantined)
+	case w.For == view.WaitSlot, w.For == view.WaitActivityPaused:
+		row.All = link("runs", "call", view.CallQueued)
+	case w.For == view.WaitGate, w.For == view.WaitBreaker, w.For == view.WaitGatePaused:
+		row.All = link("runs", "call", view.CallGated)
+	case w.For == view.WaitExternal:
+		row.All = link("runs", "call", view.CallExternal)
+	}
+	if w.Count == 0 {
+		row.All = ""
+	}
+	return row
+}
+
+func (q *request) errorRow(t *view.ErrorTrend) errorRow {
+	row := errorRow{
+		Step: t.Name, Type: t.ErrorType, Runs: link("runs", "error", t.ErrorType), Attempts: t.Attempts, Before: t.Before, Calls: t.Calls,
+		Trend: "as before", Arrow: "=", Last: q.ago(&t.Last), Message: fold(t.Example.Message, ""),
+	}
+	switch {
+	case t.Attempts > t.Before:
+		row.Trend, row.Arrow = "rising", "↑"
+	case t.Attempts < t.Before:
+		row.Trend, row.Arrow = "falling", "↓"
+	}
+	return row
+}
+
+// runLink leads to a run.
+func runLink(id, run string) linked { return linked{id, link("run", "id", id, "run", run)} }
+
+// typed is an error with its type, unless that says nothing.
+func typed(name, message string) string {
+	if name == "" || name == retry.TypeError || message == "" {
+		return message
+	}
+	return name + ": " + message
+}
+
+// whyWaits is who made it wait and why, else the last error.
+func whyWaits(w *view.Wait) string {
+	failed := typed(w.ErrorType, w.Error)
+	why := byAndWhy(w.By, w.Why)
+	switch {
+	case why == "":
+		return failed
+	case failed == "" || w.By != "":
+		return why
+	}
+	return why + ": " + failed
+}
+
+// byAndWhy is who did something and why.
+func byAndWhy(by, why string) string {
+	switch {
+	case by == "":
+		return why
+	case why == "":
+		return "by " + by
+	}
+	return "by " + by + ": " + why
+}

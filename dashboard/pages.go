@@ -1,0 +1,22 @@
+package dashboard
+
+// page is a row of the table of pages.
+type page struct {
+	path  string // of the URL, below the dashboard; links to it are this text
+	title string
+	menu  string // its name in the menu; empty if it is not there
+	under string // path of the page in whose part of the menu it is; empty: its own
+	file  string // of its template, without .html
+	still bool   // it does not change by itself: no live updates
+
+	// show reads what the page shows: the data of its template.
+	show func(*request) (any, error)
+	// post does what its form asks for, and shows what became of it; nil if there is no
+	// such form. Only operators get there.
+	post func(*request) (any, error)
+}
+
+// pages are all of the dashboard, those of the menu in its order.
+var pages = []page{
+	{path: "", title: "Overview", menu: "Overview", file: "overview", show: overview},
+}

@@ -1,0 +1,128 @@
+// The pages work without this script. It keeps them up to date, says how old they are,
+// counts down, and gives them keys.
+"use strict";
+(() => {
+  const body = document.body;
+  let shown = performance.now();                 // when what is shown came
+  let server = Date.parse(body.dataset.now);     // the server's time then
+  let every = Number(body.dataset.every) || 0;   // milliseconds; 0: no live updates
+  let failing = false, busy = false, timer = 0;
+  const storage = (() => { try { return window.sessionStorage; } catch { return null; } })();
+  let paused = storage?.getItem("perdure-paused") === "1";
+  const age = document.getElementById("age"), pause = document.getElementById("pause");
+
+  // duration says a number of milliseconds as the server does.
+  function duration(ms) {
+    const s = Math.floor(ms / 1000), two = (n) => String(n).padStart(2, "0");
+    if (s < 60) return s + "s";
+    if (s < 3600) return Math.floor(s / 60) + "m" + two(s % 60) + "s";
+    if (s < 86400) return Math.floor(s / 3600) + "h" + two(Math.floor(s % 3600 / 60)) + "m";
+    return Math.floor(s / 86400) + "d" + two(Math.floor(s % 86400 / 3600)) + "h";
+  }
+  const now = () => server + (performance.now() - shown);
+
+  function tick() {
+    const old = performance.now() - shown;
+    const state = failing ? ", no answer" : paused && every ? ", paused" : "";
+    const text = "as of " + duration(old) + " ago" + state;
+    if (age.textContent !== text) age.textContent = text;
+    age.classList.toggle("old", failing);
+    for (const t of document.querySelectorAll("time[data-kind]")) {
+      const d = Date.parse(t.dateTime) - now();
+      const want = t.dataset.kind === "until" ? (d <= 0 ? "now" : "in " + duration(d)) : (d > 0 ? "in " + duration(d) : duration(-d) + " ago");
+      if (Math.abs(d) >= 1000 || d <= 0 && t.dataset.kind === "until") { if (t.textContent !== want) t.textContent = want; }
+    }
+  }
+
+  // change makes a node like another one and keeps what is the user's: the focus, what is
+  // open, what is typed, where it is scrolled to.
+  function change(is, should) {
+    if (is.nodeType !== should.nodeType || is.nodeName !== should.nodeName || (is.id || "") !== (should.id || "")) { is.replaceWith(document.importNode(should, true)); return; }
+    if (is.nodeType !== Node.ELEMENT_NODE) { if (is.data !== should.data) is.data = should.data; return; }
+    const mine = is.nodeName === "DETAILS" ? ["open"] : ["INPUT", "TEXTAREA", "SELECT", "OPTION"].includes(is.nodeName) ? ["value", "checked", "selected"] : [];
+    for (const a of [...is.attributes]) if (!should.hasAttribute(a.name) && !mine.includes(a.name)) is.removeAttribute(a.name);
+    for (const a of should.attributes) if (is.getAttribute(a.name) !== a.value && !mine.includes(a.name)) is.setAttribute(a.name, a.value);
+    if (is.nodeName === "TEXTAREA") return;
+    const have = [...is.childNodes], want = [...should.childNodes];
+    // Rows with a key move with it, so that what is open stays with its row.
+    const keyed = new Map(have.filter((n) => n.dataset?.key).map((n) => [n.dataset.key, n]));
+    if (keyed.size) {
+      let at = is.firstChild;
+      for (const w of want) {
+        const old = w.dataset?.key ? keyed.get(w.dataset.key) : undefined;
+        if (old) { keyed.delete(w.dataset.key); if (old !== at) is.insertBefore(old, at); change(old, w); at = old.nextSibling; continue; }
+        const add = document.importNode(w, true);
+        is.insertBefore(add, at);
+      }
+      while (at) { const next = at.nextSibling; at.remove(); at = next; }
+      return;
+    }
+    want.forEach((w, i) => have[i] ? change(have[i], w) : is.append(document.importNode(w, true)));
+    have.slice(want.length).forEach((n) => n.remove());
+  }
+
+  // editing reports whether the user is in the middle of something that must stay as it is.
+  const editing = () => window.getSelection()?.type === "Range" || document.activeElement?.matches?.("main input, main textarea, main select");
+
+  async function update() {
+    if (busy || paused || !every || document.hidden || editing()) return;
+    busy = true;
+    try {
+      const limit = AbortSignal.timeout(15000), answer = await fetch(location.href, { headers: { "X-Perdure-Live": "1" }, signal: limit, cache: "no-store" });
+      if (!(answer.headers.get("Content-Type") || "").startsWith("text/html")) throw new Error("no page");
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (paused || editing()) return;
+      if (answer.status === 503 || answer.status >= 500) throw new Error("away"); // what is shown stays, and says how old it is
+      failing = false;
+      shown = performance.now();
+      server = Date.parse(page.body.dataset.now);
+      every = Number(page.body.dataset.every) || every;
+      document.title = page.title;
+      change(document.getElementById("main"), page.getElementById("main"));
+    } catch { failing = true; } finally { busy = false; tick(); }
+  }
+
+  function show() {
+    pause.hidden = !every;
+    pause.textContent = paused ? "Resume" : "Pause";
+    pause.setAttribute("aria-pressed", String(paused));
+    tick();
+  }
+  function toggle() {
+    paused = !paused;
+    storage?.setItem("perdure-paused", paused ? "1" : "");
+    show();
+    if (!paused) update();
+  }
+  pause.addEventListener("click", toggle);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) update(); });
+  const again = () => { timer = setTimeout(async () => { await update(); again(); }, failing ? Math.max(every, 5000) : every || 5000); };
+
+  // Keys. None of them works while a text is typed.
+  let first = "";
+  const pages = { o: "./", r: "runs", l: "ledger", a: "gates", s: "schedules", n: "nodes", p: "policy" };
+  function move(step) {
+    const rows = [...document.querySelectorAll("main a.row")];
+    if (!rows.length) return;
+    const at = rows.indexOf(document.activeElement);
+    rows[at < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + step))].focus();
+  }
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target.matches("input, textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
+    const chord = first; first = "";
+    if (chord === "g") { if (pages[e.key]) { const a = document.querySelector(`header nav a[href="${pages[e.key]}"]`); if (a) { e.preventDefault(); a.click(); } } return; }
+    switch (e.key) {
+      case "g": first = "g"; break;
+      case "p": if (every) toggle(); break;
+      case "j": move(1); break;
+      case "k": move(-1); break;
+      case "/": { const s = document.querySelector("main input[type=search]"); if (s) { e.preventDefault(); s.focus(); s.select(); } else { location.href = "runs"; } break; }
+      case "?": { const k = document.querySelector(".keys"); k.open = !k.open; if (k.open) k.querySelector("summary").focus(); break; }
+    }
+  });
+
+  show();
+  setInterval(tick, 1000);
+  again();
+})();

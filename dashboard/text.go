@@ -1,0 +1,156 @@
+package dashboard
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/perdure/perdure/internal/human"
+)
+
+// visible makes characters visible that would do something else than show themselves:
+// control characters, those that turn the direction of writing, broken bytes. It sees
+// all that a page consists of, so no template can forget it.
+func visible(page []byte) []byte {
+	if !bytes.ContainsFunc(page, obeyed) && utf8.Valid(page) {
+		return page
+	}
+	var out bytes.Buffer
+	for i := 0; i < len(page); {
+		r, n := utf8.DecodeRune(page[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&out, `\x%02x`, page[i])
+		case obeyed(r):
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			out.Write(page[i : i+n])
+		}
+		i += n
+	}
+	return out.Bytes()
+}
+
+// obeyed reports whether the layout of a page would obey a character.
+func obeyed(r rune) bool { return r != '\n' && r != '\t' && human.Obeyed(r) }
+
+// functions are those of the templates. What they return is escaped by the templates.
+var functions = template.FuncMap{
+	"count":    human.Count,
+	"count64":  func(n int64) string { return human.Count(int(n)) },
+	"plural":   human.Plural,
+	"duration": human.Duration,
+	"clip":     func(n int, s string) string { return human.Clip(s, n) },
+	"glyph":    glyph,
+	"tone":     tone,
+	"link":     link,
+	"str":      func(v any) string { return fmt.Sprint(v) },
+}
+
+// stamp is a time on a page: what is shown, and the time itself.
+type stamp struct {
+	Text string // such as "3 s ago", or the time of the day
+	Full string // in the zone of the server, to the millisecond
+	ISO  string
+	// Kind says how the script keeps Text true: ago, until, or empty if it is not to.
+	Kind string
+}
+
+// ago is a time in the past as how long ago it was; nil is none.
+func (q *request) ago(t *time.Time) *stamp {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	return &stamp{human.When(*t, q.now), human.Time(*t), iso(*t), "ago"}
+}
+
+// until is a time to come as a countdown; nil is none.
+func (q *request) until(t *time.Time) *stamp {
+	if t == nil || t.IsZero() {
+		return nil
+	}
+	return &stamp{human.Until(*t, q.now), human.Time(*t), iso(*t), "until"}
+}
+
+// at is a time as such. It names the day unless that is today's.
+func (q *request) at(t time.Time) stamp {
+	format := "2006-01-02 15:04:05.000"
+	if t.Local().Format(time.DateOnly) == q.now.Local().Format(time.DateOnly) {
+		format = "15:04:05.000"
+	}
+	return stamp{t.Local().Format(format), human.Time(t), iso(t), ""}
+}
+
+func iso(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// folded is a text of others that may be long: what the page shows of it, and where all of it is.
+type folded struct {
+	Head string       // one line
+	Text string       // what is shown when it is opened; empty if Head is all
+	Size string       // such as "1.0 MB"; empty if the text is whole
+	All  template.URL // a page with the whole text; empty if it is whole
+}
+
+const (
+	headRunes = 160  // of the line that is always shown
+	foldBytes = 4096 // of the text that is on the page
+)
+
+// fold folds a text. all is the page that has the whole of it.
+func fold(text string, all template.URL) folded {
+	f := folded{Head: oneLine(text)}
+	if f.Head == text {
+		return f
+	}
+	f.Text = text
+	if len(text) > foldBytes {
+		f.Text, f.Size, f.All = clipBytes(text, foldBytes)+"…", size(len(text)), all
+	}
+	return f
+}
+
+// oneLine is the beginning of a text, with blanks for what separates lines.
+func oneLine(text string) string {
+	runes, blank := make([]rune, 0, headRunes), false
+	for _, r := range text {
+		if len(runes) == headRunes {
+			runes[len(runes)-1] = '…'
+			break
+		}
+		if unicode.IsSpace(r) {
+			if blank || len(runes) == 0 {
+				continue
+			}
+			blank, r = true, ' '
+		} else {
+			blank = false
+		}
+		runes = append(runes, r)
+	}
+	return string(runes)
+}
+
+// clipBytes cuts a text at the end of a character.
+func clipBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// size is a number of bytes for people.
+func size(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
