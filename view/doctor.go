@@ -17,6 +17,16 @@ const (
 	FindingCoded   = "coded"   // it is encoded, and this program has no codec, key or blob that decodes it
 	FindingMissing = "missing" // turns of a history are not there
 	FindingLeak    = "leak"    // a run that is over is at a gate
+
+	// Of the database as a whole, as the SQL stores see it: see the constants of package
+	// store that begin with Symptom.
+	FindingOrphan   = "orphan"   // rows belong to a run that does not exist
+	FindingStuck    = "stuck"    // a message waits although a live node owns its partition
+	FindingClock    = "clock"    // clocks differ, or one was set back
+	FindingPool     = "pool"     // connections are few or used up
+	FindingVacuum   = "vacuum"   // dead rows or pages pile up
+	FindingBlocking = "blocking" // a transaction keeps others waiting
+	FindingTimeout  = "timeout"  // a limit of the server is too short
 )
 
 // Finding is something wrong on record.
@@ -27,7 +37,8 @@ type Finding struct {
 	Status     string `json:"status,omitempty"` // of the run
 	Gate       string `json:"gate,omitempty"`
 	Schedule   string `json:"schedule,omitempty"`
-	Turn       int64  `json:"turn,omitempty"` // of the run's history
+	Subject    string `json:"subject,omitempty"` // of the database: a table, a session, a setting
+	Turn       int64  `json:"turn,omitempty"`    // of the run's history
 	Problem    string `json:"problem"`
 	Do         string `json:"do"` // what to do about it
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/perduretest"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -133,12 +134,27 @@ func play(t *testing.T, env *perduretest.Env, s shape, b *book) account {
 		}
 	}
 	judgeStats(t, env.Engine(), made, histories)
+	judgeDatabase(t, env.Engine())
 	a.meddled = meddledWith(t, env)
 	a.crashes, a.writes, a.effects = env.Crashes(), env.Writes(), b.effects
 	for _, x := range b.executions {
 		a.executions[masked(x.what)]++
 	}
 	return a
+}
+
+// judgeDatabase lets the doctor look for what is damaged, missing, left behind or belongs
+// to nothing: after whatever was done to an engine there is none.
+func judgeDatabase(t *testing.T, e *perdure.Engine) {
+	t.Helper()
+	found, err := ops.Doctor(t.Context(), e, view.DoctorFilter{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, f := range found.Findings {
+		t.Errorf("the doctor finds %+v", f)
+	}
 }
 
 // add takes a run of the chain into account.

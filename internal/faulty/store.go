@@ -132,3 +132,11 @@ func (s *faultyStore) Listen(ctx context.Context, notify func(store.News)) error
 	}
 	return err
 }
+
+// Examine looks at the store inside, if that can be; no fault is planned for it.
+func (s *faultyStore) Examine(ctx context.Context) ([]store.Symptom, error) {
+	if inner, ok := s.inner.(store.Examiner); ok {
+		return inner.Examine(ctx)
+	}
+	return nil, nil
+}

@@ -42,7 +42,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 		d.limit = 1000
 	}
 	for _, look := range []func() error{
-		func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
+		func() error { return d.database(ctx) }, func() error { return d.runs(ctx, &f) }, func() error { return d.gates(ctx) }, func() error { return d.schedules(ctx) },
 	} {
 		if err := look(); err != nil && !errors.Is(err, errEnough) {
 			return nil, err
@@ -87,6 +87,24 @@ func (d *doctor) damage(at view.Finding, err error) error {
 		at.Do = restore + "; the run has ended, so nothing else depends on it"
 	}
 	return d.find(at)
+}
+
+// database adds what the store finds wrong below its contract, if it can look there.
+func (d *doctor) database(ctx context.Context) error {
+	db, ok := d.in.db.(store.Examiner)
+	if !ok {
+		return nil
+	}
+	found, err := db.Examine(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range found {
+		if err := d.find(view.Finding{Kind: s.Kind, Subject: s.Subject, Problem: s.Problem, Do: s.Do}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *doctor) runs(ctx context.Context, f *view.DoctorFilter) error {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
@@ -63,6 +64,21 @@ func (c Case) Judge(t testing.TB) {
 	}
 	c.judgeOrder(t, lost)
 	c.judgeGate(t, lost)
+	c.judgeDatabase(t)
+}
+
+// judgeDatabase lets the doctor look for what is damaged, missing, left behind or belongs
+// to nothing.
+func (c Case) judgeDatabase(t testing.TB) {
+	t.Helper()
+	found, err := ops.Doctor(context.Background(), c.Engine, view.DoctorFilter{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, f := range found.Findings {
+		t.Errorf("the doctor finds: %+v", f)
+	}
 }
 
 // judgeOrder looks for executions that must not have been.

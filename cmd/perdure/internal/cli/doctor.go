@@ -16,10 +16,12 @@ func (a *app) doctorCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for damage in the database",
+		Short: "Look for what is wrong with the database",
 		Long: `Read all that is on record, and say what is damaged, missing or left behind, and what to do
-about it: histories, workflows and their calls, attempts, gates and schedules. Nothing is
-changed, and engines may run meanwhile.
+about it: histories, workflows and their calls, attempts, gates and schedules. Then there is
+the database itself: rows that belong to nothing, messages that no node reads, clocks that
+differ, connections, limits of time, dead rows, and transactions that hold up others. Nothing
+is changed, and engines may run meanwhile.
 
 The exit code is 7 if something is wrong.`,
 		Example: `  perdure doctor
@@ -89,6 +91,8 @@ func whose(f view.Finding) string {
 		return fmt.Sprintf("gate %s, workflow %s, run %s", f.Gate, f.WorkflowID, f.RunID)
 	case f.Gate != "":
 		return "gate " + f.Gate
+	case f.Subject != "":
+		return f.Subject
 	case f.Schedule != "":
 		return "schedule " + f.Schedule
 	}

@@ -246,3 +246,21 @@ func TestE125_TenantsOfOneDatabaseAreIsolated(t *testing.T) {
 		t.Errorf("beside the schema that is gone the workflow returned %d, %v", n, err)
 	}
 }
+
+// TestF36_TheDoctorShowsWhatIsWrongWithTheDatabase, for people and for programs.
+func TestF36_TheDoctorShowsWhatIsWrongWithTheDatabase(t *testing.T) {
+	url := pgtest.Database(t)
+	types(t, url, "migrate", 0)
+	types(t, url, "doctor", 0, "Nothing is wrong")
+	execute(t, url, `INSERT INTO perdure.turns VALUES (0, 'gone', 1, 1, 1, 1, '[]')`)
+	types(t, url, "doctor", 7, "1 thing is wrong", "\ntable turns\n  1 rows belong to runs that do not exist, such as gone", "restore a consistent backup")
+	var doc struct {
+		OK       bool
+		Findings []struct{ Kind, Subject, Problem, Do string }
+	}
+	if err := json.Unmarshal([]byte(types(t, url, "doctor -o json", 7)), &doc); err != nil || doc.OK || len(doc.Findings) != 1 ||
+		doc.Findings[0].Kind != "orphan" || doc.Findings[0].Subject != "table turns" {
+		t.Errorf("as JSON: %+v, %v", doc, err)
+	}
+	types(t, url+"&statement_timeout=700", "doctor", 7, "2 things are wrong", "statement_timeout is 700 ms", "ALTER ROLE")
+}
