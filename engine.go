@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/code"
@@ -172,6 +173,13 @@ func Retain(keep view.Retention) Option {
 // right to change tables, or whose deploy runs perdure migrate as a step of its own.
 // Without it Open brings the schema up to date. The memory store has no schema.
 func NoMigrate() Option { return bridge.Set(func(s *bridge.Settings) { s.Config.NoMigrate = true }) }
+
+// Intercept gives the engine interceptors, which stand around attempts, what workflow code
+// does and the verbs of this engine as a client: see package intercept. The first is the
+// outermost; further Intercept options add to the inside.
+func Intercept(interceptors ...intercept.Interceptor) Option {
+	return bridge.Set(func(s *bridge.Settings) { s.Interceptors = append(s.Interceptors, interceptors...) })
+}
 
 // Open opens a database: sqlite.File(path), postgres.URL(url), or memory.New()
 // for tests. The engine is then a client: it can start runs, send signals, wait

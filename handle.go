@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/internal/tell"
@@ -69,6 +71,23 @@ func (h Handle[Out]) Attached() bool { return h.attached }
 // around that of its code, for which errors.Is and errors.As hold as inside the workflow,
 // for all errors registered with package retry. If ctx ends first, the workflow goes on.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
+	if e := h.engine.in(); e.Intercepted(intercept.Result) {
+		return h.resultAround(ctx, e)
+	}
+	return h.result(ctx)
+}
+
+// resultAround is Result with interceptors around it.
+func (h Handle[Out]) resultAround(ctx context.Context, e *engine.Engine) (out Out, err error) {
+	op := &intercept.Op{Kind: intercept.Result, WorkflowID: h.id, RunID: h.run}
+	err = e.Around(ctx, op, func(ctx context.Context) (err error) {
+		out, err = h.result(ctx)
+		return err
+	})
+	return out, err
+}
+
+func (h Handle[Out]) result(ctx context.Context) (Out, error) {
 	var out Out
 	run, s, err := h.engine.in().Result(ctx, h.id, h.run)
 	if err != nil {

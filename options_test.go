@@ -1,6 +1,7 @@
 package perdure
 
 import (
+	"context"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -42,6 +44,7 @@ var engineOptions = map[string]Option{
 	"Lease":            Lease(7),
 	"Logger":           Logger(slog.Default()),
 	"OnPaused":         OnPaused(func(view.PausedCall) {}),
+	"Intercept":        Intercept(intercept.New("i", func(ctx context.Context, _ *intercept.Op, next intercept.Next) error { return next(ctx) })),
 	"Retain":           Retain(view.Retention{Failed: time.Hour}),
 }
 
@@ -54,6 +57,7 @@ var startOptions = map[string]StartOption{
 	"ChainTimeout": workflow.ChainTimeout(7),
 	"Memo":         workflow.Memo("m"),
 	"Attributes":   workflow.Attributes(map[string]string{"a": "b"}),
+	"Headers":      workflow.Headers(map[string]string{"a": "b"}),
 	"Priority":     workflow.Priority(7),
 	"NewAfter":     NewAfter(AnyEnd),
 	"MustBeNew":    MustBeNew(),

@@ -13,7 +13,8 @@ import (
 )
 
 // StartOption is a setting of Start, Run and StartTx. All options of package workflow for
-// runs are: Priority, RetryPolicy, RunTimeout, ChainTimeout, Memo, Attributes, Delay.
+// runs are: Priority, RetryPolicy, RunTimeout, ChainTimeout, Memo, Attributes,
+// Headers, Delay.
 type StartOption interface{ startOption }
 
 type startOption = option.ForStart

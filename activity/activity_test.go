@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +108,7 @@ func TestE26_InfoAndIdempotencyKey(t *testing.T) {
 	info := activity.Info{CallID: "r/1", AttemptID: "r/1.2", Attempt: 2, Max: 5}
 	ctx, cancel := context.WithCancel(activity.NewContext(ctx, info))
 	defer cancel()
-	if got, ok := activity.FromContext(ctx); !ok || got != info || activity.IdempotencyKey(ctx) != "r/1" {
+	if got, ok := activity.FromContext(ctx); !ok || !reflect.DeepEqual(got, info) || activity.IdempotencyKey(ctx) != "r/1" {
 		t.Errorf("%+v", got)
 	}
 	inner := activity.NewContext(ctx, activity.Info{CallID: "r/2"})

@@ -20,6 +20,9 @@ type Info struct {
 	AttemptID string // unlike any other attempt's, ever
 	Trace     string // trace parent of the call, empty if there is none
 
+	// Headers are those of the run: see package intercept. They must not be changed.
+	Headers map[string]string
+
 	Attempt int  // from 1; attempts lost to a crash count
 	Max     int  // executions that the policy and its rules allow at most; retry.Unlimited without an end
 	Allowed int  // those that the rule for the latest failure allows; Max before the first failure

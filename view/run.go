@@ -77,6 +77,8 @@ type Description struct {
 	// the run is the only one.
 	Chain []ChainRun `json:"chain,omitempty"`
 	Trace string     `json:"trace,omitempty"` // W3C trace parent
+	// Headers are those of the run: see package intercept.
+	Headers map[string]string `json:"headers,omitempty"`
 	// Parent is the call that started the chain, nil if no run did.
 	Parent *Parent `json:"parent,omitempty"`
 	// Schedule is the fire that started the chain, nil if no schedule did.

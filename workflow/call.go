@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
@@ -80,6 +81,11 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 			return refuse(name, retry.Terminal(fmt.Errorf("the retry policy of %q is not usable: %w", name, err)))
 		}
 	}
+	verb := intercept.Call
+	if kind == history.StepScheduled {
+		verb = intercept.Step
+	}
+	wf.instance.intercept(verb, name)
 	return wf.follow(run.StartCall(core.StartCall{
 		Kind: kind, Name: name, Trace: run.Start().Trace, Input: input, Policy: policy,
 		Gates: gatesOnRecord(options), Priority: options.Priority,

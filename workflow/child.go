@@ -144,8 +144,9 @@ func startChild[In, Out any, O option.ForChild](wf *Context, w Workflow[In, Out]
 	if err := errors.Join(checkChild(w.Name(), &s, run.CheckWorkflowID), err); err != nil {
 		return refuse(w.Name(), retry.Terminal(fmt.Errorf("the child %q cannot be started: %w", w.Name(), err))), id
 	}
+	s.Headers, s.Trace = wf.instance.interceptChild(w.Name(), id, wf.instance.childHeaders(s.Headers), cmp.Or(s.Trace, run.Start().Trace))
 	child := core.StartChild{
-		Workflow: w.Name(), Input: input, Settings: s.Settings, Delay: s.Delay,
+		Workflow: w.Name(), Input: input, Settings: s.Settings, Delay: s.Delay, Trace: s.Trace,
 		OnParentClose: onParentClose[ParentClosePolicy(s.OnParentClose)], Reuse: reuse[Reuse(s.Reuse)], Detached: detached,
 	}
 	if s.ID != nil {

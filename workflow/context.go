@@ -75,7 +75,9 @@ type Info struct {
 	Workflow   string // name
 	Attempt    int    // of the chain's retry, from 1
 	Trace      string // trace parent given at the start
-	Started    time.Time
+	// Headers are those of the run: see package intercept. They must not be changed.
+	Headers map[string]string
+	Started time.Time
 	// HistoryLength is how many events the run had on record before this turn of its
 	// code. A run whose history comes to the engine's limit fails (see
 	// perdure.MaxHistory); one that may grow so long continues as new before.
@@ -98,7 +100,7 @@ func GetInfo(wf *Context) Info {
 	s := wf.instance.run.Self()
 	info := Info{
 		WorkflowID: s.WorkflowID, RunID: s.Run, Workflow: s.Type, Attempt: s.Attempt,
-		Trace: s.Trace, Started: time.Unix(0, s.Created).UTC(),
+		Trace: s.Trace, Headers: s.Headers, Started: time.Unix(0, s.Created).UTC(),
 		HistoryLength: wf.instance.run.Length(),
 		RunDeadline:   deadline(core.RunDeadline(&s)), ChainDeadline: deadline(s.ChainDeadline),
 	}

@@ -55,13 +55,16 @@ func (i *instance) end(result history.Payload, err error) {
 		next, is = err.(*ContinueError)
 		return is
 	})
-	switch {
-	case err == nil:
-		i.run.Complete(result)
-	case continued:
+	if continued {
+		i.interceptEnd(nil)
 		i.run.Continue(next.Workflow, next.input)
-	default:
-		canceled := i.run.CancelRequested() && retry.Classify(err).Canceled
-		i.run.Fail(history.FromError(err), canceled)
+		return
 	}
+	err, replaced := i.interceptEnd(err)
+	if err == nil {
+		i.run.Complete(result)
+		return
+	}
+	canceled := i.run.CancelRequested() && retry.Classify(err).Canceled
+	i.run.Fail(history.FromError(err), canceled, replaced)
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 
+	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
@@ -14,6 +16,7 @@ import (
 // instance is the code of one run while it is in memory; see code.Instance.
 type instance struct {
 	run       *core.Run
+	around    *around.Chain
 	log       *slog.Logger // what Logger writes to, nil for slog.Default()
 	logger    *slog.Logger // what Logger returned, nil before
 	scheduler *coro.Scheduler
@@ -37,6 +40,7 @@ func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *i
 		queries:   map[string]func(history.Payload) (history.Payload, error){},
 	}
 	i.start(&Context{instance: i, scope: i.root}, func(wf *Context) {
+		i.intercept(intercept.WorkflowStart, "")
 		result, err := main(wf)
 		i.end(result, err)
 		wf.co.Halt() // the other coroutines end with the run

@@ -116,6 +116,27 @@ func Attributes(all map[string]string) RunOption {
 	})
 }
 
+// Headers gives the runs texts that their attempts and children have too, and that
+// interceptors read: see package intercept. There are at most 32, of at most 4 KiB
+// together; a name has at most 64 of the bytes a-z, 0-9, -, _ and . , and "traceparent" is
+// that of perdure.TraceParent. A child has those of its parent, which this option adds to
+// or, with another value, changes; an empty value takes one away. Several of this option
+// add up. Attaching to a run does not change its headers.
+func Headers(all map[string]string) RunOption {
+	return option.Run(func(s *option.Settings) {
+		if s.Headers == nil {
+			s.Headers = map[string]string{}
+		}
+		for name, value := range all {
+			if name == history.HeaderTrace {
+				s.Trace = value
+			} else {
+				s.Headers[name] = value
+			}
+		}
+	})
+}
+
 // Delay lets the code begin only after d. The run exists before: it can be sent signals
 // and be canceled. Its Created is the time of the start.
 func Delay(d time.Duration) DelayOption {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/tell"
@@ -66,6 +67,7 @@ func Send[T any](wf *Context, workflowID string, s Signal[T], value T) error {
 	if err != nil {
 		return retry.Terminal(fmt.Errorf("the value of signal %q: %w", s.name, err))
 	}
+	wf.instance.intercept(intercept.Send, s.name)
 	wf.instance.run.Send(workflowID, s.name, payload)
 	return nil
 }
@@ -85,6 +87,7 @@ func ReceiveAsync[T any](wf *Context, s Signal[T]) Future[T] {
 	if err := history.CheckName("signal name", s.name); err != nil {
 		return Future[T]{refuse(s.name, retry.Terminal(err))}
 	}
+	wf.instance.intercept(intercept.Receive, s.name)
 	p := wf.follow(wf.instance.run.AwaitSignal(s.name))
 	wf.instance.receives(p)
 	return Future[T]{p}

@@ -1,6 +1,10 @@
 package workflow
 
-import "time"
+import (
+	"time"
+
+	"github.com/perdure/perdure/intercept"
+)
 
 // Timer is the coming end of a durable timer.
 type Timer struct{ *pending }
@@ -22,6 +26,7 @@ func (wf *Context) timer(name string, d time.Duration) *pending {
 	if wf.over() {
 		return refuse(name, wf.scope.aborted(name))
 	}
+	wf.instance.intercept(intercept.Timer, name)
 	return wf.follow(wf.instance.run.StartTimer(name, d))
 }
 

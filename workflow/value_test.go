@@ -114,5 +114,5 @@ func TestE26_Info(t *testing.T) {
 		log("%+v", workflow.GetInfo(wf))
 		return "", nil
 	})
-	expect(t, log, "{WorkflowID:w RunID:run-1 Workflow:test Attempt:1 Trace:trace Started:2026-01-01 00:00:00 +0000 UTC HistoryLength:0 RunDeadline:0001-01-01 00:00:00 +0000 UTC ChainDeadline:0001-01-01 00:00:00 +0000 UTC Schedule: Nominal:0001-01-01 00:00:00 +0000 UTC}")
+	expect(t, log, "{WorkflowID:w RunID:run-1 Workflow:test Attempt:1 Trace:trace Headers:map[] Started:2026-01-01 00:00:00 +0000 UTC HistoryLength:0 RunDeadline:0001-01-01 00:00:00 +0000 UTC ChainDeadline:0001-01-01 00:00:00 +0000 UTC Schedule: Nominal:0001-01-01 00:00:00 +0000 UTC}")
 }

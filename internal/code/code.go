@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/seal"
@@ -55,6 +56,9 @@ type Body func(ctx context.Context) (history.Payload, error)
 type Instance interface {
 	// LogTo sets what workflow.Logger writes to, before the code runs.
 	LogTo(*slog.Logger)
+	// Intercept sets the interceptors around what the code does, before it runs; nil for
+	// none.
+	Intercept(*around.Chain)
 	// Advance lets the code go on until all of it waits or it has ended. It returns a
 	// *coro.PanicError if the code panicked.
 	Advance() error

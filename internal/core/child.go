@@ -9,13 +9,15 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// StartChild describes a run that another one starts.
+// StartChild describes a run that another one starts. Headers are all that it has, those
+// of its parent included.
 type StartChild struct {
 	Workflow string // name
 	// WorkflowID is its ID; empty for that of Run.ChildID.
 	WorkflowID string
 	Input      history.Payload
 	history.Settings
+	Trace string        // its trace parent
 	Delay time.Duration // before its code begins
 	// OnParentClose is what becomes of it when its parent closes or gives it up.
 	OnParentClose history.OnParentClose
@@ -34,10 +36,10 @@ func (r *Run) StartChild(s StartChild) *Call {
 	}
 	e := history.Event{
 		Kind: history.ChildScheduled, Call: call, Name: s.Workflow, ID: s.WorkflowID, Input: s.Input,
-		Policy: s.Retry, Priority: s.Priority, Trace: r.start.Trace,
+		Policy: s.Retry, Priority: s.Priority, Trace: s.Trace,
 		Child: &history.Child{
 			Run: ChildRunID(r.start.Run, call, r.now), OnParentClose: s.OnParentClose, Reuse: s.Reuse, Memo: s.Memo, Attributes: s.Attributes,
-			RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
+			Headers: history.HeaderChanges(r.start.Headers, s.Headers), RunTimeout: s.RunTimeout, ChainTimeout: s.ChainTimeout,
 		},
 	}
 	if s.Detached {
@@ -141,6 +143,7 @@ func (r *children) begin(e *history.Event) {
 		Input: e.Input, Trace: e.Trace, Created: r.now, FirstTurn: e.Due,
 		Settings: history.Settings{
 			Memo: e.Child.Memo, Attributes: e.Child.Attributes, Priority: e.Priority, Retry: e.Policy,
+			Headers:    history.ChangeHeaders(r.start.Headers, e.Child.Headers),
 			RunTimeout: e.Child.RunTimeout, ChainTimeout: e.Child.ChainTimeout,
 		},
 		Parent: &history.Parent{

@@ -154,7 +154,7 @@ func same(recorded, asked *history.Event) bool {
 		return recorded.ID == asked.ID &&
 			(recorded.Note == handlerPanicked || recorded.Result.Equal(asked.Result) && history.Same(recorded.Failure, asked.Failure))
 	case history.RunFailed, history.RunCanceled:
-		return history.Same(ownFailure(recorded), asked.Failure)
+		return recorded.Note == failureReplaced || history.Same(ownFailure(recorded), asked.Failure)
 	}
 	return true
 }

@@ -86,6 +86,9 @@ func (r *Run) enter(t *StoredTurn) (deferred bool) {
 	return deferred
 }
 
+// OnRecord reports whether what the code asks for next is on record.
+func (r *Run) OnRecord() bool { return r.onRecord() }
+
 func isCommand(e history.Event) bool { return e.Kind.Command() }
 
 // upToCommand are the inputs with which a turn begins.

@@ -10,15 +10,24 @@ import (
 // Fail ends the run with a failure; canceled says that it is the answer to a
 // request to cancel. A run that failed is retried if its policy says so. What was
 // decided is on record, and not decided again in a replay.
-func (r *Run) Fail(f *history.Failure, canceled bool) {
+//
+// Replaced says that the failure stands for that of the code, which then is not compared
+// with the record.
+func (r *Run) Fail(f *history.Failure, canceled, replaced bool) {
 	e := history.Event{Kind: history.RunFailed, Failure: f}
 	if canceled {
 		e.Kind = history.RunCanceled
 	} else if policy := r.retries.retryPolicy(); policy != nil && !r.onRecord() {
 		e = r.retries.verdict(f, policy)
 	}
+	if replaced {
+		e.Note = failureReplaced
+	}
 	r.command(e)
 }
+
+// failureReplaced is the note of the end of a run whose failure an interceptor has replaced.
+const failureReplaced = "an interceptor replaced the error"
 
 // retryPolicy is the policy for failures of the run, nil for none: the one given at
 // the start of its chain if there is one, else that of its code, as it is now.

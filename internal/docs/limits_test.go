@@ -27,6 +27,7 @@ func TestTheTablesOfLimits(t *testing.T) {
 		{"a memo", bytes(history.MaxMemo)},
 		{"a reason (why)", bytes(history.MaxReason)},
 		{"attributes of a run", fmt.Sprint(history.MaxAttributes)},
+		{"headers of a run", fmt.Sprintf("%d, %s together", history.MaxHeaders, bytes(history.MaxHeaderText))},
 		{"a priority", fmt.Sprintf("-%d to %d", history.MaxPriority, history.MaxPriority)},
 	}))
 	c := engine.Defaults()

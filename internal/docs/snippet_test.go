@@ -13,13 +13,14 @@ import (
 // packages are those that snippets may use, by the names they use them by.
 var packages = map[string]string{
 	"context": "context", "errors": "errors", "flag": "flag", "fmt": "fmt", "io": "io", "log": "log", "http": "net/http",
-	"os": "os", "slog": "log/slog", "strconv": "strconv", "testing": "testing", "time": "time", "sql": "database/sql", "json": "encoding/json",
+	"os": "os", "regexp": "regexp", "slog": "log/slog", "strconv": "strconv", "testing": "testing", "time": "time", "sql": "database/sql", "json": "encoding/json",
 
 	"perdure":     module,
 	"activity":    module + "/activity",
 	"flow":        module + "/flow",
 	"gate":        module + "/gate",
 	"httpretry":   module + "/retry/httpretry",
+	"intercept":   module + "/intercept",
 	"memory":      module + "/store/memory",
 	"ops":         module + "/ops",
 	"perduretest": module + "/perduretest",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
@@ -31,10 +32,29 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 		inner := body
 		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
 	}
+	if e.around.Has(intercept.Attempt) {
+		body = e.intercepted(r, d, body)
+	}
 	p.active++
 	e.attempts.Begin(attempt.Spec{
 		Run: r.id, Tenure: p.tenure(), Dispatch: d, Info: attemptInfo(r, d), Body: body, Slot: slot,
 	})
+}
+
+// intercepted is a body with the interceptors of attempts around it.
+func (e *Engine) intercepted(r *activeRun, d core.Dispatch, body code.Body) code.Body {
+	start := r.run.Start()
+	op := intercept.Op{
+		Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
+		Call: d.Call, Attempt: d.Attempt, Headers: history.WithTrace(start.Headers, d.Trace),
+	}
+	return func(ctx context.Context) (result history.Payload, err error) {
+		err = e.around.Do(ctx, &op, func(ctx context.Context) (err error) {
+			result, err = body(ctx)
+			return err
+		})
+		return result, err
+	}
 }
 
 // body finds what an attempt runs, nil if that is gone.
@@ -69,7 +89,7 @@ func attemptInfo(r *activeRun, d core.Dispatch) activity.Info {
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
 		CallID: r.run.CallID(d.Call), AttemptID: core.AttemptID(r.id, d.Call, d.Attempt), Trace: d.Trace,
 		Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
-		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started),
+		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started), Headers: start.Headers,
 	}
 	if d.AttemptTimeout > 0 {
 		info.Deadline = info.Started.Add(d.AttemptTimeout)

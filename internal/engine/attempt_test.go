@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -171,7 +172,7 @@ func TestE26_InfoAndIdempotencyKey(t *testing.T) {
 				t.Errorf("attempt %d was scheduled %s and started %s, want %s and %s", i+1, info.Scheduled, info.Started, want.Scheduled, want.Started)
 			}
 			info.Scheduled, info.Started = want.Scheduled, want.Started
-			if info != want {
+			if !reflect.DeepEqual(info, want) {
 				t.Errorf("attempt %d:\ngot  %+v\nwant %+v", i+1, info, want)
 			}
 			if keys[i] != want.CallID {

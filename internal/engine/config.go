@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/history"
@@ -67,6 +69,8 @@ type Config struct {
 	// Around, if set, is called in place of the body of each attempt, which it is
 	// handed, for tests. The context knows which attempt it is.
 	Around func(ctx context.Context, body code.Body) (history.Payload, error)
+	// Interceptors stand around attempts, requests and what workflow code does.
+	Interceptors []intercept.Interceptor
 	// InboxEvery is how often the inbox is read although nobody said that
 	// something is there, ScanAhead how far ahead due times are read. Tests that
 	// let virtual months pass set both high; defaults 5 s and 1 min.
@@ -186,15 +190,18 @@ func (c *Config) normalize() error {
 	return errors.Join(errs...)
 }
 
-// definitions are what an engine can run, by name.
+// definitions are what an engine can run, by name, and what it calls around that.
 type definitions struct {
+	around     *around.Chain // nil for no interceptors
 	workflows  map[string]*code.Declared
 	activities map[string]*body.Declared
 }
 
 func (c *Config) definitions() (*definitions, error) {
 	d := &definitions{workflows: map[string]*code.Declared{}, activities: map[string]*body.Declared{}}
-	var errs []error
+	interceptors, err := around.New(c.Interceptors)
+	d.around = interceptors
+	errs := []error{err}
 	for _, definition := range c.Workflows {
 		w := code.Of(definition)
 		errs = append(errs, history.CheckName("workflow name", w.Name))

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/clock"
 	"github.com/perdure/perdure/internal/commit"
@@ -32,6 +33,7 @@ type Engine struct {
 
 	config  Config
 	defs    *definitions
+	around  *around.Chain // nil for no interceptors
 	db      store.Store
 	log     *logs.Log
 	group   store.Group
@@ -137,6 +139,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e := &Engine{
 		config:     config,
 		defs:       defs,
+		around:     defs.around,
 		db:         db,
 		log:        logs.New(config.Logger),
 		group:      group,
@@ -167,7 +170,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	})
 	e.Client = request.New(request.Config{
 		DB: db, Read: e.Inspector, Group: group, Secret: secret, Node: config.Node, Now: e.clock.Now,
-		Runner: &e.transactions, Local: local{e},
+		Runner: &e.transactions, Local: local{e}, Around: defs.around,
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
 		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes,

@@ -176,6 +176,7 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.run = core.New(e.coreConfig(r, start.Type), *start, nil)
 	r.instance = e.defs.workflows[start.Type].Begin(r.run)
 	r.instance.LogTo(e.config.Logger)
+	r.instance.Intercept(e.around)
 	r.run.Bind(r.instance)
 }
 

@@ -121,6 +121,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 	run := core.New(config, past.Start, nil)
 	instance := def.Begin(run)
 	instance.LogTo(e.config.Logger)
+	instance.Intercept(e.around)
 	run.Bind(instance)
 	load := func() error { return run.Load(past.Turns, past.Rows, past.State) }
 	watch.instance = instance

@@ -226,8 +226,10 @@ type Child struct {
 	// Memo is shown with the runs of a scheduled one, Attributes are what they are
 	// found by, and RunTimeout and ChainTimeout are how long each of them may take, and
 	// all.
-	Memo         Payload           `json:"memo,omitzero"`
-	Attributes   map[string]string `json:"attributes,omitempty"`
+	Memo       Payload           `json:"memo,omitzero"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// Headers are in what those of a scheduled one differ from those of its parent.
+	Headers      map[string]string `json:"headers,omitempty"`
 	RunTimeout   time.Duration     `json:"run_timeout,omitempty"`
 	ChainTimeout time.Duration     `json:"chain_timeout,omitempty"`
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -15,6 +16,8 @@ type Settings struct {
 	Memo Payload `json:"memo,omitzero"`
 	// Attributes are names and values by which the runs are found.
 	Attributes map[string]string `json:"attributes,omitempty"`
+	// Headers are texts for interceptors, which attempts and children have too.
+	Headers map[string]string `json:"headers,omitempty"`
 	// Priority orders their calls that wait for a slot or at a gate, unless a call has a
 	// priority of its own; higher runs first.
 	Priority int `json:"priority,omitempty"`
@@ -43,7 +46,7 @@ func (s *Settings) Check() error {
 	case len(s.Memo.Data) > MaxMemo:
 		return &InputError{What: "memo", Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(s.Memo.Data), MaxMemo)}
 	}
-	if err := CheckAttributes(s.Attributes); err != nil || s.Retry == nil {
+	if err := cmp.Or(CheckAttributes(s.Attributes), CheckHeaders(s.Headers)); err != nil || s.Retry == nil {
 		return err
 	}
 	if err := CheckRunPolicy(*s.Retry); err != nil {

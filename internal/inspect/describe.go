@@ -19,7 +19,7 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 	start, wrong := record.Start(row)
 	detail, unread := core.DecodeDetail(row.Detail)
 	d := &view.Description{
-		Run: runOf(row), Input: payload(start.Input), Memo: payload(start.Memo), Trace: start.Trace,
+		Run: runOf(row), Input: payload(start.Input), Memo: payload(start.Memo), Trace: start.Trace, Headers: start.Headers,
 		Result: optionalPayload(detail.Result), Failure: failure(detail.Failure), Stack: detail.Stack,
 		After: start.After, Next: detail.Next, Parent: parentOf(start.Parent), Schedule: scheduledBy(start.Scheduled), Base: baseOf(&start),
 		ChainDeadline: optional(start.ChainDeadline),

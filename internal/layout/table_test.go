@@ -95,13 +95,23 @@ var table = []row{
 		why: "a mark that only definitions of this module bear, and what engines read of them",
 	},
 	{
+		pkg: "intercept",
+		may: []string{"retry"},
+		why: "interceptors are functions of users; who calls them is no business of theirs",
+	},
+	{
+		pkg: "internal/around",
+		may: []string{"intercept", "retry", "internal/history"},
+		why: "clients, attempts and workflow code call interceptors by the same rules",
+	},
+	{
 		pkg: "internal/body",
 		may: []string{"gate", "retry", "internal/gates", "internal/seal"},
 		why: "what engines do with an activity: package activity declares it and shows users none of that",
 	},
 	{
 		pkg: "internal/code",
-		may: []string{"retry", "internal/core", "internal/history", "internal/seal"},
+		may: []string{"internal/around", "retry", "internal/core", "internal/history", "internal/seal"},
 		why: "what engines do with the code of a workflow: package workflow implements it and shows users none of that",
 	},
 	{
@@ -126,7 +136,7 @@ var table = []row{
 	},
 	{
 		pkg: "workflow",
-		may: []string{"activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/gates", "internal/history", "internal/option", "internal/tell", "internal/body", "internal/code"},
+		may: []string{"intercept", "internal/around", "activity", "retry", "gate", "internal/core", "internal/coro", "internal/firstlast", "internal/gates", "internal/history", "internal/option", "internal/tell", "internal/body", "internal/code"},
 		why: "verbs turn into commands of the core; no verb does I/O",
 	},
 	{
@@ -313,7 +323,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/request",
-		may: []string{"retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/inspect", "internal/message", "internal/record", "internal/steptx", "schedule", "store", "view"},
+		may: []string{"intercept", "internal/around", "retry", "internal/core", "internal/entity", "internal/history", "internal/ident", "internal/inspect", "internal/message", "internal/record", "internal/steptx", "schedule", "store", "view"},
 		why: "it asks by rows, in a process that serves runs and in one that does not; what the engine does faster is an interface",
 	},
 	{
@@ -323,7 +333,7 @@ var table = []row{
 	},
 	{
 		pkg: "internal/engine",
-		may: []string{"internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{
@@ -333,7 +343,7 @@ var table = []row{
 	},
 	{
 		pkg: ".",
-		may: []string{"view", "workflow", "retry", "schedule", "store", "internal/bridge", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/option", "internal/seal", "internal/tell", "internal/typedtx", "internal/body", "internal/code"},
+		may: []string{"intercept", "view", "workflow", "retry", "schedule", "store", "internal/bridge", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/option", "internal/seal", "internal/tell", "internal/typedtx", "internal/body", "internal/code"},
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{

@@ -16,17 +16,25 @@ import (
 // counts. The error is ErrInvalidToken, ErrStaleToken, store.ErrNotFound if the run was
 // deleted, or that of the database.
 func (c *Client) CompleteAttempt(ctx context.Context, token string, result history.Payload) error {
-	return c.endAttempt(ctx, token, core.Completed, message.Data{Value: result})
+	return c.complete(ctx, "complete", func(ctx context.Context) error {
+		return c.endAttempt(ctx, token, core.Completed, message.Data{Value: result})
+	})
 }
 
 // FailAttempt ends the attempt of a token with a failure, which the policy of its call
 // judges like any other. It is like CompleteAttempt otherwise.
 func (c *Client) FailAttempt(ctx context.Context, token string, f *history.Failure) error {
-	return c.endAttempt(ctx, token, core.Failed, message.Data{Failure: f})
+	return c.complete(ctx, "fail", func(ctx context.Context) error {
+		return c.endAttempt(ctx, token, core.Failed, message.Data{Failure: f})
+	})
 }
 
 // HeartbeatAttempt says that the attempt of a token is alive, and how far it has come.
 func (c *Client) HeartbeatAttempt(ctx context.Context, token string, details history.Payload) error {
+	return c.complete(ctx, "heartbeat", func(ctx context.Context) error { return c.beat(ctx, token, details) })
+}
+
+func (c *Client) beat(ctx context.Context, token string, details history.Payload) error {
 	a, err := c.attempt(ctx, token)
 	if err != nil {
 		return err

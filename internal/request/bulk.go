@@ -29,6 +29,12 @@ const (
 // fails in the middle, the same request again does the rest. An operation on runs also
 // reaches those that were continued meanwhile.
 func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
+	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
+		return c.controlAllNow(ctx, selected, in, dry)
+	})
+}
+
+func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
 	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}}
 	if err := c.checkControl(ctx, &b.in); err != nil {
 		return b.result, err

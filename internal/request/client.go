@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
@@ -32,6 +33,8 @@ type Config struct {
 	Runner *steptx.Runner
 	// Local is the engine of this process, nil if it has none.
 	Local Local
+	// Around are the interceptors, nil for none.
+	Around *around.Chain
 }
 
 // Database is what a Client needs of a store.
@@ -85,6 +88,7 @@ type Client struct {
 	now    func() int64
 	runner *steptx.Runner
 	local  Local
+	around *around.Chain
 
 	fault error // why there can be no requests, nil if there can
 
@@ -102,7 +106,7 @@ type Client struct {
 func New(config Config) *Client {
 	c := &Client{
 		read: config.Read, group: config.Group, secret: config.Secret, node: config.Node,
-		now: config.Now, runner: config.Runner, local: config.Local,
+		now: config.Now, runner: config.Runner, local: config.Local, around: config.Around,
 		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
 	}
 	if c.local == nil {

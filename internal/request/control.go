@@ -27,6 +27,12 @@ type RefusedError = view.RefusedError
 // found refused it, ErrNoAnswer with that of ctx if no node serves the run in time, and
 // store.ErrClosed if the run has ended.
 func (c *Client) Control(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
+	return operate(ctx, c, string(in.Operation), workflowID, func(ctx context.Context) ([]view.ControlRecord, error) {
+		return c.controlNow(ctx, workflowID, run, in)
+	})
+}
+
+func (c *Client) controlNow(ctx context.Context, workflowID, run string, in core.Control) ([]view.ControlRecord, error) {
 	if err := c.checkControl(ctx, &in); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,14 @@ type Fork struct {
 // returns the same, and attached is true; if the new workflow ID belongs to any other
 // run, the error is an *IDInUseError. The other run is not changed.
 func (c *Client) ForkRun(ctx context.Context, req Fork) (run string, attached bool, err error) {
+	out, err := operate(ctx, c, "fork", req.WorkflowID, func(ctx context.Context) (s started, err error) {
+		s.run, s.attached, err = c.forkRun(ctx, req)
+		return s, err
+	})
+	return out.run, out.attached, err
+}
+
+func (c *Client) forkRun(ctx context.Context, req Fork) (run string, attached bool, err error) {
 	source, cut, start, err := c.cutFor(ctx, &req)
 	if err != nil {
 		return "", false, err

@@ -18,6 +18,12 @@ import (
 // flight go on. When it returns, the request is durable. store.ErrNotFound says that
 // there is no such gate.
 func (c *Client) PauseGate(ctx context.Context, name string, paused bool, by By) error {
+	return alter(ctx, c, map[bool]string{true: "pause-gate", false: "resume-gate"}[paused], func(ctx context.Context) error {
+		return c.pauseGateNow(ctx, name, paused, by)
+	})
+}
+
+func (c *Client) pauseGateNow(ctx context.Context, name string, paused bool, by By) error {
 	if err := c.check(ctx, named("gate", name), by.check()); err != nil {
 		return err
 	}
@@ -36,6 +42,12 @@ func (c *Client) PauseGate(ctx context.Context, name string, paused bool, by By)
 // what it means now; a dry run has no other effect. Otherwise it is durable when EditGate
 // returns, or changes nothing.
 func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
+	return operate(ctx, c, "edit-gate", "", func(ctx context.Context) (view.GateChange, error) {
+		return c.editGateNow(ctx, name, edit, dry, by)
+	})
+}
+
+func (c *Client) editGateNow(ctx context.Context, name string, edit view.GateEdit, dry bool, by By) (view.GateChange, error) {
 	m := core.ToGate{Gate: name, Word: core.GateEdit, Anew: edit.AsInCode, Edits: inspect.GateEdits(edit)}
 	if m.Edits.IsZero() && !m.Anew {
 		return view.GateChange{}, &history.InputError{What: "edit of a gate", Problem: "names nothing; name a limit, rate, budget or breaker, or have it as in code"}
@@ -45,11 +57,23 @@ func (c *Client) EditGate(ctx context.Context, name string, edit view.GateEdit, 
 
 // ProbeGate ends the cooldown of a gate's circuit breaker: see EditGate for the answer.
 func (c *Client) ProbeGate(ctx context.Context, name string, dry bool, by By) (view.GateChange, error) {
+	return operate(ctx, c, "probe-gate", "", func(ctx context.Context) (view.GateChange, error) {
+		return c.probeGateNow(ctx, name, dry, by)
+	})
+}
+
+func (c *Client) probeGateNow(ctx context.Context, name string, dry bool, by By) (view.GateChange, error) {
 	return c.operateGate(ctx, core.ToGate{Gate: name, Word: core.GateProbe}, dry, by)
 }
 
 // ResetGate closes the breaker of a gate or fills its budget: see EditGate for the answer.
 func (c *Client) ResetGate(ctx context.Context, name string, parts view.GateReset, dry bool, by By) (view.GateChange, error) {
+	return operate(ctx, c, "reset-gate", "", func(ctx context.Context) (view.GateChange, error) {
+		return c.resetGateNow(ctx, name, parts, dry, by)
+	})
+}
+
+func (c *Client) resetGateNow(ctx context.Context, name string, parts view.GateReset, dry bool, by By) (view.GateChange, error) {
 	m := core.ToGate{Gate: name, Word: core.GateReset}
 	if parts.Breaker {
 		m.Parts = append(m.Parts, core.PartBreaker)

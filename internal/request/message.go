@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
@@ -26,6 +27,15 @@ type By struct {
 // code has not read. With an ID, sending the signal again does nothing, even after the
 // code has read it.
 func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
+	if c.around.Has(intercept.Signal) {
+		return c.Around(ctx, &intercept.Op{Kind: intercept.Signal, Name: name, WorkflowID: workflowID}, func(ctx context.Context) error {
+			return c.sendSignal(ctx, workflowID, name, id, value)
+		})
+	}
+	return c.sendSignal(ctx, workflowID, name, id, value)
+}
+
+func (c *Client) sendSignal(ctx context.Context, workflowID, name, id string, value history.Payload) error {
 	m, err := c.signal(ctx, workflowID, name, id, value)
 	if err != nil {
 		return err
@@ -35,6 +45,15 @@ func (c *Client) Signal(ctx context.Context, workflowID, name, id string, value 
 
 // SignalWithin is Signal inside tx, a transaction that the caller ends.
 func (c *Client) SignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
+	if c.around.Has(intercept.Signal) {
+		return c.Around(ctx, &intercept.Op{Kind: intercept.Signal, Name: name, WorkflowID: workflowID}, func(ctx context.Context) error {
+			return c.sendSignalWithin(ctx, tx, workflowID, name, id, value)
+		})
+	}
+	return c.sendSignalWithin(ctx, tx, workflowID, name, id, value)
+}
+
+func (c *Client) sendSignalWithin(ctx context.Context, tx any, workflowID, name, id string, value history.Payload) error {
 	m, err := c.signal(ctx, workflowID, name, id, value)
 	if err != nil {
 		return err
@@ -69,12 +88,21 @@ func full(err error) error {
 // Cancel asks a run to end: its code is told and decides how. With an empty run it is
 // the latest of the workflow ID. Control also cancels, and waits until that is done.
 func (c *Client) Cancel(ctx context.Context, workflowID, run string, by By) error {
-	return c.command(ctx, workflowID, run, core.CancelTheRun, by)
+	return c.end(ctx, intercept.Cancel, workflowID, run, core.CancelTheRun, by)
 }
 
 // Terminate ends a run without asking its code. It is like Cancel otherwise.
 func (c *Client) Terminate(ctx context.Context, workflowID, run string, by By) error {
-	return c.command(ctx, workflowID, run, core.TerminateTheRun, by)
+	return c.end(ctx, intercept.Terminate, workflowID, run, core.TerminateTheRun, by)
+}
+
+func (c *Client) end(ctx context.Context, kind intercept.Kind, workflowID, run string, what core.Operation, by By) error {
+	if c.around.Has(kind) {
+		return c.Around(ctx, &intercept.Op{Kind: kind, WorkflowID: workflowID, RunID: run}, func(ctx context.Context) error {
+			return c.command(ctx, workflowID, run, what, by)
+		})
+	}
+	return c.command(ctx, workflowID, run, what, by)
 }
 
 // command sends a request of which one is as good as many.

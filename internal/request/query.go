@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
@@ -23,6 +24,15 @@ const QueryTime = 10 * time.Second
 // is replayed by a process that has its code: this one, or the owner. Nothing is
 // recorded.
 func (c *Client) Query(ctx context.Context, workflowID, run, name string, input history.Payload) (answer history.Payload, err error) {
+	if c.around.Has(intercept.Query) {
+		return answered(ctx, c, &intercept.Op{Kind: intercept.Query, Name: name, WorkflowID: workflowID, RunID: run}, func(ctx context.Context) (history.Payload, error) {
+			return c.query(ctx, workflowID, run, name, input)
+		})
+	}
+	return c.query(ctx, workflowID, run, name, input)
+}
+
+func (c *Client) query(ctx context.Context, workflowID, run, name string, input history.Payload) (answer history.Payload, err error) {
 	if err := c.check(ctx, named("query", name)); err != nil {
 		return answer, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
@@ -16,6 +17,16 @@ import (
 // SetSchedule makes a schedule, or changes what it does. The workflow ID of the start is
 // not used.
 func (c *Client) SetSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
+	if !c.around.Has(intercept.Schedule) {
+		return c.setSchedule(ctx, name, when, start)
+	}
+	op := &intercept.Op{Kind: intercept.Schedule, Name: name, Workflow: start.Type, Headers: start.headers()}
+	return c.Around(ctx, op, func(ctx context.Context) error {
+		return c.setSchedule(ctx, name, when, start.withHeaders(op.Headers))
+	})
+}
+
+func (c *Client) setSchedule(ctx context.Context, name string, when schedule.Spec, start Start) error {
 	if err := c.checkSchedule(ctx, name, when, &start); err != nil {
 		return err
 	}
@@ -41,6 +52,7 @@ func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
 		CatchUp: when.CatchUp, Overlap: string(when.Overlap),
 		Workflow: start.Type, Input: start.Input, Trace: start.Trace, Settings: start.Settings,
 	}
+	s.Headers, _ = history.CutTrace(start.Headers)
 	if s.CatchUp == 0 {
 		s.CatchUp = schedule.DefaultCatchUp
 	}
@@ -52,6 +64,12 @@ func scheduleOf(when schedule.Spec, start *Start) *history.Schedule {
 
 // PauseSchedule keeps a schedule from firing by itself, or lets it fire again.
 func (c *Client) PauseSchedule(ctx context.Context, name string, paused bool, by By) error {
+	return alter(ctx, c, map[bool]string{true: "pause-schedule", false: "resume-schedule"}[paused], func(ctx context.Context) error {
+		return c.pauseScheduleNow(ctx, name, paused, by)
+	})
+}
+
+func (c *Client) pauseScheduleNow(ctx context.Context, name string, paused bool, by By) error {
 	word := core.ScheduleResume
 	if paused {
 		word = core.SchedulePause
@@ -61,12 +79,24 @@ func (c *Client) PauseSchedule(ctx context.Context, name string, paused bool, by
 
 // DeleteSchedule ends a schedule. The runs that it started go on.
 func (c *Client) DeleteSchedule(ctx context.Context, name string, by By) error {
+	return alter(ctx, c, "delete-schedule", func(ctx context.Context) error {
+		return c.deleteScheduleNow(ctx, name, by)
+	})
+}
+
+func (c *Client) deleteScheduleNow(ctx context.Context, name string, by By) error {
 	return c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleDelete}, by)
 }
 
 // TriggerSchedule fires a schedule now, even if it is paused, and returns the workflow
 // ID of the fire.
 func (c *Client) TriggerSchedule(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
+	return operate(ctx, c, "trigger-schedule", "", func(ctx context.Context) (string, error) {
+		return c.triggerScheduleNow(ctx, name, overlap, by)
+	})
+}
+
+func (c *Client) triggerScheduleNow(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
 	now := c.now()
 	err = c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleTrigger, At: now, Overlap: string(overlap)}, by)
 	return core.FireID(name, now), err
@@ -75,6 +105,12 @@ func (c *Client) TriggerSchedule(ctx context.Context, name string, overlap sched
 // BackfillSchedule fires the past nominal times from one to another, both included, and
 // returns their number. An empty overlap is schedule.BufferAll.
 func (c *Client) BackfillSchedule(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by By) (n int, err error) {
+	return operate(ctx, c, "backfill-schedule", "", func(ctx context.Context) (int, error) {
+		return c.backfillScheduleNow(ctx, name, from, until, overlap, by)
+	})
+}
+
+func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by By) (n int, err error) {
 	t, err := c.read.Timetable(ctx, name)
 	if err != nil {
 		return 0, err

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
@@ -60,6 +61,13 @@ type IDInUseError = view.IDInUseError
 // if it is of another workflow or input, or the run must be new, the error is an
 // *IDInUseError.
 func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
+	if c.around.Has(intercept.Start) {
+		return c.startAround(ctx, req, c.createRun)
+	}
+	return c.createRun(ctx, req)
+}
+
+func (c *Client) createRun(ctx context.Context, req Start) (run string, attached bool, err error) {
 	if err := c.checkStart(ctx, &req); err != nil {
 		return "", false, err
 	}
@@ -70,6 +78,15 @@ func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached 
 // the message to its owner are rows of that transaction; nothing of it is in memory,
 // so there is nothing that a rollback would have to take back.
 func (c *Client) StartRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
+	if c.around.Has(intercept.Start) {
+		return c.startAround(ctx, req, func(ctx context.Context, req Start) (string, bool, error) {
+			return c.createRunWithin(ctx, tx, req)
+		})
+	}
+	return c.createRunWithin(ctx, tx, req)
+}
+
+func (c *Client) createRunWithin(ctx context.Context, tx any, req Start) (run string, attached bool, err error) {
 	if err := c.checkStart(ctx, &req); err != nil {
 		return "", false, err
 	}
@@ -164,6 +181,7 @@ func (c *Client) newRun(req *Start, before *store.Run) (*store.Run, *history.Sta
 		Input: req.Input, Trace: req.Trace, Created: now, After: after, Settings: req.Settings,
 	}
 	start.Attributes = maps.Clone(req.Attributes)
+	start.Headers, _ = history.CutTrace(req.Headers)
 	if req.Delay > 0 {
 		start.FirstTurn = later(now, req.Delay)
 	}

@@ -14,6 +14,12 @@ import (
 // group, or lets them go on. Attempts in flight may end. When it returns, the request is
 // durable; other nodes learn of it soon. The same request ID again does nothing.
 func (c *Client) SwitchActivity(ctx context.Context, name string, off bool, request string, by By) (view.SwitchRecord, error) {
+	return operate(ctx, c, map[bool]string{true: "pause-activity", false: "resume-activity"}[off], "", func(ctx context.Context) (view.SwitchRecord, error) {
+		return c.switchActivityNow(ctx, name, off, request, by)
+	})
+}
+
+func (c *Client) switchActivityNow(ctx context.Context, name string, off bool, request string, by By) (view.SwitchRecord, error) {
 	if err := c.check(ctx, named("activity", name), identified("request", request), by.check()); err != nil {
 		return view.SwitchRecord{}, err
 	}

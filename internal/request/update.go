@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
@@ -28,6 +29,15 @@ var ErrNoAnswer = errors.New("the request is recorded and not carried out yet; a
 // result is read from the history after that turn, so any process can wait for it,
 // through crashes and takeovers.
 func (c *Client) Update(ctx context.Context, workflowID, name, id string, input history.Payload) (result history.Payload, err error) {
+	if c.around.Has(intercept.Update) {
+		return answered(ctx, c, &intercept.Op{Kind: intercept.Update, Name: name, WorkflowID: workflowID}, func(ctx context.Context) (history.Payload, error) {
+			return c.update(ctx, workflowID, name, id, input)
+		})
+	}
+	return c.update(ctx, workflowID, name, id, input)
+}
+
+func (c *Client) update(ctx context.Context, workflowID, name, id string, input history.Payload) (result history.Payload, err error) {
 	if err := c.check(ctx, ofWorkflow(workflowID), named("update", name), identified("update", id)); err != nil {
 		return result, err
 	}

@@ -149,6 +149,9 @@ func (a *app) describe(d *view.Description) error {
 		fact("attribute", name+"="+d.Attributes[name])
 	}
 	fact("trace", d.Trace)
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+		fact("header", name+"="+d.Headers[name])
+	}
 	fact("input", d.Input.String())
 	if !d.Memo.Absent() {
 		fact("memo", d.Memo.String())

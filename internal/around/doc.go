@@ -1,0 +1,3 @@
+// Package around calls the interceptors of an engine, and holds them to what package
+// intercept asks of them.
+package around

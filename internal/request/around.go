@@ -1,0 +1,83 @@
+package request
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/history"
+)
+
+// Intercepted reports whether there is an interceptor for a kind of verbs.
+func (c *Client) Intercepted(k intercept.Kind) bool { return c.around.Has(k) }
+
+// Around does a verb with the interceptors of its kind around it.
+func (c *Client) Around(ctx context.Context, op *intercept.Op, do intercept.Next) error {
+	if err := history.CheckContext(ctx); err != nil {
+		return err
+	}
+	return c.around.Do(ctx, op, do)
+}
+
+// answered does a verb with interceptors around it, and returns its result.
+func answered[T any](ctx context.Context, c *Client, op *intercept.Op, do func(ctx context.Context) (T, error)) (out T, err error) {
+	err = c.Around(ctx, op, func(ctx context.Context) (err error) {
+		out, err = do(ctx)
+		return err
+	})
+	return out, err
+}
+
+// operate does a verb that changes something, about one workflow or none.
+func operate[T any](ctx context.Context, c *Client, verb, workflowID string, do func(ctx context.Context) (T, error)) (T, error) {
+	if !c.around.Has(intercept.Operate) {
+		return do(ctx)
+	}
+	return answered(ctx, c, &intercept.Op{Kind: intercept.Operate, Name: verb, WorkflowID: workflowID}, do)
+}
+
+// alter is operate for a verb without a result.
+func alter(ctx context.Context, c *Client, verb string, do func(ctx context.Context) error) error {
+	if !c.around.Has(intercept.Operate) {
+		return do(ctx)
+	}
+	return c.Around(ctx, &intercept.Op{Kind: intercept.Operate, Name: verb}, do)
+}
+
+// complete does a verb on an attempt that goes on outside.
+func (c *Client) complete(ctx context.Context, verb string, do func(ctx context.Context) error) error {
+	if !c.around.Has(intercept.Complete) {
+		return do(ctx)
+	}
+	return c.Around(ctx, &intercept.Op{Kind: intercept.Complete, Name: verb}, do)
+}
+
+// started is what a start came to.
+type started struct {
+	run      string
+	attached bool
+}
+
+// startAround starts a run with interceptors around it, which may set its headers.
+func (c *Client) startAround(ctx context.Context, req Start, start func(context.Context, Start) (string, bool, error)) (string, bool, error) {
+	op := &intercept.Op{Kind: intercept.Start, Name: req.Type, Workflow: req.Type, WorkflowID: req.WorkflowID, Headers: req.headers()}
+	out, err := answered(ctx, c, op, func(ctx context.Context) (s started, err error) {
+		s.run, s.attached, err = start(ctx, req.withHeaders(op.Headers))
+		return s, err
+	})
+	return out.run, out.attached, err
+}
+
+// headers are those of a start as interceptors see them; never nil.
+func (s *Start) headers() map[string]string {
+	all := history.WithTrace(s.Headers, s.Trace)
+	if all == nil {
+		all = map[string]string{}
+	}
+	return all
+}
+
+// withHeaders is the start with what interceptors have made of its headers.
+func (s Start) withHeaders(all map[string]string) Start {
+	s.Headers, s.Trace = history.CutTrace(all)
+	return s
+}
