@@ -207,3 +207,18 @@ func (c *Cluster) DSN(database string) string {
 // Socket is the path of the server's Unix socket, for those who put something
 // between it and its clients.
 func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
+
+// run runs a program of the server's, as the server's user, and returns what it prints.
+func (c *Cluster) run(stdin []byte, program string, args ...string) ([]byte, error) {
+	cmd := exec.Command(filepath.Join(c.bin, program), args...)
+	var out, said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &said
+	ended, err := launch(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if <-ended; !cmd.ProcessState.Success() {
+		return nil, fmt.Errorf("%s: %s\n%s", program, cmd.ProcessState, &said)
+	}
+	return out.Bytes(), nil
+}

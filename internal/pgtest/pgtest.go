@@ -106,3 +106,23 @@ func (c *Cluster) Restart(tb testing.TB) {
 		tb.Fatal(err)
 	}
 }
+
+// Dump backs a database up as pg_dump does, while it is in use.
+func (c *Cluster) Dump(tb testing.TB, dsn string) []byte {
+	tb.Helper()
+	dump, err := c.run(nil, "pg_dump", "--dbname", dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dump
+}
+
+// Restore makes a database of a dump and returns how to connect to it.
+func (c *Cluster) Restore(tb testing.TB, dump []byte) string {
+	tb.Helper()
+	dsn := c.Database(tb)
+	if _, err := c.run(dump, "psql", "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--dbname", dsn); err != nil {
+		tb.Fatal(err)
+	}
+	return dsn
+}
