@@ -124,6 +124,13 @@ func NodeName(name string) Option {
 	return bridge.Set(func(s *bridge.Settings) { s.Node, s.Supersede = name, true })
 }
 
+// Build names the code of this program in listings of nodes, and tells it from other code
+// of the same workflows: a run that was parked is tried again by another build, unless its
+// workflow declares a Version. Two programs with one name must have the same code. Default
+// is the version of the main module and the revision from which it was built; a hash of
+// the executable if that is not known, or files were changed.
+func Build(name string) Option { return bridge.Set(func(s *bridge.Settings) { s.Build = name }) }
+
 // Group sets which nodes this one works with. Nodes of a group share their
 // workflows: each must have the code of all. A workflow ID means another run in
 // another group. Default is the group "".

@@ -40,6 +40,7 @@ var engineOptions = map[string]Option{
 	"MaxAbandoned":     MaxAbandoned(7),
 	"NodeName":         NodeName("n"),
 	"NoMigrate":        NoMigrate(),
+	"Build":            Build("b"),
 	"Group":            Group("g"),
 	"Lease":            Lease(7),
 	"Logger":           Logger(slog.Default()),

@@ -106,6 +106,12 @@ type Node struct {
 	Group string        // whose partitions it serves
 	Lease time.Duration // how long others wait for a sign of life of it; must be positive if the store is shared
 
+	// Build names the code of the process: two nodes of one build run the same. "" is a
+	// node of a version that did not say. Definitions is what it has registered, encoded;
+	// a Membership leaves it out.
+	Build       string
+	Definitions string
+
 	// Supersede says that the name is this node's alone: an earlier node of the
 	// group with this name is dead. Its membership ends now, and its partitions
 	// are free.

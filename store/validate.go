@@ -74,7 +74,7 @@ func (n *Node) Check(info Info) error {
 	case n.Supersede && n.Name == "":
 		return fmt.Errorf("node %q has no name that it could have taken over", n.ID)
 	}
-	return text("node", n.ID, n.Name, n.Group)
+	return text("node", n.ID, n.Name, n.Group, n.Build, n.Definitions)
 }
 
 // Check returns why no store would take the renewal, or nil.

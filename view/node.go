@@ -14,6 +14,17 @@ type Node struct {
 	// Expires is when its lease expires and others may take its work over; nil where no
 	// lease is needed and after the node has left.
 	Expires *time.Time `json:"expires,omitempty"`
+	// Build names the code of the process (see perdure.Build); "" if a node of an earlier
+	// version did not say. Workflows and Activities are what it has registered, by name.
+	Build      string       `json:"build,omitempty"`
+	Workflows  []Definition `json:"workflows,omitempty"`
+	Activities []string     `json:"activities,omitempty"`
+}
+
+// Definition is a workflow that a node has registered.
+type Definition struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"` // workflow.Version, "" if it declares none
 }
 
 // The states of a node.

@@ -32,6 +32,9 @@ type Config struct {
 	// that it names one process at a time: an earlier one of the name is dead.
 	Node      string
 	Supersede bool
+	// Build names the code of this program; default is the version and revision of its
+	// module, else a hash of the executable.
+	Build string
 	// Lease is how long other nodes wait for a sign of life of this one before
 	// they take its runs over; default 10 s.
 	Lease time.Duration
@@ -170,16 +173,7 @@ func (c *Config) normalize() error {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	if c.Node == "" {
-		host, err := os.Hostname()
-		if err != nil {
-			host = "localhost"
-		}
-		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
-	}
-	if c.Group != "" {
-		errs = append(errs, history.CheckName("group", c.Group))
-	}
+	errs = append(errs, c.identify())
 	errs = append(errs, (*retention)(&c.Retention).check())
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
@@ -188,6 +182,25 @@ func (c *Config) normalize() error {
 		errs = append(errs, fmt.Errorf("the engine's retry policy: %w", err))
 	}
 	return errors.Join(errs...)
+}
+
+// identify says who this node is, as far as nobody did.
+func (c *Config) identify() error {
+	if c.Node == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "localhost"
+		}
+		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
+	}
+	if c.Build == "" {
+		c.Build = thisBuild()
+	}
+	err := history.CheckName("build", c.Build)
+	if c.Group != "" {
+		err = errors.Join(err, history.CheckName("group", c.Group))
+	}
+	return err
 }
 
 // definitions are what an engine can run, by name, and what it calls around that.

@@ -21,6 +21,7 @@
 //
 //	engine.go       life of the engine: Open, Start, Stop
 //	config.go       what it is told
+//	build.go        what this program is: its build, and what it has registered
 //	resident.go     a run in memory: its mailbox, the work on it, when it leaves
 //	stepper.go      runs, gates and schedules as one kind of thing: load, step, store
 //	turn.go         a step of a run: made durable, then carried out

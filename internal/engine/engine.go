@@ -177,6 +177,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	})
 	e.member = member.New(e.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,
+		Build: config.Build, Definitions: defs.declared().Encode(),
 		Clock: e.clock, Watch: e.reads, Holder: holder{e}, Log: e.log,
 	})
 	e.slots = attempt.NewSlots(config.Concurrency, e.member.Holds)

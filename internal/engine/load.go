@@ -103,7 +103,7 @@ func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
-	if h := e.poisoned(r, fingerprint(def)); h != nil {
+	if h := e.poisoned(r, e.fingerprint(def)); h != nil {
 		return h
 	}
 	run, instance, err := e.replay(e.coreConfig(r, past.Start.Type), def, past)

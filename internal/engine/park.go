@@ -1,13 +1,8 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"sync"
 
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
@@ -38,7 +33,7 @@ func (e *Engine) stillParked(def *code.Declared, past *record.Past) *hold {
 		return nil
 	}
 	d, err := core.DecodeDetail(past.State.Detail)
-	if err != nil || (d.Fingerprint != fingerprint(def) && d.Fingerprint != e.untilRestart()) {
+	if err != nil || (d.Fingerprint != e.fingerprint(def) && d.Fingerprint != e.untilRestart()) {
 		return nil
 	}
 	return &hold{core.StatusParked, d}
@@ -56,13 +51,13 @@ func (e *Engine) worthTrying(r store.Run) bool {
 		return false
 	}
 	d, err := core.DecodeDetail(r.Detail)
-	return err != nil || r.Status != store.Parked || d.Fingerprint != fingerprint(def)
+	return err != nil || r.Status != store.Parked || d.Fingerprint != e.fingerprint(def)
 }
 
 // parked is the hold of a run whose code failed in a way that is not the run's
 // failure.
 func (e *Engine) parked(def *code.Declared, start history.Start, err error) *hold {
-	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: fingerprint(def)}
+	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: e.fingerprint(def)}
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError
 	var stuck *replay.StuckError
@@ -117,30 +112,3 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 		e.log.ParkFailed(r.id, err)
 	}
 }
-
-// fingerprint tells whether code is the same that was tried before: its declared
-// version, else the build of this program.
-func fingerprint(def *code.Declared) string {
-	if v := def.Version; v != "" {
-		return "version " + v
-	}
-	return "build " + buildID()
-}
-
-// buildID is a hash of the running executable.
-var buildID = sync.OnceValue(func() string {
-	path, err := os.Executable()
-	if err != nil {
-		return "unknown"
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "unknown"
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "unknown"
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
-})

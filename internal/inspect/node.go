@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -29,7 +30,14 @@ func (in *Inspector) Nodes(ctx context.Context) ([]view.Node, error) {
 func nodeOf(m store.Member) view.Node {
 	n := view.Node{
 		ID: m.ID, Name: m.Name, Group: m.Group, Partitions: m.Owned,
-		Joined: at(m.Joined), Seen: at(m.Seen),
+		Joined: at(m.Joined), Seen: at(m.Seen), Build: m.Build,
+	}
+	// What cannot be read is of a later version: it is not shown.
+	if all, err := record.DecodeDefinitions(m.Definitions); err == nil {
+		for _, w := range all.Workflows {
+			n.Workflows = append(n.Workflows, view.Definition{Name: w.Name, Version: w.Version})
+		}
+		n.Activities = all.Activities
 	}
 	switch {
 	case m.Left != 0:

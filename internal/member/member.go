@@ -17,11 +17,15 @@ import (
 type Config struct {
 	Store  store.Owner
 	Shared bool // several nodes may serve the store at a time: see store.Info
-	// Name, Group, Lease and Supersede are those of the node: see store.Node.
+	// Name, Group, Lease, Supersede, Build and Definitions are those of the node: see
+	// store.Node.
 	Name      string
 	Group     string
 	Lease     time.Duration
 	Supersede bool
+
+	Build       string
+	Definitions string
 
 	Clock  *clock.Clock  // is told the database's clock
 	Watch  *outage.Watch // of whether the database answers
@@ -86,7 +90,8 @@ func New(ctx context.Context, c Config) *Member {
 
 // begin gives this process a new identity.
 func (m *Member) begin() {
-	m.node = store.Node{ID: m.config.Name + "/" + ident.NewToken()[:8], Name: m.config.Name, Group: m.config.Group, Lease: m.config.Lease, Supersede: m.config.Supersede}
+	m.node = store.Node{ID: m.config.Name + "/" + ident.NewToken()[:8], Name: m.config.Name, Group: m.config.Group, Lease: m.config.Lease, Supersede: m.config.Supersede,
+		Build: m.config.Build, Definitions: m.config.Definitions}
 	m.joined, m.replaced, m.lease = false, false, lease{}
 	m.staying, m.moving, m.released = map[int]time.Time{}, map[int]bool{}, map[int]time.Time{}
 }

@@ -114,7 +114,9 @@ func (db *Database) membership(m *member, now int64) *store.Membership {
 	seen := &store.Membership{Now: now}
 	for _, other := range db.nodes {
 		if other.Group == m.Group && other.live(now) {
-			seen.Nodes = append(seen.Nodes, db.describe(other, now))
+			described := db.describe(other, now)
+			described.Definitions = ""
+			seen.Nodes = append(seen.Nodes, described)
 		}
 	}
 	slices.SortFunc(seen.Nodes, func(a, b store.Member) int { return strings.Compare(a.ID, b.ID) })

@@ -63,9 +63,9 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 	if err := c.forget(ctx); err != nil {
 		return err
 	}
-	_, err = c.exec(ctx, `INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock)
-		SELECT $1, $2, $3, $4, $5, now, now, nextval('perdure.moments'), greatest(now, $6) FROM perdure.now()`,
-		node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load())
+	_, err = c.exec(ctx, `INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock, build, definitions)
+		SELECT $1, $2, $3, $4, $5, now, now, nextval('perdure.moments'), greatest(now, $6), $7, $8 FROM perdure.now()`,
+		node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load(), node.Build, node.Definitions)
 	if err == nil {
 		_, err = c.exec(ctx, `SELECT nextval('perdure.changes')`)
 	}
@@ -158,7 +158,7 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 	// its lease shall not last longer for that.
 	b.do(`UPDATE perdure.nodes SET seen = now FROM perdure.now() WHERE id IN (
 		SELECT id FROM perdure.nodes WHERE seen > perdure.now() + 1000000000 FOR UPDATE SKIP LOCKED)`)
-	b.members(`WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
+	b.members(`''`, `WHERE expires > now AND departed IS NULL AND node_group = (SELECT node_group FROM perdure.nodes WHERE id = $1) ORDER BY id`,
 		[]any{r.Node}, func(m store.Member) {
 			if *seen != nil {
 				(*seen).Nodes = append((*seen).Nodes, m)
@@ -190,13 +190,14 @@ func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 		})
 }
 
-// members adds a query of the nodes that the rest of it selects.
-func (b *batch) members(rest string, args []any, each func(store.Member)) {
+// members adds a query of the nodes that the rest of it selects, with definitions or
+// something instead.
+func (b *batch) members(definitions, rest string, args []any, each func(store.Member)) {
 	b.query(`SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
-		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id)
+		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id), build, `+definitions+`
 		FROM perdure.now(), perdure.nodes `+rest, args, func(r pgx.Rows) error {
 		var m store.Member
-		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned)
+		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Build, &m.Definitions)
 		each(m)
 		return err
 	})
@@ -207,7 +208,7 @@ func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 	err := h.share(ctx, "Nodes", func(c *conn) error {
 		members = nil
 		return c.send(ctx, func(b *batch) {
-			b.members(`ORDER BY joined, ordinal`, nil, func(m store.Member) { members = append(members, m) })
+			b.members(`definitions`, `ORDER BY joined, ordinal`, nil, func(m store.Member) { members = append(members, m) })
 		})
 	})
 	return slices.Clip(members), err

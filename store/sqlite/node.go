@@ -47,8 +47,8 @@ func join(c *conn, node store.Node, now int64) error {
 	if err := endOthers(c, now); err != nil {
 		return err
 	}
-	added, err := c.exec(`INSERT INTO nodes (id, name, node_group, lease, supersede, joined, seen) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		node.ID, node.Name, node.Group, int64(node.Lease), flag(node.Supersede), now, now)
+	added, err := c.exec(`INSERT INTO nodes (id, name, node_group, lease, supersede, joined, seen, build, definitions) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		node.ID, node.Name, node.Group, int64(node.Lease), flag(node.Supersede), now, now, node.Build, node.Definitions)
 	if err == nil && added == 0 {
 		err = store.ErrReplaced
 	}
@@ -106,6 +106,7 @@ func (c *conn) renew(r store.Renewal, now int64) (*store.Membership, error) {
 	if err != nil || len(members) == 0 {
 		return nil, err
 	}
+	members[0].Definitions = ""
 	seen := &store.Membership{Now: now, Nodes: members}
 	err = c.query(context.Background(), `SELECT p.id, p.epoch, p.node FROM node_groups g JOIN partitions p ON p.id = g.partition
 		WHERE g.name = ?`, func(r row) error {
@@ -161,13 +162,13 @@ func (h *handle) Nodes(ctx context.Context) ([]store.Member, error) {
 
 // memberColumns are what members reads.
 const memberColumns = `id, name, node_group, lease, supersede, joined, seen, ifnull(departed, 0), draining,
-	(SELECT count(*) FROM partitions WHERE node = n.id)`
+	(SELECT count(*) FROM partitions WHERE node = n.id), build, definitions`
 
 func (c *conn) members(ctx context.Context, query string, arg any) ([]store.Member, error) {
 	var members []store.Member
 	err := c.query(ctx, query, func(r row) error {
 		members = append(members, store.Member{
-			Node:     store.Node{ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Supersede: r.int(4) == 1},
+			Node:     store.Node{ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Supersede: r.int(4) == 1, Build: r.text(10), Definitions: r.text(11)},
 			Joined:   r.int(5),
 			Seen:     r.int(6),
 			Left:     r.int(7),

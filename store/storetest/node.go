@@ -24,6 +24,8 @@ var nodeChecks = []check{
 			func(n *store.Node) { n.Name = "a\x00b" },
 			func(n *store.Node) { n.Group = "\xc0" },
 			func(n *store.Node) { n.Name, n.Supersede = "", true },
+			func(n *store.Node) { n.Build = "a\x00b" },
+			func(n *store.Node) { n.Definitions = "\xff" },
 		} {
 			node := f.describe("malformed")
 			spoil(&node)
@@ -35,7 +37,9 @@ var nodeChecks = []check{
 		if m.Now <= 0 {
 			f.Errorf("the clock says %d", m.Now)
 		}
-		equal(f, m.Nodes, []store.Member{f.member(f.node)})
+		described := f.member(f.node)
+		described.Definitions = "" // of a thousand nodes they would be much to read every few seconds
+		equal(f, m.Nodes, []store.Member{described})
 		equal(f, len(m.Owners), f.group.Partitions)
 		for i, p := range f.group.All() {
 			owner := m.Owners[i]
@@ -51,7 +55,7 @@ var nodeChecks = []check{
 		var before store.Member
 		for i := range 3 {
 			m := f.member(f.node)
-			equal(f, m.Node, store.Node{ID: "node-1", Name: "the node", Group: f.group.Name, Lease: time.Hour, Supersede: true})
+			equal(f, m.Node, store.Node{ID: "node-1", Name: "the node", Group: f.group.Name, Lease: time.Hour, Supersede: true, Build: "the build", Definitions: `{"what":"é"}`})
 			if m.Joined <= 0 || m.Left != 0 || !m.Live || m.Owned != 1 || m.Draining {
 				f.Errorf("the node is %+v", m)
 			}

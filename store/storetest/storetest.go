@@ -75,7 +75,7 @@ func (f *fixture) open() store.Store {
 
 // describe describes a node of our group that nobody will take for dead.
 func (f *fixture) describe(id string) store.Node {
-	return store.Node{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour}
+	return store.Node{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour, Build: "the build", Definitions: `{"what":"é"}`}
 }
 
 // join makes a new node the owner, in the place of the one there was.

@@ -28,7 +28,7 @@ func watching(wf *workflow.Context, n int) (string, error) {
 func workOnChains(t *testing.T, db store.Opener, d time.Duration) {
 	t.Helper()
 	engine, err := perdure.Open(t.Context(), db, perdure.Register(watch.Impl(watching)),
-		perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ var (
 func workOnFamilies(t *testing.T, db store.Opener, d time.Duration) {
 	t.Helper()
 	engine, err := perdure.Open(t.Context(), db, perdure.Register(fulfilment, parcel),
-		perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err == nil {
 		err = engine.Start(t.Context())
 	}

@@ -38,7 +38,7 @@ var (
 func workAtGates(t *testing.T, db store.Opener, d time.Duration) {
 	t.Helper()
 	engine, err := perdure.Open(t.Context(), db, perdure.Register(queue, tell, pay, report),
-		perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

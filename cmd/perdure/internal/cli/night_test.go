@@ -48,7 +48,7 @@ var (
 func workAtNight(t *testing.T, db store.Opener, during func(), tidying code.Workflow) {
 	t.Helper()
 	engine, err := perdure.Open(t.Context(), db, perdure.Register(payment, invoice, tidying, export, debit, render),
-		perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

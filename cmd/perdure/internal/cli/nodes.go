@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
@@ -28,7 +29,8 @@ func (a *app) nodesCommand() *cobra.Command {
 		Short: "List the nodes that run workflows",
 		Long: `List the nodes of a database: the processes that run its workflows. Each owns a share of
 the partitions, which hold the workflows, while it renews its lease. If it dies, others
-take its share over when the lease expires.
+take its share over when the lease expires. BUILD names the code of the process, and below the table
+is what it has registered.
 
 All groups are listed unless --group names one. Nodes that are gone are listed only with
 --all, unless their work has not been taken over yet.`,
@@ -90,18 +92,18 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, expired: term.Bad}
 
 func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
-	table := a.table("NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED")
+	table := a.table("NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD")
 	table.Right(3)
 	for _, n := range nodes {
 		table.Row(n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, term.Count(n.Partitions),
-			term.When(n.Seen, now), lease(n, now), term.Time(n.Joined))
+			term.When(n.Seen, now), lease(n, now), term.Time(n.Joined), n.Build)
 	}
 	if len(nodes) > 0 {
 		if err := table.Write(a.out); err != nil {
 			return err
 		}
 	}
-	notes := nodeNotes(nodes, now)
+	notes := slices.Concat(codeNotes(nodes), nodeNotes(nodes, now))
 	if !slices.ContainsFunc(nodes, works) {
 		notes = append([]string{a.unserved()}, notes...)
 	}
@@ -115,6 +117,47 @@ func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
 		a.printf("%s\n", note)
 	}
 	return nil
+}
+
+// codeNotes say what the builds have registered. Nodes of one build may differ: what is
+// registered may depend on how a process was started.
+func codeNotes(nodes []view.Node) []string {
+	var notes []string
+	for _, n := range nodes {
+		if n.Build == "" || !works(n) && n.State != draining {
+			continue
+		}
+		note := fmt.Sprintf("Build %s has %s.", n.Build, registered(n))
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+func registered(n view.Node) string {
+	var names []string
+	for _, w := range n.Workflows {
+		if w.Version != "" {
+			w.Name += " (version " + w.Version + ")"
+		}
+		names = append(names, w.Name)
+	}
+	return some("workflow", "workflows", names) + ", and " + some("activity", "activities", n.Activities)
+}
+
+// some says of what there is so much as fits a line.
+func some(one, many string, names []string) string {
+	const most = 8
+	switch {
+	case len(names) == 0:
+		return "no " + many
+	case len(names) > most:
+		return fmt.Sprintf("the %s %s and %d more", many, strings.Join(names[:most], ", "), len(names)-most)
+	case len(names) == 1:
+		many = one
+	}
+	return fmt.Sprintf("the %s %s", many, strings.Join(names, ", "))
 }
 
 // served names what the listed nodes serve.

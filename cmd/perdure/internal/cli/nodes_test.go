@@ -79,6 +79,28 @@ host:4711  live            1  3s ago  2000-01-01 11:00:00.000Z
 	}
 }
 
+func TestE116_NodesSayWhatTheyRun(t *testing.T) {
+	blue, green, again, old := node("blue", "", live, 100, time.Second), node("green", "", live, 156, time.Second), node("green-2", "", live, 0, time.Second), node("gone", "", left, 0, time.Minute)
+	blue.Build, green.Build, again.Build, old.Build = "v1", "v2", "v2", "v0"
+	blue.Workflows = []view.Definition{{Name: "checkout"}, {Name: "refund", Version: "7"}}
+	blue.Activities = []string{"charge"}
+	green.Activities = strings.Split("a b c d e f g h i j", " ")
+	again.Activities = green.Activities
+	want := `
+NODE     STATE  PARTITIONS  SEEN       LEASE    JOINED                    BUILD
+blue     live          100  1s ago     9s left  2000-01-01 11:00:00.000Z  v1
+green    live          156  1s ago     9s left  2000-01-01 11:00:00.000Z  v2
+green-2  live            0  1s ago     9s left  2000-01-01 11:00:00.000Z  v2
+gone     left            0  1m00s ago           2000-01-01 11:00:00.000Z  v0
+
+Build v1 has the workflows checkout, refund (version 7), and the activity charge.
+Build v2 has no workflows, and the activities a, b, c, d, e, f, g, h and 2 more.
+`
+	if got := nodeTable(t, 0, blue, green, again, old); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
 func TestAWrongClockDoesNotContradictTheDatabase(t *testing.T) {
 	nodes := []view.Node{node("a", "", live, 8, time.Second), node("b", "", expired, 8, time.Minute)}
 	for clock, want := range map[time.Duration]time.Time{

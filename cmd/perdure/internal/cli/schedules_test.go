@@ -33,7 +33,7 @@ func workOnSchedules(t *testing.T, db store.Opener, d time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := perdure.Open(t.Context(), db, perdure.Register(append(flows.Definitions(), sweep)...), perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+	engine, err := perdure.Open(t.Context(), db, perdure.Register(append(flows.Definitions(), sweep)...), perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func workWhile(t *testing.T, db store.Opener, other func(), v2 bool, options ...
 		reminder = remindV2
 	}
 	options = append(options, perdure.Register(buy, send, hold, approve, reminder, charge, ship, reserve),
-		perdure.NodeName("node-1"), perdure.Logger(slog.New(slog.DiscardHandler)))
+		perdure.NodeName("node-1"), perdure.Build("v1.2.0"), perdure.Logger(slog.New(slog.DiscardHandler)))
 	engine, err := perdure.Open(t.Context(), db, options...)
 	if err != nil {
 		t.Fatal(err)

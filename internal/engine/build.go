@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/perdure/perdure/internal/code"
+	"github.com/perdure/perdure/internal/record"
+)
+
+// fingerprint tells whether code is the same that was tried before: its declared
+// version, else the build of this program.
+func (e *Engine) fingerprint(def *code.Declared) string {
+	return record.Fingerprint(def.Version, e.config.Build)
+}
+
+// thisBuild is the build of this program if nobody says another.
+var thisBuild = sync.OnceValue(func() string {
+	info, _ := debug.ReadBuildInfo()
+	return buildOf(info, executableHash)
+})
+
+// buildOf is the version of the main module and the revision from which it was built. If
+// these do not tell what was built, because there is no revision or files were changed,
+// a hash of the executable does.
+func buildOf(info *debug.BuildInfo, hash func() string) string {
+	var version, revision string
+	var parts []string
+	clean := false
+	if info != nil {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				revision = s.Value[:min(12, len(s.Value))]
+			case "vcs.modified":
+				clean = s.Value == "false"
+			}
+		}
+	}
+	if version != "" && version != "(devel)" {
+		parts = append(parts, version)
+	}
+	if revision != "" && !strings.Contains(version, revision) { // a pseudo-version has it
+		parts = append(parts, revision)
+	}
+	if revision == "" || !clean {
+		parts = append(parts, hash())
+	}
+	return strings.Join(parts, "-")
+}
+
+// executableHash is a hash of the running executable.
+func executableHash() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "unknown"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unknown"
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// declared is what a node of these definitions says of itself.
+func (d *definitions) declared() record.Definitions {
+	var all record.Definitions
+	for name, w := range d.workflows {
+		all.Workflows = append(all.Workflows, record.Workflow{Name: name, Version: w.Version})
+	}
+	for name := range d.activities {
+		all.Activities = append(all.Activities, name)
+	}
+	slices.SortFunc(all.Workflows, func(a, b record.Workflow) int { return cmp.Compare(a.Name, b.Name) })
+	slices.Sort(all.Activities)
+	return all
+}
