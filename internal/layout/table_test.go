@@ -356,6 +356,11 @@ var table = []row{
 		why: "what a request must pass is decided by the table of routes, without knowing what the routes do",
 	},
 	{
+		pkg: "api",
+		may: []string{".", "access", "gate", "internal/web", "ops", "retry", "schedule", "store", "view", "workflow"},
+		why: "it serves what the public packages do; what it cannot do, their users cannot",
+	},
+	{
 		pkg: "internal/web/webtest",
 		may: []string{"access", "internal/web"},
 		why: "it tests any table of routes, whatever they do",
@@ -373,7 +378,7 @@ var table = []row{
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "access", "internal/dbname", "internal/filelock", "internal/human", "internal/notation", "cmd/perdure/..."},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "access", "api", "internal/dbname", "internal/filelock", "internal/human", "internal/notation", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does",
 	},

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/flow/check"
 	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
 
@@ -169,7 +170,7 @@ func (a *app) explainPolicy(text string, layers int) error {
 	}
 	e.Warnings = append(e.Warnings, strangeTypes(p)...)
 	if a.format != formatTable {
-		return a.document(describePolicy(e))
+		return a.document(view.ExplainPolicy(e))
 	}
 	return a.policyTables(e)
 }

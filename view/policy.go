@@ -1,4 +1,4 @@
-package cli
+package view
 
 import (
 	"time"
@@ -6,21 +6,22 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// explanation is what programs get of a policy. Durations are as Go prints
-// them; what has no bound is null.
-type explanation struct {
+// PolicyExplanation is what a retry policy amounts to: see retry.Explain. Durations are as
+// Go prints them; what has no bound is nil.
+type PolicyExplanation struct {
 	Policy     string           `json:"policy"`
 	Attempts   *int             `json:"attempts"` // that one call can make, in all layers
 	Layers     int              `json:"layers"`
 	Waits      *string          `json:"waits"`
 	Worst      *string          `json:"worst_case"`
-	Errors     []policyVerdict  `json:"errors"`
-	Schedules  []policySchedule `json:"schedules"`
-	Warnings   []policyWarning  `json:"warnings"`
+	Errors     []PolicyVerdict  `json:"errors"`
+	Schedules  []PolicySchedule `json:"schedules"`
+	Warnings   []PolicyWarning  `json:"warnings"`
 	Definition retry.Policy     `json:"definition"`
 }
 
-type policyVerdict struct {
+// PolicyVerdict says what a policy makes of some errors.
+type PolicyVerdict struct {
 	Errors   string   `json:"errors"`
 	Types    []string `json:"types,omitempty"`
 	Retried  bool     `json:"retried"`
@@ -29,15 +30,18 @@ type policyVerdict struct {
 	Rule     int      `json:"rule,omitempty"` // from 1; 0 for what no rule decides
 }
 
-type policySchedule struct {
+// PolicySchedule is when the attempts of a call start that fails with some errors.
+type PolicySchedule struct {
 	Errors   string          `json:"errors"`
 	Rule     int             `json:"rule,omitempty"`
 	Delays   []string        `json:"delays"` // nominal, between the attempts
-	Attempts []policyAttempt `json:"attempts"`
+	Attempts []PolicyAttempt `json:"attempts"`
 	Complete bool            `json:"complete"` // false if there are more than those
 }
 
-type policyAttempt struct {
+// PolicyAttempt is one attempt of a PolicySchedule. Start, Earliest and Latest count from
+// the start of the first one.
+type PolicyAttempt struct {
 	Attempt  int    `json:"attempt"`
 	Delay    string `json:"delay"`
 	Start    string `json:"start"`
@@ -46,34 +50,35 @@ type policyAttempt struct {
 	Sure     bool   `json:"sure"` // false if the jitter decides whether it takes place
 }
 
-type policyWarning struct {
+// PolicyWarning is what may be a mistake in a policy.
+type PolicyWarning struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-// describePolicy is an explanation for programs.
-func describePolicy(e *retry.Explanation) explanation {
-	d := explanation{
+// ExplainPolicy returns an explanation as plain data. It keeps nothing of e.
+func ExplainPolicy(e *retry.Explanation) PolicyExplanation {
+	d := PolicyExplanation{
 		Policy: e.Policy.String(), Attempts: limited(e.Executions), Layers: e.Layers, Waits: bound(e.Waits), Worst: bound(e.Worst),
-		Errors: []policyVerdict{}, Schedules: []policySchedule{}, Warnings: []policyWarning{}, Definition: e.Policy,
+		Errors: []PolicyVerdict{}, Schedules: []PolicySchedule{}, Warnings: []PolicyWarning{}, Definition: e.Policy,
 	}
 	for _, v := range e.Verdicts {
-		d.Errors = append(d.Errors, policyVerdict{v.Errors, v.Types, v.Retried, limited(v.Attempts), string(v.Reason), v.Rule + 1})
+		d.Errors = append(d.Errors, PolicyVerdict{v.Errors, v.Types, v.Retried, limited(v.Attempts), string(v.Reason), v.Rule + 1})
 	}
 	for _, s := range e.Schedules {
-		schedule := policySchedule{Errors: s.Errors, Rule: s.Rule + 1, Delays: []string{}, Complete: s.Complete}
+		schedule := PolicySchedule{Errors: s.Errors, Rule: s.Rule + 1, Delays: []string{}, Complete: s.Complete}
 		for i, p := range s.Attempts {
 			if i > 0 {
 				schedule.Delays = append(schedule.Delays, p.Delay.String())
 			}
-			schedule.Attempts = append(schedule.Attempts, policyAttempt{
+			schedule.Attempts = append(schedule.Attempts, PolicyAttempt{
 				p.Number, p.Delay.String(), p.Start.String(), nearly(p.Earliest), nearly(p.Latest), i < s.Sure,
 			})
 		}
 		d.Schedules = append(d.Schedules, schedule)
 	}
 	for _, w := range e.Warnings {
-		d.Warnings = append(d.Warnings, policyWarning{w.Kind, w.Text})
+		d.Warnings = append(d.Warnings, PolicyWarning{w.Kind, w.Text})
 	}
 	return d
 }

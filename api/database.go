@@ -1,0 +1,128 @@
+package api
+
+import (
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+func databaseEndpoints() []endpoint {
+	return []endpoint{
+		define("GET /api/status", "status", "Overview: who serves, what waits for what since when, and what fails.", "status", func(c *call, _, _ none) (*view.Status, error) {
+			return ops.Status(c.Context(), c.e)
+		}),
+		define("GET /api/nodes", "listNodes", "List the nodes of all groups.", "nodes", listNodes),
+		define("GET /api/audit", "listAudit", "List who did what in the group, when and why, latest first.", "audit", listAudit),
+		define("GET /api/doctor", "doctor", "Read all that is on record, and list what is damaged, missing or left behind. It takes as long as reading the database.", "doctor", doctor).waits(),
+		define("POST /api/sweep", "sweep", "Delete closed runs and records that are older than said; with dry_run only count them.", "gc", sweep).writes().waits(),
+	}
+}
+
+type nodeList struct {
+	Nodes []view.Node `json:"nodes"`
+}
+
+func listNodes(c *call, _, _ none) (nodeList, error) {
+	nodes, err := ops.Nodes(c.Context(), c.e)
+	return nodeList{append([]view.Node{}, nodes...)}, err
+}
+
+type auditQuery struct {
+	Since moment `query:"since" doc:"of this time or later: RFC 3339, or how long ago"`
+	Until moment `query:"until" doc:"before this time"`
+	Limit int    `query:"limit" doc:"the latest so many, up to 10000; default 100"`
+	Runs  int    `query:"runs" doc:"of how many runs the history is read, the latest first, up to 100000; default 1000"`
+}
+
+type auditList struct {
+	Records []view.AuditRecord `json:"records"`
+	More    bool               `json:"more" doc:"there are earlier entries than these"`
+	Runs    int                `json:"runs" doc:"whose history was read"`
+	Unread  bool               `json:"unread" doc:"there are runs that started before those and were not read"`
+}
+
+func listAudit(c *call, q auditQuery, _ none) (auditList, error) {
+	if q.Limit > 10_000 || q.Runs > 100_000 {
+		return auditList{}, badRequest("limit is %d and runs %d; at most 10000 entries of 100000 runs are read", q.Limit, q.Runs)
+	}
+	a, err := ops.Audit(c.Context(), c.e, view.AuditFilter{Since: q.Since.at, Until: q.Until.at, Limit: q.Limit, Runs: q.Runs})
+	if err != nil {
+		return auditList{}, err
+	}
+	return auditList{append([]view.AuditRecord{}, a.Records...), a.More, a.Runs, a.Unread}, nil
+}
+
+type doctorQuery struct {
+	Since moment `query:"since" doc:"only runs created at this time or later: RFC 3339, or how long ago"`
+	Limit int    `query:"limit" doc:"at most so many findings, up to 10000; default 1000"`
+}
+
+func doctor(c *call, q doctorQuery, _ none) (*view.Checkup, error) {
+	if q.Limit > 10_000 {
+		return nil, badRequest("the limit is %d; at most 10000 findings are listed", q.Limit)
+	}
+	return ops.Doctor(c.Context(), c.e, view.DoctorFilter{Since: q.Since.at, Limit: q.Limit})
+}
+
+// sweepBody is a view.Retention: what is 0 is kept.
+type sweepBody struct {
+	Completed  span `json:"completed,omitempty" doc:"delete what completed so long ago; without it, none"`
+	Failed     span `json:"failed,omitempty"`
+	Canceled   span `json:"canceled,omitempty"`
+	Terminated span `json:"terminated,omitempty"`
+	TimedOut   span `json:"timed_out,omitempty"`
+	Continued  span `json:"continued,omitempty" doc:"earlier runs of chains that stay"`
+	Statistics span `json:"statistics,omitempty" doc:"hourly counters"`
+	Switches   span `json:"switches,omitempty" doc:"log entries of paused activities that later ones replace"`
+	DryRun     bool `json:"dry_run,omitempty"`
+}
+
+func sweep(c *call, _ none, b sweepBody) (view.SweepResult, error) {
+	keep := view.Retention{
+		Completed: b.Completed.duration(), Failed: b.Failed.duration(), Canceled: b.Canceled.duration(), Terminated: b.Terminated.duration(),
+		TimedOut: b.TimedOut.duration(), Continued: b.Continued.duration(), Statistics: b.Statistics.duration(), Switches: b.Switches.duration(),
+	}
+	if keep == (view.Retention{}) {
+		return view.SweepResult{}, badRequest("there is nothing to delete; say for how long what is kept, as in {\"completed\": \"30d\"}")
+	}
+	if b.DryRun {
+		return ops.PreviewSweep(c.Context(), c.e, keep)
+	}
+	return ops.Sweep(c.Context(), c.e, keep)
+}
+
+func activityEndpoints() []endpoint {
+	return []endpoint{
+		define("GET /api/activities/paused", "listPausedActivities", "List the activities that are paused in the whole group.", "status", listPaused),
+		define("GET /api/activities/switches", "listSwitches", "List which activities were paused and resumed, by whom and why, oldest first.", "audit", listSwitches),
+		define("POST /api/activities/{name}/pause", "pauseActivity", "Pause an activity on all nodes: none of its calls starts an attempt.", "pause --activity", pauseActivity).writes().withKey(),
+		define("POST /api/activities/{name}/resume", "resumeActivity", "Resume a paused activity.", "resume --activity", resumeActivity).writes().withKey(),
+	}
+}
+
+type switchList struct {
+	Activities []view.SwitchRecord `json:"activities"`
+}
+
+func listPaused(c *call, _, _ none) (switchList, error) {
+	all, err := ops.PausedActivities(c.Context(), c.e)
+	return switchList{append([]view.SwitchRecord{}, all...)}, err
+}
+
+func listSwitches(c *call, _, _ none) (switchList, error) {
+	all, err := ops.Switches(c.Context(), c.e)
+	return switchList{append([]view.SwitchRecord{}, all...)}, err
+}
+
+// whyBody says why something is done.
+type whyBody struct {
+	Why    string `json:"why,omitempty" doc:"for the audit"`
+	DryRun bool   `json:"dry_run,omitempty" doc:"only say what it would be"`
+}
+
+func pauseActivity(c *call, _ none, b whyBody) (view.SwitchRecord, error) {
+	return ops.PauseActivity(c.Context(), c.e, c.PathValue("name"), c.control(b.Why, b.DryRun)...)
+}
+
+func resumeActivity(c *call, _ none, b whyBody) (view.SwitchRecord, error) {
+	return ops.ResumeActivity(c.Context(), c.e, c.PathValue("name"), c.control(b.Why, b.DryRun)...)
+}

@@ -1,0 +1,205 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/ops"
+)
+
+// none is the query, the body or the result of an endpoint that has none.
+type none struct{}
+
+// endpoint is a route with what it takes and returns: the handler and the documentation are
+// made from it.
+type endpoint struct {
+	web.Route
+	query, body, result reflect.Type
+	keyed               bool   // takes an Idempotency-Key
+	stream              bool   // answers with server-sent events
+	media               string // of the answer, if it is not JSON
+	// does is the command of the command line that does the same, or a few of them; one
+	// that begins with - says why there is none.
+	does string
+	do   func(c *call) (any, error)
+}
+
+// call is one request to an endpoint.
+type call struct {
+	*http.Request
+	w   http.ResponseWriter
+	e   *perdure.Engine
+	g   *web.Guard
+	who access.Identity
+	key string // of the header Idempotency-Key
+}
+
+// The sizes of bodies.
+const (
+	smallBody = 64 << 10
+	largeBody = 4 << 20 // with values of users
+)
+
+// define makes an endpoint. The line is the method and the pattern.
+func define[Q, B, R any](line, name, summary, does string, do func(c *call, q Q, b B) (R, error)) endpoint {
+	method, pattern, _ := strings.Cut(line, " ")
+	e := endpoint{
+		Route: web.Route{Method: method, Pattern: pattern, Name: name, Summary: summary, Role: access.Viewer},
+		query: reflect.TypeFor[Q](), body: reflect.TypeFor[B](), result: reflect.TypeFor[R](), does: does,
+	}
+	if e.body != reflect.TypeFor[none]() {
+		e.Body = smallBody
+	}
+	e.do = func(c *call) (any, error) {
+		q, err := decodeQuery[Q](c.Request)
+		if err != nil {
+			return nil, err
+		}
+		b, err := decodeBody[B](c.Request)
+		if err != nil {
+			return nil, err
+		}
+		return do(c, q, b)
+	}
+	return e
+}
+
+// writes makes an endpoint one that changes something.
+func (e endpoint) writes() endpoint {
+	e.Role, e.Writes = access.Operator, true
+	return e
+}
+
+// withKey makes an endpoint take an idempotency key.
+func (e endpoint) withKey() endpoint {
+	e.keyed = true
+	return e
+}
+
+// values makes an endpoint take values of users.
+func (e endpoint) values() endpoint {
+	e.Body = largeBody
+	return e
+}
+
+// waits makes an endpoint take as long as its caller listens.
+func (e endpoint) waits() endpoint {
+	e.Long = true
+	return e
+}
+
+// public makes an endpoint answer everybody.
+func (e endpoint) public() endpoint {
+	e.Role = ""
+	return e
+}
+
+// route is the endpoint of an engine for the guard.
+func (e endpoint) route(eng *perdure.Engine, g *web.Guard) web.Route {
+	r := e.Route
+	r.Handler = func(w http.ResponseWriter, req *http.Request) {
+		c := &call{Request: req, w: w, e: eng, g: g, who: web.Who(req.Context())}
+		result, err := e.serve(c)
+		switch {
+		case err != nil:
+			web.WriteProblem(w, req, problemOf(c, err))
+		case result != nil:
+			answer(w, result)
+		}
+	}
+	return r
+}
+
+func (e endpoint) serve(c *call) (any, error) {
+	key := c.Header.Get("Idempotency-Key")
+	if unquoted, ok := strings.CutPrefix(key, `"`); ok && strings.HasSuffix(unquoted, `"`) {
+		key = strings.TrimSuffix(unquoted, `"`) // the header is a string of structured fields
+	}
+	if key != "" && !e.keyed {
+		return nil, badRequest("%s takes no Idempotency-Key; leave the header out", e.Name)
+	}
+	c.key = key
+	return e.do(c)
+}
+
+// coded is a result with a status of its own.
+type coded interface{ status() int }
+
+// answer writes a result as JSON.
+func answer(w http.ResponseWriter, result any) {
+	text, err := json.Marshal(result)
+	if err != nil {
+		web.WriteProblem(w, nil, internalError.Of("The answer cannot be written as JSON: "+err.Error()+"."))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if c, ok := result.(coded); ok {
+		w.WriteHeader(c.status())
+	}
+	_, _ = w.Write(append(text, '\n')) // the caller has gone
+}
+
+// decodeBody reads the body of a request. An empty one is the zero value.
+func decodeBody[B any](r *http.Request) (body B, err error) {
+	text, err := io.ReadAll(r.Body) // in memory, within its limit
+	if err != nil {
+		return body, err
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return body, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&body); err != nil {
+		return body, badRequest("the body is not as it should be: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return body, badRequest("the body goes on behind its JSON value; send one value")
+	}
+	return body, nil
+}
+
+// by says who makes a request, and why.
+func (c *call) by(why string) []ops.Option {
+	return []ops.Option{ops.By(c.who.Name), ops.Why(why)}
+}
+
+// control says who makes a request, why, under which key, and whether it only looks.
+func (c *call) control(why string, dry bool) []ops.ControlOption {
+	options := []ops.ControlOption{ops.By(c.who.Name), ops.Why(why)}
+	if c.key != "" {
+		options = append(options, ops.RequestID(c.key))
+	}
+	if dry {
+		options = append(options, ops.DryRun())
+	}
+	return options
+}
+
+// within bounds a wait: by what the request says, else by a time that proxies tolerate, and
+// never longer than a minute: a client asks again.
+func (c *call) within(wait *span) (context.Context, context.CancelFunc, error) {
+	limit := defaultWait
+	if wait != nil {
+		limit = *wait
+	}
+	if limit < 0 || limit > maxWait {
+		return nil, nil, badRequest("the wait is %v; it can be 0s to %v", limit, maxWait)
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), limit.duration())
+	return ctx, cancel, nil
+}
+
+func badRequest(format string, args ...any) error {
+	return web.BadRequest.Of(sentence(fmt.Sprintf(format, args...)))
+}

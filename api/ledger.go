@@ -1,0 +1,100 @@
+package api
+
+import (
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+func ledgerEndpoints() []endpoint {
+	return []endpoint{
+		define("GET /api/ledger/attempts", "findAttempts", "Find attempts in the ledgers of all runs, those that ended last first.", "attempts", findAttempts),
+		define("GET /api/ledger/calls", "findCalls", "Find calls in the ledgers of all runs, with sums over their attempts.", "calls", findCalls),
+		define("GET /api/ledger/errors", "errorStats", "Count the errors with which attempts ended, by activity and type.", "stats --errors", errorStats),
+		define("GET /api/ledger/activities", "activityStats", "Count how the calls of each activity ended.", "stats", activityStats),
+	}
+}
+
+// ledgerQuery selects attempts.
+type ledgerQuery struct {
+	Workflow  string `query:"workflow" doc:"name of the definition"`
+	Activity  string `query:"activity" doc:"name of the activity or step"`
+	ErrorType string `query:"error_type" doc:"of the error that the attempt ended with"`
+	Outcome   string `query:"outcome" doc:"how the attempt ended"`
+	Reason    string `query:"reason" doc:"why another attempt followed, or none did"`
+	Since     moment `query:"since" doc:"ended at this time or later: RFC 3339, or how long ago"`
+	Until     moment `query:"until" doc:"ended before this time"`
+}
+
+type ledgerPage struct {
+	ledgerQuery
+	MoreThan int    `query:"more_than" doc:"only attempts with a higher number, and calls with more attempts"`
+	After    string `query:"after" doc:"next of the page before"`
+	Limit    int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
+}
+
+func (q ledgerQuery) view() view.AttemptFilter {
+	return view.AttemptFilter{
+		Workflow: q.Workflow, Activity: q.Activity, ErrorType: q.ErrorType, Outcome: q.Outcome, Reason: q.Reason,
+		Since: q.Since.at, Until: q.Until.at,
+	}
+}
+
+func (q ledgerPage) view() (view.AttemptFilter, error) {
+	f := q.ledgerQuery.view()
+	f.MoreThan, f.After, f.Limit = q.MoreThan, q.After, q.Limit
+	if q.Limit > 1000 {
+		return f, badRequest("the limit is %d; at most 1000 are listed on a page", q.Limit)
+	}
+	return f, nil
+}
+
+type foundAttempts struct {
+	Attempts []view.FoundAttempt `json:"attempts"`
+	Next     string              `json:"next,omitempty" doc:"after of the next page, if there is one"`
+}
+
+func findAttempts(c *call, q ledgerPage, _ none) (l foundAttempts, err error) {
+	filter, err := q.view()
+	if err != nil {
+		return l, err
+	}
+	found, next, err := ops.FindAttempts(c.Context(), c.e, filter)
+	return foundAttempts{append([]view.FoundAttempt{}, found...), next}, err
+}
+
+type foundCalls struct {
+	Calls []view.CallAttempts `json:"calls"`
+	Next  string              `json:"next,omitempty" doc:"after of the next page, if there is one"`
+}
+
+func findCalls(c *call, q ledgerPage, _ none) (l foundCalls, err error) {
+	filter, err := q.view()
+	if err != nil {
+		return l, err
+	}
+	found, next, err := ops.FindCalls(c.Context(), c.e, filter)
+	return foundCalls{append([]view.CallAttempts{}, found...), next}, err
+}
+
+type errorList struct {
+	Errors []view.ErrorStats `json:"errors"`
+}
+
+func errorStats(c *call, q ledgerQuery, _ none) (errorList, error) {
+	stats, err := ops.ErrorStats(c.Context(), c.e, q.view())
+	return errorList{append([]view.ErrorStats{}, stats...)}, err
+}
+
+type spanQuery struct {
+	Since moment `query:"since" doc:"ended at this time or later: RFC 3339, or how long ago; the hour counts whole"`
+	Until moment `query:"until" doc:"ended before this time; the hour counts whole"`
+}
+
+type activityList struct {
+	Activities []view.ActivityStats `json:"activities"`
+}
+
+func activityStats(c *call, q spanQuery, _ none) (activityList, error) {
+	stats, err := ops.ActivityStats(c.Context(), c.e, q.Since.at, q.Until.at)
+	return activityList{append([]view.ActivityStats{}, stats...)}, err
+}

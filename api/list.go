@@ -1,0 +1,92 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/perdure/perdure/view"
+)
+
+type listQuery struct {
+	runFilter
+	Retrying bool   `query:"retrying" doc:"only those with a call that failed and waits for another attempt: in backoff, at a gate or for a slot"`
+	Waits    bool   `query:"waits" doc:"say what each open run waits for, which costs a few reads each"`
+	Before   string `query:"before" doc:"next of the page before"`
+	Limit    int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
+}
+
+type runList struct {
+	Runs []view.Run `json:"runs"`
+	Next string     `json:"next,omitempty" doc:"before of the next page, if there is one"`
+}
+
+func listRuns(c *call, q listQuery, _ none) (runList, error) {
+	return selectRuns(c.Context(), c.e.List, q)
+}
+
+// looked is how many runs that wait at gates or for slots are looked at for a page.
+const looked = 1000
+
+// selectRuns reads a page of runs. Calls that wait for another attempt are in several
+// states, and what they have behind them only their waits tell: those runs are read by
+// state and merged.
+func selectRuns(ctx context.Context, list read, q listQuery) (runList, error) {
+	filter, err := q.view()
+	if err != nil {
+		return runList{}, err
+	}
+	limit := cmp.Or(q.Limit, 100)
+	if limit > 1000 {
+		return runList{}, badRequest("the limit is %d; at most 1000 runs are listed on a page", limit)
+	}
+	filter.Before, filter.Waits, filter.Limit = q.Before, q.Waits, limit+1
+	var others []string
+	switch {
+	case q.Retrying && filter.Call != "":
+		return runList{}, badRequest("call and retrying are both given; leave one out")
+	case q.Retrying:
+		filter.Call, filter.Waits, others = view.CallBackoff, true, []string{view.CallGated, view.CallQueued}
+	case filter.Call == view.CallPaused: // calls of paused activities queue
+		filter.Waits, others = true, []string{view.CallQueued}
+	}
+	runs, err := list(ctx, filter)
+	if err != nil {
+		return runList{}, err
+	}
+	floor := "" // runs before it are for the next page: not all of them were looked at
+	if len(runs) > limit {
+		floor = runs[limit].RunID
+	}
+	for _, state := range others {
+		filter.Call, filter.Limit = state, looked
+		some, err := list(ctx, filter)
+		if err != nil {
+			return runList{}, err
+		}
+		if len(some) == looked {
+			floor = max(floor, some[looked-1].RunID)
+		}
+		for _, r := range some {
+			if w := r.Wait; w != nil && (q.Retrying && w.Failures > 0 || !q.Retrying && w.For == view.WaitActivityPaused || w.Others > 0) {
+				runs = append(runs, r)
+			}
+		}
+	}
+	return merged(runs, floor, limit), nil
+}
+
+// merged is the page of runs, each once and newest first, that are not below the floor.
+func merged(runs []view.Run, floor string, limit int) runList {
+	slices.SortFunc(runs, func(a, b view.Run) int { return cmp.Compare(b.RunID, a.RunID) })
+	runs = slices.CompactFunc(runs, func(a, b view.Run) bool { return a.RunID == b.RunID })
+	runs = slices.DeleteFunc(runs, func(r view.Run) bool { return r.RunID < floor })
+	l := runList{Runs: append([]view.Run{}, runs[:min(limit, len(runs))]...)}
+	switch {
+	case len(runs) > limit:
+		l.Next = l.Runs[limit-1].RunID
+	case floor != "":
+		l.Next = floor
+	}
+	return l
+}

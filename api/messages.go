@@ -1,0 +1,172 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/workflow"
+)
+
+func messageEndpoints() []endpoint {
+	return []endpoint{
+		define("POST /api/runs/{id}/signals/{name}", "signalRun", "Send a signal to a run. When the answer comes, the signal is in the database.", "signal", signalRun).
+			writes().withKey().values(),
+		define("POST /api/runs/{id}/queries/{name}", "queryRun", "Ask the code of a run. Nothing is recorded. An engine must serve the run.", "query", queryRun).
+			values().waits(),
+		define("POST /api/runs/{id}/updates/{name}", "updateRun", "Ask the code of a run for a change, and wait for its result. 202: it is in the database and has no result yet; ask again with the same key.",
+			"update", updateRun).writes().withKey().values().waits(),
+	}
+}
+
+type signalBody struct {
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// sent says what is in the database.
+type sent struct {
+	WorkflowID string `json:"workflow_id"`
+	Sent       string `json:"sent"`
+	Name       string `json:"name,omitempty"`
+	Key        string `json:"key,omitempty"`
+}
+
+func (sent) status() int { return http.StatusAccepted }
+
+func signalRun(c *call, _ none, b signalBody) (sent, error) {
+	id, name := c.PathValue("id"), c.PathValue("name")
+	err := workflow.NewSignal[json.RawMessage](name).SendOnce(c.Context(), c.e.Workflow(id), c.key, orNull(b.Value))
+	return sent{WorkflowID: id, Sent: "signal", Name: name, Key: c.key}, err
+}
+
+type askBody struct {
+	Input json.RawMessage `json:"input,omitempty"`
+	Wait  *span           `json:"wait,omitempty" doc:"how long to wait, up to 1m; default 20s"`
+}
+
+type asked struct {
+	WorkflowID string          `json:"workflow_id"`
+	Name       string          `json:"name"`
+	Result     json.RawMessage `json:"result"`
+}
+
+func queryRun(c *call, _ none, b askBody) (asked, error) {
+	ctx, cancel, err := c.within(b.Wait)
+	if err != nil {
+		return asked{}, err
+	}
+	defer cancel()
+	id, name := c.PathValue("id"), c.PathValue("name")
+	result, err := c.e.Workflow(id).Query(ctx, name, orNull(b.Input))
+	return asked{id, name, orNull(result)}, handlerError(c, err)
+}
+
+type updated struct {
+	WorkflowID string          `json:"workflow_id"`
+	Name       string          `json:"name"`
+	Done       bool            `json:"done"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Key        string          `json:"key,omitempty"`
+}
+
+func (u updated) status() int {
+	if u.Done {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+func updateRun(c *call, _ none, b askBody) (updated, error) {
+	ctx, cancel, err := c.within(b.Wait)
+	if err != nil {
+		return updated{}, err
+	}
+	defer cancel()
+	if c.key == "" {
+		return updated{}, badRequest("the Idempotency-Key is missing; with it the result of an update can be asked for again")
+	}
+	u := updated{WorkflowID: c.PathValue("id"), Name: c.PathValue("name"), Key: c.key}
+	result, err := workflow.NewUpdate[json.RawMessage, json.RawMessage](u.Name).CallOnce(ctx, c.e.Workflow(u.WorkflowID), c.key, orNull(b.Input))
+	if errors.Is(err, perdure.ErrNoAnswer) {
+		return u, nil
+	}
+	u.Done, u.Result = true, orNull(result)
+	return u, handlerError(c, err)
+}
+
+// handlerError tells an error of a handler, which may be anything, from those of asking.
+func handlerError(c *call, err error) error {
+	if err == nil || kindOf(c.Context(), err).Code != internalError.Code {
+		return err
+	}
+	p := handlerFailed.Of(sentence(err.Error()))
+	p.Next = "The error is of the type " + retry.TypeName(err) + "."
+	return p
+}
+
+func tokenEndpoints() []endpoint {
+	return []endpoint{
+		define("POST /api/attempts/complete", "completeAttempt", "Complete an external attempt by its token. Repeating it does nothing.", "complete", completeAttempt).writes().values(),
+		define("POST /api/attempts/fail", "failAttempt", "Fail an external attempt by its token: its policy decides whether another one follows.", "fail-attempt", failAttempt).writes(),
+		define("POST /api/attempts/heartbeat", "heartbeatAttempt", "Say that an external attempt is alive.",
+			"-a heartbeat comes from the program that works on the attempt, which has this or the library", heartbeatAttempt).writes().values(),
+	}
+}
+
+type completeBody struct {
+	Token  string          `json:"token"`
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+func completeAttempt(c *call, _ none, b completeBody) (sent, error) {
+	return sent{Sent: "complete"}, c.e.Complete(c.Context(), b.Token, orNull(b.Result))
+}
+
+type failBody struct {
+	Token    string `json:"token"`
+	Error    string `json:"error" doc:"what went wrong"`
+	As       string `json:"as,omitempty" doc:"type of the error, for the rules of policies"`
+	Terminal bool   `json:"terminal,omitempty" doc:"no retry, whatever the policy says"`
+}
+
+func failAttempt(c *call, _ none, b failBody) (sent, error) {
+	failure, err := reportedError(b.Error, b.As)
+	if err != nil {
+		return sent{}, err
+	}
+	if b.Terminal {
+		failure = retry.Terminal(failure)
+	}
+	return sent{Sent: "fail"}, c.e.FailAttempt(c.Context(), b.Token, failure)
+}
+
+type heartbeatBody struct {
+	Token   string          `json:"token"`
+	Details json.RawMessage `json:"details,omitempty" doc:"for the next attempt; without them earlier ones are kept"`
+}
+
+func heartbeatAttempt(c *call, _ none, b heartbeatBody) (sent, error) {
+	var details any
+	if b.Details != nil {
+		details = b.Details
+	}
+	return sent{Sent: "heartbeat"}, c.e.HeartbeatAttempt(c.Context(), b.Token, details)
+}
+
+// reported is an error that a request reports.
+type reported struct{ kind, message string }
+
+func (e *reported) Error() string     { return e.message }
+func (e *reported) ErrorType() string { return e.kind }
+
+func reportedError(message, kind string) (error, error) {
+	if message == "" {
+		return nil, badRequest("the error is missing; say what went wrong with error")
+	}
+	if kind == "" {
+		kind = retry.TypeError
+	}
+	return &reported{kind, message}, nil
+}

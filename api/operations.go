@@ -1,0 +1,291 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+func operationEndpoints() []endpoint {
+	words := strings.Join(operationNames(), ", ")
+	return []endpoint{
+		define("POST /api/runs/{id}/operations", "operateOnRun", "Operate on a run or its open calls: "+words+". 202: the request is in the database, and is carried out when an engine serves the run.",
+			strings.Join(operationNames(), ", "), operateOnRun).writes().withKey().values().waits(),
+		define("POST /api/operations", "operateOnRuns", "Operate on all runs that a filter selects, or on their open calls; with dry_run only count and list them.",
+			"retry-now --all and the like", operateOnRuns).writes().withKey().values().waits(),
+		define("POST /api/runs/{id}/fork", "forkRun", "Start a run under a new ID that continues from a call of another one.", "fork", forkRun).writes().values(),
+	}
+}
+
+// operationBody says what is to be done.
+type operationBody struct {
+	Operation string          `json:"operation" doc:"see the description of the address"`
+	Calls     view.CallFilter `json:"calls,omitzero" doc:"of operations on calls: which open calls; without it all"`
+	Result    json.RawMessage `json:"result,omitempty" doc:"of skip"`
+	Error     string          `json:"error,omitempty" doc:"of fail: what the code is told"`
+	As        string          `json:"as,omitempty" doc:"of fail: type of the error"`
+	Policy    *policy         `json:"policy,omitempty" doc:"of edit-policy: what it names is changed"`
+	Replace   bool            `json:"replace,omitempty" doc:"of edit-policy: the policy is the whole one"`
+	Call      int64           `json:"call,omitempty" doc:"of reset: the first call that is made again"`
+	Signal    string          `json:"signal,omitempty" doc:"of signal: its name"`
+	Value     json.RawMessage `json:"value,omitempty" doc:"of signal"`
+
+	Why    string `json:"why,omitempty" doc:"for the audit"`
+	DryRun bool   `json:"dry_run,omitempty" doc:"only say what is selected"`
+	Wait   *span  `json:"wait,omitempty" doc:"how long to wait for an engine, up to 1m; default 20s"`
+}
+
+// operationKind is a row of the table of operations.
+type operationKind struct {
+	name    string
+	onCalls bool
+	named   bool     // the calls must be selected by number or name
+	takes   []string // of the fields that belong to some operations
+	calls   func(b *operationBody) (ops.Operation, error)
+	run     func(b *operationBody) (ops.RunOperation, error)
+}
+
+func onCalls(op ops.Operation) func(*operationBody) (ops.Operation, error) {
+	return func(*operationBody) (ops.Operation, error) { return op, nil }
+}
+
+func onRun(op ops.RunOperation) func(*operationBody) (ops.RunOperation, error) {
+	return func(*operationBody) (ops.RunOperation, error) { return op, nil }
+}
+
+// operationKinds is the table.
+var operationKinds = []operationKind{
+	{name: "retry-now", onCalls: true, calls: onCalls(ops.RetryNow())},
+	{name: "pause", onCalls: true, calls: onCalls(ops.Pause())},
+	{name: "resume", onCalls: true, calls: onCalls(ops.Resume())},
+	{name: "edit-policy", onCalls: true, named: true, takes: []string{"policy", "replace"}, calls: func(b *operationBody) (ops.Operation, error) {
+		switch {
+		case b.Policy == nil:
+			return ops.Operation{}, badRequest("the policy is missing; say what of it is to change, as in [retry: 20]")
+		case b.Replace || b.Policy.text == "":
+			return ops.EditPolicy(b.Policy.value), nil
+		}
+		return ops.ChangePolicy(b.Policy.text), nil
+	}},
+	{name: "skip", onCalls: true, named: true, takes: []string{"result"}, calls: func(b *operationBody) (ops.Operation, error) {
+		return ops.Skip(orNull(b.Result)), nil
+	}},
+	{name: "fail", onCalls: true, named: true, takes: []string{"error", "as"}, calls: func(b *operationBody) (ops.Operation, error) {
+		failure, err := reportedError(b.Error, b.As)
+		return ops.FailNow(failure), err
+	}},
+	{name: "pause-run", run: onRun(ops.PauseRun())},
+	{name: "resume-run", run: onRun(ops.ResumeRun())},
+	{name: "reset", takes: []string{"call"}, run: func(b *operationBody) (ops.RunOperation, error) {
+		if b.Call < 1 {
+			return ops.RunOperation{}, badRequest("the call from which to go on is missing; name it with call, as histories number it")
+		}
+		return ops.ResetRun(b.Call), nil
+	}},
+	{name: "cancel", run: onRun(ops.CancelRun())},
+	{name: "terminate", run: onRun(ops.TerminateRun())},
+	{name: "signal", takes: []string{"signal", "value"}, run: func(b *operationBody) (ops.RunOperation, error) {
+		if b.Signal == "" {
+			return ops.RunOperation{}, badRequest("the name of the signal is missing; give it with signal")
+		}
+		return ops.SignalRun(b.Signal, orNull(b.Value)), nil
+	}},
+}
+
+func operationNames() (names []string) {
+	for _, k := range operationKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// kind returns the row of an operation, and refuses what it would ignore.
+func (b *operationBody) kind() (operationKind, error) {
+	i := slices.IndexFunc(operationKinds, func(k operationKind) bool { return k.name == b.Operation })
+	if i < 0 {
+		return operationKind{}, badRequest("there is no operation %q; there are %s", b.Operation, strings.Join(operationNames(), ", "))
+	}
+	k := operationKinds[i]
+	for field, given := range map[string]bool{
+		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace,
+		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil,
+		"calls": b.Calls.Call != 0 || b.Calls.Name != "" || len(b.Calls.States) > 0 || b.Calls.ErrorType != "",
+	} {
+		if given && !slices.Contains(k.takes, field) && !(field == "calls" && k.onCalls) {
+			return k, badRequest("%s means nothing to the operation %s; leave it out", field, k.name)
+		}
+	}
+	if k.named && b.Calls.Call == 0 && b.Calls.Name == "" {
+		return k, badRequest("%s needs a call or an activity; name it with calls.call or calls.name", k.name)
+	}
+	return k, nil
+}
+
+// controlled is what an operation on one run did.
+type controlled struct {
+	Request string               `json:"request" doc:"its idempotency key: asking again with it has the same answer"`
+	DryRun  bool                 `json:"dry_run,omitempty"`
+	Done    bool                 `json:"done" doc:"false: no engine has carried it out yet"`
+	Records []view.ControlRecord `json:"records"`
+}
+
+func (r controlled) status() int {
+	if r.Done {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+// request is the key of a request; one that has none gets one, so that it can be asked for.
+func (c *call) request() string {
+	if c.key == "" {
+		c.key = rand.Text()
+	}
+	return c.key
+}
+
+func operateOnRun(c *call, _ none, b operationBody) (r controlled, err error) {
+	k, err := b.kind()
+	if err != nil {
+		return r, err
+	}
+	ctx, cancel, err := c.within(b.Wait)
+	if err != nil {
+		return r, err
+	}
+	defer cancel()
+	id := c.PathValue("id")
+	r = controlled{Request: c.request(), DryRun: b.DryRun, Records: []view.ControlRecord{}}
+	options := c.control(b.Why, b.DryRun)
+	if k.onCalls {
+		op, err := k.calls(&b)
+		if err != nil {
+			return r, err
+		}
+		records, err := ops.Control(ctx, c.e, id, b.Calls, op, options...)
+		r.Records = append(r.Records, records...)
+		return r.done(err)
+	}
+	op, err := k.run(&b)
+	if err != nil {
+		return r, err
+	}
+	record, err := ops.ControlRun(ctx, c.e, id, op, options...)
+	if err == nil {
+		r.Records = append(r.Records, record)
+	}
+	return r.done(err)
+}
+
+func (r controlled) done(err error) (controlled, error) {
+	r.Done = err == nil
+	if errors.Is(err, perdure.ErrNoAnswer) {
+		err = nil
+	}
+	return r, err
+}
+
+type bulkBody struct {
+	Runs struct {
+		runFilter
+		Retrying bool `json:"retrying,omitempty" doc:"with a call in backoff"`
+	} `json:"runs" doc:"which runs; without a status the open ones"`
+	operationBody
+}
+
+// bulk is what an operation on many runs did.
+type bulk struct{ view.BulkResult }
+
+func (r bulk) status() int {
+	if r.Unanswered > 0 {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
+	k, err := b.kind()
+	if err != nil {
+		return r, err
+	}
+	runs, err := b.Runs.view()
+	if err != nil {
+		return r, err
+	}
+	if b.Runs.Retrying {
+		if runs.Call != "" {
+			return r, badRequest("call and retrying are both given; leave one out")
+		}
+		runs.Call = view.CallBackoff
+	}
+	ctx, cancel, err := c.within(b.Wait)
+	if err != nil {
+		return r, err
+	}
+	defer cancel()
+	c.request()
+	options := c.control(b.Why, b.DryRun)
+	if k.onCalls {
+		op, err := k.calls(&b.operationBody)
+		if err != nil {
+			return r, err
+		}
+		r.BulkResult, err = ops.ControlAll(ctx, c.e, runs, b.Calls, op, options...)
+		return r.done(err)
+	}
+	op, err := k.run(&b.operationBody)
+	if err != nil {
+		return r, err
+	}
+	r.BulkResult, err = ops.ControlRuns(ctx, c.e, runs, op, options...)
+	return r.done(err)
+}
+
+func (r bulk) done(err error) (bulk, error) {
+	if errors.Is(err, perdure.ErrNoAnswer) {
+		r.Unanswered = max(r.Unanswered, 1)
+		err = nil
+	}
+	return r, err
+}
+
+type forkBody struct {
+	NewID     string          `json:"new_id" doc:"workflow ID of the new run"`
+	Run       string          `json:"run,omitempty" doc:"run ID; default is the latest run"`
+	Call      int64           `json:"call" doc:"the first call that the new run makes again"`
+	Input     json.RawMessage `json:"input,omitempty" doc:"another input for the new run"`
+	CallInput json.RawMessage `json:"call_input,omitempty" doc:"another input for the call"`
+	Why       string          `json:"why,omitempty" doc:"for the audit"`
+	DryRun    bool            `json:"dry_run,omitempty" doc:"only say what would be kept"`
+}
+
+type forked struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id,omitempty"`
+	Attached   bool   `json:"attached,omitempty" doc:"it was there already, from the same request"`
+	DryRun     bool   `json:"dry_run,omitempty"`
+	Keeps      string `json:"keeps,omitempty" doc:"of a dry run"`
+}
+
+func forkRun(c *call, _ none, b forkBody) (forked, error) {
+	spec := ops.ForkSpec{WorkflowID: c.PathValue("id"), RunID: b.Run, NewID: b.NewID, Call: b.Call}
+	if b.Input != nil {
+		spec.Input = b.Input
+	}
+	if b.CallInput != nil {
+		spec.CallInput = b.CallInput
+	}
+	if b.DryRun {
+		text, err := ops.PreviewFork(c.Context(), c.e, spec)
+		return forked{WorkflowID: b.NewID, DryRun: true, Keeps: text}, err
+	}
+	f, err := ops.Fork(c.Context(), c.e, spec, c.by(b.Why)...)
+	return forked{WorkflowID: f.WorkflowID, RunID: f.RunID, Attached: f.Attached}, err
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
+)
+
+// The kinds of problems beside those of the guard.
+var (
+	notFound      = web.Kind{Code: "not-found", Status: http.StatusNotFound, Title: "There is none of that name.", Next: "List what there is, and check the database and group of the server."}
+	runClosed     = web.Kind{Code: "run-closed", Status: http.StatusConflict, Title: "The run has ended.", Next: "Describe the run to see how it ended; start a new one with new_after."}
+	idInUse       = web.Kind{Code: "id-in-use", Status: http.StatusConflict, Title: "The workflow ID belongs to another run.", Next: "Use another workflow_id, or new_after if that run is closed."}
+	notPending    = web.Kind{Code: "not-pending", Status: http.StatusConflict, Title: "No such call is pending.", Next: "Describe the run: pending has the calls that are open."}
+	refused       = web.Kind{Code: "refused", Status: http.StatusConflict, Title: "It is in no state for this.", Next: "Describe the run to see its state."}
+	limitReached  = web.Kind{Code: "limit", Status: http.StatusTooManyRequests, Title: "A limit is reached.", Next: "Let the run work off what it has, or raise the limit in its program."}
+	unanswered    = web.Kind{Code: "unanswered", Status: http.StatusGatewayTimeout, Title: "No engine has answered in time.", Next: "See whether one serves: GET /api/nodes. A query may be repeated."}
+	noHandler     = web.Kind{Code: "no-handler", Status: http.StatusConflict, Title: "The run has no handler of that name.", Next: "Check the name, and that the code of the run sets the handler before it waits."}
+	noCode        = web.Kind{Code: "no-code", Status: http.StatusConflict, Title: "No engine has code that fits the run.", Next: "Start an engine with the code of the workflow."}
+	rejected      = web.Kind{Code: "rejected", Status: http.StatusUnprocessableEntity, Title: "The code of the run rejects it.", Next: "Nothing has changed; send what the validator accepts."}
+	handlerFailed = web.Kind{Code: "handler-failed", Status: http.StatusUnprocessableEntity, Title: "The handler in the run's code failed.", Next: "The detail is its error."}
+	unfinished    = web.Kind{Code: "unfinished", Status: http.StatusConflict, Title: "The run ended before the update was done.", Next: "How far it came is not known; see the history of the run."}
+	invalidToken  = web.Kind{Code: "invalid-token", Status: http.StatusBadRequest, Title: "The token is of no attempt in this database.", Next: "Check that the token is complete, and the server's database."}
+	staleToken    = web.Kind{Code: "stale-token", Status: http.StatusConflict, Title: "The attempt of the token is over.", Next: "A later attempt has another token."}
+	databaseAway  = web.Kind{Code: "database-away", Status: http.StatusServiceUnavailable, Title: "The database does not answer.", Next: "Ask again; with the same Idempotency-Key nothing happens twice."}
+	stopping      = web.Kind{Code: "stopping", Status: http.StatusServiceUnavailable, Title: "The server stops.", Next: "Ask again, or another server."}
+	tookTooLong   = web.Kind{Code: "took-too-long", Status: http.StatusGatewayTimeout, Title: "It took too long.", Next: "Ask for less, with filters or a smaller limit, or again later."}
+	internalError = web.Kind{Code: "internal", Status: http.StatusInternalServerError, Title: "Something is wrong with the server or its database.", Next: "See perdure doctor, and the log of the engine."}
+)
+
+// kinds are all kinds of problems.
+var kinds = append([]web.Kind{
+	notFound, runClosed, idInUse, notPending, refused, limitReached, unanswered, noHandler, noCode, rejected, handlerFailed,
+	unfinished, invalidToken, staleToken, databaseAway, stopping, tookTooLong, internalError,
+}, web.Kinds...)
+
+// known are the errors that callers tell apart, the more special first.
+var known = []struct {
+	err  error
+	kind web.Kind
+}{
+	{perdure.ErrNotPending, notPending}, {perdure.ErrNoAnswer, unanswered}, {perdure.ErrUnanswered, unanswered},
+	{perdure.ErrNoHandler, noHandler}, {perdure.ErrNoCode, noCode}, {perdure.ErrParked, noCode},
+	{perdure.ErrUpdateUnfinished, unfinished}, {perdure.ErrInvalidToken, invalidToken}, {perdure.ErrStaleToken, staleToken},
+	{perdure.ErrNotFound, notFound}, {perdure.ErrClosed, runClosed}, {perdure.ErrStopped, stopping},
+}
+
+// problemOf turns an error into the problem that a caller is told.
+func problemOf(c *call, err error) *web.Problem {
+	if p, ok := errors.AsType[*web.Problem](err); ok {
+		return p
+	}
+	p := kindOf(c.Context(), err).Of(sentence(err.Error()))
+	if p.Status == http.StatusServiceUnavailable {
+		p.RetryAfter = 5
+	}
+	return p
+}
+
+func kindOf(ctx context.Context, err error) web.Kind {
+	if _, ok := errors.AsType[*view.InputError](err); ok {
+		return web.BadRequest
+	}
+	if _, ok := errors.AsType[*schedule.SpecError](err); ok {
+		return web.BadRequest
+	}
+	if _, ok := errors.AsType[*retry.NotationError](err); ok {
+		return web.BadRequest
+	}
+	if _, ok := errors.AsType[*view.LimitError](err); ok {
+		return limitReached
+	}
+	if _, ok := errors.AsType[*view.IDInUseError](err); ok {
+		return idInUse
+	}
+	if _, ok := errors.AsType[*view.RefusedError](err); ok {
+		return refused
+	}
+	if _, ok := errors.AsType[*workflow.RejectedError](err); ok {
+		return rejected
+	}
+	for _, k := range known {
+		if errors.Is(err, k.err) {
+			return k.kind
+		}
+	}
+	switch {
+	case store.Unavailable(err):
+		return databaseAway
+	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
+		return tookTooLong
+	}
+	return internalError
+}
+
+// sentence is a text as a sentence, without the names of packages.
+func sentence(text string) string {
+	text = strings.TrimPrefix(text, "perdure: ")
+	if text == "" {
+		return "Unknown error."
+	}
+	word, _, _ := strings.Cut(text, " ")
+	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}

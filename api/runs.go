@@ -1,0 +1,330 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
+)
+
+func runEndpoints() []endpoint {
+	return []endpoint{
+		define("GET /api/runs", "listRuns", "List runs, newest first.", "list", listRuns),
+		define("POST /api/runs", "startRun", "Start a workflow. If the ID has a run of that workflow with that input, it is attached to: starting twice starts once.",
+			"start", startRun).writes().withKey().values(),
+		define("GET /api/runs/{id}", "describeRun", "Describe a run: where it stands, what it waits for, its open calls and their retries.", "show", describeRun),
+		define("GET /api/runs/{id}/result", "awaitResult", "Wait for the end of a run. 200: it has ended, however. 202: it has not; ask again.", "show, flow run", awaitResult).waits(),
+		define("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history", listHistory),
+		define("GET /api/runs/{id}/attempts", "listAttempts", "List the attempts of all calls of a run.", "attempts", listAttempts),
+		define("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run.", "attempts, calls", listCalls),
+		define("GET /api/runs/{id}/audit", "listRunAudit", "List what people and engines did to a run, oldest first.", "audit", listRunAudit),
+		define("GET /api/runs/{id}/record", "recordRun", "Get the history of a run as a document for replay tests.", "history", recordRun),
+	}
+}
+
+// runSettings are the settings of a run that is started, now or by a schedule.
+type runSettings struct {
+	Priority     int               `json:"priority,omitempty" doc:"from -1000 to 1000: waiting calls of higher runs start first"`
+	RunTimeout   span              `json:"run_timeout,omitempty" doc:"closes a run that takes so long"`
+	ChainTimeout span              `json:"chain_timeout,omitempty" doc:"closes the workflow if all its runs together take so long"`
+	Retry        *policy           `json:"retry,omitempty" doc:"by which a run that fails is started again"`
+	Memo         json.RawMessage   `json:"memo,omitempty" doc:"a value to keep with the run"`
+	Attributes   map[string]string `json:"attributes,omitempty" doc:"by which the run is found"`
+}
+
+func (s runSettings) options() (options []workflow.RunOption) {
+	if s.Priority != 0 {
+		options = append(options, workflow.Priority(s.Priority))
+	}
+	if s.RunTimeout != 0 {
+		options = append(options, workflow.RunTimeout(s.RunTimeout.duration()))
+	}
+	if s.ChainTimeout != 0 {
+		options = append(options, workflow.ChainTimeout(s.ChainTimeout.duration()))
+	}
+	if s.Retry != nil {
+		options = append(options, workflow.RetryPolicy(s.Retry.value))
+	}
+	if s.Memo != nil {
+		options = append(options, workflow.Memo(s.Memo))
+	}
+	if len(s.Attributes) > 0 {
+		options = append(options, workflow.Attributes(s.Attributes))
+	}
+	return options
+}
+
+type startBody struct {
+	Workflow   string          `json:"workflow" doc:"name of the definition"`
+	WorkflowID string          `json:"workflow_id,omitempty" doc:"is the idempotency key of the start; without one the header Idempotency-Key is the ID"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	runSettings
+	Delay       span   `json:"delay,omitempty" doc:"its code begins after so long"`
+	NewAfter    string `json:"new_after,omitempty" enum:"any,failure" doc:"uses the ID of a closed run again: however it ended, or unless it completed"`
+	MustBeNew   bool   `json:"must_be_new,omitempty" doc:"refuses an ID that has a run, instead of attaching to it"`
+	TraceParent string `json:"trace_parent,omitempty" doc:"W3C trace parent; default is the header Traceparent"`
+}
+
+type started struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"`
+	Attached   bool   `json:"attached" doc:"it was there before"`
+}
+
+func (s started) status() int {
+	if s.Attached {
+		return http.StatusOK
+	}
+	return http.StatusCreated
+}
+
+func startRun(c *call, _ none, b startBody) (started, error) {
+	id := b.WorkflowID
+	switch {
+	case b.Workflow == "":
+		return started{}, badRequest("the workflow is missing; name the definition with workflow")
+	case id == "" && c.key == "":
+		return started{}, badRequest("the workflow_id is missing; choose one, so that a repeated request finds its run")
+	case id == "":
+		id = c.key
+	case c.key != "" && c.key != id:
+		return started{}, badRequest("the workflow_id and the Idempotency-Key differ, and both identify the run; leave one out")
+	}
+	var options []perdure.StartOption
+	for _, o := range b.options() {
+		options = append(options, o)
+	}
+	switch b.NewAfter {
+	case "":
+	case "any":
+		options = append(options, perdure.NewAfter(perdure.AnyEnd))
+	case "failure":
+		options = append(options, perdure.NewAfter(perdure.Failure))
+	default:
+		return started{}, badRequest("new_after is %q; it can be any or failure", b.NewAfter)
+	}
+	if b.MustBeNew {
+		options = append(options, perdure.MustBeNew())
+	}
+	if b.Delay != 0 {
+		options = append(options, workflow.Delay(b.Delay.duration()))
+	}
+	trace := b.TraceParent
+	if trace == "" {
+		trace = c.Header.Get("Traceparent")
+	}
+	if trace != "" {
+		options = append(options, perdure.TraceParent(trace))
+	}
+	h, err := perdure.Start(c.Context(), c.e, named(b.Workflow), id, orNull(b.Input), options...)
+	if err != nil {
+		return started{}, err
+	}
+	return started{WorkflowID: id, RunID: h.RunID(), Workflow: b.Workflow, Attached: h.Attached()}, nil
+}
+
+// named is a workflow that is known by its name only.
+func named(name string) workflow.Workflow[json.RawMessage, json.RawMessage] {
+	return workflow.Declare[json.RawMessage, json.RawMessage](name)
+}
+
+// orNull is a value; what is not given is null.
+func orNull(v json.RawMessage) json.RawMessage {
+	if len(v) == 0 {
+		return json.RawMessage("null")
+	}
+	return v
+}
+
+// ofRun names one run of a workflow ID.
+type ofRun struct {
+	Run string `query:"run" doc:"run ID; default is the latest run of the workflow ID"`
+}
+
+func (c *call) handle(q ofRun) perdure.Handle[json.RawMessage] {
+	h := c.e.Workflow(c.PathValue("id"))
+	if q.Run != "" {
+		h = h.OfRun(q.Run)
+	}
+	return h
+}
+
+func describeRun(c *call, q ofRun, _ none) (*view.Description, error) {
+	return c.handle(q).Describe(c.Context())
+}
+
+type awaitQuery struct {
+	ofRun
+	Wait *span `query:"wait" doc:"how long to wait, up to 1m; default 20s"`
+}
+
+type outcome struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+	Workflow   string `json:"workflow"`
+	Status     string `json:"status" doc:"of the last run of its chain"`
+	Closed     bool   `json:"closed"`
+	// Result is that of a completed run, if it is JSON; Payload has it otherwise.
+	Result  json.RawMessage `json:"result,omitempty" doc:"of a completed run"`
+	Payload *view.Payload   `json:"payload,omitempty" doc:"a result that is not JSON"`
+	Failure *view.Failure   `json:"failure,omitempty" doc:"of a failed run"`
+	Reason  string          `json:"reason,omitempty" doc:"why it was terminated"`
+}
+
+func (o outcome) status() int {
+	if o.Closed {
+		return http.StatusOK
+	}
+	return http.StatusAccepted
+}
+
+func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
+	ctx, cancel, err := c.within(q.Wait)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer cancel()
+	h := c.handle(q.ofRun)
+	_, err = h.Result(ctx)
+	_, ended := errors.AsType[*perdure.RunError](err)
+	if err != nil && !ended && ctx.Err() == nil {
+		// A result that is not JSON is told from what is on record.
+		if d, failed := h.Describe(c.Context()); failed != nil || d.Closed == nil {
+			return outcome{}, err
+		}
+	}
+	d, err := h.Describe(c.Context())
+	for err == nil && d.Status == view.StatusContinued && d.Next != "" {
+		d, err = h.OfRun(d.Next).Describe(c.Context())
+	}
+	if err != nil {
+		return outcome{}, err
+	}
+	o := outcome{
+		WorkflowID: d.WorkflowID, RunID: d.RunID, Workflow: d.Workflow, Status: d.Status, Closed: d.Closed != nil, Failure: d.Failure,
+	}
+	if o.Closed {
+		o.Reason = d.Reason
+	}
+	if d.Result != nil {
+		if o.Result = d.Result.JSON; d.Result.Bytes != nil {
+			o.Payload = d.Result
+		}
+	}
+	return o, nil
+}
+
+// page is a part of a list: where it begins and how long it is.
+type page struct {
+	After int `query:"after" doc:"next of the page before"`
+	Limit int `query:"limit" doc:"at most so many; default 1000"`
+}
+
+// cut returns the part of a list that a page is, and where the next one begins; 0 if there
+// is none.
+func cut[T any](all []T, p page) (part []T, next int) {
+	if p.Limit == 0 {
+		p.Limit = 1000
+	}
+	from := min(p.After, len(all))
+	to := min(len(all), from+min(p.Limit, len(all)))
+	if to < len(all) {
+		next = to
+	}
+	return append([]T{}, all[from:to]...), next
+}
+
+type pageQuery struct {
+	ofRun
+	page
+}
+
+type eventList struct {
+	Events []json.RawMessage `json:"events"`
+	Next   int               `json:"next,omitempty" doc:"after of the next page, if there is one"`
+}
+
+func listHistory(c *call, q pageQuery, _ none) (l eventList, err error) {
+	events, err := c.handle(q.ofRun).History(c.Context())
+	if err != nil {
+		return l, err
+	}
+	events, l.Next = cut(events, q.page)
+	l.Events = make([]json.RawMessage, len(events))
+	for i := range events {
+		l.Events[i] = events[i].Record
+	}
+	return l, nil
+}
+
+type attemptList struct {
+	Attempts []view.Attempt `json:"attempts"`
+	Next     int            `json:"next,omitempty" doc:"after of the next page, if there is one"`
+}
+
+func listAttempts(c *call, q pageQuery, _ none) (l attemptList, err error) {
+	all, err := c.handle(q.ofRun).Attempts(c.Context())
+	l.Attempts, l.Next = cut(all, q.page)
+	return l, err
+}
+
+type callList struct {
+	Calls []view.CallAttempts `json:"calls"`
+	Next  int                 `json:"next,omitempty" doc:"after of the next page, if there is one"`
+}
+
+func listCalls(c *call, q pageQuery, _ none) (l callList, err error) {
+	all, err := c.handle(q.ofRun).Calls(c.Context())
+	l.Calls, l.Next = cut(all, q.page)
+	return l, err
+}
+
+type controlList struct {
+	Records []view.ControlRecord `json:"records"`
+}
+
+func listRunAudit(c *call, q ofRun, _ none) (l controlList, err error) {
+	records, err := c.handle(q).Audit(c.Context())
+	l.Records = append([]view.ControlRecord{}, records...)
+	return l, err
+}
+
+func recordRun(c *call, q ofRun, _ none) (json.RawMessage, error) {
+	return c.handle(q).Record(c.Context())
+}
+
+// runFilter selects runs, as an address has it.
+type runFilter struct {
+	Status    []string `query:"status" json:"status,omitempty" doc:"any of these statuses"`
+	Workflow  string   `query:"workflow" json:"workflow,omitempty" doc:"name of the definition"`
+	Prefix    string   `query:"prefix" json:"prefix,omitempty" doc:"of the workflow ID"`
+	Call      string   `query:"call" json:"call,omitempty" doc:"with a call in this state: queued, gated, backoff, external, paused or quarantined"`
+	ErrorType string   `query:"error_type" json:"error_type,omitempty" doc:"with a call whose latest attempt ended with this type of error"`
+	Attribute pairs    `query:"attribute" json:"attributes,omitempty" doc:"with this attribute, as NAME=VALUE; repeatable"`
+	Since     moment   `query:"since" json:"since,omitzero" doc:"created at this time or later: RFC 3339, or how long ago"`
+	Until     moment   `query:"until" json:"until,omitzero" doc:"created before this time"`
+}
+
+func (f runFilter) view() (view.Filter, error) {
+	for _, s := range f.Status {
+		switch s {
+		case view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted,
+			view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued:
+		default:
+			return view.Filter{}, badRequest("there is no status %s", strconv.Quote(s))
+		}
+	}
+	return view.Filter{
+		Status: f.Status, Workflow: f.Workflow, IDPrefix: f.Prefix, Call: f.Call, ErrorType: f.ErrorType,
+		Attributes: f.Attribute, Since: f.Since.at, Until: f.Until.at,
+	}, nil
+}
+
+// read is how all lists of runs are read.
+type read = func(ctx context.Context, filter view.Filter) ([]view.Run, error)

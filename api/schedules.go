@@ -1,0 +1,124 @@
+package api
+
+import (
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
+)
+
+func scheduleEndpoints() []endpoint {
+	return []endpoint{
+		define("GET /api/schedules", "listSchedules", "List schedules: when each fires next, and how its last runs ended.", "schedules", listSchedules),
+		define("GET /api/schedules/{name}", "describeSchedule", "Describe a schedule with its fires.", "schedules show", describeSchedule),
+		define("PUT /api/schedules/{name}", "setSchedule", "Create a schedule, or set what it does. The same again changes nothing.", "schedules create, schedules update", setSchedule).writes().values(),
+		define("DELETE /api/schedules/{name}", "deleteSchedule", "Delete a schedule. Runs that it started go on.", "schedules delete", deleteSchedule).writes(),
+		define("POST /api/schedules/{name}/pause", "pauseSchedule", "Pause a schedule: it fires nothing by itself.", "schedules pause", tellGate("pause", ops.PauseSchedule)).writes(),
+		define("POST /api/schedules/{name}/resume", "resumeSchedule", "Resume a paused schedule.", "schedules resume", tellGate("resume", ops.ResumeSchedule)).writes(),
+		define("POST /api/schedules/{name}/trigger", "triggerSchedule", "Fire a schedule now. Repeating fires again.", "schedules trigger", triggerSchedule).writes(),
+		define("POST /api/schedules/{name}/backfill", "backfillSchedule", "Fire past times of a schedule. A time that was fired before is not fired again.", "schedules backfill", backfillSchedule).writes(),
+	}
+}
+
+type scheduleList struct {
+	Schedules []view.Schedule `json:"schedules"`
+}
+
+func listSchedules(c *call, _, _ none) (scheduleList, error) {
+	all, err := ops.Schedules(c.Context(), c.e)
+	return scheduleList{append([]view.Schedule{}, all...)}, err
+}
+
+func describeSchedule(c *call, _, _ none) (*view.Schedule, error) {
+	return ops.DescribeSchedule(c.Context(), c.e, c.PathValue("name"))
+}
+
+type scheduleBody struct {
+	Workflow string          `json:"workflow" doc:"name of the definition that it starts"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Spec     schedule.Spec   `json:"spec" doc:"when it fires"`
+	runSettings
+}
+
+type scheduleSet struct {
+	Name     string        `json:"name"`
+	Workflow string        `json:"workflow"`
+	Spec     schedule.Spec `json:"spec"`
+	Next     []time.Time   `json:"next" doc:"the next nominal times"`
+}
+
+func setSchedule(c *call, _ none, b scheduleBody) (scheduleSet, error) {
+	s := scheduleSet{Name: c.PathValue("name"), Workflow: b.Workflow, Spec: b.Spec, Next: []time.Time{}}
+	if b.Workflow == "" {
+		return s, badRequest("the workflow is missing; name the definition with workflow")
+	}
+	times, err := b.Spec.Times()
+	if err == nil {
+		err = perdure.Schedule(c.Context(), c.e, s.Name, named(b.Workflow), orNull(b.Input), b.Spec, b.options()...)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Next = append(s.Next, times.Upcoming(time.Now(), 3)...)
+	return s, nil
+}
+
+type whyQuery struct {
+	Why string `query:"why" doc:"for the audit"`
+}
+
+func deleteSchedule(c *call, q whyQuery, _ none) (told, error) {
+	name := c.PathValue("name")
+	return told{name, "delete", c.who.Name, q.Why}, ops.DeleteSchedule(c.Context(), c.e, name, c.by(q.Why)...)
+}
+
+type triggerBody struct {
+	Overlap schedule.Overlap `json:"overlap,omitempty" doc:"what happens while a run is open; default is what the schedule says"`
+	Why     string           `json:"why,omitempty" doc:"for the audit"`
+}
+
+type triggered struct {
+	Name       string `json:"name"`
+	WorkflowID string `json:"workflow_id" doc:"need not exist yet, and never will if the fire is skipped"`
+}
+
+func triggerSchedule(c *call, _ none, b triggerBody) (triggered, error) {
+	name := c.PathValue("name")
+	id, err := ops.TriggerSchedule(c.Context(), c.e, name, b.Overlap, c.by(b.Why)...)
+	return triggered{name, id}, err
+}
+
+type backfillBody struct {
+	From    time.Time        `json:"from" doc:"first time"`
+	Until   time.Time        `json:"until" doc:"last time"`
+	Overlap schedule.Overlap `json:"overlap,omitempty" doc:"default buffer_all: one after the other"`
+	Why     string           `json:"why,omitempty" doc:"for the audit"`
+}
+
+type backfilled struct {
+	Name  string `json:"name"`
+	Times int    `json:"times" doc:"that are fired"`
+}
+
+func backfillSchedule(c *call, _ none, b backfillBody) (backfilled, error) {
+	name := c.PathValue("name")
+	n, err := ops.BackfillSchedule(c.Context(), c.e, name, b.From, b.Until, b.Overlap, c.by(b.Why)...)
+	return backfilled{name, n}, err
+}
+
+// quote is a name in a sentence.
+func quote(name string) string { return strconv.Quote(name) }
+
+// parseQuery reads the parameters of an address.
+func parseQuery(raw string) (url.Values, error) {
+	given, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, badRequest("the parameters of the address cannot be read: %v", err)
+	}
+	return given, nil
+}

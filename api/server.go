@@ -1,0 +1,83 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/web"
+)
+
+func serverEndpoints() []endpoint {
+	live := define("GET /healthz", "live", "Whether only a restart of the server would help: 200 or 503. It says nothing else and asks no database.", "-it is about the server itself", func(c *call, _, _ none) (health, error) {
+		return healthOf(c, c.e.Live())
+	}).public()
+	ready := define("GET /readyz", "ready", "Whether requests should come here: 200, or 503 while the database is away or the server stops.", "-it is about the server itself", func(c *call, _, _ none) (health, error) {
+		return healthOf(c, c.e.Ready())
+	}).public()
+	live.AnyHost, ready.AnyHost = true, true
+	document := define("GET /api/openapi.json", "openapi", "This document.", "-it describes the addresses", func(*call, none, none) (*Document, error) {
+		return OpenAPI(), nil
+	}).public()
+	return []endpoint{
+		live, ready, document,
+		define("GET /api/problems", "listProblems", "List the kinds of problems, with their codes.", "-it explains answers", func(*call, none, none) (problemList, error) {
+			return problemList{kindsOf("")}, nil
+		}).public(),
+		define("GET /api/problems/{code}", "describeProblem", "Explain a kind of problem.", "-it explains answers", describeProblem).public(),
+		define("GET /api/whoami", "whoami", "Who asks, by the token, and what they may do.", "-the command line asks with the rights of the database's user", whoami),
+	}
+}
+
+type health struct {
+	OK bool `json:"ok"`
+}
+
+func (h health) status() int {
+	if h.OK {
+		return http.StatusOK
+	}
+	return http.StatusServiceUnavailable
+}
+
+// healthOf keeps what is wrong from those who need no token to ask.
+func healthOf(_ *call, err error) (health, error) { return health{OK: err == nil}, nil }
+
+type problemKind struct {
+	Code   string `json:"code"`
+	Type   string `json:"type"`
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+	Next   string `json:"next"`
+}
+
+type problemList struct {
+	Problems []problemKind `json:"problems"`
+}
+
+func kindsOf(code string) []problemKind {
+	all := []problemKind{}
+	for _, k := range kinds {
+		if code == "" || k.Code == code {
+			all = append(all, problemKind{k.Code, web.ProblemPath + k.Code, k.Status, k.Title, k.Next})
+		}
+	}
+	return all
+}
+
+func describeProblem(c *call, _, _ none) (problemKind, error) {
+	found := kindsOf(c.PathValue("code"))
+	if len(found) == 0 {
+		return problemKind{}, notFound.Of(sentence("there is no kind of problem " + quote(c.PathValue("code"))))
+	}
+	return found[0], nil
+}
+
+type identity struct {
+	Name     string      `json:"name"`
+	Role     access.Role `json:"role"`
+	ReadOnly bool        `json:"read_only" doc:"the server refuses all that changes something"`
+}
+
+func whoami(c *call, _, _ none) (identity, error) {
+	return identity{c.who.Name, c.who.Role, c.g.ReadOnly()}, nil
+}

@@ -1,0 +1,186 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// span is a duration as text: "30s", "1h30m", "7d".
+type span time.Duration
+
+const (
+	defaultWait = span(20 * time.Second)
+	maxWait     = span(time.Minute)
+)
+
+func (s span) duration() time.Duration { return time.Duration(s) }
+func (s span) String() string          { return time.Duration(s).String() }
+
+// UnmarshalText reads a duration, in days too.
+func (s *span) UnmarshalText(text []byte) error {
+	if days, ok := strings.CutSuffix(string(text), "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			*s = span(time.Duration(n) * 24 * time.Hour)
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil {
+		return badRequest("%q is no duration; write one with its units, as in 1h30m, 500ms or 7d", text)
+	}
+	*s = span(d)
+	return nil
+}
+
+// moment is a time: as RFC 3339 has it, or how long ago it was.
+type moment struct{ at time.Time }
+
+// UnmarshalText reads a time.
+func (m *moment) UnmarshalText(text []byte) error {
+	if at, err := time.Parse(time.RFC3339Nano, string(text)); err == nil {
+		m.at = at.UTC()
+		return nil
+	}
+	var ago span
+	if ago.UnmarshalText(text) != nil || ago < 0 {
+		return badRequest("%q is no time; write one as in 2026-11-22T08:00:00Z, or how long ago it was, as in 90m, 24h or 7d", text)
+	}
+	m.at = time.Now().Add(-ago.duration()).UTC()
+	return nil
+}
+
+// policy is a retry policy: text in brackets, or an object.
+type policy struct {
+	value retry.Policy
+	text  string // if it was text
+}
+
+// UnmarshalJSON reads a policy.
+func (p *policy) UnmarshalJSON(data []byte) error {
+	var err error
+	if json.Unmarshal(data, &p.text) == nil {
+		p.value, err = retry.Parse(p.text)
+	} else {
+		err = json.Unmarshal(data, &p.value)
+	}
+	if err == nil {
+		err = p.value.Validate()
+	}
+	if err != nil {
+		return badRequest("the policy cannot be used: %v", err)
+	}
+	return nil
+}
+
+// pairs are names with values, each given as NAME=VALUE.
+type pairs map[string]string
+
+// params are the fields of a query that are read from an address: those with a tag.
+func params(t reflect.Type) (fields []reflect.StructField) {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Tag.Get("query") != "" {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}
+
+// decodeQuery reads the parameters of an address into a struct.
+func decodeQuery[Q any](r *http.Request) (query Q, err error) {
+	given, err := parseQuery(r.URL.RawQuery)
+	if err != nil {
+		return query, err
+	}
+	into, known := reflect.ValueOf(&query).Elem(), []string{}
+	for _, f := range params(into.Type()) {
+		name := f.Tag.Get("query")
+		known = append(known, name)
+		if values, found := given[name]; found {
+			if err := setParam(into.FieldByIndex(f.Index), name, values); err != nil {
+				return query, err
+			}
+			delete(given, name)
+		}
+	}
+	for name := range given {
+		if len(known) == 0 {
+			return query, badRequest("there is no parameter %q here; the address takes none", name)
+		}
+		return query, badRequest("there is no parameter %q; there are %s", name, strings.Join(known, ", "))
+	}
+	return query, nil
+}
+
+// setParam sets a field to the values of a parameter.
+func setParam(field reflect.Value, name string, values []string) error {
+	switch field.Interface().(type) {
+	case []string:
+		var all []string
+		for _, v := range values {
+			all = append(all, strings.Split(v, ",")...)
+		}
+		field.Set(reflect.ValueOf(slices.DeleteFunc(all, func(s string) bool { return s == "" })))
+		return nil
+	case pairs:
+		all := pairs{}
+		for _, v := range values {
+			key, value, ok := strings.Cut(v, "=")
+			if _, twice := all[key]; !ok || key == "" || twice {
+				return badRequest("%q is no value for %q; write each once, as in %s=customer=ann", v, name, name)
+			}
+			all[key] = value
+		}
+		field.Set(reflect.ValueOf(all))
+		return nil
+	}
+	if len(values) > 1 {
+		return badRequest("the parameter %q is given %d times; give it once", name, len(values))
+	}
+	text := values[0]
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.New(field.Type().Elem()))
+		field = field.Elem()
+	}
+	if u, ok := field.Addr().Interface().(interface{ UnmarshalText([]byte) error }); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	var err error
+	switch field.Kind() {
+	case reflect.String:
+		field.SetString(text)
+	case reflect.Bool:
+		var b bool
+		b, err = strconv.ParseBool(text)
+		field.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		var n int64
+		n, err = strconv.ParseInt(text, 10, 64)
+		if n < 0 {
+			err = strconv.ErrRange
+		}
+		field.SetInt(n)
+	default:
+		panic("api: the parameter " + name + " has a type without a form; give it one here")
+	}
+	if err != nil {
+		return badRequest("%q is no value for %q, which is a %s", text, name, kindName(field.Kind()))
+	}
+	return nil
+}
+
+func kindName(k reflect.Kind) string {
+	switch k {
+	case reflect.Bool:
+		return "truth value: true or false"
+	case reflect.Int, reflect.Int64:
+		return "number from 0"
+	}
+	return k.String()
+}

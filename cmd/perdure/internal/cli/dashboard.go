@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/api"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/spf13/cobra"
+)
+
+// defaultListen is where the server listens unless told otherwise.
+const defaultListen = "127.0.0.1:7460"
+
+// drainServer is how long requests may take that are under way when the server stops.
+const drainServer = 5 * time.Second
+
+// serverFlags say who may use the server and from where.
+type serverFlags struct {
+	listen, tokens, cert, key string
+	hosts                     []string
+	readOnly                  bool
+}
+
+func (a *app) dashboardCommand() *cobra.Command {
+	var f serverFlags
+	cmd := &cobra.Command{
+		Use:   "dashboard",
+		Short: "Serve the HTTP API of a database",
+		Long: `Serve the HTTP API of a database, until interrupted: the API is under /api, its
+description at /api/openapi.json, and /healthz and /readyz are for probes. Whether an
+engine runs does not matter; the server is a client of the database, and runs nothing.
+
+Without --token-file everybody on this machine may do everything, as with this command, and
+nobody else anything: the server then listens on an address of this machine only. With it,
+each request needs a token. The file has one a line, as NAME ROLE SECRET: the name is what
+the audit says, the role is viewer or operator, the secret has at least 20 bytes.
+
+A server that other machines reach needs tokens, and --allow-host for each name by which
+it is reached, unless it listens on one address. It should have a certificate, or stand
+behind a proxy that has one: a token that travels in clear can be read on its way.`,
+		Example: `  perdure dashboard
+  perdure dashboard --read-only --db postgres://shop@db.example/shop
+  perdure dashboard --listen :7460 --token-file tokens.txt --allow-host perdure.example.com
+  perdure dashboard --listen :443 --token-file tokens.txt --allow-host perdure.example.com --tls-cert cert.pem --tls-key key.pem`,
+		Args: a.noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", defaultListen, "`address` to listen on; port 0 is any that is free")
+	flags.StringVar(&f.tokens, "token-file", "", "`file` with tokens, one a line: NAME ROLE SECRET")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "a `name` by which the server is reached; several with commas")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse all that changes something, whoever asks")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate chain, in PEM")
+	flags.StringVar(&f.key, "tls-key", "", "`file` with the key of the certificate, in PEM")
+	return cmd
+}
+
+// rules are the rules that the flags say.
+func (a *app) rules(f serverFlags) (access.Rules, error) {
+	rules := access.Rules{Hosts: f.hosts, ReadOnly: f.readOnly}
+	if f.tokens == "" {
+		rules.Anonymous = access.Identity{Name: a.user(person{}), Role: access.Operator}
+	} else {
+		file, err := os.Open(f.tokens)
+		if err != nil {
+			return rules, usage("Name a file that can be read; each line is NAME ROLE SECRET.", "The tokens cannot be read: %v.", err)
+		}
+		defer file.Close()
+		if rules.Tokens, err = access.ReadTokens(file); err != nil {
+			return rules, usage("Each line is NAME ROLE SECRET.", "The file %s cannot be used: %s", f.tokens, sentence(errors.New(withoutPackage(err))))
+		}
+	}
+	rules, err := rules.ForListen(f.listen)
+	if err != nil {
+		return rules, usage("See: perdure dashboard --help (--listen, --token-file, --allow-host)", "%s", sentence(errors.New(withoutPackage(err))))
+	}
+	return rules, nil
+}
+
+// withoutPackage is an error of package access as it reads at a shell.
+func withoutPackage(err error) string { return strings.ReplaceAll(err.Error(), "access: ", "") }
+
+// listening is what programs are told about the server.
+type listening struct {
+	URL      string `json:"url"`
+	API      string `json:"api"`
+	Database string `json:"database"`
+	ReadOnly bool   `json:"read_only"`
+	Tokens   int    `json:"tokens"`
+}
+
+// serve serves until ctx ends.
+func (a *app) serve(ctx context.Context, f serverFlags) error {
+	rules, err := a.rules(f)
+	if err != nil {
+		return err
+	}
+	secure, err := certificate(f)
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, func(e *perdure.Engine) error {
+		handler, err := webHandler(e, rules)
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", f.listen)
+		if err != nil {
+			return usage("Use another address with --listen; port 0 is any that is free.", "The server cannot listen: %v.", err)
+		}
+		scheme := "http"
+		if secure != nil {
+			l, scheme = tls.NewListener(l, secure), "https"
+		}
+		url := scheme + "://" + l.Addr().String() + "/"
+		if err := a.tellListening(listening{url, url + "api/openapi.json", e.Location(), f.readOnly, len(rules.Tokens)}); err != nil {
+			_ = l.Close()
+			return err
+		}
+		return serveUntil(ctx, l, handler)
+	})
+}
+
+// webHandler is all that the server serves.
+func webHandler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
+	served, err := api.Handler(e, rules)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	for _, at := range []string{"/api/", "/healthz", "/readyz"} {
+		mux.Handle(at, served)
+	}
+	mux.Handle("/", served) // the dashboard's place
+	return mux, nil
+}
+
+// certificate is what the flags say about TLS; nil without.
+func certificate(f serverFlags) (*tls.Config, error) {
+	switch {
+	case f.cert == "" && f.key == "":
+		return nil, nil
+	case f.cert == "" || f.key == "":
+		return nil, usage("Name both with --tls-cert and --tls-key.", "A certificate needs its key, and one of them is missing.")
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, usage("Name a certificate and its key, both in PEM, with --tls-cert and --tls-key.", "The certificate cannot be used: %v.", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+func (a *app) tellListening(l listening) error {
+	if a.format != formatTable {
+		if err := a.document(l); err != nil {
+			return err
+		}
+		return a.out.Flush()
+	}
+	who := "everybody on this machine may do everything"
+	switch {
+	case l.Tokens > 0 && l.ReadOnly:
+		who = "read only, with " + term.Plural(l.Tokens, "token", "tokens")
+	case l.Tokens > 0:
+		who = "with " + term.Plural(l.Tokens, "token", "tokens")
+	case l.ReadOnly:
+		who = "everybody on this machine may read"
+	}
+	a.printf("Serving %s at %s (%s). Interrupt to stop.\n", l.Database, l.URL, who)
+	a.printf("The API is described at %s\n", l.API)
+	return a.out.Flush()
+}
+
+// serveUntil serves on a listener until ctx ends, and lets requests that are under way
+// finish.
+func serveUntil(ctx context.Context, l net.Listener, handler http.Handler) error {
+	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog:    log.New(io.Discard, "", 0), // it is about connections of others
+		BaseContext: func(net.Listener) context.Context { return streams },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("the server has stopped: %w", err)
+	case <-ctx.Done():
+	}
+	stop() // of those who wait or stream, who would not end by themselves
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainServer)
+	defer cancel()
+	if err := server.Shutdown(limited); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return server.Close()
+}
