@@ -133,7 +133,9 @@ var hostile = map[string][][]string{
 	"flow run":       {{"evil.flow"}, {"log.flow"}, {evil}},
 	"flow serve":     {{"--files", evil}},
 	"flow test":      {{"evil.flow"}, {"log.flow"}, {evil}},
+	"dashboard":      {{"--listen", evil}, {"--token-file", evil}, {"--tls-cert", evil, "--tls-key", evil}},
 	"demo":           {{"--db", evil}, {"--dir", "evil.flow"}, {"--orders", "x" + evil}},
+	"migrate":        {{"--check"}, {"--grant", evil}, {evil}},
 	"version":        {{}, {evil}},
 }
 
