@@ -67,9 +67,15 @@ func together(t *testing.T, cases []subtest) {
 // newCluster makes a database on a server, and a client of it.
 func newCluster(t *testing.T, server *pgtest.Cluster) *cluster {
 	t.Helper()
+	return newClusterAt(t, server, server.Database(t))
+}
+
+// newClusterAt is newCluster on a database that there is.
+func newClusterAt(t *testing.T, server *pgtest.Cluster, dsn string) *cluster {
+	t.Helper()
 	top, _, _ := strings.Cut(t.Name(), "/")
 	t.Logf("again: go test -race ./internal/clustertest -run '^%s$' -seed %d -times %d", top, *seed, *times)
-	c := &cluster{t: t, server: server, dsn: server.Database(t), book: witness.OpenBook(t), random: rand.New(rand.NewPCG(*seed, 1<<40))}
+	c := &cluster{t: t, server: server, dsn: dsn, book: witness.OpenBook(t), random: rand.New(rand.NewPCG(*seed, 1<<40))}
 	client, err := perdure.Open(t.Context(), postgres.URL(pooled(c.dsn), postgres.Partitions(partitions)),
 		perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {

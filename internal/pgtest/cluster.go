@@ -208,6 +208,34 @@ func (c *Cluster) DSN(database string) string {
 // between it and its clients.
 func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
+// follow makes a standby of a server, and makes that wait for it.
+func (c *Cluster) follow() (*Cluster, error) {
+	dir, err := place()
+	if err != nil {
+		return nil, err
+	}
+	s := &Cluster{bin: c.bin, dir: dir, settings: c.settings}
+	if err := s.watch(); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	_, err = c.run(nil, "pg_basebackup", "--dbname", c.DSN("postgres"), "--pgdata", s.data(), "--write-recovery-conf", "--wal-method", "stream",
+		"--checkpoint", "fast", "--no-sync", "--create-slot", "--slot", "standby")
+	if err == nil {
+		err = s.start()
+	}
+	for _, sql := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()", "DO $$ BEGIN " +
+		"WHILE NOT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync') LOOP PERFORM pg_sleep(0.01); PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"} {
+		if err == nil {
+			err = c.exec(sql)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
 // run runs a program of the server's, as the server's user, and returns what it prints.
 func (c *Cluster) run(stdin []byte, program string, args ...string) ([]byte, error) {
 	cmd := exec.Command(filepath.Join(c.bin, program), args...)

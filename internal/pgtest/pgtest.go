@@ -126,3 +126,32 @@ func (c *Cluster) Restore(tb testing.TB, dump []byte) string {
 	}
 	return dsn
 }
+
+// Replicating are the options of a server that may have a standby.
+func Replicating() []Option {
+	return []Option{Set("wal_level", "replica"), Set("max_wal_senders", "4"), Set("max_replication_slots", "4")}
+}
+
+// Standby makes a synchronous standby of a server that is Replicating: from then on
+// every commit is on both before it is answered. It ends with the test.
+func (c *Cluster) Standby(tb testing.TB) *Cluster {
+	tb.Helper()
+	s, err := c.follow()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// Promote makes a standby a primary and waits until it is.
+func (c *Cluster) Promote(tb testing.TB) {
+	tb.Helper()
+	if err := c.exec("SELECT pg_promote()"); err != nil {
+		tb.Fatal(err)
+	}
+}
