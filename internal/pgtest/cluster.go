@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Cluster struct {
 	bin      string
 	dir      string // of the socket, the log and the data
 	settings []string
+	parent   string // of dir, empty for the usual one
 
 	server    *exec.Cmd
 	ended     chan struct{}  // closed when the server is gone
@@ -39,14 +41,14 @@ func create(options ...Option) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := place()
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{bin: bin, dir: dir, settings: quick()}
+	c := &Cluster{bin: bin, settings: quick()}
 	for _, option := range options {
 		option(c)
 	}
+	if c.dir, err = place(c.parent); err != nil {
+		return nil, err
+	}
+	dir := c.dir
 	if err := c.watch(); err != nil {
 		os.RemoveAll(dir)
 		return nil, err
@@ -70,8 +72,8 @@ func create(options ...Option) (*Cluster, error) {
 
 // place makes a directory that the server's user can enter, with a name short
 // enough for a Unix socket, of which systems allow about a hundred bytes.
-func place() (string, error) {
-	parent := os.TempDir()
+func place(parent string) (string, error) {
+	parent = cmp.Or(parent, os.TempDir())
 	if len(parent) > 60 {
 		parent = "/tmp"
 	}
@@ -210,7 +212,7 @@ func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432")
 
 // follow makes a standby of a server, and makes that wait for it.
 func (c *Cluster) follow() (*Cluster, error) {
-	dir, err := place()
+	dir, err := place("")
 	if err != nil {
 		return nil, err
 	}

@@ -24,3 +24,6 @@ func quick() []string {
 		"wal_level=minimal", "max_wal_senders=0", "max_wal_size=1GB", "log_min_messages=warning", "log_checkpoints=off",
 	}
 }
+
+// In keeps the server's files in a directory, which may be a small file system.
+func In(dir string) Option { return func(c *Cluster) { c.parent = dir } }

@@ -98,6 +98,16 @@ func (c *Cluster) Crash(tb testing.TB) {
 	}
 }
 
+// Ended reports whether the server has ended by itself, as it does when its disk is full.
+func (c *Cluster) Ended() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // Restart starts a server that was stopped, on the same files, and waits until it
 // answers.
 func (c *Cluster) Restart(tb testing.TB) {

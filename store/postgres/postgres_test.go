@@ -56,3 +56,12 @@ func TestConformance(t *testing.T) {
 		return URL(pgtest.Shared(t).DSN("postgres"), Schema(r.next(t)), Partitions(3))
 	})
 }
+
+// TestE83_ConformanceAtSerializable: the suite passes where the default of the database is
+// the strictest isolation, as on servers that know no other.
+func TestE83_ConformanceAtSerializable(t *testing.T) {
+	var r recycled
+	storetest.Run(t, func(t *testing.T) store.Opener {
+		return URL(pgtest.Shared(t).DSN("postgres")+"&default_transaction_isolation=serializable", Schema(r.next(t)), Partitions(3))
+	})
+}
