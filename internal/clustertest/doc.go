@@ -1,7 +1,10 @@
 // Package clustertest runs nodes, as real processes, on a real PostgreSQL and
 // hurts them: it kills them with kill -9, stops and continues them, cuts them off
 // from the database, crashes the database, loses its answers, and lets nodes
-// leave in good order while there is work. It holds tests only.
+// leave in good order while there is work. It hurts the database: a standby takes
+// over, statements and commits are refused, the disk is full, others have every
+// connection, the clock jumps, the schema changes, an older backup is restored. It
+// holds tests only.
 //
 // The test process is the parent. It owns the server (package pgtest), the book of
 // effects (package witness), and proxies that nodes reach the server through. It
