@@ -48,6 +48,20 @@ type pending struct {
 	done   chan error // has room for one
 	since  time.Time  // the turn is blocked, zero if it is not
 	warned bool       // that it is
+	lost   bool       // the answer to a commit of it was: it may be durable
+}
+
+// result is what the store's answer means for the turn. A run that a turn closes may be
+// removed, by the retention of any node, before the turn whose answer was lost is committed
+// again. Only a closed run is removed, and only its owner, whom the store recognises first,
+// closes it: so the turn is durable.
+func (p *pending) result(err error) error {
+	t := &p.turn
+	closes := t.State != nil && !t.State.Status.Open()
+	if p.lost && closes && errors.Is(err, store.ErrNotFound) && (t.Create == nil || t.Create.Base == nil) {
+		return nil
+	}
+	return err
 }
 
 // New returns a committer that works until ctx ends. It commits nothing before Run is
@@ -186,6 +200,9 @@ func (c *Committer) commitGroup(group []*pending) {
 			return
 		case store.Unavailable(err):
 			c.Watch.Away("committing turns", err)
+			for _, p := range group {
+				p.lost = true
+			}
 			if !c.pause(backoff.Delay(k)) {
 				return
 			}
@@ -229,7 +246,7 @@ func (c *Committer) settle(group []*pending, results []error) {
 		case store.Unavailable(err):
 			c.block(p)
 		default:
-			p.done <- err
+			p.done <- p.result(err)
 		}
 	}
 }

@@ -144,6 +144,42 @@ func TestLostAnswerIsAskedForAgain(t *testing.T) {
 	})
 }
 
+// TestE67_AClosedRunThatIsGoneWasClosed: a turn whose answer was lost and whose run is gone
+// since is durable if it closes the run. Without a lost answer, or if it only goes on with
+// the run or stands on another that is gone, it is not.
+func TestE67_AClosedRunThatIsGoneWasClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed, open := &store.RunState{Status: store.Continued}, &store.RunState{Status: store.Running}
+		turns := []store.Turn{
+			{Run: "closes", Number: 2, State: closed, Create: &store.Run{ID: "next"}},
+			{Run: "goes on", Number: 2, State: open},
+			{Run: "needs a base", Number: 2, State: closed, Create: &store.Run{ID: "other", Base: &store.Base{}}},
+		}
+		gone := func(turns []store.Turn) (store.Result, error) {
+			r := durable(turns)
+			for i := range r.Errors {
+				r.Errors[i] = store.ErrNotFound
+			}
+			return r, nil
+		}
+		first := true
+		b := newBench(store.Info{}, func(turns []store.Turn) (store.Result, error) {
+			if first {
+				first = false
+				return store.Result{}, errGone
+			}
+			return gone(turns)
+		})
+		if got, want := fmt.Sprint(b.commitAll(turns...)), fmt.Sprint([]error{nil, store.ErrNotFound, store.ErrNotFound}); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		b = newBench(store.Info{}, gone)
+		if got := b.commitAll(turns[0]); !errors.Is(got[0], store.ErrNotFound) {
+			t.Errorf("without a lost answer: %v", got)
+		}
+	})
+}
+
 func TestCulpritIsFoundByHalving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := errors.New("a zero byte")

@@ -9,7 +9,7 @@
 //     affected.
 //   - The database is away, or its result was lost. The group is committed again with the
 //     same bytes until there is a result; a turn that is durable already is recognised by
-//     the store.
+//     the store, or by its run being gone: retention removes what a turn has closed.
 //   - The database cannot take the group (a value it refuses, for instance). The group is
 //     halved until the culprit is alone; the error goes to the culprit, the rest commits.
 //   - It waits for a transaction that is not the engine's, such as one in which a user
