@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -27,6 +28,7 @@ type chaos struct {
 	born        int
 	roomy       bool // nodes that join have many slots
 	forgetful   bool // nodes that join remove runs as soon as they have ended
+	keepsLast   bool // but not the last one of a chain
 	stops       sync.WaitGroup
 	log         []string
 }
@@ -44,6 +46,9 @@ func (c *chaos) joinAs(name string, supersede bool) {
 	config := c.config(c.definitions...)
 	if c.forgetful {
 		config = c.impatient(c.definitions...)
+	}
+	if c.keepsLast {
+		config.Retention = view.Retention{Continued: 1}
 	}
 	config.Node, config.Supersede = name, supersede
 	config.Concurrency = []int{2, 8, 128}[c.random.IntN(3)]

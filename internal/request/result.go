@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,18 +21,46 @@ func (c *Client) Result(ctx context.Context, workflowID, run string) (last strin
 	}
 	w := c.waiters.begin(workflowID, run)
 	defer w.end()
+	chain := run // that of the first run is its ID
 	for {
 		end, err := c.awaitEnd(ctx, w, run)
+		chain = cmp.Or(end.chain, chain)
+		if errors.Is(err, store.ErrNotFound) {
+			if latest := c.latest(ctx, workflowID, chain); latest != "" && latest != end.run {
+				run = latest
+				continue
+			}
+		}
 		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = c.stillOpen(ctx, workflowID, end.run, err)
 		}
 		if err != nil || end.state.Status != core.StatusContinued {
 			return end.run, end.state, err
 		}
-		if run, err = c.following(ctx, workflowID, end); err != nil {
+		// If that was some time ago, there may be later ones, and the next is removed.
+		if latest := c.latest(ctx, workflowID, end.chain); latest != "" && latest != end.run {
+			run = latest
+			continue
+		}
+		d, err := core.DecodeDetail(end.state.Detail)
+		if err != nil {
 			return end.run, end.state, err
 		}
+		run = d.Next
 	}
+}
+
+// latest is the latest run of a chain, or empty if that is not known: no chain is given,
+// the workflow ID has been used again since, or the database does not tell.
+func (c *Client) latest(ctx context.Context, workflowID, chain string) string {
+	if chain == "" {
+		return ""
+	}
+	row, err := c.db.Find(ctx, c.place(workflowID), workflowID, "")
+	if err != nil || row.Chain != chain {
+		return ""
+	}
+	return row.ID
 }
 
 // whyTime is how long a caller whose time is over waits to learn why.
@@ -102,17 +131,4 @@ func (c *Client) awaitEnd(ctx context.Context, w *waiter, run string) (end, erro
 		err = removed(found.run, err)
 	}
 	return found, err
-}
-
-// following returns the run to wait for after one that was continued: the next, or if
-// that was some time ago the latest of the chain.
-func (c *Client) following(ctx context.Context, workflowID string, e end) (string, error) {
-	if e.chain != "" {
-		latest, err := c.db.Find(ctx, c.place(workflowID), workflowID, "")
-		if err == nil && latest.Chain == e.chain && latest.ID != e.run {
-			return latest.ID, nil
-		}
-	}
-	d, err := core.DecodeDetail(e.state.Detail)
-	return d.Next, err
 }
