@@ -54,6 +54,9 @@ type Description struct {
 	Failure  *Failure  `json:"failure,omitempty"`  // of a failed run
 	Mismatch *Mismatch `json:"mismatch,omitempty"` // of a parked run whose code does not fit its history
 	Stack    string    `json:"stack,omitempty"`    // of a parked run whose code panicked or did not yield
+	// Needs is code with which the run would go on, of one that waits for code or does not
+	// fit the code of its node; nil if no node is remembered that had it.
+	Needs *NeededCode `json:"needs,omitempty"`
 	// Damage says what on record of the run cannot be read, nil if all can. What it is
 	// waiting for and what is pending is then only what the rest says.
 	Damage *Damage `json:"damage,omitempty"`
@@ -87,6 +90,15 @@ type Description struct {
 	Updates []Update `json:"updates,omitempty"`
 	// Pending are the open calls of an open run, by number.
 	Pending []Call `json:"pending,omitempty"`
+}
+
+// NeededCode is code with which a run would go on, and where it was seen last.
+type NeededCode struct {
+	Build   string    `json:"build"`             // see Node.Build
+	Version string    `json:"version,omitempty"` // workflow.Version, "" if the workflow declares none
+	Node    string    `json:"node"`              // name of the node that has it, or had it last
+	Seen    time.Time `json:"seen"`              // when that node last renewed its lease
+	Live    bool      `json:"live"`              // the node is there
 }
 
 // Damage is what on record of a run cannot be read: the first of it.

@@ -2,8 +2,10 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
@@ -35,3 +37,108 @@ func TestE116_ANodeDeclaresItsCode(t *testing.T) {
 		}
 	})
 }
+
+// TestE116_AHeldRunSaysWhichBuildItNeeds: the one that advanced its code last; of a run
+// that never began, one that has its workflow.
+func TestE116_AHeldRunSaysWhichBuildItNeeds(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		order := func(extra bool) workflow.Workflow[int, string] {
+			return workflow.New("order", func(wf *workflow.Context, _ int) (string, error) {
+				if extra {
+					_ = workflow.Sleep(wf, time.Second)
+				}
+				_, err := workflow.Call(wf, charge, 1)
+				if err != nil {
+					return "", err
+				}
+				return workflow.Receive(wf, proceed)
+			})
+		}
+		serve := func(build string, definitions ...any) *engine.Engine {
+			c := w.config(definitions...)
+			c.Node, c.Build = "node of "+build, build
+			return w.startWith(c)
+		}
+		var seen time.Time
+		needs := func(e *engine.Engine, id, status, build string) {
+			t.Helper()
+			d := describe(t, e, id)
+			switch n := d.Needs; {
+			case d.Status != status:
+				t.Errorf("%s is %s: %s", id, d.Status, d.Reason)
+			case build == "" && n != nil:
+				t.Errorf("%s needs %+v, and that cannot be known", id, n)
+			case build != "" && (n == nil || n.Build != build || n.Node != "node of "+build || n.Live || n.Seen.After(seen)):
+				t.Errorf("%s needs %+v, want %s, last seen until %s", id, n, build, seen)
+			}
+		}
+		e := serve("v1", order(false), charge)
+		begin(t, e, order(false), "o", 0)
+		pass(time.Second)
+		seen = time.Now()
+		needs(e, "o", view.StatusRunning, "")
+		stop(t, e)
+		pass(time.Minute)
+		for _, build := range []string{"v2", "v3"} { // which do not fit, and need not be remembered for that
+			e = serve(build, order(true), charge)
+			settle()
+			signal(t, e, "o", proceed.Name(), build, "go") // a turn without code
+			pass(time.Second)
+			needs(e, "o", view.StatusParked, "v1")
+			stop(t, e)
+		}
+		parent := workflow.New("parent", func(wf *workflow.Context, n int) (string, error) {
+			return workflow.RunChild(wf, napper, time.Minute, workflow.ChildID(fmt.Sprint("nap-", n)))
+		})
+		e = serve("v4", parent)
+		begin(t, e, parent, "p-1", 1)
+		pass(time.Second)
+		needs(e, "o", view.StatusParked, "v1")
+		needs(e, "nap-1", view.StatusWaitingForCode, "")
+		stop(t, e)
+		e = serve("v5", parent, napper)
+		pass(time.Second)
+		needs(e, "nap-1", view.StatusRunning, "")
+		seen = time.Now()
+		stop(t, e)
+		e = serve("v6", parent)
+		begin(t, e, parent, "p-2", 2)
+		pass(time.Minute)
+		needs(e, "nap-1", view.StatusWaitingForCode, "v5")
+		needs(e, "nap-2", view.StatusWaitingForCode, "v5")
+		stop(t, e)
+		e = serve("v1", order(false), charge)
+		if got, err := finish[string](t, e, "o"); got != "go" || err != nil {
+			t.Errorf("with the build it needs: %q, %v", got, err)
+		}
+	})
+}
+
+// TestE116_ALiveNodeThatFits: the run is a partition's, and so a node's that has not the
+// code. It says where the code is.
+func TestE116_ALiveNodeThatFits(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		parent := workflow.New("parent", func(wf *workflow.Context, _ int) (string, error) {
+			return workflow.RunChild(wf, napper, time.Minute, workflow.ChildID("nap"))
+		})
+		node := func(name string, definitions ...any) *engine.Engine {
+			c := w.config(definitions...)
+			c.Node, c.Build = name, "build of "+name
+			return w.startWith(c)
+		}
+		blue := node("blue", parent)
+		node("green", parent, napper)
+		begin(t, blue, parent, "p", 0)
+		pass(time.Second)
+		if n := describe(t, blue, "nap").Needs; n == nil || !n.Live || n.Node != "green" || n.Build != "build of green" {
+			t.Errorf("it needs %+v", n)
+		}
+		stop(t, blue)
+		if got, err := finish[string](t, blueless(w, parent), "p"); got != "slept 1m0s" || err != nil {
+			t.Errorf("it ended with %q, %v", got, err)
+		}
+	})
+}
+
+// blueless is a client of the world.
+func blueless(w *world, definitions ...any) *engine.Engine { return w.open(w.config(definitions...)) }

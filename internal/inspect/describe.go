@@ -34,17 +34,20 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 	if d.Chain, err = in.chain(ctx, row, &start); err != nil || !row.Status.Open() {
 		return d, err
 	}
-	return d, in.describeOpen(ctx, row, d, unread)
+	return d, in.describeOpen(ctx, row, d, &detail, unread)
 }
 
 // describeOpen adds what is known of an open run only. Unread is why its state cannot be
 // read, nil if it can.
-func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.Description, unread error) error {
+func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.Description, detail *core.Detail, unread error) error {
 	s, err := in.Read(ctx, row)
 	if err != nil {
 		return err
 	}
 	d.Damage = firstDamage(s, unread)
+	if d.Needs, err = in.needs(ctx, row, detail, s); err != nil {
+		return err
+	}
 	var signals int
 	d.Pending, signals = s.pending()
 	d.Updates = s.updates()

@@ -182,6 +182,7 @@ func (a *app) describe(d *view.Description) error {
 	}
 	if d.Status == "parked" || d.Status == "waiting-for-code" {
 		a.explainHold(d)
+		a.explainNeed(d, now)
 	}
 	stack := d.Stack
 	if d.Failure != nil && stack == "" {
@@ -237,6 +238,23 @@ func (a *app) explainHold(d *view.Description) {
 		a.printf("Waiting for an engine that has its code. Nothing is lost.\n")
 	default:
 		a.printf("Parked: its code could not run. Nothing is lost: start an engine with code that can,\nand the workflow goes on.\n")
+	}
+}
+
+// explainNeed says where the code is, or was, with which the run would go on.
+func (a *app) explainNeed(d *view.Description, now time.Time) {
+	n, version := d.Needs, ""
+	if n != nil && n.Version != "" {
+		version = " (version " + n.Version + " of its workflow)"
+	}
+	switch {
+	case n == nil && d.Status == view.StatusWaitingForCode:
+		a.printf("No node is remembered that had it.\n")
+	case n == nil:
+	case n.Live:
+		a.printf("The node %s has build %s%s, with which it goes on when that node serves its partition.\n", n.Node, n.Build, version)
+	default:
+		a.printf("It goes on with build %s%s, last seen %s on the node %s.\n", n.Build, version, term.When(n.Seen, now), n.Node)
 	}
 }
 
