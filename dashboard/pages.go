@@ -19,4 +19,11 @@ type page struct {
 // pages are all of the dashboard, those of the menu in its order.
 var pages = []page{
 	{path: "", title: "Overview", menu: "Overview", file: "overview", show: overview},
+	{path: "runs", title: "Runs", menu: "Runs", file: "runs", show: runsList},
+	{path: "run", title: "Run", under: "runs", file: "run", show: showRun},
+	{path: "history", title: "History", under: "runs", file: "history", show: history},
+	{path: "attempts", title: "Attempts", under: "runs", file: "attempts", show: attemptsList},
+	{path: "tree", title: "Children", under: "runs", file: "tree", show: tree},
+	{path: "text", title: "Text", under: "runs", file: "text", still: true, show: wholeText},
+	{path: "operate", title: "Operate", under: "runs", file: "operate", still: true, show: operate, post: carryOut},
 }

@@ -1,11 +1,42 @@
 package dashboard
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestF6_EveryPageInABrowser(t *testing.T) {
 	srv, _ := served(t, made(t))
 	b := browse(t)
-	b.open(srv.URL + "/shop/")
-	b.looks("overview")
-	b.golden("overview")
+	for _, p := range []struct{ name, path string }{
+		{"overview", ""},
+		{"runs", "runs"},
+		{"runs-retrying", "runs?call=retrying"},
+		{"run-retrying", "run?id=bad-1"},
+		{"run-recovered", "run?id=slow-1"},
+		{"run-failed", "run?id=final-1"},
+		{"run-panic", "run?id=panic-1"},
+		{"run-held", "run?id=held-1"},
+		{"run-parent", "run?id=deliver-1"},
+		{"run-hostile", string(link("run", "id", hostileID))},
+		{"history", "history?id=slow-1"},
+		{"history-full", "history?id=slow-1&form=full"},
+		{"attempts", "attempts?id=slow-1"},
+		{"tree", "tree?id=deliver-1"},
+		{"operate-retry-now", "operate?op=retry-now&id=bad-1&number=2"},
+		{"operate-skip", "operate?op=skip&id=bad-1&number=2"},
+		{"operate-edit", "operate?op=edit-policy&id=bad-1&number=2&policy=%5Bretry:%203%5D"},
+		{"operate-bulk", "operate?op=retry-now&all=yes&call=retrying"},
+		{"operate-reset", "operate?op=reset&id=final-1"},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			b.T = t
+			b.open(srv.URL + "/shop/" + p.path)
+			if text := b.text("main"); strings.Contains(text, "cannot be shown") {
+				t.Fatal(text)
+			}
+			b.looks(p.name)
+			b.golden(p.name)
+		})
+	}
 }

@@ -1,5 +1,295 @@
 package dashboard
 
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/view"
+)
+
 // retrying is the value of the filter by calls that selects those that failed and wait for
 // their next attempt: in backoff, at a gate or for a slot.
 const retrying = "retrying"
+
+// pageRuns is how many runs are on a page.
+const pageRuns = 50
+
+var (
+	openStatuses = []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked}
+	allStatuses  = slices.Concat(openStatuses, []string{
+		view.StatusCompleted, view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
+	})
+	callStates = []string{
+		retrying, view.CallBackoff, view.CallGated, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
+	}
+)
+
+// runFilter is what selects runs, as the address of the list has it.
+type runFilter struct {
+	Search    string // beginning of the workflow ID
+	Workflow  string
+	Status    []string
+	Call      string // state of one of its calls, or retrying
+	Error     string // type of the latest error of one of its calls
+	Attribute string // NAME=VALUE
+	Since     string
+	Until     string
+}
+
+func filterOf(v url.Values) runFilter {
+	return runFilter{
+		Search: v.Get("q"), Workflow: v.Get("workflow"), Status: slices.DeleteFunc(v["status"], func(s string) bool { return s == "" }),
+		Call: v.Get("call"), Error: v.Get("error"), Attribute: v.Get("attribute"), Since: v.Get("since"), Until: v.Get("until"),
+	}
+}
+
+// query is the filter as an address has it.
+func (f runFilter) query() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"q": f.Search, "workflow": f.Workflow, "call": f.Call, "error": f.Error, "attribute": f.Attribute, "since": f.Since, "until": f.Until,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if len(f.Status) > 0 {
+		v["status"] = f.Status
+	}
+	return v
+}
+
+// filter is what the engine is asked for, without the state of calls.
+func (f runFilter) filter(now time.Time) (view.Filter, error) {
+	out := view.Filter{IDPrefix: f.Search, Workflow: f.Workflow, Status: f.Status, ErrorType: f.Error}
+	for _, s := range f.Status {
+		if !slices.Contains(allStatuses, s) {
+			return out, &badRequest{fmt.Sprintf("There is no status %q.", s), "It is one of: " + strings.Join(allStatuses, ", ")}
+		}
+	}
+	if f.Call != "" && !slices.Contains(callStates, f.Call) {
+		return out, &badRequest{fmt.Sprintf("Runs cannot be found by calls that are %q.", f.Call), "It is one of: " + strings.Join(callStates, ", ")}
+	}
+	if f.Attribute != "" {
+		name, value, ok := strings.Cut(f.Attribute, "=")
+		if !ok || name == "" {
+			return out, &badRequest{fmt.Sprintf("%q is not an attribute.", f.Attribute), "Write it as in customer=ann."}
+		}
+		out.Attributes = map[string]string{name: value}
+	}
+	for _, bound := range []struct {
+		text string
+		into *time.Time
+	}{{f.Since, &out.Since}, {f.Until, &out.Until}} {
+		if bound.text == "" {
+			continue
+		}
+		t, ok := human.Moment(bound.text, now)
+		if !ok {
+			return out, &badRequest{fmt.Sprintf("%q is not a time.", bound.text), "Give how long ago it is (90m, 24h, 7d), or a time such as " + now.UTC().Format(time.RFC3339) + "."}
+		}
+		*bound.into = t
+	}
+	return out, nil
+}
+
+// says is the filter in words.
+func (f runFilter) says() string {
+	var parts []string
+	add := func(format, value string) {
+		if value != "" {
+			parts = append(parts, fmt.Sprintf(format, value))
+		}
+	}
+	add("%s", strings.Join(f.Status, " or "))
+	add("of workflow %s", f.Workflow)
+	add("whose ID begins with %s", f.Search)
+	add("with a call that is %s", f.Call)
+	add("with a call whose latest error is %s", f.Error)
+	add("with %s", f.Attribute)
+	add("since %s", f.Since)
+	add("until %s", f.Until)
+	if len(parts) == 0 {
+		return "all runs"
+	}
+	return "runs: " + strings.Join(parts, ", ")
+}
+
+// runsPage is the list of runs.
+type runsPage struct {
+	Filter   runFilter
+	Says     string
+	Statuses []choice
+	Calls    []choice
+	Tabs     []listTab
+	Rows     []runRow
+	Retrying bool
+	Empty    string
+	Pager    *pager
+	Bulk     []linked
+}
+
+// choice is a value that can be chosen.
+type choice struct {
+	Value  string
+	Chosen bool
+}
+
+// listTab is a list that people want most often.
+type listTab struct {
+	Name    string
+	Link    template.URL
+	Current bool
+}
+
+// pager leads to the pages before and after.
+type pager struct {
+	Prev, Next template.URL
+	Text       string
+}
+
+type runRow struct {
+	Key      string
+	Run      linked
+	Workflow string
+	Status   string
+	Says     string
+	Waits    string
+	Failures int
+	Until    *stamp
+	Since    *stamp
+	Why      folded
+	Started  *stamp
+	Took     string
+}
+
+func runsList(q *request) (any, error) {
+	f := filterOf(q.URL.Query())
+	filter, err := f.filter(q.now)
+	if err != nil {
+		return nil, err
+	}
+	before := q.URL.Query().Get("before")
+	runs, next, err := q.list(filter, f.Call, before)
+	if err != nil {
+		return nil, err
+	}
+	p := &runsPage{Filter: f, Says: f.says(), Retrying: f.Call == retrying || f.Call == view.CallBackoff, Tabs: tabs(f), Empty: "No run is like that."}
+	if len(f.query()) == 0 && before == "" {
+		p.Empty = "There is no run yet."
+	}
+	for _, s := range allStatuses {
+		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s)})
+	}
+	for _, s := range callStates {
+		p.Calls = append(p.Calls, choice{s, f.Call == s})
+	}
+	for i := range runs {
+		p.Rows = append(p.Rows, q.runRow(&runs[i]))
+	}
+	p.Pager = &pager{Text: human.Plural(len(runs), "run", "runs") + " on this page, newest first"}
+	if next != "" {
+		v := f.query()
+		v.Set("before", next)
+		p.Pager.Next = linkTo("runs", v)
+	}
+	if before != "" {
+		p.Pager.Prev = linkTo("runs", f.query())
+	}
+	if q.operator() && len(runs) > 0 {
+		p.Bulk = bulkLinks(f)
+	}
+	return p, nil
+}
+
+// tabs are the lists that people want most often.
+func tabs(f runFilter) []listTab {
+	all := []struct {
+		name   string
+		filter runFilter
+	}{
+		{"All", runFilter{}},
+		{"Open", runFilter{Status: openStatuses}},
+		{"Retrying", runFilter{Call: retrying}},
+		{"Paused calls", runFilter{Call: view.CallPaused}},
+		{"Quarantined", runFilter{Call: view.CallQuarantined}},
+		{"Parked", runFilter{Status: []string{view.StatusParked, view.StatusWaitingForCode}}},
+		{"Failed", runFilter{Status: []string{view.StatusFailed, view.StatusTimedOut}}},
+		{"Completed", runFilter{Status: []string{view.StatusCompleted}}},
+	}
+	var out []listTab
+	for _, t := range all {
+		same := t.filter.Call == f.Call && slices.Equal(t.filter.Status, f.Status)
+		keep := f // the search stays
+		keep.Call, keep.Status = t.filter.Call, t.filter.Status
+		out = append(out, listTab{t.name, linkTo("runs", keep.query()), same})
+	}
+	return out
+}
+
+// list reads a page of runs, and the run before which the next one begins. The states of
+// calls that make up one of the filter's are read side by side: what is older than the
+// least that was read of any of them is for the next page.
+func (q *request) list(f view.Filter, call, before string) (runs []view.Run, next string, err error) {
+	states := []string{call}
+	switch call {
+	case retrying:
+		states = []string{view.CallBackoff, view.CallGated, view.CallQueued}
+	case view.CallPaused:
+		states = []string{view.CallPaused, view.CallQueued} // calls of paused activities queue
+	}
+	f.Waits, f.Before, f.Limit = true, before, pageRuns+1
+	for _, state := range states {
+		f.Call = state
+		some, err := q.engine.List(q.ctx, f)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(some) > pageRuns {
+			some = some[:pageRuns]
+			next = max(next, some[pageRuns-1].RunID)
+		}
+		for i := range some {
+			if w := some[i].Wait; state == call || state == view.CallBackoff || w != nil && (call == retrying && w.Failures > 0 || call == view.CallPaused && w.For == view.WaitActivityPaused) {
+				runs = append(runs, some[i])
+			}
+		}
+	}
+	slices.SortFunc(runs, func(a, b view.Run) int { return cmp.Compare(b.RunID, a.RunID) })
+	runs = slices.CompactFunc(runs, func(a, b view.Run) bool { return a.RunID == b.RunID })
+	runs = slices.DeleteFunc(runs, func(r view.Run) bool { return r.RunID < next })
+	if len(runs) > pageRuns {
+		runs, next = runs[:pageRuns], runs[pageRuns-1].RunID
+	}
+	return runs, next, nil
+}
+
+func (q *request) runRow(r *view.Run) runRow {
+	row := runRow{
+		Key: r.RunID, Run: runLink(r.WorkflowID, r.RunID), Workflow: r.Workflow, Status: r.Status, Says: r.CustomStatus, Started: q.ago(&r.Created),
+	}
+	if r.Closed != nil {
+		row.Took = human.Duration(max(0, r.Closed.Sub(r.Created)))
+	}
+	w := r.Wait
+	if w == nil {
+		row.Why = fold(cmp.Or(typed(r.ErrorType, r.Error), r.Reason), "")
+		return row
+	}
+	row.Waits = cmp.Or(waitNames[w.For], w.For)
+	if name := cmp.Or(w.Gate, w.Name); name != "" && w.Name != r.Workflow {
+		row.Waits += " " + name
+	}
+	if w.Others > 0 {
+		row.Waits += " and " + strconv.Itoa(w.Others) + " more"
+	}
+	row.Failures, row.Until, row.Since, row.Why = w.Failures, q.until(w.Until), q.ago(w.Since), fold(whyWaits(w), "")
+	return row
+}

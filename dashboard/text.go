@@ -47,6 +47,7 @@ var functions = template.FuncMap{
 	"glyph":    glyph,
 	"tone":     tone,
 	"link":     link,
+	"form":     func(data any) bool { _, ok := data.(*operateForm); return ok },
 	"str":      func(v any) string { return fmt.Sprint(v) },
 }
 

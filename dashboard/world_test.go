@@ -74,6 +74,9 @@ var (
 		return "done " + o, nil
 	})
 	deliver = workflow.New("deliver", func(wf *workflow.Context, o string) (string, error) {
+		if err := workflow.Sleep(wf, time.Second); err != nil { // so that the child is younger
+			return "", err
+		}
 		child := workflow.RunChildAsync(wf, checkout, "bad "+o)
 		if _, err := workflow.Call(wf, ship, o); err != nil {
 			return "", err

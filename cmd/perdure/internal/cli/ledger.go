@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -66,16 +66,8 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
+	if t, ok := human.Moment(text, now); ok {
 		return t, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
-			return now.Add(-time.Duration(n) * 24 * time.Hour), nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
 	}
 	return time.Time{}, usage("Give how long ago it is (90m, 24h, 7d), or a time such as "+now.UTC().Format(time.RFC3339)+".",
 		"%q is not a time for --%s.", text, flag)

@@ -1,0 +1,413 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/view"
+)
+
+// pageEvents is how many events, calls or attempts are on a page.
+const pageEvents = 200
+
+// historyPage is the history of a run: event by event, or a row a call.
+type historyPage struct {
+	Run     linked
+	Tabs    []listTab
+	Compact bool
+	Events  []eventRow
+	Pager   *pager
+	Empty   string
+}
+
+func (p *historyPage) title() string { return "History of " + p.Run.Text }
+
+type eventRow struct {
+	Number int // of the event, from 1
+	Turn   int64
+	Time   stamp
+	Kind   string
+	Call   int64
+	Name   string
+	Ended  string // how a call ended; empty if it is open, or if the row is an event
+	Took   string
+	Tone   string
+	Detail folded
+}
+
+// recorded is what of an event its row says.
+type recorded struct {
+	Input   view.Payload  `json:"input"`
+	Result  view.Payload  `json:"result"`
+	Failure *view.Failure `json:"failure"`
+	Reason  string        `json:"reason"`
+	By      string        `json:"by"`
+	Op      string        `json:"operation"`
+	Outcome string        `json:"outcome"`
+	ID      string        `json:"id"` // of a child, a signal or an update
+	Retry   *struct {
+		Attempts int `json:"total_attempts"`
+	} `json:"retry"`
+}
+
+// read reads what a row says. An event of a newer version may have other fields: then the
+// row says less, and the whole event is there to be opened.
+func read(raw json.RawMessage) (r recorded) {
+	_ = json.Unmarshal(raw, &r)
+	return r
+}
+
+func history(q *request) (any, error) {
+	h, id, run, err := q.which()
+	if err != nil {
+		return nil, err
+	}
+	v := q.URL.Query()
+	call, at, err := position(v)
+	if err != nil {
+		return nil, err
+	}
+	events, err := h.History(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &historyPage{Run: runLink(id, run), Compact: v.Get("form") != "full", Empty: "There is no such event."}
+	p.Tabs = []listTab{
+		{"A row a call", link("history", "id", id, "run", run, "call", v.Get("call")), p.Compact},
+		{"Every event", link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full"), !p.Compact},
+	}
+	rows := q.eventRows(events, call, p.Compact)
+	var shown []eventRowData
+	shown, p.Pager = paged(rows, at, v, "history", "rows")
+	for i := range shown {
+		p.Events = append(p.Events, q.eventRow(events, &shown[i], id, run))
+	}
+	return p, nil
+}
+
+// position is the call and the place in the list that an address names.
+func position(v url.Values) (call int64, at int, err error) {
+	if n := v.Get("call"); n != "" {
+		if call, err = strconv.ParseInt(n, 10, 64); err != nil || call < 1 {
+			return 0, 0, &badRequest{fmt.Sprintf("%q is no number of a call.", n), "Calls are numbered from 1."}
+		}
+	}
+	if n := v.Get("at"); n != "" {
+		if at, err = strconv.Atoi(n); err != nil || at < 0 {
+			return 0, 0, &badRequest{fmt.Sprintf("%q is no place in the list.", n), "Follow the links below the list."}
+		}
+	}
+	return call, at, nil
+}
+
+// paged cuts a page out of a list.
+func paged[T any](all []T, at int, v url.Values, path, what string) ([]T, *pager) {
+	at = min(at, max(0, len(all)-1)/pageEvents*pageEvents)
+	end := min(len(all), at+pageEvents)
+	p := &pager{Text: fmt.Sprintf("%s to %s of %s %s", human.Count(min(at+1, end)), human.Count(end), human.Count(len(all)), what)}
+	to := func(at int) template.URL {
+		next := url.Values{}
+		for name, values := range v {
+			next[name] = values
+		}
+		next.Set("at", strconv.Itoa(at))
+		return linkTo(path, next)
+	}
+	if at > 0 {
+		p.Prev = to(max(0, at-pageEvents))
+	}
+	if end < len(all) {
+		p.Next = to(end)
+	}
+	return all[at:end], p
+}
+
+// eventRowData is a row before it is made: an event, or a call from its first event to its
+// last.
+type eventRowData struct{ first, last int }
+
+// eventRows are the rows of a history. In the compact form all events of a call are one.
+func (q *request) eventRows(events []view.Event, call int64, compact bool) (rows []eventRowData) {
+	byCall := map[int64]int{}
+	for i := range events {
+		e := &events[i]
+		if call != 0 && e.Call != call {
+			continue
+		}
+		if row, ok := byCall[e.Call]; ok && compact && e.Call != 0 {
+			rows[row].last = i
+			continue
+		}
+		byCall[e.Call] = len(rows)
+		rows = append(rows, eventRowData{i, i})
+	}
+	return rows
+}
+
+func (q *request) eventRow(events []view.Event, r *eventRowData, id, run string) eventRow {
+	first, last := &events[r.first], &events[r.last]
+	row := eventRow{Number: r.first + 1, Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
+	if r.first != r.last {
+		row.Ended, row.Took, row.Number = last.Kind, human.Duration(last.Time.Sub(first.Time)), r.last+1
+	}
+	text := detail(read(first.Record), last.ErrorType)
+	if r.first != r.last {
+		text = strings.Join(nonEmpty(text, detail(read(last.Record), last.ErrorType)), " → ")
+	}
+	all := link("text", "id", id, "run", run, "what", "event", "number", strconv.Itoa(row.Number))
+	whole := indentedJSON(last.Record)
+	row.Detail = fold(whole, all)
+	row.Detail.Head = oneLine(text)
+	if row.Detail.Text == "" {
+		row.Detail.Text = whole
+	}
+	return row
+}
+
+// detail is what an event says in a line.
+func detail(r recorded, errorType string) string {
+	var parts []string
+	parts = append(parts, nonEmpty(r.Op, r.Outcome)...)
+	if r.By != "" {
+		parts = append(parts, "by "+r.By)
+	}
+	for _, v := range []view.Payload{r.Input, r.Result} {
+		if !v.Absent() {
+			parts = append(parts, v.String())
+		}
+	}
+	if r.Failure != nil {
+		parts = append(parts, typed(errorType, r.Failure.Message))
+	}
+	if r.ID != "" {
+		parts = append(parts, r.ID)
+	}
+	if r.Retry != nil && r.Retry.Attempts > 1 {
+		parts = append(parts, human.Plural(r.Retry.Attempts, "attempt", "attempts"))
+	}
+	return strings.Join(append(parts, nonEmpty(r.Reason)...), ", ")
+}
+
+func eventTone(kind string) string {
+	switch kind {
+	case "CallCompleted", "RunCompleted", "UpdateCompleted", "TimerFired":
+		return "good"
+	case "CallFailed", "RunFailed", "RunTimedOut", "RunTerminated", "CallRefused":
+		return "bad"
+	case "CallControlled", "RunControlled":
+		return "held"
+	}
+	return "calm"
+}
+
+// attemptsPage is the attempts of a run.
+type attemptsPage struct {
+	Run   linked
+	Tabs  []listTab
+	Rows  []attemptRow
+	Pager *pager
+}
+
+func (p *attemptsPage) title() string { return "Attempts of " + p.Run.Text }
+
+type attemptRow struct {
+	Call             int64
+	Name             string
+	Number           int
+	Outcome, Reason  string
+	Waited, Ran, Off string
+	Started          stamp
+	Node             string
+	NotKept          int
+	Error            folded
+	Stack            folded
+}
+
+func attemptsList(q *request) (any, error) {
+	h, id, run, err := q.which()
+	if err != nil {
+		return nil, err
+	}
+	v := q.URL.Query()
+	v.Set("call", v.Get("number")) // the same name as in links to operations
+	call, at, err := position(v)
+	v.Del("call")
+	if err != nil {
+		return nil, err
+	}
+	attempts, err := h.Attempts(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	only := v.Get("only")
+	p := &attemptsPage{Run: runLink(id, run)}
+	for _, t := range []struct{ name, only string }{{"All", ""}, {"Failed", "failed"}} {
+		p.Tabs = append(p.Tabs, listTab{t.name, link("attempts", "id", id, "run", run, "number", v.Get("number"), "only", t.only), only == t.only})
+	}
+	var rows []*view.Attempt
+	for i := range attempts {
+		a := &attempts[i]
+		if (call == 0 || a.Call == call) && (only == "" || a.Outcome != view.OutcomeCompleted && a.Outcome != view.OutcomeRunning) {
+			rows = append(rows, a)
+		}
+	}
+	shown, pager := paged(rows, at, v, "attempts", "attempts")
+	p.Pager = pager
+	for _, a := range shown {
+		p.Rows = append(p.Rows, q.attemptRow(a))
+	}
+	return p, nil
+}
+
+func (q *request) attemptRow(a *view.Attempt) attemptRow {
+	row := attemptRow{
+		Call: a.Call, Name: a.Name, Number: a.Number, Outcome: a.Outcome, Reason: a.Reason, Node: a.Node, NotKept: a.NotKept,
+		Error: fold(typed(a.ErrorType, a.Message), ""), Stack: fold(a.Stack, ""),
+	}
+	if a.Started != nil {
+		row.Started = q.at(*a.Started)
+		if a.Queued != nil && a.Started.After(*a.Queued) {
+			row.Waited = human.Duration(a.Started.Sub(*a.Queued))
+		}
+		if a.Ended != nil {
+			row.Ran = human.Duration(a.Ended.Sub(*a.Started))
+		}
+	}
+	if a.Delay > 0 {
+		row.Off = human.Duration(a.Delay)
+	}
+	return row
+}
+
+// treePage is a run with its parents and children.
+type treePage struct {
+	Run  linked
+	Up   []treeNode // parents, the outermost first
+	Tree []treeNode // the run and what it started, in order
+	More string     // what is left out
+}
+
+func (p *treePage) title() string { return "Children of " + p.Run.Text }
+
+type treeNode struct {
+	Depth            int
+	Run              linked
+	Workflow, Status string
+	Started          *stamp
+	Waits, Why       string
+	Here             bool
+}
+
+const (
+	treeDepth = 8
+	treeNodes = 200
+	treeTurns = 5_000 // events of a run in which its children are looked for
+)
+
+func tree(q *request) (any, error) {
+	h, id, run, err := q.which()
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Describe(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &treePage{Run: runLink(id, run)}
+	for up := d.Parent; up != nil && len(p.Up) < treeDepth; {
+		parent, err := q.engine.Workflow(up.WorkflowID).OfRun(up.RunID).Describe(q.ctx)
+		if errors.Is(err, perdure.ErrNotFound) {
+			p.Up = append([]treeNode{{Run: linked{Text: up.WorkflowID}, Status: "removed"}}, p.Up...)
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.Up = append([]treeNode{q.node(parent, 0)}, p.Up...)
+		up = parent.Parent
+	}
+	for i := range p.Up {
+		p.Up[i].Depth = i
+	}
+	if err := q.grow(p, d, len(p.Up)); err != nil {
+		return nil, err
+	}
+	p.Tree[0].Here = true
+	return p, nil
+}
+
+func (q *request) node(d *view.Description, depth int) treeNode {
+	n := treeNode{Depth: depth, Run: runLink(d.WorkflowID, d.RunID), Workflow: d.Workflow, Status: d.Status, Started: q.ago(&d.Created), Why: typed(d.ErrorType, d.Error)}
+	for i := range d.Pending {
+		if c := &d.Pending[i]; c.LastError != "" {
+			n.Waits, n.Why = c.Name+" "+c.State, typed(c.LastErrorType, c.LastError)
+			break
+		}
+	}
+	n.Why = human.Clip(n.Why, 300)
+	return n
+}
+
+// grow adds a run and, below it, the runs that it started.
+func (q *request) grow(p *treePage, d *view.Description, depth int) error {
+	p.Tree = append(p.Tree, q.node(d, depth))
+	if depth >= treeDepth {
+		return nil
+	}
+	children, whole, err := q.children(d)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		p.More = "Of runs with long histories only the children that are open are shown."
+	}
+	for _, c := range children {
+		if len(p.Tree) >= treeNodes {
+			p.More = fmt.Sprintf("Only the first %d runs are shown.", treeNodes)
+			return nil
+		}
+		child, err := q.engine.Workflow(c).Describe(q.ctx)
+		if errors.Is(err, perdure.ErrNotFound) {
+			p.Tree = append(p.Tree, treeNode{Depth: depth + 1, Run: linked{Text: c}, Status: "removed"})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := q.grow(p, child, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children are the workflow IDs of the runs that a run started; whole says that they are all.
+func (q *request) children(d *view.Description) (ids []string, whole bool, err error) {
+	if d.HistoryLength > treeTurns {
+		for i := range d.Pending {
+			if c := d.Pending[i].Child; c != nil {
+				ids = append(ids, c.WorkflowID)
+			}
+		}
+		return ids, false, nil
+	}
+	events, err := q.engine.Workflow(d.WorkflowID).OfRun(d.RunID).History(q.ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range events {
+		if e := &events[i]; e.Kind == "ChildScheduled" || e.Kind == "DetachedScheduled" {
+			if id := read(e.Record).ID; id != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids, true, nil
+}

@@ -1,0 +1,441 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/policyedit"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+)
+
+// patience is how long an operation is waited for. What is not done by then is in the
+// database and follows.
+const patience = 8 * time.Second
+
+// target is what an operation is done to, as the address has it: one run, one call, or all
+// that a filter selects.
+type target struct {
+	op     *operation
+	id     string
+	number int64 // of the call; 0: the run, or all calls that the filter selects
+	all    bool
+	filter runFilter
+	name   string // of the activity or step; empty: any
+	policy string // of an edit, as text
+}
+
+func targetOf(v url.Values) (t target, err error) {
+	if t.op, err = operationNamed(v.Get("op")); err != nil {
+		return t, err
+	}
+	t.id, t.all, t.filter, t.name, t.policy = v.Get("id"), v.Get("all") != "", filterOf(v), v.Get("name"), v.Get("policy")
+	if n := v.Get("number"); n != "" {
+		if t.number, err = strconv.ParseInt(n, 10, 64); err != nil || t.number < 1 {
+			return t, &badRequest{fmt.Sprintf("%q is no number of a call.", n), "Choose the call on the page of its run."}
+		}
+	}
+	if t.id == "" && !t.all {
+		return t, &badRequest{"The address says not which run.", "Choose one in the list of runs."}
+	}
+	return t, nil
+}
+
+// query is the target as an address has it.
+func (t *target) query() url.Values {
+	v := url.Values{}
+	if t.all {
+		v = t.filter.query()
+		v.Set("all", "yes")
+	}
+	v.Set("op", t.op.name)
+	for name, value := range map[string]string{"id": t.id, "name": t.name, "policy": t.policy} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	if t.number > 0 {
+		v.Set("number", strconv.FormatInt(t.number, 10))
+	}
+	return v
+}
+
+// calls is the filter of the calls.
+func (t *target) calls() view.CallFilter {
+	f := view.CallFilter{Call: t.number, Name: t.name}
+	if t.all {
+		f.ErrorType = t.filter.Error
+		switch t.filter.Call {
+		case "":
+		case retrying:
+			f.States = []string{view.CallBackoff}
+		default:
+			f.States = []string{t.filter.Call}
+		}
+	}
+	return f
+}
+
+// runs is the filter of the runs.
+func (t *target) runs(now time.Time) (view.Filter, error) {
+	f, err := t.filter.filter(now)
+	if f.Call = t.filter.Call; f.Call == retrying {
+		f.Call = view.CallBackoff
+	}
+	return f, err
+}
+
+// do does it, or with ops.DryRun only selects.
+func (t *target) do(ctx context.Context, q *request, values url.Values, options ...ops.ControlOption) (result view.BulkResult, err error) {
+	values.Set("policy", t.policy)
+	if t.op.calls {
+		op, err := t.op.onCalls(values)
+		if err != nil {
+			return result, &wrongValue{err}
+		}
+		if t.all {
+			f, err := t.runs(q.now)
+			if err != nil {
+				return result, err
+			}
+			return ops.ControlAll(ctx, q.engine, f, t.calls(), op, options...)
+		}
+		result.Runs = 1
+		result.Records, err = ops.Control(ctx, q.engine, t.id, t.calls(), op, options...)
+		result.Calls = len(result.Records)
+		return result, err
+	}
+	op, err := t.op.onRuns(values)
+	if err != nil {
+		return result, &wrongValue{err}
+	}
+	if t.all {
+		f, err := t.runs(q.now)
+		if err != nil {
+			return result, err
+		}
+		return ops.ControlRuns(ctx, q.engine, f, op, options...)
+	}
+	record, err := ops.ControlRun(ctx, q.engine, t.id, op, options...)
+	return view.BulkResult{Runs: 1, Records: []view.ControlRecord{record}}, err
+}
+
+// wrongValue is something that a person wrote into a form and that cannot be used.
+type wrongValue struct{ error }
+
+// operateForm is the form of an operation: what it will do, to what, and what it needs to
+// know.
+type operateForm struct {
+	Title   string
+	Means   string
+	Danger  bool
+	Problem string // why it was not done
+	About   *linked
+	Filter  string // of many runs
+
+	Count   string // of what is selected
+	Records []recordRow
+	More    int
+
+	Policy *policyForm
+	Fields []fieldValue
+	Action template.URL // of the form that does it; empty: there is nothing to do, or not yet
+	Button string
+	Key    string // of the request
+	Reason string
+	Back   template.URL
+}
+
+func (f *operateForm) title() string { return f.Title }
+
+type fieldValue struct {
+	field
+	Value string
+}
+
+// policyForm asks for an edit of a policy, and shows its difference.
+type policyForm struct {
+	Text   string
+	Hidden [][2]string // the rest of the address
+	Now    []string    // the policies that there are
+	Diff   []policyDiff
+}
+
+type policyDiff struct {
+	What, Before, After, Means string
+}
+
+type recordRow struct {
+	Run           linked
+	Call          int64
+	Name          string
+	Outcome, Note string
+}
+
+// operate shows the form.
+func operate(q *request) (any, error) {
+	t, err := targetOf(q.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	return q.operateForm(&t, url.Values{}, nil)
+}
+
+// preview are values that no one has written yet: the dry run needs some.
+var preview = url.Values{"result": {"null"}, "error": {"preview"}, "name": {"preview"}, "value": {"null"}, "to": {"1"}}
+
+// operateForm makes the form, with what was written into it and why that was not done.
+func (q *request) operateForm(t *target, values url.Values, problem error) (any, error) {
+	f := &operateForm{Title: t.op.label, Means: t.op.means, Danger: t.op.danger, Button: t.op.label, Reason: values.Get("reason"), Back: linkTo("runs", t.filter.query())}
+	f.Key = values.Get("request")
+	if f.Key == "" {
+		f.Key = rand.Text()
+	}
+	if problem != nil {
+		f.Problem = problem.Error()
+	}
+	if t.all {
+		f.Title, f.Filter = t.op.label+": many", t.filter.says()
+	} else {
+		to := runLink(t.id, "")
+		f.About, f.Back = &to, to.Link
+	}
+	for _, one := range t.op.fields {
+		v := fieldValue{one, one.Default}
+		if values.Has(one.Name) {
+			v.Value = values.Get(one.Name)
+		}
+		f.Fields = append(f.Fields, v)
+	}
+	f.Action = linkTo("operate", t.query())
+	dry := *t
+	if t.op.name == editPolicy && dry.policy == "" {
+		dry.policy = "[retry: 1]" // what is selected does not depend on it
+	}
+	copied := url.Values{}
+	for name, v := range preview {
+		copied[name] = slices.Clone(v)
+	}
+	result, err := dry.do(q.ctx, q, copied, ops.DryRun())
+	switch {
+	case errors.Is(err, perdure.ErrNotPending), errors.Is(err, perdure.ErrClosed):
+		f.Count, f.Action = "There is nothing to do: "+err.Error(), ""
+	case err != nil:
+		return nil, err
+	default:
+		f.count(t, &result)
+	}
+	if t.op.name == editPolicy && err == nil {
+		err = q.policyForm(t, f, &result)
+	} else {
+		err = nil
+	}
+	if t.op.danger && t.all {
+		f.Button += ": " + strings.ToLower(f.Count)
+	}
+	return f, err
+}
+
+// shownRecords is how many of what is selected a form shows.
+const shownRecords = 20
+
+// count says what is selected.
+func (f *operateForm) count(t *target, result *view.BulkResult) {
+	f.Count = human.Plural(result.Runs, "run", "runs")
+	n := result.Runs
+	if t.op.calls {
+		n = result.Calls
+		f.Count = human.Plural(n, "call", "calls") + " in " + f.Count
+	}
+	if n == 0 {
+		f.Count, f.Action = "Nothing is selected.", ""
+	}
+	for i := range result.Records[:min(len(result.Records), shownRecords)] {
+		r := &result.Records[i]
+		f.Records = append(f.Records, recordRow{runLink(r.WorkflowID, ""), r.Call, r.Name, r.Outcome, r.Note})
+	}
+	f.More = max(0, n-len(f.Records))
+}
+
+// policyForm adds the difference that an edit makes, of the same code as the command's.
+func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResult) error {
+	p := &policyForm{Text: t.policy}
+	f.Policy = p
+	v := t.query()
+	v.Del("policy")
+	for name, values := range v {
+		for _, value := range values {
+			p.Hidden = append(p.Hidden, [2]string{name, value})
+		}
+	}
+	slices.SortFunc(p.Hidden, func(a, b [2]string) int { return strings.Compare(a[0]+a[1], b[0]+b[1]) })
+	edit := func(before retry.Policy) (retry.Policy, error) { return before.Edit(t.policy) }
+	if t.policy == "" {
+		f.Action = "" // the difference comes first
+		edit = func(before retry.Policy) (retry.Policy, error) { return before, nil }
+	}
+	classes := policyedit.NewClasses(edit)
+	if err := q.classify(classes, selected); err != nil {
+		f.Problem, f.Action = "The policy cannot be used: "+err.Error(), ""
+		return nil
+	}
+	for _, c := range classes.All() {
+		what := fmt.Sprintf("%s of %s, such as in %s: %s", human.Plural(c.Calls, "call", "calls"), c.Name, c.Example, c.States())
+		if t.policy == "" {
+			p.Now = append(p.Now, what+": "+c.Before.String())
+			continue
+		}
+		p.Diff = append(p.Diff, policyDiff{what, c.Before.String(), c.After.String(), c.Consequence(q.now)})
+	}
+	if seen := classes.Seen(); t.policy != "" && seen < selected.Calls {
+		p.Diff = append(p.Diff, policyDiff{What: fmt.Sprintf("The other %d of %d calls that are selected are not looked at one by one.", selected.Calls-seen, selected.Calls)})
+	}
+	return nil
+}
+
+// classify adds the calls that are selected to their classes.
+func (q *request) classify(classes *policyedit.Classes, selected *view.BulkResult) error {
+	numbers := map[string][]int64{}
+	var runs []string
+	for _, r := range selected.Records {
+		if numbers[r.WorkflowID] == nil {
+			runs = append(runs, r.WorkflowID)
+		}
+		numbers[r.WorkflowID] = append(numbers[r.WorkflowID], r.Call)
+	}
+	for _, id := range runs {
+		d, err := q.engine.Workflow(id).Describe(q.ctx)
+		if errors.Is(err, perdure.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for i := range d.Pending {
+			if p := &d.Pending[i]; p.Policy != "" && slices.Contains(numbers[id], p.Call) {
+				if err := classes.Add(id, p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// outcome is what became of an operation.
+type outcome struct {
+	Title   string
+	Text    string
+	Good    bool
+	Next    string
+	Records []recordRow
+	Again   *operateForm // what is left can be asked for again, once
+	Back    linked
+}
+
+func (o *outcome) title() string { return o.Title }
+
+// carryOut does what the form asks for.
+func carryOut(q *request) (any, error) {
+	if err := q.ParseForm(); err != nil {
+		return nil, &badRequest{err.Error(), "Send the form again."}
+	}
+	t, err := targetOf(q.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	values := q.PostForm
+	if t.op.name == editPolicy && t.policy == "" {
+		return nil, &badRequest{"The policy is missing.", "Write it into the form and look at the difference first."}
+	}
+	options := []ops.ControlOption{ops.Why(values.Get("reason"))}
+	if q.person.Name != "" {
+		options = append(options, ops.By(q.person.Name))
+	}
+	if key := values.Get("request"); key != "" {
+		options = append(options, ops.RequestID(key))
+	}
+	ctx, cancel := context.WithTimeout(q.ctx, patience)
+	defer cancel()
+	result, err := t.do(ctx, q, values, options...)
+	var wrong *wrongValue
+	var refused *view.RefusedError
+	switch {
+	case errors.As(err, &wrong):
+		q.status = http.StatusUnprocessableEntity
+		return q.operateForm(&t, values, wrong)
+	case errors.As(err, &refused):
+		q.status = http.StatusConflict
+		return q.operateForm(&t, values, fmt.Errorf("It is refused: %s", refused.Record.Note)) //nolint:staticcheck // a sentence on a page
+	case errors.Is(err, perdure.ErrNotPending), errors.Is(err, perdure.ErrClosed):
+		q.status = http.StatusConflict
+		return q.operateForm(&t, values, err)
+	case errors.Is(err, perdure.ErrNoAnswer):
+		q.status = http.StatusAccepted
+		return q.unanswered(&t, values, &result), nil
+	case err != nil:
+		return nil, err
+	}
+	if !t.all {
+		q.redirect = string(link("run", "id", t.id, "request", values.Get("request")))
+		return nil, nil
+	}
+	return q.summary(&t, &result), nil
+}
+
+// unanswered says that no engine has done it yet.
+func (q *request) unanswered(t *target, values url.Values, result *view.BulkResult) *outcome {
+	o := q.summary(t, result)
+	o.Title, o.Good = "It is asked for, and not done yet", false
+	o.Next = fmt.Sprintf("No engine did all of it within %s. The request is in the database, and is carried out when an engine serves it.", human.Duration(patience))
+	if t.all {
+		o.Again = &operateForm{Action: linkTo("operate", t.query()), Key: result.Request, Reason: values.Get("reason"), Button: "Do the rest"}
+		for _, f := range t.op.fields {
+			o.Again.Fields = append(o.Again.Fields, fieldValue{f, values.Get(f.Name)})
+		}
+	}
+	return o
+}
+
+// summary says what an operation on many came to.
+func (q *request) summary(t *target, result *view.BulkResult) *outcome {
+	o := &outcome{Title: t.op.label + ": done", Good: true, Back: linked{"Back to the list", linkTo("runs", t.filter.query())}}
+	if !t.all {
+		o.Back = linked{"To the run", runLink(t.id, "").Link}
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{result.Applied, t.op.did}, {result.Unchanged, "unchanged"}, {result.Refused, "refused"}, {result.NotPending, "no longer pending"},
+		{result.Ended, "ended before"}, {result.Unanswered, "not carried out yet"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, human.Count(part.n)+" "+part.what)
+		}
+	}
+	o.Text = strings.Join(parts, ", ")
+	if o.Text != "" {
+		o.Text += "."
+	} else if t.all {
+		o.Text = "Nothing was selected."
+	}
+	for i := range result.Records[:min(len(result.Records), 5*shownRecords)] {
+		r := &result.Records[i]
+		o.Records = append(o.Records, recordRow{runLink(r.WorkflowID, ""), r.Call, r.Name, r.Outcome, r.Note})
+	}
+	return o
+}

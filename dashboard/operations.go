@@ -1,0 +1,228 @@
+package dashboard
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+)
+
+// operation is something that operators do to calls or runs.
+type operation struct {
+	name   string // as the audit has it
+	label  string // on buttons
+	did    string // what was done, of what it was done to
+	means  string // what it does, in a sentence
+	calls  bool   // it is about calls, not about runs
+	danger bool
+	fields []field
+
+	onCalls func(url.Values) (ops.Operation, error)
+	onRuns  func(url.Values) (ops.RunOperation, error)
+}
+
+// field is something that an operation needs to know.
+type field struct {
+	Name, Label, Hint, Default string
+	Long, Needed               bool
+	Number                     bool
+}
+
+var operations = []operation{
+	{
+		name: "retry-now", label: "Retry now", did: "retried", calls: true,
+		means:   "The next attempt starts now, even if all attempts are used up. If it fails, the policy decides as always.",
+		onCalls: func(url.Values) (ops.Operation, error) { return ops.RetryNow(), nil },
+	},
+	{
+		name: "skip", label: "Skip", did: "skipped", calls: true,
+		means:   "The call is completed with a result of yours, as if its body had returned it. An attempt that runs is given up.",
+		fields:  []field{{Name: "result", Label: "Result, as JSON", Default: "null", Long: true, Needed: true}},
+		onCalls: func(v url.Values) (ops.Operation, error) { return withJSON(v.Get("result"), ops.Skip) },
+	},
+	{
+		name: "fail", label: "Fail", did: "failed", calls: true, danger: true,
+		means: "The workflow's code gets an error of yours now. No attempt follows, and one that runs is given up.",
+		fields: []field{
+			{Name: "error", Label: "Error", Hint: "what the workflow is told", Needed: true},
+			{Name: "as", Label: "Type of the error", Hint: "by which code and policies recognize it; may be empty"},
+		},
+		onCalls: func(v url.Values) (ops.Operation, error) {
+			if v.Get("error") == "" {
+				return ops.Operation{}, errors.New("the error is empty: say what the workflow is told")
+			}
+			return ops.FailNow(&reported{cmp.Or(v.Get("as"), retry.TypeError), v.Get("error")}), nil
+		},
+	},
+	{
+		name: "pause", label: "Pause", did: "paused", calls: true,
+		means:   "No attempt starts until the call is resumed. An attempt that runs may end.",
+		onCalls: func(url.Values) (ops.Operation, error) { return ops.Pause(), nil },
+	},
+	{
+		name: "resume", label: "Resume", did: "resumed", calls: true,
+		means:   "The call goes on with what is left of its backoff. If its attempts were used up, it gets one more.",
+		onCalls: func(url.Values) (ops.Operation, error) { return ops.Resume(), nil },
+	},
+	{
+		name: editPolicy, label: "Edit policy", did: "given the policy", calls: true,
+		means:   "The policy holds from the next decision on. What it does not name stays as it is; a backoff that has begun ends when it was to end.",
+		onCalls: func(v url.Values) (ops.Operation, error) { return ops.ChangePolicy(v.Get("policy")), nil },
+	},
+	{
+		name: "pause-run", label: "Pause run", did: "paused",
+		means:  "Its code does not go on and no attempt starts until it is resumed. Signals and timers are recorded.",
+		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.PauseRun(), nil },
+	},
+	{
+		name: "resume-run", label: "Resume run", did: "resumed",
+		means:  "It goes on, with the calls that were paused with it. Calls that were paused by themselves stay so.",
+		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.ResumeRun(), nil },
+	},
+	{
+		name: "signal", label: "Signal", did: "signaled", means: "It gets a signal, when its code asks for it.",
+		fields: []field{{Name: "name", Label: "Name of the signal", Needed: true}, {Name: "value", Label: "Value, as JSON", Default: "null", Long: true, Needed: true}},
+		onRuns: func(v url.Values) (ops.RunOperation, error) {
+			if v.Get("name") == "" {
+				return ops.RunOperation{}, errors.New("the signal has no name: give it the one that the workflow's code awaits")
+			}
+			return withJSON(v.Get("value"), func(value any) ops.RunOperation { return ops.SignalRun(v.Get("name"), value) })
+		},
+	},
+	{
+		name: "reset", label: "Reset", did: "reset",
+		means:  "It goes back to a call: results of earlier calls are kept, the call and all later ones are made again, by the code as it is now.",
+		fields: []field{{Name: "to", Label: "Number of the first call to make again", Hint: "as the history shows it", Needed: true, Number: true}},
+		onRuns: func(v url.Values) (ops.RunOperation, error) {
+			n, err := strconv.ParseInt(v.Get("to"), 10, 64)
+			if err != nil || n < 1 {
+				return ops.RunOperation{}, fmt.Errorf("%q is no number of a call: the history has them, from 1", v.Get("to"))
+			}
+			return ops.ResetRun(n), nil
+		},
+	},
+	{
+		name: "cancel", label: "Cancel", did: "canceled", danger: true,
+		means:  "It is asked to end: its code is told and can clean up; what it waits for is canceled.",
+		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.CancelRun(), nil },
+	},
+	{
+		name: "terminate", label: "Terminate", did: "terminated", danger: true,
+		means:  "It ends now. Its code is not told and cleans nothing up.",
+		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.TerminateRun(), nil },
+	},
+}
+
+const editPolicy = "edit-policy"
+
+// withJSON makes an operation with a value that a person wrote.
+func withJSON[T any](text string, make func(any) T) (op T, err error) {
+	if !json.Valid([]byte(text)) {
+		return op, fmt.Errorf("%q is not JSON: a text needs quotes, as in \"done\"", clipBytes(text, 100))
+	}
+	return make(json.RawMessage(text)), nil
+}
+
+// reported is an error that a person reports.
+type reported struct{ kind, message string }
+
+func (e *reported) Error() string { return e.message }
+
+// ErrorType is the name by which code and policies recognize the error.
+func (e *reported) ErrorType() string { return e.kind }
+
+func operationNamed(name string) (*operation, error) {
+	for i := range operations {
+		if operations[i].name == name {
+			return &operations[i], nil
+		}
+	}
+	return nil, &badRequest{fmt.Sprintf("There is no operation %q.", name), "Choose one on the page of a run, or below the list of runs."}
+}
+
+// button leads to the form of an operation.
+type button struct {
+	Label, Class string
+	Says         string // the same with what it is about, for those who do not see where it stands
+	Link         template.URL
+}
+
+// operateLink leads to the form of an operation on one run or call.
+func operateLink(op *operation, id string, call int64) template.URL {
+	number := ""
+	if call > 0 {
+		number = strconv.FormatInt(call, 10)
+	}
+	return link("operate", "op", op.name, "id", id, "number", number)
+}
+
+// buttons are the operations of a call or run that make sense in its state.
+func buttons(id string, call int64, says string, names ...string) (out []button) {
+	for _, name := range names {
+		op, err := operationNamed(name)
+		if err != nil {
+			panic(err)
+		}
+		b := button{Label: op.label, Says: op.label + says, Link: operateLink(op, id, call)}
+		if op.danger {
+			b.Class = "danger"
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// callButtons are those of a call.
+func callButtons(id string, c *view.Call) []button {
+	says := fmt.Sprintf(", call %d, %s", c.Call, c.Name)
+	switch c.State {
+	case view.CallBackoff:
+		if c.Kind == "block" {
+			return buttons(id, c.Call, says, "retry-now", editPolicy)
+		}
+		return buttons(id, c.Call, says, "retry-now", "pause", "skip", "fail", editPolicy)
+	case view.CallPaused, view.CallQuarantined:
+		return buttons(id, c.Call, says, "retry-now", "resume", "skip", "fail", editPolicy)
+	case view.CallRunning, view.CallQueued, view.CallGated, view.CallExternal:
+		if c.Paused != nil {
+			return buttons(id, c.Call, says, "resume", "skip", "fail", editPolicy)
+		}
+		return buttons(id, c.Call, says, "pause", "skip", "fail", editPolicy)
+	}
+	return nil
+}
+
+// runButtons are those of a run.
+func runButtons(d *view.Description) []button {
+	switch {
+	case d.Closed != nil && d.Next == "":
+		return buttons(d.WorkflowID, 0, "", "reset")
+	case d.Closed != nil:
+		return nil
+	case d.Paused != nil:
+		return buttons(d.WorkflowID, 0, "", "resume-run", "signal", "reset", "cancel", "terminate")
+	}
+	return buttons(d.WorkflowID, 0, "", "pause-run", "signal", "reset", "cancel", "terminate")
+}
+
+// bulkLinks lead to the forms of the operations on all runs that a filter selects.
+func bulkLinks(f runFilter) (out []linked) {
+	for i := range operations {
+		v := f.query()
+		v.Set("op", operations[i].name)
+		v.Set("all", "yes")
+		label := operations[i].label
+		if operations[i].calls {
+			label += " calls"
+		}
+		out = append(out, linked{label, linkTo("operate", v)})
+	}
+	return out
+}

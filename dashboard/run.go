@@ -1,0 +1,428 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+)
+
+// runPage is a run with all that is known of where it stands.
+type runPage struct {
+	ID, Workflow, Status string
+	Says                 string
+	Done                 []doneRow // what the form that led here came to
+	Hold                 *hold
+	Buttons              []button
+	Facts                []fact
+	Values               []namedText
+	Failure              []cause
+	Stack                folded
+	Warnings             []string
+	Timeline             *timeline
+	Pending              []callRow
+	Calls                []sumRow
+	MoreCalls            int
+	Chain                []chainRow
+	Updates              []updateRow
+	Audit                []auditRow
+	MoreAudit            int
+	History, Attempts    template.URL
+	Tree                 template.URL
+}
+
+func (p *runPage) title() string { return p.ID }
+
+type fact struct {
+	Name string
+	Text string
+	Time *stamp
+	Link template.URL
+}
+
+type namedText struct {
+	Name string
+	Text folded
+}
+
+// hold says why an open run cannot go on.
+type hold struct {
+	What, Why    string
+	Expect, Asks string // of code that does not fit
+}
+
+// cause is an error and what it wraps, the outermost first.
+type cause struct {
+	Name, Type, Message string
+}
+
+type callRow struct {
+	Key          string
+	Call         int64
+	Kind, Name   string
+	State        string
+	Attempt      string
+	Until, Since *stamp
+	Child        *linked
+	ChildStatus  string
+	Node         string
+	Error        folded
+	Notes        []string
+	Policy       string
+	Heartbeat    folded
+	Buttons      []button
+}
+
+type sumRow struct {
+	Call                                      int64
+	Name, Outcome                             string
+	Attempts, Failed, TimedOut, Lost, NotKept int
+	Run, Backoff, Took                        string
+	Last                                      *stamp
+	Error                                     folded
+	Link                                      template.URL
+}
+
+type chainRow struct {
+	Number  int
+	Run     linked
+	Begun   string
+	Status  string
+	Created *stamp
+	Error   folded
+	Here    bool
+}
+
+type updateRow struct {
+	Name, ID string
+	Accepted *stamp
+}
+
+type doneRow struct{ Text, Outcome, Note string }
+
+type auditRow struct {
+	Time      *stamp
+	Operation string
+	Call      int64
+	Name, By  string
+	Outcome   string
+	Why       folded
+}
+
+// which is the run that the address names.
+func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err error) {
+	id, run = q.URL.Query().Get("id"), q.URL.Query().Get("run")
+	if id == "" {
+		return h, "", "", &badRequest{"The address says not which run.", "Choose one in the list of runs."}
+	}
+	h = perdure.Attach[view.Payload](q.engine, id)
+	if run != "" {
+		h = h.OfRun(run)
+	}
+	return h, id, run, nil
+}
+
+func showRun(q *request) (any, error) {
+	h, id, run, err := q.which()
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.Describe(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	attempts, err := h.Attempts(q.ctx)
+	if err != nil && d.Damage == nil {
+		return nil, err
+	}
+	calls, err := h.Calls(q.ctx)
+	if err != nil && d.Damage == nil {
+		return nil, err
+	}
+	audit, err := h.Audit(q.ctx)
+	if err != nil && d.Damage == nil {
+		return nil, err
+	}
+	p := &runPage{
+		ID: d.WorkflowID, Workflow: d.Workflow, Status: d.Status, Says: d.CustomStatus, Hold: holdOf(d), Warnings: d.Warnings,
+		History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run), Tree: link("tree", "id", id, "run", run),
+		Facts: q.facts(d), Values: values(d, run), Failure: causes(d.Failure),
+	}
+	stack := d.Stack
+	if stack == "" && d.Failure != nil {
+		stack = d.Failure.StackTrace()
+	}
+	p.Stack = fold(stack, link("text", "id", id, "run", run, "what", "stack"))
+	if q.operator() && (run == "" || d.Next == "") {
+		p.Buttons = runButtons(d)
+	}
+	p.Timeline = q.timeline(d, attempts)
+	for i := range d.Pending {
+		p.Pending = append(p.Pending, q.callRow(d, &d.Pending[i]))
+	}
+	q.sums(p, calls, id, run)
+	q.records(p, audit)
+	for i := range d.Chain {
+		c := &d.Chain[i]
+		p.Chain = append(p.Chain, chainRow{
+			c.Number, linked{c.RunID, link("run", "id", id, "run", c.RunID)}, cmp.Or(c.Initiator, "started"), c.Status, q.ago(&c.Created),
+			fold(typed(c.ErrorType, c.Error), ""), c.RunID == d.RunID,
+		})
+	}
+	for _, u := range d.Updates {
+		p.Updates = append(p.Updates, updateRow{u.Name, u.ID, q.ago(&u.Accepted)})
+	}
+	return p, nil
+}
+
+// facts are what there is to say of a run in a line each.
+func (q *request) facts(d *view.Description) (all []fact) {
+	add := func(name, text string) {
+		if text != "" {
+			all = append(all, fact{Name: name, Text: text})
+		}
+	}
+	all = append(all, fact{Name: "started", Time: q.ago(&d.Created)})
+	end := q.now
+	if d.Closed != nil {
+		all, end = append(all, fact{Name: "ended", Time: q.ago(d.Closed)}), *d.Closed
+	}
+	add("took", human.Duration(max(0, end.Sub(d.Created))))
+	if d.Closed == nil {
+		if d.RunDeadline != nil {
+			all = append(all, fact{Name: "run deadline", Time: q.until(d.RunDeadline)})
+		}
+		if d.ChainDeadline != nil {
+			all = append(all, fact{Name: "deadline", Time: q.until(d.ChainDeadline)})
+		}
+	}
+	add("run", d.RunID)
+	if d.Attempt > 1 {
+		add("attempt of the run", strconv.Itoa(d.Attempt))
+	}
+	if d.Priority != 0 {
+		add("priority", strconv.Itoa(d.Priority))
+	}
+	if d.HistoryLength > 0 {
+		add("events", human.Count(d.HistoryLength))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		all = append(all, fact{Name: "attribute", Text: name + "=" + d.Attributes[name], Link: link("runs", "attribute", name+"="+d.Attributes[name])})
+	}
+	add("trace", d.Trace)
+	if s := d.Schedule; s != nil {
+		add("schedule", s.Name+", for "+human.Time(s.Nominal))
+	}
+	if d.Parent != nil {
+		all = append(all, fact{Name: "parent", Text: fmt.Sprintf("%s, call %d", d.Parent.WorkflowID, d.Parent.Call), Link: runLink(d.Parent.WorkflowID, d.Parent.RunID).Link})
+	}
+	if d.After != "" {
+		all = append(all, fact{Name: "run before", Text: d.After, Link: link("run", "id", d.WorkflowID, "run", d.After)})
+	}
+	if d.Next != "" {
+		all = append(all, fact{Name: "next run", Text: d.Next, Link: link("run", "id", d.WorkflowID, "run", d.Next)})
+	}
+	if b := d.Base; b != nil {
+		all = append(all, fact{Name: "continues", Text: fmt.Sprintf("from call %d of run %s of %s %s", b.Call, b.RunID, b.WorkflowID, byAndWhy(b.By, b.Why)), Link: runLink(b.WorkflowID, b.RunID).Link})
+	}
+	add("reason", d.Reason)
+	return all
+}
+
+// values are the payloads of a run.
+func values(d *view.Description, run string) (all []namedText) {
+	add := func(name string, p view.Payload) {
+		if !p.Absent() {
+			all = append(all, namedText{name, fold(indented(p), link("text", "id", d.WorkflowID, "run", run, "what", name))})
+		}
+	}
+	add("input", d.Input)
+	add("memo", d.Memo)
+	if d.Result != nil {
+		add("result", *d.Result)
+	}
+	return all
+}
+
+// causes are an error and what it wraps, as far as that says something new.
+func causes(f *view.Failure) (all []cause) {
+	name, said := "failure", ""
+	for ; f != nil; name = "because of" {
+		text := f.Message
+		if f.Type == retry.TypeExhausted && len(f.Causes) > 0 {
+			text = strings.TrimSuffix(text, ": "+f.Causes[0].Message) // it follows
+		}
+		if said == "" || !strings.HasSuffix(said, text) || f.Type != "" && f.Type != retry.TypeError {
+			all = append(all, cause{name, f.Type, human.Clip(text, 4000)})
+		}
+		said = f.Message
+		if len(f.Causes) == 0 || len(all) > 20 {
+			break
+		}
+		f = f.Causes[0]
+	}
+	return all
+}
+
+// holdOf says why an open run cannot go on, nil if it can.
+func holdOf(d *view.Description) *hold {
+	switch {
+	case d.Closed != nil:
+		return nil
+	case d.Damage != nil:
+		h := &hold{What: "Parked: what is on record of it cannot be read.", Why: d.Damage.Problem}
+		if d.Damage.Newer {
+			h.Why += " A newer version may have written it."
+		}
+		if n := d.Damage.LastCall; n > 0 {
+			h.Why += fmt.Sprintf(" It can be reset to call %d.", n)
+		}
+		return h
+	case d.Mismatch != nil:
+		return &hold{
+			fmt.Sprintf("Parked: in turn %d, command %d, its code asks for something other than its history records.", d.Mismatch.Turn, d.Mismatch.Command),
+			"Nothing is lost: start an engine with code that fits, and the run goes on.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
+		}
+	case d.Status == view.StatusWaitingForCode:
+		return &hold{What: "It waits for an engine that has its code.", Why: "Nothing is lost. " + d.Reason}
+	case d.Status == view.StatusParked:
+		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run goes on. " + d.Reason}
+	case d.Paused != nil:
+		return &hold{What: "Paused " + byAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It goes on when it is resumed."}
+	}
+	return nil
+}
+
+func eventText(e *view.Event) string {
+	if e == nil {
+		return "(nothing more)"
+	}
+	return human.Clip(string(e.Record), 2000)
+}
+
+func (q *request) callRow(d *view.Description, c *view.Call) callRow {
+	row := callRow{
+		Key: strconv.FormatInt(c.Call, 10), Call: c.Call, Kind: c.Kind, Name: c.Name, State: c.State, Attempt: attemptOf(c), Until: q.until(c.Next), Since: q.ago(&c.Scheduled),
+		Node: c.Node, Policy: c.Policy, Error: fold(typed(c.LastErrorType, c.LastError), ""),
+	}
+	if c.Child != nil {
+		to := runLink(c.Child.WorkflowID, c.Child.RunID)
+		row.Child, row.ChildStatus = &to, c.Child.Status
+	}
+	if c.Heartbeat != nil {
+		row.Heartbeat = fold(indented(*c.Heartbeat), link("text", "id", d.WorkflowID, "run", d.RunID, "what", "heartbeat", "number", row.Key))
+	}
+	note := func(format string, args ...any) { row.Notes = append(row.Notes, fmt.Sprintf(format, args...)) }
+	if g := c.Gate; g != nil {
+		text := "waiting at gate " + g.Name
+		switch {
+		case g.Verdict:
+			text += " for its retry budget"
+		case g.Place > 0:
+			text += fmt.Sprintf(", place %d of %d", g.Place, g.Waiting)
+		}
+		if g.OpenUntil != nil {
+			text += ", breaker open until " + human.Time(*g.OpenUntil)
+		}
+		if g.Paused != nil {
+			text += ", paused " + byAndWhy(g.Paused.By, g.Paused.Why)
+		}
+		note("%s", text)
+	}
+	if w := c.Paused; w != nil {
+		note("paused since %s %s", human.Time(w.Since), byAndWhy(w.By, w.Why))
+	}
+	if w := c.ActivityPaused; w != nil {
+		note("the activity is paused on all nodes since %s %s", human.Time(w.Since), byAndWhy(w.By, w.Why))
+	}
+	if c.TimesOut != nil {
+		note("the attempt times out at %s", human.Time(*c.TimesOut))
+	}
+	if c.Deadline != nil {
+		note("no attempt starts after %s", human.Time(*c.Deadline))
+	}
+	if c.LostToCrashes > 0 {
+		note("%s lost with the process that ran it", human.Plural(c.LostToCrashes, "attempt was", "attempts were"))
+	}
+	if c.LastHeartbeat != nil {
+		note("last heartbeat at %s", human.Time(*c.LastHeartbeat))
+	}
+	if q.operator() && d.Closed == nil {
+		row.Buttons = callButtons(d.WorkflowID, c)
+	}
+	return row
+}
+
+// attemptOf is which attempt a call is at, such as "3 of 5".
+func attemptOf(c *view.Call) string {
+	n := c.Attempt
+	if c.State == view.CallPaused || c.State == view.CallQuarantined {
+		n-- // there may be no further one
+	}
+	switch {
+	case n <= 0:
+		return ""
+	case c.Max == 0 || c.Max >= retry.Unlimited:
+		return human.Count(n)
+	}
+	return fmt.Sprintf("%s of %s", human.Count(n), human.Count(c.Max))
+}
+
+// mostSums is how many calls the page of a run sums up: those with the most attempts.
+const mostSums = 25
+
+func (q *request) sums(p *runPage, calls []view.CallAttempts, id, run string) {
+	slices.SortStableFunc(calls, func(a, b view.CallAttempts) int { return cmp.Compare(b.Attempts, a.Attempts) })
+	p.MoreCalls = max(0, len(calls)-mostSums)
+	calls = calls[:min(len(calls), mostSums)]
+	slices.SortFunc(calls, func(a, b view.CallAttempts) int { return cmp.Compare(a.Call, b.Call) })
+	for i := range calls {
+		c := &calls[i]
+		row := sumRow{
+			Call: c.Call, Name: c.Name, Outcome: c.Outcome, Attempts: c.Attempts, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, NotKept: c.NotKept,
+			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(typed(c.ErrorType, c.Message), ""),
+			Link: link("attempts", "id", id, "run", run, "number", strconv.FormatInt(c.Call, 10)),
+		}
+		if c.Backoff > 0 {
+			row.Backoff = human.Duration(c.Backoff)
+		}
+		if c.First != nil && c.Last != nil {
+			row.Took = human.Duration(c.Last.Sub(*c.First))
+		}
+		p.Calls = append(p.Calls, row)
+	}
+}
+
+// mostAudit is how many entries of the audit the page of a run shows: the latest.
+const mostAudit = 50
+
+// records adds the audit, the latest first, and what of it the form that led here is.
+func (q *request) records(p *runPage, audit []view.ControlRecord) {
+	key := q.URL.Query().Get("request")
+	p.MoreAudit = max(0, len(audit)-mostAudit)
+	for i := len(audit) - 1; i >= 0; i-- {
+		r := &audit[i]
+		what := r.Operation
+		if r.Call > 0 {
+			what += fmt.Sprintf(" of call %d, %s", r.Call, r.Name)
+		}
+		if key != "" && r.Request == key && len(p.Done) < shownRecords {
+			p.Done = append(p.Done, doneRow{what, r.Outcome, r.Note})
+		}
+		if len(p.Audit) < mostAudit {
+			p.Audit = append(p.Audit, auditRow{q.ago(&r.Time), r.Operation, r.Call, r.Name, cmp.Or(r.By, "the engine"), r.Outcome, fold(strings.Join(nonEmpty(r.Why, r.Note), "; "), "")})
+		}
+	}
+}
+
+func nonEmpty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+}

@@ -1,0 +1,85 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/perdure/perdure/view"
+)
+
+// indented is a payload as text that is easy to read.
+func indented(p view.Payload) string {
+	if len(p.JSON) == 0 {
+		return p.String()
+	}
+	return indentedJSON(p.JSON)
+}
+
+func indentedJSON(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return out.String()
+}
+
+// wholeText is a page of plain text: all of something that other pages fold.
+func wholeText(q *request) (any, error) {
+	h, _, _, err := q.which()
+	if err != nil {
+		return nil, err
+	}
+	v := q.URL.Query()
+	n, err := strconv.Atoi(v.Get("number"))
+	if err != nil && v.Get("number") != "" {
+		return nil, &badRequest{"The number is none.", "Follow a link of the page of the run."}
+	}
+	none := &badRequest{"There is no such text any more.", "Look at the page of the run again."}
+	if v.Get("what") == "event" {
+		events, err := h.History(q.ctx)
+		if err != nil {
+			return nil, err
+		}
+		if n < 1 || n > len(events) {
+			return nil, none
+		}
+		return nil, q.plain(indentedJSON(events[n-1].Record))
+	}
+	d, err := h.Describe(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch v.Get("what") {
+	case "input":
+		return nil, q.plain(indented(d.Input))
+	case "memo":
+		return nil, q.plain(indented(d.Memo))
+	case "result":
+		if d.Result != nil {
+			return nil, q.plain(indented(*d.Result))
+		}
+	case "stack":
+		if d.Failure != nil && d.Stack == "" {
+			return nil, q.plain(d.Failure.StackTrace())
+		}
+		return nil, q.plain(d.Stack)
+	case "heartbeat":
+		for i := range d.Pending {
+			if p := &d.Pending[i]; p.Call == int64(n) && p.Heartbeat != nil {
+				return nil, q.plain(indented(*p.Heartbeat))
+			}
+		}
+	}
+	return nil, none
+}
+
+// plain answers with a text that no browser takes for anything else.
+func (q *request) plain(text string) error {
+	q.done = true
+	q.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	q.w.WriteHeader(http.StatusOK)
+	_, _ = q.w.Write(visible([]byte(text))) // a client that is gone needs no answer
+	return nil
+}
