@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/api"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/dashboard"
 	"github.com/spf13/cobra"
 )
 
@@ -37,9 +38,10 @@ func (a *app) dashboardCommand() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
 		Use:   "dashboard",
-		Short: "Serve the HTTP API of a database",
-		Long: `Serve the HTTP API of a database, until interrupted: the API is under /api, its
-description at /api/openapi.json, and /healthz and /readyz are for probes. Whether an
+		Short: "Serve the dashboard and the HTTP API of a database",
+		Long: `Serve the dashboard and the HTTP API of a database, until interrupted: pages to look at
+and operate workflows in a browser, the API under /api, its description at
+/api/openapi.json, and /healthz and /readyz for probes. Whether an
 engine runs does not matter; the server is a client of the database, and runs nothing.
 
 Without --token-file everybody on this machine may do everything, as with this command, and
@@ -139,11 +141,15 @@ func webHandler(e *perdure.Engine, rules access.Rules) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages, err := dashboard.Handler(e, rules)
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	for _, at := range []string{"/api/", "/healthz", "/readyz"} {
 		mux.Handle(at, served)
 	}
-	mux.Handle("/", served) // the dashboard's place
+	mux.Handle("/", pages)
 	return mux, nil
 }
 
