@@ -26,6 +26,9 @@ type Config struct {
 	Log   *logs.Log
 	Clock *clock.Clock  // is told the database's clock after each commit
 	Watch *outage.Watch // of whether the database can be written
+	// Committed, if set, is told of each try to write turns: of how many, and how long it
+	// took.
+	Committed func(turns int, took time.Duration)
 }
 
 // Committer makes turns durable. It is safe for concurrent use.
@@ -228,7 +231,14 @@ func (c *Committer) write(turns []store.Turn) (store.Result, error) {
 		defer close(reported)
 		c.Watch.Away("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
 	})
+	began := time.Time{}
+	if c.Committed != nil {
+		began = time.Now()
+	}
 	result, err := c.Store.Commit(c.ctx, turns)
+	if c.Committed != nil {
+		c.Committed(len(turns), time.Since(began))
+	}
 	if !slow.Stop() {
 		<-reported // so that Away does not follow Back
 	}

@@ -253,6 +253,9 @@ func (r *execution) pastDeadline(c *Call) bool {
 func (r *execution) fireDue() {
 	for r.nextDue() <= r.now {
 		c := r.dues.pop().call
+		if c.Kind == history.TimerStarted || c.state == Backoff {
+			r.out.Fired, r.out.Late = r.out.Fired+1, max(r.out.Late, r.now-c.due)
+		}
 		switch {
 		case c.Kind == history.TimerStarted:
 			r.happened(history.Event{Kind: history.TimerFired, Call: c.Number})

@@ -34,6 +34,11 @@ type Turn struct {
 	// OffProbation are attempts that need the probation lane no more.
 	OffProbation []AttemptRef
 
+	// Fired counts the timers and backoffs whose time had come, and Late is how many
+	// nanoseconds the earliest of them waited for this turn. They are for observers.
+	Fired int
+	Late  int64
+
 	Waiting []Waiting // calls that begin to wait for a person, who is to be told
 
 	Ended bool // the run is closed

@@ -28,6 +28,7 @@ var packages = map[string]string{
 	"retry":       module + "/retry",
 	"sqlite":      module + "/store/sqlite",
 	"schedule":    module + "/schedule",
+	"telemetry":   module + "/telemetry",
 	"storm":       module + "/lab/storm",
 	"view":        module + "/view",
 	"workflow":    module + "/workflow",

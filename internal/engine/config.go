@@ -74,6 +74,8 @@ type Config struct {
 	Around func(ctx context.Context, body code.Body) (history.Payload, error)
 	// Interceptors stand around attempts, requests and what workflow code does.
 	Interceptors []intercept.Interceptor
+	// Observers are told what is durable.
+	Observers []Observer
 	// InboxEvery is how often the inbox is read although nobody said that
 	// something is there, ScanAhead how far ahead due times are read. Tests that
 	// let virtual months pass set both high; defaults 5 s and 1 min.

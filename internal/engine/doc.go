@@ -55,6 +55,7 @@
 //	switches.go     activities that are paused in the whole group
 //	alias.go        names of package view
 //	report.go       what the log says of failures
+//	observe.go      what observers are told, and how the engine stands in memory
 //	limit.go        warnings before a run comes to a limit
 //	retention.go    removing what has been over for long enough
 //	reuse.go        which runs that have ended make room for a child, and how it begins after one

@@ -173,7 +173,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		Runner: &e.transactions, Local: local{e}, Around: defs.around,
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
-		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes,
+		Store: db, Info: db.Info(), Log: e.log, Clock: e.clock, Watch: e.writes, Committed: config.committed(),
 	})
 	e.member = member.New(e.ctx, member.Config{
 		Store: db, Shared: db.Info().Shared, Name: config.Node, Group: config.Group, Lease: config.Lease, Supersede: config.Supersede,

@@ -75,6 +75,7 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 func (r *activeRun) stored() error {
 	r.engine.putOff(r)
 	r.engine.report(r, r.out)
+	r.engine.observe(r, r.out)
 	r.engine.carryOut(r, r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
 	if r.run.Damaged() && !r.run.Ended() {
@@ -210,7 +211,9 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 		}
 		t.Events, t.CommitID = events, ident.NewCommit()
 	}
-	r.run.Recycle(out)
+	if len(e.config.Observers) == 0 { // who still want to see its events
+		r.run.Recycle(out)
+	}
 	if out.State != nil {
 		s := record.StoreState(*out.State)
 		t.State = &s

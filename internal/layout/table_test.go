@@ -105,6 +105,15 @@ var table = []row{
 		why: "interceptors are functions of users; who calls them is no business of theirs",
 	},
 	{
+		pkg: "telemetry/internal/metric",
+		why: "counters, histograms and Prometheus' text format are small, and need nothing",
+	},
+	{
+		pkg: "telemetry",
+		may: []string{".", "ops", "view", "internal/bridge", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric"},
+		why: "it counts the turns that the engine makes durable; who does not import it does not link it",
+	},
+	{
 		pkg: "internal/around",
 		may: []string{"intercept", "retry", "internal/history"},
 		why: "clients, attempts and workflow code call interceptors by the same rules",

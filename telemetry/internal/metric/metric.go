@@ -1,0 +1,210 @@
+package metric
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Kinds of metrics.
+const (
+	Counter   = "counter"
+	Gauge     = "gauge"
+	Histogram = "histogram"
+)
+
+// Definition says what a metric is.
+type Definition struct {
+	Name   string
+	Kind   string
+	Labels []string
+	Help   string
+}
+
+// Family is a metric with its samples.
+type Family struct {
+	Definition
+	Samples []Sample
+}
+
+// Sample is one value: of the label values in the order of the labels. Suffix and LE are
+// those of histograms.
+type Sample struct {
+	Labels []string
+	Suffix string
+	LE     string
+	Value  float64
+}
+
+// Other stands for all label values beyond a bound.
+const Other = "other"
+
+// Vector is counters by label values. Its zero value is not usable.
+type Vector struct {
+	Definition
+	bounds []int // of distinct values of each label
+
+	mu   sync.Mutex
+	seen []map[string]bool
+	all  map[string]*series
+}
+
+type series struct {
+	labels []string
+	value  float64
+}
+
+// NewVector returns counters whose labels have at most so many distinct values; further
+// ones count as Other.
+func NewVector(d Definition, bounds ...int) *Vector {
+	v := &Vector{Definition: d, bounds: bounds, all: map[string]*series{}}
+	for range d.Labels {
+		v.seen = append(v.seen, map[string]bool{})
+	}
+	return v
+}
+
+// Add adds to the counter of some label values.
+func (v *Vector) Add(n float64, labels ...string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := strings.Join(labels, "\x00")
+	s := v.all[key]
+	if s == nil {
+		labels = slices.Clone(labels)
+		for i, l := range labels {
+			if !v.seen[i][l] && len(v.seen[i]) >= v.bounds[i] {
+				labels[i] = Other
+			} else {
+				v.seen[i][l] = true
+			}
+		}
+		key = strings.Join(labels, "\x00")
+		if s = v.all[key]; s == nil {
+			s = &series{labels: labels}
+			v.all[key] = s
+		}
+	}
+	s.value += n
+}
+
+// Family returns all counters, sorted by their labels.
+func (v *Vector) Family() Family {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f := Family{Definition: v.Definition}
+	for _, s := range v.all {
+		f.Samples = append(f.Samples, Sample{Labels: s.labels, Value: s.value})
+	}
+	slices.SortFunc(f.Samples, func(a, b Sample) int { return slices.Compare(a.Labels, b.Labels) })
+	return f
+}
+
+// Distribution is a histogram of seconds without labels.
+type Distribution struct {
+	Definition
+	bounds []float64
+	counts []atomic.Uint64
+	sum    atomic.Uint64 // nanoseconds
+}
+
+// NewDistribution returns a histogram with upper bounds in seconds, in rising order.
+func NewDistribution(d Definition, bounds ...float64) *Distribution {
+	return &Distribution{Definition: d, bounds: bounds, counts: make([]atomic.Uint64, len(bounds)+1)}
+}
+
+// Observe counts a duration in nanoseconds; a negative one is zero.
+func (d *Distribution) Observe(ns int64) {
+	ns = max(ns, 0)
+	i, _ := slices.BinarySearch(d.bounds, float64(ns)/1e9)
+	d.counts[i].Add(1)
+	d.sum.Add(uint64(ns))
+}
+
+// Family returns the histogram.
+func (d *Distribution) Family() Family {
+	f := Family{Definition: d.Definition}
+	var total uint64
+	for i := range d.counts {
+		total += d.counts[i].Load()
+		le := "+Inf"
+		if i < len(d.bounds) {
+			le = text(d.bounds[i])
+		}
+		f.Samples = append(f.Samples, Sample{Suffix: "_bucket", LE: le, Value: float64(total)})
+	}
+	return Family{d.Definition, append(f.Samples,
+		Sample{Suffix: "_sum", Value: float64(d.sum.Load()) / 1e9}, Sample{Suffix: "_count", Value: float64(total)})}
+}
+
+var (
+	escapeHelp  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+	escapeLabel = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+)
+
+// Write writes families in Prometheus' text format 0.0.4. A family without samples is left
+// out.
+func Write(w io.Writer, families []Family) error {
+	b := bufio.NewWriter(w)
+	for _, f := range families {
+		if len(f.Samples) == 0 {
+			continue
+		}
+		b.WriteString("# HELP " + f.Name + " " + escapeHelp.Replace(f.Help) + "\n")
+		b.WriteString("# TYPE " + f.Name + " " + f.Kind + "\n")
+		for _, s := range f.Samples {
+			b.WriteString(f.Name + s.Suffix)
+			writeLabels(b, f.Labels, s)
+			b.WriteString(" " + text(s.Value) + "\n")
+		}
+	}
+	return b.Flush()
+}
+
+func writeLabels(b *bufio.Writer, names []string, s Sample) {
+	between := "{"
+	write := func(name, value string) {
+		b.WriteString(between + name + `="` + escapeLabel.Replace(strings.ToValidUTF8(value, "\uFFFD")) + `"`)
+		between = ","
+	}
+	for i, value := range s.Labels {
+		write(names[i], value)
+	}
+	if s.LE != "" {
+		write("le", s.LE)
+	}
+	if between == "," {
+		b.WriteString("}")
+	}
+}
+
+func text(v float64) string {
+	if math.IsInf(v, 1) {
+		return "+Inf"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// Bounded keeps the first samples up to a number by their value, the greatest first, and
+// sums up the rest as Other if sum says so, else keeps the greatest of the rest.
+func Bounded(samples []Sample, limit int, sum bool) []Sample {
+	if len(samples) <= limit {
+		return samples
+	}
+	slices.SortStableFunc(samples, func(a, b Sample) int { return cmp.Compare(b.Value, a.Value) })
+	rest := Sample{Labels: slices.Repeat([]string{Other}, len(samples[0].Labels))}
+	for _, s := range samples[limit:] {
+		if sum {
+			rest.Value += s.Value
+		} else {
+			rest.Value = max(rest.Value, s.Value)
+		}
+	}
+	return append(samples[:limit:limit], rest)
+}
