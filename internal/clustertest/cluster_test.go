@@ -120,7 +120,12 @@ func (c *cluster) through(p *proxy) string {
 
 // pooled keeps a node from using more connections on a machine with many cores:
 // there are many nodes.
-func pooled(dsn string) string { return dsn + "&pool_max_conns=4" }
+func pooled(dsn string) string {
+	if !strings.Contains(dsn, "?") {
+		return dsn + "?pool_max_conns=4"
+	}
+	return dsn + "&pool_max_conns=4"
+}
 
 // begin starts a node's process and tells it to open, which the channel answers.
 func (c *cluster) begin(label string, s Setup) (*node, <-chan error) {

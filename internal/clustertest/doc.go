@@ -22,6 +22,14 @@
 //	go test -race ./internal/clustertest -times 20    twenty times as much of what is random
 //	go test -race ./internal/clustertest -seed 17     the moments of an earlier run
 //
+// Two tests need what not everybody has, and are skipped without it: PgBouncer
+// (Debian's package, or $PERDURE_PGBOUNCER), and a server that somebody else runs, such
+// as one with a failover manager:
+//
+//	PERDURE_TEST_URL='postgres://postgres@a,b,c/test?target_session_attrs=read-write' \
+//	PERDURE_TEST_TROUBLE='./kill-the-primary.sh' \
+//	go test ./internal/clustertest -run AnyServer -times 5
+//
 // A seed fixes when the parent acts and what it starts; what the nodes happen to do
 // at that moment is up to the machine.
 package clustertest

@@ -66,6 +66,7 @@ type Setup struct {
 	Name        string // perdure.NodeName; none if empty
 	Concurrency int
 	Lease       time.Duration
+	Pooled      bool // a pooler in transaction mode is in between
 }
 
 // lease is that of nodes of which nothing else is said.
@@ -89,7 +90,11 @@ func (s *Service) Open(in Setup, _ *struct{}) error {
 		options = append(options, perdure.NodeName(in.Name))
 	}
 	ctx := context.Background()
-	eng, err := perdure.Open(ctx, postgres.URL(in.Database, postgres.Partitions(partitions)), options...)
+	of := []postgres.Option{postgres.Partitions(partitions)}
+	if in.Pooled {
+		of = append(of, postgres.Pooled())
+	}
+	eng, err := perdure.Open(ctx, postgres.URL(in.Database, of...), options...)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,55 @@
+package clustertest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestE83_AnyServer runs the load of these tests on a server that somebody else runs
+// ($PERDURE_TEST_URL, an empty database), and hurts it by a command
+// ($PERDURE_TEST_TROUBLE), as often as -times says.
+func TestE83_AnyServer(t *testing.T) {
+	url, trouble := os.Getenv("PERDURE_TEST_URL"), os.Getenv("PERDURE_TEST_TROUBLE")
+	if url == "" {
+		t.Skip("PERDURE_TEST_URL names no server.")
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used bool
+	err = conn.QueryRow(t.Context(), `SELECT to_regnamespace('perdure') IS NOT NULL`).Scan(&used)
+	conn.Close(context.Background())
+	if err != nil || used {
+		t.Fatalf("the test needs a database without the schema perdure: DROP SCHEMA perdure CASCADE (%v)", err)
+	}
+	c := newClusterAt(t, nil, url)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*2*time.Minute+patience)
+	defer cancel()
+	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
+	c.awaitShares(nodes...)
+	c.setCrew(nodes...)
+	load := c.load()
+	load.Begin(ctx)
+	for range *times {
+		c.awaitProgress(load, 20)
+		if trouble != "" {
+			began := time.Now()
+			if said, err := exec.CommandContext(ctx, "/bin/sh", "-c", trouble).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", trouble, err, said)
+			}
+			c.awaitProgress(load, 1)
+			t.Logf("a run ended %s after the trouble began", time.Since(began).Round(time.Millisecond))
+		}
+		c.awaitProgress(load, 20)
+	}
+	end := load.End()
+	c.awaitShares(nodes...)
+	c.awaitHealth(nodes...)
+	c.verdict(end)
+}
