@@ -142,3 +142,119 @@ func TestE116_ALiveNodeThatFits(t *testing.T) {
 
 // blueless is a client of the world.
 func blueless(w *world, definitions ...any) *engine.Engine { return w.open(w.config(definitions...)) }
+
+// TestE120_AGroupForEachVersion: two versions that do not fit each other's runs serve one
+// database, a group each. Starts move to the new one by a share, and back; runs stay where
+// they began, and whichever nodes come and go, none is parked or waits for code. An old
+// group has no more use when nothing in it is open.
+func TestE120_AGroupForEachVersion(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		blue := workflow.New("order", func(wf *workflow.Context, n int) (string, error) {
+			if _, err := workflow.Call(wf, charge, n); err != nil {
+				return "", err
+			}
+			word, err := workflow.Receive(wf, proceed)
+			return "blue " + word, err
+		})
+		green := workflow.New("order", func(wf *workflow.Context, n int) (string, error) {
+			if _, err := workflow.Call(wf, reserve, n); err != nil {
+				return "", err
+			}
+			word, err := workflow.Receive(wf, proceed)
+			return "green " + word, err
+		})
+		novel := workflow.New("novel", func(wf *workflow.Context, _ int) (string, error) {
+			return workflow.Receive(wf, proceed)
+		})
+		node := func(name, group string, definitions ...any) *engine.Engine {
+			c := w.config(definitions...)
+			c.Node, c.Group, c.Build = name, group, "build "+group
+			return w.startWith(c)
+		}
+		clients := map[string]*engine.Engine{}
+		for _, group := range []string{"blue", "green"} {
+			c := w.config()
+			c.Group = group
+			clients[group] = w.open(c)
+		}
+		undisturbed := func(when string, open map[string]int) {
+			t.Helper()
+			settle()
+			for group, want := range open {
+				counts, err := clients[group].Counts(t.Context())
+				if err != nil || counts.Runs["running"] != want || counts.Runs["parked"] != 0 || counts.Runs["waiting-for-code"] != 0 {
+					t.Fatalf("%s, %s has %+v, %v, want %d that run", when, group, counts, err, want)
+				}
+			}
+		}
+		where := map[string]string{}
+		started := 0
+		launch := func(n, percent int) {
+			for range n {
+				id := fmt.Sprint("order-", started)
+				where[id] = "blue"
+				if started++; started%100 < percent {
+					where[id] = "green"
+				}
+				begin(t, clients[where[id]], blue, id, 1) // the declaration is the same
+			}
+		}
+		answer := func(id string) {
+			t.Helper()
+			e := clients[where[id]]
+			signal(t, e, id, proceed.Name(), "", "go")
+			if got, err := finish[string](t, e, id); got != where[id]+" go" || err != nil {
+				t.Errorf("%s in %s: %q, %v", id, where[id], got, err)
+			}
+		}
+
+		b1, b2 := node("b1", "blue", blue, charge), node("b2", "blue", blue, charge)
+		launch(20, 0)
+		undisturbed("before the deploy", map[string]int{"blue": 20})
+		g1 := node("g1", "green", green, novel, reserve)
+		begin(t, clients["green"], novel, "novel", 0)
+		launch(80, 50) // a canary
+		inGreen := 1
+		for _, group := range where {
+			if group == "green" {
+				inGreen++
+			}
+		}
+		inBlue := started + 1 - inGreen
+		if inGreen < 20 || inBlue < 40 {
+			t.Fatalf("%d runs are in green and %d in blue", inGreen, inBlue)
+		}
+		undisturbed("with a canary", map[string]int{"blue": inBlue, "green": inGreen})
+		stop(t, b1) // a rolling restart of the old, in the middle of it
+		pass(time.Minute)
+		b1 = node("b1", "blue", blue, charge)
+		stop(t, b2)
+		w.kill(g1)
+		g1 = node("g1", "green", green, novel, reserve)
+		undisturbed("after nodes came and went", map[string]int{"blue": inBlue, "green": inGreen})
+		launch(10, 0) // a rollback: what is in green goes on there
+		inBlue += 10
+		undisturbed("after the rollback", map[string]int{"blue": inBlue, "green": inGreen})
+		launch(10, 100)
+		inGreen += 10
+		undisturbed("all go to green", map[string]int{"blue": inBlue, "green": inGreen})
+		for id, group := range where {
+			if group == "blue" {
+				answer(id)
+			}
+		}
+		undisturbed("when blue has come to its end", map[string]int{"blue": 0, "green": inGreen})
+		stop(t, b1)
+		for id, group := range where {
+			if group == "green" {
+				answer(id)
+			}
+		}
+		signal(t, clients["green"], "novel", proceed.Name(), "", "new")
+		if got, err := finish[string](t, clients["green"], "novel"); got != "new" || err != nil {
+			t.Errorf("the run of a new type: %q, %v", got, err)
+		}
+		undisturbed("at the end", map[string]int{"blue": 0, "green": 0})
+		stop(t, g1)
+	})
+}
