@@ -47,6 +47,9 @@ type Info struct {
 	Location   string // file path or host and database, without credentials
 	Partitions int    // of each group; fixed when the database was created, at least 1
 	Shared     bool   // several nodes may serve it at a time
+	// Private says that documents are encrypted on their way there: what errors and people
+	// say is kept out of logs, too.
+	Private bool
 
 	// Domain names the commit domain of a partition: only turns whose
 	// partitions share a domain may stand in one Commit.

@@ -63,7 +63,7 @@ func newBench(info store.Info, answer func(turns []store.Turn) (store.Result, er
 	}
 	var ctx context.Context
 	ctx, b.stop = context.WithCancelCause(context.Background())
-	log := logs.New(slog.New(slog.NewTextHandler(&b.log, nil)))
+	log := logs.New(slog.New(slog.NewTextHandler(&b.log, nil)), false)
 	b.Committer = New(ctx, Config{Store: b.store, Info: info, Log: log, Clock: clock.New(42), Watch: outage.New(log)})
 	return b
 }

@@ -26,6 +26,7 @@ var packages = map[string]string{
 	"perduretest": module + "/perduretest",
 	"postgres":    module + "/store/postgres",
 	"retry":       module + "/retry",
+	"codec":       module + "/codec",
 	"sqlite":      module + "/store/sqlite",
 	"schedule":    module + "/schedule",
 	"telemetry":   module + "/telemetry",

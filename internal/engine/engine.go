@@ -141,7 +141,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		defs:       defs,
 		around:     defs.around,
 		db:         db,
-		log:        logs.New(config.Logger),
+		log:        logs.New(config.Logger, db.Info().Private),
 		group:      group,
 		process:    ident.NewToken(),
 		clock:      clock.New(time.Now().UnixNano()),

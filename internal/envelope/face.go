@@ -60,7 +60,7 @@ func Known(name string) bool {
 
 // leftOut are fields whose content is a user's, or worth nothing without the rest.
 var leftOut = map[string]bool{
-	"data": true, "inputs": true, "first": true, "seen": true, "seen_at": true, "asked_at": true, "mismatch": true,
+	"data": true, "inputs": true, "headers": true, "first": true, "seen": true, "seen_at": true, "asked_at": true, "mismatch": true,
 	"crc": true, "json": true, "encoding": true, "bytes": true, "locked": true,
 }
 

@@ -15,7 +15,8 @@ const (
 
 // Log writes events. It is safe for concurrent use.
 type Log struct {
-	logger *slog.Logger
+	logger  *slog.Logger
+	private bool
 
 	mu     sync.Mutex
 	bursts map[*Event]*burst
@@ -28,8 +29,29 @@ type burst struct {
 	timer         *time.Timer
 }
 
-// New returns a Log that writes to a logger.
-func New(logger *slog.Logger) *Log { return &Log{logger: logger, bursts: map[*Event]*burst{}} }
+// New returns a Log that writes to a logger. A private one leaves out what errors of users
+// and people say.
+func New(logger *slog.Logger, private bool) *Log {
+	return &Log{logger: logger, private: private, bursts: map[*Event]*burst{}}
+}
+
+// leftOut stands in a private log for what errors and people say.
+const leftOut = "(not logged: the database is encrypted; type: perdure show)"
+
+// words reports whether a value of an event is what an error of a user or a person says. An
+// error of perdure itself comes as an error.
+func (e *Event) words(i int, v any) bool {
+	if _, text := v.(string); !text || v == "" {
+		return false
+	}
+	switch e.Keys[i] {
+	case "error", "panic", "stack":
+		return true
+	case "reason":
+		return e == runHeld || e == gatePaused || e == gateEdited || e == breakerProbed
+	}
+	return false
+}
 
 // Close writes what was left out and counts no more: later records are all written.
 func (l *Log) Close() {
@@ -61,6 +83,8 @@ func (l *Log) record(e *Event, level slog.Level, values []any) {
 	for i, v := range values {
 		if err, ok := v.(error); ok { // as text: handlers of JSON would write {}
 			v = err.Error()
+		} else if l.private && e.words(i, v) {
+			v = leftOut
 		}
 		attributes = append(attributes, slog.Any(e.Keys[i], v))
 	}

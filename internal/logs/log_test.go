@@ -60,7 +60,7 @@ func logger(b *output) *slog.Logger {
 // level and keys of an event of the table, and every event has a method.
 func TestE63_EachMethodWritesOneEvent(t *testing.T) {
 	var b output
-	l := New(logger(&b))
+	l := New(logger(&b), false)
 	written := map[string]bool{more.Name: true} // by bursts
 	typ := reflect.TypeOf(l)
 	for i := range typ.NumMethod() {
@@ -114,7 +114,7 @@ func TestE63_EachMethodWritesOneEvent(t *testing.T) {
 func TestE63_BurstsAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b output
-		l := New(logger(&b))
+		l := New(logger(&b), false)
 		for range 25 {
 			l.GateResumed("bank")
 			l.InputsLate("run", 1)

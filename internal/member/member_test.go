@@ -157,7 +157,7 @@ type node struct {
 
 const term = 10 * time.Second
 
-var quiet = logs.New(slog.New(slog.DiscardHandler))
+var quiet = logs.New(slog.New(slog.DiscardHandler), false)
 
 func begin(t *testing.T, db store.Store, name string, supersede bool) *node {
 	t.Helper()

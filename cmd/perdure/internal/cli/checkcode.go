@@ -66,7 +66,11 @@ func (a *app) checkCode(ctx context.Context, runtime *flow.Runtime, filter view.
 	if err := name.Find(ctx, group); err != nil {
 		return err
 	}
-	e, err := perdure.Open(ctx, name.Opener(), perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler)))
+	db, err := a.opener(name)
+	if err != nil {
+		return err
+	}
+	e, err := perdure.Open(ctx, db, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.NoMigrate(), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}

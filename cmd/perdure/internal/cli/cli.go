@@ -45,6 +45,7 @@ type app struct {
 	stdout term.Terminal // what standard output is
 	stderr term.Terminal
 	db     string // flag
+	codec  string // flag
 	format format // flag
 
 	groupFlag *pflag.Flag

@@ -10,12 +10,15 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/codec"
+	"github.com/perdure/perdure/store"
 )
 
 const (
 	defaultDatabase = "perdure.db"
 	databaseVar     = "PERDURE_DB"
 	groupVar        = "PERDURE_GROUP"
+	codecVar        = "PERDURE_CODEC"
 )
 
 // database is the database that the flag or the environment names.
@@ -67,7 +70,28 @@ func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	if who := a.user(person{}); len(who) <= longestNode && utf8.ValidString(who) { // what has no --by is by the node
 		options = append(options, perdure.NodeName(who))
 	}
-	return perdure.Open(ctx, name.Opener(), options...)
+	db, err := a.opener(name)
+	if err != nil {
+		return nil, err
+	}
+	return perdure.Open(ctx, db, options...)
+}
+
+// opener opens a database, through the codecs in the file that the flag or the environment
+// names.
+func (a *app) opener(name database.Name) (store.Opener, error) {
+	path := a.codec
+	if path == "" {
+		path = a.env.Getenv(codecVar)
+	}
+	if path == "" {
+		return name.Opener(), nil
+	}
+	codecs, err := codec.File(path)
+	if err != nil {
+		return nil, usage("The form of the file is in docs/codec.md. Without --codec and PERDURE_CODEC, what is encrypted is shown as such.", "%s", sentence(err))
+	}
+	return codec.Over(name.Opener(), codecs...), nil
 }
 
 // withRun opens the database for a command that is about one workflow.

@@ -184,7 +184,11 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(
 	if err := name.Reach(ctx); err != nil {
 		return err
 	}
-	eng, err := perdure.Open(ctx, name.Opener(), perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler)))
+	db, err := a.opener(name)
+	if err != nil {
+		return err
+	}
+	eng, err := perdure.Open(ctx, db, perdure.Register(runtime.Definitions()...), perdure.Group(group), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}

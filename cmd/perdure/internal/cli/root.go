@@ -53,6 +53,7 @@ func (a *app) root() *cobra.Command {
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.db, "db", "", "`database`: FILE or postgres://USER@HOST/NAME (default $PERDURE_DB, else perdure.db here)")
+	flags.StringVar(&a.codec, "codec", "", "`file` with the codecs of an encrypted database (default $PERDURE_CODEC)")
 	flags.String("group", "", "`name` of the group of nodes (default $PERDURE_GROUP)")
 	a.groupFlag = flags.Lookup("group")
 	flags.VarP(&a.format, "output", "o", "table for people, json or jsonl for programs")
@@ -130,8 +131,12 @@ const (
 )
 
 func (a *app) checkFlags(cmd *cobra.Command, _ []string) error {
-	for _, flag := range []string{noDatabase, noGroup} {
-		if why := cmd.Annotations[flag]; why != "" && cmd.Flags().Changed(flag) {
+	for _, flag := range []string{noDatabase, noGroup, "codec"} {
+		why := cmd.Annotations[flag]
+		if flag == "codec" {
+			why = cmd.Annotations[noDatabase] // whose documents there are
+		}
+		if why != "" && cmd.Flags().Changed(flag) {
 			return usage(why, "The command %q takes no --%s.", cmd.CommandPath(), flag)
 		}
 	}

@@ -1,0 +1,80 @@
+package codec
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+)
+
+// KeyError says that a document is encrypted with a key that the program does not have.
+type KeyError struct{ Key string }
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("it is encrypted with the key %q, which this program does not have; give codec.AES that key and start again", e.Key)
+}
+
+// AES returns a codec that encrypts with AES-GCM. It writes with the key that is named and
+// reads with all of them, by name. A key has 16, 24 or 32 random bytes; 32 are AES-256.
+//
+// To rotate, add a new key to all processes, then write with the new one in all. An old
+// key is needed until no run, closed ones included, has documents of it.
+//
+// Each document has a random nonce. A document is bound to its Place and its key's name: one
+// that was changed, or moved to another turn, run or kind, does not decrypt. What is not
+// bound: an older state of the same row may be put back, rows may be deleted, and names, IDs,
+// states and times in columns and in the faces of documents may be changed. One key can
+// write 2^32 documents; rotate before that.
+func AES(write string, keys map[string][]byte) (Codec, error) {
+	a := &sealer{write: write, keys: map[string]cipher.AEAD{}}
+	for name, key := range keys {
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("codec.AES: the key %q has %d bytes; it must have 16, 24 or 32", name, len(key))
+		}
+		if a.keys[name], err = cipher.NewGCM(block); err != nil {
+			return nil, fmt.Errorf("codec.AES: the key %q: %w", name, err)
+		}
+	}
+	if a.keys[write] == nil || write == "" {
+		return nil, fmt.Errorf("codec.AES: the key to write with is %q, which is not among the %d keys; give it a name and add it", write, len(keys))
+	}
+	return a, nil
+}
+
+type sealer struct {
+	write string
+	keys  map[string]cipher.AEAD
+}
+
+func (*sealer) Name() string { return "aes-gcm" }
+
+func bound(at Place, key string) []byte { return []byte(at.String() + key) }
+
+func (a *sealer) Encode(_ context.Context, at Place, data []byte) (Encoded, error) {
+	aead := a.keys[a.write]
+	out := make([]byte, aead.NonceSize(), aead.NonceSize()+len(data)+aead.Overhead())
+	if _, err := rand.Read(out); err != nil {
+		return Encoded{}, err
+	}
+	return Encoded{Data: aead.Seal(out, out, data, bound(at, a.write)), Label: a.write, Shown: "encrypted, key " + a.write}, nil
+}
+
+var errSealed = errors.New("the key of this name is another one, or the document was changed or belongs elsewhere; restore the right key, or the database from a backup")
+
+func (a *sealer) Decode(_ context.Context, at Place, e Encoded) ([]byte, error) {
+	aead := a.keys[e.Label]
+	if aead == nil {
+		return nil, &KeyError{e.Label}
+	}
+	if len(e.Data) < aead.NonceSize() {
+		return nil, fmt.Errorf("it does not decrypt with the key %q: %w", e.Label, errSealed)
+	}
+	data, err := aead.Open(nil, e.Data[:aead.NonceSize()], e.Data[aead.NonceSize():], bound(at, e.Label))
+	if err != nil {
+		return nil, fmt.Errorf("it does not decrypt with the key %q: %w", e.Label, errSealed)
+	}
+	return data, nil
+}

@@ -1,0 +1,56 @@
+package codec_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/perdure/perdure/codec"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/memory"
+	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/store/storetest"
+)
+
+// key is the key of a name for tests.
+func key(name string) []byte { return bytes.Repeat([]byte(name[len(name)-1:]), 32) }
+
+func keys(t testing.TB, write string, others ...string) codec.Codec {
+	t.Helper()
+	all := map[string][]byte{write: key(write)}
+	for _, name := range others {
+		all[name] = key(name)
+	}
+	c, err := codec.AES(write, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func blobs(t testing.TB) codec.Blobs {
+	t.Helper()
+	b, err := codec.Directory(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// all is every codec of the package, used for every document.
+func all(t testing.TB) []codec.Codec {
+	return []codec.Codec{codec.Compress(1), keys(t, "2026-11"), codec.Offload(1, blobs(t))}
+}
+
+// TestE65_AStoreOverCodecsIsAStore: it keeps the contract of stores, so the engine cannot
+// tell it from one.
+func TestE65_AStoreOverCodecsIsAStore(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Opener { return codec.Over(memory.New(), all(t)...) })
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Opener {
+			return codec.Over(sqlite.File(filepath.Join(t.TempDir(), "test.db")), keys(t, "2026-11"))
+		})
+	})
+}

@@ -1,0 +1,94 @@
+package codec
+
+import (
+	"context"
+
+	"github.com/perdure/perdure/store"
+)
+
+// These verbs carry no documents.
+
+// Info implements store.Store.
+func (s *coded) Info() store.Info {
+	info := s.db.Info()
+	info.Private = info.Private || s.private()
+	return info
+}
+
+// Listen implements store.Store.
+func (s *coded) Listen(ctx context.Context, notify func(store.News)) error {
+	return s.db.Listen(ctx, notify)
+}
+
+// Examine implements store.Examiner, as far as the store inside does.
+func (s *coded) Examine(ctx context.Context) ([]store.Symptom, error) {
+	if inner, is := s.db.(store.Examiner); is {
+		return inner.Examine(ctx)
+	}
+	return nil, nil
+}
+
+// Close implements store.Store.
+func (s *coded) Close() error { return s.db.Close() }
+
+// Join implements store.Owner.
+func (s *coded) Join(ctx context.Context, node store.Node) error { return s.db.Join(ctx, node) }
+
+// Renew implements store.Owner.
+func (s *coded) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {
+	return s.db.Renew(ctx, renewal)
+}
+
+// Leave implements store.Owner.
+func (s *coded) Leave(ctx context.Context, node string) error { return s.db.Leave(ctx, node) }
+
+// Claim implements store.Owner.
+func (s *coded) Claim(ctx context.Context, node string, partitions []int) ([]store.Ownership, error) {
+	return s.db.Claim(ctx, node, partitions)
+}
+
+// Release implements store.Owner.
+func (s *coded) Release(ctx context.Context, node string, partitions []int) error {
+	return s.db.Release(ctx, node, partitions)
+}
+
+// Due implements store.Owner.
+func (s *coded) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
+	return s.db.Due(ctx, partitions, after, until, limit)
+}
+
+// Group implements store.Client.
+func (s *coded) Group(ctx context.Context, name string) (store.Group, error) {
+	return s.db.Group(ctx, name)
+}
+
+// Secret implements store.Client.
+func (s *coded) Secret(ctx context.Context) ([]byte, error) { return s.db.Secret(ctx) }
+
+// Delete implements store.Client.
+func (s *coded) Delete(ctx context.Context, d store.Deletion) (int, error) {
+	return s.db.Delete(ctx, d)
+}
+
+// Transact implements store.Client.
+func (s *coded) Transact(ctx context.Context, f func(tx any) error) error {
+	return s.db.Transact(ctx, f)
+}
+
+// Tallies implements store.Reader.
+func (s *coded) Tallies(ctx context.Context, filter store.TallyFilter) ([]store.Tally, error) {
+	return s.db.Tallies(ctx, filter)
+}
+
+// Owners implements store.Reader.
+func (s *coded) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
+	return s.db.Owners(ctx, partition)
+}
+
+// Nodes implements store.Reader.
+func (s *coded) Nodes(ctx context.Context) ([]store.Member, error) { return s.db.Nodes(ctx) }
+
+// Counts implements store.Reader.
+func (s *coded) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
+	return s.db.Counts(ctx, partitions)
+}

@@ -1,0 +1,237 @@
+package codec
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/perdure/perdure/internal/envelope"
+	"github.com/perdure/perdure/store"
+)
+
+// coded is a store whose documents pass through codecs. It names every verb of a store, so
+// that a new one is not passed on as it is.
+type coded struct {
+	chain
+	db store.Store
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func startAt(r *store.Run) Place { return Place{Kind: KindStart, WorkflowID: r.WorkflowID, Run: r.ID} }
+func stateAt(run string) Place   { return Place{Kind: KindState, Run: run} }
+func turnAt(run string, n int64) Place {
+	return Place{Kind: KindTurn, Run: run, Item: number(n)}
+}
+func callAt(run string, n int64) Place { return Place{Kind: KindCall, Run: run, Item: number(n)} }
+func attemptAt(run string, call int64, n int) Place {
+	return Place{Kind: KindAttempt, Run: run, Item: number(call) + "." + strconv.Itoa(n)}
+}
+func messageAt(m *store.Message) Place {
+	return Place{Kind: KindMessage, WorkflowID: m.WorkflowID, Item: m.Kind}
+}
+
+// encodeAll encodes documents where they stand.
+func (c chain) encodeAll(ctx context.Context, docs ...doc) error {
+	for _, d := range docs {
+		out, err := c.encode(ctx, d.at, *d.data)
+		if err != nil {
+			return err
+		}
+		*d.data = out
+	}
+	return nil
+}
+
+type doc struct {
+	at   Place
+	data *[]byte
+}
+
+// run returns a new run with its documents encoded.
+func (c chain) run(ctx context.Context, r store.Run) (store.Run, error) {
+	docs := []doc{{startAt(&r), &r.Start}, {stateAt(r.ID), &r.Detail}}
+	if r.Base != nil {
+		base := *r.Base
+		r.Base = &base
+		docs = append(docs, doc{turnAt(r.ID, base.Last.Number), &base.Last.Events})
+	}
+	err := c.encodeAll(ctx, docs...)
+	return r, err
+}
+
+func (c chain) message(ctx context.Context, m store.Message) (store.Message, error) {
+	err := c.encodeAll(ctx, doc{messageAt(&m), &m.Data})
+	return m, err
+}
+
+// turn returns a turn with its documents encoded.
+func (c chain) turn(ctx context.Context, t store.Turn) (store.Turn, error) {
+	docs := []doc{{turnAt(t.Run, t.Number), &t.Events}}
+	if t.Create != nil {
+		r, err := c.run(ctx, *t.Create)
+		if err != nil {
+			return t, err
+		}
+		t.Create = &r
+	}
+	if t.State != nil {
+		state := *t.State
+		t.State = &state
+		docs = append(docs, doc{stateAt(t.Run), &state.Detail})
+	}
+	t.Calls, t.Attempts, t.Messages = slices.Clone(t.Calls), slices.Clone(t.Attempts), slices.Clone(t.Messages)
+	for i := range t.Calls {
+		docs = append(docs, doc{callAt(t.Run, t.Calls[i].Number), &t.Calls[i].Data})
+	}
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		docs = append(docs, doc{attemptAt(t.Run, a.Call, a.Number), &a.Data})
+	}
+	for i := range t.Messages {
+		docs = append(docs, doc{messageAt(&t.Messages[i]), &t.Messages[i].Data})
+	}
+	err := c.encodeAll(ctx, docs...)
+	return t, err
+}
+
+// Commit implements store.Owner. A turn that cannot be encoded is refused, and the others
+// are written.
+func (s *coded) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	errs := make([]error, len(turns))
+	out, places := make([]store.Turn, 0, len(turns)), make([]int, 0, len(turns))
+	for i := range turns {
+		t, err := s.turn(ctx, turns[i])
+		switch {
+		case err == nil:
+			out, places = append(out, t), append(places, i)
+		case ctx.Err() != nil:
+			return store.Result{}, ctx.Err()
+		default:
+			errs[i] = err
+		}
+	}
+	result, err := s.db.Commit(ctx, out)
+	if err != nil {
+		return result, err
+	}
+	for i, at := range places {
+		errs[at] = s.decodeConflict(ctx, result.Errors[i])
+	}
+	result.Errors = errs
+	return result, nil
+}
+
+// decodeConflict decodes the run in the error of a workflow ID that is taken.
+func (s *coded) decodeConflict(ctx context.Context, err error) error {
+	conflict, is := errors.AsType[*store.ConflictError](err)
+	if !is {
+		return err
+	}
+	if later := s.decodeRun(ctx, &conflict.Existing); later != nil {
+		return later
+	}
+	return err
+}
+
+// Create implements store.Client.
+func (s *coded) Create(ctx context.Context, run store.Run) error {
+	r, err := s.run(ctx, run)
+	if err != nil {
+		return err
+	}
+	return s.decodeConflict(ctx, s.db.Create(ctx, r))
+}
+
+// Post implements store.Client.
+func (s *coded) Post(ctx context.Context, m store.Message) error {
+	m, err := s.message(ctx, m)
+	if err != nil {
+		return err
+	}
+	return s.db.Post(ctx, m)
+}
+
+// Switch implements store.Client. Why is text in a column: it is encoded as text.
+func (s *coded) Switch(ctx context.Context, w store.Switch) (store.Switch, error) {
+	if err := w.Validate(); err != nil {
+		return w, err // what is wrong with the text cannot be seen when it is encoded
+	}
+	b, err := s.encode(ctx, Place{Kind: KindSwitch, WorkflowID: w.Group, Item: w.Request}, []byte(w.Why))
+	if err != nil {
+		return w, err
+	}
+	if e, err := envelope.Parse(b); envelope.Is(b) && err == nil {
+		w.Why = "(" + e.Shown + ")" + switchMark + base64.StdEncoding.EncodeToString(b)
+	}
+	out, err := s.db.Switch(ctx, w)
+	if err != nil {
+		return out, err
+	}
+	return out, s.decodeSwitch(ctx, &out)
+}
+
+// switchMark stands between what people without codecs read and what is encoded.
+const switchMark = " \u2063coded:"
+
+func (s *coded) decodeSwitch(ctx context.Context, w *store.Switch) error {
+	shown, text, is := strings.Cut(w.Why, switchMark)
+	b, err := base64.StdEncoding.DecodeString(text)
+	if !is || err != nil || !envelope.Is(b) {
+		return nil
+	}
+	b, err = s.decode(ctx, Place{Kind: KindSwitch, WorkflowID: w.Group, Item: w.Request}, b)
+	if err != nil {
+		return err
+	}
+	w.Why = shown
+	if !envelope.Is(b) {
+		w.Why = string(b)
+	}
+	return nil
+}
+
+// Within implements store.Client.
+func (s *coded) Within(tx any) (store.Transaction, error) {
+	inner, err := s.db.Within(tx)
+	if err != nil {
+		return nil, err
+	}
+	return &transaction{s, inner}, nil
+}
+
+// transaction is the verbs inside a transaction of the caller.
+type transaction struct {
+	s  *coded
+	tx store.Transaction
+}
+
+// Create implements store.Transaction.
+func (t *transaction) Create(ctx context.Context, run store.Run) error {
+	r, err := t.s.run(ctx, run)
+	if err != nil {
+		return err
+	}
+	return t.s.decodeConflict(ctx, t.tx.Create(ctx, r))
+}
+
+// Post implements store.Transaction.
+func (t *transaction) Post(ctx context.Context, m store.Message) error {
+	m, err := t.s.message(ctx, m)
+	if err != nil {
+		return err
+	}
+	return t.tx.Post(ctx, m)
+}
+
+// Find implements store.Transaction.
+func (t *transaction) Find(ctx context.Context, partition int, workflowID, run string) (*store.Run, error) {
+	r, err := t.tx.Find(ctx, partition, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	return r, t.s.decodeRun(ctx, r)
+}
