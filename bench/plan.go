@@ -43,7 +43,8 @@ func plans(scale workload.Scale, runs int) []plan {
 	for i, w := range workload.All(scale, runs) {
 		under := systems()
 		if i == 0 {
-			under = append(under, durable.WithSlots(place.SQLite), durable.WithSlots(place.Postgres))
+			under = append(under, durable.WithSlots(place.SQLite), durable.WithSlots(place.Postgres),
+				durable.Measured(place.SQLite), durable.Measured(place.Memory), durable.Measured(place.Postgres))
 		}
 		if i < comparable {
 			under = append(under, riverqueue.System())

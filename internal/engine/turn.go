@@ -211,9 +211,7 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 		}
 		t.Events, t.CommitID = events, ident.NewCommit()
 	}
-	if len(e.config.Observers) == 0 { // who still want to see its events
-		r.run.Recycle(out)
-	}
+	r.run.Recycle(out)
 	if out.State != nil {
 		s := record.StoreState(*out.State)
 		t.State = &s

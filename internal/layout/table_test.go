@@ -109,6 +109,12 @@ var table = []row{
 		why: "counters, histograms and Prometheus' text format are small, and need nothing",
 	},
 	{
+		pkg:  "telemetry/tracing",
+		may:  []string{"intercept", "activity", "retry"},
+		from: []string{"go.opentelemetry.io/otel"},
+		why:  "an interceptor as any other; OpenTelemetry is linked by those who trace",
+	},
+	{
 		pkg: "telemetry",
 		may: []string{".", "ops", "view", "internal/bridge", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric"},
 		why: "it counts the turns that the engine makes durable; who does not import it does not link it",

@@ -10,23 +10,31 @@ import (
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/postgres"
 	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/telemetry"
 )
 
 // On returns perdure on databases of a kind, with its default settings.
 func On(kind place.Kind) system.System { return durable{kind: kind} }
 
+// Measured is On with the metrics of package telemetry: what they cost is the difference.
+func Measured(kind place.Kind) system.System { return durable{kind: kind, metrics: true} }
+
 // WithSlots is On with as many slots as steps are in flight: what its limit of slots costs
 // is the difference.
-func WithSlots(kind place.Kind) system.System { return durable{kind, true} }
+func WithSlots(kind place.Kind) system.System { return durable{kind: kind, slots: true} }
 
 type durable struct {
-	kind  place.Kind
-	slots bool // one for each step in flight
+	kind    place.Kind
+	slots   bool // one for each step in flight
+	metrics bool // counted by package telemetry
 }
 
 func (d durable) Name() string {
-	if d.slots {
+	switch {
+	case d.slots:
 		return "perdure with slots to spare"
+	case d.metrics:
+		return "perdure+metrics"
 	}
 	return "perdure"
 }
@@ -42,6 +50,9 @@ func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (
 	}
 	if d.slots {
 		return open(ctx, opener, c, perdure.Concurrency(c.InFlight))
+	}
+	if d.metrics {
+		return open(ctx, opener, c, telemetry.New().Engine())
 	}
 	return open(ctx, opener, c)
 }

@@ -52,7 +52,15 @@ type Vector struct {
 
 	mu   sync.Mutex
 	seen []map[string]bool
-	all  map[string]*series
+	all  map[key]*series
+}
+
+// key is the values of the labels, at most three.
+type key [3]string
+
+func keyOf(labels []string) (k key) {
+	copy(k[:], labels)
+	return k
 }
 
 type series struct {
@@ -63,7 +71,7 @@ type series struct {
 // NewVector returns counters whose labels have at most so many distinct values; further
 // ones count as Other.
 func NewVector(d Definition, bounds ...int) *Vector {
-	v := &Vector{Definition: d, bounds: bounds, all: map[string]*series{}}
+	v := &Vector{Definition: d, bounds: bounds, all: map[key]*series{}}
 	for range d.Labels {
 		v.seen = append(v.seen, map[string]bool{})
 	}
@@ -74,8 +82,8 @@ func NewVector(d Definition, bounds ...int) *Vector {
 func (v *Vector) Add(n float64, labels ...string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	key := strings.Join(labels, "\x00")
-	s := v.all[key]
+	k := keyOf(labels)
+	s := v.all[k]
 	if s == nil {
 		labels = slices.Clone(labels)
 		for i, l := range labels {
@@ -85,10 +93,10 @@ func (v *Vector) Add(n float64, labels ...string) {
 				v.seen[i][l] = true
 			}
 		}
-		key = strings.Join(labels, "\x00")
-		if s = v.all[key]; s == nil {
+		k = keyOf(labels)
+		if s = v.all[k]; s == nil {
 			s = &series{labels: labels}
-			v.all[key] = s
+			v.all[k] = s
 		}
 	}
 	s.value += n
