@@ -239,14 +239,18 @@ func steady(s string) string {
 	return s
 }
 
-// wait waits until a condition of the page holds.
-func (b *tab) wait(js string) {
+// wait waits until a condition of the page holds, also of the page that comes next.
+func (b *tab) wait(condition string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](js, chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
-		b.Fatalf("it does not come to: %s: %v\n%s", js, err, b.text("main"))
+	for ctx.Err() == nil {
+		// Between two pages there is nothing to ask.
+		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && ok {
+			return
+		}
 	}
+	b.Fatalf("it does not come to: %s\nat %s\n%s", condition, js[string](b, "location.href"), b.text("main"))
 }
 
 // quoted is a text as a literal of JavaScript.
