@@ -16,7 +16,9 @@ var packages = map[string]string{
 	"os": "os", "regexp": "regexp", "slog": "log/slog", "strconv": "strconv", "testing": "testing", "time": "time", "sql": "database/sql", "json": "encoding/json",
 
 	"perdure":     module,
+	"access":      module + "/access",
 	"activity":    module + "/activity",
+	"dashboard":   module + "/dashboard",
 	"flow":        module + "/flow",
 	"gate":        module + "/gate",
 	"httpretry":   module + "/retry/httpretry",

@@ -113,26 +113,29 @@ func (a *app) serve(ctx context.Context, f serverFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		handler, err := webHandler(e, rules)
-		if err != nil {
-			return err
-		}
-		l, err := net.Listen("tcp", f.listen)
-		if err != nil {
-			return usage("Use another address with --listen; port 0 is any that is free.", "The server cannot listen: %v.", err)
-		}
-		scheme := "http"
-		if secure != nil {
-			l, scheme = tls.NewListener(l, secure), "https"
-		}
-		url := scheme + "://" + l.Addr().String() + "/"
-		if err := a.tellListening(listening{url, url + "api/openapi.json", e.Location(), f.readOnly, len(rules.Tokens)}); err != nil {
-			_ = l.Close()
-			return err
-		}
-		return serveUntil(ctx, l, handler)
-	})
+	return a.withEngine(ctx, func(e *perdure.Engine) error { return a.serveEngine(ctx, e, f, rules, secure) })
+}
+
+// serveEngine serves an engine until ctx ends.
+func (a *app) serveEngine(ctx context.Context, e *perdure.Engine, f serverFlags, rules access.Rules, secure *tls.Config) error {
+	handler, err := webHandler(e, rules)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return usage("Use another address with --listen; port 0 is any that is free.", "The server cannot listen: %v.", err)
+	}
+	scheme := "http"
+	if secure != nil {
+		l, scheme = tls.NewListener(l, secure), "https"
+	}
+	url := scheme + "://" + l.Addr().String() + "/"
+	if err := a.tellListening(listening{url, url + "api/openapi.json", e.Location(), f.readOnly, len(rules.Tokens)}); err != nil {
+		_ = l.Close()
+		return err
+	}
+	return serveUntil(ctx, l, handler)
 }
 
 // webHandler is all that the server serves.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 
 func (a *app) demoCommand() *cobra.Command {
 	var opt demo.Options
+	var keep bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Fulfil orders with a program that is killed on purpose",
@@ -25,13 +28,15 @@ with kill -9 in the middle, several times. At the end compare its account with t
 service's own book: was every card charged exactly once?
 
 The demo takes less than a minute. Everything is kept in one directory; Ctrl-C stops
-the demo, and the same command goes on from there.
+the demo, and the same command goes on from there. With --keep the dashboard stays open
+on what is there, until it is interrupted.
 
 With --db and the URL of a PostgreSQL database several worker processes share the
 work, and any of them is killed. The demo creates a schema of its own there, says its
 name, and touches nothing else.`,
 		Example: `  perdure demo
   perdure demo --fresh
+  perdure demo --keep
   perdure demo --orders 1000 --dir my-demo --kills 10
   perdure demo --db postgres://shop@db.example/shop --workers 4`,
 		Args:        a.noArguments,
@@ -40,7 +45,7 @@ name, and touches nothing else.`,
 			if err := a.demoDatabase(&opt, cmd.Flags().Changed("workers")); err != nil {
 				return err
 			}
-			return a.demo(cmd.Context(), opt)
+			return a.demo(cmd.Context(), opt, keep)
 		},
 	}
 	flags := cmd.Flags()
@@ -49,6 +54,7 @@ name, and touches nothing else.`,
 	flags.BoolVar(&opt.Fresh, "fresh", false, "begin again, and delete what an earlier demo left there")
 	flags.IntVar(&opt.Kills, "kills", demo.DefaultKills, "`number` of times that a worker is killed")
 	flags.IntVar(&opt.Workers, "workers", 0, "`number` of worker processes (default 2 on PostgreSQL, else 1)")
+	flags.BoolVar(&keep, "keep", false, "serve the dashboard on the demo's data at the end")
 	cmd.AddCommand(a.demoWorkerCommand())
 	return cmd
 }
@@ -86,7 +92,7 @@ func (a *app) demoDatabase(opt *demo.Options, workersGiven bool) error {
 	return nil
 }
 
-func (a *app) demo(ctx context.Context, opt demo.Options) error {
+func (a *app) demo(ctx context.Context, opt demo.Options, keep bool) error {
 	switch {
 	case opt.Orders < 1 || opt.Orders > maxOrders:
 		return usage(fmt.Sprintf("Use a number from 1 to %d.", maxOrders), "--orders is %d.", opt.Orders)
@@ -111,10 +117,27 @@ func (a *app) demo(ctx context.Context, opt demo.Options) error {
 	} else {
 		err = report.Write(a.out, a.stdout.Style, opt.Command)
 	}
+	if err == nil && keep {
+		err = a.keepOpen(ctx, report)
+	}
 	if err == nil && !report.True() {
 		err = &Error{Code: exitError, What: fmt.Sprintf("%d things do not hold.", len(report.Violations)), Silent: a.format == formatTable}
 	}
 	return err
+}
+
+// keepOpen serves the dashboard on what the demo has left, to everybody on this machine.
+func (a *app) keepOpen(ctx context.Context, report *demo.Report) error {
+	e, err := perdure.Open(ctx, report.Name().Opener(), perdure.Logger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return err
+	}
+	f := serverFlags{listen: "127.0.0.1:0"}
+	rules, err := a.rules(f)
+	if err == nil {
+		err = a.serveEngine(ctx, e, f, rules, nil)
+	}
+	return errors.Join(err, e.Close())
 }
 
 // ownName is how the user can call this program again.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/retry"
@@ -30,6 +31,7 @@ type Report struct {
 	Seconds  float64 `json:"seconds"` // at work, over all starts
 	Database string  `json:"database"`
 
+	name          database.Name
 	hidesPassword bool   // Database does
 	removal       string // command that removes what the demo keeps on a server
 
@@ -66,6 +68,9 @@ type verdict struct {
 	attempts []view.Attempt
 }
 
+// Name is the database in which everything is.
+func (r *Report) Name() database.Name { return r.name }
+
 // review counts everything again, from what is on disk.
 func (d *demo) review(ctx context.Context) (*Report, error) {
 	totals := d.service.Book.Totals()
@@ -73,7 +78,7 @@ func (d *demo) review(ctx context.Context) (*Report, error) {
 		Orders: len(d.orders), Violations: []string{},
 		Workers: d.opt.Workers, Crashes: d.state.Kills,
 		Seconds: d.state.Active.Round(100 * time.Millisecond).Seconds(), Database: d.db.String(),
-		hidesPassword: d.db.HidesPassword(), removal: d.state.dropping(),
+		name: d.db, hidesPassword: d.db.HidesPassword(), removal: d.state.dropping(),
 		Outcomes: map[string]int{}, Reasons: map[string]int{}, Errors: map[string]int{},
 		Service: ServiceReport{
 			Requests: totals.Requests, Charges: totals.Done[shop.Charge], Duplicates: totals.Duplicates,

@@ -1,0 +1,92 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/workflow"
+)
+
+// large makes a run with ten thousand attempts, one with fifty thousand events and one with
+// values of a megabyte.
+func large(t *testing.T) string {
+	t.Helper()
+	file, now := filepath.Join(t.TempDir(), "large.db"), time.Now()
+	fail := activity.New("fail", func(context.Context, int) (string, error) { return "", errors.New(hostile) }, activity.Retry(policyOf("[retry: 499, fixed: 1s, jitter: none]")))
+	many := workflow.New("many", workflow.NoResult(func(wf *workflow.Context, calls int) error {
+		items := make([]int, calls)
+		_, err := workflow.Map(wf, items, func(wf *workflow.Context, i int) (string, error) {
+			if _, err := workflow.Call(wf, fail, i); err != nil {
+				return "given up", nil
+			}
+			return "done", nil
+		})
+		return err
+	}))
+	long := workflow.New("long", workflow.NoResult(func(wf *workflow.Context, n int) error {
+		for range n {
+			workflow.SideEffect(wf, "note", func() string { return "noted" })
+		}
+		return workflow.Sleep(wf, 1000*time.Hour)
+	}))
+	echo := activity.New("echo", func(_ context.Context, in string) (string, error) { return in, nil })
+	big := workflow.New("big", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, echo, in) })
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(now.Add(-time.Hour)))
+		eng, err := perdure.Open(t.Context(), sqlite.File(file), perdure.Register(many, long, big, fail, echo), perdure.MaxHistory(100_000),
+			perdure.Concurrency(50), perdure.Logger(slog.New(slog.DiscardHandler)))
+		must(t, err)
+		defer eng.Close()
+		must(t, eng.Start(t.Context()))
+		_, err = perdure.Start(t.Context(), eng, many, "attempts", 20)
+		must(t, err)
+		_, err = perdure.Start(t.Context(), eng, long, "events", 50_000)
+		must(t, err)
+		_, err = perdure.Run(t.Context(), eng, big, "bytes", strings.Repeat(hostile, 1_000_000/len(hostile)))
+		must(t, err)
+		time.Sleep(30 * time.Minute)
+	})
+	return file
+}
+
+// TestF33_LargeRuns: pages stay small, whatever a run has on record.
+func TestF33_LargeRuns(t *testing.T) {
+	srv, _ := served(t, large(t))
+	b := browse(t)
+	for _, path := range []string{
+		"", "runs", "run?id=attempts", "attempts?id=attempts", "attempts?id=attempts&at=9800", "attempts?id=attempts&number=7&only=failed",
+		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&at=49800", "history?id=events",
+		"run?id=bytes", "history?id=bytes", "attempts?id=bytes", "tree?id=attempts",
+	} {
+		b.open(srv.URL + "/shop/" + path)
+		size, nodes := js[int](b, "document.documentElement.outerHTML.length"), js[int](b, "document.querySelectorAll('*').length")
+		if text := b.text("main"); size > 1_000_000 || nodes > 10_000 || strings.Contains(text, "cannot be shown") {
+			t.Errorf("%s has %d bytes and %d elements: %.300s", path, size, nodes, text)
+		}
+		t.Logf("%-50s %7d bytes %6d elements %s", path, size, nodes, js[string](b, `JSON.stringify(performance.getEntriesByType("navigation")[0].serverTiming.map(s => s.duration))`))
+	}
+	b.open(srv.URL + "/shop/attempts?id=attempts&at=9800")
+	if text := b.text(".pager"); !strings.Contains(text, "9,801 to 10,000 of 10,000 attempts") {
+		t.Errorf("the last page says %s", text)
+	}
+	b.open(srv.URL + "/shop/run?id=attempts")
+	b.looks("run-large")
+	// All of a megabyte is a link away, as plain text.
+	b.open(srv.URL + "/shop/run?id=bytes")
+	b.do(chromedp.Click(chromedp.CSS("#values ~ dl details summary")), chromedp.Click(chromedp.CSS("#values ~ dl details a")))
+	b.wait(`location.pathname.endsWith("/text") && document.readyState === "complete"`)
+	if n := js[int](b, "document.body.innerText.length"); n < 900_000 || js[string](b, "document.contentType") != "text/plain" {
+		t.Errorf("the whole text has %d characters", n)
+	}
+}
