@@ -26,4 +26,11 @@ var pages = []page{
 	{path: "tree", title: "Children", under: "runs", file: "tree", show: tree},
 	{path: "text", title: "Text", under: "runs", file: "text", still: true, show: wholeText},
 	{path: "operate", title: "Operate", under: "runs", file: "operate", still: true, show: operate, post: carryOut},
+	{path: "ledger", title: "Ledger", menu: "Ledger", file: "ledger", show: ledger},
+	{path: "gates", title: "Gates", menu: "Gates", file: "gates", show: gates},
+	{path: "gate", title: "Gate", under: "gates", file: "gate", show: showGate},
+	{path: "schedules", title: "Schedules", menu: "Schedules", file: "schedules", show: schedules},
+	{path: "schedule", title: "Schedule", under: "schedules", file: "schedule", show: showSchedule},
+	{path: "change", title: "Change", file: "change", still: true, show: showChange, post: makeChange},
+	{path: "audit", title: "Audit", menu: "Audit", file: "audit", show: audit},
 }

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+// Bounds of the audit: so many entries are read and then filtered, so many are shown.
+const (
+	auditRead = 5000
+	auditPage = 100
+)
+
+// auditPageData is who did what, over everything.
+type auditPageData struct {
+	Filter          auditFilter
+	Tabs            []spanTab
+	Kinds, Outcomes []string
+	Clear           template.URL
+	Rows            []auditRow
+	Says            []string // what is not shown
+	Prev, Next      template.URL
+	Found           int
+}
+
+type auditFilter struct {
+	span
+	Kind, Name, Operation, By, Outcome string
+}
+
+func (f *auditFilter) query() url.Values {
+	v := url.Values{"since": {f.SinceText}}
+	for name, value := range map[string]string{"until": f.UntilText, "kind": f.Kind, "name": f.Name, "operation": f.Operation, "by": f.By, "outcome": f.Outcome} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}
+
+// selects reports whether an entry is one of those that are wanted. Names of things and
+// people are found by a part of them.
+func (f *auditFilter) selects(r *view.AuditRecord) bool {
+	part := func(text, want string) bool {
+		return want == "" || strings.Contains(strings.ToLower(text), strings.ToLower(want))
+	}
+	return (f.Kind == "" || r.Kind == f.Kind) && (f.Outcome == "" || r.Outcome == f.Outcome) && (f.Operation == "" || r.Operation == f.Operation) &&
+		(part(r.Name, f.Name) || f.Name != "" && part(r.Step, f.Name)) && part(r.By, f.By)
+}
+
+// auditRow is an entry.
+type auditRow struct {
+	Time      *stamp
+	Kind      string
+	About     linked
+	Call      int64
+	Step      string
+	Operation string
+	By        string
+	Why       folded
+	Outcome   string
+	Note      folded
+}
+
+var (
+	auditKinds    = []string{"workflow", "activity", "gate", "schedule"}
+	auditOutcomes = []string{view.Applied, view.Unchanged, view.Refused, view.NotPending}
+)
+
+func (q *request) auditRow(r *view.AuditRecord) auditRow {
+	row := auditRow{
+		Time: q.ago(&r.Time), Kind: r.Kind, About: linked{Text: r.Name}, Call: r.Call, Step: r.Step, Operation: r.Operation, By: r.By,
+		Why: fold(r.Why, ""), Outcome: r.Outcome, Note: fold(r.Note, ""),
+	}
+	switch r.Kind {
+	case "workflow":
+		row.About = runLink(r.Name, r.RunID)
+	case "activity":
+		row.About.Link = link("ledger", "activity", r.Name)
+	case "gate":
+		row.About = gateLink(r.Name)
+	case "schedule":
+		row.About = scheduleLink(r.Name)
+	}
+	return row
+}
+
+func audit(q *request) (any, error) {
+	s, err := q.spanOf("7d")
+	if err != nil {
+		return nil, err
+	}
+	v := q.URL.Query()
+	f := auditFilter{s, v.Get("kind"), v.Get("name"), v.Get("operation"), v.Get("by"), v.Get("outcome")}
+	for _, c := range []struct {
+		value string
+		all   []string
+	}{{f.Kind, auditKinds}, {f.Outcome, auditOutcomes}} {
+		if c.value != "" && !slices.Contains(c.all, c.value) {
+			return nil, &badRequest{"There is nothing called " + strconv.Quote(c.value) + " in the audit.", "It is one of: " + strings.Join(c.all, ", ") + "."}
+		}
+	}
+	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since, Until: f.Until, Limit: auditRead})
+	if err != nil {
+		return nil, err
+	}
+	p := &auditPageData{Filter: f, Kinds: auditKinds, Outcomes: auditOutcomes, Tabs: s.spanTabs("audit", f.query())}
+	if f.Kind+f.Name+f.Operation+f.By+f.Outcome != "" {
+		p.Clear = linkTo("audit", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
+	}
+	var found []*view.AuditRecord
+	for i := range a.Records {
+		if f.selects(&a.Records[i]) {
+			found = append(found, &a.Records[i])
+		}
+	}
+	p.Found = len(found)
+	from, _ := strconv.Atoi(v.Get("from"))
+	from = max(0, min(from, len(found)-1)) / auditPage * auditPage
+	to := min(len(found), from+auditPage)
+	for _, r := range found[from:to] {
+		p.Rows = append(p.Rows, q.auditRow(r))
+	}
+	at := func(n int) template.URL {
+		v := f.query()
+		v.Set("from", strconv.Itoa(n))
+		return linkTo("audit", v)
+	}
+	if from > 0 {
+		p.Prev = at(from - auditPage)
+	}
+	if to < len(found) {
+		p.Next = at(to)
+	}
+	if a.More {
+		p.Says = append(p.Says, "There are earlier entries: end the time span where these end.")
+	}
+	if a.Unread {
+		p.Says = append(p.Says, "What was done to a run is in its history: those of the "+strconv.Itoa(a.Runs)+" runs that started last were read, and not those before them. The page of a run has its own.")
+	}
+	return p, nil
+}

@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/perdure/perdure/internal/human"
+)
+
+// maxSpans is how many bars a chart over time has at most.
+const maxSpans = 36
+
+// widths are how long the time of one bar is: lengths that people think in.
+var widths = []time.Duration{
+	time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 14 * day, 28 * day, 91 * day, 364 * day,
+}
+
+const day = 24 * time.Hour
+
+// timeline is time cut into equal spans, each a bar of a chart.
+type timeline struct {
+	begin time.Time
+	width time.Duration
+	n     int
+}
+
+// timelineOf cuts the time between two times into few spans, which begin at round times.
+func timelineOf(from, to time.Time) timeline {
+	for _, width := range widths {
+		if t := (timeline{from.Truncate(width), width, 0}); to.Sub(t.begin) <= maxSpans*width {
+			t.n = int((to.Sub(t.begin)+width-1)/width) + 0
+			t.n = max(t.n, 1)
+			return t
+		}
+	}
+	width := to.Sub(from)/maxSpans + 1
+	return timeline{from, width, maxSpans}
+}
+
+// span returns when a span begins and ends.
+func (t *timeline) span(i int) (from, to time.Time) {
+	from = t.begin.Add(time.Duration(i) * t.width)
+	return from, from.Add(t.width)
+}
+
+// label names the time at which a span begins.
+func (t *timeline) label(i int) string {
+	from, _ := t.span(i)
+	switch {
+	case t.width >= day:
+		return from.Local().Format("Jan 2")
+	case time.Duration(t.n)*t.width > day:
+		return from.Local().Format("Jan 2 15:04")
+	case t.width < time.Minute:
+		return from.Local().Format("15:04:05")
+	}
+	return from.Local().Format("15:04")
+}
+
+// barChart is counts over time, or side by side. All that is drawn is said as text too.
+type barChart struct {
+	Title  string
+	Says   string // what it shows, in words
+	Height int
+	Bars   []bar
+	Labels []chartLabel
+	Rows   []chartRow // the same as a table; empty if Says says all
+	Heads  []string
+}
+
+// bar is a part of a chart: places and widths are percent, the rest pixels.
+type bar struct {
+	Tone       string
+	X, Y, W, H string
+	Says       string
+}
+
+type chartLabel struct{ X, Anchor, Text string }
+
+type chartRow struct {
+	Name   string
+	Values []string
+}
+
+// series are counts by span.
+type series struct {
+	name, tone string
+	counts     []int
+}
+
+func percent(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
+
+// draw draws series of counts over time, side by side in each span.
+func (t *timeline) draw(title, noun string, height int, all ...series) *barChart {
+	c := &barChart{Title: title, Height: height, Heads: []string{"From"}}
+	highest, sum, top, at := 0, 0, 0, 0
+	for _, s := range all {
+		c.Heads = append(c.Heads, s.name)
+		for i, n := range s.counts {
+			highest = max(highest, n)
+			sum += n
+			if n > top {
+				top, at = n, i
+			}
+		}
+	}
+	slot := 100 / float64(t.n)
+	each := slot * 0.86 / float64(len(all))
+	for i := range t.n {
+		row := chartRow{Name: t.label(i)}
+		empty := true
+		for k, s := range all {
+			n := s.counts[i]
+			row.Values = append(row.Values, human.Count(n))
+			if n == 0 {
+				continue
+			}
+			empty = false
+			h := max(2, float64(n)*float64(height)/float64(highest))
+			says := fmt.Sprintf("%s: %s", t.label(i), human.Count(n))
+			if len(all) > 1 {
+				says = fmt.Sprintf("%s, %s: %s", t.label(i), s.name, human.Count(n))
+			}
+			c.Bars = append(c.Bars, bar{s.tone, percent(slot*float64(i) + slot*0.07 + each*float64(k)), percent(float64(height) - h), percent(each), percent(h), says})
+		}
+		if !empty {
+			c.Rows = append(c.Rows, row)
+		}
+	}
+	c.Says = fmt.Sprintf("%s: none", title)
+	if sum > 0 {
+		c.Says = fmt.Sprintf("%s, by %s: the most are %s %s from %s on", title, human.Duration(t.width), human.Count(top), noun, t.label(at))
+	}
+	for _, i := range []int{0, t.n / 2, t.n - 1} {
+		anchor := map[int]string{0: "start", t.n - 1: "end"}[i]
+		x := slot * (float64(i) + 0.5)
+		switch anchor {
+		case "start":
+			x = 0
+		case "end":
+			x = 100
+		default:
+			anchor = "middle"
+		}
+		if len(c.Labels) > 0 && t.n < 5 {
+			break
+		}
+		c.Labels = append(c.Labels, chartLabel{percent(x), anchor, t.label(i)})
+	}
+	return c
+}
+
+// shares draws parts of a whole as one bar.
+func shares(parts []share) *barChart {
+	total := 0
+	for _, p := range parts {
+		total += p.n
+	}
+	c := &barChart{Height: 10}
+	if total == 0 {
+		return c
+	}
+	x := 0.0
+	for _, p := range parts {
+		if p.n == 0 {
+			continue
+		}
+		w := 100 * float64(p.n) / float64(total)
+		says := human.Count(p.n) + " " + p.name
+		c.Bars = append(c.Bars, bar{p.tone, percent(x), "0", percent(max(w, 0.8)), "10", says})
+		if c.Says != "" {
+			c.Says += ", "
+		}
+		c.Says += says
+		x += w
+	}
+	return c
+}
+
+type share struct {
+	name, tone string
+	n          int
+}

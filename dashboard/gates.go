@@ -1,0 +1,281 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+// gatesPage is the list of gates.
+type gatesPage struct {
+	Rows []gateRow
+	More int
+}
+
+// gateRow is a gate in short.
+type gateRow struct {
+	Gate                   linked
+	State, Says            string // says: the state in words
+	Until                  *stamp
+	Held, Limit, Waiting   int
+	InBackoff, HeldBackoff int
+	Slots                  *barChart
+	Oldest                 string
+	Rate, Budget, Mode     string
+	Edited, Grave          bool
+	Problem                string
+}
+
+// maxGates is how many gates the list shows: those that need a look first.
+const maxGates = 500
+
+func gates(q *request) (any, error) {
+	all, err := ops.Gates(q.ctx, q.engine)
+	if err != nil {
+		return nil, err
+	}
+	rank := func(g *view.Gate) int {
+		switch {
+		case g.Problem != "":
+			return 0
+		case g.Breaker == "open", g.Breaker == "half_open":
+			return 1
+		case g.Paused != nil:
+			return 2
+		case g.Waiting > 0:
+			return 3
+		}
+		return 4
+	}
+	slices.SortStableFunc(all, func(a, b view.Gate) int { return cmp.Compare(rank(&a), rank(&b)) })
+	p := &gatesPage{More: max(0, len(all)-maxGates)}
+	for i := range all[:len(all)-p.More] {
+		p.Rows = append(p.Rows, q.gateRow(&all[i]))
+	}
+	return p, nil
+}
+
+// gateLink leads to a gate.
+func gateLink(name string) linked { return linked{name, link("gate", "name", name)} }
+
+func (q *request) gateRow(g *view.Gate) gateRow {
+	row := gateRow{
+		Gate: gateLink(g.Name), Held: g.Holders, Limit: g.Limit, Waiting: g.Waiting, InBackoff: g.InBackoff, HeldBackoff: g.HeldInBackoff,
+		Mode: g.Mode, Edited: g.Edited != nil, Problem: g.Problem,
+	}
+	row.State, row.Says = gateState(g)
+	row.Grave = tone(row.State) == "held" || tone(row.State) == "bad"
+	if g.Breaker == "open" {
+		row.Until = q.until(g.OpenUntil)
+	}
+	if g.Waiting > 0 {
+		row.Oldest = human.Duration(g.OldestWait)
+	}
+	if g.Spec.Rate.PerSecond > 0 {
+		row.Rate = g.Spec.Rate.String()
+	}
+	if g.Tokens != nil {
+		row.Budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
+	}
+	row.Slots = shares([]share{
+		{"running", "busy", g.Holders - g.HeldInBackoff}, {"held in backoff", "retry", g.HeldInBackoff}, {"free", "track", max(0, g.Limit-g.Holders)},
+	})
+	return row
+}
+
+// gateState is what matters most of how a gate stands: one of the states that have a tone,
+// and its words.
+func gateState(g *view.Gate) (state, says string) {
+	switch {
+	case g.Problem != "":
+		return view.WaitDamaged, "has a problem"
+	case g.Paused != nil:
+		return view.StatusPaused, "paused"
+	case g.Breaker == "open":
+		return g.Breaker, "breaker open"
+	case g.Breaker == "half_open":
+		return g.Breaker, "breaker half open"
+	case g.Waiting > 0:
+		return view.CallGated, "calls wait"
+	}
+	return "closed", "passes"
+}
+
+// gatePage is one gate.
+type gatePage struct {
+	Row     gateRow
+	Name    string
+	Done    string
+	Facts   []fact
+	Buttons []changeButton
+	Paused  string
+	Since   *stamp
+	Tickets []ticketRow
+	Says    string // which of them are shown
+	Prev    template.URL
+	Next    template.URL
+	Log     []auditRow
+}
+
+func (p *gatePage) title() string { return p.Name + " · gate" }
+
+// fact is one of the facts of a thing.
+type fact struct {
+	Name, Text string
+	Note       string
+	Time       *stamp
+}
+
+// ticketRow is a call at a gate.
+type ticketRow struct {
+	Key          string
+	Place        int // in the queue, from 1; 0: it does not wait
+	Run          linked
+	Call         int64
+	Attempt      int
+	State        string
+	Slot         bool
+	Priority     int
+	Since, Until *stamp
+}
+
+// pageTickets is how many calls at a gate are on a page.
+const pageTickets = 100
+
+// gateNamed returns a gate.
+func (q *request) gateNamed(name string) (*view.Gate, error) {
+	all, err := ops.Gates(q.ctx, q.engine)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i], nil
+		}
+	}
+	return nil, fmt.Errorf("there is no gate %q: %w", name, perdure.ErrNotFound)
+}
+
+func showGate(q *request) (any, error) {
+	g, err := q.gateNamed(q.URL.Query().Get("name"))
+	if err != nil {
+		return nil, err
+	}
+	p := &gatePage{Row: q.gateRow(g), Name: g.Name, Done: doneText(q)}
+	p.gateFacts(q, g)
+	if q.operator() && g.Problem == "" {
+		names := []string{"edit"}
+		if g.Paused != nil {
+			names = append(names, "resume")
+		} else {
+			names = append(names, "pause")
+		}
+		if g.Breaker == "open" {
+			names = append(names, "probe")
+		}
+		if g.Breaker != "" || g.Tokens != nil {
+			names = append(names, "reset")
+		}
+		p.Buttons = changeButtons("gate", g.Name, names...)
+	}
+	p.tickets(q, g)
+	for i := range g.Log {
+		p.Log = append(p.Log, q.auditRow(&g.Log[i]))
+	}
+	return p, nil
+}
+
+// gateParts are what can be edited of a gate, with the words for it.
+var gateParts = []string{"limit", "rate", "budget", "breaker"}
+
+// gatePart is a part of what a gate does, in words.
+func gatePart(s gate.Spec, part string) string {
+	switch part {
+	case "limit":
+		return strconv.Itoa(s.Limit)
+	case "rate":
+		return s.Rate.String()
+	case "budget":
+		return s.Budget.String()
+	}
+	return s.Breaker.String()
+}
+
+func (p *gatePage) gateFacts(q *request, g *view.Gate) {
+	add := func(f fact) { p.Facts = append(p.Facts, f) }
+	for _, part := range gateParts {
+		f := fact{Name: part, Text: gatePart(g.Spec, part)}
+		if e := g.Edited; e != nil && map[string]bool{"limit": e.Limit != 0, "rate": e.Rate != nil, "budget": e.Budget != nil, "breaker": e.Breaker != nil}[part] {
+			f.Note = "edited; in code " + gatePart(e.Declared, part)
+		}
+		add(f)
+	}
+	add(fact{Name: "mode", Text: g.Mode, Note: map[string]string{
+		"hold": "a call keeps its slot in backoff", "release": "a retry queues again, at the end", "rejoin": "a retry goes before calls that came later",
+	}[g.Mode]})
+	if g.Spec.MaxHold > 0 {
+		add(fact{Name: "longest hold", Text: human.Duration(g.Spec.MaxHold)})
+	}
+	if e := g.Edited; e != nil {
+		add(fact{Name: "edited", Text: byAndWhy(e.By, e.Why), Time: q.ago(&e.Since)})
+	}
+	if g.Paused != nil {
+		p.Paused, p.Since = byAndWhy(g.Paused.By, g.Paused.Why), q.ago(&g.Paused.Since)
+	}
+	if g.Breaker != "" {
+		f := fact{Name: "breaker is", Text: map[string]string{"half_open": "half open"}[g.Breaker]}
+		f.Text = cmp.Or(f.Text, g.Breaker)
+		if g.Breaker == "open" && g.OpenUntil != nil {
+			f.Note, f.Time = "half open", q.until(g.OpenUntil)
+		}
+		add(f)
+	}
+	if g.Tokens != nil {
+		add(fact{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
+	}
+}
+
+// tickets adds a page of the calls at the gate: those that run, those that wait in their
+// order, those in backoff.
+func (p *gatePage) tickets(q *request, g *view.Gate) {
+	n := len(g.Tickets)
+	from, _ := strconv.Atoi(q.URL.Query().Get("from"))
+	from = max(0, min(from, n-1)) / pageTickets * pageTickets
+	to := min(n, from+pageTickets)
+	place := 0
+	for i := range g.Tickets {
+		t := &g.Tickets[i]
+		waits := t.State == "waiting"
+		if waits {
+			place++
+		}
+		if i < from || i >= to {
+			continue
+		}
+		row := ticketRow{
+			Key: fmt.Sprint(t.RunID, "/", t.Call), Run: runLink(t.WorkflowID, t.RunID), Call: t.Call, Attempt: t.Attempt, State: t.State, Slot: t.Slot,
+			Priority: t.Priority, Since: q.ago(&t.Since), Until: q.until(t.Until),
+		}
+		if waits {
+			row.Place = place
+		}
+		p.Tickets = append(p.Tickets, row)
+	}
+	if n > pageTickets {
+		p.Says = fmt.Sprintf("%s to %s of %s", human.Count(from+1), human.Count(to), human.Plural(n, "call", "calls"))
+	}
+	if from > 0 {
+		p.Prev = link("gate", "name", g.Name, "from", strconv.Itoa(from-pageTickets))
+	}
+	if to < n {
+		p.Next = link("gate", "name", g.Name, "from", strconv.Itoa(to))
+	}
+}

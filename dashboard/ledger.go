@@ -1,0 +1,251 @@
+package dashboard
+
+import (
+	"cmp"
+	"html/template"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+// Bounds of the page of the ledger. What is beyond them is counted, and can be selected.
+const (
+	ledgerErrors   = 100 // kinds of errors
+	ledgerAttempts = 50  // attempts on a page
+	ledgerSums     = 200 // activities
+)
+
+// ledgerFilter is what is selected of the ledger, as the address has it.
+type ledgerFilter struct {
+	span
+	Workflow, Activity, Error, Outcome string
+}
+
+// ledgerPage is the failed attempts of all runs in a time span.
+type ledgerPage struct {
+	Filter   ledgerFilter
+	Tabs     []spanTab
+	Outcomes []string
+	Clear    template.URL // the same without conditions; empty if there are none
+	Chart    *barChart
+	Failed   int
+	Calls    int
+	Saved    int
+	Errors   []ledgerError
+	MoreErrs int
+	Sums     []ledgerSum
+	MoreSums int
+	Attempts []ledgerAttempt
+	First    template.URL
+	Next     template.URL
+}
+
+// ledgerError is a type of error of an activity.
+type ledgerError struct {
+	Key               string
+	Step, Type        string
+	Only, Runs        template.URL
+	Attempts, Calls   int
+	Recovered, Others int
+	Spark             *barChart
+	Last              *stamp
+	Message           folded
+}
+
+// ledgerSum is how the calls of an activity ended.
+type ledgerSum struct {
+	Step, Workflow                      string
+	Only                                template.URL
+	Calls, FirstTry, Recovered, Gave    int
+	Failed, ByHand, Canceled, Attempted int
+	Ends                                *barChart
+	PerCall                             string
+	Retrying                            time.Duration
+}
+
+// ledgerAttempt is an attempt on record.
+type ledgerAttempt struct {
+	Key           string
+	Ended         *stamp
+	Run           linked
+	Step, Outcome string
+	Number        int
+	Type          string
+	Then          string
+	Message       folded
+}
+
+var ledgerOutcomes = []string{
+	view.OutcomeFailed, view.OutcomeTimedOut, view.OutcomeLost, view.OutcomeRefused, view.OutcomeDrained, view.OutcomeCanceled, view.OutcomeCompleted,
+}
+
+func ledger(q *request) (any, error) {
+	s, err := q.spanOf("24h")
+	if err != nil {
+		return nil, err
+	}
+	v := q.URL.Query()
+	f := ledgerFilter{s, v.Get("workflow"), v.Get("activity"), v.Get("error"), v.Get("outcome")}
+	if f.Outcome != "" && !slices.Contains(ledgerOutcomes, f.Outcome) {
+		return nil, &badRequest{"There is no outcome " + f.Outcome + ".", "Choose one in the form."}
+	}
+	p := &ledgerPage{Filter: f, Tabs: s.spanTabs("ledger", f.query()), Outcomes: ledgerOutcomes}
+	if f.Workflow+f.Activity+f.Error+f.Outcome != "" {
+		p.Clear = linkTo("ledger", url.Values{"since": {f.SinceText}, "until": {f.UntilText}})
+	}
+	filter := view.AttemptFilter{Workflow: f.Workflow, Activity: f.Activity, ErrorType: f.Error, Outcome: f.Outcome, Since: f.Since, Until: f.Until}
+	stats, err := ops.ErrorStats(q.ctx, q.engine, filter)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.errors(q, filter, stats); err != nil {
+		return nil, err
+	}
+	if err := p.sums(q, &f); err != nil {
+		return nil, err
+	}
+	return p, p.attempts(q, filter)
+}
+
+// query is the filter as an address has it.
+func (f *ledgerFilter) query() url.Values {
+	v := url.Values{"since": {f.SinceText}} // an empty one is: all
+	for name, value := range map[string]string{"until": f.UntilText, "workflow": f.Workflow, "activity": f.Activity, "error": f.Error, "outcome": f.Outcome} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v
+}
+
+// only is the filter with other conditions.
+func (f ledgerFilter) only(pairs ...string) template.URL {
+	v := f.query()
+	for i := 0; i < len(pairs); i += 2 {
+		v.Set(pairs[i], pairs[i+1])
+	}
+	return linkTo("ledger", v)
+}
+
+// errors adds the types of errors, and when they came.
+func (p *ledgerPage) errors(q *request, filter view.AttemptFilter, stats []view.ErrorStats) error {
+	from, to := filter.Since, filter.Until
+	if to.IsZero() {
+		to = q.now
+	}
+	for i := range stats {
+		p.Failed += stats[i].Attempts
+		p.Calls += stats[i].Calls
+		p.Saved += stats[i].Recovered
+		if filter.Since.IsZero() && (from.IsZero() || stats[i].First.Before(from)) {
+			from = stats[i].First
+		}
+	}
+	if from.IsZero() || !from.Before(to) {
+		from = to.Add(-time.Hour)
+	}
+	line := timelineOf(from, to)
+	all := make([]int, line.n)
+	type kind struct{ name, error string }
+	counts := map[kind][]int{}
+	for i := range stats {
+		counts[kind{stats[i].Name, stats[i].ErrorType}] = make([]int, line.n)
+	}
+	for i := range line.n {
+		if len(stats) == 0 {
+			break
+		}
+		part := filter
+		part.Since, part.Until = line.span(i)
+		if part.Since.Before(filter.Since) {
+			part.Since = filter.Since
+		}
+		if !filter.Until.IsZero() && part.Until.After(filter.Until) {
+			part.Until = filter.Until
+		}
+		some, err := ops.ErrorStats(q.ctx, q.engine, part)
+		if err != nil {
+			return err
+		}
+		for k := range some {
+			all[i] += some[k].Attempts
+			if c := counts[kind{some[k].Name, some[k].ErrorType}]; c != nil {
+				c[i] = some[k].Attempts
+			}
+		}
+	}
+	p.Chart = line.draw("Attempts that ended with an error, by "+human.Duration(line.width), "attempts", 96, series{"Attempts", "bad", all})
+	shown := stats[:min(len(stats), ledgerErrors)]
+	p.MoreErrs = len(stats) - len(shown)
+	for i := range shown {
+		s := &shown[i]
+		row := ledgerError{
+			Key: "e" + s.Name + "\x00" + s.ErrorType, Step: s.Name, Type: s.ErrorType, Only: p.Filter.only("activity", s.Name, "error", s.ErrorType),
+			Runs: link("runs", "error", s.ErrorType), Attempts: s.Attempts, Calls: s.Calls, Recovered: s.Recovered, Others: s.Calls - s.Recovered,
+			Last: q.ago(&s.Last), Message: fold(s.Example.Message, ""),
+		}
+		row.Spark = line.draw("Attempts", "attempts", 20, series{"Attempts", "bad", counts[kind{s.Name, s.ErrorType}]})
+		p.Errors = append(p.Errors, row)
+	}
+	return nil
+}
+
+// sums adds how calls ended.
+func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
+	stats, err := ops.ActivityStats(q.ctx, q.engine, f.Since, f.Until)
+	if err != nil {
+		return err
+	}
+	stats = slices.DeleteFunc(stats, func(s view.ActivityStats) bool {
+		return s.Calls == 0 || f.Workflow != "" && s.Workflow != f.Workflow || f.Activity != "" && s.Name != f.Activity
+	})
+	// What needs a look comes first.
+	slices.SortStableFunc(stats, func(a, b view.ActivityStats) int {
+		return cmp.Or(cmp.Compare(b.Exhausted+b.Failed, a.Exhausted+a.Failed), cmp.Compare(b.Recovered, a.Recovered), cmp.Compare(b.Calls, a.Calls))
+	})
+	p.MoreSums = max(0, len(stats)-ledgerSums)
+	for i := range stats[:len(stats)-p.MoreSums] {
+		s := &stats[i]
+		row := ledgerSum{
+			Step: s.Name, Workflow: s.Workflow, Only: p.Filter.only("activity", s.Name, "workflow", s.Workflow), Calls: int(s.Calls), FirstTry: int(s.FirstTry),
+			Recovered: int(s.Recovered), Gave: int(s.Exhausted), Failed: int(s.Failed), ByHand: int(s.ByHand), Canceled: int(s.Canceled),
+			PerCall: percent(s.AttemptsPerCall), Retrying: s.MeanRetrying,
+		}
+		row.Ends = shares([]share{
+			{"at the first try", "good", row.FirstTry}, {"recovered", "retry", row.Recovered}, {"gave up", "bad", row.Gave}, {"failed", "bad", row.Failed},
+			{"by hand", "held", row.ByHand}, {"canceled", "calm", row.Canceled},
+		})
+		p.Sums = append(p.Sums, row)
+	}
+	return nil
+}
+
+// attempts adds a page of attempts, the latest first.
+func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
+	filter.Limit, filter.After = ledgerAttempts, q.URL.Query().Get("after")
+	found, next, err := ops.FindAttempts(q.ctx, q.engine, filter)
+	if err != nil {
+		if filter.After != "" && q.ctx.Err() == nil && q.engine.Health() == nil {
+			return &badRequest{err.Error(), "Begin with the first page of the list."}
+		}
+		return err
+	}
+	for i := range found {
+		a := &found[i]
+		p.Attempts = append(p.Attempts, ledgerAttempt{
+			Key: a.ID, Ended: q.ago(a.Ended), Run: runLink(a.WorkflowID, a.RunID), Step: a.Name, Outcome: a.Outcome, Number: a.Number,
+			Type: a.ErrorType, Then: a.Reason, Message: fold(a.Message, ""),
+		})
+	}
+	if filter.After != "" {
+		p.First = linkTo("ledger", p.Filter.query())
+	}
+	if next != "" {
+		p.Next = p.Filter.only("after", next)
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package dashboard
+
+import (
+	"cmp"
+	"html/template"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/view"
+)
+
+// schedulesPage is the list of schedules.
+type schedulesPage struct {
+	Rows []scheduleRow
+	More int
+}
+
+// scheduleRow is a schedule in short.
+type scheduleRow struct {
+	Schedule         linked
+	Times, Workflow  string
+	State, Says      string
+	Next             *stamp
+	Open, Waiting    int
+	Last             string // status of the latest fire that ended
+	LastRun          linked
+	Closed           *stamp
+	Started, Skipped int64
+	Missed           int64
+	Grave            bool
+}
+
+// maxSchedules is how many schedules the list shows.
+const maxSchedules = 500
+
+func schedules(q *request) (any, error) {
+	all, err := ops.Schedules(q.ctx, q.engine)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b view.Schedule) int {
+		rank := func(s *view.Schedule) int {
+			switch {
+			case s.Problem != "":
+				return 0
+			case s.Paused != nil:
+				return 1
+			}
+			return 2
+		}
+		return cmp.Compare(rank(&a), rank(&b))
+	})
+	p := &schedulesPage{More: max(0, len(all)-maxSchedules)}
+	for i := range all[:len(all)-p.More] {
+		p.Rows = append(p.Rows, q.scheduleRow(&all[i]))
+	}
+	return p, nil
+}
+
+func (q *request) scheduleRow(s *view.Schedule) scheduleRow {
+	row := scheduleRow{
+		Schedule: scheduleLink(s.Name), Times: timesOf(s.Spec), Workflow: s.Workflow, Open: len(s.Open), Waiting: len(s.Waiting),
+		Started: s.Started, Skipped: s.Skipped, Missed: s.Missed, State: "closed", Says: "on",
+	}
+	switch {
+	case s.Problem != "":
+		row.State, row.Says, row.Grave = view.WaitDamaged, "has a problem", true
+	case s.Paused != nil:
+		row.State, row.Says, row.Grave = view.StatusPaused, "paused", true
+	case len(s.Next) == 0:
+		row.State, row.Says = "calm", "never again"
+	default:
+		row.Next = q.until(&s.Next[0].Due)
+	}
+	if len(s.Recent) > 0 {
+		f := &s.Recent[0]
+		row.Last, row.LastRun, row.Closed = f.Status, runLink(f.WorkflowID, f.RunID), q.ago(f.Closed)
+	}
+	return row
+}
+
+// scheduleLink leads to a schedule.
+func scheduleLink(name string) linked { return linked{name, link("schedule", "name", name)} }
+
+// timesOf is when a schedule fires, in short.
+func timesOf(s schedule.Spec) string {
+	text := s.Cron
+	if s.Every != 0 {
+		text = "every " + human.Duration(s.Every)
+	}
+	if s.Offset != 0 {
+		text += " + " + human.Duration(s.Offset)
+	}
+	if s.TimeZone != "" {
+		text += " " + s.TimeZone
+	}
+	return text
+}
+
+// overlapMeans says what the policies of overlap do.
+var overlapMeans = map[schedule.Overlap]string{
+	schedule.Skip: "nothing is fired while a run is open", schedule.BufferOne: "one fire waits for the run to end", schedule.BufferAll: "one run after the other",
+	schedule.CancelOther: "the open run is asked to cancel", schedule.TerminateOther: "the open run is terminated", schedule.AllowAll: "runs are open beside each other",
+}
+
+// schedulePage is one schedule.
+type schedulePage struct {
+	Row     scheduleRow
+	Name    string
+	Done    string
+	Problem string
+	Paused  string
+	Since   *stamp
+	Buttons []changeButton
+	Facts   []fact
+	Input   folded
+	Memo    folded
+	Next    []nextFire
+	Fires   []fireRow
+	Fired   linked // of a trigger that was asked for
+	Log     []auditRow
+}
+
+func (p *schedulePage) title() string { return p.Name + " · schedule" }
+
+// nextFire is a time to come.
+type nextFire struct {
+	Nominal stamp
+	Due     *stamp
+	Later   string // by jitter
+}
+
+// fireRow is a fire of a schedule.
+type fireRow struct {
+	Key     string
+	Run     linked
+	State   string
+	Nominal stamp
+	Since   *stamp
+	Took    string
+	Kind    string
+	Why     folded
+}
+
+func showSchedule(q *request) (any, error) {
+	s, err := ops.DescribeSchedule(q.ctx, q.engine, q.URL.Query().Get("name"))
+	if err != nil {
+		return nil, err
+	}
+	p := &schedulePage{Row: q.scheduleRow(s), Name: s.Name, Done: doneText(q), Problem: s.Problem}
+	if id := q.URL.Query().Get("fired"); id != "" {
+		p.Fired = runLink(id, "")
+	}
+	if s.Paused != nil {
+		p.Paused, p.Since = byAndWhy(s.Paused.By, s.Paused.Why), q.ago(&s.Paused.Since)
+	}
+	if q.operator() {
+		names := []string{"trigger", "backfill", "pause", "delete"}
+		if s.Paused != nil {
+			names[2] = "resume"
+		}
+		p.Buttons = changeButtons("schedule", s.Name, names...)
+	}
+	overlap := cmp.Or(s.Spec.Overlap, schedule.Skip)
+	p.Facts = []fact{
+		{Name: "times", Text: timesOf(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: overlapMeans[overlap]},
+	}
+	if s.Spec.Jitter > 0 {
+		p.Facts = append(p.Facts, fact{Name: "jitter", Text: human.Duration(s.Spec.Jitter)})
+	}
+	p.Facts = append(p.Facts,
+		fact{Name: "catch-up", Text: human.Duration(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
+		fact{Name: "started", Text: human.Count(int(s.Started))}, fact{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
+		fact{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, fact{Name: "set", Time: q.ago(&s.Set)})
+	p.Input = fold(s.Input.String(), "")
+	if !s.Memo.Absent() {
+		p.Memo = fold(s.Memo.String(), "")
+	}
+	for _, n := range s.Next {
+		row := nextFire{Nominal: q.at(n.Nominal), Due: q.until(&n.Due)}
+		if late := n.Due.Sub(n.Nominal); late > 0 {
+			row.Later = human.Duration(late)
+		}
+		p.Next = append(p.Next, row)
+	}
+	p.fires(q, s)
+	for i := range s.Log {
+		p.Log = append(p.Log, q.auditRow(&s.Log[i]))
+	}
+	return p, nil
+}
+
+// maxFires is how many fires that wait or are open the page shows.
+const maxFires = 100
+
+// fires adds what waits, what is open and what ended.
+func (p *schedulePage) fires(q *request, s *view.Schedule) {
+	add := func(f *view.Fire, state string, to *time.Time) {
+		row := fireRow{Key: f.WorkflowID, State: state, Nominal: q.at(f.Nominal), Since: q.ago(&f.Since), Kind: cmp.Or(f.Kind, "regular"), Run: linked{Text: f.WorkflowID}}
+		if f.RunID != "" {
+			row.Run = runLink(f.WorkflowID, f.RunID)
+		}
+		if to != nil {
+			row.Took = human.Duration(max(0, to.Sub(f.Since)))
+		}
+		row.Why = fold(cmp.Or(f.Error, byAndWhy(f.By, f.Why)), "")
+		p.Fires = append(p.Fires, row)
+	}
+	for i := range s.Waiting[:min(len(s.Waiting), maxFires)] {
+		add(&s.Waiting[i], view.CallWaiting, nil)
+	}
+	for i := len(s.Open) - 1; i >= max(0, len(s.Open)-maxFires); i-- {
+		add(&s.Open[i], view.StatusRunning, &q.now)
+	}
+	for i := range s.Recent {
+		add(&s.Recent[i], s.Recent[i].Status, s.Recent[i].Closed)
+	}
+}
+
+// changeButton leads to the form of a change.
+type changeButton struct {
+	Label, Class, Says string
+	Link               template.URL
+}
