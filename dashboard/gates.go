@@ -114,7 +114,7 @@ type gatePage struct {
 	Row     gateRow
 	Name    string
 	Done    string
-	Facts   []fact
+	Facts   []trait
 	Buttons []changeButton
 	Paused  string
 	Since   *stamp
@@ -127,11 +127,12 @@ type gatePage struct {
 
 func (p *gatePage) title() string { return p.Name + " · gate" }
 
-// fact is one of the facts of a thing.
-type fact struct {
+// trait is one of the facts of a gate or a schedule.
+type trait struct {
 	Name, Text string
 	Note       string
 	Time       *stamp
+	After      string
 }
 
 // ticketRow is a call at a gate.
@@ -210,28 +211,28 @@ func gatePart(s gate.Spec, part string) string {
 }
 
 func (p *gatePage) gateFacts(q *request, g *view.Gate) {
-	add := func(f fact) { p.Facts = append(p.Facts, f) }
+	add := func(f trait) { p.Facts = append(p.Facts, f) }
 	for _, part := range gateParts {
-		f := fact{Name: part, Text: gatePart(g.Spec, part)}
+		f := trait{Name: part, Text: gatePart(g.Spec, part)}
 		if e := g.Edited; e != nil && map[string]bool{"limit": e.Limit != 0, "rate": e.Rate != nil, "budget": e.Budget != nil, "breaker": e.Breaker != nil}[part] {
 			f.Note = "edited; in code " + gatePart(e.Declared, part)
 		}
 		add(f)
 	}
-	add(fact{Name: "mode", Text: g.Mode, Note: map[string]string{
+	add(trait{Name: "mode", Text: g.Mode, Note: map[string]string{
 		"hold": "a call keeps its slot in backoff", "release": "a retry queues again, at the end", "rejoin": "a retry goes before calls that came later",
 	}[g.Mode]})
 	if g.Spec.MaxHold > 0 {
-		add(fact{Name: "longest hold", Text: human.Duration(g.Spec.MaxHold)})
+		add(trait{Name: "longest hold", Text: human.Duration(g.Spec.MaxHold)})
 	}
 	if e := g.Edited; e != nil {
-		add(fact{Name: "edited", Text: byAndWhy(e.By, e.Why), Time: q.ago(&e.Since)})
+		add(trait{Name: "edited", Time: q.ago(&e.Since), After: byAndWhy(e.By, e.Why)})
 	}
 	if g.Paused != nil {
 		p.Paused, p.Since = byAndWhy(g.Paused.By, g.Paused.Why), q.ago(&g.Paused.Since)
 	}
 	if g.Breaker != "" {
-		f := fact{Name: "breaker is", Text: map[string]string{"half_open": "half open"}[g.Breaker]}
+		f := trait{Name: "breaker is", Text: map[string]string{"half_open": "half open"}[g.Breaker]}
 		f.Text = cmp.Or(f.Text, g.Breaker)
 		if g.Breaker == "open" && g.OpenUntil != nil {
 			f.Note, f.Time = "half open", q.until(g.OpenUntil)
@@ -239,7 +240,7 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 		add(f)
 	}
 	if g.Tokens != nil {
-		add(fact{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
+		add(trait{Name: "budget has", Text: fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens)})
 	}
 }
 

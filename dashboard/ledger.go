@@ -15,7 +15,7 @@ import (
 // Bounds of the page of the ledger. What is beyond them is counted, and can be selected.
 const (
 	ledgerErrors   = 100 // kinds of errors
-	ledgerAttempts = 50  // attempts on a page
+	ledgerAttempts = 25  // attempts on a page
 	ledgerSums     = 200 // activities
 )
 

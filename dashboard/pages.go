@@ -32,5 +32,6 @@ var pages = []page{
 	{path: "schedules", title: "Schedules", menu: "Schedules", file: "schedules", show: schedules},
 	{path: "schedule", title: "Schedule", under: "schedules", file: "schedule", show: showSchedule},
 	{path: "change", title: "Change", file: "change", still: true, show: showChange, post: makeChange},
+	{path: "nodes", title: "Nodes", menu: "Nodes", file: "nodes", show: nodes},
 	{path: "audit", title: "Audit", menu: "Audit", file: "audit", show: audit},
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"html/template"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
@@ -115,7 +116,7 @@ type schedulePage struct {
 	Paused  string
 	Since   *stamp
 	Buttons []changeButton
-	Facts   []fact
+	Facts   []trait
 	Input   folded
 	Memo    folded
 	Next    []nextFire
@@ -165,22 +166,22 @@ func showSchedule(q *request) (any, error) {
 		p.Buttons = changeButtons("schedule", s.Name, names...)
 	}
 	overlap := cmp.Or(s.Spec.Overlap, schedule.Skip)
-	p.Facts = []fact{
+	p.Facts = []trait{
 		{Name: "times", Text: timesOf(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: overlapMeans[overlap]},
 	}
 	if s.Spec.Jitter > 0 {
-		p.Facts = append(p.Facts, fact{Name: "jitter", Text: human.Duration(s.Spec.Jitter)})
+		p.Facts = append(p.Facts, trait{Name: "jitter", Text: human.Duration(s.Spec.Jitter)})
 	}
 	p.Facts = append(p.Facts,
-		fact{Name: "catch-up", Text: human.Duration(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
-		fact{Name: "started", Text: human.Count(int(s.Started))}, fact{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
-		fact{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, fact{Name: "set", Time: q.ago(&s.Set)})
+		trait{Name: "catch-up", Text: human.Duration(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
+		trait{Name: "started", Text: human.Count(int(s.Started))}, trait{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
+		trait{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, trait{Name: "set", Time: q.ago(&s.Set)})
 	p.Input = fold(s.Input.String(), "")
 	if !s.Memo.Absent() {
 		p.Memo = fold(s.Memo.String(), "")
 	}
 	for _, n := range s.Next {
-		row := nextFire{Nominal: q.at(n.Nominal), Due: q.until(&n.Due)}
+		row := nextFire{Nominal: q.nominal(n.Nominal), Due: q.until(&n.Due)}
 		if late := n.Due.Sub(n.Nominal); late > 0 {
 			row.Later = human.Duration(late)
 		}
@@ -193,13 +194,20 @@ func showSchedule(q *request) (any, error) {
 	return p, nil
 }
 
+// nominal is a time that a schedule names, which has seldom parts of a second.
+func (q *request) nominal(t time.Time) stamp {
+	s := q.at(t)
+	s.Text = strings.TrimSuffix(s.Text, ".000")
+	return s
+}
+
 // maxFires is how many fires that wait or are open the page shows.
 const maxFires = 100
 
 // fires adds what waits, what is open and what ended.
 func (p *schedulePage) fires(q *request, s *view.Schedule) {
 	add := func(f *view.Fire, state string, to *time.Time) {
-		row := fireRow{Key: f.WorkflowID, State: state, Nominal: q.at(f.Nominal), Since: q.ago(&f.Since), Kind: cmp.Or(f.Kind, "regular"), Run: linked{Text: f.WorkflowID}}
+		row := fireRow{Key: f.WorkflowID, State: state, Nominal: q.nominal(f.Nominal), Since: q.ago(&f.Since), Kind: cmp.Or(f.Kind, "regular"), Run: linked{Text: f.WorkflowID}}
 		if f.RunID != "" {
 			row.Run = runLink(f.WorkflowID, f.RunID)
 		}

@@ -1,0 +1,274 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/schedule"
+	"github.com/perdure/perdure/store/sqlite"
+	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
+)
+
+// hostileName is the worst that a gate or a schedule may be called.
+const hostileName = `<script>alert(4)</script>"'&amp;../?a=b#c%2F{{.}} \ ` + "\u202eevil"
+
+// hostileWhy is hostile as far as a reason may be.
+var hostileWhy = strings.ReplaceAll(hostile, "\x00", "")
+
+// odd is an error whose type is hostile.
+type odd struct{ text string }
+
+func (e *odd) Error() string     { return e.text }
+func (e *odd) ErrorType() string { return `<img src=x onerror=alert(5)>` + "\u202eepyt" }
+
+var (
+	cards = gate.New("cards", 3, gate.WithRate(20, 5), gate.WithBudget(gate.Budget{Tokens: 40, Refund: 0.1}), gate.WithBreaker(gate.Breaker{Failures: 5, Cooldown: 10 * time.Minute, Wait: true}))
+	dock  = gate.New(hostileName, 1)
+
+	pay = activity.New("pay", func(ctx context.Context, in string) (string, error) {
+		info, _ := activity.FromContext(ctx)
+		switch {
+		case strings.HasPrefix(in, "twice") && info.Attempt > 2, strings.HasPrefix(in, "fine"):
+			return "paid", nil
+		case strings.HasPrefix(in, "odd"):
+			return "", &odd{hostile}
+		}
+		return "", fmt.Errorf("POST https://bank.example/charge: 503 Service Unavailable (attempt %d)", info.Attempt)
+	}, activity.Retry(policyOf("[retry: 6, backoff: 1m, max: 20m, jitter: none]")))
+	card = activity.New("card", func(ctx context.Context, in string) (string, error) {
+		return "", errors.New("503 from the cards' server")
+	},
+		activity.Retry(policyOf("[retry: 20, backoff: 30s, max: 5m, jitter: none]")), activity.Through(cards))
+	load = activity.New("load", func(ctx context.Context, in string) (string, error) { return "", activity.ErrPending },
+		activity.Retry(policyOf("[timeout: 1d]")), activity.Through(dock))
+	shop = workflow.New("shop", func(wf *workflow.Context, in string) (string, error) {
+		switch kind, _, _ := strings.Cut(in, " "); kind {
+		case "card":
+			return workflow.Call(wf, card, in)
+		case "load":
+			return workflow.Call(wf, load, in)
+		}
+		return workflow.Call(wf, pay, in)
+	})
+)
+
+// explored is the database of a day: attempts that failed and recovered, gates that are
+// full, open and paused, schedules, and what people did.
+func explored(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "day.db")
+	oneDay.Do(func() {
+		lived(t, file)
+		data, err := os.ReadFile(file)
+		must(t, err)
+		oneDay.file = data
+	})
+	must(t, os.WriteFile(file, oneDay.file, 0o600))
+	return file
+}
+
+// oneDay is the database, made once.
+var oneDay struct {
+	sync.Once
+	file []byte
+}
+
+func lived(t *testing.T, file string) {
+	now := time.Now()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(now.Add(-12 * time.Hour)))
+		ctx := t.Context()
+		eng, err := perdure.Open(ctx, sqlite.File(file), perdure.Register(shop, pay, card, load),
+			perdure.NodeName("shop-1"), perdure.Build("v1.4.2+abc"), perdure.Logger(slog.New(slog.DiscardHandler)))
+		if err == nil {
+			err = eng.Start(ctx)
+		}
+		must(t, err)
+		defer eng.Close()
+		start := func(id, in string) {
+			_, err := perdure.Start(ctx, eng, shop, id, in)
+			must(t, err)
+			time.Sleep(time.Second)
+		}
+		must(t, perdure.Schedule(ctx, eng, "nightly", shop, "fine", schedule.Spec{Cron: "0 3 * * *", TimeZone: "Europe/Paris"}))
+		must(t, perdure.Schedule(ctx, eng, "every hour", shop, "twice", schedule.Spec{Every: time.Hour, Jitter: time.Minute, Overlap: schedule.BufferOne}))
+		must(t, perdure.Schedule(ctx, eng, hostileName, shop, hostile, schedule.Spec{Every: 12 * time.Hour, Overlap: schedule.AllowAll}))
+		for hour := range 8 {
+			start(fmt.Sprintf("fine-%d", hour), "fine")
+			for i := range (hour * 5) % 7 {
+				start(fmt.Sprintf("twice-%d-%d", hour, i), "twice")
+			}
+			if hour%3 == 2 {
+				start(fmt.Sprintf("never-%d", hour), "never")
+			}
+			time.Sleep(time.Hour)
+		}
+		start(hostileID, "odd "+hostile)
+		must(t, ops.PauseSchedule(ctx, eng, hostileName, ops.By(hostileWhy[:60]), ops.Why(hostileWhy)))
+
+		time.Sleep(2 * time.Hour)
+		for i := range 4 {
+			start(fmt.Sprintf("load-%d", i), "load")
+		}
+		for i := range 7 {
+			start(fmt.Sprintf("card-%d", i), "card")
+		}
+		time.Sleep(time.Hour)
+		_, err = ops.EditGate(ctx, eng, "cards", view.GateEdit{Limit: 2}, ops.By("ann"), ops.Why("the bank asked for it"))
+		must(t, err)
+		must(t, ops.PauseGate(ctx, eng, hostileName, ops.By(hostileWhy[:60]), ops.Why(hostileWhy)))
+		_, err = ops.Control(ctx, eng, "card-1", view.CallFilter{}, ops.Pause(), ops.By("bob"), ops.Why("he looks at it"))
+		must(t, err)
+		time.Sleep(time.Minute)
+		must(t, eng.Close())
+	})
+}
+
+func TestF37_ExplorePagesInABrowser(t *testing.T) {
+	srv, _ := served(t, explored(t))
+	b := browse(t)
+	for _, p := range []struct{ name, path string }{
+		{"ledger", "ledger"}, {"gates", "gates"}, {"gate", "gate?name=cards"}, {"schedules", "schedules"}, {"schedule", "schedule?name=every%20hour"},
+		{"nodes", "nodes?all=yes"}, {"audit", "audit"},
+	} {
+		b.open(srv.URL + "/shop/" + p.path)
+		b.looks(p.name)
+		b.golden(p.name)
+	}
+}
+
+// fill writes into a field of a form.
+func (b *tab) fill(name, value string) {
+	b.Helper()
+	b.do(chromedp.Focus(chromedp.CSS(`main form [name="`+name+`"]:not([type=hidden])`)))
+	js[bool](b, `document.activeElement.select?.() ?? true`)
+	b.do(chromedp.KeyEvent(value))
+}
+
+// press presses a button or a link with a text, and waits for the next page.
+func (b *tab) press(text string) {
+	b.Helper()
+	js[bool](b, `window.left = true`)
+	found := js[bool](b, `(() => { for (const e of document.querySelectorAll("main a, main button")) if (e.innerText.trim() === `+quoted(text)+`) { e.focus(); return true } return false })()`)
+	if !found {
+		b.Fatalf("there is no %q on the page: %s", text, b.text("main"))
+	}
+	b.do(chromedp.KeyEvent("\r"))
+	b.wait(`window.left === undefined && document.readyState === "complete"`)
+	b.calm()
+}
+
+func TestF38_ChangesAreShownBeforeTheyAreMade(t *testing.T) {
+	srv, eng := served(t, explored(t), perdure.Register(shop, pay, card, load))
+	must(t, eng.Start(t.Context()))
+	b := browse(t)
+	sees := func(selector, want string) {
+		t.Helper()
+		if got := b.text(selector); !strings.Contains(got, want) {
+			t.Errorf("%s says %q, want %q", selector, got, want)
+		}
+	}
+	gateIs := func() *view.Gate {
+		t.Helper()
+		all, err := ops.Gates(t.Context(), eng)
+		must(t, err)
+		for i := range all {
+			if all[i].Name == "cards" {
+				return &all[i]
+			}
+		}
+		t.Fatal("the gate is gone")
+		return nil
+	}
+
+	// An edit: what is wrong is said, the difference is shown, and only it is sent.
+	b.open(srv.URL + "/shop/gate?name=cards")
+	b.press("Edit")
+	b.fill("cooldown", "a while")
+	b.press("Show the difference")
+	sees(".notice.bad", `The cooldown is "a while"`)
+	b.fill("cooldown", "3m")
+	b.fill("limit", "7")
+	b.press("Show the difference")
+	sees(".diff", "limit: 2")
+	sees(".diff", "limit: 7")
+	sees(".diff", "open for 3m")
+	if got := gateIs().Spec.Limit; got != 2 {
+		t.Fatalf("the limit is %d before anybody said yes", got)
+	}
+	b.looks("change")
+	b.golden("change")
+	_, err := ops.EditGate(t.Context(), eng, "cards", view.GateEdit{Rate: &gate.Rate{PerSecond: 9}}, ops.By("bob"))
+	must(t, err)
+	b.fill("reason", "it is <b>fine</b>")
+	b.press("Edit")
+	sees(".notice.good", "it is on record")
+	b.wait(`/7\s+edited; in code 3/.test(document.querySelector("dl.facts").innerText)`)
+	g := gateIs()
+	if g.Spec.Limit != 7 || g.Spec.Breaker.Cooldown != 3*time.Minute || g.Spec.Rate.PerSecond != 9 {
+		t.Errorf("the gate is %+v", g.Spec)
+	}
+	if e := g.Log[0]; e.By != "ann" || e.Why != "it is <b>fine</b>" || e.Operation != "edit" {
+		t.Errorf("the log says %+v", e)
+	}
+
+	// A pause and its end, in words of the page only.
+	b.press("Pause")
+	b.press("Pause")
+	b.wait(`document.querySelector(".notice.held")?.innerText.includes("Paused")`)
+	b.press("Resume")
+	b.press("Resume")
+	b.wait(`!document.querySelector(".notice.held")`)
+
+	// A schedule is triggered, backfilled, paused and deleted.
+	b.open(srv.URL + "/shop/schedule?name=nightly")
+	b.press("Trigger now")
+	b.press("Show what it means")
+	sees("#means + p", "It starts workflow shop.")
+	b.press("Trigger now")
+	sees(".notice.good", "nightly/")
+	b.wait(`/trigger/.test(document.querySelector("main").innerText)`)
+	b.press("Backfill")
+	b.fill("from", "9d")
+	b.fill("until", "4d")
+	b.press("Show the times")
+	sees("main", "5 times, the first ")
+	b.press("Backfill")
+	b.wait(`/backfill/.test(document.querySelector("main").innerText)`)
+	b.press("Backfill")
+	b.fill("from", "never")
+	b.press("Show the times")
+	sees(".notice.bad", `"never" is not a time.`)
+	b.open(srv.URL + "/shop/schedule?name=nightly")
+	b.press("Pause")
+	b.press("Pause")
+	b.wait(`document.querySelector(".notice.held")?.innerText.includes("Paused")`)
+	b.press("Delete")
+	b.press("Delete")
+	b.wait(`!document.querySelector("main").innerText.includes("nightly")`)
+
+	// All of it is in the audit.
+	b.open(srv.URL + "/shop/audit?by=ann&kind=gate")
+	sees("tbody", "resume")
+	if rows := js[int](b, `document.querySelectorAll("tbody tr").length`); rows != 4 {
+		t.Errorf("the audit of ann's gates has %d entries: %s", rows, b.text("tbody"))
+	}
+	b.open(srv.URL + "/shop/audit?kind=schedule&operation=backfill")
+	sees("tbody", "nightly")
+}
