@@ -23,7 +23,7 @@ type auditPageData struct {
 	Tabs            []spanTab
 	Kinds, Outcomes []string
 	Clear           template.URL
-	Rows            []auditRow
+	Rows            []auditEntry
 	Says            []string // what is not shown
 	Prev, Next      template.URL
 	Found           int
@@ -54,8 +54,8 @@ func (f *auditFilter) selects(r *view.AuditRecord) bool {
 		(part(r.Name, f.Name) || f.Name != "" && part(r.Step, f.Name)) && part(r.By, f.By)
 }
 
-// auditRow is an entry.
-type auditRow struct {
+// auditEntry is an entry.
+type auditEntry struct {
 	Time      *stamp
 	Kind      string
 	About     linked
@@ -73,8 +73,8 @@ var (
 	auditOutcomes = []string{view.Applied, view.Unchanged, view.Refused, view.NotPending}
 )
 
-func (q *request) auditRow(r *view.AuditRecord) auditRow {
-	row := auditRow{
+func (q *request) auditEntry(r *view.AuditRecord) auditEntry {
+	row := auditEntry{
 		Time: q.ago(&r.Time), Kind: r.Kind, About: linked{Text: r.Name}, Call: r.Call, Step: r.Step, Operation: r.Operation, By: r.By,
 		Why: fold(r.Why, ""), Outcome: r.Outcome, Note: fold(r.Note, ""),
 	}
@@ -125,7 +125,7 @@ func audit(q *request) (any, error) {
 	from = max(0, min(from, len(found)-1)) / auditPage * auditPage
 	to := min(len(found), from+auditPage)
 	for _, r := range found[from:to] {
-		p.Rows = append(p.Rows, q.auditRow(r))
+		p.Rows = append(p.Rows, q.auditEntry(r))
 	}
 	at := func(n int) template.URL {
 		v := f.query()

@@ -19,34 +19,34 @@ var widths = []time.Duration{
 
 const day = 24 * time.Hour
 
-// timeline is time cut into equal spans, each a bar of a chart.
-type timeline struct {
+// timeSpans is time cut into equal spans, each a bar of a chart.
+type timeSpans struct {
 	begin time.Time
 	width time.Duration
 	n     int
 }
 
-// timelineOf cuts the time between two times into few spans, which begin at round times.
-func timelineOf(from, to time.Time) timeline {
+// spansOf cuts the time between two times into few spans, which begin at round times.
+func spansOf(from, to time.Time) timeSpans {
 	for _, width := range widths {
-		if t := (timeline{from.Truncate(width), width, 0}); to.Sub(t.begin) <= maxSpans*width {
+		if t := (timeSpans{from.Truncate(width), width, 0}); to.Sub(t.begin) <= maxSpans*width {
 			t.n = int((to.Sub(t.begin)+width-1)/width) + 0
 			t.n = max(t.n, 1)
 			return t
 		}
 	}
 	width := to.Sub(from)/maxSpans + 1
-	return timeline{from, width, maxSpans}
+	return timeSpans{from, width, maxSpans}
 }
 
 // span returns when a span begins and ends.
-func (t *timeline) span(i int) (from, to time.Time) {
+func (t *timeSpans) span(i int) (from, to time.Time) {
 	from = t.begin.Add(time.Duration(i) * t.width)
 	return from, from.Add(t.width)
 }
 
 // label names the time at which a span begins.
-func (t *timeline) label(i int) string {
+func (t *timeSpans) label(i int) string {
 	from, _ := t.span(i)
 	switch {
 	case t.width >= day:
@@ -64,18 +64,21 @@ type barChart struct {
 	Title  string
 	Says   string // what it shows, in words
 	Height int
-	Bars   []bar
+	Bars   []rectangle
 	Labels []chartLabel
 	Rows   []chartRow // the same as a table; empty if Says says all
 	Heads  []string
+	Key    []chartKey // what the colours are; empty of a single one
 }
 
-// bar is a part of a chart: places and widths are percent, the rest pixels.
-type bar struct {
+// rectangle is a part of a chart: places and widths are percent, the rest pixels.
+type rectangle struct {
 	Tone       string
 	X, Y, W, H string
 	Says       string
 }
+
+type chartKey struct{ Tone, Name string }
 
 type chartLabel struct{ X, Anchor, Text string }
 
@@ -90,10 +93,10 @@ type series struct {
 	counts     []int
 }
 
-func percent(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
+func hundredths(n float64) string { return strconv.FormatFloat(n, 'f', 2, 64) }
 
 // draw draws series of counts over time, side by side in each span.
-func (t *timeline) draw(title, noun string, height int, all ...series) *barChart {
+func (t *timeSpans) draw(title, noun string, height int, all ...series) *barChart {
 	c := &barChart{Title: title, Height: height, Heads: []string{"From"}}
 	highest, sum, top, at := 0, 0, 0, 0
 	for _, s := range all {
@@ -123,7 +126,7 @@ func (t *timeline) draw(title, noun string, height int, all ...series) *barChart
 			if len(all) > 1 {
 				says = fmt.Sprintf("%s, %s: %s", t.label(i), s.name, human.Count(n))
 			}
-			c.Bars = append(c.Bars, bar{s.tone, percent(slot*float64(i) + slot*0.07 + each*float64(k)), percent(float64(height) - h), percent(each), percent(h), says})
+			c.Bars = append(c.Bars, rectangle{s.tone, hundredths(slot*float64(i) + slot*0.07 + each*float64(k)), hundredths(float64(height) - h), hundredths(each), hundredths(h), says})
 		}
 		if !empty {
 			c.Rows = append(c.Rows, row)
@@ -147,7 +150,7 @@ func (t *timeline) draw(title, noun string, height int, all ...series) *barChart
 		if len(c.Labels) > 0 && t.n < 5 {
 			break
 		}
-		c.Labels = append(c.Labels, chartLabel{percent(x), anchor, t.label(i)})
+		c.Labels = append(c.Labels, chartLabel{hundredths(x), anchor, t.label(i)})
 	}
 	return c
 }
@@ -169,7 +172,7 @@ func shares(parts []share) *barChart {
 		}
 		w := 100 * float64(p.n) / float64(total)
 		says := human.Count(p.n) + " " + p.name
-		c.Bars = append(c.Bars, bar{p.tone, percent(x), "0", percent(max(w, 0.8)), "10", says})
+		c.Bars = append(c.Bars, rectangle{p.tone, hundredths(x), "0", hundredths(max(w, 0.8)), "10", says})
 		if c.Says != "" {
 			c.Says += ", "
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,8 +18,11 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/internal/web/webtest"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/sqlite"
@@ -146,17 +151,38 @@ func TestF37_ExplorePagesInABrowser(t *testing.T) {
 	for _, p := range []struct{ name, path string }{
 		{"ledger", "ledger"}, {"gates", "gates"}, {"gate", "gate?name=cards"}, {"schedules", "schedules"}, {"schedule", "schedule?name=every%20hour"},
 		{"nodes", "nodes?all=yes"}, {"audit", "audit"},
+		{"policy", "policy?policy=" + url.QueryEscape("[retry: 5, backoff: 30s, max: 10m] [NetworkError -> retry: 10] [never: Declined] [timeout: 2m]")},
+		{"lab", "lab?policy=" + url.QueryEscape("[retry: 3, backoff: 5m, jitter: none]")},
 	} {
 		b.open(srv.URL + "/shop/" + p.path)
 		b.looks(p.name)
 		b.golden(p.name)
+	}
+
+	// Hostile names are found by their links, and hostile texts say what is wrong with them.
+	for _, path := range []string{"gates", "schedules"} {
+		b.open(srv.URL + "/shop/" + path)
+		to := js[string](b, `[...document.querySelectorAll("a.row")].find(a => a.innerText.includes("alert(4)")).href`)
+		b.open(to)
+		if got := b.text("h1"); !strings.HasPrefix(got, strings.ReplaceAll(hostileName, "\u202e", "\\u202e")) {
+			t.Errorf("%s leads to %q", to, got)
+		}
+	}
+	wrong := url.QueryEscape(hostile)
+	for _, path := range []string{
+		"ledger?activity=" + wrong + "&error=" + wrong + "&workflow=" + wrong, "ledger?error=" + url.QueryEscape((&odd{}).ErrorType()), "ledger?since=",
+		"audit?name=" + wrong + "&by=" + wrong + "&operation=" + wrong, "policy?policy=" + wrong, "policy?policy=standard&nested=" + wrong,
+		"lab?policy=" + wrong, "lab?policy=standard&activity=" + wrong, "policy?policy=" + url.QueryEscape("[retry: unlimited, backoff: 1s] [timeout: forever]"),
+		"change?kind=gate&do=edit&name=cards&asked=yes&limit=" + wrong, "change?kind=schedule&do=backfill&name=nightly&asked=yes&from=" + wrong,
+	} {
+		b.open(srv.URL + "/shop/" + path)
 	}
 }
 
 // fill writes into a field of a form.
 func (b *tab) fill(name, value string) {
 	b.Helper()
-	b.do(chromedp.Focus(chromedp.CSS(`main form [name="`+name+`"]:not([type=hidden])`)))
+	b.do(chromedp.Focus(chromedp.CSS(`main form [name="` + name + `"]:not([type=hidden])`)))
 	js[bool](b, `document.activeElement.select?.() ?? true`)
 	b.do(chromedp.KeyEvent(value))
 }
@@ -170,7 +196,17 @@ func (b *tab) press(text string) {
 		b.Fatalf("there is no %q on the page: %s", text, b.text("main"))
 	}
 	b.do(chromedp.KeyEvent("\r"))
-	b.wait(`window.left === undefined && document.readyState === "complete"`)
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	for { // while the page changes there is nothing to ask
+		there, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`window.left === undefined && document.readyState === "complete"`))
+		if err == nil && there {
+			break
+		}
+		if ctx.Err() != nil {
+			b.Fatalf("%q leads nowhere: %v", text, err)
+		}
+	}
 	b.calm()
 }
 
@@ -271,4 +307,14 @@ func TestF38_ChangesAreShownBeforeTheyAreMade(t *testing.T) {
 	}
 	b.open(srv.URL + "/shop/audit?kind=schedule&operation=backfill")
 	sees("tbody", "nightly")
+}
+
+func TestF38_EveryRouteRefusesWhatItMust(t *testing.T) {
+	eng, err := perdure.Open(t.Context(), sqlite.File(filepath.Join(t.TempDir(), "empty.db")), perdure.Logger(slog.New(slog.DiscardHandler)))
+	must(t, err)
+	t.Cleanup(func() { eng.Close() })
+	serve := func(rules access.Rules) (http.Handler, error) { return Handler(eng, rules) }
+	guard, err := web.New(webtest.Rules())
+	must(t, err)
+	webtest.Check(t, (&server{engine: eng, guard: guard}).routes(), serve)
 }

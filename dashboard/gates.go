@@ -122,7 +122,7 @@ type gatePage struct {
 	Says    string // which of them are shown
 	Prev    template.URL
 	Next    template.URL
-	Log     []auditRow
+	Log     []auditEntry
 }
 
 func (p *gatePage) title() string { return p.Name + " · gate" }
@@ -189,7 +189,7 @@ func showGate(q *request) (any, error) {
 	}
 	p.tickets(q, g)
 	for i := range g.Log {
-		p.Log = append(p.Log, q.auditRow(&g.Log[i]))
+		p.Log = append(p.Log, q.auditEntry(&g.Log[i]))
 	}
 	return p, nil
 }

@@ -148,7 +148,7 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter, stats []view.
 	if from.IsZero() || !from.Before(to) {
 		from = to.Add(-time.Hour)
 	}
-	line := timelineOf(from, to)
+	line := spansOf(from, to)
 	all := make([]int, line.n)
 	type kind struct{ name, error string }
 	counts := map[kind][]int{}
@@ -213,7 +213,7 @@ func (p *ledgerPage) sums(q *request, f *ledgerFilter) error {
 		row := ledgerSum{
 			Step: s.Name, Workflow: s.Workflow, Only: p.Filter.only("activity", s.Name, "workflow", s.Workflow), Calls: int(s.Calls), FirstTry: int(s.FirstTry),
 			Recovered: int(s.Recovered), Gave: int(s.Exhausted), Failed: int(s.Failed), ByHand: int(s.ByHand), Canceled: int(s.Canceled),
-			PerCall: percent(s.AttemptsPerCall), Retrying: s.MeanRetrying,
+			PerCall: hundredths(s.AttemptsPerCall), Retrying: s.MeanRetrying,
 		}
 		row.Ends = shares([]share{
 			{"at the first try", "good", row.FirstTry}, {"recovered", "retry", row.Recovered}, {"gave up", "bad", row.Gave}, {"failed", "bad", row.Failed},

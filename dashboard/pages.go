@@ -33,5 +33,7 @@ var pages = []page{
 	{path: "schedule", title: "Schedule", under: "schedules", file: "schedule", show: showSchedule},
 	{path: "change", title: "Change", file: "change", still: true, show: showChange, post: makeChange},
 	{path: "nodes", title: "Nodes", menu: "Nodes", file: "nodes", show: nodes},
+	{path: "policy", title: "Policy simulator", menu: "Policy", file: "policy", still: true, show: showPolicy},
+	{path: "lab", title: "Policy lab", under: "policy", file: "lab", still: true, show: lab},
 	{path: "audit", title: "Audit", menu: "Audit", file: "audit", show: audit},
 }

@@ -122,7 +122,7 @@ type schedulePage struct {
 	Next    []nextFire
 	Fires   []fireRow
 	Fired   linked // of a trigger that was asked for
-	Log     []auditRow
+	Log     []auditEntry
 }
 
 func (p *schedulePage) title() string { return p.Name + " · schedule" }
@@ -189,7 +189,7 @@ func showSchedule(q *request) (any, error) {
 	}
 	p.fires(q, s)
 	for i := range s.Log {
-		p.Log = append(p.Log, q.auditRow(&s.Log[i]))
+		p.Log = append(p.Log, q.auditEntry(&s.Log[i]))
 	}
 	return p, nil
 }

@@ -67,14 +67,3 @@ func (s *span) spanTabs(path string, rest url.Values) (tabs []spanTab) {
 	}
 	return tabs
 }
-
-// kept are the parameters of an address that have a value, by name.
-func kept(v url.Values, names ...string) url.Values {
-	out := url.Values{}
-	for _, name := range names {
-		if text := v.Get(name); text != "" {
-			out.Set(name, text)
-		}
-	}
-	return out
-}

@@ -1,0 +1,210 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/view"
+)
+
+// labPage is another policy tried on the calls on record.
+type labPage struct {
+	Text, Activity, Workflow string
+	Span                     span
+	Tabs                     []spanTab
+	Problem                  string
+	Explain                  template.URL
+	Canonical                string
+	Tried                    bool
+	Says                     []string
+	Numbers                  []trialRow
+	Saved                    string
+	Classes                  []classRow
+	Load                     *barChart
+	Assumptions              []string
+}
+
+type trialRow struct{ Name, Recorded, Trial, Worst, Best string }
+
+type classRow struct {
+	Recorded, Trial    string
+	Tone               string
+	Calls, Assumed     int
+	Attempts           string
+	Example            linked
+	Call               int64
+	Name, ExampleTries string
+}
+
+// labTime is how long a trial may take.
+const labTime = 8 * time.Second
+
+func lab(q *request) (any, error) {
+	s, err := q.spanOf("7d")
+	if err != nil {
+		return nil, err
+	}
+	v := q.URL.Query()
+	p := &labPage{Text: v.Get("policy"), Activity: v.Get("activity"), Workflow: v.Get("workflow"), Span: s}
+	rest := url.Values{}
+	for name, text := range map[string]string{"policy": p.Text, "activity": p.Activity, "workflow": p.Workflow} {
+		if text != "" {
+			rest.Set(name, text)
+		}
+	}
+	p.Tabs = s.spanTabs("lab", rest)
+	if p.Text == "" {
+		return p, nil
+	}
+	policy, err := readPolicy(p.Text)
+	if err != nil {
+		p.Problem = err.Error()
+		return p, nil
+	}
+	p.Canonical, p.Explain = policy.String(), link("policy", "policy", policy.String())
+	ctx, cancel := context.WithTimeout(q.ctx, labTime)
+	defer cancel()
+	t, err := ops.TryPolicy(ctx, q.engine, policy, view.TrialFilter{Workflow: p.Workflow, Activity: p.Activity, Since: s.Since, Until: s.Until})
+	if errors.Is(err, context.DeadlineExceeded) && q.ctx.Err() == nil && q.engine.Health() == nil {
+		p.Problem = fmt.Sprintf("There is too much on record to read it in %s. Choose an activity or a shorter time, or let the command take its time: perdure policy try.", human.Duration(labTime))
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.trial(t)
+	return p, nil
+}
+
+// trial adds what the trial found.
+func (p *labPage) trial(t *view.PolicyTrial) {
+	p.Tried = true
+	say := func(format string, args ...any) { p.Says = append(p.Says, fmt.Sprintf(format, args...)) }
+	if t.Calls == 0 {
+		say("No call like that failed at first in this time: there is nothing to try the policy on.")
+	} else {
+		say("Tried on %s with %s, from %s to %s.", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"), human.Time(*t.From), human.Time(*t.To))
+	}
+	if t.LeftOut > 0 {
+		say("Left out: %s whose first attempt is not on record any more, or before this time.", human.Plural(t.LeftOut, "call", "calls"))
+	}
+	if t.FirstTry > 0 {
+		say("%s succeeded at the first attempt, which no policy changes.", human.Plural(int(t.FirstTry), "more call", "more calls"))
+	}
+	if t.Calls == 0 {
+		return
+	}
+	p.numbers(t)
+	for i := range t.Classes {
+		c := &t.Classes[i]
+		row := classRow{
+			Recorded: c.Recorded, Trial: c.Trial, Calls: c.Calls, Assumed: c.Assumed, Attempts: fromTo(c.RecordedAttempts, c.TrialAttempts), Tone: "calm",
+			Example: runLink(c.Example.WorkflowID, c.Example.RunID), Call: c.Example.Call, Name: c.Example.Name, ExampleTries: fromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts),
+		}
+		switch {
+		case c.Recorded == c.Trial:
+		case c.Trial == view.EndedSucceeded:
+			row.Tone = "good"
+		case c.Recorded == view.EndedSucceeded:
+			row.Tone = "bad"
+		}
+		p.Classes = append(p.Classes, row)
+	}
+	p.load(&t.Load)
+	p.Assumptions = t.Assumptions
+}
+
+func (p *labPage) numbers(t *view.PolicyTrial) {
+	r, n := &t.Recorded, &t.Trial
+	add := func(name string, recorded, trial int, bounds ...string) {
+		if recorded != 0 || trial != 0 || len(bounds) > 0 {
+			bounds = append(bounds, "", "")
+			p.Numbers = append(p.Numbers, trialRow{name, human.Count(recorded), human.Count(trial), bounds[0], bounds[1]})
+		}
+	}
+	most := func(b *view.TrialBound) string {
+		if b.More {
+			return human.Count(b.Attempts) + "+"
+		}
+		return human.Count(b.Attempts)
+	}
+	add(view.EndedSucceeded, r.Succeeded, n.Succeeded, human.Count(t.Worst.Succeeded), human.Count(t.Best.Succeeded))
+	add(view.EndedFailed, r.Failed, n.Failed)
+	add(view.EndedPaused, r.Paused, n.Paused)
+	add(view.EndedCanceled, r.Canceled, n.Canceled)
+	add(view.EndedUnfinished, r.Unfinished, n.Unfinished)
+	add(view.EndedUnknown, r.Unknown, n.Unknown)
+	add("attempts", r.Attempts, n.Attempts, most(&t.Worst), most(&t.Best))
+	took := func(name string, recorded, trial time.Duration) {
+		text := func(d time.Duration, calls int) string {
+			if calls == 0 {
+				return "–"
+			}
+			return human.Duration(d)
+		}
+		if recorded > 0 || trial > 0 {
+			p.Numbers = append(p.Numbers, trialRow{name, text(recorded, r.Succeeded), text(trial, n.Succeeded), "", ""})
+		}
+	}
+	took("half succeeded within", r.P50, n.P50)
+	took("99% succeeded within", r.P99, n.P99)
+	change := func(n int) string {
+		switch saved := t.Recorded.Attempts - n; {
+		case saved > 0:
+			return "saves " + human.Plural(saved, "attempt", "attempts")
+		case saved < 0:
+			return "adds " + human.Plural(-saved, "attempt", "attempts")
+		}
+		return "takes as many attempts"
+	}
+	least, worst := change(t.Best.Attempts), change(t.Worst.Attempts)
+	if t.Worst.More {
+		worst += " or more"
+	}
+	p.Saved = "The policy " + least + "."
+	if least != worst {
+		p.Saved = "At best the policy " + least + ", at worst it " + worst + "."
+	}
+	if t.Estimate != nil {
+		p.Saved += fmt.Sprintf(" Estimate: %.1f of the %s would have succeeded.", *t.Estimate, human.Plural(n.Unknown, "unknown call", "unknown calls"))
+	}
+}
+
+// load draws how many attempts start over time.
+func (p *labPage) load(l *view.TrialLoad) {
+	if len(l.Points) == 0 || l.Width <= 0 {
+		return
+	}
+	first := l.Points[0].Time
+	line := timeSpans{first, l.Width, int(l.Points[len(l.Points)-1].Time.Sub(first)/l.Width) + 1}
+	all := []series{{"recorded", "wait", make([]int, line.n)}, {"trial", "busy", make([]int, line.n)}, {"at worst", "retry", make([]int, line.n)}}
+	for _, point := range l.Points {
+		at := int(point.Time.Sub(first) / l.Width)
+		all[0].counts[at], all[1].counts[at], all[2].counts[at] = point.Recorded, point.Trial, point.Worst
+	}
+	if slices.Equal(all[1].counts, all[2].counts) {
+		all = all[:2]
+	}
+	p.Load = line.draw("Attempts that start, by "+lasts(l.Width)+": recorded, with the policy, at worst", "attempts", 96, all...)
+	if len(all) == 2 {
+		p.Load.Title = strings.TrimSuffix(p.Load.Title, ", at worst")
+	}
+	for _, s := range all {
+		p.Load.Key = append(p.Load.Key, chartKey{s.tone, s.name})
+	}
+}
+
+func fromTo(recorded, trial int) string {
+	if recorded == trial {
+		return human.Count(recorded)
+	}
+	return human.Count(recorded) + " → " + human.Count(trial)
+}
