@@ -398,7 +398,7 @@ var table = []row{
 	},
 	{
 		pkg:  "dashboard",
-		may:  []string{".", "access", "ops", "view", "retry", "store", "internal/human", "internal/policyedit", "internal/web"},
+		may:  []string{".", "access", "ops", "view", "retry", "schedule", "store", "gate", "internal/human", "internal/policyedit", "internal/web"},
 		test: []string{"github.com/chromedp"},
 		why:  "the pages are a user of the public verbs, as the command is; the tests look at them in a browser",
 	},
