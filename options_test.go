@@ -79,8 +79,8 @@ func TestI11_EveryOptionReachesTheEngine(t *testing.T) {
 	}
 	judgeSettings(t, "Option", names(engineOptions), reflect.TypeFor[engine.Config](), told, map[string]string{
 		"Store":      "an argument of Open",
-		"Activities": "as workflows: of Register",
-		"Draw":       "of tests", "Around": "of tests", "InboxEvery": "of tests", "ScanAhead": "of tests", "SweepEvery": "of tests", "MaxAtWork": "of tests", "MaxKept": "of tests",
+		"Activities": "as workflows: of Register", "Observers": "of package telemetry",
+		"Draw": "of tests", "Around": "of tests", "InboxEvery": "of tests", "ScanAhead": "of tests", "SweepEvery": "of tests", "MaxAtWork": "of tests", "MaxKept": "of tests",
 	})
 	told = map[string]bool{}
 	for name, o := range startOptions {
