@@ -25,6 +25,7 @@ var forms = map[reflect.Type]func() Schema{
 	reflect.TypeFor[moment]():           textForm,
 	reflect.TypeFor[policy]():           func() Schema { return Schema{"type": []string{"string", "object"}} },
 	reflect.TypeFor[retry.Policy]():     func() Schema { return Schema{"type": "object"} },
+	reflect.TypeFor[Document]():         func() Schema { return Schema{"type": "object"} },
 	reflect.TypeFor[view.Event]():       func() Schema { return Schema{"type": "object"} },
 	reflect.TypeFor[schedule.Overlap](): textForm,
 	reflect.TypeFor[schedule.Spec](): func() Schema {

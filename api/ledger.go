@@ -9,8 +9,8 @@ func ledgerEndpoints() []endpoint {
 	return []endpoint{
 		define("GET /api/ledger/attempts", "findAttempts", "Find attempts in the ledgers of all runs, those that ended last first.", "attempts", findAttempts),
 		define("GET /api/ledger/calls", "findCalls", "Find calls in the ledgers of all runs, with sums over their attempts.", "calls", findCalls),
-		define("GET /api/ledger/errors", "errorStats", "Count the errors with which attempts ended, by activity and type.", "stats --errors", errorStats),
-		define("GET /api/ledger/activities", "activityStats", "Count how the calls of each activity ended.", "stats", activityStats),
+		define("GET /api/ledger/errors", "errorStats", "Count the errors with which attempts ended, by activity and type.", "stats errors", errorStats),
+		define("GET /api/ledger/activities", "activityStats", "Count how the calls of each activity ended.", "stats activities", activityStats),
 	}
 }
 

@@ -19,7 +19,7 @@ func operationEndpoints() []endpoint {
 		define("POST /api/runs/{id}/operations", "operateOnRun", "Operate on a run or its open calls: "+words+". 202: the request is in the database, and is carried out when an engine serves the run.",
 			strings.Join(operationNames(), ", "), operateOnRun).writes().withKey().values().waits(),
 		define("POST /api/operations", "operateOnRuns", "Operate on all runs that a filter selects, or on their open calls; with dry_run only count and list them.",
-			"retry-now --all and the like", operateOnRuns).writes().withKey().values().waits(),
+			strings.Join(operationNames(), ", "), operateOnRuns).writes().withKey().values().waits(),
 		define("POST /api/runs/{id}/fork", "forkRun", "Start a run under a new ID that continues from a call of another one.", "fork", forkRun).writes().values(),
 	}
 }
@@ -193,11 +193,13 @@ func (r controlled) done(err error) (controlled, error) {
 }
 
 type bulkBody struct {
-	Runs struct {
-		runFilter
-		Retrying bool `json:"retrying,omitempty" doc:"with a call in backoff"`
-	} `json:"runs" doc:"which runs; without a status the open ones"`
+	Runs bulkRuns `json:"runs" doc:"which runs; without a status the open ones"`
 	operationBody
+}
+
+type bulkRuns struct {
+	runFilter
+	Retrying bool `json:"retrying,omitempty" doc:"with a call in backoff"`
 }
 
 // bulk is what an operation on many runs did.

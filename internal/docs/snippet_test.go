@@ -18,6 +18,7 @@ var packages = map[string]string{
 	"perdure":     module,
 	"access":      module + "/access",
 	"activity":    module + "/activity",
+	"api":         module + "/api",
 	"dashboard":   module + "/dashboard",
 	"flow":        module + "/flow",
 	"gate":        module + "/gate",

@@ -135,7 +135,7 @@ func (a *app) serveEngine(ctx context.Context, e *perdure.Engine, f serverFlags,
 		_ = l.Close()
 		return err
 	}
-	return serveUntil(ctx, l, handler)
+	return serveUntil(ctx, l, handler, a.env.Stderr)
 }
 
 // webHandler is all that the server serves.
@@ -194,12 +194,12 @@ func (a *app) tellListening(l listening) error {
 
 // serveUntil serves on a listener until ctx ends, and lets requests that are under way
 // finish.
-func serveUntil(ctx context.Context, l net.Listener, handler http.Handler) error {
+func serveUntil(ctx context.Context, l net.Listener, handler http.Handler, complaints io.Writer) error {
 	streams, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog:    log.New(io.Discard, "", 0), // it is about connections of others
+		ErrorLog:    log.New(complaints, "perdure: ", 0),
 		BaseContext: func(net.Listener) context.Context { return streams },
 	}
 	failed := make(chan error, 1)

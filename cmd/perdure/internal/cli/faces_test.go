@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/api"
+)
+
+// onlyHere are the commands that no address stands for, and why.
+var onlyHere = map[string]string{
+	"check-code": "replays runs with the code of a program, which the server does not have",
+	"dashboard":  "is the server",
+	"demo":       "starts and kills processes on this machine",
+	"flow check": "reads files",
+	"flow fmt":   "rewrites files",
+	"flow run":   "runs an engine; over HTTP: start, then wait for the result",
+	"flow serve": "is an engine",
+	"flow test":  "reads files and runs nothing durable",
+	"migrate":    "changes the schema, for which servers have no rights",
+	"version":    "is about the command",
+}
+
+// TestF30_EveryCommandHasAnAddress holds the table of docs/http.md to the commands and to
+// the addresses: each command has an address that does the same, or a reason why not, and
+// each address names commands that exist.
+func TestF30_EveryCommandHasAnAddress(t *testing.T) {
+	a, _ := printer(time.Now())
+	commands := leaves(a.root())
+	for path := range maps.Keys(onlyHere) {
+		if !slices.Contains(commands, path) {
+			t.Errorf("there is no command %q", path)
+		}
+	}
+	addresses := map[string][]string{}
+	for pattern, methods := range api.OpenAPI().Paths {
+		for method, o := range methods {
+			for name := range strings.SplitSeq(o.Command, ",") {
+				name, _, _ = strings.Cut(strings.TrimSpace(name), " --")
+				if name == "" {
+					continue
+				}
+				if !slices.Contains(commands, name) {
+					t.Errorf("%s %s does what %q does, which is no command", method, pattern, name)
+				}
+				addresses[name] = append(addresses[name], "`"+strings.ToUpper(method)+" "+pattern+"`")
+			}
+		}
+	}
+	rows := []string{"| command | address |", "|---|---|"}
+	slices.Sort(commands)
+	for _, name := range commands {
+		where := slices.Compact(slices.Sorted(slices.Values(addresses[name])))
+		text := strings.Join(where, "<br>")
+		if len(where) == 0 {
+			if text = onlyHere[name]; text == "" {
+				t.Errorf("perdure %s has no address: give it one in package api, or say why not in onlyHere", name)
+			}
+		}
+		rows = append(rows, "| `"+name+"` | "+text+" |")
+	}
+	page := filepath.Join("..", "..", "..", "..", "docs", "http.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- commands: made by TestF30 -->\n", "<!-- end of commands -->\n"
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatal("docs/http.md has no place for the table")
+	}
+	switch want := before + begin + strings.Join(rows, "\n") + "\n" + end + after; {
+	case want == string(text):
+	case *update:
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("the table in docs/http.md is not that of the commands and addresses: run with -update, and read the difference")
+	}
+}
