@@ -44,7 +44,7 @@ func TestF29_ThePageAboutHTTPIsAScript(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		`"attached":false`, `"attached":true`, `"wait":{"for":`, `"sent":"signal"`, `"closed":false`, `"state":"backoff"`, `"outcome":"failed"`,
+		`"attached":false`, `"attached":true`, `"wait":{"for":`, `"sent":"signal"`, `"closed":false`, `"for":"backoff"`, `"outcome":"failed"`,
 		`"dry_run":true,"runs":1,"calls":1`, `"outcome":"applied"`, "paid in cash", `"status":"completed"`, `"why":"the till is down"`,
 		"the lamp is paid", "event: view", `"code":"not-found"`, `"openapi":"3.1.0"`,
 	} {
