@@ -28,6 +28,7 @@ type Store interface {
 	Owner
 	Client
 	Reader
+	Queues
 
 	// Info says what and where the database is. It never changes while open.
 	Info() Info
@@ -214,6 +215,16 @@ type Reader interface {
 	// Switches reads the entries of a group's log of switches above the number after,
 	// in order. Reading on from the last number misses none.
 	Switches(ctx context.Context, group string, after int64) ([]Switch, error)
+
+	// Tasks reads tasks, the highest priority first, then the oldest.
+	Tasks(ctx context.Context, filter TaskFilter) ([]Task, error)
+
+	// Backlogs returns what is in each queue, by name.
+	Backlogs(ctx context.Context, partitions []int) ([]Backlog, error)
+
+	// Workers returns the workers, recently departed ones included, by the time they
+	// joined, then by ID.
+	Workers(ctx context.Context) ([]WorkerState, error)
 
 	// Counts returns how many runs and calls of the partitions (nil: all) are in each
 	// state.

@@ -77,7 +77,7 @@ const (
 	NewsSwitches
 
 	// AllNews is what a listener is told when it cannot be known what is new.
-	AllNews = NewsMessage | NewsNodes | NewsSwitches
+	AllNews = NewsMessage | NewsNodes | NewsSwitches | NewsTasks
 )
 
 // Group is a set of nodes that serve the same definitions, and the place where
@@ -291,6 +291,16 @@ type Turn struct {
 
 	Calls  []Call  // rows to insert or replace; their Partition and Run are the turn's
 	Closed []int64 // numbers of calls whose rows are deleted
+	// Over are tasks whose attempts the turn takes for ended: their rows are deleted,
+	// whoever has them. Withdrawn are tasks that are offered no more: their rows are
+	// deleted, but if one is claimed the turn is refused with ErrClaimed. A task that is
+	// not there is gone already. Offered are attempts that go into their queues: a row of
+	// an earlier attempt is replaced, one of the same attempt stays as it is. Their
+	// Partition and Run are the turn's.
+	// Of Stopped the claimant hears that they are to end (HeldTask).
+	Over, Withdrawn, Stopped []TaskRef
+	Offered                  []Task
+
 	// Remove deletes the turn's own run, which is Standing, with its calls: it
 	// stands no more. What waits for it in the inbox stays. A run that is not
 	// Standing, or does not exist, is left alone. Such a turn has no number and
@@ -349,6 +359,8 @@ const (
 	Queued      CallState = "queued"      // waits for a free slot
 	Dispatched  CallState = "dispatched"  // an attempt runs on the owner
 	External    CallState = "external"    // an attempt is completed from outside
+	Offered     CallState = "offered"     // an attempt is offered in a queue
+	Remote      CallState = "remote"      // an attempt runs on a worker
 	Backoff     CallState = "backoff"     // waits for its next attempt's time
 	Gated       CallState = "gated"       // waits for a gate
 	Paused      CallState = "paused"      // waits for a person

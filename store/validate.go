@@ -145,6 +145,9 @@ func (t *Turn) validate(info Info) error {
 			return err
 		}
 	}
+	if err := t.validateTasks(); err != nil {
+		return err
+	}
 	return t.validateRows(info)
 }
 

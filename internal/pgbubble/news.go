@@ -77,7 +77,28 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 	if slices.ContainsFunc(turns, func(t store.Turn) bool { return len(t.Messages) > 0 || t.Hook != nil }) {
 		defer h.news.tell(store.NewsMessage)
 	}
+	if slices.ContainsFunc(turns, func(t store.Turn) bool { return t.HasTasks() }) {
+		defer h.news.tell(store.NewsTasks)
+	}
 	return h.Store.Commit(ctx, turns)
+}
+
+func (h *handle) Attend(ctx context.Context, worker store.Worker) (*store.Attendance, error) {
+	defer h.news.tell(store.NewsNodes)
+	return h.Store.Attend(ctx, worker)
+}
+
+func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
+	claimed, err := h.Store.ClaimTasks(ctx, claim)
+	if len(claimed) > 0 {
+		h.news.tell(store.NewsMessage)
+	}
+	return claimed, err
+}
+
+func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store.SettledTask) ([]error, error) {
+	defer h.news.tell(store.NewsMessage)
+	return h.Store.SettleTasks(ctx, worker, settled)
 }
 
 func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {

@@ -48,6 +48,9 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 			return store.NoPartition(to)
 		}
 	}
+	if !p.withdrawable(t) {
+		return store.ErrClaimed
+	}
 	if t.Hook != nil {
 		// Nothing can tell whether the hook runs before or after the rows
 		// are written. Before, there is nothing to undo; and readers go on,
@@ -117,6 +120,7 @@ func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 	if r := p.runs[t.Run]; r != nil {
 		p.applyRun(r, t)
 		db.applyAttempts(p, r, t)
+		db.applyTasks(p, t, p.clock)
 		if t.Remove && r.row.Status == store.Standing {
 			db.removeRow(p, r)
 		}

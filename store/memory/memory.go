@@ -32,6 +32,7 @@ type Database struct {
 	ledger     ordered[ledgerKey]
 	nodes      []*member // in the order in which they joined
 	moments    int64     // see moment
+	workers    []*worker
 	listeners  map[*mailbox.Box]struct{}
 }
 

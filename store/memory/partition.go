@@ -21,6 +21,7 @@ type partition struct {
 	inbox   []store.Message // by sequence
 	waiting map[messageKey]struct{}
 	tallies map[tallyKey]*store.Tally
+	tasks   map[taskKey]*store.Task
 }
 
 type messageKey struct{ workflow, key string }
@@ -41,6 +42,7 @@ func newPartition(id int) *partition {
 		latest:  map[string]*run{},
 		waiting: map[messageKey]struct{}{},
 		tallies: map[tallyKey]*store.Tally{},
+		tasks:   map[taskKey]*store.Task{},
 	}
 	p.wakes.compare = func(a, b store.Wake) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Run, b.Run))

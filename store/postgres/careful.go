@@ -28,6 +28,9 @@ func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
 	if err == nil && (m.delivered(part) || c.guests.Load()) {
 		c.tell(ctx, store.NewsMessage)
 	}
+	if err == nil && slices.ContainsFunc(part, func(i int) bool { return m.errs[i] == nil && m.turns[i].HasTasks() }) {
+		c.tell(ctx, store.NewsTasks)
+	}
 	return err
 }
 
@@ -153,6 +156,9 @@ func (k *carefully) answer(i int, err error) error {
 		return nil
 	case code(err) == unheardOf:
 		k.errs[i] = store.ErrNotFound
+		return nil
+	case code(err) == claimedState:
+		k.errs[i] = store.ErrClaimed
 		return nil
 	case code(err) == lockNotAvailable:
 		k.errs[i] = &store.UnavailableError{Op: "Commit", Err: fmt.Errorf("%s: %w: %w", k.h.info.Location, errBlocked, err), Undone: true}

@@ -166,7 +166,7 @@ func (m *commit) epochs(part []int) map[int]int64 {
 // find it, and not which of them is concerned.
 func unusual(err error) bool {
 	switch code(err) {
-	case unheardOf, uniqueViolation, lockNotAvailable:
+	case unheardOf, uniqueViolation, lockNotAvailable, claimedState:
 		return true
 	}
 	return definite(err)
@@ -175,9 +175,9 @@ func unusual(err error) bool {
 // together writes plain turns in one round trip.
 func (m *commit) together(ctx context.Context, c *conn, part []int) error {
 	turns := m.these(part)
-	var messages bool
+	var messages, tasks bool
 	for _, t := range turns {
-		messages = messages || len(t.Messages) > 0
+		messages, tasks = messages || len(t.Messages) > 0, tasks || t.HasTasks()
 	}
 	err := c.transaction(ctx, func(b *batch) {
 		b.fence(m.epochs(part), &m.now)
@@ -185,6 +185,9 @@ func (m *commit) together(ctx context.Context, c *conn, part []int) error {
 	}, func(b *batch) {
 		if messages {
 			b.tell(store.NewsMessage)
+		}
+		if tasks {
+			b.tell(store.NewsTasks)
 		}
 	})
 	if err == nil {

@@ -18,6 +18,7 @@ const (
 	messageWord  = "message"
 	nodesWord    = "nodes"
 	switchesWord = "switches"
+	tasksWord    = "tasks"
 )
 
 // tell adds a notification. It stands behind the transaction that it is about,
@@ -41,6 +42,8 @@ func wordFor(news store.News) string {
 		return nodesWord
 	case store.NewsSwitches:
 		return switchesWord
+	case store.NewsTasks:
+		return tasksWord
 	}
 	return messageWord
 }
@@ -96,6 +99,8 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 			notify(store.NewsMessage)
 		case strings.HasPrefix(heard, switchesWord):
 			notify(store.NewsSwitches)
+		case strings.HasPrefix(heard, tasksWord):
+			notify(store.NewsTasks)
 		case heard != "":
 			notify(store.NewsNodes)
 		}

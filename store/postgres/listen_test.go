@@ -91,7 +91,7 @@ func TestPollingWorksInVirtualTime(t *testing.T) {
 		begun := time.Now()
 		w := &world{TB: t}
 		w.must(s.Create(t.Context(), w.newRun()))
-		if n := <-heard; n != store.NewsMessage || time.Since(begun) > time.Second {
+		if n := <-heard; n != store.NewsMessage|store.NewsTasks || time.Since(begun) > time.Second {
 			t.Errorf("heard %b after %s", n, time.Since(begun))
 		}
 		cancel()

@@ -23,7 +23,7 @@ func (h *handle) look(ctx context.Context, notify func(store.News)) error {
 			_, err := c.one(ctx, `SELECT m.last_value + m.is_called::integer, n.last_value + n.is_called::integer, pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint
 				FROM perdure.messages m, perdure.changes n, pg_current_snapshot() s`, nil, &m, &n, &oldest, &next)
 			if err == nil && messages.news(m, oldest, next) {
-				news |= store.NewsMessage
+				news |= store.NewsMessage | store.NewsTasks
 			}
 			if err == nil && nodes.news(n, oldest, next) {
 				news |= store.NewsNodes | store.NewsSwitches

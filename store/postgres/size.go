@@ -33,6 +33,9 @@ func size(t *store.Turn) int {
 	for i := range t.Messages {
 		n += len(t.Messages[i].Data)
 	}
+	for i := range t.Offered {
+		n += len(t.Offered[i].Data)
+	}
 	return n
 }
 

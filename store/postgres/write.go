@@ -18,6 +18,7 @@ func (b *batch) write(turns []*store.Turn) {
 	b.insertSuccessors(turns)
 	b.insertTurns(turns)
 	b.writeCalls(turns)
+	b.writeTasks(turns)
 	b.removeRuns(turns)
 	b.writeAttempts(turns)
 	b.count(turns)

@@ -12,14 +12,15 @@ var errUnusual = errors.New("something about the batch is unusual")
 
 // batch is one Commit under way.
 type batch struct {
-	h      *handle
-	c      *conn
-	marks  marks
-	turns  []store.Turn
-	errs   []error // the returns so far
-	now    int64   // the clock when it began
-	fences []fence // which epochs of which partitions may write
-	posted bool    // a message was delivered
+	h       *handle
+	c       *conn
+	marks   marks
+	turns   []store.Turn
+	errs    []error // the returns so far
+	now     int64   // the clock when it began
+	fences  []fence // which epochs of which partitions may write
+	posted  bool    // a message was delivered
+	offered bool    // tasks came or went
 
 	lost map[int]error // turns that ended the transaction, and how
 }
@@ -62,6 +63,9 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 	if b.posted {
 		announce(h.path, store.NewsMessage)
 	}
+	if b.offered {
+		announce(h.path, store.NewsTasks)
+	}
 	result := store.Result{Now: b.now, Errors: b.errs}
 	for _, f := range b.fences {
 		result.Now = max(result.Now, f.clock)
@@ -72,7 +76,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 // commit writes the live turns of a batch in one transaction.
 func (h *handle) commit(ctx context.Context, b *batch, live []int, write func(live []int) error) error {
 	return h.write(ctx, "Commit", func(c *conn) error {
-		b.c, b.now, b.posted = c, h.clock(), false
+		b.c, b.now, b.posted, b.offered = c, h.clock(), false, false
 		c.visited = false
 		for _, i := range live {
 			b.errs[i] = nil
@@ -187,8 +191,8 @@ func (b *batch) plain(plain []int) error {
 		if err == nil {
 			err = b.applyRows(t)
 		}
-		if isConstraint(err) || store.IsNoPartition(err) || err == nil && !found {
-			return errUnusual // no such run or partition
+		if isConstraint(err) || store.IsNoPartition(err) || errors.Is(err, store.ErrClaimed) || err == nil && !found {
+			return errUnusual // no such run or partition, or a task that was claimed
 		}
 		if err != nil {
 			return err

@@ -104,6 +104,11 @@ func (b *batch) applyRows(t *store.Turn) error {
 			return err
 		}
 	}
+	if t.HasTasks() {
+		if err := b.applyTasks(t); err != nil {
+			return err
+		}
+	}
 	if t.Remove {
 		if err := b.c.remove(partition, t.Run); err != nil {
 			return err

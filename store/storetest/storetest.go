@@ -19,7 +19,7 @@ import (
 // the store is shared, and what needs a single one if it is not.
 func Run(t *testing.T, open func(t *testing.T) store.Opener) {
 	lists := [][]check{commitChecks, turnChecks, entityChecks, afterChecks, baseChecks, deleteChecks, runChecks, nodeChecks, tenureChecks, groupChecks, loadChecks, clientChecks, transactionChecks,
-		inboxChecks, readerChecks, ledgerChecks, tallyChecks, switchChecks, lifeChecks, listenChecks, raceChecks}
+		inboxChecks, readerChecks, ledgerChecks, tallyChecks, switchChecks, taskChecks, lifeChecks, listenChecks, raceChecks}
 	if start(t, open(t)).store.Info().Shared {
 		lists = append(lists, leaseChecks, supersedeChecks)
 	} else {

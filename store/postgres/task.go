@@ -1,0 +1,294 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// claimedState is the SQLSTATE that says that a task which a turn withdraws is claimed.
+const claimedState = "PD002"
+
+// writeTasks deletes tasks that are over or withdrawn and inserts what is offered.
+func (b *batch) writeTasks(turns []*store.Turn) {
+	b.deleteTasks(collect(turns, func(t *store.Turn) []store.TaskRef { return t.Over }), `true`)
+	withdrawn := collect(turns, func(t *store.Turn) []store.TaskRef { return t.Withdrawn })
+	b.deleteTasks(withdrawn, `t.worker = ''`)
+	if n := len(withdrawn); n > 0 {
+		// The one before has waited for a claim that was under way; this one sees it.
+		b.do(`SELECT CASE WHEN count(*) > 0 THEN perdure.refuse('`+claimedState+`', 'a task is claimed') END
+			FROM perdure.tasks t JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(withdrawn)...)
+	}
+	if stopped := collect(turns, func(t *store.Turn) []store.TaskRef { return t.Stopped }); len(stopped) > 0 {
+		b.do(`UPDATE perdure.tasks t SET stopped = true FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+			WHERE t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(stopped)...)
+	}
+	offered := collect(turns, func(t *store.Turn) []store.Task { return t.Offered })
+	n := len(offered)
+	if n == 0 {
+		return
+	}
+	b.do(`INSERT INTO perdure.tasks AS t (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, data)
+		SELECT partition, run, number, attempt, workflow_id, queue, name, priority, suspect, CASE WHEN offered = 0 THEN perdure.now() ELSE offered END, data
+		FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[], $10::bigint[], $11::text[])
+			AS o (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, data)
+		ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt, workflow_id = excluded.workflow_id, queue = excluded.queue,
+			name = excluded.name, priority = excluded.priority, suspect = excluded.suspect, offered = excluded.offered, data = excluded.data,
+			worker = '', claimed = 0, settled = false, stopped = false WHERE t.attempt < excluded.attempt`,
+		column(n, func(i int) int64 { return int64(offered[i].turn.Partition) }),
+		column(n, func(i int) string { return offered[i].turn.Run }),
+		column(n, func(i int) int64 { return offered[i].part.Number }),
+		column(n, func(i int) int64 { return int64(offered[i].part.Attempt) }),
+		column(n, func(i int) string { return offered[i].part.WorkflowID }),
+		column(n, func(i int) string { return offered[i].part.Queue }),
+		column(n, func(i int) string { return offered[i].part.Name }),
+		column(n, func(i int) int64 { return int64(offered[i].part.Priority) }),
+		column(n, func(i int) bool { return offered[i].part.Suspect }),
+		column(n, func(i int) int64 { return offered[i].part.Offered }),
+		column(n, func(i int) string { return payload(offered[i].part.Data) }))
+	if b.h.poll > 0 { // those who look instead of listening see it there
+		b.do(`SELECT nextval('perdure.messages')`)
+	}
+}
+
+// taskKeys are the four columns that name tasks.
+func taskKeys(refs []of[store.TaskRef]) []any {
+	n := len(refs)
+	return []any{
+		column(n, func(i int) int64 { return int64(refs[i].turn.Partition) }),
+		column(n, func(i int) string { return refs[i].turn.Run }),
+		column(n, func(i int) int64 { return refs[i].part.Number }),
+		column(n, func(i int) int64 { return int64(refs[i].part.Attempt) }),
+	}
+}
+
+// deleteTasks deletes the tasks that are as the condition says.
+func (b *batch) deleteTasks(refs []of[store.TaskRef], condition string) {
+	if len(refs) > 0 {
+		b.do(`DELETE FROM perdure.tasks t USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+			WHERE t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt AND `+condition, taskKeys(refs)...)
+	}
+}
+
+func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance, error) {
+	if err := w.Check(); err != nil {
+		return nil, err
+	}
+	var answer *store.Attendance
+	err := h.hold(ctx, "Attend", func(c *conn) error {
+		answer = &store.Attendance{}
+		changed := false
+		err := c.transaction(ctx, func(b *batch) {
+			b.query(`INSERT INTO perdure.workers AS w (id, name, node_group, lease, serves, draining, departed, joined, seen)
+				SELECT $1, $2, $3, $4, $5, $6, $7, now, now FROM perdure.now() ON CONFLICT (id) DO UPDATE SET seen = excluded.seen,
+					draining = excluded.draining, serves = excluded.serves, departed = excluded.departed
+				RETURNING w.seen, w.joined = w.seen OR w.departed`,
+				[]any{w.ID, w.Name, w.Group, int64(w.Lease), payload(w.Serves), w.Draining, w.Left}, func(r pgx.Rows) error {
+					return r.Scan(&answer.Now, &changed)
+				})
+			b.do(`DELETE FROM perdure.workers WHERE id IN (SELECT id FROM perdure.workers WHERE seen + lease < perdure.now() - $1 FOR UPDATE SKIP LOCKED)`,
+				int64(store.WorkersRemembered))
+			b.query(`SELECT partition, run, number, attempt, stopped FROM perdure.tasks WHERE worker = $1 AND worker <> '' AND NOT settled ORDER BY partition, run, number`,
+				[]any{w.ID}, func(r pgx.Rows) error {
+					var t store.HeldTask
+					err := r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.Stopped)
+					answer.Held = append(answer.Held, t)
+					return err
+				})
+		}, nil)
+		if err == nil && changed {
+			c.tell(ctx, store.NewsNodes)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.observe(answer.Now)
+	return answer, nil
+}
+
+const taskColumns = `t.partition, t.run, t.number, t.attempt, t.workflow_id, t.queue, t.name, t.priority, t.suspect, t.offered, t.worker, t.claimed, t.settled, t.data, t.stopped`
+
+func scanTask(r pgx.Rows) (t store.Task, err error) {
+	err = r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
+		&t.Offered, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped)
+	return t, err
+}
+
+// inTurn is the order in which tasks are to run.
+func inTurn(a, b store.Task) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered), a.Compare(b.TaskRef))
+}
+
+func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
+	if err := claim.Check(); err != nil {
+		return nil, err
+	}
+	var claimed []store.Task
+	err := h.share(ctx, "ClaimTasks", func(c *conn) error {
+		claimed = nil
+		err := c.transact(ctx, func(pgx.Tx) (err error) {
+			claimed, err = c.claimTasks(ctx, &claim)
+			return err
+		})
+		if err == nil && len(claimed) > 0 {
+			c.tell(ctx, store.NewsMessage)
+		}
+		return err
+	})
+	return claimed, err
+}
+
+// claimTasks locks the first tasks that nobody else is about to claim, and the row of the
+// worker, so that whoever finds it dead has seen its claims.
+func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.Task, error) {
+	var claimed []store.Task
+	var name string
+	suspects := 0
+	if claim.Suspects {
+		suspects = 1
+	}
+	err := c.send(ctx, func(b *batch) {
+		b.limitLocks(patience)
+		b.query(`WITH w AS (SELECT name FROM perdure.workers, perdure.now() WHERE id = $1 AND NOT departed AND seen > now - lease FOR KEY SHARE OF workers),
+			usual AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND NOT suspect AND worker = '' AND name = ANY ($3::text[])
+				AND partition >= $4 AND partition < $5 AND EXISTS (SELECT FROM w) ORDER BY priority DESC, offered LIMIT $6 FOR UPDATE SKIP LOCKED),
+			suspects AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND suspect AND worker = '' AND name = ANY ($3::text[])
+				AND partition >= $4 AND partition < $5 AND EXISTS (SELECT FROM w) ORDER BY priority DESC, offered LIMIT $7 FOR UPDATE SKIP LOCKED),
+			chosen AS (SELECT * FROM (SELECT * FROM usual UNION ALL SELECT * FROM suspects) o ORDER BY priority DESC, offered LIMIT $6),
+			claimed AS (UPDATE perdure.tasks t SET worker = $1, claimed = greatest(perdure.now(), $8) FROM chosen o
+				WHERE t.partition = o.partition AND t.run = o.run AND t.number = o.number RETURNING `+taskColumns+`)
+			SELECT t.*, w.name FROM claimed t, w`,
+			[]any{claim.Worker, claim.Queue, claim.Names, claim.Partitions.First, claim.Partitions.First + claim.Partitions.Partitions, claim.Limit, suspects, c.h.clock.Load()},
+			func(r pgx.Rows) error {
+				var t store.Task
+				err := r.Scan(&t.Partition, &t.Run, &t.Number, &t.Attempt, &t.WorkflowID, &t.Queue, &t.Name, &t.Priority, &t.Suspect,
+					&t.Offered, &t.Worker, &t.Claimed, &t.Settled, (*opaque)(&t.Data), &t.Stopped, &name)
+				claimed = append(claimed, t)
+				return err
+			})
+	})
+	if err != nil || len(claimed) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(claimed, inTurn)
+	turn := store.Turn{}
+	for i := range claimed {
+		turn.Messages = append(turn.Messages, claimed[i].ClaimedMessage(claim.Worker, name))
+	}
+	return claimed, c.send(ctx, func(b *batch) { b.deliver([]*store.Turn{&turn}) })
+}
+
+func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store.SettledTask) ([]error, error) {
+	for i := range settled {
+		if err := settled[i].Message.Validate(h.info); err != nil {
+			return nil, err
+		}
+	}
+	errs := make([]error, len(settled))
+	err := h.share(ctx, "SettleTasks", func(c *conn) error {
+		err := c.transact(ctx, func(pgx.Tx) error { return c.settleTasks(ctx, worker, settled, errs) })
+		if err == nil {
+			c.tell(ctx, store.NewsMessage)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return errs, nil
+}
+
+func (c *conn) settleTasks(ctx context.Context, worker string, settled []store.SettledTask, errs []error) error {
+	n := len(settled)
+	fresh := &store.Turn{}
+	for i := range errs {
+		errs[i] = store.ErrStale
+	}
+	err := c.send(ctx, func(b *batch) {
+		b.limitLocks(patience)
+		keys := []any{
+			column(n, func(i int) int64 { return int64(settled[i].Partition) }),
+			column(n, func(i int) string { return settled[i].Run }),
+			column(n, func(i int) int64 { return settled[i].Number }),
+			column(n, func(i int) int64 { return int64(settled[i].Attempt) }),
+			worker,
+		}
+		const own = ` JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS d (partition, run, number, attempt, place)
+			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`
+		b.query(`SELECT d.place - 1, t.settled FROM perdure.tasks t`+own+` WHERE t.worker = $5 ORDER BY t.partition, t.run, t.number FOR UPDATE OF t`, keys, func(r pgx.Rows) error {
+			var i int
+			var before bool
+			err := r.Scan(&i, &before)
+			if errs[i] = nil; !before {
+				fresh.Messages = append(fresh.Messages, settled[i].Message)
+			}
+			return err
+		})
+		b.do(`UPDATE perdure.tasks t SET settled = true FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+			WHERE t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt AND t.worker = $5 AND NOT t.settled`, keys...)
+	})
+	if err != nil || len(fresh.Messages) == 0 {
+		return err
+	}
+	return c.send(ctx, func(b *batch) { b.deliver([]*store.Turn{fresh}) })
+}
+
+func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
+	var tasks []store.Task
+	where := `($1::bigint[] IS NULL OR t.partition = ANY ($1)) AND ($2 = '' OR t.run = $2)`
+	if f.Lost {
+		where += ` AND t.worker <> '' AND NOT t.settled AND NOT EXISTS (SELECT FROM perdure.workers w WHERE w.id = t.worker AND NOT w.departed AND w.seen > perdure.now() - w.lease)`
+	}
+	err := h.share(ctx, "Tasks", func(c *conn) error {
+		tasks = nil
+		return c.query(ctx, `SELECT `+taskColumns+` FROM perdure.tasks t WHERE `+where+` ORDER BY t.priority DESC, t.offered, t.partition, t.run, t.number LIMIT $3`,
+			[]any{f.Partitions, f.Run, store.Page(f.Limit)}, func(r pgx.Rows) error {
+				t, err := scanTask(r)
+				tasks = append(tasks, t)
+				return err
+			})
+	})
+	return tasks, err
+}
+
+func (h *handle) Backlogs(ctx context.Context, partitions []int) ([]store.Backlog, error) {
+	var logs []store.Backlog
+	err := h.share(ctx, "Backlogs", func(c *conn) error {
+		logs = nil
+		return c.query(ctx, `SELECT queue, name, count(*) FILTER (WHERE worker = ''), coalesce(min(offered) FILTER (WHERE worker = ''), 0), count(*) FILTER (WHERE worker <> '')
+			FROM perdure.tasks WHERE ($1::bigint[] IS NULL OR partition = ANY ($1)) AND NOT settled GROUP BY queue, name ORDER BY queue, name`,
+			[]any{partitions}, func(r pgx.Rows) error {
+				var b store.Backlog
+				err := r.Scan(&b.Queue, &b.Name, &b.Waiting, &b.Oldest, &b.Running)
+				logs = append(logs, b)
+				return err
+			})
+	})
+	return logs, err
+}
+
+func (h *handle) Workers(ctx context.Context) ([]store.WorkerState, error) {
+	var workers []store.WorkerState
+	err := h.share(ctx, "Workers", func(c *conn) error {
+		workers = nil
+		return c.query(ctx, `SELECT id, name, node_group, lease, serves, draining, departed, joined, seen, NOT departed AND seen > now - lease,
+			(SELECT count(*) FROM perdure.tasks WHERE worker = w.id AND worker <> '' AND NOT settled) FROM perdure.workers w, perdure.now() ORDER BY joined, id`,
+			nil, func(r pgx.Rows) error {
+				var w store.WorkerState
+				var lease int64
+				err := r.Scan(&w.ID, &w.Name, &w.Group, &lease, (*opaque)(&w.Serves), &w.Draining, &w.Left, &w.Joined, &w.Seen, &w.Live, &w.Claimed)
+				w.Lease = time.Duration(lease)
+				w.Expires = w.Seen + lease
+				workers = append(workers, w)
+				return err
+			})
+	})
+	return workers, err
+}

@@ -1,0 +1,269 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// list is how several values are one argument: json_each reads it.
+func list[T any](values []T) driver.Value {
+	data, _ := json.Marshal(values) // numbers and strings: cannot fail
+	return string(data)
+}
+
+// applyTasks writes the tasks of a turn.
+func (b *batch) applyTasks(t *store.Turn) error {
+	b.offered = true
+	for _, ref := range t.Withdrawn {
+		claimed, err := b.c.one(`SELECT 1 FROM tasks WHERE partition = ? AND run = ? AND number = ? AND attempt = ? AND worker <> ''`, nil,
+			int64(t.Partition), t.Run, ref.Number, int64(ref.Attempt))
+		if err == nil && claimed {
+			err = store.ErrClaimed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, refs := range [][]store.TaskRef{t.Over, t.Withdrawn} {
+		for _, ref := range refs {
+			if _, err := b.c.exec(`DELETE FROM tasks WHERE partition = ? AND run = ? AND number = ? AND attempt = ?`,
+				int64(t.Partition), t.Run, ref.Number, int64(ref.Attempt)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, ref := range t.Stopped {
+		if _, err := b.c.exec(`UPDATE tasks SET stopped = 1 WHERE partition = ? AND run = ? AND number = ? AND attempt = ?`,
+			int64(t.Partition), t.Run, ref.Number, int64(ref.Attempt)); err != nil {
+			return err
+		}
+	}
+	for i := range t.Offered {
+		o := &t.Offered[i]
+		_, err := b.c.exec(`INSERT INTO tasks (partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (partition, run, number) DO UPDATE SET attempt = excluded.attempt,
+			workflow_id = excluded.workflow_id, queue = excluded.queue, name = excluded.name, priority = excluded.priority, suspect = excluded.suspect,
+			offered = excluded.offered, data = excluded.data, worker = '', claimed = 0, settled = 0, stopped = 0 WHERE tasks.attempt < excluded.attempt`,
+			int64(t.Partition), t.Run, o.Number, int64(o.Attempt), o.WorkflowID, o.Queue, o.Name, int64(o.Priority), flag(o.Suspect),
+			cmp.Or(o.Offered, b.now), payload(o.Data))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance, error) {
+	if err := w.Check(); err != nil {
+		return nil, err
+	}
+	var answer *store.Attendance
+	changed := false
+	err := h.write(ctx, "Attend", func(c *conn) error {
+		now := h.clock()
+		answer = &store.Attendance{Now: now}
+		known, err := c.exec(`UPDATE workers SET seen = ?, draining = ?, serves = ?, departed = ? WHERE id = ?`,
+			now, flag(w.Draining), payload(w.Serves), flag(w.Left), w.ID)
+		if err != nil {
+			return err
+		}
+		if changed = known == 0 || w.Left; known == 0 {
+			if _, err := c.exec(`DELETE FROM workers WHERE seen + lease < ?`, now-int64(store.WorkersRemembered)); err != nil {
+				return err
+			}
+			if _, err := c.exec(`INSERT INTO workers (id, name, node_group, lease, serves, draining, departed, joined, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				w.ID, w.Name, w.Group, int64(w.Lease), payload(w.Serves), flag(w.Draining), flag(w.Left), now, now); err != nil {
+				return err
+			}
+		}
+		return c.query(ctx, `SELECT partition, run, number, attempt, stopped FROM tasks WHERE worker = ? AND worker <> '' AND settled = 0 ORDER BY partition, run, number`, func(r row) error {
+			answer.Held = append(answer.Held, store.HeldTask{TaskRef: r.task(), Stopped: r.int(4) == 1})
+			return nil
+		}, w.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		announce(h.path, store.NewsNodes)
+	}
+	return answer, nil
+}
+
+// task reads the columns that name a task, which are the first.
+func (r row) task() store.TaskRef {
+	return store.TaskRef{Partition: int(r.int(0)), Run: r.text(1), Number: r.int(2), Attempt: int(r.int(3))}
+}
+
+const taskColumns = `partition, run, number, attempt, workflow_id, queue, name, priority, suspect, offered, worker, claimed, settled, data, stopped`
+
+func (c *conn) tasks(ctx context.Context, query string, args ...driver.Value) ([]store.Task, error) {
+	var tasks []store.Task
+	err := c.query(ctx, query, func(r row) error {
+		tasks = append(tasks, store.Task{
+			TaskRef: r.task(), WorkflowID: r.text(4), Queue: r.text(5), Name: r.text(6), Priority: int(r.int(7)), Suspect: r.int(8) == 1,
+			Offered: r.int(9), Worker: r.text(10), Claimed: r.int(11), Settled: r.int(12) == 1, Data: r.bytes(13), Stopped: r.int(14) == 1,
+		})
+		return nil
+	}, args...)
+	return tasks, err
+}
+
+// inTurn is the order in which tasks are to run.
+const inTurn = `priority DESC, offered, partition, run, number`
+
+func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
+	if err := claim.Check(); err != nil {
+		return nil, err
+	}
+	var claimed []store.Task
+	err := h.write(ctx, "ClaimTasks", func(c *conn) (err error) {
+		claimed, err = h.claimTasks(ctx, c, &claim)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(claimed) > 0 {
+		announce(h.path, store.NewsMessage)
+	}
+	return claimed, nil
+}
+
+func (h *handle) claimTasks(ctx context.Context, c *conn, claim *store.TaskClaim) ([]store.Task, error) {
+	now := h.clock()
+	live, name := false, ""
+	err := c.query(ctx, `SELECT name FROM workers WHERE id = ? AND departed = 0 AND seen > ? - lease`, func(r row) error {
+		live, name = true, r.text(0)
+		return nil
+	}, claim.Worker, now)
+	if err != nil || !live {
+		return nil, err
+	}
+	var open []store.Task
+	for _, suspect := range []bool{false, true} {
+		limit := claim.Limit
+		if suspect {
+			limit = int(min(1, flag(claim.Suspects)))
+		}
+		some, err := c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE queue = ? AND worker = '' AND suspect = ?
+			AND partition >= ? AND partition < ? AND name IN (SELECT value FROM json_each(?)) ORDER BY `+inTurn+` LIMIT ?`,
+			claim.Queue, flag(suspect), int64(claim.Partitions.First), int64(claim.Partitions.First+claim.Partitions.Partitions), list(claim.Names), int64(limit))
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, some...)
+	}
+	slices.SortStableFunc(open, func(a, b store.Task) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Offered, b.Offered))
+	})
+	open = open[:min(claim.Limit, len(open))]
+	for i := range open {
+		t := &open[i]
+		m := t.ClaimedMessage(claim.Worker, name)
+		if err := c.post(&m, h.marks.clock(t.Partition, now)); err != nil {
+			return nil, err
+		}
+		t.Worker, t.Claimed = claim.Worker, h.marks.clock(t.Partition, now)
+		if _, err := c.exec(`UPDATE tasks SET worker = ?, claimed = ? WHERE partition = ? AND run = ? AND number = ?`,
+			t.Worker, t.Claimed, int64(t.Partition), t.Run, t.Number); err != nil {
+			return nil, err
+		}
+	}
+	return open, nil
+}
+
+func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store.SettledTask) ([]error, error) {
+	for i := range settled {
+		if err := settled[i].Message.Validate(h.info); err != nil {
+			return nil, err
+		}
+	}
+	errs := make([]error, len(settled))
+	err := h.write(ctx, "SettleTasks", func(c *conn) error {
+		for i := range settled {
+			s := &settled[i]
+			var before int64
+			own, err := c.one(`SELECT settled FROM tasks WHERE partition = ? AND run = ? AND number = ? AND attempt = ? AND worker = ?`,
+				[]*int64{&before}, int64(s.Partition), s.Run, s.Number, int64(s.Attempt), worker)
+			if err != nil {
+				return err
+			}
+			if errs[i] = nil; !own {
+				errs[i] = store.ErrStale
+			}
+			if !own || before == 1 {
+				continue
+			}
+			if _, err := c.exec(`UPDATE tasks SET settled = 1 WHERE partition = ? AND run = ? AND number = ?`, int64(s.Partition), s.Run, s.Number); err != nil {
+				return err
+			}
+			if err := c.post(&s.Message, h.marks.clock(s.Partition, h.clock())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	announce(h.path, store.NewsMessage)
+	return errs, nil
+}
+
+// amongPartitions selects tasks of partitions, all of them if the list is null.
+const amongPartitions = `(?1 = 'null' OR partition IN (SELECT value FROM json_each(?1)))`
+
+func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {
+	var tasks []store.Task
+	err := h.read(ctx, "Tasks", func(c *conn) (err error) {
+		where := amongPartitions + ` AND (?2 = '' OR run = ?2)`
+		if f.Lost {
+			where += ` AND worker <> '' AND settled = 0 AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = worker AND w.departed = 0 AND w.seen > ?4 - w.lease)`
+		}
+		tasks, err = c.tasks(ctx, `SELECT `+taskColumns+` FROM tasks WHERE `+where+` AND ?4 > 0 ORDER BY `+inTurn+` LIMIT ?3`,
+			list(f.Partitions), f.Run, int64(store.Page(f.Limit)), h.clock())
+		return err
+	})
+	return tasks, err
+}
+
+func (h *handle) Backlogs(ctx context.Context, partitions []int) ([]store.Backlog, error) {
+	var logs []store.Backlog
+	err := h.read(ctx, "Backlogs", func(c *conn) error {
+		return c.query(ctx, `SELECT queue, name, sum(worker = ''), ifnull(min(CASE WHEN worker = '' THEN offered END), 0), sum(worker <> '')
+			FROM tasks WHERE `+amongPartitions+` AND settled = 0 GROUP BY queue, name ORDER BY queue, name`, func(r row) error {
+			logs = append(logs, store.Backlog{Queue: r.text(0), Name: r.text(1), Waiting: int(r.int(2)), Oldest: r.int(3), Running: int(r.int(4))})
+			return nil
+		}, list(partitions))
+	})
+	return logs, err
+}
+
+func (h *handle) Workers(ctx context.Context) ([]store.WorkerState, error) {
+	var workers []store.WorkerState
+	err := h.read(ctx, "Workers", func(c *conn) error {
+		now := h.clock()
+		return c.query(ctx, `SELECT id, name, node_group, lease, serves, draining, departed, joined, seen,
+			(SELECT count(*) FROM tasks WHERE worker = w.id AND worker <> '' AND settled = 0) FROM workers w ORDER BY joined, id`, func(r row) error {
+			w := store.WorkerState{
+				Worker: store.Worker{
+					ID: r.text(0), Name: r.text(1), Group: r.text(2), Lease: time.Duration(r.int(3)), Serves: r.bytes(4),
+					Draining: r.int(5) == 1, Left: r.int(6) == 1,
+				},
+				Joined: r.int(7), Seen: r.int(8), Claimed: int(r.int(9)),
+			}
+			w.Expires = w.Seen + int64(w.Lease)
+			w.Live = !w.Left && now < w.Expires
+			workers = append(workers, w)
+			return nil
+		})
+	})
+	return workers, err
+}

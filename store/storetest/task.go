@@ -1,0 +1,343 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/store"
+)
+
+// taskChecks are about attempts that are offered in queues.
+var taskChecks = []check{
+	{"Task/IsOfferedClaimedSettledAndOver", func(f *fixture) {
+		f.attend("w1")
+		run := f.offer(task(1, 1))
+		equal(f, f.backlogs(), []store.Backlog{{Queue: "gpu", Name: "render", Waiting: 1, Oldest: 100}})
+		waiting := f.tasks(store.TaskFilter{Partitions: []int{f.partition}})
+		equal(f, len(waiting), 1)
+		equal(f, string(waiting[0].Data), "data 1/1")
+		claimed := f.claimTasks("w1", 5)
+		equal(f, len(claimed), 1)
+		c := claimed[0]
+		if c.Worker != "w1" || c.Claimed == 0 || c.Run != run.ID || c.Partition != f.partition || c.Attempt != 1 || string(c.Data) != "data 1/1" || c.WorkflowID != run.WorkflowID {
+			f.Errorf("claimed %+v", c)
+		}
+		equal(f, len(f.claimTasks("w1", 5)), 0)
+		told := f.inbox()
+		equal(f, len(told), 1)
+		want := c.ClaimedMessage("w1", "name of w1")
+		equal(f, [4]string{told[0].Kind, told[0].Key, told[0].Run, string(told[0].Data)}, [4]string{want.Kind, want.Key, run.ID, string(want.Data)})
+		equal(f, f.backlogs(), []store.Backlog{{Queue: "gpu", Name: "render", Running: 1}})
+		equal(f, f.attend("w1"), []store.TaskRef{c.TaskRef})
+		for range 2 { // the answer was lost
+			equal(f, f.settle("w1", c.TaskRef), []error{nil})
+		}
+		equal(f, len(f.inbox()), 2)
+		equal(f, len(f.attend("w1")), 0)
+		equal(f, len(f.backlogs()), 0)
+		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Over: []store.TaskRef{c.TaskRef}})
+		equal(f, len(f.tasks(store.TaskFilter{})), 0)
+		equal(f, f.settle("w1", c.TaskRef), []error{store.ErrStale})
+	}},
+	{"Task/OfAnotherAttemptOrWorkerIsStale", func(f *fixture) {
+		f.attend("w1")
+		f.attend("w2")
+		f.offer(task(1, 1))
+		ref := f.claimTasks("w1", 1)[0].TaskRef
+		equal(f, f.settle("w2", ref), []error{store.ErrStale})
+		next := ref
+		next.Attempt = 2
+		equal(f, f.settle("w1", next), []error{store.ErrStale})
+		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Run: ref.Run, Over: []store.TaskRef{ref}, Offered: []store.Task{task(1, 2)}})
+		equal(f, f.settle("w1", ref), []error{store.ErrStale})
+		equal(f, len(f.attend("w1")), 0)
+		equal(f, f.claimTasks("w2", 1)[0].Attempt, 2)
+		equal(f, len(f.inbox()), 2)
+	}},
+	{"Task/ARepeatedOfferTakesNothingBack", func(f *fixture) {
+		f.attend("w1")
+		run := f.newRun()
+		offer := store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Offered: []store.Task{task(1, 1)}}
+		f.commits(f.first(run))
+		f.commits(offer)
+		ref := f.claimTasks("w1", 1)[0].TaskRef
+		f.commits(offer)
+		equal(f, f.attend("w1"), []store.TaskRef{ref})
+		equal(f, len(f.claimTasks("w1", 1)), 0)
+	}},
+	{"Task/IsWithdrawnUnlessItIsClaimed", func(f *fixture) {
+		f.attend("w1")
+		run := f.offer(task(1, 1), task(2, 1))
+		other := f.newRun()
+		withdraw := func(number int64) store.Turn {
+			t := f.turn(run, number+1)
+			t.Withdrawn = []store.TaskRef{{Number: number, Attempt: 1}}
+			return t
+		}
+		f.commits(withdraw(1))
+		claimed := f.claimTasks("w1", 5)
+		equal(f, len(claimed), 1)
+		equal(f, claimed[0].Number, int64(2))
+		f.commits(f.first(other))
+		beside := f.turn(other, 2)
+		equal(f, f.commit(withdraw(2), beside), []error{store.ErrClaimed, nil})
+		f.settle("w1", claimed[0].TaskRef)
+		equal(f, f.commit(withdraw(2)), []error{store.ErrClaimed})
+		equal(f, len(f.history(run.ID)), 2)
+		equal(f, len(f.history(other.ID)), 2)
+		gone := withdraw(2)
+		gone.Withdrawn[0].Attempt = 7
+		f.commits(gone)
+	}},
+	{"Task/ByPriorityThenAge", func(f *fixture) {
+		f.attend("w1")
+		var tasks []store.Task
+		for i, p := range []int{0, 5, 0, 5} {
+			t := task(int64(i+1), 1)
+			t.Priority, t.Offered = p, int64(100-i)
+			tasks = append(tasks, t)
+		}
+		f.offer(tasks...)
+		var order []int64
+		for _, limit := range []int{3, 3} {
+			for _, t := range f.claimTasks("w1", limit) {
+				order = append(order, t.Number)
+			}
+		}
+		equal(f, order, []int64{4, 2, 3, 1})
+	}},
+	{"Task/OfQueueNameAndGroup", func(f *fixture) {
+		f.attend("w1")
+		mail, other := task(1, 1), task(2, 1)
+		mail.Queue, other.Name = "mail", "other"
+		f.offer(mail, other, task(3, 1))
+		claim := f.taskClaim("w1", 5)
+		elsewhere := claim
+		elsewhere.Partitions = f.makeGroup("elsewhere")
+		for _, c := range []store.TaskClaim{elsewhere, {Worker: "w1", Queue: "gpu", Limit: 1, Partitions: f.group}} {
+			got, err := f.store.ClaimTasks(f.Context(), c)
+			f.must(err)
+			equal(f, len(got), 0)
+		}
+		got := f.claimTasks("w1", 5)
+		equal(f, len(got), 1)
+		equal(f, got[0].Number, int64(3))
+		for _, c := range []store.TaskClaim{{Queue: "gpu", Limit: 1}, {Worker: "w1", Limit: 1}, {Worker: "w1", Queue: "gpu"}} {
+			_, err := f.store.ClaimTasks(f.Context(), c)
+			f.malformed(err)
+		}
+	}},
+	{"Task/OneSuspectAtATime", func(f *fixture) {
+		f.attend("w1")
+		var tasks []store.Task
+		for i := range int64(4) {
+			t := task(i+1, 1)
+			t.Suspect = i < 3
+			tasks = append(tasks, t)
+		}
+		f.offer(tasks...)
+		claim := f.taskClaim("w1", 9)
+		got, err := f.store.ClaimTasks(f.Context(), claim)
+		f.must(err)
+		equal(f, len(got), 2)
+		claim.Suspects = false
+		got, err = f.store.ClaimTasks(f.Context(), claim)
+		f.must(err)
+		equal(f, len(got), 0)
+	}},
+	{"Task/OfAWorkerThatIsGoneIsLost", func(f *fixture) {
+		f.attend("w1")
+		f.offer(task(1, 1), task(2, 1))
+		ref := f.claimTasks("w1", 1)[0].TaskRef
+		equal(f, len(f.tasks(store.TaskFilter{Lost: true})), 0)
+		w := f.worker("w1")
+		w.Left = true
+		_, err := f.store.Attend(f.Context(), w)
+		f.must(err)
+		lost := f.tasks(store.TaskFilter{Lost: true, Partitions: []int{f.partition}})
+		equal(f, len(lost), 1)
+		equal(f, lost[0].TaskRef, ref)
+		equal(f, len(f.tasks(store.TaskFilter{Lost: true, Partitions: []int{}})), 0)
+		equal(f, len(f.claimTasks("w1", 1)), 0)
+		equal(f, len(f.claimTasks("nobody", 1)), 0)
+		workers, err := f.store.Workers(f.Context())
+		f.must(err)
+		equal(f, len(workers), 1)
+		if s := workers[0]; s.Live || !s.Left || s.Claimed != 1 || s.Name != "name of w1" || string(s.Serves) != "gpu" || s.Group != f.group.Name {
+			f.Errorf("the worker is %+v", s)
+		}
+	}},
+	{"Task/ItsWorkerIsAskedToStopIt", func(f *fixture) {
+		f.attend("w1")
+		run := f.offer(task(1, 1))
+		ref := f.claimTasks("w1", 1)[0].TaskRef
+		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Stopped: []store.TaskRef{ref}})
+		answer, err := f.store.Attend(f.Context(), f.worker("w1"))
+		f.must(err)
+		equal(f, answer.Held, []store.HeldTask{{TaskRef: ref, Stopped: true}})
+		f.commits(store.Turn{Partition: f.partition, Epoch: f.epoch, Run: run.ID, Over: []store.TaskRef{ref}, Offered: []store.Task{task(1, 2)}})
+		f.claimTasks("w1", 1)
+		answer, err = f.store.Attend(f.Context(), f.worker("w1"))
+		f.must(err)
+		equal(f, answer.Held[0].Stopped, false)
+	}},
+	{"Task/EachIsClaimedOnce", func(f *fixture) {
+		var tasks []store.Task
+		const many = 40
+		for i := range int64(many) {
+			tasks = append(tasks, task(i+1, 1))
+		}
+		f.offer(tasks...)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var all []int64
+		for i := range 4 {
+			id, s := fmt.Sprint("w", i), f.open()
+			_, err := s.Attend(f.Context(), f.worker(id))
+			f.must(err)
+			wg.Go(func() {
+				for misses := 0; misses < 3; {
+					got, err := s.ClaimTasks(f.Context(), f.taskClaim(id, 3))
+					if store.Unavailable(err) {
+						continue
+					}
+					if err != nil {
+						f.Error(err)
+						return
+					}
+					if len(got) == 0 {
+						misses++ // others may be about to claim the rest
+					}
+					mu.Lock()
+					for _, t := range got {
+						all = append(all, t.Number)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		slices.Sort(all)
+		equal(f, len(all), many)
+		equal(f, len(slices.Compact(all)), many)
+		equal(f, len(f.inbox()), many)
+	}},
+	{"Task/AClaimAndAWithdrawalRace", func(f *fixture) {
+		f.attend("w1")
+		client := f.open()
+		for i := range 20 {
+			run := f.offer(task(1, 1))
+			withdraw := f.turn(run, 2)
+			withdraw.Withdrawn = []store.TaskRef{{Number: 1, Attempt: 1}}
+			var claimed []store.Task
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for err := error(nil); ; {
+					if claimed, err = client.ClaimTasks(f.Context(), f.taskClaim("w1", 1)); !store.Unavailable(err) {
+						return
+					}
+				}
+			})
+			errs := f.commit(withdraw)
+			wg.Wait()
+			if won := errs[0] == nil; won == (len(claimed) == 1) || !won && errs[0] != store.ErrClaimed {
+				f.Fatalf("round %d: the turn was answered %v and %d tasks were claimed", i, errs, len(claimed))
+			}
+			for _, c := range claimed {
+				f.settle("w1", c.TaskRef)
+			}
+		}
+	}},
+	{"Task/IsHeard", func(f *fixture) {
+		f.attend("w1")
+		client := f.open()
+		for i, ear := range []store.Store{f.store, client} {
+			l := f.listen(ear)
+			l.settle()
+			f.offer(task(1, 1))
+			l.expect(store.NewsTasks)
+			l.settle()
+			got := f.claimTasks("w1", 1)
+			l.expect(store.NewsMessage)
+			l.settle()
+			equal(f, f.settle("w1", got[0].TaskRef), []error{nil})
+			l.expect(store.NewsMessage)
+			_ = i
+		}
+	}},
+}
+
+// task is an attempt of a call.
+func task(number int64, attempt int) store.Task {
+	return store.Task{
+		TaskRef: store.TaskRef{Number: number, Attempt: attempt}, WorkflowID: "workflow", Queue: "gpu", Name: "render", Offered: 100,
+		Data: fmt.Appendf(nil, "data %d/%d", number, attempt),
+	}
+}
+
+func (f *fixture) worker(id string) store.Worker {
+	return store.Worker{ID: id, Name: "name of " + id, Group: f.group.Name, Lease: time.Hour, Serves: []byte("gpu")}
+}
+
+// attend is a sign of life of a worker, which answers what it holds.
+func (f *fixture) attend(id string) []store.TaskRef {
+	f.Helper()
+	answer, err := f.store.Attend(f.Context(), f.worker(id))
+	f.must(err)
+	if answer.Now == 0 {
+		f.Errorf("the answer has no time: %+v", answer)
+	}
+	var held []store.TaskRef
+	for _, h := range answer.Held {
+		held = append(held, h.TaskRef)
+	}
+	return held
+}
+
+// offer makes a run and offers tasks of its calls.
+func (f *fixture) offer(tasks ...store.Task) store.Run {
+	f.Helper()
+	run := f.newRun()
+	t := f.first(run)
+	for i := range tasks {
+		tasks[i].WorkflowID = run.WorkflowID
+	}
+	t.Offered = tasks
+	f.commits(t)
+	return run
+}
+
+func (f *fixture) taskClaim(worker string, limit int) store.TaskClaim {
+	return store.TaskClaim{Worker: worker, Partitions: f.group, Queue: "gpu", Names: []string{"render"}, Limit: limit, Suspects: true}
+}
+
+func (f *fixture) claimTasks(worker string, limit int) []store.Task {
+	f.Helper()
+	claimed, err := f.store.ClaimTasks(f.Context(), f.taskClaim(worker, limit))
+	f.must(err)
+	return claimed
+}
+
+func (f *fixture) settle(worker string, ref store.TaskRef) []error {
+	f.Helper()
+	m := store.Message{Partition: ref.Partition, WorkflowID: "workflow", Run: ref.Run, Kind: "attempt", Key: fmt.Sprint("end ", ref)}
+	errs, err := f.store.SettleTasks(f.Context(), worker, []store.SettledTask{{TaskRef: ref, Message: m}})
+	f.must(err)
+	return errs
+}
+
+func (f *fixture) tasks(filter store.TaskFilter) []store.Task {
+	f.Helper()
+	tasks, err := f.store.Tasks(f.Context(), filter)
+	f.must(err)
+	return tasks
+}
+
+func (f *fixture) backlogs() []store.Backlog {
+	f.Helper()
+	logs, err := f.store.Backlogs(f.Context(), []int{f.partition})
+	f.must(err)
+	return logs
+}
