@@ -46,6 +46,7 @@ var engineOptions = map[string]Option{
 	"Logger":           Logger(slog.Default()),
 	"OnPaused":         OnPaused(func(view.PausedCall) {}),
 	"Intercept":        Intercept(intercept.New("i", func(ctx context.Context, _ *intercept.Op, next intercept.Next) error { return next(ctx) })),
+	"ServeQueue":       ServeQueue("q", 7),
 	"Retain":           Retain(view.Retention{Failed: time.Hour}),
 }
 

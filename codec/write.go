@@ -94,6 +94,9 @@ func (c chain) turn(ctx context.Context, t store.Turn) (store.Turn, error) {
 	for i := range t.Messages {
 		docs = append(docs, doc{messageAt(&t.Messages[i]), &t.Messages[i].Data})
 	}
+	if err := c.offered(ctx, &t); err != nil {
+		return t, err
+	}
 	err := c.encodeAll(ctx, docs...)
 	return t, err
 }

@@ -8,6 +8,7 @@ import "time"
 const (
 	CallRunning     = "running"
 	CallQueued      = "queued"      // waits for a slot
+	CallOffered     = "offered"     // waits in its queue until a process claims it that serves the queue
 	CallGated       = "gated"       // waits at a gate
 	CallBackoff     = "backoff"     // waits for its next attempt
 	CallExternal    = "external"    // its attempt is completed from outside, by a token
@@ -32,8 +33,13 @@ type Call struct {
 	LastError     string     `json:"last_error,omitempty"`
 	LastErrorType string     `json:"last_error_type,omitempty"`
 	Node          string     `json:"node,omitempty"` // that runs the attempt in flight
-	Scheduled     time.Time  `json:"scheduled"`
-	Policy        string     `json:"policy,omitempty"` // by which the call is retried, in text notation
+	// Offered is since when the attempt waits in the queue, and Unserved why no live process
+	// can claim it; empty if one can, or it does not wait.
+	Offered   *time.Time `json:"offered,omitempty"`
+	Unserved  string     `json:"unserved,omitempty"`
+	Queue     string     `json:"queue,omitempty"` // in which its attempts are offered; empty: they run where its run is
+	Scheduled time.Time  `json:"scheduled"`
+	Policy    string     `json:"policy,omitempty"` // by which the call is retried, in text notation
 
 	// Started and TimesOut are those of the attempt in flight.
 	Started  *time.Time `json:"started,omitempty"`

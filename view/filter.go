@@ -8,7 +8,7 @@ type Filter struct {
 	Status     []string          // any of these, see StatusRunning; empty: any
 	Workflow   string            // name of the definition
 	IDPrefix   string            // of the workflow ID
-	Call       string            // runs with a call in this state: CallQueued, CallGated, CallBackoff, CallExternal, CallPaused, CallQuarantined
+	Call       string            // runs with a call in this state: CallQueued, CallOffered, CallGated, CallBackoff, CallExternal, CallPaused, CallQuarantined
 	ErrorType  string            // runs with a call whose latest attempt in the ledger ended with this type of error
 	Attributes map[string]string // all of these
 	Since      time.Time         // only runs created at this time or later; zero: all

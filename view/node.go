@@ -4,13 +4,18 @@ import "time"
 
 // Node is a process that serves workflows, or served some recently.
 type Node struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"`
-	Group      string    `json:"group,omitempty"`
-	State      string    `json:"state"`      // live, draining, left or expired
-	Partitions int       `json:"partitions"` // that it owns
-	Joined     time.Time `json:"joined"`
-	Seen       time.Time `json:"seen"` // when it last renewed its lease
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Group      string `json:"group,omitempty"`
+	State      string `json:"state"`      // live, draining, left or expired
+	Partitions int    `json:"partitions"` // that it owns
+	// Worker says that it serves queues alone. Queues are those that it serves, and
+	// Attempts is how many attempts of these it has claimed that have not ended.
+	Worker   bool          `json:"worker,omitempty"`
+	Queues   []ServedQueue `json:"queues,omitempty"`
+	Attempts int           `json:"attempts,omitempty"`
+	Joined   time.Time     `json:"joined"`
+	Seen     time.Time     `json:"seen"` // when it last renewed its lease
 	// Expires is when its lease expires and others may take its work over; nil where no
 	// lease is needed and after the node has left.
 	Expires *time.Time `json:"expires,omitempty"`

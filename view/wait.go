@@ -3,18 +3,20 @@ package view
 import "time"
 
 // What a call or a run waits for: the values of Wait.For, the gravest first. The first
-// five end only when somebody does something.
+// ones, to WaitGatePaused, end only when somebody does something.
 const (
 	WaitQuarantined    = "quarantined"     // a person: the attempts crashed their processes
 	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read
 	WaitParked         = "parked"          // code that fits the history of the run, or does not fail in it
 	WaitCode           = "code"            // a node that has the code of the run
+	WaitUnserved       = "unserved"        // a process that serves the queue of the call and has its activity
 	WaitPaused         = "paused"          // to be resumed: the call, or the run
 	WaitActivityPaused = "activity-paused" // the activity to be resumed in the whole group
 	WaitGatePaused     = "gate-paused"     // the gate to be resumed
 	WaitBreaker        = "breaker"         // the circuit breaker of a gate to let attempts pass
 	WaitBackoff        = "backoff"         // the time of the next attempt
 	WaitGate           = "gate"            // its turn at a gate
+	WaitQueue          = "queue"           // a free process of those that serve the queue of the call
 	WaitSlot           = "slot"            // a free slot of its node: the call, or a run that has not begun
 	WaitExternal       = "external"        // the outcome of an attempt that is completed by a token
 	WaitAttempt        = "attempt"         // an attempt that runs
@@ -26,8 +28,8 @@ const (
 
 // waits are the values of Wait.For in their order.
 var waits = []string{
-	WaitQuarantined, WaitDamaged, WaitParked, WaitCode, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
-	WaitGate, WaitSlot, WaitExternal, WaitAttempt, WaitChild, WaitSignal, WaitTimer, WaitMessage,
+	WaitQuarantined, WaitDamaged, WaitParked, WaitCode, WaitUnserved, WaitPaused, WaitActivityPaused, WaitGatePaused, WaitBreaker, WaitBackoff,
+	WaitGate, WaitQueue, WaitSlot, WaitExternal, WaitAttempt, WaitChild, WaitSignal, WaitTimer, WaitMessage,
 }
 
 // WaitRank orders what is waited for: the gravest has the lowest rank.
@@ -42,10 +44,11 @@ func WaitRank(kind string) int {
 
 // Wait is what a call or a run waits for.
 type Wait struct {
-	For  string `json:"for"`            // see WaitQuarantined
-	Call int64  `json:"call,omitempty"` // number in its run; 0 if the run as a whole waits
-	Name string `json:"name,omitempty"` // of the activity, step, signal, timer or child workflow
-	Gate string `json:"gate,omitempty"` // where the call waits
+	For   string `json:"for"`             // see WaitQuarantined
+	Call  int64  `json:"call,omitempty"`  // number in its run; 0 if the run as a whole waits
+	Name  string `json:"name,omitempty"`  // of the activity, step, signal, timer or child workflow
+	Gate  string `json:"gate,omitempty"`  // where the call waits
+	Queue string `json:"queue,omitempty"` // in which the call waits
 
 	Since *time.Time `json:"since,omitempty"` // nil if it is not known
 	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or nobody knows

@@ -70,6 +70,14 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	if err := options.ValidateGates(); err != nil {
 		return refuse(name, retry.Terminal(fmt.Errorf("the gates of %q are not usable: %w", name, err)))
 	}
+	if options.Queue != "" {
+		if kind == history.StepScheduled {
+			return refuse(name, retry.Terminal(fmt.Errorf("the step %q has a queue: its code is that of the workflow, which no other process has; make an activity of it, or leave the queue out", name)))
+		}
+		if err := history.CheckName("queue", options.Queue); err != nil {
+			return refuse(name, retry.Terminal(err))
+		}
+	}
 	run := wf.instance.run
 	policy := run.DefaultPolicy()
 	if wf.runsOnce() {
@@ -88,6 +96,6 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	wf.instance.intercept(verb, name)
 	return wf.follow(run.StartCall(core.StartCall{
 		Kind: kind, Name: name, Trace: run.Start().Trace, Input: input, Policy: policy,
-		Gates: gatesOnRecord(options), Priority: options.Priority,
+		Gates: gatesOnRecord(options), Priority: options.Priority, Queue: options.Queue,
 	}))
 }

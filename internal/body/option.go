@@ -21,6 +21,9 @@ type Options struct {
 	// the run.
 	Gates    []*gate.Gate
 	Priority int
+	// Queue is where the attempts run: in processes that serve it; "" is where their
+	// run is.
+	Queue string
 }
 
 // Option sets one of the Options.

@@ -74,6 +74,11 @@ type attempts struct {
 	// turn that scheduled it does not say when its first attempt began.
 	renewed bool
 
+	// Task is the attempt that stands in the queue of the call, 0 if none does, and
+	// Claimed says that a worker has taken it.
+	Task    int  `json:"task,omitempty"`
+	Claimed bool `json:"claimed,omitempty"`
+
 	Totals Totals `json:"totals,omitzero"` // over the attempts that the ledger knows
 }
 
@@ -135,6 +140,10 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 		if c.Done || (c.state != "" && c.state != Queued) || r.askNextGate(c) {
 			continue
 		}
+		if c.Queue != "" && !c.Step() {
+			r.offer(c)
+			continue
+		}
 		if admit(c) {
 			r.dispatch(c)
 			continue
@@ -164,14 +173,19 @@ func (r *execution) dispatch(c *Call) {
 		c.Group = c.granted
 	}
 	r.touch(c)
+	r.out.Dispatch = append(r.out.Dispatch, r.dispatchOf(c))
+}
+
+// dispatchOf is what is to be known of the coming attempt by whoever runs it.
+func (r *execution) dispatchOf(c *Call) Dispatch {
 	limit := c.Policy.AttemptLimit()
-	r.out.Dispatch = append(r.out.Dispatch, Dispatch{
+	return Dispatch{
 		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: r.allowed(c), Final: c.Failures+1 >= limit,
 		Step: c.Step(), Probation: c.OnProbation,
-		Name: c.Name, Queue: c.Queue, Trace: c.Trace, Input: c.Input,
+		Name: c.Name, Queue: c.Queue, Priority: c.Priority, Trace: c.Trace, Input: c.Input,
 		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt,
 		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout, Details: c.Details,
-	})
+	}
 }
 
 // allowed is how many executions the rule for a call's latest failure allows, as the
@@ -263,10 +277,10 @@ func (r *execution) fireDue() {
 			if at := c.due; !r.pastDeadline(c) {
 				r.wantSlotSince(c, max(r.now, at))
 			}
-		case c.state == External:
+		case c.state == External, c.state == Remote:
 			r.timeOutside(c)
 		case c.state == Gated && (c.Undecided != nil || r.giveBackLate(c)):
-		case (c.state == Queued || c.state == Gated) && !r.pastDeadline(c):
+		case (c.state == Queued || c.state == Gated || c.state == Offered) && !r.pastDeadline(c):
 			r.queuedTooLong(c)
 		}
 	}
@@ -416,7 +430,7 @@ func (r *execution) backOff(c *Call) {
 // for its process to be trusted with it.
 func (r *execution) offProbation(in OffProbation) {
 	c := r.calls[in.Call]
-	if c == nil || c.state != Dispatched || c.attempt != in.Attempt || !c.OnProbation {
+	if c == nil || c.state != Dispatched && c.state != Remote || c.attempt != in.Attempt || !c.OnProbation {
 		return
 	}
 	c.cleared()

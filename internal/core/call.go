@@ -102,6 +102,9 @@ func (r *callTable) counted(s CallState, n int) {
 	switch s {
 	case External:
 		r.outside += n
+	case Offered, Remote:
+		r.outside += n
+		r.inQueues += n
 	case Queued:
 		r.queued += n
 		r.busy += n
@@ -313,6 +316,9 @@ func resultOf(e *history.Event) *history.Payload {
 // interrupt asks the attempt in flight to end. With givenUp it is put on record now: what
 // it still returns is dropped.
 func (r *execution) interrupt(c *Call, givenUp bool) {
+	if c.state == Remote && !givenUp {
+		r.out.Stopped = append(r.out.Stopped, AttemptRef{c.Number, c.attempt})
+	}
 	if c.state == Dispatched {
 		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
 	}
@@ -356,7 +362,7 @@ func given(c *Call) *history.Failure {
 	phase := retry.PhaseExecution
 	attempt := c.attempt
 	switch c.state {
-	case Queued:
+	case Queued, Offered:
 		phase = retry.PhaseQueue
 	case Gated:
 		if phase = retry.PhaseQueue; c.Undecided != nil {

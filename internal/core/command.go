@@ -89,7 +89,7 @@ func (r *Run) Cancel(c *Call, abandon bool) {
 // after its first attempt was started is not in history, so what the code is told
 // of it must be.
 func (r *Run) cancelRequest(c *Call, abandon bool) history.Event {
-	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && !c.awaitsRun()}
+	e := history.Event{Kind: history.CallCancelRequested, Call: c.Number, Closed: abandon || c.state != Dispatched && c.state != Remote && !c.awaitsRun()}
 	if e.Closed && c.attempted() && (c.attempt > 1 || c.state != Dispatched) && !r.onRecord() {
 		e.Failure, e.Retry = given(c), r.summary(c, false, r.now)
 		if e.Retry != nil && !inFlight(c.state) && c.Undecided == nil {

@@ -69,7 +69,7 @@ const StateRunning = "running"
 
 // ShownState is a state in the words of descriptions.
 func ShownState(s CallState) string {
-	if s == Dispatched {
+	if s == Dispatched || s == Remote {
 		return StateRunning
 	}
 	return string(s)
@@ -190,6 +190,9 @@ func (r *operations) retryNow(c *Call, in Control) {
 	case Queued:
 		r.answer(in, c, Unchanged, "it waits for a free slot already")
 		return
+	case Offered:
+		r.answer(in, c, Unchanged, "it waits in its queue already")
+		return
 	case Gated:
 		r.answer(in, c, Unchanged, "it waits for its gate already")
 		return
@@ -239,10 +242,10 @@ func (r *operations) editPolicy(c *Call, in Control) {
 	default:
 		r.answer(in, c, Applied, "")
 		switch {
-		case c.state == Queued, c.state == Gated && c.Undecided == nil:
+		case c.state == Queued, c.state == Offered, c.state == Gated && c.Undecided == nil:
 			c.due = c.gatedDue()
 			r.watch(c)
-		case c.state == External:
+		case c.state == External, c.state == Remote:
 			r.waitOutside(c)
 		}
 	}
@@ -263,7 +266,7 @@ func (r *operations) closeBy(c *Call, in Control, e history.Event) {
 }
 
 // inFlight reports whether an attempt of a call in this state is under way.
-func inFlight(s CallState) bool { return s == Dispatched || s == External }
+func inFlight(s CallState) bool { return s == Dispatched || s == External || s == Remote }
 
 // check says why the code could not read a result, if there is code to ask.
 func (c *Call) check(result history.Payload) (err error) {

@@ -61,7 +61,7 @@ func (r *execution) inFlight(call int64, attempt int, said int64) *Call {
 	if c == nil || !inFlight(c.state) || c.attempt != attempt {
 		return nil
 	}
-	if c.state == External && said >= c.due {
+	if (c.state == External || c.state == Remote) && said >= c.due {
 		r.timeOutside(c)
 		return nil
 	}
@@ -91,7 +91,7 @@ func (r *callTable) OutsideDue(now int64) bool {
 		return false
 	}
 	for _, c := range r.calls {
-		if c.state == External && c.due <= now {
+		if (c.state == External || c.state == Remote || c.state == Offered) && c.due > 0 && c.due <= now {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func (r *execution) heartbeat(in Heartbeat) {
 		c.Details = in.Details
 	}
 	r.touch(c)
-	if c.state == External {
+	if c.state == External || c.state == Remote {
 		r.waitOutside(c)
 	}
 }

@@ -57,10 +57,12 @@ type callTable struct {
 	busy       int // open calls that are dispatched or queued
 	queued     int // open calls that are queued
 	untold     int // open calls that wait for a person who was not told
-	outside    int // open calls that are external
+	outside    int // open calls that are external, offered or remote
+	inQueues   int // open calls that are offered or remote
 	childCalls int // open calls of runs that this one started
 	dues       dueHeap
 	dirty      []*Call // calls whose row may change
+	offered    []*Call // calls that this step puts into their queues
 }
 
 // gating asks for gates and gives them up.

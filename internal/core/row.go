@@ -12,6 +12,7 @@ import (
 func (r *callTable) writeRows() {
 	for _, c := range r.dirty {
 		c.isDirty = false
+		r.writeTask(c)
 		switch {
 		case c.Done:
 			if c.hasRow {
@@ -83,9 +84,9 @@ func (r *callTable) restore(c *Call, row Row) error {
 	switch c.state {
 	case Backoff:
 		c.due = row.Due
-	case Queued:
+	case Queued, Offered:
 		c.due = c.queueDue()
-	case External:
+	case External, Remote:
 		c.due, _ = c.timesOut(c.Policy)
 	case Gated:
 		if c.Undecided == nil {

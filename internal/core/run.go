@@ -188,6 +188,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 		r.admitReady(admit)
 	}
 	r.writeRows()
+	r.handOut()
 	r.settle()
 	if len(r.out.Events) > 0 {
 		r.catchUp()
@@ -307,6 +308,10 @@ func (r *Run) take(in Input) {
 		r.granted(in)
 	case OffProbation:
 		r.offProbation(in)
+	case Claimed:
+		r.claimed(in)
+	case WorkerGone:
+		r.workerGone(in)
 	case TakenOver:
 		r.takenOver(in)
 	case FromGate:
@@ -427,7 +432,7 @@ func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && 
 // AwaitsMessage reports whether the code waits for a signal or for another run:
 // news may come soon, however far off the next due time is.
 func (r *Run) AwaitsMessage() bool {
-	if r.childCalls > 0 {
+	if r.childCalls > 0 || r.inQueues > 0 {
 		return true
 	}
 	for _, m := range r.signals.byName {

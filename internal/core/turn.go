@@ -30,7 +30,13 @@ type Turn struct {
 	// To be done once the turn is durable.
 	Dispatch  []Dispatch
 	Interrupt []Interrupt
-	Unused    []int64 // calls whose Granted slot is free again
+
+	// Offered are attempts that go into their queues; they have not started. Over and
+	// Withdrawn are attempts that leave them: Over were claimed, and Withdrawn were not
+	// when the step was made. Stopped are attempts of which the worker is asked to end them.
+	Offered                  []Dispatch
+	Over, Withdrawn, Stopped []AttemptRef
+	Unused                   []int64 // calls whose Granted slot is free again
 	// OffProbation are attempts that need the probation lane no more.
 	OffProbation []AttemptRef
 
@@ -73,7 +79,7 @@ const maxSpare = 32
 
 // Empty reports whether there is nothing to commit.
 func (t *Turn) Empty() bool {
-	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && len(t.Gates) == 0 && t.State == nil
+	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && len(t.Gates) == 0 && len(t.Offered)+len(t.Over)+len(t.Withdrawn)+len(t.Stopped) == 0 && t.State == nil
 }
 
 // Message is what a run tells another one, or itself, with its turn: an input of
@@ -96,6 +102,7 @@ type Dispatch struct {
 	Probation bool // it was lost before: run it in the probation lane
 	Name      string
 	Queue     string
+	Priority  int
 	Trace     string
 	Input     history.Payload
 	Scheduled int64 // when its call was scheduled
@@ -134,6 +141,8 @@ const (
 	Queued      CallState = "queued"
 	Dispatched  CallState = "dispatched"
 	External    CallState = "external"
+	Offered     CallState = "offered" // in a queue, in which a worker may claim it
+	Remote      CallState = "remote"  // its attempt runs on a worker
 	Backoff     CallState = "backoff"
 	Gated       CallState = "gated"
 	Paused      CallState = "paused"

@@ -28,12 +28,12 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 		e.grant(slot.Free())
 		return
 	}
-	if around := e.config.Around; around != nil {
-		inner := body
-		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
-	}
-	if e.around.Has(intercept.Attempt) {
-		body = e.intercepted(r, d, body)
+	if e.surrounds() {
+		start := r.run.Start()
+		body = e.surrounded(body, intercept.Op{
+			Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
+			Call: d.Call, Attempt: d.Attempt, Headers: start.Headers,
+		}, d.Trace)
 	}
 	p.active++
 	e.attempts.Begin(attempt.Spec{
@@ -41,13 +41,21 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 	})
 }
 
-// intercepted is a body with the interceptors of attempts around it.
-func (e *Engine) intercepted(r *activeRun, d core.Dispatch, body code.Body) code.Body {
-	start := r.run.Start()
-	op := intercept.Op{
-		Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
-		Call: d.Call, Attempt: d.Attempt, Headers: history.WithTrace(start.Headers, d.Trace),
+// surrounds reports whether tests or interceptors put something around attempts.
+func (e *Engine) surrounds() bool {
+	return e.config.Around != nil || e.around.Has(intercept.Attempt)
+}
+
+// surrounded is a body with what tests and interceptors put around attempts.
+func (e *Engine) surrounded(body code.Body, op intercept.Op, trace string) code.Body {
+	if around := e.config.Around; around != nil {
+		inner := body
+		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
 	}
+	if !e.around.Has(intercept.Attempt) {
+		return body
+	}
+	op.Headers = history.WithTrace(op.Headers, trace)
 	return func(ctx context.Context) (result history.Payload, err error) {
 		err = e.around.Do(ctx, &op, func(ctx context.Context) (err error) {
 			result, err = body(ctx)
@@ -117,6 +125,9 @@ func (o attemptOwner) Ended(end attempt.End) {
 	defer e.mu.Unlock()
 	e.attempts.Remove(x)
 	e.quiet.Broadcast()
+	if e.server != nil {
+		defer e.server.Wake() // there may be a slot for a queue
+	}
 	p := e.servedOf(x)
 	if p != nil {
 		p.active--

@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/body"
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -76,6 +77,9 @@ type Config struct {
 	Interceptors []intercept.Interceptor
 	// Observers are told what is durable.
 	Observers []Observer
+	// Queues are what this process serves beside its share of the runs, or without one:
+	// an engine that has queues and no workflows takes no partitions.
+	Queues []record.Queue
 	// InboxEvery is how often the inbox is read although nobody said that
 	// something is there, ScanAhead how far ahead due times are read. Tests that
 	// let virtual months pass set both high; defaults 5 s and 1 min.
@@ -176,6 +180,16 @@ func (c *Config) normalize() error {
 		c.Logger = slog.Default()
 	}
 	errs = append(errs, c.identify())
+	if c.Node == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "localhost"
+		}
+		c.Node = fmt.Sprintf("%s:%d", host, os.Getpid())
+	}
+	if c.Group != "" {
+		errs = append(errs, history.CheckName("group", c.Group))
+	}
 	errs = append(errs, (*retention)(&c.Retention).check())
 	if c.SweepEvery < 0 {
 		errs = append(errs, fmt.Errorf("the time between sweeps is %s: it must be positive, or 0 for the default (%s)", c.SweepEvery, defaultSweepEvery))
@@ -216,7 +230,7 @@ func (c *Config) definitions() (*definitions, error) {
 	d := &definitions{workflows: map[string]*code.Declared{}, activities: map[string]*body.Declared{}}
 	interceptors, err := around.New(c.Interceptors)
 	d.around = interceptors
-	errs := []error{err}
+	errs := append(c.checkQueues(), err)
 	for _, definition := range c.Workflows {
 		w := code.Of(definition)
 		errs = append(errs, history.CheckName("workflow name", w.Name))
@@ -242,6 +256,9 @@ func (c *Config) definitions() (*definitions, error) {
 		}
 		if err := a.Options.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("activity %q: %w", a.Name, err))
+		}
+		if a.Options.Queue != "" {
+			errs = append(errs, history.CheckName("queue", a.Options.Queue))
 		}
 		d.activities[a.Name] = a
 	}

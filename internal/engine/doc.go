@@ -33,6 +33,7 @@
 //	trial.go        runs that may be what processes die of: their code runs under a mark
 //	guard.go        user code under watch: panics, turns that do not end
 //	attempt.go      beginning attempts, and what is heard of them
+//	queue.go        attempts that are offered in queues, and serving these
 //	external.go     attempts that are completed from outside
 //	transaction.go  what bodies do in the transaction of their result
 //	slots.go        which calls may have a slot, and what becomes of a grant

@@ -18,6 +18,7 @@ import (
 	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/outage"
 	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/serve"
 	"github.com/perdure/perdure/internal/steptx"
 	"github.com/perdure/perdure/internal/workers"
 	"github.com/perdure/perdure/retry"
@@ -56,6 +57,8 @@ type Engine struct {
 	slots        *attempt.Slots
 	attempts     *attempt.Runner
 	transactions steptx.Runner
+	server       *serve.Server // of queues; nil if this process serves none
+	goneWorkers  goneWorkers
 	reads        *outage.Watch // of the database
 	writes       *outage.Watch
 	loading      chan struct{} // as many runs are loaded at a time as it holds
@@ -184,6 +187,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	e.attempts = attempt.NewRunner(attempt.Config{
 		Owner: attemptOwner{e}, Clock: e.clock, Pool: &e.code, Holds: e.member.Holds, MaxLate: config.MaxAbandoned, Logger: config.Logger,
 	})
+	e.serveQueues()
 	e.intake, e.receivers = e.rules(), e.kinds()
 	return e, nil
 }
@@ -211,6 +215,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.readSwitches(ctx); err != nil { // before anything can begin
 		return err
 	}
+	if e.onlyQueues() {
+		return e.startServing(ctx)
+	}
 	if err := e.member.Join(ctx); err != nil {
 		return err
 	}
@@ -224,13 +231,16 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.member.Run} {
+	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.member.Run, e.workerLoop} {
 		e.work.Go(loop)
 	}
 	if e.config.Retention != (view.Retention{}) {
 		e.work.Go(e.sweepLoop)
 	} else {
 		e.work.Go(e.growthLoop)
+	}
+	if e.server != nil {
+		return e.server.Start(ctx)
 	}
 	return nil
 }
@@ -317,6 +327,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	running := e.attempts.Running()
 	e.mu.Unlock()
 	e.log.EngineDrains(e.config.Node, running)
+	served := e.stopServing(ctx)
 	ended := func() bool { return e.attempts.Running() == 0 && e.busy == 0 }
 	e.waitFor(ctx, ended)
 	e.attempts.Interrupt()
@@ -327,8 +338,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	settle, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	e.waitFor(settle, func() bool { return e.busy == 0 })
 	cancel()
+	<-served
 	e.end()
-	err := errors.Join(e.member.Leave(), e.db.Close())
+	err := errors.Join(e.leave(), e.db.Close())
 	e.log.EngineStopped(e.config.Node)
 	e.log.Close()
 	return err
@@ -380,6 +392,9 @@ func (e *Engine) end() {
 	e.slots.Close()
 	e.cancel()
 	e.attempts.Interrupt()
+	if e.server != nil {
+		e.server.Kill()
+	}
 	e.Client.Close()
 	e.work.Wait()
 	e.steps.Stop()

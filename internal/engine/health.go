@@ -63,7 +63,7 @@ func (e *Engine) doomed() error {
 
 // away is what is wrong with the database, or with the way to it.
 func (e *Engine) away() error {
-	return errors.Join(e.reads.Err(), e.writes.Err(), e.member.Health())
+	return errors.Join(e.reads.Err(), e.writes.Err(), e.member.Health(), e.servingHealth())
 }
 
 // impaired is what stops a part of the work only.

@@ -25,11 +25,15 @@ func (e *Engine) hear(news store.News) {
 		e.newsOfLine()
 		e.mu.Unlock()
 	}
+	if news&store.NewsTasks != 0 && e.server != nil {
+		e.server.Kick()
+	}
 	if news&store.NewsSwitches != 0 {
 		kick(e.switchKick)
 	}
 	if news&store.NewsNodes != 0 {
 		e.member.Kick()
+		kick(e.goneWorkers.kick)
 	}
 }
 

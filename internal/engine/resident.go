@@ -2,6 +2,7 @@ package engine
 
 import (
 	"container/list"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/attempt"
@@ -71,7 +72,12 @@ func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 		return // another node has it, and will find what is durable
 	}
 	r := e.resident(p, e.receiver(p, run, m))
-	r.mail = append(r.mail, m)
+	if _, first := m.input.(core.Claimed); first {
+		// What is decided about a call must know that its attempt is under way.
+		r.mail = slices.Insert(r.mail, 0, m)
+	} else {
+		r.mail = append(r.mail, m)
+	}
 	e.rouse(r)
 }
 

@@ -169,7 +169,7 @@ func slotRule() rule {
 
 // serves reports whether this node has the code of a call's attempts.
 func (e *Engine) serves(c *core.Call) bool {
-	if c.Step() || e.defs.activities[c.Name] != nil {
+	if c.Step() || c.Queue != "" || e.defs.activities[c.Name] != nil {
 		return true
 	}
 	e.mu.Lock()

@@ -78,6 +78,9 @@ func (e *Engine) readSwitches(ctx context.Context) error {
 	defer e.mu.Unlock()
 	if e.switches.add(log) && e.phase == running {
 		e.serveAgain()
+		if e.server != nil {
+			e.server.Wake()
+		}
 	}
 	return nil
 }

@@ -99,6 +99,8 @@ func (r *activeRun) refused(err error) {
 	case errors.As(err, &conflict):
 		e.startConflict(r.resident, r.todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
+	case errors.Is(err, store.ErrClaimed):
+		e.claimedMeanwhile(r, err)
 	case errors.Is(err, store.ErrStale):
 		e.log.TurnRefused(r.id, r.out.Number)
 		e.putBack(r.resident, r.todo)
@@ -239,6 +241,9 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 	t.Attempts = record.Attempts(of, out.Attempts)
 	if len(out.Tallies) > 0 {
 		t.Tallies = record.Tallies(r.run.Start().Type, out.Time, out.Tallies)
+	}
+	if err := e.storeTasks(r, out, &t); err != nil {
+		return t, err
 	}
 	if out.Next == nil { // else createFirst says so
 		if t.Messages, err = e.announcement(r.resident); err != nil {

@@ -52,7 +52,7 @@ func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.D
 	d.Pending, signals = s.pending()
 	d.Updates = s.updates()
 	d.HistoryLength, d.Warnings = len(s.Events), in.limits.warnings(len(s.Events), len(d.Pending), signals)
-	return errors.Join(in.addPlaces(ctx, row.ID, d.Pending), in.addChildren(ctx, d.Pending), in.addSwitches(ctx, d.Pending))
+	return errors.Join(in.addPlaces(ctx, row.ID, d.Pending), in.addChildren(ctx, d.Pending), in.addSwitches(ctx, d.Pending), in.addQueues(ctx, d.Pending))
 }
 
 // addSwitches adds to the calls of paused activities who paused them.

@@ -17,14 +17,18 @@ func (in *Inspector) Nodes(ctx context.Context) ([]view.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]view.Node, len(members))
+	workers, err := in.db.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]view.Node, len(members), len(members)+len(workers))
 	for i, m := range members {
 		nodes[i] = nodeOf(m)
 		if m.Live && m.Expires == store.Never {
 			nodes[i].Seen = at(max(m.Seen, in.now())) // its lock shows that it is alive; it renews no lease
 		}
 	}
-	return nodes, nil
+	return in.addWorkers(nodes, workers), nil
 }
 
 func nodeOf(m store.Member) view.Node {

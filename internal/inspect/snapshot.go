@@ -186,7 +186,7 @@ func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
 	if kind != KindActivity && kind != KindStep {
 		return p
 	}
-	p.State, p.Attempt, p.Node = view.CallRunning, 1, s.owners[s.epochs[ev.Turn]]
+	p.State, p.Attempt, p.Node, p.Queue = view.CallRunning, 1, s.owners[s.epochs[ev.Turn]], ev.Queue
 	var policy retry.Policy
 	if ev.Policy != nil {
 		policy = *ev.Policy
@@ -198,7 +198,7 @@ func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
 		return p
 	}
 	p.Attempt, p.Node = row.Attempt, ""
-	if row.State != store.Dispatched {
+	if row.State != store.Dispatched && row.State != store.Remote {
 		p.State = string(row.State)
 		p.Next = optional(row.Due)
 	}
@@ -207,12 +207,18 @@ func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
 		if progress.Last != nil {
 			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()
 		}
-		if row.State == store.Dispatched {
+		if row.State == store.Dispatched || row.State == store.Remote {
 			p.Node = progress.Node
 			inFlight(&p, progress.StartedAt, &policy)
 		}
 		if at, verdict := progress.Awaits(); row.State == store.Gated && at >= 0 && at < len(ev.Gates) {
 			p.Gate = &view.GateWait{Name: ev.Gates[at].Name, Verdict: verdict}
+		}
+		if row.State == store.Offered {
+			p.Offered = optional(progress.QueuedAt)
+		}
+		if row.State == store.Remote && progress.TimesOut(&policy) != core.Never {
+			p.TimesOut = optional(progress.TimesOut(&policy))
 		}
 		if row.State == store.External {
 			p.Started, p.TimesOut = optional(progress.StartedAt), optional(progress.TimesOut(&policy))

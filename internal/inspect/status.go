@@ -56,6 +56,9 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 	if s.Failed, err = in.failedLately(ctx, s.Time); err != nil {
 		return nil, err
 	}
+	if s.Queues, err = in.queues(ctx, o); err != nil {
+		return nil, err
+	}
 	s.Attention = needsAttention(s)
 	return s, nil
 }
@@ -64,11 +67,11 @@ func (in *Inspector) Status(ctx context.Context) (*view.Status, error) {
 func (in *Inspector) servers(ctx context.Context, s *view.Status) error {
 	nodes, err := in.Nodes(ctx)
 	for _, n := range nodes {
-		if n.Group != in.group.Name || (n.State == view.NodeLeft || n.State == view.NodeExpired) && n.Partitions == 0 {
+		if n.Group != in.group.Name || (n.State == view.NodeLeft || n.State == view.NodeExpired) && n.Partitions+n.Attempts == 0 {
 			continue
 		}
 		s.Nodes = append(s.Nodes, n)
-		s.Served = s.Served || n.State == view.NodeLive
+		s.Served = s.Served || n.State == view.NodeLive && !n.Worker
 	}
 	return err
 }
@@ -82,7 +85,7 @@ func needsAttention(s *view.Status) bool {
 }
 
 // waitGroup is what calls and runs of one view.Waiting have in common.
-type waitGroup struct{ kind, name, gate, by, why string }
+type waitGroup struct{ kind, name, gate, queue, by, why string }
 
 // summary collects what waits.
 type summary struct {
@@ -92,7 +95,7 @@ type summary struct {
 
 // add counts something that waits.
 func (s *summary) add(w view.Wait, workflowID, run, workflow string) {
-	at := waitGroup{kind: w.For, name: w.Name, gate: w.Gate}
+	at := waitGroup{kind: w.For, name: w.Name, gate: w.Gate, queue: w.Queue}
 	if !w.ByItself() && w.For != view.WaitParked && w.For != view.WaitDamaged {
 		at.by, at.why = w.By, w.Why
 	}
@@ -158,6 +161,7 @@ var (
 		view.CallGated:       {view.WaitGate, view.WaitGatePaused, view.WaitBreaker},
 		view.CallBackoff:     {view.WaitBackoff},
 		view.CallExternal:    {view.WaitExternal},
+		view.CallOffered:     {view.WaitQueue, view.WaitUnserved},
 		view.CallPaused:      {view.WaitPaused},
 		view.CallQuarantined: {view.WaitQuarantined},
 	}
@@ -216,7 +220,7 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 	if err != nil {
 		return err
 	}
-	for _, state := range []store.CallState{store.Quarantined, store.Paused, store.Gated, store.Backoff, store.Queued, store.External} {
+	for _, state := range []store.CallState{store.Quarantined, store.Paused, store.Gated, store.Backoff, store.Queued, store.Offered, store.External} {
 		calls, err := in.db.Waiting(ctx, store.CallFilter{Partitions: in.group.All(), State: state, Limit: statusCalls})
 		if err != nil {
 			return err
@@ -224,6 +228,9 @@ func (in *Inspector) addCalls(ctx context.Context, o *obstacles, sum *summary) e
 		for i := range calls {
 			c := &calls[i]
 			w := o.ofRow(&c.Call)
+			if err := o.atQueue(ctx, &w); err != nil {
+				return err
+			}
 			if state == store.Paused && pausedWithRun(&c.Call) {
 				continue
 			}

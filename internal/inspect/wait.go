@@ -20,6 +20,7 @@ type obstacles struct {
 	in     *Inspector
 	paused map[string]store.Switch
 	gates  map[string]*core.GateDetail // nil: there is no such gate yet
+	queues *serving                    // nil: not read yet
 }
 
 func (in *Inspector) obstacles(ctx context.Context) (*obstacles, error) {
@@ -76,6 +77,9 @@ func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
 // ofRow says what a call waits for, by its row. The gate of a gated one is not in it.
 func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	w := view.Wait{Call: c.Number, Name: c.Name, For: rowWaits[c.State]}
+	if c.State == store.Offered || c.State == store.Remote {
+		w.Queue = c.Queue
+	}
 	p, err := core.DecodeProgress(c.Data)
 	if damage := damageOf(err); damage != nil && !damage.Coded {
 		return damagedWait(w, damage)
@@ -90,15 +94,15 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 			since = max(p.First, p.Errors[n-1].At*1e6)
 		}
 		w.Since, w.Until = optional(since), optional(c.Due)
-	case store.Dispatched, store.External:
+	case store.Dispatched, store.External, store.Remote:
 		w.Since = optional(cmp.Or(p.StartedAt, since))
 	default:
 		w.Since = optional(since)
 	}
-	if p.Pause != nil && c.State != store.Dispatched {
+	if p.Pause != nil && c.State != store.Dispatched && c.State != store.Remote {
 		w.Since, w.By, w.Why = optional(p.Pause.At), p.Pause.By, p.Pause.Reason
 	}
-	if off, paused := o.paused[c.Name]; paused && c.State == store.Queued {
+	if off, paused := o.paused[c.Name]; paused && (c.State == store.Queued || c.State == store.Offered) {
 		w.For, w.By, w.Why = view.WaitActivityPaused, off.By, off.Why
 	}
 	return w
@@ -106,7 +110,7 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 
 var rowWaits = map[store.CallState]string{
 	store.Queued: view.WaitSlot, store.Dispatched: view.WaitAttempt, store.External: view.WaitExternal, store.Backoff: view.WaitBackoff,
-	store.Gated: view.WaitGate, store.Paused: view.WaitPaused, store.Quarantined: view.WaitQuarantined,
+	store.Offered: view.WaitQueue, store.Remote: view.WaitAttempt, store.Gated: view.WaitGate, store.Paused: view.WaitPaused, store.Quarantined: view.WaitQuarantined,
 }
 
 // heldRun says why a run as a whole goes not on, nil if it does.
@@ -183,6 +187,9 @@ func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait,
 		}
 		c := s.rows[number]
 		w := o.ofRow(&c)
+		if err := o.atQueue(ctx, &w); err != nil {
+			return nil, err
+		}
 		if w.For == view.WaitGate && p.Gate != nil {
 			w.Gate = p.Gate.Name
 			if err := o.atGate(ctx, &w); err != nil {

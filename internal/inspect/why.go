@@ -89,6 +89,10 @@ func sentence(w *view.Wait) string {
 		return call + " waits at a gate" + named(w.Gate) + failed
 	case view.WaitBackoff:
 		return call + " is in backoff" + until + failed
+	case view.WaitUnserved:
+		return fmt.Sprintf("%s waits in the queue %s: %s; start one (perdure.ServeQueue)", call, w.Queue, w.Why)
+	case view.WaitQueue:
+		return fmt.Sprintf("%s waits in the queue %s for a process that serves it and is free%s", call, w.Queue, failed)
 	case view.WaitSlot:
 		if w.Call == 0 {
 			return "it has not begun: it waits for a free slot of its node"

@@ -358,8 +358,13 @@ var table = []row{
 		why: "a body runs without knowing who owns its run, or whether there is a database",
 	},
 	{
+		pkg: "internal/serve",
+		may: []string{"activity", "retry", "store", "internal/attempt", "internal/clock", "internal/code", "internal/core", "internal/history", "internal/ident", "internal/message", "internal/record"},
+		why: "a process that serves queues runs attempts as a node does, and has neither runs nor partitions",
+	},
+	{
 		pkg: "internal/engine",
-		may: []string{"intercept", "internal/around", "internal/attempt", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
+		may: []string{"intercept", "internal/around", "internal/attempt", "internal/serve", "internal/replay", "internal/inspect", "view", "internal/clock", "internal/workers", "internal/steptx", "internal/commit", "internal/logs", "internal/member", "internal/outage", "internal/trial", "internal/request", "activity", "workflow", "retry", "schedule", "store", "internal/core", "internal/coro", "internal/history", "internal/gates", "internal/ident", "internal/entity", "internal/record", "internal/message", "internal/body", "internal/code"},
 		why: "the engine drives the core over any store; it must not know which",
 	},
 	{

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
@@ -15,6 +16,7 @@ const (
 	KindUpdate     = "update"      // asks for an update
 	KindAttempt    = "attempt"     // an attempt ended, from outside
 	KindHeartbeat  = "heartbeat"   // of an attempt, from outside
+	KindTrialOver  = "trial-over"  // an attempt on a worker leaves the probation lane
 	KindToGate     = "to-gate"     // a core.ToGate
 	KindFromGate   = "from-gate"   // a core.FromGate
 	KindToSchedule = "to-schedule" // a core.ToSchedule
@@ -70,6 +72,8 @@ func Input(m store.Message) (core.Input, error) {
 		return input[core.ToSchedule](m)
 	case KindRequest:
 		return input[core.Control](m)
+	case store.KindClaimed:
+		return claimed(m)
 	case oldSignal, oldCancel, oldTerminate, oldControl:
 		return oldRequest(m)
 	}
@@ -87,12 +91,23 @@ func Input(m store.Message) (core.Input, error) {
 		return *d.Child, nil
 	case KindHeartbeat:
 		return core.Heartbeat{Call: d.Call, Attempt: d.Attempt, Details: d.Value, At: m.Posted}, nil
+	case KindTrialOver:
+		return core.OffProbation{AttemptRef: core.AttemptRef{Call: d.Call, Attempt: d.Attempt}}, nil
 	case KindAttempt:
 		return core.AttemptEnded{
 			Call: d.Call, Attempt: d.Attempt, Outcome: d.Outcome, Result: d.Value, Failure: d.Failure, Ended: m.Posted, Outside: true,
 		}, nil
 	}
 	return nil, fmt.Errorf("message %d of workflow %q has the unknown kind %q; was it sent by a newer version?", m.Sequence, m.WorkflowID, m.Kind)
+}
+
+// claimed reads what a store wrote when a worker claimed an attempt.
+func claimed(m store.Message) (core.Input, error) {
+	var d store.TaskClaimed
+	if err := json.Unmarshal(m.Data, &d); err != nil {
+		return nil, unreadable(m, err)
+	}
+	return core.Claimed{AttemptRef: core.AttemptRef{Call: d.Call, Attempt: d.Attempt}, Worker: d.Worker, At: m.Posted}, nil
 }
 
 func input[I core.Input](m store.Message) (core.Input, error) { return decode[I](m) }

@@ -79,6 +79,12 @@ func AttemptEnd(g store.Group, workflowID, run string, d Data) (store.Message, e
 	return toRun(g, workflowID, run, KindAttempt, key(KindAttempt, run, d.Call, d.Attempt, "end"), d)
 }
 
+// TrialOver returns the word that an attempt on a worker has run for so long that it
+// leaves the probation lane.
+func TrialOver(g store.Group, workflowID, run string, d Data) (store.Message, error) {
+	return toRun(g, workflowID, run, KindTrialOver, key(KindAttempt, run, d.Call, d.Attempt, "trial"), d)
+}
+
 // Heartbeat returns a sign of life of an attempt, told from outside. A later one replaces
 // one that waits, so that they do not pile up while nothing reads them. One without
 // details leaves the details of earlier ones.

@@ -105,7 +105,7 @@ func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (
 		return "", false, err
 	}
 	for _, call := range calls {
-		if call.Number == a.Call && call.Attempt == a.Number && (call.State == store.External || call.State == store.Dispatched) {
+		if call.Number == a.Call && call.Attempt == a.Number && (call.State == store.External || call.State == store.Remote || call.State == store.Dispatched) {
 			return row.WorkflowID, false, nil // the usual case; the history need not be read
 		}
 	}

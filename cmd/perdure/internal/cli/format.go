@@ -141,7 +141,7 @@ var statusColours = map[string]term.Colour{
 	"completed": term.Good, "failed": term.Bad, "canceled": term.Bad, "terminated": term.Bad,
 	"timed-out": term.Bad, "lost": term.Bad,
 	"parked": term.Bad, "quarantined": term.Bad, "paused": term.Bad, "waiting-for-code": term.Bad,
-	"running": term.Busy, "external": term.Busy, "backoff": term.Busy, "queued": term.Busy,
+	"running": term.Busy, "external": term.Busy, "backoff": term.Busy, "queued": term.Busy, "offered": term.Busy,
 }
 
 func status(s string) term.Painted { return term.Painted{Text: s, Colour: statusColours[s]} }

@@ -161,7 +161,7 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 }
 
 // retryingStates are those in which a call may wait for another attempt.
-var retryingStates = []string{view.CallBackoff, view.CallGated, view.CallQueued}
+var retryingStates = []string{view.CallBackoff, view.CallGated, view.CallQueued, view.CallOffered}
 
 // looked is how many runs that wait at gates or for slots are looked at to find those
 // that have failed before.
@@ -179,7 +179,7 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 	case opt.retrying:
 		states = retryingStates[1:]
 	case opt.calls == view.CallPaused:
-		states = []string{view.CallQueued} // calls of paused activities queue
+		states = []string{view.CallQueued, view.CallOffered} // calls of paused activities queue
 	}
 	filter.Waits = true
 	for _, state := range states {
@@ -298,7 +298,7 @@ type waitingRun struct {
 
 func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run, opt listOptions) error {
 	wanted := func(p view.Call) bool {
-		return p.State == opt.calls || opt.calls == view.CallPaused && p.State == view.CallQueued && p.ActivityPaused != nil
+		return p.State == opt.calls || opt.calls == view.CallPaused && (p.State == view.CallQueued || p.State == view.CallOffered) && p.ActivityPaused != nil
 	}
 	if opt.retrying {
 		wanted = func(p view.Call) bool { return p.Failures > 0 && slices.Contains(retryingStates, p.State) }
@@ -335,6 +335,8 @@ func (a *app) retryingTable(all []waitingRun) error {
 				next = gatePassed(p.Gate, now)
 			case p.State == view.CallQueued:
 				next = "when a slot is free"
+			case p.State == view.CallOffered:
+				next = "when queue " + p.Queue + " is served"
 			case p.Next != nil:
 				next = term.Until(*p.Next, now)
 			}
@@ -357,7 +359,7 @@ func gatePassed(w *view.GateWait, now time.Time) string {
 
 // rowStates are the states by which the database can find calls.
 var rowStates = []string{
-	view.CallQueued, view.CallExternal, view.CallBackoff, view.CallGated, view.CallPaused, view.CallQuarantined,
+	view.CallQueued, view.CallOffered, view.CallExternal, view.CallBackoff, view.CallGated, view.CallPaused, view.CallQuarantined,
 }
 
 // waitingTable shows calls that wait for anything but a time.

@@ -30,7 +30,8 @@ func (a *app) nodesCommand() *cobra.Command {
 		Long: `List the nodes of a database: the processes that run its workflows. Each owns a share of
 the partitions, which hold the workflows, while it renews its lease. If it dies, others
 take its share over when the lease expires. BUILD names the code of the process, and below the table
-is what it has registered.
+is what it has registered. Processes that serve queues of activities alone own no partitions;
+their queues are listed with how many attempts run at a time.
 
 All groups are listed unless --group names one. Nodes that are gone are listed only with
 --all, unless their work has not been taken over yet.`,
@@ -68,10 +69,12 @@ func (a *app) nodes(ctx context.Context, all bool) error {
 }
 
 // isGone reports whether a node is gone and its work taken over.
-func isGone(n view.Node) bool { return (n.State == left || n.State == expired) && n.Partitions == 0 }
+func isGone(n view.Node) bool {
+	return (n.State == left || n.State == expired) && n.Partitions+n.Attempts == 0
+}
 
-// works reports whether a node takes work.
-func works(n view.Node) bool { return n.State == live }
+// works reports whether a node takes runs.
+func works(n view.Node) bool { return n.State == live && !n.Worker }
 
 // consistent is the time of this machine, unless it contradicts the database, whose
 // clock decides which nodes are live and may be ahead or behind.
@@ -92,11 +95,20 @@ func consistent(now time.Time, nodes []view.Node) time.Time {
 var nodeColours = map[string]term.Colour{live: term.Good, draining: term.Busy, left: term.Faint, expired: term.Bad}
 
 func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
-	table := a.table("NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD")
+	head := []string{"NODE", "GROUP", "STATE", "PARTITIONS", "SEEN", "LEASE", "JOINED", "BUILD"}
+	queues := slices.ContainsFunc(nodes, func(n view.Node) bool { return len(n.Queues) > 0 })
+	if queues {
+		head = append(head, "QUEUES", "ATTEMPTS")
+	}
+	table := a.table(head...)
 	table.Right(3)
 	for _, n := range nodes {
-		table.Row(n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, term.Count(n.Partitions),
-			term.When(n.Seen, now), lease(n, now), term.Time(n.Joined), n.Build)
+		row := []any{n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, term.Count(n.Partitions),
+			term.When(n.Seen, now), lease(n, now), term.Time(n.Joined), n.Build}
+		if queues {
+			row = append(row, queuesOf(n), term.Count(n.Attempts))
+		}
+		table.Row(row...)
 	}
 	if len(nodes) > 0 {
 		if err := table.Write(a.out); err != nil {
@@ -124,7 +136,7 @@ func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
 func codeNotes(nodes []view.Node) []string {
 	var notes []string
 	for _, n := range nodes {
-		if n.Build == "" || !works(n) && n.State != draining {
+		if n.Build == "" || n.State != live && n.State != draining {
 			continue
 		}
 		note := fmt.Sprintf("Build %s has %s.", n.Build, registered(n))
@@ -160,6 +172,16 @@ func some(one, many string, names []string) string {
 	return fmt.Sprintf("the %s %s", many, strings.Join(names, ", "))
 }
 
+// queuesOf are the queues that a node serves, and how many attempts of each it runs at a
+// time.
+func queuesOf(n view.Node) string {
+	var names []string
+	for _, q := range n.Queues {
+		names = append(names, fmt.Sprintf("%s (%d)", q.Queue, q.Limit))
+	}
+	return strings.Join(names, ", ")
+}
+
 // served names what the listed nodes serve.
 func (a *app) served() string {
 	switch group, given := a.group(); {
@@ -183,6 +205,13 @@ func lease(n view.Node, now time.Time) string {
 	return term.Duration(n.Expires.Sub(now)) + " left"
 }
 
+func attemptsGoBack(n int) string {
+	if n == 1 {
+		return "attempt goes back into its queue"
+	}
+	return term.Count(n) + " attempts go back into their queues"
+}
+
 // nodeNotes say when the work of dead and silent nodes goes on.
 func nodeNotes(nodes []view.Node, now time.Time) []string {
 	var notes []string
@@ -191,7 +220,10 @@ func nodeNotes(nodes []view.Node, now time.Time) []string {
 		work := "the work of its " + term.Plural(n.Partitions, "partition", "partitions")
 		name := n.Name
 		switch {
-		case n.Partitions == 0:
+		case n.Partitions == 0 && n.Attempts == 0:
+		case n.Worker && n.State == expired:
+			notes = append(notes, fmt.Sprintf("%s is dead; its %s soon.", name, attemptsGoBack(n.Attempts)))
+		case n.Worker:
 		case n.State == expired && successor:
 			notes = append(notes, fmt.Sprintf("%s is dead; another node takes over %s soon.", name, work))
 		case n.State == expired:

@@ -197,7 +197,7 @@ func (r *request) addFlags() {
 }
 
 // callStates are what --state accepts.
-var callStates = []string{"running", "queued", "external", "backoff", "gated", "paused", "quarantined"}
+var callStates = []string{"running", "queued", "offered", "external", "backoff", "gated", "paused", "quarantined"}
 
 // selects are the flags that select among all workflows.
 func (r *request) selects() []string {

@@ -319,6 +319,9 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 		if p.Policy != "" {
 			a.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
 		}
+		if p.Queue != "" {
+			a.printf("\n  Call %d: %s\n", p.Call, a.atQueue(p, now))
+		}
 		if p.Gate != nil {
 			a.printf("\n  Call %d: %s\n", p.Call, gateWait(p.Gate))
 		}
@@ -347,6 +350,20 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 		a.decide(p, now)
 	}
 	return nil
+}
+
+// atQueue says where the attempts of a call with a queue are.
+func (a *app) atQueue(p view.Call, now time.Time) string {
+	queue := "queue " + p.Queue
+	switch {
+	case p.State == view.CallRunning:
+		return "an attempt of " + queue + " runs on " + p.Node + "."
+	case p.State != view.CallOffered:
+		return "its attempts run where " + queue + " is served."
+	case p.Unserved != "":
+		return "it waits in " + queue + " since " + whenPast(p.Offered, now) + ": " + p.Unserved + ". See: perdure nodes"
+	}
+	return "it waits in " + queue + " since " + whenPast(p.Offered, now) + "."
 }
 
 // parentOf says which call started a workflow.

@@ -104,6 +104,9 @@ func (a *app) status(ctx context.Context, e *perdure.Engine) (*view.Status, erro
 	if err := a.waitingNow(s.Waiting, now); err != nil {
 		return nil, err
 	}
+	if err := a.queues(s.Queues, now); err != nil {
+		return nil, err
+	}
 	if err := a.errorTrends(s.Errors, now); err != nil {
 		return nil, err
 	}
@@ -167,7 +170,7 @@ func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 
 // waitNames are what is waited for, in the words of listings.
 var waitNames = map[string]string{
-	view.WaitCode: "code", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
+	view.WaitCode: "code", view.WaitUnserved: "unserved queue", view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
 }
 
 func waitPainted(kind string) term.Painted {
@@ -188,6 +191,9 @@ func waitPainted(kind string) term.Painted {
 func whatWaits(w *view.Waiting) string {
 	if w.Gate != "" {
 		return w.Gate
+	}
+	if w.Queue != "" {
+		return w.Name + " in " + w.Queue
 	}
 	return w.Name
 }
@@ -217,6 +223,22 @@ func whyWaits(w *view.Wait) string {
 		return why
 	}
 	return why + ": " + failed
+}
+
+// queues shows who serves which queue, and what is in it.
+func (a *app) queues(all []view.Queue, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
+	a.printf("\nQueues:\n\n")
+	table := a.table("QUEUE", "WAITING", "OLDEST", "RUNNING", "LIMIT", "PROCESSES", "UNSERVED")
+	table.Right(1, 3, 4, 5)
+	for i := range all {
+		q := &all[i]
+		unserved := term.Painted{Text: strings.Join(q.Unserved, ", "), Colour: term.Bad}
+		table.Row(q.Queue, term.Count(q.Waiting), whenPast(q.Oldest, now), term.Count(q.Running), term.Count(q.Limit), term.Count(q.Workers), unserved)
+	}
+	return table.Write(a.out)
 }
 
 // errorTrends shows the worst errors of the last hour.
@@ -286,6 +308,8 @@ func (a *app) nextCommand(w *view.Waiting) string {
 	switch w.For {
 	case view.WaitQuarantined:
 		return call("retry-now", view.CallQuarantined)
+	case view.WaitUnserved:
+		return "perdure nodes"
 	case view.WaitDamaged, view.WaitParked, view.WaitCode:
 		return "perdure show " + id
 	case view.WaitPaused:

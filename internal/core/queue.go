@@ -1,0 +1,95 @@
+package core
+
+// Claimed says that a worker has claimed an attempt that was offered in a queue, and runs
+// it.
+type Claimed struct {
+	AttemptRef
+	Worker string // its ID, which the ledger names
+	At     int64
+}
+
+// WorkerGone says that the worker that runs an attempt is there no more.
+type WorkerGone struct {
+	AttemptRef
+	Worker string
+	// Survived says that its process lives, or ended by itself. Survivors are such
+	// workers: what was held against the call of them is not any more.
+	Survived  bool
+	Survivors []string
+}
+
+func (Claimed) input()    {}
+func (WorkerGone) input() {}
+
+// offer puts an attempt that is ready into its queue. No slot is needed here: whether it
+// gets one is up to the workers.
+func (r *execution) offer(c *Call) {
+	r.setState(c, Offered)
+	c.due = c.queueDue()
+	r.watch(c)
+	r.touch(c)
+}
+
+// writeTask lets the row in the queue follow the call: it stands there while it is
+// offered, and until the attempt that was claimed has ended.
+func (r *callTable) writeTask(c *Call) {
+	want := 0
+	if !c.Done && (c.state == Offered || c.state == Remote) {
+		want = c.attempt
+	}
+	if c.Task != 0 && c.Task != want {
+		ref := AttemptRef{c.Number, c.Task}
+		if c.Claimed {
+			r.out.Over = append(r.out.Over, ref)
+		} else {
+			r.out.Withdrawn = append(r.out.Withdrawn, ref)
+		}
+		c.Task, c.Claimed = 0, false
+	}
+	if want != 0 && c.Task == 0 {
+		c.Task, c.Claimed = want, false
+		r.offered = append(r.offered, c)
+	}
+}
+
+// handOut makes what the workers need to know of the attempts that are new in their
+// queues.
+func (r *execution) handOut() {
+	for _, c := range r.offered {
+		r.out.Offered = append(r.out.Offered, r.dispatchOf(c))
+	}
+	r.offered = r.offered[:0]
+}
+
+// claimed starts an attempt that runs on a worker. A word of another attempt comes late.
+func (r *execution) claimed(in Claimed) {
+	c := r.calls[in.Call]
+	if c == nil || c.state != Offered || c.attempt != in.Attempt {
+		r.out.Dropped++
+		return
+	}
+	c.Claimed = true
+	c.Returned = 0
+	c.StartedAt, c.Node = max(in.At, c.QueuedAt), in.Worker
+	if c.OnProbation {
+		c.Group = 1 // a worker has one suspect at a time
+	}
+	r.setState(c, Remote)
+	r.waitOutside(c)
+}
+
+// workerGone loses an attempt whose worker is there no more.
+func (r *execution) workerGone(in WorkerGone) {
+	c := r.calls[in.Call]
+	if c == nil || c.state != Remote || c.attempt != in.Attempt || c.Node != in.Worker {
+		r.out.Dropped++
+		return
+	}
+	over := TakenOver{Survivors: in.Survivors}
+	if in.Survived {
+		over.Survivors = append(over.Survivors, in.Worker)
+	} else {
+		over.Unheard = []string{in.Worker}
+	}
+	r.lost(c, over)
+}

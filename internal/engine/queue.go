@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/code"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/request"
+	"github.com/perdure/perdure/internal/serve"
+	"github.com/perdure/perdure/store"
+)
+
+// Queue is a queue that is served.
+type Queue = record.Queue
+
+// checkQueues reports what is wrong with the queues that are to be served.
+func (c *Config) checkQueues() (errs []error) {
+	seen := map[string]bool{}
+	for _, q := range c.Queues {
+		errs = append(errs, history.CheckName("queue", q.Name))
+		if q.Limit < 1 {
+			errs = append(errs, fmt.Errorf("the queue %q is served with %d attempts at a time: it must be at least 1", q.Name, q.Limit))
+		}
+		if seen[q.Name] {
+			errs = append(errs, fmt.Errorf("the queue %q is served twice; give it once, with one limit", q.Name))
+		}
+		seen[q.Name] = true
+	}
+	if len(c.Queues) > 0 && len(c.Activities) == 0 {
+		errs = append(errs, fmt.Errorf("the queue %q is served without any activity; register those whose calls wait there", c.Queues[0].Name))
+	}
+	return errs
+}
+
+// onlyQueues reports whether the process takes no partitions.
+func (e *Engine) onlyQueues() bool { return e.server != nil && len(e.config.Workflows) == 0 }
+
+// serveQueues makes the server of the queues, if this process serves any.
+func (e *Engine) serveQueues() {
+	e.goneWorkers.kick = make(chan struct{}, 1)
+	if len(e.config.Queues) == 0 {
+		return
+	}
+	var names []string
+	for _, a := range e.config.Activities {
+		names = append(names, a.Name())
+	}
+	if len(e.config.Workflows) == 0 { // nothing else gives slots to those who wait
+		e.slots = attempt.NewSlots(e.config.Concurrency, func() bool { return true })
+	}
+	e.server = serve.New(e.ctx, serve.Config{
+		Store: e.db, Group: e.group, Name: e.config.Node, Build: e.config.Build, Lease: e.config.Lease, Queues: e.config.Queues, Activities: names,
+		Alone: len(e.config.Workflows) == 0, Slots: e.slots,
+		Paused: func(name string) bool {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return e.switchedOff(name)
+		},
+		Body: func(run string, t *serve.Task) code.Body {
+			body := e.body(nil, t.Dispatch)
+			if body == nil || !e.surrounds() {
+				return body
+			}
+			return e.surrounded(body, intercept.Op{
+				Kind: intercept.Attempt, Name: t.Dispatch.Name, WorkflowID: t.WorkflowID, RunID: run, Workflow: t.Workflow,
+				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: t.Headers,
+			}, t.Dispatch.Trace)
+		},
+		Free: func(slot *attempt.Slot) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.grant(slot.Free())
+		},
+		Granted: attemptOwner{e}.Granted,
+		Attempts: attempt.Config{
+			Clock: e.clock, Pool: &e.code, Holds: func() bool { return true }, MaxLate: e.config.MaxAbandoned, Logger: e.config.Logger,
+		},
+		Token: func(partition int, run string, call int64, number int) string {
+			return e.Client.Token(request.Attempt{Partition: partition, Run: run, Call: call, Number: number})
+		},
+		Away: e.reads.Away, Back: e.reads.Back,
+		Dropped: func(run string, _ int64, _ int) { e.log.InputsLate(run, 1) },
+	})
+}
+
+// startServing starts an engine that serves queues alone.
+func (e *Engine) startServing(ctx context.Context) error {
+	if err := e.server.Start(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.phase = running
+	e.mu.Unlock()
+	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, 0)
+	e.work.Go(e.switchLoop)
+	e.work.Go(e.listen)
+	return nil
+}
+
+// stopServing drains the server while the engine drains, and tells when that is done.
+func (e *Engine) stopServing(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	if e.server == nil {
+		close(done)
+		return done
+	}
+	go func() {
+		defer close(done)
+		e.server.Stop(ctx)
+	}()
+	return done
+}
+
+// leave ends the membership of a node; one that serves queues alone has none.
+func (e *Engine) leave() error {
+	if e.onlyQueues() {
+		return nil
+	}
+	return e.member.Leave()
+}
+
+func (e *Engine) servingHealth() error {
+	if e.server == nil {
+		return nil
+	}
+	return e.server.Health()
+}
+
+// storeTasks puts what a turn says about queues in the store's words.
+func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
+	refs := func(all []core.AttemptRef) (list []store.TaskRef) {
+		for _, a := range all {
+			list = append(list, store.TaskRef{Partition: t.Partition, Run: r.id, Number: a.Call, Attempt: a.Attempt})
+		}
+		return list
+	}
+	t.Over, t.Withdrawn, t.Stopped = refs(out.Over), refs(out.Withdrawn), refs(out.Stopped)
+	start := r.run.Start()
+	for _, d := range out.Offered {
+		data, err := serve.Seal(&serve.Task{Workflow: start.Type, WorkflowID: start.WorkflowID, CallID: r.run.CallID(d.Call), Headers: start.Headers, Dispatch: d})
+		if err != nil {
+			return err
+		}
+		t.Offered = append(t.Offered, store.Task{
+			TaskRef:    store.TaskRef{Partition: t.Partition, Run: r.id, Number: d.Call, Attempt: d.Attempt},
+			WorkflowID: start.WorkflowID, Queue: d.Queue, Name: d.Name, Priority: d.Priority, Suspect: d.Probation, Offered: d.Queued, Data: data,
+		})
+	}
+	return nil
+}
+
+// claimedMeanwhile gives a turn up that withdraws an attempt which a worker has claimed.
+// The message that says so is read before the run takes another step.
+func (e *Engine) claimedMeanwhile(r *activeRun, err error) {
+	e.putBack(r.resident, r.todo)
+	e.mu.Lock()
+	e.created(r.resident)
+	e.mu.Unlock()
+	if read := e.readInbox(r.partition); read != nil && e.ctx.Err() == nil {
+		e.log.TurnRefused(r.id, r.out.Number)
+	}
+}
+
+// goneWorkers are workers that this node has found dead, and since when. One is taken for
+// dead when it was for some time in which the database answered: after an outage nobody
+// has shown a sign of life.
+type goneWorkers struct {
+	kick  chan struct{}
+	since map[string]time.Time
+}
+
+// workerLoop takes back the attempts of workers that are there no more.
+func (e *Engine) workerLoop() {
+	every := e.config.Lease / 3
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-e.goneWorkers.kick:
+		case <-e.ctx.Done():
+			return
+		}
+		_ = e.takeBack(every) // who cannot look now looks again; other loops tell of the outage
+		timer.Reset(every)
+	}
+}
+
+// takeBack tells the runs whose attempts are lost.
+func (e *Engine) takeBack(patience time.Duration) error {
+	e.mu.Lock()
+	owned := numbers(e.open(nil))
+	e.mu.Unlock()
+	if len(owned) == 0 {
+		return nil
+	}
+	lost, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: owned, Lost: true, Limit: 1000})
+	if err != nil {
+		e.goneWorkers.since = nil
+		return err
+	}
+	if len(lost) == 0 {
+		e.goneWorkers.since = nil
+		return nil
+	}
+	workers, err := e.db.Workers(e.ctx)
+	if err != nil {
+		e.goneWorkers.since = nil
+		return err
+	}
+	left := map[string]bool{}
+	var survivors []string
+	for _, w := range workers {
+		left[w.ID] = w.Left
+		if w.Left || w.Live {
+			survivors = append(survivors, w.ID)
+		}
+	}
+	since := map[string]time.Time{}
+	for _, t := range lost {
+		first, known := e.goneWorkers.since[t.Worker]
+		if !known {
+			first = time.Now()
+		}
+		since[t.Worker] = first
+		if !left[t.Worker] && time.Since(first) < patience {
+			continue
+		}
+		in := core.WorkerGone{
+			AttemptRef: core.AttemptRef{Call: t.Number, Attempt: t.Attempt}, Worker: t.Worker, Survived: left[t.Worker], Survivors: survivors,
+		}
+		e.mu.Lock()
+		if p := e.partitions[t.Partition]; p != nil && !p.leaving {
+			e.deliverLocked(p, t.Run, mail{input: in})
+		}
+		e.mu.Unlock()
+	}
+	e.goneWorkers.since = since
+	return nil
+}

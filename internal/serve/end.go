@@ -1,0 +1,237 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
+)
+
+// end is how an attempt ended, to be made durable.
+type end struct {
+	key   attempt.Key
+	held  *held
+	input core.AttemptEnded
+	beat  *core.Heartbeat // what it said last, which its run does not know
+}
+
+// beat is a heartbeat to be posted.
+type beat struct {
+	held *held
+	beat core.Heartbeat
+	over bool // it is the word that the attempt leaves the probation lane
+}
+
+// errTransaction is the failure of a body that wants something done with its result.
+var errTransaction = retry.Terminal(errors.New("the body used activity.OnCommit, but ran in a process that serves its queue: " +
+	"what is done with a result is done in the transaction of the run's owner; call the activity without a queue, or write in the body itself"))
+
+// owner is the server as attempt.Owner.
+type owner struct{ s *Server }
+
+// Ended notes the end of an attempt, which is to be made durable.
+func (o owner) Ended(e attempt.End) {
+	s, x := o.s, e.Attempt
+	in := e.Input
+	if e.Transaction != nil {
+		in = core.AttemptEnded{Call: in.Call, Attempt: in.Attempt, Outcome: core.Failed, Failure: history.FromError(errTransaction), Ended: in.Ended}
+	}
+	s.mu.Lock()
+	s.attempts.Remove(x)
+	if h := s.held[x.Key]; h != nil {
+		last := end{key: x.Key, held: h, input: in}
+		if in.Outcome != core.Completed {
+			if b, fresh := x.TakeBeat(); fresh {
+				last.beat = &b // the next attempt is told what this one said
+			}
+		}
+		h.body, h.counts = nil, false
+		delete(s.beats, x.Key)
+		s.ends = append(s.ends, last)
+	}
+	s.mu.Unlock()
+	s.config.Free(e.Slot)
+	wake(s.ended)
+	wake(s.kick)
+}
+
+// Beat posts a heartbeat soon.
+func (o owner) Beat(x *attempt.Attempt) {
+	s := o.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.held[x.Key]
+	if b, fresh := x.TakeBeat(); fresh && h != nil && !x.Ended() {
+		s.beats[x.Key] = beat{held: h, beat: b}
+		wake(s.ended)
+	}
+}
+
+// TrialOver lets an attempt leave the probation lane.
+func (o owner) TrialOver(x *attempt.Attempt) {
+	s := o.s
+	s.mu.Lock()
+	if h := s.held[x.Key]; h != nil && !x.Ended() {
+		s.beats[attempt.Key{Run: x.Run, Call: x.Call, Number: -x.Number}] = beat{held: h, over: true}
+		wake(s.ended)
+	}
+	s.mu.Unlock()
+	s.config.Granted(x.LeaveProbation())
+}
+
+func (o owner) Granted(grants []attempt.Grant) { o.s.config.Granted(grants) }
+
+func (o owner) Token(x *attempt.Attempt) string {
+	return o.s.config.Token(x.Partition, x.Run, x.Call, x.Number)
+}
+
+// refuse fails a task that cannot be read.
+func (s *Server) refuse(k attempt.Key, h *held, err error) {
+	s.mu.Lock()
+	s.held[k] = h
+	h.counts = false
+	failure := history.FromError(retry.Terminal(fmt.Errorf("what the queue says of the attempt cannot be read by this version: %w", errors.Join(err, errors.ErrUnsupported))))
+	s.ends = append(s.ends, end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Failed, Failure: failure}})
+	s.mu.Unlock()
+	s.config.Free(h.slot)
+	wake(s.ended)
+}
+
+func unseal(data []byte, into *Task) error { return history.Unseal(data, into) }
+
+// Seal makes the data of a task.
+func Seal(t *Task) ([]byte, error) { return history.Seal(t) }
+
+// settle makes ends durable, and posts heartbeats, until the server ends.
+func (s *Server) settle() {
+	backoff := retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
+	failures := 0
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.ended:
+		}
+		for s.say() != nil {
+			failures++
+			timer := time.NewTimer(backoff.Delay(failures))
+			select {
+			case <-timer.C:
+			case <-s.ctx.Done():
+				timer.Stop()
+				return
+			}
+		}
+		failures = 0
+	}
+}
+
+// say posts what is to be said now. What could not be said is said again.
+func (s *Server) say() error {
+	s.mu.Lock()
+	ends, beats := s.ends, s.beats
+	s.ends, s.beats = nil, map[attempt.Key]beat{}
+	s.mu.Unlock()
+	for _, b := range beats { // one that is lost is followed by others
+		_ = s.postBeat(b.held, b.beat, b.over)
+	}
+	if err := s.settleAll(ends); err != nil {
+		s.mu.Lock()
+		s.ends = append(ends, s.ends...)
+		s.mu.Unlock()
+		s.away("telling how attempts ended", err)
+		return err
+	}
+	return nil
+}
+
+func (s *Server) postBeat(h *held, b core.Heartbeat, over bool) error {
+	t := &h.task
+	d := message.Data{Call: t.Number, Attempt: t.Attempt, Value: b.Details}
+	made := message.Heartbeat
+	if over {
+		made = message.TrialOver
+	}
+	m, err := made(s.config.Group, t.WorkflowID, t.Run, d)
+	if err != nil {
+		return err
+	}
+	m.Partition = t.Partition
+	if err := s.config.Store.Post(s.ctx, m); err != nil && store.Unavailable(err) {
+		return err
+	}
+	return nil // the run has ended: we shall hear of it
+}
+
+// settleAll makes ends durable and forgets the attempts.
+func (s *Server) settleAll(ends []end) error {
+	if len(ends) == 0 {
+		return nil
+	}
+	settled := make([]store.SettledTask, len(ends))
+	for i := range ends {
+		e := &ends[i]
+		if e.held.task.WorkflowID == "" { // of a claim whose answer was lost
+			if err := s.learn(e.held); err != nil {
+				return err
+			}
+		}
+		if e.beat != nil {
+			if err := s.postBeat(e.held, *e.beat, false); err != nil {
+				return err
+			}
+			e.beat = nil
+		}
+		m, err := message.AttemptEnd(s.config.Group, e.held.task.WorkflowID, e.key.Run, message.Data{
+			Call: e.key.Call, Attempt: e.key.Number, Outcome: e.input.Outcome, Value: e.input.Result, Failure: e.input.Failure,
+		})
+		if err != nil { // what is no result is a failure
+			failure := history.FromError(retry.Terminal(err))
+			m, err = message.AttemptEnd(s.config.Group, e.held.task.WorkflowID, e.key.Run, message.Data{
+				Call: e.key.Call, Attempt: e.key.Number, Outcome: core.Failed, Failure: failure,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		m.Partition = e.held.task.Partition
+		settled[i] = store.SettledTask{TaskRef: e.held.task.TaskRef, Message: m}
+	}
+	errs, err := s.config.Store.SettleTasks(s.ctx, s.id, settled)
+	if err != nil {
+		return err
+	}
+	s.config.Back()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range ends {
+		delete(s.held, ends[i].key)
+		if errs[i] != nil {
+			s.config.Dropped(ends[i].key.Run, ends[i].key.Call, ends[i].key.Number)
+		}
+	}
+	s.quiet.Broadcast()
+	return nil
+}
+
+// learn reads whose task it is that was claimed without our hearing of it. One that is
+// gone is another's: its workflow ID does not matter.
+func (s *Server) learn(h *held) error {
+	tasks, err := s.config.Store.Tasks(s.ctx, store.TaskFilter{Partitions: []int{h.task.Partition}, Run: h.task.Run, Limit: 10_000})
+	if err != nil {
+		return err
+	}
+	h.task.WorkflowID = "?"
+	for i := range tasks {
+		if tasks[i].TaskRef == h.task.TaskRef {
+			h.task = tasks[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,405 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/attempt"
+	"github.com/perdure/perdure/internal/clock"
+	"github.com/perdure/perdure/internal/code"
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// ErrGivenUp is the cause of a body's context when the owner of its run has given the
+// attempt up: it was lost, timed out, or its call or run ended.
+var ErrGivenUp = errors.New("the attempt was given up: it timed out, its call ended, or this process was taken for dead; nothing that it returns counts")
+
+// Task is the data of a store.Task.
+type Task struct {
+	Workflow   string            `json:"workflow"`
+	WorkflowID string            `json:"workflow_id"`
+	CallID     string            `json:"call_id"`
+	Headers    map[string]string `json:"headers,omitempty"`
+	Dispatch   core.Dispatch     `json:"dispatch"`
+}
+
+// Config is what a Server needs.
+type Config struct {
+	Store      store.Store
+	Group      store.Group
+	Name       string // for people
+	Lease      time.Duration
+	Build      string // of the program
+	Queues     []record.Queue
+	Activities []string                            // that this process can run
+	Paused     func(activity string) bool          // in the group
+	Body       func(run string, t *Task) code.Body // nil if there is none
+	Slots      *attempt.Slots                      // of the process
+	Free       func(*attempt.Slot)                 // gives a slot back
+	Granted    func([]attempt.Grant)
+	Alone      bool           // the process has no runs, and the clock is nobody else's: set it
+	Attempts   attempt.Config // but its Owner
+	Token      func(partition int, run string, call int64, number int) string
+	Away       func(what string, err error) // is told that the database is away
+	Back       func()
+	Dropped    func(run string, call int64, number int) // an end that came too late
+}
+
+// Server claims and runs attempts. It is safe for concurrent use.
+type Server struct {
+	config   Config
+	id       string
+	clock    *clock.Clock
+	attempts *attempt.Runner
+	ctx      context.Context
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+	kick     chan struct{} // something may be to be claimed
+	look     chan struct{} // something that is held may have changed
+	ended    chan struct{}
+
+	mu       sync.Mutex
+	quiet    *sync.Cond
+	held     map[attempt.Key]*held
+	ends     []end
+	beats    map[attempt.Key]beat
+	draining bool
+	attended time.Time // last successful sign of life
+	begun    bool
+}
+
+// held is a task of ours whose end is not durable.
+type held struct {
+	task   store.Task
+	queue  int // index in Config.Queues
+	slot   *attempt.Slot
+	body   *attempt.Attempt // nil once it has ended
+	counts bool             // against the limit of its queue
+}
+
+// New returns a server that serves nothing until Start.
+func New(ctx context.Context, c Config) *Server {
+	s := &Server{
+		config: c, id: c.Name + "/" + ident.NewToken()[:8], clock: c.Attempts.Clock,
+		kick: make(chan struct{}, 1), look: make(chan struct{}, 1), ended: make(chan struct{}, 1),
+		held: map[attempt.Key]*held{}, beats: map[attempt.Key]beat{},
+	}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.quiet = sync.NewCond(&s.mu)
+	c.Attempts.Owner = owner{s}
+	s.attempts = attempt.NewRunner(c.Attempts)
+	return s
+}
+
+// Start registers the worker and begins to claim.
+func (s *Server) Start(ctx context.Context) error {
+	answer, err := s.config.Store.Attend(ctx, s.worker())
+	if err != nil {
+		return err
+	}
+	if s.config.Alone {
+		s.clock.Begin(answer.Now)
+	}
+	s.mu.Lock()
+	s.attended, s.begun = time.Now(), true
+	s.mu.Unlock()
+	s.work.Go(s.serve)
+	s.work.Go(s.settle)
+	return nil
+}
+
+// Kick says that there may be something to claim, or that what is held may have changed.
+func (s *Server) Kick() {
+	wake(s.kick)
+	wake(s.look)
+}
+
+// Wake says that a slot may be free or an activity may run again.
+func (s *Server) Wake() { wake(s.kick) }
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Running returns how many attempts run or have ended without that being durable.
+func (s *Server) Running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.held)
+}
+
+// Health returns what keeps the server from its work, nil if nothing does.
+func (s *Server) Health() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun && !s.draining && time.Since(s.attended) > s.config.Lease {
+		return errors.New("this process serves queues, and could not show a sign of life for longer than its lease: others may run its attempts")
+	}
+	return s.attempts.Health()
+}
+
+// Stop ends the server: nothing more is claimed, and what runs may end until ctx does.
+// Then it is asked to end, and after a second given up. Nobody is charged for that.
+func (s *Server) Stop(ctx context.Context) {
+	s.mu.Lock()
+	s.draining = true
+	begun := s.begun
+	s.mu.Unlock()
+	if !begun {
+		s.cancel()
+		return
+	}
+	s.Kick()
+	none := func() bool { return len(s.held) == 0 }
+	s.waitFor(ctx, none)
+	s.attempts.Interrupt()
+	for _, patience := range []time.Duration{time.Second, 5 * time.Second} {
+		grace, cancel := context.WithTimeout(context.Background(), patience)
+		s.waitFor(grace, none)
+		cancel()
+		s.attempts.GiveUp()
+	}
+	s.Kill()
+	bye, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	w := s.worker()
+	w.Left = true
+	_, _ = s.config.Store.Attend(bye, w) // else its lease runs out
+}
+
+// Kill ends the server as a crash would: nothing more is written.
+func (s *Server) Kill() {
+	s.cancel()
+	s.attempts.Interrupt()
+	s.work.Wait()
+}
+
+func (s *Server) waitFor(ctx context.Context, holds func() bool) {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.quiet.Broadcast()
+	})
+	defer stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !holds() && ctx.Err() == nil {
+		s.quiet.Wait()
+	}
+}
+
+// worker describes this process.
+func (s *Server) worker() store.Worker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	serves, _ := json.Marshal(record.Serves{Queues: s.config.Queues, Activities: s.config.Activities, Alone: s.config.Alone, Build: s.config.Build}) // cannot fail
+	return store.Worker{ID: s.id, Name: s.config.Name, Group: s.config.Group.Name, Lease: s.config.Lease, Serves: serves, Draining: s.draining}
+}
+
+// How often the server looks although nobody told it to, and how often at most it looks
+// after what it holds because somebody did.
+const (
+	claimEvery = 5 * time.Second
+	lookEvery  = 200 * time.Millisecond
+)
+
+// serve claims, and looks after what is held.
+func (s *Server) serve() {
+	beat := time.NewTicker(s.config.Lease / 3)
+	defer beat.Stop()
+	poll := time.NewTimer(0)
+	defer poll.Stop()
+	var looked time.Time
+	var again <-chan time.Time // a look that was put off
+	for {
+		attend := false
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-beat.C:
+			attend = true
+		case <-again:
+			attend, again = true, nil
+		case <-s.look:
+			if s.Running() == 0 || again != nil {
+				continue
+			}
+			wait := lookEvery - time.Since(looked)
+			if attend = wait <= 0; !attend {
+				again = time.After(wait)
+			}
+		case <-s.kick:
+		case <-poll.C:
+		}
+		if attend {
+			looked = time.Now()
+			s.attend()
+			continue
+		}
+		s.claimAll()
+		poll.Reset(claimEvery)
+	}
+}
+
+// attend shows a sign of life, and gives up what is this worker's no more.
+func (s *Server) attend() {
+	answer, err := s.config.Store.Attend(s.ctx, s.worker())
+	if err != nil {
+		return // it is tried again; Health says when that goes on for long
+	}
+	s.clock.Observe(answer.Now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attended = time.Now()
+	still := map[attempt.Key]store.HeldTask{}
+	for _, t := range answer.Held {
+		k := keyOf(t.TaskRef)
+		still[k] = t
+		if s.held[k] == nil { // the answer of its claim was lost
+			h := &held{task: store.Task{TaskRef: t.TaskRef}}
+			s.held[k] = h
+			s.ends = append(s.ends, end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained}})
+		}
+	}
+	for k, h := range s.held {
+		t, is := still[k]
+		switch {
+		case h.body == nil:
+		case !is:
+			h.body.Abort(ErrGivenUp)
+		case t.Stopped:
+			h.body.Cancel()
+		}
+	}
+	wake(s.ended)
+}
+
+func (s *Server) away(what string, err error) {
+	if s.ctx.Err() == nil {
+		s.config.Away(what, err)
+	}
+}
+
+func keyOf(t store.TaskRef) attempt.Key {
+	return attempt.Key{Run: t.Run, Call: t.Number, Number: t.Attempt}
+}
+
+// claimAll claims what there are slots for.
+func (s *Server) claimAll() {
+	for i := range s.config.Queues {
+		for s.claim(i) {
+		}
+	}
+}
+
+// claim claims tasks of a queue, and reports whether there may be more.
+func (s *Server) claim(i int) (more bool) {
+	q := s.config.Queues[i]
+	names := slices.DeleteFunc(slices.Clone(s.config.Activities), s.config.Paused)
+	free := s.free(i)
+	if len(names) == 0 || free <= 0 {
+		return false
+	}
+	var slots []*attempt.Slot
+	for range free {
+		slot := s.config.Slots.Take(attempt.Regular)
+		if slot == nil {
+			break
+		}
+		slots = append(slots, slot)
+	}
+	defer func() {
+		for _, slot := range slots {
+			s.config.Free(slot)
+		}
+	}()
+	if len(slots) == 0 {
+		return false
+	}
+	lane := s.config.Slots.Take(attempt.Probation)
+	defer func() {
+		if lane != nil {
+			s.config.Free(lane)
+		}
+	}()
+	claim := store.TaskClaim{Worker: s.id, Partitions: s.config.Group, Queue: q.Name, Names: names, Limit: len(slots), Suspects: lane != nil}
+	claimed, err := s.config.Store.ClaimTasks(s.ctx, claim)
+	if err != nil {
+		return false // it is tried again; Health says when that goes on for long
+	}
+	for _, t := range claimed {
+		slot := slots[0]
+		if t.Suspect {
+			slot, lane = lane, nil
+		} else {
+			slots = slots[1:]
+		}
+		s.begin(t, i, slot)
+	}
+	return len(claimed) == claim.Limit
+}
+
+// free is how many more attempts of a queue may run.
+func (s *Server) free(i int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return 0
+	}
+	n := s.config.Queues[i].Limit
+	for _, h := range s.held {
+		if h.counts && h.queue == i {
+			n--
+		}
+	}
+	return min(n, maxClaim)
+}
+
+// maxClaim is how many tasks are claimed at a time.
+const maxClaim = 100
+
+// begin runs an attempt that was claimed.
+func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
+	var data Task
+	h := &held{task: t, queue: queue, slot: slot, counts: true}
+	k := keyOf(t.TaskRef)
+	err := unseal(t.Data, &data)
+	d := data.Dispatch
+	if d.Call != t.Number || err != nil {
+		s.refuse(k, h, err)
+		return
+	}
+	body := s.config.Body(t.Run, &data)
+	d.Started = min(t.Claimed, s.clock.Now())
+	s.mu.Lock()
+	s.held[k] = h
+	s.mu.Unlock()
+	info := activity.Info{
+		WorkflowID: data.WorkflowID, RunID: t.Run, Workflow: data.Workflow, Activity: d.Name,
+		CallID: data.CallID, AttemptID: core.AttemptID(t.Run, d.Call, d.Attempt), Trace: d.Trace,
+		Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
+		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, t.Claimed), Headers: data.Headers,
+	}
+	if d.AttemptTimeout > 0 {
+		info.Deadline = info.Started.Add(d.AttemptTimeout)
+	}
+	s.attempts.Begin(attempt.Spec{
+		Run: t.Run, Tenure: attempt.Tenure{Partition: t.Partition}, Dispatch: d, Info: info, Body: body, Slot: slot,
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h.counts { // else it has ended
+		h.body = s.attempts.Get(k)
+	}
+}

@@ -1,0 +1,26 @@
+package view
+
+import "time"
+
+// ServedQueue is a queue that a process serves.
+type ServedQueue struct {
+	Queue string `json:"queue"`
+	Limit int    `json:"limit"` // attempts at a time, at least 1
+}
+
+// Queue is a queue in which attempts of activities are offered.
+type Queue struct {
+	Queue   string `json:"queue"`
+	Waiting int    `json:"waiting"` // attempts that nobody has claimed
+	Running int    `json:"running"` // attempts that run in processes that serve the queue
+	// Oldest is since when the oldest of those waits that nobody has claimed; nil if none
+	// does.
+	Oldest *time.Time `json:"oldest,omitempty"`
+	// Workers is how many live processes serve the queue, and Limit how many attempts they
+	// run at a time altogether.
+	Workers int `json:"workers"`
+	Limit   int `json:"limit"`
+	// Unserved are activities of attempts that wait there, which no live process of those
+	// that serve the queue has registered.
+	Unserved []string `json:"unserved,omitempty"`
+}
