@@ -52,12 +52,20 @@ func When(t, now time.Time) string {
 	return "now"
 }
 
-// Until is the countdown to a time that may have passed already.
+// overdue is how long after its time a thing still happens now: that takes a moment.
+const overdue = 5 * time.Second
+
+// Until is the countdown to what is to happen at a time: "in 1.2s", "now", or, if nobody
+// has done it since, "5m05s overdue".
 func Until(t, now time.Time) string {
-	if !t.After(now) {
+	switch late := now.Sub(t); {
+	case late < 0:
+		return When(t, now)
+	case late < overdue:
 		return "now"
+	default:
+		return Duration(late) + " overdue"
 	}
-	return When(t, now)
 }
 
 // Time is a time in the zone of the machine, which it names, to the millisecond.

@@ -77,8 +77,10 @@ func TestTimesAreSaidFromNow(t *testing.T) {
 			t.Errorf("When(%s) is %q; want %q", d, got, want)
 		}
 	}
-	if got := Until(now.Add(-time.Minute), now); got != "now" {
-		t.Errorf("a countdown that is over says %q", got)
+	for d, want := range map[time.Duration]string{time.Minute: "in 1m00s", 0: "now", -4 * time.Second: "now", -time.Minute: "1m00s overdue"} {
+		if got := Until(now.Add(d), now); got != want {
+			t.Errorf("Until(%s) is %q; want %q", d, got, want)
+		}
 	}
 }
 
