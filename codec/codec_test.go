@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/codec"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/view"
+	"github.com/perdure/perdure/workflow"
 	"pgregory.net/rapid"
 )
 
@@ -122,13 +124,7 @@ func TestE65_WhatNobodyNeedsIsSwept(t *testing.T) {
 		s.finish(ctx, eng, "gone", "in on")
 	}, codecs...)
 	sweep(false) // all of them are new
-	old := time.Now().Add(-48 * time.Hour)
-	s.must(filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		return os.Chtimes(path, old, old)
-	}))
+	age(t, dir)
 	s.with(func(ctx context.Context, eng *perdure.Engine) {
 		_, err := ops.Sweep(ctx, eng, view.Retention{Completed: time.Nanosecond})
 		s.must(err)
@@ -139,6 +135,55 @@ func TestE65_WhatNobodyNeedsIsSwept(t *testing.T) {
 	s.with(func(ctx context.Context, eng *perdure.Engine) { s.finish(ctx, eng, "stays", "in on") }, codecs...)
 	if _, err := codec.Sweep(t.Context(), sqlite.File(s.path), where, time.Minute); err == nil {
 		t.Error("blobs of turns on their way would go")
+	}
+}
+
+// TestE65_WhatATaskNeedsStays: the blob of an attempt that waits in a queue is one of its own,
+// and is there when a worker claims it long after.
+func TestE65_WhatATaskNeedsStays(t *testing.T) {
+	s, dir := newShop(t), t.TempDir()
+	where, err := codec.Directory(dir)
+	s.must(err)
+	shout := activity.New("shout", func(_ context.Context, in string) (string, error) { return in + "!", nil }, activity.Queue("gpu"))
+	rendered := workflow.New("rendered", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, shout, in) })
+	open := func(f func(ctx context.Context, eng *perdure.Engine), options ...perdure.Option) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // as something that hangs
+		defer cancel()
+		options = append(options, perdure.Register(rendered, shout), perdure.Logger(slog.New(slog.DiscardHandler)))
+		eng, err := perdure.Open(ctx, codec.Over(sqlite.File(s.path), codec.Offload(1, where)), options...)
+		s.must(err)
+		s.must(eng.Start(ctx))
+		f(ctx, eng)
+		s.must(eng.Close())
+	}
+	open(func(ctx context.Context, eng *perdure.Engine) {
+		_, err := perdure.Start(ctx, eng, rendered, "r", "hello")
+		s.must(err)
+		s.await(ctx, eng, "r", view.StatusRunning)
+	})
+	age(t, dir)
+	_, err = codec.Sweep(t.Context(), sqlite.File(s.path), where, 24*time.Hour)
+	s.must(err)
+	open(func(ctx context.Context, eng *perdure.Engine) {
+		out, err := perdure.Run(ctx, eng, rendered, "r", "hello") // which runs already
+		if s.must(err); out != "hello!" {
+			t.Error(out)
+		}
+	}, perdure.ServeQueue("gpu", 1))
+}
+
+// age lets the blobs of a directory be two days old.
+func age(t *testing.T, dir string) {
+	t.Helper()
+	old := time.Now().Add(-48 * time.Hour)
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, old, old)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/perdure/perdure/internal/envelope"
@@ -115,6 +116,13 @@ func (s *sweeper) run(r *store.Run) error {
 	}
 	for i := range attempts {
 		docs = append(docs, attempts[i].Data)
+	}
+	tasks, err := s.db.Tasks(s.ctx, store.TaskFilter{Partitions: []int{r.Partition}, Run: r.ID, Limit: math.MaxInt32})
+	if err != nil {
+		return err
+	}
+	for i := range tasks {
+		docs = append(docs, tasks[i].Data)
 	}
 	for after := int64(0); ; {
 		turns, err := s.db.History(s.ctx, r.Partition, r.ID, after, 500)
