@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,8 +96,11 @@ func TestE43_R8_ABlockThatWakesUpTooLateStops(t *testing.T) {
 	}{"in time": {12 * time.Second, 2}, "too late": {time.Hour, 1}} {
 		t.Run(name, func(t *testing.T) {
 			inBothModes(t, func(t *testing.T, w *world) {
+				var mu sync.Mutex
 				tries := map[string]int{}
 				work := activity.New("work", func(_ context.Context, who string) (string, error) {
+					mu.Lock()
+					defer mu.Unlock()
 					tries[who]++
 					return "", errors.New("again")
 				})

@@ -147,7 +147,7 @@ func TestWhoUsesADatabaseNeedsNoRightToChangeIt(t *testing.T) {
 	as := URL(strings.Replace(dsn, "user=postgres", "user="+user, 1))
 	owner := newWorldAt(t, pgtest.Shared(t).DSN("postgres"), Schema(freshSchema()))
 	owner.exec(`CREATE ROLE ` + user + ` LOGIN`)
-	refuses(t, as, "lacks a right", "perdure migrate")
+	refuses(t, as, "lacks the right to change it", "perdure migrate")
 	w := newWorldAt(t, dsn)
 	for _, grant := range []string{
 		`GRANT USAGE ON SCHEMA perdure TO ` + user,
