@@ -27,6 +27,9 @@ var (
 // TestF37_TenThousandAttempts: the ledger and the lab count all of them, and the page stays
 // one of few rows.
 func TestF37_TenThousandAttempts(t *testing.T) {
+	if raceDetector {
+		t.Skip("Here this runs without the race detector only.")
+	}
 	now, file := time.Now(), filepath.Join(t.TempDir(), "many.db")
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now.Add(-time.Hour)))

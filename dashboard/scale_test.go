@@ -62,6 +62,9 @@ func large(t *testing.T) string {
 
 // TestF33_LargeRuns: pages stay small, whatever a run has on record.
 func TestF33_LargeRuns(t *testing.T) {
+	if raceDetector {
+		t.Skip("Here this runs without the race detector only.")
+	}
 	srv, _ := served(t, large(t))
 	b := browse(t)
 	for _, path := range []string{
