@@ -248,11 +248,11 @@ const parallel = "4"
 // and finds nothing in either. Those of the engine are so many that they are a step of
 // their own.
 var (
-	slowPackages = []string{"./store/sqlite", "./store/postgres", "./flow", "./codec", "./dashboard"}
+	slowPackages = []string{"./store/sqlite", "./store/postgres", "./flow", "./codec", "./dashboard", "./cmd/perdure/internal/cli"}
 	slowTests    = []string{
 		"TestLockstepWithMemory",
 		"TestE83_ConnectionCutAnywhere", "TestE81_TransactionModePoolersWork", "TestStatementsUseIndexes",
-		"TestW8_EveryCrash", "TestE65_AStoreOverCodecsIsAStore", "TestF33_LargeRuns", "TestF37_TenThousandAttempts",
+		"TestW8_EveryCrash", "TestScripts", "TestE49_ScheduleScripts", "TestE65_AStoreOverCodecsIsAStore", "TestF33_LargeRuns", "TestF37_TenThousandAttempts",
 	}
 )
 

@@ -48,6 +48,9 @@ func workOnSchedules(t *testing.T, db store.Opener, d time.Duration) {
 
 // TestE49_ScheduleScripts: schedules are made, looked at and driven from the shell.
 func TestE49_ScheduleScripts(t *testing.T) {
+	if raceDetector {
+		t.Skip("Here this runs without the race detector only.")
+	}
 	scripts(t, filepath.Join("testdata", "schedules", "*.txt"), func(t *testing.T, dir, script string) (got string) {
 		synctest.Test(t, func(t *testing.T) {
 			got = (&player{t: t, dir: dir, db: shopFile(), work: workOnSchedules}).play(script)

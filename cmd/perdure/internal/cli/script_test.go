@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 //	$ served COMMAND       a command while an engine works
 //	$ write FILE TEXT      makes a file; \n is a line break
 func TestScripts(t *testing.T) {
+	if raceDetector {
+		t.Skip("Here this runs without the race detector only.")
+	}
 	scripts(t, filepath.Join("testdata", "*.txt"), func(t *testing.T, dir, script string) (got string) {
 		synctest.Test(t, func(t *testing.T) { got = (&player{t: t, dir: dir, db: shopFile()}).play(script) })
 		return got
