@@ -37,6 +37,9 @@ type tab struct {
 // these tests show, nothing else does.
 func browse(t *testing.T) *tab {
 	t.Helper()
+	if raceDetector {
+		t.Skip("With a browser this runs without the race detector only.")
+	}
 	program, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatal("The dashboard is tested in a real browser. Install it: apt-get install chromium")

@@ -27,9 +27,7 @@ var (
 // TestF37_TenThousandAttempts: the ledger and the lab count all of them, and the page stays
 // one of few rows.
 func TestF37_TenThousandAttempts(t *testing.T) {
-	if raceDetector {
-		t.Skip("Here this runs without the race detector only.")
-	}
+	b := browse(t)
 	now, file := time.Now(), filepath.Join(t.TempDir(), "many.db")
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now.Add(-time.Hour)))
@@ -44,7 +42,6 @@ func TestF37_TenThousandAttempts(t *testing.T) {
 		must(t, eng.Close())
 	})
 	srv, _ := served(t, file)
-	b := browse(t)
 	b.open(srv.URL + "/shop/ledger")
 	if got := b.text("#errors + p"); got != "10,000 attempts ended with an error." {
 		t.Errorf("the ledger says %q", got)

@@ -157,8 +157,8 @@ func lived(t *testing.T, file string) {
 }
 
 func TestF37_ExplorePagesInABrowser(t *testing.T) {
-	srv, _ := served(t, explored(t))
 	b := browse(t)
+	srv, _ := served(t, explored(t))
 	for _, p := range []struct{ name, path string }{
 		{"ledger", "ledger"}, {"gates", "gates"}, {"gate", "gate?name=cards"}, {"schedules", "schedules"}, {"schedule", "schedule?name=every%20hour"},
 		{"nodes", "nodes?all=yes"}, {"audit", "audit"},
@@ -239,9 +239,9 @@ func (b *tab) press(text string) {
 }
 
 func TestF38_ChangesAreShownBeforeTheyAreMade(t *testing.T) {
+	b := browse(t)
 	srv, eng := served(t, explored(t), perdure.Register(shop, pay, card, load))
 	must(t, eng.Start(t.Context()))
-	b := browse(t)
 	sees := func(selector, want string) {
 		t.Helper()
 		if got := b.text(selector); !strings.Contains(got, want) {

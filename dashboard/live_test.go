@@ -9,8 +9,8 @@ import (
 )
 
 func TestF7_LiveUpdatesCanBePaused(t *testing.T) {
-	srv, eng := served(t, made(t))
 	b := browse(t)
+	srv, eng := served(t, made(t))
 	b.open(srv.URL + "/shop/")
 	running := func() string { return b.text(".tiles a") }
 	start := func(id string) {

@@ -75,11 +75,11 @@ func call(t *testing.T, eng *perdure.Engine, id string) view.Call {
 }
 
 func TestF32_OperationsByForm(t *testing.T) {
+	b := browse(t)
 	c := newTill()
 	srv, eng := served(t, filepath.Join(t.TempDir(), "till.db"), perdure.Register(c.workflow, c.activity))
 	must(t, eng.Start(t.Context()))
 	waits(t, eng, c, "a", "b", "c", "d", "e")
-	b := browse(t)
 
 	// press follows a link of the page by its text, and do sends the form that it leads to.
 	press := func(text string) {
@@ -178,12 +178,12 @@ func TestF32_OperationsByForm(t *testing.T) {
 
 // TestF32_OperationsByKeyboard: from the list to an operation and back without a mouse.
 func TestF32_OperationsByKeyboard(t *testing.T) {
+	b := browse(t)
 	c := newTill()
 	srv, eng := served(t, filepath.Join(t.TempDir(), "till.db"), perdure.Register(c.workflow, c.activity))
 	must(t, eng.Start(t.Context()))
 	waits(t, eng, c, "first", "second")
 	c.let("first")
-	b := browse(t)
 	b.open(srv.URL + "/shop/")
 	key := func(keys string) { t.Helper(); b.do(chromedp.KeyEvent(keys)) }
 	at := func(js string) { t.Helper(); b.wait(js) }

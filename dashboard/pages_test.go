@@ -6,8 +6,8 @@ import (
 )
 
 func TestF6_EveryPageInABrowser(t *testing.T) {
-	srv, _ := served(t, made(t))
 	b := browse(t)
+	srv, _ := served(t, made(t))
 	for _, p := range []struct{ name, path string }{
 		{"overview", ""},
 		{"runs", "runs"},

@@ -62,11 +62,8 @@ func large(t *testing.T) string {
 
 // TestF33_LargeRuns: pages stay small, whatever a run has on record.
 func TestF33_LargeRuns(t *testing.T) {
-	if raceDetector {
-		t.Skip("Here this runs without the race detector only.")
-	}
-	srv, _ := served(t, large(t))
 	b := browse(t)
+	srv, _ := served(t, large(t))
 	for _, path := range []string{
 		"", "runs", "run?id=attempts", "attempts?id=attempts", "attempts?id=attempts&at=9800", "attempts?id=attempts&number=7&only=failed",
 		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&at=49800", "history?id=events",

@@ -252,7 +252,7 @@ var (
 	slowTests    = []string{
 		"TestLockstepWithMemory",
 		"TestE83_ConnectionCutAnywhere", "TestE81_TransactionModePoolersWork", "TestStatementsUseIndexes",
-		"TestW8_EveryCrash", "TestScripts", "TestE49_ScheduleScripts", "TestE65_AStoreOverCodecsIsAStore", "TestF33_LargeRuns", "TestF37_TenThousandAttempts",
+		"TestW8_EveryCrash", "TestScripts", "TestE49_ScheduleScripts", "TestE65_AStoreOverCodecsIsAStore", "TestF6_", "TestF7_", "TestF32_", "TestF33_", "TestF37_", "TestF38_",
 	}
 )
 
