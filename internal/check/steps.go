@@ -251,7 +251,7 @@ var (
 	slowPackages = []string{"./store/sqlite", "./store/postgres", "./flow", "./codec", "./dashboard", "./cmd/perdure/internal/cli"}
 	slowTests    = []string{
 		"TestLockstepWithMemory",
-		"TestE83_ConnectionCutAnywhere", "TestE81_TransactionModePoolersWork", "TestStatementsUseIndexes",
+		"TestE83_ConnectionCutAnywhere", "TestE83_ConformanceAtSerializable", "TestE81_TransactionModePoolersWork", "TestStatementsUseIndexes",
 		"TestW8_EveryCrash", "TestScripts", "TestE49_ScheduleScripts", "TestE65_AStoreOverCodecsIsAStore", "TestF6_", "TestF7_", "TestF32_", "TestF33_", "TestF37_", "TestF38_",
 	}
 )

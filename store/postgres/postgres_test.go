@@ -60,6 +60,9 @@ func TestConformance(t *testing.T) {
 // TestE83_ConformanceAtSerializable: the suite passes where the default of the database is
 // the strictest isolation, as on servers that know no other.
 func TestE83_ConformanceAtSerializable(t *testing.T) {
+	if raceDetector {
+		t.Skip("Here this runs without the race detector only.")
+	}
 	var r recycled
 	storetest.Run(t, func(t *testing.T) store.Opener {
 		return URL(pgtest.Shared(t).DSN("postgres")+"&default_transaction_isolation=serializable", Schema(r.next(t)), Partitions(3))
