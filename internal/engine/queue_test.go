@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/codec"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/request"
@@ -410,6 +412,48 @@ func TestE123_RoutingIsVisible(t *testing.T) {
 		}
 		if got := strings.Join(text, "; "); got != "node live false [] 0; b live true [{gpu 2}] 0; c live true [{gpu 3}] 1" {
 			t.Errorf("the nodes are %s", got)
+		}
+	})
+}
+
+// TestE82_WhoCannotReadAnAttemptLeavesIt: a worker without the codec, or without its key,
+// gives attempts back for nothing, does not ask for them again at once, and says so.
+func TestE82_WhoCannotReadAnAttemptLeavesIt(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		keys := func(write string, others ...string) codec.Codec {
+			all := map[string][]byte{write: bytes.Repeat([]byte(write), 32)}
+			for _, name := range others {
+				all[name] = bytes.Repeat([]byte(name), 32)
+			}
+			c, err := codec.AES(write, all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		x := newRendering(time.Second, activity.Retry(retry.Policy{MaxAttempts: 1}))
+		clear := w.db
+		defer func() { w.db = clear }()
+		w.db = codec.Over(clear, keys("a", "b"))
+		e := w.owner(x.flow)
+		begin(t, e, x.flow, "run", 1)
+		w.db = clear
+		without := w.worker("without", "gpu", 2, x.activity)
+		w.db = codec.Over(clear, keys("b"))
+		other := w.worker("other", "gpu", 2, x.activity)
+		pass(10 * time.Second)
+		for _, worker := range []*engine.Engine{without, other} {
+			if err := worker.Health(); err == nil || !strings.Contains(err.Error(), `activity "render" could not be read`) {
+				t.Errorf("got %v", err)
+			}
+		}
+		w.db = codec.Over(clear, keys("a"))
+		w.worker("able", "gpu", 2, x.activity)
+		if got, err := finish[string](t, e, "run"); got != "picture 1" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		if got := outcomes(t, e, "run"); got != "1.1 drained drained, 1.2 drained drained, 1.3 completed succeeded" {
+			t.Errorf("the attempts are %s", got)
 		}
 	})
 }

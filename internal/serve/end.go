@@ -2,7 +2,6 @@ package serve
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/internal/attempt"
@@ -91,16 +90,37 @@ func (o owner) Token(x *attempt.Attempt) string {
 	return o.s.config.Token(x.Partition, x.Run, x.Call, x.Number)
 }
 
-// refuse fails a task that cannot be read.
-func (s *Server) refuse(k attempt.Key, h *held, err error) {
+// unreadable says until when no tasks of an activity are claimed, and why.
+type unreadable struct {
+	until time.Time
+	err   error
+}
+
+// restUnread is for how long no tasks of an activity are claimed after one that could not
+// be read here, for others may be able to.
+const restUnread = time.Minute
+
+// giveBack returns a task that cannot be read here: its key or a blob is missing, or it is
+// of a later version. That is the fault of this process, and nobody is charged for it.
+func (s *Server) giveBack(k attempt.Key, h *held, err error) {
+	if err == nil {
+		err = errors.New("it is of a version that this one does not know")
+	}
 	s.mu.Lock()
 	s.held[k] = h
 	h.counts = false
-	failure := history.FromError(retry.Terminal(fmt.Errorf("what the queue says of the attempt cannot be read by this version: %w", errors.Join(err, errors.ErrUnsupported))))
-	s.ends = append(s.ends, end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Failed, Failure: failure}})
+	s.unread[h.task.Name] = unreadable{time.Now().Add(restUnread), err}
+	s.ends = append(s.ends, end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained}})
 	s.mu.Unlock()
 	s.config.Free(h.slot)
 	wake(s.ended)
+}
+
+// rests reports whether tasks of an activity are left to others for now.
+func (s *Server) rests(activity string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.unread[activity].until)
 }
 
 func unseal(data []byte, into *Task) error { return history.Unseal(data, into) }

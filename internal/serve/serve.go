@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -71,6 +72,7 @@ type Server struct {
 	held     map[attempt.Key]*held
 	ends     []end
 	beats    map[attempt.Key]beat
+	unread   map[string]unreadable // by activity
 	draining bool
 	attended time.Time // last successful sign of life
 	begun    bool
@@ -90,7 +92,7 @@ func New(ctx context.Context, c Config) *Server {
 	s := &Server{
 		config: c, id: c.Name + "/" + ident.NewToken()[:8], clock: c.Attempts.Clock,
 		kick: make(chan struct{}, 1), look: make(chan struct{}, 1), ended: make(chan struct{}, 1),
-		held: map[attempt.Key]*held{}, beats: map[attempt.Key]beat{},
+		held: map[attempt.Key]*held{}, beats: map[attempt.Key]beat{}, unread: map[string]unreadable{},
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.quiet = sync.NewCond(&s.mu)
@@ -145,6 +147,11 @@ func (s *Server) Health() error {
 	defer s.mu.Unlock()
 	if s.begun && !s.draining && time.Since(s.attended) > s.config.Lease {
 		return errors.New("this process serves queues, and could not show a sign of life for longer than its lease: others may run its attempts")
+	}
+	for name, u := range s.unread {
+		if time.Now().Before(u.until) {
+			return fmt.Errorf("an attempt of activity %q could not be read by this process, which leaves them to others for a while: %w", name, u.err)
+		}
 	}
 	return s.attempts.Health()
 }
@@ -306,7 +313,7 @@ func (s *Server) claimAll() {
 // claim claims tasks of a queue, and reports whether there may be more.
 func (s *Server) claim(i int) (more bool) {
 	q := s.config.Queues[i]
-	names := slices.DeleteFunc(slices.Clone(s.config.Activities), s.config.Paused)
+	names := slices.DeleteFunc(slices.Clone(s.config.Activities), func(name string) bool { return s.rests(name) || s.config.Paused(name) })
 	free := s.free(i)
 	if len(names) == 0 || free <= 0 {
 		return false
@@ -377,7 +384,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 	err := unseal(t.Data, &data)
 	d := data.Dispatch
 	if d.Call != t.Number || err != nil {
-		s.refuse(k, h, err)
+		s.giveBack(k, h, err)
 		return
 	}
 	body := s.config.Body(t.Run, &data)
