@@ -56,7 +56,9 @@ type Rules struct {
 	// an Identity without a role is nobody. It may be nil, and is called concurrently.
 	Identify func(*http.Request) Identity
 	// Anonymous is who makes a request without a token. It holds for requests from this
-	// machine only, which did not come through a proxy. Without a role there is none.
+	// machine only, by a name of this machine for itself such as localhost, which show no
+	// sign of a proxy. A proxy may leave none: set Tokens behind one. Without a role there
+	// is none.
 	Anonymous Identity
 
 	// Hosts are the names by which the server is reached, without ports: a request for

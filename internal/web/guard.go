@@ -208,16 +208,21 @@ func unsafeMethod(method string) bool {
 
 // hostAllowed reports whether a Host is one by which the server may be reached.
 func (g *Guard) hostAllowed(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(hostname(host), "[]")), ".")
 	if len(g.rules.Hosts) == 0 {
 		return access.IsLoopback(host)
 	}
 	return slices.ContainsFunc(g.rules.Hosts, func(allowed string) bool {
 		return allowed == "*" || strings.TrimSuffix(strings.ToLower(strings.Trim(allowed, "[]")), ".") == host
 	})
+}
+
+// hostname is a Host without its port.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return host
 }
 
 // crossOrigin returns that a request was sent by another site through a browser. Of those

@@ -57,15 +57,16 @@ func (g *Guard) bearer(secret string) (who access.Identity) {
 	return who
 }
 
-// local reports whether a request comes from this machine, and not through a proxy on it.
+// local reports whether a request comes from this machine, and not through a proxy on it:
+// one says so in a header, or passes on the name by which others reach it.
 func local(r *http.Request) bool {
-	for _, proxied := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
-		if r.Header.Get(proxied) != "" {
+	for _, proxied := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
+		if len(r.Header.Values(proxied)) > 0 {
 			return false
 		}
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	return err == nil && access.IsLoopback(host)
+	return err == nil && access.IsLoopback(host) && access.IsLoopback(hostname(r.Host))
 }
 
 // Login exchanges a secret for a cookie, and reports whether it is that of a token. The

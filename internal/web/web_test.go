@@ -46,7 +46,9 @@ func ask(t *testing.T, h http.Handler, method, path string, change func(*http.Re
 }
 
 func TestF8_AnonymousIsOnThisMachineOnly(t *testing.T) {
-	h, err := serve(access.Rules{Anonymous: access.Identity{Name: "me", Role: access.Operator}})
+	h, err := serve(access.Rules{
+		Anonymous: access.Identity{Name: "me", Role: access.Operator}, Hosts: []string{"localhost", "[::1]", "shop.example"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +61,9 @@ func TestF8_AnonymousIsOnThisMachineOnly(t *testing.T) {
 		{"by IPv6", func(r *http.Request) { r.RemoteAddr, r.Host = "[::1]:80", "[::1]:7460" }, 200},
 		{"from elsewhere", func(r *http.Request) { r.RemoteAddr = "192.0.2.7:80" }, 401},
 		{"through a proxy here", func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.7") }, 401},
+		{"through a proxy that only names itself", func(r *http.Request) { r.Header.Set("Via", "1.1 proxy") }, 401},
+		{"through a proxy that tells the scheme", func(r *http.Request) { r.Header.Set("X-Forwarded-Proto", "https") }, 401},
+		{"through a proxy that passes the host on", func(r *http.Request) { r.Host = "shop.example" }, 401},
 		{"with a token that is unknown", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+webtest.OperatorSecret) }, 401},
 		{"for a name that leads here", func(r *http.Request) { r.Host = "rebound.example:7460" }, 421},
 	} {
