@@ -145,10 +145,13 @@ func (s *stream) send(name string, v any) error {
 	if err := s.to.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	if _, err := s.call.w.Write([]byte(line)); err != nil {
-		return err
+	_, err = s.call.w.Write([]byte(line))
+	if err == nil {
+		err = s.to.Flush()
 	}
-	return s.to.Flush()
+	// Until the next event nothing is due. HTTP/2 would reset a stream that is quiet.
+	_ = s.to.SetWriteDeadline(time.Time{}) // where there is one
+	return err
 }
 
 // identify makes the ID of an event from what it says. The time at which a view was taken
