@@ -45,7 +45,7 @@
 //
 // It calls next once, and returns its error or another one. An attempt or a verb of a
 // client it may refuse, by returning an error without calling next. An interceptor that
-// returns nil without calling next, calls it twice, hides an error of it, or panics is
-// told so: the error is a [FaultError] that has its name. It is that of the verb or the attempt;
-// inside of workflow code it parks the run, as a panic of that code would.
+// returns nil without calling next, calls it twice, hides an error or a panic of it, or
+// panics is told so: the error is a [FaultError] that has its name. It is that of the verb
+// or the attempt; inside of workflow code it parks the run, as a panic of that code would.
 package intercept

@@ -95,6 +95,8 @@ func (o *operation) from(ctx context.Context, i int) (err error) {
 		return err
 	case !in.called:
 		return o.fault(i, "returned nil without calling next; it returns an error to refuse", nil)
+	case in.failed:
+		return o.fault(i, "hid a panic; it panics on or returns an error", nil)
 	case in.err != nil:
 		return o.fault(i, "hid an error; it returns that or another one", in.err)
 	}
