@@ -64,3 +64,13 @@ func TestF9_AStreamMayBeQuiet(t *testing.T) {
 		t.Errorf("the event could be written until %v, what follows until %v", w.written[0], w.until)
 	}
 }
+
+// TestF9_AnAnswerIsTakenInTime: whoever may wait as long as he likes may not hold his place
+// by taking no answer.
+func TestF9_AnAnswerIsTakenInTime(t *testing.T) {
+	for _, path := range []string{"/api/doctor", "/api/status"} {
+		if w := getTimed(t, path); w.written[0].IsZero() {
+			t.Errorf("%s: the answer can be written for ever", path)
+		}
+	}
+}

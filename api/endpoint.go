@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
@@ -142,6 +143,9 @@ func answer(w http.ResponseWriter, result any) {
 		web.WriteProblem(w, nil, internalError.Of("The answer cannot be written as JSON: "+err.Error()+"."))
 		return
 	}
+	// One who has waited long has a time to take the answer, too: else those who take
+	// nothing hold the places of all who wait.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * web.Patience)) // where there is one
 	w.Header().Set("Content-Type", "application/json")
 	if c, ok := result.(coded); ok {
 		w.WriteHeader(c.status())
