@@ -44,11 +44,14 @@ func sign(secret []byte, a Attempt) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, signature(secret, b)...))
 }
 
-// verify returns the attempt that a token names, or ErrInvalidToken.
+// verify returns the attempt that a token names, or ErrInvalidToken. An attempt
+// has one token: a text that decodes to the same bytes, as one with line ends
+// does, is not it.
 func verify(secret []byte, token string) (a Attempt, err error) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	b, err := base64.RawURLEncoding.DecodeString(token)
 	signed := len(b) - sha256.Size
-	if err != nil || signed < 1 || b[0] != tokenVersion || !hmac.Equal(b[signed:], signature(secret, b[:signed])) {
+	if err != nil || base64.RawURLEncoding.EncodeToString(b) != token ||
+		signed < 1 || b[0] != tokenVersion || !hmac.Equal(b[signed:], signature(secret, b[:signed])) {
 		return a, ErrInvalidToken
 	}
 	b = b[1:signed]

@@ -36,7 +36,7 @@ func TestE29_TokensNameTheirAttempt(t *testing.T) {
 func FuzzToken(f *testing.F) {
 	secret := make([]byte, 32)
 	token := sign(secret, Attempt{3, "run", 7, 2})
-	for _, s := range []string{"", token, token[1:], token + "A", "AQ", "AQMHAnJ1bg"} {
+	for _, s := range []string{"", token, token[1:], token + "A", "\n" + token, token + "\r\n", "AQ", "AQMHAnJ1bg"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
