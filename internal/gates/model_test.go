@@ -18,8 +18,7 @@ type model struct {
 	paused  bool
 
 	bucket, filled int64        // of the rate, in nanoseconds of credit
-	started        *modelTicket // the last one that did, and the credit before
-	untaken        int64
+	started        []modelStart // those that the rate may take back, the last one at the end
 
 	tokens int // thousandths
 
@@ -37,7 +36,12 @@ type modelTicket struct {
 	slot, paid                     bool
 	came, until, yields            int64
 	returns                        int
-	start                          int64 // the last one, if the rate may take it back
+}
+
+// modelStart is a start that the rate let pass: when, and the credit before.
+type modelStart struct {
+	ticket     *modelTicket
+	at, credit int64
 }
 
 func newModel(c gates.Spec) *model {
@@ -180,10 +184,11 @@ func (m *model) giveBack(key, attempt, returns int) {
 	if m.probe == t {
 		m.probe = nil
 	}
-	if m.started == t { // nobody has started since
-		m.bucket = m.untaken + m.filled - t.start
-		m.bucket = min(m.bucket, m.full())
-		m.started = nil
+	// The start did not happen if no other followed it, or only such that did not happen.
+	if last := len(m.started) - 1; last >= 0 && m.started[last].ticket == t {
+		start := m.started[last]
+		m.bucket = min(start.credit+m.filled-start.at, m.full())
+		m.started = m.started[:last]
 	}
 }
 
@@ -257,7 +262,7 @@ func (m *model) serve() {
 		t := waiting[i]
 		t.slot, t.phase = true, gates.Running
 		if m.c.Rate.PerSecond > 0 {
-			m.started, m.untaken, t.start = t, m.bucket, m.filled
+			m.started = append(m.started, modelStart{t, m.filled, m.bucket})
 			m.bucket -= m.interval()
 		}
 		if m.breaker == "half-open" {
