@@ -14,6 +14,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/ops"
 )
@@ -205,5 +206,5 @@ func (c *call) within(wait *span) (context.Context, context.CancelFunc, error) {
 }
 
 func badRequest(format string, args ...any) error {
-	return web.BadRequest.Of(sentence(fmt.Sprintf(format, args...)))
+	return web.BadRequest.Of(human.Sentence(fmt.Sprintf(format, args...)))
 }

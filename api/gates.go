@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -39,7 +40,7 @@ func describeGate(c *call, _, _ none) (*view.Gate, error) {
 			return &gates[i], nil
 		}
 	}
-	return nil, notFound.Of(sentence("no call has come to a gate " + quote(c.PathValue("name")) + " yet"))
+	return nil, notFound.Of(human.Sentence("no call has come to a gate " + quote(c.PathValue("name")) + " yet"))
 }
 
 // reasonBody says why something is done that has no dry run.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -101,7 +102,7 @@ func handlerError(c *call, err error) error {
 	if err == nil || kindOf(c.Context(), err).Code != internalError.Code {
 		return err
 	}
-	p := handlerFailed.Of(sentence(err.Error()))
+	p := handlerFailed.Of(human.Sentence(err.Error()))
 	p.Next = "The error is of the type " + retry.TypeName(err) + "."
 	return p
 }

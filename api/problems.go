@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/schedule"
@@ -59,7 +59,7 @@ func problemOf(c *call, err error) *web.Problem {
 	if p, ok := errors.AsType[*web.Problem](err); ok {
 		return p
 	}
-	p := kindOf(c.Context(), err).Of(sentence(err.Error()))
+	p := kindOf(c.Context(), err).Of(human.Sentence(err.Error()))
 	if p.Status == http.StatusServiceUnavailable {
 		p.RetryAfter = 5
 	}
@@ -100,20 +100,4 @@ func kindOf(ctx context.Context, err error) web.Kind {
 		return tookTooLong
 	}
 	return internalError
-}
-
-// sentence is a text as a sentence, without the names of packages.
-func sentence(text string) string {
-	text = strings.TrimPrefix(text, "perdure: ")
-	if text == "" {
-		return "Unknown error."
-	}
-	word, _, _ := strings.Cut(text, " ")
-	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
-		text = strings.ToUpper(text[:1]) + text[1:]
-	}
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/perdure/perdure/access"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/web"
 )
 
@@ -67,7 +68,7 @@ func kindsOf(code string) []problemKind {
 func describeProblem(c *call, _, _ none) (problemKind, error) {
 	found := kindsOf(c.PathValue("code"))
 	if len(found) == 0 {
-		return problemKind{}, notFound.Of(sentence("there is no kind of problem " + quote(c.PathValue("code"))))
+		return problemKind{}, notFound.Of(human.Sentence("there is no kind of problem " + quote(c.PathValue("code"))))
 	}
 	return found[0], nil
 }

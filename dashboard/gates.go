@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -226,10 +227,10 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 		add(trait{Name: "longest hold", Text: human.Duration(g.Spec.MaxHold)})
 	}
 	if e := g.Edited; e != nil {
-		add(trait{Name: "edited", Time: q.ago(&e.Since), After: byAndWhy(e.By, e.Why)})
+		add(trait{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
 	}
 	if g.Paused != nil {
-		p.Paused, p.Since = byAndWhy(g.Paused.By, g.Paused.Why), q.ago(&g.Paused.Since)
+		p.Paused, p.Since = wording.ByAndWhy(g.Paused.By, g.Paused.Why), q.ago(&g.Paused.Since)
 	}
 	if g.Breaker != "" {
 		f := trait{Name: "breaker is", Text: map[string]string{"half_open": "half open"}[g.Breaker]}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -184,7 +185,7 @@ func detail(r recorded, errorType string) string {
 		}
 	}
 	if r.Failure != nil {
-		parts = append(parts, typed(errorType, r.Failure.Message))
+		parts = append(parts, wording.Typed(errorType, r.Failure.Message))
 	}
 	if r.ID != "" {
 		parts = append(parts, r.ID)
@@ -269,7 +270,7 @@ func attemptsList(q *request) (any, error) {
 func (q *request) attemptRow(a *view.Attempt) attemptRow {
 	row := attemptRow{
 		Call: a.Call, Name: a.Name, Number: a.Number, Outcome: a.Outcome, Reason: a.Reason, Node: a.Node, NotKept: a.NotKept,
-		Error: fold(typed(a.ErrorType, a.Message), ""), Stack: fold(a.Stack, ""),
+		Error: fold(wording.Typed(a.ErrorType, a.Message), ""), Stack: fold(a.Stack, ""),
 	}
 	if a.Started != nil {
 		row.Started = q.at(*a.Started)
@@ -312,15 +313,11 @@ const (
 )
 
 func tree(q *request) (any, error) {
-	h, id, run, err := q.which()
+	_, d, err := q.described()
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.Describe(q.ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &treePage{Run: runLink(id, run)}
+	p := &treePage{Run: runLink(d.WorkflowID, q.URL.Query().Get("run"))}
 	for up := d.Parent; up != nil && len(p.Up) < treeDepth; {
 		parent, err := q.engine.Workflow(up.WorkflowID).OfRun(up.RunID).Describe(q.ctx)
 		if errors.Is(err, perdure.ErrNotFound) {
@@ -344,10 +341,10 @@ func tree(q *request) (any, error) {
 }
 
 func (q *request) node(d *view.Description, depth int) treeNode {
-	n := treeNode{Depth: depth, Run: runLink(d.WorkflowID, d.RunID), Workflow: d.Workflow, Status: d.Status, Started: q.ago(&d.Created), Why: typed(d.ErrorType, d.Error)}
+	n := treeNode{Depth: depth, Run: runLink(d.WorkflowID, d.RunID), Workflow: d.Workflow, Status: d.Status, Started: q.ago(&d.Created), Why: wording.Typed(d.ErrorType, d.Error)}
 	for i := range d.Pending {
 		if c := &d.Pending[i]; c.LastError != "" {
-			n.Waits, n.Why = c.Name+" "+c.State, typed(c.LastErrorType, c.LastError)
+			n.Waits, n.Why = c.Name+" "+c.State, wording.Typed(c.LastErrorType, c.LastError)
 			break
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -25,14 +26,12 @@ type labPage struct {
 	Canonical                string
 	Tried                    bool
 	Says                     []string
-	Numbers                  []trialRow
+	Numbers                  []wording.TrialRow
 	Saved                    string
 	Classes                  []classRow
 	Load                     *barChart
 	Assumptions              []string
 }
-
-type trialRow struct{ Name, Recorded, Trial, Worst, Best string }
 
 type classRow struct {
 	Recorded, Trial    string
@@ -102,7 +101,7 @@ func (p *labPage) trial(t *view.PolicyTrial) {
 	if t.Calls == 0 {
 		return
 	}
-	p.numbers(t)
+	p.Numbers, p.Saved = wording.TrialRows(t), strings.Join(nonEmpty(wording.TrialSaved(t), wording.TrialEstimate(t)), " ")
 	for i := range t.Classes {
 		c := &t.Classes[i]
 		row := classRow{
@@ -120,62 +119,6 @@ func (p *labPage) trial(t *view.PolicyTrial) {
 	}
 	p.load(&t.Load)
 	p.Assumptions = t.Assumptions
-}
-
-func (p *labPage) numbers(t *view.PolicyTrial) {
-	r, n := &t.Recorded, &t.Trial
-	add := func(name string, recorded, trial int, bounds ...string) {
-		if recorded != 0 || trial != 0 || len(bounds) > 0 {
-			bounds = append(bounds, "", "")
-			p.Numbers = append(p.Numbers, trialRow{name, human.Count(recorded), human.Count(trial), bounds[0], bounds[1]})
-		}
-	}
-	most := func(b *view.TrialBound) string {
-		if b.More {
-			return human.Count(b.Attempts) + "+"
-		}
-		return human.Count(b.Attempts)
-	}
-	add(view.EndedSucceeded, r.Succeeded, n.Succeeded, human.Count(t.Worst.Succeeded), human.Count(t.Best.Succeeded))
-	add(view.EndedFailed, r.Failed, n.Failed)
-	add(view.EndedPaused, r.Paused, n.Paused)
-	add(view.EndedCanceled, r.Canceled, n.Canceled)
-	add(view.EndedUnfinished, r.Unfinished, n.Unfinished)
-	add(view.EndedUnknown, r.Unknown, n.Unknown)
-	add("attempts", r.Attempts, n.Attempts, most(&t.Worst), most(&t.Best))
-	took := func(name string, recorded, trial time.Duration) {
-		text := func(d time.Duration, calls int) string {
-			if calls == 0 {
-				return "–"
-			}
-			return human.Duration(d)
-		}
-		if recorded > 0 || trial > 0 {
-			p.Numbers = append(p.Numbers, trialRow{name, text(recorded, r.Succeeded), text(trial, n.Succeeded), "", ""})
-		}
-	}
-	took("half succeeded within", r.P50, n.P50)
-	took("99% succeeded within", r.P99, n.P99)
-	change := func(n int) string {
-		switch saved := t.Recorded.Attempts - n; {
-		case saved > 0:
-			return "saves " + human.Plural(saved, "attempt", "attempts")
-		case saved < 0:
-			return "adds " + human.Plural(-saved, "attempt", "attempts")
-		}
-		return "takes as many attempts"
-	}
-	least, worst := change(t.Best.Attempts), change(t.Worst.Attempts)
-	if t.Worst.More {
-		worst += " or more"
-	}
-	p.Saved = "The policy " + least + "."
-	if least != worst {
-		p.Saved = "At best the policy " + least + ", at worst it " + worst + "."
-	}
-	if t.Estimate != nil {
-		p.Saved += fmt.Sprintf(" Estimate: %.1f of the %s would have succeeded.", *t.Estimate, human.Plural(n.Unknown, "unknown call", "unknown calls"))
-	}
 }
 
 // load draws how many attempts start over time.

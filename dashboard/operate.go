@@ -100,16 +100,18 @@ func (t *target) runs(now time.Time) (view.Filter, error) {
 // do does it, or with ops.DryRun only selects.
 func (t *target) do(ctx context.Context, q *request, values url.Values, options ...ops.ControlOption) (result view.BulkResult, err error) {
 	values.Set("policy", t.policy)
+	var f view.Filter
+	if t.all {
+		if f, err = t.runs(q.now); err != nil {
+			return result, err
+		}
+	}
 	if t.op.calls {
 		op, err := t.op.onCalls(values)
-		if err != nil {
+		switch {
+		case err != nil:
 			return result, &wrongValue{err}
-		}
-		if t.all {
-			f, err := t.runs(q.now)
-			if err != nil {
-				return result, err
-			}
+		case t.all:
 			return ops.ControlAll(ctx, q.engine, f, t.calls(), op, options...)
 		}
 		result.Runs = 1
@@ -118,14 +120,10 @@ func (t *target) do(ctx context.Context, q *request, values url.Values, options 
 		return result, err
 	}
 	op, err := t.op.onRuns(values)
-	if err != nil {
+	switch {
+	case err != nil:
 		return result, &wrongValue{err}
-	}
-	if t.all {
-		f, err := t.runs(q.now)
-		if err != nil {
-			return result, err
-		}
+	case t.all:
 		return ops.ControlRuns(ctx, q.engine, f, op, options...)
 	}
 	record, err := ops.ControlRun(ctx, q.engine, t.id, op, options...)
@@ -287,9 +285,22 @@ func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResul
 		edit = func(before retry.Policy) (retry.Policy, error) { return before, nil }
 	}
 	classes := policyedit.NewClasses(edit)
-	if err := q.classify(classes, selected); err != nil {
-		f.Problem, f.Action = "The policy cannot be used: "+err.Error(), ""
+	err := classes.AddSelected(selected.Records, func(id string) ([]view.Call, error) {
+		d, err := q.engine.Workflow(id).Describe(q.ctx)
+		if errors.Is(err, perdure.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return d.Pending, nil
+	})
+	if wrong, ok := errors.AsType[*policyedit.CallError](err); ok {
+		f.Problem, f.Action = "The policy cannot be used: "+wrong.Error(), ""
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	for _, c := range classes.All() {
 		what := fmt.Sprintf("%s of %s, such as in %s: %s", human.Plural(c.Calls, "call", "calls"), c.Name, c.Example, c.States())
@@ -301,35 +312,6 @@ func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResul
 	}
 	if seen := classes.Seen(); t.policy != "" && seen < selected.Calls {
 		p.Diff = append(p.Diff, policyDiff{What: fmt.Sprintf("The other %d of %d calls that are selected are not looked at one by one.", selected.Calls-seen, selected.Calls)})
-	}
-	return nil
-}
-
-// classify adds the calls that are selected to their classes.
-func (q *request) classify(classes *policyedit.Classes, selected *view.BulkResult) error {
-	numbers := map[string][]int64{}
-	var runs []string
-	for _, r := range selected.Records {
-		if numbers[r.WorkflowID] == nil {
-			runs = append(runs, r.WorkflowID)
-		}
-		numbers[r.WorkflowID] = append(numbers[r.WorkflowID], r.Call)
-	}
-	for _, id := range runs {
-		d, err := q.engine.Workflow(id).Describe(q.ctx)
-		if errors.Is(err, perdure.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for i := range d.Pending {
-			if p := &d.Pending[i]; p.Policy != "" && slices.Contains(numbers[id], p.Call) {
-				if err := classes.Add(id, p); err != nil {
-					return err
-				}
-			}
-		}
 	}
 	return nil
 }

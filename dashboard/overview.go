@@ -6,8 +6,8 @@ import (
 	"html/template"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
 
@@ -91,7 +91,7 @@ func overview(q *request) (any, error) {
 	}
 	for i := range s.Failed {
 		r := &s.Failed[i]
-		p.Failed = append(p.Failed, failedRow{runLink(r.WorkflowID, r.RunID), r.Workflow, q.ago(r.Closed), fold(typed(r.ErrorType, r.Error), "")})
+		p.Failed = append(p.Failed, failedRow{runLink(r.WorkflowID, r.RunID), r.Workflow, q.ago(r.Closed), fold(wording.Typed(r.ErrorType, r.Error), "")})
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -131,7 +131,7 @@ var waitNames = map[string]string{
 func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	row := waitingRow{
 		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Grave: view.WaitRank(w.For) <= view.WaitRank(view.WaitBreaker),
-		Count: human.Count(w.Count), What: cmp.Or(w.Gate, w.Name), Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(whyWaits(&w.Wait), ""),
+		Count: human.Count(w.Count), What: cmp.Or(w.Gate, w.Name), Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
 	}
 	if w.AtLeast {
 		row.Count += "+"
@@ -182,35 +182,3 @@ func (q *request) errorRow(t *view.ErrorTrend) errorRow {
 
 // runLink leads to a run.
 func runLink(id, run string) linked { return linked{id, link("run", "id", id, "run", run)} }
-
-// typed is an error with its type, unless that says nothing.
-func typed(name, message string) string {
-	if name == "" || name == retry.TypeError || message == "" {
-		return message
-	}
-	return name + ": " + message
-}
-
-// whyWaits is who made it wait and why, else the last error.
-func whyWaits(w *view.Wait) string {
-	failed := typed(w.ErrorType, w.Error)
-	why := byAndWhy(w.By, w.Why)
-	switch {
-	case why == "":
-		return failed
-	case failed == "" || w.By != "":
-		return why
-	}
-	return why + ": " + failed
-}
-
-// byAndWhy is who did something and why.
-func byAndWhy(by, why string) string {
-	switch {
-	case by == "":
-		return why
-	case why == "":
-		return "by " + by
-	}
-	return "by " + by + ": " + why
-}

@@ -199,20 +199,10 @@ func limited(n int) string {
 	return human.Count(n)
 }
 
-// lasts is a duration to the millisecond: what is compared is not rounded to two digits.
+// lasts is a duration that is compared.
 func lasts(d time.Duration) string {
 	if d == retry.Forever {
 		return "after 292y"
 	}
-	if d >= time.Millisecond {
-		d = d.Round(time.Millisecond)
-	}
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return human.Exact(d)
 }

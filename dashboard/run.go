@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
@@ -130,15 +131,21 @@ func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err e
 	return h, id, run, nil
 }
 
+// described is the run that the address names, and how it stands.
+func (q *request) described() (h perdure.Handle[view.Payload], d *view.Description, err error) {
+	h, _, _, err = q.which()
+	if err == nil {
+		d, err = h.Describe(q.ctx)
+	}
+	return h, d, err
+}
+
 func showRun(q *request) (any, error) {
-	h, id, run, err := q.which()
+	h, d, err := q.described()
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.Describe(q.ctx)
-	if err != nil {
-		return nil, err
-	}
+	id, run := d.WorkflowID, q.URL.Query().Get("run")
 	attempts, err := h.Attempts(q.ctx)
 	if err != nil && d.Damage == nil {
 		return nil, err
@@ -174,7 +181,7 @@ func showRun(q *request) (any, error) {
 		c := &d.Chain[i]
 		p.Chain = append(p.Chain, chainRow{
 			c.Number, linked{c.RunID, link("run", "id", id, "run", c.RunID)}, cmp.Or(c.Initiator, "started"), c.Status, q.ago(&c.Created),
-			fold(typed(c.ErrorType, c.Error), ""), c.RunID == d.RunID,
+			fold(wording.Typed(c.ErrorType, c.Error), ""), c.RunID == d.RunID,
 		})
 	}
 	for _, u := range d.Updates {
@@ -231,7 +238,7 @@ func (q *request) facts(d *view.Description) (all []fact) {
 		all = append(all, fact{Name: "next run", Text: d.Next, Link: link("run", "id", d.WorkflowID, "run", d.Next)})
 	}
 	if b := d.Base; b != nil {
-		all = append(all, fact{Name: "continues", Text: fmt.Sprintf("from call %d of run %s of %s %s", b.Call, b.RunID, b.WorkflowID, byAndWhy(b.By, b.Why)), Link: runLink(b.WorkflowID, b.RunID).Link})
+		all = append(all, fact{Name: "continues", Text: fmt.Sprintf("from call %d of run %s of %s %s", b.Call, b.RunID, b.WorkflowID, wording.ByAndWhy(b.By, b.Why)), Link: runLink(b.WorkflowID, b.RunID).Link})
 	}
 	add("reason", d.Reason)
 	return all
@@ -296,7 +303,7 @@ func holdOf(d *view.Description) *hold {
 	case d.Status == view.StatusParked:
 		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run goes on. " + d.Reason}
 	case d.Paused != nil:
-		return &hold{What: "Paused " + byAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It goes on when it is resumed."}
+		return &hold{What: "Paused " + wording.ByAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It goes on when it is resumed."}
 	}
 	return nil
 }
@@ -310,8 +317,8 @@ func eventText(e *view.Event) string {
 
 func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 	row := callRow{
-		Key: strconv.FormatInt(c.Call, 10), Call: c.Call, Kind: c.Kind, Name: c.Name, State: c.State, Attempt: attemptOf(c), Until: q.until(c.Next), Since: q.ago(&c.Scheduled),
-		Node: c.Node, Policy: c.Policy, Error: fold(typed(c.LastErrorType, c.LastError), ""),
+		Key: strconv.FormatInt(c.Call, 10), Call: c.Call, Kind: c.Kind, Name: c.Name, State: c.State, Attempt: wording.Attempt(c), Until: q.until(c.Next), Since: q.ago(&c.Scheduled),
+		Node: c.Node, Policy: c.Policy, Error: fold(wording.Typed(c.LastErrorType, c.LastError), ""),
 	}
 	if c.Child != nil {
 		to := runLink(c.Child.WorkflowID, c.Child.RunID)
@@ -322,26 +329,13 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 	}
 	note := func(format string, args ...any) { row.Notes = append(row.Notes, fmt.Sprintf(format, args...)) }
 	if g := c.Gate; g != nil {
-		text := "waiting at gate " + g.Name
-		switch {
-		case g.Verdict:
-			text += " for its retry budget"
-		case g.Place > 0:
-			text += fmt.Sprintf(", place %d of %d", g.Place, g.Waiting)
-		}
-		if g.OpenUntil != nil {
-			text += ", breaker open until " + human.Time(*g.OpenUntil)
-		}
-		if g.Paused != nil {
-			text += ", paused " + byAndWhy(g.Paused.By, g.Paused.Why)
-		}
-		note("%s", text)
+		note("%s", wording.AtGate(g))
 	}
 	if w := c.Paused; w != nil {
-		note("paused since %s %s", human.Time(w.Since), byAndWhy(w.By, w.Why))
+		note("paused since %s %s", human.Time(w.Since), wording.ByAndWhy(w.By, w.Why))
 	}
 	if w := c.ActivityPaused; w != nil {
-		note("the activity is paused on all nodes since %s %s", human.Time(w.Since), byAndWhy(w.By, w.Why))
+		note("the activity is paused on all nodes since %s %s", human.Time(w.Since), wording.ByAndWhy(w.By, w.Why))
 	}
 	if c.TimesOut != nil {
 		note("the attempt times out at %s", human.Time(*c.TimesOut))
@@ -361,21 +355,6 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 	return row
 }
 
-// attemptOf is which attempt a call is at, such as "3 of 5".
-func attemptOf(c *view.Call) string {
-	n := c.Attempt
-	if c.State == view.CallPaused || c.State == view.CallQuarantined {
-		n-- // there may be no further one
-	}
-	switch {
-	case n <= 0:
-		return ""
-	case c.Max == 0 || c.Max >= retry.Unlimited:
-		return human.Count(n)
-	}
-	return fmt.Sprintf("%s of %s", human.Count(n), human.Count(c.Max))
-}
-
 // mostSums is how many calls the page of a run sums up: those with the most attempts.
 const mostSums = 25
 
@@ -388,7 +367,7 @@ func (q *request) sums(p *runPage, calls []view.CallAttempts, id, run string) {
 		c := &calls[i]
 		row := sumRow{
 			Call: c.Call, Name: c.Name, Outcome: c.Outcome, Attempts: c.Attempts, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, NotKept: c.NotKept,
-			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(typed(c.ErrorType, c.Message), ""),
+			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(wording.Typed(c.ErrorType, c.Message), ""),
 			Link: link("attempts", "id", id, "run", run, "number", strconv.FormatInt(c.Call, 10)),
 		}
 		if c.Backoff > 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -280,7 +281,7 @@ func (q *request) runRow(r *view.Run) runRow {
 	}
 	w := r.Wait
 	if w == nil {
-		row.Why = fold(cmp.Or(typed(r.ErrorType, r.Error), r.Reason), "")
+		row.Why = fold(cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason), "")
 		return row
 	}
 	row.Waits = cmp.Or(waitNames[w.For], w.For)
@@ -290,6 +291,6 @@ func (q *request) runRow(r *view.Run) runRow {
 	if w.Others > 0 {
 		row.Waits += " and " + strconv.Itoa(w.Others) + " more"
 	}
-	row.Failures, row.Until, row.Since, row.Why = w.Failures, q.until(w.Until), q.ago(w.Since), fold(whyWaits(w), "")
+	row.Failures, row.Until, row.Since, row.Why = w.Failures, q.until(w.Until), q.ago(w.Since), fold(wording.Why(w), "")
 	return row
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
@@ -63,7 +64,7 @@ func schedules(q *request) (any, error) {
 
 func (q *request) scheduleRow(s *view.Schedule) scheduleRow {
 	row := scheduleRow{
-		Schedule: scheduleLink(s.Name), Times: timesOf(s.Spec), Workflow: s.Workflow, Open: len(s.Open), Waiting: len(s.Waiting),
+		Schedule: scheduleLink(s.Name), Times: wording.Times(s.Spec), Workflow: s.Workflow, Open: len(s.Open), Waiting: len(s.Waiting),
 		Started: s.Started, Skipped: s.Skipped, Missed: s.Missed, State: "closed", Says: "on",
 	}
 	switch {
@@ -85,21 +86,6 @@ func (q *request) scheduleRow(s *view.Schedule) scheduleRow {
 
 // scheduleLink leads to a schedule.
 func scheduleLink(name string) linked { return linked{name, link("schedule", "name", name)} }
-
-// timesOf is when a schedule fires, in short.
-func timesOf(s schedule.Spec) string {
-	text := s.Cron
-	if s.Every != 0 {
-		text = "every " + human.Duration(s.Every)
-	}
-	if s.Offset != 0 {
-		text += " + " + human.Duration(s.Offset)
-	}
-	if s.TimeZone != "" {
-		text += " " + s.TimeZone
-	}
-	return text
-}
 
 // overlapMeans says what the policies of overlap do.
 var overlapMeans = map[schedule.Overlap]string{
@@ -156,7 +142,7 @@ func showSchedule(q *request) (any, error) {
 		p.Fired = runLink(id, "")
 	}
 	if s.Paused != nil {
-		p.Paused, p.Since = byAndWhy(s.Paused.By, s.Paused.Why), q.ago(&s.Paused.Since)
+		p.Paused, p.Since = wording.ByAndWhy(s.Paused.By, s.Paused.Why), q.ago(&s.Paused.Since)
 	}
 	if q.operator() {
 		names := []string{"trigger", "backfill", "pause", "delete"}
@@ -167,7 +153,7 @@ func showSchedule(q *request) (any, error) {
 	}
 	overlap := cmp.Or(s.Spec.Overlap, schedule.Skip)
 	p.Facts = []trait{
-		{Name: "times", Text: timesOf(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: overlapMeans[overlap]},
+		{Name: "times", Text: wording.Times(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: overlapMeans[overlap]},
 	}
 	if s.Spec.Jitter > 0 {
 		p.Facts = append(p.Facts, trait{Name: "jitter", Text: human.Duration(s.Spec.Jitter)})
@@ -214,7 +200,7 @@ func (p *schedulePage) fires(q *request, s *view.Schedule) {
 		if to != nil {
 			row.Took = human.Duration(max(0, to.Sub(f.Since)))
 		}
-		row.Why = fold(cmp.Or(f.Error, byAndWhy(f.By, f.Why)), "")
+		row.Why = fold(cmp.Or(f.Error, wording.ByAndWhy(f.By, f.Why)), "")
 		p.Fires = append(p.Fires, row)
 	}
 	for i := range s.Waiting[:min(len(s.Waiting), maxFires)] {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -221,7 +222,7 @@ func (s scale) bars(r *rowData, y int, now time.Time) (out []bar) {
 		if a.Queued != nil {
 			add(*a.Queued, *a.Started, "gate", fmt.Sprintf("attempt %d waited %s for its turn", a.Number, human.Duration(a.Started.Sub(*a.Queued))))
 		}
-		add(*a.Started, end, tone(a.Outcome), fmt.Sprintf("attempt %d: %s after %s. %s", a.Number, a.Outcome, human.Duration(end.Sub(*a.Started)), human.Clip(typed(a.ErrorType, a.Message), 200)))
+		add(*a.Started, end, tone(a.Outcome), fmt.Sprintf("attempt %d: %s after %s. %s", a.Number, a.Outcome, human.Duration(end.Sub(*a.Started)), human.Clip(wording.Typed(a.ErrorType, a.Message), 200)))
 		if a.Next != nil && a.Ended != nil && a.Delay > 0 {
 			add(*a.Ended, *a.Next, "gap", fmt.Sprintf("backoff of %s after attempt %d", human.Duration(a.Delay), a.Number))
 		}

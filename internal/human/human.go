@@ -3,6 +3,7 @@ package human
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -88,4 +89,37 @@ func Plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return Count(n) + " " + many
+}
+
+// Exact is a duration to the millisecond, where Duration would round more: for what is
+// compared. Shorter ones are exact. It leaves out zero parts at the end: 1m, not 1m0s.
+func Exact(d time.Duration) string {
+	if d >= time.Millisecond {
+		d = d.Round(time.Millisecond)
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Sentence is the text of an error as a sentence, without the names of our packages, which
+// mean nothing to a person. A name or a path at the beginning stays as it is.
+func Sentence(text string) string {
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "perdure: "), "perdure.Open: ")
+	if text == "" {
+		return "Unknown error."
+	}
+	word, _, _ := strings.Cut(text, " ")
+	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
 }

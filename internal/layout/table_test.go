@@ -19,6 +19,11 @@ var table = []row{
 		why: "the command and the dashboard say durations, times and texts of others in the same words",
 	},
 	{
+		pkg: "internal/wording",
+		may: []string{"retry", "schedule", "view", "internal/human"},
+		why: "the command and the dashboard say in the same words how runs, gates, schedules and trials stand",
+	},
+	{
 		pkg: "internal/policyedit",
 		may: []string{"retry", "view", "internal/human"},
 		why: "the command and the dashboard say the same about an edit before it is done",
@@ -388,7 +393,7 @@ var table = []row{
 	},
 	{
 		pkg: "api",
-		may: []string{".", "access", "gate", "internal/web", "ops", "retry", "schedule", "store", "view", "workflow"},
+		may: []string{".", "access", "gate", "internal/human", "internal/web", "ops", "retry", "schedule", "store", "view", "workflow"},
 		why: "it serves what the public packages do; what it cannot do, their users cannot",
 	},
 	{
@@ -403,13 +408,13 @@ var table = []row{
 	},
 	{
 		pkg:  "dashboard",
-		may:  []string{".", "access", "ops", "view", "retry", "schedule", "store", "gate", "internal/human", "internal/policyedit", "internal/web"},
+		may:  []string{".", "access", "ops", "view", "retry", "schedule", "store", "gate", "internal/human", "internal/policyedit", "internal/web", "internal/wording"},
 		test: []string{"github.com/chromedp"},
 		why:  "the pages are a user of the public verbs, as the command is; the tests look at them in a browser",
 	},
 	{
 		pkg:  "cmd/perdure/...",
-		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/notation", "internal/policyedit", "cmd/perdure/..."},
+		may:  []string{"view", ".", "ops", "activity", "workflow", "retry", "retry/httpretry", "gate", "schedule", "store", "codec", "store/memory", "store/sqlite", "store/postgres", "flow", "flow/syntax", "flow/eval", "flow/check", "flow/rehearsal", "access", "api", "dashboard", "internal/dbname", "internal/filelock", "internal/human", "internal/notation", "internal/policyedit", "internal/wording", "cmd/perdure/..."},
 		from: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/mattn/go-isatty", "golang.org/x/sys", "github.com/jackc/pgx/v5"},
 		why:  "the command is a user of the public packages like any other; what it cannot do, they cannot. Its help lists the keys of internal/notation, as docs/notation.md does",
 	},

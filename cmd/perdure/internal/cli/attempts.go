@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -95,13 +97,13 @@ func (a *app) foundTable(found []view.FoundAttempt) error {
 	for _, t := range found {
 		took, delay := "", ""
 		if t.Started != nil {
-			took = term.Duration(t.Ended.Sub(*t.Started))
+			took = human.Duration(t.Ended.Sub(*t.Started))
 		}
 		if t.Next != nil {
-			delay = term.Duration(t.Delay)
+			delay = human.Duration(t.Delay)
 		}
-		table.Row(term.Time(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
-			typed(t.ErrorType, t.Message))
+		table.Row(human.Time(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
+			wording.Typed(t.ErrorType, t.Message))
 	}
 	return table.Write(a.out)
 }
@@ -121,22 +123,22 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 		}
 		started, took, delay := "", "", ""
 		if t.Started != nil {
-			started = term.Time(*t.Started)
+			started = human.Time(*t.Started)
 			if t.Ended != nil {
-				took = term.Duration(t.Ended.Sub(*t.Started))
+				took = human.Duration(t.Ended.Sub(*t.Started))
 			} else {
-				took = term.Duration(now.Sub(*t.Started)) + " so far"
+				took = human.Duration(now.Sub(*t.Started)) + " so far"
 			}
 		}
 		if t.Next != nil {
-			delay = term.Duration(t.Delay)
+			delay = human.Duration(t.Delay)
 			latest := i+1 == len(attempts) || attempts[i+1].Call != t.Call
 			if latest && t.Next.After(now) { // else retry-now came before it
-				delay += " (" + term.Until(*t.Next, now) + ")"
+				delay += " (" + human.Until(*t.Next, now) + ")"
 			}
 		}
 		table.Row(fmt.Sprint(t.Call), t.Name, fmt.Sprint(t.Number), status(t.Outcome), started, took, t.Reason, delay,
-			typed(t.ErrorType, t.Message))
+			wording.Typed(t.ErrorType, t.Message))
 	}
 	return table.Write(a.out)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -116,7 +116,7 @@ func (a *app) controlTable(records []view.ControlRecord) error {
 		if by == "" {
 			by = "(the engine)"
 		}
-		table.Row(term.Time(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
+		table.Row(human.Time(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
 	}
 	return table.Write(a.out)
 }
@@ -130,7 +130,7 @@ func (a *app) auditTable(records []view.AuditRecord) error {
 		if r.Call > 0 {
 			call = fmt.Sprint(r.Call)
 		}
-		table.Row(term.Time(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
+		table.Row(human.Time(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
 	return table.Write(a.out)
 }

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -88,10 +89,10 @@ func (a *app) callTable(calls []view.CallAttempts) error {
 			missing = fmt.Sprint(c.NotKept)
 		}
 		if c.Last != nil {
-			last = term.Time(*c.Last)
+			last = human.Time(*c.Last)
 		}
-		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, term.Duration(c.Run), term.Duration(c.Backoff),
-			term.Duration(c.Retrying), last, status(c.Outcome), c.Reason, typed(c.ErrorType, c.Message))
+		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, human.Duration(c.Run), human.Duration(c.Backoff),
+			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Typed(c.ErrorType, c.Message))
 	}
 	return table.Write(a.out)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -56,13 +58,13 @@ func (a *app) chain(d *view.Description) error {
 			began = *run.FirstTurn
 		}
 		if run.Closed != nil {
-			ended = term.Time(*run.Closed)
+			ended = human.Time(*run.Closed)
 		}
 		if why == "" {
 			why = "start"
 		}
 		table.Row(here, fmt.Sprint(run.Number), run.RunID, why, fmt.Sprint(run.Attempt), status(run.Status),
-			term.Time(began), ended, typed(run.ErrorType, run.Error))
+			human.Time(began), ended, wording.Typed(run.ErrorType, run.Error))
 	}
 	return table.Write(a.out)
 }

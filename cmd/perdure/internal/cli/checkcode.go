@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -78,7 +79,7 @@ func (a *app) checkCode(ctx context.Context, runtime *flow.Runtime, filter view.
 	if a.stderr.Moves && a.format == formatTable {
 		filter.Progress = func(checked int) {
 			if checked%1000 == 0 && checked > 0 {
-				a.notef("%s so far\n", term.Plural(checked, "run", "runs"))
+				a.notef("%s so far\n", human.Plural(checked, "run", "runs"))
 			}
 		}
 	}
@@ -108,7 +109,7 @@ func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCh
 	case c.OK:
 		a.printf("%s: %s\n", replayed(c), term.Painted{Text: "none would stop.", Colour: term.Good})
 	default:
-		a.printf("%s: %s\n", replayed(c), term.Painted{Text: term.Count(c.Types[0].Stops) + " would stop.", Colour: term.Bad})
+		a.printf("%s: %s\n", replayed(c), term.Painted{Text: human.Count(c.Types[0].Stops) + " would stop.", Colour: term.Bad})
 	}
 	if err := a.codeFindings(c); err != nil {
 		return err
@@ -118,16 +119,16 @@ func (a *app) codeChecked(ctx context.Context, e *perdure.Engine, c *view.CodeCh
 		others += counts.Runs[status]
 	}
 	if others > 0 {
-		a.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", term.Plural(others, "other open run is", "other open runs are"))
+		a.printf("\n%s left out. Go programs check their own: ops.CheckCode.\n", human.Plural(others, "other open run is", "other open runs are"))
 	}
 	return outcome
 }
 
 // replayed says how many runs were replayed, and of how many.
 func replayed(c *view.CodeCheck) string {
-	text := term.Plural(c.Checked, "open run of flow files", "open runs of flow files")
+	text := human.Plural(c.Checked, "open run of flow files", "open runs of flow files")
 	if c.Checked < c.Open {
-		text += " replayed of " + term.Count(c.Open)
+		text += " replayed of " + human.Count(c.Open)
 	} else {
 		text += " replayed"
 	}
@@ -153,7 +154,7 @@ func (a *app) codeFindings(c *view.CodeCheck) error {
 		return err
 	}
 	if c.More > 0 {
-		a.printf("\nThere are %s more. To list them: --limit 0\n", term.Count(c.More))
+		a.printf("\nThere are %s more. To list them: --limit 0\n", human.Count(c.More))
 	}
 	return nil
 }

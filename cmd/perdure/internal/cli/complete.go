@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -63,8 +63,8 @@ func (a *app) completeNames(read namesFrom) completion {
 		}
 		var offers []string
 		for _, name := range slices.Sorted(maps.Keys(found)) {
-			if strings.HasPrefix(name, typed) && term.Escape(name) == name { // others cannot be typed
-				offers = append(offers, strings.TrimSuffix(name+"\t"+term.Escape(found[name]), "\t"))
+			if strings.HasPrefix(name, typed) && human.Escape(name) == name { // others cannot be typed
+				offers = append(offers, strings.TrimSuffix(name+"\t"+human.Escape(found[name]), "\t"))
 			}
 		}
 		return offers, cobra.ShellCompDirectiveNoFileComp

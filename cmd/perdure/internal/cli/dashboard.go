@@ -16,8 +16,8 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/api"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/dashboard"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/spf13/cobra"
 )
 
@@ -81,12 +81,12 @@ func (a *app) rules(f serverFlags) (access.Rules, error) {
 		}
 		defer file.Close()
 		if rules.Tokens, err = access.ReadTokens(file); err != nil {
-			return rules, usage("Each line is NAME ROLE SECRET.", "The file %s cannot be used: %s", f.tokens, sentence(errors.New(withoutPackage(err))))
+			return rules, usage("Each line is NAME ROLE SECRET.", "The file %s cannot be used: %s", f.tokens, human.Sentence(withoutPackage(err)))
 		}
 	}
 	rules, err := rules.ForListen(f.listen)
 	if err != nil {
-		return rules, usage("See: perdure dashboard --help (--listen, --token-file, --allow-host)", "%s", sentence(errors.New(withoutPackage(err))))
+		return rules, usage("See: perdure dashboard --help (--listen, --token-file, --allow-host)", "%s", human.Sentence(withoutPackage(err)))
 	}
 	return rules, nil
 }
@@ -181,9 +181,9 @@ func (a *app) tellListening(l listening) error {
 	who := "everybody on this machine may do everything"
 	switch {
 	case l.Tokens > 0 && l.ReadOnly:
-		who = "read only, with " + term.Plural(l.Tokens, "token", "tokens")
+		who = "read only, with " + human.Plural(l.Tokens, "token", "tokens")
 	case l.Tokens > 0:
-		who = "with " + term.Plural(l.Tokens, "token", "tokens")
+		who = "with " + human.Plural(l.Tokens, "token", "tokens")
 	case l.ReadOnly:
 		who = "everybody on this machine may read"
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/codec"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/store"
 )
 
@@ -89,7 +90,7 @@ func (a *app) opener(name database.Name) (store.Opener, error) {
 	}
 	codecs, err := codec.File(path)
 	if err != nil {
-		return nil, usage("The form of the file is in docs/codec.md. Without --codec and PERDURE_CODEC, what is encrypted is shown as such.", "%s", sentence(err))
+		return nil, usage("The form of the file is in docs/codec.md. Without --codec and PERDURE_CODEC, what is encrypted is shown as such.", "%s", human.Sentence(err.Error()))
 	}
 	return codec.Over(name.Opener(), codecs...), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorF
 	if a.stderr.Moves && a.format == formatTable {
 		filter.Progress = func(runs int) {
 			if runs%1000 == 0 && runs > 0 {
-				a.notef("%s so far\n", term.Plural(runs, "run", "runs"))
+				a.notef("%s so far\n", human.Plural(runs, "run", "runs"))
 			}
 		}
 	}
@@ -66,15 +67,15 @@ func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorF
 		}
 		return outcome
 	}
-	a.printf("Read %s with %s, and %s.\n", term.Plural(c.Runs, "run", "runs"), term.Plural(c.Turns, "turn", "turns"), term.Plural(c.Others, "gate or schedule", "gates and schedules"))
+	a.printf("Read %s with %s, and %s.\n", human.Plural(c.Runs, "run", "runs"), human.Plural(c.Turns, "turn", "turns"), human.Plural(c.Others, "gate or schedule", "gates and schedules"))
 	if c.Unsummed > 0 {
-		a.printf("%s no checksum: an earlier version wrote them, and damage in them is not seen.\n", term.Plural(c.Unsummed, "turn has", "turns have"))
+		a.printf("%s no checksum: an earlier version wrote them, and damage in them is not seen.\n", human.Plural(c.Unsummed, "turn has", "turns have"))
 	}
 	if c.OK {
 		a.printf("%s\n", term.Painted{Text: "Nothing is wrong.", Colour: term.Good})
 		return nil
 	}
-	a.printf("%s\n", term.Painted{Text: term.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
+	a.printf("%s\n", term.Painted{Text: human.Plural(len(c.Findings), "thing is wrong:", "things are wrong:"), Colour: term.Bad})
 	for _, f := range c.Findings {
 		a.printf("\n%s\n  %s\n  %s.\n", whose(f), f.Problem, f.Do)
 	}

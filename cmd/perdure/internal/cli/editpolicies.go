@@ -3,10 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/view"
 )
@@ -14,37 +13,29 @@ import (
 // showEdits shows what an edit changes for many calls, those that have the same policy
 // together.
 func (a *app) showEdits(ctx context.Context, e *perdure.Engine, selected view.BulkResult, edit policyedit.Edit) error {
-	numbers := map[string][]int64{}
-	var runs []string
-	for _, r := range selected.Records {
-		if numbers[r.WorkflowID] == nil {
-			runs = append(runs, r.WorkflowID)
-		}
-		numbers[r.WorkflowID] = append(numbers[r.WorkflowID], r.Call)
-	}
 	classes := policyedit.NewClasses(edit)
-	for _, id := range runs {
+	err := classes.AddSelected(selected.Records, func(id string) ([]view.Call, error) {
 		d, err := e.Workflow(id).Describe(ctx)
 		if errors.Is(err, perdure.ErrNotFound) {
-			continue
+			return nil, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for i := range d.Pending {
-			if p := &d.Pending[i]; p.Policy != "" && slices.Contains(numbers[id], p.Call) {
-				if err := classes.Add(id, p); err != nil {
-					return usage("See: perdure policy explain --help", "Call %d (%s) of workflow %q cannot have that policy: %s", p.Call, p.Name, id, sentence(err))
-				}
-			}
-		}
+		return d.Pending, nil
+	})
+	if call, ok := errors.AsType[*policyedit.CallError](err); ok {
+		return usage("See: perdure policy explain --help", "Call %d (%s) of workflow %q cannot have that policy: %s", call.Call, call.Name, call.WorkflowID, human.Sentence(call.Error()))
+	}
+	if err != nil {
+		return err
 	}
 	for _, c := range classes.All() {
-		a.printf("%s (%s), such as in %s: %s\n  - %s\n  + %s\n  %s.\n\n", term.Plural(c.Calls, "call", "calls"), c.Name, c.Example, c.States(),
+		a.printf("%s (%s), such as in %s: %s\n  - %s\n  + %s\n  %s.\n\n", human.Plural(c.Calls, "call", "calls"), c.Name, c.Example, c.States(),
 			c.Before, c.After, c.Consequence(a.env.Now()))
 	}
 	if seen := classes.Seen(); seen < selected.Calls && selected.Calls > len(selected.Records) {
-		a.printf("These are %s of the %s that are selected; the others are not looked at one by one.\n\n", term.Count(seen), term.Plural(selected.Calls, "call", "calls"))
+		a.printf("These are %s of the %s that are selected; the others are not looked at one by one.\n\n", human.Count(seen), human.Plural(selected.Calls, "call", "calls"))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
@@ -65,7 +66,7 @@ func selects(f *view.CallFilter, p *view.Call) bool {
 func (a *app) showEdit(p *view.Call, edit policyedit.Edit) error {
 	c, err := policyedit.Of(p, edit, a.env.Now())
 	if err != nil {
-		return usage("See: perdure policy explain --help", "Call %d (%s) cannot have that policy: %s", p.Call, p.Name, sentence(err))
+		return usage("See: perdure policy explain --help", "Call %d (%s) cannot have that policy: %s", p.Call, p.Name, human.Sentence(err.Error()))
 	}
 	a.printf("Call %d (%s):\n  - %s\n  + %s\n  %s.\n\n", p.Call, p.Name, c.Before, c.After, c.Consequence)
 	return nil

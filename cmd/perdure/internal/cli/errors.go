@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/demo"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -62,7 +63,7 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	if ctx.Err() != nil {
 		return &Error{Code: exitInterrupted, What: "Interrupted."}
 	}
-	e := &Error{Code: exitError, What: sentence(err)}
+	e := &Error{Code: exitError, What: human.Sentence(err.Error())}
 	stuck, isDemo := errors.AsType[*demo.Error](err)
 	input, isInput := errors.AsType[*view.InputError](err)
 	unusable, isUnusable := errors.AsType[*database.Error](err)
@@ -75,33 +76,14 @@ func (a *app) explain(ctx context.Context, err error) *Error {
 	case errors.Is(err, perdure.ErrNewer):
 		e.Hint = "Use the command of the engine's version."
 	case isOutdated:
-		e.What = sentence(errors.New(outdated.Text()))
+		e.What = human.Sentence(outdated.Text())
 		e.Hint = "Let a user who may change it run: perdure migrate\nTo see the statements: perdure migrate --print"
 	case isDemo:
 		e.Hint = stuck.Hint
 	case isInput:
-		e.Code, e.What = exitUsage, sentence(input)
+		e.Code, e.What = exitUsage, human.Sentence(input.Error())
 	}
 	return e
-}
-
-// sentence is the text of an error as a sentence, without the names of our
-// packages, which mean nothing at a shell.
-func sentence(err error) string {
-	text := strings.TrimPrefix(err.Error(), "perdure: ")
-	text = strings.TrimPrefix(text, "perdure.Open: ")
-	if text == "" {
-		return "Unknown error."
-	}
-	// A name or a path at the beginning stays as it is.
-	word, _, _ := strings.Cut(text, " ")
-	if !strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || r > 'z' }) {
-		text = strings.ToUpper(text[:1]) + text[1:]
-	}
-	if !strings.HasSuffix(text, ".") {
-		text += "."
-	}
-	return text
 }
 
 // complain prints an error: as text for people, as one JSON object for programs.
@@ -120,7 +102,7 @@ func (a *app) complain(e *Error) {
 		return
 	}
 	a.notef("%s ", term.Painted{Text: "perdure:", Colour: term.Bad})
-	for _, line := range append(term.Lines(e.What), term.Lines(e.Hint)...) {
+	for _, line := range append(human.Lines(e.What), human.Lines(e.Hint)...) {
 		a.notef("%s\n", line)
 	}
 }

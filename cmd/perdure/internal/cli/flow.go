@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/check"
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/spf13/cobra"
 )
 
@@ -82,7 +83,7 @@ func (f *flowActions) runtime(log func(string)) (*flow.Runtime, error) {
 	}
 	r, err := flow.New(options...)
 	if err != nil {
-		return nil, usage("An action has a name such as charge or card.charge, and each is named once.", "%s", sentence(err))
+		return nil, usage("An action has a name such as charge or card.charge, and each is named once.", "%s", human.Sentence(err.Error()))
 	}
 	return r, nil
 }
@@ -242,7 +243,7 @@ func (a *app) faults(all syntax.Diagnostics) {
 		}
 	}
 	if len(all) > 0 {
-		a.printf("\n%s.\n", term.Painted{Text: term.Plural(len(all), "fault", "faults"), Colour: term.Bad})
+		a.printf("\n%s.\n", term.Painted{Text: human.Plural(len(all), "fault", "faults"), Colour: term.Bad})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/flow/eval"
 	"github.com/perdure/perdure/flow/rehearsal"
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/spf13/cobra"
 )
 
@@ -69,7 +70,7 @@ func (a *app) rehearsed(path string, known check.Actions) (*syntax.File, []*rehe
 	}
 	cases, err := rehearsal.Cases(data)
 	if err != nil {
-		return nil, nil, &Error{Code: exitError, What: fmt.Sprintf("%s: %s", beside, sentence(err)), Hint: "The form is described in docs/flow.md."}
+		return nil, nil, &Error{Code: exitError, What: fmt.Sprintf("%s: %s", beside, human.Sentence(err.Error())), Hint: "The form is described in docs/flow.md."}
 	}
 	return file, cases, nil
 }
@@ -101,7 +102,7 @@ func (a *app) flowTest(paths []string, known check.Actions) error {
 		}
 	}
 	if failed > 0 {
-		return &Error{Code: exitError, What: fmt.Sprintf("%d of %s failed.", failed, term.Plural(all, "case", "cases")), Hint: "See what one does, step by step: perdure flow run FILE --fast-forward --case NAME"}
+		return &Error{Code: exitError, What: fmt.Sprintf("%d of %s failed.", failed, human.Plural(all, "case", "cases")), Hint: "See what one does, step by step: perdure flow run FILE --fast-forward --case NAME"}
 	}
 	return nil
 }
@@ -127,14 +128,14 @@ func (a *app) flowForward(path, name string, known check.Actions) error {
 		}
 	}
 	outcome, err := rehearsal.Run(file, chosen, func(at time.Duration, what string) {
-		a.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", term.Duration(at)), Colour: term.Faint}, what)
+		a.notef("%s  %s\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(at)), Colour: term.Faint}, what)
 	})
 	if err != nil {
-		return &Error{Code: exitError, What: sentence(err), Hint: "Nothing was run: the actions were mocked, in virtual time."}
+		return &Error{Code: exitError, What: human.Sentence(err.Error()), Hint: "Nothing was run: the actions were mocked, in virtual time."}
 	}
-	a.notef("%s  ended, with mocked actions and in virtual time\n", term.Painted{Text: fmt.Sprintf("%9s", term.Duration(outcome.Took)), Colour: term.Faint})
+	a.notef("%s  ended, with mocked actions and in virtual time\n", term.Painted{Text: fmt.Sprintf("%9s", human.Duration(outcome.Took)), Colour: term.Faint})
 	if outcome.Err != nil {
-		return &Error{Code: exitRunFailed, What: sentence(outcome.Err)}
+		return &Error{Code: exitRunFailed, What: human.Sentence(outcome.Err.Error())}
 	}
 	result, err := eval.Encode(outcome.Result)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -106,7 +108,7 @@ interrupted. Runs that were interrupted go on. The database is created if need b
 
 // flowLog is what @log does.
 func (a *app) flowLog(message string) {
-	for _, line := range term.Lines(message) {
+	for _, line := range human.Lines(message) {
 		a.notef("%s\n", line)
 	}
 }
@@ -123,7 +125,7 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 		if err != nil {
 			return flow.Program{}, err
 		}
-		return flow.Program{}, &Error{Code: exitError, What: faults.Error(), Hint: fmt.Sprintf("The file was not run: it has %s.", term.Plural(len(faults), "fault", "faults"))}
+		return flow.Program{}, &Error{Code: exitError, What: faults.Error(), Hint: fmt.Sprintf("The file was not run: it has %s.", human.Plural(len(faults), "fault", "faults"))}
 	}
 	var value any
 	if input != "" {
@@ -137,7 +139,7 @@ func (a *app) loadFlow(runtime *flow.Runtime, path, input string) (flow.Program,
 		if names := file.Inputs(); len(names) > 0 {
 			hint = "Its inputs are " + strings.Join(names, ", ") + ": a JSON object such as {\"" + names[0] + "\": \"...\"}"
 		}
-		return flow.Program{}, usage(hint, "%s", sentence(errors.New(strings.TrimPrefix(err.Error(), "flow: "))))
+		return flow.Program{}, usage(hint, "%s", human.Sentence(strings.TrimPrefix(err.Error(), "flow: ")))
 	}
 	return program, nil
 }
@@ -194,7 +196,7 @@ func (a *app) withFlowEngine(ctx context.Context, runtime *flow.Runtime, f func(
 	}
 	if err := eng.Start(ctx); err != nil {
 		if used, ok := errors.AsType[*store.InUseError](err); ok {
-			err = &Error{Code: exitError, What: sentence(used), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
+			err = &Error{Code: exitError, What: human.Sentence(used.Error()), Hint: "If that engine runs flow files, start this one there: perdure start FILE"}
 		}
 		return errors.Join(err, eng.Close())
 	}
@@ -282,7 +284,7 @@ func (a *app) flowResult(ctx context.Context, id, run string, result json.RawMes
 		end.Status, end.Result = failed.Status, nil
 		end.ErrorType, end.Message = flowFailure(failed)
 		outcome = &Error{
-			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s", id, wasStatus(failed.Status), typed(end.ErrorType, end.Message)),
+			Code: exitRunFailed, What: fmt.Sprintf("Workflow %q %s: %s", id, wasStatus(failed.Status), wording.Typed(end.ErrorType, end.Message)),
 			Hint: "See every attempt: perdure attempts " + term.Quote(id),
 		}
 	}

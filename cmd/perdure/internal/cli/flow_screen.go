@@ -10,6 +10,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -48,13 +50,13 @@ func (a *app) flowScreen() *flowScreen {
 func (s *flowScreen) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	passed := fmt.Sprintf("%7s", term.Duration(s.now().Sub(s.start).Round(100*time.Millisecond)))
+	passed := fmt.Sprintf("%7s", human.Duration(s.now().Sub(s.start).Round(100*time.Millisecond)))
 	s.panel.Say("%s  "+format, append([]any{term.Painted{Text: passed, Colour: term.Faint}}, args...)...)
 }
 
 // log is what @log does.
 func (s *flowScreen) log(message string) {
-	for _, line := range term.Lines(message) {
+	for _, line := range human.Lines(message) {
 		s.say("%s", line)
 	}
 }
@@ -161,7 +163,7 @@ func (s *flowScreen) event(e view.Event) {
 		}
 		s.done++
 		last := r.Failure.last()
-		s.say("%s  %s: %s", term.Painted{Text: "failed", Colour: term.Bad}, name, term.Clip(typed(last.Type, last.Message), 200))
+		s.say("%s  %s: %s", term.Painted{Text: "failed", Colour: term.Bad}, name, human.Clip(wording.Typed(last.Type, last.Message), 200))
 	}
 }
 
@@ -179,7 +181,7 @@ func (s *flowScreen) draw(ctx context.Context, eng *perdure.Engine) {
 		if p.State == "backoff" && p.Next != nil && s.failed[p.Call] < p.Attempt {
 			s.failed[p.Call] = p.Attempt
 			s.say("%s  %s, attempt %d: %s; next %s", term.Painted{Text: "retry", Colour: term.Busy}, "@"+p.Name, p.Attempt-1,
-				term.Clip(typed(p.LastErrorType, p.LastError), 200), term.Until(*p.Next, now))
+				human.Clip(wording.Typed(p.LastErrorType, p.LastError), 200), human.Until(*p.Next, now))
 		}
 	}
 	s.tellHeld(d)
@@ -219,7 +221,7 @@ func because(p view.Call) string {
 	if p.LastError == "" {
 		return ""
 	}
-	return ": " + term.Clip(typed(p.LastErrorType, p.LastError), 200)
+	return ": " + human.Clip(wording.Typed(p.LastErrorType, p.LastError), 200)
 }
 
 // tellOnce says what holds a call, unless it was said.
@@ -232,7 +234,7 @@ func (s *flowScreen) tellOnce(call, state, what, next string) {
 
 // lines are what the panel shows.
 func (s *flowScreen) lines(d *view.Description, now time.Time) []string {
-	all := []string{fmt.Sprintf("%s is %s, for %s, with %s done", s.id, d.Status, term.Duration(now.Sub(s.start).Round(time.Second)), term.Plural(s.done, "step", "steps"))}
+	all := []string{fmt.Sprintf("%s is %s, for %s, with %s done", s.id, d.Status, human.Duration(now.Sub(s.start).Round(time.Second)), human.Plural(s.done, "step", "steps"))}
 	for i, p := range d.Pending {
 		if i == mostPending {
 			all = append(all, fmt.Sprintf("  and %d more", len(d.Pending)-i))
@@ -249,7 +251,7 @@ func pendingLine(p view.Call, now time.Time) string {
 		if p.Next == nil {
 			return "sleeping"
 		}
-		return "sleeping; wakes " + term.Until(*p.Next, now)
+		return "sleeping; wakes " + human.Until(*p.Next, now)
 	}
 	attempt := fmt.Sprintf("attempt %d", max(p.Attempt, 1))
 	if p.Max > 1 && p.Max < 1<<30 {
@@ -258,16 +260,16 @@ func pendingLine(p view.Call, now time.Time) string {
 	line := "@" + p.Name + "  " + attempt
 	switch {
 	case p.State == "backoff" && p.Next != nil:
-		line += " " + term.Until(*p.Next, now)
+		line += " " + human.Until(*p.Next, now)
 	case p.State == "running" && p.Started != nil:
-		line += ", running for " + term.Duration(max(now.Sub(*p.Started), 0).Round(100*time.Millisecond))
+		line += ", running for " + human.Duration(max(now.Sub(*p.Started), 0).Round(100*time.Millisecond))
 	case p.State == "paused" || p.State == "quarantined":
 		line += ", waiting for a person"
 	default:
 		line += ", " + p.State
 	}
 	if p.LastError != "" {
-		line += "; last: " + typed(p.LastErrorType, p.LastError)
+		line += "; last: " + wording.Typed(p.LastErrorType, p.LastError)
 	}
 	return line
 }

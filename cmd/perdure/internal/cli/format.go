@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // format is how the output looks.
@@ -53,7 +54,7 @@ func (a *app) document(v any) error {
 // here, in the words of JSON.
 func (a *app) json(text []byte) {
 	for line := range bytes.Lines(text) {
-		a.out.WriteString(term.Escape(strings.ToValidUTF8(string(bytes.TrimSuffix(line, []byte("\n"))), "\ufffd")))
+		a.out.WriteString(human.Escape(strings.ToValidUTF8(string(bytes.TrimSuffix(line, []byte("\n"))), "\ufffd")))
 		a.out.WriteByte('\n')
 	}
 }
@@ -64,7 +65,7 @@ func (a *app) text(text string) {
 		a.out.WriteString(text)
 		return
 	}
-	for _, line := range term.Lines(text) {
+	for _, line := range human.Lines(text) {
 		a.printf("%s\n", line)
 	}
 }
@@ -133,7 +134,7 @@ func (a *app) clip(s string, columns int) string {
 	if a.stdout.Width() == 0 {
 		return s
 	}
-	return term.Clip(s, max(columns, a.stdout.Width()/2))
+	return human.Clip(s, max(columns, a.stdout.Width()/2))
 }
 
 // statuses are coloured by what they mean.

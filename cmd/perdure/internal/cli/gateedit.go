@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -244,7 +245,7 @@ func (a *app) changesGate(cmd *cobra.Command, change func(context.Context, *perd
 			}
 			c, err := change(cmd.Context(), e, args, options)
 			if refused, ok := errors.AsType[*view.InputError](err); ok {
-				return &Error{Code: exitError, What: gateWords.Replace(sentence(refused)), Hint: "See how the gate stands: " + a.sameDatabase("perdure gates show "+term.Quote(args[0]))}
+				return &Error{Code: exitError, What: gateWords.Replace(human.Sentence(refused.Error())), Hint: "See how the gate stands: " + a.sameDatabase("perdure gates show "+term.Quote(args[0]))}
 			}
 			if err != nil {
 				return err
@@ -271,19 +272,19 @@ func (a *app) showGateChange(c *view.GateChange) {
 		differ(name, gatePart(c.Before, name), gatePart(c.After, name))
 	}
 	if c.Note != "" && (c.Operation != "edit" || c.Outcome == view.Unchanged) {
-		a.printf("%s\n", sentence(errors.New(c.Note)))
+		a.printf("%s\n", human.Sentence(c.Note))
 	}
 	switch {
 	case c.Starting > 0:
-		a.printf("%s of %s waiting %s now.\n", term.Count(c.Starting), term.Count(c.Waiting), verb(c.Starting, "starts", "start"))
+		a.printf("%s of %s waiting %s now.\n", human.Count(c.Starting), human.Count(c.Waiting), verb(c.Starting, "starts", "start"))
 	case c.Refusing == 0 && c.Waiting > 0:
-		a.printf("None of %s waiting starts now.\n", term.Count(c.Waiting))
+		a.printf("None of %s waiting starts now.\n", human.Count(c.Waiting))
 	}
 	if c.Refusing > 0 {
-		a.printf("%s of %s waiting %s now, because the breaker is open and calls do not wait for it.\n", term.Count(c.Refusing), term.Count(c.Waiting), verb(c.Refusing, "fails", "fail"))
+		a.printf("%s of %s waiting %s now, because the breaker is open and calls do not wait for it.\n", human.Count(c.Refusing), human.Count(c.Waiting), verb(c.Refusing, "fails", "fail"))
 	}
 	if over := c.Holders - c.After.Limit; over > 0 {
-		a.printf("%s beyond the limit; none starts until %s ended.\n", term.Plural(over, "call holds a slot", "calls hold slots"), verb(over, "it has", "they have"))
+		a.printf("%s beyond the limit; none starts until %s ended.\n", human.Plural(over, "call holds a slot", "calls hold slots"), verb(over, "it has", "they have"))
 	}
 	switch {
 	case c.DryRun:

@@ -7,6 +7,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -62,20 +64,20 @@ func (a *app) gateTable(gates []view.Gate) error {
 	for _, g := range gates {
 		oldest, budget := "", ""
 		if g.Waiting > 0 {
-			oldest = term.Duration(g.OldestWait)
+			oldest = human.Duration(g.OldestWait)
 		}
 		if g.Tokens != nil {
 			budget = fmt.Sprintf("%g of %d", *g.Tokens, g.Spec.Budget.Tokens)
 		}
-		table.Row(g.Name, g.Mode, term.Count(g.Holders), term.Count(g.Limit), backoffOf(g), term.Count(g.Waiting), oldest, breakerOf(g, now), budget)
+		table.Row(g.Name, g.Mode, human.Count(g.Holders), human.Count(g.Limit), backoffOf(g), human.Count(g.Waiting), oldest, breakerOf(g, now), budget)
 		if g.Problem != "" {
 			notes = append(notes, fmt.Sprintf("%s lets no call pass: %s. Restore it from a backup and start the engine again.", g.Name, g.Problem))
 		}
 		if g.Edited != nil {
-			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, term.Time(g.Edited.Since), personOf(g.Edited.By, g.Edited.Why), a.sameDatabase("perdure gates show "+term.Quote(g.Name))))
+			notes = append(notes, fmt.Sprintf("%s is not as in code since %s%s. See: %s", g.Name, human.Time(g.Edited.Since), wording.Person(g.Edited.By, g.Edited.Why), a.sameDatabase("perdure gates show "+term.Quote(g.Name))))
 		}
 		if g.Paused != nil {
-			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, term.Time(g.Paused.Since), personOf(g.Paused.By, g.Paused.Why)))
+			notes = append(notes, fmt.Sprintf("%s has been paused since %s%s.", g.Name, human.Time(g.Paused.Since), wording.Person(g.Paused.By, g.Paused.Why)))
 		}
 	}
 	if err := table.Write(a.out); err != nil {
@@ -106,7 +108,7 @@ func breakerOf(g view.Gate, now time.Time) term.Painted {
 		text = g.Breaker
 	}
 	if g.Breaker == "open" && g.OpenUntil != nil {
-		text += ", " + term.Until(*g.OpenUntil, now)
+		text += ", " + human.Until(*g.OpenUntil, now)
 	}
 	return term.Painted{Text: text, Colour: breakerColours[g.Breaker]}
 }

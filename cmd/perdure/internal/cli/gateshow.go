@@ -7,6 +7,8 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
 )
@@ -44,10 +46,10 @@ func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) erro
 	}
 	fact("mode", g.Mode)
 	if e := g.Edited; e != nil {
-		fact("edited", term.Time(e.Since)+" ("+term.When(e.Since, now)+")"+personOf(e.By, e.Why))
+		fact("edited", human.Time(e.Since)+" ("+human.When(e.Since, now)+")"+wording.Person(e.By, e.Why))
 	}
 	if g.Paused != nil {
-		fact("paused", "since "+term.Time(g.Paused.Since)+" ("+term.When(g.Paused.Since, now)+")"+personOf(g.Paused.By, g.Paused.Why))
+		fact("paused", "since "+human.Time(g.Paused.Since)+" ("+human.When(g.Paused.Since, now)+")"+wording.Person(g.Paused.By, g.Paused.Why))
 	}
 	if state := breakerOf(*g, now); state.Text != "" {
 		fact("breaker is", state)
@@ -55,9 +57,9 @@ func (a *app) showGate(ctx context.Context, e *perdure.Engine, name string) erro
 	if g.Tokens != nil {
 		fact("budget has", fmt.Sprintf("%g of %d tokens", *g.Tokens, g.Spec.Budget.Tokens))
 	}
-	calls := fmt.Sprintf("%s of %s slots are held, %s waiting, %s in backoff", term.Count(g.Holders), term.Count(g.Limit), term.Count(g.Waiting), term.Count(g.InBackoff))
+	calls := fmt.Sprintf("%s of %s slots are held, %s waiting, %s in backoff", human.Count(g.Holders), human.Count(g.Limit), human.Count(g.Waiting), human.Count(g.InBackoff))
 	if g.Waiting > 0 {
-		calls += ", the oldest for " + term.Duration(g.OldestWait)
+		calls += ", the oldest for " + human.Duration(g.OldestWait)
 	}
 	fact("calls", calls)
 	if err := facts.Write(a.out); err != nil {

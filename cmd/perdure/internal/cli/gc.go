@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -124,7 +124,7 @@ func age(flag, text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, usage("Give an age such as 90m, 24h or 30d.", "%q is not an age for --%s.", term.Clip(text, 40), flag)
+	return 0, usage("Give an age such as 90m, 24h or 30d.", "%q is not an age for --%s.", human.Clip(text, 40), flag)
 }
 
 func (a *app) gc(ctx context.Context, keep view.Retention, dry bool) error {
@@ -140,9 +140,9 @@ func (a *app) gc(ctx context.Context, keep view.Retention, dry bool) error {
 		if a.format != formatTable {
 			return a.document(r)
 		}
-		said := "Deleted " + term.Plural(r.Runs, "run", "runs")
+		said := "Deleted " + human.Plural(r.Runs, "run", "runs")
 		if dry {
-			said = term.Plural(r.Runs, "run", "runs") + " would be deleted"
+			said = human.Plural(r.Runs, "run", "runs") + " would be deleted"
 		}
 		var parts []string
 		for _, s := range slices.Sorted(maps.Keys(r.Status)) {

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun) error {
 			if ev.Call > 0 {
 				call = fmt.Sprint(ev.Call)
 			}
-			table.Row(fmt.Sprint(ev.Turn), term.Time(ev.Time), ev.Kind, call, cmp.Or(ev.Name, names[ev.Call]), detail)
+			table.Row(fmt.Sprint(ev.Turn), human.Time(ev.Time), ev.Kind, call, cmp.Or(ev.Name, names[ev.Call]), detail)
 		}
 		return table.Write(a.out)
 	})
@@ -186,7 +187,7 @@ func eventDetail(ev view.Event) (string, error) {
 		add("result %s", s)
 	}
 	if r.Failure != nil {
-		add("%s", typed(r.ErrorType, r.Failure.Message))
+		add("%s", wording.Typed(r.ErrorType, r.Failure.Message))
 	}
 	if r.Policy != nil {
 		add("policy %s", *r.Policy)
@@ -195,7 +196,7 @@ func eventDetail(ev view.Event) (string, error) {
 		add("version %d", r.Version)
 	}
 	if r.Due > 0 {
-		add("due %s", term.Time(time.Unix(0, r.Due)))
+		add("due %s", human.Time(time.Unix(0, r.Due)))
 	}
 	if r.Attempt > 0 && r.Node != "" {
 		add("attempt %d on %s", r.Attempt, r.Node)
@@ -207,7 +208,7 @@ func eventDetail(ev view.Event) (string, error) {
 		add("by %s", r.Initiator)
 	}
 	if r.FirstTurn > 0 {
-		add("begins %s", term.Time(time.Unix(0, r.FirstTurn)))
+		add("begins %s", human.Time(time.Unix(0, r.FirstTurn)))
 	}
 	switch {
 	case ev.Kind == "RunContinued":
@@ -242,12 +243,12 @@ func (r *recorded) tellAttempts(add func(format string, args ...any)) {
 		return
 	}
 	if s.Attempts > 1 {
-		add("%d attempts in %s", s.Attempts, term.Duration(time.Duration(s.MS)*time.Millisecond))
+		add("%d attempts in %s", s.Attempts, human.Duration(time.Duration(s.MS)*time.Millisecond))
 	}
 	switch {
 	case s.LastError == "":
 	case r.Failure == nil:
-		add("last error %s", typed(s.LastErrorType, s.LastError))
+		add("last error %s", wording.Typed(s.LastErrorType, s.LastError))
 	case s.LastErrorType != r.ErrorType && s.LastErrorType != retry.TypeError:
 		add("the last error is %s", s.LastErrorType)
 	}

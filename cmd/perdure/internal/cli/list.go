@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -189,7 +190,7 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 			return nil, false, err
 		}
 		if further && a.format == formatTable {
-			a.notef("Of the workflows with a call that is %s, only the newest %s were looked at.\n", state, term.Count(looked))
+			a.notef("Of the workflows with a call that is %s, only the newest %s were looked at.\n", state, human.Count(looked))
 		}
 		for _, r := range some {
 			if w := r.Wait; w != nil && (w.Failures > 0 && opt.retrying || w.For == view.WaitActivityPaused && !opt.retrying || w.Others > 0) {
@@ -250,12 +251,12 @@ func (a *app) runTable(runs []view.Run) error {
 	}
 	table := a.table(columns...)
 	for _, r := range runs {
-		started, took := term.Time(r.Created), term.Duration(now.Sub(r.Created))+" so far"
+		started, took := human.Time(r.Created), human.Duration(now.Sub(r.Created))+" so far"
 		if width := a.stdout.Width(); width > 0 && width < 120 {
-			started, took = term.When(r.Created, now), ""
+			started, took = human.When(r.Created, now), ""
 		}
 		if r.Closed != nil {
-			took = term.Duration(r.Closed.Sub(r.Created))
+			took = human.Duration(r.Closed.Sub(r.Created))
 		}
 		priority := ""
 		if r.Priority != 0 {
@@ -275,19 +276,19 @@ func (a *app) runTable(runs []view.Run) error {
 func runWaits(r *view.Run, now time.Time) (waits, why string) {
 	w := r.Wait
 	if w == nil {
-		return "", cmp.Or(typed(r.ErrorType, r.Error), r.Reason)
+		return "", cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason)
 	}
 	waits = waitPainted(w.For).Text
 	if name := cmp.Or(w.Gate, w.Name); name != "" && w.Name != r.Workflow {
 		waits += " " + name
 	}
 	if w.Until != nil {
-		waits += ", " + term.Until(*w.Until, now)
+		waits += ", " + human.Until(*w.Until, now)
 	}
 	if w.Others > 0 {
 		waits += fmt.Sprintf(" (and %d more)", w.Others)
 	}
-	return waits, whyWaits(w)
+	return waits, wording.Why(w)
 }
 
 // waitingRun is a run with those of its calls that are in the state asked for.
@@ -338,9 +339,9 @@ func (a *app) retryingTable(all []waitingRun) error {
 			case p.State == view.CallOffered:
 				next = "when queue " + p.Queue + " is served"
 			case p.Next != nil:
-				next = term.Until(*p.Next, now)
+				next = human.Until(*p.Next, now)
 			}
-			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), attemptOf(p), next, lastError(p))
+			table.Row(r.WorkflowID, p.Name, fmt.Sprintf("%dx", p.Failures), wording.Attempt(&p), next, lastError(p))
 		}
 	}
 	return table.Write(a.out)
@@ -352,7 +353,7 @@ func gatePassed(w *view.GateWait, now time.Time) string {
 	case w.Paused != nil:
 		return "when gate " + w.Name + " is resumed"
 	case w.OpenUntil != nil:
-		return "breaker of " + w.Name + " open, " + term.Until(*w.OpenUntil, now)
+		return "breaker of " + w.Name + " open, " + human.Until(*w.OpenUntil, now)
 	}
 	return "at gate " + w.Name
 }
@@ -371,9 +372,9 @@ func (a *app) waitingTable(all []waitingRun) error {
 		for _, p := range r.Pending {
 			since, by, why := "", "", ""
 			if w := p.Paused; w != nil {
-				since, by, why = term.When(w.Since, now), w.By, w.Why
+				since, by, why = human.When(w.Since, now), w.By, w.Why
 			} else if w := p.ActivityPaused; w != nil {
-				since, by, why = term.When(w.Since, now), w.By, "the activity is paused: "+w.Why
+				since, by, why = human.When(w.Since, now), w.By, "the activity is paused: "+w.Why
 			} else if p.Gate != nil {
 				why = gatePassed(p.Gate, now)
 			}

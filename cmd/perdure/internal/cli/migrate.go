@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/store"
 	"github.com/spf13/cobra"
 )
@@ -137,7 +138,7 @@ func (a *app) printSchema(s store.Schema, due []store.Script) error {
 		a.printf("-- The schema is up to date: version %d. Nothing is due.\n", s.Version)
 		return nil
 	}
-	a.printf("-- %s\n-- from version %d to %d. All of it is one transaction.\nBEGIN;\n", strings.Join(term.Lines(s.Location), " "), s.Version, s.Wanted)
+	a.printf("-- %s\n-- from version %d to %d. All of it is one transaction.\nBEGIN;\n", strings.Join(human.Lines(s.Location), " "), s.Version, s.Wanted)
 	for _, d := range due {
 		a.printf("\n-- %s\n", d.Name)
 		for line := range strings.Lines(strings.TrimSpace(d.SQL)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -103,10 +104,10 @@ func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
 	table := a.table(head...)
 	table.Right(3)
 	for _, n := range nodes {
-		row := []any{n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, term.Count(n.Partitions),
-			term.When(n.Seen, now), lease(n, now), term.Time(n.Joined), n.Build}
+		row := []any{n.Name, n.Group, term.Painted{Text: n.State, Colour: nodeColours[n.State]}, human.Count(n.Partitions),
+			human.When(n.Seen, now), lease(n, now), human.Time(n.Joined), n.Build}
 		if queues {
-			row = append(row, queuesOf(n), term.Count(n.Attempts))
+			row = append(row, queuesOf(n), human.Count(n.Attempts))
 		}
 		table.Row(row...)
 	}
@@ -120,7 +121,7 @@ func (a *app) nodeTable(nodes []view.Node, gone int, now time.Time) error {
 		notes = append([]string{a.unserved()}, notes...)
 	}
 	if gone > 0 {
-		notes = append(notes, fmt.Sprintf("Not shown: %s. Add --all to see them.", term.Plural(gone, "node that is gone", "nodes that are gone")))
+		notes = append(notes, fmt.Sprintf("Not shown: %s. Add --all to see them.", human.Plural(gone, "node that is gone", "nodes that are gone")))
 	}
 	for i, note := range notes {
 		if i == 0 && len(nodes) > 0 {
@@ -200,16 +201,16 @@ func lease(n view.Node, now time.Time) string {
 	case n.Expires == nil:
 		return ""
 	case n.State == expired:
-		return "expired " + term.When(*n.Expires, now)
+		return "expired " + human.When(*n.Expires, now)
 	}
-	return term.Duration(n.Expires.Sub(now)) + " left"
+	return human.Duration(n.Expires.Sub(now)) + " left"
 }
 
 func attemptsGoBack(n int) string {
 	if n == 1 {
 		return "attempt goes back into its queue"
 	}
-	return term.Count(n) + " attempts go back into their queues"
+	return human.Count(n) + " attempts go back into their queues"
 }
 
 // nodeNotes say when the work of dead and silent nodes goes on.
@@ -217,7 +218,7 @@ func nodeNotes(nodes []view.Node, now time.Time) []string {
 	var notes []string
 	for _, n := range nodes {
 		successor := slices.ContainsFunc(nodes, func(o view.Node) bool { return works(o) && o.Group == n.Group && o.ID != n.ID })
-		work := "the work of its " + term.Plural(n.Partitions, "partition", "partitions")
+		work := "the work of its " + human.Plural(n.Partitions, "partition", "partitions")
 		name := n.Name
 		switch {
 		case n.Partitions == 0 && n.Attempts == 0:
@@ -229,7 +230,7 @@ func nodeNotes(nodes []view.Node, now time.Time) []string {
 		case n.State == expired:
 			notes = append(notes, fmt.Sprintf("%s is dead; %s waits for an engine to start.", name, work))
 		case n.Expires != nil && now.Sub(n.Seen) > n.Expires.Sub(n.Seen)/2: // it should have renewed by now
-			when := "is taken over " + term.When(*n.Expires, now)
+			when := "is taken over " + human.When(*n.Expires, now)
 			if !successor {
 				when = "waits for an engine to start"
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -41,7 +42,7 @@ func (a *app) inTheWay(ctx context.Context, e *perdure.Engine, id string, record
 		if p.Gate == nil || !slices.ContainsFunc(records, func(r view.ControlRecord) bool { return waits(r) && r.Call == p.Call }) {
 			continue
 		}
-		o := obstacle{call: p.Call, Waits: gateWait(p.Gate)}
+		o := obstacle{call: p.Call, Waits: wording.AtGate(p.Gate) + "."}
 		switch name := term.Quote(p.Gate.Name); {
 		case p.Gate.Paused != nil:
 			o.effect, o.Next = "To let attempts pass", a.sameDatabase("perdure gates resume "+name)

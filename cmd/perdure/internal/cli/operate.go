@@ -12,6 +12,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -318,7 +319,7 @@ func (r *request) explain(ctx context.Context, id string, err error) error {
 		return &Error{Code: exitError, What: fmt.Sprintf("Call %d (%s) of workflow %q refuses: %s.", refused.Record.Call, refused.Record.Name, id, refused.Record.Note)}
 	case errors.Is(err, perdure.ErrNoAnswer):
 		return &Error{
-			Code: exitTimedOut, What: fmt.Sprintf("No engine did it within %s. The request is in the database, and is carried out when an engine serves the workflow.", term.Duration(r.wait)),
+			Code: exitTimedOut, What: fmt.Sprintf("No engine did it within %s. The request is in the database, and is carried out when an engine serves the workflow.", human.Duration(r.wait)),
 			Hint: "See which engines there are: perdure nodes",
 		}
 	}
@@ -346,7 +347,7 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
 			err = &Error{
 				Code: exitTimedOut,
-				What: fmt.Sprintf("Within %s it was not done everywhere. The requests are in the database, and are carried out when an engine serves them.", term.Duration(r.wait)),
+				What: fmt.Sprintf("Within %s it was not done everywhere. The requests are in the database, and are carried out when an engine serves them.", human.Duration(r.wait)),
 				Hint: "To do the rest, once, run the same again with --request " + term.Quote(result.Request),
 			}
 		}
@@ -365,9 +366,9 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 
 // would is what a dry run says first.
 func (r *request) would(calls, runs int) string {
-	text := term.Plural(runs, "workflow", "workflows")
+	text := human.Plural(runs, "workflow", "workflows")
 	if r.onCalls {
-		text = term.Plural(calls, "call", "calls") + " in " + text
+		text = human.Plural(calls, "call", "calls") + " in " + text
 	}
 	return text + " would be " + r.did + ":"
 }
@@ -384,7 +385,7 @@ func (r *request) summary(result *view.BulkResult) string {
 		{result.NotPending, "no longer pending", ""}, {result.Ended, "ended before", ""}, {result.Unanswered, "not carried out yet", ""},
 	} {
 		if part.n > 0 {
-			parts = append(parts, term.Count(part.n)+" "+part.what+notes(result.Records, part.outcome))
+			parts = append(parts, human.Count(part.n)+" "+part.what+notes(result.Records, part.outcome))
 		}
 	}
 	if len(parts) == 0 {
@@ -460,15 +461,4 @@ func (a *app) user(p person) string {
 		return u.Username
 	}
 	return "unknown"
-}
-
-// personOf is who did something and why, at the end of a line. It must be escaped.
-func personOf(by, why string) (text string) {
-	if by != "" {
-		text += " by " + by
-	}
-	if why != "" {
-		text += ": " + why
-	}
-	return text
 }

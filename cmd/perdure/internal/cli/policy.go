@@ -10,6 +10,7 @@ import (
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow/check"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/notation"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -116,7 +117,7 @@ func readPolicy(text string) (retry.Policy, error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		var p retry.Policy
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return p, usage("", "%s", sentence(err))
+			return p, usage("", "%s", human.Sentence(err.Error()))
 		}
 		return p, nil
 	}
@@ -138,7 +139,7 @@ func (a *app) policyValue(text string) (retry.Policy, error) {
 		return p, err
 	}
 	if err := p.Validate(); err != nil {
-		return p, usage("See: perdure policy explain --help", "%s", sentence(err))
+		return p, usage("See: perdure policy explain --help", "%s", human.Sentence(err.Error()))
 	}
 	return p, nil
 }
@@ -155,8 +156,8 @@ func underlined(text string, e *retry.NotationError) string {
 	if long := len([]rune(before)); long > room {
 		before = "..." + string([]rune(before)[long-room:])
 	}
-	before = term.Escape(before)
-	return "  " + before + term.Clip(term.Escape(behind), room) + "\n  " + strings.Repeat(" ", len([]rune(before))) + "^"
+	before = human.Escape(before)
+	return "  " + before + human.Clip(human.Escape(behind), room) + "\n  " + strings.Repeat(" ", len([]rune(before))) + "^"
 }
 
 func (a *app) explainPolicy(text string, layers int) error {
@@ -166,7 +167,7 @@ func (a *app) explainPolicy(text string, layers int) error {
 	}
 	e, err := retry.Explain(p, layers)
 	if err != nil {
-		return usage("", "%s", sentence(err))
+		return usage("", "%s", human.Sentence(err.Error()))
 	}
 	e.Warnings = append(e.Warnings, strangeTypes(p)...)
 	if a.format != formatTable {
@@ -304,5 +305,5 @@ func attemptLimit(n int) string {
 	if n >= retry.Unlimited {
 		return "unlimited"
 	}
-	return term.Count(n)
+	return human.Count(n)
 }

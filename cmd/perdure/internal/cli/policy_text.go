@@ -4,26 +4,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/retry"
 )
 
-// exactly is a duration to the millisecond, where term.Duration would round more:
-// schedules are compared. Shorter ones are exact.
+// exactly is a duration that is compared.
 func exactly(d time.Duration) string {
 	if d == retry.Forever {
 		return "no end"
 	}
-	if d >= time.Millisecond {
-		d = d.Round(time.Millisecond)
-	}
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return human.Exact(d)
 }
 
 // wrap breaks a text into lines of at most some characters, at blanks.

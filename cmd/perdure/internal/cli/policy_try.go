@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
@@ -80,8 +81,8 @@ func (a *app) policyTrial(t *view.PolicyTrial) error {
 		a.notTried(t)
 		return nil
 	}
-	a.printf("Tried on %s with %s that ran\nfrom %s to %s.\n", term.Plural(t.Calls, "call", "calls"), term.Plural(t.Recorded.Attempts, "attempt", "attempts"),
-		term.Time(*t.From), term.Time(*t.To))
+	a.printf("Tried on %s with %s that ran\nfrom %s to %s.\n", human.Plural(t.Calls, "call", "calls"), human.Plural(t.Recorded.Attempts, "attempt", "attempts"),
+		human.Time(*t.From), human.Time(*t.To))
 	a.notTried(t)
 	if err := a.trialNumbers(t); err != nil {
 		return err
@@ -100,7 +101,7 @@ func (a *app) notTried(t *view.PolicyTrial) {
 		a.printf("%s left out: the first attempt is not on record any more, or before --since.\n", are(t.LeftOut))
 	}
 	if t.FirstTry > 0 {
-		a.printf("%s succeeded at the first attempt, which no policy changes.\n", term.Plural(int(t.FirstTry), "more call", "more calls"))
+		a.printf("%s succeeded at the first attempt, which no policy changes.\n", human.Plural(int(t.FirstTry), "more call", "more calls"))
 	}
 }
 
@@ -108,7 +109,7 @@ func are(n int) string {
 	if n == 1 {
 		return "1 call is"
 	}
-	return term.Count(n) + " calls are"
+	return human.Count(n) + " calls are"
 }
 
 // trialNumbers shows the sums side by side.
@@ -116,69 +117,17 @@ func (a *app) trialNumbers(t *view.PolicyTrial) error {
 	a.printf("\n")
 	table := a.table("", "RECORDED", "TRIAL", "WORST", "BEST")
 	table.Right(1, 2, 3, 4)
-	row := func(name string, recorded, trial int, bounds ...string) {
-		if recorded == 0 && trial == 0 && len(bounds) == 0 {
-			return
-		}
-		bound := append(bounds, "", "")
-		table.Row(name, term.Count(recorded), term.Count(trial), bound[0], bound[1])
-	}
-	r, n := &t.Recorded, &t.Trial
-	row(view.EndedSucceeded, r.Succeeded, n.Succeeded, term.Count(t.Worst.Succeeded), term.Count(t.Best.Succeeded))
-	row(view.EndedFailed, r.Failed, n.Failed)
-	row(view.EndedPaused, r.Paused, n.Paused)
-	row(view.EndedCanceled, r.Canceled, n.Canceled)
-	row(view.EndedUnfinished, r.Unfinished, n.Unfinished)
-	row(view.EndedUnknown, r.Unknown, n.Unknown)
-	row("attempts", r.Attempts, n.Attempts, atLeast(&t.Worst), atLeast(&t.Best))
-	if r.P50 > 0 || n.P50 > 0 {
-		table.Row("half succeeded within", tookOf(r.P50, r.Succeeded), tookOf(n.P50, n.Succeeded))
-		table.Row("99% succeeded within", tookOf(r.P99, r.Succeeded), tookOf(n.P99, n.Succeeded))
+	for _, r := range wording.TrialRows(t) {
+		table.Row(r.Name, r.Recorded, r.Trial, r.Worst, r.Best)
 	}
 	if err := table.Write(a.out); err != nil {
 		return err
 	}
-	a.printf("\n%s\n", attemptsSaved(t))
-	if t.Estimate != nil {
-		a.printf("Estimate: %.1f of the %s would have succeeded.\n", *t.Estimate, term.Plural(n.Unknown, "unknown call", "unknown calls"))
+	a.printf("\n%s\n", wording.TrialSaved(t))
+	if text := wording.TrialEstimate(t); text != "" {
+		a.printf("%s\n", text)
 	}
 	return nil
-}
-
-// atLeast is the number of attempts of a bound.
-func atLeast(b *view.TrialBound) string {
-	if b.More {
-		return term.Count(b.Attempts) + "+"
-	}
-	return term.Count(b.Attempts)
-}
-
-func tookOf(d time.Duration, calls int) string {
-	if calls == 0 {
-		return "-"
-	}
-	return term.Duration(d)
-}
-
-// attemptsSaved says how many attempts the policy saves or adds.
-func attemptsSaved(t *view.PolicyTrial) string {
-	change := func(n int) string {
-		switch saved := t.Recorded.Attempts - n; {
-		case saved > 0:
-			return "saves " + term.Plural(saved, "attempt", "attempts")
-		case saved < 0:
-			return "adds " + term.Plural(-saved, "attempt", "attempts")
-		}
-		return "takes as many attempts"
-	}
-	least, most := change(t.Best.Attempts), change(t.Worst.Attempts)
-	if t.Worst.More {
-		most += " or more"
-	}
-	if least == most {
-		return "The policy " + least + "."
-	}
-	return "At best the policy " + least + ", at worst it " + most + "."
 }
 
 // trialClasses shows how calls ended, on record and with the policy.
@@ -196,7 +145,7 @@ func (a *app) trialClasses(all []view.TrialClass) error {
 		case c.Recorded == view.EndedSucceeded:
 			colour = term.Bad
 		}
-		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colour}, term.Count(c.Calls), term.Count(c.Assumed),
+		table.Row(c.Recorded, term.Painted{Text: c.Trial, Colour: colour}, human.Count(c.Calls), human.Count(c.Assumed),
 			fromTo(c.RecordedAttempts, c.TrialAttempts), c.Example.WorkflowID, fmt.Sprint(c.Example.Call), fromTo(c.Example.RecordedAttempts, c.Example.TrialAttempts))
 	}
 	return table.Write(a.out)
@@ -204,9 +153,9 @@ func (a *app) trialClasses(all []view.TrialClass) error {
 
 func fromTo(recorded, trial int) string {
 	if recorded == trial {
-		return term.Count(recorded)
+		return human.Count(recorded)
 	}
-	return term.Count(recorded) + " -> " + term.Count(trial)
+	return human.Count(recorded) + " -> " + human.Count(trial)
 }
 
 // bars are heights from none to full.
@@ -232,7 +181,7 @@ func (a *app) trialLoad(l *view.TrialLoad) {
 	if slices.Equal(rows[1].counts, rows[2].counts) {
 		rows = rows[:2]
 	}
-	a.printf("\nAttempts that start, by %s from %s:\n\n", exactly(l.Width), term.Time(first))
+	a.printf("\nAttempts that start, by %s from %s:\n\n", exactly(l.Width), human.Time(first))
 	for _, r := range rows {
 		var line strings.Builder
 		for _, n := range r.counts {
@@ -242,7 +191,7 @@ func (a *app) trialLoad(l *view.TrialLoad) {
 			}
 			line.WriteRune(bars[height])
 		}
-		a.printf("  %-8s %s  highest %s\n", r.name, line.String(), term.Count(slices.Max(r.counts)))
+		a.printf("  %-8s %s  highest %s\n", r.name, line.String(), human.Count(slices.Max(r.counts)))
 	}
 }
 

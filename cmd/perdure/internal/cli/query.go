@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +27,7 @@ The exit code is 6 if there is no answer in time.`,
 		return e.Workflow(id).Query(ctx, name, input)
 	}, func(err error, waited time.Duration) error {
 		if errors.Is(err, perdure.ErrUnanswered) {
-			return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", term.Duration(waited)), Hint: "Is an engine running? See: perdure nodes"}
+			return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no answer within %s.", human.Duration(waited)), Hint: "Is an engine running? See: perdure nodes"}
 		}
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/perdure/perdure/internal/human"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -63,7 +64,7 @@ func (a *app) root() *cobra.Command {
 			_, what := pflag.UnquoteUsage(wrong.GetFlag())
 			return usage(hint, "%q is not a value for --%s (%s).", wrong.GetValue(), wrong.GetFlag().Name, what)
 		}
-		return usage(hint, "%s", sentence(err))
+		return usage(hint, "%s", human.Sentence(err.Error()))
 	})
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(

@@ -11,6 +11,8 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/flow"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
@@ -220,7 +222,7 @@ func (a *app) createSchedule(ctx context.Context, name, workflow, text string, r
 		}
 		a.printf("Schedule %s starts workflow %s. Next times:\n", name, workflow)
 		for _, at := range next {
-			a.printf("  %s (%s)\n", term.Time(at), term.When(at, a.env.Now()))
+			a.printf("  %s (%s)\n", human.Time(at), human.When(at, a.env.Now()))
 		}
 		return nil
 	})
@@ -297,7 +299,7 @@ Unless --overlap says otherwise, the runs follow each other.`,
 			if a.format != formatTable {
 				return a.document(map[string]any{"name": args[0], "times": n})
 			}
-			a.printf("Schedule %s fires %s.\n", args[0], term.Plural(n, "past time", "past times"))
+			a.printf("Schedule %s fires %s.\n", args[0], human.Plural(n, "past time", "past times"))
 			return nil
 		})
 	}
@@ -319,24 +321,9 @@ func (a *app) scheduleTable(all []view.Schedule) error {
 	table.Right(4)
 	for i := range all {
 		s := &all[i]
-		table.Row(s.Name, timesOf(s.Spec), s.Workflow, a.nextOf(s), term.Count(len(s.Open)), lastOf(s))
+		table.Row(s.Name, wording.Times(s.Spec), s.Workflow, a.nextOf(s), human.Count(len(s.Open)), lastOf(s))
 	}
 	return table.Write(a.out)
-}
-
-// timesOf is when a schedule fires, in short.
-func timesOf(s schedule.Spec) string {
-	text := s.Cron
-	if s.Every != 0 {
-		text = "every " + term.Duration(s.Every)
-	}
-	if s.Offset != 0 {
-		text += " + " + term.Duration(s.Offset)
-	}
-	if s.TimeZone != "" {
-		text += " " + s.TimeZone
-	}
-	return text
 }
 
 func (a *app) nextOf(s *view.Schedule) term.Painted {
@@ -348,7 +335,7 @@ func (a *app) nextOf(s *view.Schedule) term.Painted {
 	case len(s.Next) == 0:
 		return term.Painted{Text: "never"}
 	}
-	return term.Painted{Text: term.Until(s.Next[0].Due, a.env.Now())}
+	return term.Painted{Text: human.Until(s.Next[0].Due, a.env.Now())}
 }
 
 func lastOf(s *view.Schedule) term.Painted {
@@ -391,22 +378,22 @@ func (a *app) showSchedule(s *view.Schedule) error {
 			facts.Row(term.Painted{Text: name, Colour: term.Faint}, text)
 		}
 	}
-	fact("times", timesOf(s.Spec))
+	fact("times", wording.Times(s.Spec))
 	fact("input", s.Input.String())
 	if !s.Memo.Absent() {
 		fact("memo", s.Memo.String())
 	}
 	fact("overlap", string(s.Spec.Overlap))
 	if s.Spec.Jitter > 0 {
-		fact("jitter", term.Duration(s.Spec.Jitter))
+		fact("jitter", human.Duration(s.Spec.Jitter))
 	}
-	fact("catch-up", term.Duration(s.Spec.CatchUp))
+	fact("catch-up", human.Duration(s.Spec.CatchUp))
 	if s.Paused != nil {
-		fact("paused", "since "+term.Time(s.Paused.Since)+personOf(s.Paused.By, s.Paused.Why))
+		fact("paused", "since "+human.Time(s.Paused.Since)+wording.Person(s.Paused.By, s.Paused.Why))
 	}
 	fact("problem", s.Problem)
 	for i, next := range s.Next {
-		fact([]string{"next", "then"}[min(i, 1)], term.Time(next.Due)+" ("+term.When(next.Due, now)+")")
+		fact([]string{"next", "then"}[min(i, 1)], human.Time(next.Due)+" ("+human.When(next.Due, now)+")")
 	}
 	fact("counts", fmt.Sprintf("%d started, %d skipped, %d missed", s.Started, s.Skipped, s.Missed))
 	if err := facts.Write(a.out); err != nil {
@@ -418,14 +405,14 @@ func (a *app) showSchedule(s *view.Schedule) error {
 	a.printf("\n")
 	table := a.table("FIRE", "STATE", "SINCE", "NOTE")
 	for _, f := range s.Waiting {
-		table.Row(f.WorkflowID, "waits", term.Time(f.Since), noteOf(f))
+		table.Row(f.WorkflowID, "waits", human.Time(f.Since), noteOf(f))
 	}
 	for i := len(s.Open) - 1; i >= 0; i-- {
 		f := s.Open[i]
-		table.Row(f.WorkflowID, term.Painted{Text: "open", Colour: statusColours["running"]}, term.Time(f.Since), noteOf(f))
+		table.Row(f.WorkflowID, term.Painted{Text: "open", Colour: statusColours["running"]}, human.Time(f.Since), noteOf(f))
 	}
 	for _, f := range s.Recent {
-		table.Row(f.WorkflowID, term.Painted{Text: f.Status, Colour: statusColours[f.Status]}, term.Time(*f.Closed), noteOf(f))
+		table.Row(f.WorkflowID, term.Painted{Text: f.Status, Colour: statusColours[f.Status]}, human.Time(*f.Closed), noteOf(f))
 	}
 	return table.Write(a.out)
 }
@@ -434,7 +421,7 @@ func (a *app) showSchedule(s *view.Schedule) error {
 func noteOf(f view.Fire) string {
 	text := f.Error
 	if f.Kind != "" {
-		text = f.Kind + personOf(f.By, f.Why)
+		text = f.Kind + wording.Person(f.By, f.Why)
 		if f.Error != "" {
 			text += "; " + f.Error
 		}

@@ -3,9 +3,9 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"strings"
 
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/schedule"
 	"github.com/spf13/cobra"
 )
@@ -80,5 +80,5 @@ func checkSchedule(spec schedule.Spec) error {
 	if err == nil {
 		return nil
 	}
-	return usage("See: perdure schedules create --help", "%s", sentence(errors.New(scheduleWords.Replace(err.Error()))))
+	return usage("See: perdure schedules create --help", "%s", human.Sentence(scheduleWords.Replace(err.Error())))
 }

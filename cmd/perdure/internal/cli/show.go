@@ -14,6 +14,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -92,7 +94,7 @@ func (a *app) await(ctx context.Context, e *perdure.Engine, id string, wait time
 		return &Error{Code: exitRunFailed, What: fmt.Sprintf("Workflow %q did not complete: it %s.", id, wasStatus(failed.Status))}, nil
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return &Error{Code: exitTimedOut, What: fmt.Sprintf("Workflow %q has not ended within %s.", id, term.Duration(wait)), Hint: "It is still open. Wait longer with --wait."}, nil
+		return &Error{Code: exitTimedOut, What: fmt.Sprintf("Workflow %q has not ended within %s.", id, human.Duration(wait)), Hint: "It is still open. Wait longer with --wait."}, nil
 	}
 	return nil, err
 }
@@ -110,18 +112,18 @@ func wasStatus(status string) string {
 
 // times shows when a run began, ended or has to end, and since when it is paused.
 func times(d *view.Description, now time.Time, fact func(name, text string)) {
-	fact("started", term.Time(d.Created)+" ("+term.When(d.Created, now)+")")
+	fact("started", human.Time(d.Created)+" ("+human.When(d.Created, now)+")")
 	if d.Closed != nil {
-		fact("ended", term.Time(*d.Closed)+" (took "+term.Duration(d.Closed.Sub(d.Created))+")")
+		fact("ended", human.Time(*d.Closed)+" (took "+human.Duration(d.Closed.Sub(d.Created))+")")
 	}
 	if d.Closed == nil && d.RunDeadline != nil {
-		fact("run deadline", term.Time(*d.RunDeadline)+" ("+term.When(*d.RunDeadline, now)+")")
+		fact("run deadline", human.Time(*d.RunDeadline)+" ("+human.When(*d.RunDeadline, now)+")")
 	}
 	if d.Closed == nil && d.ChainDeadline != nil {
-		fact("deadline", term.Time(*d.ChainDeadline)+" ("+term.When(*d.ChainDeadline, now)+")")
+		fact("deadline", human.Time(*d.ChainDeadline)+" ("+human.When(*d.ChainDeadline, now)+")")
 	}
 	if p := d.Paused; p != nil {
-		fact("paused", term.Time(p.Since)+" ("+term.When(p.Since, now)+")"+personOf(p.By, p.Why))
+		fact("paused", human.Time(p.Since)+" ("+human.When(p.Since, now)+")"+wording.Person(p.By, p.Why))
 	}
 }
 
@@ -161,7 +163,7 @@ func (a *app) describe(d *view.Description) error {
 	}
 	name := "failure"
 	for f, last := d.Failure, ""; f != nil; name = "because of" {
-		if text := typed(f.Type, f.Message); last == "" || !strings.HasSuffix(last, text) { // else it was said
+		if text := wording.Typed(f.Type, f.Message); last == "" || !strings.HasSuffix(last, text) { // else it was said
 			if f.Type == retry.TypeExhausted && len(f.Causes) > 0 { // the cause is the next fact
 				text = strings.TrimSuffix(text, ": "+f.Causes[0].Message)
 			}
@@ -190,7 +192,7 @@ func (a *app) describe(d *view.Description) error {
 	}
 	if stack != "" {
 		a.printf("\n  stack\n")
-		for _, line := range term.Lines(stack) {
+		for _, line := range human.Lines(stack) {
 			a.printf("    %s\n", line)
 		}
 	}
@@ -198,7 +200,7 @@ func (a *app) describe(d *view.Description) error {
 		return err
 	}
 	for _, u := range d.Updates {
-		a.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, term.Time(u.Accepted))
+		a.printf("\nUpdate %s (%s) in progress since %s.\n", u.Name, u.ID, human.Time(u.Accepted))
 	}
 	return a.pending(d.Pending, now)
 }
@@ -211,7 +213,7 @@ func (a *app) broken(text string) (lines []string) {
 	if text == "" {
 		return nil
 	}
-	runes := []rune(term.Escape(text))
+	runes := []rune(human.Escape(text))
 	width := a.stdout.Width() - factWidth
 	if a.stdout.Width() == 0 || len(runes) <= width {
 		return []string{text}
@@ -254,7 +256,7 @@ func (a *app) explainNeed(d *view.Description, now time.Time) {
 	case n.Live:
 		a.printf("The node %s has build %s%s, with which it goes on when that node serves its partition.\n", n.Node, n.Build, version)
 	default:
-		a.printf("It goes on with build %s%s, last seen %s on the node %s.\n", n.Build, version, term.When(n.Seen, now), n.Node)
+		a.printf("It goes on with build %s%s, last seen %s on the node %s.\n", n.Build, version, human.When(n.Seen, now), n.Node)
 	}
 }
 
@@ -304,13 +306,13 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 	for _, p := range calls {
 		next := ""
 		if p.Next != nil {
-			next = term.Until(*p.Next, now) + " (" + term.Time(*p.Next) + ")"
+			next = human.Until(*p.Next, now) + " (" + human.Time(*p.Next) + ")"
 		}
 		name, state := p.Name, p.State
 		if p.Child != nil {
 			name, state = p.Name+" "+p.Child.WorkflowID, cmp.Or(p.Child.Status, p.State)
 		}
-		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), attemptOf(p), next, p.Node, lastError(p))
+		table.Row(fmt.Sprint(p.Call), p.Kind, name, status(state), wording.Attempt(&p), next, p.Node, lastError(p))
 	}
 	if err := table.Write(a.out); err != nil {
 		return err
@@ -323,20 +325,20 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 			a.printf("\n  Call %d: %s\n", p.Call, a.atQueue(p, now))
 		}
 		if p.Gate != nil {
-			a.printf("\n  Call %d: %s\n", p.Call, gateWait(p.Gate))
+			a.printf("\n  Call %d: %s\n", p.Call, wording.AtGate(p.Gate)+".")
 		}
 		if p.LastHeartbeat != nil {
 			said := ""
 			if p.Heartbeat != nil {
 				said = ": " + a.clip(p.Heartbeat.String(), 120)
 			}
-			a.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, term.Time(*p.LastHeartbeat), term.When(*p.LastHeartbeat, now), said)
+			a.printf("\n  Call %d: last heartbeat %s (%s)%s\n", p.Call, human.Time(*p.LastHeartbeat), human.When(*p.LastHeartbeat, now), said)
 		}
 		if p.TimesOut != nil {
-			a.printf("\n  Call %d: the attempt times out at %s (%s).\n", p.Call, term.Time(*p.TimesOut), term.When(*p.TimesOut, now))
+			a.printf("\n  Call %d: the attempt times out at %s (%s).\n", p.Call, human.Time(*p.TimesOut), human.When(*p.TimesOut, now))
 		}
 		if p.Deadline != nil {
-			a.printf("\n  Call %d: no attempt starts after %s (%s).\n", p.Call, term.Time(*p.Deadline), term.When(*p.Deadline, now))
+			a.printf("\n  Call %d: no attempt starts after %s (%s).\n", p.Call, human.Time(*p.Deadline), human.When(*p.Deadline, now))
 		}
 		if p.LostToCrashes > 0 {
 			a.printf("\n  Call %d: %s lost with the process that ran it.\n", p.Call, attemptsWere(p.LostToCrashes))
@@ -374,38 +376,20 @@ func parentOf(id string, call int64, detached bool) string {
 	return fmt.Sprintf("%s (call %d)", id, call)
 }
 
-// gateWait says for what a call waits at a gate.
-func gateWait(w *view.GateWait) string {
-	text := "waiting at gate " + w.Name
-	switch {
-	case w.Verdict:
-		text += " for its retry budget"
-	case w.Place > 0:
-		text += fmt.Sprintf(" (place %d of %d)", w.Place, w.Waiting)
-	}
-	if w.OpenUntil != nil {
-		text += ", breaker open until " + term.Time(*w.OpenUntil)
-	}
-	if p := w.Paused; p != nil {
-		text += ", paused since " + term.Time(p.Since) + personOf(p.By, p.Why)
-	}
-	return text + "."
-}
-
 // decide says that a call waits for a person, and what to type.
 func (a *app) decide(p view.Call, now time.Time) {
 	if w := p.ActivityPaused; w != nil {
-		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
+		a.printf("\n  Call %d: its activity has been paused on all nodes since %s (%s)%s.\n", p.Call, human.Time(w.Since), human.When(w.Since, now), byAndWhy(w))
 	}
 	w := p.Paused
 	switch {
 	case w == nil:
 		return
 	case p.State == "running":
-		a.printf("\n  Call %d: paused %s%s: no attempt follows this one.\n", p.Call, term.When(w.Since, now), byAndWhy(w))
+		a.printf("\n  Call %d: paused %s%s: no attempt follows this one.\n", p.Call, human.When(w.Since, now), byAndWhy(w))
 	default:
 		a.printf("\n  Call %d: waiting since %s (%s)%s for a person: perdure retry-now, skip, fail or resume.\n",
-			p.Call, term.Time(w.Since), term.When(w.Since, now), byAndWhy(w))
+			p.Call, human.Time(w.Since), human.When(w.Since, now), byAndWhy(w))
 	}
 }
 
@@ -427,39 +411,17 @@ func attemptsWere(n int) string {
 	return fmt.Sprintf("%d attempts were", n)
 }
 
-// attemptOf is which attempt a call is at, such as "3 of 5".
-func attemptOf(p view.Call) string {
-	if p.State == "paused" || p.State == "quarantined" {
-		p.Attempt-- // there may be no further one
-	}
-	switch {
-	case p.Attempt == 0:
-		return ""
-	case p.Max == 0 || p.Max >= retry.Unlimited:
-		return fmt.Sprint(p.Attempt)
-	}
-	return fmt.Sprintf("%d of %d", p.Attempt, p.Max)
-}
-
-func lastError(p view.Call) string { return typed(p.LastErrorType, p.LastError) }
-
-// typed is an error with its type, unless that says nothing.
-func typed(name, message string) string {
-	if name == "" || name == retry.TypeError || message == "" {
-		return message
-	}
-	return name + ": " + message
-}
+func lastError(p view.Call) string { return wording.Typed(p.LastErrorType, p.LastError) }
 
 // origin says what a run followed, and what follows it.
 func origin(d *view.Description, fact func(name, text string)) {
 	if d.Schedule != nil {
-		fact("schedule", d.Schedule.Name+", for "+term.Time(d.Schedule.Nominal))
+		fact("schedule", d.Schedule.Name+", for "+human.Time(d.Schedule.Nominal))
 	}
 	fact("run before", d.After)
 	fact("next run", d.Next)
 	if b := d.Base; b != nil {
-		fact("continues", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+personOf(b.By, b.Why))
+		fact("continues", fmt.Sprintf("from call %d of run %s of %s", b.Call, b.RunID, b.WorkflowID)+wording.Person(b.By, b.Why))
 	}
 	if p := d.Parent; p != nil {
 		fact("parent", parentOf(p.WorkflowID, p.Call, p.Detached))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -65,7 +65,7 @@ func (a *app) activityTable(stats []view.ActivityStats) error {
 	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
-			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), term.Duration(s.MeanRetrying))
+			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Duration(s.MeanRetrying))
 	}
 	return table.Write(a.out)
 }
@@ -115,7 +115,7 @@ func (a *app) errorTable(stats []view.ErrorStats) error {
 	table := a.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
 	table.Right(2, 3, 4)
 	for _, s := range stats {
-		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), term.Time(s.First), term.Time(s.Last),
+		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), human.Time(s.First), human.Time(s.Last),
 			s.Example.WorkflowID, s.Example.Message)
 	}
 	return table.Write(a.out)

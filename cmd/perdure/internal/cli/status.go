@@ -9,6 +9,8 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -132,12 +134,12 @@ func (a *app) headline(e *perdure.Engine, s *view.Status) string {
 		if len(names) > most {
 			names = append(names[:most], "...")
 		}
-		text += term.Plural(working, "node", "nodes") + " (" + strings.Join(names, ", ") + "), "
+		text += human.Plural(working, "node", "nodes") + " (" + strings.Join(names, ", ") + "), "
 	}
-	text += term.Plural(s.Runs[view.StatusRunning], "workflow", "workflows") + " running"
+	text += human.Plural(s.Runs[view.StatusRunning], "workflow", "workflows") + " running"
 	for _, status := range []string{view.StatusPaused, view.StatusWaitingForCode, view.StatusParked} {
 		if n := s.Runs[status]; n > 0 {
-			text += ", " + term.Count(n) + " " + status
+			text += ", " + human.Count(n) + " " + status
 		}
 	}
 	return text + "."
@@ -159,11 +161,11 @@ func (a *app) waitingNow(all []view.Waiting, now time.Time) error {
 	table.Right(1)
 	for i := range all {
 		w := &all[i]
-		count := term.Count(w.Count)
+		count := human.Count(w.Count)
 		if w.AtLeast {
 			count += "+"
 		}
-		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, whyWaits(&w.Wait))
+		table.Row(waitPainted(w.For), count, whatWaits(w), whenPast(w.Since, now), whenNext(w.Until, now), w.WorkflowID, wording.Why(&w.Wait))
 	}
 	return table.Write(a.out)
 }
@@ -202,27 +204,14 @@ func whenPast(t *time.Time, now time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return term.When(*t, now)
+	return human.When(*t, now)
 }
 
 func whenNext(t *time.Time, now time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return term.Until(*t, now)
-}
-
-// whyWaits is who made it wait and why, else the last error.
-func whyWaits(w *view.Wait) string {
-	failed := typed(w.ErrorType, w.Error)
-	why := strings.TrimPrefix(strings.TrimPrefix(personOf(w.By, w.Why), " "), ": ")
-	switch {
-	case why == "":
-		return failed
-	case failed == "" || w.By != "":
-		return why
-	}
-	return why + ": " + failed
+	return human.Until(*t, now)
 }
 
 // queues shows who serves which queue, and what is in it.
@@ -236,7 +225,7 @@ func (a *app) queues(all []view.Queue, now time.Time) error {
 	for i := range all {
 		q := &all[i]
 		unserved := term.Painted{Text: strings.Join(q.Unserved, ", "), Colour: term.Bad}
-		table.Row(q.Queue, term.Count(q.Waiting), whenPast(q.Oldest, now), term.Count(q.Running), term.Count(q.Limit), term.Count(q.Workers), unserved)
+		table.Row(q.Queue, human.Count(q.Waiting), whenPast(q.Oldest, now), human.Count(q.Running), human.Count(q.Limit), human.Count(q.Workers), unserved)
 	}
 	return table.Write(a.out)
 }
@@ -258,7 +247,7 @@ func (a *app) errorTrends(all []view.ErrorTrend, now time.Time) error {
 		case t.Attempts < t.Before:
 			arrow = term.Painted{Text: "↓", Colour: term.Good}
 		}
-		table.Row(t.Name, t.ErrorType, term.Count(t.Attempts), term.Count(t.Before), arrow, term.Count(t.Calls), term.When(t.Last, now), t.Example.Message)
+		table.Row(t.Name, t.ErrorType, human.Count(t.Attempts), human.Count(t.Before), arrow, human.Count(t.Calls), human.When(t.Last, now), t.Example.Message)
 	}
 	return table.Write(a.out)
 }
@@ -271,7 +260,7 @@ func (a *app) failedRuns(runs []view.Run, now time.Time) error {
 	a.printf("\nFailed in the last hour:\n\n")
 	table := a.table("ID", "WORKFLOW", "FAILED", "ERROR")
 	for _, r := range runs {
-		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), typed(r.ErrorType, r.Error))
+		table.Row(r.WorkflowID, r.Workflow, whenPast(r.Closed, now), wording.Typed(r.ErrorType, r.Error))
 	}
 	return table.Write(a.out)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/workflow"
 	"github.com/spf13/cobra"
 )
@@ -39,7 +39,7 @@ carried out; ask for its result with the same --id.`,
 // explainUpdate says why an update has no result.
 func explainUpdate(err error, waited time.Duration) error {
 	if errors.Is(err, perdure.ErrNoAnswer) {
-		return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no result within %s.", term.Duration(waited)), Hint: "The update is durable; repeat it with the same --id. Is an engine running? See: perdure nodes"}
+		return &Error{Code: exitTimedOut, What: fmt.Sprintf("There was no result within %s.", human.Duration(waited)), Hint: "The update is durable; repeat it with the same --id. Is an engine running? See: perdure nodes"}
 	}
 	if rejected, ok := errors.AsType[*workflow.RejectedError](err); ok {
 		return &Error{Code: exitError, What: fmt.Sprintf("The workflow rejects the update %q: %v.", rejected.Update, rejected.Err)}

@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // jsonValue reads an argument or a flag that must be JSON.
 func (a *app) jsonValue(what, text string) (json.RawMessage, error) {
 	text, err := a.textValue(what, text)
 	if err == nil && !json.Valid([]byte(text)) {
-		err = usage(`A text needs double quotes inside single quotes: '"like this"'.`, "The %s is not JSON: %s", what, term.Escape(term.Clip(text, 60)))
+		err = usage(`A text needs double quotes inside single quotes: '"like this"'.`, "The %s is not JSON: %s", what, human.Escape(human.Clip(text, 60)))
 	}
 	return json.RawMessage(text), err
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // crew is the worker processes of a demo, side by side.
@@ -106,7 +106,7 @@ func (c *crew) kill(p progress) {
 	}
 	w := busy[rand.IntN(len(busy))]
 	w.killedBy = fmt.Sprintf("kill -9 of %s: %s in flight, %s waiting to retry", w.called(),
-		term.Plural(p.inFlight[w.name], "request", "requests"), term.Plural(p.waiting, "step", "steps"))
+		human.Plural(p.inFlight[w.name], "request", "requests"), human.Plural(p.waiting, "step", "steps"))
 	_ = w.cmd.Process.Kill() // it may have ended already
 }
 

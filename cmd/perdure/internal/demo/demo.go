@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Options say what to show.
@@ -86,7 +87,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	if ctx.Err() != nil {
 		err = ErrInterrupted
 		d.screen.Say("\nStopped: %d of %s are done. The same command goes on from here:\n\n  %s demo%s",
-			d.progress().done(), term.Plural(opt.Orders, "order", "orders"), opt.Command, d.flags())
+			d.progress().done(), human.Plural(opt.Orders, "order", "orders"), opt.Command, d.flags())
 	}
 	return report, err
 }

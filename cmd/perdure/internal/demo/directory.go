@@ -17,6 +17,7 @@ import (
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/filelock"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // directory is where a demo keeps everything.
@@ -134,7 +135,7 @@ func (d directory) matches(s *state, opt Options) error {
 	with, flag := "", ""
 	switch {
 	case s.Orders != opt.Orders:
-		with, flag = "with "+term.Plural(s.Orders, "order", "orders"), fmt.Sprintf("--orders %d", s.Orders)
+		with, flag = "with "+human.Plural(s.Orders, "order", "orders"), fmt.Sprintf("--orders %d", s.Orders)
 	case s.Server == server:
 		return nil
 	case s.Server == "":

@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 )
 
 // The defaults of Options.
@@ -25,10 +26,10 @@ func DefaultWorkers(db database.Name) int {
 
 // introduce says what there is to see, to people who see perdure for the first time.
 func (d *demo) introduce() {
-	s, orders := &d.screen, term.Plural(len(d.orders), "order", "orders")
+	s, orders := &d.screen, human.Plural(len(d.orders), "order", "orders")
 	if d.state.Active > 0 {
 		s.Say("The demo in %s goes on where it was stopped:\n%d of %s are done, after %s and %s.\nTo begin again: %s demo --fresh%s\n", d.dir, d.progress().done(),
-			orders, term.Duration(d.state.Active), term.Plural(d.state.Kills, "crash", "crashes"), d.opt.Command, d.flags())
+			orders, human.Duration(d.state.Active), human.Plural(d.state.Kills, "crash", "crashes"), d.opt.Command, d.flags())
 		return
 	}
 	s.Say("%s", term.Painted{Text: orders + " to fulfil, by a program that is killed on purpose.", Colour: term.Strong})
@@ -38,7 +39,7 @@ customer. Each step is an HTTP request to a shop service that has a bad day: one
 request in five fails, hangs or loses its answer, it takes no more than 150
 requests a second, and once it is down for three seconds.
 `)
-	if kills := term.Plural(d.opt.Kills, "time", "times"); d.opt.Workers == 1 {
+	if kills := human.Plural(d.opt.Kills, "time", "times"); d.opt.Workers == 1 {
 		s.Say(`A worker process fulfils the orders. perdure retries what fails and keeps every step
 in a database, so that a worker that is started again goes on where the dead one
 was. It is killed with kill -9 %s.`, kills)

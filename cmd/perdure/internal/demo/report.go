@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/database"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
-	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
@@ -191,7 +191,7 @@ func (v *verdict) differences(book shop.Tally) []string {
 	}
 	for _, step := range shop.Steps {
 		if have, was := book.Done[step], want.Done[step]; have != was {
-			add("by the book of the service %s was done %s instead of %d", step, term.Plural(have, "time", "times"), was)
+			add("by the book of the service %s was done %s instead of %d", step, human.Plural(have, "time", "times"), was)
 		}
 	}
 	if book.ChargedCents != want.ChargedCents {

@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/shop"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -72,12 +73,12 @@ func (p progress) running() (n int) {
 func (p progress) lines(now time.Time) []string {
 	waiting := fmt.Sprintf("%d waiting to retry", p.waiting)
 	if p.waiting > 0 && !p.next.IsZero() {
-		waiting += " (next " + term.Until(p.next, now) + ")"
+		waiting += " (next " + human.Until(p.next, now) + ")"
 	}
 	return []string{
-		fmt.Sprintf("%d of %s done (%d settled, %d declined)", p.done(), term.Plural(p.orders, "order", "orders"), p.settled, p.declined),
-		fmt.Sprintf("%s done with %s, %d in flight, %s", term.Plural(p.steps, "step", "steps"), term.Plural(p.requests, "request", "requests"), p.running(), waiting),
-		fmt.Sprintf("survived %s; process %s", term.Plural(p.kills, "crash", "crashes"), strings.Join(p.workers, ", ")),
+		fmt.Sprintf("%d of %s done (%d settled, %d declined)", p.done(), human.Plural(p.orders, "order", "orders"), p.settled, p.declined),
+		fmt.Sprintf("%s done with %s, %d in flight, %s", human.Plural(p.steps, "step", "steps"), human.Plural(p.requests, "request", "requests"), p.running(), waiting),
+		fmt.Sprintf("survived %s; process %s", human.Plural(p.kills, "crash", "crashes"), strings.Join(p.workers, ", ")),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
+	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -38,27 +39,27 @@ func (p *printer) printf(format string, args ...any) {
 const maxViolationsShown = 20
 
 func (r *Report) result(p *printer) {
-	took := term.Duration(time.Duration(r.Seconds * float64(time.Second)))
-	orders, kills := term.Plural(r.Orders, "order", "orders"), term.Plural(r.Crashes, "time", "times")
+	took := human.Duration(time.Duration(r.Seconds * float64(time.Second)))
+	orders, kills := human.Plural(r.Orders, "order", "orders"), human.Plural(r.Crashes, "time", "times")
 	if r.Workers > 1 {
 		p.printf("\n%s done in %s by %d workers side by side, and %s one of them was killed.\n\n", orders, took, r.Workers, kills)
 	} else {
 		p.printf("\n%s done in %s, and the worker was killed %s meanwhile.\n\n", orders, took, kills)
 	}
-	p.printf("  %5s settled: reserved, charged, shipped and notified\n", term.Count(r.Settled))
-	p.printf("  %5s declined: the card was refused for good, so nothing was charged or shipped\n", term.Count(r.Declined))
+	p.printf("  %5s settled: reserved, charged, shipped and notified\n", human.Count(r.Settled))
+	p.printf("  %5s declined: the card was refused for good, so nothing was charged or shipped\n", human.Count(r.Declined))
 	if failed := r.Orders - r.Settled - r.Declined; failed > 0 {
-		p.printf("  %5s %s\n", term.Count(failed), term.Painted{Text: "neither", Colour: term.Bad})
+		p.printf("  %5s %s\n", human.Count(failed), term.Painted{Text: "neither", Colour: term.Bad})
 	}
 	p.printf("\n")
 	if r.True() {
 		p.printf("%s The service's own book has %s\nfor %s, each over the right amount, and nothing in it was done\ntwice or left out.\n",
 			term.Painted{Text: "Every charge was made exactly once.", Colour: term.Good},
-			term.Plural(r.Service.Charges, "charge", "charges"), term.Plural(r.Settled, "settled order", "settled orders"))
+			human.Plural(r.Service.Charges, "charge", "charges"), human.Plural(r.Settled, "settled order", "settled orders"))
 		return
 	}
 	p.printf("%s The engine and the service's own book do not agree, %s:\n\n",
-		term.Painted{Text: "THIS DOES NOT HOLD.", Colour: term.Bad}, term.Plural(len(r.Violations), "time", "times"))
+		term.Painted{Text: "THIS DOES NOT HOLD.", Colour: term.Bad}, human.Plural(len(r.Violations), "time", "times"))
 	for i, v := range r.Violations {
 		if i == maxViolationsShown {
 			p.printf("  and %d more\n", len(r.Violations)-i)
@@ -96,16 +97,16 @@ var errorMeaning = map[string]string{
 	retry.TypeTimeout: noAnswer,
 }
 
-var noAnswer = fmt.Sprintf("no answer within %s: it is unknown whether it was done", term.Duration(attemptTimeout))
+var noAnswer = fmt.Sprintf("no answer within %s: it is unknown whether it was done", human.Duration(attemptTimeout))
 
 func (r *Report) record(p *printer) {
 	p.printf("\nperdure keeps a record of every attempt: %s took %s.\n\n",
-		term.Plural(r.Steps, "step", "steps"), term.Plural(r.Attempts, "attempt", "attempts"))
+		human.Plural(r.Steps, "step", "steps"), human.Plural(r.Attempts, "attempt", "attempts"))
 	reasons := term.NewTable(p.style, "ATTEMPTS", "REASON", "WHAT BECAME OF THEM")
 	reasons.Indent = "  "
 	reasons.Right(0)
 	for _, name := range byCount(r.Reasons) {
-		reasons.Row(term.Count(r.Reasons[name]), name, meaning[retry.Reason(name)])
+		reasons.Row(human.Count(r.Reasons[name]), name, meaning[retry.Reason(name)])
 	}
 	_ = reasons.Write(p) // into memory
 	if len(r.Errors) == 0 {
@@ -116,7 +117,7 @@ func (r *Report) record(p *printer) {
 	failures.Indent = "  "
 	failures.Right(0)
 	for _, name := range byCount(r.Errors) {
-		failures.Row(term.Count(r.Errors[name]), name, errorMeaning[name])
+		failures.Row(human.Count(r.Errors[name]), name, errorMeaning[name])
 	}
 	_ = failures.Write(p)
 }
@@ -131,7 +132,7 @@ func byCount(counts map[string]int) []string {
 func (r *Report) shopBook(p *printer) {
 	s := r.Service
 	p.printf("\nThe service received %s. For %s of them it did the work but the\nanswer never arrived. %s came again for work that was done already; it\nrecognized the key that perdure gives every step, and did nothing twice.\n",
-		term.Plural(s.Requests, "request", "requests"), term.Count(s.LostAnswers), term.Plural(s.Duplicates, "request", "requests"))
+		human.Plural(s.Requests, "request", "requests"), human.Count(s.LostAnswers), human.Plural(s.Duplicates, "request", "requests"))
 }
 
 // next says what to look at.

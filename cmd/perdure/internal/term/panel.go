@@ -3,6 +3,8 @@ package term
 import (
 	"fmt"
 	"io"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Panel is a few lines at the end of what is written, which are drawn again in
@@ -33,7 +35,7 @@ func (p *Panel) Draw(lines []string) {
 		columns = 80
 	}
 	for _, line := range lines {
-		up += Clip(Escape(line), max(columns-1, 1)) + "\n"
+		up += human.Clip(human.Escape(line), max(columns-1, 1)) + "\n"
 	}
 	p.write(up)
 	p.drawn = len(lines)

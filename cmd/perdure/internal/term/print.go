@@ -3,6 +3,8 @@ package term
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Sprintf formats text for a terminal: all that the command writes for people goes
@@ -18,11 +20,11 @@ func Sprintf(style Style, format string, args ...any) string {
 		value := reflect.ValueOf(arg)
 		switch v, painted := arg.(Painted); {
 		case painted:
-			shown[i] = style.Paint(Escape(v.Text), v.Colour)
+			shown[i] = style.Paint(human.Escape(v.Text), v.Colour)
 		case value.CanInt() || value.CanUint() || value.CanFloat():
 			shown[i] = arg
 		default:
-			shown[i] = Escape(fmt.Sprintf("%s", arg))
+			shown[i] = human.Escape(fmt.Sprintf("%s", arg))
 		}
 	}
 	return fmt.Sprintf(format, shown...)

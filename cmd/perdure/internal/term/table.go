@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/internal/human"
 )
 
 // Table is lines with columns. Make one with its heads, add rows, write it.
@@ -44,9 +46,9 @@ func (t *Table) Row(values ...any) {
 	for i, v := range values {
 		switch v := v.(type) {
 		case string:
-			row[i] = cell{text: Escape(v)}
+			row[i] = cell{text: human.Escape(v)}
 		case Painted:
-			row[i] = cell{Escape(v.Text), v.Colour}
+			row[i] = cell{human.Escape(v.Text), v.Colour}
 		}
 	}
 	t.rows = append(t.rows, row)
@@ -77,7 +79,7 @@ func (t *Table) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, row := range lines {
 		for i := range row {
-			row[i].text = Clip(row[i].text, widths[i])
+			row[i].text = human.Clip(row[i].text, widths[i])
 		}
 		t.line(&b, row, widths)
 	}

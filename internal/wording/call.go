@@ -1,0 +1,79 @@
+package wording
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
+)
+
+// Typed is an error with its type, unless that says nothing.
+func Typed(name, message string) string {
+	if name == "" || name == retry.TypeError || message == "" {
+		return message
+	}
+	return name + ": " + message
+}
+
+// Person is who did something and why, at the end of a text: " by ann: the bank called".
+func Person(by, why string) (text string) {
+	if by != "" {
+		text += " by " + by
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// ByAndWhy is who did something and why, by itself: "by ann: the bank called".
+func ByAndWhy(by, why string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(Person(by, why), " "), ": ")
+}
+
+// Why is who made it wait and why, else the last error.
+func Why(w *view.Wait) string {
+	failed, why := Typed(w.ErrorType, w.Error), ByAndWhy(w.By, w.Why)
+	switch {
+	case why == "":
+		return failed
+	case failed == "" || w.By != "":
+		return why
+	}
+	return why + ": " + failed
+}
+
+// Attempt is which attempt a call is at, such as "3 of 5"; empty before the first.
+func Attempt(c *view.Call) string {
+	n := c.Attempt
+	if c.State == view.CallPaused || c.State == view.CallQuarantined {
+		n-- // there may be no further one
+	}
+	switch {
+	case n <= 0:
+		return ""
+	case c.Max == 0 || c.Max >= retry.Unlimited:
+		return human.Count(n)
+	}
+	return human.Count(n) + " of " + human.Count(c.Max)
+}
+
+// AtGate is for what a call waits at a gate.
+func AtGate(w *view.GateWait) string {
+	text := "waiting at gate " + w.Name
+	switch {
+	case w.Verdict:
+		text += " for its retry budget"
+	case w.Place > 0:
+		text += fmt.Sprintf(" (place %d of %d)", w.Place, w.Waiting)
+	}
+	if w.OpenUntil != nil {
+		text += ", breaker open until " + human.Time(*w.OpenUntil)
+	}
+	if p := w.Paused; p != nil {
+		text += ", paused since " + human.Time(p.Since) + Person(p.By, p.Why)
+	}
+	return text
+}

@@ -1,0 +1,21 @@
+package wording
+
+import (
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/schedule"
+)
+
+// Times is when a schedule fires, in short.
+func Times(s schedule.Spec) string {
+	text := s.Cron
+	if s.Every != 0 {
+		text = "every " + human.Duration(s.Every)
+	}
+	if s.Offset != 0 {
+		text += " + " + human.Duration(s.Offset)
+	}
+	if s.TimeZone != "" {
+		text += " " + s.TimeZone
+	}
+	return text
+}

@@ -1,0 +1,80 @@
+package wording
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/view"
+)
+
+// TrialRow is a number of a trial: on record, with the policy, and its bounds, which may be
+// empty.
+type TrialRow struct{ Name, Recorded, Trial, Worst, Best string }
+
+// TrialRows are the numbers of a trial that say something.
+func TrialRows(t *view.PolicyTrial) (rows []TrialRow) {
+	r, n := &t.Recorded, &t.Trial
+	add := func(name string, recorded, trial int, worst, best string) {
+		if recorded != 0 || trial != 0 || worst != "" {
+			rows = append(rows, TrialRow{name, human.Count(recorded), human.Count(trial), worst, best})
+		}
+	}
+	add(view.EndedSucceeded, r.Succeeded, n.Succeeded, human.Count(t.Worst.Succeeded), human.Count(t.Best.Succeeded))
+	add(view.EndedFailed, r.Failed, n.Failed, "", "")
+	add(view.EndedPaused, r.Paused, n.Paused, "", "")
+	add(view.EndedCanceled, r.Canceled, n.Canceled, "", "")
+	add(view.EndedUnfinished, r.Unfinished, n.Unfinished, "", "")
+	add(view.EndedUnknown, r.Unknown, n.Unknown, "", "")
+	add("attempts", r.Attempts, n.Attempts, atLeast(&t.Worst), atLeast(&t.Best))
+	if r.P50 > 0 || n.P50 > 0 {
+		rows = append(rows, TrialRow{Name: "half succeeded within", Recorded: took(r.P50, r.Succeeded), Trial: took(n.P50, n.Succeeded)},
+			TrialRow{Name: "99% succeeded within", Recorded: took(r.P99, r.Succeeded), Trial: took(n.P99, n.Succeeded)})
+	}
+	return rows
+}
+
+// atLeast is the number of attempts of a bound.
+func atLeast(b *view.TrialBound) string {
+	if b.More {
+		return human.Count(b.Attempts) + "+"
+	}
+	return human.Count(b.Attempts)
+}
+
+func took(d time.Duration, calls int) string {
+	if calls == 0 {
+		return "-"
+	}
+	return human.Duration(d)
+}
+
+// TrialSaved says how many attempts the policy of a trial saves or adds.
+func TrialSaved(t *view.PolicyTrial) string {
+	change := func(n int) string {
+		switch saved := t.Recorded.Attempts - n; {
+		case saved > 0:
+			return "saves " + human.Plural(saved, "attempt", "attempts")
+		case saved < 0:
+			return "adds " + human.Plural(-saved, "attempt", "attempts")
+		}
+		return "takes as many attempts"
+	}
+	least, most := change(t.Best.Attempts), change(t.Worst.Attempts)
+	if t.Worst.More {
+		most += " or more"
+	}
+	if least == most {
+		return "The policy " + least + "."
+	}
+	return "At best the policy " + least + ", at worst it " + most + "."
+}
+
+// TrialEstimate says how many of the calls whose end is unknown would have succeeded; empty
+// if there is no telling.
+func TrialEstimate(t *view.PolicyTrial) string {
+	if t.Estimate == nil {
+		return ""
+	}
+	return fmt.Sprintf("Estimate: %.1f of the %s would have succeeded.", *t.Estimate, human.Plural(t.Trial.Unknown, "unknown call", "unknown calls"))
+}
