@@ -9,6 +9,10 @@ type page struct {
 	file  string // of its template, without .html
 	still bool   // it does not change by itself: no live updates
 
+	// command is what of the command line says the same; several with commas. A page with a
+	// post has none: its operations do.
+	command string
+
 	// show reads what the page shows: the data of its template.
 	show func(*request) (any, error)
 	// post does what its form asks for, and shows what became of it; nil if there is no
@@ -18,22 +22,22 @@ type page struct {
 
 // pages are all of the dashboard, those of the menu in its order.
 var pages = []page{
-	{path: "", title: "Overview", menu: "Overview", file: "overview", show: overview},
-	{path: "runs", title: "Runs", menu: "Runs", file: "runs", show: runsList},
-	{path: "run", title: "Run", under: "runs", file: "run", show: showRun},
-	{path: "history", title: "History", under: "runs", file: "history", show: history},
-	{path: "attempts", title: "Attempts", under: "runs", file: "attempts", show: attemptsList},
-	{path: "tree", title: "Children", under: "runs", file: "tree", show: tree},
-	{path: "text", title: "Text", under: "runs", file: "text", still: true, show: wholeText},
+	{path: "", title: "Overview", menu: "Overview", file: "overview", command: "status", show: overview},
+	{path: "runs", title: "Runs", menu: "Runs", file: "runs", command: "list", show: runsList},
+	{path: "run", title: "Run", under: "runs", file: "run", command: "show, calls, audit", show: showRun},
+	{path: "history", title: "History", under: "runs", file: "history", command: "history", show: history},
+	{path: "attempts", title: "Attempts", under: "runs", file: "attempts", command: "attempts", show: attemptsList},
+	{path: "tree", title: "Children", under: "runs", file: "tree", command: "show", show: tree},
+	{path: "text", title: "Text", under: "runs", file: "text", still: true, command: "show, history", show: wholeText},
 	{path: "operate", title: "Operate", under: "runs", file: "operate", still: true, show: operate, post: carryOut},
-	{path: "ledger", title: "Ledger", menu: "Ledger", file: "ledger", show: ledger},
-	{path: "gates", title: "Gates", menu: "Gates", file: "gates", show: gates},
-	{path: "gate", title: "Gate", under: "gates", file: "gate", show: showGate},
-	{path: "schedules", title: "Schedules", menu: "Schedules", file: "schedules", show: schedules},
-	{path: "schedule", title: "Schedule", under: "schedules", file: "schedule", show: showSchedule},
+	{path: "ledger", title: "Ledger", menu: "Ledger", file: "ledger", command: "stats errors, stats activities, attempts", show: ledger},
+	{path: "gates", title: "Gates", menu: "Gates", file: "gates", command: "gates", show: gates},
+	{path: "gate", title: "Gate", under: "gates", file: "gate", command: "gates show", show: showGate},
+	{path: "schedules", title: "Schedules", menu: "Schedules", file: "schedules", command: "schedules", show: schedules},
+	{path: "schedule", title: "Schedule", under: "schedules", file: "schedule", command: "schedules show", show: showSchedule},
 	{path: "change", title: "Change", file: "change", still: true, show: showChange, post: makeChange},
-	{path: "nodes", title: "Nodes", menu: "Nodes", file: "nodes", show: nodes},
-	{path: "policy", title: "Policy simulator", menu: "Policy", file: "policy", still: true, show: showPolicy},
-	{path: "lab", title: "Policy lab", under: "policy", file: "lab", still: true, show: lab},
-	{path: "audit", title: "Audit", menu: "Audit", file: "audit", show: audit},
+	{path: "nodes", title: "Nodes", menu: "Nodes", file: "nodes", command: "nodes", show: nodes},
+	{path: "policy", title: "Policy simulator", menu: "Policy", file: "policy", still: true, command: "policy explain", show: showPolicy},
+	{path: "lab", title: "Policy lab", under: "policy", file: "lab", still: true, command: "policy try", show: lab},
+	{path: "audit", title: "Audit", menu: "Audit", file: "audit", command: "audit", show: audit},
 }

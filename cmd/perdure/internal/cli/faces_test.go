@@ -28,7 +28,8 @@ var onlyHere = map[string]string{
 
 // TestF30_EveryCommandHasAnAddress holds the table of docs/http.md to the commands and to
 // the addresses: each command has an address that does the same, or a reason why not, and
-// each address names commands that exist.
+// each address names commands that exist. What the dashboard does has a command with an
+// address: its places are a file that a test of its own makes from its routes (F42).
 func TestF30_EveryCommandHasAnAddress(t *testing.T) {
 	a, _ := printer(time.Now())
 	commands := leaves(a.root())
@@ -52,7 +53,19 @@ func TestF30_EveryCommandHasAnAddress(t *testing.T) {
 			}
 		}
 	}
-	rows := []string{"| command | address |", "|---|---|"}
+	places := map[string][]string{}
+	faces, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "dashboard", "testdata", "faces.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(faces)) {
+		name, place, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if !slices.Contains(commands, name) || len(addresses[name]) == 0 {
+			t.Errorf("the dashboard has %q, which is to be %q: no such command, or it has no address", place, name)
+		}
+		places[name] = append(places[name], place)
+	}
+	rows := []string{"| command | address | dashboard |", "|---|---|---|"}
 	slices.Sort(commands)
 	for _, name := range commands {
 		where := slices.Compact(slices.Sorted(slices.Values(addresses[name])))
@@ -62,7 +75,7 @@ func TestF30_EveryCommandHasAnAddress(t *testing.T) {
 				t.Errorf("perdure %s has no address: give it one in package api, or say why not in onlyHere", name)
 			}
 		}
-		rows = append(rows, "| `"+name+"` | "+text+" |")
+		rows = append(rows, "| `"+name+"` | "+text+" | "+strings.Join(places[name], "<br>")+" |")
 	}
 	page := filepath.Join("..", "..", "..", "..", "docs", "http.md")
 	text, err := os.ReadFile(page)

@@ -1,0 +1,60 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/perdure/perdure/internal/goldenfile"
+	"github.com/perdure/perdure/internal/web"
+	"github.com/perdure/perdure/internal/web/webtest"
+)
+
+// ofBrowsers are the routes that only browsers need.
+var ofBrowsers = []string{"dashboardFile", "dashboardLogin", "dashboardEnter", "dashboardLeave"}
+
+// TestF42_EveryRouteHasACommand writes which command does what a route of the dashboard shows
+// or does, from the table of routes: a line for each, with the place in the dashboard. The
+// test of the commands (F30) holds the lines to the commands and their addresses.
+func TestF42_EveryRouteHasACommand(t *testing.T) {
+	guard, err := web.New(webtest.Rules())
+	must(t, err)
+	var lines []string
+	add := func(commands, place string) {
+		for command := range strings.SplitSeq(commands, ", ") {
+			lines = append(lines, command+"\t"+place+"\n")
+		}
+	}
+	for _, r := range (&server{guard: guard}).routes() {
+		if slices.Contains(ofBrowsers, r.Name) {
+			continue
+		}
+		path := strings.TrimSuffix(strings.TrimPrefix(r.Pattern, "/"), "{$}")
+		at := slices.IndexFunc(pages, func(p page) bool { return p.path == path })
+		if at < 0 {
+			t.Errorf("%s %s is of no page: name a command that does the same", r.Method, r.Pattern)
+			continue
+		}
+		p := &pages[at]
+		switch {
+		case r.Method == http.MethodGet && p.command != "":
+			add(p.command, fmt.Sprintf("page %s", p.title))
+		case r.Method == http.MethodGet && p.post != nil: // the form of what follows
+		case r.Method == http.MethodPost && path == "operate":
+			for i := range operations {
+				add(operations[i].name, fmt.Sprintf("%s, of one or of all that are listed", operations[i].label))
+			}
+		case r.Method == http.MethodPost && path == "change":
+			for i := range changes {
+				add(changes[i].kind+"s "+changes[i].name, fmt.Sprintf("%s, of a %s", changes[i].label, changes[i].kind))
+			}
+		default:
+			t.Errorf("%s %s has no command: whatever the dashboard does, the command line and the API do", r.Method, r.Pattern)
+		}
+	}
+	slices.Sort(lines)
+	goldenfile.Compare(t, filepath.Join("testdata", "faces.tsv"), strings.Join(lines, ""))
+}
