@@ -49,10 +49,18 @@ func browse(t *testing.T) *tab {
 		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1280, 800))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	return newTab(t, ctx)
+}
+
+// beside is another tab of the same browser.
+func (b *tab) beside() *tab { return newTab(b.T, b.ctx) }
+
+func newTab(t *testing.T, ctx context.Context) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
 	b := &tab{T: t, ctx: ctx}
-	err = chromedp.Listen(ctx, func(event any) {
+	err := chromedp.Listen(ctx, func(event any) {
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
 			b.complain(string(e.Entry.Level) + ": " + e.Entry.Text + " " + e.Entry.URL)

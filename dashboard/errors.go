@@ -42,18 +42,30 @@ func (q *request) failed(err error) failure {
 	case errors.As(err, &input):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", err.Error(), "Change what was given, and try again."}
 	case errors.As(err, &away), errors.Is(err, context.DeadlineExceeded), q.engine.Health() != nil:
-		f = failure{http.StatusServiceUnavailable, "The database does not answer", err.Error(),
-			"Nothing is lost: what is in the database goes on when it is back. This page tries again by itself."}
+		f = failure{http.StatusServiceUnavailable, "The database does not answer", q.away(err),
+			"Check that it runs and can be reached: " + q.engine.Location() + ". Nothing is lost: what is in the database goes on when it is back. This page tries again by itself."}
 	}
 	f.Why = human.Clip(f.Why, 2000)
 	q.status, q.page = f.Status, &page{path: q.path, under: q.under, title: q.title, file: "error"}
 	return f
 }
 
+// away is why the database does not answer. That the time of the page is over says less than
+// what the engine last heard.
+func (q *request) away(err error) string {
+	if health := q.engine.Health(); health != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = health
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "It has said nothing for " + human.Duration(limit) + "."
+	}
+	return human.Sentence(err.Error())
+}
+
 // refuse shows why the guard refuses a request. Who is nobody yet is led to the login.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 	q := s.request(r.Context(), w, r, &page{title: p.Title, file: "error", still: true})
-	if p.Status == http.StatusUnauthorized && r.Method == http.MethodGet && s.guard.HasTokens() && r.Header.Get("X-Perdure-Live") == "" {
+	if p.Status == http.StatusUnauthorized && r.Method == http.MethodGet && s.guard.HasTokens() && !q.live() {
 		w.Header().Set("Location", "login")
 		w.WriteHeader(http.StatusSeeOther)
 		return
@@ -61,6 +73,6 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) 
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
-	q.status = p.Status
+	q.status, q.refused = p.Status, true
 	q.write(w, failure{p.Status, p.Title, human.Clip(p.Detail, 2000), p.Next})
 }

@@ -96,6 +96,7 @@ type request struct {
 	// redirect is where the browser is to go instead; empty: nowhere.
 	redirect string
 	done     bool // the answer is written
+	refused  bool // by the guard
 }
 
 // serve returns the handler of one function of a page.

@@ -28,6 +28,7 @@ type layout struct {
 	Now      stamp
 	Live     bool
 	Every    int64 // milliseconds between live updates
+	Failed   int   // status of the failure that is shown instead of the page; 0: none
 	Style    string
 	Script   string
 	Data     any
@@ -62,6 +63,13 @@ func (q *request) write(w http.ResponseWriter, data any) {
 			l.Menu = append(l.Menu, item)
 		}
 	}
+	status := q.status
+	if f, ok := data.(failure); ok {
+		l.Failed = f.Status
+		if q.live() {
+			status = http.StatusOK
+		}
+	}
 	if t, ok := data.(titled); ok {
 		l.Title = t.title()
 	}
@@ -75,9 +83,14 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Server-Timing", "page;dur="+strconv.FormatFloat(float64(time.Since(q.begun).Microseconds())/1000, 'f', 1, 64))
-	w.WriteHeader(q.status)
+	w.WriteHeader(status)
 	_, _ = w.Write(visible(text.Bytes())) // a client that is gone needs no answer
 }
+
+// live reports whether the script asks, to bring a page up to date, and q is a page that it was
+// let in to. A failure is then an answer like any other, which says itself that it is one: a
+// browser would note each as an error of the page that is open.
+func (q *request) live() bool { return q.Header.Get("X-Perdure-Live") != "" && !q.refused }
 
 // titled is data that gives its page another title than the table does.
 type titled interface{ title() string }

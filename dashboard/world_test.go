@@ -19,6 +19,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/workflow"
 )
@@ -138,7 +139,13 @@ func must(t *testing.T, err error) {
 // served is the dashboard of a database at an address, for an operator.
 func served(t *testing.T, file string, options ...perdure.Option) (*httptest.Server, *perdure.Engine) {
 	t.Helper()
-	eng, err := perdure.Open(t.Context(), sqlite.File(file), append(options, perdure.Logger(slog.New(slog.DiscardHandler)))...)
+	return servedBy(t, sqlite.File(file), options...)
+}
+
+// servedBy is the dashboard of a store.
+func servedBy(t *testing.T, db store.Opener, options ...perdure.Option) (*httptest.Server, *perdure.Engine) {
+	t.Helper()
+	eng, err := perdure.Open(t.Context(), db, append(options, perdure.Logger(slog.New(slog.DiscardHandler)))...)
 	must(t, err)
 	t.Cleanup(func() { eng.Close() })
 	mux := http.NewServeMux()

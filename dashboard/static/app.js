@@ -9,7 +9,7 @@
   let failing = false, busy = false, timer = 0;
   const storage = (() => { try { return window.sessionStorage; } catch { return null; } })();
   let paused = storage?.getItem("perdure-paused") === "1";
-  const age = document.getElementById("age"), pause = document.getElementById("pause");
+  const age = document.getElementById("age"), pause = document.getElementById("pause"), away = document.getElementById("away");
 
   // duration says a number of milliseconds as the server does.
   function duration(ms) {
@@ -27,6 +27,7 @@
     const text = "as of " + duration(old) + " ago" + state;
     if (age.textContent !== text) age.textContent = text;
     age.classList.toggle("old", failing);
+    if (failing) away.querySelector(".old").textContent = "What you see is " + duration(old) + " old.";
     for (const t of document.querySelectorAll("time[data-kind]")) {
       const d = Date.parse(t.dateTime) - now();
       const want = t.dataset.kind === "until" ? (d <= 0 ? "now" : "in " + duration(d)) : (d > 0 ? "in " + duration(d) : duration(-d) + " ago");
@@ -64,6 +65,17 @@
   // editing reports whether the user is in the middle of something that must stay as it is.
   const editing = () => window.getSelection()?.type === "Range" || document.activeElement?.matches?.("main input, main textarea, main select");
 
+  // missed keeps what is shown, and says why there is nothing newer. Its age is not in the
+  // alert, which would be read aloud each second.
+  function missed(what, why, next) {
+    failing = true;
+    if (body.dataset.failed) return; // there is nothing older to keep
+    const lines = away.querySelectorAll("[role=alert] > *");
+    [what, why, next].forEach((text, i) => { if (lines[i].textContent !== text) lines[i].textContent = text; });
+    tick();
+    away.hidden = false;
+  }
+
   async function update() {
     if (busy || paused || !every || document.hidden || editing()) return;
     busy = true;
@@ -72,14 +84,23 @@
       if (!(answer.headers.get("Content-Type") || "").startsWith("text/html")) throw new Error("no page");
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (paused || editing()) return;
-      if (answer.status === 503 || answer.status >= 500) throw new Error("away"); // what is shown stays, and says how old it is
-      failing = false;
+      const main = page.getElementById("main"), failed = page.body.dataset.failed || (answer.ok ? "" : String(answer.status));
+      if (failed && !body.dataset.failed) {
+        const says = [...main.querySelectorAll("[role=alert] p")].map((p) => p.textContent);
+        missed(main.querySelector("h1").textContent, says.slice(0, -1).join(" "), says.at(-1) ?? "");
+        return;
+      }
+      failing = failed !== "";
+      away.hidden = true;
+      if (failed) body.dataset.failed = failed; else delete body.dataset.failed;
       shown = performance.now();
       server = Date.parse(page.body.dataset.now);
       every = Number(page.body.dataset.every) || every;
       document.title = page.title;
-      change(document.getElementById("main"), page.getElementById("main"));
-    } catch { failing = true; } finally { busy = false; tick(); }
+      change(document.getElementById("main"), main);
+    } catch {
+      missed("The server does not answer", "It has stopped, or the network is broken.", "See whether perdure dashboard still runs. This page tries again by itself.");
+    } finally { busy = false; tick(); }
   }
 
   function show() {
