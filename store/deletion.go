@@ -6,7 +6,7 @@ import "fmt"
 // writes to those, so deleting needs no fencing.
 type Deletion struct {
 	// Runs of the partition to remove if they are closed, each with its history, calls,
-	// ledger, attributes and the messages for it alone. If a run was the latest of its
+	// ledger, attributes, tasks and the messages for it alone. If a run was the latest of its
 	// workflow ID, the ID is free. Open and missing runs are skipped.
 	Partition int
 	Runs      []string

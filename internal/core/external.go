@@ -68,6 +68,13 @@ func (r *execution) inFlight(call int64, attempt int, said int64) *Call {
 	return c
 }
 
+// AwaitsEnd reports whether the end of an attempt is still to come, or even the word that
+// a worker has claimed it.
+func (r *callTable) AwaitsEnd(a AttemptRef) bool {
+	c := r.calls[a.Call]
+	return c != nil && c.attempt == a.Attempt && (inFlight(c.state) || c.state == Offered)
+}
+
 // saidOutside takes the end of an attempt from outside rather than from its body, which
 // need not go on. A result that the code could not read is a failure.
 func (r *execution) saidOutside(c *Call, in AttemptEnded) AttemptEnded {

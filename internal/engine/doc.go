@@ -28,6 +28,7 @@
 //	standing.go     gates and schedules in memory
 //	load.go         from the store into memory
 //	park.go         runs whose code is missing, does not fit or failed: why, and for how long
+//	unread.go       ends of attempts that cannot be read
 //	checkcode.go    which open runs would not go on with the code of this engine
 //	damaged.go      runs of whose record a part cannot be read
 //	trial.go        runs that may be what processes die of: their code runs under a mark

@@ -213,6 +213,7 @@ func (e *Engine) route(m store.Message, also *partition) error {
 	in, err := message.Input(m)
 	if err != nil {
 		e.log.MessageUnreadable(err)
+		e.routeUnread(p, m, err)
 		return nil
 	}
 	run, to := m.Run, meant(m, in)

@@ -14,6 +14,7 @@ type mail struct {
 	sequence    int64      // of the message; 0: it is none
 	latest      string     // it is for whichever run of this workflow ID is the latest; "": for one run
 	transaction *attempt.Transaction
+	unread      *unreadEnd // the input is not what the message says, which cannot be read
 }
 
 // rule is what one feature demands of the mail that runs take. The turn of a run names

@@ -146,11 +146,12 @@ func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error
 }
 
 // stepOrPark takes a step. If the code panics or gets stuck, the step is taken again
-// without it, and parks the run.
-func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input) (*core.Turn, error) {
-	out, err := e.step(r, inputs)
+// without it, and parks the run. So does an error that is known before.
+func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *core.Turn, _ error) {
 	if err == nil {
-		return out, nil
+		if out, err = e.step(r, inputs); err == nil {
+			return out, nil
+		}
 	}
 	endInstance(r.instance, err)
 	r.instance = nil
@@ -220,7 +221,7 @@ func (e *Engine) takenOver(r *activeRun) core.TakenOver {
 	defer e.mu.Unlock()
 	refs := e.attempts.Of(r.id, r.partition.epoch)
 	for _, m := range slices.Concat(r.todo, r.mail) {
-		if end, ok := m.input.(core.AttemptEnded); ok {
+		if end, ok := m.input.(core.AttemptEnded); ok && m.unread == nil {
 			refs = append(refs, core.AttemptRef{Call: end.Call, Attempt: end.Attempt})
 		}
 	}

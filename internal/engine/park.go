@@ -62,7 +62,10 @@ func (e *Engine) parked(def *code.Declared, start history.Start, err error) *hol
 	var panicked *coro.PanicError
 	var stuck *replay.StuckError
 	var damage *replay.DamageError
+	var unread *unreadEnd
 	switch {
+	case errors.As(err, &unread):
+		d.Fingerprint = e.untilRestart()
 	case errors.As(err, &mismatch):
 		d.Mismatch = mismatch
 	case errors.As(err, &panicked):

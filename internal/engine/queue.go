@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
@@ -141,6 +142,13 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 		return list
 	}
 	t.Over, t.Withdrawn, t.Stopped = refs(out.Over), refs(out.Withdrawn), refs(out.Stopped)
+	if out.Ended && r.run.Damaged() { // which does not know of all of them
+		all, err := e.tasksOf(r)
+		if err != nil {
+			return err
+		}
+		t.Over = all
+	}
 	start := r.run.Start()
 	for _, d := range out.Offered {
 		data, err := serve.Seal(&serve.Task{Workflow: start.Type, WorkflowID: start.WorkflowID, CallID: r.run.CallID(d.Call), Headers: start.Headers, Dispatch: d})
@@ -153,6 +161,19 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 		})
 	}
 	return nil
+}
+
+// tasksOf returns what stands in queues for a run.
+func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
+	err = e.insist("reading what is in queues for run "+r.id, func() error {
+		all, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: []int{r.partition.number}, Run: r.id, Limit: math.MaxInt32})
+		refs = nil
+		for i := range all {
+			refs = append(refs, all[i].TaskRef)
+		}
+		return err
+	})
+	return refs, err
 }
 
 // claimedMeanwhile gives a turn up that withdraws an attempt which a worker has claimed.

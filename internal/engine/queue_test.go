@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -420,26 +419,15 @@ func TestE123_RoutingIsVisible(t *testing.T) {
 // gives attempts back for nothing, does not ask for them again at once, and says so.
 func TestE82_WhoCannotReadAnAttemptLeavesIt(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
-		keys := func(write string, others ...string) codec.Codec {
-			all := map[string][]byte{write: bytes.Repeat([]byte(write), 32)}
-			for _, name := range others {
-				all[name] = bytes.Repeat([]byte(name), 32)
-			}
-			c, err := codec.AES(write, all)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return c
-		}
 		x := newRendering(time.Second, activity.Retry(retry.Policy{MaxAttempts: 1}))
 		clear := w.db
 		defer func() { w.db = clear }()
-		w.db = codec.Over(clear, keys("a", "b"))
+		w.db = codec.Over(clear, secrets(t, "a", "b"))
 		e := w.owner(x.flow)
 		begin(t, e, x.flow, "run", 1)
 		w.db = clear
 		without := w.worker("without", "gpu", 2, x.activity)
-		w.db = codec.Over(clear, keys("b"))
+		w.db = codec.Over(clear, secrets(t, "b"))
 		other := w.worker("other", "gpu", 2, x.activity)
 		pass(10 * time.Second)
 		for _, worker := range []*engine.Engine{without, other} {
@@ -447,7 +435,7 @@ func TestE82_WhoCannotReadAnAttemptLeavesIt(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
-		w.db = codec.Over(clear, keys("a"))
+		w.db = codec.Over(clear, secrets(t, "a"))
 		w.worker("able", "gpu", 2, x.activity)
 		if got, err := finish[string](t, e, "run"); got != "picture 1" || err != nil {
 			t.Errorf("%q, %v", got, err)

@@ -44,7 +44,8 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 		return t, false, err
 	}
 	unread := r.run.Backlog()
-	r.out, err = e.stepOrPark(r, e.inputs(r, loaded))
+	cannot := e.leaveUnread(r)
+	r.out, err = e.stepOrPark(r, e.inputs(r, loaded), cannot)
 	e.freeUnused(r.resident)
 	if err != nil {
 		return t, false, err

@@ -2,6 +2,8 @@ package serve
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/internal/attempt"
@@ -18,6 +20,10 @@ type end struct {
 	held  *held
 	input core.AttemptEnded
 	beat  *core.Heartbeat // what it said last, which its run does not know
+
+	failures int       // to tell it
+	due      time.Time // when it is told again
+	refused  error     // why the database will not take it
 }
 
 // beat is a heartbeat to be posted.
@@ -44,7 +50,7 @@ func (o owner) Ended(e attempt.End) {
 	s.mu.Lock()
 	s.attempts.Remove(x)
 	if h := s.held[x.Key]; h != nil {
-		last := end{key: x.Key, held: h, input: in}
+		last := &end{key: x.Key, held: h, input: in}
 		if in.Outcome != core.Completed {
 			if b, fresh := x.TakeBeat(); fresh {
 				last.beat = &b // the next attempt is told what this one said
@@ -110,7 +116,7 @@ func (s *Server) giveBack(k attempt.Key, h *held, err error) {
 	s.held[k] = h
 	h.counts = false
 	s.unread[h.task.Name] = unreadable{time.Now().Add(restUnread), err}
-	s.ends = append(s.ends, end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained}})
+	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained}})
 	s.mu.Unlock()
 	s.config.Free(h.slot)
 	wake(s.ended)
@@ -130,47 +136,76 @@ func Seal(t *Task) ([]byte, error) { return history.Seal(t) }
 
 // settle makes ends durable, and posts heartbeats, until the server ends.
 func (s *Server) settle() {
-	backoff := retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
-	failures := 0
+	var again <-chan time.Time
 	for {
 		select {
 		case <-s.ctx.Done():
 			return
 		case <-s.ended:
+		case <-again:
 		}
-		for s.say() != nil {
-			failures++
-			timer := time.NewTimer(backoff.Delay(failures))
-			select {
-			case <-timer.C:
-			case <-s.ctx.Done():
-				timer.Stop()
-				return
-			}
+		if again = nil; !s.say() {
+			again = time.After(s.pause())
 		}
-		failures = 0
 	}
 }
 
-// say posts what is to be said now. What could not be said is said again.
-func (s *Server) say() error {
+// tellAgain is when an end is told again that could not be.
+var tellAgain = retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
+
+// say posts what is to be said now. What could not be said is said again, and then it
+// returns false.
+func (s *Server) say() bool {
+	now := time.Now()
 	s.mu.Lock()
-	ends, beats := s.ends, s.beats
-	s.ends, s.beats = nil, map[attempt.Key]beat{}
+	var ends, later []*end
+	for _, e := range s.ends {
+		if e.due.After(now) {
+			later = append(later, e)
+		} else {
+			ends = append(ends, e)
+		}
+	}
+	beats := s.beats
+	s.ends, s.beats = later, map[attempt.Key]beat{}
 	s.mu.Unlock()
 	for _, b := range beats { // one that is lost is followed by others
 		_ = s.postBeat(b.held, b.beat, b.over)
 	}
-	if err := s.settleAll(ends); err != nil {
-		s.mu.Lock()
-		s.ends = append(ends, s.ends...)
-		s.mu.Unlock()
+	left, err := s.settleAll(ends)
+	if err != nil {
 		s.away("telling how attempts ended", err)
-		return err
 	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range left {
+		e.failures++
+		e.due = time.Now().Add(tellAgain.Delay(e.failures))
+	}
+	s.ends = append(s.ends, left...)
+	s.untold = nil
+	for _, e := range s.ends {
+		if e.refused != nil {
+			s.untold = e.refused
+		}
+	}
+	return len(s.ends) == 0
 }
 
+// pause is how long until something is to be said again.
+func (s *Server) pause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first time.Time
+	for _, e := range s.ends {
+		if first.IsZero() || e.due.Before(first) {
+			first = e.due
+		}
+	}
+	return max(0, time.Until(first))
+}
+
+// postBeat returns an error if the heartbeat is worth another try.
 func (s *Server) postBeat(h *held, b core.Heartbeat, over bool) error {
 	t := &h.task
 	d := message.Data{Call: t.Number, Attempt: t.Attempt, Value: b.Details}
@@ -180,7 +215,7 @@ func (s *Server) postBeat(h *held, b core.Heartbeat, over bool) error {
 	}
 	m, err := made(s.config.Group, t.WorkflowID, t.Run, d)
 	if err != nil {
-		return err
+		return nil // it says nothing that can be told
 	}
 	m.Partition = t.Partition
 	if err := s.config.Store.Post(s.ctx, m); err != nil && store.Unavailable(err) {
@@ -189,14 +224,60 @@ func (s *Server) postBeat(h *held, b core.Heartbeat, over bool) error {
 	return nil // the run has ended: we shall hear of it
 }
 
-// settleAll makes ends durable and forgets the attempts.
-func (s *Server) settleAll(ends []end) error {
+// settleAll makes ends durable: together, and if the database does not take them so, each
+// by itself, so that one which is refused holds no other up. It returns those that are
+// left, the one last that failed last.
+func (s *Server) settleAll(ends []*end) (left []*end, err error) {
 	if len(ends) == 0 {
+		return nil, nil
+	}
+	if err = s.settleTogether(ends); err == nil {
+		return nil, nil
+	}
+	var last error
+	for i, e := range ends {
+		if len(ends) > 1 {
+			err = s.settleTogether(ends[i : i+1])
+		}
+		if err != nil && !store.Unavailable(err) { // it is refused, and not for the moment
+			err = s.settleRefused(e, err)
+		}
+		switch {
+		case err == nil:
+		case store.Unavailable(err): // perhaps of this one alone: others are the first next time
+			return slices.Concat(ends[i+1:], left, ends[i:i+1]), err
+		default:
+			left, last = append(left, e), err
+		}
+	}
+	return left, last
+}
+
+// settleRefused makes an end durable that the database refused: what cannot be told is a
+// failure of the attempt.
+func (s *Server) settleRefused(e *end, cause error) error {
+	told := e.input
+	e.input = core.AttemptEnded{
+		Call: told.Call, Attempt: told.Attempt, Outcome: core.Failed, Ended: told.Ended,
+		Failure: history.FromError(retry.Terminal(fmt.Errorf("the attempt was %s, and that cannot be told: %w", told.Outcome, cause))),
+	}
+	e.beat = nil
+	err := s.settleTogether([]*end{e})
+	if err == nil {
 		return nil
 	}
+	e.input = told
+	if !store.Unavailable(err) {
+		e.refused = fmt.Errorf("the end of attempt %d of call %d of run %s cannot be told, its call waits, and this process tries on: %w",
+			told.Attempt, told.Call, e.key.Run, err)
+	}
+	return err
+}
+
+// settleTogether makes ends durable and forgets the attempts.
+func (s *Server) settleTogether(ends []*end) error {
 	settled := make([]store.SettledTask, len(ends))
-	for i := range ends {
-		e := &ends[i]
+	for i, e := range ends {
 		if e.held.task.WorkflowID == "" { // of a claim whose answer was lost
 			if err := s.learn(e.held); err != nil {
 				return err
@@ -211,14 +292,8 @@ func (s *Server) settleAll(ends []end) error {
 		m, err := message.AttemptEnd(s.config.Group, e.held.task.WorkflowID, e.key.Run, message.Data{
 			Call: e.key.Call, Attempt: e.key.Number, Outcome: e.input.Outcome, Value: e.input.Result, Failure: e.input.Failure,
 		})
-		if err != nil { // what is no result is a failure
-			failure := history.FromError(retry.Terminal(err))
-			m, err = message.AttemptEnd(s.config.Group, e.held.task.WorkflowID, e.key.Run, message.Data{
-				Call: e.key.Call, Attempt: e.key.Number, Outcome: core.Failed, Failure: failure,
-			})
-			if err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 		m.Partition = e.held.task.Partition
 		settled[i] = store.SettledTask{TaskRef: e.held.task.TaskRef, Message: m}
@@ -230,10 +305,10 @@ func (s *Server) settleAll(ends []end) error {
 	s.config.Back()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range ends {
-		delete(s.held, ends[i].key)
+	for i, e := range ends {
+		delete(s.held, e.key)
 		if errs[i] != nil {
-			s.config.Dropped(ends[i].key.Run, ends[i].key.Call, ends[i].key.Number)
+			s.config.Dropped(e.key.Run, e.key.Call, e.key.Number)
 		}
 	}
 	s.quiet.Broadcast()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,9 +71,10 @@ type Server struct {
 	mu       sync.Mutex
 	quiet    *sync.Cond
 	held     map[attempt.Key]*held
-	ends     []end
+	ends     []*end
 	beats    map[attempt.Key]beat
 	unread   map[string]unreadable // by activity
+	untold   error                 // why an end cannot be told
 	draining bool
 	attended time.Time // last successful sign of life
 	begun    bool
@@ -153,7 +155,7 @@ func (s *Server) Health() error {
 			return fmt.Errorf("an attempt of activity %q could not be read by this process, which leaves them to others for a while: %w", name, u.err)
 		}
 	}
-	return s.attempts.Health()
+	return cmp.Or(s.untold, s.attempts.Health())
 }
 
 // Stop ends the server: nothing more is claimed, and what runs may end until ctx does.
@@ -276,7 +278,7 @@ func (s *Server) attend() {
 		if s.held[k] == nil { // the answer of its claim was lost
 			h := &held{task: store.Task{TaskRef: t.TaskRef}}
 			s.held[k] = h
-			s.ends = append(s.ends, end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained}})
+			s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained}})
 		}
 	}
 	for k, h := range s.held {

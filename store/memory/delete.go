@@ -2,16 +2,14 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/perdure/perdure/store"
 )
 
 func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
-	if err := d.Validate(h.db.info); err != nil {
-		return 0, err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, d.Validate(h.db.info)); err != nil {
 		return 0, err
 	}
 	defer h.done()
@@ -48,6 +46,7 @@ func (db *Database) delete(p *partition, r *run) {
 			p.consume(m.Sequence)
 		}
 	}
+	maps.DeleteFunc(p.tasks, func(k taskKey, _ *store.Task) bool { return k.run == r.row.ID })
 	db.removeRow(p, r)
 }
 

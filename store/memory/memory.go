@@ -133,6 +133,14 @@ func (h *handle) write(ctx context.Context) error {
 	return nil
 }
 
+// writeChecked is write of what was checked before, unless that said what is wrong with it.
+func (h *handle) writeChecked(ctx context.Context, wrong error) error {
+	if wrong != nil {
+		return wrong
+	}
+	return h.write(ctx)
+}
+
 // waitInLine waits until it is this write's turn or ctx ends. db.mu is held.
 func (db *Database) waitInLine(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/store"
 )
@@ -39,20 +40,20 @@ func (db *Database) member(id string) *member {
 	return db.nodes[at]
 }
 
-func (m *member) expires() int64 {
-	if m.seen > math.MaxInt64-int64(m.Lease) {
+func (m *member) expires() int64 { return expires(m.seen, m.Lease) }
+
+// expires returns when a lease runs out that began with a sign of life.
+func expires(seen int64, lease time.Duration) int64 {
+	if seen > math.MaxInt64-int64(lease) {
 		return store.Never
 	}
-	return m.seen + int64(m.Lease)
+	return seen + int64(lease)
 }
 
 func (m *member) live(now int64) bool { return m.left == 0 && now < m.expires() }
 
 func (h *handle) Join(ctx context.Context, node store.Node) error {
-	if err := node.Check(h.db.info); err != nil {
-		return err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, node.Check(h.db.info)); err != nil {
 		return err
 	}
 	defer h.done()
@@ -78,10 +79,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 }
 
 func (h *handle) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {
-	if err := renewal.Check(); err != nil {
-		return nil, err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, renewal.Check()); err != nil {
 		return nil, err
 	}
 	defer h.done()

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strings"
 
@@ -22,12 +21,7 @@ type worker struct {
 	joined, seen int64
 }
 
-func (w *worker) expires() int64 {
-	if w.seen > math.MaxInt64-int64(w.Lease) {
-		return store.Never
-	}
-	return w.seen + int64(w.Lease)
-}
+func (w *worker) expires() int64 { return expires(w.seen, w.Lease) }
 
 func (w *worker) live(now int64) bool { return w != nil && !w.Left && now < w.expires() }
 
@@ -69,10 +63,7 @@ func (db *Database) applyTasks(p *partition, t *store.Turn, now int64) {
 }
 
 func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance, error) {
-	if err := w.Check(); err != nil {
-		return nil, err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, w.Check()); err != nil {
 		return nil, err
 	}
 	defer h.done()
@@ -118,10 +109,7 @@ func (db *Database) forgetWorkers(now int64) {
 }
 
 func (h *handle) ClaimTasks(ctx context.Context, c store.TaskClaim) ([]store.Task, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	if err := h.write(ctx); err != nil {
+	if err := h.writeChecked(ctx, c.Check()); err != nil {
 		return nil, err
 	}
 	defer h.done()

@@ -62,6 +62,7 @@ func (c *conn) deleteRuns(ctx context.Context, partition int, runs []string) (in
 		`DELETE FROM perdure.turns WHERE partition = $1 AND run = ANY ($2::text[])`,
 		`DELETE FROM perdure.calls WHERE partition = $1 AND run = ANY ($2::text[])`,
 		`DELETE FROM perdure.attempts WHERE partition = $1 AND run = ANY ($2::text[])`,
+		`DELETE FROM perdure.tasks WHERE partition = $1 AND run = ANY ($2::text[])`,
 		`DELETE FROM perdure.attributes WHERE partition = $1 AND run = ANY ($2::text[])`,
 		`DELETE FROM perdure.runs WHERE partition = $1 AND id = ANY ($2::text[])`,
 	} {

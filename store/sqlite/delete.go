@@ -55,6 +55,7 @@ func (c *conn) deleteRun(partition int, run string) (gone bool, err error) {
 		`DELETE FROM turns WHERE run = ` + seq,
 		`DELETE FROM calls WHERE partition = ? AND run = ?`,
 		`DELETE FROM attempts WHERE partition = ? AND run = ?`,
+		`DELETE FROM tasks WHERE partition = ? AND run = ?`,
 		`DELETE FROM attributes WHERE partition = ? AND run = ?`,
 		`DELETE FROM runs WHERE partition = ? AND id = ?`,
 	} {

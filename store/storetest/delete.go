@@ -17,6 +17,9 @@ var deleteChecks = []check{
 			t := f.first(run)
 			t.Calls = []store.Call{{Number: 1, State: store.Backoff, Due: 5}}
 			t.Attempts = []store.Attempt{{Call: 1, Number: 1, Name: "a", Outcome: "failed", ErrorType: "net", Ended: 3}}
+			left := task(1, 1) // by an owner that could not read its run
+			left.WorkflowID = run.WorkflowID
+			t.Offered = []store.Task{left}
 			f.commits(t)
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Run: run.ID, Key: "alone"}))
 			f.must(f.store.Post(f.Context(), store.Message{Partition: run.Partition, WorkflowID: run.WorkflowID, Key: "latest"}))
@@ -47,6 +50,9 @@ var deleteChecks = []check{
 		ledger, err := f.store.Ledger(f.Context(), store.LedgerFilter{})
 		f.must(err)
 		equal(f, len(ledger), 2)
+		for i, tasks := range []int{0, 1} {
+			equal(f, len(f.tasks(store.TaskFilter{Run: all[i].ID})), tasks)
+		}
 		inbox, err := f.store.Inbox(f.Context(), []int{f.partition}, 0, 0)
 		f.must(err)
 		equal(f, slices.ContainsFunc(inbox, func(m store.Message) bool { return m.Run == all[0].ID }), false)
