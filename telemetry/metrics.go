@@ -1,156 +1,79 @@
 package telemetry
 
 import (
-	"time"
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/bridge"
-	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/telemetry/internal/measure"
 	"github.com/perdure/perdure/telemetry/internal/metric"
 )
 
-// How many distinct values labels may have; further ones count as "other". Names of
-// activities and workflows are the program's, and types of errors may be anybody's.
+// Every is how old the part of a scrape that is read from the database may be, and Limit
+// how long reading it may take: what was read last is told after that.
 const (
-	maxNames      = 200
-	maxErrorTypes = 50
+	Every = measure.Every
+	Limit = measure.Limit
 )
 
 // Metrics counts what an engine does. It is safe for concurrent use.
-type Metrics struct {
-	turns, commits *metric.Vector
-	committed      *metric.Distribution
-	started, ended *metric.Vector
-	calls          *metric.Vector
-	failures       *metric.Vector
-	retries        *metric.Vector
-	lost           *metric.Vector
-	backoff        *metric.Vector
-	late, waited   *metric.Distribution
-
-	group snapshot
-}
-
-var latencies = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
+type Metrics struct{ counted *measure.Metrics }
 
 // New returns Metrics that have counted nothing.
-func New() *Metrics {
-	return &Metrics{
-		turns:     metric.NewVector(counter("perdure_turns_total", "Turns of runs that this process made durable.")),
-		commits:   metric.NewVector(counter("perdure_commits_total", "Transactions by which turns were written, failed ones included.")),
-		committed: metric.NewDistribution(histogram("perdure_commit_seconds", "How long the database took for a transaction of turns."), latencies...),
-		started: metric.NewVector(counter("perdure_runs_started_total", "Runs whose code began here; those that follow others of their chain included.",
-			"workflow"), maxNames),
-		ended: metric.NewVector(counter("perdure_runs_ended_total", "Runs that ended here, by status.", "workflow", "status"), maxNames, 20),
-		calls: metric.NewVector(counter("perdure_calls_total",
-			"Calls of activities and steps that ended, by how: first_try, recovered, exhausted (gave up), failed (a terminal error), canceled, by_hand. Successes at the first try are counted up to 32 late.",
-			"activity", "outcome"), maxNames, 20),
-		failures: metric.NewVector(counter("perdure_attempts_failed_total", "Attempts that did not succeed, by outcome and type of error.",
-			"activity", "outcome", "error_type"), maxNames, 20, maxErrorTypes),
-		retries: metric.NewVector(counter("perdure_retries_total", "Failed attempts that another one follows, by type of error.",
-			"activity", "error_type"), maxNames, maxErrorTypes),
-		lost:    metric.NewVector(counter("perdure_attempts_lost_total", "Attempts whose process or lease ended before them, by reason.", "activity", "reason"), maxNames, 20),
-		backoff: metric.NewVector(counter("perdure_backoff_seconds_total", "Time that retries were made to wait.", "activity"), maxNames),
-		late:    metric.NewDistribution(histogram("perdure_lateness_seconds", "How long after its time a timer fired or a backoff ended; the latest of each turn."), latencies...),
-		waited:  metric.NewDistribution(histogram("perdure_attempt_wait_seconds", "How long attempts that were ready to begin waited for gates and a slot."), latencies...),
-	}
-}
+func New() *Metrics { return &Metrics{measure.New()} }
 
 // Engine is the option of perdure.Open by which an engine is counted. One Metrics may
-// count several engines; its Handler then tells their sums.
-func (m *Metrics) Engine() perdure.Option {
-	return bridge.Set(func(s *bridge.Settings) { s.Observers = append(s.Observers, observer{m}) })
-}
+// count several engines: what is counted is then their sum, and a handler for each tells
+// how that one stands, and its group.
+func (m *Metrics) Engine() perdure.Option { return m.counted.Engine() }
 
-type observer struct{ *Metrics }
-
-// Committed implements engine.Observer.
-func (o observer) Committed(_ int, took time.Duration) {
-	o.commits.Add(1)
-	o.committed.Observe(int64(took))
-}
-
-// Turn implements engine.Observer.
-func (o observer) Turn(workflow string, t *core.Turn) {
-	if t.Number > 0 {
-		o.turns.Add(1)
-	}
-	if t.Number == 1 {
-		o.started.Add(1, workflow)
-	}
-	if t.Ended && t.State != nil {
-		o.ended.Add(1, workflow, string(t.State.Status))
-	}
-	for i := range t.Tallies {
-		o.tally(&t.Tallies[i])
-	}
-	for i := range t.Attempts {
-		o.attempt(t, &t.Attempts[i])
-	}
-	for i := range t.Dispatch {
-		o.waited.Observe(t.Dispatch[i].Started - t.Dispatch[i].Queued)
-	}
-	if t.Fired > 0 {
-		o.late.Observe(t.Late)
-	}
-}
-
-func (o observer) tally(t *core.Tally) {
-	for _, c := range []struct {
-		outcome string
-		n       int
-	}{
-		{"first_try", t.FirstTry}, {"recovered", t.Recovered}, {"exhausted", t.Exhausted},
-		{"failed", t.Failed}, {"canceled", t.Canceled}, {"by_hand", t.ByHand},
-	} {
-		if c.n > 0 {
-			o.calls.Add(float64(c.n), t.Name, c.outcome)
+// Handler returns a handler that serves the metrics of an engine in Prometheus' text
+// format. A process that only looks at a database needs no more than
+//
+//	http.Handle("/metrics", telemetry.New().Handler(eng))
+//
+// It asks for no credentials: mount it where only the scraper comes, or behind a handler
+// that does. It is safe for concurrent use; its scrapes share what is read from the
+// database.
+func (m *Metrics) Handler(e *perdure.Engine) http.Handler {
+	source := measure.NewSource(m.counted, e)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+			return
 		}
-	}
+		var page bytes.Buffer
+		_ = metric.Write(&page, source.Read(r.Context())) // a buffer takes all
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Content-Length", strconv.Itoa(page.Len()))
+		w.Header().Set("Cache-Control", "no-store")
+		_, _ = w.Write(page.Bytes()) // the client may be gone
+	})
 }
 
-// attempt counts an attempt that ended.
-func (o observer) attempt(t *core.Turn, a *core.Record) {
-	switch a.Outcome {
-	case core.Completed, core.Canceled, core.Drained:
-		return
-	case core.Lost:
-		o.lost.Add(1, a.Name, a.Reason)
-	default:
-		o.failures.Add(1, a.Name, string(a.Outcome), a.ErrorType)
-	}
-	if !goesOn(t, a.Call) {
-		return
-	}
-	if a.Outcome != core.Lost {
-		o.retries.Add(1, a.Name, a.ErrorType)
-	}
-	var d core.AttemptDetail
-	if history.Unseal(a.Data, &d) == nil && d.Delay > 0 {
-		o.backoff.Add(d.Delay.Seconds(), a.Name)
-	}
+// Metric says what a metric is.
+type Metric struct {
+	Name   string
+	Kind   string // counter, gauge or histogram
+	Labels []string
+	Help   string
+	// Group says that it is about the whole group, read from the database; else it is
+	// about the process.
+	Group bool
+	// Series is how many series it has at most; what is beyond counts as "other".
+	Series int
+	// OTel is its name in package telemetry/meter, Unit its unit there, "s" or empty.
+	OTel, Unit string
 }
 
-// goesOn reports whether another attempt of a call follows by itself.
-func goesOn(t *core.Turn, call int64) bool {
-	for i := range t.Rows {
-		if r := &t.Rows[i]; r.Call == call {
-			return r.State != core.Paused && r.State != core.Quarantined
-		}
+// Catalog returns all metrics, in the order in which they are written.
+func Catalog() (all []Metric) {
+	for _, row := range measure.Table() {
+		name, unit := row.OTel()
+		all = append(all, Metric{row.Name, row.Kind, slices.Clone(row.Labels), row.Help, row.Group, row.Series, name, unit})
 	}
-	for i := range t.Dispatch {
-		if t.Dispatch[i].Call == call {
-			return true
-		}
-	}
-	return false
-}
-
-// counted are the metrics that are counted in memory.
-func (m *Metrics) counted() []metric.Family {
-	return []metric.Family{
-		m.turns.Family(), m.commits.Family(), m.committed.Family(), m.started.Family(), m.ended.Family(), m.calls.Family(),
-		m.failures.Family(), m.retries.Family(), m.lost.Family(), m.backoff.Family(), m.late.Family(), m.waited.Family(),
-	}
+	return all
 }

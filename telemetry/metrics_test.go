@@ -119,8 +119,8 @@ func TestE63_WhatIsCounted(t *testing.T) {
 			`perdure_runs{status="running"}`:                                                              "3",
 			`perdure_runs{status="failed"}`:                                                               "1",
 			`perdure_calls{state="gated"}`:                                                                "2",
-			`perdure_waiting{for="gate",activity="",gate="till"}`:                                         "2",
-			`perdure_waiting_oldest_seconds{for="gate",activity="",gate="till"}`:                          "60",
+			`perdure_waiting{for="gate",activity="",gate="till",queue=""}`:                                "2",
+			`perdure_waiting_oldest_seconds{for="gate",activity="",gate="till",queue=""}`:                 "60",
 			`perdure_served`:              "1",
 			`perdure_attention`:           "0",
 			`perdure_status_failed`:       "0",
@@ -128,10 +128,10 @@ func TestE63_WhatIsCounted(t *testing.T) {
 		})
 		looks := open(t, db)
 		expect(t, scraped(t, telemetry.New().Handler(looks)), map[string]string{
-			`perdure_runs{status="running"}`:                          "3",
-			`perdure_waiting{for="gate",activity="",gate="till"}`:     "2",
-			`perdure_partitions`:                                      "0",
-			`perdure_calls_total{activity="charge",outcome="failed"}`: "",
+			`perdure_runs{status="running"}`:                               "3",
+			`perdure_waiting{for="gate",activity="",gate="till",queue=""}`: "2",
+			`perdure_partitions`:                                           "0",
+			`perdure_calls_total{activity="charge",outcome="failed"}`:      "",
 		})
 	})
 }

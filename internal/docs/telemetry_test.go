@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestE63_TheTableOfMetrics(t *testing.T) {
 		if m.Group {
 			of = "group"
 		}
-		rows = append(rows, []string{code(m.Name), m.Kind, of, strings.Join(m.Labels, ", "), m.Help})
+		rows = append(rows, []string{code(m.Name), code(m.OTel), m.Kind, of, strings.Join(m.Labels, ", "), fmt.Sprint(m.Series), m.Help})
 	}
-	Section(t, *update, "telemetry.md", "telemetry:metrics", table([]string{"metric", "kind", "of", "labels", "what"}, rows))
+	Section(t, *update, "telemetry.md", "telemetry:metrics", table([]string{"metric", "in OpenTelemetry", "kind", "of", "labels", "series at most", "what"}, rows))
 }

@@ -61,7 +61,9 @@ func (e *Engine) Gauges() Gauges {
 	g := Gauges{Live: e.Live() == nil, Ready: e.Ready() == nil, Running: e.attempts.Running(), Slots: e.config.Concurrency}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	g.Residents, g.Partitions, g.StuckTurns = len(e.residents), len(e.partitions), e.health.stuckTurns
-	g.Away = e.phase != stopped && e.away() != nil
+	g.StuckTurns = e.health.stuckTurns
+	if e.phase != stopped {
+		g.Residents, g.Partitions, g.Away = len(e.residents), len(e.partitions), e.away() != nil
+	}
 	return g
 }

@@ -40,6 +40,26 @@ func (in *Inspector) Gates(ctx context.Context) ([]view.Gate, error) {
 	return gates, err
 }
 
+// Breakers reports of the gates that have a circuit breaker, by name, whether it is open,
+// of as many gates as a status reads. It reads none of the calls at them.
+func (in *Inspector) Breakers(ctx context.Context) (map[string]bool, error) {
+	if err := in.check(ctx); err != nil {
+		return nil, err
+	}
+	open, read := map[string]bool{}, 0
+	err := in.eachStanding(ctx, entity.Gate, func(row *store.Run) error {
+		if read++; read > statusGates {
+			return errEnough
+		}
+		d, err := core.DecodeGate(row.Detail)
+		if err == nil && hasBreaker(&d) { // the status names a gate that cannot be read
+			open[entity.NameOf(row.ID)] = breakerOpen(&d, in.now())
+		}
+		return nil
+	})
+	return open, err
+}
+
 // Gate returns the machine of a gate as it is committed.
 func (in *Inspector) Gate(ctx context.Context, name string) (*core.Gate, error) {
 	if err := in.check(ctx); err != nil {

@@ -61,12 +61,18 @@ func (o *obstacles) atGate(ctx context.Context, w *view.Wait) error {
 	return err
 }
 
+func hasBreaker(d *core.GateDetail) bool { return d.Spec.Breaker != (gates.Breaker{}) }
+
+func breakerOpen(d *core.GateDetail, now int64) bool {
+	return hasBreaker(d) && d.Record.OpenUntil > now
+}
+
 // gateObstacle says what keeps all attempts from passing a gate, if anything does.
 func gateObstacle(d *core.GateDetail, now int64, w *view.Wait) (obstacle bool) {
 	switch {
 	case d.Pause != nil:
 		w.For, w.By, w.Why = view.WaitGatePaused, d.Pause.By, d.Pause.Reason
-	case d.Spec.Breaker != (gates.Breaker{}) && d.Record.OpenUntil > now:
+	case breakerOpen(d, now):
 		w.For, w.Until = view.WaitBreaker, optional(d.Record.OpenUntil)
 	default:
 		return false

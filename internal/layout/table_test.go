@@ -114,6 +114,11 @@ var table = []row{
 		why: "counters, histograms and Prometheus' text format are small, and need nothing",
 	},
 	{
+		pkg: "telemetry/internal/measure",
+		may: []string{".", "ops", "view", "internal/bridge", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric"},
+		why: "one table of metrics for all faces; it counts the turns that the engine makes durable",
+	},
+	{
 		pkg:  "telemetry/tracing",
 		may:  []string{"intercept", "activity", "retry"},
 		from: []string{"go.opentelemetry.io/otel"},
@@ -121,8 +126,14 @@ var table = []row{
 	},
 	{
 		pkg: "telemetry",
-		may: []string{".", "ops", "view", "internal/bridge", "internal/engine", "internal/core", "internal/history", "telemetry/internal/metric"},
-		why: "it counts the turns that the engine makes durable; who does not import it does not link it",
+		may: []string{".", "telemetry/internal/measure", "telemetry/internal/metric"},
+		why: "the face of the metrics for Prometheus; who does not import it does not link it",
+	},
+	{
+		pkg:  "telemetry/meter",
+		may:  []string{".", "telemetry/internal/measure", "telemetry/internal/metric"},
+		from: []string{"go.opentelemetry.io/otel"},
+		why:  "the face of the metrics for OpenTelemetry, which is linked by those who measure with it",
 	},
 	{
 		pkg: "internal/around",

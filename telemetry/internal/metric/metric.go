@@ -27,6 +27,23 @@ type Definition struct {
 	Help   string
 }
 
+// OTel returns the name and the unit of a metric in OpenTelemetry: an exporter that
+// translates them for Prometheus gets to the name of the definition again, so dashboards
+// and alerts fit both.
+func (d Definition) OTel() (name, unit string) {
+	name = d.Name
+	if d.Kind == Counter {
+		name = strings.TrimSuffix(name, "_total")
+	}
+	if base, is := strings.CutSuffix(name, "_seconds"); is {
+		name, unit = base, "s"
+	}
+	return strings.ReplaceAll(name, "_", "."), unit
+}
+
+// Attribute returns the key of a label in OpenTelemetry.
+func Attribute(label string) string { return strings.ReplaceAll(label, "_", ".") }
+
 // Family is a metric with its samples.
 type Family struct {
 	Definition
@@ -48,6 +65,7 @@ const Other = "other"
 // Vector is counters by label values. Its zero value is not usable.
 type Vector struct {
 	Definition
+	limit  int   // of series
 	bounds []int // of distinct values of each label
 
 	mu   sync.Mutex
@@ -68,14 +86,23 @@ type series struct {
 	value  float64
 }
 
-// NewVector returns counters whose labels have at most so many distinct values; further
-// ones count as Other.
-func NewVector(d Definition, bounds ...int) *Vector {
-	v := &Vector{Definition: d, bounds: bounds, all: map[key]*series{}}
+// NewVector returns at most limit counters, whose labels have at most so many distinct
+// values each; further ones count as Other.
+func NewVector(d Definition, limit int, bounds ...int) *Vector {
+	v := &Vector{Definition: d, limit: limit, bounds: bounds, all: map[key]*series{}}
 	for range d.Labels {
 		v.seen = append(v.seen, map[string]bool{})
 	}
 	return v
+}
+
+// Series returns how many counters there can be.
+func (v *Vector) Series() int {
+	n := 1
+	for _, b := range v.bounds {
+		n *= b + 1 // Other
+	}
+	return min(n, v.limit)
 }
 
 // Add adds to the counter of some label values.
@@ -94,7 +121,12 @@ func (v *Vector) Add(n float64, labels ...string) {
 			}
 		}
 		k = keyOf(labels)
-		if s = v.all[k]; s == nil {
+		if s = v.all[k]; s == nil && len(labels) > 0 && len(v.all) >= v.limit-1 {
+			labels = slices.Repeat([]string{Other}, len(labels))
+			k = keyOf(labels)
+			s = v.all[k]
+		}
+		if s == nil {
 			s = &series{labels: labels}
 			v.all[k] = s
 		}
@@ -117,6 +149,9 @@ func (v *Vector) Family() Family {
 // Distribution is a histogram of seconds without labels.
 type Distribution struct {
 	Definition
+	// Tell, if set before the first value, is told of each, in seconds.
+	Tell func(seconds float64)
+
 	bounds []float64
 	counts []atomic.Uint64
 	sum    atomic.Uint64 // nanoseconds
@@ -133,7 +168,16 @@ func (d *Distribution) Observe(ns int64) {
 	i, _ := slices.BinarySearch(d.bounds, float64(ns)/1e9)
 	d.counts[i].Add(1)
 	d.sum.Add(uint64(ns))
+	if d.Tell != nil {
+		d.Tell(float64(ns) / 1e9)
+	}
 }
+
+// Bounds are the upper bounds in seconds, without the infinite one. They are read-only.
+func (d *Distribution) Bounds() []float64 { return d.bounds }
+
+// Series returns 1.
+func (d *Distribution) Series() int { return 1 }
 
 // Family returns the histogram.
 func (d *Distribution) Family() Family {
@@ -199,14 +243,15 @@ func text(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// Bounded keeps the first samples up to a number by their value, the greatest first, and
-// sums up the rest as Other if sum says so, else keeps the greatest of the rest.
+// Bounded returns at most limit samples: if there are more, the greatest, and the rest as
+// Other, summed up if sum says so, else the greatest of them.
 func Bounded(samples []Sample, limit int, sum bool) []Sample {
 	if len(samples) <= limit {
 		return samples
 	}
 	slices.SortStableFunc(samples, func(a, b Sample) int { return cmp.Compare(b.Value, a.Value) })
 	rest := Sample{Labels: slices.Repeat([]string{Other}, len(samples[0].Labels))}
+	limit-- // for the rest
 	for _, s := range samples[limit:] {
 		if sum {
 			rest.Value += s.Value

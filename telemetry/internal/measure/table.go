@@ -1,0 +1,188 @@
+package measure
+
+import (
+	"time"
+
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/telemetry/internal/metric"
+	"github.com/perdure/perdure/view"
+)
+
+// How many distinct values labels may have, and how many series one metric; further ones
+// count as "other". Names of activities and workflows are the program's, and types of
+// errors may be anybody's.
+const (
+	maxNames      = 200
+	maxErrorTypes = 50
+	maxOutcomes   = 20
+	maxSeries     = 1000
+	maxWaits      = 100 // kinds of waits, and gates
+)
+
+// Row is a metric of the table.
+type Row struct {
+	metric.Definition
+	// Group says that it is about the whole group, read from the database; else it is
+	// about the process.
+	Group bool
+	// Series is how many series it has at most.
+	Series int
+}
+
+// Table returns all metrics, in the order in which they are written.
+func Table() (all []Row) {
+	for _, c := range New().counted() {
+		all = append(all, Row{c.Family().Definition, false, c.Series()})
+	}
+	for _, g := range gauges {
+		all = append(all, Row{g.Definition, false, 1})
+	}
+	for _, g := range groupGauges {
+		all = append(all, Row{g.Definition, true, g.most})
+	}
+	return append(all, Row{groupFailed, true, 1})
+}
+
+func counter(name, help string, labels ...string) metric.Definition {
+	return metric.Definition{Name: name, Kind: metric.Counter, Labels: labels, Help: help}
+}
+
+func gauge(name, help string, labels ...string) metric.Definition {
+	return metric.Definition{Name: name, Kind: metric.Gauge, Labels: labels, Help: help}
+}
+
+func vector(d metric.Definition, bounds ...int) *metric.Vector {
+	return metric.NewVector(d, maxSeries, bounds...)
+}
+
+var latencies = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
+
+func distribution(name, help string) *metric.Distribution {
+	return metric.NewDistribution(metric.Definition{Name: name, Kind: metric.Histogram, Help: help}, latencies...)
+}
+
+// New returns Metrics that have counted nothing.
+func New() *Metrics {
+	return &Metrics{
+		turns:     vector(counter("perdure_turns_total", "Turns of runs that this process made durable.")),
+		commits:   vector(counter("perdure_commits_total", "Transactions by which turns were written, failed ones included.")),
+		committed: distribution("perdure_commit_seconds", "How long the database took for a transaction of turns."),
+		started: vector(counter("perdure_runs_started_total", "Runs whose code began here; those that follow others of their chain included.",
+			"workflow"), maxNames),
+		ended: vector(counter("perdure_runs_ended_total", "Runs that ended here, by status.", "workflow", "status"), maxNames, maxOutcomes),
+		calls: vector(counter("perdure_calls_total",
+			"Calls of activities and steps that ended, by how: first_try, recovered, exhausted (gave up), failed (a terminal error), canceled, by_hand. Successes at the first try are counted up to 32 late.",
+			"activity", "outcome"), maxNames, maxOutcomes),
+		failures: vector(counter("perdure_attempts_failed_total", "Attempts that did not succeed, by outcome and type of error.",
+			"activity", "outcome", "error_type"), maxNames, maxOutcomes, maxErrorTypes),
+		retries: vector(counter("perdure_retries_total", "Failed attempts that another one follows, by type of error.",
+			"activity", "error_type"), maxNames, maxErrorTypes),
+		lost: vector(counter("perdure_attempts_lost_total", "Attempts whose process or lease ended before them, by reason.",
+			"activity", "reason"), maxNames, maxOutcomes),
+		backoff: vector(counter("perdure_backoff_seconds_total", "Time that retries were made to wait.", "activity"), maxNames),
+		late:    distribution("perdure_lateness_seconds", "How long after its time a timer fired or a backoff ended; the latest of each turn."),
+		waited:  distribution("perdure_attempt_wait_seconds", "How long attempts that were ready to begin waited for gates and a slot."),
+	}
+}
+
+// gauges are how an engine stands in memory.
+var gauges = []struct {
+	metric.Definition
+	read func(g engine.Gauges) float64
+}{
+	{gauge("perdure_residents", "Runs in the memory of this process."), func(g engine.Gauges) float64 { return float64(g.Residents) }},
+	{gauge("perdure_attempts_running", "Attempts that run in this process."), func(g engine.Gauges) float64 { return float64(g.Running) }},
+	{gauge("perdure_slots", "Attempts that may run at a time in this process."), func(g engine.Gauges) float64 { return float64(g.Slots) }},
+	{gauge("perdure_partitions", "Partitions that this process serves; 0 of one that only asks."), func(g engine.Gauges) float64 { return float64(g.Partitions) }},
+	{gauge("perdure_stuck_turns", "Turns of workflow code that never ended; their goroutines are lost until a restart."), func(g engine.Gauges) float64 { return float64(g.StuckTurns) }},
+	{gauge("perdure_database_away", "1 while the database, or the way to it, does not answer."), func(g engine.Gauges) float64 { return flag(g.Away) }},
+	{gauge("perdure_live", "0 if only a restart of the process helps."), func(g engine.Gauges) float64 { return flag(g.Live) }},
+	{gauge("perdure_ready", "0 if requests should go to another process."), func(g engine.Gauges) float64 { return flag(g.Ready) }},
+}
+
+// adder takes a value of a metric, of the label values in the order of its labels.
+type adder func(v float64, labels ...string)
+
+// groupGauges are read from the database. Values with the same labels are summed up if sum
+// says so; else the greatest counts. More than most series are one.
+var groupGauges = []struct {
+	metric.Definition
+	most int
+	sum  bool
+	read func(g *group, add adder)
+}{
+	{gauge("perdure_runs", "Runs by status, such as parked and waiting-for-code.", "status"), len(statuses), true, func(g *group, add adder) {
+		for _, status := range statuses {
+			add(float64(g.status.Runs[status]), status)
+		}
+	}},
+	{gauge("perdure_calls", "Open calls by state, such as quarantined, paused, gated and backoff; running first attempts are not counted.", "state"), len(callStates), true,
+		func(g *group, add adder) {
+			for _, state := range callStates {
+				add(float64(g.status.Calls[state]), state)
+			}
+		}},
+	{gauge("perdure_waiting", "Calls and runs by what they wait for; at most about 1,000 of each kind are looked at.", "for", "activity", "gate", "queue"), maxWaits, true,
+		func(g *group, add adder) {
+			for i := range g.status.Waiting {
+				w := &g.status.Waiting[i]
+				add(float64(w.Count), waitLabels(w)...)
+			}
+		}},
+	{gauge("perdure_waiting_oldest_seconds", "How long the one has waited that has waited longest.", "for", "activity", "gate", "queue"), maxWaits, false,
+		func(g *group, add adder) {
+			for i := range g.status.Waiting {
+				if w := &g.status.Waiting[i]; w.Since != nil {
+					add(max(g.status.Time.Sub(*w.Since).Seconds(), 0), waitLabels(w)...)
+				}
+			}
+		}},
+	{gauge("perdure_breaker_open", "1 of a gate whose circuit breaker is open, 0 of one whose breaker lets attempts pass.", "gate"), maxWaits, false,
+		func(g *group, add adder) {
+			for name, open := range g.breakers {
+				add(flag(open), name)
+			}
+		}},
+	{gauge("perdure_nodes", "Nodes of the group by state.", "state"), len(nodeStates), true, func(g *group, add adder) {
+		nodes := map[string]int{}
+		for _, n := range g.status.Nodes {
+			nodes[n.State]++
+		}
+		for _, state := range nodeStates {
+			add(float64(nodes[state]), state)
+		}
+	}},
+	{gauge("perdure_served", "0 if no live node takes work."), 1, false, func(g *group, add adder) { add(flag(g.status.Served)) }},
+	{gauge("perdure_attention", "1 if something waits that neither time nor a person's decision ends."), 1, false, func(g *group, add adder) { add(flag(g.status.Attention)) }},
+	{gauge("perdure_status_age_seconds", "How old the metrics of the group in this scrape are."), 1, false, func(g *group, add adder) { add(time.Since(g.at).Seconds()) }},
+}
+
+// groupFailed is told even when nothing could be read.
+var groupFailed = gauge("perdure_status_failed", "1 if they could not be read when it was time to.")
+
+// What is always told, with 0 where there is none.
+var (
+	statuses = []string{
+		view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted, view.StatusFailed,
+		view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
+	}
+	callStates = []string{
+		view.CallRunning, view.CallQueued, view.CallOffered, view.CallGated, view.CallBackoff, view.CallExternal, view.CallPaused, view.CallQuarantined,
+	}
+	nodeStates = []string{view.NodeLive, view.NodeDraining, view.NodeExpired}
+)
+
+// waitLabels are the values of for, activity, gate and queue.
+func waitLabels(w *view.Waiting) []string {
+	if w.Gate != "" { // the activity of the example is as good as any other
+		return []string{w.For, "", w.Gate, ""}
+	}
+	return []string{w.For, w.Name, "", w.Queue}
+}
+
+func flag(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
