@@ -25,13 +25,14 @@ import (
 // database and follows.
 const patience = 8 * time.Second
 
-// target is what an operation is done to, as the address has it: one run, one call, or all
-// that a filter selects.
+// target is what an operation is done to, as the address has it: one run, one call, some runs
+// that were chosen in the list, or all that a filter selects.
 type target struct {
 	op     *operation
 	id     string
 	number int64 // of the call; 0: the run, or all calls that the filter selects
 	all    bool
+	chosen []string // workflow IDs
 	filter runFilter
 	name   string // of the activity or step; empty: any
 	policy string // of an edit, as text
@@ -47,7 +48,10 @@ func targetOf(v url.Values) (t target, err error) {
 			return t, &badRequest{fmt.Sprintf("%q is no number of a call.", n), "Choose the call on the page of its run."}
 		}
 	}
-	if t.id == "" && !t.all {
+	if t.chosen, err = chosenIn(v); err != nil {
+		return t, err
+	}
+	if t.id == "" && !t.many() {
 		return t, &badRequest{"The address says not which run.", "Choose one in the list of runs."}
 	}
 	return t, nil
@@ -56,9 +60,14 @@ func targetOf(v url.Values) (t target, err error) {
 // query is the target as an address has it.
 func (t *target) query() url.Values {
 	v := url.Values{}
-	if t.all {
+	if t.many() {
 		v = t.filter.query()
+	}
+	if t.all {
 		v.Set("all", "yes")
+	}
+	if len(t.chosen) > 0 {
+		v[pick] = t.chosen
 	}
 	v.Set("op", t.op.name)
 	for name, value := range map[string]string{"id": t.id, "name": t.name, "policy": t.policy} {
@@ -75,7 +84,7 @@ func (t *target) query() url.Values {
 // calls is the filter of the calls.
 func (t *target) calls() view.CallFilter {
 	f := view.CallFilter{Call: t.number, Name: t.name}
-	if t.all {
+	if t.many() {
 		f.ErrorType = t.filter.Error
 		switch t.filter.Call {
 		case "":
@@ -106,28 +115,54 @@ func (t *target) do(ctx context.Context, q *request, values url.Values, options 
 			return result, err
 		}
 	}
-	if t.op.calls {
-		op, err := t.op.onCalls(values)
-		switch {
-		case err != nil:
-			return result, &wrongValue{err}
-		case t.all:
-			return ops.ControlAll(ctx, q.engine, f, t.calls(), op, options...)
-		}
-		result.Runs = 1
-		result.Records, err = ops.Control(ctx, q.engine, t.id, t.calls(), op, options...)
-		result.Calls = len(result.Records)
-		return result, err
-	}
-	op, err := t.op.onRuns(values)
+	one, err := t.operation(q, values, options)
 	switch {
 	case err != nil:
-		return result, &wrongValue{err}
-	case t.all:
-		return ops.ControlRuns(ctx, q.engine, f, op, options...)
+		return result, err
+	case len(t.chosen) > 0:
+		return t.each(ctx, one)
+	case !t.all:
+		return one.on(ctx, t.id)
 	}
-	record, err := ops.ControlRun(ctx, q.engine, t.id, op, options...)
-	return view.BulkResult{Runs: 1, Records: []view.ControlRecord{record}}, err
+	return one.onAll(ctx, f)
+}
+
+// carried is an operation with all that it needs to know.
+type carried struct {
+	on    func(ctx context.Context, id string) (view.BulkResult, error)
+	onAll func(context.Context, view.Filter) (view.BulkResult, error)
+}
+
+// operation is the operation with what a person wrote.
+func (t *target) operation(q *request, values url.Values, options []ops.ControlOption) (carried, error) {
+	if !t.op.calls {
+		op, err := t.op.onRuns(values)
+		if err != nil {
+			return carried{}, &wrongValue{err}
+		}
+		return carried{
+			on: func(ctx context.Context, id string) (view.BulkResult, error) {
+				record, err := ops.ControlRun(ctx, q.engine, id, op, options...)
+				return view.BulkResult{Runs: 1, Records: []view.ControlRecord{record}}, err
+			},
+			onAll: func(ctx context.Context, f view.Filter) (view.BulkResult, error) {
+				return ops.ControlRuns(ctx, q.engine, f, op, options...)
+			},
+		}, nil
+	}
+	op, err := t.op.onCalls(values)
+	if err != nil {
+		return carried{}, &wrongValue{err}
+	}
+	return carried{
+		on: func(ctx context.Context, id string) (view.BulkResult, error) {
+			records, err := ops.Control(ctx, q.engine, id, t.calls(), op, options...)
+			return view.BulkResult{Runs: 1, Calls: len(records), Records: records}, err
+		},
+		onAll: func(ctx context.Context, f view.Filter) (view.BulkResult, error) {
+			return ops.ControlAll(ctx, q.engine, f, t.calls(), op, options...)
+		},
+	}, nil
 }
 
 // wrongValue is something that a person wrote into a form and that cannot be used.
@@ -204,8 +239,8 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 	if problem != nil {
 		f.Problem = problem.Error()
 	}
-	if t.all {
-		f.Title, f.Filter = t.op.label+": many", t.filter.says()
+	if t.many() {
+		f.Title, f.Filter = t.op.label+": many", t.says()
 	} else {
 		to := runLink(t.id, "")
 		f.About, f.Back = &to, to.Link
@@ -240,7 +275,7 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 	} else {
 		err = nil
 	}
-	if t.op.danger && t.all {
+	if t.op.danger && t.many() {
 		f.Button += ": " + strings.ToLower(f.Count)
 	}
 	return f, err
@@ -370,7 +405,7 @@ func carryOut(q *request) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	if !t.all {
+	if !t.many() {
 		q.redirect = string(link("run", "id", t.id, "request", values.Get("request")))
 		return nil, nil
 	}
@@ -382,8 +417,8 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 	o := q.summary(t, result)
 	o.Title, o.Good = "It is asked for, and not done yet", false
 	o.Next = fmt.Sprintf("No engine did all of it within %s. The request is in the database, and is carried out when an engine serves it.", human.Duration(patience))
-	if t.all {
-		o.Again = &operateForm{Action: linkTo("operate", t.query()), Key: result.Request, Reason: values.Get("reason"), Button: "Do the rest"}
+	if t.many() {
+		o.Again = &operateForm{Action: linkTo("operate", t.query()), Key: values.Get("request"), Reason: values.Get("reason"), Button: "Do the rest"}
 		for _, f := range t.op.fields {
 			o.Again.Fields = append(o.Again.Fields, fieldValue{f, values.Get(f.Name)})
 		}
@@ -394,7 +429,7 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 // summary says what an operation on many came to.
 func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 	o := &outcome{Title: t.op.label + ": done", Good: true, Back: linked{"Back to the list", linkTo("runs", t.filter.query())}}
-	if !t.all {
+	if !t.many() {
 		o.Back = linked{"To the run", runLink(t.id, "").Link}
 	}
 	var parts []string
@@ -412,7 +447,7 @@ func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 	o.Text = strings.Join(parts, ", ")
 	if o.Text != "" {
 		o.Text += "."
-	} else if t.all {
+	} else if t.many() {
 		o.Text = "Nothing was selected."
 	}
 	for i := range result.Records[:min(len(result.Records), 5*shownRecords)] {

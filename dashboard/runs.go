@@ -135,6 +135,7 @@ type runsPage struct {
 	Empty    string
 	Pager    *pager
 	Bulk     []linked
+	Choose   *chooser // nil: whoever looks may not
 }
 
 // choice is a value that can be chosen.
@@ -205,7 +206,7 @@ func runsList(q *request) (any, error) {
 		p.Pager.Prev = linkTo("runs", f.query())
 	}
 	if q.operator() && len(runs) > 0 {
-		p.Bulk = bulkLinks(f)
+		p.Bulk, p.Choose = bulkLinks(f), newChooser(f)
 	}
 	return p, nil
 }

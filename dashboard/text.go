@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -48,7 +49,24 @@ var functions = template.FuncMap{
 	"tone":     tone,
 	"link":     link,
 	"form":     func(data any) bool { _, ok := data.(*operateForm); return ok },
+	"value":    value,
 	"str":      func(v any) string { return fmt.Sprint(v) },
+}
+
+// value is the attribute with the value of a field that nobody sees and a form sends back: what
+// visible would change is written as references to characters, so that it comes back as it is.
+func value(text string) template.HTMLAttr {
+	var b strings.Builder
+	b.WriteString(`value="`)
+	for _, r := range text {
+		if human.Obeyed(r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteString(template.HTMLEscapeString(string(r)))
+		}
+	}
+	b.WriteByte('"')
+	return template.HTMLAttr(b.String()) // all that is of others is escaped
 }
 
 // stamp is a time on a page: what is shown, and the time itself.

@@ -63,7 +63,7 @@
   }
 
   // editing reports whether the user is in the middle of something that must stay as it is.
-  const editing = () => window.getSelection()?.type === "Range" || document.activeElement?.matches?.("main input, main textarea, main select");
+  const editing = () => window.getSelection()?.type === "Range" || document.activeElement?.matches?.("main input:not([type=checkbox]), main textarea, main select");
 
   // missed keeps what is shown, and says why there is nothing newer. Its age is not in the
   // alert, which would be read aloud each second.
@@ -98,10 +98,27 @@
       every = Number(page.body.dataset.every) || every;
       document.title = page.title;
       change(document.getElementById("main"), main);
+      chosen();
     } catch {
       missed("The server does not answer", "It has stopped, or the network is broken.", "See whether perdure dashboard still runs. This page tries again by itself.");
     } finally { busy = false; tick(); }
   }
+
+  // chosen says how many rows are chosen.
+  const picks = () => [...document.querySelectorAll("main input[name=pick]")];
+  function chosen() {
+    const all = picks(), n = all.filter((p) => p.checked).length, every = document.querySelector("#every input");
+    if (!every) return;
+    document.getElementById("every").hidden = false;
+    every.checked = n > 0 && n === all.length;
+    every.indeterminate = n > 0 && n < all.length;
+    const text = n ? n + " chosen" : "none chosen yet", many = document.getElementById("many");
+    if (many.textContent !== text) many.textContent = text;
+  }
+  document.addEventListener("change", (e) => {
+    if (e.target.closest?.("#every")) for (const p of picks()) p.checked = e.target.checked;
+    if (e.target.matches?.("input[type=checkbox]")) chosen();
+  });
 
   function show() {
     pause.hidden = !every;
@@ -130,7 +147,7 @@
   }
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.target.matches("input, textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
+    if (e.target.matches("input:not([type=checkbox]), textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
     const chord = first; first = "";
     if (chord === "g") { if (pages[e.key]) { const a = document.querySelector(`header nav a[href="${pages[e.key]}"]`); if (a) { e.preventDefault(); a.click(); } } return; }
     switch (e.key) {
@@ -138,12 +155,15 @@
       case "p": if (every) toggle(); break;
       case "j": move(1); break;
       case "k": move(-1); break;
+      case "x": { const p = document.activeElement.closest?.("tr")?.querySelector("input[name=pick]"); if (p) { p.checked = !p.checked; chosen(); } break; }
+      case "b": { const s = document.querySelector("#chosen select"); if (s) { e.preventDefault(); s.focus(); } break; }
       case "/": { const s = document.querySelector("main input[type=search]"); if (s) { e.preventDefault(); s.focus(); s.select(); } else { location.href = "runs"; } break; }
       case "?": { const k = document.querySelector(".keys"); k.open = !k.open; if (k.open) k.querySelector("summary").focus(); break; }
     }
   });
 
   show();
+  chosen();
   setInterval(tick, 1000);
   again();
 })();
