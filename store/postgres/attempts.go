@@ -40,11 +40,12 @@ func rounds(attempts []of[store.Attempt]) int {
 	return len(attempts)
 }
 
+var intoAttempts = insertion("attempts", "run, call, number, name, outcome, error_type, reason, started, ended, data",
+	"text, bigint, bigint, text, text, text, text, bigint, bigint, text", "ON CONFLICT DO NOTHING")
+
 func (b *batch) insertAttempts(attempts []of[store.Attempt]) {
 	n := len(attempts)
-	b.do(`INSERT INTO perdure.attempts (partition, run, call, number, name, outcome, error_type, reason, started, ended, data)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::text[])
-		ON CONFLICT DO NOTHING`,
+	b.put(intoAttempts,
 		column(n, func(i int) int64 { return int64(attempts[i].turn.Partition) }),
 		column(n, func(i int) string { return attempts[i].turn.Run }),
 		column(n, func(i int) int64 { return attempts[i].part.Call }),
@@ -58,17 +59,25 @@ func (b *batch) insertAttempts(attempts []of[store.Attempt]) {
 		column(n, func(i int) string { return payload(attempts[i].part.Data) }))
 }
 
+var deleteAttempts = forms(`DELETE FROM perdure.attempts a USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, call, number)
+			WHERE a.partition =@ d.partition AND a.run = d.run AND a.call = d.call AND a.number = d.number`)
+
 func (b *batch) pruneAttempts(attempts []of[store.Attempt]) {
 	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a of[store.Attempt]) bool { return a.part.Prune == 0 })
 	if n := len(attempts); n > 0 {
-		b.do(`DELETE FROM perdure.attempts a USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, call, number)
-			WHERE a.partition = d.partition AND a.run = d.run AND a.call = d.call AND a.number = d.number`,
+		b.put(deleteAttempts,
 			column(n, func(i int) int64 { return int64(attempts[i].turn.Partition) }),
 			column(n, func(i int) string { return attempts[i].turn.Run }),
 			column(n, func(i int) int64 { return attempts[i].part.Call }),
 			column(n, func(i int) int64 { return int64(attempts[i].part.Prune) }))
 	}
 }
+
+var intoTallies = insertion("tallies", "bucket, type, name, first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying",
+	"bigint, text, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint",
+	`ON CONFLICT (partition, bucket, type, name) DO UPDATE SET first_try = t.first_try + excluded.first_try,
+			recovered = t.recovered + excluded.recovered, exhausted = t.exhausted + excluded.exhausted, failed = t.failed + excluded.failed,
+			canceled = t.canceled + excluded.canceled, by_hand = t.by_hand + excluded.by_hand, attempts = t.attempts + excluded.attempts, retrying = t.retrying + excluded.retrying`)
 
 // count adds to the counters: what the turns count in one place goes into one row.
 // The rows are written in one order, so that two commits wait for each other at
@@ -97,11 +106,7 @@ func (b *batch) count(turns []*store.Turn) {
 	counts := func(which func(t *store.Tally) int64) []int64 {
 		return column(n, func(i int) int64 { return which(sums[places[i]]) })
 	}
-	b.do(`INSERT INTO perdure.tallies AS t (partition, bucket, type, name, first_try, recovered, exhausted, failed, canceled, by_hand, attempts, retrying)
-		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[])
-		ON CONFLICT (partition, bucket, type, name) DO UPDATE SET first_try = t.first_try + excluded.first_try,
-			recovered = t.recovered + excluded.recovered, exhausted = t.exhausted + excluded.exhausted, failed = t.failed + excluded.failed,
-			canceled = t.canceled + excluded.canceled, by_hand = t.by_hand + excluded.by_hand, attempts = t.attempts + excluded.attempts, retrying = t.retrying + excluded.retrying`,
+	b.put(intoTallies,
 		column(n, func(i int) int64 { return int64(places[i].partition) }),
 		column(n, func(i int) int64 { return places[i].bucket }),
 		column(n, func(i int) string { return places[i].kind }),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -193,7 +194,7 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 	case hooked:
 		leave += `; ` + ordinary
 	}
-	left := k.c.script(ctx, leave)
+	left := k.leaveTurn(ctx, leave)
 	switch {
 	case left == nil:
 		return err
@@ -203,19 +204,33 @@ func (k *carefully) attempt(ctx context.Context, plans []plan) error {
 	return left
 }
 
+// leaveTurn runs statements that end a savepoint. The coordinator of a distributed database
+// passes on the whole text in which a setting stands, so each goes by itself there.
+func (k *carefully) leaveTurn(ctx context.Context, statements string) error {
+	if !k.h.distributed {
+		return k.c.script(ctx, statements)
+	}
+	for s := range strings.SplitSeq(statements, "; ") {
+		if err := k.c.script(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // carryOut adds what the plans write.
 func (b *batch) carryOut(plans []plan) {
 	var turns, following []*store.Turn
-	var followed []string
+	followed := map[*store.Turn]string{}
 	for n := range plans {
 		p := &plans[n]
 		turns = append(turns, &p.turn)
 		if p.follows != "" {
-			following, followed = append(following, &p.turn), append(followed, p.follows)
+			following, followed[&p.turn] = append(following, &p.turn), p.follows
 		}
 	}
-	if len(following) > 0 {
-		b.follow(following, followed...)
-	}
+	b.byPartition(following, func(part []*store.Turn) {
+		b.follow(part, column(len(part), func(i int) string { return followed[part[i]] })...)
+	})
 	b.write(turns)
 }

@@ -228,4 +228,7 @@ func (b *batch) fence(epochs map[int]int64, now *int64) {
 			ELSE perdure.refuse('`+unheardOf+`', 'a partition has another owner') END, set_config('lock_timeout', $3, true)
 		FROM (SELECT id, epoch, clock FROM perdure.partitions WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE) p`,
 		[]any{ids, expected, milliseconds(patience)}, func(r pgx.Rows) error { return r.Scan(now, nil) })
+	if b.h.distributed {
+		b.limitLocksOfWorkers(patience)
+	}
 }

@@ -170,7 +170,8 @@ func (c *conn) rollback() {
 // batch is statements that are sent together: they cost one round trip.
 type batch struct {
 	pgx.Batch
-	h *handle
+	h    *handle
+	home int64 // of what is written to a distributed database: its partition
 }
 
 // do adds a statement.

@@ -143,6 +143,11 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 	}
 	h.info.Partitions = id.partitions
 	h.partitions.Store(int64(id.partitions))
+	if h.distributed = id.distributed; h.distributed && !h.own {
+		if err := h.checkDistributed(ctx); err != nil {
+			return err
+		}
+	}
 	return h.hold(ctx, "Open", func(c *conn) error {
 		_, err := c.one(ctx, `SELECT `+fingerprint, nil, &h.mark)
 		return err
@@ -154,7 +159,10 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 func (h *handle) upToDate(ctx context.Context, partitions int) (identity, error) {
 	var id identity
 	err := h.hold(ctx, "Open", func(c *conn) (err error) {
-		if id, err = c.identify(ctx); err != nil || id.version == len(migrations) {
+		if id, err = c.identify(ctx); err != nil || h.isDone(id) {
+			return err
+		}
+		if err := c.checkCitus(ctx, id); err != nil {
 			return err
 		}
 		outdated := &store.SchemaError{Location: h.info.Location, Version: id.version, Wanted: len(migrations)}
@@ -185,7 +193,10 @@ func (h *handle) due(ctx context.Context, partitions int) (store.Schema, error) 
 	err := h.hold(ctx, "Schema", func(c *conn) error {
 		id, err := c.identify(ctx)
 		schema.Version = id.version
-		if err != nil || id.version == len(migrations) {
+		if err != nil || h.isDone(id) {
+			return err
+		}
+		if err := c.checkCitus(ctx, id); err != nil {
 			return err
 		}
 		schema.Due = h.steps(id, len(migrations), cmp.Or(partitions, defaultPartitions))

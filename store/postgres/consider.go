@@ -103,10 +103,23 @@ func (s *sight) place(p *plan) error {
 	return nil
 }
 
+var (
+	lookForTurns = forms(`SELECT w.place - 1, t.commit_id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY AS w (partition, run, number, place)
+		JOIN perdure.turns t ON t.partition =@ w.partition AND t.run = w.run AND t.number = w.number`)
+	lookForOwn = forms(`SELECT w.place - 1 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS w (partition, run, place)
+		JOIN perdure.runs r ON r.partition =@ w.partition AND r.id = w.run`)
+	lookForCreated = forms(`SELECT w.place, r.workflow_id FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, partition, run)
+		JOIN perdure.runs r ON r.partition =@ w.partition AND r.id = w.run`)
+	lookForLatest = forms(`SELECT w.place, ` + runColumnsHere + ` FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, home, workflow)
+		JOIN perdure.runs ON partition =@ w.home AND workflow_id = w.workflow AND latest`)
+)
+
 // look adds what fills in the sights of the turns.
 func (b *batch) look(turns []*store.Turn, sights []sight) {
-	b.query(`SELECT w.place - 1, t.commit_id FROM unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY AS w (partition, run, number, place)
-		JOIN perdure.turns t ON t.partition = w.partition AND t.run = w.run AND t.number = w.number`,
+	if b.oneByOne(turns, func(i int) { b.look(turns[i:i+1], sights[i:i+1]) }) {
+		return
+	}
+	b.ask(lookForTurns,
 		[]any{partitions(turns), runs(turns), column(len(turns), func(n int) int64 { return turns[n].Number })}, func(r pgx.Rows) error {
 			var n int
 			var commit int64
@@ -114,8 +127,7 @@ func (b *batch) look(turns []*store.Turn, sights []sight) {
 			sights[n].taken, sights[n].commit = true, commit
 			return err
 		})
-	b.query(`SELECT w.place - 1 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS w (partition, run, place)
-		JOIN perdure.runs r ON r.partition = w.partition AND r.id = w.run`,
+	b.ask(lookForOwn,
 		[]any{partitions(turns), runs(turns)}, func(r pgx.Rows) error {
 			var n int
 			err := r.Scan(&n)
@@ -128,6 +140,9 @@ func (b *batch) look(turns []*store.Turn, sights []sight) {
 // lookForRuns adds what tells whether the runs can be created that the turns want
 // to create.
 func (b *batch) lookForRuns(turns []*store.Turn, sights []sight) {
+	if b.oneByOne(turns, func(i int) { b.lookForRuns(turns[i:i+1], sights[i:i+1]) }) {
+		return
+	}
 	var creating []int
 	for n, t := range turns {
 		if t.Create != nil {
@@ -138,8 +153,7 @@ func (b *batch) lookForRuns(turns []*store.Turn, sights []sight) {
 		return
 	}
 	places := column(len(creating), func(n int) int64 { return int64(turns[creating[n]].Partition) })
-	b.query(`SELECT w.place, r.workflow_id FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, partition, run)
-		JOIN perdure.runs r ON r.partition = w.partition AND r.id = w.run`,
+	b.ask(lookForCreated,
 		[]any{creating, places, column(len(creating), func(n int) string { return turns[creating[n]].Create.ID })}, func(r pgx.Rows) error {
 			var n int
 			var workflow string
@@ -147,8 +161,7 @@ func (b *batch) lookForRuns(turns []*store.Turn, sights []sight) {
 			sights[n].created = workflow
 			return err
 		})
-	b.query(`SELECT w.place, `+runColumns+` FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS w (place, home, workflow)
-		JOIN perdure.runs ON partition = w.home AND workflow_id = w.workflow AND latest`,
+	b.ask(lookForLatest,
 		[]any{creating, places, column(len(creating), func(n int) string { return turns[creating[n]].Create.WorkflowID })}, func(r pgx.Rows) error {
 			var n int
 			run, err := scanRun(r, &n)

@@ -19,6 +19,11 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 	var counts store.Counts
 	err = h.share(ctx, "Counts", func(c *conn) error {
 		counts = store.Counts{Runs: map[store.Status]int{}, Calls: map[store.CallState]int{}}
+		if h.distributed && all {
+			if partitions, err = c.everyPartition(ctx); err != nil {
+				return err
+			}
+		}
 		return c.send(ctx, func(b *batch) {
 			b.countRuns(all, partitions, &counts)
 			b.countCalls(all, partitions, &counts)
@@ -27,37 +32,48 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 	return counts, err
 }
 
+const (
+	countedRuns = `WITH ` + placesCounted + `,
+		others AS (SELECT r.status, count(*) AS n FROM places p JOIN perdure.runs r ON r.partition = p.id AND r.status <> 'completed' GROUP BY r.status)
+		SELECT status, n FROM others UNION ALL
+		SELECT 'completed', (SELECT count(*) FROM places p JOIN perdure.runs r ON r.partition = p.id) - coalesce((SELECT sum(n) FROM others), 0)::bigint`
+
+	countedCalls = `WITH ` + placesCounted + `
+		SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $3), 0) FROM places p JOIN perdure.calls c ON c.partition = p.id GROUP BY c.state`
+)
+
 // countRuns adds a query that reads indexes only. Those that ended well, of which
 // no index of states knows, are all but the others.
 func (b *batch) countRuns(all bool, partitions []int, counts *store.Counts) {
-	b.query(`WITH `+placesCounted+`,
-		others AS (SELECT r.status, count(*) AS n FROM places p JOIN perdure.runs r ON r.partition = p.id AND r.status <> 'completed' GROUP BY r.status)
-		SELECT status, n FROM others UNION ALL
-		SELECT 'completed', (SELECT count(*) FROM places p JOIN perdure.runs r ON r.partition = p.id) - coalesce((SELECT sum(n) FROM others), 0)::bigint`,
-		[]any{all, partitions}, func(r pgx.Rows) error {
-			var status store.Status
-			var n int
-			err := r.Scan(&status, &n)
-			if n > 0 && status != store.Standing {
-				counts.Runs[status] = n
-			}
-			return err
-		})
+	query, args := countedRuns, []any{all, partitions}
+	if b.h.distributed {
+		query, args = `SELECT status, count(*) FROM perdure.runs WHERE partition = ANY ($1::bigint[]) GROUP BY status`, args[1:]
+	}
+	b.query(query, args, func(r pgx.Rows) error {
+		var status store.Status
+		var n int
+		err := r.Scan(&status, &n)
+		if n > 0 && status != store.Standing {
+			counts.Runs[status] = n
+		}
+		return err
+	})
 }
-
 func (b *batch) countCalls(all bool, partitions []int, counts *store.Counts) {
-	b.query(`WITH `+placesCounted+`
-		SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $3), 0) FROM places p JOIN perdure.calls c ON c.partition = p.id GROUP BY c.state`,
-		[]any{all, partitions, store.Backoff}, func(r pgx.Rows) error {
-			var state store.CallState
-			var n int
-			var due int64
-			err := r.Scan(&state, &n, &due)
-			if state.OfEntity() {
-				return err
-			}
-			counts.Calls[state] = n
-			counts.NextRetry = max(counts.NextRetry, due)
+	query, args := countedCalls, []any{all, partitions, store.Backoff}
+	if b.h.distributed {
+		query, args = `SELECT c.state, count(*), coalesce(min(c.due) FILTER (WHERE c.due > 0 AND c.state = $2), 0) FROM perdure.calls c WHERE c.partition = ANY ($1::bigint[]) GROUP BY c.state`, args[1:]
+	}
+	b.query(query, args, func(r pgx.Rows) error {
+		var state store.CallState
+		var n int
+		var due int64
+		err := r.Scan(&state, &n, &due)
+		if state.OfEntity() {
 			return err
-		})
+		}
+		counts.Calls[state] = n
+		counts.NextRetry = max(counts.NextRetry, due)
+		return err
+	})
 }

@@ -58,6 +58,14 @@
 // round trip, not in it: PostgreSQL commits one notifying transaction at a time,
 // in all of the database, and would flush them to the disk one by one.
 //
+// # Distributed databases
+//
+// Citus may keep the tables of runs on several servers, by partition (Distributed). What
+// is said above about owners holds unchanged, as their tables stay with the coordinator:
+// a commit locks its partitions there, in the transaction that writes to a worker. Each
+// statement that writes is then for one partition, and the store has a second form of
+// those that on one server take the rows of several. Open finds out which form is right.
+//
 // # Hooks
 //
 // The hook of a turn receives a pgx.Tx, a savepoint in the transaction of the

@@ -76,20 +76,37 @@ func (d *dueRuns) read(ctx context.Context, c *conn) error {
 // have no more.
 func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	counts, last := map[int]int64{}, map[int]int64{}
+	add := func(r pgx.Rows) error {
+		var w store.Wake
+		err := r.Scan(&w.Partition, &w.Run, &w.Time)
+		d.found = append(d.found, w)
+		counts[w.Partition]++
+		last[w.Partition] = w.Time
+		return err
+	}
+	if c.h.distributed {
+		err := c.send(ctx, func(b *batch) {
+			for _, r := range d.open {
+				b.query(`SELECT partition, id, wake FROM perdure.runs WHERE partition = $1 AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES`,
+					[]any{r.partition, r.wake, d.until, share}, add)
+			}
+		})
+		d.narrow(counts, last, share)
+		return err
+	}
 	err := c.query(ctx, `SELECT p.id, r.id, r.wake FROM unnest($1::bigint[], $2::bigint[]) AS p (id, after), LATERAL (
 			SELECT id, wake FROM perdure.runs WHERE partition = p.id AND wake > p.after AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES) r`,
 		[]any{
 			column(len(d.open), func(i int) int { return d.open[i].partition }),
 			column(len(d.open), func(i int) int64 { return d.open[i].wake }),
 			d.until, share,
-		}, func(r pgx.Rows) error {
-			var w store.Wake
-			err := r.Scan(&w.Partition, &w.Run, &w.Time)
-			d.found = append(d.found, w)
-			counts[w.Partition]++
-			last[w.Partition] = w.Time
-			return err
-		})
+		}, add)
+	d.narrow(counts, last, share)
+	return err
+}
+
+// narrow leaves those partitions open of which as many runs came as were asked for.
+func (d *dueRuns) narrow(counts, last map[int]int64, share int64) {
 	var more []reached
 	for _, r := range d.open {
 		if counts[r.partition] >= share {
@@ -97,5 +114,4 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 		}
 	}
 	d.open = more
-	return err
 }

@@ -29,6 +29,7 @@ const (
 	unheardOf            = "PD001" // a partition or a run is not as the batch expects
 	noMember             = "PD002"
 	otherDatabase        = "PD003"
+	engineRuns           = "PD005"
 	lockNotAvailable     = "55P03"
 )
 
@@ -147,6 +148,8 @@ func (h *handle) explain(err error) error {
 		return err
 	}
 	switch c := code(err); {
+	case c == engineRuns:
+		return fmt.Errorf("%s: %w: stop all engines that use the database, and distribute it then", h.info.Location, errEngineRuns)
 	case c == "08P01" || c == "26000" || c == "42P05": // a setting or a prepared statement that the other side does not know
 		return fmt.Errorf("is a pooler in transaction mode in between? then say postgres.Pooled(): %w", u.Err)
 	case strings.HasPrefix(c, "28"): // invalid authorization

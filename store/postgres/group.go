@@ -22,6 +22,9 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 			return err
 		})
 	})
+	if err == nil && h.distributed {
+		err = h.learnDomains(ctx, group.First+group.Partitions)
+	}
 	if err != nil {
 		return store.Group{}, err
 	}
@@ -42,6 +45,9 @@ func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first
 		[]any{name, partitions}, &first)
 	if err == nil {
 		_, err = c.exec(ctx, `INSERT INTO perdure.partitions (id) SELECT generate_series($1::bigint, $1 + $2 - 1)`, first, partitions)
+	}
+	if err == nil && c.h.distributed {
+		_, err = c.exec(ctx, `INSERT INTO perdure.places (partition) SELECT generate_series($1::bigint, $1 + $2 - 1) ON CONFLICT DO NOTHING`, first, partitions)
 	}
 	return first, err
 }

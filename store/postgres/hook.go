@@ -33,6 +33,7 @@ func (k *carefully) runHook(ctx context.Context, t *store.Turn) error {
 		}
 		b.do(`SELECT set_config('statement_timeout', $1, true)`, milliseconds(store.HookLimit))
 		b.do(`SET LOCAL lock_timeout TO DEFAULT`)
+		b.bind()
 	}); err != nil {
 		return err
 	}

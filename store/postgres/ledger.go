@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -31,37 +33,58 @@ func (h *handle) Attempts(ctx context.Context, partition int, run string, call i
 	return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` ORDER BY call, number`, appendAttempt)
 }
 
-// endingOfCall is the outcome in the last record of the call of the record a, and
-// latestOfCall is true if a is that record. Subqueries of this form use the key,
-// whatever the planner thinks of the table.
-const (
-	endingOfCall = `(SELECT l.outcome FROM perdure.attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
-	latestOfCall = `a.number = (SELECT l.number FROM perdure.attempts l WHERE l.partition = a.partition AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
-)
+// endingOfCall is the outcome in the last record of the call of the record a, whose
+// partition is given, and latestOfCall is true if a is that record. Subqueries of this form
+// use the key, whatever the planner thinks of the table.
+func endingOfCall(partition string) string { return lastOfCall("outcome", partition) }
+
+func latestOfCall(partition string) string { return `a.number = ` + lastOfCall("number", partition) }
+
+func lastOfCall(column, partition string) string {
+	return `(SELECT l.` + column + ` FROM perdure.attempts l WHERE l.partition = ` + partition + ` AND l.run = a.run AND l.call = a.call ORDER BY l.number DESC LIMIT 1)`
+}
 
 // conditions is the part of a query that a filter means.
 type conditions struct {
-	places string // which partitions, as p (id)
+	places string // which partitions, as p (id), and LATERAL
+	home   string // the partition of a row, in a query for one "$1"
 	where  string
 	args   []any
 	never  bool // nothing fulfils them
+
+	all        bool
+	partitions []int
 }
 
 // among begins conditions with the partitions and a span of time.
 func among(h *handle, partitions []int, column string, from, until int64) (*conditions, error) {
-	q := &conditions{places: `perdure.partitions p`}
+	q := &conditions{places: `perdure.partitions p, LATERAL`, home: `p.id`, all: partitions == nil}
 	if partitions != nil {
 		var err error
 		if partitions, err = h.info.Ordered(partitions); err != nil {
 			return nil, err
 		}
-		q.places = `unnest(` + q.parameter(partitions) + `::bigint[]) AS p (id)`
+		q.partitions = partitions
+	}
+	switch {
+	case h.distributed:
+		q.places, q.home = ``, q.parameter(nil)
+	case partitions != nil:
+		q.places = `unnest(` + q.parameter(partitions) + `::bigint[]) AS p (id), LATERAL`
 	}
 	if until == 0 {
 		until = store.Never
 	}
-	q.where = `a.partition = p.id AND a.` + column + ` >= ` + q.parameter(from) + ` AND a.` + column + ` < ` + q.parameter(until)
+	q.where = `a.partition = ` + q.home + ` AND a.` + column + ` >= ` + q.parameter(from) + ` AND a.` + column + ` < ` + q.parameter(until)
 	return q, nil
+}
+
+// of is the partition of the rows of a table, in a query for one partition its parameter.
+func (q *conditions) of(table string) string {
+	if q.places == `` {
+		return q.home
+	}
+	return table + `.partition`
 }
 
 func (q *conditions) parameter(value any) string {
@@ -86,7 +109,7 @@ func (h *handle) selected(f *store.LedgerFilter) (*conditions, error) {
 	q.equal(`a.error_type`, f.ErrorType)
 	q.equal(`a.outcome`, f.Outcome)
 	q.equal(`a.reason`, f.Reason)
-	q.equal(`(SELECT r.type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run)`, f.Type)
+	q.equal(`(SELECT r.type FROM perdure.runs r WHERE r.partition = `+q.of(`a`)+` AND r.id = a.run)`, f.Type)
 	return q, nil
 }
 
@@ -102,7 +125,7 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 		return nil, err
 	}
 	if filter.Latest {
-		q.where += ` AND ` + latestOfCall
+		q.where += ` AND ` + latestOfCall(q.of(`a`))
 	}
 	if filter.Above > 0 {
 		q.where += ` AND a.number > ` + q.parameter(filter.Above)
@@ -118,23 +141,47 @@ func (h *handle) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store
 	var entries []store.LedgerEntry
 	err = h.share(ctx, "Ledger", func(c *conn) error {
 		entries = nil
-		return c.query(ctx, q.ledger(filter.Limit), q.args, func(r pgx.Rows) error {
+		query, args := q.ledger(filter.Limit)
+		err := q.run(ctx, c, query, args, func(r pgx.Rows) error {
 			e, err := scanEntry(r)
 			entries = append(entries, e)
 			return err
 		})
+		if h.distributed {
+			entries = newest(entries, filter.Limit, laterFirst)
+		}
+		return err
 	})
 	return entries, err
 }
 
 // ledger is the query for the latest records: of each partition as many as the
 // limit are taken from its end of the index.
-func (q *conditions) ledger(limit int) string {
+func (q *conditions) ledger(limit int) (query string, args []any) {
 	const down = ` ORDER BY a.ended DESC, a.run DESC, a.call DESC, a.number DESC`
-	most := ` LIMIT ` + q.parameter(limit)
-	return `WITH latest AS (SELECT a.* FROM ` + q.places + `, LATERAL (SELECT * FROM perdure.attempts a WHERE ` + q.where + down + most + `) a` + down + most + `)
+	most := fmt.Sprintf(` LIMIT $%d`, len(q.args)+1)
+	args = append(slices.Clone(q.args), limit)
+	if q.places == `` {
+		return `SELECT ` + attemptColumns + `, r.workflow_id, r.type FROM (SELECT * FROM perdure.attempts a WHERE ` + q.where + down + most + `) a
+			JOIN perdure.runs r ON r.partition = ` + q.home + ` AND r.id = a.run` + down, args
+	}
+	return `WITH latest AS (SELECT a.* FROM ` + q.places + ` (SELECT * FROM perdure.attempts a WHERE ` + q.where + down + most + `) a` + down + most + `)
 		SELECT ` + attemptColumns + `, r.workflow_id, r.type FROM latest a, LATERAL (
-			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run LIMIT 1) r` + down
+			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run LIMIT 1) r` + down, args
+}
+
+// run runs a query of the conditions: once, or for each partition if the database is
+// distributed.
+func (q *conditions) run(ctx context.Context, c *conn, query string, args []any, add func(r pgx.Rows) error) error {
+	if q.places == `` {
+		return c.eachPartition(ctx, q.all, q.partitions, query, args[1:], add)
+	}
+	return c.query(ctx, query, args, add)
+}
+
+// laterFirst is the order of the ledger.
+func laterFirst(a, b store.LedgerEntry) int {
+	return -cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 }
 
 func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store.ErrorGroup, error) {
@@ -145,15 +192,41 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	var groups []store.ErrorGroup
 	err = h.share(ctx, "Errors", func(c *conn) error {
 		groups = nil
-		return c.query(ctx, q.errors(), q.args, func(r pgx.Rows) (err error) {
+		err := q.run(ctx, c, q.errors(), q.args, func(r pgx.Rows) (err error) {
 			var g store.ErrorGroup
 			g.Example, err = scanEntry(r, &g.Attempts, &g.Calls, &g.Recovered, &g.First, &g.Last)
 			g.Name, g.ErrorType = g.Example.Name, g.Example.ErrorType
 			groups = append(groups, g)
 			return err
 		})
+		if h.distributed {
+			groups = mergeErrors(groups)
+		}
+		return err
 	})
 	return groups, err
+}
+
+// mergeErrors makes one group of those that are of the same error.
+func mergeErrors(groups []store.ErrorGroup) []store.ErrorGroup {
+	slices.SortStableFunc(groups, func(a, b store.ErrorGroup) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ErrorType, b.ErrorType))
+	})
+	var merged []store.ErrorGroup
+	for _, g := range groups {
+		n := len(merged) - 1
+		if n < 0 || merged[n].Name != g.Name || merged[n].ErrorType != g.ErrorType {
+			merged = append(merged, g)
+			continue
+		}
+		m := &merged[n]
+		if laterFirst(g.Example, m.Example) < 0 {
+			m.Example = g.Example
+		}
+		m.Attempts, m.Calls, m.Recovered = m.Attempts+g.Attempts, m.Calls+g.Calls, m.Recovered+g.Recovered
+		m.First, m.Last = min(m.First, g.First), max(m.Last, g.Last)
+	}
+	return merged
 }
 
 // errors is the query for the groups of failed records: first by call, then by
@@ -162,16 +235,16 @@ func (q *conditions) errors() string {
 	q.where += ` AND a.error_type <> ''`
 	return `WITH failed AS (SELECT a.partition, a.name, a.error_type, a.run, a.call, count(*) AS n, min(a.ended) AS first, max(a.ended) AS last,
 				max(a.number) FILTER (WHERE a.ended = a.latest) AS number
-			FROM (SELECT a.*, max(a.ended) OVER (PARTITION BY a.name, a.error_type, a.run, a.call) AS latest FROM ` + q.places + `, LATERAL (
+			FROM (SELECT a.*, max(a.ended) OVER (PARTITION BY a.name, a.error_type, a.run, a.call) AS latest FROM ` + q.places + ` (
 				SELECT a.partition, a.name, a.error_type, a.run, a.call, a.number, a.ended FROM perdure.attempts a WHERE ` + q.where + ` OFFSET 0) a) a
 			GROUP BY a.partition, a.name, a.error_type, a.run, a.call),
-		groups AS (SELECT a.name, a.error_type, sum(a.n) AS attempts, count(*) AS calls, count(*) FILTER (WHERE ` + endingOfCall + ` = '` + store.OutcomeCompleted + `') AS recovered,
+		groups AS (SELECT a.name, a.error_type, sum(a.n) AS attempts, count(*) AS calls, count(*) FILTER (WHERE ` + endingOfCall(q.of(`a`)) + ` = '` + store.OutcomeCompleted + `') AS recovered,
 			min(a.first) AS first, max(a.last) AS last FROM failed a GROUP BY a.name, a.error_type),
 		examples AS (SELECT DISTINCT ON (name, error_type) * FROM failed ORDER BY name, error_type, last DESC, run DESC, call DESC)
 		SELECT g.attempts::bigint, g.calls, g.recovered, g.first, g.last, ` + attemptColumns + `, r.workflow_id, r.type
 		FROM groups g JOIN examples e USING (name, error_type), LATERAL (
-			SELECT * FROM perdure.attempts a WHERE a.partition = e.partition AND a.run = e.run AND a.call = e.call AND a.number = e.number LIMIT 1) a, LATERAL (
-			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = a.partition AND r.id = a.run LIMIT 1) r
+			SELECT * FROM perdure.attempts a WHERE a.partition = ` + q.of(`e`) + ` AND a.run = e.run AND a.call = e.call AND a.number = e.number LIMIT 1) a, LATERAL (
+			SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = ` + q.of(`a`) + ` AND r.id = a.run LIMIT 1) r
 		ORDER BY g.name, g.error_type`
 }
 
@@ -185,18 +258,42 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	if q.never {
 		return nil, nil
 	}
+	from := q.places + ` (SELECT * FROM perdure.tallies a WHERE ` + q.where + ` OFFSET 0) a`
 	var tallies []store.Tally
 	err = h.share(ctx, "Tallies", func(c *conn) error {
 		tallies = nil
-		return c.query(ctx, `SELECT min(a.bucket), a.type, a.name, sum(a.first_try)::bigint, sum(a.recovered)::bigint, sum(a.exhausted)::bigint,
+		err := q.run(ctx, c, `SELECT min(a.bucket), a.type, a.name, sum(a.first_try)::bigint, sum(a.recovered)::bigint, sum(a.exhausted)::bigint,
 				sum(a.failed)::bigint, sum(a.canceled)::bigint, sum(a.by_hand)::bigint, sum(a.attempts)::bigint, sum(a.retrying)::bigint
-			FROM `+q.places+`, LATERAL (SELECT * FROM perdure.tallies a WHERE `+q.where+` OFFSET 0) a GROUP BY a.type, a.name ORDER BY a.type, a.name`,
+			FROM `+from+` GROUP BY a.type, a.name ORDER BY a.type, a.name`,
 			q.args, func(r pgx.Rows) error {
 				var t store.Tally
 				err := r.Scan(&t.Bucket, &t.Type, &t.Name, &t.FirstTry, &t.Recovered, &t.Exhausted, &t.Failed, &t.Canceled, &t.ByHand, &t.Attempts, &t.Retrying)
 				tallies = append(tallies, t)
 				return err
 			})
+		if h.distributed {
+			tallies = mergeTallies(tallies)
+		}
+		return err
 	})
 	return tallies, err
+}
+
+// mergeTallies adds up those of the same activity of the same workflow.
+func mergeTallies(tallies []store.Tally) []store.Tally {
+	slices.SortStableFunc(tallies, func(a, b store.Tally) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
+	})
+	var merged []store.Tally
+	for i := range tallies {
+		t := &tallies[i]
+		if n := len(merged) - 1; n >= 0 && merged[n].Type == t.Type && merged[n].Name == t.Name {
+			first := min(merged[n].Bucket, t.Bucket)
+			merged[n].Add(t)
+			merged[n].Bucket = first
+			continue
+		}
+		merged = append(merged, *t)
+	}
+	return merged
 }

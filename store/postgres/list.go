@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,34 +19,46 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 			return nil, err
 		}
 	}
-	query, args := listing(&filter)
+	query, args := listing(&filter, h.distributed)
 	if query == "" {
 		return nil, nil
 	}
 	var runs []store.Run
 	err := h.share(ctx, "List", func(c *conn) error {
 		runs = nil
-		return c.query(ctx, query, args, func(r pgx.Rows) error {
+		add := func(r pgx.Rows) error {
 			run, err := scanRun(r)
 			runs = append(runs, *run)
 			return err
-		})
+		}
+		if h.distributed {
+			err := c.eachPartition(ctx, filter.Partitions == nil, filter.Partitions, query, args[1:], add)
+			runs = newest(runs, store.Page(filter.Limit), func(a, b store.Run) int {
+				return -cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Partition, b.Partition))
+			})
+			return err
+		}
+		return c.query(ctx, query, args, add)
 	})
 	return runs, err
 }
 
 // listing is the query for a filter, "" if it selects nothing. From each
 // partition, and each status if there is an index of it, the newest runs are
-// taken, no more than the limit; the rows of the newest of all are read.
-func listing(filter *store.Filter) (query string, args []any) {
+// taken, no more than the limit; the rows of the newest of all are read. If the
+// database is distributed, the query is for one partition, its first parameter.
+func listing(filter *store.Filter, distributed bool) (query string, args []any) {
 	parameter := func(value any) string {
 		args = append(args, value)
 		return fmt.Sprintf("$%d", len(args))
 	}
-	limit := store.Page(filter.Limit)
+	limit, home := store.Page(filter.Limit), `p.id`
+	if distributed {
+		home = parameter(nil)
+	}
 	most := parameter(limit)
-	places, where := `perdure.partitions p`, `r.partition = p.id`
-	if filter.Partitions != nil {
+	places, where := `perdure.partitions p`, `r.partition = `+home
+	if filter.Partitions != nil && !distributed {
 		places = `unnest(` + parameter(filter.Partitions) + `::bigint[]) AS p (id)`
 	}
 	statuses := slices.Clone(filter.Status)
@@ -55,6 +68,8 @@ func listing(filter *store.Filter) (query string, args []any) {
 	switch {
 	case len(statuses) == 0:
 		where += ` AND r.status <> '` + string(store.Standing) + `'`
+	case len(others) == len(statuses) && distributed:
+		where += ` AND r.status = ANY (` + parameter(others) + `::text[]) AND r.status <> 'completed'`
 	case len(others) == len(statuses): // there is an index of them
 		places += `, unnest(` + parameter(others) + `::text[]) AS s (status)`
 		where += ` AND r.status = s.status AND r.status <> 'completed'`
@@ -73,7 +88,7 @@ func listing(filter *store.Filter) (query string, args []any) {
 	if !filter.Until.IsZero() {
 		where += ` AND r.created < ` + parameter(filter.Until.UnixNano())
 	}
-	from, order, also := byAttributes(filter, parameter)
+	from, order, also := byAttributes(filter, home, parameter)
 	where += also
 	if filter.Type != "" {
 		where += ` AND r.type = ` + parameter(filter.Type)
@@ -82,15 +97,20 @@ func listing(filter *store.Filter) (query string, args []any) {
 		where += ` AND starts_with(r.workflow_id, ` + parameter(filter.IDPrefix) + `)`
 	}
 	if filter.ErrorType != "" {
-		where += ` AND EXISTS (SELECT FROM perdure.attempts a WHERE a.partition = r.partition AND a.run = r.id AND a.error_type = ` + parameter(filter.ErrorType) + ` AND ` + latestOfCall + ` OFFSET 0)`
+		where += ` AND EXISTS (SELECT FROM perdure.attempts a WHERE a.partition = ` + orHome(distributed, home, `r.partition`) + ` AND a.run = r.id AND a.error_type = ` + parameter(filter.ErrorType) +
+			` AND ` + latestOfCall(orHome(distributed, home, `a.partition`)) + ` OFFSET 0)`
 	}
 	if filter.Call != "" {
-		where += ` AND EXISTS (SELECT FROM perdure.calls c WHERE c.partition = r.partition AND c.run = r.id AND c.state = ` + parameter(filter.Call) + `)`
+		where += ` AND EXISTS (SELECT FROM perdure.calls c WHERE c.partition = ` + orHome(distributed, home, `r.partition`) + ` AND c.run = r.id AND c.state = ` + parameter(filter.Call) + `)`
 	}
 	for _, text := range texts(filter) {
 		if !isText(text) {
 			return "", nil // no row has that
 		}
+	}
+	if distributed {
+		return `SELECT ` + runColumnsOf1 + ` FROM (SELECT r.id AS place FROM ` + from + ` WHERE ` + where + ` ORDER BY ` + order + ` DESC LIMIT ` + most + `) newest
+			JOIN perdure.runs ON partition = ` + home + ` AND id = place ORDER BY id DESC`, args
 	}
 	return `WITH newest AS (SELECT r.partition AS place, r.id AS run FROM ` + places + `, LATERAL (
 			SELECT r.partition, r.id FROM ` + from + ` WHERE ` + where + ` ORDER BY ` + order + ` DESC LIMIT ` + most + `) r
@@ -98,13 +118,22 @@ func listing(filter *store.Filter) (query string, args []any) {
 		SELECT ` + runColumns + ` FROM newest JOIN perdure.runs ON partition = place AND id = run ORDER BY id DESC, partition DESC`, args
 }
 
+// orHome is the partition of a row that belongs to another, in a query for one partition
+// its parameter.
+func orHome(distributed bool, home, partition string) string {
+	if distributed {
+		return home
+	}
+	return partition
+}
+
 // byAttributes is where runs are read from, by what they are ordered, and what is asked
 // of them besides. Of those that have the first attribute of the filter the newest are
 // read, and nothing else.
-func byAttributes(filter *store.Filter, parameter func(any) string) (from, order, also string) {
+func byAttributes(filter *store.Filter, home string, parameter func(any) string) (from, order, also string) {
 	from, order = `perdure.runs r`, `r.id`
 	for i, a := range filter.Attributes {
-		has := `partition = p.id AND name = ` + parameter(a.Name) + ` AND value = ` + parameter(a.Value)
+		has := `partition = ` + home + ` AND name = ` + parameter(a.Name) + ` AND value = ` + parameter(a.Value)
 		if i > 0 {
 			also += ` AND EXISTS (SELECT FROM perdure.attributes WHERE ` + has + ` AND run = r.id OFFSET 0)`
 			continue

@@ -26,6 +26,10 @@ var errBlocked = errors.New("another open transaction has the same workflow ID, 
 
 // limitLocks limits how long the statements that follow wait for locks.
 func (b *batch) limitLocks(d time.Duration) {
+	if b.h.distributed {
+		b.limitLocksOfWorkers(d)
+		return
+	}
 	b.do(`SELECT set_config('lock_timeout', $1, true)`, milliseconds(d))
 }
 

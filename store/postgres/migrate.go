@@ -23,6 +23,8 @@ type identity struct {
 	schema     bool // the schema exists
 	version    int  // of our tables, 0 if there are none
 	partitions int
+
+	distributed bool // see distributed.go
 }
 
 // identify reads whose schema it is. It returns an error for one that we must
@@ -42,15 +44,20 @@ func (c *conn) identify(ctx context.Context) (identity, error) {
 	if !meta {
 		return id, alien
 	}
-	var program, version, partitions string
+	var program, version, partitions, spread string
 	_, err = c.one(ctx, `SELECT coalesce(max(value) FILTER (WHERE key = 'program'), ''), coalesce(max(value) FILTER (WHERE key = 'version'), ''),
-		coalesce(max(value) FILTER (WHERE key = 'partitions'), '') FROM perdure.meta`, nil, &program, &version, &partitions)
+		coalesce(max(value) FILTER (WHERE key = 'partitions'), ''), coalesce(max(value) FILTER (WHERE key = 'distributed'), '') FROM perdure.meta`,
+		nil, &program, &version, &partitions, &spread)
 	if code(err) == undefinedColumn || err == nil && program != "perdure" {
 		return id, alien
 	}
 	if err != nil {
 		return id, err
 	}
+	if spread != "" && spread != byCitus {
+		return id, fmt.Errorf("%s: %w: its tables are distributed by %q, which this program does not know; use a later program", h.info.Location, store.ErrNewer, spread)
+	}
+	id.distributed = spread == byCitus
 	if id.version, err = strconv.Atoi(version); err == nil {
 		id.partitions, err = strconv.Atoi(partitions)
 	}
@@ -91,8 +98,16 @@ COMMENT ON TABLE perdure.meta IS 'Facts about this database, for people and for 
 INSERT INTO perdure.node_groups (name, first) VALUES ('', 0);
 INSERT INTO perdure.partitions (id) SELECT generate_series(0, %d);`, partitions, partitions-1))
 	}
+	if h.distribute || id.distributed {
+		add("distribute", distribution(id))
+	}
 	add("version", fmt.Sprintf(`INSERT INTO perdure.meta (key, value) VALUES ('version', '%d') ON CONFLICT (key) DO UPDATE SET value = excluded.value;`, n))
 	return all
+}
+
+// isDone reports whether nothing is to be done about a schema.
+func (h *handle) isDone(id identity) bool {
+	return id.version == len(migrations) && (id.distributed || !h.distribute)
 }
 
 // migrate brings the schema up to date, in the transaction it is called in. Of
@@ -108,7 +123,7 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 		if err := c.script(ctx, `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE`); err != nil {
 			return err
 		}
-		if id, err = c.identify(ctx); err != nil || id.version == len(migrations) { // somebody may have been faster
+		if id, err = c.identify(ctx); err != nil || c.h.isDone(id) { // somebody may have been faster
 			return err
 		}
 	}

@@ -37,6 +37,13 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 	if err := c.send(ctx, func(b *batch) { b.limitLocks(takePatience) }); err != nil {
 		return err
 	}
+	var spread bool
+	if _, err := c.one(ctx, `SELECT count(*) > 0 FROM perdure.meta WHERE key = 'distributed'`, nil, &spread); err != nil {
+		return err
+	}
+	if spread != c.h.distributed {
+		return errDistributedSince
+	}
 	var departed bool
 	known, err := c.one(ctx, `SELECT departed IS NOT NULL FROM perdure.nodes WHERE id = $1`, []any{node.ID}, &departed)
 	if departed {

@@ -16,6 +16,18 @@ func atMost(limit int) int64 {
 	return int64(limit)
 }
 
+const (
+	// The numbers first: what is sorted carries no data.
+	selectInbox = `WITH first AS (SELECT p.id AS place, m.sequence AS number FROM unnest($1::bigint[]) AS p (id), LATERAL (
+				SELECT sequence FROM perdure.inbox WHERE partition = p.id AND sequence > $2 ORDER BY sequence LIMIT $3) m
+				ORDER BY m.sequence LIMIT $3)
+			SELECT partition, sequence, workflow_id, run, key, kind, posted, data
+			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
+	// It is the same for a distributed database, in one query, as inboxes are short.
+	selectInboxOf = `SELECT partition, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
+			WHERE partition = ANY ($1::bigint[]) AND sequence > $2 ORDER BY sequence LIMIT $3`
+)
+
 func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
 	partitions, err := h.info.Ordered(partitions)
 	if err != nil || len(partitions) == 0 {
@@ -24,12 +36,11 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit
 	var messages []store.Message
 	err = h.share(ctx, "Inbox", func(c *conn) error {
 		messages = nil
-		// The numbers first: what is sorted carries no data.
-		return c.query(ctx, `WITH first AS (SELECT p.id AS place, m.sequence AS number FROM unnest($1::bigint[]) AS p (id), LATERAL (
-				SELECT sequence FROM perdure.inbox WHERE partition = p.id AND sequence > $2 ORDER BY sequence LIMIT $3) m
-				ORDER BY m.sequence LIMIT $3)
-			SELECT partition, sequence, workflow_id, run, key, kind, posted, data
-			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`, []any{partitions, after, atMost(limit)}, func(r pgx.Rows) error {
+		query := selectInbox
+		if h.distributed {
+			query = selectInboxOf
+		}
+		return c.query(ctx, query, []any{partitions, after, atMost(limit)}, func(r pgx.Rows) error {
 			var m store.Message
 			err := r.Scan(&m.Partition, &m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
 			messages = append(messages, m)
@@ -38,7 +49,6 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit
 	})
 	return messages, err
 }
-
 func (h *handle) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
 	if err := h.info.Check(partition); err != nil {
 		return nil, err
@@ -48,7 +58,7 @@ func (h *handle) Load(ctx context.Context, partition int, run string) (*store.Re
 		record = nil
 		err := c.send(ctx, func(b *batch) {
 			b.do(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // all of it as of one moment
-			b.query(`SELECT `+runColumns+` FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{partition, run}, func(r pgx.Rows) error {
+			b.query(`SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{partition, run}, func(r pgx.Rows) error {
 				found, err := scanRun(r)
 				record = &store.Record{Run: *found}
 				return err

@@ -6,14 +6,18 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
+var intoCalls = insertion("calls", "run, number, state, name, queue, attempt, due, data", "text, bigint, text, text, text, bigint, bigint, text",
+	`ON CONFLICT (partition, run, number) DO UPDATE SET state = excluded.state, name = excluded.name, queue = excluded.queue,
+				attempt = excluded.attempt, due = excluded.due, data = excluded.data`)
+
+var deleteCalls = forms(`DELETE FROM perdure.calls c USING unnest($1::bigint[], $2::text[], $3::bigint[]) AS d (partition, run, number)
+			WHERE c.partition =@ d.partition AND c.run = d.run AND c.number = d.number`)
+
 // writeCalls inserts, replaces and deletes rows of calls.
 func (b *batch) writeCalls(turns []*store.Turn) {
 	calls := collect(turns, func(t *store.Turn) []store.Call { return lastOfEach(t.Calls) })
 	if n := len(calls); n > 0 {
-		b.do(`INSERT INTO perdure.calls (partition, run, number, state, name, queue, attempt, due, data)
-			SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[])
-			ON CONFLICT (partition, run, number) DO UPDATE SET state = excluded.state, name = excluded.name, queue = excluded.queue,
-				attempt = excluded.attempt, due = excluded.due, data = excluded.data`,
+		b.put(intoCalls,
 			column(n, func(i int) int64 { return int64(calls[i].turn.Partition) }),
 			column(n, func(i int) string { return calls[i].turn.Run }),
 			column(n, func(i int) int64 { return calls[i].part.Number }),
@@ -26,8 +30,7 @@ func (b *batch) writeCalls(turns []*store.Turn) {
 	}
 	closed := collect(turns, func(t *store.Turn) []int64 { return t.Closed })
 	if n := len(closed); n > 0 {
-		b.do(`DELETE FROM perdure.calls c USING unnest($1::bigint[], $2::text[], $3::bigint[]) AS d (partition, run, number)
-			WHERE c.partition = d.partition AND c.run = d.run AND c.number = d.number`,
+		b.put(deleteCalls,
 			column(n, func(i int) int64 { return int64(closed[i].turn.Partition) }),
 			column(n, func(i int) string { return closed[i].turn.Run }),
 			column(n, func(i int) int64 { return *closed[i].part }))
@@ -47,12 +50,14 @@ func lastOfEach(calls []store.Call) []store.Call {
 	return calls
 }
 
+var deleteMessages = forms(`DELETE FROM perdure.inbox i USING unnest($1::bigint[], $2::bigint[]) AS d (partition, sequence)
+			WHERE i.partition =@ d.partition AND i.sequence = d.sequence`)
+
 // consume deletes messages.
 func (b *batch) consume(turns []*store.Turn) {
 	consumed := collect(turns, func(t *store.Turn) []int64 { return t.Consumed })
 	if n := len(consumed); n > 0 {
-		b.do(`DELETE FROM perdure.inbox i USING unnest($1::bigint[], $2::bigint[]) AS d (partition, sequence)
-			WHERE i.partition = d.partition AND i.sequence = d.sequence`,
+		b.put(deleteMessages,
 			column(n, func(i int) int64 { return int64(consumed[i].turn.Partition) }),
 			column(n, func(i int) int64 { return *consumed[i].part }))
 	}
@@ -61,6 +66,10 @@ func (b *batch) consume(turns []*store.Turn) {
 // deliver puts messages into the inbox, but those whose key waits there.
 func (b *batch) deliver(turns []*store.Turn) {
 	messages := collect(turns, func(t *store.Turn) []store.Message { return t.Messages })
+	if b.h.distributed {
+		b.deliverEach(messages)
+		return
+	}
 	if n := len(messages); n > 0 {
 		b.do(`INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
 			SELECT partition, workflow_id, run, key, kind, data, greatest(now, $7)

@@ -27,6 +27,9 @@ type settings struct {
 	partitions int // 0: not given
 	pooled     bool
 	poll       time.Duration // 0: listen
+	distribute bool
+
+	distributed bool // the database is
 }
 
 // Schema names the schema that holds perdure's tables; without it, "perdure". It
@@ -59,6 +62,13 @@ func Pooled() Option {
 		}
 	}
 }
+
+// Distributed makes Open distribute the tables of runs, by their partition, over the
+// workers of the Citus cluster whose coordinator the connections lead to, when it makes the
+// schema or brings it up to date. An existing database is distributed with all it holds,
+// while no engine runs on it. It stays distributed, and is opened without this option from
+// then on. Open fails on a server without Citus.
+func Distributed() Option { return func(s *settings) { s.distribute = true } }
 
 // Poll makes Listen look so often instead of listening. Under testing/synctest
 // it keeps virtual time going, which stands still while a connection listens.
@@ -93,6 +103,9 @@ func URL(url string, options ...Option) store.Opener {
 		if err != nil {
 			return nil, err
 		}
+		if s.distributed && !s.pooled {
+			forCitus(config)
+		}
 		if s.pooled {
 			patient(config)
 			if c := config.ConnConfig; c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
@@ -122,17 +135,20 @@ type opener struct {
 
 // handle is an open database.
 type handle struct {
-	info   store.Info
-	schema string
-	poll   time.Duration
-	pool   *pgxpool.Pool
-	own    bool
-	asIs   bool          // Open does not change the schema
-	shared chan struct{} // see share
-	lax    bool          // a commit is not durable unless that is asked for
-	idle   atomic.Int64  // that a transaction may be which locks partitions, ns
-	mark   string        // by which the database is known, see fingerprint
-	texts  sync.Map      // statements for this schema, by their text for the default one
+	info        store.Info
+	schema      string
+	poll        time.Duration
+	pool        *pgxpool.Pool
+	own         bool
+	asIs        bool                  // Open does not change the schema
+	distribute  bool                  // Open distributes the tables
+	distributed bool                  // see distributed.go
+	shared      chan struct{}         // see share
+	lax         bool                  // a commit is not durable unless that is asked for
+	idle        atomic.Int64          // that a transaction may be which locks partitions, ns
+	domains     atomic.Pointer[[]int] // of the partitions of a distributed database
+	mark        string                // by which the database is known, see fingerprint
+	texts       sync.Map              // statements for this schema, by their text for the default one
 
 	clock      atomic.Int64 // the highest database time that was seen
 	partitions atomic.Int64 // so many exist for certain
@@ -149,14 +165,14 @@ func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, closed: make(chan struct{})}
+	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
 	h.idle.Store(int64(idleLimit))
 	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
 	h.info = store.Info{
 		Kind:     "postgres",
 		Location: location(pool.Config().ConnConfig, s.schema),
 		Shared:   true,
-		Domain:   func(int) int { return 0 },
+		Domain:   h.domain,
 		// One connection is left for the turns without hooks.
 		LoneHooks: max(1, cap(h.shared)-1),
 	}
@@ -175,6 +191,9 @@ func (o *opener) Open(ctx context.Context) (store.Store, error) {
 	if err := h.prepare(ctx, s.partitions); err != nil {
 		h.Close()
 		return nil, h.explain(err)
+	}
+	if h.distributed && !s.distributed {
+		return o.reopen(ctx, s, h)
 	}
 	return h, nil
 }

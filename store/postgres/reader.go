@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -26,9 +27,9 @@ func (h *handle) findQuery(partition int, workflowID, run string) (string, []any
 	if err := h.info.Check(partition); err != nil {
 		return "", nil, err
 	}
-	query, key := `SELECT `+runColumns+` FROM perdure.runs WHERE partition = $1 AND id = $2`, run
+	query, key := `SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND id = $2`, run
 	if run == "" {
-		query, key = `SELECT `+runColumns+` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, workflowID
+		query, key = `SELECT `+runColumnsOf1+` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, workflowID
 	}
 	if !isText(key) {
 		return "", nil, store.ErrNotFound
@@ -53,6 +54,12 @@ func foundRun(found *store.Run, err error) (*store.Run, error) {
 	return found, nil
 }
 
+const (
+	selectEnded = `SELECT ` + runColumns + ` FROM (SELECT DISTINCT w.place, w.run FROM unnest($1::bigint[], $2::text[]) AS w (place, run)) w
+			JOIN perdure.runs ON partition = w.place AND id = w.run WHERE NOT status = ANY ($3::text[])`
+	selectEndedOf = `SELECT ` + runColumns + ` FROM perdure.runs WHERE partition = ANY ($1::bigint[]) AND id = ANY ($2::text[]) AND NOT status = ANY ($3::text[])`
+)
+
 func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, error) {
 	for _, r := range runs {
 		if err := h.info.Check(r.Partition); err != nil {
@@ -66,15 +73,20 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 	var ended []store.Run
 	err := h.share(ctx, "Ended", func(c *conn) error {
 		ended = nil
-		return c.query(ctx, `SELECT `+runColumns+` FROM (SELECT DISTINCT w.place, w.run FROM unnest($1::bigint[], $2::text[]) AS w (place, run)) w
-			JOIN perdure.runs ON partition = w.place AND id = w.run WHERE NOT status = ANY ($3::text[])`,
+		query := selectEnded
+		if h.distributed {
+			query = selectEndedOf
+		}
+		return c.query(ctx, query,
 			[]any{
 				column(len(runs), func(i int) int64 { return int64(runs[i].Partition) }),
 				column(len(runs), func(i int) string { return runs[i].Run }),
 				open,
 			}, func(r pgx.Rows) error {
 				run, err := scanRun(r)
-				ended = append(ended, *run)
+				if !h.distributed || slices.Contains(runs, store.RunRef{Partition: run.Partition, Run: run.ID}) {
+					ended = append(ended, *run)
+				}
 				return err
 			})
 	})
@@ -117,6 +129,11 @@ const selectWaiting = `WITH waiting AS (SELECT c.* FROM (SELECT id FROM perdure.
 	SELECT ` + callColumns + `, r.workflow_id, r.type FROM waiting c, LATERAL (
 		SELECT workflow_id, type FROM perdure.runs r WHERE r.partition = c.partition AND r.id = c.run LIMIT 1) r ORDER BY c.due`
 
+// selectWaitingOf is selectWaiting for one partition.
+const selectWaitingOf = `SELECT ` + callColumns + `, r.workflow_id, r.type
+	FROM (SELECT * FROM perdure.calls WHERE partition = $1 AND state = $2 ORDER BY due LIMIT $3) c
+	JOIN perdure.runs r ON r.partition = $1 AND r.id = c.run ORDER BY c.due`
+
 func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.WaitingCall, error) {
 	partitions, err := h.info.Ordered(filter.Partitions)
 	if err != nil || !isText(string(filter.State)) {
@@ -126,13 +143,19 @@ func (h *handle) Waiting(ctx context.Context, filter store.CallFilter) ([]store.
 	var waiting []store.WaitingCall
 	err = h.share(ctx, "Waiting", func(c *conn) error {
 		waiting = nil
-		args := []any{filter.Partitions == nil, partitions, filter.State, filter.Limit}
-		return c.query(ctx, selectWaiting, args, func(r pgx.Rows) error {
+		add := func(r pgx.Rows) error {
 			var w store.WaitingCall
 			err := r.Scan(append(callFields(&w.Call), &w.WorkflowID, &w.Type)...)
 			waiting = append(waiting, w)
 			return err
-		})
+		}
+		if h.distributed {
+			err := c.eachPartition(ctx, filter.Partitions == nil, partitions, selectWaitingOf, []any{filter.State, filter.Limit}, add)
+			waiting = newest(waiting, filter.Limit, func(a, b store.WaitingCall) int { return cmp.Compare(a.Due, b.Due) })
+			return err
+		}
+		args := []any{filter.Partitions == nil, partitions, filter.State, filter.Limit}
+		return c.query(ctx, selectWaiting, args, add)
 	})
 	return waiting, err
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"strings"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
@@ -8,6 +10,13 @@ import (
 // runColumns are what scanRun reads.
 const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, coalesce(wake, 9223372036854775807), closed, start, detail, priority, is_full,
 	(SELECT json_agg(json_build_array(a.name, a.value)) FROM perdure.attributes a WHERE a.partition = runs.partition AND a.run = runs.id)::text`
+
+// runColumnsOf1 are the same in a statement whose first parameter is the partition of all it
+// reads.
+var runColumnsOf1 = strings.ReplaceAll(runColumns, "a.partition = runs.partition", "a.partition = $1")
+
+// runColumnsHere are the same in a text for forms.
+var runColumnsHere = strings.ReplaceAll(runColumns, "a.partition = ", "a.partition "+here)
 
 // scanRun reads a run and the columns before it.
 func scanRun(row pgx.Row, before ...any) (*store.Run, error) {

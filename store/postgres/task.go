@@ -15,6 +15,9 @@ const claimedState = "PD002"
 
 // writeTasks deletes tasks that are over or withdrawn and inserts what is offered.
 func (b *batch) writeTasks(turns []*store.Turn) {
+	if slices.ContainsFunc(turns, concernsTasks) {
+		b.bind()
+	}
 	b.deleteTasks(collect(turns, func(t *store.Turn) []store.TaskRef { return t.Over }), `true`)
 	withdrawn := collect(turns, func(t *store.Turn) []store.TaskRef { return t.Withdrawn })
 	b.deleteTasks(withdrawn, `t.worker = ''`)
@@ -54,6 +57,11 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 	if b.h.poll > 0 { // those who look instead of listening see it there
 		b.do(`SELECT nextval('perdure.messages')`)
 	}
+}
+
+// concernsTasks reports whether a turn writes rows of tasks.
+func concernsTasks(t *store.Turn) bool {
+	return len(t.Over)+len(t.Withdrawn)+len(t.Stopped)+len(t.Offered) > 0
 }
 
 // taskKeys are the four columns that name tasks.
@@ -182,7 +190,10 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 	for i := range claimed {
 		turn.Messages = append(turn.Messages, claimed[i].ClaimedMessage(claim.Worker, name))
 	}
-	return claimed, c.send(ctx, func(b *batch) { b.deliver([]*store.Turn{&turn}) })
+	return claimed, c.send(ctx, func(b *batch) {
+		b.bind()
+		b.deliver([]*store.Turn{&turn})
+	})
 }
 
 func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store.SettledTask) ([]error, error) {
@@ -237,7 +248,10 @@ func (c *conn) settleTasks(ctx context.Context, worker string, settled []store.S
 	if err != nil || len(fresh.Messages) == 0 {
 		return err
 	}
-	return c.send(ctx, func(b *batch) { b.deliver([]*store.Turn{fresh}) })
+	return c.send(ctx, func(b *batch) {
+		b.bind()
+		b.deliver([]*store.Turn{fresh})
+	})
 }
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {

@@ -96,6 +96,7 @@ func (g *guest) perform(ctx context.Context, op string, f func() error) (err err
 func (g *guest) attempt(ctx context.Context, fill func(b *batch)) error {
 	return g.h.send(ctx, g.tx, func(b *batch) {
 		b.do(`SELECT CASE WHEN mark <> $1 THEN perdure.refuse('`+otherDatabase+`', 'another database') END FROM (SELECT `+fingerprint+`) f (mark)`, b.h.mark)
+		b.bind()
 		fill(b)
 		b.do(leave)
 	})

@@ -5,12 +5,19 @@ import (
 )
 
 // The statements here write the parts of many turns at once: each takes one
-// array for each column. They expect that no two of the turns concern one run,
+// array for each column. On a distributed database they are of one partition. They expect that no two of the turns concern one run,
 // so that the order of the turns does not matter, and raise an error if anything
 // is not as a plain turn finds it. What has no rows is left out.
 
 // write adds all that the turns write.
 func (b *batch) write(turns []*store.Turn) {
+	b.byPartition(turns, b.writeRows)
+	b.writeTasks(turns)
+	b.deliver(turns)
+}
+
+// writeRows adds what the turns write of their partitions.
+func (b *batch) writeRows(turns []*store.Turn) {
 	b.insertRuns(turns, func(t *store.Turn) bool { return t.Create.ID == t.Run })
 	b.updateStates(turns)
 	b.demandRuns(turns)
@@ -18,12 +25,10 @@ func (b *batch) write(turns []*store.Turn) {
 	b.insertSuccessors(turns)
 	b.insertTurns(turns)
 	b.writeCalls(turns)
-	b.writeTasks(turns)
 	b.removeRuns(turns)
 	b.writeAttempts(turns)
 	b.count(turns)
 	b.consume(turns)
-	b.deliver(turns)
 }
 
 // insertRuns inserts the runs that the turns create, of those that are chosen. A
@@ -42,11 +47,7 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 		runs, states = append(runs, t.Create), append(states, state)
 	}
 	if n := len(runs); n > 0 {
-		b.do(`INSERT INTO perdure.runs (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full)
-			SELECT partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, nullif(wake, 9223372036854775807), closed, detail, priority, is_full
-			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[],
-				$10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[], $15::boolean[])
-			AS r (partition, id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full)`,
+		b.put(intoRuns,
 			column(n, func(i int) int64 { return int64(runs[i].Partition) }),
 			column(n, func(i int) string { return runs[i].ID }),
 			column(n, func(i int) string { return runs[i].WorkflowID }),
@@ -57,7 +58,7 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 			column(n, func(i int) int64 { return runs[i].Created }),
 			column(n, func(i int) string { return payload(runs[i].Start) }),
 			column(n, func(i int) string { return string(states[i].Status) }),
-			column(n, func(i int) int64 { return states[i].Wake }),
+			column(n, func(i int) *int64 { return orNull(states[i].Wake) }),
 			column(n, func(i int) int64 { return states[i].Closed }),
 			column(n, func(i int) string { return payload(states[i].Detail) }),
 			column(n, func(i int) int64 { return int64(runs[i].Priority) }),
@@ -66,6 +67,19 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 	b.insertAttributes(runs)
 	b.insertBases(runs)
 }
+
+var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full",
+	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean", "")
+
+// orNull is a wake time as it is stored.
+func orNull(wake int64) *int64 {
+	if wake == store.Never {
+		return nil
+	}
+	return &wake
+}
+
+var intoAttributes = insertion("attributes", "name, value, run", "text, text, text", "ON CONFLICT DO NOTHING")
 
 // insertAttributes inserts attributes of runs that have none.
 func (b *batch) insertAttributes(runs []*store.Run) {
@@ -78,10 +92,12 @@ func (b *batch) insertAttributes(runs []*store.Run) {
 		}
 	}
 	if len(ids) > 0 {
-		b.do(`INSERT INTO perdure.attributes (partition, name, value, run)
-			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING`, partitions, names, values, ids)
+		b.put(intoAttributes, partitions, names, values, ids)
 	}
 }
+
+var deleteAttributes = forms(`DELETE FROM perdure.attributes a USING unnest($1::bigint[], $2::text[]) AS t (partition, run)
+		WHERE a.partition =@ t.partition AND a.run = t.run`)
 
 // changeAttributes gives runs other attributes than they had. One that does not exist
 // is noticed by whatever else is written of it.
@@ -90,8 +106,7 @@ func (b *batch) changeAttributes(turns []*store.Turn) {
 	if len(turns) == 0 {
 		return
 	}
-	b.do(`DELETE FROM perdure.attributes a USING unnest($1::bigint[], $2::text[]) AS t (partition, run)
-		WHERE a.partition = t.partition AND a.run = t.run`, partitions(turns), runs(turns))
+	b.put(deleteAttributes, partitions(turns), runs(turns))
 	var changed []*store.Run
 	for _, t := range turns {
 		changed = append(changed, &store.Run{Partition: t.Partition, ID: t.Run, Attributes: *t.Attributes})
@@ -102,6 +117,11 @@ func (b *batch) changeAttributes(turns []*store.Turn) {
 // creates reports whether the turn inserts its own run.
 func creates(t *store.Turn) bool { return t.Create != nil && t.Create.ID == t.Run }
 
+var changeStates = forms(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail, is_full = s.is_full
+			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full)
+			WHERE r.partition =@ s.partition AND r.id = s.run RETURNING 1)
+		SELECT CASE WHEN count(*) <> $8 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END FROM changed`)
+
 // updateStates writes the new states of runs that exist.
 func (b *batch) updateStates(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.State != nil && !creates(t) })
@@ -109,11 +129,7 @@ func (b *batch) updateStates(turns []*store.Turn) {
 	if n == 0 {
 		return
 	}
-	b.do(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail, is_full = s.is_full
-			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full)
-			WHERE r.partition = s.partition AND r.id = s.run RETURNING 1)
-		SELECT CASE WHEN count(*) <> $8 THEN perdure.refuse('`+unheardOf+`', 'a run does not exist') END FROM changed`,
-		partitions(turns), runs(turns),
+	b.put(changeStates, partitions(turns), runs(turns),
 		column(n, func(i int) string { return string(turns[i].State.Status) }),
 		column(n, func(i int) int64 { return turns[i].State.Wake }),
 		column(n, func(i int) int64 { return turns[i].State.Closed }),
@@ -121,15 +137,16 @@ func (b *batch) updateStates(turns []*store.Turn) {
 		column(n, func(i int) bool { return turns[i].State.Full }), n)
 }
 
+var demand = forms(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END
+			FROM unnest($1::bigint[], $2::text[]) AS t (partition, run) JOIN perdure.runs r ON r.partition =@ t.partition AND r.id = t.run`)
+
 // demandRuns raises an error unless the runs exist that nothing else looks for.
 func (b *batch) demandRuns(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool {
 		return needsRun(t) && t.State == nil && !creates(t)
 	})
 	if len(turns) > 0 {
-		b.do(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('`+unheardOf+`', 'a run does not exist') END
-			FROM unnest($1::bigint[], $2::text[]) AS t (partition, run) JOIN perdure.runs r ON r.partition = t.partition AND r.id = t.run`,
-			partitions(turns), runs(turns), len(turns))
+		b.put(demand, partitions(turns), runs(turns), len(turns))
 	}
 }
 
@@ -148,20 +165,24 @@ func (b *batch) insertSuccessors(turns []*store.Turn) {
 	b.insertRuns(turns, func(*store.Turn) bool { return true })
 }
 
+var makeRoom = forms(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) AS s (partition, run, workflow_id, chain, after)
+		WHERE r.partition =@ s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND (r.chain = s.chain OR r.id = s.after) AND r.latest`)
+
 // follow makes room for the runs that the turns create: the run that precedes
 // one is not the latest any more, if it is of the same workflow ID, and of the
 // same chain or the one that the new run comes after.
 func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
 	n := len(turns)
-	b.do(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) AS s (partition, run, workflow_id, chain, after)
-		WHERE r.partition = s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND (r.chain = s.chain OR r.id = s.after) AND r.latest`,
-		partitions(turns),
+	b.put(makeRoom, partitions(turns),
 		predecessors,
 		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
 		column(n, func(i int) string { return turns[i].Create.Chain }),
 		column(n, func(i int) string { return turns[i].Create.After }))
 	b.leave(turns)
 }
+
+var leaveMessages = forms(`UPDATE perdure.inbox m SET run = s.after, key = s.prefix || m.key FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS s (partition, workflow_id, after, prefix)
+		WHERE m.partition =@ s.partition AND m.workflow_id = s.workflow_id AND m.run = ''`)
 
 // leave lets what waits for the latest run of a workflow ID stay with the run that
 // was it, if another chain begins. Its keys are free then (store.LeftKey).
@@ -171,13 +192,15 @@ func (b *batch) leave(turns []*store.Turn) {
 	if n == 0 {
 		return
 	}
-	b.do(`UPDATE perdure.inbox m SET run = s.after, key = s.prefix || m.key FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS s (partition, workflow_id, after, prefix)
-		WHERE m.partition = s.partition AND m.workflow_id = s.workflow_id AND m.run = ''`,
-		partitions(turns),
+	b.put(leaveMessages, partitions(turns),
 		column(n, func(i int) string { return turns[i].Create.WorkflowID }),
 		column(n, func(i int) string { return turns[i].Create.After }),
 		column(n, func(i int) string { return store.LeftKey(turns[i].Create.After, "") }))
 }
+
+var remove = forms(`WITH gone AS (DELETE FROM perdure.runs r USING unnest($1::bigint[], $2::text[]) AS s (partition, run)
+			WHERE r.partition =@ s.partition AND r.id = s.run AND r.status = $3 RETURNING r.partition, r.id)
+		DELETE FROM perdure.calls c USING gone WHERE c.partition =@ gone.partition AND c.run = gone.id`)
 
 // removeRuns deletes the rows of what is no workflow and stands no more, and those of
 // its calls.
@@ -186,11 +209,10 @@ func (b *batch) removeRuns(turns []*store.Turn) {
 	if len(turns) == 0 {
 		return
 	}
-	b.do(`WITH gone AS (DELETE FROM perdure.runs r USING unnest($1::bigint[], $2::text[]) AS s (partition, run)
-			WHERE r.partition = s.partition AND r.id = s.run AND r.status = $3 RETURNING r.partition, r.id)
-		DELETE FROM perdure.calls c USING gone WHERE c.partition = gone.partition AND c.run = gone.id`,
-		partitions(turns), runs(turns), string(store.Standing))
+	b.put(remove, partitions(turns), runs(turns), string(store.Standing))
 }
+
+var intoTurns = insertion("turns", "run, number, commit_id, epoch, time, events", "text, bigint, bigint, bigint, bigint, text", "")
 
 // insertTurns appends to history.
 func (b *batch) insertTurns(turns []*store.Turn) {
@@ -199,9 +221,7 @@ func (b *batch) insertTurns(turns []*store.Turn) {
 	if n == 0 {
 		return
 	}
-	b.do(`INSERT INTO perdure.turns (partition, run, number, commit_id, epoch, time, events)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])`,
-		partitions(turns), runs(turns),
+	b.put(intoTurns, partitions(turns), runs(turns),
 		column(n, func(i int) int64 { return turns[i].Number }),
 		column(n, func(i int) int64 { return turns[i].CommitID }),
 		column(n, func(i int) int64 { return turns[i].Epoch }),

@@ -15,6 +15,7 @@ import (
 // migrateFlags say what is to be done about a schema.
 type migrateFlags struct {
 	print, check bool
+	distribute   bool
 	partitions   int
 	grant        string
 }
@@ -37,10 +38,15 @@ On PostgreSQL --grant gives a role the rights that engines need, and no right to
 tables; it belongs to each run, as migrations may make tables. It may be combined with
 --print.
 
+With --distribute the tables of runs are distributed, by partition, over the workers of the
+Citus cluster whose coordinator the URL names; so are those of a database that holds runs,
+while no engine runs on it. There is no way back but a backup.
+
 The exit code of --check is 7 if a migration is due.`,
 		Example: `  perdure migrate --db shop.db
   perdure migrate --check --db postgres://owner@db.example/shop
   perdure migrate --print --grant shop_app --db postgres://owner@db.example/shop | psql -1 -v ON_ERROR_STOP=1
+  perdure migrate --distribute --print --db postgres://owner@coordinator.example/shop
   perdure migrate --grant shop_app --db 'postgres://owner@db.example/shop?schema=tenant_7'`,
 		Args:        a.noArguments,
 		Annotations: map[string]string{noGroup: "All groups of a database share its schema."},
@@ -59,6 +65,7 @@ The exit code of --check is 7 if a migration is due.`,
 	flags.BoolVar(&f.print, "print", false, "print the statements that are due, and change nothing")
 	flags.BoolVar(&f.check, "check", false, "say whether a migration is due, and change nothing")
 	flags.IntVar(&f.partitions, "partitions", 0, "`number` of partitions of a new PostgreSQL database (default 256)")
+	flags.BoolVar(&f.distribute, "distribute", false, "distribute the tables over the workers of a Citus cluster")
 	flags.StringVar(&f.grant, "grant", "", "`role` of a PostgreSQL server that engines are to use")
 	return cmd
 }
@@ -73,6 +80,8 @@ func (f *migrateFlags) wrong(name database.Name, cmd *cobra.Command) error {
 		return usage("Use a number from 1.", "The number of partitions is %d.", f.partitions)
 	case !name.Shared() && f.partitions != 0:
 		return usage("Leave --partitions out.", "An SQLite file has one partition.")
+	case !name.Shared() && f.distribute:
+		return usage("Leave --distribute out, or name the coordinator of a Citus cluster.", "An SQLite file is on one machine.")
 	case !name.Shared() && f.grant != "":
 		return usage("Leave --grant out: who may write the file may use it.", "An SQLite file has no roles.")
 	}
@@ -83,7 +92,7 @@ func (a *app) migrate(ctx context.Context, name database.Name, f migrateFlags) e
 	if err := name.Reach(ctx); err != nil {
 		return err
 	}
-	opener := name.Migrator(f.partitions)
+	opener := name.Migrator(f.partitions, f.distribute)
 	schema, err := opener.Schema(ctx)
 	if err != nil {
 		return err
@@ -120,6 +129,8 @@ func (a *app) migrate(ctx context.Context, name database.Name, f migrateFlags) e
 		a.printf("The schema is up to date: version %d.\n", schema.Version)
 	case schema.Version == 0:
 		a.printf("Created the schema, version %d: %s\n", schema.Wanted, schema.Location)
+	case schema.Version == schema.Wanted:
+		a.printf("Distributed the tables over the workers: %s\n", schema.Location)
 	default:
 		a.printf("Migrated the schema from version %d to %d: %s\n", schema.Version, schema.Wanted, schema.Location)
 	}
@@ -166,6 +177,9 @@ func (a *app) checkSchema(s store.Schema) error {
 		a.printf("%s\n", term.Painted{Text: fmt.Sprintf("The schema is up to date: version %d.", s.Version), Colour: term.Good})
 	case s.Version == 0:
 		a.printf("%s\nTo create it: perdure migrate\n", term.Painted{Text: "There is no schema of perdure yet.", Colour: term.Bad})
+	case s.Version == s.Wanted:
+		a.printf("%s\nTo distribute them: perdure migrate --distribute\nTo see the statements: perdure migrate --distribute --print\n",
+			term.Painted{Text: "The tables are not distributed.", Colour: term.Bad})
 	default:
 		a.printf("%s\nTo migrate it: perdure migrate\nTo see the statements: perdure migrate --print\n",
 			term.Painted{Text: fmt.Sprintf("The schema is version %d, and this perdure uses version %d.", s.Version, s.Wanted), Colour: term.Bad})

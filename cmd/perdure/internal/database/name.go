@@ -80,17 +80,20 @@ func (n Name) InSchema(schema string) Name {
 }
 
 // Opener opens the database, and creates it if need be.
-func (n Name) Opener() store.Opener { return n.Migrator(0) }
+func (n Name) Opener() store.Opener { return n.Migrator(0, false) }
 
 // Migrator is Opener for those who ask for its schema. A new database on a PostgreSQL
-// server has so many partitions, the usual number if 0.
-func (n Name) Migrator(partitions int) store.Migrator {
+// server has so many partitions, the usual number if 0, and may have to be distributed.
+func (n Name) Migrator(partitions int, distribute bool) store.Migrator {
 	if !n.Shared() {
 		return sqlite.File(n.file).(store.Migrator)
 	}
 	options := []postgres.Option{postgres.Schema(n.url.Tables())}
 	if partitions != 0 {
 		options = append(options, postgres.Partitions(partitions))
+	}
+	if distribute {
+		options = append(options, postgres.Distributed())
 	}
 	return postgres.URL(n.url.DSN(true), options...).(store.Migrator)
 }

@@ -1,0 +1,109 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/store"
+)
+
+// byCitus is what the table meta says of a database that is distributed.
+const byCitus = "citus"
+
+// distributedTables are those whose rows belong to partitions. All others stay with the
+// coordinator.
+var distributedTables = []string{"runs", "turns", "calls", "attempts", "inbox", "tallies", "attributes"}
+
+// distribution is the script that distributes what is not distributed of a database. A
+// table that a migration has made since is distributed after it.
+func distribution(id identity) string {
+	var sql strings.Builder
+	if !id.distributed {
+		sql.WriteString(`LOCK TABLE perdure.nodes IN ACCESS EXCLUSIVE MODE;
+SELECT perdure.refuse('` + engineRuns + `', 'node ' || name || ' runs') FROM perdure.nodes WHERE departed IS NULL AND expires > perdure.now();
+-- One row for each partition, beside which its rows are inserted.
+CREATE TABLE perdure.places (partition bigint PRIMARY KEY);
+-- Has no rows. A statement that could write here makes a transaction commit in two phases.
+CREATE TABLE perdure.steps (partition bigint);
+INSERT INTO perdure.places SELECT DISTINCT id & 4294967295 FROM perdure.partitions;
+SELECT create_distributed_table('perdure.places', 'partition', colocate_with => 'none');
+SELECT truncate_local_data_after_distributing_table('perdure.places');
+SELECT citus_add_local_table_to_metadata('perdure.steps');
+`)
+	}
+	for _, table := range distributedTables {
+		if id.distributed {
+			sql.WriteString("DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = 'perdure." + table + "'::regclass) THEN\n" +
+				"PERFORM create_distributed_table('perdure." + table + "', 'partition', colocate_with => 'perdure.places'); END IF; END $$;\n")
+			continue
+		}
+		sql.WriteString("SELECT create_distributed_table('perdure." + table + "', 'partition', colocate_with => 'perdure.places');\n" +
+			"SELECT truncate_local_data_after_distributing_table('perdure." + table + "');\n")
+	}
+	if !id.distributed {
+		sql.WriteString(`SELECT create_distributed_function('perdure.now()');
+SELECT create_distributed_function('perdure.refuse(text, text)');
+INSERT INTO perdure.meta (key, value) VALUES ('distributed', '` + byCitus + `');`)
+	}
+	return sql.String()
+}
+
+const hasCitus = `SELECT count(*) > 0 FROM pg_extension WHERE extname = 'citus'`
+
+var (
+	errNoCitus          = errors.New("the database has no extension citus, over whose workers tables are distributed: let a superuser run CREATE EXTENSION citus on the coordinator and add its workers (citus_add_node), or leave --distribute (postgres.Distributed) out")
+	errEngineRuns       = errors.New("an engine runs on the database, which is not distributed under it")
+	errDistributedSince = errors.New("the tables were distributed after this process had opened the database: restart it")
+)
+
+// checkCitus returns an error if a database cannot be distributed that shall be.
+func (c *conn) checkCitus(ctx context.Context, id identity) error {
+	if !c.h.distribute || id.distributed {
+		return nil
+	}
+	var citus bool
+	if _, err := c.one(ctx, hasCitus, nil, &citus); err != nil {
+		return err
+	}
+	if !citus {
+		return fmt.Errorf("%s: %w", c.h.info.Location, errNoCitus)
+	}
+	return nil
+}
+
+// forCitus sets up what Tune does not know yet of a server: Citus plans a statement for the
+// partitions in its parameters, and has workers wait no longer for locks than we say.
+func forCitus(config *pgxpool.Config) {
+	for name, value := range map[string]string{"plan_cache_mode": "auto", "citus.propagate_set_commands": "local"} {
+		if _, given := config.ConnConfig.RuntimeParams[name]; !given {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+}
+
+// reopen connects again as a distributed database needs it.
+func (o *opener) reopen(ctx context.Context, s *settings, h *handle) (store.Store, error) {
+	if o.own {
+		h.Close()
+		s.distributed = true
+		var err error
+		if h, err = o.connected(ctx, s); err != nil {
+			return nil, err
+		}
+		if err = h.prepare(ctx, s.partitions); err == nil {
+			err = h.checkDistributed(ctx)
+		}
+		if err != nil {
+			h.Close()
+			return nil, h.explain(err)
+		}
+	}
+	if err := h.learnDomains(ctx, h.info.Partitions); err != nil {
+		h.Close()
+		return nil, h.explain(err)
+	}
+	return h, nil
+}

@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/store"
+)
+
+// A distributed database is one whose tables of runs Citus keeps on several servers, the
+// workers, by their partition (see Distribute). All rows of a partition are on one worker.
+// What is about nodes and who owns what stays with the coordinator, to which engines
+// connect; so do the attempts that are offered in queues.
+//
+// A statement that names one partition is planned and run by one worker, as PostgreSQL
+// would; one that does not may be refused, or waits for others like it. So each statement
+// that writes is for one partition, and each that reads names those it is about.
+//
+// Turns whose partitions are on one worker share a transaction, which ends there with an
+// ordinary COMMIT. One that writes to several workers, as to send a message, ends with a
+// two-phase commit.
+
+// byPartition calls write for the turns of each partition if the database is distributed,
+// and otherwise for all of them.
+func (b *batch) byPartition(turns []*store.Turn, write func(turns []*store.Turn)) {
+	if !b.h.distributed {
+		if len(turns) > 0 {
+			write(turns)
+		}
+		return
+	}
+	rest := slices.Clone(turns)
+	slices.SortStableFunc(rest, func(a, b *store.Turn) int { return cmp.Compare(a.Partition, b.Partition) })
+	for len(rest) > 0 {
+		n := 1
+		for n < len(rest) && rest[n].Partition == rest[0].Partition {
+			n++
+		}
+		b.home = int64(rest[0].Partition)
+		write(rest[:n])
+		rest = rest[n:]
+	}
+}
+
+// oneByOne calls f for each of several turns if the database is distributed, and returns
+// whether it did; for one it sets the partition.
+func (b *batch) oneByOne(turns []*store.Turn, f func(i int)) bool {
+	if !b.h.distributed || len(turns) == 0 {
+		return false
+	}
+	b.home = int64(turns[0].Partition)
+	for i := range turns {
+		if len(turns) > 1 {
+			f(i)
+		}
+	}
+	return len(turns) > 1
+}
+
+// ask is put for a statement with a result.
+func (b *batch) ask(s statement, args []any, each func(r pgx.Rows) error) {
+	text := s.plain
+	if b.h.distributed {
+		text, args = s.distributed, append(args, b.home)
+	}
+	b.query(text, args, each)
+}
+
+// deliverEach is deliver for a distributed database: the coordinator numbers messages, in
+// order, if each is inserted by its values.
+func (b *batch) deliverEach(messages []of[store.Message]) {
+	for i := range messages {
+		m := messages[i].part
+		b.do(`INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
+			VALUES ($1, $2, $3, $4, $5, $6, greatest(perdure.now(), $7)) ON CONFLICT DO NOTHING`,
+			m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load())
+	}
+}
+
+// bind makes the transaction write to its workers and the coordinator all or nothing:
+// what it writes to tables of which Citus knows nothing, such as those of a step
+// transaction or of queues, does not make Citus commit in two phases. A statement that
+// could write to one that it knows does.
+func (b *batch) bind() {
+	if b.h.distributed {
+		b.do(`DELETE FROM perdure.steps WHERE partition = -1`)
+	}
+}
+
+// limitLocksOfWorkers is limitLocks where the locks are on workers, too: the coordinator
+// passes on what SET LOCAL says, and nothing else.
+func (b *batch) limitLocksOfWorkers(d time.Duration) {
+	b.do(`SET LOCAL lock_timeout = ` + milliseconds(d))
+}
+
+// eachPartition asks for each partition, or all there are, in the same round trip; add
+// takes a row of any. The partition is the query's first parameter.
+func (c *conn) eachPartition(ctx context.Context, all bool, partitions []int, query string, args []any, add func(r pgx.Rows) error) error {
+	if all {
+		var err error
+		if partitions, err = c.everyPartition(ctx); err != nil {
+			return err
+		}
+	}
+	return c.send(ctx, func(b *batch) {
+		for _, p := range partitions {
+			b.query(query, append([]any{p}, args...), add)
+		}
+	})
+}
+
+// everyPartition lists the partitions there are.
+func (c *conn) everyPartition(ctx context.Context) ([]int, error) {
+	var n int64
+	if _, err := c.one(ctx, `SELECT max(first) + $1 FROM perdure.node_groups`, []any{c.h.info.Partitions}, &n); err != nil {
+		return nil, err
+	}
+	return column(int(n), func(i int) int { return i }), nil
+}
+
+// newest cuts sorted rows to the limit.
+func newest[T any](rows []T, limit int, compare func(a, b T) int) []T {
+	slices.SortStableFunc(rows, compare)
+	return rows[:min(len(rows), limit)]
+}
+
+// checkDistributed returns an error if the connections are not set up for a distributed
+// database.
+func (h *handle) checkDistributed(ctx context.Context) error {
+	return h.hold(ctx, "Open", func(c *conn) error {
+		var mode, propagate string
+		if _, err := c.one(ctx, `SELECT current_setting('plan_cache_mode'), coalesce(current_setting('citus.propagate_set_commands', true), '')`, nil, &mode, &propagate); err != nil {
+			return err
+		}
+		if mode == "force_generic_plan" || propagate != "local" {
+			return fmt.Errorf("%s: the database is distributed, and its connections need plan_cache_mode=auto and citus.propagate_set_commands=local, and have %s and %q: put both into the URL, set them as RuntimeParams of the pool's ConnConfig, or let ALTER ROLE set them behind a pooler",
+				h.info.Location, mode, propagate)
+		}
+		return nil
+	})
+}
+
+// domain is the commit domain of a partition: the worker that it is on. One of which that
+// is not known is a domain by itself.
+func (h *handle) domain(partition int) int {
+	domains := h.domains.Load()
+	switch {
+	case domains == nil:
+		return 0
+	case partition < 0 || partition >= len(*domains):
+		return -1 - max(partition, 0)
+	}
+	return (*domains)[partition]
+}
+
+// learnDomains asks which worker has each of the first n partitions, unless that is known.
+// If they are moved later, commits span workers that need not; that is slower, and right.
+func (h *handle) learnDomains(ctx context.Context, n int) error {
+	if known := h.domains.Load(); known != nil && len(*known) >= n {
+		return nil
+	}
+	domains := make([]int, n)
+	err := h.hold(ctx, "Open", func(c *conn) error {
+		var citus bool
+		if _, err := c.one(ctx, hasCitus, nil, &citus); err != nil || !citus {
+			return err
+		}
+		return c.query(ctx, `SELECT p.n, s.groupid FROM generate_series(0, $1::bigint - 1) AS p (n)
+			JOIN pg_dist_placement s ON s.shardid = get_shard_id_for_distribution_column('perdure.places', p.n) AND s.shardstate = 1`, []any{n}, func(r pgx.Rows) error {
+			var partition, worker int
+			err := r.Scan(&partition, &worker)
+			domains[partition] = worker
+			return err
+		})
+	})
+	if err == nil {
+		h.domains.Store(&domains)
+	}
+	return err
+}

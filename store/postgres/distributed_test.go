@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/perdure/perdure/internal/pgtest"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/storetest"
+)
+
+// anyServer is the server on which the suite runs besides: $PERDURE_TEST_URL. Is it the
+// coordinator of a Citus cluster, the database is distributed.
+func anyServer(t testing.TB) (url string, options []Option) {
+	t.Helper()
+	url = os.Getenv("PERDURE_TEST_URL")
+	if url == "" {
+		t.Skip("PERDURE_TEST_URL names no server.")
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var citus bool
+	if err := conn.QueryRow(t.Context(), hasCitus).Scan(&citus); err != nil {
+		t.Fatal(err)
+	}
+	if citus {
+		options = []Option{Distributed()}
+	}
+	return url, options
+}
+
+// at is a schema of a server, which the suite empties and uses again.
+func (r *recycled) at(t testing.TB, url string) (schema string) {
+	t.Helper()
+	if r.conn == nil {
+		conn, err := pgx.Connect(context.Background(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.conn, r.schema = conn, "conformance"
+		if _, err := conn.Exec(context.Background(), `DROP SCHEMA IF EXISTS conformance CASCADE`); err != nil {
+			t.Fatal(err)
+		}
+		return r.schema
+	}
+	return r.next(t)
+}
+
+// TestE133_ConformanceOnAnyServer: the suite passes on a server that somebody else runs.
+func TestE133_ConformanceOnAnyServer(t *testing.T) {
+	url, options := anyServer(t)
+	var r recycled
+	storetest.Run(t, func(t *testing.T) store.Opener {
+		return URL(url, slices.Concat(options, []Option{Schema(r.at(t, url)), Partitions(3)})...)
+	})
+}
+
+// distributedHere opens a schema of the server of this test binary, which has no Citus, as
+// if it were distributed: the statements are those for Citus, and all tables are here.
+func distributedHere(t testing.TB, schema string) {
+	t.Helper()
+	url := pgtest.Shared(t).DSN("postgres")
+	s, err := URL(url, Schema(schema), Partitions(3)).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h := s.(*handle)
+	err = h.hold(t.Context(), "a test", func(c *conn) error {
+		return c.script(t.Context(), `CREATE TABLE IF NOT EXISTS perdure.places (partition bigint PRIMARY KEY);
+			CREATE TABLE IF NOT EXISTS perdure.steps (partition bigint);
+			INSERT INTO perdure.places SELECT DISTINCT id & 4294967295 FROM perdure.partitions ON CONFLICT DO NOTHING;
+			INSERT INTO perdure.meta VALUES ('distributed', 'citus') ON CONFLICT DO NOTHING`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tableOfPartitions finds the tables that are distributed, in a statement.
+var tableOfPartitions = regexp.MustCompile(`perdure\.(` + strings.Join(distributedTables, "|") + `|places)\b(?: (?:AS )?([a-z]\w*)\b)?`)
+
+// ofPartition is a statement's word for the partitions that it is about. A row of places is
+// a partition; what a run read by its partition has lies beside it.
+var ofPartition = regexp.MustCompile(`\bpartition = (?:\$\d+|runs\.partition|ANY \(\$\d+(?:::bigint\[\])?\))|VALUES \(\$1|SELECT \$1, |SELECT p\.partition, |^INSERT INTO perdure\.places `)
+
+// TestE134_StatementsNameTheirPartition: on a distributed database each statement that
+// concerns a table of partitions names them, and each that writes to one names one. The
+// whole suite runs, on a server that is none, and all it says is looked at.
+func TestE134_StatementsNameTheirPartition(t *testing.T) {
+	if raceDetector {
+		t.Skip("Here this runs without the race detector only.")
+	}
+	var r recycled
+	ear := &eavesdropper{}
+	storetest.Run(t, func(t *testing.T) store.Opener {
+		schema := r.next(t)
+		distributedHere(t, schema)
+		config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		Tune(config)
+		forCitus(config)
+		config.ConnConfig.RuntimeParams["plan_cache_mode"] = "auto"
+		config.ConnConfig.Tracer = ear
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		return Pool(pool, Schema(schema))
+	})
+	seen := map[string]bool{}
+	for _, said := range ear.said {
+		said = strings.ReplaceAll(said, `"`+r.schema+`".`, "perdure.")
+		tables := tableOfPartitions.FindAllStringSubmatch(said, -1)
+		if len(tables) == 0 {
+			continue
+		}
+		named := ofPartition.FindAllString(said, -1)
+		for _, table := range tables {
+			seen[table[1]] = true
+		}
+		if len(named) < len(tables) {
+			t.Errorf("of its %d tables %d are named with their partition:\n%s", len(tables), len(named), said)
+		}
+		if strings.Contains(said, "LATERAL") && strings.Contains(said, "unnest") {
+			t.Errorf("it reads for each row of an array:\n%s", said)
+		}
+		if writes.MatchString(said) && strings.Contains(said, "partition = ANY") {
+			t.Errorf("it writes to several partitions:\n%s", said)
+		}
+	}
+	for _, table := range distributedTables {
+		if !seen[table] {
+			t.Errorf("no statement about %s was heard", table)
+		}
+	}
+	t.Logf("%d statements were heard", len(ear.said))
+}
+
+var writes = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) perdure\.`)
