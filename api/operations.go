@@ -18,7 +18,7 @@ func operationEndpoints() []endpoint {
 	return []endpoint{
 		define("POST /api/runs/{id}/operations", "operateOnRun", "Operate on a run or its open calls: "+words+". 202: the request is in the database, and is carried out when an engine serves the run.",
 			strings.Join(operationNames(), ", "), operateOnRun).writes().withKey().values().waits(),
-		define("POST /api/operations", "operateOnRuns", "Operate on all runs that a filter selects, or on their open calls; with dry_run only count and list them.",
+		define("POST /api/operations", "operateOnRuns", "Operate on all runs that a filter selects, or on their open calls; with dry_run only count and list them, and get the selection by which exactly these are meant.",
 			strings.Join(operationNames(), ", "), operateOnRuns).writes().withKey().values().waits(),
 		define("POST /api/runs/{id}/fork", "forkRun", "Start a run under a new ID that continues from a call of another one.", "fork", forkRun).writes().values(),
 	}
@@ -36,6 +36,9 @@ type operationBody struct {
 	Call      int64           `json:"call,omitempty" doc:"of reset: the first call that is made again"`
 	Signal    string          `json:"signal,omitempty" doc:"of signal: its name"`
 	Value     json.RawMessage `json:"value,omitempty" doc:"of signal"`
+
+	// Selection is of operations on many runs.
+	Selection string `json:"selection,omitempty" doc:"of operations on many runs: what a dry run has selected, in place of runs and calls. Nothing else is touched, and the answer says what is gone"`
 
 	Why    string `json:"why,omitempty" doc:"for the audit"`
 	DryRun bool   `json:"dry_run,omitempty" doc:"only say what is selected"`
@@ -122,7 +125,7 @@ func (b *operationBody) kind() (operationKind, error) {
 			return k, badRequest("%s means nothing to the operation %s; leave it out", field, k.name)
 		}
 	}
-	if k.named && b.Calls.Call == 0 && b.Calls.Name == "" {
+	if k.named && b.Calls.Call == 0 && b.Calls.Name == "" && b.Selection == "" {
 		return k, badRequest("%s needs a call or an activity; name it with calls.call or calls.name", k.name)
 	}
 	return k, nil
@@ -152,6 +155,9 @@ func (c *call) request() string {
 }
 
 func operateOnRun(c *call, _ none, b operationBody) (r controlled, err error) {
+	if b.Selection != "" {
+		return r, badRequest("selection means nothing to an operation on one run; leave it out")
+	}
 	k, err := b.kind()
 	if err != nil {
 		return r, err
@@ -234,6 +240,9 @@ func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	defer cancel()
 	c.request()
 	options := c.control(b.Why, b.DryRun)
+	if b.Selection != "" {
+		options = append(options, ops.Selected(b.Selection))
+	}
 	if k.onCalls {
 		op, err := k.calls(&b.operationBody)
 		if err != nil {

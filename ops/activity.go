@@ -25,7 +25,8 @@ func ResumeActivity(ctx context.Context, e *perdure.Engine, name string, options
 }
 
 func switchActivity(ctx context.Context, e *perdure.Engine, name string, off bool, s settings) (view.SwitchRecord, error) {
-	if s.dry {
+	s.unselected()
+	if s.dry && s.fault == nil {
 		return view.SwitchRecord{Kind: "activity", Name: name, Paused: off, Request: s.request, By: s.by, Why: s.why}, nil
 	}
 	return inside(e).SwitchActivity(ctx, name, off, s.request, s.whom())

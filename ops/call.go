@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/core"
@@ -73,6 +74,7 @@ func ChangePolicy(text string) Operation {
 // RequestID asks for its answer.
 func Control(ctx context.Context, e *perdure.Engine, id string, calls view.CallFilter, op Operation, options ...ControlOption) ([]view.ControlRecord, error) {
 	s := settingsOf(options)
+	s.unselected()
 	in, err := op.on(calls, &s)
 	if err != nil {
 		return nil, err
@@ -82,14 +84,15 @@ func Control(ctx context.Context, e *perdure.Engine, id string, calls view.CallF
 
 // ControlAll is Control for the selected calls of all runs that pass the filter: of open
 // ones, if it names no status. It works in small batches. If it ends with an error, the
-// result says how far it came, and the same RequestID does the rest.
+// result says how far it came, and the same RequestID does the rest. To do it to what a
+// DryRun has shown and to nothing else, hand on its selection with Selected.
 func ControlAll(ctx context.Context, e *perdure.Engine, runs view.Filter, calls view.CallFilter, op Operation, options ...ControlOption) (view.BulkResult, error) {
 	s := settingsOf(options)
 	in, err := op.on(calls, &s)
 	if err != nil {
 		return view.BulkResult{}, err
 	}
-	return controlAll(ctx, e, runs, in, s.dry)
+	return controlAll(ctx, e, runs, in, &s)
 }
 
 // on is the operation on the selected calls.
@@ -111,8 +114,15 @@ func control(ctx context.Context, e *perdure.Engine, id string, in core.Control,
 	return records, failed(err, "%s", in.Operation)
 }
 
-func controlAll(ctx context.Context, e *perdure.Engine, runs view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
-	result, err := inside(e).ControlAll(ctx, runs, in, dry)
+func controlAll(ctx context.Context, e *perdure.Engine, runs view.Filter, in core.Control, s *settings) (result view.BulkResult, err error) {
+	switch {
+	case s.selection == nil:
+		result, err = inside(e).ControlAll(ctx, runs, in, s.dry)
+	case !reflect.ValueOf(runs).IsZero() || !reflect.ValueOf(in.Calls).IsZero():
+		err = &view.InputError{What: "filter", Problem: "is given beside a selection, which has the filter of its dry run; leave one out"}
+	default:
+		result, err = inside(e).ControlSelected(ctx, *s.selection, in, s.dry)
+	}
 	return result, failed(err, "%s", in.Operation)
 }
 

@@ -85,6 +85,7 @@ func ResetGate(ctx context.Context, e *perdure.Engine, name string, parts view.G
 // gateSettings are those of a request to a gate, which has no ID.
 func gateSettings(options []ControlOption) (settings, error) {
 	s := settingsOf(options)
+	s.unselected()
 	if s.request != "" {
 		return s, errors.New("ops.RequestID is for operations on calls and runs; a request to a gate says what is to be, and may be repeated without it")
 	}

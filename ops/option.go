@@ -20,6 +20,7 @@ type ControlOption interface{ set(*settings) }
 // settings are what the options of a request say.
 type settings struct {
 	by, why, request string
+	selection        *string
 	dry              bool
 	fault            error // of an option
 }
@@ -51,6 +52,20 @@ func RequestID(id string) ControlOption { return controlOption(func(s *settings)
 
 // DryRun changes nothing: the verb returns what is selected now.
 func DryRun() ControlOption { return controlOption(func(s *settings) { s.dry = true }) }
+
+// Selected takes the place of the filters of ControlAll and ControlRuns: what is meant is
+// what a dry run has selected (view.BulkResult.Selection), as far as it still is as it was
+// then, and nothing that came since. The result says how much is gone.
+func Selected(selection string) ControlOption {
+	return controlOption(func(s *settings) { s.selection = &selection })
+}
+
+// unselected refuses a selection for a verb that has nothing to select from.
+func (s *settings) unselected() {
+	if s.selection != nil && s.fault == nil {
+		s.fault = errors.New("ops.Selected is for ops.ControlAll and ops.ControlRuns; leave it out")
+	}
+}
 
 func settingsOf[O ControlOption](options []O) (s settings) {
 	for _, o := range options {

@@ -82,6 +82,7 @@ func ResetRun(call int64) RunOperation {
 // the same RequestID asks for its answer.
 func ControlRun(ctx context.Context, e *perdure.Engine, id string, op RunOperation, options ...ControlOption) (view.ControlRecord, error) {
 	s := settingsOf(options)
+	s.unselected()
 	in, err := op.with(&s)
 	if err != nil {
 		return view.ControlRecord{}, err
@@ -95,14 +96,14 @@ func ControlRun(ctx context.Context, e *perdure.Engine, id string, op RunOperati
 
 // ControlRuns is ControlRun for all runs that pass the filter: for open ones, if it names
 // no status. It works in small batches. If it ends with an error, the result says how far
-// it came, and the same RequestID does the rest.
+// it came, and the same RequestID does the rest. Selected is as for ControlAll.
 func ControlRuns(ctx context.Context, e *perdure.Engine, runs view.Filter, op RunOperation, options ...ControlOption) (view.BulkResult, error) {
 	s := settingsOf(options)
 	in, err := op.with(&s)
 	if err != nil {
 		return view.BulkResult{}, err
 	}
-	return controlAll(ctx, e, runs, in, s.dry)
+	return controlAll(ctx, e, runs, in, &s)
 }
 
 // with is the operation with what the settings say.

@@ -65,6 +65,14 @@ type BulkResult struct {
 	Ended      int `json:"ended"`      // runs that had closed before the operation
 	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet
 
+	// Gone are the runs, or calls, that a selection names and that are not as it was any
+	// more: nothing is done to them. What the same request has done before is among them.
+	Gone int `json:"gone"`
+
+	// Selection is what a dry run has selected, as text for ops.Selected. It is empty if
+	// that are more than 100,000 runs and calls.
+	Selection string `json:"selection,omitempty"`
+
 	// Records are the first thousand results; of a dry run what was selected.
 	Records []ControlRecord `json:"records,omitempty"`
 }

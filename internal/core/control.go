@@ -33,6 +33,7 @@ type Control struct {
 	ID        string    `json:"id,omitempty"`
 	Operation Operation `json:"operation"`
 	Calls     Selection `json:"calls,omitzero"`
+	Only      []int64   `json:"only,omitempty"` // if set, of these calls only those of these numbers
 	By        string    `json:"by,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 
@@ -105,7 +106,7 @@ func (r *operations) carryOut(in Control) {
 		if shown.Last != nil {
 			last = shown.Last.TypeName()
 		}
-		if in.Calls.Has(shown.Number, shown.Name, state, last) {
+		if in.Calls.Has(shown.Number, shown.Name, state, last) && (len(in.Only) == 0 || slices.Contains(in.Only, shown.Number)) {
 			found = true
 			r.operate(c, in)
 		}

@@ -30,28 +30,44 @@ const (
 // reaches those that were continued meanwhile.
 func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
 	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
-		return c.controlAllNow(ctx, selected, in, dry)
+		return c.controlAllNow(ctx, selected, in, dry, nil)
 	})
 }
 
-func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
-	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}}
+// controlAllNow is for what the filter passes, and if there is a selection only for what
+// that names.
+func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, in core.Control, dry bool, only *selection) (view.BulkResult, error) {
+	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}, only: only}
 	if err := c.checkControl(ctx, &b.in); err != nil {
 		return b.result, err
 	}
+	b.found = &selection{Operation: in.Operation, Call: in.Call, Group: c.group.Name, Filter: selected, Calls: in.Calls, chosen: map[uint64][]int64{}}
+	err := b.all(ctx, selected)
+	if only != nil {
+		b.result.Gone = only.size() - b.found.size()
+	}
 	if !dry {
 		b.result.Request = b.in.ID
+		return b.result, err
 	}
+	var unnamed error
+	b.result.Selection, unnamed = b.found.text()
+	return b.result, errors.Join(err, unnamed)
+}
+
+// all goes through the runs until none is left that was not asked.
+func (b *bulk) all(ctx context.Context, selected view.Filter) error {
+	c, in := b.client, &b.in
 	filter, err := inspect.RunFilter(selected, c.group.All())
 	if err != nil {
-		return b.result, err
+		return err
 	}
 	narrow(&filter, in.Calls)
 	b.began = filter.Before
 	for {
 		newest, touched, err := b.pass(ctx, filter)
-		if err != nil || dry || !in.Operation.OfRun() || touched == 0 {
-			return b.result, err
+		if err != nil || b.result.DryRun || !in.Operation.OfRun() || touched == 0 {
+			return err
 		}
 		if b.began == "" {
 			b.began = newest
@@ -76,6 +92,8 @@ type bulk struct {
 	client *Client
 	in     core.Control
 	result view.BulkResult
+	only   *selection // what may be meant; nil: all that passes the filter
+	found  *selection // what is meant
 
 	began string // run ID: chains that began later are not meant, empty in the first pass
 	seen  string // run ID: runs up to here were seen by an earlier pass
@@ -98,6 +116,9 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 				return r.ID <= b.seen || r.Chain > b.began || wasAsked(&r, b.in.ID)
 			})
 		}
+		if b.only != nil {
+			rows = slices.DeleteFunc(rows, func(r store.Run) bool { _, is := b.only.chosen[b.only.subject(&r)]; return !is })
+		}
 		touched += len(rows)
 		if err := b.page(ctx, rows); err != nil || !more {
 			return newest, touched, err
@@ -111,12 +132,20 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	found := make([][]view.ControlRecord, len(rows))
 	sent := make([]*operation, len(rows))
 	failed := inParallel(len(rows), func(i int) (err error) {
-		found[i], err = b.client.selected(ctx, &rows[i], b.in)
+		in := b.in
+		found[i], err = b.client.selected(ctx, &rows[i], in)
+		if b.only != nil {
+			found[i] = b.only.only(&rows[i], found[i])
+			in.Only, in.Chain = numbersOf(found[i]), rows[i].Chain
+		}
 		if err == nil && len(found[i]) > 0 && !b.result.DryRun {
-			sent[i], err = b.client.sendControl(ctx, rows[i].WorkflowID, rows[i].ID, b.in)
+			sent[i], err = b.client.sendControl(ctx, rows[i].WorkflowID, rows[i].ID, in)
 		}
 		return err
 	})
+	for i := range rows {
+		b.found.add(&rows[i], found[i])
+	}
 	answered := inParallel(len(rows), func(i int) error {
 		if sent[i] == nil || failed[i] != nil {
 			return nil
@@ -133,6 +162,16 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 		errs = append(errs[:5], fmt.Errorf("and %d more", len(errs)-5))
 	}
 	return errors.Join(errs...)
+}
+
+// numbersOf are the calls that were found.
+func numbersOf(found []view.ControlRecord) (numbers []int64) {
+	for _, f := range found {
+		if f.Call != 0 {
+			numbers = append(numbers, f.Call)
+		}
+	}
+	return numbers
 }
 
 // add counts the result of one run. An error about that run alone is part of the result.

@@ -30,9 +30,10 @@ type request struct {
 	id   string        // idempotency key
 	wait time.Duration // for an engine
 
-	all   bool
-	runs  listOptions // of --all
-	calls view.CallFilter
+	all      bool
+	runs     listOptions // of --all
+	calls    view.CallFilter
+	selected string // file of a dry run of --all
 
 	text, kind, key string // of those operations that have such a flag
 	from            fromCall
@@ -189,6 +190,7 @@ func (r *request) addFlags() {
 		formerly(r.cmd, "error", errorType)
 	}
 	flags.BoolVar(&r.dry, "dry-run", false, "only count and list what would be done")
+	flags.StringVar(&r.selected, "selected", "", "with --all: what a dry run has selected and nothing else; `file` with its JSON, or -")
 	r.person.addFlags(r.cmd)
 	flags.StringVar(&r.id, "request", "", "idempotency `key` of this request: repeating it does nothing")
 	flags.DurationVar(&r.wait, "wait", 10*time.Second, "wait so `long` for an engine to do it")
@@ -218,13 +220,17 @@ func (r *request) check() error {
 		return usage(hint, "There are both an ID and --all.")
 	case !r.all && anyChanged(r.cmd, r.selects()) != "":
 		return usage("Add --all, or leave it out.", "--%s selects among all workflows.", anyChanged(r.cmd, r.selects()))
+	case !r.all && changed("selected"):
+		return usage("Add --all, or leave it out.", "--selected is for many workflows.")
+	case changed("selected") && anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)) != "":
+		return usage("Leave the filter out: it is that of the dry run.", "There are both --selected and --%s.", anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)))
 	case r.all && r.calls.Call != 0:
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "--call is the number of a call in one workflow.")
 	case r.onCalls && changed("call") && r.calls.Call < 1:
 		return usage("See the numbers of calls: perdure show ID", "There is no call %d.", r.calls.Call)
 	case changed("request") && r.id == "":
 		return usage("Leave --request out, or give the request a key.", "The --request is empty.")
-	case r.named && r.calls.Call == 0 && r.calls.Name == "":
+	case r.named && r.calls.Call == 0 && r.calls.Name == "" && !changed("selected"):
 		return usage("Name it with --call or --activity.", "The call is missing.")
 	}
 	return checkWait(r.wait)
@@ -331,19 +337,29 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 	if err != nil {
 		return err
 	}
+	options := r.options(a)
+	if r.cmd.Flags().Changed("selected") {
+		if options, err = a.withSelected(options, r.selected); err != nil {
+			return err
+		}
+		filter = view.Filter{}
+	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		limited, cancel := context.WithTimeout(ctx, r.wait)
 		defer cancel()
 		if act.beforeAll != nil && a.format == formatTable {
-			selected, err := act.many(limited, e, filter, append(r.options(a), ops.DryRun())...)
+			selected, err := act.many(limited, e, filter, append(slices.Clone(options), ops.DryRun())...)
 			if err != nil {
 				return err
 			}
 			if err := act.beforeAll(ctx, e, selected); err != nil {
 				return err
 			}
+			if selected.Selection != "" && !r.dry { // what was shown, and nothing that came since
+				filter, r.calls, options = view.Filter{}, view.CallFilter{}, append(options, ops.Selected(selected.Selection))
+			}
 		}
-		result, err := act.many(limited, e, filter, r.options(a)...)
+		result, err := act.many(limited, e, filter, options...)
 		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
 			err = &Error{
 				Code: exitTimedOut,
@@ -382,7 +398,7 @@ func (r *request) summary(result *view.BulkResult) string {
 		what, outcome string
 	}{
 		{result.Applied, r.did, ""}, {result.Unchanged, "unchanged", "unchanged"}, {result.Refused, "refused", "refused"},
-		{result.NotPending, "no longer pending", ""}, {result.Ended, "ended before", ""}, {result.Unanswered, "not carried out yet", ""},
+		{result.NotPending, "no longer pending", ""}, {result.Ended, "ended before", ""}, {result.Gone, "no longer as the dry run found them", ""}, {result.Unanswered, "not carried out yet", ""},
 	} {
 		if part.n > 0 {
 			parts = append(parts, human.Count(part.n)+" "+part.what+notes(result.Records, part.outcome))
