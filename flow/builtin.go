@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"strings"
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/flow/check"
@@ -19,14 +17,81 @@ type Builtin struct {
 }
 
 // Builtins are the actions that come along.
-var Builtins = []Builtin{
-	{"http.get", "@http.get(url=, headers=)", "an HTTP request; so are http.head, http.delete and http.options. The result has .status, .headers (names in small letters), .body and .json, which is None if the body is no JSON"},
-	{"http.post", "@http.post(url=, headers=, body=, json=)", "an HTTP request with a body, a text or any value as JSON; so are http.put and http.patch. All requests carry the key by which attempts of one call can be known, as Idempotency-Key"},
-	{"http.download", "@http.download(url=, path=, headers=)", "writes the answer to a request into a file below the directory of files, however long it is, whole or not at all. The result has .status, .headers, .bytes and .sha256"},
-	{"shell.run", "@shell.run(command=, stdin=, env=, dir=)", "a command of the shell; off unless allowed. The result has .stdout and .stderr"},
-	{"file.read", "@file.read(path=)", "the text of a file below the directory of files"},
-	{"file.write", "@file.write(path=, content=, append=)", "writes a file below the directory of files, whole or not at all; with append=True it adds to the end. The result is how many bytes were written"},
-	{"log", "@log(message=)", "tells whoever runs the file something"},
+var Builtins = func() (out []Builtin) {
+	for _, b := range builtins {
+		out = append(out, b.Builtin)
+	}
+	return out
+}()
+
+// builtin is an action that comes along, with those that differ from it by the name only.
+type builtin struct {
+	Builtin
+	also   []string
+	errors check.Errors
+	needs  *permission
+	define func(s settings, name string) activity.Definition
+}
+
+// permission is what switches actions on that can do harm. They are defined without it,
+// too: a file that was started before they were switched off is told so.
+type permission struct {
+	given     func(s settings) bool
+	how, flag string
+}
+
+var (
+	needsShell = &permission{func(s settings) bool { return s.shell }, "Allow commands of the shell where the file runs: --allow-shell.", "--allow-shell"}
+	needsFiles = &permission{func(s settings) bool { return s.files != "" }, "Name the directory of files where the file runs: --files DIR.", "--files"}
+)
+
+var builtins = []builtin{
+	{
+		Builtin{"http.get", "@http.get(url=, headers=)", "an HTTP request; so are http.head, http.delete and http.options. The result has .status, .headers (names in small letters), .body and .json, which is None if the body is no JSON"},
+		[]string{"http.head", "http.delete", "http.options"}, check.HTTPErrors, nil, bareRequest,
+	},
+	{
+		Builtin{"http.post", "@http.post(url=, headers=, body=, json=)", "an HTTP request with a body, a text or any value as JSON; so are http.put and http.patch. All requests carry the key by which attempts of one call can be known, as Idempotency-Key"},
+		[]string{"http.put", "http.patch"}, check.HTTPErrors, nil, filledRequest,
+	},
+	{
+		Builtin{"http.download", "@http.download(url=, path=, headers=)", "writes the answer to a request into a file below the directory of files, however long it is, whole or not at all. The result has .status, .headers, .bytes and .sha256"},
+		nil, check.DownloadErrors, needsFiles,
+		func(s settings, name string) activity.Definition {
+			return activity.New(name, files{s.files}.download(newRequests(s.client, "get")))
+		},
+	},
+	{
+		Builtin{"shell.run", "@shell.run(command=, stdin=, env=, dir=)", "a command of the shell; off unless allowed. The result has .stdout and .stderr"},
+		nil, check.ShellErrors, needsShell,
+		func(s settings, name string) activity.Definition { return activity.New(name, shell{s.shell}.run) },
+	},
+	{
+		Builtin{"file.read", "@file.read(path=)", "the text of a file below the directory of files"},
+		nil, check.FileErrors, needsFiles,
+		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.read) },
+	},
+	{
+		Builtin{"file.write", "@file.write(path=, content=, append=)", "writes a file below the directory of files, whole or not at all; with append=True it adds to the end. The result is how many bytes were written"},
+		nil, check.FileErrors, needsFiles,
+		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.write) },
+	},
+	{
+		Builtin{"log", "@log(message=)", "tells whoever runs the file something"},
+		nil, check.NoErrors, nil, logAction,
+	},
+}
+
+// names are those of all actions of the row.
+func (b *builtin) names() []string { return append([]string{b.Name}, b.also...) }
+
+// know adds to what the checker knows of an action of the row.
+func (b *builtin) know(s settings, a check.Action) check.Action {
+	a.Errors = b.errors
+	if b.needs != nil && !b.needs.given(s) {
+		a.Off, a.Flag = b.needs.how, b.needs.flag
+	}
+	return a
 }
 
 // ErrorTypes are the types of errors that the actions that come along fail with.
@@ -47,60 +112,19 @@ var ErrorTypes = []struct{ Type, Meaning string }{
 // MaxResult is how long an answer, an output or a file may be, in bytes.
 const MaxResult = 1 << 20
 
-// builtins are the actions that come along, those that are off included: a file
-// that was started before they were switched off is told so.
-func builtins(s settings) []activity.Definition {
-	var out []activity.Definition
-	for _, method := range methods {
-		out = append(out, httpAction(s.client, method))
-	}
-	return append(out,
-		activity.New("http.download", files{s.files}.download(newRequests(s.client, "get"))),
-		activity.New("shell.run", shell{allowed: s.shell}.run),
-		activity.New("file.read", files{s.files}.read),
-		activity.New("file.write", files{s.files}.write),
-		activity.New("log", func(_ context.Context, in struct {
-			Message json.RawMessage `json:"message"`
-		}) (any, error) {
-			text := string(in.Message)
-			var plain string
-			if json.Unmarshal(in.Message, &plain) == nil {
-				text = plain
-			}
-			s.log(text)
-			return nil, nil
-		}),
-	)
-}
-
-// off says how an action that comes along is switched on, and by which flag, if it is
-// off.
-func off(s settings, name string) (why, flag string) {
-	switch {
-	case name == "shell.run" && !s.shell:
-		return shellOff, "--allow-shell"
-	case (strings.HasPrefix(name, "file.") || name == "http.download") && s.files == "":
-		return filesOff, "--files"
-	}
-	return "", ""
-}
-
-// errorsOf returns the error types of an action that comes along.
-func errorsOf(name string) check.Errors {
-	if name == "http.download" {
-		both := maps.Clone(check.HTTPErrors)
-		maps.Copy(both, check.FileErrors)
-		return both
-	}
-	switch group, _, _ := strings.Cut(name, "."); group {
-	case "http":
-		return check.HTTPErrors
-	case "shell":
-		return check.ShellErrors
-	case "file":
-		return check.FileErrors
-	}
-	return check.NoErrors
+// logAction passes on what programs log.
+func logAction(s settings, name string) activity.Definition {
+	return activity.New(name, func(_ context.Context, in struct {
+		Message json.RawMessage `json:"message"`
+	}) (any, error) {
+		text := string(in.Message)
+		var plain string
+		if json.Unmarshal(in.Message, &plain) == nil {
+			text = plain
+		}
+		s.log(text)
+		return nil, nil
+	})
 }
 
 // tooLarge is a result that no further attempt makes smaller.
@@ -113,6 +137,14 @@ func tooLarge(what string) error {
 type ActionError struct {
 	Type string `json:"type"`
 	Err  error  `json:"-"`
+}
+
+// failed gives an error its type, and the wider one that it belongs to.
+func failed(kind string, err error) error {
+	if wider := eval.Wider(kind); wider != "" {
+		err = &ActionError{wider, err}
+	}
+	return &ActionError{kind, err}
 }
 
 func init() { retry.RegisterErrorType[*ActionError]("flow.ActionError") }

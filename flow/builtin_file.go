@@ -16,15 +16,13 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-const filesOff = "Name the directory of files where the file runs: --files DIR."
-
 // files are the actions on files below a directory, and none outside of it.
 type files struct{ directory string }
 
 // in opens the directory for the time of f.
 func (f files) in(do func(root *os.Root) error) error {
 	if f.directory == "" {
-		return retry.Terminal(&ActionError{"FileError", errors.New("files are switched off. " + filesOff)})
+		return retry.Terminal(failed("FileError", errors.New("files are switched off. "+needsFiles.how)))
 	}
 	root, err := os.OpenRoot(f.directory)
 	if err != nil {
@@ -42,14 +40,13 @@ func (f files) in(do func(root *os.Root) error) error {
 
 // fileError gives an error the names that files know it by.
 func fileError(err error) error {
-	failure := &ActionError{"FileError", err}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &ActionError{"NotExist", failure}
+		return failed("NotExist", err)
 	case errors.Is(err, fs.ErrPermission):
-		return &ActionError{"Permission", failure}
+		return failed("Permission", err)
 	}
-	return failure
+	return failed("FileError", err)
 }
 
 func (f files) read(_ context.Context, in struct {
@@ -140,11 +137,11 @@ type download struct {
 // download writes the answer to a request into a file, however long it is.
 func (f files) download(h *requests) activity.Func[fetch, download] {
 	return func(ctx context.Context, in fetch) (out download, err error) {
-		var failed error // of the request
+		var broken error // of the request
 		err = f.in(func(root *os.Root) error {
 			resp, err := h.send(ctx, filled{bare: in.bare})
 			if err != nil {
-				failed = err
+				broken = err
 				return nil
 			}
 			defer resp.Body.Close()
@@ -155,13 +152,13 @@ func (f files) download(h *requests) activity.Func[fetch, download] {
 				out.Bytes, err = io.Copy(io.MultiWriter(file, sum), body)
 				out.SHA256 = hex.EncodeToString(sum.Sum(nil))
 				if body.err != nil {
-					failed = h.early(resp, body.err)
+					broken = h.early(resp, body.err)
 				}
 				return err
 			})
 		})
-		if failed != nil {
-			return download{}, failed
+		if broken != nil {
+			return download{}, broken
 		}
 		return out, err
 	}

@@ -15,9 +15,6 @@ import (
 	"github.com/perdure/perdure/retry/httpretry"
 )
 
-// methods are the HTTP methods that are actions.
-var methods = []string{"get", "head", "delete", "options", "post", "put", "patch"}
-
 // bare is a request without a body.
 type bare struct {
 	URL     string            `json:"url"`
@@ -39,14 +36,15 @@ type answer struct {
 	JSON    json.RawMessage   `json:"json"`
 }
 
-// httpAction is the action of a method.
-func httpAction(client *http.Client, method string) activity.Definition {
-	h := newRequests(client, method)
-	switch method {
-	case "post", "put", "patch":
-		return activity.New("http."+method, h.do)
-	}
-	return activity.New("http."+method, func(ctx context.Context, in bare) (answer, error) { return h.do(ctx, filled{bare: in}) })
+// bareRequest is the action of a method whose requests have no body.
+func bareRequest(s settings, name string) activity.Definition {
+	h := newRequests(s.client, strings.TrimPrefix(name, "http."))
+	return activity.New(name, func(ctx context.Context, in bare) (answer, error) { return h.do(ctx, filled{bare: in}) })
+}
+
+// filledRequest is the action of a method whose requests may have one.
+func filledRequest(s settings, name string) activity.Definition {
+	return activity.New(name, newRequests(s.client, strings.TrimPrefix(name, "http.")).do)
 }
 
 // newRequests makes requests of a method. Whether a status is worth another attempt, the
@@ -122,7 +120,7 @@ func plainHeaders(h http.Header) map[string]string {
 
 // early is the error of an answer that did not come to its end.
 func (h *requests) early(resp *http.Response, err error) error {
-	return &ActionError{"NetworkError", fmt.Errorf("%s %s: the answer ended early: %w", h.method, resp.Request.URL.Redacted(), err)}
+	return failed("NetworkError", fmt.Errorf("%s %s: the answer ended early: %w", h.method, resp.Request.URL.Redacted(), err))
 }
 
 func (h *requests) do(ctx context.Context, in filled) (answer, error) {
@@ -157,14 +155,10 @@ func clip(text string) string {
 // named gives an error of package httpretry the names that files know it by.
 func named(err error) error {
 	if status, ok := errors.AsType[*httpretry.StatusError](err); ok {
-		class := "HTTPError4xx"
-		if status.Status >= 500 {
-			class = "HTTPError5xx"
-		}
-		return &ActionError{fmt.Sprintf("HTTPError%d", status.Status), &ActionError{class, err}}
+		return failed(fmt.Sprintf("HTTPError%d", status.Status), err)
 	}
 	if _, ok := errors.AsType[*httpretry.NetworkError](err); ok {
-		return &ActionError{"NetworkError", err}
+		return failed("NetworkError", err)
 	}
 	return err
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-const shellOff = "Allow commands of the shell where the file runs: --allow-shell."
-
 // shell is the action that runs commands.
 type shell struct{ allowed bool }
 
@@ -34,7 +32,7 @@ type output struct {
 // instance, the command is killed with all that it has started.
 func (s shell) run(ctx context.Context, in command) (output, error) {
 	if !s.allowed {
-		return output{}, retry.Terminal(&ActionError{"ShellError", errors.New("the shell is switched off. " + shellOff)})
+		return output{}, retry.Terminal(failed("ShellError", errors.New("the shell is switched off. "+needsShell.how)))
 	}
 	cmd := shellCommand(ctx, in.Command)
 	cmd.Dir, cmd.Stdin = in.Dir, strings.NewReader(in.Stdin)
@@ -54,20 +52,20 @@ func (s shell) run(ctx context.Context, in command) (output, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	out := output{stdout.text(), stderr.text()}
-	exit, failed := errors.AsType[*exec.ExitError](err)
+	exit, ended := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
 		return output{}, context.Cause(ctx)
 	case stdout.lost || stderr.lost:
 		return output{}, tooLarge("the output of the command")
-	case failed:
+	case ended:
 		if exit.ExitCode() < 0 {
-			return output{}, &ActionError{"ShellError", fmt.Errorf("the command was ended: %s%s", exit, lastLine(out.Stderr))}
+			return output{}, failed("ShellError", fmt.Errorf("the command was ended: %s%s", exit, lastLine(out.Stderr)))
 		}
 		err := fmt.Errorf("the command ended with exit code %d%s", exit.ExitCode(), lastLine(out.Stderr))
-		return output{}, &ActionError{fmt.Sprintf("ShellError%d", exit.ExitCode()), &ActionError{"ShellError", err}}
+		return output{}, failed(fmt.Sprintf("ShellError%d", exit.ExitCode()), err)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
-		return output{}, &ActionError{"ShellError", err}
+		return output{}, failed("ShellError", err)
 	}
 	return out, nil
 }

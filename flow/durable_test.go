@@ -104,7 +104,7 @@ func (w *world) plain(t testing.TB, text string) (string, error) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	calls := 0
-	v, err := eval.Run(f.Tree(), nil, &counting{Plain: eval.Plain{Context: t.Context()}, calls: &calls, world: w})
+	v, err := eval.Run(f.Tree(), nil, &counting{ctx: t.Context(), calls: &calls, world: w})
 	if err != nil {
 		return "", err
 	}
@@ -115,19 +115,29 @@ func (w *world) plain(t testing.TB, text string) (string, error) {
 	return string(data), nil
 }
 
-// counting are plain effects that number the calls.
+// counting are the effects of a program that runs without an engine. They number the calls.
 type counting struct {
-	eval.Plain
-	calls *int
-	world *world
+	eval.Effects // nil: what the test programs do not use panics
+	ctx          context.Context
+	calls        *int
+	world        *world
+	turn         int64
+}
+
+func (c *counting) Watch(func() *eval.Dict)     {}
+func (c *counting) Turn() int64                 { return c.turn }
+func (c *counting) History() (events, most int) { return 0, 0 }
+func (c *counting) Sleep(d time.Duration) error { c.turn++; time.Sleep(d); return nil }
+func (c *counting) Offset(zone string, at time.Time) (seconds int, known bool) {
+	return eval.ZoneOffset(zone, at)
 }
 
 func (c *counting) Act(a eval.Action) (eval.Value, error) {
 	*c.calls++
+	c.turn++
 	call := fmt.Sprint("call ", *c.calls)
-	p := c.Plain
-	p.Do = func(ctx context.Context, name string, args *eval.Dict) (eval.Value, error) {
-		data, err := eval.Encode(args)
+	return retry.Value(c.ctx, a.Policy, func(ctx context.Context) (eval.Value, error) {
+		data, err := eval.Encode(a.Args)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +145,7 @@ func (c *counting) Act(a eval.Action) (eval.Value, error) {
 		if err := json.Unmarshal(data, &in); err != nil {
 			return nil, err
 		}
-		out, err := c.world.do(ctx, name, call, in)
+		out, err := c.world.do(ctx, a.Name, call, in)
 		if err != nil {
 			return nil, err
 		}
@@ -143,8 +153,7 @@ func (c *counting) Act(a eval.Action) (eval.Value, error) {
 			return nil, err
 		}
 		return eval.Decode(data)
-	}
-	return p.Act(a)
+	}, retry.WithName(a.Name))
 }
 
 func (c *counting) ActAll(all []eval.Action) []eval.Outcome {
@@ -156,7 +165,7 @@ func (c *counting) ActAll(all []eval.Action) []eval.Outcome {
 }
 
 func (c *counting) Retry(policy retry.Policy, do func(in eval.Effects) error) error {
-	return retry.Do(c.Context, policy, func(context.Context) error { return do(c) })
+	return retry.Do(c.ctx, policy, func(context.Context) error { return do(c) })
 }
 
 func (c *counting) Each(n int, do func(i int, in eval.Effects)) {

@@ -93,7 +93,12 @@ func New(options ...Option) (*Runtime, error) {
 			faults = append(faults, fmt.Errorf("flow.Files: %q is no directory; name one that exists", s.files))
 		}
 	}
-	own := builtins(s)
+	var own []activity.Definition
+	for _, b := range builtins {
+		for _, name := range b.names() {
+			own = append(own, b.define(s, name))
+		}
+	}
 	for _, d := range slices.Concat(own, s.actions) {
 		switch {
 		case d == nil:
@@ -110,11 +115,10 @@ func New(options ...Option) (*Runtime, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	for _, d := range own {
-		known := r.known[d.Name()]
-		known.Off, known.Flag = off(s, d.Name())
-		known.Errors = errorsOf(d.Name())
-		r.known[d.Name()] = known
+	for _, b := range builtins {
+		for _, name := range b.names() {
+			r.known[name] = b.know(s, r.known[name])
+		}
 	}
 	for name, d := range r.actions {
 		r.actions[name] = withSecrets(d, s.secrets)

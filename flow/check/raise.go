@@ -25,7 +25,15 @@ var (
 	ShellErrors = shellErrors()
 	FileErrors  = named("FileError", "NotExist", "Permission", eval.TypeLimit)
 	NoErrors    = named()
+
+	DownloadErrors = both(HTTPErrors, FileErrors)
 )
+
+func both(e, other Errors) Errors {
+	e = maps.Clone(e)
+	maps.Copy(e, other)
+	return e
+}
 
 func named(names ...string) Errors {
 	e := Errors{}
@@ -57,10 +65,7 @@ var ofEveryAction = named(retry.TypeError, retry.TypeTimeout, retry.TypeHeartbea
 
 // ofTheLanguage are the types that flow files have names for.
 var ofTheLanguage = func() Errors {
-	all := maps.Clone(ofEveryAction)
-	for _, e := range []Errors{HTTPErrors, ShellErrors, FileErrors} {
-		maps.Copy(all, e)
-	}
+	all := both(both(ofEveryAction, DownloadErrors), ShellErrors)
 	for _, e := range eval.ErrorTypes {
 		all[e.Type] = true
 	}

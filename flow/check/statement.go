@@ -118,7 +118,7 @@ func (c *checker) sleep(s *syntax.Sleep) {
 			c.report(s.For, syntax.CodeValue, hint, "the time to sleep is below zero")
 		}
 	case *syntax.String:
-		if _, err := eval.Duration(v.Value); err != nil {
+		if _, err := syntax.Duration(v.Value); err != nil {
 			c.report(s.For, syntax.CodeValue, hint, "%q is no duration", v.Value)
 		}
 	case *syntax.Bool, *syntax.None, *syntax.List, *syntax.Dict:

@@ -233,3 +233,14 @@ func addTime(f *frame, a []Value) (Value, error) {
 	shown := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	return f.wallClock(shown, a[3:])
 }
+
+// ZoneOffset is what the database of time zones of this process says of a zone, by its
+// name in that database.
+func ZoneOffset(zone string, at time.Time) (seconds int, known bool) {
+	place, err := time.LoadLocation(zone)
+	if err != nil || zone == "" || zone == "Local" {
+		return 0, false
+	}
+	_, seconds = at.In(place).Zone()
+	return seconds, true
+}

@@ -122,6 +122,24 @@ func (f *frame) placed(x *syntax.Action, err error) error {
 	return &CallError{f.m.file.Name, p.Line, p.Column, x.Name.Name, err}
 }
 
+// Wider returns the type that all errors of a type have besides it, such as HTTPError5xx
+// for HTTPError503; it is empty if there is none.
+func Wider(kind string) string {
+	status, http := strings.CutPrefix(kind, "HTTPError")
+	switch {
+	case http && len(status) == 3 && !strings.HasSuffix(status, "xx"):
+		if status[0] >= '5' {
+			return "HTTPError5xx"
+		}
+		return "HTTPError4xx"
+	case strings.HasPrefix(kind, "ShellError") && kind != "ShellError":
+		return "ShellError"
+	case kind == "NotExist" || kind == "Permission":
+		return "FileError"
+	}
+	return ""
+}
+
 // fault makes an error.
 func fault(kind, format string, args ...any) error {
 	return &Error{Type: kind, Message: fmt.Sprintf(format, args...)}

@@ -11,7 +11,7 @@ import (
 // stopping are effects of a run that is long enough at every statement. One statement of
 // each run passes, or no program would come to its end.
 type stopping struct {
-	*Plain
+	*plain
 	asked int
 }
 
@@ -26,8 +26,8 @@ func (s *stopping) Uncanceled() Effects { return s }
 // from what is on record, does what it does without a stop.
 func TestW15_StoppedAtEveryStatement(t *testing.T) {
 	stops := 0
-	replay := func(file *syntax.File, fx *Plain) (Value, error) {
-		v, err := Run(file, nil, &stopping{Plain: fx})
+	replay := func(file *syntax.File, fx *plain) (Value, error) {
+		v, err := Run(file, nil, &stopping{plain: fx})
 		for n := 0; ; n++ {
 			p, is := err.(*Paused)
 			if !is {
@@ -38,7 +38,7 @@ func TestW15_StoppedAtEveryStatement(t *testing.T) {
 			if err2 != nil {
 				t.Fatal(err2)
 			}
-			var next Effects = &stopping{Plain: fx}
+			var next Effects = &stopping{plain: fx}
 			if n > 1000 { // it is one that never ends
 				next = fx
 			}
@@ -110,7 +110,7 @@ func TestW15_StatesThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, state := range []string{"", "{", "[1]", `[{"vars":{"a":{"$what":{}}}}]`, `[{},{},{"items":{}}]`, `[{},{},{"items":[1],"at":-1}]`, `[{},{"at":9}]`, `[{},{"at":-9}]`} {
-		if v, err := Resume(file, []byte(state), &Plain{Context: t.Context()}); err == nil {
+		if v, err := Resume(file, []byte(state), &plain{Context: t.Context()}); err == nil {
 			t.Errorf("%s gives %v", state, v)
 		}
 	}

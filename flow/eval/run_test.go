@@ -14,11 +14,11 @@ import (
 // what the actions were asked for.
 func play(t testing.TB, text string) string {
 	t.Helper()
-	return playBy(t, text, func(file *syntax.File, fx *Plain) (Value, error) { return Run(file, nil, fx) })
+	return playBy(t, text, func(file *syntax.File, fx *plain) (Value, error) { return Run(file, nil, fx) })
 }
 
 // playBy is play by another way to run a program.
-func playBy(t testing.TB, text string, run func(file *syntax.File, fx *Plain) (Value, error)) string {
+func playBy(t testing.TB, text string, run func(file *syntax.File, fx *plain) (Value, error)) string {
 	t.Helper()
 	file, err := syntax.Parse("", text)
 	if err != nil {
@@ -46,7 +46,7 @@ func playBy(t testing.TB, text string, run func(file *syntax.File, fx *Plain) (V
 		kind, _ := args.Get("type")
 		return nil, fault(fmt.Sprint(kind), "it failed")
 	}
-	v, err := run(file, &Plain{Context: t.Context(), Do: do})
+	v, err := run(file, &plain{Context: t.Context(), Do: do})
 	if err != nil {
 		x := exception(err)
 		return log.String() + fmt.Sprintf("fails: %v\nerror: %s, %s, %d\n", err, x.Type, x.Message, x.Attempts)
@@ -149,7 +149,7 @@ func FuzzW12_Eval(f *testing.F) {
 		for _, in := range file.Main().Inputs {
 			_ = input.set(in.Name, int64(1))
 		}
-		v, err := Run(file, input, &Plain{Context: t.Context(), Do: do})
+		v, err := Run(file, input, &plain{Context: t.Context(), Do: do})
 		if err != nil {
 			return
 		}

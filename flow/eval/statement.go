@@ -1,8 +1,6 @@
 package eval
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -174,28 +172,11 @@ func durationOf(v Value) (time.Duration, error) {
 	default:
 		return 0, fault(TypeType, "sleep takes seconds or a text such as \"1m30s\", and this is %s", kindOf(v))
 	}
-	d, err := Duration(text)
+	d, err := syntax.Duration(text)
 	if err != nil {
 		return 0, fault(TypeValue, "%q is no duration; sleep takes seconds or a text such as \"1m30s\"", text)
 	}
 	return d, nil
-}
-
-// Duration reads a duration in the notation of policies, where a bare number is
-// seconds; forever is none.
-func Duration(text string) (time.Duration, error) {
-	bracket := "[timeout: " + text + "]"
-	p, end, err := retry.ParseAt(bracket, 0) // a duration may be zero
-	if err != nil {
-		return 0, err
-	}
-	if end != len(bracket) {
-		return 0, fmt.Errorf("%q stands behind a duration", bracket[end:])
-	}
-	if p.AttemptTimeout == retry.Forever {
-		return 0, errors.New("forever is no duration")
-	}
-	return p.AttemptTimeout, nil
 }
 
 // ifElse runs the block of the first condition that holds. The clauses count from 0,

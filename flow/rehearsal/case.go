@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/flow/eval"
+	"github.com/perdure/perdure/flow/syntax"
 )
 
 // Case is one way in which a program can go, and what is expected of it.
@@ -103,7 +104,7 @@ func (c *Case) prepare() (faults []error) {
 		if text == "" {
 			return 0
 		}
-		d, err := eval.Duration(text)
+		d, err := syntax.Duration(text)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("case %q: %s: %q is no duration", c.Name, what, text))
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/perdure/perdure/flow/eval"
@@ -70,7 +69,7 @@ func (c *Case) Faults(o *Outcome) (faults []string) {
 		}
 	}
 	if e.Took != "" {
-		if want, err := eval.Duration(e.Took); err != nil || o.Took != want {
+		if want, err := syntax.Duration(e.Took); err != nil || o.Took != want {
 			fault("it takes %s, and %s are expected", o.Took, e.Took)
 		}
 	}
@@ -88,27 +87,15 @@ func last(err error) error {
 	}
 }
 
-// failure is an error of a type, and of those that it belongs to.
+// failure is an error of a type, and of the wider one that it belongs to.
 func failure(kind string) error {
-	var err error = &mocked{kind, nil}
-	of := ""
-	switch {
-	case strings.HasPrefix(kind, "HTTPError") && len(kind) == len("HTTPError000"):
-		of = kind[:len("HTTPError0")] + "xx"
-		if kind[len("HTTPError")] >= '5' {
-			of = "HTTPError5xx"
-		}
-	case strings.HasPrefix(kind, "ShellError") && kind != "ShellError":
-		of = "ShellError"
-	case kind == "NotExist" || kind == "Permission":
-		of = "FileError"
-	case kind == retry.TypeTimeout:
+	if kind == retry.TypeTimeout {
 		return &retry.TimeoutError{Kind: retry.TimeoutAttempt}
 	}
-	if of != "" {
-		err = &mocked{kind, &mocked{of, nil}}
+	if wider := eval.Wider(kind); wider != "" {
+		return &mocked{kind, &mocked{wider, nil}}
 	}
-	return err
+	return &mocked{kind, nil}
 }
 
 // mocked is the failure of a mock.

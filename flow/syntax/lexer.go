@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/perdure/perdure/retry"
 )
 
 // lexer cuts a text into tokens, when it is asked for them: the parser lets
@@ -275,7 +273,7 @@ func (l *lexer) number() token {
 	if tail := nameLength(l.src[l.at:]); tail > 0 {
 		l.at += tail
 		hint := "Numbers are written in digits, such as 1000, 2.5 or 1e6."
-		if _, err := retry.Parse("[timeout: " + l.src[from:l.at] + "]"); err == nil {
+		if _, err := Duration(l.src[from:l.at]); err == nil {
 			hint = `Durations outside of policies are texts: sleep "1m30s". Bare numbers are seconds.`
 		}
 		l.fail(Span{from, l.at}, CodeSyntax, hint, "%q is no number", clip(l.src[from:l.at], 40))

@@ -127,8 +127,8 @@ func (p *parser) gateSetting(g *Gate, s setting) {
 	case "rate":
 		count, per, _ := strings.Cut(s.value, "/")
 		g.Count = p.count(setting{s.Span, "rate", strings.TrimSpace(count)}, gateForm)
-		policy, err := retry.Parse("[timeout: " + strings.TrimSpace(per) + "]")
-		if g.Per = policy.AttemptTimeout; err != nil || g.Per < time.Millisecond || g.Per == retry.Forever {
+		var err error
+		if g.Per, err = Duration(strings.TrimSpace(per)); err != nil || g.Per < time.Millisecond {
 			p.fail(s.Span, gateForm, "the rate is a number of attempts in a time, such as 100/1m, and not %s", clip(s.value, 40))
 		}
 	case "mode":
