@@ -29,7 +29,7 @@ import (
 // returns an error, panics, or takes too long, nothing of the transaction
 // remains, the attempt has failed with that error, and the policy judges it like
 // any other: the next attempt runs the body again. The transaction begins when
-// the body is over and is held for no longer than 3 seconds, at which ctx and
+// the body has returned and is held for no longer than 3 seconds, at which ctx and
 // the statements end, because others wait for it; so slow work belongs into the
 // body. Where the database has to begin another transaction the function runs
 // again: only what it does through tx happens once. It must neither commit tx,

@@ -30,7 +30,7 @@ type Info struct {
 
 	Scheduled time.Time // when the call was scheduled, engine time
 	Started   time.Time // when this attempt was started, engine time
-	Deadline  time.Time // when its AttemptTimeout is over, engine time; zero without one
+	Deadline  time.Time // when its AttemptTimeout ends, engine time; zero without one
 }
 
 // Progress says which attempt this is, and of how many: "attempt 2 of 5", or

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrPending is what a body returns whose attempt goes on elsewhere: a person
-// decides, another system calls back. Whoever has the attempt's Token says how it
+// decides, another system calls back. A holder of the attempt's Token says how it
 // ends, from any process, with the engine's Complete or FailAttempt. Until then
 // the attempt holds no goroutine and no slot, and survives the process.
 //

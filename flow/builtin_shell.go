@@ -28,7 +28,7 @@ type output struct {
 	Stderr string `json:"stderr"`
 }
 
-// run runs a command. When the attempt is over, because its time is up for
+// run runs a command. When the attempt ends, because its time is up for
 // instance, the command is killed with all that it has started.
 func (s shell) run(ctx context.Context, in command) (output, error) {
 	if !s.allowed {

@@ -49,8 +49,8 @@ func Actions(definitions ...activity.Definition) Option {
 // Without it they cannot.
 func Files(directory string) Option { return func(s *settings) { s.files = directory } }
 
-// AllowShell lets files run commands of the shell, by shell.run. Whoever can start a
-// file can then do whatever this process can.
+// AllowShell lets files run commands of the shell, by shell.run. A person who can start
+// a file can then do whatever this process can.
 func AllowShell() Option { return func(s *settings) { s.shell = true } }
 
 // HTTPClient sets the client of the actions that make HTTP requests. Without it they

@@ -236,7 +236,7 @@ func TestAPausedGateLetsNobodyIn(t *testing.T) {
 }
 
 // TestR40_AnAttemptThatQueuesTooLongHasFailed and is judged as in the engine: its
-// retry queues anew.
+// retry queues again.
 func TestR40_AnAttemptThatQueuesTooLongHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate.New("one", 1)

@@ -9,8 +9,8 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// place is the place of one call at one gate. Its goroutine asks; who answers may
-// be any other. Its verdict and the reason belong to the gate's lock.
+// place is the place of one call at one gate. Its goroutine asks; any other
+// may answer. Its verdict and the reason belong to the gate's lock.
 type place struct {
 	gate     *Gate
 	priority int

@@ -11,7 +11,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// A breaker that opens with a failure whose retry is due at once stops the call
+// A breaker that opens with a failure whose retry is due immediately stops the call
 // with its own reason, not with that of a budget.
 func TestR46_ABreakerIsNotTakenForABudget(t *testing.T) {
 	for _, backoff := range []retry.Backoff{retry.None, retry.Fixed(time.Second)} {

@@ -19,7 +19,7 @@ const (
 	Hold Mode = "hold"
 	// Release frees the slot; the retry queues again, at the end.
 	Release Mode = "release"
-	// Rejoin frees the slot; when the delay is over, the retry goes before all
+	// Rejoin frees the slot; when the delay ends, the retry goes before all
 	// calls that came later than its own. It is the default in the engine.
 	Rejoin Mode = "rejoin"
 )

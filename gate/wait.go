@@ -41,7 +41,7 @@ func (w *wait) next(taken int) int {
 
 // await waits for a gate. The call keeps nothing that it has from before a backoff at the
 // gates behind: who holds the slot that it waits for may itself wait there. What it was
-// granted for this attempt it gives back when its patience is over.
+// granted for this attempt it gives back when its patience ends.
 func (w *wait) await(ctx context.Context, i int) (verdict, error) {
 	places := w.call.places
 	for j := i + 1; j < len(places); j++ {

@@ -20,8 +20,8 @@ import (
 //	}
 //
 // It writes nothing, owns nothing and runs no activity, so it works beside engines that
-// serve the runs. It looks at what was committed: what the code will ask for next, nobody
-// knows. Code that ends its process ends the check with it. Definitions with no runs are
+// serve the runs. It looks at what was committed; what the code will ask for next is
+// not known. Code that ends its process ends the check with it. Definitions with no runs are
 // not mentioned; runs whose workflow is not registered are.
 func CheckCode(ctx context.Context, e *perdure.Engine, filter view.CodeFilter) (*view.CodeCheck, error) {
 	check, err := inside(e).CheckCode(ctx, filter)

@@ -10,7 +10,7 @@ import (
 // Doctor reads all that is on record of the engine's group (histories, rows of runs and
 // calls, the ledger, gates, schedules) and returns what is damaged, missing or left behind.
 // On SQL databases it also looks at the database and its server: rows of runs that do not
-// exist, messages that nobody reads, clocks, connections, limits of time, dead rows, and
+// exist, messages that no run reads, clocks, connections, limits of time, dead rows, and
 // transactions that hold up others. Each finding says what to do.
 // It changes nothing, and works beside engines and without one. It takes as long as
 // reading the whole database does; what it keeps in memory is one page.

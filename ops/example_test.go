@@ -101,7 +101,7 @@ func ExamplePauseActivity() {
 	// hello world <nil>
 }
 
-// An outage is over: all that wait for their next attempt go on now.
+// An outage has ended: all that wait for their next attempt go on now.
 func ExampleControlAll() {
 	ctx := context.Background()
 	down := true

@@ -36,7 +36,7 @@ func SignalRun(name string, value any) RunOperation {
 // PauseRun keeps a run where it is until it is resumed: its code does not continue and no
 // attempt starts. What happens meanwhile is recorded and not lost: signals come, timers
 // fire, attempts that were running end. The code sees all of it when it continues. A
-// backoff that ends meanwhile is over when the run is resumed, and the time in which a
+// backoff that ends meanwhile has ended when the run is resumed, and the time in which a
 // call may wait for a slot begins again. Calls can be skipped or failed, and the run
 // canceled and terminated; the code learns of a cancellation when it continues. A pause
 // outlives the process and holds for the chain. The status of the run is view.StatusPaused;

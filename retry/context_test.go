@@ -179,7 +179,7 @@ func TestR33_SilenceCancelsTheContext(t *testing.T) {
 	})
 }
 
-// TestR33_ALateBeatDoesNotHelp also when nobody looked at the context.
+// TestR33_ALateBeatDoesNotHelp even if the body did not look at its context.
 func TestR33_ALateBeatDoesNotHelp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		err := retry.Do(t.Context(), retry.Policy{MaxAttempts: 1, HeartbeatTimeout: time.Second}, func(ctx context.Context) error {

@@ -40,7 +40,7 @@ func anyFailure(t *rapid.T) retry.Failure {
 	return f
 }
 
-// TestR15_DecideIsPure: equal arguments, equal answers, untouched arguments.
+// TestR15_DecideIsPure: equal arguments, equal results, untouched arguments.
 func TestR15_DecideIsPure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, s, f := anyPolicy().Draw(t, "policy"), anyState(t), anyFailure(t)

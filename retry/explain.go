@@ -33,7 +33,7 @@ type Explanation struct {
 	// run; Unlimited is no limit.
 	Layers, Executions int
 
-	// Warnings are what to think about once more.
+	// Warnings are what may be a mistake.
 	Warnings []Warning
 }
 

@@ -95,7 +95,7 @@ func (e *Explanation) warnHerd(s *Schedule) {
 	switch {
 	case b.Delay(1) == 0 && allowed == 2:
 	case b.Delay(1) == 0:
-		e.add(warnImmediate, "%s: retries follow at once, %s in a row. What is overloaded gets more load; give it time with a backoff.", s.Errors, limitText(allowed-1))
+		e.add(warnImmediate, "%s: retries follow immediately, %s in a row. What is overloaded gets more load; give it time with a backoff.", s.Errors, limitText(allowed-1))
 	case j.Kind == jitterNone || j == Proportional(0):
 		e.add(warnNoJitter, "%s: without jitter, callers that failed together come back together.", s.Errors)
 	}

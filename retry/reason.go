@@ -43,13 +43,13 @@ const (
 const (
 	// ReasonSucceeded: the attempt succeeded.
 	ReasonSucceeded Reason = "succeeded"
-	// ReasonWorkerLost: the worker was lost while the attempt ran: its process is over, as
-	// the lock of the database shows, or a later process that has its name; the attempt
-	// runs again and is not charged.
+	// ReasonWorkerLost: the worker was lost while the attempt ran: its process has ended,
+	// as the lock of the database shows, or a later process that has its name; the
+	// attempt runs again and is not charged.
 	ReasonWorkerLost Reason = "worker_lost"
 	// ReasonLeaseExpired: the worker was not heard of for its lease while the attempt
 	// ran, so another one took its work over. It died, stands still or is cut off, which
-	// nobody can tell apart then; the attempt runs again and is not charged.
+	// cannot be told apart then; the attempt runs again and is not charged.
 	ReasonLeaseExpired Reason = "lease_expired"
 	// ReasonLeaseLost: the worker lost its work to another one (it was cut off or
 	// stood still) and was heard of since; the attempt runs again there and is not

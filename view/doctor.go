@@ -16,7 +16,7 @@ const (
 	FindingNewer   = "newer"   // a newer version has written it, or it is damaged
 	FindingCoded   = "coded"   // it is encoded, and this program has no codec, key or blob that decodes it
 	FindingMissing = "missing" // turns of a history are not there
-	FindingLeak    = "leak"    // a run that is over is at a gate
+	FindingLeak    = "leak"    // a closed run is at a gate
 
 	// Of the database as a whole, as the SQL stores see it: see the constants of package
 	// store that begin with Symptom.

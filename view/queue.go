@@ -11,9 +11,9 @@ type ServedQueue struct {
 // Queue is a queue in which attempts of activities are offered.
 type Queue struct {
 	Queue   string `json:"queue"`
-	Waiting int    `json:"waiting"` // attempts that nobody has claimed
+	Waiting int    `json:"waiting"` // attempts that no worker has claimed
 	Running int    `json:"running"` // attempts that run in processes that serve the queue
-	// Oldest is since when the oldest of those waits that nobody has claimed; nil if none
+	// Oldest is since when the oldest of those waits; nil if none
 	// does.
 	Oldest *time.Time `json:"oldest,omitempty"`
 	// Workers is how many live processes serve the queue, and Limit how many attempts they

@@ -11,7 +11,7 @@ type Status struct {
 	Group string    `json:"group,omitempty"`
 
 	// Nodes are those of the group that are live or draining, and those that are dead and
-	// whose work nobody has taken over.
+	// whose work no other node has taken over.
 	Nodes []Node `json:"nodes,omitempty"`
 	// Served reports whether a live node takes work.
 	Served bool `json:"served"`

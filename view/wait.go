@@ -51,7 +51,7 @@ type Wait struct {
 	Queue string `json:"queue,omitempty"` // in which the call waits
 
 	Since *time.Time `json:"since,omitempty"` // nil if it is not known
-	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or nobody knows
+	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or that is not known
 	By    string     `json:"by,omitempty"`    // who paused it; empty if the engine did
 	Why   string     `json:"why,omitempty"`
 

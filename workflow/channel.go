@@ -28,7 +28,7 @@ type sent[T any] struct {
 	turn  int64
 }
 
-// NewChannel makes a channel that holds up to capacity values that nobody has
+// NewChannel makes a channel that holds up to capacity values that no coroutine has
 // received. With capacity 0 a Send returns when its value was received.
 func NewChannel[T any](wf *Context, capacity int) *Channel[T] {
 	wf.enter()

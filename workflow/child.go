@@ -14,7 +14,7 @@ import (
 // RunChild starts another workflow and waits for its result. The child is a run as
 // any other: with a workflow ID, a history and calls of its own, on whatever node
 // serves its ID. It is started with the turn, exactly once, and what it comes to
-// reaches this run exactly once, whoever dies in between.
+// reaches this run exactly once, whichever process dies in between.
 //
 // The error is a *ChildError if the child did not complete, a *ChildIDInUseError if
 // its workflow ID belongs to another run, and a *retry.AbortedError if the call was
@@ -45,8 +45,8 @@ func StartDetached[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ..
 }
 
 // StartDetachedAsync starts another workflow and does not wait for it. It is started with
-// the turn, also if nobody waits for the answer or this run ends with that turn; then
-// it is not known whether its workflow ID was free.
+// the turn, even if the code does not wait for the answer or this run ends with that
+// turn; then it is not known whether its workflow ID was free.
 func StartDetachedAsync[In, Out any](wf *Context, w Workflow[In, Out], in In, opts ...DetachedOption) Child[DetachedRun] {
 	wf.enter()
 	p, id := startChild(wf, w, in, opts, true)
@@ -182,7 +182,7 @@ type ChildError struct {
 	RunID      string `json:"run_id"`           // of the last run of its chain
 	Workflow   string `json:"workflow"`         // name
 	Status     string `json:"status"`           // failed, canceled, terminated or timed-out
-	Reason     string `json:"reason,omitempty"` // given by whoever terminated it
+	Reason     string `json:"reason,omitempty"` // given with the termination
 	Err        error  `json:"-"`                // nil if it was terminated
 }
 

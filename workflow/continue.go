@@ -9,7 +9,7 @@ import (
 
 // ContinueAsNew ends the run and lets the next one of its chain begin with an
 // input of its own and an empty history, under the same workflow ID. Return what
-// it returns from the workflow's function, at once:
+// it returns from the workflow's function, immediately:
 //
 //	return workflow.ContinueAsNew(wf, Poll, state)
 //
@@ -17,8 +17,8 @@ import (
 // that continues as itself is made with Declare and Impl.
 //
 // Both happen in one transaction: there is no moment without a run, and never two.
-// Who waits for the result waits for that of the last run. Signals that nobody
-// has read wait for the next run, in their order, and IDs that were seen stay
+// A caller that waits for the result waits for that of the last run. Signals that were
+// not read wait for the next run, in their order, and IDs that were seen stay
 // seen. A request to cancel sticks: the next run begins canceled. Calls that are
 // open are given up; what they still come to is dropped. The next run is attempt
 // 1 of RetryPolicy, with all its time.

@@ -24,7 +24,7 @@ type instance struct {
 	recording bool            // the function of a SideEffect runs
 	root      *scope
 	bodies    map[int64]code.Body // of open inline steps, by call
-	receiving []*pending          // of signals, which nobody may have read yet
+	receiving []*pending          // of signals, read or unread
 	random    *rand.Rand
 	updates   updates
 	queries   map[string]func(history.Payload) (history.Payload, error) // handlers, by name

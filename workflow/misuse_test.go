@@ -88,7 +88,7 @@ func TestE40_MisuseOfTheContext(t *testing.T) {
 	}
 }
 
-// In an inline step the panic fails the call at once, whatever its policy.
+// In an inline step the panic fails the call immediately, whatever its policy.
 func TestE40_MisuseInAnInlineStep(t *testing.T) {
 	for name, verb := range verbs {
 		w, log := play(t, func(wf *workflow.Context, log logger) (string, error) {

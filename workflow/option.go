@@ -35,7 +35,7 @@ type (
 	detachedOption = option.ForDetached
 )
 
-// RunOption is a setting of a run, whoever starts it: perdure.Start, perdure.Run,
+// RunOption is a setting of a run, in whatever way it is started: perdure.Start, perdure.Run,
 // perdure.StartTx, perdure.Schedule, RunChild and StartDetached take it. It holds for all
 // runs of the chain.
 type RunOption interface{ runOption }
@@ -164,7 +164,7 @@ type retryOption struct {
 
 // RetryPolicy lets the engine try a run that failed again, from its beginning and with
 // the same input: the run is closed as continued, and the next one of its chain begins
-// when the backoff is over, during which nothing is in memory. A policy given at a start
+// when the backoff ends, during which nothing is in memory. A policy given at a start
 // is preferred to that of the definition, and recorded; that of the definition is applied
 // as it is when the run fails.
 //

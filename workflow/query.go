@@ -53,9 +53,9 @@ func (q Query[In, Out]) Ask(ctx context.Context, of Target, in In) (out Out, err
 // code, and returns immediately. It is part of the workflow's code and its rules hold,
 // and it must change nothing: what it is asked is not recorded, so a replay does not
 // know of it. It cannot use the workflow context; that is an error. Its error is the
-// answer, as errors of activities are; a panic is one too and hurts nobody else.
+// answer, as errors of activities are; a panic is one too and hurts no other run.
 //
-// A run answers as long as its code fits, also when it has ended. Setting a handler
+// A run answers as long as its code fits, even after it has ended. Setting a handler
 // costs nothing and is not in history: it can be added to code that has runs. A name
 // that cannot be used panics, which parks the run.
 func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (Out, error)) {

@@ -55,7 +55,7 @@ func WaitAny(wf *Context, cases ...Waitable) int {
 	}
 }
 
-// waitOn parks until one of several may have become ready. It answers false if
+// waitOn parks until one of several may have become ready. It returns false if
 // the scope is canceled and none of them ever will because of that.
 func (wf *Context) waitOn(cases []Waitable) bool {
 	s := wf.scope

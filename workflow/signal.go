@@ -101,7 +101,7 @@ func (i *instance) receives(p *pending) {
 // settled reports whether nothing is left of a reception that could be read.
 func (p *pending) settled() bool { return p.read || p.call.Done && p.call.Failure != nil }
 
-// Unread are the receptions whose signals came and that nobody has read.
+// Unread are the receptions whose signals came and were not read.
 func (i *instance) Unread() (calls []*core.Call) {
 	for _, p := range i.receiving {
 		if p.call.Done && !p.settled() {

@@ -72,7 +72,7 @@ type UpdateOption[In any] func(*updateHandler[In])
 // two turns of the code, on what the last one left, and may read variables of the
 // workflow. It must change nothing and cannot use the workflow context: an update
 // that it rejects leaves no trace, so a replay does not know of it. Its error, or
-// its panic, reaches whoever asked in a *RejectedError.
+// its panic, reaches the caller in a *RejectedError.
 func Validator[In any](f func(In) error) UpdateOption[In] {
 	return func(h *updateHandler[In]) { h.validate = f }
 }
@@ -84,9 +84,8 @@ func Validator[In any](f func(In) error) UpdateOption[In] {
 // update, before the code that other events of that turn wake. Its result or its
 // error is the answer, on record with the turn in which it returns, and its caller
 // gets it from any process. A panic of the handler, or of what it began with Go or Map,
-// is such an error, a *retry.PanicError, and so is runtime.Goexit: whoever asks cannot stop
-// the run. What the
-// handler had done by then stays done.
+// is such an error, a *retry.PanicError, and so is runtime.Goexit: a caller cannot stop
+// the run. What the handler had done by then stays done.
 //
 // An update that comes before the code has first waited for something waits for
 // that; handlers are best set first. Handlers that are under way when the run ends
@@ -194,7 +193,7 @@ func (h updateHandler[In]) run(wf *Context, input history.Payload) (history.Payl
 	return h.handle(wf, in)
 }
 
-// Validate answers why an update is not accepted, or nil.
+// Validate returns why an update is not accepted, or nil.
 func (i *instance) Validate(name string, input history.Payload) (err error) {
 	h := i.updates.handlers[name]
 	if h == nil {
@@ -240,7 +239,7 @@ type updateUnderWay struct {
 	answered bool
 }
 
-// answer ends the update; later answers of what the handler has begun are dropped.
+// answer ends the update; later outcomes of what the handler has begun are dropped.
 func (u *updateUnderWay) answer(result history.Payload, err error) {
 	if !u.answered {
 		u.instance.run.AnswerUpdate(u.id, u.name, result, history.FromError(err))
@@ -248,7 +247,7 @@ func (u *updateUnderWay) answer(result history.Payload, err error) {
 	}
 }
 
-// panicked answers with the panic of a coroutine of the handler.
+// panicked ends the update with the panic of a coroutine of the handler.
 func (u *updateUnderWay) panicked(c *coro.Coroutine, value any) {
 	if u.answered {
 		return

@@ -20,7 +20,7 @@ import (
 // the run keeps it, also in a loop, and when latest rises later. A run that had
 // come by before the code asked has version 0. The least is the oldest version that
 // the code still has a way for: raise it when no run of an older one is left, and
-// take the mark out when nobody else has it.
+// take the mark out when no open run has it on record.
 //
 // A run whose version is not in the range is parked, as is one that has a mark
 // which the code lacks: both go on with code that suits them. The name of a change

@@ -167,7 +167,7 @@ func stored(t *testing.T, events []history.Event) []history.Event {
 	return events
 }
 
-// attempt runs a body at once and returns its end, if it has one by itself.
+// attempt runs a body immediately and returns its end, if it has one by itself.
 func (w *world) attempt(d core.Dispatch) []timed {
 	w.calls[d.Name]++
 	end := core.AttemptEnded{Call: d.Call, Attempt: d.Attempt, Outcome: core.Completed, Ended: w.now + int64(time.Second)}

@@ -33,8 +33,8 @@ func lettersIn(t *testing.T, dir string) map[string]int {
 	return found
 }
 
-// await returns when the letter is there; whoever waits for it in vain waits until
-// the test is over.
+// await returns when the letter is there; a wait in vain lasts until
+// the test ends.
 func await(t *testing.T, dir, subject string) {
 	t.Helper()
 	for lettersIn(t, dir)[subject] == 0 {
@@ -78,7 +78,7 @@ func TestADecisionSurvivesKills(t *testing.T) {
 	}
 }
 
-// Nobody decides. A week passes at once.
+// No decision comes. A week passes in virtual time.
 func TestTheDeadline(t *testing.T) {
 	dir := t.TempDir()
 	perduretest.Test(t, func(t *testing.T, env *perduretest.Env) {

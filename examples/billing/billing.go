@@ -33,7 +33,7 @@ type Invoice struct {
 	Period time.Time `json:"period"`
 }
 
-// Key is the same whoever charges the invoice, in whichever attempt or run.
+// Key is the same in whichever attempt or run the invoice is charged.
 func (i Invoice) Key() string { return i.ID + "/" + i.Period.Format(time.RFC3339) }
 
 // Report says what became of a period.

@@ -39,7 +39,7 @@ func TestPeriodsSurviveKills(t *testing.T) {
 	for range service.At {
 		service.Life(t, args...)
 	}
-	time.Sleep(2 * time.Second) // nobody is there when two periods come
+	time.Sleep(2 * time.Second) // no process is there when two periods come
 	p := kill.Start(t, args...)
 	service.Strike(p)
 	select {

@@ -1,6 +1,6 @@
 // Package check finds what is wrong with a flow file before it runs: actions and
 // names that do not exist, calls that do not fit, code that is never reached,
-// policies that cannot do what they say. It reports everything at once, each fault
+// policies that cannot do what they say. It reports everything in one pass, each fault
 // with its place and what to do about it.
 //
 // What it reports fails whenever it is reached, or is never reached at all; it does

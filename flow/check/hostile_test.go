@@ -13,7 +13,7 @@ import (
 // hostile are texts that grow with a number: what they repeat must cost the same
 // each time, when it is read, checked, reported and printed.
 var hostile = map[string]func(n int) string{
-	"names nobody has":        func(n int) string { return "x = [" + each(n, "b%, ") + "]\n" },
+	"unknown names":           func(n int) string { return "x = [" + each(n, "b%, ") + "]\n" },
 	"names almost right":      func(n int) string { return each(n, "abcdef% = 1\n") + each(n, "x = abcdeg%\n") },
 	"functions almost right":  func(n int) string { return each(n, "fn abc%(input: [], output: []):\n    abd%()\n") },
 	"one function many times": func(n int) string { return strings.Repeat("fn f(input: [], output: []):\n    f()\n", n) },
@@ -115,7 +115,7 @@ func cost(t *testing.T, text string, tries int) (least time.Duration) {
 	return least
 }
 
-// TestW9_TooManyFaults: who has more than can be read at once is told that there are
+// TestW9_TooManyFaults: a list that is too long to read is cut, and says that there are
 // more.
 func TestW9_TooManyFaults(t *testing.T) {
 	for text, more := range map[string]bool{each(syntax.MaxFaults, "x = b%\n"): false, each(syntax.MaxFaults+1, "x = b%\n"): true} {

@@ -297,7 +297,7 @@ func (w *world) leave(signal string, co *coro.Coroutine) {
 	}
 }
 
-// Watch does nothing: nobody asks.
+// Watch does nothing: a rehearsal takes no queries.
 func (e *effects) Watch(func() *eval.Dict) {}
 
 // Uncanceled are the same effects: nothing is canceled.

@@ -176,7 +176,7 @@ func (r *execution) dispatch(c *Call) {
 	r.out.Dispatch = append(r.out.Dispatch, r.dispatchOf(c))
 }
 
-// dispatchOf is what is to be known of the coming attempt by whoever runs it.
+// dispatchOf is what the node or worker that runs the coming attempt has to know of it.
 func (r *execution) dispatchOf(c *Call) Dispatch {
 	limit := c.Policy.AttemptLimit()
 	return Dispatch{
@@ -217,7 +217,7 @@ func (r *execution) dropLate() {
 }
 
 // queueDue is when a queued call has waited too long for its slot: when its
-// QueueTimeout is over, or when the attempt may not start any more.
+// QueueTimeout ends, or when the attempt may not start any more.
 func (c *Call) queueDue() int64 {
 	var due int64
 	if c.Policy.QueueTimeout > 0 {

@@ -116,7 +116,7 @@ func (h *hall) next() int64 {
 }
 
 // over reports that all is done. A gate may still take a message that arrived again for a
-// call, and find out that nobody asks.
+// call, and find out that no call asks.
 func (h *hall) over() bool {
 	for _, d := range h.gates {
 		if len(d.rows) > 0 {
@@ -225,7 +225,7 @@ func (h *hall) send(from string, l letter) {
 	}
 }
 
-// crash makes a gate, or a run whose attempt is lost, anew from its records.
+// crash makes a gate, or a run whose attempt is lost, again from its records.
 func (h *hall) crash() {
 	if h.random.IntN(2) == 0 {
 		d := h.gates[slices.Sorted(maps.Keys(h.gates))[h.random.IntN(len(h.gates))]]
@@ -251,7 +251,7 @@ func (h *hall) crash() {
 	h.stepRun(g, []Input{TakenOver{}})
 }
 
-// judge holds the limits, and how long slots are held and not used. Nobody keeps one for
+// judge holds the limits, and how long slots are held and not used. No call keeps one for
 // longer than its patience, and what messages take.
 func (h *hall) judge() {
 	inside := map[string]int{}
@@ -295,7 +295,7 @@ func (h *hall) judge() {
 	}
 }
 
-// run goes on until all is done, and nobody is left at a gate.
+// run goes on until all is done, and no call is left at a gate.
 func (h *hall) run(crashes int) {
 	for range 50_000 {
 		if h.over() || h.next() == Never {
@@ -324,7 +324,7 @@ func (h *hall) run(crashes int) {
 
 // TestE96_RandomArrivals: calls through any of three gates come, fail, wait for messages
 // that take long or arrive twice, and lose their processes. Limits hold, no slot is held
-// for longer than the patience of its call, everybody starts, and nobody is left.
+// for longer than the patience of its call, every call starts, and none is left.
 func TestE96_RandomArrivals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var specs []gates.Spec
@@ -406,7 +406,7 @@ func TestE96_NobodyStarves(t *testing.T) {
 			t.Errorf("%s is the %dth to start", g.name, n)
 		}
 	}
-	// A slot of b comes free every five minutes. Who keeps what it has waits nine for one.
+	// A slot of b comes free every five minutes. A call that keeps what it has waits nine for one.
 	if h.idlest > 5*time.Minute {
 		t.Errorf("a slot was held and not used for %s", h.idlest)
 	}
@@ -426,7 +426,7 @@ func TestE96_ACrowdKeepsNothingIdle(t *testing.T) {
 		h.invite(guestOf(0, length()), steady, 0, "a")
 	}
 	h.run(0)
-	// There is work for half an hour of either gate. Who keeps what it has while it waits
+	// There is work for half an hour of either gate. A call that keeps what it has while it waits
 	// holds slots for 40 minutes in vain, one of them for four.
 	if took := time.Duration(h.now); took > 33*time.Minute || h.idle > 6*time.Minute || h.idlest > 30*time.Second {
 		t.Errorf("it took %s; slots were held in vain for %s, one of them for %s", took, h.idle, h.idlest)

@@ -34,7 +34,7 @@ func RunDeadline(s *history.Start) int64 {
 }
 
 // CanWait reports whether a run that is started so may stand in line to begin. One that is
-// to begin later, or has to end in time, is in nobody's line: its row tells that time.
+// to begin later, or has to end in time, stands in no line: its row tells that time.
 func CanWait(s *history.Start) bool {
 	return s.FirstTurn == 0 && s.RunTimeout <= 0 && s.ChainDeadline == 0 && s.Base == nil
 }
@@ -63,7 +63,7 @@ func (r *Run) expire() {
 }
 
 // timeForRetries is the policy with the time that is left for attempts: a run that
-// could only begin when the time of its chain is over is not begun.
+// could only begin after the time of its chain is not begun.
 func (r *runRetry) timeForRetries(p *retry.Policy) *retry.Policy {
 	if r.start.ChainDeadline == 0 {
 		return p

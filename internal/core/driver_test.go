@@ -146,7 +146,7 @@ func (d *driver) loadTurns(c maker, turns []storedTurn, rows []core.Row, state c
 	return run, instance, run.Load(stored, rows, state)
 }
 
-// reload drops the machine and makes it anew, with the given code.
+// reload drops the machine and makes it again, with the given code.
 func (d *driver) reload(c maker) error {
 	d.drop()
 	run, instance, err := d.load(c)

@@ -46,7 +46,7 @@ func TestR47_AHolderThatIsLostIsFoundOut(t *testing.T) {
 }
 
 // TestR47_AGateThatNobodyUsesIsForgotten: a week after the last call, unless it would
-// do something else if it was made anew.
+// do something else if it was made again.
 func TestR47_AGateThatNobodyUsesIsForgotten(t *testing.T) {
 	plain := aGate(1, gates.Rejoin)
 	thrifty := plain
@@ -174,8 +174,8 @@ func TestR47_GateIsItsRows(t *testing.T) {
 	})
 }
 
-// lastGranted is the last attempt that may have ended: nobody says that of one that
-// was not granted.
+// lastGranted is the last attempt that may have ended: one that was not
+// granted has none.
 func lastGranted(g *Gate, key TicketKey) int {
 	if g.machine == nil {
 		return 0
@@ -188,7 +188,7 @@ func lastGranted(g *Gate, key TicketKey) int {
 	}
 }
 
-// shown is what others see of a turn; which row a ticket has is nobody's business.
+// shown is what others see of a turn; which row a ticket has does not show.
 func shown(t *StandingTurn) string {
 	var tickets []string
 	for _, row := range t.Rows {

@@ -77,7 +77,7 @@ func TestR46_AVerdictTwiceIsOne(t *testing.T) {
 	}
 }
 
-// TestE22_AnAttemptThatIsUndecidedIsCounted: also if the run ends before a budget
+// TestE22_AnAttemptThatIsUndecidedIsCounted, even if the run ends before a budget
 // has said whether another one may follow.
 func TestE22_AnAttemptThatIsUndecidedIsCounted(t *testing.T) {
 	thrifty := aGate(1, gates.Rejoin)

@@ -54,7 +54,7 @@ func AttemptID(run string, call int64, attempt int) string {
 }
 
 // sentID is the ID of a signal that workflow code sends. No user can choose such an ID
-// (history.Reserved), and so nobody takes it before.
+// (history.Reserved), and so no turn takes it before.
 func sentID(run string, call int64) string { return "#send/" + CallID(run, call) }
 
 // record keeps an attempt about which nothing had to be decided.

@@ -14,7 +14,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Activities of the scripts. Nobody runs them: a script says how they end.
+// Activities of the scripts. They never run: a script says how they end.
 var (
 	reserve = activity.Declare[int, string]("reserve")
 	charge  = activity.Declare[int, string]("charge", activity.Retry(exact(3)))
@@ -265,7 +265,7 @@ var programs = map[string]workflow.Func[int, string]{
 			return workflow.Call(wf, charge, order)
 		})
 	},
-	// deadlock waits for a channel that nobody sends to.
+	// deadlock waits for a channel that no coroutine sends to.
 	"deadlock": func(wf *workflow.Context, order int) (string, error) {
 		s, err := workflow.Call(wf, ship, order)
 		if err == nil {

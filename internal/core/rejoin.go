@@ -139,8 +139,8 @@ func (r *Run) renew() {
 	}
 }
 
-// applyLater lets what came later in the turns of a stretch take effect. Who ran its
-// attempts has counted the calls that it closes.
+// applyLater lets what came later in the turns of a stretch take effect. The node that
+// ran its attempts has counted the calls that it closes.
 func (r *Run) applyLater() {
 	if r.ended {
 		return

@@ -58,7 +58,7 @@ type StoredTurn struct {
 }
 
 // ErrDeadlock says that the code waits although nothing is open that could end
-// its wait: for a channel that nobody sends to, for instance.
+// its wait: for a channel that no coroutine sends to, for instance.
 var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer, signal or child open that could wake it")
 
 // Run is the step machine of one run: it conducts the parts of which the machine is

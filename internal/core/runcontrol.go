@@ -24,7 +24,7 @@ var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, Pau
 // OfRun reports whether the operation is one on a run as a whole.
 func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
 
-// Unanswered reports whether nobody waits for the answer to a request.
+// Unanswered reports whether no caller waits for the answer to a request.
 func (c *Control) Unanswered() bool {
 	return c.ID == "" && (c.Operation == CancelTheRun || c.Operation == TerminateTheRun || c.Operation == SignalTheRun)
 }

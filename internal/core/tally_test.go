@@ -171,7 +171,7 @@ func TestE22_CallsAreCountedOnce(t *testing.T) {
 	}), 0)
 	var got []string
 	for n := 1; !d.run.Ended(); n++ {
-		if n%3 == 0 { // however often the code is loaded anew
+		if n%3 == 0 { // however often the code is loaded again
 			if err := d.reload(d.code); err != nil {
 				t.Fatal(err)
 			}

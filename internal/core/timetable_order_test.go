@@ -13,7 +13,7 @@ import (
 )
 
 // TestE95_CatchUpIsDecidedByNominalTimes: the schedule and the run of its first fire both
-// have news after a downtime. The run ended while nobody served the schedule, and its end
+// have news after a downtime. The run ended while no node served the schedule, and its end
 // is heard before the missed times are looked at, together with them, or after.
 func TestE95_CatchUpIsDecidedByNominalTimes(t *testing.T) {
 	for _, test := range []struct {

@@ -16,7 +16,7 @@ type hourly struct{}
 
 func (hourly) After(at int64) int64 { return (at/int64(time.Hour) + 1) * int64(time.Hour) }
 
-// clockwork drives a timetable, which it loads anew before each step, and writes down
+// clockwork drives a timetable, which it loads again before each step, and writes down
 // what it starts.
 type clockwork struct {
 	t      *testing.T
@@ -230,7 +230,7 @@ func TestE49_PauseOfASchedule(t *testing.T) {
 
 // TestE49_ScheduleIsSetAndDeleted: a schedule that is set to what it does stays as it
 // is; another spec counts from when it was said; a deleted one fires nothing and may
-// be made anew; what was decided stays.
+// be made again; what was decided stays.
 func TestE49_ScheduleIsSetAndDeleted(t *testing.T) {
 	c := newClockwork(t, history.Schedule{Overlap: core.OverlapBufferAll})
 	spec := c.table.Detail().Spec

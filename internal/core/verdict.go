@@ -82,7 +82,7 @@ func (r *runRetry) firstAttempt() int64 {
 
 // neverBegins closes a run whose code has not begun and may not any more: it was
 // canceled while it waited for its first turn, or it is an attempt after a failed
-// one and the time of all of them is over. The code has no part in that, so the
+// one and the time of all of them has passed. The code has no part in that, so the
 // turn says that it did not run.
 func (r *Run) neverBegins() bool {
 	s := &r.start

@@ -10,7 +10,7 @@ import (
 )
 
 // Scheduler runs coroutines. Its methods, Close excepted, must be called from
-// one goroutine at a time: the one in Run, or by nobody else's leave.
+// one goroutine at a time: the one in Run, or the coroutine that it runs.
 type Scheduler struct {
 	ready   []*Coroutine // runnable, in order; ready[head] is next
 	head    int
@@ -81,7 +81,7 @@ func (s *Scheduler) First(f func(*Coroutine)) *Coroutine {
 func (c *Coroutine) body(f func(*Coroutine)) {
 	returned := false
 	defer func() {
-		// While unwinding there is nobody left to tell of a panic in a defer.
+		// While unwinding, no caller is left that a panic in a defer could reach.
 		if v := recover(); !c.scheduler.closing.Load() {
 			if v == nil && !returned {
 				c.exited()

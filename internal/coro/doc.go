@@ -2,7 +2,7 @@
 //
 // User code of a workflow is written as if it could block: it waits for an
 // activity, sleeps, receives from a channel. A Scheduler runs such code in
-// coroutines, one at a time, on the goroutine that calls Run. Whoever may go on
+// coroutines, one at a time, on the goroutine that calls Run. A coroutine that may go on
 // stands in a first-in, first-out queue; Run lets each go on until it parks,
 // and returns when the queue is empty. So the same wake-ups in the same order
 // give the same execution, on every machine, every time.

@@ -50,7 +50,7 @@
 //     the caller named the time. At the second and later gates of a call the caller
 //     announces itself, because it must hold the earlier ones.
 //   - A call that needs several gates keeps a slot of one, while another makes it wait, only
-//     for a moment. All or nothing in the strict sense, where nobody keeps anything, starves:
+//     for a moment. All or nothing in the strict sense, where no call keeps anything, starves:
 //     where both gates are busy, two slots never come free at one time. Keeping what it has
 //     for as long as it takes lets slots stand idle for the length of the other line.
 //     Patience that grows is between the two: what is kept in vain is bounded by what is

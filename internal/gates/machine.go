@@ -255,7 +255,7 @@ func (m *Machine[K]) advance(now int64) {
 }
 
 // endBackoff makes a ticket, which is in no queue, wait from since on, in mode Release as
-// one that came anew.
+// one that came again.
 func (m *Machine[K]) endBackoff(e *entry[K], since, came int64) {
 	e.Until = 0
 	if m.config.Mode == Release && !e.Slot {
@@ -281,7 +281,7 @@ func (m *Machine[K]) line(e *entry[K]) {
 }
 
 // rest puts a ticket among those in backoff, until its time comes or that of its
-// slot is over.
+// slot ends.
 func (m *Machine[K]) rest(e *entry[K]) {
 	at := e.Until
 	if e.Slot && m.config.MaxHold > 0 {

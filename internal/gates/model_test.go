@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/gates"
 )
 
-// model is the gate as one would explain it: one list, sorted and searched anew
+// model is the gate as one would explain it: one list, sorted and searched again
 // for each question, a bucket that is filled, a breaker with named states.
 type model struct {
 	c       gates.Spec

@@ -8,7 +8,7 @@ const maxDoublings = 16
 // Patience is for how long a call that needs several gates keeps slots that it was
 // granted while another gate makes it wait. Then it gives them back (Return), keeps its
 // places in line, and waits for that other gate alone. When that one grants, it asks the
-// ones that it gave back again, where nobody who came later is before it.
+// ones that it gave back again, where no later call is before it.
 //
 // A call is in order if it lacks no gate that comes before one it holds, by name. Calls
 // that wait for each other in a circle cannot all be in order, and one that is not never

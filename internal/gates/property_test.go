@@ -233,7 +233,7 @@ func (s *scenario) restart() {
 	s.m = m
 }
 
-// wakes checks that nobody waits for ever: time alone, told to the machine only
+// wakes checks that no call waits for ever: time alone, told to the machine only
 // when Next asks for it, serves as many as time told at every moment would.
 func (s *scenario) wakes() {
 	for range 200 {

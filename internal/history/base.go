@@ -9,11 +9,11 @@ const (
 )
 
 // Base says with which history a run begins: with that of another run up to a call,
-// which is made anew, and with what came later and does not depend on that.
+// which is made again, and with what came later and does not depend on that.
 type Base struct {
 	WorkflowID string `json:"workflow_id"` // whose history
 	Run        string `json:"run"`
-	Call       int64  `json:"call"` // the first that is made anew
+	Call       int64  `json:"call"` // the first that is made again
 
 	// Cuts are the turns, in order, in the middle of which the code was stopped: it
 	// goes on with the next turn. The last one is where the run itself begins; others

@@ -204,7 +204,7 @@ type Event struct {
 	// Initiator says why a run is continued: ContinueAsNew, then Name and Input are
 	// those of the next run; RetryOfRun, then Failure says how this one failed
 	// and Deadline after which time the next one may not begin any more; or
-	// ResetOfRun, then Call is the first that the next one makes anew.
+	// ResetOfRun, then Call is the first that the next one makes again.
 	Initiator string `json:"initiator,omitempty"`
 	Deadline  int64  `json:"deadline,omitempty"`
 
@@ -282,7 +282,7 @@ type Start struct {
 	Trace      string  `json:"trace,omitempty"`
 	Created    int64   `json:"created"`
 	// FirstTurn is the time before which the first turn may not be taken; 0 for
-	// at once.
+	// immediately.
 	FirstTurn int64 `json:"first_turn,omitempty"`
 	// After is the run that had the workflow ID before, of a chain that began after
 	// another one had ended.
@@ -344,7 +344,7 @@ const (
 
 // Carried is what outlives a run of a chain.
 type Carried struct {
-	// Signals that nobody read, those of one name in the order in which they came.
+	// Signals that the code did not read, those of one name in the order in which they came.
 	Signals []CarriedSignal `json:"signals,omitempty"`
 	// Seen are the names and IDs of signals that would come for the second time,
 	// oldest first.
@@ -365,7 +365,7 @@ type Carried struct {
 	Asked []string `json:"asked,omitempty"`
 }
 
-// CarriedSignal is a signal that nobody read.
+// CarriedSignal is a signal that the code did not read.
 type CarriedSignal struct {
 	Name  string  `json:"name"`
 	Value Payload `json:"value,omitzero"`

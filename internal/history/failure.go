@@ -14,9 +14,9 @@ import (
 )
 
 // Failure is an error as a durable value: a tree of what an error was and what
-// it wrapped. Err makes an error of it that answers errors.Is and errors.As for
-// the sentinels and types registered with package retry, and for those of
-// package retry itself, as the original did.
+// it wrapped. Err makes an error of it for which errors.Is and errors.As hold as for
+// the original: for the sentinels and types registered with package retry, and for
+// those of package retry itself.
 type Failure struct {
 	// Type is the error's type name; empty for an error that only adds text to
 	// what it wraps.

@@ -21,7 +21,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// errDeclined is a registered sentinel, errForeign one that nobody registered.
+// errDeclined is a registered sentinel, errForeign one that is not registered.
 var (
 	errDeclined = errors.New("the card was declined")
 	errForeign  = errors.New("unknown here")
@@ -273,7 +273,7 @@ func TestE4_RegisteredErrorsAreThemselves(t *testing.T) {
 	}
 }
 
-// What nobody registered keeps its text, its type name and its causes; that is
+// What is not registered keeps its text, its type name and its causes; that is
 // what the documentation of registering is for.
 func TestE4_WhatIsNotRegisteredKeepsItsText(t *testing.T) {
 	_, before := os.Open("/does/not/exist")

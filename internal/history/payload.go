@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// EncodingJSON is the encoding of values that nobody configured otherwise.
+// EncodingJSON is the encoding of values, unless configured otherwise.
 const EncodingJSON = "json"
 
 // Payload is a user's value in encoded form. The zero Payload holds no value.

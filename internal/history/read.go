@@ -12,7 +12,7 @@ import (
 // from another version perhaps or written by a person, is left to encoding/json as a
 // whole, so nothing is read differently or refused here.
 
-// readTurn reads the document of a turn up to its end, or answers false.
+// readTurn reads the document of a turn up to its end, or returns false.
 func readTurn(data []byte, end string, words *Words) ([]Event, bool) {
 	r := reader{rest: data, words: words}
 	format := 0
@@ -225,7 +225,7 @@ func (r *reader) decode(data []byte, v any) {
 	}
 }
 
-// raw skips a value and answers its text. What is no value is not noticed.
+// raw skips a value and returns its text. What is no value is not noticed.
 func (r *reader) raw() []byte {
 	depth, quoted := 0, false
 	for i := 0; i < len(r.rest); i++ {

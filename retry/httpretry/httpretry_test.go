@@ -58,7 +58,7 @@ func answer(status int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// secret is a URL that must be told to nobody as a whole.
+// secret is a URL that no message may show as a whole.
 func (s *server) secret() string {
 	return strings.Replace(s.URL, "http://", "http://ann:password@", 1) + "/pay/7%2F8?token=hunter2#fragment"
 }
@@ -238,7 +238,7 @@ func TestBodiesAreKeptInPartAndClosed(t *testing.T) {
 			t.Errorf("%.50q: %d connections were needed", c.body, n)
 		}
 	}
-	// One that never ends keeps nobody for longer than the context says.
+	// One that never ends is read for no longer than the context says.
 	endless := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(503)
 		io.WriteString(w, "and so on")

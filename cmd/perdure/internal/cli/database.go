@@ -56,7 +56,7 @@ func (a *app) group() (name string, given bool) {
 const longestNode = 200
 
 // open opens the database as a client. It creates none: a misspelled name must not
-// become an empty database. Nor does it migrate one: whoever looks with a newer command
+// become an empty database. Nor does it migrate one: a look with a newer command
 // would shut out the engines that serve it.
 func (a *app) open(ctx context.Context) (*perdure.Engine, error) {
 	name, err := a.database()

@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// fulfilment waits for a parcel and for a letter that nobody can write, and lets an
+// fulfilment waits for a parcel and for a letter that no code can write, and lets an
 // audit go.
 var (
 	parcel = workflow.New("parcel", func(wf *workflow.Context, d time.Duration) (string, error) {
@@ -27,7 +27,7 @@ var (
 			return "", err
 		}
 		sent := workflow.RunChildAsync(wf, parcel, time.Hour, workflow.ChildID(id+"/parcel"))
-		//perdure:deterministic that nobody has its code is what is shown
+		//perdure:deterministic no process has its code, which is what the test shows
 		written := workflow.RunChildAsync(wf, letter, "dear", workflow.ChildID(id+"/letter"), workflow.OnParentClose(workflow.ParentCloseTerminate))
 		out, err := sent.Get(wf)
 		if err != nil {

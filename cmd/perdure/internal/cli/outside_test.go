@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// TestE29_CompletionAtAShell: whoever has a token and the database ends an attempt
+// TestE29_CompletionAtAShell: a holder of a token ends an attempt with the database alone
 // with the command, while no engine runs.
 func TestE29_CompletionAtAShell(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pseudoTerminal opens a terminal of 72 columns that nobody looks at.
+// pseudoTerminal opens a terminal of 72 columns.
 func pseudoTerminal(t *testing.T) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
