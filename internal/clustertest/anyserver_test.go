@@ -30,18 +30,13 @@ func TestE83_AnyServer(t *testing.T) {
 		t.Fatalf("the test needs a database without the schema perdure: DROP SCHEMA perdure CASCADE (%v)", err)
 	}
 	c := newClusterAt(t, nil, url)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*2*time.Minute+patience)
-	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
-	c.awaitShares(nodes...)
-	c.setCrew(nodes...)
-	load := c.load()
-	load.Begin(ctx)
+	nodes := c.two()
+	load := c.loaded(time.Duration(*times)*2*time.Minute + patience)
 	for range *times {
 		c.awaitProgress(load, 20)
 		if trouble != "" {
 			t.Logf("for %s no run ended", c.gap(load, func() {
-				if said, err := exec.CommandContext(ctx, "/bin/sh", "-c", trouble).CombinedOutput(); err != nil {
+				if said, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", trouble).CombinedOutput(); err != nil {
 					t.Errorf("%s: %v\n%s", trouble, err, said)
 				}
 				c.awaitProgress(load, 20)
@@ -49,10 +44,7 @@ func TestE83_AnyServer(t *testing.T) {
 		}
 		c.awaitProgress(load, 20)
 	}
-	end := load.End()
-	c.awaitShares(nodes...)
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }
 
 // gap is the longest time in which no run of a load ended while something was done.

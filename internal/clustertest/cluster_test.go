@@ -36,7 +36,8 @@ type cluster struct {
 	client *perdure.Engine
 	random *rand.Rand
 
-	all []*node // that there ever were
+	all    []*node        // that there ever were
+	limits map[string]int // of attempts in the queue, by label
 
 	mu   sync.Mutex
 	crew []*node // that clients may ask, see relay
@@ -75,7 +76,7 @@ func newClusterAt(t *testing.T, server *pgtest.Cluster, dsn string) *cluster {
 	t.Helper()
 	top, _, _ := strings.Cut(t.Name(), "/")
 	t.Logf("again: go test -race ./internal/clustertest -run '^%s$' -seed %d -times %d", top, *seed, *times)
-	c := &cluster{t: t, server: server, dsn: dsn, book: witness.OpenBook(t), random: rand.New(rand.NewPCG(*seed, 1<<40))}
+	c := &cluster{t: t, server: server, dsn: dsn, book: witness.OpenBook(t), limits: map[string]int{}, random: rand.New(rand.NewPCG(*seed, 1<<40))}
 	client, err := perdure.Open(t.Context(), postgres.URL(pooled(c.dsn), postgres.Partitions(partitions)),
 		perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
@@ -96,6 +97,50 @@ func newClusterAt(t *testing.T, server *pgtest.Cluster, dsn string) *cluster {
 		}
 	})
 	return c
+}
+
+// underLoad makes a database on a server, with two nodes of even shares and a load that asks
+// both. Runs that have not ended after so many minutes are failures.
+func underLoad(t *testing.T, server *pgtest.Cluster, minutes int) (c *cluster, nodes []*node, load *witness.Load) {
+	t.Helper()
+	c = newCluster(t, server)
+	nodes = c.two()
+	return c, nodes, c.loaded(time.Duration(minutes) * time.Minute)
+}
+
+// two starts two nodes, which clients may ask, and waits until their shares are even.
+func (c *cluster) two() []*node {
+	c.t.Helper()
+	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
+	c.awaitShares(nodes...)
+	c.setCrew(nodes...)
+	return nodes
+}
+
+// loaded begins a load, of which runs are failures that have not ended after the time. Of
+// the workflows these are as frequent as all others together.
+func (c *cluster) loaded(within time.Duration, mostly ...string) *witness.Load {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), within)
+	c.t.Cleanup(cancel)
+	load := c.load()
+	for _, name := range mostly {
+		for other := range witness.Jobs {
+			load.Only = append(load.Only, name, other)
+		}
+	}
+	slices.Sort(load.Only) // the seed decides
+	load.Begin(ctx)
+	return load
+}
+
+// conclude ends a load and holds against the book what these nodes, which are all, made of it.
+func (c *cluster) conclude(load *witness.Load, nodes []*node) {
+	c.t.Helper()
+	end := load.End()
+	c.awaitShares(nodes...)
+	c.awaitHealth(nodes...)
+	c.verdict(end)
 }
 
 // patience ends a test in which something does not happen that must. It decides
@@ -138,6 +183,12 @@ func (c *cluster) begin(label string, s Setup) (*node, <-chan error) {
 	}
 	if s.Lease == 0 {
 		s.Lease = lease
+	}
+	if s.Queue == 0 {
+		s.Queue = 4
+	}
+	if s.Queue > 0 {
+		c.limits[label] = min(s.Queue, s.Concurrency)
 	}
 	s.Book = c.book.Address()
 	n := spawn(c.t, label)
@@ -272,6 +323,7 @@ func (c *cluster) load() *witness.Load {
 func (c *cluster) verdict(end witness.Case) {
 	c.t.Helper()
 	end.Zombies = true // on a machine that is busy enough, any node may be one
+	end.Limits = c.limits
 	end.Judge(c.t)
 	counts, err := ops.Counts(c.t.Context(), c.client)
 	if err != nil {
@@ -326,6 +378,7 @@ func (c *cluster) nothingLeft() {
 	c.await("the inbox is empty", func() bool { return len(c.query(`SELECT inbox::text FROM perdure.inbox`)) == 0 })
 	for what, sql := range map[string]string{
 		"runs are open":                     `SELECT runs::text FROM perdure.runs WHERE status IN ('running', 'waiting-for-code', 'parked')`,
+		"attempts are in queues":            `SELECT tasks::text FROM perdure.tasks`,
 		"calls have a row":                  `SELECT calls::text FROM perdure.calls`,
 		"turns belong to no run":            `SELECT t.run FROM perdure.turns t WHERE NOT EXISTS (SELECT FROM perdure.runs r WHERE r.partition = t.partition AND r.id = t.run)`,
 		"turns were written by older owner": `SELECT run FROM (SELECT run, epoch, lag(epoch) OVER (PARTITION BY partition, run ORDER BY number) AS before FROM perdure.turns) t WHERE before > epoch`,

@@ -19,13 +19,8 @@ func TestE83_DatabaseCrashes(t *testing.T) {
 	server := pgtest.Start(t)
 	c := newCluster(t, server)
 	rounds := 3 * *times
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rounds)*10*time.Second+patience)
-	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
-	c.awaitShares(nodes...)
-	c.setCrew(nodes...)
-	load := c.load()
-	load.Begin(ctx)
+	nodes := c.two()
+	load := c.loaded(time.Duration(rounds)*10*time.Second + patience)
 	for range rounds {
 		c.awaitProgress(load, 20)
 		time.Sleep(c.moment(lease / 4))
@@ -34,10 +29,7 @@ func TestE83_DatabaseCrashes(t *testing.T) {
 		server.Restart(t)
 	}
 	c.awaitProgress(load, 20)
-	c.awaitShares(nodes...)
-	end := load.End()
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }
 
 // TestE83_ShortOutageMovesNothing: while a crashed server is away for less than

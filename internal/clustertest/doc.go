@@ -30,6 +30,10 @@
 //	PERDURE_TEST_TROUBLE='./kill-the-primary.sh' \
 //	go test ./internal/clustertest -run AnyServer -times 5
 //
+//	go test ./internal/clustertest -run TestE132 -kills 200 -timeout 1h
+//
+// kills two hundred processes, of nodes, workers and servers.
+//
 // A seed fixes when the parent acts and what it starts; what the nodes happen to do
 // at that moment is up to the machine.
 package clustertest

@@ -75,14 +75,7 @@ func TestE83_TheServersDiskIsFull(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, 256)
 	server := pgtest.Start(t, pgtest.In(disk), pgtest.Set("min_wal_size", "32MB"), pgtest.Set("max_wal_size", "48MB"))
-	c := newCluster(t, server)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
-	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
-	c.awaitShares(nodes...)
-	c.setCrew(nodes...)
-	load := c.load()
-	load.Begin(ctx)
+	c, nodes, load := underLoad(t, server, 1+*times)
 	for range *times {
 		c.awaitProgress(load, 20)
 		free := fill(t, disk, 256<<10)
@@ -102,10 +95,7 @@ func TestE83_TheServersDiskIsFull(t *testing.T) {
 		})
 		c.awaitProgress(load, 20)
 	}
-	end := load.End()
-	c.awaitShares(nodes...)
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }
 
 // TestE83_TheDiskOfAFileIsFull: the same with an SQLite file and the only engine that
@@ -119,7 +109,7 @@ func TestE83_TheDiskOfAFileIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := sqlite.File(filepath.Join(disk, "shop.db"))
-	e, err := perdure.Open(t.Context(), file, witness.Definitions(pen), perdure.Concurrency(16), perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	e, err := perdure.Open(t.Context(), file, witness.Definitions(pen), witness.Serves(4), perdure.Concurrency(16), perdure.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,8 +109,5 @@ func TestE7_E9_Namesakes(t *testing.T) {
 		}
 	}
 	c.awaitProgress(load, 10)
-	end := load.End()
-	c.awaitShares(nodes...)
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }

@@ -40,10 +40,7 @@ func TestE81_E83_PgBouncer(t *testing.T) {
 		c.setCrew(nodes...)
 	}
 	c.awaitProgress(load, 20)
-	end := load.End()
-	c.awaitShares(nodes...)
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }
 
 // bouncer is a PgBouncer.

@@ -106,7 +106,10 @@ func (p *proxy) dial(l *link) error {
 	if _, err := p.pass(l, &batch{}, -1); err != nil {
 		return err
 	}
-	s, err := net.Dial("unix", p.socket)
+	p.mu.Lock()
+	socket := p.socket
+	p.mu.Unlock()
+	s, err := net.Dial("unix", socket)
 	if err != nil {
 		return err
 	}
@@ -263,6 +266,12 @@ func (p *proxy) deafen() { p.set(func() { p.deaf = true }) }
 
 // speak lets everything pass again.
 func (p *proxy) speak() { p.set(func() { p.silent, p.deaf = false, false }) }
+
+// lead leads to another server from now on.
+func (p *proxy) lead(socket string) {
+	p.set(func() { p.socket = socket })
+	p.reset()
+}
 
 // isHolding reports whether something is held back.
 func (p *proxy) isHolding() bool {

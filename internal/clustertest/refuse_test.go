@@ -43,15 +43,8 @@ END $$`
 func TestE83_ErrorsAtAnyStatementAndAtCommit(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Set("default_transaction_isolation", "serializable"))
-	c := newCluster(t, server)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
-	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
-	c.awaitShares(nodes...)
-	c.setCrew(nodes...)
+	c, nodes, load := underLoad(t, server, 1+*times)
 	c.command(faults)
-	load := c.load()
-	load.Begin(ctx)
 	given := func(what string) string {
 		return c.query(`SELECT (last_value - (NOT is_called)::integer)::text FROM public.` + what)[0]
 	}
@@ -63,10 +56,7 @@ func TestE83_ErrorsAtAnyStatementAndAtCommit(t *testing.T) {
 	})
 	c.awaitProgress(load, 20)
 	c.command(`DROP FUNCTION public.fault() CASCADE`)
-	end := load.End()
-	c.awaitShares(nodes...)
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 	t.Logf("%s statements and %s commits were refused", given("statement"), given("commit"))
 }
 
@@ -90,17 +80,10 @@ func (c *cluster) command(sql string) {
 func TestE83_NoConnectionIsLeft(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Set("max_connections", "30"))
-	c := newCluster(t, server)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
-	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
-	c.awaitShares(nodes...)
-	c.setCrew(nodes...)
-	load := c.load()
-	load.Begin(ctx)
+	c, nodes, load := underLoad(t, server, 1+*times)
 	c.awaitProgress(load, 20)
 	for range *times {
-		keeper, err := pgx.Connect(ctx, c.dsn) // it ends sessions while there is no room for another
+		keeper, err := pgx.Connect(t.Context(), c.dsn) // it ends sessions while there is no room for another
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,12 +97,12 @@ func TestE83_NoConnectionIsLeft(t *testing.T) {
 					return
 				default:
 				}
-				if conn, err := pgx.Connect(ctx, c.dsn); err == nil {
+				if conn, err := pgx.Connect(t.Context(), c.dsn); err == nil {
 					all = append(all, conn)
 				}
 			}
 		}()
-		c.hogged(ctx, keeper)
+		c.hogged(t.Context(), keeper)
 		time.Sleep(c.moment(3 * lease / 2))
 		close(stop)
 		all := <-taken
@@ -127,15 +110,12 @@ func TestE83_NoConnectionIsLeft(t *testing.T) {
 			t.Errorf("only %d connections could be taken", len(all))
 		}
 		for _, conn := range all {
-			conn.Close(ctx)
+			conn.Close(t.Context())
 		}
-		keeper.Close(ctx)
+		keeper.Close(t.Context())
 		c.awaitProgress(load, 20)
 	}
-	end := load.End()
-	c.awaitShares(nodes...)
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }
 
 // hogged ends the sessions of nodes until none has one: others took their places.
@@ -159,14 +139,7 @@ func (c *cluster) hogged(ctx context.Context, keeper *pgx.Conn) {
 // nothing is lost or doubled.
 func TestE83_TheServersClockJumps(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, pgtest.Shared(t))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*times)*time.Minute+patience)
-	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
-	c.awaitShares(nodes...)
-	c.setCrew(nodes...)
-	load := c.load()
-	load.Begin(ctx)
+	c, nodes, load := underLoad(t, pgtest.Shared(t), 1+*times)
 	for range *times {
 		for _, ahead := range []string{"10 minutes", "0", "3 minutes", "-5 seconds", "0"} {
 			c.awaitProgress(load, 10)
@@ -188,14 +161,8 @@ func TestE83_TheServersClockJumps(t *testing.T) {
 // refused in words, and the other serves all.
 func TestE83_AMigrationWhileNodesServe(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, pgtest.Shared(t))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	defer cancel()
-	a, b := c.start("a", Setup{}), c.start("b", Setup{Name: "b"})
-	c.awaitShares(a, b)
-	c.setCrew(a, b)
-	load := c.load()
-	load.Begin(ctx)
+	c, nodes, load := underLoad(t, pgtest.Shared(t), 1+*times)
+	a, b := nodes[0], nodes[1]
 	c.awaitProgress(load, 20)
 	var next strings.Builder
 	for _, table := range []string{"runs", "turns", "calls", "attempts", "inbox", "nodes", "partitions", "switches", "tallies"} {

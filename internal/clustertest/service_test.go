@@ -67,6 +67,8 @@ type Setup struct {
 	Concurrency int
 	Lease       time.Duration
 	Pooled      bool // a pooler in transaction mode is in between
+	Worker      bool // it serves the queue and nothing else
+	Queue       int  // how many attempts of the queue it runs at a time; negative: none
 }
 
 // lease is that of nodes of which nothing else is said.
@@ -83,8 +85,15 @@ func (s *Service) Open(in Setup, _ *struct{}) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	options := []perdure.Option{
-		witness.Definitions(pen), stationDefinitions(pen),
 		perdure.Lease(in.Lease), perdure.Concurrency(in.Concurrency), perdure.MaxResident(20), perdure.Logger(log),
+	}
+	if in.Worker {
+		options = append(options, witness.Worker(pen))
+	} else {
+		options = append(options, witness.Definitions(pen), stationDefinitions(pen))
+	}
+	if in.Queue > 0 {
+		options = append(options, witness.Serves(in.Queue))
 	}
 	if in.Name != "" {
 		options = append(options, perdure.NodeName(in.Name))

@@ -1,7 +1,6 @@
 package clustertest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,23 +26,15 @@ func failOver(t *testing.T) {
 	standby := primary.Standby(t)
 	both := strings.Replace(first, "host=", "host="+hostOf(standby)+",", 1) + "&target_session_attrs=read-write"
 	c := newClusterAt(t, primary, both)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	defer cancel()
-	nodes := []*node{c.start("a", Setup{}), c.start("b", Setup{Name: "b"})}
-	c.awaitShares(nodes...)
-	c.setCrew(nodes...)
-	load := c.load()
-	load.Begin(ctx)
+	nodes := c.two()
+	load := c.loaded(2 * patience)
 	c.awaitProgress(load, 20)
 	time.Sleep(c.moment(lease / 2))
 	primary.Crash(t)
 	time.Sleep(c.moment(lease)) // as a failover manager takes its time
 	standby.Promote(t)
 	c.awaitProgress(load, 20)
-	c.awaitShares(nodes...)
-	end := load.End()
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }
 
 // hostOf is the directory of a server's socket.

@@ -33,8 +33,5 @@ func TestE7_E9_NodesStandStill(t *testing.T) {
 		}
 	}
 	c.awaitProgress(load, 20)
-	end := load.End()
-	c.awaitShares(nodes...)
-	c.awaitHealth(nodes...)
-	c.verdict(end)
+	c.conclude(load, nodes)
 }

@@ -340,14 +340,19 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 		r.closeCanceled(c, ended)
 	case in.Outcome == Pending:
 		r.handOver(c, ended)
-	case in.Outcome == Drained && c.StartedAt > r.now:
+	case in.Outcome == Drained && c.StartedAt > r.now && c.state == Dispatched:
 		r.backOff(c) // it never began, and will under the same number
-	case in.Outcome == Drained:
+	case in.Outcome == Drained: // one that was claimed is on record, whether it began or not
+		due := c.StartedAt
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
 		c.Drains++
 		r.backOffAtGates(c, gates.Neutral, r.now, false)
 		c.attempt++
 		c.cleared()
+		if due > r.now {
+			r.backOffUntil(c, due)
+			return
+		}
 		r.goOn(c)
 	default:
 		r.attemptFailed(c, in.Outcome, in.Failure, ended)

@@ -317,6 +317,42 @@ func TestE122_AWorkerThatStopsGivesBack(t *testing.T) {
 	})
 }
 
+// TestE122_AWorkerThatStopsBeforeTheTime: a retry is offered shortly before its backoff is
+// over, and begins when it is. The worker that has it then and stops gives it back.
+func TestE122_AWorkerThatStopsBeforeTheTime(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		var began []time.Time
+		var failed time.Time
+		work := activity.New("work", func(context.Context, int) (int, error) {
+			if began = append(began, time.Now()); len(began) == 1 {
+				failed = time.Now()
+				return 0, errRefused
+			}
+			return 7, nil
+		}, activity.Queue("gpu"), activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Minute), Jitter: retry.NoJitter}))
+		flow := calls(work)
+		e := w.owner(flow)
+		first := w.worker("first", "gpu", 3, work)
+		begin(t, e, flow, "run", 1)
+		pass(time.Second)
+		pass(time.Until(failed.Add(time.Minute - 5*time.Millisecond)))
+		if p := onlyCall(t, e, "run"); p.State != "running" || len(began) != 1 {
+			t.Fatalf("before its time the call is %+v, and %d bodies began", p, len(began))
+		}
+		stop(t, first)
+		w.worker("second", "gpu", 3, work)
+		if got, err := finish[int](t, e, "run"); got != 7 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+		if len(began) != 2 || began[1].Sub(failed) < time.Minute {
+			t.Errorf("after %s the bodies began at %v", failed, began)
+		}
+		if got := outcomes(t, e, "run"); got != "1.1 failed backoff crash_test.refused, 1.2 drained drained, 1.3 completed succeeded" {
+			t.Errorf("the attempts are %s", got)
+		}
+	})
+}
+
 // TestE82_GatesAreAskedByTheOwner: before it offers an attempt.
 func TestE82_GatesAreAskedByTheOwner(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {

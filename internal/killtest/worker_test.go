@@ -53,7 +53,7 @@ func work(path string) error {
 	}
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	eng, err := perdure.Open(ctx, sqlite.File(path), witness.Definitions(pen), perdure.Register(bank, post),
+	eng, err := perdure.Open(ctx, sqlite.File(path), witness.Definitions(pen), perdure.Register(bank, post), witness.Serves(4),
 		perdure.NodeName(life), perdure.Concurrency(16), perdure.Logger(log), perdure.MaxResident(20))
 	if err != nil {
 		return err

@@ -390,7 +390,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 		return
 	}
 	body := s.config.Body(t.Run, &data)
-	d.Started = min(t.Claimed, s.clock.Now())
+	d.Started = max(d.Queued, min(t.Claimed, s.clock.Now())) // it may be offered ahead of its time
 	s.mu.Lock()
 	s.held[k] = h
 	s.mu.Unlock()

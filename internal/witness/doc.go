@@ -5,6 +5,7 @@
 //	book.go     the book of effects, kept by the test process, which nobody hurts
 //	pen.go      how a worker process writes into it
 //	narrow.go   workflows that pass gates, and whether the gates kept their limit
+//	queued.go   workflows whose calls are in a queue, and whether its limits were kept
 //	shapes.go   workflows whose activities tell the book what they do
 //	jobs.go     a client that starts them, signals, cancels, and checks results
 //	load.go     many such clients at a time

@@ -24,8 +24,9 @@ type Load struct {
 	T      testing.TB
 	Engine *perdure.Engine // that is not a worker
 	Book   *Book
-	Seed   uint64 // decides what the clients ask for
-	Relay  Relay  // nil: they ask through Engine
+	Seed   uint64   // decides what the clients ask for
+	Relay  Relay    // nil: they ask through Engine
+	Only   []string // names of jobs; nil: all
 
 	stop chan struct{}
 	work sync.WaitGroup
@@ -79,7 +80,10 @@ func (l *Load) fail(format string, args ...any) {
 // client starts one run after the other and waits for each.
 func (l *Load) client(ctx context.Context, number int) {
 	c := &Client{Engine: l.Engine, Random: rand.New(rand.NewPCG(l.Seed, uint64(number)+1)), Relay: l.Relay}
-	names := slices.Sorted(maps.Keys(Jobs))
+	names := l.Only
+	if names == nil {
+		names = slices.Sorted(maps.Keys(Jobs))
+	}
 	for n := 0; ctx.Err() == nil; n++ {
 		select {
 		case <-l.stop:

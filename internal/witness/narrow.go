@@ -37,28 +37,13 @@ var (
 // narrowStep begins the names of the steps of narrow.
 const narrowStep = "n"
 
-// judgeGate makes sure that no more bodies were between their begin and their end
-// behind the gate than it lets pass. A body whose attempt was lost may have gone on
-// for a while that others took for dead.
+// judgeGate makes sure that no more bodies were behind the gate than it lets pass.
 func (c Case) judgeGate(t testing.TB, lost map[string]bool) {
 	t.Helper()
-	over := map[string]bool{} // those of which the book has an end
-	for _, e := range c.Entries {
-		if e.Phase != Begin {
-			over[e.Attempt] = true
+	c.judgeCrowd(t, lost, func(e Entry) (string, int) {
+		if !strings.HasPrefix(e.Workflow, narrow.Name()+" ") || !strings.HasPrefix(e.Step, narrowStep) {
+			return "", 0
 		}
-	}
-	inside := map[string]bool{}
-	for i, e := range c.Entries {
-		switch {
-		case !strings.HasPrefix(e.Workflow, narrow.Name()+" ") || !strings.HasPrefix(e.Step, narrowStep) || lost[e.Attempt] || !over[e.Attempt]:
-		case e.Phase != Begin:
-			delete(inside, e.Attempt)
-		default:
-			if inside[e.Attempt] = true; len(inside) > passes {
-				t.Errorf("entry %d: %d bodies run behind a gate that lets %d pass: %v", i, len(inside), passes, inside)
-				return
-			}
-		}
-	}
+		return "gate " + passage.Name(), passes
+	})
 }

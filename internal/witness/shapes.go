@@ -279,9 +279,9 @@ var (
 const letters = 5
 
 // Definitions are what a worker process registers; its bodies write with this
-// pen.
+// pen. Somebody has to serve the queue, too.
 func Definitions(p *Pen) perdure.Option {
 	ink = p
 	return perdure.Register(act, linger, poison, narrow, meet, Meeting,
-		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed)
+		sequence, parallel, flaky, timers, race, block, remember, inbox, courier, pipeline, undo, Doomed, far, queued)
 }

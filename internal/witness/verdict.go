@@ -48,6 +48,9 @@ type Case struct {
 	Zombies bool
 	// Clocks says that the test set clocks, which the doctor may find.
 	Clocks bool
+	// Limits says how many attempts of the queue each process that serves it runs at a time.
+	// Without it, who does is not looked at.
+	Limits map[string]int
 }
 
 // Judge reads the book against what the engine itself has on record.
@@ -66,6 +69,7 @@ func (c Case) Judge(t testing.TB) {
 	}
 	c.judgeOrder(t, lost)
 	c.judgeGate(t, lost)
+	c.judgeQueue(t, lost)
 	c.judgeDatabase(t)
 }
 
