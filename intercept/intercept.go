@@ -107,6 +107,9 @@ type Op struct {
 	// of Child those of the child: what an interceptor sets, changes or deletes there is
 	// recorded. Elsewhere they are a copy, nil if there are none, and a change is refused.
 	Headers map[string]string
+	// Parent is the run whose code starts a Child: its IDs, its workflow and its headers, all
+	// copies. It is nil elsewhere.
+	Parent *Op
 }
 
 // Next does what is stood around: the next interceptor, then the operation itself. The

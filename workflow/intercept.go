@@ -49,6 +49,7 @@ func (i *instance) interceptChild(workflow, id string, headers map[string]string
 		return headers, trace
 	}
 	op := i.op(intercept.Child, workflow)
+	op.Parent = i.op(intercept.WorkflowStart, "")
 	op.WorkflowID, op.Workflow, op.RunID, op.Call = id, workflow, "", i.run.NextCall()
 	op.Headers = history.WithTrace(headers, trace)
 	if err := i.around.Do(context.Background(), op, func(context.Context) error { return nil }); err != nil {

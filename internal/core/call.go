@@ -338,6 +338,7 @@ func (r *Run) endCalls() {
 		if c.Child != nil {
 			r.children.leave(c, "its parent has ended")
 		}
+		r.closes(c, &history.Event{})
 		if c.attempted() && !r.endedElsewhere(c.Number) {
 			r.out.Tallies = append(r.out.Tallies, c.tally(&history.Event{}, r.now))
 		}

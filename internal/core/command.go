@@ -179,6 +179,9 @@ func (r *journal) Now() int64 { return r.now }
 // Start is the run's start event.
 func (r *journal) Start() history.Start { return r.start }
 
+// Began is Start without a copy. It is read-only.
+func (r *journal) Began() *history.Start { return &r.start }
+
 // Self is the start event as the code sees it: a run that was reset or forked is, up to
 // the call from which on it is its own, the one from which its history is.
 func (r *Run) Self() history.Start {

@@ -42,6 +42,8 @@ type Config struct {
 	Served func(*Call) bool
 	// Tell says that a hook wants to be told of calls that begin to wait for a person.
 	Tell bool
+	// Closings says that turns tell observers of the calls that they close.
+	Closings bool
 	// Near is how far off a due time may be for the run to stay Hot, in ns.
 	Near int64
 	// Ahead is how long before the end of a backoff its attempt may be put on

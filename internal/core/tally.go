@@ -55,6 +55,7 @@ func (u *uncounted) add(name string) {
 
 // count notes the end of a call, by the event that says so.
 func (r *ledger) count(c *Call, e *history.Event) {
+	r.closes(c, e)
 	if !c.attempted() || r.endedElsewhere(c.Number) {
 		return
 	}

@@ -45,6 +45,10 @@ type Turn struct {
 	Fired int
 	Late  int64
 
+	// Closings are the calls of activities and steps that are closed, if Config.Closings
+	// asks for them. They are for observers.
+	Closings []Closing
+
 	Waiting []Waiting // calls that begin to wait for a person, who is to be told
 
 	Ended bool // the run is closed

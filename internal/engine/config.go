@@ -77,6 +77,8 @@ type Config struct {
 	Interceptors []intercept.Interceptor
 	// Observers are told what is durable.
 	Observers []Observer
+	// Closings says that they want to be told of the calls that turns close.
+	Closings bool
 	// Queues are what this process serves beside its share of the runs, or without one:
 	// an engine that has queues and no workflows takes no partitions.
 	Queues []record.Queue

@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 )
 
 // Observer is told what an engine did, when it is durable. Its methods are called
 // concurrently, on the goroutines that work; they must not block, nor keep or change what
 // they are given.
 type Observer interface {
-	// Turn is told of each turn of a run of a workflow that this node has made durable,
-	// once. The turn has no events any more.
-	Turn(workflow string, turn *core.Turn)
+	// Turn is told of each turn of a run that this node has made durable, once. The turn
+	// has no events any more; neither may be kept.
+	Turn(start *history.Start, turn *core.Turn)
 	// Committed is told of each transaction that turns were written by: of how many, and
 	// how long the database took, failed tries included.
 	Committed(turns int, took time.Duration)
@@ -23,9 +24,9 @@ func (e *Engine) observe(r *activeRun, out *core.Turn) {
 	if len(e.config.Observers) == 0 {
 		return
 	}
-	workflow := r.run.Start().Type
+	start := r.run.Began()
 	for _, o := range e.config.Observers {
-		o.Turn(workflow, out)
+		o.Turn(start, out)
 	}
 }
 

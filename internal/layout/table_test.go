@@ -120,9 +120,9 @@ var table = []row{
 	},
 	{
 		pkg:  "telemetry/tracing",
-		may:  []string{"intercept", "activity", "retry"},
+		may:  []string{".", "intercept", "activity", "retry", "internal/bridge", "internal/core", "internal/history"},
 		from: []string{"go.opentelemetry.io/otel"},
-		why:  "an interceptor as any other; OpenTelemetry is linked by those who trace",
+		why:  "an interceptor, and an observer of what has closed; OpenTelemetry is linked by those who trace",
 	},
 	{
 		pkg: "telemetry",

@@ -9,8 +9,10 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -22,17 +24,39 @@ const (
 	Workflow   = "perdure.workflow" // name of the definition
 	Call       = "perdure.call"     // number in its run
 	Attempt    = "perdure.attempt"  // number in its call, from 1
+	Attempts   = "perdure.attempts" // that a call had
+	Status     = "perdure.status"   // how a run or a call ended
 	Pending    = "perdure.pending"  // true: the attempt goes on outside of its body
+	Lost       = "perdure.lost"     // why an attempt is lost: its process, or its lease, ended before it
+	Link       = "perdure.link"     // what a link leads to: "previous attempt" or "previous run"
 	ErrorType  = "error.type"       // see retry.TypeName
 )
 
-// Interceptor returns an interceptor that makes spans with the tracers of p. Place it first
-// to have the others' time in the spans.
-func Interceptor(p trace.TracerProvider) intercept.Interceptor {
-	t := tracer{p.Tracer("github.com/perdure/perdure")}
-	return intercept.New("tracing", t.around,
-		intercept.Start, intercept.Signal, intercept.Query, intercept.Update, intercept.Cancel, intercept.Terminate,
-		intercept.Result, intercept.Operate, intercept.Complete, intercept.Schedule, intercept.Attempt)
+// errIDs is what a provider is refused with.
+var errIDs = errors.New("tracing.Engine: the TracerProvider gives spans other IDs than those of their runs and calls; pass sdktrace.WithIDGenerator(tracing.IDs{}) to sdktrace.NewTracerProvider")
+
+// Engine is the option of perdure.Open by which an engine makes spans with the tracers of p.
+// Place it before perdure.Intercept to have the time of other interceptors in the spans.
+//
+// A provider that records has to have the IDGenerator [IDs]; else Open returns an error. One
+// that does not record is taken, and nothing is made. So set the provider of package otel
+// before Open.
+func Engine(p trace.TracerProvider) perdure.Option {
+	return bridge.Set(func(s *bridge.Settings) {
+		if p == nil {
+			s.Faults = append(s.Faults, errors.New("tracing.Engine: the TracerProvider is nil; use otel.GetTracerProvider() or one of an SDK"))
+			return
+		}
+		t := tracer{p.Tracer("github.com/perdure/perdure")}
+		if t.othersIDs() {
+			s.Faults = append(s.Faults, errIDs)
+			return
+		}
+		s.Interceptors = append(s.Interceptors, intercept.New("tracing", t.around,
+			intercept.Start, intercept.Signal, intercept.Query, intercept.Update, intercept.Cancel, intercept.Terminate,
+			intercept.Result, intercept.Operate, intercept.Complete, intercept.Schedule, intercept.Attempt, intercept.Child))
+		s.Observers, s.Closings = append(s.Observers, t), true
+	})
 }
 
 type tracer struct{ trace.Tracer }
@@ -41,19 +65,11 @@ type tracer struct{ trace.Tracer }
 var w3c propagation.TraceContext
 
 func (t tracer) around(ctx context.Context, op *intercept.Op, next intercept.Next) (err error) {
-	kind := trace.SpanKindClient
-	switch op.Kind {
-	case intercept.Attempt:
-		kind = trace.SpanKindConsumer
-		ctx = w3c.Extract(ctx, propagation.MapCarrier(op.Headers))
-	case intercept.Start:
-		kind = trace.SpanKindProducer
+	if op.Kind == intercept.Child {
+		t.child(op)
+		return next(ctx)
 	}
-	name := "perdure." + op.Kind.String()
-	if op.Name != "" {
-		name += " " + op.Name
-	}
-	ctx, span := t.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attributes(op)...))
+	ctx, span := t.begin(ctx, op)
 	returned := false
 	defer func() {
 		switch {
@@ -72,6 +88,94 @@ func (t tracer) around(ctx context.Context, op *intercept.Op, next intercept.Nex
 	err = next(ctx)
 	returned = true
 	return err
+}
+
+// begin begins the span of an attempt, or of a client's verb.
+func (t tracer) begin(ctx context.Context, op *intercept.Op) (context.Context, trace.Span) {
+	name := "perdure." + op.Kind.String()
+	if op.Name != "" {
+		name += " " + op.Name
+	}
+	options := []trace.SpanStartOption{trace.WithAttributes(attributes(op)...), trace.WithSpanKind(trace.SpanKindClient)}
+	switch op.Kind {
+	case intercept.Start:
+		options = append(options, trace.WithSpanKind(trace.SpanKindProducer))
+	case intercept.Attempt:
+		in := t.traceOf(op.RunID, op.Headers)
+		options = append(options, trace.WithSpanKind(trace.SpanKindConsumer))
+		if op.Attempt > 1 {
+			options = append(options, linked(in.WithSpanID(attemptSpan(op.RunID, op.Call, op.Attempt-1)), "previous attempt"))
+		}
+		id := attemptSpan(op.RunID, op.Call, op.Attempt)
+		below, span := t.start(trace.ContextWithRemoteSpanContext(ctx, in.WithSpanID(callSpan(op.RunID, op.Call))), in.TraceID(), id, name, options...)
+		if span.SpanContext().SpanID() != id { // nobody records: what the body calls is below the trace parent
+			return trace.ContextWithRemoteSpanContext(ctx, parentOf(op.Headers)), span
+		}
+		return below, span
+	}
+	return t.Start(ctx, name, options...)
+}
+
+// child makes the span of its parent's run the trace parent of a child, unless the code
+// chose another one than that which the child has from it.
+func (t tracer) child(op *intercept.Op) {
+	if op.Headers["traceparent"] != op.Parent.Headers["traceparent"] {
+		return
+	}
+	above := t.traceOf(op.Parent.RunID, op.Parent.Headers).WithSpanID(runSpan(op.Parent.RunID))
+	if above.IsValid() && t.records() {
+		w3c.Inject(trace.ContextWithSpanContext(context.Background(), above), propagation.MapCarrier(op.Headers))
+	}
+}
+
+// traceOf is the trace of a run with some headers, without the ID of a span: that of its
+// trace parent; else one that follows from the ID of the run, which is sampled as the
+// provider samples a span that begins it. It is not valid if the provider does not record.
+func (t tracer) traceOf(run string, headers map[string]string) trace.SpanContext {
+	above := parentOf(headers)
+	if above.IsValid() {
+		return above
+	}
+	_, probe := t.start(context.Background(), traceOf(run), runSpan(run), "perdure.run") // never ended, so never exported
+	return probe.SpanContext().WithRemote(true)
+}
+
+// parentOf is the trace parent in some headers; it is not valid if there is none.
+func parentOf(headers map[string]string) trace.SpanContext {
+	return trace.SpanContextFromContext(w3c.Extract(context.Background(), propagation.MapCarrier(headers)))
+}
+
+// start begins a span below that of ctx, with an ID of its own; without one above, in a
+// trace with an ID of its own too.
+func (t tracer) start(ctx context.Context, in trace.TraceID, id trace.SpanID, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	made, span := t.Start(context.WithValue(ctx, wantedKey{}, ids{in, id}), name, options...)
+	return context.WithValue(made, wantedKey{}, nil), span // spans of the body are others
+}
+
+// othersIDs reports whether spans of the tracer have IDs, and others than they should.
+func (t tracer) othersIDs() bool {
+	got, above, want := t.probe()
+	return got.IsValid() && got != above && got != want
+}
+
+// records reports whether spans of the tracer have the IDs that they should.
+func (t tracer) records() bool {
+	got, _, want := t.probe()
+	return got == want
+}
+
+// probe returns the ID of a span, that of the one above it, and the one that was wanted. The
+// span is not sampled and never ended, so it is never exported. A tracer that does not record
+// hands on the one above, or none.
+func (t tracer) probe() (got, aboveIt, wanted trace.SpanID) {
+	want := ids{traceOf(""), runSpan("")}
+	above := trace.NewSpanContext(trace.SpanContextConfig{TraceID: want.trace, SpanID: callSpan("", 0), Remote: true})
+	_, span := t.start(trace.ContextWithRemoteSpanContext(context.Background(), above), want.trace, want.span, "perdure.probe")
+	return span.SpanContext().SpanID(), above.SpanID(), want.span
+}
+
+func linked(to trace.SpanContext, what string) trace.SpanStartOption {
+	return trace.WithLinks(trace.Link{SpanContext: to, Attributes: []attribute.KeyValue{attribute.String(Link, what)}})
 }
 
 func fail(span trace.Span, errorType string) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/telemetry/internal/metric"
 	"github.com/perdure/perdure/view"
 )
@@ -18,7 +19,7 @@ func TestE128_WhateverComesSeriesAreBounded(t *testing.T) {
 	g := &group{status: &view.Status{Counts: view.Counts{Runs: map[string]int{}, Calls: map[string]int{}}}, breakers: map[string]bool{}}
 	for i := range n {
 		name, kind := fmt.Sprint("name-", i), fmt.Sprint("kind-", i%70)
-		observer{m}.Turn(name, &core.Turn{
+		observer{m}.Turn(&history.Start{Type: name}, &core.Turn{
 			Number: 1, Ended: true, State: &core.State{Status: core.Status(kind)},
 			Tallies: []core.Tally{{Name: name, Exhausted: 1}},
 			Attempts: []core.Record{

@@ -37,15 +37,15 @@ func (o observer) Committed(_ int, took time.Duration) {
 }
 
 // Turn implements engine.Observer.
-func (o observer) Turn(workflow string, t *core.Turn) {
+func (o observer) Turn(start *history.Start, t *core.Turn) {
 	if t.Number > 0 {
 		o.turns.Add(1)
 	}
 	if t.Number == 1 {
-		o.started.Add(1, workflow)
+		o.started.Add(1, start.Type)
 	}
 	if t.Ended && t.State != nil {
-		o.ended.Add(1, workflow, string(t.State.Status))
+		o.ended.Add(1, start.Type, string(t.State.Status))
 	}
 	for i := range t.Tallies {
 		o.tally(&t.Tallies[i])
