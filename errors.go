@@ -19,7 +19,7 @@ type RunError struct {
 	WorkflowID string
 	RunID      string
 	Status     string // failed, canceled, terminated or timed-out
-	Reason     string // given by whoever terminated the run
+	Reason     string // given with the termination
 	Err        error  `json:"-"` // of the workflow's code; nil if the run was terminated
 }
 

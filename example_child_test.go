@@ -25,7 +25,7 @@ var Deliver = workflow.New("deliver", func(wf *workflow.Context, item string) (s
 	return item + " delivered", nil
 })
 
-// Notify outlives whoever starts it.
+// Notify outlives the run that starts it.
 var Notify = workflow.New("notify", func(wf *workflow.Context, text string) (string, error) { return text, nil })
 
 var Order = workflow.New("order", func(wf *workflow.Context, items []string) (string, error) {

@@ -34,13 +34,14 @@ import (
 // sees it: so the run of an earlier StartTx in it is attached to. An error leaves the
 // transaction as it was, to be gone on with or not, unless it is one of the database
 // that ends a transaction. One that unwraps to a *store.UnavailableError means that the
-// connection was lost and nothing of the transaction was written: begin it again. At the isolation levels of snapshots that may be the error
-// of a serialization failure (SQLSTATE 40001): the ID was taken since the transaction
-// began, which then has to be done again. Delays and timeouts count from the call.
+// connection was lost and nothing of the transaction was written: begin it again. At the
+// isolation levels of snapshots that may be the error of a serialization failure
+// (SQLSTATE 40001): the ID was taken since the transaction began, which then has to be
+// done again. Delays and timeouts count from the call.
 //
-// Nothing of the run is there before the commit, for anybody else: wait for its Result
-// after that, or the wait ends with ErrNotFound. Until the transaction ends, whoever
-// else starts a workflow under this ID waits for it; no other caller does.
+// Others see nothing of the run before the commit: wait for its Result after that, or the
+// wait ends with ErrNotFound. Until the transaction ends, another start under this ID
+// waits for it; no other caller does.
 //
 // The commit tells the engines that there is something to do, which on PostgreSQL is a
 // notification (NOTIFY): the server lets transactions that have one commit one after

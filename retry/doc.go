@@ -40,7 +40,7 @@
 //
 // A body can steer its own retries by what it returns: [Terminal] marks an
 // error that no further attempt can change, [After] one that says itself when
-// to come back. [AfterHTTP] and package grpcretry read that from
+// to come back. [AfterHTTP], package httpretry and package grpcretry read that from
 // what servers say.
 //
 // What the caller gets says what happened: nil; the error itself if it was
@@ -53,8 +53,8 @@
 //
 // How many calls run at a time, how often attempts start, how many retries there
 // may be in all, and whether it makes sense to try at this moment, is no matter
-// of one call and its policy. Package gate decides it, and [WithGates] leads a
-// call through gates.
+// of one call and its policy. Package gate decides it; its option Through
+// leads a call through gates.
 //
 // # How the package is built
 //

@@ -10,10 +10,10 @@ import (
 // cooldown, is shown as it is at the moment of reading.
 type Gate struct {
 	Name    string    `json:"name"`
-	Limit   int       `json:"limit"` // slots
-	Mode    string    `json:"mode"`  // what a call in backoff does with its slot: hold, release, rejoin
-	Spec    gate.Spec `json:"spec"`  // in force: as the latest call declared it, and as people edited it
-	Holders int       `json:"holders"`
+	Limit   int       `json:"limit"`   // slots
+	Mode    string    `json:"mode"`    // what a call in backoff does with its slot: hold, release, rejoin
+	Spec    gate.Spec `json:"spec"`    // in force: as the latest call declared it, and as people edited it
+	Holders int       `json:"holders"` // calls that have a slot, in backoff too
 	Running int       `json:"running"` // attempts that passed and have not ended
 	Waiting int       `json:"waiting"`
 
