@@ -13,7 +13,7 @@ type Gate struct {
 	Limit   int       `json:"limit"`   // slots
 	Mode    string    `json:"mode"`    // what a call in backoff does with its slot: hold, release, rejoin
 	Spec    gate.Spec `json:"spec"`    // in force: as the latest call declared it, and as people edited it
-	Holders int       `json:"holders"` // calls that have a slot, in backoff too
+	Holders int       `json:"holders"` // slots taken, those of calls in backoff included
 	Running int       `json:"running"` // attempts that passed and have not ended
 	Waiting int       `json:"waiting"`
 
