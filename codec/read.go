@@ -57,18 +57,20 @@ func (c chain) decodeMessages(ctx context.Context, all []store.Message) error {
 
 // decodeTurns decodes turns of a run. Those that it began with may be those of another run,
 // which its start event names: start returns that, and is called if there is one.
-func (c chain) decodeTurns(ctx context.Context, run string, turns []store.TurnRow, start func() ([]byte, error)) error {
+func (c chain) decodeTurns(ctx context.Context, run string, turns []store.TurnRow, start func() (*store.Run, error)) error {
 	var first *history.Start
 	for i := range turns {
 		t := &turns[i]
 		author := run
 		if e, err := envelope.Parse(t.Events); envelope.Is(t.Events) && err == nil && e.Of != run {
 			if first == nil {
-				encoded, err := start()
+				r, err := start()
 				if err != nil {
 					return err
 				}
-				s, err := history.DecodeStart(encoded)
+				s, err := history.OpenStart(history.Row{
+					WorkflowID: r.WorkflowID, Run: r.ID, Type: r.Type, Group: r.Group, Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
+				}, r.Start)
 				if err != nil && !history.IsCoded(err) { // damaged: readers say so
 					s.Run = e.Of
 				}
@@ -128,7 +130,7 @@ func (s *coded) Load(ctx context.Context, partition int, run string) (*store.Rec
 	if err := s.decodeRun(ctx, &r.Run); err != nil {
 		return nil, err
 	}
-	if err := s.decodeTurns(ctx, run, r.Turns, func() ([]byte, error) { return r.Run.Start, nil }); err != nil {
+	if err := s.decodeTurns(ctx, run, r.Turns, func() (*store.Run, error) { return &r.Run, nil }); err != nil {
 		return nil, err
 	}
 	return r, s.decodeCalls(ctx, run, r.Calls)
@@ -149,12 +151,8 @@ func (s *coded) History(ctx context.Context, partition int, run string, after in
 	if err != nil {
 		return nil, err
 	}
-	return turns, s.decodeTurns(ctx, run, turns, func() ([]byte, error) {
-		r, err := s.Find(ctx, partition, "", run)
-		if err != nil {
-			return nil, err
-		}
-		return r.Start, nil
+	return turns, s.decodeTurns(ctx, run, turns, func() (*store.Run, error) {
+		return s.Find(ctx, partition, "", run)
 	})
 }
 

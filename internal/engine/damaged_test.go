@@ -226,7 +226,7 @@ func TestI23_NoByteOnRecordChangesUnseen(t *testing.T) {
 				})
 			}
 			flip(rec.Run.Start, func(doc []byte) bool {
-				start, err := history.DecodeStart(doc)
+				start, err := history.OpenStart(rows.Row(&rec.Run), doc)
 				return err != nil || reflect.DeepEqual(start, past.Start)
 			})
 			detail, err := core.DecodeDetail(rec.Run.Detail)
@@ -270,7 +270,7 @@ func TestI24_WhatCannotBeReadParksItsRun(t *testing.T) {
 			damage  func()
 		}{
 			{"turn 2 is damaged: its checksum is ", 2, 0, func() { v.turnOf(bad, 2, replaced("a1'", "a2'")) }},
-			{`turn 3 cannot be read: its event 1 is of the kind "Invented", which is not known in history format 1`, 3, 0, func() { v.turnOf(bad, 3, func([]byte) []byte { return unknown }) }},
+			{`turn 3 cannot be read: its event 1 is of the kind "Invented", which is not known in history format 2`, 3, 0, func() { v.turnOf(bad, 3, func([]byte) []byte { return unknown }) }},
 			{"turn 1 is missing", 1, 0, func() {
 				v.damage(func(run string, t *store.TurnRow) {
 					if run == bad {
@@ -281,7 +281,7 @@ func TestI24_WhatCannotBeReadParksItsRun(t *testing.T) {
 			{"the start event is damaged: its checksum is ", 0, 0, func() {
 				v.damage(nil, func(r *store.Run) {
 					if r.ID == bad {
-						r.Start = replaced(`"attempt":1`, `"attempt":2`)(bytes.Clone(r.Start))
+						r.Start = replaced(`"v":2`, `"v":4`)(bytes.Clone(r.Start))
 					}
 				}, nil)
 			}},
@@ -350,7 +350,7 @@ func TestI24_DamagedRunsEnd(t *testing.T) {
 		stop(t, e)
 		v.damage(func(run string, t *store.TurnRow) {
 			if runs[run] && t.Number == 3 {
-				t.Events = replaced(`"kind":"CallCompleted"`, `"kind":"CallCompletee"`)(bytes.Clone(t.Events))
+				t.Events = replaced(`"k":"done"`, `"k":"dome"`)(bytes.Clone(t.Events))
 			}
 		}, nil, nil)
 		f.takeMade()
@@ -505,7 +505,7 @@ func TestI25_TheDoctorFindsDamage(t *testing.T) {
 			}
 		}, func(r *store.Run) {
 			if r.WorkflowID == "copy" {
-				r.Start = replaced(`"attempt":1`, `"attempt":2`)(bytes.Clone(r.Start))
+				r.Start = replaced(`"v":2`, `"v":4`)(bytes.Clone(r.Start))
 			}
 		}, func(c *store.Call) {
 			if c.Run == waits {

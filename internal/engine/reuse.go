@@ -24,7 +24,7 @@ func mayFollow(start *history.Start, existing *store.Run) bool {
 	case history.ReuseFailed:
 		return existing.Status != store.Completed
 	case history.ReuseOwn:
-		before, err := history.DecodeStart(existing.Start)
+		before, err := record.Start(existing)
 		return err == nil && sameChain(before.Parent, p)
 	}
 	return false

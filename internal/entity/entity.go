@@ -82,7 +82,7 @@ func Trials(g store.Group, partition int) Standing {
 // Row returns the row of the entity as it is created at a time, in nanoseconds since
 // 1970.
 func (s Standing) Row(now int64) (store.Run, error) {
-	start, err := history.EncodeStart(history.Start{
+	start, err := history.SealStart(history.Start{
 		WorkflowID: s.WorkflowID, Run: s.Run, Type: s.Kind.Type(), Group: s.Group, Chain: s.Run, Attempt: 1, Created: now,
 	})
 	return store.Run{

@@ -70,9 +70,10 @@ func TestE114_EveryFieldOfADocumentHasItsPlaceInFaces(t *testing.T) {
 
 func TestE114_Faces(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{"v":1,"events":[{"kind":"A","call":2,"name":"charge","input":{"json":{"a":[1,"}"]}},"failure":{"type":"T","message":"no\"","data":{"x":1},"causes":[{"message":"m"}]}}],"crc":1}`: `{"v":1,"events":[{"kind":"A","call":2,"name":"charge","input":{"locked":"shown, 13 bytes"},"failure":{"type":"T","message":"(shown)","causes":[{"message":"(shown)"}]}}]}`,
-		` { "run" : "r" , "reason" : "why" , "last" : 5 , "after": "x", "unknown": "u", "result": null, "details": {"json":{}} } `:                                                          `{"run":"r","reason":"(shown)","last":5,"after":"x","details":{"locked":"shown, 2 bytes"}}`,
-		`{"paused":{"by":"ann","reason":"secret","at":7},"input":"digest"}`:                                                                                                                 `{"paused":{"by":"ann","reason":"(shown)","at":7}}`,
+		`{"v":1,"events":[{"kind":"A","call":2,"name":"charge","input":{"json":{"a":[1,"}"]}},"failure":{"type":"T","message":"no\"","data":{"x":1},"causes":[{"message":"m"}]}}],"crc":1}`:     `{"v":1,"events":[{"kind":"A","call":2,"name":"charge","input":{"locked":"shown, 13 bytes"},"failure":{"type":"T","message":"(shown)","causes":[{"message":"(shown)"}]}}]}`,
+		` { "run" : "r" , "reason" : "why" , "last" : 5 , "after": "x", "unknown": "u", "result": null, "details": {"json":{}} } `:                                                              `{"run":"r","reason":"(shown)","last":5,"after":"x","details":{"locked":"shown, 2 bytes"}}`,
+		`{"paused":{"by":"ann","reason":"secret","at":7},"input":"digest"}`:                                                                                                                     `{"paused":{"by":"ann","reason":"(shown)","at":7}}`,
+		`{"v":2,"e":[{"k":"done","c":1,"r":{"a":["planted"]},"t":-5},{"k":"call","c":2,"n":"x","i":"planted","policy":{"p":1}},{"k":"signal","I":{"encoding":"x","bytes":"planted"}}],"crc":1}`: `{"v":2,"e":[{"k":"done","c":1,"R":{"locked":"shown, 17 bytes"},"t":-5},{"k":"call","c":2,"n":"x","I":{"locked":"shown, 9 bytes"},"policy":{"p":1}},{"k":"signal","I":{"locked":"shown, 34 bytes"}}]}`,
 		`{}`: `{}`, `[1]`: ``, `null`: ``, `{"a`: ``, ``: ``,
 	} {
 		if got := string(envelope.Face([]byte(doc), "shown")); got != want {

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 )
@@ -14,6 +15,7 @@ const (
 	opened              // it stays, and each field in it is looked at
 	text                // words of users or of errors: something stands in their place
 	value               // a value of a user: its size stands in its place
+	bare                // such a value that stands by itself: its size stands under the name in capitals
 )
 
 // classes say what a field is, by its name in JSON. The same name means the same in all
@@ -21,6 +23,10 @@ const (
 // into documents, so that none is forgotten.
 var classes = map[string]class{
 	"input": value, "result": value, "value": value, "details": value, "memo": value,
+
+	// The short names of turns (internal/history/short.go).
+	"e": opened, "k": kept, "c": kept, "n": kept, "a": kept, "w": kept, "q": kept, "s": kept, "t": kept, "d": kept,
+	"i": bare, "r": bare, "I": value, "R": value,
 
 	"message": text, "stack": text, "reason": text, "why": text, "note": text, "text": text, "says": text,
 	"last_error": text, "error": text, "problem": text,
@@ -123,6 +129,9 @@ func appendObject(b []byte, s *scanner, shown string) []byte {
 		case c == value && raw[0] == '{':
 			field(name)
 			b = append(append(append(b, `{"locked":`...), quoted(shown+", "+strconv.Itoa(sizeOf(raw))+" bytes")...), '}')
+		case c == bare:
+			field(bytes.ToUpper(name))
+			b = append(append(append(b, `{"locked":`...), quoted(shown+", "+strconv.Itoa(len(raw))+" bytes")...), '}')
 		case c == value:
 		case c == text && raw[0] == '"':
 			field(name)

@@ -13,9 +13,7 @@ import (
 
 // appendTurn appends the document of a turn.
 func appendTurn(b []byte, events []Event) ([]byte, error) {
-	b = append(b, `{"v":`...)
-	b = strconv.AppendInt(b, Format, 10)
-	b = append(b, `,"events":[`...)
+	b = append(b, turnBegin...)
 	var err error
 	for i := range events {
 		if i > 0 {
@@ -41,6 +39,24 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	if b, err = appendPayload(b, `,"result":`, e.Result); err != nil {
 		return nil, err
 	}
+	if b, err = e.appendOptions(b); err != nil {
+		return nil, err
+	}
+	b = appendInt(b, `,"due":`, e.Due)
+	b = appendInt(b, `,"block":`, e.Block)
+	b = appendInt(b, `,"attempt":`, int64(e.Attempt))
+	b = appendText(b, `,"node":`, e.Node)
+	b = appendInt(b, `,"queued":`, e.Queued)
+	b = appendInt(b, `,"started":`, e.Started)
+	b = appendInt(b, `,"ended":`, e.Ended)
+	if b, err = e.appendRest(b); err != nil {
+		return nil, err
+	}
+	return append(b, '}'), nil
+}
+
+// appendOptions appends what a scheduled call may have, and how one failed.
+func (e *Event) appendOptions(b []byte) (_ []byte, err error) {
 	if e.Failure != nil {
 		if b, err = appendValue(b, `,"failure":`, e.Failure); err != nil {
 			return nil, err
@@ -60,13 +76,11 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 	b = appendInt(b, `,"priority":`, int64(e.Priority))
 	b = appendText(b, `,"trace":`, e.Trace)
 	b = appendInt(b, `,"version":`, int64(e.Version))
-	b = appendInt(b, `,"due":`, e.Due)
-	b = appendInt(b, `,"block":`, e.Block)
-	b = appendInt(b, `,"attempt":`, int64(e.Attempt))
-	b = appendText(b, `,"node":`, e.Node)
-	b = appendInt(b, `,"queued":`, e.Queued)
-	b = appendInt(b, `,"started":`, e.Started)
-	b = appendInt(b, `,"ended":`, e.Ended)
+	return b, nil
+}
+
+// appendRest appends what few events have.
+func (e *Event) appendRest(b []byte) (_ []byte, err error) {
 	if e.Retry != nil {
 		if b, err = appendValue(b, `,"retry":`, e.Retry); err != nil {
 			return nil, err
@@ -89,7 +103,7 @@ func (e *Event) appendJSON(b []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return append(b, '}'), nil
+	return b, nil
 }
 
 func appendInt(b []byte, key string, v int64) []byte {

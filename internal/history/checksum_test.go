@@ -88,14 +88,21 @@ func TestI24_WhatIsNotKnownIsRefused(t *testing.T) {
 		for _, doc := range [][]byte{sealed, plain} {
 			var d *DamageError
 			_, err := OpenTurn("r", 4, 1, doc)
-			if !errors.As(err, &d) || !d.Newer || d.Turn != 4 || !strings.Contains(err.Error(), fmt.Sprintf("turn 4 cannot be read: its event 2 is of the kind %q, which is not known in history format 1; run a newer version", kind)) {
+			if !errors.As(err, &d) || !d.Newer || d.Turn != 4 || !strings.Contains(err.Error(), fmt.Sprintf("turn 4 cannot be read: its event 2 is of the kind %q, which is not known in history format 2; run a newer version", kind)) {
 				t.Errorf("%s: %v", doc, err)
 			}
 		}
 	}
 	var d *DamageError
-	if _, err := OpenTurn("r", 4, 1, []byte(`{"v":2,"events":[]}`)); !errors.As(err, &d) || !d.Newer {
-		t.Errorf("of a later format: %v", err)
+	for _, doc := range [][]byte{[]byte(`{"v":3,"events":[]}`), appendSum([]byte(`{"v":3,"events":[]}`), key{"r", 4, 1}), appendSum([]byte(`{"v":3,"e":[]}`), key{"r", 4, 1})} {
+		if _, err := OpenTurn("r", 4, 1, doc); !errors.As(err, &d) || !d.Newer {
+			t.Errorf("of a later format: %s: %v", doc, err)
+		}
+	}
+	for _, doc := range []string{`{"kind":"RunStarted","v":7}`, `{"v":3,"input":1}`} {
+		if _, err := OpenStart(Row{}, appendSum([]byte(doc), key{a: int64((&Row{}).sum()), b: Stored})); !errors.As(err, &d) || d.Part != "the start event" {
+			t.Errorf("of a start event: %s: %v", doc, err)
+		}
 	}
 	if _, err := DecodeStart([]byte(`{"kind":"RunStarted","v":7}`)); !errors.As(err, &d) || !d.Newer || d.Part != "the start event" {
 		t.Errorf("of a start event: %v", err)

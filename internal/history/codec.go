@@ -1,13 +1,20 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 )
 
-// Format is the version of the documents this program writes. It rises when an
-// older program could not read them.
-const Format = 1
+// Versions of documents. Each rises when an older program could not read what this one
+// writes.
+const (
+	// Format is that of documents that leave the database, and of those in it that older
+	// programs have written.
+	Format = 1
+	// Stored is that of turns and start events in the database: see short.go.
+	Stored = 2
+)
 
 // document is the events of one turn as stored.
 type document struct {
@@ -18,15 +25,15 @@ type document struct {
 // SealTurn makes the document of the events of a run's turn, with a checksum over them and
 // over what turn it is.
 func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
-	doc, err := EncodeTurn(events)
+	doc, err := appendShort(make([]byte, 0, 96*(1+len(events))), time, events)
 	if err != nil {
 		return nil, err
 	}
 	return appendSum(doc, key{run, number, time}), nil
 }
 
-// OpenTurn reads the document of a turn that SealTurn made, or an earlier version without
-// a checksum. The error is a *DamageError that names the turn. If the turn is encoded and
+// OpenTurn reads the document of a turn that SealTurn made, or an earlier version, perhaps
+// without a checksum. The error is a *DamageError that names the turn. If the turn is encoded and
 // was not decoded, the events are those of its face.
 func OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 	return new(Words).OpenTurn(run, number, time, doc)
@@ -36,6 +43,9 @@ func OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 // if all of them are read with the same words.
 func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 	if face, err := faceOf(doc); err != nil {
+		if events, is := w.readShort(face, "]}", time); is {
+			return events, DamagedTurn(number, err)
+		}
 		events, _ := w.decodeTurn(face)
 		return events, DamagedTurn(number, err)
 	}
@@ -43,15 +53,21 @@ func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, e
 	switch {
 	case err != nil:
 	case !sealed:
+		if bytes.HasPrefix(doc, []byte(shortBegin)) {
+			return nil, DamagedTurn(number, damaged("it has no checksum"))
+		}
 		events, err := w.decodeTurn(doc)
 		return events, DamagedTurn(number, err)
 	default:
+		if events, is := w.readShort(body, "]", time); is {
+			return events, DamagedTurn(number, checkKinds(events))
+		}
 		if events, is := readTurn(body, "]", w); is {
 			return events, DamagedTurn(number, checkKinds(events))
 		}
 		var d document
 		if err = json.Unmarshal(doc, &d); err == nil {
-			return d.Events, DamagedTurn(number, d.check())
+			return d.Events, DamagedTurn(number, d.check(Stored))
 		}
 	}
 	return nil, DamagedTurn(number, err)
@@ -83,38 +99,18 @@ func (w *Words) decodeTurn(data []byte) ([]Event, error) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, damaged("%w", err)
 	}
-	return d.Events, d.check()
+	return d.Events, d.check(Format)
 }
 
 // check refuses what a newer version has written.
-func (d *document) check() error {
-	if err := checkFormat(d.Format); err != nil {
+func (d *document) check(newest int) error {
+	if err := checkFormat(d.Format, newest); err != nil {
 		return err
 	}
+	if d.Format == Stored {
+		return damaged("it is no longer as it was written in format %d", Stored)
+	}
 	return checkKinds(d.Events)
-}
-
-// EncodeStart makes the document of a start event, with a checksum.
-func EncodeStart(s Start) ([]byte, error) {
-	s.Kind, s.Format = RunStarted, Format
-	return Seal(s)
-}
-
-// DecodeStart reads the document of a start event. The error is a *DamageError; if Coded, the
-// start event is what its face shows.
-func DecodeStart(data []byte) (Start, error) {
-	var s Start
-	err := Unseal(data, &s)
-	if err == nil {
-		err = checkFormat(s.Format)
-	}
-	switch {
-	case IsCoded(err):
-		return s, Damaged("the start event", err)
-	case err != nil:
-		return Start{}, Damaged("the start event", err)
-	}
-	return s, nil
 }
 
 // Author returns the run that wrote a turn of the run's history: another one if the run

@@ -69,13 +69,13 @@ func DamagedTurn(turn int64, err error) error {
 	return d
 }
 
-// checkFormat refuses what a newer version has written.
-func checkFormat(v int) error {
-	if v >= 1 && v <= Format {
+// checkFormat refuses what a newer version has written than the newest that is read there.
+func checkFormat(v, newest int) error {
+	if v >= 1 && v <= newest {
 		return nil
 	}
 	return &DamageError{Newer: true, Err: fmt.Errorf(
-		"history format %d is not known to this program, which reads formats 1 to %d; run a newer version, or the bytes are damaged", v, Format)}
+		"history format %d is not known to this program, which reads formats 1 to %d; run a newer version, or the bytes are damaged", v, newest)}
 }
 
 // checkKinds refuses events whose kind is not known: to pass over one would change what
@@ -84,7 +84,7 @@ func checkKinds(events []Event) error {
 	for i := range events {
 		if k := events[i].Kind; !k.known() {
 			return &DamageError{Newer: true, Err: fmt.Errorf(
-				"its event %d is of the kind %q, which is not known in history format %d; run a newer version, or the bytes are damaged", i+1, k, Format)}
+				"its event %d is of the kind %q, which is not known in history format %d; run a newer version, or the bytes are damaged", i+1, k, Stored)}
 		}
 	}
 	return nil

@@ -15,20 +15,27 @@ import (
 // readTurn reads the document of a turn up to its end, or returns false.
 func readTurn(data []byte, end string, words *Words) ([]Event, bool) {
 	r := reader{rest: data, words: words}
-	format := 0
-	r.expect(`{"v":`)
-	readInt(&r, &format)
-	if format != Format || !r.take(`,"events":[`) {
+	if !r.take(turnBegin) {
 		return nil, false
 	}
+	return r.events(`},{"kind":`, end)
+}
+
+// events reads the events of a turn up to its end, each of which but the first begins with
+// a text.
+func (r *reader) events(begin, end string) ([]Event, bool) {
 	// A turn has few events, and growing copies them, but its payloads may say anything.
-	events := make([]Event, min(1+bytes.Count(r.rest, []byte(`},{"kind":`)), 16))
+	events := make([]Event, min(1+bytes.Count(r.rest, []byte(begin)), 16))
 	n := 0
 	for n == 0 || r.take(",") {
 		if n == len(events) {
 			events = append(events, Event{})
 		}
-		r.event(&events[n])
+		if r.short {
+			r.shortEvent(&events[n])
+		} else {
+			r.event(&events[n])
+		}
 		if r.strange {
 			return nil, false
 		}
@@ -41,7 +48,9 @@ func readTurn(data []byte, end string, words *Words) ([]Event, bool) {
 type reader struct {
 	rest    []byte
 	words   *Words
-	strange bool // something was not as it is written here
+	short   bool  // the turn is as short.go writes it
+	base    int64 // then times count from this one
+	strange bool  // something was not as it is written here
 }
 
 // event reads an event.

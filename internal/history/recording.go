@@ -64,7 +64,7 @@ func DecodeRecording(data []byte) (Recording, error) {
 	if d.Kind != recordingKind {
 		return Recording{}, fmt.Errorf("this is no recording of a history: its kind is %q, not %q; make one: perdure history ID --record", d.Kind, recordingKind)
 	}
-	if err := checkFormat(d.Start.Format); err != nil {
+	if err := checkFormat(d.Start.Format, Format); err != nil {
 		return Recording{}, err
 	}
 	r := Recording{Start: d.Start}

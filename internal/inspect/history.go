@@ -77,7 +77,7 @@ func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r hist
 	if err != nil {
 		return r, err
 	}
-	if r.Start, err = history.DecodeStart(row.Start); err != nil {
+	if r.Start, err = record.Start(row); err != nil {
 		return r, err
 	}
 	turns, err := in.Turns(ctx, row.Partition, row.ID, 0)

@@ -89,7 +89,7 @@ func TestI23_DamagedTurnsAreNamed(t *testing.T) {
 
 // TestI23_AStartEventIsThatOfItsRun: what cannot be read of it is told by the row.
 func TestI23_AStartEventIsThatOfItsRun(t *testing.T) {
-	row, err := NewRun(5, &history.Start{WorkflowID: "w", Run: "r", Type: "flow", Chain: "c", Attempt: 2})
+	row, err := NewRun(5, &history.Start{WorkflowID: "w", Run: "r", Type: "flow", Chain: "c", Attempt: 2, Deadline: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,9 @@ func TestI23_AStartEventIsThatOfItsRun(t *testing.T) {
 	}
 	for _, damage := range []func(*store.Run){
 		func(r *store.Run) { r.ID = "other" },
-		func(r *store.Run) { r.Start = bytes.Replace(r.Start, []byte(`"attempt":2`), []byte(`"attempt":3`), 1) },
+		func(r *store.Run) {
+			r.Start = bytes.Replace(r.Start, []byte(`"deadline":5`), []byte(`"deadline":6`), 1)
+		},
 		func(r *store.Run) { r.Start = nil },
 	} {
 		r := *row

@@ -12,7 +12,7 @@ import (
 
 // NewRun returns the row of a run that begins with a start event.
 func NewRun(partition int, s *history.Start) (*store.Run, error) {
-	encoded, err := history.EncodeStart(*s)
+	encoded, err := history.SealStart(*s)
 	if err != nil {
 		return nil, err
 	}

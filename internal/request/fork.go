@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -82,7 +83,7 @@ func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, 
 // attachToFork judges a fork whose workflow ID is taken. If the run that has it is that of
 // the same request, it is returned.
 func attachToFork(existing *store.Run, want *history.Start) (string, bool, error) {
-	is, err := history.DecodeStart(existing.Start)
+	is, err := record.Start(existing)
 	if err != nil {
 		return "", false, err
 	}

@@ -22,7 +22,7 @@ import (
 // wasReset reports whether the run that was found is the one that the same request has
 // made; that is its result.
 func (o *operation) wasReset() (done bool, err error) {
-	start, err := history.DecodeStart(o.row.Start)
+	start, err := record.Start(o.row)
 	if err != nil {
 		return false, err
 	}
@@ -114,7 +114,7 @@ func (c *Client) controlRecord(row *store.Run, in core.Control) view.ControlReco
 
 // wasAsked reports whether an earlier run of the chain has carried out a request.
 func wasAsked(row *store.Run, request string) bool {
-	start, err := history.DecodeStart(row.Start)
+	start, err := record.Start(row)
 	return err == nil && start.Carried != nil && slices.Contains(start.Carried.Asked, request)
 }
 

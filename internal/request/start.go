@@ -234,6 +234,6 @@ func originOf(ctx context.Context, in runs, row *store.Run) (*history.Origin, er
 			return nil, err
 		}
 	}
-	start, err := history.DecodeStart(first.Start)
+	start, err := record.Start(first)
 	return start.Origin(), err
 }

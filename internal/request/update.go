@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/ident"
 	"github.com/perdure/perdure/internal/message"
+	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 )
 
@@ -90,7 +91,7 @@ func (c *Client) findUpdate(ctx context.Context, u *update) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	start, err := history.DecodeStart(row.Start)
+	start, err := record.Start(row)
 	if err != nil {
 		return nil, err
 	}

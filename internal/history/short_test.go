@@ -1,0 +1,150 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawTurn draws events of all kinds, as engines write them and as none does.
+func drawTurn(t *rapid.T) []Event {
+	all := slices.Sorted(maps.Values(kinds))
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Event {
+		e := drawEvent(t)
+		e.Kind = rapid.SampledFrom(all).Draw(t, "kind")
+		if rapid.Bool().Draw(t, "first attempt") {
+			e.Attempt = 1
+		}
+		if rapid.Bool().Draw(t, "not queued") {
+			e.Queued = e.Started
+		}
+		return e
+	}), 0, 3).Draw(t, "events")
+}
+
+// TestI24_TurnsOfBothFormatsAreRead: what SealTurn writes is read as it was, whatever the
+// time of the turn, and so is what earlier versions wrote.
+func TestI24_TurnsOfBothFormatsAreRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := drawTurn(t)
+		time := rapid.Int64().Draw(t, "time")
+		plain, err := EncodeTurn(events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := DecodeTurn(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, err := SealTurn("r", 3, time, events)
+		if err != nil || !strings.HasPrefix(string(short), shortBegin) {
+			t.Fatalf("%s, %v", short, err)
+		}
+		for _, doc := range [][]byte{short, appendSum(plain, key{"r", 3, time})} {
+			if got, err := OpenTurn("r", 3, time, doc); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s is read as\n%+v, %v, not as\n%+v", doc, got, err, want)
+			}
+			if !json.Valid(doc) {
+				t.Fatalf("this is no JSON: %s", doc)
+			}
+		}
+	})
+}
+
+// TestI24_ATurnOfTheDatabaseIsReadNowhereElse: it does not say when it was, so by itself it
+// means nothing.
+func TestI24_ATurnOfTheDatabaseIsReadNowhereElse(t *testing.T) {
+	doc, err := SealTurn("r", 3, 7, []Event{{Kind: TimerStarted, Call: 1, Due: 9}})
+	if want := `{"v":2,"e":[{"k":"timer","c":1,"d":2}],"crc":`; err != nil || !strings.HasPrefix(string(doc), want) {
+		t.Errorf("%s, not %s, %v", doc, want, err)
+	}
+	if events, err := DecodeTurn(doc); err == nil {
+		t.Errorf("read as %+v", events)
+	}
+	body, _, _ := cutSum(doc, key{"r", 3, 7})
+	var d *DamageError
+	if events, err := OpenTurn("r", 3, 7, append(body, '}')); !errors.As(err, &d) || d.Newer {
+		t.Errorf("without its checksum it is read as %+v, %v", events, err)
+	}
+}
+
+func TestShortKindsAreKindsAndNoOtherHasTheirNames(t *testing.T) {
+	if len(longKinds) != len(shortKinds) {
+		t.Errorf("two kinds have one name: %v", shortKinds)
+	}
+	for kind, name := range shortKinds {
+		if !kind.known() || Kind(name).known() || name != strings.ToLower(name) {
+			t.Errorf("%s is called %s", kind, name)
+		}
+	}
+}
+
+// TestI23_AStartEventStandsBesideItsRow: it says nothing that the row says, and is refused
+// beside another one or with other bytes. Start events of earlier versions, and those in
+// messages, say all themselves.
+func TestI23_AStartEventStandsBesideItsRow(t *testing.T) {
+	input, _ := Encode(map[string]any{"n": 1})
+	start := Start{
+		Kind: RunStarted, Format: Format, WorkflowID: "order-1", Run: "run", Type: "flow", Group: "g", Chain: "chain", Attempt: 2, Input: input, Created: 17,
+		Settings: Settings{Priority: 3, Attributes: map[string]string{"a": "b"}}, Deadline: 99, Parent: &Parent{WorkflowID: "p", Run: "q"},
+	}
+	row := start.row()
+	doc, err := SealStart(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := OpenStart(row, doc); err != nil || !reflect.DeepEqual(got, start) {
+		t.Errorf("%s is read as %+v, %v", doc, got, err)
+	}
+	for _, said := range []string{"order-1", `"run"`, `"flow"`, "chain", `"g"`, "17"} {
+		if strings.Contains(strings.ReplaceAll(string(doc), `"run":"q"`, ""), said) {
+			t.Errorf("it says %s again: %s", said, doc)
+		}
+	}
+	old, err := EncodeStart(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, read := range []func() (Start, error){
+		func() (Start, error) { return OpenStart(row, old) },
+		func() (Start, error) { return DecodeStart(old) },
+		func() (Start, error) { doc, _ := json.Marshal(start); return OpenStart(row, doc) },
+	} {
+		if got, err := read(); err != nil || !reflect.DeepEqual(got, start) {
+			t.Errorf("of an earlier version it is read as %+v, %v", got, err)
+		}
+	}
+	for _, other := range []Row{
+		{"order-2", row.Run, row.Type, row.Group, row.Chain, row.Attempt, row.Created},
+		{row.WorkflowID, "other", row.Type, row.Group, row.Chain, row.Attempt, row.Created},
+		{row.WorkflowID, row.Run, "other", row.Group, row.Chain, row.Attempt, row.Created},
+		{row.WorkflowID, row.Run, row.Type, "", row.Chain, row.Attempt, row.Created},
+		{row.WorkflowID, row.Run, row.Type, row.Group, "other", row.Attempt, row.Created},
+		{row.WorkflowID, row.Run, row.Type, row.Group, row.Chain, 1, row.Created},
+		{row.WorkflowID, row.Run, row.Type, row.Group, row.Chain, row.Attempt, 18},
+		{row.WorkflowID, row.Run + row.Type, "", row.Group, row.Chain, row.Attempt, row.Created},
+	} {
+		var d *DamageError
+		if got, err := OpenStart(other, doc); !errors.As(err, &d) || d.Newer || d.Part != "the start event" {
+			t.Errorf("beside %+v it is read as %+v, %v", other, got, err)
+		}
+	}
+	for i := range doc {
+		for b := range 256 {
+			changed := append([]byte(nil), doc...)
+			changed[i] = byte(b)
+			if got, err := OpenStart(row, changed); err == nil && !reflect.DeepEqual(got, start) {
+				t.Fatalf("%s is read as %+v", changed, got)
+			}
+		}
+	}
+	if got, err := DecodeStart(doc); err == nil {
+		t.Errorf("without its row it is read as %+v", got)
+	}
+}
