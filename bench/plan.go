@@ -41,15 +41,16 @@ const comparable = 3
 func plans(scale workload.Scale, runs int) []plan {
 	var all []plan
 	for i, w := range workload.All(scale, runs) {
-		under := systems()
+		under, against := systems(), []string{"floor", "River"}
 		if i == 0 {
+			against = append(against, durable.On(place.SQLite).Name()) // of the variants of perdure
 			under = append(under, durable.WithSlots(place.SQLite), durable.WithSlots(place.Postgres),
 				durable.Measured(place.SQLite), durable.Measured(place.Memory), durable.Measured(place.Postgres))
 		}
 		if i < comparable {
 			under = append(under, riverqueue.System())
 		}
-		all = append(all, plan{w, under, []string{"floor", "River"}})
+		all = append(all, plan{w, under, against})
 	}
 	w := workload.Drivers{Throughput: workload.Throughputs(scale, runs)}
 	return append(all, plan{w, drivers.Systems(), []string{drivers.Reference}})

@@ -14,7 +14,8 @@ import (
 	"github.com/perdure/perdure/bench/internal/system"
 )
 
-// measure runs a plan: rounds in which every system has its turn.
+// measure runs a plan: rounds in which every system has its turn, in one order and in the
+// reverse by turns, so that what grows or ends beside them favors none.
 func measure(ctx context.Context, places *place.Places, p plan, rounds int, progress io.Writer) (report.Table, error) {
 	table := report.NewTable(p.Workload, p.against...)
 	systems := slices.Clone(p.systems)
@@ -34,6 +35,7 @@ func measure(ctx context.Context, places *place.Places, p plan, rounds int, prog
 			table.Add(string(s.Kind()), s.Name(), samples)
 			fmt.Fprintf(progress, "%s %d/%d %s on %s: %.1f s\n", p.About().Name, round+1, rounds, s.Name(), s.Kind(), time.Since(begin).Seconds())
 		}
+		slices.Reverse(able)
 		systems = able
 	}
 	return table, nil

@@ -112,26 +112,32 @@ func (v *Vector) Add(n float64, labels ...string) {
 	k := keyOf(labels)
 	s := v.all[k]
 	if s == nil {
-		labels = slices.Clone(labels)
-		for i, l := range labels {
-			if !v.seen[i][l] && len(v.seen[i]) >= v.bounds[i] {
-				labels[i] = Other
-			} else {
-				v.seen[i][l] = true
-			}
-		}
-		k = keyOf(labels)
-		if s = v.all[k]; s == nil && len(labels) > 0 && len(v.all) >= v.limit-1 {
-			labels = slices.Repeat([]string{Other}, len(labels))
-			k = keyOf(labels)
-			s = v.all[k]
-		}
-		if s == nil {
-			s = &series{labels: labels}
-			v.all[k] = s
-		}
+		kept := make([]string, len(labels))
+		copy(kept, labels) // a clone would make each caller's list escape to the heap
+		s = v.add(kept)
 	}
 	s.value += n
+}
+
+// add returns the counter of some label values, or that which counts for them.
+func (v *Vector) add(labels []string) *series {
+	for i, l := range labels {
+		if !v.seen[i][l] && len(v.seen[i]) >= v.bounds[i] {
+			labels[i] = Other
+		} else {
+			v.seen[i][l] = true
+		}
+	}
+	s := v.all[keyOf(labels)]
+	if s == nil && len(labels) > 0 && len(v.all) >= v.limit-1 {
+		labels = slices.Repeat([]string{Other}, len(labels))
+		s = v.all[keyOf(labels)]
+	}
+	if s == nil {
+		s = &series{labels: labels}
+		v.all[keyOf(labels)] = s
+	}
+	return s
 }
 
 // Family returns all counters, sorted by their labels.
