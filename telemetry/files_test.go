@@ -115,6 +115,49 @@ func TestE63_TheDashboard(t *testing.T) {
 	promtool(t, nil, "check", "rules", file)
 }
 
+// TestE63_ABreakerThatIsClosedIsNotShownAsOpen: the panel counts those that are open, by
+// Prometheus' own arithmetic.
+func TestE63_ABreakerThatIsClosedIsNotShownAsOpen(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("grafana", "perdure.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board struct{ Panels []panel }
+	if err := json.Unmarshal(text, &board); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range board.Panels {
+		for _, target := range p.Targets {
+			if !strings.Contains(target.Expr, "perdure_breaker_open") {
+				continue
+			}
+			n++
+			for open, series := range map[string]string{"0": "a", "1": "b"} { // a is closed on two processes, b open
+				expr := strings.NewReplacer("$job", series).Replace(target.Expr)
+				file := filepath.Join(t.TempDir(), "test.yml")
+				test := fmt.Sprintf(`rule_files: []
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'perdure_breaker_open{gate="a",job="a",instance="1"}', values: '0 0'}
+      - {series: 'perdure_breaker_open{gate="a",job="a",instance="2"}', values: '0 0'}
+      - {series: 'perdure_breaker_open{gate="b",job="b",instance="1"}', values: '1 1'}
+    promql_expr_test:
+      - {expr: %q, eval_time: 1m, exp_samples: [{labels: '{}', value: %s}]}
+`, expr, open)
+				if err := os.WriteFile(file, []byte(test), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				promtool(t, nil, "test", "rules", file)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no panel shows breakers")
+	}
+}
+
 var matcher = regexp.MustCompile(`(perdure_[a-z_]+)\{([^}]*)\}`)
 var labelName = regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)`)
 
