@@ -13,7 +13,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Offer waits for somebody to accept it.
+// Offer waits for a customer to accept it.
 var (
 	Accepted = workflow.NewSignal[string]("accepted")
 	Offer    = workflow.New("offer", func(wf *workflow.Context, what string) (string, error) {

@@ -10,7 +10,7 @@ import (
 
 // Gate is a gate in this process. Make one with New, at package level or once per
 // resource; calls that shall wait for each other must share it. It is safe for
-// concurrent use, and holds no goroutine. It has a timer while somebody waits for
+// concurrent use, and holds no goroutine. It has a timer while a call waits for
 // a time to come.
 type Gate struct {
 	spec Spec
@@ -63,7 +63,7 @@ func (g *Gate) pause(paused bool) {
 	}
 }
 
-// do makes one input and tells everybody what follows.
+// do makes one input and tells all calls what follows.
 func (g *Gate) do(input func(now int64) *gates.Step[*place]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -62,7 +62,7 @@ func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from,
 	return n, nil
 }
 
-// DeleteSchedule lets a schedule fire nothing any more. Runs that it started continue,
+// DeleteSchedule removes a schedule: it fires no more. Runs that it started continue,
 // fires that wait are dropped. perdure.Schedule of that name makes a new one.
 func DeleteSchedule(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
 	s := settingsOf(options)

@@ -9,7 +9,7 @@ import (
 )
 
 // trace is the trace id of a call: the caller's text or, without one, a random
-// number that becomes text only if somebody looks.
+// number that becomes text only when it is read.
 type trace struct {
 	text   string
 	hi, lo uint64

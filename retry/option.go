@@ -99,5 +99,5 @@ func configure(opts []Option) (c config) {
 	return c
 }
 
-// recorded reports whether somebody wants the records of the attempts.
+// recorded reports whether the caller wants the records of the attempts.
 func (c *config) recorded() bool { return c.sink != nil || c.records != nil }

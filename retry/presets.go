@@ -17,7 +17,7 @@ var (
 	}
 
 	// Aggressive retries soon and often, for a short time: for cheap calls
-	// that somebody waits for.
+	// that a caller waits for.
 	Aggressive = Policy{
 		MaxAttempts: 10,
 		Backoff:     Exponential(100*time.Millisecond, 1.5, 10*time.Second),

@@ -20,7 +20,7 @@ type Status struct {
 
 	// Waiting is what stands in the way of calls and runs, the gravest first.
 	Waiting []Waiting `json:"waiting,omitempty"`
-	// Queues are those in which attempts are offered or run, or which somebody serves, by
+	// Queues are those in which attempts are offered or run, or which a worker serves, by
 	// name.
 	Queues []Queue `json:"queues,omitempty"`
 	// Errors are the types of errors with which most attempts ended in the last hour,

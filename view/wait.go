@@ -3,7 +3,7 @@ package view
 import "time"
 
 // What a call or a run waits for: the values of Wait.For, the gravest first. The first
-// ones, to WaitGatePaused, end only when somebody does something.
+// ones, to WaitGatePaused, end only when a person acts.
 const (
 	WaitQuarantined    = "quarantined"     // a person: the attempts crashed their processes
 	WaitDamaged        = "damaged"         // to be mended or ended: part of what is on record cannot be read

@@ -13,7 +13,7 @@ import (
 
 // Call runs an activity and waits for its result. The engine retries it by its
 // policy: the one given here, else the activity's, else inside of Retry retry.Never, else
-// the engine's, else retry.Policy{}. When no attempt follows any more the error is
+// the engine's, else retry.Policy{}. When no further attempt follows the error is
 //
 //   - a *retry.ExhaustedError around the last failure,
 //   - the very error, if it was marked with retry.Terminal,

@@ -55,7 +55,7 @@ func (wf *Context) Err() error {
 	return wf.scope.err
 }
 
-// over reports whether nothing begins any more in the context's scope.
+// over reports whether nothing more begins in the context's scope.
 func (wf *Context) over() bool {
 	wf.belongs()
 	wf.scope.expireOverdue(wf.instance.run)

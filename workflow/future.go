@@ -43,7 +43,7 @@ type pending struct {
 	call     *core.Call // nil if refused
 	refused  error      // why there is no call, or why its outcome came too late
 	label    string
-	read     bool // somebody got the result
+	read     bool // the code got the result
 	late     bool // it is done, and came after the deadline of a scope that has not ended
 	waiting  []*coro.Coroutine
 }

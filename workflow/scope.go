@@ -88,7 +88,7 @@ func (s *scope) aborted(name string) error {
 	return &retry.AbortedError{Name: name, Attempt: 1, Phase: retry.PhaseExecution, Cause: s.err}
 }
 
-// CancelError is why a scope is canceled: somebody asked for it.
+// CancelError is why a scope is canceled: by request.
 type CancelError struct {
 	Reason string // as given, may be empty
 }

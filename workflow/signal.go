@@ -73,7 +73,7 @@ func Send[T any](wf *Context, workflowID string, s Signal[T], value T) error {
 }
 
 // Receive waits for the next signal. Signals of a kind are read in the order in
-// which they arrived; those that came before anybody waited are kept.
+// which they arrived; those that came before the code waited are kept.
 func Receive[T any](wf *Context, s Signal[T]) (T, error) {
 	return ReceiveAsync(wf, s).Get(wf)
 }

@@ -49,7 +49,7 @@ func TestE64_TheSecondInterruptEndsTheProcess(t *testing.T) {
 	}
 }
 
-// fullPipe returns the end for writing of a pipe that takes nothing any more.
+// fullPipe returns the end for writing of a pipe that takes nothing more.
 func fullPipe(t *testing.T) *os.File {
 	t.Helper()
 	reader, writer, err := os.Pipe()

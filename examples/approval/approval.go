@@ -8,7 +8,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Request is what somebody wants approved, and how patient they are.
+// Request is what a person wants approved, and how long they wait.
 type Request struct {
 	From, To, What   string
 	Remind, Deadline time.Duration

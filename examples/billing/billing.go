@@ -21,7 +21,7 @@ var monthly = schedule.Spec{
 	CatchUp: 90 * 24 * time.Hour,
 }
 
-// Subscription is what somebody pays for, period by period.
+// Subscription is what a customer pays for, period by period.
 type Subscription struct {
 	ID    string `json:"id"`
 	Cents int    `json:"cents"`

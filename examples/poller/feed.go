@@ -14,7 +14,7 @@ type Entry struct {
 	Title  string
 }
 
-// feed has three more entries each time somebody asks, up to its length; every
+// feed has three more entries at each request, up to its length; every
 // fourth request gets no answer but 503.
 type feed struct {
 	length   int

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { kill.Main(m, main) }
 // in the table forbids to insert it again, and no history has grown long.
 func TestEntriesSurviveKills(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "poller.db")
-	copied := make(chan struct{}) // closed when somebody asks what comes after the last entry
+	copied := make(chan struct{}) // closed when a request asks what comes after the last entry
 	last := sync.OnceFunc(func() { close(copied) })
 	news := &feed{length: 150}
 	service := &kill.Service{At: []int{2, 17, 40}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

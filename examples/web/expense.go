@@ -9,7 +9,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// Claim is an expense that somebody submits.
+// Claim is an expense that an employee submits.
 type Claim struct {
 	Who   string `json:"who"`
 	What  string `json:"what"`

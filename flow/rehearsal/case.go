@@ -41,7 +41,7 @@ type Mock struct {
 	calls int
 }
 
-// Signal is a signal that somebody sends.
+// Signal is a signal that the case sends.
 type Signal struct {
 	After string          `json:"after,omitempty"` // the start, such as 36h
 	Name  string          `json:"name"`

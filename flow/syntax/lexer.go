@@ -353,7 +353,7 @@ func (l *lexer) escape(b *strings.Builder) {
 	l.fail(Span{from, l.at}, CodeSyntax, `The escapes are \n \t \r \\ \" \' \0 \uXXXX and \UXXXXXXXX. A backslash itself is written \\.`, "\"%s\" is no escape", l.src[from:l.at])
 }
 
-// jump goes on behind what somebody else read. Comments in it are kept.
+// jump goes on behind what the parser of policies has read. Comments in it are kept.
 func (l *lexer) jump(to int) {
 	quoted := false
 	for l.at < to {

@@ -217,7 +217,7 @@ func (r *execution) dropLate() {
 }
 
 // queueDue is when a queued call has waited too long for its slot: when its
-// QueueTimeout ends, or when the attempt may not start any more.
+// QueueTimeout ends, or when the attempt may no longer start.
 func (c *Call) queueDue() int64 {
 	var due int64
 	if c.Policy.QueueTimeout > 0 {
@@ -249,7 +249,7 @@ func (r *execution) granted(in Granted) {
 	r.reserved = append(r.reserved, c)
 }
 
-// pastDeadline closes a call whose next attempt may not start any more.
+// pastDeadline closes a call whose next attempt may no longer start.
 func (r *execution) pastDeadline(c *Call) bool {
 	if c.attempt == 1 || c.Forced || r.now <= c.deadline() {
 		return false

@@ -28,7 +28,7 @@ func (b *Block) Number() int64 { return b.call.Number }
 // Policy is the policy in force.
 func (b *Block) Policy() *retry.Policy { return b.call.Policy }
 
-// StartBlock begins a block of code. The policy must not change any more. In a replay
+// StartBlock begins a block of code. The policy must not change from then on. In a replay
 // the block has the one that is on record.
 func (r *Run) StartBlock(policy *retry.Policy) *Block {
 	if recorded := r.next(); r.onRecord() && (recorded == nil || recorded.Kind != history.BlockStarted) {

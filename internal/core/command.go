@@ -16,7 +16,7 @@ type StartCall struct {
 	Queue  string
 	Trace  string
 	Input  history.Payload
-	Policy *retry.Policy // nil and zero are the same; it must not change any more
+	Policy *retry.Policy // nil and zero are the same; it must not change from then on
 
 	// Gates are what its attempts pass through, by name, each once.
 	Gates    []gates.Spec

@@ -9,7 +9,7 @@ import (
 )
 
 // Gate is the step machine of one gate: an entity like a run, with an inbox, a
-// wake time and rows, but without a history. One that no call uses any more is
+// wake time and rows, but without a history. One that no call uses is
 // forgotten, and made again by the next call. Package gates decides; this type makes the
 // decisions durable. It is not safe for concurrent use. After an error of LoadGate it
 // must be dropped.
@@ -33,7 +33,7 @@ type GateDetail struct {
 	Spec   gates.Spec   `json:"spec"`
 	Record gates.Record `json:"record"`
 	// Check is when the calls that hold the gate are asked whether they know it, or
-	// whether anybody uses the gate.
+	// whether a call uses the gate.
 	Check int64 `json:"check,omitempty"`
 	// Unused is since when no call was seen to hold the gate, 0 if one was.
 	Unused int64 `json:"unused,omitempty"`
@@ -45,7 +45,7 @@ type GateDetail struct {
 }
 
 // checkEvery is how often those who hold a gate are told so again. A run that does
-// not know of it any more, be it that its row was deleted, gives the slot back.
+// not know of it, because its row was deleted for instance, gives the slot back.
 const checkEvery = 5 * time.Minute
 
 // forgetAfter is for how long an unused gate is remembered: long enough that a person

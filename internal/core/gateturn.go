@@ -27,7 +27,7 @@ func (g *Gate) say(m FromGate) {
 }
 
 // check tells those who have held the gate for long that they do, and sees whether
-// anybody uses it.
+// a call uses it.
 func (g *Gate) check() {
 	if g.detail.Check == 0 || g.now < g.detail.Check {
 		return

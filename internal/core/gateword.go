@@ -23,7 +23,7 @@ const (
 
 // What a person says to a gate.
 const (
-	GatePause  GateWord = "pause"  // no attempt starts any more; what runs goes on
+	GatePause  GateWord = "pause"  // no attempt starts; what runs goes on
 	GateResume GateWord = "resume" // ends a pause
 	GateEdit   GateWord = "edit"   // do what Edits name, whatever the code declares
 	GateProbe  GateWord = "probe"  // end the cooldown of the breaker
@@ -33,7 +33,7 @@ const (
 // What a gate says.
 const (
 	// GateGranted: the attempt may start. It may be said again, so that a slot
-	// that no call holds any more is noticed.
+	// that no call holds is noticed.
 	GateGranted GateWord = "granted"
 	// GateRefused: no attempt of the call may start; its ticket is gone.
 	GateRefused GateWord = "refused"
@@ -98,7 +98,7 @@ type FromGate struct {
 }
 
 // Decline is the answer to a gate for a call that does not want what it is told,
-// or does not exist any more; false if none is needed.
+// or no longer exists; false if none is needed.
 func (f FromGate) Decline() (ToGate, bool) {
 	return ToGate{Gate: f.Gate, Word: GateDone, Ticket: f.Ticket, Attempt: f.Attempt, Outcome: gates.Neutral}, f.Word == GateGranted
 }

@@ -33,7 +33,7 @@ func (p atGate) waits() bool { return p.State == asked }
 type gateState string
 
 const (
-	noTicket gateState = ""       // no ticket, or none any more
+	noTicket gateState = ""       // no ticket, or no longer one
 	asked    gateState = "asked"  // the gate will say when the coming attempt may start
 	held     gateState = "held"   // the gate granted the current or coming attempt
 	resting  gateState = "behind" // the ticket keeps its place and rests until it is asked for again

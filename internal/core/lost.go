@@ -14,7 +14,7 @@ func (r *execution) takenOver(in TakenOver) {
 		c := r.calls[n]
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
 			r.lost(c, in)
-		} else if c.Untold { // its process may have died before it told anybody
+		} else if c.Untold { // its process may have died before it told of the wait
 			r.tell(c)
 		}
 	}
@@ -25,7 +25,7 @@ func crashLimit(p *retry.Policy) int {
 	return p.WithDefaults().CrashLimit
 }
 
-// lost records an attempt whose node does not own the run any more. Only a node
+// lost records an attempt whose node no longer owns the run. Only a node
 // that died while it ran the attempt alone in the probation lane is held against the
 // call, and only as long as it is not known to have survived; CrashLimit 1 says
 // that the call must not run again after any loss. Most processes die of something

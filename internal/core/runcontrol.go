@@ -87,7 +87,7 @@ func (r *Run) controlRun(in Control) {
 	}
 }
 
-// answerRun puts on record what came of an operation on the run, if somebody waits for
+// answerRun puts on record what came of an operation on the run, if a caller waits for
 // that.
 func (r *Run) answerRun(in Control, outcome, note string) {
 	if in.Unanswered() {

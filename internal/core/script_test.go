@@ -51,7 +51,7 @@ import (
 //	                          what a person does to calls
 //	pause-run, resume-run, cancel-run, terminate-run, signal-run [name=N] [value=JSON] [id=ID] [why=W]
 //	                          what a person does to the run
-//	told CALL[.ATTEMPT]       somebody knows that the call waits for a person
+//	told CALL[.ATTEMPT]       the hook has told that the call waits for a person
 //	hold STATUS, resume       the status of a run without code
 //
 // Any command that is an input can be written after "+": it then waits for the

@@ -23,7 +23,7 @@ type Grant[K comparable] struct {
 	Waited  int64 // for how long the attempt was due, in nanoseconds
 }
 
-// Refusal says that a ticket is gone and its call gets no attempt any more. The
+// Refusal says that a ticket is gone and its call gets no further attempt. The
 // reason is ReasonBreaker or ReasonBudget.
 type Refusal[K comparable] struct {
 	Key     K

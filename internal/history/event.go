@@ -186,7 +186,7 @@ type Event struct {
 	// Place among the signals of its name, from 1, of one that a canceled call
 	// had received and gives back.
 	Place int64 `json:"place,omitempty"`
-	// Reason somebody gave for a cancellation, termination or operation.
+	// Reason is that of a cancellation, termination or operation.
 	Reason string `json:"reason,omitempty"`
 	// Closed says that a canceled call ended with its cancellation; otherwise its
 	// running attempt is waited for.

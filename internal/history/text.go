@@ -15,7 +15,7 @@ const (
 	MaxName = 200  // of a definition, step, timer, side effect or signal
 	// MaxMemo is for an encoded memo: it is read with each row.
 	MaxMemo = 16 << 10
-	// MaxReason is for why somebody asks for something: it is shown with each record.
+	// MaxReason is for the reason of a request: it is shown with each record.
 	MaxReason = 10_000
 )
 
@@ -33,7 +33,7 @@ func CheckName(what, s string) error { return checkText(what, s, MaxName) }
 // CheckID is CheckName for IDs.
 func CheckID(what, s string) error { return checkText(what, s, MaxID) }
 
-// CheckWorkflowID is CheckID for workflow IDs, wherever somebody chooses one or names a
+// CheckWorkflowID is CheckID for workflow IDs, wherever one is chosen or names a
 // run by one: no verb, option, message or file reaches what has another ID. See Reserved.
 func CheckWorkflowID(id string) error { return checkOwnID("workflow ID", id) }
 
