@@ -18,8 +18,11 @@ func Example_withoutResult() {
 	}))
 	name := activity.New("name", activity.NoInput(func(ctx context.Context) (string, error) { return "ann", nil }))
 	sweep := activity.New("sweep", activity.Task(func(ctx context.Context) error { return nil }))
+	reader := workflow.New("reader", workflow.NoInput(func(wf *workflow.Context) (string, error) {
+		return workflow.Call(wf, name, struct{}{})
+	}))
 	nightly := workflow.New("nightly", workflow.Task(func(wf *workflow.Context) error {
-		whom, err := workflow.Call(wf, name, struct{}{})
+		whom, err := workflow.RunChild(wf, reader, struct{}{})
 		if err != nil {
 			return err
 		}
@@ -36,7 +39,7 @@ func Example_withoutResult() {
 	}))
 
 	ctx := context.Background()
-	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(nightly, notify, name, sweep))
+	eng, err := perdure.Open(ctx, memory.New(), perdure.Register(nightly, reader, notify, name, sweep))
 	if err == nil {
 		err = eng.Start(ctx)
 	}
