@@ -146,10 +146,10 @@ func (h *requests) do(ctx context.Context, in filled) (answer, error) {
 // clip is a text as a message shows it.
 func clip(text string) string {
 	const most = 200
-	if len(text) <= most {
-		return text
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "..."
 	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
+	return text
 }
 
 // named gives an error of package httpretry the names that files know it by.

@@ -95,8 +95,5 @@ func lastLine(text string) string {
 	if last == "" {
 		return ""
 	}
-	if runes := []rune(last); len(runes) > 200 {
-		last = string(runes[:200]) + "..."
-	}
-	return ": " + last
+	return ": " + clip(last)
 }
