@@ -96,7 +96,7 @@ func MaxPendingCalls(n int) Option {
 }
 
 // MaxSignalBacklog sets how many signals a run may have on record that its code has not
-// read, also while it is paused, parked or waits for code. With four fifths of that a
+// read, even while it is paused, parked or waits for code. With four fifths of that a
 // warning is logged, and Describe has it; from the limit on, Signal returns a
 // *view.LimitError, until the code has read a fifth of them. Signals that were under way, and
 // those that workflows send, are not lost: they come on top. What is sent while no node

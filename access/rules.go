@@ -25,7 +25,7 @@ func (r Role) May(needed Role) bool {
 	return needed == "" || r == needed && r != "" || r == Operator && needed == Viewer
 }
 
-// Identity is who makes a request. The zero value is nobody.
+// Identity is who makes a request. The zero value has no rights.
 type Identity struct {
 	Name string // in the audit
 	Role Role
@@ -47,13 +47,13 @@ const (
 	DefaultSession     = 12 * time.Hour
 )
 
-// Rules say who may use a handler and from where. The zero value lets nobody in and is
+// Rules say who may use a handler and from where. The zero value refuses all requests and is
 // refused by Validate.
 type Rules struct {
 	Tokens []Token
 	// Identify says who makes a request by the means of the program that the handler is
 	// part of, its own sessions for example. It is asked about requests without a token;
-	// an Identity without a role is nobody. It may be nil, and is called concurrently.
+	// an Identity without a role has no rights. It may be nil, and is called concurrently.
 	Identify func(*http.Request) Identity
 	// Anonymous is who makes a request without a token. It holds for requests from this
 	// machine only, by a name of this machine for itself such as localhost, which show no

@@ -10,7 +10,7 @@ import (
 )
 
 // OnCommit hands over a function that runs after the body has returned without
-// an error, inside the very transaction of the engine's database that records
+// an error, inside the transaction of the engine's database that records
 // the result. What it writes through tx and the result of the step become
 // durable together, or neither does: so an effect in the user's own tables
 // beside the engine's happens exactly once per completed call, whatever crashes.

@@ -13,8 +13,10 @@ import (
 // Where calls say different things about a gate, the latest is right.
 //
 // A call holds no slot of a process while it waits for a gate. It takes several
-// gates in the order of their names, and keeps them while it waits for the next.
-// Given twice, the last Through holds; without gates it takes them away.
+// gates in the order of their names. While another one makes it wait, it keeps what it
+// has only for a moment, at first for half a second; then it gives that back, keeps its
+// places in line, and waits for that one alone. Given twice, the last Through holds;
+// without gates it takes them away.
 //
 // The engine cannot stop a body that goes on after its attempt was given up
 // (because it timed out, was canceled, or its process lost its lease): it counts

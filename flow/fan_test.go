@@ -52,7 +52,7 @@ func TestW16_Limits(t *testing.T) {
 }
 
 // TestW16_ErrorsAsValues: nothing that succeeded is lost, errors stand where their
-// results would, also those of runs before; a cancellation is none of them.
+// results would, those of earlier runs included; a cancellation is none of them.
 func TestW16_ErrorsAsValues(t *testing.T) {
 	const tail = "\n    r = []\n    for x in xs:\n        if isexception(x):\n            x = [x.type, x.message, x.attempts]\n        r = r + [x]\nfn one(input: [x], output: [y]):\n    if x == 2:\n        @broken(type=\"Bad\") [retry: 1]\n    y = @echo(x=x)\n"
 	for text, want := range map[string]string{

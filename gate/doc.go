@@ -18,7 +18,8 @@
 //
 // A call can need several gates: Through(database, payments). They are taken in
 // the order of their names, whatever the order in the code, so that calls cannot
-// wait for each other in a circle.
+// wait for each other in a circle. A call that has some and has to wait for another
+// keeps them only for a moment.
 //
 // # What a gate is
 //

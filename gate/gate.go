@@ -23,7 +23,7 @@ type Gate struct {
 	rings   int64       // when
 }
 
-// New makes a gate with so many slots. Mistakes (an empty name, a limit below 1)
+// New makes a gate with limit slots. Mistakes (an empty name, a limit below 1)
 // are reported by Validate, and by each use of the gate.
 func New(name string, limit int, opts ...Option) *Gate {
 	s := Spec{Name: name, Limit: limit}

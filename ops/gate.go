@@ -59,7 +59,7 @@ func EditGate(ctx context.Context, e *perdure.Engine, name string, edit view.Gat
 // ProbeGate ends the cooldown of an open circuit breaker: the first call in line starts its
 // attempt now, as the probe, whose outcome closes the breaker or opens it again. If no call
 // waits, the next one that comes does. A breaker that is closed, or has its probe already,
-// stays as it is. Answer and errors are as those of EditGate; a paused gate, and one without
+// stays as it is. Result and errors are those of EditGate; a paused gate, and one without
 // a breaker, refuse.
 func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.GateChange, error) {
 	s, err := gateSettings(options)
@@ -71,7 +71,7 @@ func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...C
 }
 
 // ResetGate lets parts of a gate forget what was: the circuit breaker closes, the retry
-// budget has all its tokens. What waits starts as the gate allows. Answer and errors are as
+// budget has all its tokens. What waits starts as the gate allows. Result and errors are
 // those of EditGate.
 func ResetGate(ctx context.Context, e *perdure.Engine, name string, parts view.GateReset, options ...ControlOption) (view.GateChange, error) {
 	s, err := gateSettings(options)

@@ -15,7 +15,7 @@ const (
 )
 
 // AbortedError is what a canceled call returns. A cancellation is not a
-// failure: it is never retried, also not by a call around this one. The fields
+// failure: it is never retried, not even by a call around this one. The fields
 // are exported so that a codec can rebuild it.
 type AbortedError struct {
 	// Name is the name of the call, empty if it has none.

@@ -10,8 +10,8 @@ type AttemptInfo struct {
 	// TraceID is the same for all attempts of a call and of no other call.
 	TraceID string
 
-	// ID is unique for the attempt: "TRACE.N". It is never reused, also not
-	// when a later attempt runs in another process.
+	// ID is unique for the attempt: "TRACE.N". It is never reused, not
+	// even when a later attempt runs in another process.
 	ID string
 
 	// Number counts from 1.

@@ -66,7 +66,7 @@ var lastInstant = time.Date(2261, time.December, 31, 23, 59, 59, 0, time.UTC)
 // the failure), draws nothing (u, in [0, 1), is the draw for the jitter), does
 // no I/O, logs nothing and allocates nothing. A runner that stores the
 // arguments, or the answer, never gets another answer after a crash. It has an
-// answer for every input, also for a policy that Validate would refuse.
+// answer for every input, even for a policy that Validate would refuse.
 //
 // The judgement goes in this order, and the first stop found is the reason:
 // canceled; terminal; Stop rule or NonRetryable; timeout with StopOnTimeout;

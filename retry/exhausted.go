@@ -7,7 +7,7 @@ import (
 )
 
 // ExhaustedError is what a call returns when its last failure was not retried,
-// be it that everything is used up or that the policy stops on this error. The
+// because everything is used up or the policy stops on this error. The
 // fields are exported so that a codec can rebuild it.
 //
 // It is not returned for an error marked with Terminal, which reaches the

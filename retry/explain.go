@@ -91,7 +91,7 @@ type PlannedAttempt struct {
 	Earliest, Latest time.Duration
 }
 
-// Bounds of an explanation: it follows so many attempts of each schedule, and
+// Bounds of an explanation: it follows this many attempts of each schedule, and
 // asks about each of the error types, of which a hostile text may name a million.
 const (
 	plannedAttempts = 1000

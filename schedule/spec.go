@@ -51,7 +51,7 @@ type Spec struct {
 	// restricted, either will do. @hourly, @daily, @weekly, @monthly and @yearly are
 	// expressions as well.
 	Cron string
-	// TimeZone is where the clock of Cron hangs, by its name in the IANA database,
+	// TimeZone is the time zone of Cron, by its name in the IANA database,
 	// "Europe/Paris" for instance. Empty is UTC.
 	TimeZone string
 

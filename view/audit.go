@@ -7,7 +7,7 @@ import "time"
 type AuditFilter struct {
 	Since time.Time // only entries of this time or later; zero: all
 	Until time.Time // only entries before this time; zero: all
-	Limit int       // the latest so many entries; 0: 100
+	Limit int       // at most this many entries, the latest; 0: 100
 	// Runs is how many runs are read, the latest started first; 0: 1,000. What was done to
 	// a run is in its history, and no index leads from a time to it.
 	Runs int

@@ -29,7 +29,8 @@ const (
 
 // CodeCheck says which open runs would not go on with some code.
 type CodeCheck struct {
-	// OK says that none stops: each run that does not fit stands for that reason already.
+	// OK says that no further run would stop: each one that does not fit has stopped for
+	// that reason already.
 	OK bool `json:"ok"`
 
 	Open     int           `json:"open"`    // runs that are open and selected

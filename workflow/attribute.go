@@ -22,7 +22,7 @@ func SetAttribute(wf *Context, name, value string) error {
 	return nil
 }
 
-// RemoveAttribute takes an attribute from the run, be it from its start or from
+// RemoveAttribute takes an attribute from the run, whether from its start or from
 // SetAttribute. If the run has none of that name nothing happens.
 func RemoveAttribute(wf *Context, name string) {
 	wf.enter()

@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/workflow"
 )
 
-// batch is a part of the items: so many from one on.
+// batch is a part of the items: some, from one on.
 type batch struct{ From, Count int }
 
 // items are the numbers of a batch: they need no place in the input.

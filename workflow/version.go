@@ -17,7 +17,7 @@ import (
 //	}
 //
 // The first time a run comes here it gets the latest version, which is recorded:
-// the run keeps it, also in a loop, and when latest rises later. A run that had
+// the run keeps it, even in a loop and when latest rises later. A run that had
 // come by before the code asked has version 0. The least is the oldest version that
 // the code still has a way for: raise it when no run of an older one is left, and
 // take the mark out when no open run has it on record.

@@ -181,7 +181,7 @@ func exception(err error) *Exception {
 	} else if _, own := errors.AsType[*Error](err); !own {
 		x.Attempts = 1
 	}
-	// Of what was given up the last failure counts, also of a block around an action.
+	// Of what was given up the last failure counts, even of a block around an action.
 	for {
 		if e, is := errors.AsType[*retry.ExhaustedError](last); is && e.Err != nil {
 			last = e.Err

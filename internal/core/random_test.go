@@ -339,7 +339,7 @@ func drawInputs(t *rapid.T, d *driver, program maker) []core.Input {
 	return inputs
 }
 
-// drawChild draws what becomes of a child. It may be said again, also when it is too
+// drawChild draws what becomes of a child. It may be said again, even when it is too
 // late.
 func drawChild(t *rapid.T, d *driver, call int64) core.Input {
 	child := d.children[call]

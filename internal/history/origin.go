@@ -6,7 +6,7 @@ import (
 )
 
 // Origin is what the first run of a chain was started with, in short: enough to tell
-// whether somebody who starts the same workflow ID asks for the same, also when that run
+// whether another start of the same workflow ID asks for the same, even when that run
 // was deleted.
 type Origin struct {
 	Type  string `json:"type"`

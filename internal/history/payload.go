@@ -27,7 +27,7 @@ const MaxPayload = 2 << 20
 // be written but not read would be lost.
 const MaxNesting = 5000
 
-// Encode makes the payload of a value. Equal values give equal bytes, also when
+// Encode makes the payload of a value. Equal values give equal bytes, even when
 // they went through a database: JSON is compact, with the characters escaped that
 // encoding/json escapes. A Payload in another encoding passes through unchanged.
 // It is an error if the value cannot be encoded, holds text that is not UTF-8, is

@@ -112,7 +112,7 @@ func firstLine(body string) string {
 	return strings.TrimSpace(clip(line, maxLine))
 }
 
-// clip cuts a text to so many bytes, and no rune in two.
+// clip cuts a text to at most limit bytes, and no rune in two.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestVersionTellsTheCommit, also where there was no repository at the build.
+// TestVersionTellsTheCommit even where there was no repository at the build.
 func TestVersionTellsTheCommit(t *testing.T) {
 	type commit struct{ revision, date string }
 	for name, c := range map[string]struct {

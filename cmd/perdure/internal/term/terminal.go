@@ -19,7 +19,7 @@ type Terminal struct {
 }
 
 // Detect looks at a stream and the environment. Colours need a terminal and no
-// objection: NO_COLOR, TERM=dumb and CI are respected. COLUMNS sets the width, also of
+// objection: NO_COLOR, TERM=dumb and CI are respected. COLUMNS sets the width, even of
 // what is no terminal.
 func Detect(w io.Writer, getenv func(string) string) Terminal {
 	columns, _ := strconv.Atoi(getenv("COLUMNS"))
