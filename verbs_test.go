@@ -223,11 +223,11 @@ var verbs = map[string]func(a arguments) error{
 	"ops.PauseSchedule":  func(a arguments) error { return ops.PauseSchedule(a.ctx, a.engine, a.name, a.options()...) },
 	"ops.ResumeSchedule": func(a arguments) error { return ops.ResumeSchedule(a.ctx, a.engine, a.name, a.options()...) },
 	"ops.TriggerSchedule": func(a arguments) error {
-		_, err := ops.TriggerSchedule(a.ctx, a.engine, a.name, "", a.options()...)
+		_, err := ops.TriggerSchedule(a.ctx, a.engine, a.name, "", a.control()...)
 		return err
 	},
 	"ops.BackfillSchedule": func(a arguments) error {
-		_, err := ops.BackfillSchedule(a.ctx, a.engine, a.name, time.Now().Add(-2*time.Hour), time.Now().Add(-time.Minute), "", a.options()...)
+		_, err := ops.BackfillSchedule(a.ctx, a.engine, a.name, time.Now().Add(-2*time.Hour), time.Now().Add(-time.Minute), "", a.control()...)
 		return err
 	},
 	"ops.DeleteSchedule": func(a arguments) error { return ops.DeleteSchedule(a.ctx, a.engine, a.name, a.options()...) },

@@ -20,8 +20,8 @@ func scheduleEndpoints() []endpoint {
 		define("DELETE /api/schedules/{name}", "deleteSchedule", "Delete a schedule. Runs that it started go on.", "schedules delete", deleteSchedule).writes(),
 		define("POST /api/schedules/{name}/pause", "pauseSchedule", "Pause a schedule: it fires nothing by itself.", "schedules pause", tellGate("pause", ops.PauseSchedule)).writes(),
 		define("POST /api/schedules/{name}/resume", "resumeSchedule", "Resume a paused schedule.", "schedules resume", tellGate("resume", ops.ResumeSchedule)).writes(),
-		define("POST /api/schedules/{name}/trigger", "triggerSchedule", "Fire a schedule now. Repeating fires again.", "schedules trigger", triggerSchedule).writes(),
-		define("POST /api/schedules/{name}/backfill", "backfillSchedule", "Fire past times of a schedule. A time that was fired before is not fired again.", "schedules backfill", backfillSchedule).writes(),
+		define("POST /api/schedules/{name}/trigger", "triggerSchedule", "Fire a schedule now. Repeating fires again, unless it has the same key.", "schedules trigger", triggerSchedule).writes().withKey(),
+		define("POST /api/schedules/{name}/backfill", "backfillSchedule", "Fire past times of a schedule. A time that was fired before is not fired again.", "schedules backfill", backfillSchedule).writes().withKey(),
 	}
 }
 
@@ -89,7 +89,7 @@ type triggered struct {
 
 func triggerSchedule(c *call, _ none, b triggerBody) (triggered, error) {
 	name := c.PathValue("name")
-	id, err := ops.TriggerSchedule(c.Context(), c.e, name, b.Overlap, c.by(b.Why)...)
+	id, err := ops.TriggerSchedule(c.Context(), c.e, name, b.Overlap, c.control(b.Why, false)...)
 	return triggered{name, id}, err
 }
 
@@ -107,7 +107,7 @@ type backfilled struct {
 
 func backfillSchedule(c *call, _ none, b backfillBody) (backfilled, error) {
 	name := c.PathValue("name")
-	n, err := ops.BackfillSchedule(c.Context(), c.e, name, b.From, b.Until, b.Overlap, c.by(b.Why)...)
+	n, err := ops.BackfillSchedule(c.Context(), c.e, name, b.From, b.Until, b.Overlap, c.control(b.Why, false)...)
 	return backfilled{name, n}, err
 }
 

@@ -38,7 +38,7 @@ var scheduleChanges = []change{
 			if err != nil {
 				return nil, err
 			}
-			id, err := ops.TriggerSchedule(q.ctx, q.engine, name, o, who...)
+			id, err := ops.TriggerSchedule(q.ctx, q.engine, name, o, controls(who)...)
 			return url.Values{"fired": {id}}, err
 		},
 	},
@@ -55,7 +55,7 @@ var scheduleChanges = []change{
 			if err != nil {
 				return nil, err
 			}
-			_, err = ops.BackfillSchedule(q.ctx, q.engine, name, from, until, o, who...)
+			_, err = ops.BackfillSchedule(q.ctx, q.engine, name, from, until, o, controls(who)...)
 			return nil, err
 		},
 	},

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"errors"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/view"
@@ -44,14 +43,14 @@ func ResumeGate(ctx context.Context, e *perdure.Engine, name string, options ...
 //
 // The change says what the edit means for the calls at the gate, judged by what is
 // committed; DryRun only asks for that. When EditGate returns without an error, the request
-// is durable; the gate's owner follows it as soon as there is one. The error is
+// is durable; the gate's owner follows it as soon as there is one. With the RequestID of a
+// request that the gate has followed, nothing is done, and the answer has what came of it,
+// with the gate as it is now. The error is
 // perdure.ErrNotFound if no call has come to such a gate yet, and a *view.InputError if the
 // gate cannot do what the edit says.
 func EditGate(ctx context.Context, e *perdure.Engine, name string, edit view.GateEdit, options ...ControlOption) (view.GateChange, error) {
-	s, err := gateSettings(options)
-	if err != nil {
-		return view.GateChange{}, failed(err, "edit gate %q", name)
-	}
+	s := settingsOf(options)
+	s.unselected()
 	change, err := inside(e).EditGate(ctx, name, edit, s.dry, s.whom())
 	return change, failed(err, "edit gate %q", name)
 }
@@ -62,10 +61,8 @@ func EditGate(ctx context.Context, e *perdure.Engine, name string, edit view.Gat
 // stays as it is. Result and errors are those of EditGate; a paused gate, and one without
 // a breaker, refuse.
 func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) (view.GateChange, error) {
-	s, err := gateSettings(options)
-	if err != nil {
-		return view.GateChange{}, failed(err, "probe gate %q", name)
-	}
+	s := settingsOf(options)
+	s.unselected()
 	change, err := inside(e).ProbeGate(ctx, name, s.dry, s.whom())
 	return change, failed(err, "probe gate %q", name)
 }
@@ -74,20 +71,8 @@ func ProbeGate(ctx context.Context, e *perdure.Engine, name string, options ...C
 // budget has all its tokens. What waits starts as the gate allows. Result and errors are
 // those of EditGate.
 func ResetGate(ctx context.Context, e *perdure.Engine, name string, parts view.GateReset, options ...ControlOption) (view.GateChange, error) {
-	s, err := gateSettings(options)
-	if err != nil {
-		return view.GateChange{}, failed(err, "reset gate %q", name)
-	}
-	change, err := inside(e).ResetGate(ctx, name, parts, s.dry, s.whom())
-	return change, failed(err, "reset gate %q", name)
-}
-
-// gateSettings are those of a request to a gate, which has no ID.
-func gateSettings(options []ControlOption) (settings, error) {
 	s := settingsOf(options)
 	s.unselected()
-	if s.request != "" {
-		return s, errors.New("ops.RequestID is for operations on calls and runs; a request to a gate says what is to be, and may be repeated without it")
-	}
-	return s, nil
+	change, err := inside(e).ResetGate(ctx, name, parts, s.dry, s.whom())
+	return change, failed(err, "reset gate %q", name)
 }

@@ -47,7 +47,8 @@ func Why(reason string) Option { return func(s *settings) { s.why = reason } }
 
 // RequestID is the idempotency key of a request: asking again with it does nothing twice and
 // returns the same answer, as long as the run is kept. A run that is continued or retried
-// hands all IDs of the last hour on to the next, and older ones up to the latest 10,000.
+// hands all IDs of the last hour on to the next, and older ones up to the latest 10,000. A
+// gate or schedule knows those of its latest 100 requests.
 func RequestID(id string) ControlOption { return controlOption(func(s *settings) { s.request = id }) }
 
 // DryRun changes nothing: the verb returns what is selected now.
@@ -64,6 +65,13 @@ func Selected(selection string) ControlOption {
 func (s *settings) unselected() {
 	if s.selection != nil && s.fault == nil {
 		s.fault = errors.New("ops.Selected is for ops.ControlAll and ops.ControlRuns; leave it out")
+	}
+}
+
+// wet refuses a dry run for a verb that has none.
+func (s *settings) wet(verb string) {
+	if s.dry && s.fault == nil {
+		s.fault = errors.New(verb + " has no dry run; leave ops.DryRun out")
 	}
 }
 
@@ -85,7 +93,9 @@ func (s *settings) control(c core.Control) core.Control {
 }
 
 // whom is who asks and why.
-func (s *settings) whom() request.By { return request.By{Who: s.by, Why: s.why, Fault: s.fault} }
+func (s *settings) whom() request.By {
+	return request.By{Who: s.by, Why: s.why, Request: s.request, Fault: s.fault}
+}
 
 // inside is the engine that carries the verbs out.
 func inside(e *perdure.Engine) *engine.Engine {

@@ -40,10 +40,13 @@ func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options
 
 // TriggerSchedule fires a schedule now, even if it is paused. The nominal time is that of
 // the call. It returns the workflow ID of the fire, which need not exist yet, and never
-// will if the fire overlaps and is skipped. overlap says what happens to the fire while
+// will if the fire overlaps and is skipped. With the same RequestID again it fires nothing
+// and returns the same. overlap says what happens to the fire while
 // others are open; empty for what the schedule says.
-func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overlap schedule.Overlap, options ...Option) (id string, err error) {
+func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overlap schedule.Overlap, options ...ControlOption) (id string, err error) {
 	s := settingsOf(options)
+	s.unselected()
+	s.wet("ops.TriggerSchedule")
 	if id, err = inside(e).TriggerSchedule(ctx, name, overlap, s.whom()); err != nil {
 		return "", failed(err, "trigger schedule %q", name)
 	}
@@ -53,9 +56,12 @@ func TriggerSchedule(ctx context.Context, e *perdure.Engine, name string, overla
 // BackfillSchedule fires the nominal times of the past between two times, both included,
 // even if the schedule is paused, and returns their number, which is at most 1,000. A
 // nominal time that was fired before is not fired again. overlap says what happens to
-// fires while others are open; empty for schedule.BufferAll, one after the other.
-func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from, until time.Time, overlap schedule.Overlap, options ...Option) (n int, err error) {
+// fires while others are open; empty for schedule.BufferAll, one after the other. With the
+// same RequestID again it fires nothing and returns the same.
+func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from, until time.Time, overlap schedule.Overlap, options ...ControlOption) (n int, err error) {
 	s := settingsOf(options)
+	s.unselected()
+	s.wet("ops.BackfillSchedule")
 	if n, err = inside(e).BackfillSchedule(ctx, name, from, until, overlap, s.whom()); err != nil {
 		return 0, failed(err, "backfill schedule %q", name)
 	}

@@ -1,7 +1,10 @@
 package core
 
 import (
+	"cmp"
+	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -47,9 +50,20 @@ func FireID(schedule string, nominal int64) string {
 	return schedule + "/" + time.Unix(0, nominal).UTC().Format(time.RFC3339Nano)
 }
 
+// TriggerID is the workflow ID of a fire that a person asked for: of its time, or of the
+// idempotency key if there is one, so that whoever asks again gets the same.
+func TriggerID(schedule string, nominal int64, request string) string {
+	if request == "" {
+		return FireID(schedule, nominal)
+	}
+	sum := fnv.New128a()
+	sum.Write([]byte(request))
+	return schedule + "/trigger-" + hex.EncodeToString(sum.Sum(nil))
+}
+
 // fire starts a fire, or does what is said for one that overlaps with others.
 func (s *Timetable) fire(f Fire) {
-	f.ID, f.At = FireID(s.config.Name, f.Nominal), s.now
+	f.ID, f.At = cmp.Or(f.ID, FireID(s.config.Name, f.Nominal)), s.now
 	if slices.ContainsFunc(s.fires, func(other *Fire) bool { return other.ID == f.ID }) {
 		s.out.Dropped++ // it is fired already
 		return

@@ -79,8 +79,12 @@ func (g *Gate) Declared() *gates.Spec {
 
 // operate carries out what a person says, and notes it.
 func (g *Gate) operate(m *ToGate) {
+	if g.log.Asked(string(m.Word), m.Request) != nil {
+		g.out.Dropped++
+		return
+	}
 	outcome, text := g.obey(m)
-	g.log.add(g.out, Note{At: g.now, Word: string(m.Word), By: m.By, Why: m.Why, Outcome: outcome, Text: text})
+	g.log.add(g.out, Note{At: g.now, Word: string(m.Word), Request: m.Request, By: m.By, Why: m.Why, Outcome: outcome, Text: text})
 }
 
 func (g *Gate) obey(m *ToGate) (outcome, text string) {

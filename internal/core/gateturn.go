@@ -154,3 +154,6 @@ func (g *Gate) Idle() bool { return true }
 // AwaitsMessage reports that a message may come soon, however far off the next due
 // time is.
 func (g *Gate) AwaitsMessage() bool { return true }
+
+// Asked returns the note of a request, nil if it is new: see notebook.Asked.
+func (g *Gate) Asked(word, request string) *Note { return g.log.Asked(word, request) }

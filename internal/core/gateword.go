@@ -76,9 +76,11 @@ type ToGate struct {
 	Yield bool  `json:"yield,omitempty"`
 	Judge bool  `json:"judge,omitempty"`
 
-	// Of what a person says: who, and why.
-	By  string `json:"by,omitempty"`
-	Why string `json:"why,omitempty"`
+	// Of what a person says: its idempotency key, or empty, which holds as long as its note
+	// is kept; who, and why.
+	Request string `json:"request,omitempty"`
+	By      string `json:"by,omitempty"`
+	Why     string `json:"why,omitempty"`
 
 	// Of GateEdit: what is to be different, and whether earlier edits end.
 	Edits *GateEdits `json:"edits,omitempty"`

@@ -13,6 +13,7 @@ const Noted CallState = "#noted"
 type Note struct {
 	At      int64  `json:"at"` // ns since 1970
 	Word    string `json:"word"`
+	Request string `json:"request,omitempty"` // its idempotency key, if it has one
 	By      string `json:"by,omitempty"`
 	Why     string `json:"why,omitempty"`
 	Outcome string `json:"outcome"` // Applied, Unchanged or Refused
@@ -69,6 +70,17 @@ func (b *notebook) add(out *StandingTurn, n Note) {
 		out.Closed = append(out.Closed, b.first)
 		b.notes, b.first = b.notes[1:], b.first-1
 	}
+}
+
+// Asked returns the note of a request with this idempotency key and word, nil if there is
+// none: the request is new, has no key, or is no longer in the log.
+func (b *notebook) Asked(word, request string) *Note {
+	for i := range b.notes {
+		if n := &b.notes[i]; request != "" && n.Request == request && n.Word == word {
+			return n
+		}
+	}
+	return nil
 }
 
 // Log returns the notes, oldest first. They belong to the entity.

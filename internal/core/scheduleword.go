@@ -29,8 +29,11 @@ const MaxBackfill = 1000
 type ToSchedule struct {
 	Word ScheduleWord `json:"word"`
 	At   int64        `json:"at"` // when it was said, ns
-	By   string       `json:"by,omitempty"`
-	Why  string       `json:"why,omitempty"`
+	// Request is an idempotency key, or empty: as long as its note is kept, a request of
+	// that key and word is not obeyed again.
+	Request string `json:"request,omitempty"`
+	By      string `json:"by,omitempty"`
+	Why     string `json:"why,omitempty"`
 
 	Spec    *history.Schedule `json:"spec,omitempty"`
 	Overlap string            `json:"overlap,omitempty"` // of what is fired by hand; empty for that of the schedule
@@ -68,7 +71,7 @@ func (s *Timetable) hear(in Input) bool {
 }
 
 func (s *Timetable) told(in *ToSchedule) {
-	if s.detail.Deleted && in.Word != ScheduleSet {
+	if s.detail.Deleted && in.Word != ScheduleSet || s.log.Asked(string(in.Word), in.Request) != nil {
 		s.out.Dropped++
 		return
 	}
@@ -76,7 +79,7 @@ func (s *Timetable) told(in *ToSchedule) {
 	if outcome == "" {
 		return
 	}
-	s.log.add(s.out, Note{At: in.At, Word: string(in.Word), By: in.By, Why: in.Why, Outcome: outcome, Text: text})
+	s.log.add(s.out, Note{At: in.At, Word: string(in.Word), Request: in.Request, By: in.By, Why: in.Why, Outcome: outcome, Text: text})
 }
 
 // obey carries out what a person says. It returns what is noted of it; no outcome if
@@ -99,8 +102,9 @@ func (s *Timetable) obey(in *ToSchedule) (outcome, text string) {
 		s.detail.Pause = nil
 		s.begin(in.At)
 	case ScheduleTrigger:
-		s.fire(Fire{Nominal: in.At, Kind: string(in.Word), Overlap: cmp.Or(in.Overlap, s.detail.Spec.Overlap), By: in.By, Why: in.Why})
-		return Applied, "workflow " + FireID(s.config.Name, in.At)
+		id := TriggerID(s.config.Name, in.At, in.Request)
+		s.fire(Fire{ID: id, Nominal: in.At, Kind: string(in.Word), Overlap: cmp.Or(in.Overlap, s.detail.Spec.Overlap), By: in.By, Why: in.Why})
+		return Applied, "workflow " + id
 	case ScheduleBackfill:
 		return s.backfill(in)
 	case ScheduleDelete:

@@ -268,3 +268,6 @@ func (s *Timetable) Idle() bool { return true }
 
 // AwaitsMessage reports that a schedule need not stay in memory for its messages.
 func (s *Timetable) AwaitsMessage() bool { return false }
+
+// Asked returns the note of a request, nil if it is new: see notebook.Asked.
+func (s *Timetable) Asked(word, request string) *Note { return s.log.Asked(word, request) }

@@ -120,7 +120,7 @@ func (a *auditor) addFires(s *view.Schedule) {
 func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 	for _, n := range slices.Backward(notes) {
 		log = append(log, view.AuditRecord{
-			Time: at(n.At), Kind: kind, Name: name, Operation: n.Word, By: n.By, Why: n.Why, Outcome: n.Outcome, Note: n.Text,
+			Time: at(n.At), Kind: kind, Name: name, Operation: n.Word, Request: n.Request, By: n.By, Why: n.Why, Outcome: n.Outcome, Note: n.Text,
 		})
 	}
 	return log

@@ -68,6 +68,8 @@ func TestKeysSayWhichMessagesCount(t *testing.T) {
 	m := core.ToGate{Gate: "g", Word: core.GateResume}
 	same("what a run says to a gate twice", ToGate(group, &m), ToGate(group, &m), true)
 	same("what a person says to a gate twice", ControlGate(group, &m), ControlGate(group, &m), false)
+	once := core.ToGate{Gate: m.Gate, Word: m.Word, Request: "k"}
+	same("what a person says to a gate twice under one key", ControlGate(group, &once), ControlGate(group, &once), true)
 }
 
 func TestMessagesThatCannotBeReadSayWhich(t *testing.T) {

@@ -37,8 +37,12 @@ func Repeatable(m store.Message) bool {
 	case KindRequest:
 		c, err := decode[core.Control](m)
 		return err == nil && !(c.Operation == core.SignalTheRun && c.Unanswered() && c.SignalID == "")
-	case KindToGate, KindToSchedule:
-		return false
+	case KindToGate:
+		in, err := decode[core.ToGate](m)
+		return err == nil && in.Request != ""
+	case KindToSchedule:
+		in, err := decode[core.ToSchedule](m)
+		return err == nil && in.Request != ""
 	}
 	return true
 }

@@ -13,9 +13,10 @@ func ToGate(g store.Group, m *core.ToGate) store.Message {
 	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, gateKey("", m.Word, m.Ticket, m.Attempt, m.Returns), m)
 }
 
-// ControlGate returns what a person says to a gate. Each such message counts.
+// ControlGate returns what a person says to a gate. Each such message counts, and those of
+// one request once.
 func ControlGate(g store.Group, m *core.ToGate) store.Message {
-	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, key(string(m.Word), ident.NewToken()), m)
+	return to(entity.Find(g, entity.Gate, m.Gate), KindToGate, said(string(m.Word), m.Request), m)
 }
 
 // FromGate returns what a gate says to a run.
@@ -32,9 +33,18 @@ func gateKey(gate string, word core.GateWord, t core.TicketKey, attempt, returns
 	return key("gate", gate, word, t.Run, t.Call, t.Ticket, attempt, returns)
 }
 
-// ToSchedule returns what a person says to a schedule. Each such message counts.
+// said is the key of what a person says under an idempotency key.
+func said(word, request string) string {
+	if request == "" {
+		return key(word, ident.NewToken())
+	}
+	return key(word, "request", request)
+}
+
+// ToSchedule returns what a person says to a schedule. Each such message counts, and those
+// of one request once.
 func ToSchedule(g store.Group, name string, m *core.ToSchedule) store.Message {
-	return to(entity.Find(g, entity.Schedule, name), KindToSchedule, key(string(m.Word), ident.NewToken()), m)
+	return to(entity.Find(g, entity.Schedule, name), KindToSchedule, said(string(m.Word), m.Request), m)
 }
 
 func to(s entity.Standing, kind, key string, m any) store.Message {

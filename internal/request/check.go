@@ -45,7 +45,7 @@ func (c *Client) Check(ctx context.Context) error { return c.check(ctx) }
 
 // check returns what is wrong with who asks, or why.
 func (b By) check() error {
-	return cmp.Or(b.Fault, history.CheckText("name of who asks", b.Who, history.MaxID), history.CheckText("reason", b.Why, history.MaxReason))
+	return cmp.Or(b.Fault, identified("request", b.Request), history.CheckText("name of who asks", b.Who, history.MaxID), history.CheckText("reason", b.Why, history.MaxReason))
 }
 
 // ofWorkflow checks the workflow ID of a run.
@@ -108,7 +108,7 @@ func (c *Client) checkControl(ctx context.Context, in *core.Control) error {
 		return &history.InputError{What: fmt.Sprintf("operation %q", in.Operation), Problem: "does not exist"}
 	}
 	in.ID, in.By = cmp.Or(in.ID, ident.NewToken()), cmp.Or(in.By, c.node)
-	if err := c.check(ctx, identified("request", in.ID), By{in.By, in.Reason, in.Fault}.check()); err != nil {
+	if err := c.check(ctx, identified("request", in.ID), By{Who: in.By, Why: in.Reason, Fault: in.Fault}.check()); err != nil {
 		return err
 	}
 	if in.Operation.OfRun() {

@@ -96,6 +96,9 @@ func (c *Client) operateGate(ctx context.Context, m core.ToGate, dry bool, by By
 	if err != nil {
 		return out, err
 	}
+	if n := g.Asked(string(m.Word), by.Request); n != nil {
+		return gateAnswer(g, m.Gate, n, dry)
+	}
 	m.Spec = g.Declared()
 	out = inspect.GateChange(m.Gate, m.Word, g.Preview(c.now(), &m))
 	out.DryRun = dry
@@ -118,6 +121,17 @@ func (c *Client) gate(ctx context.Context, name string) (*core.Gate, error) {
 }
 
 func (c *Client) tellGate(ctx context.Context, m core.ToGate, by By) error {
-	m.By, m.Why = cmp.Or(by.Who, c.node), by.Why
+	m.By, m.Why, m.Request = cmp.Or(by.Who, c.node), by.Why, by.Request
 	return c.tell(ctx, message.ControlGate(c.group, &m))
+}
+
+// gateAnswer is what became of a request that the gate has obeyed before.
+func gateAnswer(g *core.Gate, name string, n *core.Note, dry bool) (view.GateChange, error) {
+	now := g.Detail().Spec
+	out := inspect.GateChange(name, core.GateWord(n.Word), core.GatePreview{Before: now, After: now, Outcome: n.Outcome, Text: n.Text})
+	out.DryRun = dry
+	if n.Outcome == core.Refused {
+		return out, &history.InputError{What: fmt.Sprintf("%s of gate %q", n.Word, name), Problem: "is refused: " + n.Text}
+	}
+	return out, nil
 }

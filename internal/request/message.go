@@ -17,6 +17,8 @@ import (
 type By struct {
 	Who string // empty for the name of this process, where the audit wants one
 	Why string
+	// Request is the idempotency key of what is asked of a gate or schedule, or empty.
+	Request string
 	// Fault is an error of an option that the request was made with; it refuses the
 	// request.
 	Fault error

@@ -89,7 +89,7 @@ func (c *Client) deleteScheduleNow(ctx context.Context, name string, by By) erro
 }
 
 // TriggerSchedule fires a schedule now, even if it is paused, and returns the workflow
-// ID of the fire.
+// ID of the fire. With the same request again it fires nothing more.
 func (c *Client) TriggerSchedule(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
 	return operate(ctx, c, "trigger-schedule", "", func(ctx context.Context) (string, error) {
 		return c.triggerScheduleNow(ctx, name, overlap, by)
@@ -99,7 +99,7 @@ func (c *Client) TriggerSchedule(ctx context.Context, name string, overlap sched
 func (c *Client) triggerScheduleNow(ctx context.Context, name string, overlap schedule.Overlap, by By) (id string, err error) {
 	now := c.now()
 	err = c.askSchedule(ctx, name, core.ToSchedule{Word: core.ScheduleTrigger, At: now, Overlap: string(overlap)}, by)
-	return core.FireID(name, now), err
+	return core.TriggerID(name, now, by.Request), err
 }
 
 // BackfillSchedule fires the past nominal times from one to another, both included, and
@@ -121,6 +121,9 @@ func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, unt
 		return 0, err
 	}
 	now := c.now()
+	if asked := t.Asked(string(core.ScheduleBackfill), by.Request); asked != nil {
+		now = asked.At // the answer is that of then
+	}
 	if n, err = backfilled(times, now, from, until); err != nil {
 		return 0, err
 	}
@@ -137,12 +140,16 @@ func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule
 	if err := c.check(ctx, schedule.Overlap(m.Overlap).Check(), by.check()); err != nil {
 		return err
 	}
-	if _, err := c.read.Timetable(ctx, name); err != nil {
+	t, err := c.read.Timetable(ctx, name)
+	if err != nil {
 		return err
+	}
+	if t.Asked(string(m.Word), by.Request) != nil {
+		return nil // it has obeyed
 	}
 	if m.At == 0 {
 		m.At = c.now()
 	}
-	m.By, m.Why = cmp.Or(by.Who, c.node), by.Why
+	m.By, m.Why, m.Request = cmp.Or(by.Who, c.node), by.Why, by.Request
 	return c.tell(ctx, message.ToSchedule(c.group, name, &m))
 }

@@ -235,11 +235,12 @@ var gateWords = strings.NewReplacer("Limit is", "--limit is", "Rate.PerSecond", 
 func (a *app) changesGate(cmd *cobra.Command, change func(context.Context, *perdure.Engine, []string, []ops.ControlOption) (view.GateChange, error)) {
 	var who person
 	var dry bool
+	var once func() []ops.ControlOption
 	cmd.Args = arguments
 	cmd.ValidArgsFunction = a.completeArgument(gateNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withNamed(cmd.Context(), "gate", args[0], func(e *perdure.Engine) error {
-			options := []ops.ControlOption{ops.By(a.user(who)), ops.Why(who.why)}
+			options := append(once(), ops.By(a.user(who)), ops.Why(who.why))
 			if dry {
 				options = append(options, ops.DryRun())
 			}
@@ -259,6 +260,7 @@ func (a *app) changesGate(cmd *cobra.Command, change func(context.Context, *perd
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only show what would change, and what it means")
 	who.addFlags(cmd)
+	once = onceFlag(cmd)
 }
 
 // showGateChange shows the difference, and what it means for those who wait.

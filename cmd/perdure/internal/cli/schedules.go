@@ -58,6 +58,34 @@ func (a *app) scheduleBy(cmd *cobra.Command) func() []ops.Option {
 	return func() []ops.Option { return []ops.Option{ops.By(a.user(who)), ops.Why(who.why)} }
 }
 
+// scheduleOnce adds these flags, and the one with which a request is repeated.
+func (a *app) scheduleOnce(cmd *cobra.Command) func() []ops.ControlOption {
+	who, once := a.scheduleBy(cmd), onceFlag(cmd)
+	return func() (options []ops.ControlOption) {
+		for _, o := range who() {
+			options = append(options, o)
+		}
+		return append(options, once()...)
+	}
+}
+
+// onceFlag adds the flag with which a request is repeated.
+func onceFlag(cmd *cobra.Command) func() []ops.ControlOption {
+	key := cmd.Flags().String("request", "", "idempotency `key` of this request: repeating it does nothing")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("request") && *key == "" {
+			return usage("Leave --request out, or give the request a key.", "The --request is empty.")
+		}
+		return nil
+	}
+	return func() []ops.ControlOption {
+		if *key == "" {
+			return nil
+		}
+		return []ops.ControlOption{ops.RequestID(*key)}
+	}
+}
+
 func (a *app) createScheduleCommand() *cobra.Command {
 	var spec schedule.Spec
 	cmd := &cobra.Command{
@@ -246,7 +274,7 @@ func (a *app) triggerScheduleCommand() *cobra.Command {
 		Args:              arguments,
 		ValidArgsFunction: a.completeArgument(scheduleNames),
 	}
-	who := a.scheduleBy(cmd)
+	who := a.scheduleOnce(cmd)
 	overlap := overlapFlag(cmd, "the fire", "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withSchedule(cmd.Context(), args[0], func(e *perdure.Engine) error {
@@ -279,7 +307,7 @@ Unless --overlap says otherwise, the runs follow each other.`,
 			return nil
 		},
 	}
-	who := a.scheduleBy(cmd)
+	who := a.scheduleOnce(cmd)
 	overlap := overlapFlag(cmd, "a fire", " (default buffer_all)")
 	from := cmd.Flags().String("from", "", "first `time`")
 	until := cmd.Flags().String("until", "", "last `time`")

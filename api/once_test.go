@@ -1,0 +1,138 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/api"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/internal/web/webtest"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// lose sends a request whose answer is lost: the server carries it out, and the line is cut
+// before a byte of the answer is sent.
+func lose(t *testing.T, e *perdure.Engine, path, body, key string) {
+	t.Helper()
+	rules := webtest.Rules()
+	rules.Hosts = nil
+	h, err := api.Handler(e, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan int, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		into := httptest.NewRecorder()
+		h.ServeHTTP(into, r)
+		done <- into.Code
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+webtest.OperatorSecret)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Idempotency-Key", key)
+	server.Client().Transport.(*http.Transport).DisableKeepAlives = true // Go repeats requests with a key on lines that were used
+	if res, err := server.Client().Do(r); err == nil {
+		res.Body.Close()
+		t.Fatalf("an answer that was to be lost: %d", res.StatusCode)
+	}
+	if status := <-done; status != http.StatusOK {
+		t.Fatalf("%s: %d", path, status)
+	}
+}
+
+// TestF39_ATriggerWhoseAnswerIsLost: with the same key a schedule fires once and the answer
+// is the same, whether an engine has obeyed meanwhile, or has not, or is another one.
+func TestF39_ATriggerWhoseAnswerIsLost(t *testing.T) {
+	onDisk(t, func(t *testing.T, db store.Opener) {
+		tick := workflow.New("tick", func(*workflow.Context, int) (int, error) { return 1, nil })
+		c, e, end := serveOn(t, db, perdure.Register(tick))
+		const path = "/api/schedules/nightly"
+		c.want(200, "PUT", path, object{"workflow": "tick", "input": 1, "spec": object{"cron": "0 3 1 1 *", "overlap": "allow_all"}})
+		fires := func(c *client, n float64) answer {
+			return c.until(path, func(a answer) bool { return a.Body["started"] == n && count(a.Body, "open") == 0 })
+		}
+		lose(t, e, path+"/trigger", `{"why": "the night was short"}`, "k1")
+		fires(c, 1)
+		again := c.want(200, "POST", path+"/trigger", object{}, "Idempotency-Key", "k1")
+		same := c.want(200, "POST", path+"/trigger", object{}, "Idempotency-Key", "k1")
+		if id := again.Body["workflow_id"]; id == nil || id != same.Body["workflow_id"] {
+			t.Errorf("%s %s", again.Raw, same.Raw)
+		}
+		if a := c.want(200, "GET", "/api/runs/"+strings.ReplaceAll(again.Body["workflow_id"].(string), "/", "%2F")+"/result", nil); a.Body["status"] != "completed" {
+			t.Errorf("%s", a.Raw)
+		}
+		const past = `{"from": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"}`
+		lose(t, e, path+"/backfill", past, "b1")
+		fires(c, 2)
+		if a := c.want(200, "POST", path+"/backfill", past, "Idempotency-Key", "b1"); a.Body["times"] != 1.0 {
+			t.Errorf("%s", a.Raw)
+		}
+		end()
+
+		// No engine serves: both requests are in the inbox.
+		idle, err := perdure.Open(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lose(t, idle, path+"/trigger", `{}`, "k2")
+		lose(t, idle, path+"/trigger", `{}`, "k2")
+		lose(t, idle, path+"/trigger", `{}`, "k1")
+		if err := idle.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c, _, _ = serveOn(t, db, perdure.Register(tick))
+		c.want(200, "POST", path+"/trigger", object{}) // without a key each one counts, and comes last
+		c.want(200, "POST", path+"/trigger", object{})
+		a := fires(c, 5)
+		if n := count(a.Body, "recent"); n != 5 {
+			t.Errorf("%d fires: %s", n, a.Raw)
+		}
+		if a := c.want(404, "POST", "/api/schedules/none/trigger", object{}, "Idempotency-Key", "k1"); a.Body["code"] != "not-found" {
+			t.Errorf("%s", a.Raw)
+		}
+	})
+}
+
+// TestF39_AGateChangeWhoseAnswerIsLost: sent again it does not undo what came after it.
+func TestF39_AGateChangeWhoseAnswerIsLost(t *testing.T) {
+	onDisk(t, func(t *testing.T, db store.Opener) {
+		door := gate.New("door", 4, gate.WithBreaker(gate.Breaker{Failures: 3, Cooldown: time.Hour}))
+		call := activity.New("call", func(context.Context, string) (string, error) { return "", errors.New("no") }, activity.Through(door))
+		flow := workflow.New("through", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, call, in) })
+		c, e, _ := serveOn(t, db, perdure.Register(flow, call))
+		c.want(201, "POST", "/api/runs", object{"workflow": "through", "workflow_id": "a", "input": "x"})
+		const path = "/api/gates/door"
+		limit := func(n float64) func(answer) bool {
+			return func(a answer) bool { return at(a.Body, "limit") == n }
+		}
+		c.until(path, limit(4))
+		lose(t, e, path+"/edit", `{"limit": 2}`, "e1")
+		c.until(path, limit(2))
+		c.want(200, "POST", path+"/edit", object{"limit": 7}, "Idempotency-Key", "e2")
+		c.until(path, limit(7))
+		if a := c.want(200, "POST", path+"/edit", object{"limit": 2}, "Idempotency-Key", "e1"); a.Body["outcome"] != "applied" {
+			t.Errorf("%s", a.Raw)
+		}
+		c.want(200, "POST", path+"/edit", object{"rate": object{"per_second": 100}}, "Idempotency-Key", "e3") // comes after all
+		a := c.until(path, func(a answer) bool { return at(a.Body, "spec", "rate") != nil })
+		if !limit(7)(a) {
+			t.Errorf("an edit that was sent again: %s", a.Raw)
+		}
+		if count(a.Body, "log") != 3 || at(a.Body, "log", 2, "request") != "e1" {
+			t.Errorf("the log: %s", a.Raw)
+		}
+	})
+}
