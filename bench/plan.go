@@ -50,6 +50,13 @@ func plans(scale workload.Scale, runs int) []plan {
 		if i < comparable {
 			under = append(under, riverqueue.System())
 		}
+		if _, is := w.(workload.Queues); is {
+			under = []system.System{
+				durable.Queued(place.SQLite), durable.On(place.SQLite),
+				durable.Queued(place.Postgres), durable.On(place.Postgres), riverqueue.WithDefaults(), riverqueue.System(),
+			}
+			against = []string{riverqueue.WithDefaults().Name(), "perdure"}
+		}
 		all = append(all, plan{w, under, against})
 	}
 	w := workload.Drivers{Throughput: workload.Throughputs(scale, runs)}

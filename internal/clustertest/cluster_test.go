@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -191,7 +193,7 @@ func (c *cluster) begin(label string, s Setup) (*node, <-chan error) {
 		c.limits[label] = min(s.Queue, s.Concurrency)
 	}
 	s.Book = c.book.Address()
-	n := spawn(c.t, label)
+	n := spawn(c.t, label, cmp.Or(s.program, os.Args[0]))
 	c.all = append(c.all, n)
 	opened := make(chan error, 1)
 	go func() {

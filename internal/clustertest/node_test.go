@@ -47,10 +47,10 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// spawn starts a process that is going to be a node.
-func spawn(t *testing.T, label string) *node {
+// spawn starts a process of a program that is going to be a node.
+func spawn(t *testing.T, label, program string) *node {
 	t.Helper()
-	n := &node{t: t, label: label, said: &output{}, cmd: exec.Command(os.Args[0]), dead: make(chan struct{})}
+	n := &node{t: t, label: label, said: &output{}, cmd: exec.Command(program), dead: make(chan struct{})}
 	n.cmd.Env = append(os.Environ(), envNode+"=1")
 	n.cmd.Stderr = n.said
 	dieWithUs(n.cmd)

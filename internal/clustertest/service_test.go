@@ -66,9 +66,10 @@ type Setup struct {
 	Name        string // perdure.NodeName; none if empty
 	Concurrency int
 	Lease       time.Duration
-	Pooled      bool // a pooler in transaction mode is in between
-	Worker      bool // it serves the queue and nothing else
-	Queue       int  // how many attempts of the queue it runs at a time; negative: none
+	Pooled      bool   // a pooler in transaction mode is in between
+	Worker      bool   // it serves the queue and nothing else
+	program     string // the process's executable; none: this one
+	Queue       int    // how many attempts of the queue it runs at a time; negative: none
 }
 
 // lease is that of nodes of which nothing else is said.

@@ -34,9 +34,17 @@ func fetchEvery(inFlight int) time.Duration {
 // System returns River.
 func System() system.System { return riverSystem{} }
 
-type riverSystem struct{}
+// WithDefaults returns River that fetches jobs as often as it does by default.
+func WithDefaults() system.System { return riverSystem{defaults: true} }
 
-func (riverSystem) Name() string { return "River" }
+type riverSystem struct{ defaults bool }
+
+func (r riverSystem) Name() string {
+	if r.defaults {
+		return "River with defaults"
+	}
+	return "River"
+}
 
 func (riverSystem) Kind() place.Kind { return place.Postgres }
 
@@ -44,7 +52,7 @@ func (riverSystem) Kind() place.Kind { return place.Postgres }
 // hour by default.
 func (riverSystem) Resumes() bool { return false }
 
-func (riverSystem) Open(ctx context.Context, db place.Database, c system.Config) (system.Session, error) {
+func (r riverSystem) Open(ctx context.Context, db place.Database, c system.Config) (system.Session, error) {
 	config, err := pgxpool.ParseConfig(db.Location())
 	if err != nil {
 		return nil, err
@@ -55,7 +63,7 @@ func (riverSystem) Open(ctx context.Context, db place.Database, c system.Config)
 		return nil, err
 	}
 	s := &session{pool: pool, waiting: map[string]chan int{}}
-	if err := s.start(ctx, c); err != nil {
+	if err := s.start(ctx, c, r.defaults); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -63,7 +71,7 @@ func (riverSystem) Open(ctx context.Context, db place.Database, c system.Config)
 }
 
 // start migrates the database and begins to work.
-func (s *session) start(ctx context.Context, c system.Config) error {
+func (s *session) start(ctx context.Context, c system.Config, defaults bool) error {
 	driver := riverpgxv5.New(s.pool)
 	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: silent})
 	if err != nil {
@@ -75,14 +83,16 @@ func (s *session) start(ctx context.Context, c system.Config) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &stepWorker{session: s, body: c.Step})
 	river.AddWorker(workers, &tryWorker{session: s, body: c.Try})
-	s.client, err = river.NewClient(driver, &river.Config{
-		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: c.InFlight}},
-		Workers:           workers,
-		FetchCooldown:     fetchEvery(c.InFlight),
-		FetchPollInterval: fetchEvery(c.InFlight),
-		RetryPolicy:       constantBackoff{},
-		Logger:            silent, // it reports every failed attempt, and Flaky's are meant
-	})
+	config := &river.Config{
+		Queues:      map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: c.InFlight}},
+		Workers:     workers,
+		RetryPolicy: constantBackoff{},
+		Logger:      silent, // it reports every failed attempt, and Flaky's are meant
+	}
+	if !defaults {
+		config.FetchCooldown, config.FetchPollInterval = fetchEvery(c.InFlight), fetchEvery(c.InFlight)
+	}
+	s.client, err = river.NewClient(driver, config)
 	if err != nil {
 		return err
 	}

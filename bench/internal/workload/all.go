@@ -38,6 +38,7 @@ func All(scale Scale, runs int) []Workload {
 			Asleep{Asleep: []int{10, 30}, Finished: 20, InFlight: 5, Probes: 3, Load: 5, Steps: 2},
 			Long{Steps: []int{30, 60}, Edge: 10},
 			Crash{Runs: 5, Steps: 6, Bodies: []time.Duration{0, 5 * time.Millisecond}},
+			Queues{w1, Latency{Steps: []int{1}, Runs: 10}},
 		}
 	case Short:
 		return []Workload{
@@ -48,6 +49,7 @@ func All(scale Scale, runs int) []Workload {
 			Asleep{Asleep: []int{1000, 2000}, Finished: 1000, InFlight: 200, Probes: 20, Load: 400, Steps: 5},
 			Long{Steps: []int{1000}, Edge: 200},
 			Crash{Runs: 200, Steps: 20, Bodies: []time.Duration{0, 20 * time.Millisecond, 250 * time.Millisecond}},
+			Queues{w1, Latency{Steps: []int{1}, Runs: 50}},
 		}
 	}
 	return []Workload{
@@ -58,5 +60,6 @@ func All(scale Scale, runs int) []Workload {
 		Asleep{Asleep: []int{20_000, 200_000}, Finished: 200_000, InFlight: 200, Probes: 100, Load: 5000, Steps: 5},
 		Long{Steps: []int{2000, 20_000}, Edge: 200},
 		Crash{Runs: 200, Steps: 50, Bodies: []time.Duration{0, 20 * time.Millisecond, 250 * time.Millisecond}},
+		Queues{w1, Latency{Steps: []int{1}, Runs: 100}},
 	}
 }
