@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
@@ -102,13 +103,14 @@ func (s *stream) run(look func(context.Context) (any, error)) error {
 			h.Set("X-Accel-Buffering", "no") // of proxies that would hold events back
 			s.call.w.WriteHeader(http.StatusOK)
 		}
+		stops := errors.Is(err, perdure.ErrStopped)
 		if err != nil {
 			err = s.send("problem", problemOf(s.call, err))
 		} else {
 			err = s.send("view", v)
 		}
-		if err != nil || ended(v) {
-			return nil // the caller has gone, or nothing follows
+		if err != nil || stops || ended(v) {
+			return nil // the caller has gone, or nothing follows; a server that stops waits for its streams
 		}
 		select {
 		case <-ticker.C:

@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/view"
 )
 
 // CutError says that no run can go on from a call.
@@ -14,6 +15,16 @@ type CutError struct{ Err error }
 
 func (e *CutError) Error() string { return e.Err.Error() }
 func (e *CutError) Unwrap() error { return e.Err }
+
+// As makes it a *view.RefusedError for callers of a fork: nothing is wrong with the
+// database, the run has no such call.
+func (e *CutError) As(target any) bool {
+	refused, is := target.(**view.RefusedError)
+	if is {
+		*refused = &view.RefusedError{Record: view.ControlRecord{Operation: history.ForkOfRun, Outcome: core.Refused, Note: e.Error()}}
+	}
+	return is
+}
 
 // CutAt reads the history of a run and cuts it at a call. Of a damaged history it keeps
 // what stands before the damage. The error is a *CutError if the call is none to go on
