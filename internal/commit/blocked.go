@@ -26,7 +26,7 @@ const (
 const longBlocked = 5 * time.Second
 
 // block keeps a turn that the database could not take now, while it took others.
-func (c *Committer) block(p *pending) {
+func (c *lane) block(p *pending) {
 	now, fresh := time.Now(), p.since.IsZero()
 	switch {
 	case fresh:
@@ -48,7 +48,7 @@ func (c *Committer) block(p *pending) {
 }
 
 // retryBlocked retries blocked turns until the committer ends.
-func (c *Committer) retryBlocked() {
+func (c *lane) retryBlocked() {
 	pauses := retry.Exponential(firstBlockedPause, 2, lastBlockedPause)
 	for {
 		select {
@@ -70,7 +70,7 @@ func (c *Committer) retryBlocked() {
 }
 
 // retryOnce tries each blocked turn once, and reports whether there was one.
-func (c *Committer) retryOnce() bool {
+func (c *lane) retryOnce() bool {
 	c.blocked.mu.Lock()
 	turns := c.blocked.turns
 	c.blocked.turns = nil
@@ -84,9 +84,7 @@ func (c *Committer) retryOnce() bool {
 		}
 	}
 	if len(plain) > 0 {
-		for _, part := range byDomain(plain, c.Info.Domain) {
-			c.commitGroup(part)
-		}
+		c.commitGroup(plain)
 	}
 	for _, p := range hooked { // each has a transaction of its own
 		c.submit(p)

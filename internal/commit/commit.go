@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -34,15 +33,11 @@ type Config struct {
 // Committer makes turns durable. It is safe for concurrent use.
 type Committer struct {
 	Config
-	ctx     context.Context
-	queue   chan *pending
-	lone    chan struct{} // its capacity is how many turns with hooks commit by themselves
-	spare   sync.Pool     // of *pending that have had their results
-	blocked blocked
-
-	// Of the goroutine of Run:
-	postponed []*pending // by hooks that took long
-	slow      bool       // recent hooks were slow
+	ctx   context.Context
+	lone  chan struct{} // its capacity is how many turns with hooks commit by themselves
+	spare sync.Pool     // of *pending that have had their results
+	usual *lane         // of turns of the domain 0 alone
+	lanes lanes
 }
 
 // pending is a turn without a result. Once it has that, it belongs to whoever waited.
@@ -70,18 +65,32 @@ func (p *pending) result(err error) error {
 // New returns a committer that works until ctx ends. It commits nothing before Run is
 // called, but turns with hooks that the store commits by themselves.
 func New(ctx context.Context, c Config) *Committer {
-	return &Committer{
-		Config: c, ctx: ctx, queue: make(chan *pending, 2*maxGroup), lone: make(chan struct{}, c.Info.LoneHooks),
-		blocked: blocked{kick: make(chan struct{}, 1)},
+	made := &Committer{
+		Config: c, ctx: ctx, lone: make(chan struct{}, c.Info.LoneHooks), lanes: lanes{all: map[route]*lane{}, kick: make(chan struct{}, 1)},
 	}
+	made.usual = made.newLane(c.Watch)
+	return made
 }
 
 // Run commits turns until the context of New ends.
 func (c *Committer) Run() {
-	var retrying sync.WaitGroup
-	defer retrying.Wait()
-	retrying.Go(c.retryBlocked)
-	c.commitQueued()
+	var running sync.WaitGroup
+	defer running.Wait()
+	run := func(l *lane) {
+		running.Go(l.retryBlocked)
+		running.Go(l.commitQueued)
+	}
+	run(c.usual)
+	for {
+		select {
+		case <-c.lanes.kick:
+			for _, l := range c.lanes.takeIdle() {
+				run(l)
+			}
+		case <-c.ctx.Done():
+			return
+		}
+	}
 }
 
 // Commit blocks until the turn is durable or refused, or the context of New ends; the
@@ -92,7 +101,7 @@ func (c *Committer) Commit(t store.Turn) error {
 		p = &pending{done: make(chan error, 1)}
 	}
 	p.turn = t
-	if !c.submit(p) {
+	if !c.laneOf(&t).submit(p) {
 		return context.Cause(c.ctx)
 	}
 	select {
@@ -108,7 +117,7 @@ func (c *Committer) Commit(t store.Turn) error {
 // submit enqueues a turn for the next group. If the store commits turns with hooks by
 // themselves, such a turn is committed here: no other turn waits for its hook. submit
 // returns false when the committer ends.
-func (c *Committer) submit(p *pending) bool {
+func (c *lane) submit(p *pending) bool {
 	if p.turn.Hook == nil || cap(c.lone) == 0 {
 		select {
 		case c.queue <- p:
@@ -128,7 +137,7 @@ func (c *Committer) submit(p *pending) bool {
 }
 
 // commitQueued commits what is enqueued, one group after the other.
-func (c *Committer) commitQueued() {
+func (c *lane) commitQueued() {
 	group := make([]*pending, 0, maxGroup)
 	for {
 		group = append(group[:0], c.postponed...)
@@ -150,38 +159,16 @@ func (c *Committer) commitQueued() {
 				more = len(c.queue) > 0
 			}
 		}
-		for _, part := range byDomain(group, c.Info.Domain) {
-			for _, part := range c.apart(part) {
-				c.commitGroup(part)
-			}
+		for _, part := range c.apart(group) {
+			c.commitGroup(part)
 		}
 	}
-}
-
-// byDomain splits a group so that no part spans commit domains.
-func byDomain(group []*pending, domain func(partition int) int) [][]*pending {
-	first := domain(group[0].turn.Partition)
-	if !slices.ContainsFunc(group, func(p *pending) bool { return domain(p.turn.Partition) != first }) {
-		return [][]*pending{group}
-	}
-	var parts [][]*pending
-	index := map[int]int{}
-	for _, p := range group {
-		d := domain(p.turn.Partition)
-		i, ok := index[d]
-		if !ok {
-			i = len(parts)
-			index[d], parts = i, append(parts, nil)
-		}
-		parts[i] = append(parts[i], p)
-	}
-	return parts
 }
 
 // commitGroup commits turns until each has a result, is blocked or is postponed. A group
 // without a result is committed again with the same bytes; one that the database cannot
 // take is halved until the culprit is alone.
-func (c *Committer) commitGroup(group []*pending) {
+func (c *lane) commitGroup(group []*pending) {
 	turns := make([]store.Turn, len(group))
 	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)
 	for k := 1; ; k++ {
@@ -192,7 +179,7 @@ func (c *Committer) commitGroup(group []*pending) {
 		result, err := c.write(turns)
 		switch {
 		case err == nil:
-			c.Watch.Back()
+			c.watch.Back()
 			c.Clock.Observe(result.Now)
 			if cap(c.lone) == 0 {
 				c.noteHooks(group, *spent)
@@ -202,7 +189,7 @@ func (c *Committer) commitGroup(group []*pending) {
 		case c.ctx.Err() != nil:
 			return
 		case store.Unavailable(err):
-			c.Watch.Away("committing turns", err)
+			c.watch.Away("committing turns", err)
 			for _, p := range group {
 				p.lost = true
 			}
@@ -225,11 +212,11 @@ func (c *Committer) commitGroup(group []*pending) {
 const slowCommit = 5 * time.Second
 
 // write commits once, and reports a database that takes long.
-func (c *Committer) write(turns []store.Turn) (store.Result, error) {
+func (c *lane) write(turns []store.Turn) (store.Result, error) {
 	reported := make(chan struct{})
 	slow := time.AfterFunc(slowCommit, func() {
 		defer close(reported)
-		c.Watch.Away("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
+		c.watch.Away("committing turns", fmt.Errorf("a commit has not been answered for %s", slowCommit))
 	})
 	began := time.Time{}
 	if c.Committed != nil {
@@ -248,7 +235,7 @@ func (c *Committer) write(turns []store.Turn) (store.Result, error) {
 // settle gives turns their results. Postponed turns go into the next group; only
 // commitQueued makes groups with several hooks, so only its goroutine gets here with
 // one. Blocked turns are retried by themselves.
-func (c *Committer) settle(group []*pending, results []error) {
+func (c *lane) settle(group []*pending, results []error) {
 	for i, p := range group {
 		switch err := results[i]; {
 		case errors.Is(err, errPostponed):

@@ -45,7 +45,7 @@ func postponing(turns []store.Turn) *time.Duration {
 
 // apart splits a group if recent hooks were slow: turns without a hook come first and
 // get their results before.
-func (c *Committer) apart(group []*pending) [][]*pending {
+func (c *lane) apart(group []*pending) [][]*pending {
 	if !c.slow {
 		return [][]*pending{group}
 	}
@@ -61,7 +61,7 @@ func (c *Committer) apart(group []*pending) [][]*pending {
 }
 
 // noteHooks notes how slow the hooks of a group were, if it had any.
-func (c *Committer) noteHooks(group []*pending, spent time.Duration) {
+func (c *lane) noteHooks(group []*pending, spent time.Duration) {
 	if slices.ContainsFunc(group, func(p *pending) bool { return p.turn.Hook != nil }) {
 		c.slow = spent > slowHooks
 	}

@@ -8,9 +8,10 @@ import (
 
 // Watch is one use of a database. It is safe for concurrent use.
 type Watch struct {
-	log *logs.Log
-	mu  sync.Mutex
-	err error
+	log   *logs.Log
+	mu    sync.Mutex
+	err   error
+	parts []*Watch
 }
 
 // New returns a Watch of a database that answers.
@@ -39,9 +40,25 @@ func (w *Watch) set(err error) (was error) {
 	return was
 }
 
+// Part returns a Watch of a part of the database, such as one of its servers. What is
+// wrong with it is wrong with the whole.
+func (w *Watch) Part() *Watch {
+	part := New(w.log)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.parts = append(w.parts, part)
+	return part
+}
+
 // Err returns what is wrong, nil if nothing is.
 func (w *Watch) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.err
+	err := w.err
+	for _, part := range w.parts {
+		if err == nil {
+			err = part.Err()
+		}
+	}
+	return err
 }
