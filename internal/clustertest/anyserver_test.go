@@ -9,12 +9,14 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/store/postgres"
 )
 
-// TestE83_AnyServer runs the load of these tests on a server that somebody else runs
+// TestE83_E135_AnyServer runs the load of these tests on a server that somebody else runs
 // ($PERDURE_TEST_URL, an empty database), and hurts it by a command
-// ($PERDURE_TEST_TROUBLE), as often as -times says.
-func TestE83_AnyServer(t *testing.T) {
+// ($PERDURE_TEST_TROUBLE), as often as -times says. If it is the coordinator of a Citus
+// cluster, the database is distributed; the command may kill a worker and start it again.
+func TestE83_E135_AnyServer(t *testing.T) {
 	url, trouble := os.Getenv("PERDURE_TEST_URL"), os.Getenv("PERDURE_TEST_TROUBLE")
 	if url == "" {
 		t.Skip("PERDURE_TEST_URL names no server.")
@@ -23,11 +25,14 @@ func TestE83_AnyServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var used bool
-	err = conn.QueryRow(t.Context(), `SELECT to_regnamespace('perdure') IS NOT NULL`).Scan(&used)
+	var used, citus bool
+	err = conn.QueryRow(t.Context(), `SELECT to_regnamespace('perdure') IS NOT NULL, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')`).Scan(&used, &citus)
 	conn.Close(context.Background())
 	if err != nil || used {
 		t.Fatalf("the test needs a database without the schema perdure: DROP SCHEMA perdure CASCADE (%v)", err)
+	}
+	if citus {
+		distribute(t, url)
 	}
 	c := newClusterAt(t, nil, url)
 	nodes := c.two()
@@ -45,6 +50,18 @@ func TestE83_AnyServer(t *testing.T) {
 		c.awaitProgress(load, 20)
 	}
 	c.conclude(load, nodes)
+}
+
+// distribute makes a database that is distributed over the workers of a Citus cluster.
+func distribute(t *testing.T, url string) {
+	t.Helper()
+	db, err := postgres.URL(url, postgres.Distributed(), postgres.Partitions(partitions)).Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // gap is the longest time in which no run of a load ended while something was done.

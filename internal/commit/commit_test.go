@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,7 +122,63 @@ func TestGroupsDoNotSpanDomains(t *testing.T) {
 			turns = append(turns, store.Turn{Run: fmt.Sprint(i), Partition: i})
 		}
 		b.commitAll(turns...)
+		slices.Sort(b.store.commits)
 		b.demandCommits(t, "0 2 4", "1 3")
+	})
+}
+
+// TestE135_ADomainThatIsAwayHoldsNoOtherUp: turns of one server are committed while another
+// is away, to which turns with messages for it wait by themselves.
+func TestE135_ADomainThatIsAwayHoldsNoOtherUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var away atomic.Bool
+		away.Store(true)
+		info := store.Info{Domain: func(partition int) int { return partition % 2 }}
+		touches := func(t *store.Turn) bool {
+			return t.Partition == 1 || slices.ContainsFunc(t.Messages, func(m store.Message) bool { return m.Partition == 1 })
+		}
+		b := newBench(info, func(turns []store.Turn) (store.Result, error) {
+			for i := range turns {
+				if touches(&turns[i]) && away.Load() {
+					return store.Result{}, errGone
+				}
+			}
+			return durable(turns), nil
+		})
+		go b.Run()
+		done := map[string]chan error{}
+		commit := func(turn store.Turn) {
+			answer := make(chan error, 1)
+			done[turn.Run] = answer
+			go func() { answer <- b.Commit(turn) }()
+		}
+		commit(store.Turn{Run: "there", Partition: 1})
+		commit(store.Turn{Run: "across", Partition: 0, Messages: []store.Message{{Partition: 1}}})
+		time.Sleep(time.Minute)
+		for i := range 3 {
+			commit(store.Turn{Run: fmt.Sprint("here ", i), Partition: 0, Messages: []store.Message{{Partition: 0}}})
+		}
+		synctest.Wait()
+		for run, answer := range done {
+			if here := strings.HasPrefix(run, "here"); len(answer) == 1 != here {
+				t.Errorf("while a server is away, %q has %d answers", run, len(answer))
+			}
+		}
+		if b.Watch.Err() == nil {
+			t.Error("nothing is said to be wrong")
+		}
+		away.Store(false)
+		time.Sleep(time.Minute)
+		for run, answer := range done {
+			if len(answer) != 1 || <-answer != nil {
+				t.Errorf("%q was not committed", run)
+			}
+		}
+		if err := b.Watch.Err(); err != nil {
+			t.Errorf("said to be wrong: %v", err)
+		}
+		b.stop(nil)
+		synctest.Wait()
 	})
 }
 
