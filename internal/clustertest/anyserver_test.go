@@ -13,7 +13,7 @@ import (
 )
 
 // TestE83_E135_AnyServer runs the load of these tests on a server that somebody else runs
-// ($PERDURE_TEST_URL, an empty database), and hurts it by a command
+// ($PERDURE_TEST_URL, an empty database), kills a node and hurts the server by a command
 // ($PERDURE_TEST_TROUBLE), as often as -times says. If it is the coordinator of a Citus
 // cluster, the database is distributed; the command may kill a worker and start it again.
 func TestE83_E135_AnyServer(t *testing.T) {
@@ -38,6 +38,10 @@ func TestE83_E135_AnyServer(t *testing.T) {
 	nodes := c.two()
 	load := c.loaded(time.Duration(*times)*2*time.Minute + patience)
 	for range *times {
+		c.awaitProgress(load, 20)
+		nodes[1].kill()
+		nodes[1] = c.start("b", Setup{Name: "b"})
+		c.setCrew(nodes...)
 		c.awaitProgress(load, 20)
 		if trouble != "" {
 			t.Logf("for %s no run ended", c.gap(load, func() {

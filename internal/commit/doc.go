@@ -18,6 +18,10 @@
 //   - Its hook, a function of a user that runs inside the transaction, would take more
 //     than the group's time. Its turn is postponed to the next group (postpone.go).
 //
+// A store may have several commit domains, such as servers. The turns of each have a lane of
+// their own (lane.go), and so have those with messages for another, which concern two: a
+// domain that is away keeps waiting what concerns it, and nothing else.
+//
 // # Order
 //
 // Turns of different runs commit in any order. A run has one turn in flight: its owner
