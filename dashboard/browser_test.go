@@ -31,6 +31,7 @@ type tab struct {
 
 	mu         sync.Mutex
 	complaints []string
+	expect     string // what a complaint may say: the status of a page that is an error
 }
 
 // browse starts a browser without a screen. A machine without one fails the test: what
@@ -141,29 +142,39 @@ func (b *tab) calm() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.complaints {
-		b.Error(c)
+		if b.expect == "" || !strings.Contains(c, b.expect) {
+			b.Error(c)
+		}
 	}
 	b.complaints = nil
 }
 
-// look takes a picture of the page as it is on a screen, for a person: of the whole page,
-// in light or dark, with a width. It goes to the directory that PERDURE_SHOTS names.
-func (b *tab) look(name string, width int64, scheme string) {
+// shot takes a picture of the whole page as it is, for a person. It goes to the directory that
+// PERDURE_SHOTS names.
+func (b *tab) shot(name string, width int64, scheme string) {
 	b.Helper()
 	dir := os.Getenv("PERDURE_SHOTS")
 	if dir == "" {
 		return
 	}
-	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 800, DeviceScaleFactor: 1, Mobile: width < 500})
 	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	if err != nil {
 		b.Fatal(err)
 	}
-	command(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
 	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%s-%d.png", name, scheme, width)), png, 0o644); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// look takes a picture in light or dark, with a width.
+func (b *tab) look(name string, width int64, scheme string) {
+	b.Helper()
+	if os.Getenv("PERDURE_SHOTS") == "" {
+		return
+	}
+	b.appear(width, scheme)
+	b.shot(name, width, scheme)
+	command(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
 }
 
 // looks are the pictures of a page that people look at.
@@ -212,6 +223,24 @@ func (b *tab) tree() string {
 	}
 	walk(nodes[0], 0, "")
 	return out.String()
+}
+
+// goldens opens a page as people look at it and holds it to files: in light and in dark it says
+// the same, on a phone its outline is that of another file, and it fits the screen.
+func (b *tab) goldens(name, url string, is func() string) {
+	b.Helper()
+	for _, a := range appearances {
+		b.appear(a.width, a.scheme)
+		b.open(url)
+		b.fits()
+		b.shot(name, a.width, a.scheme)
+		if a.width < 500 {
+			goldenfile.Compare(b.T, filepath.Join("testdata", name+"-phone.txt"), b.outline())
+		} else {
+			goldenfile.Compare(b.T, filepath.Join("testdata", name+".txt"), is())
+		}
+	}
+	command(b, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
 }
 
 // golden holds the tree of the page to a file.

@@ -23,7 +23,6 @@ import (
 	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
-	"github.com/perdure/perdure/internal/goldenfile"
 	"github.com/perdure/perdure/internal/web"
 	"github.com/perdure/perdure/internal/web/webtest"
 	"github.com/perdure/perdure/ops"
@@ -165,9 +164,7 @@ func TestF37_ExplorePagesInABrowser(t *testing.T) {
 		{"policy", "policy?policy=" + url.QueryEscape("[retry: 5, backoff: 30s, max: 10m] [NetworkError -> retry: 10] [never: Declined] [timeout: 2m]")},
 		{"lab", "lab?policy=" + url.QueryEscape("[retry: 3, backoff: 5m, jitter: none]")},
 	} {
-		b.open(srv.URL + "/shop/" + p.path)
-		b.looks(p.name)
-		b.outline(p.name)
+		b.goldens(p.name, srv.URL+"/shop/"+p.path, b.outline)
 	}
 
 	// Hostile names are found by their links, and hostile texts say what is wrong with them.
@@ -190,9 +187,9 @@ func TestF37_ExplorePagesInABrowser(t *testing.T) {
 	}
 }
 
-// outline holds the headings, columns, fields and buttons of the page to a file: its rows
-// depend on the time of the day.
-func (b *tab) outline(name string) {
+// outline is the headings, columns, fields and buttons of the page: its rows depend on the time
+// of the day.
+func (b *tab) outline() string {
 	b.Helper()
 	var lines []string
 	for line := range strings.Lines(b.tree()) {
@@ -201,7 +198,7 @@ func (b *tab) outline(name string) {
 			lines = append(lines, months.ReplaceAllString(line, "TIME"))
 		}
 	}
-	goldenfile.Compare(b.T, filepath.Join("testdata", name+".txt"), strings.Join(slices.Compact(lines), ""))
+	return strings.Join(slices.Compact(lines), "")
 }
 
 // months are the times on charts, and the counts beside them.

@@ -31,6 +31,7 @@ type labPage struct {
 	Classes                  []classRow
 	Load                     *barChart
 	Assumptions              []string
+	Record                   *onRecord
 }
 
 type classRow struct {
@@ -60,6 +61,7 @@ func lab(q *request) (any, error) {
 		}
 	}
 	p.Tabs = s.spanTabs("lab", rest)
+	p.Record = q.onRecord("lab")
 	if p.Text == "" {
 		return p, nil
 	}
@@ -68,6 +70,7 @@ func lab(q *request) (any, error) {
 		p.Problem = err.Error()
 		return p, nil
 	}
+	p.Record.check(policy)
 	p.Canonical, p.Explain = policy.String(), link("policy", "policy", policy.String())
 	ctx, cancel := context.WithTimeout(q.ctx, labTime)
 	defer cancel()
@@ -128,7 +131,7 @@ func (p *labPage) load(l *view.TrialLoad) {
 	}
 	first := l.Points[0].Time
 	line := timeSpans{first, l.Width, int(l.Points[len(l.Points)-1].Time.Sub(first)/l.Width) + 1}
-	all := []series{{"recorded", "wait", make([]int, line.n)}, {"trial", "busy", make([]int, line.n)}, {"at worst", "retry", make([]int, line.n)}}
+	all := []series{{"recorded", "wait", make([]int, line.n)}, {"with the policy", "busy", make([]int, line.n)}, {"at worst", "retry", make([]int, line.n)}}
 	for _, point := range l.Points {
 		at := int(point.Time.Sub(first) / l.Width)
 		all[0].counts[at], all[1].counts[at], all[2].counts[at] = point.Recorded, point.Trial, point.Worst
@@ -136,10 +139,7 @@ func (p *labPage) load(l *view.TrialLoad) {
 	if slices.Equal(all[1].counts, all[2].counts) {
 		all = all[:2]
 	}
-	p.Load = line.draw("Attempts that start, by "+lasts(l.Width)+": recorded, with the policy, at worst", "attempts", 96, all...)
-	if len(all) == 2 {
-		p.Load.Title = strings.TrimSuffix(p.Load.Title, ", at worst")
-	}
+	p.Load = line.draw("Attempts that start, by "+lasts(l.Width), "attempts", 96, all...)
 	for _, s := range all {
 		p.Load.Key = append(p.Load.Key, chartKey{s.tone, s.name})
 	}

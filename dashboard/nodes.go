@@ -16,6 +16,7 @@ type nodesPage struct {
 	Gone     int
 	Tiles    []tile
 	Builds   []buildRow
+	Queues   []queueRow
 	Lines    []lineRow
 	All      template.URL
 	Notes    []string
@@ -39,6 +40,16 @@ type buildRow struct {
 	Group, Build      string
 	Nodes, Partitions int
 	Since             *stamp
+}
+
+// queueRow is a queue of attempts, and who serves it.
+type queueRow struct {
+	Name             string
+	Waiting, Running int
+	Limit, Workers   int
+	Oldest           *stamp
+	Unserved         []string // activities that no process there has
+	Grave            bool
 }
 
 // lineRow is what waits in line for a slot of a node.
@@ -92,8 +103,12 @@ func nodes(q *request) (any, error) {
 		return tile{name, status.Calls[state], tone(state), link("runs", "call", state)}
 	}
 	p.Tiles = []tile{
-		call("calls in line", view.CallQueued), call("calls at gates", view.CallGated),
+		call("calls in queues", view.CallOffered), call("calls in line", view.CallQueued), call("calls at gates", view.CallGated),
 		{"calls retrying", status.Calls[view.CallBackoff], "retry", link("runs", "call", retrying)}, call("completed from outside", view.CallExternal),
+	}
+	for i := range status.Queues {
+		u := &status.Queues[i]
+		p.Queues = append(p.Queues, queueRow{u.Queue, u.Waiting, u.Running, u.Limit, u.Workers, q.ago(u.Oldest), u.Unserved, len(u.Unserved) > 0 || u.Waiting > 0 && u.Workers == 0})
 	}
 	for i := range status.Waiting {
 		w := &status.Waiting[i]

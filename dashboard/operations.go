@@ -190,7 +190,7 @@ func callButtons(id string, c *view.Call) []button {
 		return buttons(id, c.Call, says, "retry-now", "pause", "skip", "fail", editPolicy)
 	case view.CallPaused, view.CallQuarantined:
 		return buttons(id, c.Call, says, "retry-now", "resume", "skip", "fail", editPolicy)
-	case view.CallRunning, view.CallQueued, view.CallGated, view.CallExternal:
+	case view.CallRunning, view.CallQueued, view.CallOffered, view.CallGated, view.CallExternal:
 		if c.Paused != nil {
 			return buttons(id, c.Call, says, "resume", "skip", "fail", editPolicy)
 		}

@@ -112,6 +112,7 @@ func tiles(s *view.Status) []tile {
 		runs("running", view.StatusRunning),
 		{"calls retrying", s.Calls[view.CallBackoff], "retry", link("runs", "call", retrying)},
 		calls("calls at gates", view.CallGated),
+		calls("calls in queues", view.CallOffered),
 		calls("calls in line", view.CallQueued),
 		calls("calls paused", view.CallPaused),
 		calls("quarantined", view.CallQuarantined),
@@ -125,13 +126,13 @@ func tiles(s *view.Status) []tile {
 
 // waitNames are what is waited for, where it has another name than its kind.
 var waitNames = map[string]string{
-	view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker",
+	view.WaitActivityPaused: "paused activity", view.WaitGatePaused: "paused gate", view.WaitBreaker: "open breaker", view.WaitUnserved: "unserved queue",
 }
 
 func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	row := waitingRow{
 		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Grave: view.WaitRank(w.For) <= view.WaitRank(view.WaitBreaker),
-		Count: human.Count(w.Count), What: cmp.Or(w.Gate, w.Name), Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
+		Count: human.Count(w.Count), What: cmp.Or(w.Gate, w.Queue, w.Name), Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
 	}
 	if w.AtLeast {
 		row.Count += "+"
@@ -157,6 +158,8 @@ func (q *request) waitingRow(w *view.Waiting) waitingRow {
 		row.All = link("runs", "call", view.CallQueued)
 	case w.For == view.WaitGate, w.For == view.WaitBreaker, w.For == view.WaitGatePaused:
 		row.All = link("runs", "call", view.CallGated)
+	case w.For == view.WaitQueue, w.For == view.WaitUnserved:
+		row.All = link("runs", "call", view.CallOffered)
 	case w.For == view.WaitExternal:
 		row.All = link("runs", "call", view.CallExternal)
 	}

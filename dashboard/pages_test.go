@@ -1,13 +1,17 @@
 package dashboard
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/perdure/perdure/access"
 )
 
 func TestF6_EveryPageInABrowser(t *testing.T) {
 	b := browse(t)
-	srv, _ := served(t, made(t))
+	srv, eng := served(t, made(t))
 	for _, p := range []struct{ name, path string }{
 		{"overview", ""},
 		{"runs", "runs"},
@@ -31,12 +35,21 @@ func TestF6_EveryPageInABrowser(t *testing.T) {
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			b.T = t
-			b.open(srv.URL + "/shop/" + p.path)
+			b.goldens(p.name, srv.URL+"/shop/"+p.path, b.tree)
 			if text := b.text("main"); strings.Contains(text, "cannot be shown") {
 				t.Fatal(text)
 			}
-			b.looks(p.name)
-			b.golden(p.name)
 		})
 	}
+	b.T = t
+	b.expect = "404"
+	b.goldens("error", srv.URL+"/shop/run?id=nobody", b.tree)
+	b.expect = ""
+	mux := http.NewServeMux()
+	pages, err := Handler(eng, access.Rules{Tokens: []access.Token{{Name: "ann", Role: access.Operator, Secret: strings.Repeat("s", 32)}}})
+	must(t, err)
+	mux.Handle("/shop/", http.StripPrefix("/shop", pages))
+	guarded := httptest.NewServer(mux)
+	t.Cleanup(guarded.Close)
+	b.goldens("login", guarded.URL+"/shop/", b.tree) // which leads there
 }

@@ -24,6 +24,7 @@ type policyPage struct {
 	Facts     []trait
 	Warnings  []string
 	Try       template.URL
+	Record    *onRecord
 }
 
 type verdictRow struct {
@@ -85,6 +86,7 @@ func showPolicy(q *request) (any, error) {
 	for _, preset := range presets {
 		p.Presets = append(p.Presets, linked{preset.name, link("policy", "policy", preset.policy.String())})
 	}
+	p.Record = q.onRecord("policy")
 	if p.Text == "" {
 		return p, nil
 	}
@@ -101,6 +103,7 @@ func showPolicy(q *request) (any, error) {
 		p.Problem = err.Error()
 		return p, nil
 	}
+	p.Record.check(policy)
 	e, err := retry.Explain(policy, layers)
 	if err != nil {
 		p.Problem = err.Error()

@@ -327,6 +327,9 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 	if c.Heartbeat != nil {
 		row.Heartbeat = fold(indented(*c.Heartbeat), link("text", "id", d.WorkflowID, "run", d.RunID, "what", "heartbeat", "number", row.Key))
 	}
+	if c.Queue != "" {
+		row.Notes = append(row.Notes, wording.AtQueue(c, q.now))
+	}
 	note := func(format string, args ...any) { row.Notes = append(row.Notes, fmt.Sprintf(format, args...)) }
 	if g := c.Gate; g != nil {
 		note("%s", wording.AtGate(g))

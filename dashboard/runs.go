@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ var (
 		view.StatusCompleted, view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
 	})
 	callStates = []string{
-		retrying, view.CallBackoff, view.CallGated, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
+		retrying, view.CallBackoff, view.CallGated, view.CallOffered, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
 	}
 )
 
@@ -132,6 +131,7 @@ type runsPage struct {
 	Tabs     []listTab
 	Rows     []runRow
 	Retrying bool
+	More     bool // one of the less common filters is set
 	Empty    string
 	Pager    *pager
 	Bulk     []linked
@@ -163,7 +163,10 @@ type runRow struct {
 	Workflow string
 	Status   string
 	Says     string
-	Waits    string
+	For      string // what it waits for, empty if for nothing
+	Waits    string // its name
+	At       string // the call, or the gate
+	Others   int    // calls that wait as well
 	Failures int
 	Until    *stamp
 	Since    *stamp
@@ -187,6 +190,7 @@ func runsList(q *request) (any, error) {
 	if len(f.query()) == 0 && before == "" {
 		p.Empty = "There is no run yet."
 	}
+	p.More = f.Workflow+f.Error+f.Attribute+f.Since+f.Until != ""
 	for _, s := range allStatuses {
 		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s)})
 	}
@@ -243,7 +247,7 @@ func (q *request) list(f view.Filter, call, before string) (runs []view.Run, nex
 	states := []string{call}
 	switch call {
 	case retrying:
-		states = []string{view.CallBackoff, view.CallGated, view.CallQueued}
+		states = []string{view.CallBackoff, view.CallGated, view.CallQueued, view.CallOffered}
 	case view.CallPaused:
 		states = []string{view.CallPaused, view.CallQueued} // calls of paused activities queue
 	}
@@ -285,12 +289,9 @@ func (q *request) runRow(r *view.Run) runRow {
 		row.Why = fold(cmp.Or(wording.Typed(r.ErrorType, r.Error), r.Reason), "")
 		return row
 	}
-	row.Waits = cmp.Or(waitNames[w.For], w.For)
-	if name := cmp.Or(w.Gate, w.Name); name != "" && w.Name != r.Workflow {
-		row.Waits += " " + name
-	}
-	if w.Others > 0 {
-		row.Waits += " and " + strconv.Itoa(w.Others) + " more"
+	row.For, row.Waits, row.Others = w.For, cmp.Or(waitNames[w.For], w.For), w.Others
+	if w.Name != r.Workflow {
+		row.At = cmp.Or(w.Gate, w.Queue, w.Name)
 	}
 	row.Failures, row.Until, row.Since, row.Why = w.Failures, q.until(w.Until), q.ago(w.Since), fold(wording.Why(w), "")
 	return row

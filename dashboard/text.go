@@ -76,6 +76,7 @@ type stamp struct {
 	ISO  string
 	// Kind says how the script keeps Text true: ago, until, or empty if it is not to.
 	Kind string
+	Late bool // it was to happen, and nobody has done it
 }
 
 // ago is a time in the past as how long ago it was; nil is none.
@@ -83,7 +84,7 @@ func (q *request) ago(t *time.Time) *stamp {
 	if t == nil || t.IsZero() {
 		return nil
 	}
-	return &stamp{human.When(*t, q.now), human.Time(*t), iso(*t), "ago"}
+	return &stamp{Text: human.When(*t, q.now), Full: human.Time(*t), ISO: iso(*t), Kind: "ago"}
 }
 
 // until is a time to come as a countdown; nil is none.
@@ -91,7 +92,8 @@ func (q *request) until(t *time.Time) *stamp {
 	if t == nil || t.IsZero() {
 		return nil
 	}
-	return &stamp{human.Until(*t, q.now), human.Time(*t), iso(*t), "until"}
+	text := human.Until(*t, q.now)
+	return &stamp{text, human.Time(*t), iso(*t), "until", strings.HasSuffix(text, " overdue")}
 }
 
 // at is a time as such. It names the day unless that is today's.
@@ -100,7 +102,7 @@ func (q *request) at(t time.Time) stamp {
 	if t.Local().Format(time.DateOnly) == q.now.Local().Format(time.DateOnly) {
 		format = "15:04:05.000"
 	}
-	return stamp{t.Local().Format(format), human.Time(t), iso(t), ""}
+	return stamp{Text: t.Local().Format(format), Full: human.Time(t), ISO: iso(t)}
 }
 
 func iso(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -190,7 +190,7 @@ func (s scale) ticks() (all []tick) {
 	step = max(step, s.span/5)
 	for d := time.Duration(0); d <= s.span && len(all) < 8; d += step {
 		x := 100 * float64(d) / float64(s.span)
-		t := tick{X: percent(x), Text: "+" + human.Duration(d), Anchor: "middle"}
+		t := tick{X: percent(x), Text: "+" + human.Exact(d), Anchor: "middle"}
 		switch {
 		case d == 0:
 			t.Anchor, t.Text = "start", s.from.Local().Format("15:04:05")

@@ -10,13 +10,13 @@ var tones = map[string]string{
 	view.StatusCanceled: "calm", view.StatusContinued: "calm", view.StatusRunning: "busy",
 	view.StatusPaused: "held", view.StatusParked: "held", view.StatusWaitingForCode: "held",
 
-	view.CallQueued: "wait", view.CallGated: "wait", view.CallBackoff: "retry", view.CallExternal: "busy",
+	view.CallQueued: "wait", view.CallOffered: "wait", view.CallGated: "wait", view.CallBackoff: "retry", view.CallExternal: "busy",
 	view.CallQuarantined: "held", view.CallWaiting: "wait",
 
 	view.OutcomeLost: "bad", view.OutcomeDrained: "calm",
 
 	view.WaitDamaged: "held", view.WaitCode: "held", view.WaitActivityPaused: "held", view.WaitGatePaused: "held",
-	view.WaitBreaker: "bad", view.WaitGate: "wait", view.WaitSlot: "wait", view.WaitAttempt: "busy",
+	view.WaitBreaker: "bad", view.WaitUnserved: "held", view.WaitGate: "wait", view.WaitQueue: "wait", view.WaitSlot: "wait", view.WaitAttempt: "busy",
 	view.WaitChild: "wait", view.WaitSignal: "wait", view.WaitTimer: "wait", view.WaitMessage: "wait",
 
 	view.NodeLive: "good", view.NodeDraining: "wait", view.NodeLeft: "calm", view.NodeExpired: "bad",

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/perdure/perdure/flow/internal/near"
+	"github.com/perdure/perdure/internal/near"
 )
 
 // foreign are words of other languages, and what is written here instead. Most begin

@@ -252,7 +252,7 @@ var (
 	slowTests    = []string{
 		"TestLockstepWithMemory",
 		"TestE83_ConnectionCutAnywhere", "TestE83_ConformanceAtSerializable", "TestE81_TransactionModePoolersWork", "TestStatementsUseIndexes",
-		"TestW8_EveryCrash", "TestScripts", "TestE49_ScheduleScripts", "TestE65_AStoreOverCodecsIsAStore", "TestF6_", "TestF7_", "TestF32_", "TestF33_", "TestF37_", "TestF38_", "TestF43_", "TestF44_",
+		"TestW8_EveryCrash", "TestScripts", "TestE49_ScheduleScripts", "TestE65_AStoreOverCodecsIsAStore", "TestF6_", "TestF7_", "TestF32_", "TestF33_", "TestF37_", "TestF38_", "TestF43_", "TestF44_", "TestF45_",
 	}
 )
 

@@ -3,6 +3,7 @@ package wording
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/retry"
@@ -74,6 +75,25 @@ func AtGate(w *view.GateWait) string {
 	}
 	if p := w.Paused; p != nil {
 		text += ", paused since " + human.Time(p.Since) + Person(p.By, p.Why)
+	}
+	return text
+}
+
+// AtQueue is where the attempts of a call with a queue are.
+func AtQueue(c *view.Call, now time.Time) string {
+	queue := "queue " + c.Queue
+	switch {
+	case c.State == view.CallRunning:
+		return "an attempt of " + queue + " runs on " + c.Node
+	case c.State != view.CallOffered:
+		return "its attempts run where " + queue + " is served"
+	}
+	text := "it waits in " + queue
+	if c.Offered != nil {
+		text += " since " + human.When(*c.Offered, now)
+	}
+	if c.Unserved != "" {
+		text += ": " + c.Unserved
 	}
 	return text
 }

@@ -53,6 +53,21 @@ func TestGates(t *testing.T) {
 	}
 }
 
+func TestQueues(t *testing.T) {
+	at := time.Unix(100, 0)
+	for want, c := range map[string]view.Call{
+		"an attempt of queue gpu runs on shop-1":                 {State: view.CallRunning, Node: "shop-1"},
+		"its attempts run where queue gpu is served":             {State: view.CallBackoff},
+		"it waits in queue gpu since 1m00s ago":                  {State: view.CallOffered, Offered: &at},
+		"it waits in queue gpu since 1m00s ago: nobody is there": {State: view.CallOffered, Offered: &at, Unserved: "nobody is there"},
+	} {
+		c.Queue = "gpu"
+		if got := AtQueue(&c, at.Add(time.Minute)); got != want {
+			t.Errorf("it is %q; want %q", got, want)
+		}
+	}
+}
+
 func TestTimesOfSchedules(t *testing.T) {
 	for want, s := range map[string]schedule.Spec{
 		"30 2 * * * Europe/Paris": {Cron: "30 2 * * *", TimeZone: "Europe/Paris"}, "every 1h00m + 5m00s": {Every: time.Hour, Offset: 5 * time.Minute},

@@ -322,7 +322,11 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 			a.printf("\n  Call %d: policy %s\n", p.Call, p.Policy)
 		}
 		if p.Queue != "" {
-			a.printf("\n  Call %d: %s\n", p.Call, a.atQueue(p, now))
+			see := ""
+			if p.Unserved != "" {
+				see = " See: perdure nodes"
+			}
+			a.printf("\n  Call %d: %s.%s\n", p.Call, wording.AtQueue(&p, now), see)
 		}
 		if p.Gate != nil {
 			a.printf("\n  Call %d: %s\n", p.Call, wording.AtGate(p.Gate)+".")
@@ -352,20 +356,6 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 		a.decide(p, now)
 	}
 	return nil
-}
-
-// atQueue says where the attempts of a call with a queue are.
-func (a *app) atQueue(p view.Call, now time.Time) string {
-	queue := "queue " + p.Queue
-	switch {
-	case p.State == view.CallRunning:
-		return "an attempt of " + queue + " runs on " + p.Node + "."
-	case p.State != view.CallOffered:
-		return "its attempts run where " + queue + " is served."
-	case p.Unserved != "":
-		return "it waits in " + queue + " since " + whenPast(p.Offered, now) + ": " + p.Unserved + ". See: perdure nodes"
-	}
-	return "it waits in " + queue + " since " + whenPast(p.Offered, now) + "."
 }
 
 // parentOf says which call started a workflow.
