@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure/flow/eval"
-	"github.com/perdure/perdure/internal/near"
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/near"
 )
 
 func (c *checker) expr(x syntax.Expr) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/flow/eval"
-	"github.com/perdure/perdure/internal/near"
 	"github.com/perdure/perdure/flow/syntax"
+	"github.com/perdure/perdure/internal/near"
 	"github.com/perdure/perdure/retry"
 )
 
