@@ -15,7 +15,7 @@ import (
 // options are what the command line says.
 type options struct {
 	only, stores, systems []string // nil: all
-	repeat, runs          int
+	repeat, runs, grown   int
 	scale                 workload.Scale
 	dir                   string
 	json, markdown        string
@@ -33,11 +33,12 @@ func parse(args []string, errOut io.Writer) (options, error) {
 			return nil
 		})
 	}
-	list(&o.only, "only", "`workloads` to run, such as W1,W3; without it all but drivers")
+	list(&o.only, "only", "`workloads` to run, such as W1,W3; without it all but drivers and growth")
 	list(&o.stores, "store", "`databases` to run on: sqlite, postgres, memory; without it all")
 	list(&o.systems, "system", "`systems` to run: perdure, floor, River; without it all")
 	f.IntVar(&o.repeat, "repeat", 5, "`rounds`; medians are reported")
 	f.IntVar(&o.runs, "n", 0, "`workflows` of W1 (default: as many as take 3 s)")
+	f.IntVar(&o.grown, "growth", 0, "`runs` that sleep in the workload growth, and as many that have ended (default 1,000,000)")
 	short := f.Bool("short", false, "one small round: it shows that everything works, its figures mean little")
 	f.StringVar(&o.dir, "dir", os.TempDir(), "`directory` on a disk for the databases")
 	f.StringVar(&o.json, "o", "", "`file` for all samples as JSON")
@@ -66,7 +67,7 @@ and beside River, on SQLite and PostgreSQL.
 
 Workloads:
 `)
-	for _, p := range plans(workload.Full, 0) {
+	for _, p := range plans(workload.Full, 0, 0) {
 		fmt.Fprintf(&b, "  %-8s %s\n", p.About().Name, p.About().Title)
 	}
 	b.WriteString("\nFlags:\n")
@@ -77,8 +78,8 @@ func (o *options) validate(f *flag.FlagSet) error {
 	if f.NArg() > 0 {
 		return fmt.Errorf("bench takes flags only, and %q is none", f.Arg(0))
 	}
-	if o.repeat < 1 || o.runs < 0 {
-		return fmt.Errorf("-repeat must be at least 1, and -n at least 0")
+	if o.repeat < 1 || o.runs < 0 || o.grown < 0 {
+		return fmt.Errorf("-repeat must be at least 1, and -n and -growth at least 0")
 	}
 	for _, s := range o.stores {
 		if !slices.Contains(place.Kinds, place.Kind(s)) {

@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) (err error) 
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(plans(o.scale, o.runs), o)
+	chosen, err := choose(plans(o.scale, o.runs, o.grown), o)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func systems() []system.System {
 const comparable = 3
 
 // plans lists all that can be run.
-func plans(scale workload.Scale, runs int) []plan {
+func plans(scale workload.Scale, runs, grown int) []plan {
 	var all []plan
 	for i, w := range workload.All(scale, runs) {
 		under, against := systems(), []string{"floor", "River"}
@@ -60,7 +60,7 @@ func plans(scale workload.Scale, runs int) []plan {
 		all = append(all, plan{w, under, against})
 	}
 	w := workload.Drivers{Throughput: workload.Throughputs(scale, runs)}
-	return append(all, plan{w, drivers.Systems(), []string{drivers.Reference}})
+	return append(all, plan{w, drivers.Systems(), []string{drivers.Reference}}, plan{workload.Grown(scale, grown), systems(), nil})
 }
 
 // choose takes from the plans what the options ask for.
@@ -73,7 +73,7 @@ func choose(all []plan, o options) ([]plan, error) {
 	var chosen []plan
 	for _, p := range all {
 		name := p.About().Name
-		if !takes(o.only, name) || o.only == nil && name == "drivers" {
+		if !takes(o.only, name) || o.only == nil && (name == "drivers" || name == "growth") {
 			continue
 		}
 		p.systems = slices.DeleteFunc(p.systems, func(s system.System) bool {

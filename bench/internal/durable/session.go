@@ -60,6 +60,21 @@ func (s *session) Sleep(ctx context.Context, id string, d time.Duration) error {
 	return err
 }
 
+func (s *session) Start(ctx context.Context, id string, steps int) error {
+	_, err := perdure.Start(ctx, s.Engine, chain, id, steps)
+	return err
+}
+
+func (s *session) Newest(ctx context.Context) (int, error) {
+	page, err := s.List(ctx, view.Filter{})
+	return len(page), err
+}
+
+func (s *session) Delete(ctx context.Context) (int, error) {
+	result, err := ops.Sweep(ctx, s.Engine, view.Retention{Completed: time.Nanosecond})
+	return result.Runs, err
+}
+
 func (s *session) Commits() (int64, bool) { return s.store.commits.Load(), true }
 
 func (s *session) Turns() int64 { return s.store.turns.Load() }

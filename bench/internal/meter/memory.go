@@ -19,13 +19,19 @@ func Settled() (Memory, error) {
 	debug.FreeOSMemory() // collects once more: what finalizers let go
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	held, err := resident()
+	return Memory{Resident: held, Go: int64(m.HeapAlloc + m.StackInuse)}, err
+}
+
+// resident reads how much RAM the process holds, in bytes.
+func resident() (int64, error) {
 	raw, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		return Memory{}, err
+		return 0, err
 	}
-	var size, resident int64
-	if _, err := fmt.Sscan(string(raw), &size, &resident); err != nil {
-		return Memory{}, fmt.Errorf("/proc/self/statm is %q: %w", raw, err)
+	var size, pages int64
+	if _, err := fmt.Sscan(string(raw), &size, &pages); err != nil {
+		return 0, fmt.Errorf("/proc/self/statm is %q: %w", raw, err)
 	}
-	return Memory{Resident: resident * int64(os.Getpagesize()), Go: int64(m.HeapAlloc + m.StackInuse)}, nil
+	return pages * int64(os.Getpagesize()), nil
 }

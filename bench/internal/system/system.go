@@ -80,3 +80,18 @@ type Sleeper interface {
 	// Sleep starts a run that sleeps for d and returns when it is durable.
 	Sleep(ctx context.Context, id string, d time.Duration) error
 }
+
+// Keeper is a Sleeper whose database is looked at and swept.
+type Keeper interface {
+	Sleeper
+	// Newest lists the newest runs, one page, and returns how many it has.
+	Newest(ctx context.Context) (int, error)
+	// Delete deletes all runs that have ended, in batches, and returns how many.
+	Delete(ctx context.Context) (int, error)
+}
+
+// Starter is a Session that returns from a start before the run has ended.
+type Starter interface {
+	// Start starts what Chain runs and returns when the start is durable.
+	Start(ctx context.Context, id string, steps int) error
+}

@@ -132,7 +132,7 @@ func TestWorkloadsFindLies(t *testing.T) {
 		{workload.Latency{Steps: []int{1, 2}, Runs: 10}, map[lie]string{
 			wrongResult: "want", skippedBody: "bodies ran", repeatedBody: "bodies ran", lostRun: "a run is lost", failing: "no",
 		}},
-		{workload.Backoff{Runs: 3}, map[lie]string{
+		{workload.Backoff{Runs: []int{3}}, map[lie]string{
 			wrongResult: "attempts, want", impatient: "before it was due", tooFewRetries: "retries, want", lostRun: "a run is lost", failing: "no",
 		}},
 		{workload.FanOut{Width: 5, InFlight: 2, Runs: 2}, map[lie]string{

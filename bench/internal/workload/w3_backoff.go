@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/perdure/perdure/bench/internal/figure"
 	"github.com/perdure/perdure/bench/internal/meter"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
@@ -14,13 +15,13 @@ import (
 
 // Backoff is W3: how late a retry starts.
 type Backoff struct {
-	Runs int // at once
+	Runs []int // at once, each a case
 }
 
 // About explains the table.
 func (w Backoff) About() About {
-	return About{"W3", "Lateness of retries", fmt.Sprintf("%d workflows at once, each of one activity that fails %d times and then succeeds, with a constant backoff of %s. "+
-		"Lateness is from the time an attempt was due, which is the end of the failed one plus the backoff, to the time its body began.", w.Runs, system.Failures, system.Backoff)}
+	return About{"W3", "Lateness of retries", fmt.Sprintf("Workflows that all start at once, each of one activity that fails %d times and then succeeds, with a constant backoff of %s. "+
+		"Lateness is from the time an attempt was due, which is the end of the failed one plus the backoff, to the time its body began.", system.Failures, system.Backoff)}
 }
 
 // Metrics are the columns.
@@ -33,10 +34,22 @@ func (Backoff) Metrics() []Metric {
 // which its nodes follow slowly.
 const slack = time.Millisecond
 
-// Run measures in the bodies.
+// Run measures each case on a database of its own.
 func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) (samples []Sample, err error) {
+	for _, n := range w.Runs {
+		values, err := w.measure(ctx, p, s, n)
+		if err != nil {
+			return nil, err
+		}
+		samples = append(samples, Sample{Case: figure.Thousands(n) + " workflows", Values: values})
+	}
+	return samples, nil
+}
+
+// measure measures in the bodies.
+func (w Backoff) measure(ctx context.Context, p *place.Places, s system.System, runs int) (values map[string]float64, err error) {
 	notes := attempts{begun: map[string][]time.Time{}, ended: map[string]time.Time{}}
-	b, err := lay(ctx, p, s, system.Config{InFlight: w.Runs, Try: notes.try})
+	b, err := lay(ctx, p, s, system.Config{InFlight: runs, Try: notes.try})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +58,7 @@ func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) (sam
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
-	err = atOnce(w.Runs, w.Runs, func(i int) error {
+	err = atOnce(runs, runs, func(i int) error {
 		id := fmt.Sprintf("flaky-%06d", i)
 		n, err := retrier.Flaky(ctx, id)
 		if err == nil && n != system.Failures+1 {
@@ -56,18 +69,18 @@ func (w Backoff) Run(ctx context.Context, p *place.Places, s system.System) (sam
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Verify(ctx, system.Tally{Runs: w.Runs, PerRun: system.Failures + 1}); err != nil {
+	if err := b.Verify(ctx, system.Tally{Runs: runs, PerRun: system.Failures + 1}); err != nil {
 		return nil, err
 	}
-	late, err := notes.lateness(w.Runs)
+	late, err := notes.lateness(runs)
 	if err != nil {
 		return nil, err
 	}
-	return []Sample{{Values: map[string]float64{
+	return map[string]float64{
 		"late p50": milliseconds(late.Quantile(0.50)),
 		"late p99": milliseconds(late.Quantile(0.99)),
 		"latest":   milliseconds(late.Quantile(1)),
-	}}}, nil
+	}, nil
 }
 
 // attempts notes when bodies began, and how late that was.

@@ -1,0 +1,142 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/perdure/perdure/bench/internal/figure"
+	"github.com/perdure/perdure/bench/internal/meter"
+	"github.com/perdure/perdure/bench/internal/place"
+	"github.com/perdure/perdure/bench/internal/system"
+)
+
+// Crowd is W9: many more runs than there are slots, started at once, and a process that
+// begins with as many that wait.
+type Crowd struct {
+	Runs  int
+	Steps int
+	Width int // starts at a time
+}
+
+// About explains the table.
+func (w Crowd) About() About {
+	return About{"W9", "More runs than slots", fmt.Sprintf("%s workflows of %d activities are started as fast as the starts are durable. In the first case the activities do nothing, and all workflows are run. "+
+		"In the second they take no end, the process stops, and the next one opens the database, in which nearly all workflows wait. "+
+		"Memory is what the whole process holds in RAM at most beyond what it held before, after garbage collection: that of SQLite's page cache, which has a bound, included.", figure.Thousands(w.Runs), w.Steps)}
+}
+
+// Metrics are the columns.
+func (Crowd) Metrics() []Metric {
+	return []Metric{{Name: "started", Unit: "/s"}, {Name: "workflows", Unit: "/s"}, {Name: "memory", Unit: "MiB"}, {Name: "Go memory", Unit: "MiB"}}
+}
+
+// Run measures each case on a database of its own.
+func (w Crowd) Run(ctx context.Context, p *place.Places, s system.System) ([]Sample, error) {
+	first, err := w.atOnce(ctx, p, s)
+	if err != nil {
+		return nil, err
+	}
+	second, err := w.restart(ctx, p, s)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return []Sample{first}, nil
+	}
+	return []Sample{first, second}, err
+}
+
+// atOnce starts all and waits until all are done.
+func (w Crowd) atOnce(ctx context.Context, p *place.Places, s system.System) (sample Sample, err error) {
+	var executed atomic.Int64
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.Width, Step: func(int) { executed.Add(1) }})
+	if err != nil {
+		return sample, err
+	}
+	defer b.strip(ctx, &err)
+	peak, err := meter.Watch()
+	if err != nil {
+		return sample, err
+	}
+	defer peak.Stop()
+	begin := time.Now()
+	if err := w.start(ctx, b); err != nil {
+		return sample, err
+	}
+	started := time.Since(begin)
+	if err := b.settled(ctx, system.Tally{Runs: w.Runs, PerRun: w.Steps}); err != nil {
+		return sample, err
+	}
+	done := time.Since(begin)
+	if want := int64(w.Runs * w.Steps); executed.Load() != want {
+		return sample, fmt.Errorf("%d bodies ran, want %d", executed.Load(), want)
+	}
+	most := peak.Stop()
+	return Sample{Case: "all are run", Values: map[string]float64{
+		"started": float64(w.Runs) / started.Seconds(), "workflows": float64(w.Runs) / done.Seconds(),
+		"memory": mib(most.Resident), "Go memory": mib(most.Go),
+	}}, nil
+}
+
+// restart opens a database in which nearly all wait, and lets them go on then.
+func (w Crowd) restart(ctx context.Context, p *place.Places, s system.System) (sample Sample, err error) {
+	if !s.Resumes() {
+		return sample, errors.ErrUnsupported
+	}
+	var executed atomic.Int64
+	gate := make(chan struct{})
+	b, err := lay(ctx, p, s, system.Config{InFlight: w.Width, Step: func(int) { <-gate; executed.Add(1) }})
+	if err != nil {
+		return sample, err
+	}
+	defer b.strip(ctx, &err)
+	if err := w.start(ctx, b); err != nil {
+		close(gate)
+		return sample, err
+	}
+	time.AfterFunc(time.Second, func() { close(gate) }) // the attempts that run may end, and the session is ending by then
+	if err := b.close(ctx); err != nil {
+		return sample, err
+	}
+	closed := make(chan struct{})
+	b.config.Step = func(int) { <-closed; executed.Add(1) }
+	peak, err := meter.Watch()
+	if err != nil {
+		return sample, err
+	}
+	defer peak.Stop()
+	err = b.open(ctx)
+	time.Sleep(time.Second) // to load what there is
+	most := peak.Stop()
+	close(closed)
+	if err != nil {
+		return sample, err
+	}
+	if err := b.settled(ctx, system.Tally{Runs: w.Runs}); err != nil {
+		return sample, err
+	}
+	if want := int64(w.Runs * w.Steps); executed.Load() != want {
+		return sample, fmt.Errorf("%d bodies ran, want %d", executed.Load(), want)
+	}
+	return Sample{Case: "opened while they wait", Values: map[string]float64{"memory": mib(most.Resident), "Go memory": mib(most.Go)}}, nil
+}
+
+func (w Crowd) start(ctx context.Context, b *bed) error {
+	starter, is := b.Session.(system.Starter)
+	if !is {
+		return errors.ErrUnsupported
+	}
+	return atOnce(w.Width, w.Runs, func(i int) error { return starter.Start(ctx, fmt.Sprintf("run-%06d", i), w.Steps) })
+}
+
+// settled waits until the database says what it should.
+func (b *bed) settled(ctx context.Context, want system.Tally) error {
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err := b.Verify(ctx, want)
+		if err == nil || ctx.Err() != nil || time.Since(begin) > 10*time.Minute {
+			return err
+		}
+	}
+}
+
+func mib(bytes int64) float64 { return max(0, float64(bytes)/(1<<20)) }
