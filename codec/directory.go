@@ -90,17 +90,32 @@ func (d directory) Get(_ context.Context, name string) ([]byte, error) {
 	if _, err := os.Stat(string(d)); err != nil {
 		return nil, soon(err) // not mounted
 	}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoBlob
+	// Delete takes the name away for a moment from a file that was put again just then, and
+	// may give it back after the look for the other name.
+	for _, name := range []string{path, asideOf(path), path} {
+		data, err := os.ReadFile(name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return data, soon(err)
+		}
 	}
-	return data, soon(err)
+	return nil, ErrNoBlob
 }
+
+// asideOf is the name of a file that is about to be removed.
+func asideOf(path string) string { return filepath.Join(filepath.Dir(path), swept+filepath.Base(path)) }
 
 func (d directory) Names(ctx context.Context, before time.Time, f func(name string) error) error {
 	return filepath.WalkDir(string(d), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return errors.Join(err, ctx.Err())
+		}
+		name, aside := strings.CutPrefix(e.Name(), swept)
+		part := strings.HasPrefix(e.Name(), partly)
+		if part {
+			name = filepath.Base(filepath.Dir(path)) + "0" // as a blob of this directory
+		}
+		if proper, err := d.file(name); err != nil || filepath.Dir(proper) != filepath.Dir(path) {
+			return nil // not a blob: the directory has files of others
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -109,10 +124,10 @@ func (d directory) Names(ctx context.Context, before time.Time, f func(name stri
 		if err != nil || !info.ModTime().Before(before) {
 			return err
 		}
-		switch name, aside := strings.CutPrefix(e.Name(), swept); {
+		switch {
 		case aside: // by a process that died; it may have been put again just then
 			return os.Rename(path, filepath.Join(filepath.Dir(path), name))
-		case strings.HasPrefix(e.Name(), partly): // so did this one
+		case part: // so did this one
 			return os.Remove(path)
 		}
 		return f(e.Name())
@@ -126,7 +141,7 @@ func (d directory) Delete(_ context.Context, name string, before time.Time) erro
 	if err != nil {
 		return err
 	}
-	aside := filepath.Join(filepath.Dir(path), swept+name)
+	aside := asideOf(path)
 	if err := os.Rename(path, aside); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -282,7 +282,7 @@ func TestE114_AProgramWithoutCodecsSeesFaces(t *testing.T) {
 		t.Errorf("the result is %v", err)
 	}
 	check, err := ops.Doctor(ctx, eng, view.DoctorFilter{})
-	if s.must(err); check.OK || check.Findings[0].Kind != view.FindingCoded {
+	if s.must(err); check.OK || len(check.Findings) != 1 || check.Findings[0].Kind != view.FindingCoded || !strings.Contains(check.Findings[0].Problem, "so it is with") {
 		t.Errorf("%+v", check)
 	}
 }

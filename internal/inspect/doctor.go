@@ -26,6 +26,17 @@ type doctor struct {
 	in    *Inspector
 	limit int
 	out   view.Checkup
+	// coded are the causes for which documents cannot be decoded. Without a key that are
+	// all documents of a database, which one finding says as well as a thousand.
+	coded map[string]*undecoded
+}
+
+// undecoded is how many documents cannot be decoded for one cause.
+type undecoded struct {
+	finding   int // number of the first one
+	documents int
+	runs      int    // which come one after the other
+	last      string // run ID
 }
 
 // Doctor reads all that is on record of the group's runs, gates and schedules, and
@@ -37,7 +48,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 	if err := checkLimit(f.Limit); err != nil {
 		return nil, err
 	}
-	d := &doctor{in: in, limit: f.Limit, out: view.Checkup{Findings: []view.Finding{}}}
+	d := &doctor{in: in, limit: f.Limit, out: view.Checkup{Findings: []view.Finding{}}, coded: map[string]*undecoded{}}
 	if d.limit == 0 {
 		d.limit = 1000
 	}
@@ -48,6 +59,7 @@ func (in *Inspector) Doctor(ctx context.Context, f view.DoctorFilter) (*view.Che
 			return nil, err
 		}
 	}
+	d.sumUp()
 	d.out.OK = len(d.out.Findings) == 0
 	return &d.out, nil
 }
@@ -77,6 +89,8 @@ func (d *doctor) damage(at view.Finding, err error) error {
 		at.Kind, restore = view.FindingNewer, "run a newer version; if none has written it, "+restore
 	}
 	switch {
+	case damage.Coded && d.known(&at, damage):
+		return nil
 	case damage.Coded:
 		at.Kind, at.Do = view.FindingCoded, "look again with the codec that wrote it: perdure doctor --codec FILE"
 	case at.Gate != "" || at.Schedule != "":
@@ -87,6 +101,30 @@ func (d *doctor) damage(at view.Finding, err error) error {
 		at.Do = restore + "; the run has ended, so nothing else depends on it"
 	}
 	return d.find(at)
+}
+
+// known counts a document that cannot be decoded, and reports whether a finding says so.
+func (d *doctor) known(at *view.Finding, damage *history.DamageError) bool {
+	cause := damage.Err.Error()
+	c, known := d.coded[cause]
+	if !known {
+		c = &undecoded{finding: len(d.out.Findings)}
+		d.coded[cause] = c
+	}
+	c.documents++
+	if at.RunID != c.last && at.RunID != "" {
+		c.runs, c.last = c.runs+1, at.RunID
+	}
+	return known
+}
+
+// sumUp says in the findings of documents that cannot be decoded how many there are.
+func (d *doctor) sumUp() {
+	for _, c := range d.coded {
+		if c.documents > 1 && c.finding < len(d.out.Findings) {
+			d.out.Findings[c.finding].Problem += fmt.Sprintf("; so it is with %d documents, of %d runs", c.documents, c.runs)
+		}
+	}
 }
 
 // database adds what the store finds wrong below its contract, if it can look there.
