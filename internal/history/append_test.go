@@ -23,7 +23,7 @@ func drawEvent(t *rapid.T) Event {
 		p, err := Encode(rapid.OneOf(
 			rapid.Map(rapid.String(), func(s string) any { return s }),
 			rapid.Map(rapid.Float64(), func(f float64) any { return f }),
-			rapid.Just[any](nil),
+			rapid.SampledFrom([]any{nil, 0, "", false, `{"k":"ran","c":1},{"k":"done"}`, `]},"crc":1}`, map[string]any{"k": "ran", "crc": 7}, []any{[]any{}, "}\\", "\""}}),
 			rapid.Map(rapid.SliceOf(rapid.String()), func(s []string) any { return s }),
 		).Draw(t, "value"))
 		if err != nil {
@@ -50,6 +50,13 @@ func drawEvent(t *rapid.T) Event {
 		Reason:  rapid.String().Draw(t, "reason"),
 		Closed:  rapid.Bool().Draw(t, "closed"),
 
+		Version:   rapid.Int().Draw(t, "version"),
+		Block:     rapid.Int64().Draw(t, "block"),
+		Priority:  rapid.Int().Draw(t, "priority"),
+		Operation: rapid.String().Draw(t, "operation"),
+		By:        rapid.String().Draw(t, "by"),
+		Outcome:   rapid.String().Draw(t, "outcome"),
+		Note:      rapid.String().Draw(t, "note"),
 		Initiator: rapid.String().Draw(t, "initiator"),
 		Deadline:  rapid.Int64().Draw(t, "deadline"),
 	}

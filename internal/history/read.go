@@ -137,6 +137,14 @@ func (r *reader) rare(e *Event, key string) {
 	case `"child"`:
 		r.decode(r.raw(), &e.Child)
 	default:
+		r.unknown()
+	}
+}
+
+// unknown passes over the value of a field that only a newer version knows, as encoding/json
+// does for a turn of format 1.
+func (r *reader) unknown() {
+	if !r.short || !json.Valid(r.raw()) {
 		r.strange = true
 	}
 }

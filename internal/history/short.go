@@ -174,7 +174,7 @@ func (r *reader) shortField(e *Event, key []byte) {
 	case 'd':
 		r.time(&e.Due)
 	default:
-		r.strange = true
+		r.unknown()
 	}
 }
 

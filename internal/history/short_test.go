@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/perdure/perdure/internal/envelope"
 	"pgregory.net/rapid"
 )
 
@@ -72,6 +73,50 @@ func TestI24_ATurnOfTheDatabaseIsReadNowhereElse(t *testing.T) {
 	if events, err := OpenTurn("r", 3, 7, append(body, '}')); !errors.As(err, &d) || d.Newer {
 		t.Errorf("without its checksum it is read as %+v, %v", events, err)
 	}
+}
+
+// TestI24_AFieldOfANewerVersionIsPassedOver in turns of both formats.
+func TestI24_AFieldOfANewerVersionIsPassedOver(t *testing.T) {
+	result, _ := Encode(7)
+	want := []Event{{Kind: CallCompleted, Call: 1, Result: result, Ended: 5}}
+	for _, doc := range []string{
+		`{"v":1,"events":[{"kind":"CallCompleted","call":1,"future":{"a":["},{",1]},"result":{"json":7},"z":1,"ended":5}]}`,
+		`{"v":2,"e":[{"k":"done","c":1,"future":{"a":["},{",1]},"r":7,"z":1,"t":-2}]}`,
+	} {
+		if got, err := OpenTurn("r", 3, 7, appendSum([]byte(doc), key{"r", 3, 7})); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is read as %+v, %v", doc, got, err)
+		}
+	}
+	for _, doc := range []string{`{"v":2,"e":[{"k":"done","c":1,"future":}]}`, `{"v":2,"e":[{"k":"done","future":[}]]}`, `{"v":2,"e":[{"k":"done","future"}]}`} {
+		var d *DamageError
+		if got, err := OpenTurn("r", 3, 7, appendSum([]byte(doc), key{"r", 3, 7})); !errors.As(err, &d) {
+			t.Errorf("%s is read as %+v, %v", doc, got, err)
+		}
+	}
+}
+
+// TestE114_FacesOfBothFormatsSayTheSame: whichever format a turn that cannot be decoded is
+// written in, its face shows the same of it.
+func TestE114_FacesOfBothFormatsSayTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events, time := drawTurn(t), rapid.Int64().Draw(t, "time")
+		plain, err := EncodeTurn(events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, err := SealTurn("r", 3, time, events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := DecodeTurn(envelope.Face(plain, "shown"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		face := envelope.Face(short, "shown")
+		if got, is := new(Words).readShort(face, "]}", time); !is || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s shows\n%+v, not\n%+v", face, got, want)
+		}
+	})
 }
 
 func TestShortKindsAreKindsAndNoOtherHasTheirNames(t *testing.T) {
