@@ -3,11 +3,14 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
 )
 
@@ -158,5 +161,22 @@ func TestE7_NothingIsWrittenUnderAnOldEpoch(t *testing.T) {
 	}
 	if fenced.Load() == 0 {
 		t.Error("nobody was fenced: the test proves nothing")
+	}
+}
+
+// TestATurnLocksTasksBeforeItConsumes: an attempt may have ended in two ways, by its token
+// and by its worker, which tell so under one key. A turn that reads the one waits while the
+// worker settles, and holds nothing then that settling needs: each would wait for the other
+// until one of them gave up.
+func TestATurnLocksTasksBeforeItConsumes(t *testing.T) {
+	for _, distributed := range []bool{false, true} {
+		b := batch{h: &handle{schema: "perdure", distributed: distributed}}
+		b.write([]*store.Turn{{Run: "r", Consumed: []int64{1}, Over: []store.TaskRef{{Run: "r", Number: 1, Attempt: 1}}}})
+		place := func(begin string) int {
+			return slices.IndexFunc(b.QueuedQueries, func(q *pgx.QueuedQuery) bool { return strings.HasPrefix(q.SQL, begin) })
+		}
+		if task, inbox := place("DELETE FROM perdure.tasks"), place("DELETE FROM perdure.inbox"); task < 0 || inbox < task {
+			t.Errorf("distributed %t: tasks are deleted in statement %d, messages in %d", distributed, task, inbox)
+		}
 	}
 }

@@ -9,14 +9,17 @@ import (
 // so that the order of the turns does not matter, and raise an error if anything
 // is not as a plain turn finds it. What has no rows is left out.
 
-// write adds all that the turns write.
+// write adds all that the turns write. Tasks come before what is consumed: whoever settles
+// a task locks it first, too, and then delivers a message whose key may be that of one that
+// is consumed here.
 func (b *batch) write(turns []*store.Turn) {
 	b.byPartition(turns, b.writeRows)
 	b.writeTasks(turns)
+	b.byPartition(turns, b.finishRows)
 	b.deliver(turns)
 }
 
-// writeRows adds what the turns write of their partitions.
+// writeRows adds what the turns write of their partitions before tasks are locked.
 func (b *batch) writeRows(turns []*store.Turn) {
 	b.insertRuns(turns, func(t *store.Turn) bool { return t.Create.ID == t.Run })
 	b.updateStates(turns)
@@ -25,6 +28,10 @@ func (b *batch) writeRows(turns []*store.Turn) {
 	b.insertSuccessors(turns)
 	b.insertTurns(turns)
 	b.writeCalls(turns)
+}
+
+// finishRows adds the rest of what the turns write of their partitions.
+func (b *batch) finishRows(turns []*store.Turn) {
 	b.removeRuns(turns)
 	b.writeAttempts(turns)
 	b.count(turns)
