@@ -168,5 +168,14 @@ func (s *Timetable) backfill(in *ToSchedule) (outcome, text string) {
 		nominal = s.calendar.After(nominal)
 	}
 	written := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
-	return Applied, fmt.Sprintf("%d times from %s to %s", n, written(in.From), written(in.Until))
+	return Applied, fmt.Sprintf(backfilledText+" from %s to %s", n, written(in.From), written(in.Until))
+}
+
+// backfilledText is how the text of the note of a backfill begins.
+const backfilledText = "%d times"
+
+// Backfilled is how many times a backfill has fired, by its note.
+func (n *Note) Backfilled() (times int) {
+	_, _ = fmt.Sscanf(n.Text, backfilledText, &times) // 0 if the note was damaged
+	return times
 }

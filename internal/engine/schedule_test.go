@@ -360,3 +360,35 @@ func minutes(status string, n int) (want []string) {
 	}
 	return want
 }
+
+// TestF39_ABackfillUnderAKeyHasOneAnswer: the key brings back what it has done, not what the
+// range or the schedule would come to now.
+func TestF39_ABackfillUnderAKeyHasOneAnswer(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		_, all := askers(t, w, newChores().chore(time.Minute))
+		e := all[len(all)-1]
+		set(t, e, "s", "x", when.Spec{Every: time.Hour})
+		pass(10*time.Hour + time.Minute)
+		begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		fill := func(from, until time.Duration) int {
+			t.Helper()
+			n, err := e.BackfillSchedule(t.Context(), "s", begin.Add(from), begin.Add(until), "", request.By{Request: "k"})
+			if err != nil {
+				t.Error(err)
+			}
+			settle()
+			return n
+		}
+		if n := fill(2*time.Hour, 3*time.Hour); n != 2 {
+			t.Fatalf("%d times", n)
+		}
+		if n := fill(2*time.Hour, 7*time.Hour); n != 2 {
+			t.Errorf("another range under the key is said to have fired %d times", n)
+		}
+		set(t, e, "s", "x", when.Spec{Every: 24 * time.Hour})
+		settle()
+		if n := fill(2*time.Hour, 3*time.Hour); n != 2 {
+			t.Errorf("after the schedule was changed it is said to have fired %d times", n)
+		}
+	})
+}

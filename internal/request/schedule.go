@@ -3,6 +3,7 @@ package request
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
@@ -111,9 +112,15 @@ func (c *Client) BackfillSchedule(ctx context.Context, name string, from, until 
 }
 
 func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, until time.Time, overlap schedule.Overlap, by By) (n int, err error) {
+	if err := c.check(ctx, by.check()); err != nil {
+		return 0, err
+	}
 	t, err := c.read.Timetable(ctx, name)
 	if err != nil {
 		return 0, err
+	}
+	if asked := t.Asked(string(core.ScheduleBackfill), by.Request); asked != nil {
+		return backfillAnswer(name, asked)
 	}
 	detail := t.Detail()
 	times, err := record.ScheduleSpec(&detail.Spec).Times()
@@ -121,9 +128,6 @@ func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, unt
 		return 0, err
 	}
 	now := c.now()
-	if asked := t.Asked(string(core.ScheduleBackfill), by.Request); asked != nil {
-		now = asked.At // the answer is that of then
-	}
 	if n, err = backfilled(times, now, from, until); err != nil {
 		return 0, err
 	}
@@ -133,6 +137,15 @@ func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, unt
 	return n, c.askSchedule(ctx, name, core.ToSchedule{
 		Word: core.ScheduleBackfill, At: now, From: from.UnixNano(), Until: until.UnixNano(), Overlap: string(overlap),
 	}, by)
+}
+
+// backfillAnswer is what became of a backfill that the schedule has obeyed before, whatever
+// the range is that is given now and whatever the schedule does now.
+func backfillAnswer(name string, n *core.Note) (int, error) {
+	if n.Outcome == core.Refused {
+		return 0, &history.InputError{What: fmt.Sprintf("backfill of schedule %q", name), Problem: "is refused: " + n.Text}
+	}
+	return n.Backfilled(), nil
 }
 
 // askSchedule sends a message to a schedule that exists.
