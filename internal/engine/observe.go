@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -26,8 +28,19 @@ func (e *Engine) observe(r *activeRun, out *core.Turn) {
 	}
 	start := r.run.Began()
 	for _, o := range e.config.Observers {
-		o.Turn(start, out)
+		e.observeWith(o, start, out)
 	}
+}
+
+// observeWith tells one observer. It may call code of users, such as an exporter of spans:
+// what panics there ends neither the process nor what comes after a durable turn.
+func (e *Engine) observeWith(o Observer, start *history.Start, out *core.Turn) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.log.ObserverPanicked(start.Run, fmt.Sprint(v), string(debug.Stack()))
+		}
+	}()
+	o.Turn(start, out)
 }
 
 // committed is what the committer tells, nil if nobody listens.

@@ -57,6 +57,7 @@ var (
 	callPaused    = event("call_paused", slog.LevelWarn, "a call waits for a person; type: perdure status", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "reason", "error_type", "error")
 	quarantined   = event("call_quarantined", slog.LevelError, "a call is quarantined, because the process died each time it ran; type: perdure status", "workflow_id", "run_id", "workflow", "call", "activity", "attempt", "reason", "error_type", "error")
 	unserved      = event("activity_missing", slog.LevelError, "an activity is called but not registered with this engine; its calls wait in the queue until an engine starts that has it", "activity")
+	observerFails = event("observer_panicked", slog.LevelError, "what makes metrics or spans of turns panicked; the turn is durable, and some of them are missing", "run_id", "panic", "stack")
 	hookPanicked  = event("hook_panicked", slog.LevelError, "the function of OnPaused panicked", "workflow_id", "call", "panic", "stack")
 )
 

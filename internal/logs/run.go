@@ -44,6 +44,9 @@ func (l *Log) HookPanicked(workflowID string, call int64, value, stack string) {
 	l.write(hookPanicked, workflowID, call, value, stack)
 }
 
+// ObserverPanicked is written when an observer panicked at a turn of a run.
+func (l *Log) ObserverPanicked(run, value, stack string) { l.write(observerFails, run, value, stack) }
+
 // RunFailed is written when a run has failed.
 func (l *Log) RunFailed(r Run, errorType, message string) {
 	l.write(runFailed, r.with(errorType, message)...)

@@ -33,5 +33,9 @@
 // trace, whose ID follows from its own; the provider's sampler decides on it by that ID. A
 // sampler that counts or draws may decide otherwise for each span of such a run.
 //
+// Spans of runs and calls are made between two turns of a run, on the goroutine that has made
+// the end durable: a processor that blocks holds it up, so use one that does not, as that of
+// sdktrace.WithBatcher. One that panics there is logged (observer_panicked).
+//
 // Workflow code has no span of its own: it takes no time between its calls.
 package tracing

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -429,6 +430,37 @@ func TestE129_Providers(t *testing.T) {
 	if want := above[3:52]; !slices.Equal(seen, []string{want, want}) {
 		t.Errorf("bodies are below %v, want %s", seen, want)
 	}
+}
+
+// broken is an exporter that panics at the spans of runs and calls.
+type broken struct{ sdk.SpanExporter }
+
+func (b broken) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	for _, s := range spans {
+		if strings.HasPrefix(s.Name(), "perdure.run") || strings.HasPrefix(s.Name(), "perdure.call") {
+			panic("the exporter is broken")
+		}
+	}
+	return b.SpanExporter.ExportSpans(ctx, spans)
+}
+
+// TestE129_AnExporterThatPanics: the log says so, and runs end as without it.
+func TestE129_AnExporterThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		p := sdk.NewTracerProvider(sdk.WithSyncer(broken{tracetest.NewInMemoryExporter()}), sdk.WithIDGenerator(tracing.IDs{}))
+		db := memory.New()
+		e := open(t, db, flowOfAll(), tracing.Engine(p), perdure.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+		if _, err := perdure.Run(t.Context(), asks(t, db), workflow.Declare[int, int]("flow"), "f", 0); err != nil {
+			t.Error(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(log.String(), "observer_panicked") || !strings.Contains(log.String(), "the exporter is broken") {
+			t.Errorf("the log:\n%s", log.String())
+		}
+	})
 }
 
 // TestE129_TheTableOfSpans: spans are of the kinds in the table and have no attribute that
