@@ -118,8 +118,10 @@ func TestE115_ARunWithoutItsKeyIsParkedAndGoesOn(t *testing.T) {
 		}
 		s.finish(ctx, eng, "new", "in on")
 	}, keys(t, "2026-11"))
-	s.with(func(ctx context.Context, eng *perdure.Engine) {
-		s.finish(ctx, eng, "old", "in on")
+	s.with(func(ctx context.Context, eng *perdure.Engine) { // the signal is there: to send it again might come too late
+		if out, err := perdure.Attach[string](eng, "old").Result(ctx); err != nil || out != "in on" {
+			t.Errorf("%q, %v", out, err)
+		}
 	}, keys(t, "2026-11", "2026-05"))
 }
 

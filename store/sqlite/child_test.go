@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"testing"
 
 	"github.com/perdure/perdure/store"
@@ -144,8 +145,11 @@ func holdTheLock(ctx context.Context, s store.Store) error {
 	if _, err := serve(ctx, s, "holder"); err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
 	fmt.Println("holding")
-	select {}
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 func postOnce(ctx context.Context, s store.Store) error {
