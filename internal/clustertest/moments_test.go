@@ -16,15 +16,18 @@ func commits(sql, parameter string) func(b *batch) bool {
 	return func(b *batch) bool { return b.runs("a partition has another owner", "") && b.runs(sql, parameter) }
 }
 
-// turn is the commit of a turn that has such an event.
-func turn(event string) func(b *batch) bool { return commits("INSERT INTO perdure.turns", event) }
+// turn is the commit of a turn that has an event of a kind, by its name in short turns
+// (internal/history/short.go).
+func turn(kind string) func(b *batch) bool {
+	return commits("INSERT INTO perdure.turns", `"k":"`+kind+`"`)
+}
 
 // The moments: one for each kind of writes that a node makes.
 var moments = []moment{
 	{
 		name:      "the result of an activity",
 		prepare:   holdWorker,
-		statement: turn("CallCompleted"),
+		statement: turn("done"),
 		provoke:   func(s *stage) { s.hold.Release() },
 		after:     lostOne,
 	},
@@ -60,7 +63,7 @@ var moments = []moment{
 	{
 		name:      "a timer",
 		prepare:   func(*stage) {},
-		statement: turn("TimerFired"),
+		statement: turn("fired"),
 		provoke:   func(s *stage) { s.begin("sleeper", s.id) },
 		after:     func(s *stage) { s.outcomes(s.id, "completed") },
 	},
@@ -74,7 +77,7 @@ var moments = []moment{
 	{
 		name:      "a signal",
 		prepare:   func(s *stage) { s.begin("listener", s.id); s.awaitPending(s.id, "waiting") },
-		statement: turn("SignalReceived"),
+		statement: turn("signal"),
 		provoke:   func(s *stage) { s.signal(s.id) },
 		after:     func(s *stage) { s.outcomes(s.id, "completed") },
 	},

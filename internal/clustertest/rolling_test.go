@@ -77,7 +77,9 @@ func TestE83_ARollingRestartBetweenTwoVersions(t *testing.T) {
 		if err := all[i].leave(patience); err != nil {
 			t.Errorf("node %s ended with %v", all[i].label, err)
 		}
-		c.awaitProgress(load, 1)
+		if i < 2 { // without the worker, all runs of the load may come to wait for its queue
+			c.awaitProgress(load, 1)
+		}
 		s.Lease, s.program = patientLease, program
 		all[i] = c.start(s.Name+" of the later version", s)
 		if now := version(); now == before {

@@ -55,7 +55,7 @@ var classes = map[string]class{
 	"overlapped": kept, "last_end": kept, "deleted": kept, "skipped": kept, "missed": kept, "word": kept, "from": kept,
 	"until": kept, "limit": kept, "mode": kept, "max_hold": kept, "check": kept, "unused": kept, "asker": kept, "wait": kept,
 	"signal": kept, "signal_id": kept, "change": kept, "error_type": kept, "judges": kept, "returns": kept, "came": kept,
-	"yield": kept, "judge": kept, "anew": kept, "gate": kept, "task": kept, "claimed": kept,
+	"yield": kept, "judge": kept, "anew": kept, "gate": kept, "task": kept, "claimed": kept, "only": kept,
 }
 
 // Known reports whether a field has a place in the table, or is left out on purpose.
