@@ -78,6 +78,14 @@ func (r *execution) claimed(in Claimed) {
 	r.waitOutside(c)
 }
 
+// unclaimed reports whether an attempt has ended of which it is not known yet that a worker
+// claimed it. That word is on its way: it was posted first, and of messages that are posted
+// at about the same time the later one may be seen first.
+func (r *callTable) unclaimed(in AttemptEnded) bool {
+	c := r.calls[in.Call]
+	return c != nil && c.state == Offered && c.attempt == in.Attempt
+}
+
 // workerGone loses an attempt whose worker is there no more.
 func (r *execution) workerGone(in WorkerGone) {
 	c := r.calls[in.Call]

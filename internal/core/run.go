@@ -281,7 +281,8 @@ func (r *Run) happened(e history.Event) {
 
 // Takes reports whether the run can take an input with the next step. A run that
 // rejoins its history takes nothing before its code has: without code it can only be
-// ended. An update needs code that can judge it, unless it is on record.
+// ended. An update needs code that can judge it, unless it is on record. The end of an attempt
+// in a queue waits for the word that it was claimed.
 func (r *Run) Takes(in Input) bool {
 	if r.damaged {
 		return endsDamaged(in)
@@ -289,6 +290,8 @@ func (r *Run) Takes(in Input) bool {
 	switch in := in.(type) {
 	case TakenOver:
 		return true
+	case AttemptEnded:
+		return !r.Rejoins() && !(in.Outside && r.unclaimed(in))
 	case UpdateArrived:
 		_, known := r.updates.get(in.ID)
 		return !r.Rejoins() && (known || r.judgesUpdates())
