@@ -106,16 +106,23 @@ type unreadable struct {
 // be read here, for others may be able to.
 const restUnread = time.Minute
 
-// giveBack returns a task that cannot be read here: its key or a blob is missing, or it is
-// of a later version. That is the fault of this process, and nobody is charged for it.
-func (s *Server) giveBack(k attempt.Key, h *held, err error) {
+// cannotRead notes that a task cannot be read here: its key or a blob is missing, or it is
+// of a later version.
+func (s *Server) cannotRead(activity string, err error) {
 	if err == nil {
 		err = errors.New("it is of a version that this one does not know")
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unread[activity] = unreadable{time.Now().Add(restUnread), err}
+}
+
+// giveBack returns a task that does not run here. That is the doing of this process, and
+// nobody is charged for it.
+func (s *Server) giveBack(k attempt.Key, h *held) {
+	s.mu.Lock()
 	s.held[k] = h
 	h.counts = false
-	s.unread[h.task.Name] = unreadable{time.Now().Add(restUnread), err}
 	s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: k.Call, Attempt: k.Number, Outcome: core.Drained}})
 	s.mu.Unlock()
 	s.config.Free(h.slot)

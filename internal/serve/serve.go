@@ -76,6 +76,7 @@ type Server struct {
 	unread   map[string]unreadable // by activity
 	untold   error                 // why an end cannot be told
 	draining bool
+	claiming bool      // a claim is under way
 	attended time.Time // last successful sign of life
 	begun    bool
 }
@@ -170,7 +171,7 @@ func (s *Server) Stop(ctx context.Context) {
 		return
 	}
 	s.Kick()
-	none := func() bool { return len(s.held) == 0 }
+	none := func() bool { return len(s.held) == 0 && !s.claiming }
 	s.waitFor(ctx, none)
 	s.attempts.Interrupt()
 	for _, patience := range []time.Duration{time.Second, 5 * time.Second} {
@@ -336,6 +337,10 @@ func (s *Server) claim(i int) (more bool) {
 	if len(slots) == 0 {
 		return false
 	}
+	if !s.beginClaim() {
+		return false
+	}
+	defer s.endClaim()
 	lane := s.config.Slots.Take(attempt.Probation)
 	defer func() {
 		if lane != nil {
@@ -357,6 +362,21 @@ func (s *Server) claim(i int) (more bool) {
 		s.begin(t, i, slot)
 	}
 	return len(claimed) == claim.Limit
+}
+
+// beginClaim notes that a claim is under way, unless the server drains.
+func (s *Server) beginClaim() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.claiming = !s.draining
+	return s.claiming
+}
+
+func (s *Server) endClaim() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.claiming = false
+	s.quiet.Broadcast()
 }
 
 // free is how many more attempts of a queue may run.
@@ -386,14 +406,22 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 	err := unseal(t.Data, &data)
 	d := data.Dispatch
 	if d.Call != t.Number || err != nil {
-		s.giveBack(k, h, err)
+		s.cannotRead(t.Name, err)
+		s.giveBack(k, h)
 		return
 	}
 	body := s.config.Body(t.Run, &data)
 	d.Started = max(d.Queued, min(t.Claimed, s.clock.Now())) // it may be offered ahead of its time
 	s.mu.Lock()
-	s.held[k] = h
+	draining := s.draining
+	if !draining {
+		s.held[k] = h
+	}
 	s.mu.Unlock()
+	if draining {
+		s.giveBack(k, h)
+		return
+	}
 	info := activity.Info{
 		WorkflowID: data.WorkflowID, RunID: t.Run, Workflow: data.Workflow, Activity: d.Name,
 		CallID: data.CallID, AttemptID: core.AttemptID(t.Run, d.Call, d.Attempt), Trace: d.Trace,
