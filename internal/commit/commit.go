@@ -126,14 +126,8 @@ func (c *lane) submit(p *pending) bool {
 			return false
 		}
 	}
-	select {
-	case c.lone <- struct{}{}:
-		defer func() { <-c.lone }()
-		c.commitGroup([]*pending{p})
-		return true
-	case <-c.ctx.Done():
-		return false
-	}
+	c.commitGroup([]*pending{p})
+	return true
 }
 
 // commitQueued commits what is enqueued, one group after the other.
@@ -213,6 +207,14 @@ const slowCommit = 5 * time.Second
 
 // write commits once, and reports a database that takes long.
 func (c *lane) write(turns []store.Turn) (store.Result, error) {
+	if turns[0].Hook != nil && cap(c.lone) > 0 { // it is by itself
+		select {
+		case c.lone <- struct{}{}:
+			defer func() { <-c.lone }()
+		case <-c.ctx.Done():
+			return store.Result{}, c.ctx.Err()
+		}
+	}
 	reported := make(chan struct{})
 	slow := time.AfterFunc(slowCommit, func() {
 		defer close(reported)

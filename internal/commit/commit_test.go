@@ -182,6 +182,33 @@ func TestE135_ADomainThatIsAwayHoldsNoOtherUp(t *testing.T) {
 	})
 }
 
+// TestE135_HooksOfADomainThatIsAwayHoldNoOthersUp: a turn with a hook that is tried again
+// keeps no place in which one of another server could commit.
+func TestE135_HooksOfADomainThatIsAwayHoldNoOthersUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		info := store.Info{Domain: func(partition int) int { return partition }, LoneHooks: 2}
+		b := newBench(info, func(turns []store.Turn) (store.Result, error) {
+			if turns[0].Partition == 1 {
+				return store.Result{}, errGone
+			}
+			return durable(turns), nil
+		})
+		hook := func(any) error { return nil }
+		for i := range 5 {
+			go b.Commit(store.Turn{Run: fmt.Sprint("there ", i), Partition: 1, Hook: hook})
+		}
+		time.Sleep(time.Minute)
+		done := make(chan error, 1)
+		go func() { done <- b.Commit(store.Turn{Run: "here", Partition: 0, Hook: hook}) }()
+		time.Sleep(time.Minute)
+		if len(done) == 0 || <-done != nil {
+			t.Error("while a server is away, a turn with a hook waits that does not concern it")
+		}
+		b.stop(nil)
+		synctest.Wait()
+	})
+}
+
 func TestLostAnswerIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
