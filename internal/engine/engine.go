@@ -222,6 +222,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	taken, err := e.takeFirst(ctx)
+	if err == nil && e.server != nil {
+		err = e.server.Register(ctx)
+	}
 	if err != nil {
 		return errors.Join(err, e.backOut(context.WithoutCancel(ctx)))
 	}
@@ -240,7 +243,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		e.work.Go(e.growthLoop)
 	}
 	if e.server != nil {
-		return e.server.Start(ctx)
+		e.server.Start()
 	}
 	return nil
 }

@@ -92,9 +92,10 @@ func (e *Engine) serveQueues() {
 
 // startServing starts an engine that serves queues alone.
 func (e *Engine) startServing(ctx context.Context) error {
-	if err := e.server.Start(ctx); err != nil {
+	if err := e.server.Register(ctx); err != nil {
 		return err
 	}
+	e.server.Start()
 	e.mu.Lock()
 	e.phase = running
 	e.mu.Unlock()

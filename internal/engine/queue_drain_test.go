@@ -2,10 +2,13 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -67,4 +70,49 @@ func TestE122_AWorkerThatStopsWhileItClaims(t *testing.T) {
 			})
 		})
 	}
+}
+
+// unattended is a database that does not take a sign of life, once.
+type unattended struct {
+	store.Opener
+	asked *atomic.Bool
+}
+
+func (o unattended) Open(ctx context.Context) (store.Store, error) {
+	s, err := o.Opener.Open(ctx)
+	return attendsLater{s, o.asked}, err
+}
+
+type attendsLater struct {
+	store.Store
+	asked *atomic.Bool
+}
+
+func (s attendsLater) Attend(ctx context.Context, w store.Worker) (*store.Attendance, error) {
+	if !s.asked.Swap(true) {
+		return nil, &store.UnavailableError{Op: "Attend", Err: errRefused}
+	}
+	return s.Store.Attend(ctx, w)
+}
+
+// TestE82_AStartThatFailsIsNone: a node that cannot say that it serves a queue has not
+// started, and may be started again.
+func TestE82_AStartThatFailsIsNone(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		x := newRendering(time.Second)
+		w.db = unattended{w.db, new(atomic.Bool)}
+		c := w.config(x.flow, x.activity)
+		c.Queues = []engine.Queue{{Name: "gpu", Limit: 2}}
+		e := w.open(c)
+		if err := e.Start(t.Context()); !errors.Is(err, errRefused) {
+			t.Fatalf("got %v", err)
+		}
+		if err := e.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		begin(t, e, x.flow, "run", 1)
+		if got, err := finish[string](t, e, "run"); got != "picture 1" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
 }

@@ -90,7 +90,7 @@ type held struct {
 	counts bool             // against the limit of its queue
 }
 
-// New returns a server that serves nothing until Start.
+// New returns a server that serves nothing until Register and Start.
 func New(ctx context.Context, c Config) *Server {
 	s := &Server{
 		config: c, id: c.Name + "/" + ident.NewToken()[:8], clock: c.Attempts.Clock,
@@ -104,8 +104,8 @@ func New(ctx context.Context, c Config) *Server {
 	return s
 }
 
-// Start registers the worker and begins to claim.
-func (s *Server) Start(ctx context.Context) error {
+// Register says that there is a worker. It may be called again if it fails.
+func (s *Server) Register(ctx context.Context) error {
 	answer, err := s.config.Store.Attend(ctx, s.worker())
 	if err != nil {
 		return err
@@ -113,12 +113,16 @@ func (s *Server) Start(ctx context.Context) error {
 	if s.config.Alone {
 		s.clock.Begin(answer.Now)
 	}
+	return nil
+}
+
+// Start begins to claim.
+func (s *Server) Start() {
 	s.mu.Lock()
 	s.attended, s.begun = time.Now(), true
 	s.mu.Unlock()
 	s.work.Go(s.serve)
 	s.work.Go(s.settle)
-	return nil
 }
 
 // Kick says that there may be something to claim, or that what is held may have changed.
