@@ -91,6 +91,35 @@ func TestF34_WhatWasShownIsWhatIsDone(t *testing.T) {
 		}
 		c.want(400, "POST", "/api/runs/old-2/operations", object{"operation": "retry-now", "selection": dry["selection"]})
 
+		// Of some runs by their IDs, one of which does not exist and one is closed.
+		some := object{"operation": "pause", "runs": object{"ids": []string{"old-1", "new-0", "old-0", "none"}}, "calls": object{"states": []string{"backoff"}}, "dry_run": true}
+		dry = c.want(200, "POST", "/api/operations", some).Body
+		if dry["runs"] != 2.0 || dry["calls"] != 3.0 || dry["ended"] != 2.0 {
+			t.Errorf("the dry run of those chosen: %v", dry)
+		}
+		done = c.want(200, "POST", "/api/operations", object{"operation": "pause", "selection": dry["selection"]}).Body
+		if done["applied"] != 3.0 || done["gone"] != 0.0 {
+			t.Errorf("done to those chosen: %v", done)
+		}
+		c.want(200, "POST", "/api/operations", object{"operation": "resume", "runs": object{"ids": []string{"old-1", "new-0"}}})
+		many := make([]string, 1001)
+		for i := range many {
+			many[i] = fmt.Sprint("run-", i)
+		}
+		for what, wrong := range map[string]object{
+			"none":        {"operation": "pause", "runs": object{"ids": []string{}}},
+			"an empty ID": {"operation": "pause", "runs": object{"ids": []string{"old-1", ""}}},
+			"a filter":    {"operation": "pause", "runs": object{"ids": []string{"old-1"}, "workflow": "pays"}},
+			"a selection": {"operation": "pause", "runs": object{"ids": []string{"old-1"}}, "selection": dry["selection"]},
+			"too many":    {"operation": "pause", "runs": object{"ids": many}},
+		} {
+			if a := c.want(400, "POST", "/api/operations", wrong); a.Body["code"] != "bad-request" {
+				t.Errorf("%s: %s", what, a.Raw)
+			}
+		}
+		backoff("old-1", 2)
+		backoff("new-0", 1)
+
 		// Of runs as a whole.
 		dry = c.want(200, "POST", "/api/operations", object{"operation": "terminate", "runs": object{"prefix": "old-"}, "dry_run": true}).Body
 		c.want(201, "POST", "/api/runs", object{"workflow": "pays", "workflow_id": "old-9", "input": "x"})

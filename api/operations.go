@@ -205,7 +205,8 @@ type bulkBody struct {
 
 type bulkRuns struct {
 	runFilter
-	Retrying bool `json:"retrying,omitempty" doc:"with a call in backoff"`
+	Retrying bool     `json:"retrying,omitempty" doc:"with a call in backoff"`
+	IDs      []string `json:"ids,omitempty" doc:"the latest runs of these workflow IDs, at most 1,000; without other filters"`
 }
 
 // bulk is what an operation on many runs did.
@@ -240,6 +241,9 @@ func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	defer cancel()
 	c.request()
 	options := c.control(b.Why, b.DryRun)
+	if b.Runs.IDs != nil {
+		options = append(options, ops.Chosen(b.Runs.IDs...))
+	}
 	if b.Selection != "" {
 		options = append(options, ops.Selected(b.Selection))
 	}

@@ -1,17 +1,12 @@
 package dashboard
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
-	"github.com/perdure/perdure/view"
 )
 
 // pick is the parameter with the workflow ID of a run that was chosen in the list.
@@ -53,61 +48,39 @@ func chosenIn(v url.Values) ([]string, error) {
 }
 
 // many reports whether it is about more than one run, or may be.
-func (t *target) many() bool { return t.all || len(t.chosen) > 0 }
+func (t *target) many() bool { return t.all || t.picked > 0 }
+
+// posted is the target that a form sends: the address names it, and of many runs the
+// selection of the dry run that was shown. The first form for chosen runs is sent by the
+// list, which has all of it in the body: an address would be too long.
+func (q *request) posted() (t target, err error) {
+	v := q.URL.Query()
+	if q.PostForm.Has("op") {
+		v = q.PostForm
+	}
+	if t, err = targetOf(v); err != nil {
+		return t, err
+	}
+	t.selection = q.PostForm.Get("selection")
+	if show := q.PostForm.Get("show"); show != "" {
+		t.policy = q.PostForm.Get("policy")
+	}
+	return t, nil
+}
+
+// shown reports whether the form with what is selected was seen by who sends it.
+func (t *target) shown(form url.Values) bool {
+	return form.Get("show") == "" && (!t.many() || t.selection != "" || t.all && form.Get("unnamed") != "")
+}
 
 // says is what is selected, in words.
 func (t *target) says() string {
-	if len(t.chosen) == 0 {
+	if t.picked == 0 {
 		return t.filter.says()
 	}
-	text := human.Plural(len(t.chosen), "run", "runs") + " that you have chosen"
+	text := human.Plural(t.picked, "run", "runs") + " that you have chosen"
 	if calls := t.calls(); t.op.calls && len(calls.States) > 0 {
 		text += ", and of these the calls in state " + strings.Join(calls.States, " or ")
 	}
 	return text
-}
-
-// each does it to each of the chosen runs, side by side: the first without an engine holds
-// the others not up. What one of them refuses is part of the result.
-func (t *target) each(ctx context.Context, one carried) (result view.BulkResult, err error) {
-	results, errs := make([]view.BulkResult, len(t.chosen)), make([]error, len(t.chosen))
-	var all sync.WaitGroup
-	for i, id := range t.chosen {
-		all.Go(func() { results[i], errs[i] = one.on(ctx, id) })
-	}
-	all.Wait()
-	for i := range t.chosen {
-		records := results[i].Records
-		refused, isRefused := errors.AsType[*view.RefusedError](errs[i])
-		switch {
-		case isRefused:
-			records = []view.ControlRecord{refused.Record}
-		case errors.Is(errs[i], perdure.ErrNotPending):
-			records = nil
-			result.NotPending++
-		case errors.Is(errs[i], perdure.ErrClosed), errors.Is(errs[i], perdure.ErrNotFound):
-			records = nil
-			result.Ended++
-		case errors.Is(errs[i], perdure.ErrNoAnswer):
-			records = nil
-			result.Unanswered++
-			err = errs[i]
-		case errs[i] != nil:
-			return result, errs[i]
-		}
-		if len(records) > 0 {
-			result.Runs++
-		}
-		if t.op.calls {
-			result.Calls += len(records)
-		}
-		result.Records = append(result.Records, records...)
-	}
-	counts := map[string]*int{view.Applied: &result.Applied, view.Unchanged: &result.Unchanged, view.Refused: &result.Refused, view.NotPending: &result.NotPending}
-	for i := range result.Records {
-		if n := counts[result.Records[i].Outcome]; n != nil {
-			*n++
-		}
-	}
-	return result, err
 }

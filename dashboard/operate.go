@@ -33,9 +33,12 @@ type target struct {
 	number int64 // of the call; 0: the run, or all calls that the filter selects
 	all    bool
 	chosen []string // workflow IDs
+	picked int      // how many were chosen, of chosen or of the selection
 	filter runFilter
 	name   string // of the activity or step; empty: any
 	policy string // of an edit, as text
+
+	selection string // of the dry run that was shown, of many runs; empty: none was
 }
 
 func targetOf(v url.Values) (t target, err error) {
@@ -51,13 +54,19 @@ func targetOf(v url.Values) (t target, err error) {
 	if t.chosen, err = chosenIn(v); err != nil {
 		return t, err
 	}
+	t.picked = len(t.chosen)
+	if n := v.Get("chosen"); n != "" && t.picked == 0 {
+		if t.picked, err = strconv.Atoi(n); err != nil || t.picked < 1 || t.picked > pageRuns {
+			return t, &badRequest{fmt.Sprintf("%q is no number of runs that can be chosen.", n), "Choose them in the list of runs."}
+		}
+	}
 	if t.id == "" && !t.many() {
 		return t, &badRequest{"The address says not which run.", "Choose one in the list of runs."}
 	}
 	return t, nil
 }
 
-// query is the target as an address has it.
+// query is the target as an address has it. Which runs were chosen, the selection knows.
 func (t *target) query() url.Values {
 	v := url.Values{}
 	if t.many() {
@@ -66,8 +75,8 @@ func (t *target) query() url.Values {
 	if t.all {
 		v.Set("all", "yes")
 	}
-	if len(t.chosen) > 0 {
-		v[pick] = t.chosen
+	if t.picked > 0 {
+		v.Set("chosen", strconv.Itoa(t.picked))
 	}
 	v.Set("op", t.op.name)
 	for name, value := range map[string]string{"id": t.id, "name": t.name, "policy": t.policy} {
@@ -110,18 +119,24 @@ func (t *target) runs(now time.Time) (view.Filter, error) {
 func (t *target) do(ctx context.Context, q *request, values url.Values, options ...ops.ControlOption) (result view.BulkResult, err error) {
 	values.Set("policy", t.policy)
 	var f view.Filter
-	if t.all {
+	calls := t.calls()
+	switch {
+	case t.selection != "":
+		calls, options = view.CallFilter{}, append(options, ops.Selected(t.selection))
+	case len(t.chosen) > 0:
+		options = append(options, ops.Chosen(t.chosen...))
+	case t.all:
 		if f, err = t.runs(q.now); err != nil {
 			return result, err
 		}
+	case t.many():
+		return result, &badRequest{"The form says not which runs were chosen.", "Choose them in the list of runs."}
 	}
-	one, err := t.operation(q, values, options)
+	one, err := t.operation(q, calls, values, options)
 	switch {
 	case err != nil:
 		return result, err
-	case len(t.chosen) > 0:
-		return t.each(ctx, one)
-	case !t.all:
+	case !t.many():
 		return one.on(ctx, t.id)
 	}
 	return one.onAll(ctx, f)
@@ -134,7 +149,7 @@ type carried struct {
 }
 
 // operation is the operation with what a person wrote.
-func (t *target) operation(q *request, values url.Values, options []ops.ControlOption) (carried, error) {
+func (t *target) operation(q *request, calls view.CallFilter, values url.Values, options []ops.ControlOption) (carried, error) {
 	if !t.op.calls {
 		op, err := t.op.onRuns(values)
 		if err != nil {
@@ -156,11 +171,11 @@ func (t *target) operation(q *request, values url.Values, options []ops.ControlO
 	}
 	return carried{
 		on: func(ctx context.Context, id string) (view.BulkResult, error) {
-			records, err := ops.Control(ctx, q.engine, id, t.calls(), op, options...)
+			records, err := ops.Control(ctx, q.engine, id, calls, op, options...)
 			return view.BulkResult{Runs: 1, Calls: len(records), Records: records}, err
 		},
 		onAll: func(ctx context.Context, f view.Filter) (view.BulkResult, error) {
-			return ops.ControlAll(ctx, q.engine, f, t.calls(), op, options...)
+			return ops.ControlAll(ctx, q.engine, f, calls, op, options...)
 		},
 	}, nil
 }
@@ -179,6 +194,7 @@ type operateForm struct {
 	Filter  string // of many runs
 
 	Count   string // of what is selected
+	Gone    int    // what a form before this one has shown and is not so any more
 	Records []recordRow
 	More    int
 
@@ -187,8 +203,12 @@ type operateForm struct {
 	Action template.URL // of the form that does it; empty: there is nothing to do, or not yet
 	Button string
 	Key    string // of the request
-	Reason string
-	Back   template.URL
+	// Selection is what the form shows, of many runs. Without one there are too many to be
+	// named, and what comes until it is sent is meant, too.
+	Selection string
+	Unnamed   bool
+	Reason    string
+	Back      template.URL
 }
 
 func (f *operateForm) title() string { return f.Title }
@@ -201,8 +221,9 @@ type fieldValue struct {
 // policyForm asks for an edit of a policy, and shows its difference.
 type policyForm struct {
 	Text   string
-	Hidden [][2]string // the rest of the address
-	Now    []string    // the policies that there are
+	Action template.URL // of the form, where it is sent with a selection
+	Hidden [][2]string  // the rest of the address
+	Now    []string     // the policies that there are
 	Diff   []policyDiff
 }
 
@@ -295,6 +316,9 @@ func (f *operateForm) count(t *target, result *view.BulkResult) {
 	if n == 0 {
 		f.Count, f.Action = "Nothing is selected.", ""
 	}
+	if t.many() {
+		f.Gone, f.Selection, f.Unnamed = result.Gone, result.Selection, result.Selection == ""
+	}
 	for i := range result.Records[:min(len(result.Records), shownRecords)] {
 		r := &result.Records[i]
 		f.Records = append(f.Records, recordRow{runLink(r.WorkflowID, ""), r.Call, r.Name, r.Outcome, r.Note})
@@ -308,6 +332,7 @@ func (q *request) policyForm(t *target, f *operateForm, selected *view.BulkResul
 	f.Policy = p
 	v := t.query()
 	v.Del("policy")
+	p.Action = linkTo("operate", v)
 	for name, values := range v {
 		for _, value := range values {
 			p.Hidden = append(p.Hidden, [2]string{name, value})
@@ -369,11 +394,14 @@ func carryOut(q *request) (any, error) {
 	if err := q.ParseForm(); err != nil {
 		return nil, &badRequest{err.Error(), "Send the form again."}
 	}
-	t, err := targetOf(q.URL.Query())
+	t, err := q.posted()
 	if err != nil {
 		return nil, err
 	}
 	values := q.PostForm
+	if !t.shown(values) {
+		return q.operateForm(&t, url.Values{"request": values["request"], "reason": values["reason"]}, nil)
+	}
 	if t.op.name == editPolicy && t.policy == "" {
 		return nil, &badRequest{"The policy is missing.", "Write it into the form and look at the difference first."}
 	}
@@ -418,7 +446,9 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 	o.Title, o.Good = "It is asked for, and not done yet", false
 	o.Next = fmt.Sprintf("No engine did all of it within %s. The request is in the database, and is carried out when an engine serves it.", human.Duration(patience))
 	if t.many() {
-		o.Again = &operateForm{Action: linkTo("operate", t.query()), Key: values.Get("request"), Reason: values.Get("reason"), Button: "Do the rest"}
+		o.Again = &operateForm{
+			Action: linkTo("operate", t.query()), Key: values.Get("request"), Selection: t.selection, Unnamed: t.selection == "", Reason: values.Get("reason"), Button: "Do the rest",
+		}
 		for _, f := range t.op.fields {
 			o.Again.Fields = append(o.Again.Fields, fieldValue{f, values.Get(f.Name)})
 		}
@@ -438,7 +468,7 @@ func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 		what string
 	}{
 		{result.Applied, t.op.did}, {result.Unchanged, "unchanged"}, {result.Refused, "refused"}, {result.NotPending, "no longer pending"},
-		{result.Ended, "ended before"}, {result.Unanswered, "not carried out yet"},
+		{result.Ended, "ended before"}, {result.Gone, "no longer as it was shown"}, {result.Unanswered, "not carried out yet"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, human.Count(part.n)+" "+part.what)

@@ -116,6 +116,12 @@ func control(ctx context.Context, e *perdure.Engine, id string, in core.Control,
 
 func controlAll(ctx context.Context, e *perdure.Engine, runs view.Filter, in core.Control, s *settings) (result view.BulkResult, err error) {
 	switch {
+	case s.selection != nil && s.chosen != nil:
+		err = &view.InputError{What: "choice of runs", Problem: "is given beside a selection, which has that of its dry run; leave one out"}
+	case s.chosen != nil && !reflect.ValueOf(runs).IsZero():
+		err = &view.InputError{What: "filter", Problem: "is given beside workflow IDs; leave one out"}
+	case s.chosen != nil:
+		result, err = inside(e).ControlChosen(ctx, s.chosen, in, s.dry)
 	case s.selection == nil:
 		result, err = inside(e).ControlAll(ctx, runs, in, s.dry)
 	case !reflect.ValueOf(runs).IsZero() || !reflect.ValueOf(in.Calls).IsZero():

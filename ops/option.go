@@ -21,6 +21,7 @@ type ControlOption interface{ set(*settings) }
 type settings struct {
 	by, why, request string
 	selection        *string
+	chosen           []string // nil: a filter says what is meant
 	dry              bool
 	fault            error // of an option
 }
@@ -61,8 +62,18 @@ func Selected(selection string) ControlOption {
 	return controlOption(func(s *settings) { s.selection = &selection })
 }
 
+// Chosen takes the place of the filter of runs of ControlAll and ControlRuns: meant are the
+// latest runs of these workflow IDs, at most 1,000. Of these, those that are closed, unless
+// they are reset, and those that do not exist are counted as ended.
+func Chosen(ids ...string) ControlOption {
+	return controlOption(func(s *settings) { s.chosen = append(append([]string{}, s.chosen...), ids...) })
+}
+
 // unselected refuses a selection for a verb that has nothing to select from.
 func (s *settings) unselected() {
+	if s.chosen != nil && s.fault == nil {
+		s.fault = errors.New("ops.Chosen is for ops.ControlAll and ops.ControlRuns; leave it out")
+	}
 	if s.selection != nil && s.fault == nil {
 		s.fault = errors.New("ops.Selected is for ops.ControlAll and ops.ControlRuns; leave it out")
 	}

@@ -30,19 +30,24 @@ const (
 // reaches those that were continued meanwhile.
 func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
 	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
-		return c.controlAllNow(ctx, selected, in, dry, nil)
+		return c.controlAllNow(ctx, selected, nil, in, dry, nil)
 	})
 }
 
-// controlAllNow is for what the filter passes, and if there is a selection only for what
-// that names.
-func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, in core.Control, dry bool, only *selection) (view.BulkResult, error) {
+// controlAllNow is for what the filter passes, or for the workflow IDs if there are any, and
+// if there is a selection only for what that names.
+func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []string, in core.Control, dry bool, only *selection) (view.BulkResult, error) {
 	b := bulk{client: c, in: in, result: view.BulkResult{DryRun: dry}, only: only}
 	if err := c.checkControl(ctx, &b.in); err != nil {
 		return b.result, err
 	}
-	b.found = &selection{Operation: in.Operation, Call: in.Call, Group: c.group.Name, Filter: selected, Calls: in.Calls, chosen: map[uint64][]int64{}}
-	err := b.all(ctx, selected)
+	b.found = &selection{Operation: in.Operation, Call: in.Call, Group: c.group.Name, Filter: selected, IDs: ids, Calls: in.Calls, chosen: map[uint64][]int64{}}
+	var err error
+	if len(ids) > 0 {
+		err = b.these(ctx, ids)
+	} else {
+		err = b.all(ctx, selected)
+	}
 	if only != nil {
 		b.result.Gone = only.size() - b.found.size()
 	}
@@ -74,6 +79,47 @@ func (b *bulk) all(ctx context.Context, selected view.Filter) error {
 		}
 		b.seen, filter.Before = max(b.seen, b.began, newest), ""
 	}
+}
+
+// these goes through the latest runs of workflow IDs.
+func (b *bulk) these(ctx context.Context, ids []string) error {
+	for some := range slices.Chunk(ids, bulkPage) {
+		found := make([]*store.Run, len(some))
+		err := errors.Join(inParallel(len(some), bulkWorkers, func(i int) (err error) {
+			found[i], err = b.client.read.Find(ctx, some[i], "")
+			if errors.Is(err, store.ErrNotFound) {
+				err = nil
+			}
+			return err
+		})...)
+		if err != nil {
+			return err
+		}
+		var rows []store.Run
+		for _, r := range found {
+			switch {
+			case r != nil && (r.Status.Open() || b.in.Operation == core.ResetTheRun):
+				if b.means(r) {
+					rows = append(rows, *r)
+				}
+			case b.only == nil: // else it is gone, if it was selected
+				b.result.Ended++
+			}
+		}
+		if err := b.page(ctx, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// means reports whether something of the run may be meant.
+func (b *bulk) means(r *store.Run) bool {
+	if b.only == nil {
+		return true
+	}
+	_, is := b.only.chosen[b.only.subject(r)]
+	return is
 }
 
 // narrow makes the database leave out runs that cannot be meant.
@@ -117,7 +163,7 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 			})
 		}
 		if b.only != nil {
-			rows = slices.DeleteFunc(rows, func(r store.Run) bool { _, is := b.only.chosen[b.only.subject(&r)]; return !is })
+			rows = slices.DeleteFunc(rows, func(r store.Run) bool { return !b.means(&r) })
 		}
 		touched += len(rows)
 		if err := b.page(ctx, rows); err != nil || !more {
@@ -131,7 +177,7 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	found := make([][]view.ControlRecord, len(rows))
 	sent := make([]*operation, len(rows))
-	failed := inParallel(len(rows), func(i int) (err error) {
+	failed := inParallel(len(rows), bulkWorkers, func(i int) (err error) {
 		in := b.in
 		found[i], err = b.client.selected(ctx, &rows[i], in)
 		if b.only != nil {
@@ -146,7 +192,9 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	for i := range rows {
 		b.found.add(&rows[i], found[i])
 	}
-	answered := inParallel(len(rows), func(i int) error {
+	// Those that wait need no connection each, and one whose engine is away must not use up
+	// the time of the others.
+	answered := inParallel(len(rows), len(rows), func(i int) error {
 		if sent[i] == nil || failed[i] != nil {
 			return nil
 		}
@@ -215,13 +263,13 @@ func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error
 	return err
 }
 
-// inParallel calls f for each number below n, some at a time.
-func inParallel(n int, f func(i int) error) []error {
+// inParallel calls f for each number below n, most of them at one moment.
+func inParallel(n, most int, f func(i int) error) []error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
-	for w := range min(n, bulkWorkers) {
+	for w := range min(n, most) {
 		wg.Go(func() {
-			for i := w; i < n; i += bulkWorkers {
+			for i := w; i < n; i += most {
 				errs[i] = f(i)
 			}
 		})

@@ -26,7 +26,8 @@ type selection struct {
 	Operation core.Operation `json:"operation"`
 	Call      int64          `json:"call,omitempty"` // of a reset
 	Group     string         `json:"group"`
-	Filter    view.Filter    `json:"filter"`
+	Filter    view.Filter    `json:"filter,omitzero"`
+	IDs       []string       `json:"ids,omitempty"` // what was chosen one by one, instead of a filter
 	Calls     core.Selection `json:"calls,omitzero"`
 	// Chosen are the runs, or chains, that were selected: eight bytes of the hash of the ID,
 	// in no order, each followed by the number of its calls and these.
@@ -180,7 +181,33 @@ func (c *Client) ControlSelected(ctx context.Context, text string, in core.Contr
 			return view.BulkResult{DryRun: dry}, err
 		}
 		in.Calls = s.Calls
-		return c.controlAllNow(ctx, s.Filter, in, dry, s)
+		return c.controlAllNow(ctx, s.Filter, s.IDs, in, dry, s)
+	})
+}
+
+// chosenMost is how many workflow IDs ControlChosen takes.
+const chosenMost = 1000
+
+// ControlChosen is ControlAll for the latest runs of workflow IDs instead of those that pass
+// a filter. Those that are closed, unless they are reset, or do not exist count as ended.
+func (c *Client) ControlChosen(ctx context.Context, ids []string, in core.Control, dry bool) (view.BulkResult, error) {
+	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
+		ids = slices.Clone(ids)
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		problem := ""
+		switch {
+		case len(ids) == 0:
+			problem = "names no workflow ID; give at least one"
+		case len(ids) > chosenMost:
+			problem = "names " + strconv.Itoa(len(ids)) + " workflow IDs, and " + strconv.Itoa(chosenMost) + " is the limit; use a filter"
+		case ids[0] == "":
+			problem = "has an empty workflow ID; leave it out"
+		}
+		if problem != "" {
+			return view.BulkResult{DryRun: dry}, &history.InputError{What: "choice of runs", Problem: problem}
+		}
+		return c.controlAllNow(ctx, view.Filter{}, ids, in, dry, nil)
 	})
 }
 
