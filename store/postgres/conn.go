@@ -24,7 +24,7 @@ type conn struct {
 	guests atomic.Bool // a verb was called within the transaction of a hook
 }
 
-// leave gives up a connection that somebody else may be using right now: only
+// leave gives up a connection that another goroutine may be using right now: only
 // what is below it can be closed safely. The server then undoes the transaction.
 func (c *conn) leave() {
 	c.left = true
@@ -32,7 +32,7 @@ func (c *conn) leave() {
 }
 
 // reserved is how many connections of the pool are kept for those verbs on which
-// the ownership of partitions depends: whoever reads a lot must not cost a node
+// the ownership of partitions depends: large reads must not cost a node
 // its lease.
 const reserved = 2
 
