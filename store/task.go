@@ -37,6 +37,10 @@ type Queues interface {
 // NewsTasks says that tasks were offered, or given up by their owners.
 const NewsTasks News = 1 << 3
 
+// NewsClaims says that tasks were claimed: messages of KindClaimed are in inboxes. Nobody
+// waits for them, and what ends the attempt soon is news of its own.
+const NewsClaims News = 1 << 4
+
 // TaskRef names an attempt that is offered in a queue.
 type TaskRef struct {
 	Partition int

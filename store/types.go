@@ -77,7 +77,7 @@ const (
 	NewsSwitches
 
 	// AllNews is what a listener is told when it cannot be known what is new.
-	AllNews = NewsMessage | NewsNodes | NewsSwitches | NewsTasks
+	AllNews = NewsMessage | NewsNodes | NewsSwitches | NewsTasks | NewsClaims
 )
 
 // Group is a set of nodes that serve the same definitions, and the place where

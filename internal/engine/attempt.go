@@ -126,7 +126,7 @@ func (o attemptOwner) Ended(end attempt.End) {
 	e.attempts.Remove(x)
 	e.quiet.Broadcast()
 	if e.server != nil {
-		defer e.server.Wake() // there may be a slot for a queue
+		defer e.server.Freed() // there may be a slot for a queue
 	}
 	p := e.servedOf(x)
 	if p != nil {

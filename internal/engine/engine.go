@@ -63,6 +63,8 @@ type Engine struct {
 	writes       *outage.Watch
 	loading      chan struct{} // as many runs are loaded at a time as it holds
 	inboxKick    chan struct{}
+	inboxLater   chan struct{} // there is something, and no haste
+	claimed      []claimWaits  // have mail that can wait, oldest first
 	wakeKick     chan struct{}
 	switchKick   chan struct{}
 	lineKick     chan struct{}
@@ -81,7 +83,7 @@ type Engine struct {
 	refusedLease bool  // calls got no slot because the lease might have been over
 	switches     switches
 	routes       map[string]route // by workflow ID
-	busy         int              // residents with a turn in progress
+	busy         int              // residents that somebody works on
 	held         bool             // the inbox waits until they are fewer
 	queued       int              // residents that rest while their calls wait for slots
 	line         line
@@ -151,6 +153,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		loading:    make(chan struct{}, maxLoading),
 		reading:    make(chan struct{}, 1),
 		inboxKick:  make(chan struct{}, 1),
+		inboxLater: make(chan struct{}, 1),
 		wakeKick:   make(chan struct{}, 1),
 		switchKick: make(chan struct{}, 1),
 		lineKick:   make(chan struct{}, 1),

@@ -25,6 +25,9 @@ func (e *Engine) hear(news store.News) {
 		e.newsOfLine()
 		e.mu.Unlock()
 	}
+	if news&store.NewsClaims != 0 {
+		kick(e.inboxLater)
+	}
 	if news&store.NewsTasks != 0 && e.server != nil {
 		e.server.Kick()
 	}
@@ -49,14 +52,21 @@ func (e *Engine) listen() {
 	}
 }
 
-// keepLooking looks whenever it is kicked, and from time to time in case a
-// notification was lost, until the engine ends. Look reports its errors itself.
-func (e *Engine) keepLooking(kicked <-chan struct{}, look func() error) {
+// keepLooking looks whenever it is kicked, claimsWait after later is, and from time to time
+// in case a notification was lost, until the engine ends. Look reports its errors itself.
+func (e *Engine) keepLooking(kicked, later <-chan struct{}, look func() error) {
 	timer := time.NewTimer(e.config.InboxEvery)
 	defer timer.Stop()
+	soon := false
 	for {
 		select {
 		case <-kicked:
+		case <-later:
+			if !soon {
+				soon = true
+				timer.Reset(min(claimsWait, e.config.InboxEvery))
+			}
+			continue
 		case <-timer.C:
 		case <-e.ctx.Done():
 			return
@@ -64,12 +74,13 @@ func (e *Engine) keepLooking(kicked <-chan struct{}, look func() error) {
 		if look() != nil && e.ctx.Err() != nil {
 			return
 		}
+		soon = false
 		timer.Reset(e.config.InboxEvery)
 	}
 }
 
 func (e *Engine) inboxLoop() {
-	e.keepLooking(e.inboxKick, func() error { return e.readInbox(nil) })
+	e.keepLooking(e.inboxKick, e.inboxLater, func() error { return e.readInbox(nil) })
 }
 
 // readInbox delivers the messages that were not delivered before. One at a time

@@ -189,8 +189,52 @@ func (e *Engine) claimedMeanwhile(r *activeRun, err error) {
 	}
 }
 
+// claimsWait is how long the word that an attempt was claimed may wait for the next word of
+// it. If that is its end, one look at the inbox and one turn take both, and the row of the
+// call is not written in between. It is shorter than what somebody who looks on notices.
+const claimsWait = 50 * time.Millisecond
+
+// postponed reports whether a run may wait with a claim in its mailbox, and sees to it that
+// it does so no longer than claimsWait. The engine's mu is held.
+func (e *Engine) postponed(r *resident, in core.Claimed) bool {
+	left := claimsWait - time.Duration(e.clock.Now()-in.At)
+	if r.busy || left <= 0 {
+		return false
+	}
+	e.claimed = append(e.claimed, claimWaits{r, time.Now().Add(min(left, claimsWait))})
+	if len(e.claimed) == 1 {
+		time.AfterFunc(left, e.rouseClaimed)
+	}
+	return true
+}
+
+// claimWaits is a resident that waits with a claim in its mailbox.
+type claimWaits struct {
+	run   *resident
+	until time.Time
+}
+
+// rouseClaimed lets those go on that have waited for long enough.
+func (e *Engine) rouseClaimed() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.claimed) > 0 {
+		next := e.claimed[0]
+		if left := time.Until(next.until); left > 0 {
+			time.AfterFunc(left, e.rouseClaimed)
+			return
+		}
+		e.claimed[0] = claimWaits{}
+		e.claimed = e.claimed[1:]
+		if !next.run.dropped && len(next.run.mail) > 0 {
+			e.rouse(next.run)
+		}
+	}
+	e.claimed = nil
+}
+
 // goneWorkers are workers that this node has found dead, and since when. One is taken for
-// dead when it was for some time in which the database answered: after an outage no one
+// dead when it was for some time in which the database answered: after an outage nobody
 // has shown a sign of life.
 type goneWorkers struct {
 	kick  chan struct{}

@@ -336,10 +336,10 @@ func TestE122_AWorkerThatStopsBeforeTheTime(t *testing.T) {
 		begin(t, e, flow, "run", 1)
 		pass(time.Second)
 		pass(time.Until(failed.Add(time.Minute - 5*time.Millisecond)))
-		if p := onlyCall(t, e, "run"); p.State != "running" || len(began) != 1 {
-			t.Fatalf("before its time the call is %+v, and %d bodies began", p, len(began))
+		if len(began) != 1 {
+			t.Fatalf("before its time %d bodies began", len(began))
 		}
-		stop(t, first)
+		stop(t, first) // what it gives back, it had
 		w.worker("second", "gpu", 3, work)
 		if got, err := finish[int](t, e, "run"); got != 7 || err != nil {
 			t.Errorf("got %d, %v", got, err)

@@ -72,9 +72,12 @@ func (e *Engine) deliverLocked(p *partition, run string, m mail) {
 		return // another node has it, and will find what is durable
 	}
 	r := e.resident(p, e.receiver(p, run, m))
-	if _, first := m.input.(core.Claimed); first {
+	if claim, first := m.input.(core.Claimed); first {
 		// What is decided about a call must know that its attempt is under way.
 		r.mail = slices.Insert(r.mail, 0, m)
+		if e.postponed(r, claim) {
+			return
+		}
 	} else {
 		r.mail = append(r.mail, m)
 	}

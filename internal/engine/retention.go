@@ -194,7 +194,7 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 	}
 	d, err := core.DecodeDetail(r.Detail)
 	if err != nil || d.Next == "" {
-		return false, nil // what came of it is unknown
+		return false, nil // nobody knows what came of it
 	}
 	if s.gone[d.Next] {
 		return true, nil

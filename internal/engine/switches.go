@@ -59,7 +59,7 @@ func (e *Engine) pausedActivities(ctx context.Context) (map[string]store.Switch,
 
 // switchLoop learns what others switch.
 func (e *Engine) switchLoop() {
-	e.keepLooking(e.switchKick, func() error {
+	e.keepLooking(e.switchKick, nil, func() error {
 		return e.persist("reading switches", func() error { return e.readSwitches(e.ctx) })
 	})
 }

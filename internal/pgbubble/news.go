@@ -91,7 +91,7 @@ func (h *handle) Attend(ctx context.Context, worker store.Worker) (*store.Attend
 func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store.Task, error) {
 	claimed, err := h.Store.ClaimTasks(ctx, claim)
 	if len(claimed) > 0 {
-		h.news.tell(store.NewsMessage)
+		h.news.tell(store.NewsClaims)
 	}
 	return claimed, err
 }

@@ -63,7 +63,7 @@ func (o owner) Ended(e attempt.End) {
 	s.mu.Unlock()
 	s.config.Free(e.Slot)
 	wake(s.ended)
-	wake(s.kick)
+	s.Freed()
 }
 
 // Beat posts a heartbeat soon.
@@ -314,6 +314,7 @@ func (s *Server) settleTogether(ends []*end) error {
 	defer s.mu.Unlock()
 	for i, e := range ends {
 		delete(s.held, e.key)
+		s.settled[e.key] = true
 		if errs[i] != nil {
 			s.config.Dropped(e.key.Run, e.key.Call, e.key.Number)
 		}

@@ -47,7 +47,7 @@ type Config struct {
 	Slots      *attempt.Slots                      // of the process
 	Free       func(*attempt.Slot)                 // gives a slot back
 	Granted    func([]attempt.Grant)
-	Alone      bool           // the process has no runs, and sets the clock
+	Alone      bool           // the process has no runs, and the clock is nobody else's: set it
 	Attempts   attempt.Config // but its Owner
 	Token      func(partition int, run string, call int64, number int) string
 	Away       func(what string, err error) // is told that the database is away
@@ -79,6 +79,8 @@ type Server struct {
 	claiming bool      // a claim is under way
 	attended time.Time // last successful sign of life
 	begun    bool
+	short    bool                 // of slots: more may wait than was claimed
+	settled  map[attempt.Key]bool // whose ends became durable since a sign of life was begun
 }
 
 // held is a task of ours whose end is not durable.
@@ -96,6 +98,7 @@ func New(ctx context.Context, c Config) *Server {
 		config: c, id: c.Name + "/" + ident.NewToken()[:8], clock: c.Attempts.Clock,
 		kick: make(chan struct{}, 1), look: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 		held: map[attempt.Key]*held{}, beats: map[attempt.Key]beat{}, unread: map[string]unreadable{},
+		settled: map[attempt.Key]bool{},
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.quiet = sync.NewCond(&s.mu)
@@ -131,8 +134,18 @@ func (s *Server) Kick() {
 	wake(s.look)
 }
 
-// Wake says that a slot may be free or an activity may run again.
+// Wake says that an activity may run again.
 func (s *Server) Wake() { wake(s.kick) }
+
+// Freed says that a slot may be free. Whoever waits for none was claimed before, and what
+// is offered is told.
+func (s *Server) Freed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.short {
+		wake(s.kick)
+	}
+}
 
 func wake(c chan struct{}) {
 	select {
@@ -164,7 +177,7 @@ func (s *Server) Health() error {
 }
 
 // Stop ends the server: nothing more is claimed, and what runs may end until ctx does.
-// Then it is asked to end, and after a second given up. No attempt is charged for that.
+// Then it is asked to end, and after a second given up. Nobody is charged for that.
 func (s *Server) Stop(ctx context.Context) {
 	s.mu.Lock()
 	s.draining = true
@@ -268,6 +281,9 @@ func (s *Server) serve() {
 
 // attend shows a sign of life, and gives up what is this worker's no more.
 func (s *Server) attend() {
+	s.mu.Lock()
+	clear(s.settled)
+	s.mu.Unlock()
 	answer, err := s.config.Store.Attend(s.ctx, s.worker())
 	if err != nil {
 		return // it is tried again; Health says when that goes on for long
@@ -280,7 +296,7 @@ func (s *Server) attend() {
 	for _, t := range answer.Held {
 		k := keyOf(t.TaskRef)
 		still[k] = t
-		if s.held[k] == nil { // the answer of its claim was lost
+		if s.held[k] == nil && !s.settled[k] { // the answer of its claim was lost
 			h := &held{task: store.Task{TaskRef: t.TaskRef}}
 			s.held[k] = h
 			s.ends = append(s.ends, &end{key: k, held: h, input: core.AttemptEnded{Call: t.Number, Attempt: t.Attempt, Outcome: core.Drained}})
@@ -311,19 +327,32 @@ func keyOf(t store.TaskRef) attempt.Key {
 
 // claimAll claims what there are slots for.
 func (s *Server) claimAll() {
+	s.setShort(true) // a slot that is freed meanwhile may be what is missing
+	short := false
 	for i := range s.config.Queues {
-		for s.claim(i) {
+		more, left := true, false
+		for more {
+			more, left = s.claim(i)
 		}
+		short = short || left
 	}
+	s.setShort(short)
 }
 
-// claim claims tasks of a queue, and reports whether there may be more.
-func (s *Server) claim(i int) (more bool) {
+func (s *Server) setShort(short bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.short = short
+}
+
+// claim claims tasks of a queue. It reports whether there may be more, and whether some
+// may be left for which there was no slot.
+func (s *Server) claim(i int) (more, left bool) {
 	q := s.config.Queues[i]
 	names := slices.DeleteFunc(slices.Clone(s.config.Activities), func(name string) bool { return s.rests(name) || s.config.Paused(name) })
 	free := s.free(i)
 	if len(names) == 0 || free <= 0 {
-		return false
+		return false, true
 	}
 	var slots []*attempt.Slot
 	for range free {
@@ -339,13 +368,14 @@ func (s *Server) claim(i int) (more bool) {
 		}
 	}()
 	if len(slots) == 0 {
-		return false
+		return false, true
 	}
 	if !s.beginClaim() {
-		return false
+		return false, false
 	}
 	defer s.endClaim()
 	lane := s.config.Slots.Take(attempt.Probation)
+	laneTaken := lane == nil // a suspect would wait
 	defer func() {
 		if lane != nil {
 			s.config.Free(lane)
@@ -354,7 +384,7 @@ func (s *Server) claim(i int) (more bool) {
 	claim := store.TaskClaim{Worker: s.id, Partitions: s.config.Group, Queue: q.Name, Names: names, Limit: len(slots), Suspects: lane != nil}
 	claimed, err := s.config.Store.ClaimTasks(s.ctx, claim)
 	if err != nil {
-		return false // it is tried again; Health says when that goes on for long
+		return false, true // it is tried again; Health says when that goes on for long
 	}
 	for _, t := range claimed {
 		slot := slots[0]
@@ -365,7 +395,8 @@ func (s *Server) claim(i int) (more bool) {
 		}
 		s.begin(t, i, slot)
 	}
-	return len(claimed) == claim.Limit
+	more = len(claimed) == claim.Limit
+	return more, more || laneTaken
 }
 
 // beginClaim notes that a claim is under way, unless the server drains.

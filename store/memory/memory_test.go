@@ -57,7 +57,7 @@ func TestListenersAreToldWhatIsNew(t *testing.T) {
 			synctest.Wait()
 		}
 		const message, nodes = store.NewsMessage, store.NewsNodes
-		if want := []store.News{message | nodes | store.NewsSwitches | store.NewsTasks, message, nodes, nodes, nodes}; !slices.Equal(heard, want) {
+		if want := []store.News{message | nodes | store.NewsSwitches | store.NewsTasks | store.NewsClaims, message, nodes, nodes, nodes}; !slices.Equal(heard, want) {
 			t.Errorf("heard %b, want %b", heard, want)
 		}
 	})

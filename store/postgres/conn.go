@@ -24,7 +24,7 @@ type conn struct {
 	guests atomic.Bool // a verb was called within the transaction of a hook
 }
 
-// leave gives up a connection that another goroutine may be using right now: only
+// leave gives up a connection that somebody else may be using right now: only
 // what is below it can be closed safely. The server then undoes the transaction.
 func (c *conn) leave() {
 	c.left = true
@@ -32,7 +32,7 @@ func (c *conn) leave() {
 }
 
 // reserved is how many connections of the pool are kept for those verbs on which
-// the ownership of partitions depends: large reads must not cost a node
+// the ownership of partitions depends: whoever reads a lot must not cost a node
 // its lease.
 const reserved = 2
 
@@ -198,15 +198,40 @@ func (h *handle) send(ctx context.Context, to sender, fill func(b *batch)) error
 	return foreign(to.SendBatch(ctx, &b.Batch).Close())
 }
 
+// begin begins a transaction that goes on with finish.
+func (b *batch) begin() {
+	b.do(begin)
+	if b.h.lax {
+		b.do(durable)
+	}
+}
+
 // transaction sends what fill adds as one transaction. What after adds, if
 // anything, follows its end in the same round trip; its errors are dropped.
 func (c *conn) transaction(ctx context.Context, fill, after func(b *batch)) error {
+	return c.finish(ctx, func(b *batch) {
+		b.begin()
+		fill(b)
+	}, after)
+}
+
+// inTwo is transaction in two round trips: what the second adds may depend on the answers
+// to what the first does.
+func (c *conn) inTwo(ctx context.Context, first, second, after func(b *batch)) error {
+	if err := c.send(ctx, func(b *batch) {
+		b.begin()
+		first(b)
+	}); err != nil {
+		c.rollback()
+		return undone(err)
+	}
+	return c.finish(ctx, second, after)
+}
+
+// finish sends what fill adds to a transaction, and its end. See transaction.
+func (c *conn) finish(ctx context.Context, fill, after func(b *batch)) error {
 	committed := false
 	err := c.send(ctx, func(b *batch) {
-		b.do(begin)
-		if c.h.lax {
-			b.do(durable)
-		}
 		fill(b)
 		b.do("COMMIT").Exec(func(pgconn.CommandTag) error {
 			committed = true

@@ -19,18 +19,20 @@ const (
 	nodesWord    = "nodes"
 	switchesWord = "switches"
 	tasksWord    = "tasks"
+
+	claimsWord = messageWord + " of claims" // which an earlier version takes for any message
 )
 
 // tell adds a notification. It stands behind the transaction that it is about,
 // not in it: the server lets one transaction at a time commit that notifies, and
 // each would keep all others waiting while it is flushed to the disk. Nor is it flushed
-// itself, as a waiter here would wait for the disk twice: it concerns those who
+// itself, as whoever waits here would wait for the disk twice: it concerns those who
 // listen, and they lose their connections with the server.
 func (b *batch) tell(news store.News) {
 	b.do(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, b.h.schema, wordFor(news))
 }
 
-// tellInside adds a notification to another client's transaction, which stays as durable
+// tellInside adds a notification to somebody else's transaction, which stays as durable
 // as it is.
 func (b *batch) tellInside(news store.News) {
 	b.do(`SELECT pg_notify($1, $2)`, b.h.schema, wordFor(news))
@@ -44,6 +46,8 @@ func wordFor(news store.News) string {
 		return switchesWord
 	case store.NewsTasks:
 		return tasksWord
+	case store.NewsClaims:
+		return claimsWord
 	}
 	return messageWord
 }
@@ -95,6 +99,8 @@ func (h *handle) hear(ctx context.Context, notify func(store.News)) error {
 		switch {
 		case err != nil:
 			return h.fail(ctx, "Listen", foreign(err))
+		case strings.HasPrefix(heard, claimsWord):
+			notify(store.NewsClaims)
 		case strings.HasPrefix(heard, messageWord):
 			notify(store.NewsMessage)
 		case strings.HasPrefix(heard, switchesWord):

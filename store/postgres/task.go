@@ -139,22 +139,18 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 		return nil, err
 	}
 	var claimed []store.Task
-	err := h.share(ctx, "ClaimTasks", func(c *conn) error {
-		claimed = nil
-		err := c.transact(ctx, func(pgx.Tx) (err error) {
-			claimed, err = c.claimTasks(ctx, &claim)
-			return err
-		})
-		if err == nil && len(claimed) > 0 {
-			c.tell(ctx, store.NewsMessage)
-		}
+	err := h.share(ctx, "ClaimTasks", func(c *conn) (err error) {
+		claimed, err = c.claimTasks(ctx, &claim)
 		return err
 	})
-	return claimed, err
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
 }
 
-// claimTasks locks the first tasks that no other worker is about to claim, and the row of the
-// worker, so that one who finds it dead has seen its claims.
+// claimTasks locks the first tasks that nobody else is about to claim, and the row of the
+// worker, so that whoever finds it dead has seen its claims.
 func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.Task, error) {
 	var claimed []store.Task
 	var name string
@@ -162,7 +158,7 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 	if claim.Suspects {
 		suspects = 1
 	}
-	err := c.send(ctx, func(b *batch) {
+	err := c.inTwo(ctx, func(b *batch) {
 		b.limitLocks(patience)
 		b.query(`WITH w AS (SELECT name FROM perdure.workers, perdure.now() WHERE id = $1 AND NOT departed AND seen > now - lease FOR KEY SHARE OF workers),
 			usual AS (SELECT partition, run, number, priority, offered FROM perdure.tasks WHERE queue = $2 AND NOT suspect AND worker = '' AND name = ANY ($3::text[])
@@ -181,19 +177,27 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 				claimed = append(claimed, t)
 				return err
 			})
+	}, func(b *batch) {
+		slices.SortFunc(claimed, inTurn)
+		turn := store.Turn{}
+		for i := range claimed {
+			turn.Messages = append(turn.Messages, claimed[i].ClaimedMessage(claim.Worker, name))
+		}
+		b.deliverAlone(&turn)
+	}, func(b *batch) {
+		if len(claimed) > 0 {
+			b.tell(store.NewsClaims)
+		}
 	})
-	if err != nil || len(claimed) == 0 {
-		return nil, err
-	}
-	slices.SortFunc(claimed, inTurn)
-	turn := store.Turn{}
-	for i := range claimed {
-		turn.Messages = append(turn.Messages, claimed[i].ClaimedMessage(claim.Worker, name))
-	}
-	return claimed, c.send(ctx, func(b *batch) {
+	return claimed, err
+}
+
+// deliverAlone adds the messages of a turn that nobody commits.
+func (b *batch) deliverAlone(t *store.Turn) {
+	if len(t.Messages) > 0 {
 		b.bind()
-		b.deliver([]*store.Turn{&turn})
-	})
+		b.deliver([]*store.Turn{t})
+	}
 }
 
 func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store.SettledTask) ([]error, error) {
@@ -203,13 +207,7 @@ func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store
 		}
 	}
 	errs := make([]error, len(settled))
-	err := h.share(ctx, "SettleTasks", func(c *conn) error {
-		err := c.transact(ctx, func(pgx.Tx) error { return c.settleTasks(ctx, worker, settled, errs) })
-		if err == nil {
-			c.tell(ctx, store.NewsMessage)
-		}
-		return err
-	})
+	err := h.share(ctx, "SettleTasks", func(c *conn) error { return c.settleTasks(ctx, worker, settled, errs) })
 	if err != nil {
 		return nil, err
 	}
@@ -222,36 +220,30 @@ func (c *conn) settleTasks(ctx context.Context, worker string, settled []store.S
 	for i := range errs {
 		errs[i] = store.ErrStale
 	}
-	err := c.send(ctx, func(b *batch) {
+	return c.inTwo(ctx, func(b *batch) {
 		b.limitLocks(patience)
-		keys := []any{
-			column(n, func(i int) int64 { return int64(settled[i].Partition) }),
-			column(n, func(i int) string { return settled[i].Run }),
-			column(n, func(i int) int64 { return settled[i].Number }),
-			column(n, func(i int) int64 { return int64(settled[i].Attempt) }),
-			worker,
-		}
-		const own = ` JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS d (partition, run, number, attempt, place)
-			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`
-		b.query(`SELECT d.place - 1, t.settled FROM perdure.tasks t`+own+` WHERE t.worker = $5 ORDER BY t.partition, t.run, t.number FOR UPDATE OF t`, keys, func(r pgx.Rows) error {
-			var i int
-			var before bool
-			err := r.Scan(&i, &before)
-			if errs[i] = nil; !before {
-				fresh.Messages = append(fresh.Messages, settled[i].Message)
-			}
-			return err
-		})
-		b.do(`UPDATE perdure.tasks t SET settled = true FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
-			WHERE t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt AND t.worker = $5 AND NOT t.settled`, keys...)
-	})
-	if err != nil || len(fresh.Messages) == 0 {
-		return err
-	}
-	return c.send(ctx, func(b *batch) {
-		b.bind()
-		b.deliver([]*store.Turn{fresh})
-	})
+		b.query(`WITH own AS (SELECT d.place, t.partition, t.run, t.number, t.settled FROM perdure.tasks t
+				JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS d (partition, run, number, attempt, place)
+				ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt
+				WHERE t.worker = $5 ORDER BY t.partition, t.run, t.number FOR UPDATE OF t),
+			ended AS (UPDATE perdure.tasks t SET settled = true FROM own o WHERE t.partition = o.partition AND t.run = o.run AND t.number = o.number AND NOT o.settled)
+			SELECT place - 1, settled FROM own ORDER BY place`,
+			[]any{
+				column(n, func(i int) int64 { return int64(settled[i].Partition) }),
+				column(n, func(i int) string { return settled[i].Run }),
+				column(n, func(i int) int64 { return settled[i].Number }),
+				column(n, func(i int) int64 { return int64(settled[i].Attempt) }),
+				worker,
+			}, func(r pgx.Rows) error {
+				var i int
+				var before bool
+				err := r.Scan(&i, &before)
+				if errs[i] = nil; !before {
+					fresh.Messages = append(fresh.Messages, settled[i].Message)
+				}
+				return err
+			})
+	}, func(b *batch) { b.deliverAlone(fresh) }, func(b *batch) { b.tell(store.NewsMessage) })
 }
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {

@@ -131,7 +131,7 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 		return nil, err
 	}
 	if len(claimed) > 0 {
-		announce(h.path, store.NewsMessage)
+		announce(h.path, store.NewsClaims)
 	}
 	return claimed, nil
 }

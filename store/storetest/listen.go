@@ -120,6 +120,25 @@ func (l *listening) expect(news store.News) {
 	}
 }
 
+// expectOne waits until one of the kinds of news was heard: who cannot tell them apart
+// says the more urgent.
+func (l *listening) expectOne(of store.News) {
+	l.f.Helper()
+	late := time.After(30 * time.Second)
+	for {
+		select {
+		case heard := <-l.heard:
+			if heard&of != 0 {
+				return
+			}
+		case err := <-l.ended:
+			l.f.Fatalf("Listen ended: %v", err)
+		case <-late:
+			l.f.Fatalf("none of the news %b was heard", of)
+		}
+	}
+}
+
 // settle waits until the listener has been quiet for a while, so that what it
 // hears next is new. One that is never quiet passes too: it wakes more often than
 // it must, which the contract allows.

@@ -260,7 +260,7 @@ var taskChecks = []check{
 			l.expect(store.NewsTasks)
 			l.settle()
 			got := f.claimTasks("w1", 1)
-			l.expect(store.NewsMessage)
+			l.expectOne(store.NewsClaims | store.NewsMessage)
 			l.settle()
 			equal(f, f.settle("w1", got[0].TaskRef), []error{nil})
 			l.expect(store.NewsMessage)
