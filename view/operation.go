@@ -82,7 +82,8 @@ type BulkResult struct {
 // that a caller in the same process waits for is kept until the caller has its answer; a
 // wait in another process ends with perdure.ErrNotFound if the run is deleted first.
 type Retention struct {
-	// The runs that ended so. The runs of a chain are kept as long as the last of them.
+	// The runs that ended so. The runs of a chain are kept as long as the last of them, those
+	// that had ended before they were reset as well.
 	Completed, Failed, Canceled, Terminated, TimedOut time.Duration
 	// Continued is for runs that another one of their chain continues, even while the
 	// chain is open. Without it they are kept as long as the chain.

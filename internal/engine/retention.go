@@ -93,6 +93,7 @@ type sweeper struct {
 	dry        bool
 	now        int64
 	gone       map[string]bool // runs of the partition that are as good as removed
+	held       bool            // a run is kept for another one of its chain
 	batch      int             // how many runs are removed at a time
 	result     view.SweepResult
 }
@@ -117,16 +118,31 @@ func (e *Engine) sweep(ctx context.Context, keep view.Retention, partitions []in
 	}
 	for _, p := range partitions {
 		clear(s.gone)
-		for _, end := range s.keep.ends() {
-			if err := s.runs(ctx, p, end); err != nil {
-				return s.result, err
-			}
+		if err := s.partition(ctx, p); err != nil {
+			return s.result, err
 		}
 	}
 	if dry {
 		return s.result, nil
 	}
 	return s.result, s.rest(ctx)
+}
+
+// partition removes the runs of a partition. A run that another one of its chain follows
+// may come before that, by how it ended: then it is looked at again.
+func (s *sweeper) partition(ctx context.Context, partition int) error {
+	for {
+		s.held = false
+		removed := s.result.Runs
+		for _, end := range s.keep.ends() {
+			if err := s.runs(ctx, partition, end); err != nil {
+				return err
+			}
+		}
+		if !s.held || s.result.Runs == removed {
+			return nil
+		}
+	}
 }
 
 // runs removes the runs of a partition that ended so and are over for long enough.
@@ -158,6 +174,7 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 					return err
 				}
 				s.count(end, len(doomed))
+				s.forget(end, doomed)
 				doomed = nil
 			}
 		}
@@ -169,9 +186,16 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 }
 
 // doom remembers a run whose removal is only pretended, or not done yet.
-func (s *sweeper) doom(r *store.Run) {
-	if s.dry || r.Status == store.Continued {
-		s.gone[r.ID] = true
+func (s *sweeper) doom(r *store.Run) { s.gone[r.ID] = true }
+
+// forget drops runs that the database does not have any more. Of those before others in a
+// chain it need not be asked.
+func (s *sweeper) forget(end store.Status, removed []string) {
+	if s.dry || end == store.Continued {
+		return
+	}
+	for _, id := range removed {
+		delete(s.gone, id)
 	}
 }
 
@@ -183,14 +207,19 @@ func (s *sweeper) count(end store.Status, n int) {
 // over reports whether a run is kept no longer. One whose outcome a caller of this
 // process waits for is kept until the caller has it.
 func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
-	if s.e.Awaits(r) {
+	if s.gone[r.ID] || s.e.Awaits(r) {
 		return false, nil
 	}
-	if r.Status != store.Continued {
-		return s.longAgo(r.Closed, s.keep.of(r.Status)), nil
+	if r.Status != store.Continued && !s.longAgo(r.Closed, s.keep.of(r.Status)) {
+		return false, nil
 	}
 	if s.longAgo(r.Closed, s.keep.Continued) {
 		return true, nil
+	}
+	if r.Status != store.Continued {
+		follows, err := s.followed(ctx, r)
+		s.held = s.held || follows
+		return !follows && err == nil, err
 	}
 	d, err := core.DecodeDetail(r.Detail)
 	if err != nil || d.Next == "" {
@@ -205,6 +234,35 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 		return true, nil
 	}
 	return false, err
+}
+
+// followed reports whether there is a later run of the chain of one that ended for good: it
+// was reset then. That one shows what it has kept of the earlier one, such as its attempts.
+func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
+	latest, err := s.e.db.Find(ctx, r.Partition, r.WorkflowID, "")
+	switch {
+	case err == nil && latest.Chain == r.Chain:
+		return latest.ID != r.ID && !s.gone[latest.ID], nil
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return false, err
+	}
+	// The ID was used again: the rest of the chain is among earlier runs.
+	filter := store.Filter{Partitions: []int{r.Partition}, IDPrefix: r.WorkflowID, Above: r.ID, Limit: sweepPage}
+	for {
+		rows, err := s.e.db.List(ctx, filter)
+		if err != nil {
+			return false, err
+		}
+		for i := range rows {
+			if rows[i].Chain == r.Chain && !s.gone[rows[i].ID] {
+				return true, nil
+			}
+		}
+		if len(rows) < sweepPage {
+			return false, nil
+		}
+		filter.Before = rows[len(rows)-1].ID
+	}
 }
 
 // longAgo reports whether something that ended then was kept for as long as wanted.

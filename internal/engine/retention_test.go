@@ -149,6 +149,61 @@ func TestE62_Chains(t *testing.T) {
 	})
 }
 
+// TestE62_ChainsThatWereReset: a run that ended and was then reset is kept as long as the
+// run that follows it, which shows the attempts that it kept of it, however the two ended and
+// also when their ID was used again.
+func TestE62_ChainsThatWereReset(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		f := newTried()
+		tries := f.threeTries()
+		e := w.start(tries, f.activity)
+		ids := []string{"x", "xx", "y"}
+		for _, id := range ids {
+			begin(t, e, tries, id, "a")
+			signal(t, e, id, "number", "", 7)
+		}
+		settle()
+		f.setBroken("4", true)
+		for _, id := range ids {
+			reset(t, e, id, core.Control{ID: "r", Call: 4})
+		}
+		settle()
+		same(t, "the last run", describe(t, e, "x").Status, "failed")
+		input, err := history.Encode("b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := e.StartRun(t.Context(), request.Start{WorkflowID: "y", Type: tries.Name(), Input: input, NewAfter: request.AnyEnd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.setBroken("4", false)
+		signal(t, e, "y", "number", "", 8)
+		settle()
+		same(t, "the run that used the ID again", describe(t, e, "y").Status, "completed")
+		pass(48 * time.Hour)
+		sweep := func(keep view.Retention, dry bool) string {
+			t.Helper()
+			r, err := e.Sweep(t.Context(), keep, dry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint(r.Runs, r.Status)
+		}
+		completed, both := view.Retention{Completed: 24 * time.Hour}, view.Retention{Completed: 24 * time.Hour, Failed: 24 * time.Hour}
+		same(t, "attempts", len(attemptsOf(t, e, "x")), 4)
+		same(t, "of the chains that failed, dry", sweep(completed, true), "1 map[completed:1]")
+		same(t, "of the chains that failed", sweep(completed, false), "1 map[completed:1]")
+		same(t, "attempts of the chain that is kept", len(attemptsOf(t, e, "x")), 4)
+		if _, err := e.Describe(t.Context(), "y", again); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the run that used the ID again: %v", err)
+		}
+		same(t, "all, dry", sweep(both, true), "6 map[completed:3 failed:3]")
+		same(t, "all", sweep(both, false), "6 map[completed:3 failed:3]")
+		same(t, "left", idsOf(t, e), "[]")
+	})
+}
+
 // startError is the error of a start.
 func startError(_ string, _ bool, err error) error { return err }
 
