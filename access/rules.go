@@ -53,7 +53,8 @@ type Rules struct {
 	Tokens []Token
 	// Identify says who makes a request by the means of the program that the handler is
 	// part of, its own sessions for example. It is asked about requests without a token;
-	// an Identity without a role has no rights. It may be nil, and is called concurrently.
+	// an Identity without a role has no rights. While a stream lasts it is asked again about
+	// the request that began it. It may be nil, and is called concurrently.
 	Identify func(*http.Request) Identity
 	// Anonymous is who makes a request without a token. It holds for requests from this
 	// machine only, by a name of this machine for itself such as localhost, which show no

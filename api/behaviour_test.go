@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/access"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/api"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -179,7 +183,9 @@ func (c *client) follow(path, last string) (next func() (event, bool)) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
@@ -260,6 +266,40 @@ func TestF40_AStreamTellsAllInOrder(t *testing.T) {
 	}
 	if last.data["code"] != "stopping" {
 		t.Errorf("the end of a stream whose engine stops: %+v", last)
+	}
+}
+
+// TestF40_AStreamEndsWithTheRights: a stream lasts no longer than what let its caller in, and
+// tells why it ends.
+func TestF40_AStreamEndsWithTheRights(t *testing.T) {
+	e, err := perdure.Open(t.Context(), memory.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	var out atomic.Bool
+	h, err := api.Handler(e, access.Rules{Identify: func(*http.Request) access.Identity {
+		if out.Load() {
+			return access.Identity{}
+		}
+		return access.Identity{Name: "ann", Role: access.Viewer}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{t: t, server: httptest.NewServer(h)}
+	t.Cleanup(c.server.Close)
+	next := c.follow("/api/live/runs?every=1s", "")
+	if ev, ok := next(); !ok || ev.name != "view" {
+		t.Fatalf("%+v", ev)
+	}
+	out.Store(true)
+	var last event
+	for ev, ok := next(); ok; ev, ok = next() {
+		last = ev
+	}
+	if last.name != "problem" || last.data["code"] != "no-token" {
+		t.Errorf("the end of the stream: %+v", last)
 	}
 }
 

@@ -87,6 +87,13 @@ func (s *stream) run(look func(context.Context) (any, error)) error {
 	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
 	for {
+		if over := web.Again(ctx); over != nil {
+			if !begun {
+				return over
+			}
+			_ = s.send("problem", over) // the stream ends in either case
+			return nil
+		}
 		limited, cancel := context.WithTimeout(ctx, web.Patience)
 		v, err := look(limited)
 		cancel()

@@ -139,6 +139,7 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := as(r.Context(), who)
 	if route.Long {
+		ctx = context.WithValue(ctx, againKey{}, func() *Problem { return p.guard.again(r, who) })
 		select {
 		case p.guard.long <- struct{}{}:
 			defer func() { <-p.guard.long }()
@@ -191,6 +192,15 @@ func (p *place) admit(w http.ResponseWriter, r *http.Request) (Route, access.Ide
 		return route, nobody, ReadOnly.Of("The server is started to read only, and this changes something.")
 	}
 	return route, who, nil
+}
+
+// again returns why a request that was let in for somebody would not be any more: a login
+// expires, and the program takes rights away.
+func (g *Guard) again(r *http.Request, who access.Identity) *Problem {
+	if now, _ := g.identify(r); now != who {
+		return NoToken.Of("What let the request in holds no longer: the login has expired, or the rights were changed.")
+	}
+	return nil
 }
 
 func (p *place) route(method string) (Route, bool) {

@@ -49,6 +49,17 @@ func Who(ctx context.Context) access.Identity {
 	return who
 }
 
+type againKey struct{}
+
+// Again returns why a request that takes long would not be let in any more, nil if it would.
+// What is sent for as long as a caller listens asks before it sends.
+func Again(ctx context.Context) *Problem {
+	if again, ok := ctx.Value(againKey{}).(func() *Problem); ok {
+		return again()
+	}
+	return nil
+}
+
 func as(ctx context.Context, who access.Identity) context.Context {
 	return context.WithValue(ctx, whoKey{}, who)
 }
