@@ -3,8 +3,10 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -135,4 +137,33 @@ func TestF39_AGateChangeWhoseAnswerIsLost(t *testing.T) {
 			t.Errorf("the log: %s", a.Raw)
 		}
 	})
+}
+
+// TestF40_AKeyBelongsToOneOperation: an operation on a run under the key of another one is
+// refused, and is not answered as if it had been done; the same one is answered as then.
+func TestF40_AKeyBelongsToOneOperation(t *testing.T) {
+	c, _ := serve(t, true)
+	c.want(201, "POST", "/api/runs", object{"workflow": "checkout", "workflow_id": "a", "input": order{"grinder"}})
+	operate := func(status int, address string, body object) object {
+		t.Helper()
+		return c.want(status, "POST", address, body, "Idempotency-Key", "k").Body
+	}
+	const one, many = "/api/runs/a/operations", "/api/operations"
+	first := operate(200, one, object{"operation": "signal", "signal": "x"})
+	for _, other := range []object{{"operation": "terminate"}, {"operation": "pause-run"}, {"operation": "signal", "signal": "y"}, {"operation": "retry-now"}} {
+		for _, address := range []string{one, many} {
+			if address == many && other["operation"] == "retry-now" {
+				continue // no call is pending, so nothing is asked
+			}
+			if p := operate(400, address, other); p["code"] != "bad-request" || !strings.Contains(fmt.Sprint(p["detail"]), `"k" was used for signal x on workflow "a", so nothing is done`) {
+				t.Errorf("%v: %v", other, p)
+			}
+		}
+	}
+	if again := operate(200, one, object{"operation": "signal", "signal": "x"}); !reflect.DeepEqual(again, first) {
+		t.Errorf("the same again: %v, then %v", first, again)
+	}
+	if a := c.want(200, "GET", "/api/runs/a", nil); a.Body["status"] != "running" {
+		t.Errorf("the run is %v", a.Body["status"])
+	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
@@ -21,7 +23,8 @@ type RefusedError = view.RefusedError
 
 // Control carries an operation out on a run or on calls of it. With an empty run it is
 // the latest of the workflow ID. It returns what was done to each call when that is
-// durable. With the same request ID again it does nothing and returns the same.
+// durable. With the same request ID again it does nothing and returns the same; with the ID of
+// another operation on the run it is refused.
 //
 // The error is ErrNotPending if no call was found, a *RefusedError if all that were
 // found refused it, ErrNoAnswer with that of ctx if no node serves the run in time, and
@@ -62,6 +65,9 @@ func (o *operation) on(row *store.Run) { o.row, o.at = row, place{row.WorkflowID
 func (o *operation) read(t *core.StoredTurn) (done bool, err error) {
 	for i := range t.Events {
 		if ev := &t.Events[i]; inspect.IsAnswer(ev) && ev.ID == o.ID {
+			if ev.Operation != string(o.Operation) || o.Operation == core.SignalTheRun && ev.Name != o.Signal {
+				return false, &history.InputError{What: "request ID", Problem: fmt.Sprintf("%q was used for %s on workflow %q, so nothing is done; use another one", o.ID, strings.TrimSpace(ev.Operation+" "+ev.Name), o.at.workflowID)}
+			}
 			o.records = append(o.records, inspect.ControlRecord(o.row, ev, t.Time))
 		}
 	}
