@@ -2,6 +2,7 @@ package codec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/perdure/perdure/store"
 )
@@ -31,8 +32,18 @@ func (s *coded) Examine(ctx context.Context) ([]store.Symptom, error) {
 // Close implements store.Store.
 func (s *coded) Close() error { return s.db.Close() }
 
-// Join implements store.Owner.
-func (s *coded) Join(ctx context.Context, node store.Node) error { return s.db.Join(ctx, node) }
+// Join implements store.Owner. It marks the database with the codecs that encode, so that a
+// node without them is refused.
+func (s *coded) Join(ctx context.Context, node store.Node) error {
+	node.Codecs, node.Encodes = slices.Clone(node.Codecs), slices.Clone(node.Encodes)
+	for _, c := range s.codecs {
+		node.Codecs = append(node.Codecs, c.Name())
+		if _, only := c.(reading); !only {
+			node.Encodes = append(node.Encodes, c.Name())
+		}
+	}
+	return s.db.Join(ctx, node)
+}
 
 // Renew implements store.Owner.
 func (s *coded) Renew(ctx context.Context, renewal store.Renewal) (*store.Membership, error) {

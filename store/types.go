@@ -115,6 +115,11 @@ type Node struct {
 	Build       string
 	Definitions string
 
+	// Codecs are the names of the codecs that the node's store decodes with, and Encodes
+	// those of them that it encodes with. The database is marked with the latter when the
+	// node joins; see CodecError. A Membership and Nodes leave them out.
+	Codecs, Encodes []string
+
 	// Supersede says that the name is this node's alone: an earlier node of the
 	// group with this name is dead. Its membership ends now, and its partitions
 	// are free.

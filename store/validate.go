@@ -74,7 +74,12 @@ func (n *Node) Check(info Info) error {
 	case n.Supersede && n.Name == "":
 		return fmt.Errorf("node %q has no name that it could have taken over", n.ID)
 	}
-	return text("node", n.ID, n.Name, n.Group, n.Build, n.Definitions)
+	for _, name := range n.Encodes {
+		if name == "" || !slices.Contains(n.Codecs, name) {
+			return fmt.Errorf("node %q encodes with the codec %q, with which it does not decode", n.ID, name)
+		}
+	}
+	return text("node", append([]string{n.ID, n.Name, n.Group, n.Build, n.Definitions}, n.Encodes...)...)
 }
 
 // Check returns why no store would take the renewal, or nil.

@@ -19,6 +19,7 @@ type Database struct {
 	clock func() int64
 
 	secret []byte
+	mark   string // see store.Node.Mark
 
 	mu         sync.RWMutex
 	turn       *sync.Cond // signals that writing or queue changed

@@ -64,6 +64,12 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 		}
 		return nil
 	}
+	mark, err := node.Mark(db.info.Location, db.mark)
+	if err != nil {
+		return err
+	}
+	db.mark = mark
+	node.Codecs, node.Encodes = nil, nil
 	now := db.clock()
 	if node.Supersede {
 		for _, m := range db.nodes {

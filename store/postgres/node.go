@@ -52,6 +52,9 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 	if err != nil || known {
 		return err
 	}
+	if err := c.mark(ctx, node); err != nil {
+		return err
+	}
 	if node.Supersede {
 		var namesakes []string
 		if err := c.query(ctx, `SELECT id FROM perdure.nodes WHERE node_group = $1 AND name = $2 AND departed IS NULL ORDER BY id FOR UPDATE`,
@@ -75,6 +78,27 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 		node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load(), node.Build, node.Definitions)
 	if err == nil {
 		_, err = c.exec(ctx, `SELECT nextval('perdure.changes')`)
+	}
+	return err
+}
+
+// mark notes with which codecs the node writes. Nodes that join lock the row of the secret, so
+// that of the first with a codec and one without it the later one knows of the other.
+func (c *conn) mark(ctx context.Context, node store.Node) error {
+	lock := `FOR SHARE`
+	if len(node.Encodes) > 0 {
+		lock = `FOR UPDATE`
+	}
+	if _, err := c.exec(ctx, `SELECT FROM perdure.meta WHERE key = 'secret' `+lock); err != nil {
+		return err
+	}
+	var before string
+	if _, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'codecs'`, nil, &before); err != nil {
+		return err
+	}
+	after, err := node.Mark(c.h.info.Location, before)
+	if err == nil && after != before {
+		_, err = c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('codecs', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, after)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 		if err != nil {
 			return err
 		}
-		if err := transact(c, func(c *conn) error { return join(c, node, h.clock()) }); err != nil {
+		if err := transact(c, func(c *conn) error { return join(c, node, h.info.Location, h.clock()) }); err != nil {
 			lock.release()
 			return err
 		}
@@ -43,7 +43,10 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 
 // join makes a node the member. Whoever was here before is dead: the lock was
 // free. So every node supersedes all others.
-func join(c *conn, node store.Node, now int64) error {
+func join(c *conn, node store.Node, location string, now int64) error {
+	if err := mark(c, node, location); err != nil {
+		return err
+	}
 	if err := endOthers(c, now); err != nil {
 		return err
 	}
@@ -51,6 +54,22 @@ func join(c *conn, node store.Node, now int64) error {
 		node.ID, node.Name, node.Group, int64(node.Lease), flag(node.Supersede), now, now, node.Build, node.Definitions)
 	if err == nil && added == 0 {
 		err = store.ErrReplaced
+	}
+	return err
+}
+
+// mark notes with which codecs the node writes.
+func mark(c *conn, node store.Node, location string) error {
+	before := ""
+	if err := c.query(context.Background(), `SELECT value FROM meta WHERE key = 'codecs'`, func(r row) error {
+		before = r.text(0)
+		return nil
+	}); err != nil {
+		return err
+	}
+	after, err := node.Mark(location, before)
+	if err == nil && after != before {
+		_, err = c.exec(`INSERT INTO meta (key, value) VALUES ('codecs', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, after)
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/store"
@@ -16,6 +18,53 @@ var nodeChecks = []check{
 		f.must(f.store.Join(f.Context(), node))
 		equal(f, f.member(f.node), before)
 		f.commits(f.first(f.newRun())) // and it takes nothing away
+	}},
+	{"Node/CodecsMarkTheDatabase", func(f *fixture) {
+		join := func(id string, codecs, encodes []string) error {
+			node := f.describe(id)
+			node.Codecs, node.Encodes = codecs, encodes
+			return f.store.Join(f.Context(), node)
+		}
+		if !f.store.Info().Shared {
+			f.must(f.store.Leave(f.Context(), f.node))
+		}
+		// joins joins a node and lets it leave, so that the next one can come.
+		joins := func(id string, codecs, encodes []string) {
+			f.Helper()
+			f.must(join(id, codecs, encodes))
+			f.must(f.store.Leave(f.Context(), id))
+		}
+		refused := func(id string, codecs, encodes []string, missing ...string) {
+			f.Helper()
+			refusal, is := errors.AsType[*store.CodecError](join(id, codecs, encodes))
+			if !is || !slices.Equal(refusal.Missing, missing) || refusal.Location != f.store.Info().Location {
+				f.Errorf("a node with the codecs %q got %v, want %q to be missing", codecs, refusal, missing)
+				return
+			}
+			nodes, err := f.store.Nodes(f.Context())
+			f.must(err)
+			if slices.ContainsFunc(nodes, func(m store.Member) bool { return m.ID == id }) {
+				f.Errorf("the node %s was refused and is a member", id)
+			}
+		}
+		joins("only-reads", []string{"test-r"}, nil)
+		joins("encodes", []string{"test-é", "test-r"}, []string{"test-é"})
+		refused("in-clear", nil, nil, "test-é")
+		refused("another", []string{"test-r"}, []string{"test-r"}, "test-é")
+		joins("reads", []string{"test-é"}, nil)
+		joins("both", []string{"test-z", "test-é"}, []string{"test-é", "test-z"})
+		refused("first", []string{"test-é"}, []string{"test-é"}, "test-z")
+		refused("in-clear-2", nil, nil, "test-z", "test-é")
+		members, err := f.store.Nodes(f.Context())
+		f.must(err)
+		for _, m := range members {
+			if m.Codecs != nil || m.Encodes != nil {
+				f.Errorf("the node is described with codecs: %+v", m)
+			}
+		}
+		if err := join("spoiled", []string{"a"}, []string{"b"}); err == nil || store.Unavailable(err) {
+			f.Errorf("a node that cannot decode what it encodes joins: %v", err)
+		}
 	}},
 	{"Node/JoinRefusesMalformedNodes", func(f *fixture) {
 		for _, spoil := range []func(n *store.Node){

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// CodecError refuses a node that lacks codecs under which the database is. It would write in
+// clear what others encode, and hold the runs of which it can read nothing.
+type CodecError struct {
+	Location string
+	Missing  []string // names of codecs
+}
+
+func (e *CodecError) Error() string {
+	names := make([]string, len(e.Missing))
+	for i, name := range e.Missing {
+		names[i] = fmt.Sprintf("%q", name)
+	}
+	what := "the codec"
+	if len(names) > 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%s is written with %s %s, which this program does not have: wrap the store in codec.Over with all of them, or in codec.Reading to write in clear from now on and still read what is there",
+		e.Location, what, strings.Join(names, ", "))
+}
+
+// Mark returns the mark of a database after the node has joined, from that before it: the names of
+// all codecs that nodes have encoded with, as JSON, sorted, and empty for none. It is the
+// mark before if nothing is to be written. The error is a *CodecError if the node lacks one of
+// them. A store calls it in the transaction of Join.
+func (n *Node) Mark(location, before string) (string, error) {
+	var names []string
+	if before != "" {
+		if err := json.Unmarshal([]byte(before), &names); err != nil {
+			return "", fmt.Errorf("%s: what says with which codecs the database is written is damaged; restore it from a backup: %w", location, err)
+		}
+	}
+	var missing []string
+	for _, name := range names {
+		if !slices.Contains(n.Codecs, name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return "", &CodecError{location, missing}
+	}
+	known := len(names)
+	names = append(names, n.Encodes...)
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == known {
+		return before, nil
+	}
+	mark, err := json.Marshal(names)
+	return string(mark), err
+}
