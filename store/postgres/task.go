@@ -11,7 +11,7 @@ import (
 )
 
 // claimedState is the SQLSTATE that says that a task which a turn withdraws is claimed.
-const claimedState = "PD002"
+const claimedState = "PD006"
 
 // writeTasks deletes tasks that are over or withdrawn and inserts what is offered.
 func (b *batch) writeTasks(turns []*store.Turn) {
