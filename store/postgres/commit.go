@@ -50,7 +50,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 }
 
 func (m *commit) writeAll(ctx context.Context, live []int) error {
-	return m.h.hold(ctx, "Commit", func(c *conn) error {
+	return m.h.turns(ctx, "Commit", func(c *conn) error {
 		if len(live) == 0 {
 			_, err := c.one(ctx, `SELECT perdure.now()`, nil, &m.now)
 			return err

@@ -31,12 +31,12 @@ func (c *conn) leave() {
 	c.raw.PgConn().Conn().Close()
 }
 
-// reserved is how many connections of the pool are kept for those verbs on which
-// the ownership of partitions depends: whoever reads a lot must not cost a node
-// its lease.
+// reserved is how many connections of the pool are kept: one for commits, and one for those
+// verbs on which the ownership of partitions depends. Whoever reads a lot, or waits for a
+// server that is away, must not cost a node its lease.
 const reserved = 2
 
-// share is hold for all verbs but those of ownership.
+// share is hold for all verbs but Commit and those of ownership.
 func (h *handle) share(ctx context.Context, op string, f func(c *conn) error) error {
 	select {
 	case h.shared <- struct{}{}:
@@ -47,6 +47,28 @@ func (h *handle) share(ctx context.Context, op string, f func(c *conn) error) er
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// turns is hold for commits, of which several may be under way: for those with hooks, and for
+// those of other servers. One has a connection that is kept for it, the others share.
+func (h *handle) turns(ctx context.Context, op string, f func(c *conn) error) error {
+	select {
+	case h.first <- struct{}{}:
+		defer func() { <-h.first }()
+		return h.hold(ctx, op, f)
+	default:
+	}
+	select {
+	case h.first <- struct{}{}:
+		defer func() { <-h.first }()
+	case h.shared <- struct{}{}:
+		defer func() { <-h.shared }()
+	case <-h.closed:
+		return store.ErrStoreClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return h.hold(ctx, op, f)
 }
 
 // hold runs f with a connection and puts its error into the contract's terms. It

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/internal/pgtest"
@@ -143,6 +144,42 @@ func TestReadersDoNotCostALease(t *testing.T) {
 		})
 	}))
 	cancel()
+	wg.Wait()
+}
+
+// TestE135_CommitsDoNotCostALease lets more commits wait than there are connections, as those
+// of several lanes may while a server is away. A node renews its lease all the same.
+func TestE135_CommitsDoNotCostALease(t *testing.T) {
+	w := newWorldAt(t, pgtest.Shared(t).DSN("postgres")+"&pool_max_conns=4", Schema(freshSchema()))
+	other := newWorldAt(t, pgtest.Shared(t).DSN("postgres"), Schema(w.schema))
+	w.claim()
+	var turns []store.Turn
+	for range 6 {
+		turns = append(turns, w.first(w.newRun()))
+	}
+	var wg sync.WaitGroup
+	other.must(other.hold(t.Context(), "a test", func(c *conn) error {
+		return c.transact(t.Context(), func(pgx.Tx) error {
+			if _, err := c.exec(t.Context(), `SELECT FROM perdure.partitions FOR UPDATE`); err != nil {
+				return err
+			}
+			for _, turn := range turns {
+				wg.Go(func() {
+					if err := w.committing(turn)(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			other.eventually("three commits wait", func() bool {
+				return other.value(`SELECT (count(*) >= 3)::text FROM pg_stat_activity
+				WHERE wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%FOR SHARE%'`, w.schema) == "true"
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // as something that hangs
+			defer cancel()
+			_, err := w.Renew(ctx, store.Renewal{Node: w.node, Next: 1})
+			return err
+		})
+	}))
 	wg.Wait()
 }
 

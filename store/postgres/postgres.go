@@ -144,6 +144,7 @@ type handle struct {
 	distribute  bool                  // Open distributes the tables
 	distributed bool                  // see distributed.go
 	shared      chan struct{}         // see share
+	first       chan struct{}         // see turns
 	lax         bool                  // a commit is not durable unless that is asked for
 	idle        atomic.Int64          // that a transaction may be which locks partitions, ns
 	domains     atomic.Pointer[[]int] // of the partitions of a distributed database
@@ -168,6 +169,7 @@ func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	h := &handle{schema: s.schema, poll: s.poll, pool: pool, own: o.own, asIs: o.asIs, distribute: s.distribute, closed: make(chan struct{})}
 	h.idle.Store(int64(idleLimit))
 	h.shared = make(chan struct{}, max(1, int(pool.Config().MaxConns)-reserved))
+	h.first = make(chan struct{}, 1)
 	h.info = store.Info{
 		Kind:     "postgres",
 		Location: location(pool.Config().ConnConfig, s.schema),
