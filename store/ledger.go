@@ -89,7 +89,8 @@ type ErrorGroup struct {
 }
 
 // Tally counts closed calls. In a turn it says how many more there are; the
-// counters of one partition, bucket, type and name are added up.
+// counters of one bucket, type and name are added up. They belong to the partitions of a
+// group together: in which of those that share a commit they are counted is up to the store.
 type Tally struct {
 	Bucket int64  // begin of the span of time for which it counts, ns
 	Type   string // name of the workflow definition
@@ -119,7 +120,7 @@ func (t *Tally) Add(more *Tally) {
 
 // TallyFilter selects counters. The zero value selects all.
 type TallyFilter struct {
-	Partitions []int  // nil: all
+	Partitions []int  // those of a group, or nil: all
 	Type       string // name of the workflow definition
 	Name       string // of the activity or step
 	From       int64  // buckets that begin at this time or later, ns

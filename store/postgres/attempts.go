@@ -79,9 +79,11 @@ var intoTallies = insertion("tallies", "bucket, type, name, first_try, recovered
 			recovered = t.recovered + excluded.recovered, exhausted = t.exhausted + excluded.exhausted, failed = t.failed + excluded.failed,
 			canceled = t.canceled + excluded.canceled, by_hand = t.by_hand + excluded.by_hand, attempts = t.attempts + excluded.attempts, retrying = t.retrying + excluded.retrying`)
 
-// count adds to the counters: what the turns count in one place goes into one row.
-// The rows are written in one order, so that two commits wait for each other at
-// most.
+// count adds to the counters: what the turns count in one place goes into one row, and what
+// they count in partitions of one group of nodes into one place, for nobody asks for less
+// than a group: else a row would be written for each run that ends. Only where a partition
+// has a server of its own it has its own counters. The rows are written in one order, so
+// that two commits wait for each other at most.
 func (b *batch) count(turns []*store.Turn) {
 	type place struct {
 		partition  int
@@ -89,8 +91,16 @@ func (b *batch) count(turns []*store.Turn) {
 		kind, name string
 	}
 	sums := map[place]*store.Tally{}
+	chosen := map[int]int{} // of a group, by its place among the groups: the partition
 	for _, c := range collect(turns, func(t *store.Turn) []store.Tally { return t.Tallies }) {
-		at := place{c.turn.Partition, c.part.Bucket, c.part.Type, c.part.Name}
+		partition := c.turn.Partition
+		if group := partition / b.h.info.Partitions; !b.h.distributed {
+			if _, is := chosen[group]; !is {
+				chosen[group] = partition
+			}
+			partition = chosen[group]
+		}
+		at := place{partition, c.part.Bucket, c.part.Type, c.part.Name}
 		if sums[at] == nil {
 			sums[at] = &store.Tally{}
 		}

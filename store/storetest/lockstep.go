@@ -284,7 +284,7 @@ func (l *lockstep) ledger(t *rapid.T) {
 	}
 	both(l, fmt.Sprintf("Ledger by %+v", filter), func(s store.Store) ([]store.LedgerEntry, error) { return s.Ledger(l.ctx, filter) })
 	both(l, fmt.Sprintf("Errors by %+v", filter), func(s store.Store) ([]store.ErrorGroup, error) { return s.Errors(l.ctx, filter) })
-	tallies := store.TallyFilter{Partitions: filter.Partitions, From: filter.From, Until: filter.Until}
+	tallies := store.TallyFilter{From: filter.From, Until: filter.Until}
 	both(l, fmt.Sprintf("Tallies by %+v", tallies), func(s store.Store) ([]store.Tally, error) { return s.Tallies(l.ctx, tallies) })
 }
 
