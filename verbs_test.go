@@ -201,8 +201,8 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.ResetGate(a.ctx, a.engine, a.name, view.GateReset{Breaker: true}, a.control()...)
 		return err
 	},
-	"ops.PauseGate":    func(a arguments) error { return ops.PauseGate(a.ctx, a.engine, a.name, a.options()...) },
-	"ops.ResumeGate":   func(a arguments) error { return ops.ResumeGate(a.ctx, a.engine, a.name, a.options()...) },
+	"ops.PauseGate":    func(a arguments) error { return ops.PauseGate(a.ctx, a.engine, a.name, a.control()...) },
+	"ops.ResumeGate":   func(a arguments) error { return ops.ResumeGate(a.ctx, a.engine, a.name, a.control()...) },
 	"ops.FindAttempts": func(a arguments) error { _, _, err := ops.FindAttempts(a.ctx, a.engine, a.found()); return err },
 	"ops.FindCalls":    func(a arguments) error { _, _, err := ops.FindCalls(a.ctx, a.engine, a.found()); return err },
 	"ops.ActivityStats": func(a arguments) error {
@@ -220,8 +220,8 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.DescribeSchedule(a.ctx, a.engine, a.name)
 		return err
 	},
-	"ops.PauseSchedule":  func(a arguments) error { return ops.PauseSchedule(a.ctx, a.engine, a.name, a.options()...) },
-	"ops.ResumeSchedule": func(a arguments) error { return ops.ResumeSchedule(a.ctx, a.engine, a.name, a.options()...) },
+	"ops.PauseSchedule":  func(a arguments) error { return ops.PauseSchedule(a.ctx, a.engine, a.name, a.control()...) },
+	"ops.ResumeSchedule": func(a arguments) error { return ops.ResumeSchedule(a.ctx, a.engine, a.name, a.control()...) },
 	"ops.TriggerSchedule": func(a arguments) error {
 		_, err := ops.TriggerSchedule(a.ctx, a.engine, a.name, "", a.control()...)
 		return err
@@ -230,7 +230,7 @@ var verbs = map[string]func(a arguments) error{
 		_, err := ops.BackfillSchedule(a.ctx, a.engine, a.name, time.Now().Add(-2*time.Hour), time.Now().Add(-time.Minute), "", a.control()...)
 		return err
 	},
-	"ops.DeleteSchedule": func(a arguments) error { return ops.DeleteSchedule(a.ctx, a.engine, a.name, a.options()...) },
+	"ops.DeleteSchedule": func(a arguments) error { return ops.DeleteSchedule(a.ctx, a.engine, a.name, a.control()...) },
 }
 
 func (a arguments) options() []ops.Option { return append(a.option, ops.By(a.who), ops.Why(a.why)) }

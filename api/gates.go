@@ -13,8 +13,8 @@ func gateEndpoints() []endpoint {
 	return []endpoint{
 		define("GET /api/gates", "listGates", "List gates: what they let pass, who holds them and who waits.", "gates", listGates),
 		define("GET /api/gates/{name}", "describeGate", "Describe a gate with the calls at it.", "gates show", describeGate),
-		define("POST /api/gates/{name}/pause", "pauseGate", "Pause a gate: no attempt passes. Pausing again changes nothing.", "gates pause", tellGate("pause", ops.PauseGate)).writes(),
-		define("POST /api/gates/{name}/resume", "resumeGate", "Resume a paused gate.", "gates resume", tellGate("resume", ops.ResumeGate)).writes(),
+		define("POST /api/gates/{name}/pause", "pauseGate", "Pause a gate: no attempt passes. Pausing again changes nothing.", "gates pause", tellGate("pause", ops.PauseGate)).writes().withKey(),
+		define("POST /api/gates/{name}/resume", "resumeGate", "Resume a paused gate.", "gates resume", tellGate("resume", ops.ResumeGate)).writes().withKey(),
 		define("POST /api/gates/{name}/edit", "editGate", "Change what a gate does, without a deployment; with dry_run only say what that means.", "gates edit", editGate).writes().withKey(),
 		define("POST /api/gates/{name}/probe", "probeGate", "Let one attempt pass an open circuit breaker.", "gates probe", probeGate).writes().withKey(),
 		define("POST /api/gates/{name}/reset", "resetGate", "Close the circuit breaker of a gate, or fill its retry budget.", "gates reset", resetGate).writes().withKey(),
@@ -57,12 +57,12 @@ type told struct {
 }
 
 // tell is something that gates and schedules are told.
-type tell = func(ctx context.Context, e *perdure.Engine, name string, options ...ops.Option) error
+type tell = func(ctx context.Context, e *perdure.Engine, name string, options ...ops.ControlOption) error
 
 func tellGate(what string, f tell) func(*call, none, reasonBody) (told, error) {
 	return func(c *call, _ none, b reasonBody) (told, error) {
 		name := c.PathValue("name")
-		return told{name, what, c.who.Name, b.Why}, f(c.Context(), c.e, name, c.by(b.Why)...)
+		return told{name, what, c.who.Name, b.Why}, f(c.Context(), c.e, name, c.control(b.Why, false)...)
 	}
 }
 

@@ -139,6 +139,69 @@ func TestF39_AGateChangeWhoseAnswerIsLost(t *testing.T) {
 	})
 }
 
+// TestF39_APauseWhoseAnswerIsLost: a pause, a resume or a deletion that is sent again under its key does
+// not undo what came after it, on gates and schedules alike.
+func TestF39_APauseWhoseAnswerIsLost(t *testing.T) {
+	onDisk(t, func(t *testing.T, db store.Opener) {
+		door := gate.New("door", 4)
+		call := activity.New("call", func(context.Context, string) (string, error) { return "done", nil }, activity.Through(door))
+		flow := workflow.New("through", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, call, in) })
+		c, e, _ := serveOn(t, db, perdure.Register(flow, call))
+		c.want(201, "POST", "/api/runs", object{"workflow": "through", "workflow_id": "a", "input": "x"})
+		c.want(200, "GET", "/api/runs/a/result", nil)
+		nightly := object{"workflow": "through", "input": "x", "spec": object{"cron": "0 3 1 1 *"}}
+		c.want(200, "PUT", "/api/schedules/nightly", nightly)
+		paused := func(path string, is bool) {
+			t.Helper()
+			c.until(path, func(a answer) bool { return (a.Body["paused"] != nil) == is })
+		}
+		for _, path := range []string{"/api/gates/door", "/api/schedules/nightly"} {
+			lose(t, e, path+"/pause", `{"why": "too much"}`, "p1")
+			paused(path, true)
+			lose(t, e, path+"/resume", `{}`, "r1")
+			paused(path, false)
+			if a := c.want(200, "POST", path+"/pause", object{"why": "too much"}, "Idempotency-Key", "p1"); a.Body["operation"] != "pause" {
+				t.Errorf("%s", a.Raw)
+			}
+			c.want(200, "POST", path+"/pause", object{}, "Idempotency-Key", "p2")
+			paused(path, true)
+			c.want(200, "POST", path+"/resume", object{}, "Idempotency-Key", "r1")
+			c.want(200, "POST", path+"/pause", object{"why": "the last"}, "Idempotency-Key", "p3") // comes after all
+			a := c.until(path, func(a answer) bool { return at(a.Body, "log", 0, "request") == "p3" })
+			var log []string
+			for i := range count(a.Body, "log") {
+				if key, is := at(a.Body, "log", i, "request").(string); is {
+					log = append(log, key)
+				}
+			}
+			if got := strings.Join(log, " "); got != "p3 p2 r1 p1" || a.Body["paused"] == nil {
+				t.Errorf("the log of %s has %s: %s", path, got, a.Raw)
+			}
+		}
+
+		// A schedule that was deleted, made again and is told once more of the deletion.
+		remove := func() answer {
+			t.Helper()
+			return c.want(200, "DELETE", "/api/schedules/nightly", nil, "Idempotency-Key", "d1")
+		}
+		remove()
+		gone := func() bool { return c.ask("GET", "/api/schedules/nightly", nil).Status == http.StatusNotFound }
+		for !gone() {
+		}
+		remove() // the answer of then, and no 404
+		c.want(404, "DELETE", "/api/schedules/nightly", nil, "Idempotency-Key", "d2")
+		c.want(200, "PUT", "/api/schedules/nightly", nightly)
+		for gone() {
+		}
+		remove()
+		c.want(200, "POST", "/api/schedules/nightly/pause", object{}, "Idempotency-Key", "p4") // comes after it
+		paused("/api/schedules/nightly", true)
+		if gone() {
+			t.Error("a deletion that was sent again deleted the schedule that was made since")
+		}
+	})
+}
+
 // TestF40_AKeyBelongsToOneOperation: an operation on a run under the key of another one is
 // refused, and is not answered as if it had been done; the same one is answered as then.
 func TestF40_AKeyBelongsToOneOperation(t *testing.T) {

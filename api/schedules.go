@@ -17,9 +17,9 @@ func scheduleEndpoints() []endpoint {
 		define("GET /api/schedules", "listSchedules", "List schedules: when each fires next, and how its last runs ended.", "schedules", listSchedules),
 		define("GET /api/schedules/{name}", "describeSchedule", "Describe a schedule with its fires.", "schedules show", describeSchedule),
 		define("PUT /api/schedules/{name}", "setSchedule", "Create a schedule, or set what it does. The same again changes nothing.", "schedules create, schedules update", setSchedule).writes().values(),
-		define("DELETE /api/schedules/{name}", "deleteSchedule", "Delete a schedule. Runs that it started go on.", "schedules delete", deleteSchedule).writes(),
-		define("POST /api/schedules/{name}/pause", "pauseSchedule", "Pause a schedule: it fires nothing by itself.", "schedules pause", tellGate("pause", ops.PauseSchedule)).writes(),
-		define("POST /api/schedules/{name}/resume", "resumeSchedule", "Resume a paused schedule.", "schedules resume", tellGate("resume", ops.ResumeSchedule)).writes(),
+		define("DELETE /api/schedules/{name}", "deleteSchedule", "Delete a schedule. Runs that it started go on.", "schedules delete", deleteSchedule).writes().withKey(),
+		define("POST /api/schedules/{name}/pause", "pauseSchedule", "Pause a schedule: it fires nothing by itself.", "schedules pause", tellGate("pause", ops.PauseSchedule)).writes().withKey(),
+		define("POST /api/schedules/{name}/resume", "resumeSchedule", "Resume a paused schedule.", "schedules resume", tellGate("resume", ops.ResumeSchedule)).writes().withKey(),
 		define("POST /api/schedules/{name}/trigger", "triggerSchedule", "Fire a schedule now. Repeating fires again, unless it has the same key.", "schedules trigger", triggerSchedule).writes().withKey(),
 		define("POST /api/schedules/{name}/backfill", "backfillSchedule", "Fire past times of a schedule. A time that was fired before is not fired again.", "schedules backfill", backfillSchedule).writes().withKey(),
 	}
@@ -74,7 +74,7 @@ type whyQuery struct {
 
 func deleteSchedule(c *call, q whyQuery, _ none) (told, error) {
 	name := c.PathValue("name")
-	return told{name, "delete", c.who.Name, q.Why}, ops.DeleteSchedule(c.Context(), c.e, name, c.by(q.Why)...)
+	return told{name, "delete", c.who.Name, q.Why}, ops.DeleteSchedule(c.Context(), c.e, name, c.control(q.Why, false)...)
 }
 
 type triggerBody struct {

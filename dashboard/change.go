@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"html/template"
@@ -27,7 +29,7 @@ type change struct {
 	// and Sure as far as they are known.
 	ask func(q *request, f *changeForm) error
 	// do does it. It returns parameters for the page to which the browser goes then.
-	do func(q *request, name string, form url.Values, who []ops.Option) (url.Values, error)
+	do func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error)
 }
 
 var changes = slices.Concat(gateChanges, scheduleChanges)
@@ -107,6 +109,11 @@ func (q *request) changeForm(v url.Values, problem error) (any, error) {
 	f := &changeForm{
 		Title: c.label, Means: c.means, Danger: c.danger, Kind: c.kind, Op: c.name, Name: v.Get("name"), Button: c.label, Reason: v.Get("reason"), values: v,
 	}
+	key := rand.Text()
+	if q.Method == http.MethodPost { // the form comes again
+		key = cmp.Or(v.Get("request"), key)
+	}
+	f.hide("request", key)
 	f.About = gateLink(f.Name)
 	if c.kind == "schedule" {
 		f.About = scheduleLink(f.Name)
@@ -143,9 +150,12 @@ func makeChange(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := []ops.Option{ops.Why(form.Get("reason"))}
+	who := []ops.ControlOption{ops.Why(form.Get("reason"))}
 	if q.person.Name != "" {
 		who = append(who, ops.By(q.person.Name))
+	}
+	if key := form.Get("request"); key != "" { // a form that is sent twice is obeyed once
+		who = append(who, ops.RequestID(key))
 	}
 	name := form.Get("name")
 	more, err := c.do(q, name, form, who)
@@ -178,14 +188,6 @@ func doneText(q *request) string {
 		return ""
 	}
 	return strings.ToUpper(c.label[:1]) + c.label[1:] + ": it is on record, and is so as soon as the engine that serves the " + q.path + " sees it."
-}
-
-// controls are options of a request as those of a control.
-func controls(who []ops.Option, more ...ops.ControlOption) (out []ops.ControlOption) {
-	for _, o := range who {
-		out = append(out, o)
-	}
-	return append(out, more...)
 }
 
 // changeLink is the first form again.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/ops"
+	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/view"
 )
 
@@ -140,5 +141,47 @@ func TestF34_TheDashboardDoesWhatItHasShown(t *testing.T) {
 	page = sent(t, srv, "operate?op=terminate&all=yes", url.Values{"reason": {"a script"}})
 	if n := inForm(t, page, counted); !strings.HasSuffix(n, " runs") || state("0-later") != view.CallBackoff {
 		t.Errorf("a form without a selection: %s", page)
+	}
+}
+
+// TestF32_AFormThatIsSentTwice: a schedule is triggered once by it, and an edit of somebody
+// else meanwhile stays.
+func TestF32_AFormThatIsSentTwice(t *testing.T) {
+	c := newTill()
+	srv, eng := served(t, filepath.Join(t.TempDir(), "till.db"), perdure.Register(c.workflow, c.activity))
+	must(t, eng.Start(t.Context()))
+	must(t, perdure.Schedule(t.Context(), eng, "nightly", c.workflow, "x", schedule.Spec{Cron: "0 3 1 1 *", Overlap: schedule.AllowAll}))
+	form := func(do string) url.Values {
+		t.Helper()
+		resp, err := srv.Client().Get(srv.URL + "/shop/change?kind=schedule&name=nightly&asked=yes&overlap=allow_all&do=" + do)
+		must(t, err)
+		return url.Values{"kind": {"schedule"}, "do": {do}, "name": {"nightly"}, "request": {inForm(t, body(t, resp), requestOf)}}
+	}
+	// by is the log of the schedule once the latest request in it is an operation.
+	by := func(latest string) (all string) {
+		t.Helper()
+		for !strings.HasPrefix(all, latest) {
+			d, err := ops.DescribeSchedule(t.Context(), eng, "nightly")
+			must(t, err)
+			all = ""
+			for _, r := range d.Log {
+				all += r.Operation + " "
+			}
+		}
+		return all
+	}
+	twice := form("trigger")
+	sent(t, srv, "change", twice)
+	by("trigger ")
+	pause := form("pause")
+	sent(t, srv, "change", pause)
+	by("pause ")
+	sent(t, srv, "change", form("resume"))
+	by("resume ")
+	sent(t, srv, "change", pause)
+	sent(t, srv, "change", twice)
+	sent(t, srv, "change", form("trigger")) // another form, which comes last
+	if got := strings.TrimSuffix(by("trigger "), "set "); got != "trigger resume pause trigger " {
+		t.Errorf("the schedule was told: %s", got)
 	}
 }

@@ -19,10 +19,10 @@ var gateChanges = []change{
 		kind: "gate", name: "edit", label: "Edit",
 		means: "The gate does something else than the code declares, on all nodes, until it is edited again or set back. What is left as it is here follows the code.",
 		ask:   askGateEdit,
-		do: func(q *request, name string, form url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error) {
 			edit, err := gateEditOf(form.Get("edit"))
 			if err == nil {
-				_, err = ops.EditGate(q.ctx, q.engine, name, edit, controls(who)...)
+				_, err = ops.EditGate(q.ctx, q.engine, name, edit, who...)
 			}
 			return nil, err
 		},
@@ -31,14 +31,14 @@ var gateChanges = []change{
 		kind: "gate", name: "pause", label: "Pause",
 		means: "No attempt passes the gate, on any node and across restarts, until it is resumed. Attempts that run go on.",
 		ask:   askGate(nil),
-		do: func(q *request, name string, _ url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, _ url.Values, who []ops.ControlOption) (url.Values, error) {
 			return nil, ops.PauseGate(q.ctx, q.engine, name, who...)
 		},
 	},
 	{
 		kind: "gate", name: "resume", label: "Resume", means: "Attempts pass the gate again, as its limit, rate and breaker allow.",
 		ask: askGate(nil),
-		do: func(q *request, name string, _ url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, _ url.Values, who []ops.ControlOption) (url.Values, error) {
 			return nil, ops.ResumeGate(q.ctx, q.engine, name, who...)
 		},
 	},
@@ -48,16 +48,16 @@ var gateChanges = []change{
 		ask: askGate(func(q *request, name string) (view.GateChange, error) {
 			return ops.ProbeGate(q.ctx, q.engine, name, ops.DryRun())
 		}),
-		do: func(q *request, name string, _ url.Values, who []ops.Option) (url.Values, error) {
-			_, err := ops.ProbeGate(q.ctx, q.engine, name, controls(who)...)
+		do: func(q *request, name string, _ url.Values, who []ops.ControlOption) (url.Values, error) {
+			_, err := ops.ProbeGate(q.ctx, q.engine, name, who...)
 			return nil, err
 		},
 	},
 	{
 		kind: "gate", name: "reset", label: "Reset", means: "The gate forgets what was: its circuit breaker closes, its retry budget is full.",
 		ask: askGateReset,
-		do: func(q *request, name string, form url.Values, who []ops.Option) (url.Values, error) {
-			_, err := ops.ResetGate(q.ctx, q.engine, name, resetOf(form), controls(who)...)
+		do: func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error) {
+			_, err := ops.ResetGate(q.ctx, q.engine, name, resetOf(form), who...)
 			return nil, err
 		},
 	},

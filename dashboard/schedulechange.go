@@ -33,12 +33,12 @@ var scheduleChanges = []change{
 			}
 			return nil
 		},
-		do: func(q *request, name string, form url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error) {
 			o, err := overlapNamed(form.Get("overlap"))
 			if err != nil {
 				return nil, err
 			}
-			id, err := ops.TriggerSchedule(q.ctx, q.engine, name, o, controls(who)...)
+			id, err := ops.TriggerSchedule(q.ctx, q.engine, name, o, who...)
 			return url.Values{"fired": {id}}, err
 		},
 	},
@@ -46,7 +46,7 @@ var scheduleChanges = []change{
 		kind: "schedule", name: "backfill", label: "Backfill",
 		means: "The schedule fires its times of the past between two moments, both included, even if it is paused. A time that was fired before is not fired again.",
 		ask:   askBackfill,
-		do: func(q *request, name string, form url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, form url.Values, who []ops.ControlOption) (url.Values, error) {
 			o, err := overlapNamed(form.Get("overlap"))
 			if err != nil {
 				return nil, err
@@ -55,28 +55,28 @@ var scheduleChanges = []change{
 			if err != nil {
 				return nil, err
 			}
-			_, err = ops.BackfillSchedule(q.ctx, q.engine, name, from, until, o, controls(who)...)
+			_, err = ops.BackfillSchedule(q.ctx, q.engine, name, from, until, o, who...)
 			return nil, err
 		},
 	},
 	{
 		kind: "schedule", name: "pause", label: "Pause", means: "The schedule fires nothing by itself until it is resumed. Fires that wait are skipped; open runs go on.",
 		ask: askSchedule,
-		do: func(q *request, name string, _ url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, _ url.Values, who []ops.ControlOption) (url.Values, error) {
 			return nil, ops.PauseSchedule(q.ctx, q.engine, name, who...)
 		},
 	},
 	{
 		kind: "schedule", name: "resume", label: "Resume", means: "The schedule fires again, from its next time on. Times in the pause are not fired: that is what a backfill does.",
 		ask: askSchedule,
-		do: func(q *request, name string, _ url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, _ url.Values, who []ops.ControlOption) (url.Values, error) {
 			return nil, ops.ResumeSchedule(q.ctx, q.engine, name, who...)
 		},
 	},
 	{
 		kind: "schedule", name: "delete", label: "Delete", danger: true, means: "The schedule fires nothing any more. Runs that it started go on; fires that wait are dropped.",
 		ask: askSchedule,
-		do: func(q *request, name string, _ url.Values, who []ops.Option) (url.Values, error) {
+		do: func(q *request, name string, _ url.Values, who []ops.ControlOption) (url.Values, error) {
 			return nil, ops.DeleteSchedule(q.ctx, q.engine, name, who...)
 		},
 	},

@@ -21,16 +21,21 @@ func Gates(ctx context.Context, e *perdure.Engine) ([]view.Gate, error) {
 // PauseGate lets no attempt pass a gate until ResumeGate, on all nodes and across
 // restarts. Attempts that run continue, and so do the queue times of calls that wait. When
 // PauseGate returns, the request is durable; the gate's owner follows it as soon as there
-// is one. Pausing a paused gate changes nothing. The error is perdure.ErrNotFound if no
+// is one. Pausing a paused gate changes nothing. With the RequestID of a request that the gate
+// has followed, nothing is done, whatever was done since. The error is perdure.ErrNotFound if no
 // call has come to such a gate yet.
-func PauseGate(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+func PauseGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
+	s.unselected()
+	s.wet("ops.PauseGate")
 	return failed(inside(e).PauseGate(ctx, name, true, s.whom()), "pause gate %q", name)
 }
 
 // ResumeGate ends a pause; see PauseGate. A gate that is not paused stays as it is.
-func ResumeGate(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+func ResumeGate(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
+	s.unselected()
+	s.wet("ops.ResumeGate")
 	return failed(inside(e).PauseGate(ctx, name, false, s.whom()), "resume gate %q", name)
 }
 

@@ -25,16 +25,21 @@ func DescribeSchedule(ctx context.Context, e *perdure.Engine, name string) (*vie
 
 // PauseSchedule lets a schedule fire nothing by itself until ResumeSchedule. Fires that
 // wait because of overlap are skipped, open runs continue. When it returns, the request is
-// durable. Pausing a paused schedule changes nothing.
-func PauseSchedule(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+// durable. Pausing a paused schedule changes nothing. With the RequestID of a request that the
+// schedule has followed, nothing is done, whatever was done since.
+func PauseSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
+	s.unselected()
+	s.wet("ops.PauseSchedule")
 	return failed(inside(e).PauseSchedule(ctx, name, true, s.whom()), "pause schedule %q", name)
 }
 
 // ResumeSchedule ends a pause. Nominal times in the pause are not fired: see
-// BackfillSchedule.
-func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+// BackfillSchedule. RequestID is as for PauseSchedule.
+func ResumeSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
+	s.unselected()
+	s.wet("ops.ResumeSchedule")
 	return failed(inside(e).PauseSchedule(ctx, name, false, s.whom()), "resume schedule %q", name)
 }
 
@@ -69,8 +74,11 @@ func BackfillSchedule(ctx context.Context, e *perdure.Engine, name string, from,
 }
 
 // DeleteSchedule removes a schedule: it fires no more. Runs that it started continue,
-// fires that wait are dropped. perdure.Schedule of that name makes a new one.
-func DeleteSchedule(ctx context.Context, e *perdure.Engine, name string, options ...Option) error {
+// fires that wait are dropped. perdure.Schedule of that name makes a new one, which the same
+// RequestID does not delete.
+func DeleteSchedule(ctx context.Context, e *perdure.Engine, name string, options ...ControlOption) error {
 	s := settingsOf(options)
+	s.unselected()
+	s.wet("ops.DeleteSchedule")
 	return failed(inside(e).DeleteSchedule(ctx, name, s.whom()), "delete schedule %q", name)
 }

@@ -87,7 +87,7 @@ func (in *Inspector) Timetable(ctx context.Context, name string) (*core.Timetabl
 		t, err = record.Schedule(in.group, rec)
 	}
 	if errors.Is(err, store.ErrNotFound) || err == nil && t.Detail().Deleted {
-		return nil, fmt.Errorf("there is no schedule %q: %w", name, store.ErrNotFound)
+		return t, fmt.Errorf("there is no schedule %q: %w", name, store.ErrNotFound)
 	}
 	return t, err
 }

@@ -28,12 +28,18 @@ func (c *Client) pauseGateNow(ctx context.Context, name string, paused bool, by 
 		return err
 	}
 	m := core.ToGate{Gate: name, Word: core.GateResume}
-	if paused { // what is declared goes along, in case the gate is forgotten before the message arrives
-		g, err := c.gate(ctx, name)
-		if err != nil {
-			return err
-		}
-		m.Word, m.Spec = core.GatePause, g.Declared()
+	if paused {
+		m.Word = core.GatePause
+	}
+	g, err := c.gate(ctx, name)
+	switch {
+	case !paused && errors.Is(err, store.ErrNotFound): // by now; or it is there when the message comes
+	case err != nil:
+		return err
+	case g.Asked(string(m.Word), by.Request) != nil:
+		return nil // it has obeyed
+	case paused: // what is declared goes along, in case the gate is forgotten before the message arrives
+		m.Spec = g.Declared()
 	}
 	return c.tellGate(ctx, m, by)
 }

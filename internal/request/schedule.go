@@ -116,11 +116,13 @@ func (c *Client) backfillScheduleNow(ctx context.Context, name string, from, unt
 		return 0, err
 	}
 	t, err := c.read.Timetable(ctx, name)
+	if t != nil {
+		if asked := t.Asked(string(core.ScheduleBackfill), by.Request); asked != nil {
+			return backfillAnswer(name, asked)
+		}
+	}
 	if err != nil {
 		return 0, err
-	}
-	if asked := t.Asked(string(core.ScheduleBackfill), by.Request); asked != nil {
-		return backfillAnswer(name, asked)
 	}
 	detail := t.Detail()
 	times, err := record.ScheduleSpec(&detail.Spec).Times()
@@ -154,11 +156,11 @@ func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule
 		return err
 	}
 	t, err := c.read.Timetable(ctx, name)
+	if t != nil && t.Asked(string(m.Word), by.Request) != nil {
+		return nil // it has obeyed, and may be deleted
+	}
 	if err != nil {
 		return err
-	}
-	if t.Asked(string(m.Word), by.Request) != nil {
-		return nil // it has obeyed
 	}
 	if m.At == 0 {
 		m.At = c.now()

@@ -32,12 +32,13 @@ func (a *app) confirm(s sent, format string, args ...any) error {
 
 // tellCommand tells a gate or a schedule something, which takes effect when its owner
 // sees it.
-func (a *app) tellCommand(kind, use, did, short, long, example string, do func(ctx context.Context, e *perdure.Engine, name string, options ...ops.Option) error) *cobra.Command {
+func (a *app) tellCommand(kind, use, did, short, long, example string, do func(ctx context.Context, e *perdure.Engine, name string, options ...ops.ControlOption) error) *cobra.Command {
 	var who person
 	cmd := &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + long, Example: example, Args: arguments}
+	once := onceFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withNamed(cmd.Context(), kind, args[0], func(e *perdure.Engine) error {
-			if err := do(cmd.Context(), e, args[0], ops.By(a.user(who)), ops.Why(who.why)); err != nil {
+			if err := do(cmd.Context(), e, args[0], append(once(), ops.By(a.user(who)), ops.Why(who.why))...); err != nil {
 				return err
 			}
 			s := sent{Sent: cmd.Name(), Schedule: args[0]}
