@@ -16,9 +16,8 @@ func TestE121_ARunThatEndsLeavesNothingInQueues(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Hour)
 		nowhere := activity.Declare[int, string]("nowhere", activity.Queue("nowhere"))
-		var goOn = workflow.NewSignal[string]("go-on")
-		var flow workflow.Workflow[string, string]
-		flow = workflow.New("flow", func(wf *workflow.Context, how string) (string, error) {
+		goOn := workflow.NewSignal[string]("go-on")
+		flow := workflow.New("flow", func(wf *workflow.Context, how string) (string, error) {
 			workflow.Async(wf, x.activity, 1)
 			workflow.Async(wf, nowhere, 1)
 			said, err := workflow.Receive(wf, goOn)
