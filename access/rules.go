@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Role is what somebody may do.
+// Role is what a caller may do.
 type Role string
 
 // The roles. An operator may do what a viewer may.
@@ -67,7 +67,7 @@ type Rules struct {
 	// DNS. Empty: the names of this machine for itself, such as localhost. "*" is any name,
 	// for servers behind something that checks it; it goes with no Anonymous.
 	Hosts []string
-	// ReadOnly refuses all that changes something, whoever asks.
+	// ReadOnly refuses everything that changes something, from every caller.
 	ReadOnly bool
 
 	BodyTimeout time.Duration // in which a body must arrive; 0: DefaultBodyTimeout
@@ -79,7 +79,7 @@ func (r Rules) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("access: "+format, args...)) }
 	if len(r.Tokens) == 0 && r.Identify == nil && r.Anonymous.Role == "" {
-		fault("the rules let nobody in; set Tokens, Identify, or Anonymous for use on one machine")
+		fault("the rules let no one in; set Tokens, Identify, or Anonymous for use on one machine")
 	}
 	names, secrets := map[string]bool{}, map[string]bool{}
 	for i, t := range r.Tokens {

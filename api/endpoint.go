@@ -100,7 +100,7 @@ func (e endpoint) waits() endpoint {
 	return e
 }
 
-// public makes an endpoint answer everybody.
+// public makes an endpoint answer without a token.
 func (e endpoint) public() endpoint {
 	e.Role = ""
 	return e

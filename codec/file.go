@@ -17,7 +17,7 @@ import (
 //	  "blobs": {"directory": "/srv/shop/blobs", "at_least": 65536}
 //	}
 //
-// Each part may be left out. Whoever reads the file reads the database: let nobody else.
+// Each part may be left out. The file opens the database: keep it readable only by those who may.
 // Without "write" the keys only decode.
 func File(path string) ([]Codec, error) {
 	text, err := os.ReadFile(path)

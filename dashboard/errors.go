@@ -62,7 +62,7 @@ func (q *request) away(err error) string {
 	return human.Sentence(err.Error())
 }
 
-// refuse shows why the guard refuses a request. Who is nobody yet is led to the login.
+// refuse shows why the guard refuses a request. A caller without a session is led to the login.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) {
 	q := s.request(r.Context(), w, r, &page{title: p.Title, file: "error", still: true})
 	if p.Status == http.StatusUnauthorized && r.Method == http.MethodGet && s.guard.HasTokens() && !q.live() {

@@ -129,7 +129,7 @@ func (s *server) request(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 }
 
-// operator reports whether whoever looks may change something.
+// operator reports whether the caller may change something.
 func (q *request) operator() bool {
 	return q.person.Role.May(access.Operator) && !q.guard.ReadOnly()
 }

@@ -23,7 +23,7 @@ type layout struct {
 	Location string
 	Person   string // who looks; may be empty
 	Operator bool   // may change something
-	ReadOnly bool   // nobody may
+	ReadOnly bool   // no caller may
 	Login    bool   // with a token, which can be given back
 	Now      stamp
 	Live     bool
@@ -50,7 +50,7 @@ func (q *request) write(w http.ResponseWriter, data any) {
 	}
 	for _, p := range pages {
 		if q.path == loginPage.path {
-			break // nobody is in yet
+			break // no one is logged in yet
 		}
 		if p.menu != "" {
 			item := menuItem{Name: p.menu, Link: link(p.path)}

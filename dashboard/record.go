@@ -16,7 +16,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// onRecord is what the calls on record say to somebody who writes a policy: the types of
+// onRecord is what the calls on record say to the author of a policy: the types of
 // errors that there are, and policies to begin with.
 type onRecord struct {
 	Presets []preset
@@ -40,7 +40,7 @@ const (
 	hopelessCalls = 2 // of so many calls none recovered: the error is one that retries do not help
 )
 
-// builtIn are the types that errors of the engine have: nobody has to have seen them.
+// builtIn are the types that errors of the engine have: they are known before the first occurs.
 var builtIn = []string{
 	retry.TypeError, retry.TypeTimeout, retry.TypeHeartbeatTimeout, retry.TypeQueueTimeout, retry.TypePanic,
 	retry.TypeWorkerLost, retry.TypeCanceled, retry.TypeExhausted, retry.TypeRefused, retry.TypeDeadlineExceeded,

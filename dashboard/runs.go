@@ -135,7 +135,7 @@ type runsPage struct {
 	Empty    string
 	Pager    *pager
 	Bulk     []linked
-	Choose   *chooser // nil: whoever looks may not
+	Choose   *chooser // nil: the caller may not
 }
 
 // choice is a value that can be chosen.

@@ -53,7 +53,7 @@ var functions = template.FuncMap{
 	"str":      func(v any) string { return fmt.Sprint(v) },
 }
 
-// value is the attribute with the value of a field that nobody sees and a form sends back: what
+// value is the attribute with the value of a hidden field that a form sends back: what
 // visible would change is written as references to characters, so that it comes back as it is.
 func value(text string) template.HTMLAttr {
 	var b strings.Builder
@@ -76,7 +76,7 @@ type stamp struct {
 	ISO  string
 	// Kind says how the script keeps Text true: ago, until, or empty if it is not to.
 	Kind string
-	Late bool // it was to happen, and nobody has done it
+	Late bool // it was to happen, and has not
 }
 
 // ago is a time in the past as how long ago it was; nil is none.

@@ -77,7 +77,7 @@ var builtins = []builtin{
 		func(s settings, name string) activity.Definition { return activity.New(name, files{s.files}.write) },
 	},
 	{
-		Builtin{"log", "@log(message=)", "tells whoever runs the file something"},
+		Builtin{"log", "@log(message=)", "prints a message where the file runs"},
 		nil, check.NoErrors, nil, logAction,
 	},
 }

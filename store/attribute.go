@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Attribute is a name and a value that somebody gave a run, to find it by.
+// Attribute is a name and a value that a run was given, to find it by.
 type Attribute struct{ Name, Value string }
 
 // SortAttributes returns attributes as a store keeps and returns them: by name and

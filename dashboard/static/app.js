@@ -30,7 +30,7 @@
     if (failing) away.querySelector(".old").textContent = "What you see is " + duration(old) + " old.";
     for (const t of document.querySelectorAll("time[data-kind]")) {
       const d = Date.parse(t.dateTime) - now();
-      const late = t.dataset.kind === "until" && d <= -5000; // nobody has done what was to happen
+      const late = t.dataset.kind === "until" && d <= -5000; // what was to happen has not
       t.classList.toggle("late", late);
       const want = late ? duration(-d) + " overdue" : t.dataset.kind === "until" ? (d <= 0 ? "now" : "in " + duration(d)) : (d > 0 ? "in " + duration(d) : duration(-d) + " ago");
       if (Math.abs(d) >= 1000 || d <= 0 && t.dataset.kind === "until") { if (t.textContent !== want) t.textContent = want; }

@@ -54,7 +54,7 @@ var Approval = workflow.New("approval", func(wf *workflow.Context, r Request) (D
 			outcome = fmt.Sprintf("approved: %t", d.Approved)
 			return d, mail(wf, r.From, "Decided", r.What+": "+outcome)
 		case 1:
-			outcome = "nobody decided in time"
+			outcome = "no one decided in time"
 			return Decision{Why: outcome}, mail(wf, r.From, "Not decided", r.What)
 		case 2:
 			reminders++

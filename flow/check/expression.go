@@ -137,7 +137,7 @@ func (c *checker) call(x *syntax.Call) {
 	case eval.IsBuiltin(name):
 		if name == "secret" && len(x.Args) == 1 {
 			if _, is := x.Args[0].Value.(*syntax.String); !is {
-				c.report(x, syntax.CodeValue, "Write it out, so that whoever runs the file sees which secrets it needs: secret(\"API_KEY\")", "the name of a secret is worked out")
+				c.report(x, syntax.CodeValue, "Write it out, so that the file shows which secrets it needs: secret(\"API_KEY\")", "the name of a secret is worked out")
 			}
 		}
 		if wrong := eval.BuiltinArity(x); wrong != "" {

@@ -20,7 +20,7 @@
 // A slot whose attempt has ended may stay with its run for the next call (Slot.Keep), within
 // bounds that keep every other call's wait bounded.
 //
-// A slot that comes free goes to the first call in the queue. Whoever frees it gets that
+// A slot that comes free goes to the first call in the queue. The one who frees it gets that
 // grant as a result and delivers it: so slots know nothing of runs, and a grant can be
 // delivered under the locks of its owner.
 //
@@ -29,7 +29,7 @@
 // Runner and Slots have locks of their own, which come after the owner's: an owner may
 // call any method with its locks held, and no method of Owner is called with a lock of
 // this package held. So an attempt is in the runner until its owner has been told of its
-// end: whoever holds the owner's lock sees either a running attempt or its end.
+// end: a holder of the owner's lock sees either a running attempt or its end.
 //
 // # Decisions
 //

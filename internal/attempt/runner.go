@@ -261,7 +261,7 @@ func (r *Runner) Health() error {
 // Cancel asks a body to end, because its call was canceled.
 func (x *Attempt) Cancel() { x.cancel(errUnwanted) }
 
-// Abort asks a body to end, because its attempt is another's, or nobody's, by now.
+// Abort asks a body to end, because its attempt belongs to another node, or to none, by now.
 func (x *Attempt) Abort(cause error) { x.cancel(cause) }
 
 // Ended reports whether the end of the attempt was or is being reported.

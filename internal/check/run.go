@@ -51,7 +51,7 @@ func runSteps(ctx context.Context, sh *shell, steps []step, keepGoing bool) int 
 			break
 		}
 	}
-	cancel() // nobody wants to know any more
+	cancel() // its result no longer matters
 	for _, b := range beside {
 		<-b.done
 	}

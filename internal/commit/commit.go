@@ -40,7 +40,7 @@ type Committer struct {
 	lanes lanes
 }
 
-// pending is a turn without a result. Once it has that, it belongs to whoever waited.
+// pending is a turn without a result. Once it has that, it belongs to the waiter.
 type pending struct {
 	turn   store.Turn
 	done   chan error // has room for one
@@ -106,7 +106,7 @@ func (c *Committer) Commit(t store.Turn) error {
 	}
 	select {
 	case err := <-p.done:
-		*p = pending{done: p.done} // nobody else looks at a turn that has its result
+		*p = pending{done: p.done} // no one else reads a turn that has its result
 		c.spare.Put(p)
 		return err
 	case <-c.ctx.Done():

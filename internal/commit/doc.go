@@ -41,5 +41,5 @@
 //   - A group closes when its committer would be the only one to work. Before that it
 //     lets run who is ready to, for many of these are about to enqueue a turn. Where
 //     the processors are busy, groups become larger by a third to a half and fewer bytes
-//     are written; where they are idle, nobody waits.
+//     are written; where they are idle, no turn waits.
 package commit

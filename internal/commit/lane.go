@@ -51,7 +51,7 @@ func (c *Committer) routeOf(t *store.Turn) route {
 type lanes struct {
 	mu   sync.Mutex
 	all  map[route]*lane
-	idle []*lane       // those that nobody works for yet
+	idle []*lane       // those without a goroutine
 	kick chan struct{} // there is one more of those
 }
 
@@ -76,7 +76,7 @@ func (c *Committer) laneOf(t *store.Turn) *lane {
 	return l
 }
 
-// takeIdle returns the lanes that nobody works for, to a caller who does from then on.
+// takeIdle returns the lanes without a goroutine, to a caller who serves them from then on.
 func (l *lanes) takeIdle() (idle []*lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -51,7 +51,7 @@ func FireID(schedule string, nominal int64) string {
 }
 
 // TriggerID is the workflow ID of a fire that a person asked for: of its time, or of the
-// idempotency key if there is one, so that whoever asks again gets the same.
+// idempotency key if there is one, so that a repeated request gets the same.
 func TriggerID(schedule string, nominal int64, request string) string {
 	if request == "" {
 		return FireID(schedule, nominal)

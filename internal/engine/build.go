@@ -21,7 +21,7 @@ func (e *Engine) fingerprint(def *code.Declared) string {
 	return record.Fingerprint(def.Version, e.config.Build)
 }
 
-// thisBuild is the build of this program if nobody says another.
+// thisBuild is the build of this program unless an option names another.
 var thisBuild = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	return buildOf(info, executableHash)

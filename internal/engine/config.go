@@ -82,7 +82,7 @@ type Config struct {
 	// Queues are what this process serves beside its share of the runs, or without one:
 	// an engine that has queues and no workflows takes no partitions.
 	Queues []record.Queue
-	// InboxEvery is how often the inbox is read although nobody said that
+	// InboxEvery is how often the inbox is read although no news said that
 	// something is there, ScanAhead how far ahead due times are read. Tests that
 	// let virtual months pass set both high; defaults 5 s and 1 min.
 	InboxEvery, ScanAhead time.Duration
@@ -202,7 +202,7 @@ func (c *Config) normalize() error {
 	return errors.Join(errs...)
 }
 
-// identify says who this node is, as far as nobody did.
+// identify says who this node is, as far as the options do not.
 func (c *Config) identify() error {
 	if c.Node == "" {
 		host, err := os.Hostname()

@@ -83,7 +83,7 @@ type Engine struct {
 	refusedLease bool  // calls got no slot because the lease might have been over
 	switches     switches
 	routes       map[string]route // by workflow ID
-	busy         int              // residents that somebody works on
+	busy         int              // residents with a turn in progress
 	held         bool             // the inbox waits until they are fewer
 	queued       int              // residents that rest while their calls wait for slots
 	line         line

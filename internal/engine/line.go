@@ -55,7 +55,7 @@ type line struct {
 	news  bool  // others may have come
 
 	read   time.Time // when the database was read last
-	barren bool      // nobody was found then
+	barren bool      // none was found then
 
 	next []*resident // that are to begin when fewer are worked on
 

@@ -43,7 +43,7 @@ func (e *Engine) observeWith(o Observer, start *history.Start, out *core.Turn) {
 	o.Turn(start, out)
 }
 
-// committed is what the committer tells, nil if nobody listens.
+// committed is what the committer tells, nil without observers.
 func (c *Config) committed() func(turns int, took time.Duration) {
 	if len(c.Observers) == 0 {
 		return nil

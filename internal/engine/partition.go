@@ -220,7 +220,7 @@ type recovery struct {
 // must not keep the others waiting.
 const maxKeptBack = time.Second
 
-// keepSlotsBack lets nobody have a regular slot until it is known who waits for one.
+// keepSlotsBack gives out no regular slot until it is known which calls wait for one.
 // The engine's mu is held.
 func (e *Engine) keepSlotsBack() {
 	if e.recovery.open == 0 {
@@ -349,7 +349,7 @@ func (e *Engine) reviewHeld(ps []*partition) {
 }
 
 // lose drops partitions that another node took over. What still runs of them is
-// told that nobody wants it any more.
+// told that its result is no longer wanted.
 func (e *Engine) lose(ps ...*partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

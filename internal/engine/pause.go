@@ -28,7 +28,7 @@ func (e *Engine) tellWaiting(r *activeRun, waiting []core.Waiting) {
 	})
 }
 
-// tellPaused calls the hook. What it does wrong is nobody else's concern.
+// tellPaused calls the hook. Its faults stay its own.
 func (e *Engine) tellPaused(p view.PausedCall) {
 	defer func() {
 		if v := recover(); v != nil {

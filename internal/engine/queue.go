@@ -234,7 +234,7 @@ func (e *Engine) rouseClaimed() {
 }
 
 // goneWorkers are workers that this node has found dead, and since when. One is taken for
-// dead when it was for some time in which the database answered: after an outage nobody
+// dead when it was for some time in which the database answered: after an outage no one
 // has shown a sign of life.
 type goneWorkers struct {
 	kick  chan struct{}

@@ -223,7 +223,7 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 	}
 	d, err := core.DecodeDetail(r.Detail)
 	if err != nil || d.Next == "" {
-		return false, nil // nobody knows what came of it
+		return false, nil // what came of it is unknown
 	}
 	if s.gone[d.Next] {
 		return true, nil

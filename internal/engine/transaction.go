@@ -31,7 +31,7 @@ func (e *Engine) hook(out *core.Turn, todo []mail) func(tx any) error {
 }
 
 // transactionFailed makes the end of the attempt whose transaction failed a
-// failure. Nothing of its turn is durable; the run is loaded anew and told.
+// failure. Nothing of its turn is durable; the run is loaded again and told.
 func (e *Engine) transactionFailed(r *resident, todo []mail, failure error) {
 	for i, m := range todo {
 		end, ok := m.input.(core.AttemptEnded)

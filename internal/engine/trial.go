@@ -36,7 +36,7 @@ type trials struct {
 	departing int // turns that are not in the book any more and not carried out yet
 	begun     time.Time
 	again     *time.Timer // of a suspect that is tried later, nil before the first
-	over      bool        // everybody may go on without
+	over      bool        // all may go on without
 }
 
 // turnOnTrial is one use of the code of a run.

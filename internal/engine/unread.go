@@ -12,7 +12,7 @@ import (
 // A message that tells how an attempt ended may be unreadable here: its key or its blob is
 // missing, or its bytes were changed. Its call would stay open for ever, and nothing would
 // say why. So the run is parked until this process starts again, and the message stays in
-// the inbox: whoever can read it takes it. Time limits of the attempt hold meanwhile.
+// the inbox: an owner that can read it takes it. Time limits of the attempt hold meanwhile.
 
 // unreadEnd says that the end of an attempt cannot be read. It wraps nothing: the record
 // of the run is in order, whatever is wrong with the message.

@@ -384,7 +384,7 @@ type CarriedCancel struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// CarriedPause is a pause of the workflow, which sticks to the chain until somebody
+// CarriedPause is a pause of the workflow, which sticks to the chain until someone
 // resumes it.
 type CarriedPause struct {
 	By     string `json:"by,omitempty"`

@@ -56,7 +56,7 @@ func When(t, now time.Time) string {
 // overdue is how long after its time a thing still happens now: that takes a moment.
 const overdue = 5 * time.Second
 
-// Until is the countdown to what is to happen at a time: "in 1.2s", "now", or, if nobody
+// Until is the countdown to what is to happen at a time: "in 1.2s", "now", or, if no one
 // has done it since, "5m05s overdue".
 func Until(t, now time.Time) string {
 	switch late := now.Sub(t); {

@@ -128,7 +128,7 @@ func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Cal
 		}
 		g, err := in.Gate(ctx, wait.Name)
 		if errors.Is(err, store.ErrNotFound) || damageOf(err) != nil {
-			continue // the first message to it is on its way, or nobody knows
+			continue // the first message to it is on its way, or it is unknown
 		}
 		if err != nil {
 			return err

@@ -43,7 +43,7 @@ func (o *obstacles) serving(ctx context.Context) (*serving, error) {
 	return o.queues, nil
 }
 
-// atQueue says of a call that waits in a queue whether somebody could claim it.
+// atQueue says of a call that waits in a queue whether a worker could claim it.
 func (o *obstacles) atQueue(ctx context.Context, w *view.Wait) error {
 	if w.For != view.WaitQueue {
 		return nil
@@ -61,7 +61,7 @@ func (o *obstacles) atQueue(ctx context.Context, w *view.Wait) error {
 	return nil
 }
 
-// addQueues says of calls that wait in queues why nobody can claim them.
+// addQueues says of calls that wait in queues why no worker can claim them.
 func (in *Inspector) addQueues(ctx context.Context, calls []view.Call) error {
 	o := &obstacles{in: in}
 	for i := range calls {

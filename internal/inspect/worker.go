@@ -8,7 +8,7 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// heardAgain is the message of an attempt that was lost because nobody heard of its worker,
+// heardAgain is the message of an attempt that was lost because nothing was heard of its worker,
 // or another process took the worker's name, and the worker turned out to live. The record says what was known when the work was taken over.
 const heardAgain = "its worker was heard of again: it had stood still or was cut off"
 

@@ -4,5 +4,5 @@
 // every package explains itself in a doc.go, that exported names are
 // documented, and that files and functions stay short enough to be read.
 //
-// Whoever adds a package adds a row; the test says so, and where.
+// A new package needs a row; the test says so, and where.
 package layout

@@ -55,7 +55,7 @@ func (l *Log) DatabaseBack(after error) { l.write(databaseBack, after) }
 // ListenFailed is written when the database does not tell of news.
 func (l *Log) ListenFailed(err error) { l.write(listenFailed, err) }
 
-// CommitBlocked is written when a transaction of somebody else holds a turn up.
+// CommitBlocked is written when a transaction of another client holds a turn up.
 func (l *Log) CommitBlocked(run string, waited time.Duration) { l.write(commitBlocked, run, waited) }
 
 // Swept is written after a sweep that removed something.

@@ -10,18 +10,18 @@ func (l *Log) BreakerOpened(gate string, until time.Time, failures int) {
 // BreakerClosed is written when the probe of a breaker succeeds.
 func (l *Log) BreakerClosed(gate string) { l.write(breakerClosed, gate) }
 
-// GatePaused is written when somebody pauses a gate.
+// GatePaused is written when a gate is paused.
 func (l *Log) GatePaused(gate, by, reason string) { l.write(gatePaused, gate, by, reason) }
 
-// GateResumed is written when somebody resumes a gate.
+// GateResumed is written when a gate is resumed.
 func (l *Log) GateResumed(gate string) { l.write(gateResumed, gate) }
 
-// GateEdited is written when somebody edits a gate.
+// GateEdited is written when a gate is edited.
 func (l *Log) GateEdited(gate, by, reason, change string) {
 	l.write(gateEdited, gate, by, reason, change)
 }
 
-// BreakerProbed is written when somebody asks for a probe of an open breaker.
+// BreakerProbed is written when a probe of an open breaker is asked for.
 func (l *Log) BreakerProbed(gate, by, reason string) { l.write(breakerProbed, gate, by, reason) }
 
 // GateConflict is written once for each gate that calls declare in different ways.

@@ -15,7 +15,7 @@ type Box struct {
 	arrived chan struct{} // has a value if there is news
 }
 
-// New makes a mailbox. It holds all news: what came about before somebody
+// New makes a mailbox. It holds all news: what came about before a listener
 // listened is news too.
 func New() *Box {
 	b := &Box{arrived: make(chan struct{}, 1)}

@@ -110,7 +110,7 @@ func (m *Member) safe() time.Duration { return m.config.Lease - m.config.Lease/5
 
 // silence is how long before now the last renewal was sent that was answered. The
 // monotonic clock stands still while the machine sleeps, the other does not; should
-// somebody set that one, the next renewal corrects it.
+// that one was set, the next renewal corrects it.
 func (l *lease) silence(now time.Time) time.Duration {
 	return max(now.Sub(l.sent), now.Round(0).Sub(l.sent.Round(0)))
 }

@@ -16,7 +16,7 @@ type share struct {
 // spread works out what a node should do. All nodes that see the same members
 // and owners come to shares that fit together, so they need not talk to each
 // other: the shares differ by one at most, no partition moves that need not, and
-// nobody claims what another will.
+// no node claims what another will.
 func spread(me string, m *store.Membership) share {
 	owned := map[string]int{} // by live node
 	var workers []string      // live nodes that are not draining, by ID

@@ -36,7 +36,7 @@ type ForDetached interface {
 	detached(*Settings)
 }
 
-// ForRun is an option of a run, whoever starts it.
+// ForRun is an option of a run, however it is started.
 type ForRun interface {
 	ForStart
 	ForDetached

@@ -17,7 +17,7 @@ const howToInstall = `this test needs the PostgreSQL server's programs (initdb a
     macOS             brew install postgresql@17
 They are looked for in /usr/lib/postgresql/*/bin and in $PATH, or in the directory that $PERDURE_POSTGRES names; no server needs to run`
 
-// binaries finds the directory of the server's programs: that which somebody
+// binaries finds the directory of the server's programs: that which a variable
 // chose, to test with another version, or that of the newest version there is.
 func binaries() (string, error) {
 	if dir := os.Getenv("PERDURE_POSTGRES"); dir != "" {

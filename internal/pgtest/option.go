@@ -17,7 +17,7 @@ func Durable() Option {
 	}
 }
 
-// quick are the settings of a server whose data nobody needs tomorrow.
+// quick are the settings of a server whose data is not needed tomorrow.
 func quick() []string {
 	return []string{
 		"fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=64MB",

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// shared is the server of this test binary. Nobody stops it: it ends with the
+// shared is the server of this test binary. It is never stopped: it ends with the
 // process.
 var shared = sync.OnceValues(func() (*Cluster, error) { return create() })
 

@@ -102,7 +102,7 @@ func (ts *topics) unsubscribe(t *topic) {
 	}
 }
 
-// has reports whether somebody waits for something of the name.
+// has reports whether anyone waits for something of the name.
 func (ts *topics) has(name string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

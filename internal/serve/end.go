@@ -118,7 +118,7 @@ func (s *Server) cannotRead(activity string, err error) {
 }
 
 // giveBack returns a task that does not run here. That is the doing of this process, and
-// nobody is charged for it.
+// no attempt is charged for it.
 func (s *Server) giveBack(k attempt.Key, h *held) {
 	s.mu.Lock()
 	s.held[k] = h

@@ -47,7 +47,7 @@ type Config struct {
 	Slots      *attempt.Slots                      // of the process
 	Free       func(*attempt.Slot)                 // gives a slot back
 	Granted    func([]attempt.Grant)
-	Alone      bool           // the process has no runs, and the clock is nobody else's: set it
+	Alone      bool           // the process has no runs, and sets the clock
 	Attempts   attempt.Config // but its Owner
 	Token      func(partition int, run string, call int64, number int) string
 	Away       func(what string, err error) // is told that the database is away
@@ -177,7 +177,7 @@ func (s *Server) Health() error {
 }
 
 // Stop ends the server: nothing more is claimed, and what runs may end until ctx does.
-// Then it is asked to end, and after a second given up. Nobody is charged for that.
+// Then it is asked to end, and after a second given up. No attempt is charged for that.
 func (s *Server) Stop(ctx context.Context) {
 	s.mu.Lock()
 	s.draining = true

@@ -148,7 +148,7 @@ func (b *Book) Admit(waiting []Waiter, lived time.Duration, apart bool) (admitte
 	free := len(b.trying) - running
 	b.most = max(b.most, len(others)+free)
 	switch turn := apart && len(suspects) > 0 && (len(others) == 0 || b.passed >= b.most); {
-	case running > 0: // nobody joins a group of suspects: it would be larger, or later
+	case running > 0: // none joins a group of suspects: it would be larger, or later
 	case turn && free > 0: // these must have left
 	case turn:
 		admitted, b.passed = suspects[:min(len(suspects), share(b.among))], 0

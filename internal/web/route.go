@@ -43,7 +43,7 @@ const (
 
 type whoKey struct{}
 
-// Who returns who makes a request that passed the guard; nobody if its route needs no role.
+// Who returns who makes a request that passed the guard; the zero Identity if its route needs no role.
 func Who(ctx context.Context) access.Identity {
 	who, _ := ctx.Value(whoKey{}).(access.Identity)
 	return who

@@ -21,7 +21,7 @@ import (
 const sessionCookie = "perdure_session"
 
 // identify returns who makes a request, and whether a browser may have added what says so
-// by itself, whichever page made it send the request. A token that is wrong is nobody, also
+// by itself, whichever page made it send the request. A wrong token is no one's, also
 // beside a cookie that is right.
 func (g *Guard) identify(r *http.Request) (who access.Identity, ambient bool) {
 	if header := r.Header.Get("Authorization"); header != "" {
@@ -111,7 +111,7 @@ func sign(key [sha256.Size]byte, name string, expires time.Time, nonce string) s
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// session returns whose session a cookie is, nobody if it proves nothing.
+// session returns whose session a cookie is, the zero Identity if it proves nothing.
 func (g *Guard) session(value string, now time.Time) (who access.Identity) {
 	parts := strings.Split(value, ".")
 	if len(parts) != 5 {

@@ -23,7 +23,7 @@ type StatusError struct {
 	RetryAfter string
 
 	// Body is the beginning of the body, at most MaxBody bytes; it is text, and
-	// what is no UTF-8 is replaced. Empty with NoBody.
+	// invalid UTF-8 is replaced. Empty with NoBody.
 	Body string
 }
 

@@ -25,7 +25,7 @@ func (w *worker) expires() int64 { return expires(w.seen, w.Lease) }
 
 func (w *worker) live(now int64) bool { return w != nil && !w.Left && now < w.expires() }
 
-// withdrawable reports whether nobody has claimed what the turn withdraws.
+// withdrawable reports whether no worker has claimed what the turn withdraws.
 func (p *partition) withdrawable(t *store.Turn) bool {
 	return !slices.ContainsFunc(t.Withdrawn, func(ref store.TaskRef) bool {
 		known := p.tasks[taskKey{t.Run, ref.Number}]

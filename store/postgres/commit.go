@@ -18,7 +18,7 @@ type commit struct {
 	now   int64   // the database's clock
 
 	overlapping bool          // two of the turns concern one run
-	blocked     bool          // one of them has to wait for somebody's transaction
+	blocked     bool          // one of them has to wait for another client's transaction
 	spoiled     map[int]error // turns whose hooks ended the transaction, and how
 }
 

@@ -24,7 +24,7 @@ type conn struct {
 	guests atomic.Bool // a verb was called within the transaction of a hook
 }
 
-// leave gives up a connection that somebody else may be using right now: only
+// leave gives up a connection that another goroutine may be using right now: only
 // what is below it can be closed safely. The server then undoes the transaction.
 func (c *conn) leave() {
 	c.left = true

@@ -37,7 +37,7 @@ func (h *handle) Delete(ctx context.Context, d store.Deletion) (int, error) {
 }
 
 // deleteRuns removes those of the runs that have ended, and all that belongs to them.
-// One that somebody's transaction has locked, to create another run after it, is left
+// One that another client's transaction has locked, to create another run after it, is left
 // for the next time: when that ends is not known.
 func (c *conn) deleteRuns(ctx context.Context, partition int, runs []string) (int, error) {
 	if len(runs) == 0 {

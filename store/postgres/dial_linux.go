@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// limitUnacknowledged makes the kernel give a connection up whose data nobody
+// limitUnacknowledged makes the kernel give a connection up whose data no one
 // acknowledges. Probes do not help there: they are sent only when nothing else
 // is.
 func limitUnacknowledged(network, _ string, raw syscall.RawConn) (err error) {

@@ -13,7 +13,7 @@
 // Every run belongs to a partition, and every key begins with it. A partition is
 // a row with an epoch and the node that owns it. A commit locks the rows of its
 // partitions FOR SHARE and compares their epochs, in the statement before its
-// writes; whoever claims, releases or frees a partition locks its row FOR
+// writes; claiming, releasing or freeing a partition locks its row FOR
 // UPDATE. So a takeover waits for commits that are under way and shuts out all
 // later ones, and commits never wait for each other. Rows are locked in the order
 // of their numbers, and rows of nodes before those of partitions, so that nobody

@@ -53,7 +53,7 @@ func conflicted(err error) bool {
 	return code(err) == serializationFailure || code(err) == deadlock
 }
 
-// createdMeanwhile reports whether somebody else was faster to create something.
+// createdMeanwhile reports whether another client was faster to create something.
 func createdMeanwhile(err error) bool {
 	switch code(err) {
 	case uniqueViolation, duplicateSchema, duplicateTable:
@@ -77,7 +77,7 @@ func again(condition func(error) bool, f func() error) error {
 
 // definite reports whether the server judged the data of a statement, so that it
 // would judge the same again. Everything else may have to do with the state of
-// the server, the network or somebody's configuration.
+// the server, the network or its configuration.
 func definite(err error) bool {
 	c := code(err)
 	return strings.HasPrefix(c, "22") || strings.HasPrefix(c, "23") || strings.HasPrefix(c, "54") // data, constraints, limits

@@ -8,7 +8,7 @@ import (
 // A process that stands still, or whose network fails, may do so inside a transaction
 // that locks partitions: in a step transaction, or with half of a commit sent. The server
 // ends a transaction that waits for its next statement (limitIdleness). It knows no limit
-// for one that waits for the rest of a statement, or for somebody to read its result; so
+// for one that waits for the rest of a statement, or for its client to read its result; so
 // the node that takes over ends it.
 
 // takePatience is how long a node that takes over waits for locks before it looks who

@@ -32,7 +32,7 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 }
 
 // addGroup makes a group and its partitions, after those there are, unless
-// somebody else was faster. One group is made at a time.
+// another was faster. One group is made at a time.
 func (c *conn) addGroup(ctx context.Context, name string, partitions int) (first int, err error) {
 	if _, err := c.exec(ctx, `LOCK TABLE perdure.node_groups IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return 0, err

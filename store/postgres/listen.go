@@ -26,13 +26,13 @@ const (
 // tell adds a notification. It stands behind the transaction that it is about,
 // not in it: the server lets one transaction at a time commit that notifies, and
 // each would keep all others waiting while it is flushed to the disk. Nor is it flushed
-// itself, as whoever waits here would wait for the disk twice: it concerns those who
+// itself, as a waiter here would wait for the disk twice: it concerns those who
 // listen, and they lose their connections with the server.
 func (b *batch) tell(news store.News) {
 	b.do(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, b.h.schema, wordFor(news))
 }
 
-// tellInside adds a notification to somebody else's transaction, which stays as durable
+// tellInside adds a notification to another client's transaction, which stays as durable
 // as it is.
 func (b *batch) tellInside(news store.News) {
 	b.do(`SELECT pg_notify($1, $2)`, b.h.schema, wordFor(news))

@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// How long statements of ours wait for a lock that somebody else's transaction may
+// How long statements of ours wait for a lock that another client's transaction may
 // hold for hours: a workflow ID that it took, a message that it moved. Our own
 // transactions hold theirs for the time of a commit.
 const (
@@ -42,7 +42,7 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// patiently is share for verbs that may have to wait for a transaction of somebody
+// patiently is share for verbs that may have to wait for a transaction of someone
 // else: meanwhile they do without a connection.
 func (h *handle) patiently(ctx context.Context, op string, f func(c *conn) error) error {
 	pause := firstPause

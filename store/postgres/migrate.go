@@ -123,7 +123,7 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 		if err := c.script(ctx, `LOCK TABLE perdure.meta IN ACCESS EXCLUSIVE MODE`); err != nil {
 			return err
 		}
-		if id, err = c.identify(ctx); err != nil || c.h.isDone(id) { // somebody may have been faster
+		if id, err = c.identify(ctx); err != nil || c.h.isDone(id) { // another may have been faster
 			return err
 		}
 	}

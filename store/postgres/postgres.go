@@ -15,7 +15,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// defaultPartitions is how many partitions a group has unless somebody says
+// defaultPartitions is how many partitions a group has unless an option says
 // otherwise: enough to spread over dozens of nodes, few enough to claim in one statement.
 const defaultPartitions = 256
 

@@ -149,8 +149,8 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 	return claimed, nil
 }
 
-// claimTasks locks the first tasks that nobody else is about to claim, and the row of the
-// worker, so that whoever finds it dead has seen its claims.
+// claimTasks locks the first tasks that no other worker is about to claim, and the row of the
+// worker, so that one who finds it dead has seen its claims.
 func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.Task, error) {
 	var claimed []store.Task
 	var name string

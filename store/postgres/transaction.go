@@ -19,7 +19,7 @@ const fingerprint = `encode(sha256(convert_to(value, 'UTF8')), 'hex') FROM perdu
 // errElsewhere is about a transaction in another database.
 var errElsewhere = errors.New("it is in another database, or its user may not read perdure's tables there")
 
-// guest is this database inside a transaction that somebody else began and will end.
+// guest is this database inside a transaction that its caller began and will end.
 type guest struct {
 	h  *handle
 	tx transaction

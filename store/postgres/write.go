@@ -9,8 +9,8 @@ import (
 // so that the order of the turns does not matter, and raise an error if anything
 // is not as a plain turn finds it. What has no rows is left out.
 
-// write adds all that the turns write. Tasks come before what is consumed: whoever settles
-// a task locks it first, too, and then delivers a message whose key may be that of one that
+// write adds all that the turns write. Tasks come before what is consumed: settling a task
+// locks it first, too, and then delivers a message whose key may be that of one that
 // is consumed here.
 func (b *batch) write(turns []*store.Turn) {
 	b.byPartition(turns, b.writeRows)

@@ -10,7 +10,7 @@
 // machine, may read the file and create runs and post messages meanwhile.
 //
 // So a node needs no lease here, and supersedes all that were there before it:
-// whoever joins has the lock, and whoever had it is dead, be it that the process
+// a node that joins has the lock, and the one that had it is dead, be it that the process
 // died, be it that its store was closed without leaving. Until then the tables
 // tell of a node that was killed as if it were there; Nodes looks at the lock as
 // well. A group has one partition.

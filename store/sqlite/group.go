@@ -19,7 +19,7 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	err := h.read(ctx, "Group", find)
 	if err == nil && first < 0 {
 		err = h.write(ctx, "Group", func(c *conn) error {
-			if err := find(c); err != nil || first >= 0 { // somebody was faster
+			if err := find(c); err != nil || first >= 0 { // another was faster
 				return err
 			}
 			if _, err := c.one(`INSERT INTO partitions (id) SELECT max(id) + 1 FROM partitions RETURNING id`, []*int64{&first}); err != nil {

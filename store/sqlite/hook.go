@@ -55,7 +55,7 @@ func (h *handle) runHook(c *conn, t *store.Turn) error {
 	return nil
 }
 
-// lender is a driver.Connector that lends a connection which somebody else owns.
+// lender is a driver.Connector that lends a connection which its caller owns.
 type lender struct {
 	h *handle
 	c *conn

@@ -41,7 +41,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 	return err
 }
 
-// join makes a node the member. Whoever was here before is dead: the lock was
+// join makes a node the member. The former member is dead: the lock was
 // free. So every node supersedes all others.
 func join(c *conn, node store.Node, location string, now int64) error {
 	if err := mark(c, node, location); err != nil {

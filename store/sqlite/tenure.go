@@ -22,7 +22,7 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 		}
 		now := h.clock()
 		for i, p := range partitions {
-			// Whoever owns it is this node: when it joined, all others were dead.
+			// Its owner is this node: when it joined, all others were dead.
 			if err := c.free(p, node); err != nil {
 				return err
 			}

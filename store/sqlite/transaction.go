@@ -53,7 +53,7 @@ var errNotLent = errors.New("an SQLite file has one writer at a time, the engine
 
 // visit is what a verb does on the connection of a transaction that is lent. It
 // travels there as the argument of a statement: so database/sql sees to it that the
-// transaction has not ended, and that nobody else uses the connection meanwhile. The
+// transaction has not ended, and that nothing else uses the connection meanwhile. The
 // driver of any other database refuses it.
 type visit func(h *handle, c *conn) error
 

@@ -268,8 +268,8 @@ func flowOfAll() perdure.Option {
 
 // TestE129_KilledAtEachWrite: a process is killed before and after each of its writes, and
 // another one goes on. No span has two IDs, and no ID two spans; each is below the one that
-// it belongs to, but for an attempt whose end was told and not durable. None is missing where the process died before the write, and where it died
-// after the write, before it could tell, at most those that this write closed.
+// it belongs to, but for an attempt whose end was told and not durable. Missing are at most
+// those that the last turn of each run closed before the process could tell.
 func TestE129_KilledAtEachWrite(t *testing.T) {
 	whole, writes := killed(t, 0, faulty.CrashBefore)
 	want := []string{
@@ -308,7 +308,9 @@ func TestE129_KilledAtEachWrite(t *testing.T) {
 			if nowhere := slices.IndexFunc(got, func(l string) bool { return strings.Contains(l, "?") }); nowhere >= 0 && lost == 0 {
 				t.Errorf("%v at write %d: a span of nowhere:\n\t%s", fault, k, strings.Join(got, "\n\t"))
 			}
-			if most := map[faulty.Fault]int{faulty.CrashAfter: 2}[fault]; runs > wantRuns || calls > wantCalls || lost > most {
+			// Each of the two runs at work, the parent and the child, has at most one turn that
+			// is durable and untold when the process dies, and it closes a call and the run.
+			if runs > wantRuns || calls > wantCalls || lost > 4 {
 				t.Errorf("%v at write %d: %d runs and %d calls, want %d and %d:\n\t%s", fault, k, runs, calls, wantRuns, wantCalls, strings.Join(got, "\n\t"))
 			}
 		}

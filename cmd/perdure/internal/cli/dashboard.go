@@ -44,8 +44,8 @@ and operate workflows in a browser, the API under /api, its description at
 /api/openapi.json, and /healthz and /readyz for probes. Whether an
 engine runs does not matter; the server is a client of the database, and runs nothing.
 
-Without --token-file everybody on this machine may do everything, as with this command, and
-nobody else anything: the server then listens on an address of this machine only. With it,
+Without --token-file everyone on this machine may do everything, as with this command, and
+no one else anything: the server then listens on an address of this machine only. With it,
 each request needs a token. The file has one a line, as NAME ROLE SECRET: the name is what
 the audit says, the role is viewer or operator, the secret has at least 20 bytes.
 
@@ -63,7 +63,7 @@ behind a proxy that has one: a token that travels in clear can be read on its wa
 	flags.StringVar(&f.listen, "listen", defaultListen, "`address` to listen on; port 0 is any that is free")
 	flags.StringVar(&f.tokens, "token-file", "", "`file` with tokens, one a line: NAME ROLE SECRET")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "a `name` by which the server is reached; several with commas")
-	flags.BoolVar(&f.readOnly, "read-only", false, "refuse all that changes something, whoever asks")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes something, from every caller")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate chain, in PEM")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the key of the certificate, in PEM")
 	return cmd
@@ -178,14 +178,14 @@ func (a *app) tellListening(l listening) error {
 		}
 		return a.out.Flush()
 	}
-	who := "everybody on this machine may do everything"
+	who := "everyone on this machine may do everything"
 	switch {
 	case l.Tokens > 0 && l.ReadOnly:
 		who = "read only, with " + human.Plural(l.Tokens, "token", "tokens")
 	case l.Tokens > 0:
 		who = "with " + human.Plural(l.Tokens, "token", "tokens")
 	case l.ReadOnly:
-		who = "everybody on this machine may read"
+		who = "everyone on this machine may read"
 	}
 	a.printf("Serving %s at %s (%s). Interrupt to stop.\n", l.Database, l.URL, who)
 	a.printf("The API is described at %s\n", l.API)

@@ -126,7 +126,7 @@ func (a *app) demo(ctx context.Context, opt demo.Options, keep bool) error {
 	return err
 }
 
-// keepOpen serves the dashboard on what the demo has left, to everybody on this machine.
+// keepOpen serves the dashboard on what the demo has left, to everyone on this machine.
 func (a *app) keepOpen(ctx context.Context, report *demo.Report) error {
 	e, err := perdure.Open(ctx, report.Name().Opener(), perdure.Logger(slog.New(slog.DiscardHandler)))
 	if err != nil {

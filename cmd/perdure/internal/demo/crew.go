@@ -36,7 +36,7 @@ type worker struct {
 	exited   chan struct{}
 }
 
-// databaseVar tells workers the database, which may have a password: everybody on
+// databaseVar tells workers the database, which may have a password: everyone on
 // the machine can see a command line.
 const databaseVar = "PERDURE_DEMO_DB"
 
