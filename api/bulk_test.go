@@ -132,3 +132,17 @@ func TestF34_WhatWasShownIsWhatIsDone(t *testing.T) {
 		}
 	})
 }
+
+// TestF34_WhatIsNotReachedIsNotGone: when no engine answers, what of a selection was not asked
+// for in time is not yet carried out, and is not told as gone.
+func TestF34_WhatIsNotReachedIsNotGone(t *testing.T) {
+	c, _ := serve(t, false)
+	for n := range 130 {
+		c.want(201, "POST", "/api/runs", object{"workflow": "checkout", "workflow_id": fmt.Sprint("r", n), "input": order{"grinder"}})
+	}
+	dry := c.want(200, "POST", "/api/operations", object{"operation": "terminate", "runs": object{"workflow": "checkout"}, "dry_run": true}).Body
+	done := c.want(202, "POST", "/api/operations", object{"operation": "terminate", "selection": dry["selection"], "wait": "500ms"}).Body
+	if dry["runs"] != 130.0 || done["unanswered"] != 130.0 || done["gone"] != 0.0 || done["applied"] != 0.0 {
+		t.Errorf("the dry run %v, the operation: %v", dry["runs"], done)
+	}
+}

@@ -47,6 +47,8 @@ func infested(t *testing.T) string {
 		}, activity.Retry(policyOf("[retry: 100, fixed: 10m, jitter: none]")))
 		waits := activity.New("waits", func(context.Context, string) (string, error) { return "", activity.ErrPending }, activity.Retry(policyOf("[timeout: 1d]")), activity.Through(door))
 		ends := activity.New("ends", func(context.Context, string) (string, error) { return "", errors.New(megabyte) }, activity.Retry(policyOf("[retry: 0]")))
+		offered := activity.New("offered", func(context.Context, string) (string, error) { return "", errors.New("no worker is there") }, activity.Queue("queue "+worst))
+		queued := workflow.New("queued", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, offered, in) })
 		child := workflow.New(worst+"/child", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, fails, in) })
 		evil := workflow.New(worst, func(wf *workflow.Context, in string) (string, error) {
 			workflow.SetStatus(wf, hostile+endless)
@@ -59,7 +61,7 @@ func infested(t *testing.T) string {
 			}
 			return c.Get(wf)
 		})
-		eng, err := perdure.Open(ctx, sqlite.File(file), perdure.Register(evil, child, fails, waits, ends), perdure.NodeName(worst), perdure.Build(worst), perdure.Logger(slog.New(slog.DiscardHandler)))
+		eng, err := perdure.Open(ctx, sqlite.File(file), perdure.Register(evil, child, queued, fails, waits, ends, offered), perdure.NodeName(worst), perdure.Build(worst), perdure.Logger(slog.New(slog.DiscardHandler)))
 		must(t, err)
 		defer eng.Close()
 		must(t, eng.Start(ctx))
@@ -68,6 +70,8 @@ func infested(t *testing.T) string {
 			must(t, err)
 			time.Sleep(time.Second)
 		}
+		_, err = perdure.Start(ctx, eng, queued, worst+"queued", "x")
+		must(t, err)
 		must(t, perdure.Schedule(ctx, eng, worst, evil, megabyte, schedule.Spec{Every: time.Hour, Overlap: schedule.AllowAll}, workflow.Memo(hostile)))
 		time.Sleep(30 * time.Minute)
 		by, why := ops.By(strings.ReplaceAll(worst, "\x00", "")), ops.Why(hostileWhy+endless)
@@ -133,6 +137,21 @@ func (b *tab) fits() {
 
 // brightness is how much light the background of the page has, from 0 to 255.
 const brightness = `Math.max(...getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).map(Number))`
+
+// TestF45_HostileQueues: a queue has its name on each page that shows it, as text.
+func TestF45_HostileQueues(t *testing.T) {
+	b := browse(t)
+	srv, _ := served(t, infested(t))
+	for _, path := range []string{"", "runs", "nodes", string(link("run", "id", worst+"queued"))} {
+		b.open(srv.URL + "/shop/" + path)
+		if text := b.text("main"); !strings.Contains(text, "queue "+strings.ReplaceAll(hostileName, "\u202e", `\u202e`)) {
+			t.Errorf("%q does not show the queue:\n%s", path, text)
+		}
+		if n := js[int](b, `document.querySelectorAll("main script, main img, main [onerror]").length`); n > 0 {
+			t.Errorf("%q: %d elements are of others", path, n)
+		}
+	}
+}
 
 // TestF45_HostilePages: every page, with hostile texts in every field, in light, in dark and on
 // a phone: nothing is obeyed, nothing is wider than the screen, nothing moves, and the browser

@@ -446,6 +446,7 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 	o.Title, o.Good = "It is asked for, and not done yet", false
 	o.Next = fmt.Sprintf("No engine did all of it within %s. The request is in the database, and is carried out when an engine serves it.", human.Duration(patience))
 	if t.many() {
+		o.Next = fmt.Sprintf("No engine did all of it within %s. What was asked for is in the database, and is carried out when an engine serves it; the rest may not be asked for yet.", human.Duration(patience))
 		o.Again = &operateForm{
 			Action: linkTo("operate", t.query()), Key: values.Get("request"), Selection: t.selection, Unnamed: t.selection == "", Reason: values.Get("reason"), Button: "Do the rest",
 		}
@@ -459,8 +460,13 @@ func (q *request) unanswered(t *target, values url.Values, result *view.BulkResu
 // summary says what an operation on many came to.
 func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 	o := &outcome{Title: t.op.label + ": done", Good: true, Back: linked{"Back to the list", linkTo("runs", t.filter.query())}}
-	if !t.many() {
+	switch did := result.Applied + result.Unchanged; {
+	case !t.many():
 		o.Back = linked{"To the run", runLink(t.id, "").Link}
+	case did == 0:
+		o.Title, o.Good = t.op.label+": nothing was done", false
+	case result.Refused+result.NotPending+result.Ended+result.Gone > 0:
+		o.Title, o.Good = t.op.label+": done in part", false
 	}
 	var parts []string
 	for _, part := range []struct {

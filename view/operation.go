@@ -63,7 +63,7 @@ type BulkResult struct {
 	Refused    int `json:"refused"`
 	NotPending int `json:"not_pending"`
 	Ended      int `json:"ended"`      // runs that had closed before the operation
-	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet
+	Unanswered int `json:"unanswered"` // runs whose owner has not carried it out yet, or of a selection that were not reached in time
 
 	// Gone are the runs, or calls, that a selection names and that are not as it was any
 	// more: nothing is done to them. What the same request has done before is among them.

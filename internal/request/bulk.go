@@ -48,8 +48,12 @@ func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []
 	} else {
 		err = b.all(ctx, selected)
 	}
-	if only != nil {
+	switch {
+	case only == nil:
+	case err == nil:
 		b.result.Gone = only.size() - b.found.size()
+	default: // what was not reached is still to be done
+		b.result.Unanswered += len(only.chosen) - len(b.found.chosen)
 	}
 	if !dry {
 		b.result.Request = b.in.ID
@@ -200,11 +204,19 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 		}
 		return b.client.awaitControl(ctx, sent[i])
 	})
-	var errs []error
+	var errs, late []error
 	for i := range rows {
-		if err := b.add(found[i], sent[i], errors.Join(failed[i], answered[i])); err != nil {
+		err := b.add(found[i], sent[i], errors.Join(failed[i], answered[i]))
+		switch {
+		case err == nil:
+		case errors.Is(err, ErrNoAnswer):
+			late = append(late, fmt.Errorf("workflow %q: %w", rows[i].WorkflowID, err))
+		default:
 			errs = append(errs, fmt.Errorf("workflow %q: %w", rows[i].WorkflowID, err))
 		}
+	}
+	if len(errs) == 0 { // that there is no answer yet is the whole error only where nothing else is wrong
+		errs = late
 	}
 	if len(errs) > 5 {
 		errs = append(errs[:5], fmt.Errorf("and %d more", len(errs)-5))
