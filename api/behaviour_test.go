@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -169,6 +170,30 @@ func TestF40_RunsByRequest(t *testing.T) {
 		}
 		c.refused(404, "not-found", "GET", "/api/runs/a", nil)
 	})
+}
+
+// TestF40_WhatIsWrongIsSaidInTheWordsOfTheRequest: an answer names the field and what it has to
+// be, or what there is, in place of names of the server's code.
+func TestF40_WhatIsWrongIsSaidInTheWordsOfTheRequest(t *testing.T) {
+	c, _ := serve(t, false)
+	for _, try := range []struct {
+		method, path string
+		body         any
+		want         string
+	}{
+		{"GET", "/api/runs?status=open", nil, `There is no status "open"; there are running, `},
+		{"PUT", "/api/schedules/x", object{"workflow": "w", "spec": object{"cron": []string{"* * *"}}}, "spec.cron is of the JSON type array and has to be a string."},
+		{"POST", "/api/operations", object{"operation": "pause", "wait": 5}, "wait is of the JSON type number and has to be a string."},
+		{"POST", "/api/operations", object{"operation": "reset", "call": "2"}, "call is of the JSON type string and has to be a whole number."},
+		{"POST", "/api/operations", object{"runs": object{"status": "running"}}, "runs.status is of the JSON type string and has to be an array."},
+		{"POST", "/api/operations", object{"calls": "all"}, "calls is of the JSON type string and has to be an object."},
+		{"POST", "/api/operations", []int{1}, "the whole is of the JSON type array and has to be an object."},
+		{"POST", "/api/operations", object{"dry_run": "yes"}, "dry_run is of the JSON type string and has to be true or false."},
+	} {
+		if p := c.want(400, try.method, try.path, try.body).Body; !strings.Contains(fmt.Sprint(p["detail"]), try.want) {
+			t.Errorf("%s %v: %v", try.path, try.body, p["detail"])
+		}
+	}
 }
 
 // event is one of a stream.

@@ -2,13 +2,16 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,13 +168,47 @@ func decodeBody[B any](r *http.Request) (body B, err error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&body); err != nil {
+	err = dec.Decode(&body)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return body, badRequest("the body is not as it should be: %s is of the JSON type %s and has to be %s", cmp.Or(fieldOf(wrong), "the whole"), wrong.Value, jsonType(wrong.Type))
+	}
+	if err != nil {
 		return body, badRequest("the body is not as it should be: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return body, badRequest("the body goes on behind its JSON value; send one value")
 	}
 	return body, nil
+}
+
+// fieldOf is where in a body an error is: without the names of structs whose fields are those of
+// another one, which alone have capitals.
+func fieldOf(wrong *json.UnmarshalTypeError) string {
+	names := slices.DeleteFunc(strings.Split(wrong.Field, "."), func(name string) bool { return name != strings.ToLower(name) })
+	return strings.Join(names, ".")
+}
+
+// jsonType is what a type is in JSON, in words.
+func jsonType(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return "a string" // such as a duration
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	}
+	return "a whole number"
 }
 
 // by says who makes a request, and why.

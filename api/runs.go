@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/view"
@@ -311,13 +313,15 @@ type runFilter struct {
 	Until     moment   `query:"until" json:"until,omitzero" doc:"created before this time"`
 }
 
+var statuses = []string{
+	view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted,
+	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
+}
+
 func (f runFilter) view() (view.Filter, error) {
 	for _, s := range f.Status {
-		switch s {
-		case view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted,
-			view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued:
-		default:
-			return view.Filter{}, badRequest("there is no status %s", strconv.Quote(s))
+		if !slices.Contains(statuses, s) {
+			return view.Filter{}, badRequest("there is no status %s; there are %s", strconv.Quote(s), strings.Join(statuses, ", "))
 		}
 	}
 	return view.Filter{

@@ -97,7 +97,7 @@ func TestF34_TheDashboardDoesWhatItHasShown(t *testing.T) {
 	_, err := ops.ControlRun(ctx, eng, ids[2], ops.TerminateRun())
 	must(t, err)
 	page = send(page)
-	if got := inForm(t, page, `role="status"><p><strong>([^<]*)<`); got != "48 paused, 1 no longer as it was shown." {
+	if got := inForm(t, page, `role="status"><p><strong>([^<]*)<`); got != "48 paused, 1 no longer as it was shown." || inForm(t, page, `<h1>([^<]*)<`) != "Pause: done in part" {
 		t.Errorf("done: %s", got)
 	}
 	for i, want := range []string{view.CallBackoff, view.CallPaused, view.StatusTerminated, view.CallPaused} {
@@ -115,7 +115,7 @@ func TestF34_TheDashboardDoesWhatItHasShown(t *testing.T) {
 	}
 	waits(t, eng, c, "0-later")
 	page = send(page)
-	if got := inForm(t, page, `role="status"><p><strong>([^<]*)<`); got != "9 canceled." {
+	if got := inForm(t, page, `role="status"><p><strong>([^<]*)<`); got != "9 canceled." || !strings.HasSuffix(inForm(t, page, `<h1>([^<]*)<`), ": done") {
 		t.Errorf("done: %s", got)
 	}
 	if got := state("0-later"); got != view.CallBackoff {
