@@ -196,6 +196,40 @@ func TestF40_WhatIsWrongIsSaidInTheWordsOfTheRequest(t *testing.T) {
 	}
 }
 
+// TestF40_CallsInQueues: a call that failed and waits in its queue is among those that retry,
+// runs are found by it, and operations select it.
+func TestF40_CallsInQueues(t *testing.T) {
+	db := memory.New()
+	fails := activity.Declare[string, string]("fails", activity.Queue("gpu"), activity.Retry(retry.Policy{MaxAttempts: retry.Unlimited, Within: retry.Forever, Backoff: retry.Fixed(time.Millisecond)}))
+	body := fails.Impl(func(context.Context, string) (string, error) { return "", errors.New("no") })
+	flow := workflow.New("renders", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, fails, in) })
+	c, _, _ := serveOn(t, db, perdure.Register(flow))
+	worker, err := perdure.Open(t.Context(), db, perdure.NodeName("worker"), perdure.ServeQueue("gpu", 1), perdure.Register(body))
+	if err == nil {
+		err = worker.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.want(201, "POST", "/api/runs", object{"workflow": "renders", "workflow_id": "a", "input": "x"})
+	c.until("/api/runs/a", func(a answer) bool { f, _ := at(a.Body, "pending", 0, "failures").(float64); return f > 0 })
+	if err := worker.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.until("/api/runs/a", func(a answer) bool { return at(a.Body, "pending", 0, "state") == "offered" })
+	for _, query := range []string{"call=offered", "retrying=true"} {
+		if a := c.want(200, "GET", "/api/runs?"+query, nil); count(a.Body, "runs") != 1 {
+			t.Errorf("%s: %s", query, a.Raw)
+		}
+	}
+	c.refused(400, "bad-request", "GET", "/api/runs?call=open", nil)
+	c.refused(400, "bad-request", "POST", "/api/operations", object{"operation": "pause", "runs": object{"call": "open"}})
+	offered := object{"operation": "pause", "runs": object{"call": "offered"}, "calls": object{"states": []string{"offered"}}}
+	if a := c.want(200, "POST", "/api/operations", offered); a.Body["applied"] != 1.0 {
+		t.Errorf("%s", a.Raw)
+	}
+}
+
 // event is one of a stream.
 type event struct {
 	id, name string

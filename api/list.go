@@ -10,7 +10,7 @@ import (
 
 type listQuery struct {
 	runFilter
-	Retrying bool   `query:"retrying" doc:"only those with a call that failed and waits for another attempt: in backoff, at a gate or for a slot"`
+	Retrying bool   `query:"retrying" doc:"only those with a call that failed and waits for another attempt: in backoff, at a gate, in a queue or for a slot"`
 	Waits    bool   `query:"waits" doc:"say what each open run waits for, which costs a few reads each"`
 	Before   string `query:"before" doc:"next of the page before"`
 	Limit    int    `query:"limit" doc:"at most so many, up to 1000; default 100"`
@@ -46,9 +46,9 @@ func selectRuns(ctx context.Context, list read, q listQuery) (runList, error) {
 	case q.Retrying && filter.Call != "":
 		return runList{}, badRequest("call and retrying are both given; leave one out")
 	case q.Retrying:
-		filter.Call, filter.Waits, others = view.CallBackoff, true, []string{view.CallGated, view.CallQueued}
+		filter.Call, filter.Waits, others = view.CallBackoff, true, []string{view.CallGated, view.CallQueued, view.CallOffered}
 	case filter.Call == view.CallPaused: // calls of paused activities queue
-		filter.Waits, others = true, []string{view.CallQueued}
+		filter.Waits, others = true, []string{view.CallQueued, view.CallOffered}
 	}
 	runs, err := list(ctx, filter)
 	if err != nil {

@@ -306,7 +306,7 @@ type runFilter struct {
 	Status    []string `query:"status" json:"status,omitempty" doc:"any of these statuses"`
 	Workflow  string   `query:"workflow" json:"workflow,omitempty" doc:"name of the definition"`
 	Prefix    string   `query:"prefix" json:"prefix,omitempty" doc:"of the workflow ID"`
-	Call      string   `query:"call" json:"call,omitempty" doc:"with a call in this state: queued, gated, backoff, external, paused or quarantined"`
+	Call      string   `query:"call" json:"call,omitempty" doc:"with a call in this state: queued, offered, gated, backoff, external, paused or quarantined"`
 	ErrorType string   `query:"error_type" json:"error_type,omitempty" doc:"with a call whose latest attempt ended with this type of error"`
 	Attribute pairs    `query:"attribute" json:"attributes,omitempty" doc:"with this attribute, as NAME=VALUE; repeatable"`
 	Since     moment   `query:"since" json:"since,omitzero" doc:"created at this time or later: RFC 3339, or how long ago"`

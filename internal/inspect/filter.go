@@ -19,8 +19,14 @@ var statuses = []string{
 	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
 }
 
+// callStates are those of calls by which runs are found: calls in them have a row.
+var callStates = []string{
+	view.CallQueued, view.CallOffered, view.CallGated, view.CallBackoff, view.CallExternal, view.CallPaused, view.CallQuarantined,
+}
+
 // RunFilter returns a filter for the store that selects from the runs of partitions.
-// The error is a *history.InputError about a status that no run has, or the limit.
+// The error is a *history.InputError about a status that no run has, a state by which no call
+// is found, or the limit.
 func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	out := store.Filter{
 		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
@@ -28,6 +34,9 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	}
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err
+	}
+	if f.Call != "" && !slices.Contains(callStates, f.Call) {
+		return out, &history.InputError{What: fmt.Sprintf("call state %q", f.Call), Problem: "finds no runs; it is one of " + strings.Join(callStates, ", ")}
 	}
 	for _, s := range f.Status {
 		if !slices.Contains(statuses, s) {
