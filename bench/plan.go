@@ -45,7 +45,8 @@ func plans(scale workload.Scale, runs, grown int) []plan {
 		if i == 0 {
 			against = append(against, durable.On(place.SQLite).Name()) // of the variants of perdure
 			under = append(under, durable.WithSlots(place.SQLite), durable.WithSlots(place.Postgres),
-				durable.Measured(place.SQLite), durable.Measured(place.Memory), durable.Measured(place.Postgres))
+				durable.Measured(place.SQLite), durable.Measured(place.Memory), durable.Measured(place.Postgres),
+				durable.Traced(place.SQLite), durable.Traced(place.Memory), durable.Traced(place.Postgres))
 		}
 		if i < comparable {
 			under = append(under, riverqueue.System())

@@ -19,6 +19,11 @@ func On(kind place.Kind) system.System { return durable{kind: kind} }
 // Measured is On with the metrics of package telemetry: what they cost is the difference.
 func Measured(kind place.Kind) system.System { return durable{kind: kind, metrics: true} }
 
+// Traced is On with the spans of package telemetry/tracing, all of them sampled, given by
+// OpenTelemetry's batcher to an exporter that drops them: what they cost without a network is
+// the difference.
+func Traced(kind place.Kind) system.System { return durable{kind: kind, spans: true} }
+
 // WithSlots is On with as many slots as steps are in flight: what its limit of slots costs
 // is the difference.
 func WithSlots(kind place.Kind) system.System { return durable{kind: kind, slots: true} }
@@ -27,6 +32,7 @@ type durable struct {
 	kind    place.Kind
 	slots   bool // one for each step in flight
 	metrics bool // counted by package telemetry
+	spans   bool // of package telemetry/tracing
 }
 
 func (d durable) Name() string {
@@ -35,6 +41,8 @@ func (d durable) Name() string {
 		return "perdure with slots to spare"
 	case d.metrics:
 		return "perdure+metrics"
+	case d.spans:
+		return "perdure+spans"
 	}
 	return "perdure"
 }
@@ -53,6 +61,9 @@ func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (
 	}
 	if d.metrics {
 		return open(ctx, opener, c, telemetry.New().Engine())
+	}
+	if d.spans {
+		return openTraced(ctx, opener, c)
 	}
 	return open(ctx, opener, c)
 }
