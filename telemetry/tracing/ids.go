@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -34,9 +35,35 @@ type ids struct {
 	span  trace.SpanID
 }
 
+// wanting is a context that asks for the IDs of the next span, until they are given.
+type wanting struct {
+	context.Context
+	ids
+	given atomic.Bool
+}
+
+// Value implements context.Context.
+func (w *wanting) Value(key any) any {
+	if key == (wantedKey{}) {
+		if w.given.Load() {
+			return nil // the spans of a body are others
+		}
+		return w
+	}
+	return w.Context.Value(key)
+}
+
+// wantedBy returns the IDs that a context asks for, nil if it asks for none.
+func wantedBy(ctx context.Context) *ids {
+	if w, is := ctx.Value(wantedKey{}).(*wanting); is {
+		return &w.ids
+	}
+	return nil
+}
+
 // NewIDs implements the SDK's IDGenerator.
 func (g IDs) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
-	if w, is := ctx.Value(wantedKey{}).(ids); is {
+	if w := wantedBy(ctx); w != nil {
 		return w.trace, w.span
 	}
 	if g.Others != nil {
@@ -50,7 +77,7 @@ func (g IDs) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
 
 // NewSpanID implements the SDK's IDGenerator.
 func (g IDs) NewSpanID(ctx context.Context, traceID trace.TraceID) (id trace.SpanID) {
-	if w, is := ctx.Value(wantedKey{}).(ids); is {
+	if w := wantedBy(ctx); w != nil {
 		return w.span
 	}
 	if g.Others != nil {
@@ -76,18 +103,28 @@ func traceOf(run string) (id trace.TraceID) {
 }
 
 // The spans of a run, of a call and of an attempt.
-func runSpan(run string) trace.SpanID { return spanOf("run\x00" + run) }
+func runSpan(run string) trace.SpanID {
+	var b [128]byte
+	return spanOf(append(append(b[:0], "perdure span\x00run\x00"...), run...))
+}
 
 func callSpan(run string, call int64) trace.SpanID {
-	return spanOf("call\x00" + run + "\x00" + strconv.FormatInt(call, 10))
+	var b [128]byte
+	return spanOf(appendCall(append(b[:0], "perdure span\x00call\x00"...), run, call))
 }
 
 func attemptSpan(run string, call int64, attempt int) trace.SpanID {
-	return spanOf("attempt\x00" + run + "\x00" + strconv.FormatInt(call, 10) + "\x00" + strconv.Itoa(attempt))
+	var b [128]byte
+	name := appendCall(append(b[:0], "perdure span\x00attempt\x00"...), run, call)
+	return spanOf(strconv.AppendInt(append(name, 0), int64(attempt), 10))
 }
 
-func spanOf(name string) (id trace.SpanID) {
-	sum := sha256.Sum256([]byte("perdure span\x00" + name))
+func appendCall(b []byte, run string, call int64) []byte {
+	return strconv.AppendInt(append(append(b, run...), 0), call, 10)
+}
+
+func spanOf(name []byte) (id trace.SpanID) {
+	sum := sha256.Sum256(name)
 	copy(id[:], sum[:])
 	return id
 }

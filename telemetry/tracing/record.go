@@ -27,8 +27,8 @@ func (t tracer) Turn(start *history.Start, turn *core.Turn) {
 	if !lost && len(turn.Closings) == 0 && !turn.Ended {
 		return
 	}
-	headers := history.WithTrace(start.Headers, start.Trace)
-	r := closedRun{t, start, parentOf(headers), t.traceOf(start.Run, headers)}
+	above := parentOf(recorded{start})
+	r := closedRun{t, start, above, t.traceOf(start.Run, above)}
 	for i := range turn.Attempts {
 		if a := &turn.Attempts[i]; a.Outcome == core.Lost && a.Started > 0 {
 			r.lostAttempt(a)
@@ -42,6 +42,23 @@ func (t tracer) Turn(start *history.Start, turn *core.Turn) {
 	}
 }
 
+// recorded are the headers of a run as its start event has them, for reading.
+type recorded struct{ *history.Start }
+
+// Get implements propagation.TextMapCarrier.
+func (r recorded) Get(name string) string {
+	if name == history.HeaderTrace && r.Trace != "" {
+		return r.Trace
+	}
+	return r.Headers[name]
+}
+
+// Keys implements propagation.TextMapCarrier; nothing reads it.
+func (recorded) Keys() []string { return nil }
+
+// Set implements propagation.TextMapCarrier; nothing is written.
+func (recorded) Set(string, string) {}
+
 // closedRun is a run of which something has closed.
 type closedRun struct {
 	tracer tracer
@@ -51,9 +68,15 @@ type closedRun struct {
 }
 
 // make makes a span that has begun and ended, below another one if that is valid.
-func (r closedRun) make(name string, above trace.SpanContext, id trace.SpanID, began, ended int64, failed string, op intercept.Op, more []attribute.KeyValue, options ...trace.SpanStartOption) {
+func (r closedRun) make(name string, above trace.SpanContext, id trace.SpanID, began, ended int64, failed string, op intercept.Op, more [2]attribute.KeyValue, options ...trace.SpanStartOption) {
 	op.WorkflowID, op.RunID, op.Workflow = r.start.WorkflowID, r.start.Run, r.start.Type
-	options = append(options, trace.WithTimestamp(time.Unix(0, began)), trace.WithAttributes(attributes(&op)...), trace.WithAttributes(more...))
+	all := attributes(&op)
+	for _, a := range more {
+		if a.Valid() {
+			all = append(all, a)
+		}
+	}
+	options = append(options, trace.WithTimestamp(time.Unix(0, began)), trace.WithAttributes(all...))
 	ctx := context.Background()
 	if above.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, above)
@@ -74,7 +97,7 @@ func (r closedRun) run(turn *core.Turn) {
 	if failed == "" && turn.State.Status == core.StatusTimedOut {
 		failed = string(turn.State.Status)
 	}
-	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer)}
+	options := append(make([]trace.SpanStartOption, 0, 4), consumer)
 	if s.Previous != "" {
 		previous := trace.NewSpanContext(trace.SpanContextConfig{TraceID: r.in.TraceID(), SpanID: runSpan(s.Previous), TraceFlags: r.in.TraceFlags(), Remote: true})
 		if !r.above.IsValid() { // each run of such a chain has a trace of its own
@@ -83,20 +106,20 @@ func (r closedRun) run(turn *core.Turn) {
 		options = append(options, linked(previous, "previous run"))
 	}
 	r.make("perdure.run "+s.Type, r.above, runSpan(s.Run), s.Created, cmp.Or(turn.State.Closed, turn.Time), failed, intercept.Op{},
-		[]attribute.KeyValue{attribute.String(Status, string(turn.State.Status))}, options...)
+		[2]attribute.KeyValue{attribute.String(Status, string(turn.State.Status))}, options...)
 }
 
 func (r closedRun) call(c *core.Closing) {
 	r.make("perdure.call "+c.Name, r.in.WithSpanID(runSpan(r.start.Run)), callSpan(r.start.Run, c.Call), c.Scheduled, c.Ended, c.ErrorType,
-		intercept.Op{Call: c.Call}, []attribute.KeyValue{attribute.String(Status, string(c.Status)), attribute.Int(Attempts, c.Attempts)})
+		intercept.Op{Call: c.Call}, [2]attribute.KeyValue{attribute.String(Status, string(c.Status)), attribute.Int(Attempts, c.Attempts)})
 }
 
 // lostAttempt makes the span of an attempt whose process could not end it.
 func (r closedRun) lostAttempt(a *core.Record) {
-	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer)}
+	options := append(make([]trace.SpanStartOption, 0, 4), consumer)
 	if a.Attempt > 1 {
 		options = append(options, linked(r.in.WithSpanID(attemptSpan(r.start.Run, a.Call, a.Attempt-1)), "previous attempt"))
 	}
 	r.make("perdure.attempt "+a.Name, r.in.WithSpanID(callSpan(r.start.Run, a.Call)), attemptSpan(r.start.Run, a.Call, a.Attempt), a.Started, a.Ended,
-		string(core.Lost), intercept.Op{Call: a.Call, Attempt: a.Attempt}, []attribute.KeyValue{attribute.String(Lost, a.Reason)}, options...)
+		string(core.Lost), intercept.Op{Call: a.Call, Attempt: a.Attempt}, [2]attribute.KeyValue{attribute.String(Lost, a.Reason)}, options...)
 }

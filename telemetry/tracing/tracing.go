@@ -96,22 +96,25 @@ func (t tracer) begin(ctx context.Context, op *intercept.Op) (context.Context, t
 	if op.Name != "" {
 		name += " " + op.Name
 	}
-	options := []trace.SpanStartOption{trace.WithAttributes(attributes(op)...), trace.WithSpanKind(trace.SpanKindClient)}
+	options := append(make([]trace.SpanStartOption, 0, 3), trace.WithAttributes(attributes(op)...))
 	switch op.Kind {
 	case intercept.Start:
-		options = append(options, trace.WithSpanKind(trace.SpanKindProducer))
+		options = append(options, producer)
 	case intercept.Attempt:
-		in := t.traceOf(op.RunID, op.Headers)
-		options = append(options, trace.WithSpanKind(trace.SpanKindConsumer))
+		above := parentOf(propagation.MapCarrier(op.Headers))
+		in := t.traceOf(op.RunID, above)
+		options = append(options, consumer)
 		if op.Attempt > 1 {
 			options = append(options, linked(in.WithSpanID(attemptSpan(op.RunID, op.Call, op.Attempt-1)), "previous attempt"))
 		}
 		id := attemptSpan(op.RunID, op.Call, op.Attempt)
 		below, span := t.start(trace.ContextWithRemoteSpanContext(ctx, in.WithSpanID(callSpan(op.RunID, op.Call))), in.TraceID(), id, name, options...)
 		if span.SpanContext().SpanID() != id { // nobody records: what the body calls is below the trace parent
-			return trace.ContextWithRemoteSpanContext(ctx, parentOf(op.Headers)), span
+			return trace.ContextWithRemoteSpanContext(ctx, above), span
 		}
 		return below, span
+	default:
+		options = append(options, client)
 	}
 	return t.Start(ctx, name, options...)
 }
@@ -122,17 +125,16 @@ func (t tracer) child(op *intercept.Op) {
 	if op.Headers["traceparent"] != op.Parent.Headers["traceparent"] {
 		return
 	}
-	above := t.traceOf(op.Parent.RunID, op.Parent.Headers).WithSpanID(runSpan(op.Parent.RunID))
+	above := t.traceOf(op.Parent.RunID, parentOf(propagation.MapCarrier(op.Parent.Headers))).WithSpanID(runSpan(op.Parent.RunID))
 	if above.IsValid() && t.records() {
 		w3c.Inject(trace.ContextWithSpanContext(context.Background(), above), propagation.MapCarrier(op.Headers))
 	}
 }
 
-// traceOf is the trace of a run with some headers, without the ID of a span: that of its
-// trace parent; else one that follows from the ID of the run, which is sampled as the
+// traceOf is the trace of a run below a trace parent, without the ID of a span: that of the
+// parent, if it is valid; else one that follows from the ID of the run, which is sampled as the
 // provider samples a span that begins it. It is not valid if the provider does not record.
-func (t tracer) traceOf(run string, headers map[string]string) trace.SpanContext {
-	above := parentOf(headers)
+func (t tracer) traceOf(run string, above trace.SpanContext) trace.SpanContext {
 	if above.IsValid() {
 		return above
 	}
@@ -141,15 +143,24 @@ func (t tracer) traceOf(run string, headers map[string]string) trace.SpanContext
 }
 
 // parentOf is the trace parent in some headers; it is not valid if there is none.
-func parentOf(headers map[string]string) trace.SpanContext {
-	return trace.SpanContextFromContext(w3c.Extract(context.Background(), propagation.MapCarrier(headers)))
+func parentOf(headers propagation.TextMapCarrier) trace.SpanContext {
+	return trace.SpanContextFromContext(w3c.Extract(context.Background(), headers))
 }
+
+// The kinds of spans.
+var (
+	client   = trace.WithSpanKind(trace.SpanKindClient)
+	consumer = trace.WithSpanKind(trace.SpanKindConsumer)
+	producer = trace.WithSpanKind(trace.SpanKindProducer)
+)
 
 // start begins a span below that of ctx, with an ID of its own; without one above, in a
 // trace with an ID of its own too.
 func (t tracer) start(ctx context.Context, in trace.TraceID, id trace.SpanID, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
-	made, span := t.Start(context.WithValue(ctx, wantedKey{}, ids{in, id}), name, options...)
-	return context.WithValue(made, wantedKey{}, nil), span // spans of the body are others
+	w := &wanting{Context: ctx, ids: ids{in, id}}
+	made, span := t.Start(w, name, options...)
+	w.given.Store(true)
+	return made, span
 }
 
 // othersIDs reports whether spans of the tracer have IDs, and others than they should.
@@ -183,8 +194,9 @@ func fail(span trace.Span, errorType string) {
 	span.SetStatus(codes.Error, errorType)
 }
 
-// attributes are what is known of an operation.
-func attributes(op *intercept.Op) (all []attribute.KeyValue) {
+// attributes are what is known of an operation, with room for two more.
+func attributes(op *intercept.Op) []attribute.KeyValue {
+	all := make([]attribute.KeyValue, 0, 7)
 	for _, a := range []struct{ key, value string }{{WorkflowID, op.WorkflowID}, {RunID, op.RunID}, {Workflow, op.Workflow}} {
 		if a.value != "" {
 			all = append(all, attribute.String(a.key, a.value))
