@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -35,6 +36,10 @@ func (q *request) failed(err error) failure {
 	var input *view.InputError
 	var away *store.UnavailableError
 	switch {
+	case errors.Is(err, errNoGate):
+		f = failure{http.StatusNotFound, "There is no such gate", err.Error(), "A gate is there from the first call on that names it."}
+	case errors.Is(err, perdure.ErrNotFound) && strings.HasPrefix(q.path, "schedule"):
+		f = failure{http.StatusNotFound, "There is no such schedule", err.Error(), "It may be of another group, or was deleted; see the page of schedules."}
 	case errors.Is(err, perdure.ErrNotFound):
 		f = failure{http.StatusNotFound, "It is not in the database", err.Error(), "It may be of another group, or was removed by retention. Search for it in the list of runs."}
 	case errors.As(err, &bad):

@@ -2,12 +2,12 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"html/template"
 	"slices"
 	"strconv"
 
-	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
@@ -152,6 +152,9 @@ type ticketRow struct {
 // pageTickets is how many calls at a gate are on a page.
 const pageTickets = 100
 
+// errNoGate means that a gate is not in the database.
+var errNoGate = errors.New("there is none of that name; see the page of gates")
+
 // gateNamed returns a gate.
 func (q *request) gateNamed(name string) (*view.Gate, error) {
 	all, err := ops.Gates(q.ctx, q.engine)
@@ -163,7 +166,7 @@ func (q *request) gateNamed(name string) (*view.Gate, error) {
 			return &all[i], nil
 		}
 	}
-	return nil, fmt.Errorf("there is no gate %q: %w", name, perdure.ErrNotFound)
+	return nil, fmt.Errorf("gate %q: %w", name, errNoGate)
 }
 
 func showGate(q *request) (any, error) {

@@ -18,6 +18,26 @@ func NewRun(now int64) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&0xffffffffffff)
 }
 
+// IsRun reports whether a text has the form of a run ID.
+func IsRun(text string) bool {
+	if len(text) != 36 {
+		return false
+	}
+	for i := range len(text) {
+		switch c := text[i]; i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // RunFloor returns a text that is not greater than the ID of any run created at that
 // time or later. A run ID may be ahead of the creation time of its run; see
 // core.RunTimeAfter.

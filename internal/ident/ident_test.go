@@ -1,6 +1,7 @@
 package ident
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,5 +30,19 @@ func TestRunFloorIsBelowRunsOfItsMillisecond(t *testing.T) {
 	}
 	if floor := RunFloor(time.Time{}); floor != "00000000-0000" {
 		t.Errorf("the floor of a time before 1970 is %s", floor)
+	}
+}
+
+func TestRunIDsHaveTheirForm(t *testing.T) {
+	for range 100 {
+		if id := NewRun(time.Now().UnixNano()); !IsRun(id) {
+			t.Errorf("%q is no run ID", id)
+		}
+	}
+	id := NewRun(1)
+	for _, text := range []string{"", "nonsense", id[1:], id + "0", "g" + id[1:], strings.ToUpper(id[:34]) + "AB", strings.ReplaceAll(id, "-", "0"), id[:8] + "0" + id[9:]} {
+		if IsRun(text) {
+			t.Errorf("%q is a run ID", text)
+		}
 	}
 }

@@ -26,7 +26,7 @@ var callStates = []string{
 
 // RunFilter returns a filter for the store that selects from the runs of partitions.
 // The error is a *history.InputError about a status that no run has, a state by which no call
-// is found, or the limit.
+// is found, a page that begins behind no run, or the limit.
 func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	out := store.Filter{
 		Partitions: partitions, Type: f.Workflow, IDPrefix: f.IDPrefix, Call: store.CallState(f.Call), ErrorType: f.ErrorType,
@@ -34,6 +34,9 @@ func RunFilter(f view.Filter, partitions []int) (store.Filter, error) {
 	}
 	if err := checkLimit(f.Limit); err != nil {
 		return out, err
+	}
+	if f.Before != "" && !ident.IsRun(f.Before) {
+		return out, &history.InputError{What: fmt.Sprintf("start of the page, %q,", f.Before), Problem: "is no run ID; it is that of the last run of the page before"}
 	}
 	if f.Call != "" && !slices.Contains(callStates, f.Call) {
 		return out, &history.InputError{What: fmt.Sprintf("call state %q", f.Call), Problem: "finds no runs; it is one of " + strings.Join(callStates, ", ")}
