@@ -307,7 +307,7 @@ func TestBlockedTurnHoldsNobodyUp(t *testing.T) {
 		if err := <-blocked; err != nil || time.Now().Before(until) || time.Since(until) > lastBlockedPause {
 			t.Errorf("the blocked turn got %v, %s after it could be committed", err, time.Since(until))
 		}
-		if n := strings.Count(b.log.String(), "keeps open"); n != 1 {
+		if n := strings.Count(b.log.String(), "commit_blocked"); n != 1 {
 			t.Errorf("it was warned of %d times", n)
 		}
 		b.stop(errors.New("the test is over"))
