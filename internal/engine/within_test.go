@@ -402,7 +402,7 @@ func TestE28_AnOpenTransactionHoldsUpOnlyItsRivals(t *testing.T) {
 				default:
 				}
 			}
-			if n := w.log.count("waits for a transaction that somebody keeps open"); n == 0 {
+			if n := w.log.count("waits for an open transaction of another client"); n == 0 {
 				t.Error("nobody was told")
 			}
 			if err := e.Health(); err != nil {
