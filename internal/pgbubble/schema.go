@@ -104,6 +104,7 @@ func (s *Schema) learn(ctx context.Context, conn *pgx.Conn) error {
 	for _, table := range tables {
 		fmt.Fprintf(&deletes, "DELETE FROM %s.%s;", s.name, table)
 	}
+	fmt.Fprintf(&deletes, "DELETE FROM %s.meta WHERE key = 'codecs';", s.name) // a mark of a node that joined
 	s.deletes = deletes.String()
 	return err
 }

@@ -154,7 +154,7 @@ func TestF8_RulesThatAreOpenAreRefused(t *testing.T) {
 		{"127.0.0.1:7460", access.Rules{Anonymous: me}, ""},
 		{"localhost:0", access.Rules{Anonymous: me}, ""},
 		{"[::1]:7460", access.Rules{Tokens: tokens}, ""},
-		{"127.0.0.1:7460", access.Rules{}, "let nobody in"},
+		{"127.0.0.1:7460", access.Rules{}, "let no one in"},
 		{":7460", access.Rules{Anonymous: me}, "no token is needed"},
 		{"0.0.0.0:7460", access.Rules{Anonymous: me}, "no token is needed"},
 		{"[::]:7460", access.Rules{Tokens: tokens}, "name the hosts"},
