@@ -140,6 +140,9 @@ const brightness = `Math.max(...getComputedStyle(document.body).backgroundColor.
 
 // TestF45_HostileQueues: a queue has its name on each page that shows it, as text.
 func TestF45_HostileQueues(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes and looks at many pages; the whole check does")
+	}
 	b := browse(t)
 	srv, _ := served(t, infested(t))
 	for _, path := range []string{"", "runs", "nodes", string(link("run", "id", worst+"queued"))} {
@@ -157,6 +160,9 @@ func TestF45_HostileQueues(t *testing.T) {
 // a phone: nothing is obeyed, nothing is wider than the screen, nothing moves, and the browser
 // has nothing to say.
 func TestF45_HostilePages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes and looks at many pages; the whole check does")
+	}
 	b := browse(t)
 	srv, _ := served(t, infested(t))
 	covered := map[string]bool{}

@@ -309,6 +309,9 @@ func TestF44_GatesAndSchedulesByKeyboard(t *testing.T) {
 
 // TestF44_HostileNames: what is operated on is what was chosen, whatever it is called.
 func TestF44_HostileNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes and looks at many pages; the whole check does")
+	}
 	b := browse(t)
 	srv, _ := served(t, made(t))
 	b.open(srv.URL + "/shop/runs?call=retrying")
