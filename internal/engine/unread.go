@@ -45,7 +45,7 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 // too late anyway, and returns the first, for which the run is to be parked. One that has
 // no code now is held already, or about to end.
 func (e *Engine) leaveUnread(r *activeRun) (first error) {
-	if !anyUnread(r.todo) {
+	if !slices.ContainsFunc(r.todo, func(m mail) bool { return m.unread != nil }) {
 		return nil // as nearly always
 	}
 	r.todo = slices.DeleteFunc(slices.Clone(r.todo), func(m mail) bool {
@@ -58,13 +58,4 @@ func (e *Engine) leaveUnread(r *activeRun) (first error) {
 		return true
 	})
 	return first
-}
-
-func anyUnread(todo []mail) bool {
-	for i := range todo {
-		if todo[i].unread != nil {
-			return true
-		}
-	}
-	return false
 }
