@@ -36,6 +36,9 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 	}
 	d, _ := message.Read(m) // as much as its face shows
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
+	e.mu.Lock()
+	p.inbox.unread[store.TaskRef{Partition: p.number, Run: m.Run, Number: d.Call, Attempt: d.Attempt}] = true
+	e.mu.Unlock()
 	e.deliver(p, m.Run, mail{
 		input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, sequence: m.Sequence, unread: &unreadEnd{ref, cause},
 	})
@@ -58,4 +61,11 @@ func (e *Engine) leaveUnread(r *activeRun) (first error) {
 		return true
 	})
 	return first
+}
+
+// isUnread reports whether the end of an attempt is in the inbox and cannot be read here.
+func (e *Engine) isUnread(p *partition, ref store.TaskRef) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return p.inbox.unread[ref]
 }

@@ -316,7 +316,7 @@ func (s *Server) settleTogether(ends []*end) error {
 		delete(s.held, e.key)
 		s.settled[e.key] = true
 		if errs[i] != nil {
-			s.config.Dropped(e.key.Run, e.key.Call, e.key.Number)
+			s.config.Dropped(e.key, e.input.Outcome)
 		}
 	}
 	s.quiet.Broadcast()

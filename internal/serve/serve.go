@@ -52,7 +52,7 @@ type Config struct {
 	Token      func(partition int, run string, call int64, number int) string
 	Away       func(what string, err error) // is told that the database is away
 	Back       func()
-	Dropped    func(run string, call int64, number int) // an end that came too late
+	Dropped    func(k attempt.Key, how core.Outcome) // an end that came too late
 }
 
 // Server claims and runs attempts. It is safe for concurrent use.
