@@ -86,7 +86,7 @@ func (e *Engine) serveQueues() {
 		Token: func(partition int, run string, call int64, number int) string {
 			return e.Client.Token(request.Attempt{Partition: partition, Run: run, Call: call, Number: number})
 		},
-		Away: e.reads.Away, Back: e.reads.Back,
+		Away: e.reads.Away, Back: e.reads.Back, Unreadable: e.log.AttemptUnreadable,
 		Dropped: func(k attempt.Key, how core.Outcome) {
 			if how == core.Completed {
 				e.log.ResultRefused(k.Run, k.Call, k.Number)
