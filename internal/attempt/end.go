@@ -61,8 +61,11 @@ func outcome(ctx context.Context, result history.Payload, err error) (in core.At
 	}
 	in.Outcome, in.Failure = core.Failed, history.FromError(err)
 	cause := context.Cause(ctx)
-	if errors.Is(cause, errShutdown) || errors.Is(cause, errLate) {
+	switch {
+	case errors.Is(cause, errShutdown), errors.Is(cause, errLate):
 		in.Outcome = core.Drained
+	case errors.Is(cause, errNoSlot):
+		in.Outcome, in.Unbegun = core.Drained, true
 	}
 	if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
 		in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})
@@ -79,7 +82,7 @@ func isPending(err error) bool {
 
 // end tells the owner of an attempt's end. The caller has set over.
 func (r *Runner) end(x *Attempt, in core.AttemptEnded, step *Transaction, slot *Slot) {
-	in.Call, in.Attempt, in.Ended = x.Call, x.Number, r.config.Clock.Now()
+	in.Call, in.Attempt, in.Began, in.Ended = x.Call, x.Number, x.began, r.config.Clock.Now()
 	r.config.Owner.Ended(End{Attempt: x, Input: in, Transaction: step, Slot: slot})
 }
 

@@ -40,19 +40,19 @@ func (p *pulse) interval() time.Duration {
 	return min(max(p.limit/3, minFlush), maxFlush)
 }
 
-// listenTo begins to listen for the heartbeats of an attempt that begins after a wait.
-func (r *Runner) listenTo(x *Attempt, d *core.Dispatch, wait time.Duration) {
+// listenTo begins to listen for the heartbeats of an attempt that begins.
+func (r *Runner) listenTo(x *Attempt, d *core.Dispatch) {
 	p := &x.pulse
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.previous, p.limit = d.Details, d.HeartbeatTimeout
-	p.last = time.Now().Add(wait)
+	p.last = time.Now()
 	p.handed = p.last
 	if d.AttemptTimeout > 0 {
 		p.end = p.last.Add(d.AttemptTimeout)
 	}
 	if p.limit > 0 {
-		p.silence = time.AfterFunc(wait+p.limit, func() { r.listenFor(x) })
+		p.silence = time.AfterFunc(p.limit, func() { r.listenFor(x) })
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -77,6 +76,10 @@ type Spec struct {
 	Info     activity.Info
 	Body     code.Body
 	Slot     *Slot // belongs to the attempt from now on
+	// Wants, if set, is called when the time of the attempt has come, on a goroutine of its
+	// own: an attempt without a slot, which Attempt.Launch gives it. If it gets none soon it
+	// ends without having begun.
+	Wants func(*Attempt)
 }
 
 // Config is what a runner needs.
@@ -107,16 +110,19 @@ type Attempt struct {
 	Tenure
 
 	runner *Runner
-	slot   *Slot
 	cancel context.CancelCauseFunc
 	over   atomic.Bool // its end was or is being reported
 	pulse  pulse
 
-	// Guarded by the runner's mu:
-	timer  *time.Timer // enforces the attempt's timeout, nil if it has none
-	trial  *time.Timer // ends its time in the probation lane, nil elsewhere
-	launch *time.Timer // starts it, nil if it was started immediately
-	holds  bool        // its slot was not given back although it is over
+	// Guarded by the runner's mu, and not changed once it has started:
+	slot     *Slot
+	began    int64          // when it got its slot, 0 if it had one
+	start    func(*Attempt) // starts it, nil if it has started
+	timer    *time.Timer    // enforces the attempt's timeout, nil if it has none
+	trial    *time.Timer    // ends its time in the probation lane, nil elsewhere
+	launch   *time.Timer    // starts it, nil if it was started immediately
+	unwanted func() bool    // stops waiting for its context to end
+	holds    bool           // its slot was not given back although it is over
 }
 
 // trialTime is how long an attempt keeps the probation lane to itself. An attempt that
@@ -130,6 +136,8 @@ var (
 	errShutdown = errors.New("the engine is shutting down")
 	// errLate is the cause when the attempt was due after the lease had ended.
 	errLate = errors.New("the lease of the node is over")
+	// errNoSlot is the cause when there was no slot for an attempt that is on record.
+	errNoSlot = errors.New("no slot came free in time: the attempt did not begin, and waits in the queue; raise Concurrency if that is too late")
 	// errGoexit is the failure of an attempt whose body neither returned nor panicked.
 	errGoexit = errors.New("the body called runtime.Goexit (a test's FailNow, perhaps)")
 	// errPendingCommit is the failure of an attempt that wants something done with a
@@ -143,48 +151,6 @@ func NewRunner(c Config) *Runner {
 	r := &Runner{config: c, running: map[Key]*Attempt{}}
 	r.bodies, r.cancel = context.WithCancelCause(body.WithLogger(context.Background(), c.Logger))
 	return r
-}
-
-// Begin starts an attempt, or lets it wait for the time at which it starts.
-func (r *Runner) Begin(s Spec) {
-	d := &s.Dispatch
-	x := &Attempt{
-		Key: Key{s.Run, d.Call, d.Attempt}, Tenure: s.Tenure, runner: r, slot: s.Slot,
-	}
-	r.mu.Lock() // until the timers are set
-	defer r.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(x.context(r.bodies, s.Info))
-	x.cancel = cancel
-	r.running[x.Key] = x
-	wait := max(r.config.Clock.Until(d.Started), 0) // it was made durable ahead of its time
-	if d.AttemptTimeout > 0 {
-		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
-		// The body sees the deadline; the timer holds also for one that does not look.
-		timed, stop := context.WithTimeoutCause(ctx, wait+d.AttemptTimeout, timeout)
-		ctx, x.cancel = timed, func(cause error) { cancel(cause); stop() }
-		x.timer = time.AfterFunc(wait+d.AttemptTimeout, func() { r.timedOut(x, timeout) })
-	}
-	r.listenTo(x, d, wait)
-	if s.Slot != nil && s.Slot.Lane() == Probation {
-		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })
-	}
-	within, do := ctx, s.Body
-	execute := func() { r.execute(within, x, do) }
-	if wait == 0 {
-		r.config.Pool.Run(execute)
-		return
-	}
-	start := sync.OnceFunc(func() { r.config.Pool.Run(execute) })
-	var unwanted func() bool
-	x.launch = time.AfterFunc(math.MaxInt64, func() {
-		unwanted()
-		if !r.config.Holds() { // another node may own the run by now
-			x.cancel(errLate)
-		}
-		start()
-	})
-	unwanted = context.AfterFunc(ctx, start) // a body whose context has ended need not wait
-	x.launch.Reset(wait)
 }
 
 // context is what a body gets to know of its attempt.
@@ -215,11 +181,23 @@ func (r *Runner) Of(run string, epoch int64) (refs []core.AttemptRef) {
 	return refs
 }
 
-// Running returns how many attempts run.
+// Running returns how many attempts run, or will when their time has come.
 func (r *Runner) Running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.running)
+}
+
+// Begun returns how many bodies run.
+func (r *Runner) Begun() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.running {
+		if x.start == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // OnProbation reports whether an attempt runs in the probation lane.

@@ -62,9 +62,13 @@ type Waiter struct {
 	Priority int    // higher goes first
 	Lost     bool   // it ran when its process died: it goes before others of its priority
 	Activity string // "" for a step
+	// Attempt is on record already, and its time has come; nil for a call that waits to be
+	// put there. It goes before others of its priority, too.
+	Attempt *Attempt
 
-	number int64 // in the order in which they came
-	at     int   // its index in its queue
+	since  time.Time // when it came
+	number int64     // in the order in which they came
+	at     int       // its index in its queue
 }
 
 // Slot is a reserved place for one attempt.
@@ -117,8 +121,9 @@ func (s *Slots) Take(l Lane) *Slot {
 func (s *Slots) Wait(w *Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	w.since = time.Now()
 	if old := s.waiting[w.Call]; old != nil {
-		if old.Lane == w.Lane {
+		if old.Lane == w.Lane && old.Attempt == w.Attempt {
 			return
 		}
 		s.withdraw(old)
@@ -141,6 +146,24 @@ func (s *Slots) Wait(w *Waiter) {
 		s.leave(w.Run)
 	}
 	s.enqueue(w)
+}
+
+// Forget takes an attempt that needs no slot any more out of the queue.
+func (s *Slots) Forget(x *Attempt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.waiting[Call{x.Run, x.Call}]; w != nil && w.Attempt == x {
+		s.withdraw(w)
+	}
+}
+
+// Moving reports whether slots come free often enough: no call waits, or the next one in
+// turn has not waited for long. Then an attempt may be put on record before it has a slot.
+func (s *Slots) Moving() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := s.queues[Regular]
+	return !s.keptBack && !s.closed && (len(waiting) == 0 || time.Since(waiting[0].since) < maxRowTime)
 }
 
 // Withdraw takes the calls of tenures out of the queues and returns them.
@@ -228,7 +251,7 @@ func (s *Slots) Restore(calls []*Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range calls {
-		if s.waiting[w.Call] == nil { // else it asked again by itself
+		if s.waiting[w.Call] == nil && (w.Attempt == nil || !w.Attempt.Ended()) { // else it asked again by itself
 			s.enqueue(w)
 		}
 	}

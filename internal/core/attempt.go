@@ -78,8 +78,6 @@ type attempts struct {
 	// Claimed says that a worker has taken it.
 	Task    int  `json:"task,omitempty"`
 	Claimed bool `json:"claimed,omitempty"`
-	// givenUp says that it was lost or timed out in this step, without a word of its end.
-	givenUp bool
 
 	Totals Totals `json:"totals,omitzero"` // over the attempts that the ledger knows
 }
@@ -146,7 +144,9 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 			r.offer(c)
 			continue
 		}
-		if admit(c) {
+		admitted := admit(c)
+		c.unslotted = false
+		if admitted {
 			r.dispatch(c)
 			continue
 		}
@@ -269,6 +269,9 @@ func (r *execution) pastDeadline(c *Call) bool {
 func (r *execution) fireDue() {
 	for r.nextDue() <= r.now {
 		c := r.dues.pop().call
+		if c.state == Backoff && !r.mayGoOn(c) {
+			continue
+		}
 		if c.Kind == history.TimerStarted || c.state == Backoff {
 			r.out.Fired, r.out.Late = r.out.Fired+1, max(r.out.Late, r.now-c.due)
 		}
@@ -280,7 +283,6 @@ func (r *execution) fireDue() {
 				r.wantSlotSince(c, max(r.now, at))
 			}
 		case c.state == External, c.state == Remote:
-			c.givenUp = c.state == Remote
 			r.timeOutside(c)
 		case c.state == Gated && (c.Undecided != nil || r.giveBackLate(c)):
 		case (c.state == Queued || c.state == Gated || c.state == Offered) && !r.pastDeadline(c):
@@ -321,6 +323,9 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	if in.Outside {
 		in = r.saidOutside(c, in)
 	}
+	if c.state == Dispatched {
+		c.StartedAt = max(c.StartedAt, in.Began)
+	}
 	ended := max(in.Ended, c.StartedAt)
 	switch {
 	case in.Outcome == Completed:
@@ -345,6 +350,8 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 		r.handOver(c, ended)
 	case in.Outcome == Drained && c.StartedAt > r.now && c.state == Dispatched:
 		r.backOff(c) // it never began, and will under the same number
+	case in.Unbegun && c.state == Dispatched:
+		r.neverBegan(c)
 	case in.Outcome == Drained: // one that was claimed is on record, whether it began or not
 		due := c.StartedAt
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)
@@ -422,16 +429,8 @@ func (r *execution) backOffUntil(c *Call, at int64) {
 	}
 	r.setState(c, Backoff)
 	c.due = at
-	r.watch(c)
+	r.awaitBackoff(c)
 	r.touch(c)
-}
-
-// backOff waits again for the time of an attempt that was put on record ahead
-// of it.
-func (r *execution) backOff(c *Call) {
-	at := c.StartedAt
-	c.StartedAt, c.Node = 0, ""
-	r.backOffUntil(c, at)
 }
 
 // offProbation takes an attempt in flight out of probation: it ran long enough

@@ -45,6 +45,8 @@ type Call struct {
 
 	attempts
 	due             int64 // timers, backoff, queue time-outs: when to look again
+	early           bool  // of a call in backoff: its attempt may need no slot until it begins
+	unslotted       bool  // of one that is ready: it needs none until it begins
 	place           int64 // of the signal that was received
 	cancelRequested bool
 	hasRow          bool // a row is on disk
@@ -53,6 +55,10 @@ type Call struct {
 
 // Probation reports whether the next attempt belongs in the probation lane.
 func (c *Call) Probation() bool { return c.OnProbation }
+
+// Unslotted reports whether the next attempt needs no slot until it begins: see
+// Config.Unslotted.
+func (c *Call) Unslotted() bool { return c.unslotted }
 
 // Suspect is what is known of a call whose process died while it ran.
 func (c *Call) Suspect() suspects.Suspect {

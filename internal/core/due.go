@@ -52,12 +52,15 @@ func (r *callTable) nextDue() int64 {
 
 // lookAt is when a call with a due time wants to be looked at. The attempt that
 // ends a backoff is put on record a little ahead of its time, so that it is
-// durable when its time comes.
+// durable when its time comes; earlier if it needs no slot until then.
 func (r *callTable) lookAt(c *Call) int64 {
-	if c.state == Backoff {
-		return c.due - r.config.Ahead
+	switch {
+	case c.state != Backoff:
+		return c.due
+	case c.early:
+		return c.due - r.config.Early
 	}
-	return c.due
+	return c.due - r.config.Ahead
 }
 
 // addTime adds a duration to a time, both in ns, without overflow.

@@ -33,6 +33,11 @@ type AttemptEnded struct {
 	Result  history.Payload
 	Failure *history.Failure // unless completed
 	Ended   int64
+	// Began is when the body began, if that was not when the turn said that put the
+	// attempt on record: it had no slot yet. 0 otherwise. Unbegun says that the body did
+	// not begin, because there was no slot in time.
+	Began   int64
+	Unbegun bool
 
 	// Transaction says that the node holds something that belongs into the
 	// transaction of the turn which closes the call with this result: see

@@ -84,6 +84,8 @@ func (r *callTable) restore(c *Call, row Row) error {
 	switch c.state {
 	case Backoff:
 		c.due = row.Due
+		r.awaitBackoff(c)
+		return nil
 	case Queued, Offered:
 		c.due = c.queueDue()
 	case External, Remote:

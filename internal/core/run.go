@@ -49,6 +49,11 @@ type Config struct {
 	// Ahead is how long before the end of a backoff its attempt may be put on
 	// record, in ns. The caller starts it at Dispatch.Started.
 	Ahead int64
+	// Unslotted, if set, says whether an attempt may be put on record without a slot: it
+	// gets one when it begins. Such a one is put there Early before the end of its backoff,
+	// in ns; what goes through gates or a queue, or is on probation, is not asked about.
+	Unslotted func(*Call) bool
+	Early     int64
 }
 
 // StoredTurn is a committed turn as Load takes it.

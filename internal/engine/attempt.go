@@ -36,9 +36,11 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 		}, d.Trace)
 	}
 	p.active++
-	e.attempts.Begin(attempt.Spec{
-		Run: r.id, Tenure: p.tenure(), Dispatch: d, Info: attemptInfo(r, d), Body: body, Slot: slot,
-	})
+	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: d, Info: attemptInfo(r, d), Body: body, Slot: slot}
+	if slot == nil {
+		spec.Wants = func(x *attempt.Attempt) { e.wantSlot(x, d) }
+	}
+	e.attempts.Begin(spec)
 }
 
 // surrounds reports whether tests or interceptors put something around attempts.
@@ -124,6 +126,9 @@ func (o attemptOwner) Ended(end attempt.End) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.attempts.Remove(x)
+	if end.Input.Unbegun || end.Slot == nil {
+		e.slots.Forget(x)
+	}
 	e.quiet.Broadcast()
 	if e.server != nil {
 		defer e.server.Freed() // there may be a slot for a queue

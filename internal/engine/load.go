@@ -261,6 +261,7 @@ func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
 	}
 	return core.Config{
 		Node: p.node, Retry: retries, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
+		Unslotted: func(*core.Call) bool { return e.slots.Moving() }, Early: int64(early),
 		Tell: e.config.OnPaused != nil, Closings: e.config.Closings, Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}

@@ -46,6 +46,10 @@ func (r *resident) ref() store.RunRef { return store.RunRef{Partition: r.partiti
 // commit takes a few milliseconds, and that of many takes longer.
 const ahead = 20 * time.Millisecond
 
+// early is the same for an attempt that needs no slot before it begins: a thousand that
+// are due at once are durable in time.
+const early = 200 * time.Millisecond
+
 // near is how far off a run's next wake may be for it to stay in memory.
 const near = 5 * time.Second
 

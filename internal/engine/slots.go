@@ -48,6 +48,9 @@ func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
 		}
 		return false
 	}
+	if c.Unslotted() && r.slots[c.Number] == nil {
+		return true // it asks for one when it begins
+	}
 	if r.slots[c.Number] == nil {
 		slot := e.keptSlot(r.resident, c.Priority)
 		if slot == nil {
@@ -68,6 +71,29 @@ func (e *Engine) queue(r *activeRun, c *core.Call, lane attempt.Lane) {
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: r.id, Number: c.Number}, Tenure: r.partition.tenure(),
 		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: activityOf(c),
+	})
+}
+
+// wantSlot gives a slot to an attempt that is on record without one, and whose time has
+// come, or lets it wait.
+func (e *Engine) wantSlot(x *attempt.Attempt, d core.Dispatch) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if slot := e.slots.Take(attempt.Regular); slot != nil {
+		if !x.Launch(slot) {
+			e.grant(slot.Free())
+		}
+		return
+	}
+	if e.servedOf(x) == nil || x.Ended() {
+		return // it is told that another node has its run
+	}
+	name := d.Name
+	if d.Step {
+		name = ""
+	}
+	e.slots.Wait(&attempt.Waiter{
+		Call: attempt.Call{Run: x.Run, Number: x.Call}, Tenure: x.Tenure, Priority: d.Priority, Activity: name, Attempt: x,
 	})
 }
 
@@ -142,6 +168,12 @@ func (e *Engine) grant(grants []attempt.Grant) {
 		}
 		if g.Number == attempt.ToBegin {
 			grants = append(grants, e.letBegin(p, g.Run, g.Slot)...)
+			continue
+		}
+		if x := g.Attempt; x != nil {
+			if !x.Launch(g.Slot) {
+				grants = append(grants, g.Slot.Free()...)
+			}
 			continue
 		}
 		r := e.resident(p, g.Run)

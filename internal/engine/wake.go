@@ -126,7 +126,8 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 	for _, w := range due {
 		p := e.partitions[w.Partition]
 		if p != nil && e.residents[w.Run] == nil {
-			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
+			// It is loaded before that, so that an attempt which is due then is in time.
+			heap.Push(&e.wakes, wakeEntry{at: w.Time - int64(early), partition: p, run: w.Run})
 		}
 	}
 	return more, nil

@@ -48,7 +48,7 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 			return store.NoPartition(to)
 		}
 	}
-	if !p.undisputed(t) {
+	if !p.withdrawable(t) {
 		return store.ErrClaimed
 	}
 	if t.Hook != nil {

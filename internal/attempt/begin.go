@@ -1,0 +1,114 @@
+package attempt
+
+import (
+	"context"
+	"time"
+
+	"github.com/perdure/perdure/retry"
+)
+
+// slotPatience is how long an attempt whose time has come waits for a slot. It is on
+// record as one that runs, so that must not be long.
+const slotPatience = 200 * time.Millisecond
+
+// Begin starts an attempt, or lets it wait for the time at which it starts: it was made
+// durable ahead of that.
+func (r *Runner) Begin(s Spec) {
+	x := &Attempt{Key: Key{s.Run, s.Dispatch.Call, s.Dispatch.Attempt}, Tenure: s.Tenure, runner: r, slot: s.Slot}
+	r.mu.Lock() // until the timers are set
+	defer r.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(r.bodies)
+	x.cancel = cancel
+	r.running[x.Key] = x
+	wait := max(r.config.Clock.Until(s.Dispatch.Started), 0)
+	if wait == 0 && s.Wants == nil {
+		r.start(ctx, x, &s)
+		return
+	}
+	x.start = func(x *Attempt) { r.start(ctx, x, &s) }
+	x.launch = time.AfterFunc(wait, func() { r.due(x, s.Wants) })
+	x.unwanted = context.AfterFunc(ctx, func() { // a body whose context has ended is not called
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		x.startOnce()
+	})
+}
+
+// due starts an attempt whose time has come, or has its owner look for a slot.
+func (r *Runner) due(x *Attempt, wants func(*Attempt)) {
+	r.mu.Lock()
+	switch {
+	case !r.config.Holds(): // another node may own the run by now
+		x.cancel(errLate)
+	case wants == nil:
+		x.startOnce()
+	case x.start != nil:
+		x.launch = time.AfterFunc(slotPatience, func() { r.giveUp(x) })
+		r.mu.Unlock()
+		wants(x)
+		return
+	}
+	r.mu.Unlock()
+}
+
+// giveUp ends an attempt that got no slot.
+func (r *Runner) giveUp(x *Attempt) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x.start != nil {
+		x.cancel(errNoSlot)
+	}
+}
+
+// Launch starts an attempt that has waited for a slot. It returns false if the attempt
+// does not want it any more.
+func (x *Attempt) Launch(slot *Slot) bool {
+	r := x.runner
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x.start == nil || x.over.Load() {
+		return false
+	}
+	x.slot, x.began = slot, r.config.Clock.Now()
+	x.startOnce()
+	return true
+}
+
+// startOnce starts an attempt that has waited, unless it has started or was given up. The
+// runner's mu is held.
+func (x *Attempt) startOnce() {
+	if start := x.start; start != nil && !x.over.Load() {
+		x.start = nil
+		x.launch.Stop()
+		x.unwanted()
+		start(x)
+	}
+}
+
+// start runs the body of an attempt. The runner's mu is held.
+func (r *Runner) start(ctx context.Context, x *Attempt, s *Spec) {
+	d := &s.Dispatch
+	if x.began > d.Started {
+		s.Info.Started = time.Unix(0, x.began)
+		if d.AttemptTimeout > 0 {
+			s.Info.Deadline = s.Info.Started.Add(d.AttemptTimeout)
+		}
+	}
+	ctx = x.context(ctx, s.Info)
+	free := func() {} // what the body's deadline holds
+	if d.AttemptTimeout > 0 {
+		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}
+		// The body sees the deadline; the timer holds also for one that does not look.
+		ctx, free = context.WithTimeoutCause(ctx, d.AttemptTimeout, timeout)
+		x.timer = time.AfterFunc(d.AttemptTimeout, func() { r.timedOut(x, timeout) })
+	}
+	r.listenTo(x, d)
+	if x.slot != nil && x.slot.Lane() == Probation {
+		x.trial = time.AfterFunc(trialTime, func() { r.config.Owner.TrialOver(x) })
+	}
+	do := s.Body
+	r.config.Pool.Run(func() {
+		defer free()
+		r.execute(ctx, x, do)
+	})
+}
