@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 )
 
@@ -46,9 +47,9 @@ func selectRuns(ctx context.Context, list read, q listQuery) (runList, error) {
 	case q.Retrying && filter.Call != "":
 		return runList{}, badRequest("call and retrying are both given; leave one out")
 	case q.Retrying:
-		filter.Call, filter.Waits, others = view.CallBackoff, true, []string{view.CallGated, view.CallQueued, view.CallOffered}
-	case filter.Call == view.CallPaused: // calls of paused activities queue
-		filter.Waits, others = true, []string{view.CallQueued, view.CallOffered}
+		filter.Call, filter.Waits, others = wording.RetryingStates[0], true, wording.RetryingStates[1:]
+	case filter.Call == view.CallPaused:
+		filter.Waits, others = true, wording.PausedStates[1:]
 	}
 	runs, err := list(ctx, filter)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -313,15 +314,10 @@ type runFilter struct {
 	Until     moment   `query:"until" json:"until,omitzero" doc:"created before this time"`
 }
 
-var statuses = []string{
-	view.StatusRunning, view.StatusWaitingForCode, view.StatusParked, view.StatusPaused, view.StatusCompleted,
-	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
-}
-
 func (f runFilter) view() (view.Filter, error) {
 	for _, s := range f.Status {
-		if !slices.Contains(statuses, s) {
-			return view.Filter{}, badRequest("there is no status %s; there are %s", strconv.Quote(s), strings.Join(statuses, ", "))
+		if !slices.Contains(wording.Statuses, s) {
+			return view.Filter{}, badRequest("there is no status %s; there are %s", strconv.Quote(s), strings.Join(wording.Statuses, ", "))
 		}
 	}
 	return view.Filter{

@@ -49,8 +49,8 @@ func TestE65_AStoreOverCodecsIsAStore(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Opener { return codec.Over(memory.New(), all(t)...) })
 	})
 	t.Run("sqlite", func(t *testing.T) {
-		if raceDetector {
-			t.Skip("Here this runs without the race detector only.")
+		if raceDetector || testing.Short() {
+			t.Skip("Here this runs in the whole check and without the race detector only.")
 		}
 		storetest.Run(t, func(t *testing.T) store.Opener {
 			return codec.Over(sqlite.File(filepath.Join(t.TempDir(), "test.db")), keys(t, "2026-11"))

@@ -3,6 +3,7 @@ package codec
 import (
 	"context"
 
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/envelope"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
@@ -68,9 +69,7 @@ func (c chain) decodeTurns(ctx context.Context, run string, turns []store.TurnRo
 				if err != nil {
 					return err
 				}
-				s, err := history.OpenStart(history.Row{
-					WorkflowID: r.WorkflowID, Run: r.ID, Type: r.Type, Group: r.Group, Chain: r.Chain, Attempt: r.Attempt, Created: r.Created,
-				}, r.Start)
+				s, err := history.OpenStart(entity.Row(r), r.Start)
 				if err != nil && !history.IsCoded(err) { // damaged: readers say so
 					s.Run = e.Of
 				}

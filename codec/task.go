@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/perdure/perdure/internal/envelope"
 	"github.com/perdure/perdure/store"
 )
 
@@ -22,11 +23,20 @@ func (c chain) offered(ctx context.Context, t *store.Turn) error {
 	return nil
 }
 
+// decodeTasks decodes the documents of tasks. One that cannot be had for the moment says so
+// where it would stand: its claim is durable, and has to be given back.
 func (c chain) decodeTasks(ctx context.Context, tasks []store.Task) error {
 	for i := range tasks {
-		if err := c.decodeAll(ctx, doc{taskAt(&tasks[i]), &tasks[i].Data}); err != nil {
+		t := &tasks[i]
+		err := c.decodeAll(ctx, doc{taskAt(t), &t.Data})
+		if err == nil {
+			continue
+		}
+		e, malformed := envelope.Parse(t.Data)
+		if ctx.Err() != nil || malformed != nil {
 			return err
 		}
+		t.Data = without(e, err)
 	}
 	return nil
 }

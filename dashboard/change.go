@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -165,6 +166,8 @@ func makeChange(q *request) (any, error) {
 	case errors.As(err, &input), errors.As(err, &wrong):
 		q.status = http.StatusUnprocessableEntity
 		return q.changeForm(form, err)
+	case errors.Is(err, perdure.ErrNotFound): // since the form was shown
+		return nil, &absent{c.kind, name}
 	case err != nil:
 		return nil, err
 	}

@@ -3,9 +3,9 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -29,17 +29,31 @@ type badRequest struct{ what, next string }
 
 func (b *badRequest) Error() string { return b.what }
 
+// absent is a gate or schedule that is not in the database.
+type absent struct{ kind, name string }
+
+func (a *absent) Error() string {
+	return fmt.Sprintf("there is no %s %q; see the page of %[1]ss", a.kind, a.name)
+}
+
+// next says why it may not be there.
+func (a *absent) next() string {
+	if a.kind == "gate" {
+		return "A gate is there from the first call on that names it."
+	}
+	return "It may be of another group, or was deleted."
+}
+
 // failed makes the page of an error.
 func (q *request) failed(err error) failure {
 	f := failure{http.StatusInternalServerError, "The page cannot be shown", err.Error(), "Try again; the log of the program may say more."}
+	var missing *absent
 	var bad *badRequest
 	var input *view.InputError
 	var away *store.UnavailableError
 	switch {
-	case errors.Is(err, errNoGate):
-		f = failure{http.StatusNotFound, "There is no such gate", err.Error(), "A gate is there from the first call on that names it."}
-	case errors.Is(err, perdure.ErrNotFound) && strings.HasPrefix(q.path, "schedule"):
-		f = failure{http.StatusNotFound, "There is no such schedule", err.Error(), "It may be of another group, or was deleted; see the page of schedules."}
+	case errors.As(err, &missing):
+		f = failure{http.StatusNotFound, "There is no such " + missing.kind, err.Error(), missing.next()}
 	case errors.Is(err, perdure.ErrNotFound):
 		f = failure{http.StatusNotFound, "It is not in the database", err.Error(), "It may be of another group, or was removed by retention. Search for it in the list of runs."}
 	case errors.As(err, &bad):

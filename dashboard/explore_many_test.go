@@ -27,6 +27,9 @@ var (
 // TestF37_TenThousandAttempts: the ledger and the lab count all of them, and the page stays
 // one of few rows.
 func TestF37_TenThousandAttempts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves large runs out.")
+	}
 	b := browse(t)
 	now, file := time.Now(), filepath.Join(t.TempDir(), "many.db")
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"html/template"
 	"slices"
@@ -152,9 +151,6 @@ type ticketRow struct {
 // pageTickets is how many calls at a gate are on a page.
 const pageTickets = 100
 
-// errNoGate means that a gate is not in the database.
-var errNoGate = errors.New("there is none of that name; see the page of gates")
-
 // gateNamed returns a gate.
 func (q *request) gateNamed(name string) (*view.Gate, error) {
 	all, err := ops.Gates(q.ctx, q.engine)
@@ -166,7 +162,7 @@ func (q *request) gateNamed(name string) (*view.Gate, error) {
 			return &all[i], nil
 		}
 	}
-	return nil, fmt.Errorf("gate %q: %w", name, errNoGate)
+	return nil, &absent{"gate", name}
 }
 
 func showGate(q *request) (any, error) {

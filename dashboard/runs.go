@@ -21,15 +21,9 @@ const retrying = "retrying"
 // pageRuns is how many runs are on a page.
 const pageRuns = 50
 
-var (
-	openStatuses = []string{view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked}
-	allStatuses  = slices.Concat(openStatuses, []string{
-		view.StatusCompleted, view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
-	})
-	callStates = []string{
-		retrying, view.CallBackoff, view.CallGated, view.CallOffered, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
-	}
-)
+var callStates = []string{
+	retrying, view.CallBackoff, view.CallGated, view.CallOffered, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
+}
 
 // runFilter is what selects runs, as the address of the list has it.
 type runFilter struct {
@@ -70,8 +64,8 @@ func (f runFilter) query() url.Values {
 func (f runFilter) filter(now time.Time) (view.Filter, error) {
 	out := view.Filter{IDPrefix: f.Search, Workflow: f.Workflow, Status: f.Status, ErrorType: f.Error}
 	for _, s := range f.Status {
-		if !slices.Contains(allStatuses, s) {
-			return out, &badRequest{fmt.Sprintf("There is no status %q.", s), "It is one of: " + strings.Join(allStatuses, ", ")}
+		if !slices.Contains(wording.Statuses, s) {
+			return out, &badRequest{fmt.Sprintf("There is no status %q.", s), "It is one of: " + strings.Join(wording.Statuses, ", ")}
 		}
 	}
 	if f.Call != "" && !slices.Contains(callStates, f.Call) {
@@ -191,7 +185,7 @@ func runsList(q *request) (any, error) {
 		p.Empty = "There is no run yet."
 	}
 	p.More = f.Workflow+f.Error+f.Attribute+f.Since+f.Until != ""
-	for _, s := range allStatuses {
+	for _, s := range wording.Statuses {
 		p.Statuses = append(p.Statuses, choice{s, slices.Contains(f.Status, s)})
 	}
 	for _, s := range callStates {
@@ -222,7 +216,7 @@ func tabs(f runFilter) []listTab {
 		filter runFilter
 	}{
 		{"All", runFilter{}},
-		{"Open", runFilter{Status: openStatuses}},
+		{"Open", runFilter{Status: wording.OpenStatuses}},
 		{"Retrying", runFilter{Call: retrying}},
 		{"Paused calls", runFilter{Call: view.CallPaused}},
 		{"Quarantined", runFilter{Call: view.CallQuarantined}},
@@ -247,9 +241,9 @@ func (q *request) list(f view.Filter, call, before string) (runs []view.Run, nex
 	states := []string{call}
 	switch call {
 	case retrying:
-		states = []string{view.CallBackoff, view.CallGated, view.CallQueued, view.CallOffered}
+		states = wording.RetryingStates
 	case view.CallPaused:
-		states = []string{view.CallPaused, view.CallQueued} // calls of paused activities queue
+		states = wording.PausedStates
 	}
 	f.Waits, f.Before, f.Limit = true, before, pageRuns+1
 	for _, state := range states {

@@ -62,6 +62,9 @@ func large(t *testing.T) string {
 
 // TestF33_LargeRuns: pages stay small, whatever a run has on record.
 func TestF33_LargeRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves large runs out.")
+	}
 	b := browse(t)
 	srv, _ := served(t, large(t))
 	for _, path := range []string{

@@ -14,7 +14,7 @@ var scheduleChanges = []change{
 	{
 		kind: "schedule", name: "trigger", label: "Trigger now", means: "The schedule fires now, even if it is paused.",
 		ask: func(q *request, f *changeForm) error {
-			s, err := ops.DescribeSchedule(q.ctx, q.engine, f.Name)
+			s, err := q.scheduleNamed(f.Name)
 			if err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (f *changeForm) overlap(standard string) (o schedule.Overlap, asked bool, e
 
 // askSchedule asks nothing.
 func askSchedule(q *request, f *changeForm) error {
-	s, err := ops.DescribeSchedule(q.ctx, q.engine, f.Name)
+	s, err := q.scheduleNamed(f.Name)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func askSchedule(q *request, f *changeForm) error {
 const maxBackfill = 1000
 
 func askBackfill(q *request, f *changeForm) error {
-	s, err := ops.DescribeSchedule(q.ctx, q.engine, f.Name)
+	s, err := q.scheduleNamed(f.Name)
 	if err != nil {
 		return err
 	}

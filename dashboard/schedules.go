@@ -2,11 +2,13 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"html/template"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -132,8 +134,17 @@ type fireRow struct {
 	Why     folded
 }
 
+// scheduleNamed returns a schedule.
+func (q *request) scheduleNamed(name string) (*view.Schedule, error) {
+	s, err := ops.DescribeSchedule(q.ctx, q.engine, name)
+	if errors.Is(err, perdure.ErrNotFound) {
+		err = &absent{"schedule", name}
+	}
+	return s, err
+}
+
 func showSchedule(q *request) (any, error) {
-	s, err := ops.DescribeSchedule(q.ctx, q.engine, q.URL.Query().Get("name"))
+	s, err := q.scheduleNamed(q.URL.Query().Get("name"))
 	if err != nil {
 		return nil, err
 	}

@@ -92,8 +92,7 @@ func (q *request) until(t *time.Time) *stamp {
 	if t == nil || t.IsZero() {
 		return nil
 	}
-	text := human.Until(*t, q.now)
-	return &stamp{text, human.Time(*t), iso(*t), "until", strings.HasSuffix(text, " overdue")}
+	return &stamp{human.Until(*t, q.now), human.Time(*t), iso(*t), "until", human.Overdue(*t, q.now)}
 }
 
 // at is a time as such. It names the day unless that is today's.

@@ -65,6 +65,9 @@ func TestW8_EveryCrash(t *testing.T) {
 						continue
 					}
 					t.Run(in.name+"/"+blow, func(t *testing.T) {
+						if testing.Short() && in.database != nil {
+							t.Skip("-short runs this in memory only.")
+						}
 						if raceDetector && !in.resident {
 							t.Skip("Here this runs without the race detector only: runs that are kept share the most.")
 						}

@@ -26,6 +26,9 @@ func runsOf(env *perduretest.Env, id string) int {
 // TestW15_PollingForAYear: a program that never ends by itself polls every six hours of a
 // year, in runs that each stay short, and its variables are those of all of them.
 func TestW15_PollingForAYear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short leaves the year to the example of the watcher.")
+	}
 	const text = `
 fn main(input: [], output: [seen]):
     seen = {"polls": 0, "last": None}

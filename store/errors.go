@@ -12,9 +12,9 @@ var (
 	ErrFenced = errors.New("the partition has another owner")
 	// ErrStale refuses a turn whose number is taken by another one.
 	ErrStale = errors.New("another turn of this number exists")
-	// ErrClaimed refuses a turn that withdraws a task which a worker has claimed. The
-	// message that says so is in the inbox.
-	ErrClaimed = errors.New("a worker has claimed the task; read the inbox, which says so, and decide again")
+	// ErrClaimed refuses a turn that withdraws a task which a worker has claimed, or gives
+	// one up which its worker has settled. The message that says so is in the inbox.
+	ErrClaimed = errors.New("a worker has claimed or settled the task; read the inbox, which says so, and decide again")
 	// ErrNotFound says that no such run exists.
 	ErrNotFound = errors.New("no such run")
 	// ErrClosed says that the run has ended.

@@ -164,7 +164,7 @@ type Backlog struct {
 
 // HasTasks reports whether tasks come, go or change with the turn.
 func (t *Turn) HasTasks() bool {
-	return len(t.Over)+len(t.Withdrawn)+len(t.Stopped)+len(t.Offered) > 0
+	return len(t.Over)+len(t.GivenUp)+len(t.Withdrawn)+len(t.Stopped)+len(t.Offered) > 0
 }
 
 // Check returns why no store would register the worker, or nil.

@@ -298,13 +298,15 @@ type Turn struct {
 	Closed []int64 // numbers of calls whose rows are deleted
 	// Over are tasks whose attempts the turn takes for ended: their rows are deleted,
 	// whoever has them. Withdrawn are tasks that are offered no more: their rows are
-	// deleted, but if one is claimed the turn is refused with ErrClaimed. A task that is
-	// not there is gone already. Offered are attempts that go into their queues: a row of
+	// deleted, but if one is claimed the turn is refused with ErrClaimed. GivenUp are tasks
+	// whose claimants said nothing of their end: their rows are deleted, but if one is
+	// settled the turn is refused with ErrClaimed, too. A task that is not there is gone
+	// already. Offered are attempts that go into their queues: a row of
 	// an earlier attempt is replaced, one of the same attempt stays as it is. Their
 	// Partition and Run are the turn's.
 	// Of Stopped the claimant hears that they are to end (HeldTask).
-	Over, Withdrawn, Stopped []TaskRef
-	Offered                  []Task
+	Over, GivenUp, Withdrawn, Stopped []TaskRef
+	Offered                           []Task
 
 	// Remove deletes the turn's own run, which is Standing, with its calls: it
 	// stands no more. What waits for it in the inbox stays. A run that is not

@@ -78,6 +78,8 @@ type attempts struct {
 	// Claimed says that a worker has taken it.
 	Task    int  `json:"task,omitempty"`
 	Claimed bool `json:"claimed,omitempty"`
+	// givenUp says that it was lost or timed out in this step, without a word of its end.
+	givenUp bool
 
 	Totals Totals `json:"totals,omitzero"` // over the attempts that the ledger knows
 }
@@ -283,6 +285,7 @@ func (r *execution) fireDue() {
 				r.wantSlotSince(c, max(r.now, at))
 			}
 		case c.state == External, c.state == Remote:
+			c.givenUp = c.state == Remote
 			r.timeOutside(c)
 		case c.state == Gated && (c.Undecided != nil || r.giveBackLate(c)):
 		case (c.state == Queued || c.state == Gated || c.state == Offered) && !r.pastDeadline(c):

@@ -39,12 +39,15 @@ func (r *callTable) writeTask(c *Call) {
 	}
 	if c.Task != 0 && c.Task != want {
 		ref := AttemptRef{c.Number, c.Task}
-		if c.Claimed {
-			r.out.Over = append(r.out.Over, ref)
-		} else {
+		switch {
+		case !c.Claimed:
 			r.out.Withdrawn = append(r.out.Withdrawn, ref)
+		case c.givenUp:
+			r.out.GivenUp = append(r.out.GivenUp, ref)
+		default:
+			r.out.Over = append(r.out.Over, ref)
 		}
-		c.Task, c.Claimed = 0, false
+		c.Task, c.Claimed, c.givenUp = 0, false, false
 	}
 	if want != 0 && c.Task == 0 {
 		c.Task, c.Claimed = want, false
@@ -99,5 +102,6 @@ func (r *execution) workerGone(in WorkerGone) {
 	} else {
 		over.Unheard = []string{in.Worker}
 	}
+	c.givenUp = true
 	r.lost(c, over)
 }

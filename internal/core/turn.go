@@ -33,10 +33,12 @@ type Turn struct {
 
 	// Offered are attempts that go into their queues; they have not started. Over and
 	// Withdrawn are attempts that leave them: Over were claimed, and Withdrawn were not
-	// when the step was made. Stopped are attempts of which the worker is asked to end them.
-	Offered                  []Dispatch
-	Over, Withdrawn, Stopped []AttemptRef
-	Unused                   []int64 // calls whose Granted slot is free again
+	// when the step was made. GivenUp were claimed, and lost or timed out without a word of
+	// their end: if there is one meanwhile, the turn must not become durable. Stopped are
+	// attempts of which the worker is asked to end them.
+	Offered                           []Dispatch
+	Over, GivenUp, Withdrawn, Stopped []AttemptRef
+	Unused                            []int64 // calls whose Granted slot is free again
 	// OffProbation are attempts that need the probation lane no more.
 	OffProbation []AttemptRef
 
@@ -83,7 +85,7 @@ const maxSpare = 32
 
 // Empty reports whether there is nothing to commit.
 func (t *Turn) Empty() bool {
-	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && len(t.Gates) == 0 && len(t.Offered)+len(t.Over)+len(t.Withdrawn)+len(t.Stopped) == 0 && t.State == nil
+	return len(t.Events) == 0 && len(t.Rows) == 0 && len(t.Closed) == 0 && len(t.Attempts) == 0 && len(t.Gates) == 0 && len(t.Offered)+len(t.Over)+len(t.GivenUp)+len(t.Withdrawn)+len(t.Stopped) == 0 && t.State == nil
 }
 
 // Message is what a run tells another one, or itself, with its turn: an input of

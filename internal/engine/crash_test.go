@@ -58,7 +58,7 @@ func TestEveryWriteOfEveryShape(t *testing.T) {
 			t.Parallel()
 			want := calm(t, s)
 			for _, in := range settings {
-				if in.skipCrashes() || in.slow && in.shared != (i%4 == 0) && !*everywhere {
+				if !in.plays(i) {
 					continue
 				}
 				t.Run(in.name, func(t *testing.T) {

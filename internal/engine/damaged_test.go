@@ -15,6 +15,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/inspect"
 	rows "github.com/perdure/perdure/internal/record"
@@ -226,7 +227,7 @@ func TestI23_NoByteOnRecordChangesUnseen(t *testing.T) {
 				})
 			}
 			flip(rec.Run.Start, func(doc []byte) bool {
-				start, err := history.OpenStart(rows.Row(&rec.Run), doc)
+				start, err := history.OpenStart(entity.Row(&rec.Run), doc)
 				return err != nil || reflect.DeepEqual(start, past.Start)
 			})
 			detail, err := core.DecodeDetail(rec.Run.Detail)

@@ -87,7 +87,7 @@ var runsOfEach = flag.Int("endings", 2000, "how many runs end in each of the way
 //	go test ./internal/engine -run TestI10_EveryEnding -endings 10000
 func TestI10_EveryEndingLeavesNothing(t *testing.T) {
 	runs := *runsOfEach
-	if raceDetector {
+	if raceDetector || testing.Short() {
 		runs = min(runs, 300)
 	}
 	idle := activity.New("idle", func(ctx context.Context, n int) (int, error) { <-ctx.Done(); return n, ctx.Err() })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/intercept"
@@ -85,8 +86,14 @@ func (e *Engine) serveQueues() {
 		Token: func(partition int, run string, call int64, number int) string {
 			return e.Client.Token(request.Attempt{Partition: partition, Run: run, Call: call, Number: number})
 		},
-		Away: e.reads.Away, Back: e.reads.Back,
-		Dropped: func(run string, _ int64, _ int) { e.log.InputsLate(run, 1) },
+		Away: e.reads.Away, Back: e.reads.Back, Unreadable: e.log.AttemptUnreadable,
+		Dropped: func(k attempt.Key, how core.Outcome) {
+			if how == core.Completed {
+				e.log.ResultRefused(k.Run, k.Call, k.Number)
+			} else {
+				e.log.InputsLate(k.Run, 1)
+			}
+		},
 	})
 }
 
@@ -143,6 +150,13 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 		return list
 	}
 	t.Over, t.Withdrawn, t.Stopped = refs(out.Over), refs(out.Withdrawn), refs(out.Stopped)
+	for _, ref := range refs(out.GivenUp) {
+		if e.isUnread(r.partition, ref) { // what it was can be known by nobody who decides here
+			t.Over = append(t.Over, ref)
+		} else {
+			t.GivenUp = append(t.GivenUp, ref)
+		}
+	}
 	if out.Ended && r.run.Damaged() { // which does not know of all of them
 		all, err := e.tasksOf(r)
 		if err != nil {
@@ -177,10 +191,14 @@ func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
 	return refs, err
 }
 
-// claimedMeanwhile gives a turn up that withdraws an attempt which a worker has claimed.
-// The message that says so is read before the run takes another step.
-func (e *Engine) claimedMeanwhile(r *activeRun, err error) {
-	e.putBack(r.resident, r.todo)
+// toldMeanwhile gives a turn up that withdraws an attempt which a worker has claimed, or
+// gives one up of which its worker has said how it ended. The message that says so is read
+// before the run takes another step. Whether a worker is gone is looked at again after it.
+func (e *Engine) toldMeanwhile(r *activeRun) {
+	e.putBack(r.resident, slices.DeleteFunc(slices.Clone(r.todo), func(m mail) bool {
+		_, gone := m.input.(core.WorkerGone)
+		return gone
+	}))
 	e.mu.Lock()
 	e.created(r.resident)
 	e.mu.Unlock()

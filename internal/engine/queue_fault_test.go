@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -209,6 +210,90 @@ func TestE121_ADamagedRunLeavesNothingInQueues(t *testing.T) {
 		pass(time.Minute)
 		if x.runs != 0 {
 			t.Errorf("%d attempts ran of a run that has ended", x.runs)
+		}
+	})
+}
+
+// unreachable keeps blobs in memory, and is away at times.
+type unreachable struct {
+	mu    sync.Mutex
+	blobs map[string][]byte
+	away  bool
+	asked int // while it was away
+}
+
+func (u *unreachable) Put(_ context.Context, name string, data []byte) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.blobs[name] = bytes.Clone(data)
+	return nil
+}
+
+func (u *unreachable) Get(_ context.Context, name string) ([]byte, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.away {
+		u.asked++
+		return nil, &store.UnavailableError{Op: "Get", Err: errors.New("no route to the bucket")}
+	}
+	return u.blobs[name], nil
+}
+
+func (*unreachable) Names(context.Context, time.Time, func(string) error) error { return nil }
+func (*unreachable) Delete(context.Context, string, time.Time) error            { return nil }
+
+func (u *unreachable) set(away bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.away = away
+}
+
+// TestE140_AWorkerThatCannotReachBlobsLeavesAttempts: it gives back what it has claimed, to
+// others that can, waits longer each time before it tries one, and says so. When the blobs
+// are there again it goes on.
+func TestE140_AWorkerThatCannotReachBlobsLeavesAttempts(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, w *world) {
+		x := newRendering(time.Second, activity.Retry(retry.Policy{MaxAttempts: 1}))
+		clear, blobs := w.db, &unreachable{blobs: map[string][]byte{}}
+		defer func() { w.db = clear }()
+		w.db = codec.Over(clear, codec.Offload(1, blobs))
+		e := w.owner(x.flow)
+		there := &unreachable{blobs: blobs.blobs, away: true} // as the worker sees them
+		w.db = codec.Over(clear, codec.Offload(1, there))
+		worker := w.worker("c", "gpu", 8, x.activity)
+		const runs = 20
+		for i := range runs {
+			begin(t, e, x.flow, fmt.Sprint(i), i)
+		}
+		pass(5 * time.Second)
+		if err := worker.Health(); err == nil || !strings.Contains(err.Error(), "leaves them to others") || !strings.Contains(err.Error(), "no route to the bucket") {
+			t.Errorf("the worker says %v", err)
+		}
+		pass(2*time.Hour - 5*time.Second)
+		there.mu.Lock()
+		asked := there.asked
+		there.mu.Unlock()
+		if asked < 10 || asked > 8+18 { // the first ones, and then one at a time: five in ten minutes, and one each ten minutes
+			t.Errorf("in two hours %d blobs were asked for", asked)
+		}
+		if n := w.log.count("an attempt in a queue cannot be read here"); n < 10 || n > 19 {
+			t.Errorf("%d times the log says so", n)
+		}
+		if s, err := e.Status(t.Context()); err != nil || len(s.Queues) != 1 || s.Queues[0].Running != 0 || s.Queues[0].Waiting != runs {
+			t.Errorf("in queues there is %+v, %v", s.Queues, err)
+		}
+		there.set(false)
+		pass(10 * time.Minute)
+		for i := range runs {
+			if got, err := finish[string](t, e, fmt.Sprint(i)); got != fmt.Sprint("picture ", i) || err != nil {
+				t.Errorf("run %d: %q, %v", i, got, err)
+			}
+		}
+		if x.runs != runs {
+			t.Errorf("%d attempts ran", x.runs)
+		}
+		if err := worker.Health(); err != nil {
+			t.Errorf("the worker says %v", err)
 		}
 	})
 }

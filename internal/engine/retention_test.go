@@ -110,22 +110,14 @@ func TestE62_Chains(t *testing.T) {
 		}
 		signal(t, e, "ended", "number", "", 2)
 		pass(48 * time.Hour)
-		sweep := func(keep view.Retention, dry bool) string {
-			t.Helper()
-			r, err := e.Sweep(t.Context(), keep, dry)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return fmt.Sprint(r.Runs, r.Status)
-		}
 		day := view.Retention{Completed: 24 * time.Hour}
-		same(t, "nothing is old enough", sweep(view.Retention{Completed: 100 * time.Hour, Continued: 100 * time.Hour}, false), "0 map[]")
-		same(t, "dry", sweep(day, true), "3 map[completed:1 continued:2]")
+		same(t, "nothing is old enough", sweep(t, e, view.Retention{Completed: 100 * time.Hour, Continued: 100 * time.Hour}, false), "0 map[]")
+		same(t, "dry", sweep(t, e, day, true), "3 map[completed:1 continued:2]")
 		same(t, "a dry run removes nothing", len(idsOf(t, e)), 6)
-		same(t, "swept", sweep(day, false), "3 map[completed:1 continued:2]")
-		same(t, "swept again", sweep(day, false), "0 map[]")
+		same(t, "swept", sweep(t, e, day, false), "3 map[completed:1 continued:2]")
+		same(t, "swept again", sweep(t, e, day, false), "0 map[]")
 		same(t, "left", idsOf(t, e), "[open open open]")
-		same(t, "of the open chain", sweep(view.Retention{Continued: 24 * time.Hour}, false), "2 map[continued:2]")
+		same(t, "of the open chain", sweep(t, e, view.Retention{Continued: 24 * time.Hour}, false), "2 map[continued:2]")
 		d := describe(t, e, "open")
 		if len(d.Chain) != 1 || d.Chain[0].Number != 3 {
 			t.Errorf("the chain is %+v", d.Chain)
@@ -147,6 +139,16 @@ func TestE62_Chains(t *testing.T) {
 			t.Errorf("the open one: %v, %v", out, err)
 		}
 	})
+}
+
+// sweep removes what is not kept, or counts it.
+func sweep(t *testing.T, e *engine.Engine, keep view.Retention, dry bool) string {
+	t.Helper()
+	r, err := e.Sweep(t.Context(), keep, dry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(r.Runs, r.Status)
 }
 
 // TestE62_ChainsThatWereReset: a run that ended and was then reset is kept as long as the
@@ -182,24 +184,16 @@ func TestE62_ChainsThatWereReset(t *testing.T) {
 		settle()
 		same(t, "the run that used the ID again", describe(t, e, "y").Status, "completed")
 		pass(48 * time.Hour)
-		sweep := func(keep view.Retention, dry bool) string {
-			t.Helper()
-			r, err := e.Sweep(t.Context(), keep, dry)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return fmt.Sprint(r.Runs, r.Status)
-		}
 		completed, both := view.Retention{Completed: 24 * time.Hour}, view.Retention{Completed: 24 * time.Hour, Failed: 24 * time.Hour}
 		same(t, "attempts", len(attemptsOf(t, e, "x")), 4)
-		same(t, "of the chains that failed, dry", sweep(completed, true), "1 map[completed:1]")
-		same(t, "of the chains that failed", sweep(completed, false), "1 map[completed:1]")
+		same(t, "of the chains that failed, dry", sweep(t, e, completed, true), "1 map[completed:1]")
+		same(t, "of the chains that failed", sweep(t, e, completed, false), "1 map[completed:1]")
 		same(t, "attempts of the chain that is kept", len(attemptsOf(t, e, "x")), 4)
 		if _, err := e.Describe(t.Context(), "y", again); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("the run that used the ID again: %v", err)
 		}
-		same(t, "all, dry", sweep(both, true), "6 map[completed:3 failed:3]")
-		same(t, "all", sweep(both, false), "6 map[completed:3 failed:3]")
+		same(t, "all, dry", sweep(t, e, both, true), "6 map[completed:3 failed:3]")
+		same(t, "all", sweep(t, e, both, false), "6 map[completed:3 failed:3]")
 		same(t, "left", idsOf(t, e), "[]")
 	})
 }

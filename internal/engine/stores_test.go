@@ -94,6 +94,22 @@ func (in setting) run(t *testing.T, partitions int, test func(t *testing.T, w *w
 // skipCrashes leaves the enumeration of crash points out where it is sampled.
 func (in setting) skipCrashes() bool { return in.sampled && !*everywhere }
 
+// plays reports whether the crash points of this shape are enumerated here: of all in memory;
+// of every fourth on the server and of the others in files, with -short of every fourth.
+func (in setting) plays(shape int) bool {
+	switch {
+	case *everywhere || !in.slow:
+		return true
+	case in.sampled:
+		return false
+	case in.shared:
+		return shape%4 == 0
+	case testing.Short():
+		return shape%4 == 1
+	}
+	return shape%4 != 0
+}
+
 // tries is how many of so many seeded tries are made here: all in memory, but a sixth
 // under the race detector; on a database, where each takes twenty times as long, a
 // quarter, or none where crash points are sampled. With -everywhere it is all of them.

@@ -101,7 +101,7 @@ func (r *activeRun) refused(err error) {
 		e.startConflict(r.resident, r.todo, &conflict.Existing)
 	case errors.Is(err, store.ErrFenced):
 	case errors.Is(err, store.ErrClaimed):
-		e.claimedMeanwhile(r, err)
+		e.toldMeanwhile(r)
 	case errors.Is(err, store.ErrStale):
 		e.log.TurnRefused(r.id, r.out.Number)
 		e.putBack(r.resident, r.todo)

@@ -36,6 +36,9 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 	}
 	d, _ := message.Read(m) // as much as its face shows
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
+	e.mu.Lock()
+	p.inbox.unread[store.TaskRef{Partition: p.number, Run: m.Run, Number: d.Call, Attempt: d.Attempt}] = true
+	e.mu.Unlock()
 	e.deliver(p, m.Run, mail{
 		input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, sequence: m.Sequence, unread: &unreadEnd{ref, cause},
 	})
@@ -45,7 +48,7 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 // too late anyway, and returns the first, for which the run is to be parked. One that has
 // no code now is held already, or about to end.
 func (e *Engine) leaveUnread(r *activeRun) (first error) {
-	if !anyUnread(r.todo) {
+	if !slices.ContainsFunc(r.todo, func(m mail) bool { return m.unread != nil }) {
 		return nil // as nearly always
 	}
 	r.todo = slices.DeleteFunc(slices.Clone(r.todo), func(m mail) bool {
@@ -60,11 +63,9 @@ func (e *Engine) leaveUnread(r *activeRun) (first error) {
 	return first
 }
 
-func anyUnread(todo []mail) bool {
-	for i := range todo {
-		if todo[i].unread != nil {
-			return true
-		}
-	}
-	return false
+// isUnread reports whether the end of an attempt is in the inbox and cannot be read here.
+func (e *Engine) isUnread(p *partition, ref store.TaskRef) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return p.inbox.unread[ref]
 }

@@ -29,10 +29,12 @@ type inbox struct {
 	deferred map[cause][]mail
 	// starts are the runs whose start messages wait, by workflow ID.
 	starts map[string]map[string]bool
+	// unread are the attempts whose ends are there and cannot be read here.
+	unread map[store.TaskRef]bool
 }
 
 func newInbox() inbox {
-	return inbox{known: map[int64]bool{}, deferred: map[cause][]mail{}, starts: map[string]map[string]bool{}}
+	return inbox{known: map[int64]bool{}, deferred: map[cause][]mail{}, starts: map[string]map[string]bool{}, unread: map[store.TaskRef]bool{}}
 }
 
 // cause is why mail is deferred.

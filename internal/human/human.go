@@ -59,15 +59,17 @@ const overdue = 5 * time.Second
 // Until is the countdown to what is to happen at a time: "in 1.2s", "now", or, if no one
 // has done it since, "5m05s overdue".
 func Until(t, now time.Time) string {
-	switch late := now.Sub(t); {
-	case late < 0:
+	switch {
+	case now.Before(t):
 		return When(t, now)
-	case late < overdue:
-		return "now"
-	default:
-		return Duration(late) + " overdue"
+	case Overdue(t, now):
+		return Duration(now.Sub(t)) + " overdue"
 	}
+	return "now"
 }
+
+// Overdue reports whether what was to happen at a time is late.
+func Overdue(t, now time.Time) bool { return now.Sub(t) >= overdue }
 
 // Time is a time in the zone of the machine, which it names, to the millisecond.
 func Time(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000Z07:00") }

@@ -72,6 +72,8 @@ var (
 	historyLong  = event("history_long", slog.LevelWarn, "the history of a run grows long; it fails at the limit unless it continues as new", "workflow_id", "run_id", "workflow", "events", "limit")
 	backlogLong  = event("backlog_long", slog.LevelWarn, "a run leaves signals unread; at the limit it is sent no more until its code has read some", "workflow_id", "run_id", "workflow", "unread", "limit")
 	inputsLate   = event("inputs_late", slog.LevelDebug, "late or repeated inputs were dropped", "run_id", "count")
+	resultLate   = event("result_refused", slog.LevelWarn, "a result came after the owner of its run had given the attempt up, and counts for nothing; the attempt is on record as lost, timed out or ended with its call", "run_id", "call", "attempt")
+	taskUnread   = event("attempt_unreadable", slog.LevelError, "an attempt in a queue cannot be read here and is given back; those of its activity are left to other processes for a while", "activity", "retry_in", "error")
 	messageKept  = event("message_unreadable", slog.LevelError, "a message is left in the inbox", "error")
 	messageGone  = event("message_dropped", slog.LevelWarn, "a message is dropped, because there is no such workflow", "workflow_id", "kind", "key")
 	queryBroken  = event("query_unreadable", slog.LevelError, "a query cannot be read", "error")

@@ -76,6 +76,16 @@ func (l *Log) BacklogLong(r Run, unread, limit int) { l.write(backlogLong, r.wit
 // InputsLate is written when a turn dropped inputs.
 func (l *Log) InputsLate(run string, count int) { l.write(inputsLate, run, count) }
 
+// ResultRefused is written by a worker whose result its run does not take any more.
+func (l *Log) ResultRefused(run string, call int64, attempt int) {
+	l.write(resultLate, run, call, attempt)
+}
+
+// AttemptUnreadable is written by a worker that claimed an attempt which it cannot read.
+func (l *Log) AttemptUnreadable(activity string, rest time.Duration, err error) {
+	l.write(taskUnread, activity, rest, err)
+}
+
 // MessageUnreadable is written when a message has a form that is not known.
 func (l *Log) MessageUnreadable(err error) { l.write(messageKept, err) }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 )
@@ -39,15 +40,10 @@ func Decode(r *store.Record) (*Past, error) {
 	return p, nil
 }
 
-// Row returns what the row of a run says of its start event.
-func Row(r *store.Run) history.Row {
-	return history.Row{WorkflowID: r.WorkflowID, Run: r.ID, Type: r.Type, Group: r.Group, Chain: r.Chain, Attempt: r.Attempt, Created: r.Created}
-}
-
 // Start decodes the start event of a run. If it is damaged, it is what the row says of it;
 // if it is encoded and cannot be decoded, what its face shows.
 func Start(r *store.Run) (history.Start, error) {
-	start, err := history.OpenStart(Row(r), r.Start)
+	start, err := history.OpenStart(entity.Row(r), r.Start)
 	if err == nil && start.Run != r.ID {
 		err = history.Damaged("the start event", fmt.Errorf("it is that of run %q", start.Run))
 	}

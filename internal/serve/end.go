@@ -96,27 +96,6 @@ func (o owner) Token(x *attempt.Attempt) string {
 	return o.s.config.Token(x.Partition, x.Run, x.Call, x.Number)
 }
 
-// unreadable says until when no tasks of an activity are claimed, and why.
-type unreadable struct {
-	until time.Time
-	err   error
-}
-
-// restUnread is for how long no tasks of an activity are claimed after one that could not
-// be read here, for others may be able to.
-const restUnread = time.Minute
-
-// cannotRead notes that a task cannot be read here: its key or a blob is missing, or it is
-// of a later version.
-func (s *Server) cannotRead(activity string, err error) {
-	if err == nil {
-		err = errors.New("it is of a version that this one does not know")
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unread[activity] = unreadable{time.Now().Add(restUnread), err}
-}
-
 // giveBack returns a task that does not run here. That is the doing of this process, and
 // no attempt is charged for it.
 func (s *Server) giveBack(k attempt.Key, h *held) {
@@ -127,13 +106,6 @@ func (s *Server) giveBack(k attempt.Key, h *held) {
 	s.mu.Unlock()
 	s.config.Free(h.slot)
 	wake(s.ended)
-}
-
-// rests reports whether tasks of an activity are left to others for now.
-func (s *Server) rests(activity string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Now().Before(s.unread[activity].until)
 }
 
 func unseal(data []byte, into *Task) error { return history.Unseal(data, into) }
@@ -316,7 +288,7 @@ func (s *Server) settleTogether(ends []*end) error {
 		delete(s.held, e.key)
 		s.settled[e.key] = true
 		if errs[i] != nil {
-			s.config.Dropped(e.key.Run, e.key.Call, e.key.Number)
+			s.config.Dropped(e.key, e.input.Outcome)
 		}
 	}
 	s.quiet.Broadcast()

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -52,7 +50,8 @@ type Config struct {
 	Token      func(partition int, run string, call int64, number int) string
 	Away       func(what string, err error) // is told that the database is away
 	Back       func()
-	Dropped    func(run string, call int64, number int) // an end that came too late
+	Unreadable func(activity string, rest time.Duration, err error)
+	Dropped    func(k attempt.Key, how core.Outcome) // an end that came too late
 }
 
 // Server claims and runs attempts. It is safe for concurrent use.
@@ -168,12 +167,7 @@ func (s *Server) Health() error {
 	if s.begun && !s.draining && time.Since(s.attended) > s.config.Lease {
 		return errors.New("this process serves queues, and could not show a sign of life for longer than its lease: others may run its attempts")
 	}
-	for name, u := range s.unread {
-		if time.Now().Before(u.until) {
-			return fmt.Errorf("an attempt of activity %q could not be read by this process, which leaves them to others for a while: %w", name, u.err)
-		}
-	}
-	return cmp.Or(s.untold, s.attempts.Health())
+	return cmp.Or(s.unreadHealth(), s.untold, s.attempts.Health())
 }
 
 // Stop ends the server: nothing more is claimed, and what runs may end until ctx does.
@@ -330,9 +324,14 @@ func (s *Server) claimAll() {
 	s.setShort(true) // a slot that is freed meanwhile may be what is missing
 	short := false
 	for i := range s.config.Queues {
+		names, doubtful := s.claimable()
+		for _, name := range doubtful {
+			s.claim(i, []string{name}, 1)
+		}
 		more, left := true, false
 		for more {
-			more, left = s.claim(i)
+			more, left = s.claim(i, names, maxClaim)
+			names, _ = s.claimable()
 		}
 		short = short || left
 	}
@@ -345,12 +344,11 @@ func (s *Server) setShort(short bool) {
 	s.short = short
 }
 
-// claim claims tasks of a queue. It reports whether there may be more, and whether some
-// may be left for which there was no slot.
-func (s *Server) claim(i int) (more, left bool) {
+// claim claims tasks of these activities in a queue, up to a number. It reports whether
+// there may be more, and whether some may be left for which there was no slot.
+func (s *Server) claim(i int, names []string, most int) (more, left bool) {
 	q := s.config.Queues[i]
-	names := slices.DeleteFunc(slices.Clone(s.config.Activities), func(name string) bool { return s.rests(name) || s.config.Paused(name) })
-	free := s.free(i)
+	free := min(s.free(i), most)
 	if len(names) == 0 || free <= 0 {
 		return false, true
 	}
@@ -427,7 +425,7 @@ func (s *Server) free(i int) int {
 			n--
 		}
 	}
-	return min(n, maxClaim)
+	return n
 }
 
 // maxClaim is how many tasks are claimed at a time.
@@ -445,6 +443,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 		s.giveBack(k, h)
 		return
 	}
+	s.canRead(t.Name)
 	body := s.config.Body(t.Run, &data)
 	d.Started = max(d.Queued, min(t.Claimed, s.clock.Now())) // it may be offered ahead of its time
 	s.mu.Lock()

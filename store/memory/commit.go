@@ -48,7 +48,7 @@ func (db *Database) commit(p *partition, t *store.Turn) error {
 			return store.NoPartition(to)
 		}
 	}
-	if !p.withdrawable(t) {
+	if !p.undisputed(t) {
 		return store.ErrClaimed
 	}
 	if t.Hook != nil {

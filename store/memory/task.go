@@ -25,17 +25,21 @@ func (w *worker) expires() int64 { return expires(w.seen, w.Lease) }
 
 func (w *worker) live(now int64) bool { return w != nil && !w.Left && now < w.expires() }
 
-// withdrawable reports whether no worker has claimed what the turn withdraws.
-func (p *partition) withdrawable(t *store.Turn) bool {
-	return !slices.ContainsFunc(t.Withdrawn, func(ref store.TaskRef) bool {
-		known := p.tasks[taskKey{t.Run, ref.Number}]
-		return known != nil && known.Attempt == ref.Attempt && known.Worker != ""
-	})
+// undisputed reports whether no worker has claimed what the turn withdraws, and none has
+// settled what it gives up.
+func (p *partition) undisputed(t *store.Turn) bool {
+	has := func(refs []store.TaskRef, so func(*store.Task) bool) bool {
+		return slices.ContainsFunc(refs, func(ref store.TaskRef) bool {
+			known := p.tasks[taskKey{t.Run, ref.Number}]
+			return known != nil && known.Attempt == ref.Attempt && so(known)
+		})
+	}
+	return !has(t.Withdrawn, func(k *store.Task) bool { return k.Worker != "" }) && !has(t.GivenUp, func(k *store.Task) bool { return k.Settled })
 }
 
 // applyTasks writes the tasks of a turn.
 func (db *Database) applyTasks(p *partition, t *store.Turn, now int64) {
-	for _, refs := range [][]store.TaskRef{t.Over, t.Withdrawn} {
+	for _, refs := range [][]store.TaskRef{t.Over, t.GivenUp, t.Withdrawn} {
 		for _, ref := range refs {
 			if known := p.tasks[taskKey{t.Run, ref.Number}]; known != nil && known.Attempt == ref.Attempt {
 				delete(p.tasks, taskKey{t.Run, ref.Number})

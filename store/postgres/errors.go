@@ -53,6 +53,10 @@ func conflicted(err error) bool {
 	return code(err) == serializationFailure || code(err) == deadlock
 }
 
+// locked reports whether a statement waited in vain for a lock. On a busy server our own
+// transactions may hold one for that long.
+func locked(err error) bool { return code(err) == lockNotAvailable }
+
 // createdMeanwhile reports whether another client was faster to create something.
 func createdMeanwhile(err error) bool {
 	switch code(err) {

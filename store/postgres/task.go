@@ -13,21 +13,31 @@ import (
 // claimedState is the SQLSTATE that says that a task which a turn withdraws is claimed.
 const claimedState = "PD006"
 
-// writeTasks deletes tasks that are over or withdrawn and inserts what is offered.
+// writeTasks deletes tasks that are over, given up or withdrawn and inserts what is offered.
+// Tasks are locked in the order in which SettleTasks does it.
 func (b *batch) writeTasks(turns []*store.Turn) {
-	if slices.ContainsFunc(turns, concernsTasks) {
+	if slices.ContainsFunc(turns, (*store.Turn).HasTasks) {
 		b.bind()
 	}
-	b.deleteTasks(collect(turns, func(t *store.Turn) []store.TaskRef { return t.Over }), `true`)
-	withdrawn := collect(turns, func(t *store.Turn) []store.TaskRef { return t.Withdrawn })
-	b.deleteTasks(withdrawn, `t.worker = ''`)
-	if n := len(withdrawn); n > 0 {
-		// The one before has waited for a claim that was under way; this one sees it.
-		b.do(`SELECT CASE WHEN count(*) > 0 THEN perdure.refuse('`+claimedState+`', 'a task is claimed') END
-			FROM perdure.tasks t JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
-			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(withdrawn)...)
+	over := tasksOf(turns, func(t *store.Turn) []store.TaskRef { return t.Over })
+	givenUp := tasksOf(turns, func(t *store.Turn) []store.TaskRef { return t.GivenUp })
+	withdrawn := tasksOf(turns, func(t *store.Turn) []store.TaskRef { return t.Withdrawn })
+	stopped := tasksOf(turns, func(t *store.Turn) []store.TaskRef { return t.Stopped })
+	if len(givenUp)+len(withdrawn)+len(stopped) > 0 { // several statements would lock one after the other
+		b.do(`SELECT FROM perdure.tasks t JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number ORDER BY t.partition, t.run, t.number FOR UPDATE OF t`,
+			taskKeys(inOrder(slices.Concat(over, givenUp, withdrawn, stopped)))...)
 	}
-	if stopped := collect(turns, func(t *store.Turn) []store.TaskRef { return t.Stopped }); len(stopped) > 0 {
+	b.deleteTasks(over, `true`)
+	b.deleteTasks(withdrawn, `t.worker = ''`)
+	b.deleteTasks(givenUp, `NOT t.settled`)
+	if stay := slices.Concat(withdrawn, givenUp); len(stay) > 0 {
+		// Those before have waited for a claim or an end that was under way; this one sees it.
+		b.do(`SELECT CASE WHEN count(*) > 0 THEN perdure.refuse('`+claimedState+`', 'a task is claimed or settled') END
+			FROM perdure.tasks t JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
+			ON t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(stay)...)
+	}
+	if len(stopped) > 0 {
 		b.do(`UPDATE perdure.tasks t SET stopped = true FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
 			WHERE t.partition = d.partition AND t.run = d.run AND t.number = d.number AND t.attempt = d.attempt`, taskKeys(stopped)...)
 	}
@@ -59,9 +69,16 @@ func (b *batch) writeTasks(turns []*store.Turn) {
 	}
 }
 
-// concernsTasks reports whether a turn writes rows of tasks.
-func concernsTasks(t *store.Turn) bool {
-	return len(t.Over)+len(t.Withdrawn)+len(t.Stopped)+len(t.Offered) > 0
+// tasksOf are the tasks that turns name, in the order in which they are locked.
+func tasksOf(turns []*store.Turn, parts func(*store.Turn) []store.TaskRef) []of[store.TaskRef] {
+	return inOrder(collect(turns, parts))
+}
+
+func inOrder(refs []of[store.TaskRef]) []of[store.TaskRef] {
+	slices.SortFunc(refs, func(a, b of[store.TaskRef]) int {
+		return cmp.Or(cmp.Compare(a.turn.Partition, b.turn.Partition), cmp.Compare(a.turn.Run, b.turn.Run), cmp.Compare(a.part.Number, b.part.Number))
+	})
+	return refs
 }
 
 // taskKeys are the four columns that name tasks.
@@ -139,9 +156,11 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 		return nil, err
 	}
 	var claimed []store.Task
-	err := h.share(ctx, "ClaimTasks", func(c *conn) (err error) {
-		claimed, err = c.claimTasks(ctx, &claim)
-		return err
+	err := h.share(ctx, "ClaimTasks", func(c *conn) error {
+		return again(locked, func() (err error) {
+			claimed, err = c.claimTasks(ctx, &claim)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -207,7 +226,9 @@ func (h *handle) SettleTasks(ctx context.Context, worker string, settled []store
 		}
 	}
 	errs := make([]error, len(settled))
-	err := h.share(ctx, "SettleTasks", func(c *conn) error { return c.settleTasks(ctx, worker, settled, errs) })
+	err := h.share(ctx, "SettleTasks", func(c *conn) error {
+		return again(locked, func() error { return c.settleTasks(ctx, worker, settled, errs) })
+	})
 	if err != nil {
 		return nil, err
 	}

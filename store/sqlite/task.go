@@ -20,17 +20,22 @@ func list[T any](values []T) driver.Value {
 // applyTasks writes the tasks of a turn.
 func (b *batch) applyTasks(t *store.Turn) error {
 	b.offered = true
-	for _, ref := range t.Withdrawn {
-		claimed, err := b.c.one(`SELECT 1 FROM tasks WHERE partition = ? AND run = ? AND number = ? AND attempt = ? AND worker <> ''`, nil,
-			int64(t.Partition), t.Run, ref.Number, int64(ref.Attempt))
-		if err == nil && claimed {
-			err = store.ErrClaimed
-		}
-		if err != nil {
-			return err
+	for _, stays := range []struct {
+		refs []store.TaskRef
+		when string
+	}{{t.Withdrawn, `worker <> ''`}, {t.GivenUp, `settled = 1`}} {
+		for _, ref := range stays.refs {
+			found, err := b.c.one(`SELECT 1 FROM tasks WHERE partition = ? AND run = ? AND number = ? AND attempt = ? AND `+stays.when, nil,
+				int64(t.Partition), t.Run, ref.Number, int64(ref.Attempt))
+			if err == nil && found {
+				err = store.ErrClaimed
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
-	for _, refs := range [][]store.TaskRef{t.Over, t.Withdrawn} {
+	for _, refs := range [][]store.TaskRef{t.Over, t.GivenUp, t.Withdrawn} {
 		for _, ref := range refs {
 			if _, err := b.c.exec(`DELETE FROM tasks WHERE partition = ? AND run = ? AND number = ? AND attempt = ?`,
 				int64(t.Partition), t.Run, ref.Number, int64(ref.Attempt)); err != nil {

@@ -91,6 +91,30 @@ var taskChecks = []check{
 		gone.Withdrawn[0].Attempt = 7
 		f.commits(gone)
 	}},
+	{"Task/IsGivenUpUnlessItIsSettled", func(f *fixture) {
+		f.attend("w1")
+		run := f.offer(task(1, 1), task(2, 1))
+		other := f.newRun()
+		giveUp := func(number int64) store.Turn {
+			t := f.turn(run, 2)
+			t.GivenUp = []store.TaskRef{{Number: number, Attempt: 1}}
+			return t
+		}
+		claimed := f.claimTasks("w1", 5)
+		equal(f, len(claimed), 2)
+		equal(f, f.settle("w1", claimed[1].TaskRef), []error{nil})
+		f.commits(f.first(other))
+		equal(f, f.commit(giveUp(2), f.turn(other, 2)), []error{store.ErrClaimed, nil})
+		equal(f, len(f.inbox()), 3)
+		f.commits(giveUp(1))
+		equal(f, f.settle("w1", claimed[0].TaskRef), []error{store.ErrStale})
+		equal(f, len(f.inbox()), 3)
+		equal(f, len(f.history(run.ID)), 2)
+		over := f.turn(run, 3)
+		over.Over, over.GivenUp = []store.TaskRef{{Number: 2, Attempt: 1}}, []store.TaskRef{{Number: 1, Attempt: 1}}
+		f.commits(over)
+		equal(f, len(f.tasks(store.TaskFilter{Run: run.ID})), 0)
+	}},
 	{"Task/ByPriorityThenAge", func(f *fixture) {
 		f.attend("w1")
 		var tasks []store.Task
@@ -250,6 +274,36 @@ var taskChecks = []check{
 			}
 		}
 	}},
+	{"Task/AnEndAndALossRace", func(f *fixture) {
+		f.attend("w1")
+		client := f.open()
+		for i := range 20 {
+			run := f.offer(task(1, 1), task(2, 1))
+			claimed := f.claimTasks("w1", 2)
+			lose := f.turn(run, 2)
+			var settled []store.SettledTask
+			for _, c := range claimed {
+				lose.GivenUp = append(lose.GivenUp, c.TaskRef)
+				settled = append(settled, store.SettledTask{TaskRef: c.TaskRef, Message: f.ends(c.TaskRef)})
+			}
+			var told []error
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for err := error(nil); ; {
+					if told, err = client.SettleTasks(f.Context(), "w1", settled); !store.Unavailable(err) {
+						return
+					}
+				}
+			})
+			errs := f.commit(lose)
+			wg.Wait()
+			taken := len(told) == 2 && told[0] == nil && told[1] == nil
+			stale := len(told) == 2 && told[0] == store.ErrStale && told[1] == store.ErrStale
+			if !(errs[0] == nil && stale || errs[0] == store.ErrClaimed && taken) {
+				f.Fatalf("round %d: the turn was answered %v and the worker %v", i, errs, told)
+			}
+		}
+	}},
 	{"Task/IsHeard", func(f *fixture) {
 		f.attend("w1")
 		client := f.open()
@@ -322,10 +376,14 @@ func (f *fixture) claimTasks(worker string, limit int) []store.Task {
 
 func (f *fixture) settle(worker string, ref store.TaskRef) []error {
 	f.Helper()
-	m := store.Message{Partition: ref.Partition, WorkflowID: "workflow", Run: ref.Run, Kind: "attempt", Key: fmt.Sprint("end ", ref)}
-	errs, err := f.store.SettleTasks(f.Context(), worker, []store.SettledTask{{TaskRef: ref, Message: m}})
+	errs, err := f.store.SettleTasks(f.Context(), worker, []store.SettledTask{{TaskRef: ref, Message: f.ends(ref)}})
 	f.must(err)
 	return errs
+}
+
+// ends is what the run of a task is told when it has ended.
+func (f *fixture) ends(ref store.TaskRef) store.Message {
+	return store.Message{Partition: ref.Partition, WorkflowID: "workflow", Run: ref.Run, Kind: "attempt", Key: fmt.Sprint("end ", ref)}
 }
 
 func (f *fixture) tasks(filter store.TaskFilter) []store.Task {

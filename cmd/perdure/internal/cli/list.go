@@ -17,12 +17,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runStatuses are the values of --status.
-var runStatuses = []string{
-	view.StatusRunning, view.StatusPaused, view.StatusWaitingForCode, view.StatusParked, view.StatusCompleted,
-	view.StatusFailed, view.StatusCanceled, view.StatusTerminated, view.StatusTimedOut, view.StatusContinued,
-}
-
 // listOptions are the flags of list.
 type listOptions struct {
 	status   []string
@@ -77,7 +71,7 @@ var selecting = []string{"status", "type", "prefix", "attribute", "since", "unti
 func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
 	flags := cmd.Flags()
 	if status == "" {
-		status = "; several with commas: " + strings.Join(runStatuses, ", ")
+		status = "; several with commas: " + strings.Join(wording.Statuses, ", ")
 	}
 	flags.StringSliceVar(&opt.status, "status", nil, only+" with this `status`"+status)
 	flags.StringVar(&opt.workflow, "type", "", only+" of the workflow with this `name`")
@@ -85,7 +79,7 @@ func (opt *listOptions) addFlags(cmd *cobra.Command, only, status string) {
 	flags.StringArrayVar(&opt.attrs, "attribute", nil, only+" with this attribute, as `NAME=VALUE`; repeatable")
 	flags.StringVar(&opt.since, "since", "", only+" started since this `time`: how long ago (90m, 24h, 7d), or a time such as 2026-11-21T15:04:05Z")
 	flags.StringVar(&opt.until, "until", "", only+" started before this `time`")
-	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(runStatuses, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(wording.Statuses, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // attribute reads NAME=VALUE.
@@ -116,8 +110,8 @@ func (opt *listOptions) filter(now time.Time) (f view.Filter, err error) {
 		f.Attributes[name] = value
 	}
 	for _, s := range opt.status {
-		if !slices.Contains(runStatuses, s) {
-			return f, usage("It is one of: "+strings.Join(runStatuses, ", "), "There is no status %q.", s)
+		if !slices.Contains(wording.Statuses, s) {
+			return f, usage("It is one of: "+strings.Join(wording.Statuses, ", "), "There is no status %q.", s)
 		}
 		f.Status = append(f.Status, s)
 	}
@@ -161,9 +155,6 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 	})
 }
 
-// retryingStates are those in which a call may wait for another attempt.
-var retryingStates = []string{view.CallBackoff, view.CallGated, view.CallQueued, view.CallOffered}
-
 // looked is how many runs that wait at gates or for slots are looked at to find those
 // that have failed before.
 const looked = 1000
@@ -178,9 +169,9 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 	states := []string{}
 	switch {
 	case opt.retrying:
-		states = retryingStates[1:]
+		states = wording.RetryingStates[1:]
 	case opt.calls == view.CallPaused:
-		states = []string{view.CallQueued, view.CallOffered} // calls of paused activities queue
+		states = wording.PausedStates[1:]
 	}
 	filter.Waits = true
 	for _, state := range states {
@@ -299,10 +290,10 @@ type waitingRun struct {
 
 func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run, opt listOptions) error {
 	wanted := func(p view.Call) bool {
-		return p.State == opt.calls || opt.calls == view.CallPaused && (p.State == view.CallQueued || p.State == view.CallOffered) && p.ActivityPaused != nil
+		return p.State == opt.calls || opt.calls == view.CallPaused && slices.Contains(wording.PausedStates, p.State) && p.ActivityPaused != nil
 	}
 	if opt.retrying {
-		wanted = func(p view.Call) bool { return p.Failures > 0 && slices.Contains(retryingStates, p.State) }
+		wanted = func(p view.Call) bool { return p.Failures > 0 && slices.Contains(wording.RetryingStates, p.State) }
 	}
 	var all []waitingRun
 	for _, r := range runs {
