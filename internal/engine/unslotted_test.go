@@ -123,6 +123,10 @@ func TestE147_WhoGetsNoSlotNeverBegan(t *testing.T) {
 			if got, err := finish[int](t, e, fmt.Sprint(i)); got != i || err != nil {
 				t.Fatalf("run %d: %d, %v", i, got, err)
 			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range runs {
 			a := attemptsOf(t, e, fmt.Sprint(i))
 			if len(a) != 2 || a[1].Outcome != "completed" || !a[1].Started.Equal(began[a[1].ID]) {
 				t.Errorf("run %d began again at %s, and has on record %+v", i, began[a[1].ID], a)
