@@ -25,6 +25,11 @@ func (r *Runner) Begin(s Spec) {
 		r.start(ctx, x, &s)
 		return
 	}
+	r.await(ctx, x, s, wait)
+}
+
+// await lets an attempt wait for its time. The runner's mu is held.
+func (r *Runner) await(ctx context.Context, x *Attempt, s Spec, wait time.Duration) {
 	x.start = func(x *Attempt) { r.start(ctx, x, &s) }
 	x.launch = time.AfterFunc(wait, func() { r.due(x, s.Wants) })
 	x.unwanted = context.AfterFunc(ctx, func() { // a body whose context has ended is not called

@@ -38,7 +38,7 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 	p.active++
 	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: d, Info: attemptInfo(r, d), Body: body, Slot: slot}
 	if slot == nil {
-		spec.Wants = func(x *attempt.Attempt) { e.wantSlot(x, d) }
+		spec.Wants = e.wanting(&d)
 	}
 	e.attempts.Begin(spec)
 }

@@ -74,9 +74,18 @@ func (e *Engine) queue(r *activeRun, c *core.Call, lane attempt.Lane) {
 	})
 }
 
-// wantSlot gives a slot to an attempt that is on record without one, and whose time has
-// come, or lets it wait.
-func (e *Engine) wantSlot(x *attempt.Attempt, d core.Dispatch) {
+// wanting returns what an attempt that is on record without a slot calls when its time
+// has come.
+func (e *Engine) wanting(d *core.Dispatch) func(*attempt.Attempt) {
+	name, priority := d.Name, d.Priority
+	if d.Step {
+		name = ""
+	}
+	return func(x *attempt.Attempt) { e.wantSlot(x, name, priority) }
+}
+
+// wantSlot gives a slot to an attempt, or lets it wait.
+func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if slot := e.slots.Take(attempt.Regular); slot != nil {
@@ -88,12 +97,8 @@ func (e *Engine) wantSlot(x *attempt.Attempt, d core.Dispatch) {
 	if e.servedOf(x) == nil || x.Ended() {
 		return // it is told that another node has its run
 	}
-	name := d.Name
-	if d.Step {
-		name = ""
-	}
 	e.slots.Wait(&attempt.Waiter{
-		Call: attempt.Call{Run: x.Run, Number: x.Call}, Tenure: x.Tenure, Priority: d.Priority, Activity: name, Attempt: x,
+		Call: attempt.Call{Run: x.Run, Number: x.Call}, Tenure: x.Tenure, Priority: priority, Activity: activity, Attempt: x,
 	})
 }
 
