@@ -183,7 +183,12 @@ func (h Handle[Out]) Calls(ctx context.Context) ([]view.CallAttempts, error) {
 
 // History returns the events of the run, oldest first.
 func (h Handle[Out]) History(ctx context.Context) ([]view.Event, error) {
-	events, err := h.engine.in().Events(ctx, h.id, h.of)
+	return h.HistoryRange(ctx, view.HistoryRange{})
+}
+
+// HistoryRange returns a part of History. The place of the last event begins the next part.
+func (h Handle[Out]) HistoryRange(ctx context.Context, part view.HistoryRange) ([]view.Event, error) {
+	events, err := h.engine.in().Events(ctx, h.id, h.of, part)
 	return events, h.failed("history of %q", err)
 }
 

@@ -120,8 +120,12 @@ var verbs = map[string]func(a arguments) error{
 	"Handle.Attempts": func(a arguments) error { _, err := a.handle.Attempts(a.ctx); return err },
 	"Handle.Calls":    func(a arguments) error { _, err := a.handle.Calls(a.ctx); return err },
 	"Handle.History":  func(a arguments) error { _, err := a.handle.History(a.ctx); return err },
-	"Handle.Audit":    func(a arguments) error { _, err := a.handle.Audit(a.ctx); return err },
-	"Handle.Record":   func(a arguments) error { _, err := a.handle.Record(a.ctx); return err },
+	"Handle.HistoryRange": func(a arguments) error {
+		_, err := a.handle.HistoryRange(a.ctx, view.HistoryRange{Limit: 1})
+		return err
+	},
+	"Handle.Audit":  func(a arguments) error { _, err := a.handle.Audit(a.ctx); return err },
+	"Handle.Record": func(a arguments) error { _, err := a.handle.Record(a.ctx); return err },
 
 	"ops.PauseActivity": func(a arguments) error {
 		_, err := ops.PauseActivity(a.ctx, a.engine, a.name, a.control()...)

@@ -205,11 +205,16 @@ func TestF9_ARunFromStartToEnd(t *testing.T) {
 		t.Errorf("%s", a.Raw)
 	}
 	events := c.want(200, "GET", run+"/history?limit=2", nil)
-	if n := events.Body["next"]; n != 2.0 || len(events.Body["events"].([]any)) != 2 {
+	if events.Body["next"] != "1.1" || len(events.Body["events"].([]any)) != 2 {
 		t.Errorf("%s", events.Raw)
 	}
-	if a := c.want(200, "GET", run+"/history?after=2", nil); a.Body["next"] != nil || len(a.Body["events"].([]any)) < 3 {
+	if a := c.want(200, "GET", run+"/history?after=1.1", nil); a.Body["next"] != nil || len(a.Body["events"].([]any)) < 3 {
 		t.Errorf("%s", a.Raw)
+	}
+	for _, wrong := range []string{"after=x", "after=1.-1", "limit=100001", "call=-1"} {
+		if a := c.want(400, "GET", run+"/history?"+wrong, nil); a.Body["code"] != "bad-request" {
+			t.Errorf("%s: %s", wrong, a.Raw)
+		}
 	}
 	if a := c.want(200, "GET", "/api/runs?attribute=customer=ann&status=completed,failed&since=1h", nil); len(a.Body["runs"].([]any)) != 1 {
 		t.Errorf("%s", a.Raw)

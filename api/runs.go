@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -248,17 +249,34 @@ type pageQuery struct {
 	page
 }
 
-type eventList struct {
-	Events []json.RawMessage `json:"events"`
-	Next   int               `json:"next,omitempty" doc:"after of the next page, if there is one"`
+type historyQuery struct {
+	ofRun
+	After place `query:"after" doc:"next of the page before; or a turn, behind which the page begins"`
+	Call  int64 `query:"call" doc:"only events of the call with this number"`
+	Limit int   `query:"limit" doc:"at most so many; default 1000"`
 }
 
-func listHistory(c *call, q pageQuery, _ none) (l eventList, err error) {
-	events, err := c.handle(q.ofRun).History(c.Context())
+type eventList struct {
+	Events []json.RawMessage `json:"events"`
+	Next   string            `json:"next,omitempty" doc:"after of the next page, if there is one"`
+}
+
+// mostEvents is how many events a page has at most.
+const mostEvents = 100_000
+
+func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
+	limit := cmp.Or(q.Limit, 1000)
+	if limit > mostEvents {
+		return l, badRequest("the limit is %d; at most %d events are listed on a page", limit, mostEvents)
+	}
+	events, err := c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After.Place, Call: q.Call, Limit: limit + 1})
 	if err != nil {
 		return l, err
 	}
-	events, l.Next = cut(events, q.page)
+	if len(events) > limit {
+		events = events[:limit]
+		l.Next = events[limit-1].Place().String()
+	}
 	l.Events = make([]json.RawMessage, len(events))
 	for i := range events {
 		l.Events[i] = events[i].Record

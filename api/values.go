@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 )
 
 // span is a duration as text: "30s", "1h30m", "7d".
@@ -53,6 +54,17 @@ func (m *moment) UnmarshalText(text []byte) error {
 		return badRequest("%q is no time; write one as in 2026-11-22T08:00:00Z, or how long ago it was, as in 90m, 24h or 7d", text)
 	}
 	m.at = time.Now().Add(-ago.duration()).UTC()
+	return nil
+}
+
+// place is where in a history an event stands.
+type place struct{ view.Place }
+
+// UnmarshalText reads a place.
+func (p *place) UnmarshalText(text []byte) error {
+	if p.Place.UnmarshalText(text) != nil {
+		return badRequest("%q is no place in a history; take next of the page before, or the number of a turn", text)
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ type historyPage struct {
 func (p *historyPage) title() string { return "History of " + p.Run.Text }
 
 type eventRow struct {
-	Number int // of the event, from 1
+	Place  string // of the event
 	Turn   int64
 	Time   stamp
 	Kind   string
@@ -75,22 +75,61 @@ func history(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := h.History(q.ctx)
-	if err != nil {
-		return nil, err
-	}
 	p := &historyPage{Run: runLink(id, run), Compact: v.Get("form") != "full", Empty: "There is no such event."}
 	p.Tabs = []listTab{
 		{"A row a call", link("history", "id", id, "run", run, "call", v.Get("call")), p.Compact},
 		{"Every event", link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full"), !p.Compact},
 	}
-	rows := q.eventRows(events, call, p.Compact)
-	var shown []eventRowData
-	shown, p.Pager = paged(rows, at, v, "history", "rows")
-	for i := range shown {
-		p.Events = append(p.Events, q.eventRow(events, &shown[i], id, run))
+	if !p.Compact {
+		return p, q.everyEvent(p, h, id, run, call)
+	}
+	events, err := h.History(q.ctx)
+	if err != nil {
+		return nil, err
+	}
+	var shown []callSpan
+	shown, p.Pager = paged(callSpans(events, call), at, v, "history", "rows")
+	for _, r := range shown {
+		p.Events = append(p.Events, q.eventRow(r.first, r.last, id, run))
 	}
 	return p, nil
+}
+
+// turnsBack is how many turns before a page the one begins to which "Previous" leads. Turns have
+// few events as a rule, and the pages may overlap.
+const turnsBack = 100
+
+// everyEvent shows a part of the history, of which it reads no more.
+func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], id, run string, call int64) error {
+	part := view.HistoryRange{Call: call, Limit: pageEvents + 1}
+	v := q.URL.Query()
+	if part.After.UnmarshalText([]byte(v.Get("after"))) != nil {
+		return &badRequest{fmt.Sprintf("%q is no place in a history.", v.Get("after")), "It is the number of a turn, such as 17."}
+	}
+	events, err := h.HistoryRange(q.ctx, part)
+	if err != nil {
+		return err
+	}
+	to := func(after view.Place) template.URL {
+		return link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full", "after", after.String())
+	}
+	p.Pager = &pager{Text: "no events"}
+	if back := part.After.Turn - turnsBack; back > 0 {
+		p.Pager.Prev = to(view.Place{Turn: back, Event: view.EndOfTurn})
+	} else if part.After != (view.Place{}) {
+		p.Pager.Prev = to(view.Place{})
+	}
+	if len(events) > pageEvents {
+		events = events[:pageEvents]
+		p.Pager.Next = to(events[pageEvents-1].Place())
+	}
+	for i := range events {
+		p.Events = append(p.Events, q.eventRow(&events[i], &events[i], id, run))
+	}
+	if n := len(events); n > 0 {
+		p.Pager.Text = fmt.Sprintf("%s, of turns %s to %s", human.Plural(n, "event", "events"), human.Count(int(events[0].Turn)), human.Count(int(events[n-1].Turn)))
+	}
+	return nil
 }
 
 // position is the call and the place in the list that an address names.
@@ -130,39 +169,35 @@ func paged[T any](all []T, at int, v url.Values, path, what string) ([]T, *pager
 	return all[at:end], p
 }
 
-// eventRowData is a row before it is made: an event, or a call from its first event to its
-// last.
-type eventRowData struct{ first, last int }
+// callSpan is all of a call, from its first event to its last, or an event that is about none.
+type callSpan struct{ first, last *view.Event }
 
-// eventRows are the rows of a history. In the compact form all events of a call are one.
-func (q *request) eventRows(events []view.Event, call int64, compact bool) (rows []eventRowData) {
+// callSpans are the rows of a history in which all events of a call are one.
+func callSpans(events []view.Event, call int64) (rows []callSpan) {
 	byCall := map[int64]int{}
 	for i := range events {
 		e := &events[i]
 		if call != 0 && e.Call != call {
 			continue
 		}
-		if row, ok := byCall[e.Call]; ok && compact && e.Call != 0 {
-			rows[row].last = i
+		if row, ok := byCall[e.Call]; ok && e.Call != 0 {
+			rows[row].last = e
 			continue
 		}
 		byCall[e.Call] = len(rows)
-		rows = append(rows, eventRowData{i, i})
+		rows = append(rows, callSpan{e, e})
 	}
 	return rows
 }
 
-func (q *request) eventRow(events []view.Event, r *eventRowData, id, run string) eventRow {
-	first, last := &events[r.first], &events[r.last]
-	row := eventRow{Number: r.first + 1, Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
-	if r.first != r.last {
-		row.Ended, row.Took, row.Number = last.Kind, human.Duration(last.Time.Sub(first.Time)), r.last+1
+func (q *request) eventRow(first, last *view.Event, id, run string) eventRow {
+	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
+	text := detail(read(last.Record), last.ErrorType)
+	if first != last {
+		row.Ended, row.Took = last.Kind, human.Duration(last.Time.Sub(first.Time))
+		text = strings.Join(nonEmpty(detail(read(first.Record), first.ErrorType), text), " → ")
 	}
-	text := detail(read(first.Record), last.ErrorType)
-	if r.first != r.last {
-		text = strings.Join(nonEmpty(text, detail(read(last.Record), last.ErrorType)), " → ")
-	}
-	all := link("text", "id", id, "run", run, "what", "event", "number", strconv.Itoa(row.Number))
+	all := link("text", "id", id, "run", run, "what", "event", "place", row.Place)
 	whole := indentedJSON(last.Record)
 	row.Detail = fold(whole, all)
 	row.Detail.Head = oneLine(text)

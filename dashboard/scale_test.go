@@ -69,7 +69,7 @@ func TestF33_LargeRuns(t *testing.T) {
 	srv, _ := served(t, large(t))
 	for _, path := range []string{
 		"", "runs", "run?id=attempts", "attempts?id=attempts", "attempts?id=attempts&at=9800", "attempts?id=attempts&number=7&only=failed",
-		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&at=49800", "history?id=events",
+		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&after=1.49800", "history?id=events",
 		"run?id=bytes", "history?id=bytes", "attempts?id=bytes", "tree?id=attempts",
 	} {
 		b.open(srv.URL + "/shop/" + path)

@@ -38,14 +38,18 @@ func wholeText(q *request) (any, error) {
 	}
 	none := &badRequest{"There is no such text any more.", "Look at the page of the run again."}
 	if v.Get("what") == "event" {
-		events, err := h.History(q.ctx)
+		var at view.Place
+		if at.UnmarshalText([]byte(v.Get("place"))) != nil || at.Event < 1 {
+			return nil, none
+		}
+		events, err := h.HistoryRange(q.ctx, view.HistoryRange{After: view.Place{Turn: at.Turn, Event: at.Event - 1}, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
-		if n < 1 || n > len(events) {
+		if len(events) == 0 || events[0].Place() != at {
 			return nil, none
 		}
-		return nil, q.plain(indentedJSON(events[n-1].Record))
+		return nil, q.plain(indentedJSON(events[0].Record))
 	}
 	d, err := h.Describe(q.ctx)
 	if err != nil {

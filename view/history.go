@@ -2,16 +2,21 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 )
 
 // Event is an entry of a run's history. Its JSON is Record.
 type Event struct {
-	Turn int64     // that the event belongs to; 0 of the start
-	Time time.Time // of the turn
-	Kind string    // ActivityScheduled, CallCompleted and so on
-	Call int64     // number of the call; 0 if the event is about none
-	Name string    // of the activity, step, timer or signal; all events of a call have it
+	Turn   int64     // that the event belongs to; 0 of the start
+	Number int       // of the event in its turn, from 1; it is not part of Record
+	Time   time.Time // of the turn
+	Kind   string    // ActivityScheduled, CallCompleted and so on
+	Call   int64     // number of the call; 0 if the event is about none
+	Name   string    // of the activity, step, timer or signal; all events of a call have it
 
 	// ErrorType is the type name of the error of an event that has one: Exhausted, Timeout
 	// or that of the error itself. The retry summary of a call has that of the last attempt
@@ -39,6 +44,65 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	*e = Event{Turn: head.Turn, Time: head.Time, Kind: head.Kind, Call: head.Call, Name: head.Name, ErrorType: head.Type, Record: append(json.RawMessage(nil), b...)}
+	return nil
+}
+
+// Place returns where in its history the event stands.
+func (e *Event) Place() Place { return Place{Turn: e.Turn, Event: e.Number} }
+
+// HistoryRange selects a part of a history. The zero value selects all of it. A part of few
+// events is read in a time that does not depend on how long the history is, unless Call is set.
+type HistoryRange struct {
+	After Place // only events behind this place; zero: from the start event on
+	Limit int   // at most so many events; 0: all
+	Call  int64 // only events of the call with this number; 0: all
+}
+
+// Place is where in a history an event stands. Its text is "17.3", the third event of turn 17;
+// "17" is the end of turn 17. The zero value, whose text is empty, stands before the history.
+type Place struct {
+	Turn  int64 // 0 of the start event
+	Event int   // in its turn, from 1; EndOfTurn: behind the last
+}
+
+// EndOfTurn is the Event of the place at the end of a turn.
+const EndOfTurn = math.MaxInt
+
+// Before reports whether the place is before an event.
+func (p Place) Before(e *Event) bool {
+	return p.Turn < e.Turn || p.Turn == e.Turn && p.Event < e.Number
+}
+
+// String returns the text of the place.
+func (p Place) String() string {
+	switch {
+	case p == Place{}:
+		return ""
+	case p.Event == EndOfTurn:
+		return strconv.FormatInt(p.Turn, 10)
+	}
+	return strconv.FormatInt(p.Turn, 10) + "." + strconv.Itoa(p.Event)
+}
+
+// MarshalText returns the text of the place.
+func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads the text of a place.
+func (p *Place) UnmarshalText(text []byte) error {
+	turn, event, both := strings.Cut(string(text), ".")
+	*p = Place{Event: EndOfTurn}
+	var err error
+	if len(text) == 0 {
+		*p = Place{}
+		return nil
+	}
+	p.Turn, err = strconv.ParseInt(turn, 10, 64)
+	if both && err == nil {
+		p.Event, err = strconv.Atoi(event)
+	}
+	if err != nil || p.Turn < 0 || p.Event < 0 {
+		return fmt.Errorf("view: %q is no place in a history; write the number of a turn, and with a point the number of an event in it, as in 17 or 17.3", text)
+	}
 	return nil
 }
 

@@ -311,7 +311,7 @@ func TestI24_WhatCannotBeReadParksItsRun(t *testing.T) {
 			if err != nil || !slices.ContainsFunc(status.Waiting, func(w view.Waiting) bool { return w.For == view.WaitDamaged && w.WorkflowID == "bad" }) {
 				t.Errorf("%s: the status is %+v, %v", c.problem, status, err)
 			}
-			events, err := e.Events(t.Context(), "bad", "")
+			events, err := e.Events(t.Context(), "bad", "", view.HistoryRange{})
 			if err != nil || !slices.ContainsFunc(events, func(ev view.Event) bool {
 				return ev.Kind == "TurnDamaged" && ev.Turn == c.turn && strings.Contains(string(ev.Record), c.problem[:12])
 			}) || len(events) < 3 {

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -34,7 +35,7 @@ func TestI12_EveryEventOfACallHasItsName(t *testing.T) {
 		if _, err := finish[int](t, e, "run"); err != nil {
 			t.Fatal(err)
 		}
-		events, err := e.Events(t.Context(), "run", "")
+		events, err := e.Events(t.Context(), "run", "", view.HistoryRange{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestI12_TheEndOfACallHasItsErrorsType(t *testing.T) {
 		if _, err := finish[int](t, e, "run"); err != nil {
 			t.Fatal(err)
 		}
-		events, err := e.Events(t.Context(), "run", "")
+		events, err := e.Events(t.Context(), "run", "", view.HistoryRange{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,5 +74,5 @@ const turnDamaged history.Kind = "TurnDamaged"
 // damagedEvent is what is shown in the place of what cannot be read.
 func damagedEvent(d *history.DamageError) (view.Event, error) {
 	text, err := json.Marshal(TurnEvent{Turn: d.Turn, Event: history.Event{Kind: turnDamaged, Note: d.Error()}})
-	return view.Event{Turn: d.Turn, Kind: string(turnDamaged), Record: text}, err
+	return view.Event{Turn: d.Turn, Number: 1, Kind: string(turnDamaged), Record: text}, err
 }

@@ -1,10 +1,8 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"math"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -54,21 +52,28 @@ func (in *Inspector) Turns(ctx context.Context, partition int, run string, after
 }
 
 func (in *Inspector) turns(ctx context.Context, partition int, run string, after int64) ([]core.StoredTurn, []*history.DamageError, error) {
-	stored, err := in.db.History(ctx, partition, run, after, 0)
+	turns, damage, _, err := in.someTurns(ctx, partition, run, after, 0)
+	return turns, damage, err
+}
+
+// someTurns reads at most limit turns (0: all), and returns how many rows there were: those that
+// cannot be read count as well.
+func (in *Inspector) someTurns(ctx context.Context, partition int, run string, after int64, limit int) (turns []core.StoredTurn, damage []*history.DamageError, read int, err error) {
+	stored, err := in.db.History(ctx, partition, run, after, limit)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	turns, damage := record.Turns(&history.Start{Run: run}, after, stored)
+	turns, damage = record.Turns(&history.Start{Run: run}, after, stored)
 	if len(damage) == 0 {
-		return turns, nil, nil
+		return turns, nil, len(stored), nil
 	}
 	row, err := in.db.Find(ctx, partition, "", run) // the run may have begun with turns of another one
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	start, _ := record.Start(row)
 	turns, damage = record.Turns(&start, after, stored)
-	return turns, damage, nil
+	return turns, damage, len(stored), nil
 }
 
 // Record returns the history of a run as one document, for replay elsewhere.
@@ -90,59 +95,6 @@ func (in *Inspector) Record(ctx context.Context, workflowID, run string) (r hist
 	return r, nil
 }
 
-// Events returns the history of a run, the start event first. Each event of a call has the
-// call's name, which the history itself says once, and the types of its errors. In the
-// place of a turn that cannot be read stands an event of the kind TurnDamaged, whose note
-// says what is wrong.
-func (in *Inspector) Events(ctx context.Context, workflowID, run string) ([]view.Event, error) {
-	row, err := in.Find(ctx, workflowID, run)
-	if err != nil {
-		return nil, err
-	}
-	turns, damage, err := in.turns(ctx, row.Partition, row.ID, 0)
-	if err != nil {
-		return nil, err
-	}
-	first, err := beginning(row)
-	if err != nil {
-		return nil, err
-	}
-	events := []view.Event{first}
-	damaged := func(before int64) error {
-		for len(damage) > 0 && damage[0].Turn < before {
-			d := damage[0]
-			if damage = damage[1:]; d.Coded {
-				continue // the events of its face are there
-			}
-			ev, err := damagedEvent(d)
-			if err != nil {
-				return err
-			}
-			events = append(events, ev)
-		}
-		return nil
-	}
-	names := map[int64]string{}
-	for _, t := range turns {
-		if err := damaged(t.Number); err != nil {
-			return nil, err
-		}
-		for _, ev := range t.Events {
-			if ev.Name != "" && ev.Call != 0 {
-				names[ev.Call] = ev.Name
-			}
-			ev.Name = cmp.Or(ev.Name, names[ev.Call])
-			in := shown(t, ev)
-			text, err := json.Marshal(in)
-			if err != nil {
-				return nil, err
-			}
-			events = append(events, view.Event{Turn: in.Turn, Time: in.Time, Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name, ErrorType: in.ErrorType, Record: text})
-		}
-	}
-	return events, damaged(math.MaxInt64)
-}
-
 // beginning returns the first event of a run's history.
 func beginning(row *store.Run) (view.Event, error) {
 	start, err := record.Start(row)
@@ -154,5 +106,5 @@ func beginning(row *store.Run) (view.Event, error) {
 		first.ErrorType = start.Failure.TypeName()
 	}
 	text, err := json.Marshal(first)
-	return view.Event{Time: at(start.Created), Kind: string(history.RunStarted), Name: start.Type, ErrorType: first.ErrorType, Record: text}, err
+	return view.Event{Number: 1, Time: at(start.Created), Kind: string(history.RunStarted), Name: start.Type, ErrorType: first.ErrorType, Record: text}, err
 }

@@ -67,7 +67,7 @@ func TestARunIsShownBeforeAnyEngineServesIt(t *testing.T) {
 	if d.RunID != run || d.Workflow != "checkout" || d.Status != view.StatusRunning || d.Input.String() != `{"total":5}` || !d.Created.Equal(time.Unix(0, now)) || len(d.Pending) != 0 {
 		t.Errorf("it is %+v", d)
 	}
-	events, err := in.Events(t.Context(), "order-17", run)
+	events, err := in.Events(t.Context(), "order-17", run, view.HistoryRange{})
 	if err != nil || len(events) != 1 || events[0].Kind != string(history.RunStarted) {
 		t.Errorf("its history is %+v, %v", events, err)
 	}

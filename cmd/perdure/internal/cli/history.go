@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 )
 
 func (a *app) historyCommand() *cobra.Command {
-	var record bool
+	var opt historyOptions
 	var run whichRun
 	cmd := &cobra.Command{
 		Use:   "history ID",
@@ -26,24 +25,59 @@ func (a *app) historyCommand() *cobra.Command {
 for. A workflow recovers from it after a crash. Attempts that failed and were retried are
 not part of it; see: perdure attempts
 
+A long history is read in parts: --limit events behind --after, which is the number of a turn,
+or the place of an event in its turn, such as 17.3.
+
 With --record the history is one JSON document as it is on record, which tests replay
 against changed code (perduretest.Replay). In the output of -o json times and durations
 are text.`,
 		Example: `  perdure history order-17
   perdure history order-17 -o jsonl
+  perdure history order-17 --after 400 --limit 50
   perdure history order-17 --record >testdata/order-17.json`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if record {
+			part, err := opt.part()
+			switch {
+			case err != nil:
+				return err
+			case opt.record && part != view.HistoryRange{}:
+				return usage("Leave out --record, or the part.", "--record writes the whole history.")
+			case opt.record:
 				return a.record(cmd.Context(), args[0], run)
 			}
-			return a.history(cmd.Context(), args[0], run)
+			return a.history(cmd.Context(), args[0], run, part)
 		},
 	}
-	cmd.Flags().BoolVar(&record, "record", false, "write one document for replay")
+	flags := cmd.Flags()
+	flags.BoolVar(&opt.record, "record", false, "write one document for replay")
+	flags.StringVar(&opt.after, "after", "", "only events behind this `place`: the number of a turn, or an event in it, as 17.3")
+	flags.Int64Var(&opt.call, "call", 0, "only events of the call with this `number`")
+	flags.IntVar(&opt.limit, "limit", 0, "at most this `number`; 0 for all")
 	run.flag(cmd)
 	return cmd
+}
+
+// historyOptions are the flags of history.
+type historyOptions struct {
+	record bool
+	after  string
+	call   int64
+	limit  int
+}
+
+func (opt *historyOptions) part() (part view.HistoryRange, err error) {
+	switch {
+	case opt.limit < 0:
+		return part, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
+	case opt.call < 0:
+		return part, usage("Calls are numbered from 1.", "There is no call %d.", opt.call)
+	case part.After.UnmarshalText([]byte(opt.after)) != nil:
+		return part, usage("Write the number of a turn, and with a point that of an event in it: 17 or 17.3.", "%q is no place in a history.", opt.after)
+	}
+	part.Call, part.Limit = opt.call, opt.limit
+	return part, nil
 }
 
 func (a *app) record(ctx context.Context, id string, run whichRun) error {
@@ -56,22 +90,26 @@ func (a *app) record(ctx context.Context, id string, run whichRun) error {
 	})
 }
 
-func (a *app) history(ctx context.Context, id string, run whichRun) error {
+func (a *app) history(ctx context.Context, id string, run whichRun, part view.HistoryRange) error {
+	limit := part.Limit
+	if limit > 0 {
+		part.Limit++ // tells whether there are more
+	}
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		events, err := run.of(e, id).History(ctx)
+		events, err := run.of(e, id).HistoryRange(ctx, part)
 		if err != nil {
 			return run.explain(id, err)
+		}
+		more := limit > 0 && len(events) > limit
+		if more {
+			events = events[:limit]
 		}
 		if a.format != formatTable {
 			return documents(a, eventViews(events))
 		}
 		table := a.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
 		table.Right(0, 3)
-		names := map[int64]string{}
 		for _, ev := range events {
-			if ev.Name != "" && ev.Call > 0 {
-				names[ev.Call] = ev.Name
-			}
 			detail, err := eventDetail(ev)
 			if err != nil {
 				return err
@@ -80,9 +118,13 @@ func (a *app) history(ctx context.Context, id string, run whichRun) error {
 			if ev.Call > 0 {
 				call = fmt.Sprint(ev.Call)
 			}
-			table.Row(fmt.Sprint(ev.Turn), human.Time(ev.Time), ev.Kind, call, cmp.Or(ev.Name, names[ev.Call]), detail)
+			table.Row(fmt.Sprint(ev.Turn), human.Time(ev.Time), ev.Kind, call, ev.Name, detail)
 		}
-		return table.Write(a.out)
+		err = table.Write(a.out)
+		if err == nil && more {
+			a.printf("\nThere are more than these %d. To go on: --after %s\n", limit, events[limit-1].Place())
+		}
+		return err
 	})
 }
 

@@ -1,0 +1,209 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
+)
+
+const (
+	mostTurns  = 500 // read at a time, of a part of a history
+	probeTurns = 16  // read at a time where a call is looked for
+)
+
+// Events returns a part of the history of a run, the start event first. Each event of a call
+// has the call's name, which the history itself says once, and the types of its errors. In the
+// place of a turn that cannot be read stands an event of the kind TurnDamaged, whose note
+// says what is wrong. The error is a *history.InputError about a part that no history has.
+func (in *Inspector) Events(ctx context.Context, workflowID, run string, part view.HistoryRange) ([]view.Event, error) {
+	if err := errors.Join(checkLimit(part.Limit), checkPart(&part)); err != nil {
+		return nil, err
+	}
+	row, err := in.Find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	first, err := beginning(row)
+	if err != nil {
+		return nil, err
+	}
+	e := events{in: in, row: row, part: part, names: map[int64]string{}}
+	e.add(&first)
+	if part.After.Event == view.EndOfTurn {
+		e.from = part.After.Turn
+	} else {
+		e.from = max(part.After.Turn-1, 0) // the turn of the place may have events behind it
+	}
+	block := 0
+	if part.Limit > 0 {
+		block = min(part.Limit+1, mostTurns)
+	}
+	for after, more := e.from, true; more && !e.full(); {
+		if after, more, err = e.read(ctx, after, block); err != nil {
+			return nil, err
+		}
+	}
+	return e.all, nil
+}
+
+func checkPart(p *view.HistoryRange) error {
+	if p.After.Turn < 0 || p.After.Event < 0 {
+		return &history.InputError{What: fmt.Sprintf("place in the history, %d.%d,", p.After.Turn, p.After.Event), Problem: "has a negative number; turns count from 0, their events from 1"}
+	}
+	if p.Call < 0 {
+		return &history.InputError{What: fmt.Sprintf("call %d", p.Call), Problem: "is none; calls are numbered from 1"}
+	}
+	return nil
+}
+
+// events is a part of a history while it is read.
+type events struct {
+	in    *Inspector
+	row   *store.Run
+	part  view.HistoryRange
+	from  int64            // the turn behind which it is read
+	names map[int64]string // of calls; empty: of one that is looked for no more
+	all   []view.Event
+}
+
+func (e *events) full() bool { return e.part.Limit > 0 && len(e.all) >= e.part.Limit }
+
+// selects reports whether an event is in the part, if there is room.
+func (e *events) selects(ev *view.Event) bool {
+	return e.part.After.Before(ev) && (e.part.Call == 0 || e.part.Call == ev.Call) && !e.full()
+}
+
+func (e *events) add(ev *view.Event) {
+	if e.selects(ev) {
+		e.all = append(e.all, *ev)
+	}
+}
+
+// read adds the events of the turns behind one, of at most limit (0: all), and returns the last
+// of them and whether there may be more.
+func (e *events) read(ctx context.Context, after int64, limit int) (last int64, more bool, err error) {
+	turns, damage, read, err := e.in.someTurns(ctx, e.row.Partition, e.row.ID, after, limit)
+	if err != nil {
+		return 0, false, err
+	}
+	if err := e.nameCalls(ctx, turns); err != nil {
+		return 0, false, err
+	}
+	last = after
+	damaged := func(before int64) error {
+		for len(damage) > 0 && damage[0].Turn < before {
+			d := damage[0]
+			last = max(last, d.Turn)
+			if damage = damage[1:]; d.Coded {
+				continue // the events of its face are there
+			}
+			ev, err := damagedEvent(d)
+			if err != nil {
+				return err
+			}
+			e.add(&ev)
+		}
+		return nil
+	}
+	for _, t := range turns {
+		if err := damaged(t.Number); err != nil {
+			return 0, false, err
+		}
+		last = t.Number
+		if err := e.addTurn(t); err != nil {
+			return 0, false, err
+		}
+	}
+	return last, limit > 0 && read == limit, damaged(math.MaxInt64)
+}
+
+// addTurn adds the events of a turn.
+func (e *events) addTurn(t core.StoredTurn) error {
+	for i, ev := range t.Events {
+		ev.Name = cmp.Or(ev.Name, e.names[ev.Call])
+		out := view.Event{Turn: t.Number, Number: i + 1, Time: at(t.Time), Kind: string(ev.Kind), Call: ev.Call, Name: ev.Name}
+		if !e.selects(&out) {
+			continue
+		}
+		in := shown(t, ev)
+		text, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		out.ErrorType, out.Record = in.ErrorType, text
+		e.all = append(e.all, out)
+	}
+	return nil
+}
+
+// nameCalls finds the names of the calls of turns: in these turns, or in those before the part.
+func (e *events) nameCalls(ctx context.Context, turns []core.StoredTurn) error {
+	var others []int64
+	for _, t := range turns {
+		for i := range t.Events {
+			ev := &t.Events[i]
+			if ev.Call == 0 {
+				continue
+			}
+			if ev.Name != "" {
+				e.names[ev.Call] = ev.Name
+			} else if _, known := e.names[ev.Call]; !known && e.from > 0 {
+				e.names[ev.Call] = ""
+				others = append(others, ev.Call)
+			}
+		}
+	}
+	slices.Sort(others)
+	return e.bisect(ctx, 0, e.from, others)
+}
+
+// bisect finds the names of calls that began behind one turn and not behind another. Calls are
+// numbered in the order in which they begin, so a few turns in the middle tell where the others
+// did; turns in which no call begins tell nothing.
+func (e *events) bisect(ctx context.Context, above, to int64, calls []int64) error {
+	if len(calls) == 0 || above >= to {
+		return nil
+	}
+	probe := max(above, above+(to-above-probeTurns)/2)
+	turns, _, _, err := e.in.someTurns(ctx, e.row.Partition, e.row.ID, probe, int(min(probeTurns, to-probe)))
+	if err != nil {
+		return err
+	}
+	least, greatest := int64(math.MaxInt64), int64(0)
+	for _, t := range turns {
+		for _, ev := range t.Events {
+			if ev.Call == 0 || ev.Name == "" {
+				continue
+			}
+			e.names[ev.Call] = ev.Name
+			if _, begins := callKinds[ev.Kind]; begins {
+				least, greatest = min(least, ev.Call), max(greatest, ev.Call)
+			}
+		}
+	}
+	var lower, upper []int64
+	for _, c := range calls {
+		if e.names[c] != "" {
+			continue
+		}
+		if c < least {
+			lower = append(lower, c)
+		}
+		if c > greatest {
+			upper = append(upper, c)
+		}
+	}
+	if err := e.bisect(ctx, above, probe, lower); err != nil {
+		return err
+	}
+	return e.bisect(ctx, probe+probeTurns, to, upper)
+}
