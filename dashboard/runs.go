@@ -238,12 +238,12 @@ func tabs(f runFilter) []listTab {
 // calls that make up one of the filter's are read side by side: what is older than the
 // least that was read of any of them is for the next page.
 func (q *request) list(f view.Filter, call, before string) (runs []view.Run, next string, err error) {
-	states := []string{call}
+	states, may := []string{call}, func(string, *view.Wait) bool { return true }
 	switch call {
 	case retrying:
-		states = wording.RetryingStates
+		states, may = wording.RetryingStates, wording.MayRetry
 	case view.CallPaused:
-		states = wording.PausedStates
+		states, may = wording.PausedStates, wording.MayRest
 	}
 	f.Waits, f.Before, f.Limit = true, before, pageRuns+1
 	for _, state := range states {
@@ -257,7 +257,7 @@ func (q *request) list(f view.Filter, call, before string) (runs []view.Run, nex
 			next = max(next, some[pageRuns-1].RunID)
 		}
 		for i := range some {
-			if w := some[i].Wait; state == call || state == view.CallBackoff || w != nil && (call == retrying && w.Failures > 0 || call == view.CallPaused && w.For == view.WaitActivityPaused) {
+			if may(state, some[i].Wait) {
 				runs = append(runs, some[i])
 			}
 		}

@@ -22,3 +22,24 @@ var (
 	// activity in the others.
 	PausedStates = []string{view.CallPaused, view.CallQueued, view.CallOffered}
 )
+
+// Retries reports whether a call has failed and waits for its next attempt.
+func Retries(c *view.Call) bool {
+	return c.Failures > 0 && slices.Contains(RetryingStates, c.State)
+}
+
+// Rests reports whether a call is paused, by itself or with its activity.
+func Rests(c *view.Call) bool {
+	return c.State == view.CallPaused || c.ActivityPaused != nil && slices.Contains(PausedStates, c.State)
+}
+
+// MayRetry reports whether a run that was found by a call in one of RetryingStates may have a
+// call that Retries. A wait tells of one call: if others wait as well, it may be one of those.
+func MayRetry(state string, w *view.Wait) bool {
+	return state == view.CallBackoff || w != nil && (w.Failures > 0 || w.Others > 0)
+}
+
+// MayRest is MayRetry for one of PausedStates and a call that Rests.
+func MayRest(state string, w *view.Wait) bool {
+	return state == view.CallPaused || w != nil && (w.For == view.WaitActivityPaused || w.Others > 0)
+}

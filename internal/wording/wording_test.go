@@ -102,3 +102,43 @@ func TestTrials(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestF48_WhatIsFoundByItsCalls: the command, the API and the dashboard say by the same rules
+// which runs retry and which rest.
+func TestF48_WhatIsFoundByItsCalls(t *testing.T) {
+	paused := &view.Pause{By: "ann"}
+	for _, c := range []struct {
+		call           view.Call
+		retries, rests bool
+	}{
+		{view.Call{State: view.CallBackoff, Failures: 1}, true, false},
+		{view.Call{State: view.CallBackoff}, false, false}, // lost, not failed
+		{view.Call{State: view.CallGated, Failures: 2}, true, false},
+		{view.Call{State: view.CallOffered, Failures: 2, ActivityPaused: paused}, true, true},
+		{view.Call{State: view.CallRunning, Failures: 2, ActivityPaused: paused}, false, false},
+		{view.Call{State: view.CallQueued, ActivityPaused: paused}, false, true},
+		{view.Call{State: view.CallQueued}, false, false},
+		{view.Call{State: view.CallPaused, Failures: 2}, false, true},
+	} {
+		if retries, rests := Retries(&c.call), Rests(&c.call); retries != c.retries || rests != c.rests {
+			t.Errorf("%+v: retries %v, rests %v", c.call, retries, rests)
+		}
+	}
+	for _, c := range []struct {
+		state             string
+		wait              *view.Wait
+		mayRetry, mayRest bool
+	}{
+		{view.CallBackoff, nil, true, false},
+		{view.CallPaused, nil, false, true},
+		{view.CallQueued, nil, false, false},
+		{view.CallQueued, &view.Wait{For: view.WaitSlot}, false, false},
+		{view.CallGated, &view.Wait{Failures: 1}, true, false},
+		{view.CallOffered, &view.Wait{For: view.WaitActivityPaused}, false, true},
+		{view.CallGated, &view.Wait{For: view.WaitSignal, Others: 1}, true, true}, // the others may
+	} {
+		if retry, rest := MayRetry(c.state, c.wait), MayRest(c.state, c.wait); retry != c.mayRetry || rest != c.mayRest {
+			t.Errorf("%s, %+v: may retry %v, may rest %v", c.state, c.wait, retry, rest)
+		}
+	}
+}

@@ -166,10 +166,11 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 	if runs, more, err = pages(ctx, e, filter, opt.limit); err != nil || filter.Call == "" {
 		return runs, more, err
 	}
-	states := []string{}
+	var states []string
+	may := wording.MayRest
 	switch {
 	case opt.retrying:
-		states = wording.RetryingStates[1:]
+		states, may = wording.RetryingStates[1:], wording.MayRetry
 	case opt.calls == view.CallPaused:
 		states = wording.PausedStates[1:]
 	}
@@ -184,7 +185,7 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 			a.notef("Of the workflows with a call that is %s, only the newest %s were looked at.\n", state, human.Count(looked))
 		}
 		for _, r := range some {
-			if w := r.Wait; w != nil && (w.Failures > 0 && opt.retrying || w.For == view.WaitActivityPaused && !opt.retrying || w.Others > 0) {
+			if may(state, r.Wait) {
 				runs = append(runs, r)
 			}
 		}
@@ -289,11 +290,12 @@ type waitingRun struct {
 }
 
 func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run, opt listOptions) error {
-	wanted := func(p view.Call) bool {
-		return p.State == opt.calls || opt.calls == view.CallPaused && slices.Contains(wording.PausedStates, p.State) && p.ActivityPaused != nil
-	}
-	if opt.retrying {
-		wanted = func(p view.Call) bool { return p.Failures > 0 && slices.Contains(wording.RetryingStates, p.State) }
+	wanted := func(p *view.Call) bool { return p.State == opt.calls }
+	switch {
+	case opt.retrying:
+		wanted = wording.Retries
+	case opt.calls == view.CallPaused:
+		wanted = wording.Rests
 	}
 	var all []waitingRun
 	for _, r := range runs {
@@ -301,7 +303,7 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run,
 		if err != nil {
 			return err
 		}
-		waiting := slices.DeleteFunc(d.Pending, func(p view.Call) bool { return !wanted(p) })
+		waiting := slices.DeleteFunc(d.Pending, func(p view.Call) bool { return !wanted(&p) })
 		if d.RunID == r.RunID && len(waiting) > 0 { // else it went on in the meantime
 			all = append(all, waitingRun{d.Run, waiting})
 		}
