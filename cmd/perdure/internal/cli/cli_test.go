@@ -18,9 +18,15 @@ import (
 // call runs the command in the current directory.
 func call(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return callWith(t, "", args...)
+}
+
+// callWith runs the command with a text on its standard input.
+func callWith(t *testing.T, stdin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	code = Run(t.Context(), Env{
-		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Args: args, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,
 		Getenv: func(string) string { return "" }, Now: time.Now,
 	})
 	return out.String(), errs.String(), code

@@ -31,6 +31,7 @@ type request struct {
 	wait time.Duration // for an engine
 
 	all      bool
+	ids      []string    // of the workflows meant, instead of all
 	runs     listOptions // of --all
 	calls    view.CallFilter
 	selected string // file of a dry run of --all
@@ -39,6 +40,9 @@ type request struct {
 	from            fromCall
 	replace         bool
 }
+
+// many reports whether the request is for many workflows.
+func (r *request) many() bool { return r.all || r.cmd.Flags().Changed("ids") }
 
 // action is what an operation does, to one workflow or to all that a filter passes.
 type action struct {
@@ -113,15 +117,15 @@ var outcomeFlags = []string{"dry-run", "request", "wait"}
 func prepareSignal(a *app, r *request) (action, error) {
 	words := r.args
 	switch {
-	case !r.all:
+	case !r.many():
 		if flag := anyChanged(r.cmd, slices.Concat(outcomeFlags, []string{"reason", "by"})); flag != "" {
 			return action{}, usage("Add --all, or leave it out.", "--%s is for many workflows only.", flag)
 		}
 		words = words[1:]
 	case len(words) == 0 || len(words) > 2:
-		return action{}, usage("Usage: perdure signal --all NAME [JSON] [flags]", "With --all the arguments are the NAME of the signal and perhaps its value, and no ID.")
+		return action{}, usage("Usage: perdure signal --all NAME [JSON] [flags]", "For many workflows the arguments are the NAME of the signal and perhaps its value, and no ID.")
 	case r.cmd.Flags().Changed("id"):
-		return action{}, usage("Use --request.", "With --all the request is the idempotency key of the signal.")
+		return action{}, usage("Use --request.", "For many workflows the request is the idempotency key of the signal.")
 	}
 	if r.cmd.Flags().Changed("id") && r.key == "" {
 		return action{}, usage("Leave --id out, or give the signal a key.", "The --id is empty.")
@@ -160,7 +164,7 @@ func (a *app) operationCommand(op *operation) *cobra.Command {
 		cmd.Annotations = map[string]string{givenBy: op.givenBy}
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if op.message && r.all {
+		if op.message && r.many() {
 			return nil // prepare looks at them
 		}
 		return arguments(cmd, args)
@@ -177,6 +181,7 @@ func (a *app) operationCommand(op *operation) *cobra.Command {
 func (r *request) addFlags() {
 	flags := r.cmd.Flags()
 	flags.BoolVar(&r.all, "all", false, "all workflows that the flags with \"with --all\" select, instead of one")
+	flags.StringSliceVar(&r.ids, "ids", nil, "the workflows with these `IDs`, instead of one; several with commas, or - for one on each line of standard input")
 	r.runs.addFlags(r.cmd, "with --all: only", "; default running, paused, waiting-for-code, parked")
 	if r.onCalls {
 		flags.Int64Var(&r.calls.Call, "call", 0, "only the call of this `number`")
@@ -214,8 +219,12 @@ func (r *request) selects() []string {
 func (r *request) check() error {
 	hint, changed := "Usage: "+r.cmd.UseLine(), r.cmd.Flags().Changed
 	switch {
-	case len(r.args) == 0 && !r.all:
+	case r.all && changed("ids"):
+		return usage("Leave one of them out.", "There are both --ids and --all.")
+	case len(r.args) == 0 && !r.many():
 		return usage(hint, "The ID is missing, and so is --all.")
+	case len(r.args) > 0 && changed("ids") && !r.message:
+		return usage("Add it to --ids, or leave that out.", "There are both an ID and --ids.")
 	case len(r.args) > 0 && r.all && !r.message:
 		return usage(hint, "There are both an ID and --all.")
 	case !r.all && anyChanged(r.cmd, r.selects()) != "":
@@ -224,7 +233,7 @@ func (r *request) check() error {
 		return usage("Add --all, or leave it out.", "--selected is for many workflows.")
 	case changed("selected") && anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)) != "":
 		return usage("Leave the filter out: it is that of the dry run.", "There are both --selected and --%s.", anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)))
-	case r.all && r.calls.Call != 0:
+	case r.many() && r.calls.Call != 0:
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "--call is the number of a call in one workflow.")
 	case r.onCalls && changed("call") && r.calls.Call < 1:
 		return usage("See the numbers of calls: perdure show ID", "There is no call %d.", r.calls.Call)
@@ -261,7 +270,7 @@ func (r *request) options(a *app) []ops.ControlOption {
 // operate carries out an operation on one workflow, on all that are selected, or on
 // an activity as a whole.
 func (a *app) operate(ctx context.Context, r *request) error {
-	if name := r.cmd.Name(); (name == "pause" || name == "resume") && len(r.args) == 0 && !r.all && r.calls.Name != "" {
+	if name := r.cmd.Name(); (name == "pause" || name == "resume") && len(r.args) == 0 && !r.many() && r.calls.Name != "" {
 		return a.switchActivity(ctx, r, name == "pause")
 	}
 	if err := r.check(); err != nil {
@@ -271,7 +280,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	if r.all {
+	if r.many() {
 		return a.operateOnAll(ctx, r, act)
 	}
 	id := r.args[0]
@@ -333,22 +342,16 @@ func (r *request) explain(ctx context.Context, id string, err error) error {
 }
 
 func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
-	filter, err := r.runs.filter(a.env.Now())
+	options := r.options(a)
+	filter, which, err := a.which(r)
 	if err != nil {
 		return err
-	}
-	options := r.options(a)
-	if r.cmd.Flags().Changed("selected") {
-		if options, err = a.withSelected(options, r.selected); err != nil {
-			return err
-		}
-		filter = view.Filter{}
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		limited, cancel := context.WithTimeout(ctx, r.wait)
 		defer cancel()
 		if act.beforeAll != nil && a.format == formatTable {
-			selected, err := act.many(limited, e, filter, append(slices.Clone(options), ops.DryRun())...)
+			selected, err := act.many(limited, e, filter, slices.Concat(options, which, []ops.ControlOption{ops.DryRun()})...)
 			if err != nil {
 				return err
 			}
@@ -356,10 +359,10 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 				return err
 			}
 			if selected.Selection != "" && !r.dry { // what was shown, and nothing that came since
-				filter, r.calls, options = view.Filter{}, view.CallFilter{}, append(options, ops.Selected(selected.Selection))
+				filter, r.calls, which = view.Filter{}, view.CallFilter{}, []ops.ControlOption{ops.Selected(selected.Selection)}
 			}
 		}
-		result, err := act.many(limited, e, filter, options...)
+		result, err := act.many(limited, e, filter, slices.Concat(options, which)...)
 		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
 			err = &Error{
 				Code: exitTimedOut,

@@ -18,7 +18,7 @@ type operation struct {
 	named   bool   // of one workflow the call or the activity must be named
 	did     string // what was done, as in "7 retried"
 	givenBy string // the flag for what people take for an argument
-	message bool   // with --all the arguments are not an ID, but what is sent
+	message bool   // with --all or --ids the arguments are not an ID, but what is sent
 
 	flags   func(r *request, flags *pflag.FlagSet) // its own
 	prepare func(a *app, r *request) (action, error)
@@ -31,7 +31,8 @@ var operations = []operation{
 		long: `Start the next attempt of pending calls now: of those that are in backoff, paused or
 quarantined. The wait that is cut short counts against no limit.`,
 		example: `  perdure retry-now order-17 --reason "the gateway is back"
-  perdure retry-now --all --activity charge --state backoff --dry-run`,
+  perdure retry-now --all --activity charge --state backoff --dry-run
+  perdure retry-now --ids order-17,order-18`,
 		onCalls: true, did: "retried", prepare: always(onCalls(ops.RetryNow())),
 	},
 	{
@@ -152,7 +153,7 @@ are delivered again. See the numbers of calls: perdure history ID`,
 		long: `Ask a workflow to end. Its code is told and can clean up; the calls that it waits for
 are canceled. Asking again does nothing. To end it without asking: perdure terminate
 
-With --all many workflows are asked, and the command waits for each of them.`,
+With --all or --ids many workflows are asked, and the command waits for each of them.`,
 		example: `  perdure cancel order-17 --reason "the customer called"
   perdure cancel --all --type checkout --prefix test- --dry-run`,
 		did: "canceled",
@@ -164,7 +165,7 @@ With --all many workflows are asked, and the command waits for each of them.`,
 		long: `End a workflow immediately. Its code is not told and cleans nothing up. To ask it to
 end: perdure cancel
 
-With --all many workflows are ended, and the command waits for each of them.`,
+With --all or --ids many workflows are ended, and the command waits for each of them.`,
 		example: `  perdure terminate order-17 --reason "started by mistake"
   perdure terminate --all --status parked --type checkout --dry-run`,
 		did: "terminated",
@@ -179,7 +180,7 @@ the database: no crash loses it.
 
 With --id the signal has an idempotency key: sending it again does nothing.
 
-With --all the signal is sent to many workflows, the command waits for each of them, and
+With --all or --ids the signal is sent to many workflows, the command waits for each of them, and
 the arguments are NAME [JSON].`,
 		example: `  perdure signal order-17 approved true
   perdure signal order-17 address '{"city": "Lyon"}' --id address-change-4

@@ -4,14 +4,54 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
-// withSelected adds what a dry run has selected to the options of an operation on many. The
-// file is what the dry run printed with -o json.
-func (a *app) withSelected(options []ops.ControlOption, file string) ([]ops.ControlOption, error) {
+// which returns what says of which workflows an operation on many is: a filter, or IDs, or what a
+// dry run has selected.
+func (a *app) which(r *request) (filter view.Filter, options []ops.ControlOption, err error) {
+	switch {
+	case r.cmd.Flags().Changed("ids"):
+		ids, err := a.chosen(r.ids)
+		return filter, []ops.ControlOption{ops.Chosen(ids...)}, err
+	case r.cmd.Flags().Changed("selected"):
+		selection, err := a.selection(r.selected)
+		return filter, []ops.ControlOption{ops.Selected(selection)}, err
+	}
+	filter, err = r.runs.filter(a.env.Now())
+	return filter, nil, err
+}
+
+// mostIDs is how much of standard input is read for IDs: more than ops.Chosen takes.
+const mostIDs = 4 << 20
+
+// chosen returns the IDs of workflows of a flag: those given, or the lines of standard input.
+func (a *app) chosen(given []string) (ids []string, err error) {
+	if !slices.Equal(given, []string{"-"}) {
+		return given, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(a.env.Stdin, mostIDs+1))
+	const hint = "Write one ID on each line, at most 1,000 of them."
+	switch {
+	case err != nil:
+		return nil, usage(hint, "The IDs cannot be read: %v", err)
+	case len(text) > mostIDs:
+		return nil, usage(hint, "The IDs on standard input are longer than %d bytes.", mostIDs)
+	}
+	for line := range strings.Lines(string(text)) {
+		if id := strings.TrimRight(line, "\r\n"); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// selection returns what a dry run has selected. The file is what it printed with -o json.
+func (a *app) selection(file string) (string, error) {
 	const hint = "Make it with the same command and --dry-run -o json > FILE"
 	var text []byte
 	var err error
@@ -21,14 +61,14 @@ func (a *app) withSelected(options []ops.ControlOption, file string) ([]ops.Cont
 		text, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil, usage(hint, "The selection cannot be read: %v", err)
+		return "", usage(hint, "The selection cannot be read: %v", err)
 	}
 	var dry view.BulkResult
 	switch err := json.Unmarshal(text, &dry); {
 	case err != nil || !dry.DryRun:
-		return nil, usage(hint, "The file %q has no dry run of an operation on many workflows.", file)
+		return "", usage(hint, "The file %q has no dry run of an operation on many workflows.", file)
 	case dry.Selection == "":
-		return nil, usage("Narrow the filter, or do it by the filter.", "The dry run has selected more than it can name.")
+		return "", usage("Narrow the filter, or do it by the filter.", "The dry run has selected more than it can name.")
 	}
-	return append(options, ops.Selected(dry.Selection)), nil
+	return dry.Selection, nil
 }
