@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/web/webtest"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/store/memory"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -228,5 +230,54 @@ func TestF40_AKeyBelongsToOneOperation(t *testing.T) {
 	}
 	if a := c.want(200, "GET", "/api/runs/a", nil); a.Body["status"] != "running" {
 		t.Errorf("the run is %v", a.Body["status"])
+	}
+}
+
+// away is a store that cannot be read while it is away.
+type away struct {
+	store.Store
+	opener store.Opener
+	away   atomic.Bool
+}
+
+func (a *away) Open(ctx context.Context) (store.Store, error) {
+	db, err := a.opener.Open(ctx)
+	a.Store = db
+	return a, err
+}
+
+func (a *away) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
+	if a.away.Load() {
+		return nil, &store.UnavailableError{Op: "List", Err: errors.New("the disk is gone")}
+	}
+	return a.Store.List(ctx, filter)
+}
+
+// TestF49_ARequestThatFailedTellsItsKey: one that brought no key can be sent again all the same,
+// and is not obeyed twice.
+func TestF49_ARequestThatFailedTellsItsKey(t *testing.T) {
+	db := &away{opener: memory.New()}
+	hold := workflow.New("hold", func(wf *workflow.Context, _ int) (int, error) { return 1, workflow.Sleep(wf, time.Hour) })
+	c, _, _ := serveOn(t, db, perdure.Register(hold))
+	c.want(201, "POST", "/api/runs", object{"workflow": "hold", "workflow_id": "one", "input": 1})
+	pause := object{"operation": "pause-run", "runs": object{"workflow": "hold"}, "wait": "20s"}
+	db.away.Store(true)
+	failed := c.want(503, "POST", "/api/operations", pause)
+	key, _ := failed.Body["request"].(string)
+	if next, _ := failed.Body["next"].(string); key == "" || !strings.Contains(next, "Idempotency-Key: "+key) {
+		t.Fatalf("%s", failed.Raw)
+	}
+	db.away.Store(false)
+	for _, what := range []string{"again", "once more, after it was resumed"} {
+		if a := c.want(200, "POST", "/api/operations", pause, "Idempotency-Key", key); a.Body["applied"] != 1.0 || a.Body["request"] != key {
+			t.Errorf("%s: %s", what, a.Raw)
+		}
+		c.want(200, "POST", "/api/runs/one/operations", object{"operation": "resume-run", "wait": "20s"})
+	}
+	if a := c.want(200, "GET", "/api/runs/one", nil); a.Body["status"] != "running" {
+		t.Errorf("it is paused by a request that was obeyed before: %s", a.Raw)
+	}
+	if a := c.want(400, "POST", "/api/operations", object{"operation": "none"}); a.Body["request"] != nil {
+		t.Errorf("a request that is wrong: %s", a.Raw)
 	}
 }

@@ -63,6 +63,10 @@ func problemOf(c *call, err error) *web.Problem {
 	if p.Status == http.StatusServiceUnavailable {
 		p.RetryAfter = 5
 	}
+	if p.Status >= http.StatusInternalServerError && c.key != "" {
+		p.Request = c.key
+		p.Next += " What of the request was done is not done twice: send it again with the header Idempotency-Key: " + c.key
+	}
 	return p
 }
 

@@ -20,9 +20,6 @@ const (
 	maxAddress = 16 << 10 // bytes
 	maxHeaders = 32 << 10 // bytes
 	maxParams  = 200
-	// MaxLong is how many requests that take as long as their callers listen are served
-	// at a time.
-	MaxLong = 512
 	// Patience bounds all other requests.
 	Patience = 30 * time.Second
 )
@@ -32,7 +29,7 @@ type Guard struct {
 	rules  access.Rules
 	tokens []holder
 	cross  *http.CrossOriginProtection
-	long   chan struct{} // one place for each that waits
+	long   places
 }
 
 // holder is who bears a token.
@@ -46,7 +43,7 @@ func New(rules access.Rules) (*Guard, error) {
 	if err := rules.Validate(); err != nil {
 		return nil, err
 	}
-	g := &Guard{rules: rules, cross: http.NewCrossOriginProtection(), long: make(chan struct{}, MaxLong)}
+	g := &Guard{rules: rules, cross: http.NewCrossOriginProtection(), long: places{by: map[string]int{}}}
 	for _, t := range rules.Tokens {
 		g.tokens = append(g.tokens, holder{access.Identity{Name: t.Name, Role: t.Role}, sha256.Sum256([]byte(t.Secret))})
 	}
@@ -140,15 +137,12 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := as(r.Context(), who)
 	if route.Long {
 		ctx = context.WithValue(ctx, againKey{}, func() *Problem { return p.guard.again(r, who) })
-		select {
-		case p.guard.long <- struct{}{}:
-			defer func() { <-p.guard.long }()
-		default:
-			busy := TooManyWaiting.Of(fmt.Sprintf("%d requests that wait or stream are served at a time.", MaxLong))
-			busy.RetryAfter = 5
+		leave, busy := p.guard.long.take(r, who)
+		if busy != nil {
 			p.look.Refuse(w, r, busy)
 			return
 		}
+		defer leave()
 	} else {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, Patience)

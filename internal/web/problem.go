@@ -24,6 +24,9 @@ type Problem struct {
 	Next   string `json:"next,omitempty"` // what to do
 	// RetryAfter is in how many seconds the same may succeed; 0 if time changes nothing.
 	RetryAfter int `json:"retry_after,omitempty"`
+	// Request is the idempotency key of a request that may have been carried out in part,
+	// and can be asked again with it.
+	Request string `json:"request,omitempty"`
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -68,12 +71,14 @@ var (
 		"Change what the detail names."}
 	TooManyWaiting = Kind{"too-many-waiting", http.StatusServiceUnavailable, "Too many requests wait here.",
 		"Ask again later, or another server."}
+	TooManyOfYours = Kind{"too-many-of-yours", http.StatusTooManyRequests, "Too many requests of this caller wait here.",
+		"End some of them, follow a page of the list instead of each run, or use a token for each program."}
 )
 
 // Kinds are the kinds of problems that the guard finds.
 var Kinds = []Kind{
 	TooLong, HeadersTooLarge, ForeignHost, CrossOrigin, NotFound, WrongMethod, NoToken, NotAllowed, ReadOnly,
-	WrongMedia, BodyTooLarge, BodyTooSlow, BadBody, BadRequest, TooManyWaiting,
+	WrongMedia, BodyTooLarge, BodyTooSlow, BadBody, BadRequest, TooManyWaiting, TooManyOfYours,
 }
 
 // WriteProblem shows a problem as application/problem+json.

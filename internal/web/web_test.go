@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,62 @@ func ask(t *testing.T, h http.Handler, method, path string, change func(*http.Re
 	change(r)
 	h.ServeHTTP(w, r)
 	return w.Code, w.Body.String()
+}
+
+// TestF49_NobodyTakesAllPlaces: one caller has some of the places of requests that wait, and
+// leaves the others to others.
+func TestF49_NobodyTakesAllPlaces(t *testing.T) {
+	wait := make(chan struct{})
+	var under sync.WaitGroup
+	rules := webtest.Rules()
+	rules.Identify = func(r *http.Request) access.Identity {
+		return access.Identity{Name: r.Header.Get("As"), Role: access.Viewer}
+	}
+	g, err := web.New(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{})
+	h := g.Handler([]web.Route{{Method: "GET", Pattern: "/wait", Name: "wait", Summary: "s", Role: access.Viewer, Long: true, Handler: func(http.ResponseWriter, *http.Request) {
+		begun <- struct{}{}
+		<-wait
+	}}}, web.Look{Refuse: web.WriteProblem, Policy: web.NoContent})
+	as := func(name, address string) func(*http.Request) {
+		return func(r *http.Request) {
+			r.Host, r.RemoteAddr = rules.Hosts[0], address
+			r.Header.Set("As", name)
+		}
+	}
+	fill := func(n int, name, address string) {
+		for range n {
+			under.Go(func() {
+				if code, body := ask(t, h, "GET", "/wait", as(name, address)); code != http.StatusOK {
+					t.Errorf("%s: %d %s", name, code, body)
+					begun <- struct{}{}
+				}
+			})
+			<-begun
+		}
+	}
+	refused := func(code int, name, address string) {
+		t.Helper()
+		if got, body := ask(t, h, "GET", "/wait", as(name, address)); got != code || !strings.Contains(body, `"retry_after":5`) {
+			t.Errorf("%s: %d %s, want %d", name, got, body, code)
+		}
+	}
+	fill(web.MaxLongEach, "ann", "192.0.2.1:1")
+	refused(http.StatusTooManyRequests, "ann", "192.0.2.2:1")
+	fill(web.MaxLongEach, "", "192.0.2.1:1")
+	refused(http.StatusTooManyRequests, "", "192.0.2.1:2")
+	fill(web.MaxLongEach, "", "192.0.2.2:1")
+	fill(web.MaxLongEach, "bob", "192.0.2.1:1")
+	refused(http.StatusServiceUnavailable, "eve", "192.0.2.1:1")
+	close(wait)
+	under.Wait()
+	go func() { <-begun }()
+	if code, body := ask(t, h, "GET", "/wait", as("ann", "192.0.2.1:1")); code != http.StatusOK {
+		t.Errorf("when all have gone: %d %s", code, body)
+	}
 }
 
 func TestF8_AnonymousIsOnThisMachineOnly(t *testing.T) {
