@@ -43,12 +43,12 @@ func selectRuns(ctx context.Context, list read, q listQuery) (runList, error) {
 	}
 	filter.Before, filter.Waits, filter.Limit = q.Before, q.Waits, limit+1
 	var others []string
-	may := wording.MayRest
+	has := wording.HasRests
 	switch {
 	case q.Retrying && filter.Call != "":
 		return runList{}, badRequest("call and retrying are both given; leave one out")
 	case q.Retrying:
-		filter.Call, filter.Waits, others, may = wording.RetryingStates[0], true, wording.RetryingStates[1:], wording.MayRetry
+		filter.Call, filter.Waits, others, has = wording.RetryingStates[0], true, wording.RetryingStates[1:], wording.HasRetries
 	case filter.Call == view.CallPaused:
 		filter.Waits, others = true, wording.PausedStates[1:]
 	}
@@ -70,7 +70,7 @@ func selectRuns(ctx context.Context, list read, q listQuery) (runList, error) {
 			floor = max(floor, some[looked-1].RunID)
 		}
 		for _, r := range some {
-			if may(state, r.Wait) {
+			if has(state, r.Wait) {
 				runs = append(runs, r)
 			}
 		}

@@ -238,12 +238,12 @@ func tabs(f runFilter) []listTab {
 // calls that make up one of the filter's are read side by side: what is older than the
 // least that was read of any of them is for the next page.
 func (q *request) list(f view.Filter, call, before string) (runs []view.Run, next string, err error) {
-	states, may := []string{call}, func(string, *view.Wait) bool { return true }
+	states, has := []string{call}, func(string, *view.Wait) bool { return true }
 	switch call {
 	case retrying:
-		states, may = wording.RetryingStates, wording.MayRetry
+		states, has = wording.RetryingStates, wording.HasRetries
 	case view.CallPaused:
-		states, may = wording.PausedStates, wording.MayRest
+		states, has = wording.PausedStates, wording.HasRests
 	}
 	f.Waits, f.Before, f.Limit = true, before, pageRuns+1
 	for _, state := range states {
@@ -257,7 +257,7 @@ func (q *request) list(f view.Filter, call, before string) (runs []view.Run, nex
 			next = max(next, some[pageRuns-1].RunID)
 		}
 		for i := range some {
-			if may(state, some[i].Wait) {
+			if has(state, some[i].Wait) {
 				runs = append(runs, some[i])
 			}
 		}

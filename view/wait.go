@@ -60,6 +60,11 @@ type Wait struct {
 	ErrorType string `json:"error_type,omitempty"` // see retry.TypeName
 	// Others is how many other calls of the run are open.
 	Others int `json:"others,omitempty"`
+	// Retrying is how many calls of the run, this one and others, failed and wait for their
+	// next attempt: in backoff, at a gate, in a queue or for a slot.
+	Retrying int `json:"retrying,omitempty"`
+	// Paused is how many calls of the run are paused, by themselves or with their activity.
+	Paused int `json:"paused,omitempty"`
 }
 
 // ByItself reports whether the wait ends without a person: by time, or when something

@@ -167,7 +167,21 @@ func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) er
 	slices.SortStableFunc(all, func(a, b view.Wait) int { return cmp.Compare(view.WaitRank(a.For), view.WaitRank(b.For)) })
 	v.Wait = &all[0]
 	v.Wait.Others = len(all) - 1
+	for i := range all {
+		w := &all[i]
+		if w.Failures > 0 && slices.Contains(retryWaits, w.For) {
+			v.Wait.Retrying++
+		}
+		if w.For == view.WaitPaused || w.For == view.WaitActivityPaused {
+			v.Wait.Paused++
+		}
+	}
 	return nil
+}
+
+// retryWaits are what calls wait for that wait for an attempt to begin.
+var retryWaits = []string{
+	view.WaitBackoff, view.WaitGate, view.WaitGatePaused, view.WaitBreaker, view.WaitSlot, view.WaitQueue, view.WaitUnserved, view.WaitActivityPaused,
 }
 
 // waits returns what the open calls of a run wait for. Of a run with a long history only

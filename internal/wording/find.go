@@ -33,13 +33,13 @@ func Rests(c *view.Call) bool {
 	return c.State == view.CallPaused || c.ActivityPaused != nil && slices.Contains(PausedStates, c.State)
 }
 
-// MayRetry reports whether a run that was found by a call in one of RetryingStates may have a
-// call that Retries. A wait tells of one call: if others wait as well, it may be one of those.
-func MayRetry(state string, w *view.Wait) bool {
-	return state == view.CallBackoff || w != nil && (w.Failures > 0 || w.Others > 0)
+// HasRetries reports whether a run that was found by a call in one of RetryingStates, and
+// waits for something, has a call that Retries.
+func HasRetries(state string, w *view.Wait) bool {
+	return state == view.CallBackoff || w != nil && w.Retrying > 0
 }
 
-// MayRest is MayRetry for one of PausedStates and a call that Rests.
-func MayRest(state string, w *view.Wait) bool {
-	return state == view.CallPaused || w != nil && (w.For == view.WaitActivityPaused || w.Others > 0)
+// HasRests is HasRetries for one of PausedStates and a call that Rests.
+func HasRests(state string, w *view.Wait) bool {
+	return state == view.CallPaused || w != nil && w.Paused > 0
 }

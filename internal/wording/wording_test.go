@@ -125,20 +125,19 @@ func TestF48_WhatIsFoundByItsCalls(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		state             string
-		wait              *view.Wait
-		mayRetry, mayRest bool
+		state          string
+		wait           *view.Wait
+		retries, rests bool
 	}{
 		{view.CallBackoff, nil, true, false},
 		{view.CallPaused, nil, false, true},
 		{view.CallQueued, nil, false, false},
-		{view.CallQueued, &view.Wait{For: view.WaitSlot}, false, false},
-		{view.CallGated, &view.Wait{Failures: 1}, true, false},
-		{view.CallOffered, &view.Wait{For: view.WaitActivityPaused}, false, true},
-		{view.CallGated, &view.Wait{For: view.WaitSignal, Others: 1}, true, true}, // the others may
+		{view.CallQueued, &view.Wait{For: view.WaitSlot, Others: 2}, false, false},
+		{view.CallGated, &view.Wait{For: view.WaitSignal, Others: 1, Retrying: 1}, true, false},
+		{view.CallOffered, &view.Wait{For: view.WaitSignal, Others: 1, Paused: 1}, false, true},
 	} {
-		if retry, rest := MayRetry(c.state, c.wait), MayRest(c.state, c.wait); retry != c.mayRetry || rest != c.mayRest {
-			t.Errorf("%s, %+v: may retry %v, may rest %v", c.state, c.wait, retry, rest)
+		if retries, rests := HasRetries(c.state, c.wait), HasRests(c.state, c.wait); retries != c.retries || rests != c.rests {
+			t.Errorf("%s, %+v: retries %v, rests %v", c.state, c.wait, retries, rests)
 		}
 	}
 }

@@ -167,10 +167,10 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 		return runs, more, err
 	}
 	var states []string
-	may := wording.MayRest
+	has := wording.HasRests
 	switch {
 	case opt.retrying:
-		states, may = wording.RetryingStates[1:], wording.MayRetry
+		states, has = wording.RetryingStates[1:], wording.HasRetries
 	case opt.calls == view.CallPaused:
 		states = wording.PausedStates[1:]
 	}
@@ -185,7 +185,7 @@ func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Fil
 			a.notef("Of the workflows with a call that is %s, only the newest %s were looked at.\n", state, human.Count(looked))
 		}
 		for _, r := range some {
-			if may(state, r.Wait) {
+			if has(state, r.Wait) {
 				runs = append(runs, r)
 			}
 		}
