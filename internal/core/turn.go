@@ -97,28 +97,29 @@ type Message struct {
 	Start      *history.Start // instead: the run that is to begin
 }
 
-// Dispatch is an attempt to be started.
+// Dispatch is an attempt to be started. One that is offered in a queue is stored as JSON: what
+// is zero is left out, for a row is written for each.
 type Dispatch struct {
-	Call      int64
-	Attempt   int
-	Max       int  // executions the policy allows
-	Allowed   int  // executions that the rule for the latest failure allows
-	Final     bool // no more attempt follows a failure of this one
-	Step      bool // an inline step: its body is in the run's code
-	Probation bool // it was lost before: run it in the probation lane
-	Name      string
-	Queue     string
-	Priority  int
-	Trace     string
-	Input     history.Payload
-	Scheduled int64 // when its call was scheduled
-	Queued    int64 // when this attempt was ready to run
-	Started   int64
+	Call      int64           `json:",omitzero"`
+	Attempt   int             `json:",omitzero"`
+	Max       int             `json:",omitzero"` // executions the policy allows
+	Allowed   int             `json:",omitzero"` // executions that the rule for the latest failure allows
+	Final     bool            `json:",omitzero"` // no more attempt follows a failure of this one
+	Step      bool            `json:",omitzero"` // an inline step: its body is in the run's code
+	Probation bool            `json:",omitzero"` // it was lost before: run it in the probation lane
+	Name      string          `json:",omitzero"`
+	Queue     string          `json:",omitzero"`
+	Priority  int             `json:",omitzero"`
+	Trace     string          `json:",omitzero"`
+	Input     history.Payload `json:",omitzero"`
+	Scheduled int64           `json:",omitzero"` // when its call was scheduled
+	Queued    int64           `json:",omitzero"` // when this attempt was ready to run
+	Started   int64           `json:",omitzero"`
 
-	AttemptTimeout   time.Duration // 0: none
-	HeartbeatTimeout time.Duration // 0: none
+	AttemptTimeout   time.Duration `json:",omitzero"` // 0: none
+	HeartbeatTimeout time.Duration `json:",omitzero"` // 0: none
 	// Details are what the last heartbeat of an earlier attempt said.
-	Details history.Payload
+	Details history.Payload `json:",omitzero"`
 }
 
 // Interrupt is an attempt whose result is not wanted any more, or which is

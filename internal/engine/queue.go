@@ -166,7 +166,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 	}
 	start := r.run.Start()
 	for _, d := range out.Offered {
-		data, err := serve.Seal(&serve.Task{Workflow: start.Type, WorkflowID: start.WorkflowID, CallID: r.run.CallID(d.Call), Headers: start.Headers, Dispatch: d})
+		data, err := serve.Seal(serve.Task{Workflow: start.Type, WorkflowID: start.WorkflowID, CallID: r.run.CallID(d.Call), Headers: start.Headers, Dispatch: d}, r.id)
 		if err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (e *Engine) toldMeanwhile(r *activeRun) {
 // claimsWait is how long the word that an attempt was claimed may wait for the next word of
 // it. If that is its end, one look at the inbox and one turn take both, and the row of the
 // call is not written in between. It is shorter than what somebody who looks on notices.
-const claimsWait = 50 * time.Millisecond
+const claimsWait = 200 * time.Millisecond
 
 // postponed reports whether a run may wait with a claim in its mailbox, and sees to it that
 // it does so no longer than claimsWait. The engine's mu is held.

@@ -102,7 +102,7 @@ func TestAClaimIsSeenSoon(t *testing.T) {
 		e := w.owner(x.flow)
 		w.worker("c", "gpu", 3, x.activity)
 		begin(t, e, x.flow, "run", 1)
-		pass(60 * time.Millisecond)
+		pass(250 * time.Millisecond)
 		if p := onlyCall(t, e, "run"); p.State != "running" {
 			t.Errorf("the call is %+v", p)
 		}

@@ -108,11 +108,6 @@ func (s *Server) giveBack(k attempt.Key, h *held) {
 	wake(s.ended)
 }
 
-func unseal(data []byte, into *Task) error { return history.Unseal(data, into) }
-
-// Seal makes the data of a task.
-func Seal(t *Task) ([]byte, error) { return history.Seal(t) }
-
 // settle makes ends durable, and posts heartbeats, until the server ends.
 func (s *Server) settle() {
 	var again <-chan time.Time

@@ -22,15 +22,6 @@ import (
 // attempt up: it was lost, timed out, or its call or run ended.
 var ErrGivenUp = errors.New("the attempt was given up: it timed out, its call ended, or this process was taken for dead; nothing that it returns counts")
 
-// Task is the data of a store.Task.
-type Task struct {
-	Workflow   string            `json:"workflow"`
-	WorkflowID string            `json:"workflow_id"`
-	CallID     string            `json:"call_id"`
-	Headers    map[string]string `json:"headers,omitempty"`
-	Dispatch   core.Dispatch     `json:"dispatch"`
-}
-
 // Config is what a Server needs.
 type Config struct {
 	Store      store.Store
@@ -436,7 +427,7 @@ func (s *Server) begin(t store.Task, queue int, slot *attempt.Slot) {
 	var data Task
 	h := &held{task: t, queue: queue, slot: slot, counts: true}
 	k := keyOf(t.TaskRef)
-	err := unseal(t.Data, &data)
+	err := unseal(&t, &data)
 	d := data.Dispatch
 	if d.Call != t.Number || err != nil {
 		s.cannotRead(t.Name, err)

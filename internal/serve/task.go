@@ -1,0 +1,45 @@
+package serve
+
+import (
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/store"
+)
+
+// Task is the data of a store.Task.
+type Task struct {
+	Workflow   string            `json:"workflow"`
+	WorkflowID string            `json:"workflow_id,omitempty"`
+	CallID     string            `json:"call_id,omitempty"`
+	Headers    map[string]string `json:"headers,omitempty"`
+	Dispatch   core.Dispatch     `json:"dispatch"`
+}
+
+// Seal makes the data of a task of a run. What its row says besides is left out: a row is
+// written for each attempt, and again when it is claimed.
+func Seal(t Task, run string) ([]byte, error) {
+	d := &t.Dispatch
+	if t.CallID == core.CallID(run, d.Call) {
+		t.CallID = ""
+	}
+	t.WorkflowID = ""
+	d.Call, d.Attempt, d.Name, d.Queue, d.Priority, d.Probation = 0, 0, "", "", 0, false
+	return history.Seal(t)
+}
+
+// unseal reads the data of a task. One of an earlier version says all of it.
+func unseal(row *store.Task, into *Task) error {
+	if err := history.Unseal(row.Data, into); err != nil {
+		return err
+	}
+	d := &into.Dispatch
+	if d.Call != 0 {
+		return nil
+	}
+	into.WorkflowID = row.WorkflowID
+	if into.CallID == "" {
+		into.CallID = core.CallID(row.Run, row.Number)
+	}
+	d.Call, d.Attempt, d.Name, d.Queue, d.Priority, d.Probation = row.Number, row.Attempt, row.Name, row.Queue, row.Priority, row.Suspect
+	return nil
+}
