@@ -63,6 +63,11 @@ func (s *coded) Release(ctx context.Context, node string, partitions []int) erro
 	return s.db.Release(ctx, node, partitions)
 }
 
+// Dissolve implements store.Owner.
+func (s *coded) Dissolve(ctx context.Context, partition int, epoch int64, ward int) (bool, error) {
+	return s.db.Dissolve(ctx, partition, epoch, ward)
+}
+
 // Due implements store.Owner.
 func (s *coded) Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]store.Wake, error) {
 	return s.db.Due(ctx, partitions, after, until, limit)

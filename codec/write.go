@@ -101,6 +101,16 @@ func (c chain) turn(ctx context.Context, t store.Turn) (store.Turn, error) {
 	return t, err
 }
 
+// Move implements store.Owner.
+func (s *coded) Move(ctx context.Context, m store.Move) error {
+	if m.Detail != nil {
+		if err := s.encodeAll(ctx, doc{stateAt(m.Run), &m.Detail}); err != nil {
+			return err
+		}
+	}
+	return s.db.Move(ctx, m)
+}
+
 // Commit implements store.Owner. A turn that cannot be encoded is refused, and the others
 // are written.
 func (s *coded) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {

@@ -84,6 +84,20 @@ type Owner interface {
 	// flight.
 	Release(ctx context.Context, node string, partitions []int) error
 
+	// Move gives an open run to another node, or back, and makes it Hot there. The ward is
+	// made if there is none yet; the node finds it among the owners of its next renewal,
+	// owned and not served. A run that is there already stays as it is, so a repeated call
+	// does no harm. ErrFenced says that the epoch is not that of the place; ErrElsewhere
+	// that the run is at another one; ErrNoPlace that the node takes none; ErrClosed that
+	// the run has ended.
+	Move(ctx context.Context, move Move) error
+
+	// Dissolve brings home the runs of a ward whose owner has released it, left or lost its
+	// lease, and returns whether there is no such ward any more: an owner that lives keeps
+	// it. Like Claim it waits for commits in flight. ErrFenced says that the epoch is not
+	// that of the partition.
+	Dissolve(ctx context.Context, partition int, epoch int64, ward int) (bool, error)
+
 	// Commit makes the turns of a batch durable together. Result.Errors has an entry
 	// for each turn, in order: nil means that it is durable (now, or since an earlier
 	// call with the same bytes); a refused turn (ErrFenced, *ConflictError, ErrStale)
@@ -205,7 +219,7 @@ type Reader interface {
 	// Tallies returns the sums of the counters by type and name.
 	Tallies(ctx context.Context, filter TallyFilter) ([]Tally, error)
 
-	// Owners returns the owners of a partition by epoch.
+	// Owners returns the owners of a partition and its wards by epoch.
 	Owners(ctx context.Context, partition int) ([]Ownership, error)
 
 	// Nodes returns the nodes, recently departed ones included, by the time they

@@ -47,6 +47,7 @@ type Info struct {
 	Location   string // file path or host and database, without credentials
 	Partitions int    // of each group; fixed when the database was created, at least 1
 	Shared     bool   // several nodes may serve it at a time
+	Wards      bool   // runs may move among them: see Move
 	// Private says that documents are encrypted on their way there: what errors and people
 	// say is kept out of logs, too.
 	Private bool
@@ -150,13 +151,16 @@ type Member struct {
 	Expires int64
 	// Owned is how many partitions are its own.
 	Owned int
+	// Ordinal numbers the nodes of a database by when they joined, from 1: its wards have
+	// this number. A database without wards has none.
+	Ordinal int
 }
 
 // Membership is what a node sees of its group.
 type Membership struct {
 	Now    int64       // the database's clock, ns
 	Nodes  []Member    // live members of the node's group, itself included, by ID
-	Owners []Ownership // Partition, Epoch and Node of each partition of the group, by partition; Node is "" if it is free
+	Owners []Ownership // Partition, Epoch and Node of each partition of the group, by partition, then of their wards (Place); Node is "" if it is free
 }
 
 // Ownership says that node owned a partition under an epoch.
@@ -166,6 +170,9 @@ type Ownership struct {
 	Node      string // its ID
 	Since     int64  // database time, ns
 	Clock     int64  // highest database time that is known of the partition when it was claimed, ns
+
+	// Over reports that the epoch is past. Only Owners sets it.
+	Over bool
 
 	// Survived reports for a past epoch that the node's process outlived it: it
 	// released the partition, claimed it again, left, or called Renew later, even if
@@ -201,6 +208,11 @@ type Run struct {
 
 	// Base is the history that a new run begins with, nil for none. It is not kept.
 	Base *Base
+
+	// Ward is where the run is worked on: 0 for the owner of the partition. Only Move and
+	// Dissolve change it; a new run is where the turn is that creates it, and one that
+	// closes is at home.
+	Ward int
 
 	// Attributes are what List finds the run by, besides. They are read back as
 	// SortAttributes has them.
@@ -268,6 +280,7 @@ func (s Status) Open() bool {
 // ErrNotFound.
 type Turn struct {
 	Partition int
+	Ward      int   // in which the run is; 0: at home
 	Epoch     int64 // of the owner; another epoch in the database refuses the turn
 	Run       string
 

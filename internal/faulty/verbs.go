@@ -39,6 +39,18 @@ func (s *faultyStore) Claim(ctx context.Context, node string, partitions []int) 
 	return claimed, nil
 }
 
+func (s *faultyStore) Move(ctx context.Context, move store.Move) error {
+	return s.write(ctx, "Move", func() error { return s.inner.Move(ctx, move) })
+}
+
+func (s *faultyStore) Dissolve(ctx context.Context, partition int, epoch int64, ward int) (gone bool, err error) {
+	err = s.write(ctx, "Dissolve", func() (err error) {
+		gone, err = s.inner.Dissolve(ctx, partition, epoch, ward)
+		return err
+	})
+	return gone && err == nil, err
+}
+
 func (s *faultyStore) Release(ctx context.Context, node string, partitions []int) error {
 	return s.write(ctx, "Release", func() error { return s.inner.Release(ctx, node, partitions) })
 }

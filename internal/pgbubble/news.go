@@ -121,6 +121,16 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 	return h.Store.Leave(ctx, node)
 }
 
+func (h *handle) Move(ctx context.Context, move store.Move) error {
+	defer h.news.tell(store.NewsNodes | store.NewsMessage)
+	return h.Store.Move(ctx, move)
+}
+
+func (h *handle) Dissolve(ctx context.Context, partition int, epoch int64, ward int) (bool, error) {
+	defer h.news.tell(store.NewsMessage)
+	return h.Store.Dissolve(ctx, partition, epoch, ward)
+}
+
 func (h *handle) Release(ctx context.Context, node string, partitions []int) error {
 	defer h.news.tell(store.NewsNodes)
 	return h.Store.Release(ctx, node, partitions)

@@ -26,7 +26,7 @@ func (h *handle) Commit(ctx context.Context, turns []store.Turn) (store.Result, 
 			result.Errors[i] = store.ErrFenced // it does not exist, so it has no owner
 			continue
 		}
-		if p.owned(t.Epoch) {
+		if p.holds(t) {
 			result.Now = max(result.Now, p.tick(now))
 		}
 		result.Errors[i] = db.commit(p, t)
@@ -87,7 +87,7 @@ func (p *partition) check(t *store.Turn) (durable, create bool, err error) {
 			return true, false, nil
 		}
 	}
-	if !p.owned(t.Epoch) {
+	if !p.holds(t) {
 		return false, false, store.ErrFenced
 	}
 	if taken {
@@ -115,7 +115,11 @@ func needsRun(t *store.Turn) bool {
 // apply writes a turn that check let pass.
 func (db *Database) apply(p *partition, t *store.Turn, create bool) {
 	if create {
-		db.insert(p, *t.Create)
+		row := *t.Create
+		if row.Ward = t.Ward; !row.Status.Open() {
+			row.Ward = 0
+		}
+		db.insert(p, row)
 	}
 	if r := p.runs[t.Run]; r != nil {
 		p.applyRun(r, t)

@@ -52,3 +52,39 @@ func (db *Database) these(ids []int) []*partition {
 	}
 	return partitions
 }
+
+// places are the partitions and wards with the given numbers, in order, each once, without
+// those that do not exist.
+func (db *Database) places(ids []int) []*place {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	var places []*place
+	for _, id := range slices.Compact(ids) {
+		if at := db.place(id); at != nil {
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+// place returns nil if there is none of this number.
+func (db *Database) place(id int) *place {
+	home, ward := store.SplitPlace(id)
+	p := db.partition(home)
+	switch {
+	case p == nil:
+		return nil
+	case ward == 0:
+		return &p.place
+	}
+	return p.ward(ward)
+}
+
+// allPlaces are all partitions, then all wards.
+func (db *Database) allPlaces() []*place {
+	var all, wards []*place
+	for _, p := range db.partitions {
+		all, wards = append(all, &p.place), append(wards, p.wards...)
+	}
+	return append(all, wards...)
+}

@@ -32,6 +32,7 @@ type Database struct {
 	runs       ordered[runKey] // of all partitions, for listings
 	ledger     ordered[ledgerKey]
 	nodes      []*member // in the order in which they joined
+	ordinal    int       // of the last that joined
 	moments    int64     // see moment
 	workers    []*worker
 	listeners  map[*mailbox.Box]struct{}
@@ -61,7 +62,7 @@ func Clock(now func() int64) Option {
 // New makes an empty database.
 func New(options ...Option) *Database {
 	db := &Database{
-		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Shared: true, Domain: func(int) int { return 0 }},
+		info:      store.Info{Kind: "memory", Location: "memory", Partitions: 1, Shared: true, Wards: true, Domain: func(int) int { return 0 }},
 		clock:     func() int64 { return time.Now().UnixNano() },
 		secret:    make([]byte, 32),
 		groups:    map[string]store.Group{},

@@ -17,6 +17,7 @@ const remembered = 100
 // member is a node that has joined, and may have left.
 type member struct {
 	store.Node
+	ordinal int
 	joined  int64
 	seen    int64         // last sign of life, on the clock
 	left    int64         // 0 while it is a member
@@ -79,7 +80,8 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 		}
 	}
 	db.forget(now)
-	db.nodes = append(db.nodes, &member{Node: node, joined: now, seen: now, alive: db.moment()})
+	db.ordinal++
+	db.nodes = append(db.nodes, &member{Node: node, ordinal: db.ordinal, joined: now, seen: now, alive: db.moment()})
 	db.announce(store.NewsNodes)
 	return nil
 }
@@ -127,6 +129,11 @@ func (db *Database) membership(m *member, now int64) *store.Membership {
 	for _, p := range db.these(db.groups[m.Group].All()) {
 		seen.Owners = append(seen.Owners, store.Ownership{Partition: p.id, Epoch: p.epoch, Node: p.node})
 	}
+	for _, p := range db.these(db.groups[m.Group].All()) {
+		for _, w := range p.wards {
+			seen.Owners = append(seen.Owners, store.Ownership{Partition: w.id, Epoch: w.epoch, Node: w.node})
+		}
+	}
 	return seen
 }
 
@@ -150,9 +157,9 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 // end ends a membership and frees the node's partitions.
 func (db *Database) end(m *member, now int64) {
 	m.left = max(now, 1) // whatever the clock says: 0 is who is there
-	for _, p := range db.partitions {
-		if p.node == m.ID {
-			p.free(db.moment())
+	for _, at := range db.allPlaces() {
+		if at.node == m.ID {
+			at.free(db.moment())
 		}
 	}
 }
@@ -190,7 +197,7 @@ func (db *Database) owned(m *member) (n int) {
 func (db *Database) describe(m *member, now int64) store.Member {
 	return store.Member{
 		Node: m.Node, Joined: m.joined, Seen: m.seen, Left: m.left, Draining: m.renewal.Draining,
-		Live: m.live(now), Expires: m.expires(), Owned: db.owned(m),
+		Live: m.live(now), Expires: m.expires(), Owned: db.owned(m), Ordinal: m.ordinal,
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func (h *handle) Due(ctx context.Context, ids []int, after, until int64, limit int) ([]store.Wake, error) {
-	partitions, err := h.readPartitions(ctx, ids)
+	partitions, wards, err := h.readPlaces(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -18,21 +18,24 @@ func (h *handle) Due(ctx context.Context, ids []int, after, until int64, limit i
 		return nil, nil
 	}
 	var due []store.Wake
-	for _, p := range partitions {
-		due = p.due(due, after, until, limit)
+	for i, p := range partitions {
+		due = p.due(wards[i], due, after, until, limit)
 	}
 	slices.SortStableFunc(due, func(a, b store.Wake) int { return cmp.Compare(a.Time, b.Time) })
 	return cutWakes(due, limit), nil
 }
 
-// due appends the runs of one partition that may be among those listed.
-func (p *partition) due(list []store.Wake, after, until int64, limit int) []store.Wake {
+// due appends the runs of one partition, or of a ward of it, that may be among those listed.
+func (p *partition) due(ward int, list []store.Wake, after, until int64, limit int) []store.Wake {
 	own := len(list)
 	for w := range p.wakes.ascend(store.Wake{Time: after + 1}) {
 		if w.Time > until || limit > 0 && len(list)-own >= limit && list[len(list)-1].Time != w.Time {
 			break
 		}
-		list = append(list, w)
+		if p.runs[w.Run].row.Ward == ward {
+			w.Partition = store.Place(p.id, ward)
+			list = append(list, w)
+		}
 	}
 	return list
 }
@@ -50,18 +53,18 @@ func cutWakes(due []store.Wake, limit int) []store.Wake {
 }
 
 func (h *handle) Inbox(ctx context.Context, ids []int, after int64, limit int) ([]store.Message, error) {
-	partitions, err := h.readPartitions(ctx, ids)
+	partitions, wards, err := h.readPlaces(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
 	var messages []store.Message
-	for _, p := range partitions {
+	for i, p := range partitions {
 		from, found := p.findMessage(after)
 		if found {
 			from++
 		}
-		messages = append(messages, head(p.inbox[from:], limit)...)
+		messages = append(messages, head(p.mail(p.inbox[from:], wards[i]), limit)...)
 	}
 	slices.SortFunc(messages, func(a, b store.Message) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	messages = head(messages, limit)

@@ -10,11 +10,10 @@ import (
 
 // partition holds the data of one partition.
 type partition struct {
-	id      int
-	epoch   int64
-	node    string // the owner, "" if there is none
-	clock   int64  // highest time a write has seen
-	tenures []tenure
+	place
+	clock   int64 // highest time a write has seen
+	tenures []*tenure
+	wards   []*place
 	runs    map[string]*run
 	latest  map[string]*run // by workflow ID
 	wakes   ordered[store.Wake]
@@ -37,7 +36,7 @@ type run struct {
 
 func newPartition(id int) *partition {
 	p := &partition{
-		id:      id,
+		place:   place{id: id},
 		runs:    map[string]*run{},
 		latest:  map[string]*run{},
 		waiting: map[messageKey]struct{}{},
@@ -55,9 +54,6 @@ func (p *partition) tick(now int64) int64 {
 	p.clock = max(p.clock, now)
 	return p.clock
 }
-
-// owned reports whether epoch is that of the partition's owner.
-func (p *partition) owned(epoch int64) bool { return p.node != "" && p.epoch == epoch }
 
 // placeable returns whether a new run could be inserted: exists is true if it
 // was before. The state that the creating turn gives its own run, if any, is
@@ -100,6 +96,9 @@ func (db *Database) insert(p *partition, row store.Run) {
 func (p *partition) setState(r *run, state store.RunState) {
 	p.setWake(r.row.ID, r.row.Wake, state.Wake)
 	r.row.RunState = state
+	if !state.Status.Open() {
+		r.row.Ward = 0
+	}
 }
 
 func (p *partition) setWake(id string, before, after int64) {

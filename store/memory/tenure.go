@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/perdure/perdure/store"
 )
@@ -13,27 +15,38 @@ type tenure struct {
 	proved bool  // its node is known to have been alive after it
 }
 
+// place is a partition, or a ward of one, as somebody owns it.
+type place struct {
+	id    int // as store.Place has it
+	epoch int64
+	node  string  // the owner, "" if there is none
+	last  *tenure // the latest, nil if there was none
+}
+
+// owned reports whether epoch is that of the owner.
+func (p *place) owned(epoch int64) bool { return p.node != "" && p.epoch == epoch }
+
 // free ends the ownership that lasts, if one does.
-func (p *partition) free(moment int64) {
-	if p.node == "" {
-		return
+func (p *place) free(moment int64) {
+	if p.node != "" && p.last != nil { // else it is a ward that its node has not claimed yet
+		p.last.over = moment
 	}
-	p.tenures[len(p.tenures)-1].over = moment
 	p.node = ""
 }
 
-// claim begins an ownership.
-func (p *partition) claim(node string, moment, now int64) store.Ownership {
-	before := p.node
-	p.free(moment)
-	if before == node { // a node that claims its own partition is alive
-		p.tenures[len(p.tenures)-1].proved = true
+// claim begins an ownership of the partition or one of its wards.
+func (p *partition) claim(at *place, node string, moment, now int64) store.Ownership {
+	before := at.node
+	at.free(moment)
+	if before == node && at.last != nil { // a node that claims its own partition is alive
+		at.last.proved = true
 	}
 	p.tick(now)
-	p.epoch++
-	p.node = node
-	o := store.Ownership{Partition: p.id, Epoch: p.epoch, Node: node, Since: p.clock, Clock: p.clock}
-	p.tenures = append(p.tenures, tenure{Ownership: o})
+	at.epoch++
+	at.node = node
+	o := store.Ownership{Partition: at.id, Epoch: at.epoch, Node: node, Since: p.clock, Clock: p.clock}
+	at.last = &tenure{Ownership: o}
+	p.tenures = append(p.tenures, at.last)
 	return o
 }
 
@@ -45,7 +58,7 @@ func (t *tenure) survived(m *member) bool {
 // remember keeps what is known of a node that is about to be forgotten.
 func (p *partition) remember(m *member) {
 	for i := range p.tenures {
-		if t := &p.tenures[i]; t.Node == m.ID {
+		if t := p.tenures[i]; t.Node == m.ID {
 			t.proved = t.survived(m)
 		}
 	}
@@ -58,7 +71,7 @@ func (h *handle) Claim(ctx context.Context, node string, ids []int) ([]store.Own
 	defer h.done()
 	db := h.db
 	for _, id := range ids {
-		if db.partition(id) == nil {
+		if home, ward := store.SplitPlace(id); ward == 0 && db.partition(home) == nil {
 			return nil, store.NoPartition(id)
 		}
 	}
@@ -67,10 +80,11 @@ func (h *handle) Claim(ctx context.Context, node string, ids []int) ([]store.Own
 	}
 	now, moment := db.clock(), db.moment()
 	var claimed []store.Ownership
-	for _, p := range db.these(ids) {
-		owner := db.member(p.node)
-		if p.node == node || owner == nil || !owner.live(now) {
-			claimed = append(claimed, p.claim(node, moment, now))
+	for _, at := range db.places(ids) {
+		owner := db.member(at.node)
+		if at.node == node || owner == nil || !owner.live(now) {
+			home, _ := store.SplitPlace(at.id)
+			claimed = append(claimed, db.partition(home).claim(at, node, moment, now))
 		}
 	}
 	return claimed, nil
@@ -82,10 +96,12 @@ func (h *handle) Release(ctx context.Context, node string, ids []int) error {
 	}
 	defer h.done()
 	db := h.db
-	for _, p := range db.these(ids) {
-		if p.node == node && node != "" {
-			p.free(db.moment())
-			p.tenures[len(p.tenures)-1].proved = true
+	for _, at := range db.places(ids) {
+		if at.node == node && node != "" {
+			at.free(db.moment())
+			if at.last != nil {
+				at.last.proved = true
+			}
 			db.announce(store.NewsNodes)
 		}
 	}
@@ -110,12 +126,15 @@ func (h *handle) Owners(ctx context.Context, id int) ([]store.Ownership, error) 
 	defer h.db.mu.RUnlock()
 	var owners []store.Ownership
 	for i := range p.tenures {
-		t := &p.tenures[i]
+		t := p.tenures[i]
 		o := t.Ownership
 		m := h.db.member(t.Node)
+		o.Over = t.over > 0
 		o.Survived = t.survived(m)
 		o.Ended = t.over > 0 && m != nil && m.left != 0
+		o.Partition = p.id
 		owners = append(owners, o)
 	}
+	slices.SortFunc(owners, func(a, b store.Ownership) int { return cmp.Compare(a.Epoch, b.Epoch) })
 	return owners, nil
 }

@@ -100,7 +100,7 @@ func (k *carefully) lock(ctx context.Context, part []int) error {
 	return k.c.send(ctx, func(b *batch) {
 		b.limitIdleness()
 		b.query(`SELECT id, epoch, clock FROM perdure.partitions WHERE id = ANY ($1::bigint[]) AND node IS NOT NULL ORDER BY id FOR SHARE`,
-			[]any{partitions(k.these(part))}, func(r pgx.Rows) error {
+			[]any{places(k.these(part))}, func(r pgx.Rows) error {
 				var id int
 				var epoch, clock int64
 				err := r.Scan(&id, &epoch, &clock)
@@ -128,7 +128,7 @@ func (b *batch) limitIdleness() {
 
 // holds reports whether the turn's epoch is the owner's.
 func (k *carefully) holds(t *store.Turn) bool {
-	epoch, owned := k.owned[t.Partition]
+	epoch, owned := k.owned[t.Place()]
 	return owned && epoch == t.Epoch
 }
 

@@ -15,6 +15,10 @@ func partitions(turns []*store.Turn) []int64 {
 	return column(len(turns), func(i int) int64 { return int64(turns[i].Partition) })
 }
 
+func places(turns []*store.Turn) []int64 {
+	return column(len(turns), func(i int) int64 { return int64(turns[i].Place()) })
+}
+
 func runs(turns []*store.Turn) []string {
 	return column(len(turns), func(i int) string { return turns[i].Run })
 }

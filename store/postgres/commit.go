@@ -148,16 +148,16 @@ func (m *commit) deliverable(ctx context.Context, c *conn, t *store.Turn) error 
 	return nil
 }
 
-// epochs returns the epoch of each partition of the turns, nil if there are two
+// epochs returns the epoch of each place of the turns, nil if there are two
 // of one.
 func (m *commit) epochs(part []int) map[int]int64 {
 	epochs := map[int]int64{}
 	for _, i := range part {
 		t := &m.turns[i]
-		if epoch, ok := epochs[t.Partition]; ok && epoch != t.Epoch {
+		if epoch, ok := epochs[t.Place()]; ok && epoch != t.Epoch {
 			return nil
 		}
-		epochs[t.Partition] = t.Epoch
+		epochs[t.Place()] = t.Epoch
 	}
 	return epochs
 }

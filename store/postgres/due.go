@@ -46,8 +46,8 @@ type dueRuns struct {
 
 // reached is up to which wake time a partition was read.
 type reached struct {
-	partition int
-	wake      int64
+	place int
+	wake  int64
 }
 
 func (d *dueRuns) read(ctx context.Context, c *conn) error {
@@ -78,7 +78,9 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	counts, last := map[int]int64{}, map[int]int64{}
 	add := func(r pgx.Rows) error {
 		var w store.Wake
-		err := r.Scan(&w.Partition, &w.Run, &w.Time)
+		var ward int
+		err := r.Scan(&w.Partition, &ward, &w.Run, &w.Time)
+		w.Partition = store.Place(w.Partition, ward)
 		d.found = append(d.found, w)
 		counts[w.Partition]++
 		last[w.Partition] = w.Time
@@ -87,19 +89,20 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	if c.h.distributed {
 		err := c.send(ctx, func(b *batch) {
 			for _, r := range d.open {
-				b.query(`SELECT partition, id, wake FROM perdure.runs WHERE partition = $1 AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES`,
-					[]any{r.partition, r.wake, d.until, share}, add)
+				b.query(`SELECT partition, 0, id, wake FROM perdure.runs WHERE partition = $1 AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES`,
+					[]any{r.place, r.wake, d.until, share}, add)
 			}
 		})
 		d.narrow(counts, last, share)
 		return err
 	}
-	err := c.query(ctx, `SELECT p.id, r.id, r.wake FROM unnest($1::bigint[], $2::bigint[]) AS p (id, after), LATERAL (
-			SELECT id, wake FROM perdure.runs WHERE partition = p.id AND wake > p.after AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES) r`,
+	err := c.query(ctx, `SELECT p.id, p.ward, r.id, r.wake FROM unnest($1::bigint[], $5::bigint[], $2::bigint[]) AS p (id, ward, after), LATERAL (
+			SELECT id, wake FROM perdure.runs WHERE partition = p.id AND ward = p.ward AND wake > p.after AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES) r`,
 		[]any{
-			column(len(d.open), func(i int) int { return d.open[i].partition }),
+			column(len(d.open), func(i int) int { p, _ := store.SplitPlace(d.open[i].place); return p }),
 			column(len(d.open), func(i int) int64 { return d.open[i].wake }),
 			d.until, share,
+			column(len(d.open), func(i int) int { _, w := store.SplitPlace(d.open[i].place); return w }),
 		}, add)
 	d.narrow(counts, last, share)
 	return err
@@ -109,8 +112,8 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 func (d *dueRuns) narrow(counts, last map[int]int64, share int64) {
 	var more []reached
 	for _, r := range d.open {
-		if counts[r.partition] >= share {
-			more = append(more, reached{r.partition, last[r.partition]})
+		if counts[r.place] >= share {
+			more = append(more, reached{r.place, last[r.place]})
 		}
 	}
 	d.open = more

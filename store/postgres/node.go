@@ -115,7 +115,7 @@ func (c *conn) end(ctx context.Context, nodes []string) error {
 		b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
 			freed AS (UPDATE perdure.partitions p SET node = NULL, clock = greatest(p.clock, n.clock, $2)
 				FROM perdure.nodes n WHERE n.id = p.node AND p.node = ANY ($1::text[]) RETURNING p.id, p.epoch)
-			UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = freed.id AND o.epoch = freed.epoch`, nodes, c.h.clock.Load())
+			UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = freed.id & `+home+` AND o.epoch = freed.epoch`, nodes, c.h.clock.Load())
 	})
 }
 
@@ -210,7 +210,8 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 // owners adds a query of who owns the partitions of the node's group.
 func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 	b.query(`SELECT p.id, p.epoch, coalesce(p.node, '') FROM perdure.nodes n JOIN perdure.node_groups g ON g.name = n.node_group
-		JOIN perdure.partitions p ON p.id >= g.first AND p.id < g.first + $2 WHERE n.id = $1 ORDER BY p.id`,
+		JOIN perdure.partitions p ON p.id >= g.first AND p.id < g.first + $2
+			OR p.id > `+home+` AND p.id & `+home+` >= g.first AND p.id & `+home+` < g.first + $2 WHERE n.id = $1 ORDER BY p.id`,
 		[]any{r.Node, b.h.info.Partitions}, func(r pgx.Rows) error {
 			var o store.Ownership
 			err := r.Scan(&o.Partition, &o.Epoch, &o.Node)
@@ -225,10 +226,10 @@ func (b *batch) owners(r store.Renewal, seen **store.Membership) {
 // something instead.
 func (b *batch) members(definitions, rest string, args []any, each func(store.Member)) {
 	b.query(`SELECT id, name, node_group, lease, supersede, joined, seen, coalesce(departed, 0), draining, expires,
-		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id), build, `+definitions+`
+		departed IS NULL AND expires > now, (SELECT count(*) FROM perdure.partitions WHERE node = nodes.id AND id <= `+home+`), ordinal, build, `+definitions+`
 		FROM perdure.now(), perdure.nodes `+rest, args, func(r pgx.Rows) error {
 		var m store.Member
-		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Build, &m.Definitions)
+		err := r.Scan(&m.ID, &m.Name, &m.Group, &m.Lease, &m.Supersede, &m.Joined, &m.Seen, &m.Left, &m.Draining, &m.Expires, &m.Live, &m.Owned, &m.Ordinal, &m.Build, &m.Definitions)
 		each(m)
 		return err
 	})

@@ -18,13 +18,17 @@ func atMost(limit int) int64 {
 
 const (
 	// The numbers first: what is sorted carries no data.
-	selectInbox = `WITH first AS (SELECT p.id AS place, m.sequence AS number FROM unnest($1::bigint[]) AS p (id), LATERAL (
-				SELECT sequence FROM perdure.inbox WHERE partition = p.id AND sequence > $2 ORDER BY sequence LIMIT $3) m
+	selectInbox = `WITH first AS (SELECT p.id AS place, p.ward, m.sequence AS number FROM unnest($1::bigint[], $4::bigint[]) AS p (id, ward), LATERAL (
+				SELECT sequence FROM perdure.inbox i WHERE partition = p.id AND sequence > $2
+				AND p.ward = coalesce((SELECT r.ward FROM perdure.runs r WHERE r.partition = p.id AND r.workflow_id = i.workflow_id AND r.ward <> 0
+					AND (r.id = i.run OR i.run = '' AND r.latest)), 0)
+				ORDER BY sequence LIMIT $3) m
 				ORDER BY m.sequence LIMIT $3)
-			SELECT partition, sequence, workflow_id, run, key, kind, posted, data
+			SELECT partition, ward, sequence, workflow_id, run, key, kind, posted, data
 			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
-	// It is the same for a distributed database, in one query, as inboxes are short.
-	selectInboxOf = `SELECT partition, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
+	// It is the same for a distributed database, in one query, as inboxes are short, and
+	// there are no wards.
+	selectInboxOf = `SELECT partition, 0, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
 			WHERE partition = ANY ($1::bigint[]) AND sequence > $2 ORDER BY sequence LIMIT $3`
 )
 
@@ -34,15 +38,22 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit
 		return nil, err
 	}
 	var messages []store.Message
+	var homes, wards []int
+	for _, p := range partitions {
+		home, ward := store.SplitPlace(p)
+		homes, wards = append(homes, home), append(wards, ward)
+	}
 	err = h.share(ctx, "Inbox", func(c *conn) error {
 		messages = nil
-		query := selectInbox
+		query, args := selectInbox, []any{homes, after, atMost(limit), wards}
 		if h.distributed {
-			query = selectInboxOf
+			query, args = selectInboxOf, args[:3]
 		}
-		return c.query(ctx, query, []any{partitions, after, atMost(limit)}, func(r pgx.Rows) error {
+		return c.query(ctx, query, args, func(r pgx.Rows) error {
 			var m store.Message
-			err := r.Scan(&m.Partition, &m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
+			var ward int
+			err := r.Scan(&m.Partition, &ward, &m.Sequence, &m.WorkflowID, &m.Run, &m.Key, &m.Kind, &m.Posted, (*opaque)(&m.Data))
+			m.Partition = store.Place(m.Partition, ward)
 			messages = append(messages, m)
 			return err
 		})

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -19,8 +20,9 @@ func (h *handle) Claim(ctx context.Context, node string, partitions []int) ([]st
 	var claimed []store.Ownership
 	err = h.taking(ctx, "Claim", func(c *conn) error {
 		if n := len(partitions); n > 0 {
-			if exists, err := h.exists(ctx, c, partitions[n-1]); err != nil || !exists {
-				return firstError(err, store.NoPartition(partitions[n-1]))
+			last, _ := store.SplitPlace(slices.MaxFunc(partitions, byHome))
+			if exists, err := h.exists(ctx, c, last); err != nil || !exists {
+				return firstError(err, store.NoPartition(last))
 			}
 		}
 		claimed = nil
@@ -54,9 +56,9 @@ func (b *batch) claim(node string, partitions []int, each func(store.Ownership))
 				clock = greatest(p.clock, moment.clock, (SELECT clock FROM perdure.nodes n WHERE n.id = p.node))
 			FROM moment WHERE p.id = ANY ($2::bigint[]) AND `+takeable+` RETURNING p.id, p.epoch, p.clock),
 		ended AS (UPDATE perdure.owners o SET over = moment.at, survived = o.node = $1 FROM taken, moment
-			WHERE o.partition = taken.id AND o.epoch = taken.epoch - 1 AND o.over IS NULL),
-		began AS (INSERT INTO perdure.owners (partition, epoch, node, since) SELECT id, epoch, $1, clock FROM taken),
-		forgotten AS (DELETE FROM perdure.owners o USING taken WHERE o.partition = taken.id AND o.epoch = taken.epoch - $4)
+			WHERE o.partition = taken.id & `+home+` AND o.epoch = taken.epoch - 1 AND o.over IS NULL),
+		began AS (INSERT INTO perdure.owners (partition, epoch, node, since) SELECT id & `+home+`, epoch, $1, clock FROM taken),
+		forgotten AS (DELETE FROM perdure.owners o USING taken WHERE o.partition = taken.id & `+home+` AND o.epoch = taken.epoch - $4)
 		SELECT id, epoch, clock FROM taken ORDER BY id`,
 		[]any{node, partitions, b.h.clock.Load(), remembered}, func(r pgx.Rows) error {
 			o := store.Ownership{Node: node}
@@ -79,7 +81,7 @@ func (h *handle) Release(ctx context.Context, node string, partitions []int) err
 				freed AS (UPDATE perdure.partitions SET node = NULL, clock = greatest(clock, perdure.now(), $3)
 					WHERE id = ANY ($2::bigint[]) AND node = $1 RETURNING id, epoch),
 				ended AS (UPDATE perdure.owners o SET over = moment.at, survived = true FROM freed, moment
-					WHERE o.partition = freed.id AND o.epoch = freed.epoch)
+					WHERE o.partition = freed.id & `+home+` AND o.epoch = freed.epoch)
 				SELECT nextval('perdure.changes') FROM freed LIMIT 1`, node, partitions, h.clock.Load())
 		}, func(b *batch) { b.tell(store.NewsNodes) })
 	})
@@ -92,12 +94,12 @@ func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, 
 	var owners []store.Ownership
 	err := h.share(ctx, "Owners", func(c *conn) error {
 		owners = nil
-		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false)),
+		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.over IS NOT NULL, o.over IS NOT NULL AND (o.survived OR coalesce(n.alive > o.over, false)),
 				o.over IS NOT NULL AND n.departed IS NOT NULL
 			FROM perdure.owners o LEFT JOIN perdure.nodes n ON n.id = o.node WHERE o.partition = $1 ORDER BY o.epoch`,
 			[]any{partition}, func(r pgx.Rows) error {
 				o := store.Ownership{Partition: partition}
-				err := r.Scan(&o.Epoch, &o.Node, &o.Since, &o.Survived, &o.Ended)
+				err := r.Scan(&o.Epoch, &o.Node, &o.Since, &o.Over, &o.Survived, &o.Ended)
 				o.Clock = o.Since
 				owners = append(owners, o)
 				return err

@@ -43,6 +43,7 @@ func (b *batch) finishRows(turns []*store.Turn) {
 func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool) {
 	var runs []*store.Run
 	var states []*store.RunState
+	var wards []int64
 	for _, t := range turns {
 		if t.Create == nil || !chosen(t) {
 			continue
@@ -51,7 +52,11 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 		if t.State != nil && t.Create.ID == t.Run {
 			state = t.State
 		}
-		runs, states = append(runs, t.Create), append(states, state)
+		ward := t.Ward
+		if !state.Status.Open() {
+			ward = 0
+		}
+		runs, states, wards = append(runs, t.Create), append(states, state), append(wards, int64(ward))
 	}
 	if n := len(runs); n > 0 {
 		b.put(intoRuns,
@@ -69,14 +74,15 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 			column(n, func(i int) int64 { return states[i].Closed }),
 			column(n, func(i int) string { return payload(states[i].Detail) }),
 			column(n, func(i int) int64 { return int64(runs[i].Priority) }),
-			column(n, func(i int) bool { return states[i].Full }))
+			column(n, func(i int) bool { return states[i].Full }),
+			column(n, func(i int) int64 { return wards[i] }))
 	}
 	b.insertAttributes(runs)
 	b.insertBases(runs)
 }
 
-var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full",
-	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean", "")
+var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full, ward",
+	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean, bigint", "")
 
 // orNull is a wake time as it is stored.
 func orNull(wake int64) *int64 {
@@ -124,8 +130,9 @@ func (b *batch) changeAttributes(turns []*store.Turn) {
 // creates reports whether the turn inserts its own run.
 func creates(t *store.Turn) bool { return t.Create != nil && t.Create.ID == t.Run }
 
-var changeStates = forms(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail, is_full = s.is_full
-			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full)
+var changeStates = forms(`WITH changed AS (UPDATE perdure.runs r SET status = s.status, wake = nullif(s.wake, 9223372036854775807), closed = s.closed, detail = s.detail, is_full = s.is_full,
+				ward = CASE WHEN s.open THEN r.ward ELSE 0 END
+			FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[], $9::boolean[]) AS s (partition, run, status, wake, closed, detail, is_full, open)
 			WHERE r.partition =@ s.partition AND r.id = s.run RETURNING 1)
 		SELECT CASE WHEN count(*) <> $8 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END FROM changed`)
 
@@ -141,7 +148,8 @@ func (b *batch) updateStates(turns []*store.Turn) {
 		column(n, func(i int) int64 { return turns[i].State.Wake }),
 		column(n, func(i int) int64 { return turns[i].State.Closed }),
 		column(n, func(i int) string { return payload(turns[i].State.Detail) }),
-		column(n, func(i int) bool { return turns[i].State.Full }), n)
+		column(n, func(i int) bool { return turns[i].State.Full }), n,
+		column(n, func(i int) bool { return turns[i].State.Status.Open() }))
 }
 
 var demand = forms(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END

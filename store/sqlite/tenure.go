@@ -64,6 +64,17 @@ func (c *conn) free(partition int, node string) error {
 	return err
 }
 
+// Move implements store.Owner: there is no other node.
+func (h *handle) Move(ctx context.Context, move store.Move) error {
+	if err := move.Validate(h.info); err != nil {
+		return err
+	}
+	return store.ErrNoPlace
+}
+
+// Dissolve implements store.Owner: there are no wards.
+func (h *handle) Dissolve(context.Context, int, int64, int) (bool, error) { return true, nil }
+
 func (h *handle) Release(ctx context.Context, node string, partitions []int) error {
 	partitions, err := h.info.Ordered(partitions)
 	if err != nil {
@@ -86,11 +97,11 @@ func (h *handle) Release(ctx context.Context, node string, partitions []int) err
 func (h *handle) Owners(ctx context.Context, partition int) ([]store.Ownership, error) {
 	var owners []store.Ownership
 	err := h.readPartition(ctx, "Owners", partition, func(c *conn) error {
-		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.survived OR n.survived, n.departed IS NOT NULL AND (o.epoch < p.epoch OR p.node IS NULL)
+		return c.query(ctx, `SELECT o.epoch, o.node, o.since, o.survived OR n.survived, n.departed IS NOT NULL AND (o.epoch < p.epoch OR p.node IS NULL), o.epoch < p.epoch OR p.node IS NULL
 			FROM owners o JOIN nodes n ON n.id = o.node JOIN partitions p ON p.id = o.partition
 			WHERE o.partition = ? ORDER BY o.epoch`, func(r row) error {
 			owners = append(owners, store.Ownership{
-				Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(2), Survived: r.int(3) == 1, Ended: r.int(4) == 1,
+				Partition: partition, Epoch: r.int(0), Node: r.text(1), Since: r.int(2), Clock: r.int(2), Survived: r.int(3) == 1, Ended: r.int(4) == 1, Over: r.int(5) == 1,
 			})
 			return nil
 		}, int64(partition))

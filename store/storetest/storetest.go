@@ -25,6 +25,9 @@ func Run(t *testing.T, open func(t *testing.T) store.Opener) {
 	} else {
 		lists = append(lists, aloneChecks)
 	}
+	if start(t, open(t)).store.Info().Wards {
+		lists = append(lists, wardChecks)
+	}
 	for _, list := range lists {
 		for _, c := range list {
 			t.Run(c.name, func(t *testing.T) { c.test(start(t, open(t))) })
