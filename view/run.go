@@ -57,6 +57,9 @@ type Description struct {
 	// Needs is code with which the run would go on, of one that waits for code or does not
 	// fit the code of its node; nil if no node is remembered that had it.
 	Needs *NeededCode `json:"needs,omitempty"`
+	// Away is the name of the node on which an open run goes on because its code fits there,
+	// if that is not the owner of its partition; else empty.
+	Away string `json:"away,omitempty"`
 	// Damage says what on record of the run cannot be read, nil if all can. What it is
 	// waiting for and what is pending is then only what the rest says.
 	Damage *Damage `json:"damage,omitempty"`

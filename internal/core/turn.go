@@ -205,6 +205,9 @@ type Detail struct {
 	Damaged bool `json:"damaged,omitempty"`
 	// Fingerprint of the code that was tried last.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Tried are the fingerprints of code that did not fit, on this node or another, since
+	// code did.
+	Tried []string `json:"tried,omitempty"`
 	// Says is what the code last said of where it stands.
 	Says string `json:"says,omitempty"`
 	// Paused says who paused an open run, and when.

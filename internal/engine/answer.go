@@ -155,13 +155,13 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 		e.leaveForLater(p, m.Sequence) // it is found again, or too late
 		return
 	}
-	reply, err := message.Answer(p.number, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
+	reply, err := message.Answer(p.home, d.ID, message.Data{Value: value, Failure: history.FromError(err)})
 	if err != nil {
 		e.log.AnswerFailed(err)
 		return
 	}
 	t := store.Turn{
-		Partition: p.number, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
+		Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Repeatable: true,
 		Messages: []store.Message{reply},
 	}
 	if e.committer.Commit(t) == nil {
@@ -170,7 +170,7 @@ func (e *Engine) answerMessage(p *partition, m store.Message, d message.Data, le
 }
 
 func (e *Engine) answerOf(ctx context.Context, p *partition, m store.Message, d message.Data) (history.Payload, error) {
-	row, err := e.db.Find(ctx, p.number, m.WorkflowID, m.Run)
+	row, err := e.db.Find(ctx, p.home, m.WorkflowID, m.Run)
 	if err != nil {
 		return history.Payload{}, err
 	}

@@ -197,5 +197,5 @@ func (o attemptOwner) Granted(grants []attempt.Grant) {
 }
 
 func (o attemptOwner) Token(x *attempt.Attempt) string {
-	return o.e.Client.Token(request.Attempt{Partition: x.Partition, Run: x.Run, Call: x.Call, Number: x.Number})
+	return o.e.Client.Token(request.Attempt{Partition: home(x.Partition), Run: x.Run, Call: x.Call, Number: x.Number})
 }

@@ -97,7 +97,7 @@ func (e *Engine) createFirst(r *activeRun, out *core.Turn) error {
 	if err != nil {
 		return err
 	}
-	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
+	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: r.create, Messages: messages}
 	if err = e.committer.Commit(t); err == nil {
 		e.settled(r.resident, &t)
 	}

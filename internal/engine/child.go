@@ -45,7 +45,7 @@ func (e *Engine) routeStart(m store.Message, also *partition) {
 	}
 	var row *store.Run
 	if err == nil {
-		row, err = record.NewRun(p.number, &start)
+		row, err = record.NewRun(p.home, &start)
 	}
 	if err != nil {
 		e.log.ChildNotStarted(m.WorkflowID, m.Run, err)
@@ -87,7 +87,7 @@ func (e *Engine) refuseStart(p *partition, m store.Message, start *history.Start
 		e.log.ParentNotTold(m.Run, err)
 		return
 	}
-	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Messages: []store.Message{answer}, Repeatable: true}
+	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: m.Run, Consumed: []int64{m.Sequence}, Messages: []store.Message{answer}, Repeatable: true}
 	if e.committer.Commit(t) == nil {
 		e.settled(&resident{partition: p, id: m.Run}, &t)
 		e.sent(&t)
@@ -155,7 +155,7 @@ func (e *Engine) startConflict(r *resident, todo []mail, existing *store.Run) {
 	e.routeAgain(r.partition, again)
 	e.mu.Unlock()
 	t := store.Turn{
-		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
+		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: sequences(own), Messages: []store.Message{answer}, Repeatable: true,
 	}
 	if e.committer.Commit(t) == nil {
@@ -173,7 +173,7 @@ func (e *Engine) parkedStart(r *resident, state store.RunState) store.Turn {
 		e.log.ParentNotTold(r.id, err)
 	}
 	return store.Turn{
-		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
+		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
 		Create: &row, Consumed: []int64{r.pending.sequence}, Messages: messages,
 	}
 }

@@ -41,6 +41,7 @@
 //	wake.go         due times and the scan for them
 //	inbox.go        messages from clients and other runs
 //	partition.go    taking partitions over, and losing them
+//	ward.go         runs that go on at another node, whose code fits
 //	handover.go     partitions on their way to other nodes: closed, quiet, dropped
 //	line.go         runs that are to begin and wait for slots: in memory, and in the database
 //	chain.go        the next run of a chain, and which run gets what comes for the latest

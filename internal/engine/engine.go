@@ -68,6 +68,7 @@ type Engine struct {
 	wakeKick     chan struct{}
 	switchKick   chan struct{}
 	lineKick     chan struct{}
+	wardKick     chan struct{}
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; it may take as long as an outage
@@ -87,6 +88,7 @@ type Engine struct {
 	held         bool             // the inbox waits until they are fewer
 	queued       int              // residents that rest while their calls wait for slots
 	line         line
+	wards        wards
 	recovery     recovery
 	quiet        *sync.Cond      // busy or the attempts became fewer
 	conflicts    map[string]bool // gates of which calls say different things, and it was said
@@ -157,6 +159,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		wakeKick:   make(chan struct{}, 1),
 		switchKick: make(chan struct{}, 1),
 		lineKick:   make(chan struct{}, 1),
+		wardKick:   make(chan struct{}, 1),
 		horizon:    store.Hot,
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
@@ -237,7 +240,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Unlock()
 	e.log.EngineStarted(e.config.Node, e.config.Group, e.db.Info().Location, len(taken.partitions))
 	e.recover(taken)
-	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.member.Run, e.workerLoop} {
+	for _, loop := range []func(){e.committer.Run, e.wakeLoop, e.inboxLoop, e.lineLoop, e.switchLoop, e.listen, e.wardLoop, e.member.Run, e.workerLoop} {
 		e.work.Go(loop)
 	}
 	if e.config.Retention != (view.Retention{}) {

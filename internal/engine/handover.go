@@ -109,8 +109,9 @@ func (h holder) Reopen(ps []member.Partition) {
 
 // Renewed gives slots to calls that got none because the lease might have been over, and
 // lets the wake loop see that the clock may have moved.
-func (h holder) Renewed() {
+func (h holder) Renewed(ms *store.Membership) {
 	e := h.e
+	e.see(ms)
 	kick(e.wakeKick)
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -278,7 +278,7 @@ func (e *Engine) deliverByRoute(p *partition, m mail) bool {
 func (e *Engine) latest(p *partition, workflowID string) (string, error) {
 	var row *store.Run
 	err := e.insist("finding the run of a message", func() (err error) {
-		row, err = e.db.Find(e.ctx, p.number, workflowID, "")
+		row, err = e.db.Find(e.ctx, p.home, workflowID, "")
 		return err
 	})
 	switch {

@@ -212,7 +212,7 @@ func (e *Engine) writeRow(r *activeRun, todo []mail) error {
 	if err != nil {
 		return err
 	}
-	t := store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Create: &row, Messages: messages}
+	t := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Create: &row, Messages: messages}
 	if r.pending != nil {
 		t.Consumed = []int64{r.pending.sequence}
 	}

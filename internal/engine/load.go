@@ -39,6 +39,9 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	if e.endsSoon(r, todo) {
 		err = e.loadWithoutCode(r, past, nil)
 	} else if h := e.loadWithCode(r, past); h != nil {
+		if err := e.sendAway(r, past, h, todo); err != nil {
+			return err
+		}
 		err = e.loadWithoutCode(r, past, h)
 	} else if r.run.Resume() {
 		e.log.RunGoesOn(logged(past.Start), string(past.State.Status))
@@ -74,6 +77,9 @@ func (e *Engine) readPast(r *activeRun, todo []mail) (*record.Past, error) {
 		return nil, errGone
 	case errors.Is(err, ErrStopped):
 		return nil, err
+	case err == nil && rec.Run.Ward != r.partition.ward:
+		e.isElsewhere(r.resident, todo)
+		return nil, errElsewhere
 	case err != nil: // it would come again
 		e.parkCulprit(r, err)
 		return nil, err
@@ -88,7 +94,7 @@ func (e *Engine) readPast(r *activeRun, todo []mail) (*record.Past, error) {
 func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 	var rec *store.Record
 	err := e.insist("loading run "+r.id, func() (err error) {
-		rec, err = e.db.Load(e.ctx, r.partition.number, r.id)
+		rec, err = e.db.Load(e.ctx, r.partition.home, r.id)
 		return err
 	})
 	return rec, err
@@ -165,6 +171,7 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 	takenOver := e.takenOver(r)
 	start := r.run.Start()
 	h := e.parked(e.defs.workflows[start.Type], start, err)
+	r.again = h.detail.Mismatch != nil && e.db.Info().Wards
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
@@ -244,7 +251,7 @@ func (e *Engine) discard(r *resident, todo []mail) {
 		e.log.InputsLate(r.id, len(todo))
 	}
 	t := store.Turn{
-		Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id,
+		Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id,
 		Consumed: sequences(todo), Messages: e.refusals(r.partition, todo), Repeatable: true,
 	}
 	if len(t.Consumed) > 0 && e.committer.Commit(t) == nil {

@@ -85,11 +85,9 @@ func (e *Engine) heldStart(ctx context.Context, r *activeRun, started <-chan err
 func (e local) Serves(partition int, run string) (served, resident bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.owns(partition) == nil {
-		return false, false
-	}
 	r := e.residents[run]
-	return true, r != nil && !r.gone
+	resident = r != nil && !r.gone && r.partition.home == partition && e.owns(r.partition.number) != nil
+	return resident || e.owns(partition) != nil && !e.wards.of[partition], resident
 }
 
 // Posted implements request.Local.
@@ -105,7 +103,7 @@ func (e local) Switched(ctx context.Context) {
 // Query implements request.Local.
 func (e local) Query(ctx context.Context, row *store.Run, name string, input history.Payload) (answer history.Payload, served bool, err error) {
 	e.mu.Lock()
-	p := e.owns(row.Partition)
+	p := e.owns(store.Place(row.Partition, row.Ward))
 	e.mu.Unlock()
 	if p == nil && (row.Status.Open() || e.defs.workflows[row.Type] == nil) {
 		return answer, false, nil

@@ -46,12 +46,12 @@ func (e *Engine) untilRestart() string { return "process " + e.process }
 // worthTrying reports whether a held run might go on with the code of this
 // engine.
 func (e *Engine) worthTrying(r store.Run) bool {
+	d, err := core.DecodeDetail(r.Detail)
 	def := e.defs.workflows[r.Type]
 	if def == nil {
-		return false
+		return e.fittingNode(r.Type, "", d.Tried) != ""
 	}
-	d, err := core.DecodeDetail(r.Detail)
-	return err != nil || r.Status != store.Parked || d.Fingerprint != e.fingerprint(def)
+	return err != nil || r.Status != store.Parked || d.Fingerprint != e.fingerprint(def) || e.fittingNode(r.Type, "", d.Tried) != ""
 }
 
 // parked is the hold of a run whose code failed in a way that is not the run's
@@ -97,7 +97,7 @@ func (e *Engine) parkCulprit(r *activeRun, cause error) {
 		}
 	}
 	state := store.RunState{Status: store.Parked, Wake: wake, Detail: core.EncodeDetail(d), Full: r.run != nil && r.run.State().Full}
-	t := store.Turn{Partition: r.partition.number, Epoch: r.partition.epoch, Run: r.id, State: &state}
+	t := store.Turn{Partition: r.partition.home, Ward: r.partition.ward, Epoch: r.partition.epoch, Run: r.id, State: &state}
 	if r.pending != nil {
 		t = e.parkedStart(r.resident, state)
 	}

@@ -13,15 +13,18 @@ import (
 // partition is one that this node owns. Its fields but the first three are
 // guarded by the engine's mu.
 type partition struct {
-	number int
+	number int // of its place: see store.Place
+	home   int // the partition in which the rows of its runs are
+	ward   int // of that; 0: all but the wards of others
 	epoch  int64
 	node   string // the ID under which this process owns it
 
-	lineage *lineage // nil until a run is loaded
-	leaving bool     // it is being given away: nothing new begins in it
-	active  int      // residents at work and attempts that run
-	inbox   inbox
-	queued  []*attempt.Waiter // calls that waited for a slot when it was closed
+	lineage  *lineage // nil until a run is loaded
+	outdated bool     // the lineage: runs have come from another place
+	leaving  bool     // it is being given away: nothing new begins in it
+	active   int      // residents at work and attempts that run
+	inbox    inbox
+	queued   []*attempt.Waiter // calls that waited for a slot when it was closed
 
 	trials      *trials // of the code of its runs, nil if it is not suspected or that is not known
 	unsuspected bool    // it is known
@@ -43,15 +46,14 @@ func (l *lineage) node(epoch int64) string {
 	return l.nodes[epoch]
 }
 
-// newLineage is what owners, listed by epoch, say to the one that has the current
-// epoch. What became of a node is what became of it after its last epoch: an
+// newLineage is what owners, listed by epoch, say to one of those that are there now. What became of a node is what became of it after its last epoch: an
 // attempt that is still in flight is of that one.
-func newLineage(owners []store.Ownership, current int64) *lineage {
+func newLineage(owners []store.Ownership) *lineage {
 	l := &lineage{owners: owners, nodes: map[int64]string{}}
 	last := map[string]store.Ownership{}
 	for _, o := range owners {
 		l.nodes[o.Epoch] = o.Node
-		if o.Epoch < current {
+		if o.Over {
 			last[o.Node] = o
 		}
 	}
@@ -125,18 +127,22 @@ func (e *Engine) lineageOf(p *partition) *lineage {
 
 // learnLineage reads who owned a partition before this node, once.
 func (e *Engine) learnLineage(p *partition) error {
-	if e.lineageOf(p) != nil {
+	e.mu.Lock()
+	known := p.lineage != nil && !p.outdated
+	p.outdated = false
+	e.mu.Unlock()
+	if known {
 		return nil
 	}
 	var owners []store.Ownership
 	err := e.insist("reading the owners of a partition", func() (err error) {
-		owners, err = e.db.Owners(e.ctx, p.number)
+		owners, err = e.db.Owners(e.ctx, p.home)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	read := newLineage(owners, p.epoch)
+	read := newLineage(owners)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.lineage = read
@@ -179,7 +185,7 @@ func (e *Engine) serve(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &partition{number: o.Partition, epoch: o.Epoch, node: node, inbox: newInbox()}
+		p := &partition{number: o.Partition, home: home(o.Partition), ward: ward(o.Partition), epoch: o.Epoch, node: node, inbox: newInbox()}
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}
@@ -326,7 +332,7 @@ func (e *Engine) recovered() {
 // reviewHeld loads the runs that are parked or wait for code: loading tries
 // their code again if it is another one.
 func (e *Engine) reviewHeld(ps []*partition) {
-	filter := store.Filter{Partitions: numbers(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
+	filter := store.Filter{Partitions: homes(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
 		var held []store.Run
 		err := e.persist("reviewing parked runs", func() (err error) {
@@ -338,7 +344,7 @@ func (e *Engine) reviewHeld(ps []*partition) {
 		}
 		for _, r := range held {
 			if e.worthTrying(r) {
-				e.poke(r.Partition, r.ID)
+				e.tryAgain(store.Place(r.Partition, r.Ward), r.ID)
 			}
 			filter.Before = r.ID
 		}
@@ -389,11 +395,11 @@ func (e *Engine) drop(ps []*partition) {
 
 // moved lets requests look again that trust in who serves the partitions.
 func (e *Engine) moved(ps []*partition) {
-	numbers := make(map[int]bool, len(ps))
+	places := make(map[int]bool, len(ps))
 	for _, p := range ps {
-		numbers[p.number] = true
+		places[p.home] = true
 	}
-	e.Moved(numbers)
+	e.Moved(places)
 }
 
 func setOf(ps []*partition) map[*partition]bool {

@@ -181,7 +181,7 @@ func (e *Engine) storeTasks(r *activeRun, out *core.Turn, t *store.Turn) error {
 // tasksOf returns what stands in queues for a run.
 func (e *Engine) tasksOf(r *activeRun) (refs []store.TaskRef, err error) {
 	err = e.insist("reading what is in queues for run "+r.id, func() error {
-		all, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: []int{r.partition.number}, Run: r.id, Limit: math.MaxInt32})
+		all, err := e.db.Tasks(e.ctx, store.TaskFilter{Partitions: []int{r.partition.home}, Run: r.id, Limit: math.MaxInt32})
 		refs = nil
 		for i := range all {
 			refs = append(refs, all[i].TaskRef)
@@ -279,7 +279,7 @@ func (e *Engine) workerLoop() {
 // takeBack tells the runs whose attempts are lost.
 func (e *Engine) takeBack(patience time.Duration) error {
 	e.mu.Lock()
-	owned := numbers(e.open(nil))
+	owned := homes(e.open(nil))
 	e.mu.Unlock()
 	if len(owned) == 0 {
 		return nil
@@ -320,8 +320,10 @@ func (e *Engine) takeBack(patience time.Duration) error {
 			AttemptRef: core.AttemptRef{Call: t.Number, Attempt: t.Attempt}, Worker: t.Worker, Survived: left[t.Worker], Survivors: survivors,
 		}
 		e.mu.Lock()
-		if p := e.partitions[t.Partition]; p != nil && !p.leaving {
-			e.deliverLocked(p, t.Run, mail{input: in})
+		for _, p := range e.open(nil) {
+			if p.home == t.Partition { // the run is at one of its places
+				e.deliverLocked(p, t.Run, mail{input: in})
+			}
 		}
 		e.mu.Unlock()
 	}

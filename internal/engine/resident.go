@@ -24,6 +24,7 @@ type resident struct {
 	mail        []mail
 	questions   []question
 	poked       bool                    // wants a step without mail
+	review      bool                    // if it is held when it rests, it is loaded again
 	busy        bool                    // a goroutine works on it
 	dropped     bool                    // no longer in memory
 	gone        bool                    // its run has ended or does not exist, as a look at the database said
@@ -40,7 +41,7 @@ type resident struct {
 }
 
 // ref names the run, gate or schedule for the store.
-func (r *resident) ref() store.RunRef { return store.RunRef{Partition: r.partition.number, Run: r.id} }
+func (r *resident) ref() store.RunRef { return store.RunRef{Partition: r.partition.home, Run: r.id} }
 
 // ahead is how long before the end of a backoff its attempt is made durable: a
 // commit takes a few milliseconds, and that of many takes longer.
@@ -53,15 +54,31 @@ const early = 200 * time.Millisecond
 // near is how far off a run's next wake may be for it to stay in memory.
 const near = 5 * time.Second
 
-// poke makes a run take a step, if this node still serves its partition.
-func (e *Engine) poke(partition int, run string) {
+// tryAgain has a held run loaded again, if this node still serves its partition.
+func (e *Engine) tryAgain(partition int, run string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if p := e.partitions[partition]; p != nil {
-		r := e.resident(p, run)
-		r.poked = true
-		e.rouse(r)
+	p := e.partitions[partition]
+	if p == nil {
+		return
 	}
+	r := e.resident(p, run)
+	r.poked = true
+	if r.busy {
+		r.review = true // see rest
+		return
+	}
+	if r.held() {
+		e.unload(r) // and loaded again, because it is poked
+		return
+	}
+	e.rouse(r)
+}
+
+// held reports whether it is a run that is held. No goroutine works on it.
+func (r *resident) held() bool {
+	x, is := r.stepper.(*activeRun)
+	return is && x.run != nil && x.hold != nil
 }
 
 // deliver puts mail into a run's mailbox.
@@ -190,6 +207,12 @@ func (e *Engine) rest(r *resident) {
 	if m == nil || e.phase == stopped {
 		return
 	}
+	if r.review && r.held() {
+		r.poked = true
+		e.unload(r)
+		return
+	}
+	r.review = false
 	due := m.NextDue()
 	far := due != core.Never && due-e.clock.Now() > int64(near)
 	if m.Idle() && (far && !m.AwaitsMessage() || e.config.MaxResident == 0) {

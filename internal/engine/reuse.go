@@ -42,7 +42,7 @@ func (e *Engine) startAfter(r *resident, todo []mail, existing *store.Run) {
 	p, s := r.partition, r.pending
 	start := s.start
 	start.After = existing.ID
-	row, err := record.NewRun(p.number, &start)
+	row, err := record.NewRun(p.home, &start)
 	if err != nil {
 		e.log.ChildNotStarted(start.WorkflowID, r.id, err)
 		return

@@ -33,7 +33,7 @@ func (scheduleKind) rest() time.Duration { return time.Minute }
 // message if so: a schedule may say twice that a run is to begin.
 func (e *Engine) alreadyFired(p *partition, m store.Message) bool {
 	err := e.insist("looking for the run of a schedule", func() error {
-		_, err := e.db.Find(e.ctx, p.number, "", m.Run)
+		_, err := e.db.Find(e.ctx, p.home, "", m.Run)
 		return err
 	})
 	switch {

@@ -101,7 +101,7 @@ func (s *standing) step(todo []mail, _ bool) (t store.Turn, due bool, err error)
 func (s *standing) storeTurn() (store.Turn, error) {
 	out := s.out
 	t := store.Turn{
-		Partition: s.partition.number, Epoch: s.partition.epoch, Run: s.id, Time: out.Time,
+		Partition: s.partition.home, Ward: s.partition.ward, Epoch: s.partition.epoch, Run: s.id, Time: out.Time,
 		Calls: record.StoreRows(s.ref(), out.Rows), Closed: out.Closed, Remove: out.Over, Consumed: sequences(s.heard), Repeatable: true,
 	}
 	if out.State != nil {

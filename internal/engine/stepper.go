@@ -125,7 +125,7 @@ func (e *Engine) sent(t *store.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := range t.Messages {
-		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.partitions[m.Partition] != nil {
+		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.servesOf(m.Partition) {
 			e.kickInbox()
 			return
 		}

@@ -80,7 +80,7 @@ func (r *activeRun) typeOf() string {
 	case r.pending != nil:
 		return r.pending.start.Type
 	}
-	row, err := r.engine.db.Find(r.engine.ctx, r.partition.number, "", r.id)
+	row, err := r.engine.db.Find(r.engine.ctx, r.partition.home, "", r.id)
 	if err != nil {
 		return ""
 	}
@@ -184,7 +184,7 @@ func (r *activeRun) excused() []string {
 // finds that out.
 func (e *Engine) trialsOf(p *partition) (*trials, error) {
 	e.mu.Lock()
-	t, known := p.trials, p.trials != nil || p.unsuspected
+	t, known := p.trials, p.trials != nil || p.unsuspected || p.ward != 0
 	e.mu.Unlock()
 	if known {
 		return t, nil
@@ -225,7 +225,7 @@ func (e *Engine) suspect(p *partition) (*trials, error) {
 	}
 	var rec *store.Record
 	err := e.insist("reading which runs are suspected", func() (err error) {
-		rec, err = e.db.Load(e.ctx, p.number, entity.Trials(e.group, p.number).Run)
+		rec, err = e.db.Load(e.ctx, p.home, entity.Trials(e.group, p.home).Run)
 		return err
 	})
 	var left []byte
@@ -357,11 +357,11 @@ const laneAgain = 50 * time.Millisecond
 // write makes the book durable.
 func (t *trials) write() bool {
 	e, p := t.engine, t.partition
-	at := entity.Trials(e.group, p.number)
+	at := entity.Trials(e.group, p.home)
 	e.mu.Lock()
 	state := store.RunState{Status: store.Standing, Wake: store.Never, Detail: t.book.Write()}
 	e.mu.Unlock()
-	turn := store.Turn{Partition: p.number, Epoch: p.epoch, Run: at.Run, State: &state}
+	turn := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: at.Run, State: &state}
 	if !t.exists {
 		row, err := at.Row(e.clock.Now())
 		if err != nil {
@@ -400,7 +400,7 @@ func (t *trials) end() bool {
 	t.over = t.over || over
 	e.mu.Unlock()
 	if over && t.exists {
-		t.commit(store.Turn{Partition: p.number, Epoch: p.epoch, Run: entity.Trials(e.group, p.number).Run, Remove: true})
+		t.commit(store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: entity.Trials(e.group, p.home).Run, Remove: true})
 	}
 	return over
 }

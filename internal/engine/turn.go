@@ -21,6 +21,7 @@ type activeRun struct {
 	run      *core.Run      // nil: to be loaded
 	instance code.Instance  // nil: no code, see hold
 	hold     *hold          // why there is no code
+	again    bool           // it is held, and is loaded again when it may move to a node that has code
 	origin   *history.Start // of a run that is held: how it begins
 
 	// The step that is being made durable:
@@ -79,6 +80,13 @@ func (r *activeRun) stored() error {
 	r.engine.observe(r, r.out)
 	r.engine.carryOut(r, r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
+	if r.again && !r.run.Ended() && !r.engine.atWork(r, nil) {
+		r.again = false
+		r.engine.mu.Lock()
+		defer r.engine.mu.Unlock()
+		r.poked = true
+		return errWithoutCode
+	}
 	if r.run.Damaged() && !r.run.Ended() {
 		return errDamaged
 	}
@@ -206,7 +214,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err error) {
 	p := r.partition
 	of := r.ref()
-	t = store.Turn{Partition: p.number, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
+	t = store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Number: out.Number, Time: out.Time, Closed: out.Closed}
 	if out.Number > 0 {
 		events, err := history.SealTurn(r.id, out.Number, out.Time, out.Events)
 		if err != nil {
@@ -225,7 +233,7 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 	}
 	switch {
 	case out.Next != nil:
-		if t.Create, err = record.NewRun(p.number, out.Next); err != nil {
+		if t.Create, err = record.NewRun(p.home, out.Next); err != nil {
 			return t, err
 		}
 		if t.Create.Base, err = record.StoreBase(out.Next.Run, of, out.Base); err != nil {

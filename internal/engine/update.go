@@ -10,7 +10,7 @@ import (
 func replies(p *partition, out *core.Turn) (messages []store.Message, err error) {
 	for i := range out.Replies {
 		reply := &out.Replies[i]
-		m, err := message.Answer(p.number, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
+		m, err := message.Answer(p.home, reply.Asker, message.Data{Run: reply.Run, Turn: reply.Turn, Failure: reply.Failure})
 		if err != nil {
 			return nil, err
 		}
@@ -26,7 +26,7 @@ func updateRule() rule {
 		if !is {
 			return m, false
 		}
-		m, err := message.Answer(p.number, u.Asker, message.Data{Closed: true})
+		m, err := message.Answer(p.home, u.Asker, message.Data{Closed: true})
 		return m, err == nil
 	}}
 }

@@ -48,6 +48,9 @@ func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.D
 	if d.Needs, err = in.needs(ctx, row, detail, s); err != nil {
 		return err
 	}
+	if d.Away, err = in.away(ctx, row); err != nil {
+		return err
+	}
 	var signals int
 	d.Pending, signals = s.pending()
 	d.Updates = s.updates()

@@ -36,6 +36,20 @@ func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Det
 	return neededCode(members, row.Type, ""), nil
 }
 
+// away is the name of the node in whose ward a run is, "" if it is at home.
+func (in *Inspector) away(ctx context.Context, row *store.Run) (string, error) {
+	if row.Ward == 0 {
+		return "", nil
+	}
+	members, err := in.db.Nodes(ctx)
+	for _, m := range members {
+		if m.Ordinal == row.Ward {
+			return m.Name, err
+		}
+	}
+	return "", err
+}
+
 // definition returns how a node has registered a workflow, false if it has not.
 func definition(m store.Member, workflow string) (record.Workflow, bool) {
 	all, err := record.DecodeDefinitions(m.Definitions)

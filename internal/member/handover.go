@@ -21,6 +21,9 @@ const (
 func (m *Member) movable(served []Partition, n int) []Partition {
 	now := time.Now()
 	candidates := slices.DeleteFunc(served, func(p Partition) bool {
+		if _, ward := store.SplitPlace(p.Number); ward != 0 {
+			return true
+		}
 		moving := p.Closed || m.moving[p.Number]
 		if moving {
 			n--

@@ -76,6 +76,10 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 		if p, is := served[o.Partition]; is && (o.Node != me || o.Epoch != p.Epoch) {
 			lost = append(lost, p)
 		}
+		delete(served, o.Partition)
+	}
+	for _, p := range served { // a ward that is dissolved
+		lost = append(lost, p)
 	}
 	if len(lost) > 0 {
 		m.config.Holder.Lost(lost)
@@ -87,7 +91,7 @@ func (m *Member) renewed(sent time.Time, ms *store.Membership) {
 	}
 	l.token, l.next, l.sent, l.failed = l.next, 0, sent, false
 	m.mu.Unlock()
-	m.config.Holder.Renewed()
+	m.config.Holder.Renewed(ms)
 }
 
 // Holds reports whether no other node can have taken this one's partitions.

@@ -58,8 +58,8 @@ type Holder interface {
 	// DropQuiet blocks until some of the partitions are quiet or lost, or ctx ends. It
 	// drops the quiet ones and returns them, and those on which work goes on.
 	DropQuiet(ctx context.Context, ps []Partition) (quiet, rest []Partition)
-	// Renewed says that the lease was renewed.
-	Renewed()
+	// Renewed says that the lease was renewed, and what that has shown.
+	Renewed(*store.Membership)
 }
 
 // Member is this process as one of the nodes of its group. It is safe for concurrent

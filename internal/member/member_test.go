@@ -100,7 +100,7 @@ func (h *fakeHolder) DropQuiet(ctx context.Context, ps []Partition) (quiet, rest
 	}
 }
 
-func (h *fakeHolder) Renewed() {
+func (h *fakeHolder) Renewed(*store.Membership) {
 	h.note("renewed")
 	if h.renewed != nil {
 		h.renewed()

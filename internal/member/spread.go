@@ -27,7 +27,12 @@ func spread(me string, m *store.Membership) share {
 		}
 	}
 	var free []int
+	partitions := 0
 	for _, o := range m.Owners {
+		if _, ward := store.SplitPlace(o.Partition); ward != 0 {
+			continue // it is its node's, or is dissolved
+		}
+		partitions++
 		if _, live := owned[o.Node]; live {
 			owned[o.Node]++
 		} else {
@@ -37,7 +42,7 @@ func spread(me string, m *store.Membership) share {
 	if !slices.Contains(workers, me) {
 		return share{excess: owned[me]}
 	}
-	target := targets(len(m.Owners), workers, owned)
+	target := targets(partitions, workers, owned)
 	for _, id := range workers {
 		lacking := min(max(target[id]-owned[id], 0), len(free))
 		if id == me {

@@ -144,6 +144,7 @@ func (a *app) describe(d *view.Description) error {
 	fact("run", d.RunID)
 	origin(d, fact)
 	times(d, now, fact)
+	fact("away at", d.Away)
 	if d.Priority != 0 {
 		fact("priority", strconv.Itoa(d.Priority))
 	}

@@ -1,0 +1,329 @@
+package engine
+
+import (
+	"errors"
+	"hash/fnv"
+	"slices"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/store"
+)
+
+// A run whose code is missing here, or does not fit, goes on at another node of the group
+// that has code which may fit, in a ward of this one's partition (see store.Move). The owner
+// of the partition alone decides where: before it takes a step of the run, and while nothing
+// of it runs here. A node whose code does not fit either gives the run back. Each code is
+// tried once; then the run is held as one is that no other node is there for.
+
+// wards is what is known of wards. It is guarded by the engine's mu.
+type wards struct {
+	seen  *store.Membership // as of the last renewal
+	of    map[int]bool      // partitions that have some
+	code  []store.Member    // live nodes with their definitions, and others; nil: to be read
+	known string            // the builds for which held runs were reviewed
+}
+
+// errElsewhere says that another node works on a run.
+var errElsewhere = errors.New("another node works on the run")
+
+func home(place int) int { p, _ := store.SplitPlace(place); return p }
+func ward(place int) int { _, w := store.SplitPlace(place); return w }
+
+// homes are the partitions in which the rows of runs are, in order, each once. It is never
+// nil.
+func homes(ps []*partition) []int {
+	list := make([]int, len(ps))
+	for i, p := range ps {
+		list[i] = p.home
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// servesOf reports whether this node serves a partition or a ward of it. The engine's mu is
+// held.
+func (e *Engine) servesOf(partition int) bool {
+	if e.partitions[partition] != nil {
+		return true
+	}
+	for _, p := range e.partitions {
+		if p.home == partition {
+			return true
+		}
+	}
+	return false
+}
+
+// sendAway moves a run that cannot go on here to a node where it may: errElsewhere says that
+// it did. Nil says that the run is to be held.
+func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail) error {
+	p := r.partition
+	if !e.db.Info().Wards || h.status == core.StatusParked && h.detail.Mismatch == nil {
+		return nil
+	}
+	detail, err := core.DecodeDetail(past.State.Detail)
+	if err != nil {
+		return nil
+	}
+	if def := e.defs.workflows[past.Start.Type]; def != nil && !slices.Contains(detail.Tried, e.fingerprint(def)) {
+		detail.Tried = append(detail.Tried, e.fingerprint(def))
+	}
+	h.detail.Tried = detail.Tried
+	move := store.Move{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
+	for range 3 {
+		if p.ward == 0 {
+			if move.To = e.fittingNode(past.Start.Type, e.advancedBy(p, past), detail.Tried); move.To == "" {
+				return nil
+			}
+		}
+		if r.create != nil || e.atWork(r, todo) {
+			r.again = true // when its row is there, and nothing of it runs here
+			return nil
+		}
+		err := e.insist("moving a run to another node", func() error { return e.db.Move(e.ctx, move) })
+		switch {
+		case err == nil:
+			e.isElsewhere(r.resident, todo)
+			return errElsewhere
+		case errors.Is(err, store.ErrNoPlace):
+			e.forgetCode()
+		case errors.Is(err, store.ErrFenced):
+			e.lose(p)
+			return err
+		case errors.Is(err, store.ErrElsewhere), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrClosed):
+			e.isElsewhere(r.resident, todo)
+			return errElsewhere
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// atWork reports whether attempts of a run that this process began run here, or have ended
+// and the run has not heard of it.
+func (e *Engine) atWork(r *activeRun, todo []mail) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.attempts.Of(r.id, r.partition.epoch)) > 0 || slices.ContainsFunc(slices.Concat(todo, r.mail), func(m mail) bool {
+		return m.input != nil && m.sequence == 0
+	})
+}
+
+// isElsewhere leaves what is for a run to the node that works on it. Who waits here looks
+// again.
+func (e *Engine) isElsewhere(r *resident, todo []mail) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := r.partition
+	if e.wards.of == nil {
+		e.wards.of = map[int]bool{}
+	}
+	e.wards.of[p.home] = true
+	for _, all := range [][]mail{todo, r.mail, p.inbox.take(untaken(r.id))} {
+		p.inbox.forget(sequences(all)...)
+	}
+	r.mail, r.poked = nil, false
+	e.Moved(map[int]bool{p.home: true})
+}
+
+// advancedBy is the ID of the node on which the code of a run asked for something last, ""
+// if it never did or that is not known.
+func (e *Engine) advancedBy(p *partition, past *record.Past) string {
+	for _, t := range slices.Backward(past.Turns) {
+		for _, ev := range t.Events {
+			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
+				return e.lineageOf(p).node(t.Epoch)
+			}
+		}
+	}
+	return ""
+}
+
+// fittingNode returns the ID of a live node of the group that has code of a workflow which
+// was not tried: first that which last, the ID of a node, had. It returns "" if there is
+// none.
+func (e *Engine) fittingNode(workflow, last string, tried []string) string {
+	members := e.codeOfNodes()
+	fingerprint := func(m *store.Member) string {
+		all, err := record.DecodeDefinitions(m.Definitions)
+		at := slices.IndexFunc(all.Workflows, func(w record.Workflow) bool { return w.Name == workflow })
+		if err != nil || at < 0 || m.Build == "" {
+			return ""
+		}
+		return record.Fingerprint(all.Workflows[at].Version, m.Build)
+	}
+	preferred := ""
+	for i := range members {
+		if members[i].ID == last {
+			preferred = fingerprint(&members[i])
+		}
+	}
+	var fits, others []string
+	for i := range members {
+		m := &members[i]
+		code := fingerprint(m)
+		if !m.Live || m.Draining || code == "" || slices.Contains(tried, code) {
+			continue
+		}
+		if code == preferred {
+			fits = append(fits, m.ID)
+		} else {
+			others = append(others, m.ID)
+		}
+	}
+	for _, ids := range [][]string{fits, others} {
+		if len(ids) > 0 {
+			slices.Sort(ids)
+			sum := fnv.New32a()
+			_, _ = sum.Write([]byte(workflow + last))
+			return ids[int(sum.Sum32()%uint32(len(ids)))]
+		}
+	}
+	return ""
+}
+
+// codeOfNodes are the nodes of the group, read once between two renewals; none if they
+// cannot be read.
+func (e *Engine) codeOfNodes() []store.Member {
+	e.mu.Lock()
+	known := e.wards.code
+	e.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	read, err := e.db.Nodes(e.ctx)
+	if err != nil {
+		return nil
+	}
+	read = slices.DeleteFunc(read, func(m store.Member) bool { return m.Group != e.config.Group })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.wards.code = read
+	return read
+}
+
+func (e *Engine) forgetCode() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.wards.code = nil
+}
+
+// see notes what a renewal has shown of nodes and wards.
+func (e *Engine) see(ms *store.Membership) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.wards.seen, e.wards.code = ms, nil
+	of := map[int]bool{}
+	for _, o := range ms.Owners {
+		if ward(o.Partition) != 0 {
+			of[home(o.Partition)] = true
+		}
+	}
+	e.wards.of = of
+	kick(e.wardKick)
+}
+
+// wardLoop looks after the wards of this node and those of its partitions when a renewal
+// has shown how they stand.
+func (e *Engine) wardLoop() {
+	for {
+		select {
+		case <-e.wardKick:
+		case <-e.ctx.Done():
+			return
+		}
+		e.lookAtWards()
+	}
+}
+
+func (e *Engine) lookAtWards() {
+	e.mu.Lock()
+	ms := e.wards.seen
+	live, builds := map[string]bool{}, []string{}
+	for _, m := range ms.Nodes {
+		live[m.ID] = true
+		if !m.Draining {
+			builds = append(builds, m.Build)
+		}
+	}
+	slices.Sort(builds)
+	known := ""
+	for _, b := range slices.Compact(builds) {
+		known += b + "\n"
+	}
+	var dead, shared []*partition
+	var wards []int
+	for _, o := range ms.Owners {
+		if ward(o.Partition) == 0 {
+			continue
+		}
+		if p := e.partitions[home(o.Partition)]; p != nil {
+			shared = append(shared, p)
+			if !live[o.Node] {
+				dead, wards = append(dead, p), append(wards, ward(o.Partition))
+			}
+		}
+		if p := e.partitions[o.Partition]; p != nil {
+			shared = append(shared, p)
+		}
+	}
+	review := known != e.wards.known && e.wards.known != "" // else the partitions were just taken
+	e.wards.known = known
+	all := e.open(nil)
+	e.mu.Unlock()
+	for i, p := range dead {
+		e.dissolve(p, wards[i])
+	}
+	e.wakeArrived(shared, store.Hot)
+	if review {
+		e.reviewHeld(all)
+	}
+}
+
+// dissolve brings the runs of a ward home whose node is not there any more.
+func (e *Engine) dissolve(p *partition, ward int) {
+	gone, err := e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
+	if errors.Is(err, store.ErrFenced) {
+		e.lose(p)
+	}
+	if err != nil || !gone {
+		return // the next renewal shows it again
+	}
+	e.mu.Lock()
+	until := e.horizon
+	e.mu.Unlock()
+	e.wakeArrived([]*partition{p}, until)
+	e.kickInbox()
+	e.reviewHeld([]*partition{p})
+}
+
+// wakeArrived takes up runs that have come to places of this node, which are hot, or were
+// due until a time while they were elsewhere.
+func (e *Engine) wakeArrived(ps []*partition, until int64) {
+	if len(ps) == 0 {
+		return
+	}
+	due, err := e.db.Due(e.ctx, numbers(ps), store.Hot-1, until, 0)
+	if err != nil {
+		return // the next renewal has it read again
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, w := range due {
+		p := e.partitions[w.Partition]
+		if p == nil || p.leaving || e.residents[w.Run] != nil {
+			continue
+		}
+		p.outdated = true
+		if w.Time > store.Hot {
+			e.addWake(w.Time, p, w.Run)
+			continue
+		}
+		r := e.resident(p, w.Run)
+		r.poked = true
+		e.rouse(r)
+	}
+}
