@@ -36,6 +36,9 @@ func wardEpochs(ward int) int64 { return int64(ward) << wardShift }
 // dissolved before; last is 0 if it was not.
 func WardEpoch(ward int, last int64) int64 { return max(wardEpochs(ward), last+1) }
 
+// WardOf is the ward of which an epoch is, 0 if it is one of the partition.
+func WardOf(epoch int64) int { return int(epoch >> wardShift) }
+
 // Errors of Move.
 var (
 	// ErrNoPlace says that a run cannot move to a node: it does not live or drains, or a

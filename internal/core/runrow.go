@@ -10,6 +10,7 @@ type runRow struct {
 	state        State  // as last committed or about to be
 	stateChanged bool   // and not yet part of a turn
 	pauseChanged bool   // and the state does not say so yet
+	outOfDate    bool   // the state says what was before there was code that fits
 	says         string // what the code says of where it stands
 	shown        string // the same in state
 }
@@ -19,9 +20,10 @@ func (r *runRow) State() State { return r.state }
 
 // load takes the state of a run that was replayed, with its code or without.
 func (r *runRow) load(state State, withCode bool) {
-	r.state, r.pauseChanged = state, false
+	r.state, r.pauseChanged, r.outOfDate = state, false, false
 	if d, err := DecodeDetail(state.Detail); err == nil {
 		r.shown = d.Says
+		r.outOfDate = withCode && (len(d.Tried) > 0 || d.Suspect != nil)
 	}
 	if !withCode {
 		r.says = r.shown
@@ -47,13 +49,13 @@ func (r *runRow) show(ended bool, paused *Pause) {
 	case ended:
 	case r.held():
 		r.showPause(paused)
-	case status == r.state.Status && r.says == r.shown && !r.pauseChanged:
+	case status == r.state.Status && r.says == r.shown && !r.pauseChanged && !r.outOfDate:
 	default:
 		r.state.Status, r.state.Detail = status, nil
 		if r.says != "" || paused != nil {
 			r.state.Detail = encodeDetail(Detail{Says: r.says, Paused: paused})
 		}
-		r.shown, r.stateChanged = r.says, true
+		r.shown, r.stateChanged, r.outOfDate = r.says, true, false
 	}
 	r.pauseChanged = false
 }

@@ -208,10 +208,21 @@ type Detail struct {
 	// Tried are the fingerprints of code that did not fit, on this node or another, since
 	// code did.
 	Tried []string `json:"tried,omitempty"`
+	// Suspect says what came of trying a run's code on another node, if that died of it
+	// perhaps.
+	Suspect *Suspicion `json:"suspect,omitempty"`
 	// Says is what the code last said of where it stands.
 	Says string `json:"says,omitempty"`
 	// Paused says who paused an open run, and when.
 	Paused *Pause `json:"paused,omitempty"`
+}
+
+// Suspicion is what goes with a run whose code may have ended processes. Package trial has
+// the same.
+type Suspicion struct {
+	Deaths int      `json:"deaths,omitempty"` // with which it was alone, in a row
+	Code   string   `json:"code,omitempty"`   // fingerprint of what was tried
+	Nodes  []string `json:"nodes,omitempty"`  // IDs of those that died while it was tried
 }
 
 // Wake times of a run with no time to tell. The store has the same values.

@@ -32,12 +32,15 @@ func (e *Engine) load(r *activeRun, todo []mail) error {
 	if err != nil {
 		return err
 	}
+	e.comesFrom(r.partition, past)
 	if err := e.learnLineage(r.partition); err != nil {
 		return err
 	}
 	r.first = store.IsInLine(past.State.Wake) // whatever lets it begin
 	if e.endsSoon(r, todo) {
 		err = e.loadWithoutCode(r, past, nil)
+	} else if e.bringsSuspicion(r, past, todo) {
+		return errUntried
 	} else if h := e.loadWithCode(r, past); h != nil {
 		if err := e.sendAway(r, past, h, todo); err != nil {
 			return err

@@ -19,15 +19,17 @@ type partition struct {
 	epoch  int64
 	node   string // the ID under which this process owns it
 
-	lineage  *lineage // nil until a run is loaded
-	outdated bool     // the lineage: runs have come from another place
-	leaving  bool     // it is being given away: nothing new begins in it
-	active   int      // residents at work and attempts that run
-	inbox    inbox
-	queued   []*attempt.Waiter // calls that waited for a slot when it was closed
+	lineage *lineage // nil until a run is loaded
+	leaving bool     // it is being given away: nothing new begins in it
+	active  int      // residents at work and attempts that run
+	inbox   inbox
+	queued  []*attempt.Waiter // calls that waited for a slot when it was closed
 
-	trials      *trials // of the code of its runs, nil if it is not suspected or that is not known
-	unsuspected bool    // it is known
+	comings int // how often runs have come here from other places
+	coming  int // how many calls are under way by which runs come
+	learned int // comings when the lineage was read
+
+	suspicion
 }
 
 // lineage is who owned a partition, and what became of them.
@@ -128,8 +130,7 @@ func (e *Engine) lineageOf(p *partition) *lineage {
 // learnLineage reads who owned a partition before this node, once.
 func (e *Engine) learnLineage(p *partition) error {
 	e.mu.Lock()
-	known := p.lineage != nil && !p.outdated
-	p.outdated = false
+	known, comings := p.lineage != nil && p.learned == p.comings && p.coming == 0, p.comings
 	e.mu.Unlock()
 	if known {
 		return nil
@@ -145,7 +146,7 @@ func (e *Engine) learnLineage(p *partition) error {
 	read := newLineage(owners)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p.lineage = read
+	p.lineage, p.learned = read, comings
 	return nil
 }
 

@@ -70,6 +70,7 @@ func (e *Engine) turn(r *resident, todo []mail) error {
 	loaded := r.machine() == nil
 	if loaded {
 		if err := r.stepper.load(todo); err != nil {
+			onTrial.wentOn(errors.Is(err, errElsewhere))
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/entity"
 	"github.com/perdure/perdure/internal/trial"
 	"github.com/perdure/perdure/store"
 )
@@ -32,6 +31,7 @@ type trials struct {
 	waiting []*turnOnTrial
 	left    []*turnOnTrial // their marks are to be removed
 	exists  bool           // the book has a row
+	adopted []string       // rows of books of wards, whose suspects are in this one
 
 	departing int // turns that are not in the book any more and not carried out yet
 	begun     time.Time
@@ -52,7 +52,8 @@ type turnOnTrial struct {
 // onTrial waits until the code of a run may run, and returns how to say that it did; nil
 // if nothing suspects it. A turn that needs no code does not wait.
 func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
-	t, err := e.trialsOf(r.partition)
+	s := e.broughtBy(r)
+	t, err := e.trialsOf(r.partition, s != nil)
 	if t == nil || err != nil {
 		return nil, err
 	}
@@ -65,6 +66,9 @@ func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 	if t.over || r.run == nil && (ends(todo) || ends(r.mail)) {
 		e.mu.Unlock()
 		return nil, nil
+	}
+	if s != nil {
+		t.book.Inherit(r.id, trial.Suspect(*s))
 	}
 	t.waiting = append(t.waiting, w)
 	e.mu.Unlock()
@@ -180,74 +184,6 @@ func (r *activeRun) excused() []string {
 	return nil
 }
 
-// trialsOf are the trials of a partition, nil if nothing is suspected. Who asks first
-// finds that out.
-func (e *Engine) trialsOf(p *partition) (*trials, error) {
-	e.mu.Lock()
-	t, known := p.trials, p.trials != nil || p.unsuspected || p.ward != 0
-	e.mu.Unlock()
-	if known {
-		return t, nil
-	}
-	if err := e.learnLineage(p); err != nil {
-		return nil, err
-	}
-	begun, err := e.suspect(p)
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case p.trials != nil: // another run was faster
-		if begun != nil {
-			begun.cancel()
-		}
-	case begun == nil:
-		p.unsuspected = true
-	case e.partitions[p.number] != p || e.phase == stopped:
-		begun.cancel()
-		return nil, store.ErrFenced
-	default:
-		p.trials = begun
-		e.log.CodeTried(p.number, begun.book.Suspects())
-		e.work.Go(begun.run)
-	}
-	return p.trials, nil
-}
-
-// suspect reads what the owner before left, and returns trials if there is a reason for
-// them.
-func (e *Engine) suspect(p *partition) (*trials, error) {
-	owners := e.lineageOf(p).owners
-	if !trial.DiedBefore(owners, p.epoch) {
-		return nil, nil
-	}
-	var rec *store.Record
-	err := e.insist("reading which runs are suspected", func() (err error) {
-		rec, err = e.db.Load(e.ctx, p.home, entity.Trials(e.group, p.home).Run)
-		return err
-	})
-	var left []byte
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		if !trial.Suspected(owners, p.epoch) {
-			return nil, nil
-		}
-	case err != nil:
-		return nil, err
-	default:
-		left = rec.Run.Detail
-	}
-	book, err := trial.Open(p.epoch, p.node, left, func(epoch int64) bool { return trial.Died(owners, epoch) })
-	if err != nil {
-		e.log.TrialFailed(p.number, err)
-	}
-	t := &trials{engine: e, partition: p, kicked: make(chan struct{}, 1), book: book, exists: left != nil, begun: time.Now()}
-	t.ctx, t.cancel = context.WithCancel(e.ctx)
-	return t, nil
-}
-
 // run writes the book and lets those go on whom it names, until the node has lived for
 // some time, or the partition is another one's.
 func (t *trials) run() {
@@ -310,7 +246,7 @@ func (t *trials) choose() (changed bool, left, admitted []*turnOnTrial) {
 			t.waiting = append(t.waiting, w)
 		}
 	}
-	return len(left)+len(tried) > 0, left, admitted
+	return len(left)+len(tried)+len(t.adopted) > 0, left, admitted
 }
 
 // lookAgain sets the timer for the next of those that are not tried yet because the
@@ -357,8 +293,10 @@ const laneAgain = 50 * time.Millisecond
 // write makes the book durable.
 func (t *trials) write() bool {
 	e, p := t.engine, t.partition
-	at := entity.Trials(e.group, p.home)
+	at := e.bookOf(p)
 	e.mu.Lock()
+	adopted := t.adopted
+	t.adopted = nil
 	state := store.RunState{Status: store.Standing, Wake: store.Never, Detail: t.book.Write()}
 	e.mu.Unlock()
 	turn := store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: at.Run, State: &state}
@@ -371,6 +309,11 @@ func (t *trials) write() bool {
 		row.RunState, turn.State, turn.Create = state, nil, &row
 	}
 	t.exists = t.commit(turn)
+	for _, row := range adopted {
+		if t.exists {
+			t.commit(store.Turn{Partition: p.home, Epoch: p.epoch, Run: row, Remove: true})
+		}
+	}
 	return t.exists
 }
 
@@ -400,7 +343,7 @@ func (t *trials) end() bool {
 	t.over = t.over || over
 	e.mu.Unlock()
 	if over && t.exists {
-		t.commit(store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: entity.Trials(e.group, p.home).Run, Remove: true})
+		t.commit(store.Turn{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: e.bookOf(p).Run, Remove: true})
 	}
 	return over
 }

@@ -60,17 +60,21 @@ func (e *Engine) servesOf(partition int) bool {
 // it did. Nil says that the run is to be held.
 func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail) error {
 	p := r.partition
-	if !e.db.Info().Wards || h.status == core.StatusParked && h.detail.Mismatch == nil {
+	detail, err := core.DecodeDetail(past.State.Detail)
+	if err != nil || !e.db.Info().Wards {
 		return nil
 	}
-	detail, err := core.DecodeDetail(past.State.Detail)
-	if err != nil {
+	if h.status == core.StatusParked && h.detail.Mismatch == nil { // it fits
+		h.detail.Tried = detail.Tried
+		if code := h.detail.Fingerprint; r.partition.ward != 0 && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
+			h.detail.Tried = append(h.detail.Tried, code)
+		}
 		return nil
 	}
 	if def := e.defs.workflows[past.Start.Type]; def != nil && !slices.Contains(detail.Tried, e.fingerprint(def)) {
 		detail.Tried = append(detail.Tried, e.fingerprint(def))
 	}
-	h.detail.Tried = detail.Tried
+	e.noteSuspicion(r, past.State.Status, &detail, h)
 	move := store.Move{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
 	for range 3 {
 		if p.ward == 0 {
@@ -283,9 +287,43 @@ func (e *Engine) lookAtWards() {
 	}
 }
 
+// comesFrom has the owners read again if a run is loaded that did something last at another
+// place, of which it is not known that its owner is gone.
+func (e *Engine) comesFrom(p *partition, past *record.Past) {
+	n := len(past.Turns)
+	if n == 0 || past.Turns[n-1].Epoch == p.epoch {
+		return
+	}
+	last := past.Turns[n-1].Epoch
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if p.lineage == nil {
+		return
+	}
+	var latest int64 // of that place: older ones may be forgotten
+	for _, o := range p.lineage.owners {
+		if store.WardOf(o.Epoch) != store.WardOf(last) {
+			continue
+		}
+		if latest = max(latest, o.Epoch); o.Epoch == last && o.Over {
+			return
+		}
+	}
+	if last >= latest {
+		p.comings++
+	}
+}
+
 // dissolve brings the runs of a ward home whose node is not there any more.
 func (e *Engine) dissolve(p *partition, ward int) {
+	e.mu.Lock()
+	p.coming++
+	e.mu.Unlock()
 	gone, err := e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
+	e.mu.Lock()
+	p.coming--
+	p.comings++
+	e.mu.Unlock()
 	if errors.Is(err, store.ErrFenced) {
 		e.lose(p)
 	}
@@ -317,7 +355,7 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) {
 		if p == nil || p.leaving || e.residents[w.Run] != nil {
 			continue
 		}
-		p.outdated = true
+		p.comings++
 		if w.Time > store.Hot {
 			e.addWake(w.Time, p, w.Run)
 			continue

@@ -72,11 +72,16 @@ func Find(g store.Group, kind Kind, name string) Standing {
 	return s
 }
 
-// Trials returns where the book of a partition is that says which runs' code is tried.
-// Nothing is sent to it, and it is stepped by nothing.
-func Trials(g store.Group, partition int) Standing {
-	id := Book.prefix() + strconv.Itoa(partition)
-	return Standing{Kind: Book, Name: strconv.Itoa(partition), Group: g.Name, Partition: partition, WorkflowID: id, Run: id}
+// Trials returns where the book of a partition is that says which runs' code is tried, or
+// that of a ward under an epoch; 0 for the partition's own. Nothing is sent to it, and it
+// is stepped by nothing.
+func Trials(g store.Group, partition int, ward int64) Standing {
+	name := strconv.Itoa(partition)
+	if ward != 0 {
+		name += "/" + strconv.FormatInt(ward, 10)
+	}
+	id := Book.prefix() + name
+	return Standing{Kind: Book, Name: name, Group: g.Name, Partition: partition, WorkflowID: id, Run: id}
 }
 
 // Row returns the row of the entity as it is created at a time, in nanoseconds since

@@ -64,6 +64,24 @@ func Open(epoch int64, node string, left []byte, died func(epoch int64) bool) (*
 	return b, nil
 }
 
+// Adopt takes over the suspects of another book, as its owner left it.
+func (b *Book) Adopt(left []byte, died func(epoch int64) bool) error {
+	other, err := Open(b.epoch, b.node, left, died)
+	for run, s := range other.suspects {
+		b.Inherit(run, s)
+	}
+	return err
+}
+
+// Inherit notes what is known of a run from where it was tried before.
+func (b *Book) Inherit(run string, s Suspect) {
+	if was, known := b.suspects[run]; known && was.Deaths >= s.Deaths {
+		return
+	}
+	b.suspects[run] = s
+	b.among = max(b.among, len(b.suspects))
+}
+
 // blame notes that a process died while a run was tried.
 func (b *Book) blame(run, code, node string, alone bool) {
 	s := b.suspects[run]
@@ -101,6 +119,12 @@ func (b *Book) Nodes(run string) []string { return b.suspects[run].Nodes }
 
 // Suspects returns how many runs are suspects.
 func (b *Book) Suspects() int { return len(b.suspects) }
+
+// Suspect returns what is held against a run.
+func (b *Book) Suspect(run string) (s Suspect, is bool) {
+	s, is = b.suspects[run]
+	return s, is
+}
 
 // Suspected reports whether a run is a suspect.
 func (b *Book) Suspected(run string) bool { _, is := b.suspects[run]; return is }

@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/perdure/perdure/store"
@@ -30,6 +32,29 @@ func Suspected(owners []store.Ownership, current int64) bool {
 		if deaths++; deaths == 2 {
 			return true
 		}
+	}
+	return false
+}
+
+// SuspectedAway is Suspected for a ward: the last two other wards of the partition whose
+// nodes died did so one after the other, up to now, and none had its ward for long. Nodes
+// that left theirs are not asked: it may be that none of them had the run that is sought.
+func SuspectedAway(owners []store.Ownership, now int64) bool {
+	var died []store.Ownership
+	for _, o := range owners {
+		if store.WardOf(o.Epoch) != 0 && o.Over && !o.Survived {
+			died = append(died, o)
+		}
+	}
+	slices.SortFunc(died, func(a, b store.Ownership) int { return cmp.Compare(b.Since, a.Since) })
+	for i, o := range died {
+		if now-o.Since > int64(tenure) {
+			return false
+		}
+		if i == 1 {
+			return true
+		}
+		now = o.Since
 	}
 	return false
 }

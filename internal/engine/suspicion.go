@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/entity"
+	"github.com/perdure/perdure/internal/record"
+	"github.com/perdure/perdure/internal/trial"
+	"github.com/perdure/perdure/store"
+)
+
+// suspicion is what a place of this node knows of runs whose code may have ended processes.
+// A ward keeps a book of its own. When its node has died of one of its runs, they all come
+// home with it: the home adopts the book, and when it gives a suspect to another node, what
+// is held against that goes with it, in its row. So a run is found although no node has it
+// twice, and none is charged that was not tried. It is guarded by the engine's mu.
+type suspicion struct {
+	trials  *trials // of the code of its runs, nil if it is not suspected or that is not known
+	judged  int     // comings when it became known, and one more; 0: not yet
+	brought map[string]core.Suspicion
+	read    map[int64]bool // wards that were dissolved, by epoch, whose books were looked for; guarded by judging
+
+	judging sync.Mutex // one at a time; taken before the engine's mu
+}
+
+// errUntried says that a suspect was loaded without its code being on trial.
+var errUntried = errors.New("the code of the run is to be tried")
+
+// bookOf is where the book of a place is.
+func (e *Engine) bookOf(p *partition) entity.Standing {
+	if p.ward == 0 {
+		return entity.Trials(e.group, p.home, 0)
+	}
+	return entity.Trials(e.group, p.home, p.epoch)
+}
+
+// trialsOf are the trials of a place, nil if nothing is suspected. Who asks first, and
+// first after runs have come from another place, finds that out. There are some if one of
+// its runs brings a suspicion.
+func (e *Engine) trialsOf(p *partition, brought bool) (*trials, error) {
+	known := func() (*trials, bool) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		t := p.trials
+		return t, p.judged == p.comings+1 && p.coming == 0 && (!brought || t != nil && !t.over)
+	}
+	if t, is := known(); is {
+		return t, nil
+	}
+	p.judging.Lock()
+	defer p.judging.Unlock()
+	if t, is := known(); is { // another run was faster
+		return t, nil
+	}
+	if err := e.learnLineage(p); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	comings := p.learned
+	e.mu.Unlock()
+	if err := e.judge(p, brought); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.judged = comings + 1
+	return p.trials, nil
+}
+
+// judge begins trials if there is a reason for them, and has them adopt what wards left.
+func (e *Engine) judge(p *partition, brought bool) error {
+	lineage := e.lineageOf(p)
+	died := func(epoch int64) bool { return trial.Died(lineage.owners, epoch) }
+	left, err := e.booksOfWards(p, lineage.owners)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	t, first := p.trials, p.judged == 0
+	e.mu.Unlock()
+	if t == nil || t.over {
+		own, suspected, err := e.suspect(p, lineage.owners, first)
+		if err != nil || !suspected && !brought && len(left) == 0 {
+			return err
+		}
+		book, err := trial.Open(p.epoch, p.node, own, died)
+		if err != nil {
+			e.log.TrialFailed(p.home, err)
+		}
+		t = &trials{engine: e, partition: p, kicked: make(chan struct{}, 1), book: book, exists: own != nil, begun: time.Now()}
+		t.ctx, t.cancel = context.WithCancel(e.ctx)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, rec := range left {
+		if err := t.book.Adopt(rec.Run.Detail, died); err != nil {
+			e.log.TrialFailed(p.home, err)
+		}
+		t.adopted = append(t.adopted, rec.Run.ID)
+	}
+	if p.trials == t {
+		kick(t.kicked)
+		return nil
+	}
+	if e.partitions[p.number] != p || e.phase == stopped {
+		t.cancel()
+		return store.ErrFenced
+	}
+	p.trials = t
+	e.log.CodeTried(p.home, t.book.Suspects())
+	e.work.Go(t.run)
+	return nil
+}
+
+// suspect reads the book that the owner before left, nil if there is none, and reports
+// whether code is suspected.
+func (e *Engine) suspect(p *partition, owners []store.Ownership, first bool) (left []byte, is bool, err error) {
+	if p.ward != 0 {
+		return nil, trial.SuspectedAway(owners, e.clock.Now()), nil
+	}
+	if !first || !trial.DiedBefore(owners, p.epoch) {
+		return nil, false, nil
+	}
+	rec, err := e.readBook(p, e.bookOf(p).Run)
+	if rec == nil {
+		return nil, trial.Suspected(owners, p.epoch), err
+	}
+	return rec.Run.Detail, true, nil
+}
+
+// booksOfWards reads what wards left that are dissolved, each once.
+func (e *Engine) booksOfWards(p *partition, owners []store.Ownership) (left []*store.Record, err error) {
+	if p.ward != 0 {
+		return nil, nil
+	}
+	for _, o := range owners {
+		if store.WardOf(o.Epoch) == 0 || !o.Over || p.read[o.Epoch] {
+			continue
+		}
+		rec, err := e.readBook(p, entity.Trials(e.group, p.home, o.Epoch).Run)
+		if err != nil {
+			return nil, err
+		}
+		if rec != nil && rec.Run.Ward != 0 {
+			continue // it is not dissolved yet
+		}
+		if p.read == nil {
+			p.read = map[int64]bool{}
+		}
+		if p.read[o.Epoch] = true; rec != nil {
+			left = append(left, rec)
+		}
+	}
+	return left, nil
+}
+
+// readBook returns nil if there is none.
+func (e *Engine) readBook(p *partition, run string) (rec *store.Record, err error) {
+	err = e.insist("reading which runs are suspected", func() (err error) {
+		rec, err = e.db.Load(e.ctx, p.home, run)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return rec, err
+}
+
+// bringsSuspicion reports whether something is held against a run that came from another
+// node and is not on trial here. It is loaded again, on trial.
+func (e *Engine) bringsSuspicion(r *activeRun, past *record.Past, todo []mail) bool {
+	if !bytes.Contains(past.State.Detail, []byte(`"suspect"`)) {
+		return false
+	}
+	d, err := core.DecodeDetail(past.State.Detail)
+	if err != nil || d.Suspect == nil {
+		return false
+	}
+	p := r.partition
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, seen := p.brought[r.id]
+	if t := p.trials; seen || t != nil && !t.over && t.book.Suspected(r.id) {
+		delete(p.brought, r.id)
+		return false
+	}
+	if p.brought == nil {
+		p.brought = map[string]core.Suspicion{}
+	}
+	p.brought[r.id] = *d.Suspect
+	r.mail, r.poked = append(todo, r.mail...), true
+	return true
+}
+
+// broughtBy is what a run brought that is loaded again.
+func (e *Engine) broughtBy(r *activeRun) *core.Suspicion {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s, is := r.partition.brought[r.id]; is {
+		return &s
+	}
+	return nil
+}
+
+// noteSuspicion puts what is held against a run into the document that goes with it to
+// another node, or says why it is held. Code of another node that has ended its processes
+// is not asked for again.
+func (e *Engine) noteSuspicion(r *activeRun, status core.Status, detail *core.Detail, h *hold) {
+	e.mu.Lock()
+	if t := r.partition.trials; t != nil && !t.over {
+		if s, is := t.book.Suspect(r.id); is {
+			detail.Suspect = (*core.Suspicion)(&s)
+		}
+	}
+	e.mu.Unlock()
+	if status == core.StatusParked && detail.Mismatch == nil && slices.Contains(detail.Tried, detail.Fingerprint) && detail.Fingerprint != "" {
+		h.status, h.detail = status, *detail // says more than that this node's code does not fit
+		return
+	}
+	h.detail.Tried, h.detail.Suspect = detail.Tried, detail.Suspect
+}
