@@ -76,7 +76,7 @@ func (e *Engine) trialsOf(p *partition, brought bool) (*trials, error) {
 // judge begins trials if there is a reason for them, and has them adopt what wards left.
 func (e *Engine) judge(p *partition, brought bool) error {
 	lineage := e.lineageOf(p)
-	died := func(epoch int64) bool { return trial.Died(lineage.owners, epoch) }
+	died := func(epoch int64) bool { return epoch != p.epoch && trial.Died(lineage.owners, epoch) }
 	left, err := e.booksOfWards(p, lineage.owners)
 	if err != nil {
 		return err
@@ -85,8 +85,8 @@ func (e *Engine) judge(p *partition, brought bool) error {
 	t, first := p.trials, p.judged == 0
 	e.mu.Unlock()
 	if t == nil || t.over {
-		own, suspected, err := e.suspect(p, lineage.owners, first)
-		if err != nil || !suspected && !brought && len(left) == 0 {
+		own, suspected, err := e.suspect(p, lineage.owners, first, brought || len(left) > 0)
+		if err != nil || !suspected {
 			return err
 		}
 		book, err := trial.Open(p.epoch, p.node, own, died)
@@ -119,17 +119,16 @@ func (e *Engine) judge(p *partition, brought bool) error {
 }
 
 // suspect reads the book that the owner before left, nil if there is none, and reports
-// whether code is suspected.
-func (e *Engine) suspect(p *partition, owners []store.Ownership, first bool) (left []byte, is bool, err error) {
-	if p.ward != 0 {
-		return nil, trial.SuspectedAway(owners, e.clock.Now()), nil
-	}
-	if !first || !trial.DiedBefore(owners, p.epoch) {
-		return nil, false, nil
+// whether code is suspected: for a reason that is known, or for how owners ended.
+func (e *Engine) suspect(p *partition, owners []store.Ownership, first, known bool) (left []byte, is bool, err error) {
+	known = known || e.db.Info().Wards && trial.SuspectedAmong(owners, e.clock.Now())
+	died := first && trial.DiedBefore(owners, p.epoch)
+	if p.ward != 0 || !known && !died {
+		return nil, known, nil
 	}
 	rec, err := e.readBook(p, e.bookOf(p).Run)
 	if rec == nil {
-		return nil, trial.Suspected(owners, p.epoch), err
+		return nil, known || trial.Suspected(owners, p.epoch), err
 	}
 	return rec.Run.Detail, true, nil
 }

@@ -66,7 +66,7 @@ func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail)
 	}
 	if h.status == core.StatusParked && h.detail.Mismatch == nil { // it fits
 		h.detail.Tried = detail.Tried
-		if code := h.detail.Fingerprint; r.partition.ward != 0 && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
+		if code := h.detail.Fingerprint; code != "" && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
 			h.detail.Tried = append(h.detail.Tried, code)
 		}
 		return nil

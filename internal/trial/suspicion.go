@@ -36,27 +36,25 @@ func Suspected(owners []store.Ownership, current int64) bool {
 	return false
 }
 
-// SuspectedAway is Suspected for a ward: the last two other wards of the partition whose
-// nodes died did so one after the other, up to now, and none had its ward for long. Nodes
-// that left theirs are not asked: it may be that none of them had the run that is sought.
-func SuspectedAway(owners []store.Ownership, now int64) bool {
+// SuspectedAmong is Suspected where runs move among nodes of several versions: the last two
+// of a partition and its wards whose nodes died did so one after the other, up to now, and
+// none had its place for long. Nodes that lived are not asked: none of them may have had
+// code of the run that is sought.
+func SuspectedAmong(owners []store.Ownership, now int64) bool {
 	var died []store.Ownership
 	for _, o := range owners {
-		if store.WardOf(o.Epoch) != 0 && o.Over && !o.Survived {
+		if o.Over && !o.Survived {
 			died = append(died, o)
 		}
 	}
 	slices.SortFunc(died, func(a, b store.Ownership) int { return cmp.Compare(b.Since, a.Since) })
-	for i, o := range died {
-		if now-o.Since > int64(tenure) {
+	for i := range min(2, len(died)) {
+		if now-died[i].Since > int64(tenure) {
 			return false
 		}
-		if i == 1 {
-			return true
-		}
-		now = o.Since
+		now = died[i].Since
 	}
-	return false
+	return len(died) >= 2
 }
 
 // Died reports whether the owner of an epoch is taken for dead.
@@ -69,12 +67,8 @@ func Died(owners []store.Ownership, epoch int64) bool {
 	return false
 }
 
-// DiedBefore reports whether the owner before the current epoch is taken for dead.
+// DiedBefore reports whether an owner before the current epoch is taken for dead: it may
+// have left a book that nobody has removed.
 func DiedBefore(owners []store.Ownership, current int64) bool {
-	for i := len(owners) - 1; i >= 0; i-- {
-		if owners[i].Epoch < current {
-			return !owners[i].Survived
-		}
-	}
-	return false
+	return slices.ContainsFunc(owners, func(o store.Ownership) bool { return o.Epoch < current && !o.Survived })
 }
