@@ -186,7 +186,7 @@ func (e *Engine) serve(node string, owned []store.Ownership) *takeover {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, o := range owned {
-		p := &partition{number: o.Partition, home: home(o.Partition), ward: ward(o.Partition), epoch: o.Epoch, node: node, inbox: newInbox()}
+		p := &partition{number: o.Partition, home: home(o.Partition), ward: ward(o.Partition), epoch: o.Epoch, node: node, inbox: newInbox(), suspicion: suspicion{judging: make(chan struct{}, 1)}}
 		e.partitions[o.Partition] = p
 		t.partitions = append(t.partitions, p)
 	}

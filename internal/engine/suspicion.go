@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/perdure/perdure/internal/core"
@@ -26,7 +25,7 @@ type suspicion struct {
 	brought map[string]core.Suspicion
 	read    map[int64]bool // wards that were dissolved, by epoch, whose books were looked for; guarded by judging
 
-	judging sync.Mutex // one at a time; taken before the engine's mu
+	judging chan struct{} // one at a time, for as long as an outage; taken before the engine's mu
 }
 
 // errUntried says that a suspect was loaded without its code being on trial.
@@ -53,8 +52,8 @@ func (e *Engine) trialsOf(p *partition, brought bool) (*trials, error) {
 	if t, is := known(); is {
 		return t, nil
 	}
-	p.judging.Lock()
-	defer p.judging.Unlock()
+	p.judging <- struct{}{}
+	defer func() { <-p.judging }()
 	if t, is := known(); is { // another run was faster
 		return t, nil
 	}

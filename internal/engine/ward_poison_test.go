@@ -28,12 +28,12 @@ func TestE117_E87_CodeThatEndsNodesAway(t *testing.T) {
 		"all die":         {4, 12, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inAGroupOf(t, c.partitions, func(t *testing.T, w *world) { codeThatEndsNodes(t, w, c.most, c.homeDies) })
+			inAGroupOf(t, c.partitions, func(t *testing.T, w *world) { codeThatEndsNodes(t, w, c.partitions, c.most, c.homeDies) })
 		})
 	}
 }
 
-func codeThatEndsNodes(t *testing.T, w *world, most int, homeDies bool) {
+func codeThatEndsNodes(t *testing.T, w *world, partitions, most int, homeDies bool) {
 	const runs = 100
 	var dying atomic.Bool
 	stride := activity.New("stride", func(_ context.Context, n int) (int, error) { return n + 1, nil })
@@ -114,7 +114,8 @@ func codeThatEndsNodes(t *testing.T, w *world, most int, homeDies bool) {
 		t.Error("it was tried again")
 	}
 	pass(time.Minute)
-	if rows, err := engine.Standing(home); err != nil || len(rows) > 0 {
+	// A partition that is handed over during trials keeps its book for who takes it after a death.
+	if rows, err := engine.Standing(home); err != nil || partitions == 1 && len(rows) > 0 {
 		t.Errorf("books are left: %v, %v", rows, err)
 	}
 	if err := home.Terminate(t.Context(), "poison", "", request.By{Why: "enough"}); err != nil {
