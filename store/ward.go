@@ -43,9 +43,9 @@ func WardOf(epoch int64) int { return int(epoch >> wardShift) }
 var (
 	// ErrNoPlace says that a run cannot move to a node: it does not live or drains, or a
 	// process of an earlier version is a member that knows no wards.
-	ErrNoPlace = errors.New("the node takes no runs")
+	ErrNoPlace = errors.New("the node takes no runs of others: it is gone or drains, or a process of an earlier version is in the database; choose another one, or end that process")
 	// ErrElsewhere says that a run is not in the ward that would move it.
-	ErrElsewhere = errors.New("the run is on another node")
+	ErrElsewhere = errors.New("the run is on another node, and only that one or its home may move it: read where it is, and ask again")
 )
 
 // Move says that a run goes on at another place of its partition.
@@ -65,7 +65,7 @@ func (m *Move) Validate(info Info) error {
 	}
 	switch {
 	case m.Run == "":
-		return fmt.Errorf("a move names no run")
+		return fmt.Errorf("a move names no run: say which one moves")
 	case m.Ward < 0:
 		return fmt.Errorf("a move from ward %d: wards count from 1", m.Ward)
 	case m.Ward != 0 && m.To != "":

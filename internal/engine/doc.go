@@ -32,6 +32,7 @@
 //	checkcode.go    which open runs would not go on with the code of this engine
 //	damaged.go      runs of whose record a part cannot be read
 //	trial.go        runs that may be what processes die of: their code runs under a mark
+//	suspicion.go    whether there is a reason for that, and what goes with a run to another node
 //	guard.go        user code under watch: panics, turns that do not end
 //	attempt.go      beginning attempts, and what is heard of them
 //	queue.go        attempts that are offered in queues, and serving these

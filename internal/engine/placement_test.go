@@ -115,7 +115,7 @@ func TestE116_AHeldRunSaysWhichBuildItNeeds(t *testing.T) {
 }
 
 // TestE116_ALiveNodeThatFits: the run is a partition's, and so a node's that has not the
-// code. It says where the code is.
+// code. It goes on where the code is, and needs none.
 func TestE116_ALiveNodeThatFits(t *testing.T) {
 	inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		parent := workflow.New("parent", func(wf *workflow.Context, _ int) (string, error) {
@@ -130,8 +130,8 @@ func TestE116_ALiveNodeThatFits(t *testing.T) {
 		node("green", parent, napper)
 		begin(t, blue, parent, "p", 0)
 		pass(time.Second)
-		if n := describe(t, blue, "nap").Needs; n == nil || !n.Live || n.Node != "green" || n.Build != "build of green" {
-			t.Errorf("it needs %+v", n)
+		if d := describe(t, blue, "nap"); d.Needs != nil || d.Status != "running" || d.Away != "green" {
+			t.Errorf("it is %s, away at %q, needs %+v", d.Status, d.Away, d.Needs)
 		}
 		stop(t, blue)
 		if got, err := finish[string](t, blueless(w, parent), "p"); got != "slept 1m0s" || err != nil {

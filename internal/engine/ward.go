@@ -26,7 +26,7 @@ type wards struct {
 }
 
 // errElsewhere says that another node works on a run.
-var errElsewhere = errors.New("another node works on the run")
+var errElsewhere = errors.New("another node works on the run, to which it moved: ask again")
 
 func home(place int) int { p, _ := store.SplitPlace(place); return p }
 func ward(place int) int { _, w := store.SplitPlace(place); return w }

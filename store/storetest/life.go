@@ -37,7 +37,7 @@ var lifeChecks = []check{
 			f.Fatalf("before: %s\nafter:  %s", before, after)
 		}
 		for i, o := range f.owners() {
-			o.Ended = owners[i].Ended // a process may be known to be over when it closes the database
+			o.Ended, o.Over = owners[i].Ended, owners[i].Over // a process may be known to be over when it closes the database
 			equal(f, o, owners[i])
 		}
 		old := f.turn(run, 2)
