@@ -108,7 +108,7 @@ func codeThatEndsNodes(t *testing.T, w *world, partitions, most int, homeDies bo
 	if d.Status != "parked" || !strings.Contains(d.Reason, "ended its process 3 times in a row") {
 		t.Errorf("at home it is %s: %s", d.Status, d.Reason)
 	}
-	a = w.versionNode("old-last", "1", older, stride)
+	w.versionNode("old-last", "1", older, stride)
 	pass(10 * time.Second)
 	if dying.Load() {
 		t.Error("it was tried again")
