@@ -84,7 +84,7 @@ type Owner interface {
 	// flight.
 	Release(ctx context.Context, node string, partitions []int) error
 
-	// Move gives an open run to another node, or back, and makes it Hot there. The ward is
+	// Move gives an open run to another node, or back, where it has Arrived. The ward is
 	// made if there is none yet; the node finds it among the owners of its next renewal,
 	// owned and not served. A run that is there already stays as it is, so a repeated call
 	// does no harm. ErrFenced says that the epoch is not that of the place; ErrElsewhere
@@ -110,8 +110,8 @@ type Owner interface {
 	// Due lists runs of the partitions whose wake time w satisfies
 	// after < w <= until, earliest first, at most limit (0: all). Runs that
 	// share the last wake time are all listed, in any order, so that reading on
-	// after that time omits none. Runs with work in flight have wake time Hot (0):
-	// pass after = -1 to see them. Runs in line have wake times up to LastInLine.
+	// after that time omits none. Runs with work in flight have wake time Hot (0),
+	// those that have come from another node Arrived (-1): pass after = -2 to see both. Runs in line have wake times up to LastInLine.
 	Due(ctx context.Context, partitions []int, after, until int64, limit int) ([]Wake, error)
 
 	// Inbox lists messages of the partitions with a sequence number above after,

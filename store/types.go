@@ -11,6 +11,9 @@ const (
 	// LastInLine and all below it are the wake times of runs in line: see InLine.
 	LastInLine int64 = math.MinInt64 + (2*topPriority+1)<<inLineBits
 
+	// Arrived marks a run that has moved to another node, or back, and has taken no turn
+	// there: see Move. Only the store sets it.
+	Arrived int64 = -1
 	// Hot marks a run with work in flight (or one never started): its owner
 	// must load it as soon as it takes the partition over.
 	Hot int64 = 0

@@ -199,7 +199,7 @@ func (e *Engine) serve(node string, owned []store.Ownership) *takeover {
 // readWakes reads which runs of the partitions that were taken want a step.
 func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 	if len(t.partitions) > 0 {
-		t.wakes, err = e.db.Due(ctx, numbers(t.partitions), store.Hot-1, t.horizon, 0)
+		t.wakes, err = e.db.Due(ctx, numbers(t.partitions), store.Arrived-1, t.horizon, 0)
 	}
 	return err
 }
@@ -271,7 +271,7 @@ func (e *Engine) recover(t *takeover) {
 		p := e.partitions[w.Partition]
 		switch {
 		case p == nil || !slices.Contains(t.partitions, p): // lost again
-		case w.Time != store.Hot:
+		case w.Time > store.Hot:
 			heap.Push(&e.wakes, wakeEntry{at: w.Time, partition: p, run: w.Run})
 		default:
 			e.recovery.open++

@@ -281,7 +281,7 @@ func (e *Engine) lookAtWards() {
 	for i, p := range dead {
 		e.dissolve(p, wards[i])
 	}
-	e.wakeArrived(shared, store.Hot)
+	_ = e.wakeArrived(shared, store.Arrived) // else the next renewal has it read again
 	if review {
 		e.reviewHeld(all)
 	}
@@ -319,7 +319,11 @@ func (e *Engine) dissolve(p *partition, ward int) {
 	e.mu.Lock()
 	p.coming++
 	e.mu.Unlock()
-	gone, err := e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
+	gone := false
+	err := e.insist("bringing the runs of a ward home", func() (err error) { // an answer that is lost hides that they are here
+		gone, err = e.db.Dissolve(e.ctx, p.home, p.epoch, ward)
+		return err
+	})
 	e.mu.Lock()
 	p.coming--
 	p.comings++
@@ -333,20 +337,22 @@ func (e *Engine) dissolve(p *partition, ward int) {
 	e.mu.Lock()
 	until := e.horizon
 	e.mu.Unlock()
-	e.wakeArrived([]*partition{p}, until)
+	if e.insist("reading the runs of a ward", func() error { return e.wakeArrived([]*partition{p}, until) }) != nil {
+		return // the engine ends
+	}
 	e.kickInbox()
 	e.reviewHeld([]*partition{p})
 }
 
-// wakeArrived takes up runs that have come to places of this node, which are hot, or were
-// due until a time while they were elsewhere.
-func (e *Engine) wakeArrived(ps []*partition, until int64) {
+// wakeArrived takes up runs that have come to places of this node: those that have moved
+// here, and of a ward that is dissolved all that want a step until a time.
+func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 	if len(ps) == 0 {
-		return
+		return nil
 	}
-	due, err := e.db.Due(e.ctx, numbers(ps), store.Hot-1, until, 0)
+	due, err := e.db.Due(e.ctx, numbers(ps), store.Arrived-1, until, 0)
 	if err != nil {
-		return // the next renewal has it read again
+		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -364,4 +370,5 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) {
 		r.poked = true
 		e.rouse(r)
 	}
+	return nil
 }

@@ -247,6 +247,67 @@ func TestE117_WhenANodeDies(t *testing.T) {
 	}
 }
 
+// TestE117_NothingMovesWhileItsAttemptRuns here: a run that is held while an attempt of it
+// runs stays until that has ended, and goes on elsewhere with its result.
+func TestE117_NothingMovesWhileItsAttemptRuns(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		const runs = 6
+		var mu sync.Mutex
+		begun, ended := map[string]int{}, map[string]int{}
+		count := func(book map[string]int, ctx context.Context) {
+			info, _ := activity.FromContext(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			book[info.WorkflowID+" "+info.Activity]++
+		}
+		long := activity.New("long", func(ctx context.Context, n int) (int, error) {
+			count(begun, ctx)
+			if err := busy(ctx, 40*time.Second); err != nil {
+				return 0, err
+			}
+			count(ended, ctx)
+			return n, nil
+		})
+		short := activity.New("short", func(ctx context.Context, n int) (int, error) { count(ended, ctx); return n + 1, nil })
+		version := func(first activity.Activity[int, int]) workflow.Workflow[int, int] {
+			return workflow.New("order", func(wf *workflow.Context, n int) (int, error) {
+				if _, err := workflow.Call(wf, first, n); err != nil {
+					return 0, err
+				}
+				return workflow.Call(wf, short, n)
+			})
+		}
+		older, newer := version(long), version(short)
+		a := w.versionNode("a", "1", older, long, short)
+		for i := range runs {
+			begin(t, a, older, fmt.Sprintf("run-%d", i), i)
+		}
+		pass(time.Second)
+		w.kill(a)
+		b := w.versionNode("b", "2", newer, long, short)
+		pass(20 * time.Second)
+		wantAll(t, b, "parked", "run-%d", runs) // and what was under way is tried again
+		w.versionNode("a2", "1", older, long, short)
+		pass(5 * time.Second)
+		for i := range runs {
+			id := fmt.Sprintf("run-%d", i)
+			if d := describe(t, b, id); d.Away != "" {
+				t.Errorf("run %d went to %s while an attempt of it runs", i, d.Away)
+			}
+		}
+		pass(30 * time.Second)
+		wantAll(t, b, "completed", "run-%d", runs)
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range runs {
+			id := fmt.Sprintf("run-%d", i)
+			if began, l, s := begun[id+" long"], ended[id+" long"], ended[id+" short"]; began != 2 || l != 1 || s != 1 {
+				t.Errorf("of run %d long began %d times and ended %d times, and short ended %d times", i, began, l, s)
+			}
+		}
+	})
+}
+
 // TestE117_VersionsComeAndGo: nodes of three versions come, go and are killed while runs
 // with children, timers, retries and successors are in flight. Every run ends, and nothing
 // is done twice that was not lost with a node.

@@ -65,7 +65,7 @@ func runOf(r *store.Run) view.Run {
 		WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Attempt: r.Attempt,
 		Created: at(r.Created), Closed: optional(r.Closed), Priority: r.Priority, Attributes: record.Attributes(r.Attributes),
 	}
-	if r.Wake != store.Never && !store.IsInLine(r.Wake) {
+	if r.Wake != store.Never && r.Wake > store.Hot {
 		v.NextWake = optional(r.Wake)
 	}
 	if d, err := core.DecodeDetail(r.Detail); readable(err) {

@@ -222,7 +222,7 @@ func (o *obstacles) waits(ctx context.Context, row *store.Run) (all []view.Wait,
 		return all, nil
 	}
 	switch {
-	case len(all) > 0 || row.Wake == store.Hot:
+	case len(all) > 0 || row.Wake <= store.Hot:
 	case row.Wake == store.Never:
 		all = append(all, view.Wait{For: view.WaitMessage})
 	default:

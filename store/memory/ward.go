@@ -99,8 +99,8 @@ func (h *handle) Move(ctx context.Context, m store.Move) error {
 	if m.Detail != nil {
 		r.row.Detail = m.Detail
 	}
-	p.setWake(m.Run, r.row.Wake, store.Hot)
-	r.row.Wake = store.Hot
+	p.setWake(m.Run, r.row.Wake, store.Arrived)
+	r.row.Wake = store.Arrived
 	db.announce(store.NewsNodes | store.NewsMessage)
 	return nil
 }

@@ -74,8 +74,8 @@ func TestOldNodesAndOwnersAreForgotten(t *testing.T) {
 	_, err := w.Claim(t.Context(), "leaver", []int{2})
 	w.must(err)
 	w.must(w.Leave(t.Context(), "leaver"))
-	w.exec(`INSERT INTO perdure.nodes (id, name, node_group, build, lease, supersede, joined, seen, alive, clock, departed)
-		SELECT 'old-' || n, '', '', '', 1, false, 1, 1, 1, 1, 1 FROM generate_series(1, $1::integer) n`, remembered)
+	w.exec(`INSERT INTO perdure.nodes (id, name, node_group, build, wards, lease, supersede, joined, seen, alive, clock, departed)
+		SELECT 'old-' || n, '', '', '', false, 1, false, 1, 1, 1, 1, 1 FROM generate_series(1, $1::integer) n`, remembered)
 	w.exec(`UPDATE perdure.nodes SET ordinal = DEFAULT WHERE id LIKE 'old-%'`)
 	w.must(w.Join(t.Context(), w.describe("late")))
 	members, err := w.Nodes(t.Context())
@@ -197,7 +197,10 @@ func TestE116_AProcessOfAnEarlierVersion(t *testing.T) {
 	if err := join("late", "", ""); code(err) != "23502" { // not_null_violation
 		t.Errorf("a node that does not say its build joins: %v", err)
 	}
-	w.must(join("old", ", build", ", ''")) // which the migration gave those that were there
+	if err := join("late", ", build", ", '1'"); code(err) != "23502" {
+		t.Errorf("a node that knows no wards joins: %v", err)
+	}
+	w.must(join("old", ", build, wards", ", '', false")) // which the migration gave those that were there
 	_, err := w.Renew(t.Context(), store.Renewal{Node: "old", Next: 1})
 	w.must(err)
 	members, err := w.Nodes(t.Context())

@@ -42,7 +42,7 @@ func (c *conn) move(ctx context.Context, m *store.Move) error {
 	if m.To != "" {
 		hosts, err := c.one(ctx, `SELECT n.ordinal FROM perdure.nodes n WHERE n.id = $1 AND n.departed IS NULL AND n.expires > perdure.now() AND NOT n.draining
 				AND n.node_group = (SELECT node_group FROM perdure.runs WHERE partition = $2 AND id = $3)
-				AND NOT EXISTS (SELECT FROM perdure.nodes o WHERE o.node_group = n.node_group AND o.build = '' AND o.departed IS NULL) FOR KEY SHARE OF n`,
+				AND NOT EXISTS (SELECT FROM perdure.nodes o WHERE o.node_group = n.node_group AND (o.build = '' OR NOT o.wards) AND o.departed IS NULL) FOR KEY SHARE OF n`,
 			[]any{m.To, m.Partition, m.Run}, &to)
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ func (c *conn) move(ctx context.Context, m *store.Move) error {
 	case ward != m.Ward:
 		return store.ErrElsewhere
 	}
-	_, err = c.exec(ctx, `UPDATE perdure.runs SET ward = $3, wake = 0, detail = CASE WHEN $4 THEN $5 ELSE detail END WHERE partition = $1 AND id = $2`,
+	_, err = c.exec(ctx, `UPDATE perdure.runs SET ward = $3, wake = -1, detail = CASE WHEN $4 THEN $5 ELSE detail END WHERE partition = $1 AND id = $2`,
 		m.Partition, m.Run, to, m.Detail != nil, payload(m.Detail))
 	return err
 }

@@ -14,7 +14,7 @@ var wardChecks = []check{
 		b := f.host("node-b")
 		f.must(f.store.Move(f.Context(), b.away(f, run, []byte(`"tried"`))))
 		got := f.find(run.ID)
-		equal(f, [3]any{got.Ward, got.Wake, string(got.Detail)}, [3]any{b.ward, store.Hot, `"tried"`})
+		equal(f, [3]any{got.Ward, got.Wake, string(got.Detail)}, [3]any{b.ward, store.Arrived, `"tried"`})
 		equal(f, f.dueAt(f.partition), []string{other.ID})
 		b.takes(f)
 		equal(f, b.dueAt(b.place), []string{run.ID})
@@ -257,7 +257,7 @@ func (f *fixture) moved(b *host) store.Run {
 // dueAt lists the hot runs at a place.
 func (f *fixture) dueAt(place int) (ids []string) {
 	f.Helper()
-	due, err := f.store.Due(f.Context(), []int{place}, store.Hot-1, store.Hot, 0)
+	due, err := f.store.Due(f.Context(), []int{place}, store.Arrived-1, store.Hot, 0)
 	f.must(err)
 	for _, w := range due {
 		equal(f, w.Partition, place)

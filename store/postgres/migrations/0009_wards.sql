@@ -4,3 +4,7 @@
 -- of the partition. Only runs that are open are in wards.
 ALTER TABLE perdure.runs ADD COLUMN ward bigint NOT NULL DEFAULT 0;
 CREATE INDEX runs_ward ON perdure.runs (partition, workflow_id) WHERE ward <> 0;
+-- A process of an earlier version would work on runs that are elsewhere: it joins no more.
+-- While one is a member that joined before, no run moves.
+ALTER TABLE perdure.nodes ADD COLUMN wards boolean NOT NULL DEFAULT false;
+ALTER TABLE perdure.nodes ALTER COLUMN wards DROP DEFAULT;
