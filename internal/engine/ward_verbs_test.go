@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
@@ -82,7 +83,7 @@ func (x *abroad) wantResults(want func(n int) string) {
 func TestE117_EveryVerbReachesARunThatIsAway(t *testing.T) {
 	for name, test := range map[string]func(t *testing.T, w *world){
 		"query": queryAbroad, "update": updateAbroad, "calls": callsAbroad, "outside": outsideAbroad, "gate": gateAbroad,
-		"queue": queueAbroad, "runs": runsAbroad, "family": familyAbroad, "retention": retentionAbroad,
+		"queue": queueAbroad, "queue, home fits": queueBesideHome, "runs": runsAbroad, "family": familyAbroad, "retention": retentionAbroad,
 	} {
 		t.Run(name, func(t *testing.T) { inAGroup(t, test) })
 	}
@@ -125,7 +126,7 @@ func updateAbroad(t *testing.T, w *world) {
 }
 
 func callsAbroad(t *testing.T, w *world) {
-	f := newFragile(retry.Policy{MaxAttempts: 100, Backoff: retry.Fixed(24 * time.Hour)})
+	f := newFragile(retry.Policy{MaxAttempts: 100, Backoff: retry.Fixed(20 * time.Minute)})
 	x := newAbroad(t, w, f.flow, f.activity)
 	beginAbroad(x, f.flow, func(n int) int { return n })
 	wants := func(in core.Control, want string) {
@@ -138,7 +139,7 @@ func callsAbroad(t *testing.T, w *world) {
 	}
 	wants(core.Control{Operation: core.PauseCall}, "[pause applied]")
 	wants(core.Control{Operation: core.ResumeCall}, "[resume applied]")
-	wants(core.Control{Operation: core.EditPolicy, Policy: &retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(23 * time.Hour)}}, "[edit-policy applied]")
+	wants(core.Control{Operation: core.EditPolicy, Policy: &retry.Policy{MaxAttempts: 3, Backoff: retry.Fixed(10 * time.Minute)}}, "[edit-policy applied]")
 	wants(core.Control{Operation: core.PauseTheRun}, "[pause-run applied]")
 	wants(core.Control{Operation: core.ResumeTheRun}, "[resume-run applied]")
 	f.broken.Store(false)
@@ -150,7 +151,7 @@ func callsAbroad(t *testing.T, w *world) {
 			control(t, x.from(), id, skipWith(t, "done"))
 		}
 	})
-	pass(25 * time.Hour)
+	pass(30 * time.Minute)
 	x.wantResults(func(int) string { return "done" })
 	// Each was tried at first, and not where a person has given the result.
 	if ran := f.ran.Load(); ran != abroadRuns+abroadRuns-abroadRuns/3 {
@@ -183,14 +184,27 @@ func gateAbroad(t *testing.T, w *world) {
 	}
 }
 
-func queueAbroad(t *testing.T, w *world) {
-	r := newRendering(10 * time.Second)
+func queueAbroad(t *testing.T, w *world)     { queuesAbroad(t, w, false) }
+func queueBesideHome(t *testing.T, w *world) { queuesAbroad(t, w, true) }
+
+// queuesAbroad: the worker of runs that are away is killed, and their home, which has no
+// code of them or has it by then, looks for what that leaves.
+func queuesAbroad(t *testing.T, w *world, fits bool) {
+	r := newRendering(30 * time.Second)
 	x := newAbroad(t, w, r.flow, r.activity)
 	first := w.worker("first", "gpu", abroadRuns, r.activity)
 	beginAbroad(x, r.flow, func(n int) int { return n })
+	if fits {
+		x.client = w.versionNode("a2", "1", r.flow, r.activity)
+		stop(t, x.b)
+		x.b = x.client
+	}
 	pass(3 * time.Second)
 	w.kill(first)
 	pass(time.Minute)
+	if n := engine.InMemory(x.a) + engine.InMemory(x.b); n > abroadRuns {
+		t.Errorf("of %d runs %d are in memory", abroadRuns, n)
+	}
 	w.worker("second", "gpu", abroadRuns, r.activity)
 	x.wantResults(func(n int) string { return fmt.Sprint("picture ", n) })
 	x.each(func(id string, _ int) {
@@ -292,14 +306,62 @@ func retentionAbroad(t *testing.T, w *world) {
 	x := newAbroad(t, w, flow)
 	beginAbroad(x, flow, func(n int) int { return n })
 	c := w.config()
-	c.Node, c.Build, c.Retention = "c", "2", view.Retention{Completed: time.Hour}
+	c.Node, c.Build, c.Retention = "c", "2", view.Retention{Completed: time.Minute}
 	w.startWith(c)
 	x.wantResults(func(n int) string { return fmt.Sprint(n) })
 	stop(t, x.a)
 	stop(t, x.b)
-	pass(50 * time.Hour)
+	pass(10 * time.Minute)
 	if left := idsOf(t, x.client); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 }
 
+// TestE117_WhatWasUnderWayAtALostHome: attempts of runs that go to a node which had runs of
+// the partition before their home took it are lost with that home, and known to be.
+func TestE117_WhatWasUnderWayAtALostHome(t *testing.T) {
+	inAGroup(t, func(t *testing.T, w *world) {
+		r := newRendering(30 * time.Second)
+		long := activity.New("long", r.render)
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
+			if n < 100 {
+				if _, err := workflow.Receive(wf, proceed); err != nil {
+					return "", err
+				}
+			}
+			return workflow.Call(wf, long, n)
+		})
+		x := newAbroad(t, w, flow, long)
+		beginAbroad(x, flow, func(n int) int { return n })
+		stop(t, x.b)
+		home := w.versionNode("a2", "1", flow, long)
+		pass(time.Minute)
+		const late = 24
+		for n := range late {
+			begin(t, x.a, flow, fmt.Sprintf("late-%d", n), 100+n)
+		}
+		pass(5 * time.Second)
+		x.b = w.versionNode("b2", "2", workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+		pass(100 * time.Millisecond)
+		w.kill(home)
+		pass(2 * time.Minute)
+		wantAll(t, x.b, "completed", "late-%d", late)
+		lost := 0
+		for n := range late {
+			all := attemptsOf(t, x.b, fmt.Sprintf("late-%d", n))
+			for _, a := range all {
+				if a.Outcome == "lost" {
+					lost++
+				}
+			}
+			if last := all[len(all)-1]; last.Outcome != "completed" || len(all) > 2 {
+				t.Errorf("the attempts of run %d are %+v", n, all)
+			}
+		}
+		if lost == 0 || lost == late {
+			t.Errorf("%d of %d attempts are lost", lost, late)
+		}
+		x.each(func(id string, _ int) { signal(t, x.from(), id, "proceed", "", "now") })
+		x.wantResults(func(n int) string { return fmt.Sprint("picture ", n) })
+	})
+}
