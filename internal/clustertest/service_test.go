@@ -69,6 +69,7 @@ type Setup struct {
 	Pooled      bool   // a pooler in transaction mode is in between
 	Worker      bool   // it serves the queue and nothing else
 	program     string // the process's executable; none: this one
+	Build       string // of which the node says it is, and its version of route; none: that of the executable
 	Queue       int    // how many attempts of the queue it runs at a time; negative: none
 }
 
@@ -95,6 +96,10 @@ func (s *Service) Open(in Setup, _ *struct{}) error {
 	}
 	if in.Queue > 0 {
 		options = append(options, witness.Serves(in.Queue))
+	}
+	if in.Build != "" {
+		routed = route(in.Build)
+		options = append(options, perdure.Build(in.Build), perdure.Register(routed))
 	}
 	if in.Name != "" {
 		options = append(options, perdure.NodeName(in.Name))
@@ -126,6 +131,11 @@ func (s *Service) Start(in Request, run *string) (err error) {
 		return err
 	}
 	ctx := context.Background()
+	if in.Shape == routed.Name() {
+		h, err := perdure.Start(ctx, e, routed, in.ID, in.Value)
+		*run = h.RunID()
+		return err
+	}
 	if shape := stationNamed(in.Shape); shape != nil {
 		h, err := perdure.Start(ctx, e, *shape, in.ID, in.Value)
 		*run = h.RunID()
