@@ -303,7 +303,7 @@ func (t *trials) write() bool {
 	if !t.exists {
 		row, err := at.Row(e.clock.Now())
 		if err != nil {
-			e.log.TrialFailed(p.number, err)
+			e.log.TrialFailed(p.home, err)
 			return false
 		}
 		row.RunState, turn.State, turn.Create = state, nil, &row
