@@ -45,8 +45,8 @@ func homes(ps []*partition) []int {
 // servesOf reports whether this node serves a partition or a ward of it. The engine's mu is
 // held.
 func (e *Engine) servesOf(partition int) bool {
-	if e.partitions[partition] != nil {
-		return true
+	if e.partitions[partition] != nil || !e.wards.of[partition] {
+		return e.partitions[partition] != nil
 	}
 	for _, p := range e.partitions {
 		if p.home == partition {
