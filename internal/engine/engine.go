@@ -68,7 +68,6 @@ type Engine struct {
 	wakeKick     chan struct{}
 	switchKick   chan struct{}
 	lineKick     chan struct{}
-	wardKick     chan struct{}
 
 	life    sync.Mutex    // one Start or Stop at a time
 	reading chan struct{} // one look at the inbox at a time; it may take as long as an outage
@@ -159,8 +158,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		wakeKick:   make(chan struct{}, 1),
 		switchKick: make(chan struct{}, 1),
 		lineKick:   make(chan struct{}, 1),
-		wardKick:   make(chan struct{}, 1),
-		horizon:    store.Hot,
+		horizon:    store.Hot, wards: wards{kick: make(chan struct{}, 1)},
 		partitions: map[int]*partition{},
 		residents:  map[string]*resident{},
 		idle:       list.New(),

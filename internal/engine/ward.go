@@ -19,6 +19,7 @@ import (
 
 // wards is what is known of wards. It is guarded by the engine's mu.
 type wards struct {
+	kick  chan struct{}     // look after them; not guarded
 	seen  *store.Membership // as of the last renewal
 	of    map[int]bool      // partitions that have some
 	code  []store.Member    // live nodes with their definitions, and others; nil: to be read
@@ -227,7 +228,7 @@ func (e *Engine) see(ms *store.Membership) {
 		}
 	}
 	e.wards.of = of
-	kick(e.wardKick)
+	kick(e.wards.kick)
 }
 
 // wardLoop looks after the wards of this node and those of its partitions when a renewal
@@ -235,7 +236,7 @@ func (e *Engine) see(ms *store.Membership) {
 func (e *Engine) wardLoop() {
 	for {
 		select {
-		case <-e.wardKick:
+		case <-e.wards.kick:
 		case <-e.ctx.Done():
 			return
 		}
