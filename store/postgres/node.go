@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -74,8 +75,8 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 		return err
 	}
 	_, err = c.exec(ctx, `INSERT INTO perdure.nodes (id, name, node_group, lease, supersede, joined, seen, alive, clock, build, definitions, wards)
-		SELECT $1, $2, $3, $4, $5, now, now, nextval('perdure.moments'), greatest(now, $6), $7, $8, true FROM perdure.now()`,
-		node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load(), node.Build, node.Definitions)
+		SELECT $1, $2, $3, $4, $5, now, now, nextval('perdure.moments'), greatest(now, $6), $7, $8, $9 FROM perdure.now()`,
+		node.ID, node.Name, node.Group, int64(node.Lease), node.Supersede, c.h.clock.Load(), node.Build, node.Definitions, bits.UintSize == 64)
 	if err == nil {
 		_, err = c.exec(ctx, `SELECT nextval('perdure.changes')`)
 	}
