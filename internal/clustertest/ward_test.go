@@ -80,7 +80,9 @@ func killOnTheWay(t *testing.T, home bool) {
 		}
 		sent <- err
 	}()
-	c.await("runs are on their way", func() bool { return len(c.query(`SELECT id FROM perdure.runs WHERE ward <> 0 OR closed <> 0 LIMIT 1`)) > 0 })
+	c.await("runs are on their way", func() bool {
+		return len(c.query(`SELECT id FROM perdure.runs WHERE ward <> 0 OR closed <> 0 LIMIT 1`)) > 0
+	})
 	time.Sleep(c.moment(100 * time.Millisecond))
 	if home {
 		newer.kill()
