@@ -37,7 +37,7 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 	d, _ := message.Read(m) // as much as its face shows
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
 	e.mu.Lock()
-	p.inbox.unread[store.TaskRef{Partition: p.number, Run: m.Run, Number: d.Call, Attempt: d.Attempt}] = true
+	p.inbox.unread[store.TaskRef{Partition: p.home, Run: m.Run, Number: d.Call, Attempt: d.Attempt}] = true
 	e.mu.Unlock()
 	e.deliver(p, m.Run, mail{
 		input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, sequence: m.Sequence, unread: &unreadEnd{ref, cause},
