@@ -33,7 +33,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 			return nil
 		})
 	}
-	list(&o.only, "only", "`workloads` to run, such as W1,W3; without it all but drivers and growth")
+	list(&o.only, "only", "`workloads` to run, such as W1,W3; without it all but drivers, growth and nodes")
 	list(&o.stores, "store", "`databases` to run on: sqlite, postgres, memory; without it all")
 	list(&o.systems, "system", "`systems` to run: perdure, floor, River; without it all")
 	f.IntVar(&o.repeat, "repeat", 5, "`rounds`; medians are reported")

@@ -60,9 +60,15 @@ func plans(scale workload.Scale, runs, grown int) []plan {
 		}
 		all = append(all, plan{w, under, against})
 	}
-	w := workload.Drivers{Throughput: workload.Throughputs(scale, runs)}
-	return append(all, plan{w, drivers.Systems(), []string{drivers.Reference}}, plan{workload.Grown(scale, grown), systems(), nil})
+	w1 := workload.Throughputs(scale, runs)
+	return append(all,
+		plan{workload.Drivers{Throughput: w1}, drivers.Systems(), []string{drivers.Reference}},
+		plan{workload.Grown(scale, grown), systems(), nil},
+		plan{workload.Nodes{Throughput: w1, Lengths: []int{5, 50}}, []system.System{durable.Nodes(1), durable.Nodes(2), durable.Nodes(4)}, []string{durable.OneNode}})
 }
+
+// aside are the workloads that run only when they are asked for.
+var aside = []string{"drivers", "growth", "nodes"}
 
 // choose takes from the plans what the options ask for.
 func choose(all []plan, o options) ([]plan, error) {
@@ -74,7 +80,7 @@ func choose(all []plan, o options) ([]plan, error) {
 	var chosen []plan
 	for _, p := range all {
 		name := p.About().Name
-		if !takes(o.only, name) || o.only == nil && (name == "drivers" || name == "growth") {
+		if !takes(o.only, name) || o.only == nil && slices.Contains(aside, name) {
 			continue
 		}
 		p.systems = slices.DeleteFunc(p.systems, func(s system.System) bool {
