@@ -136,7 +136,11 @@ var verbs = map[string]func(a arguments) error{
 		return err
 	},
 	"ops.PausedActivities": func(a arguments) error { _, err := ops.PausedActivities(a.ctx, a.engine); return err },
-	"ops.Switches":         func(a arguments) error { _, err := ops.Switches(a.ctx, a.engine); return err },
+	"ops.Search": func(a arguments) error {
+		_, err := ops.Search(a.ctx, a.engine, view.Filter{Limit: a.limit})
+		return err
+	},
+	"ops.Switches": func(a arguments) error { _, err := ops.Switches(a.ctx, a.engine); return err },
 	"ops.Control": func(a arguments) error {
 		ctx, cancel := a.ctx, func() {}
 		if ctx != nil {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
@@ -20,10 +22,12 @@ type listQuery struct {
 type runList struct {
 	Runs []view.Run `json:"runs"`
 	Next string     `json:"next,omitempty" doc:"before of the next page, if there is one"`
+	// Partial says that fewer may be on the page than there are.
+	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs were looked at, and fewer found than asked for; go on with next"`
 }
 
 func listRuns(c *call, q listQuery, _ none) (runList, error) {
-	return selectRuns(c.Context(), c.e.List, q)
+	return selectRuns(c.Context(), c.e, q)
 }
 
 // looked is how many runs that wait at gates or for slots are looked at for a page.
@@ -32,7 +36,7 @@ const looked = 1000
 // selectRuns reads a page of runs. Calls that wait for another attempt are in several
 // states, and what they have behind them only their waits tell: those runs are read by
 // state and merged.
-func selectRuns(ctx context.Context, list read, q listQuery) (runList, error) {
+func selectRuns(ctx context.Context, e *perdure.Engine, q listQuery) (runList, error) {
 	filter, err := q.view()
 	if err != nil {
 		return runList{}, err
@@ -52,20 +56,22 @@ func selectRuns(ctx context.Context, list read, q listQuery) (runList, error) {
 	case filter.Call == view.CallPaused:
 		filter.Waits, others = true, wording.PausedStates[1:]
 	}
-	runs, err := list(ctx, filter)
+	first, err := ops.Search(ctx, e, filter)
 	if err != nil {
 		return runList{}, err
 	}
-	floor := "" // runs before it are for the next page: not all of them were looked at
+	runs, floor := first.Runs, first.Searched // runs before it are for the next page: not all of them were looked at
 	if len(runs) > limit {
 		floor = runs[limit].RunID
 	}
 	for _, state := range others {
 		filter.Call, filter.Limit = state, looked
-		some, err := list(ctx, filter)
+		found, err := ops.Search(ctx, e, filter)
 		if err != nil {
 			return runList{}, err
 		}
+		some := found.Runs
+		floor = max(floor, found.Searched)
 		if len(some) == looked {
 			floor = max(floor, some[looked-1].RunID)
 		}
@@ -88,7 +94,7 @@ func merged(runs []view.Run, floor string, limit int) runList {
 	case len(runs) > limit:
 		l.Next = l.Runs[limit-1].RunID
 	case floor != "":
-		l.Next = floor
+		l.Next, l.Partial = floor, len(runs) < limit
 	}
 	return l
 }

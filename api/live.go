@@ -23,7 +23,7 @@ func liveEndpoints() []endpoint {
 			return s, err
 		}),
 		follow("GET /api/live/runs", "liveRuns", "Follow a page of the list of runs.", "list --watch", func(ctx context.Context, c *call, q liveList) (any, error) {
-			return selectRuns(ctx, c.e.List, q.listQuery)
+			return selectRuns(ctx, c.e, q.listQuery)
 		}),
 		follow("GET /api/live/runs/{id}", "liveRun", "Follow a run. The stream ends with the run.", "show --watch", func(ctx context.Context, c *call, q liveRun) (any, error) {
 			return c.handle(q.ofRun).Describe(ctx)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -343,6 +342,3 @@ func (f runFilter) view() (view.Filter, error) {
 		Attributes: f.Attribute, Since: f.Since.at, Until: f.Until.at,
 	}, nil
 }
-
-// read is how all lists of runs are read.
-type read = func(ctx context.Context, filter view.Filter) ([]view.Run, error)

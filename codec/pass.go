@@ -104,6 +104,11 @@ func (s *coded) Owners(ctx context.Context, partition int) ([]store.Ownership, e
 // Nodes implements store.Reader.
 func (s *coded) Nodes(ctx context.Context) ([]store.Member, error) { return s.db.Nodes(ctx) }
 
+// Floor implements store.Reader.
+func (s *coded) Floor(ctx context.Context, partitions []int, before string, each int) (string, error) {
+	return s.db.Floor(ctx, partitions, before, each)
+}
+
 // Counts implements store.Reader.
 func (s *coded) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
 	return s.db.Counts(ctx, partitions)

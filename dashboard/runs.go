@@ -11,6 +11,7 @@ import (
 
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
 
@@ -195,6 +196,10 @@ func runsList(q *request) (any, error) {
 		p.Rows = append(p.Rows, q.runRow(&runs[i]))
 	}
 	p.Pager = &pager{Text: human.Plural(len(runs), "run", "runs") + " on this page, newest first"}
+	if next != "" && len(runs) < pageRuns {
+		p.Pager.Text += "; older ones are not searched yet"
+		p.Empty = "No run is like that among the newest. The next page has older ones."
+	}
 	if next != "" {
 		v := f.query()
 		v.Set("before", next)
@@ -248,10 +253,12 @@ func (q *request) list(f view.Filter, call, before string) (runs []view.Run, nex
 	f.Waits, f.Before, f.Limit = true, before, pageRuns+1
 	for _, state := range states {
 		f.Call = state
-		some, err := q.engine.List(q.ctx, f)
+		found, err := ops.Search(q.ctx, q.engine, f)
 		if err != nil {
 			return nil, "", err
 		}
+		some := found.Runs
+		next = max(next, found.Searched)
 		if len(some) > pageRuns {
 			some = some[:pageRuns]
 			next = max(next, some[pageRuns-1].RunID)

@@ -10,6 +10,14 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
+// Search is perdure.Engine.List in a bounded time, for those who wait in front of a screen. By
+// the name of the workflow, the beginning of the ID or the type of an error runs are found by
+// looking at each: Search looks at about the newest 100,000 that the page may have, and says
+// with Searched that it has stopped there, even if it has found none.
+func Search(ctx context.Context, e *perdure.Engine, filter view.Filter) (view.RunPage, error) {
+	return inside(e).Search(ctx, filter)
+}
+
 // RunOperation is an operation on a run as a whole. CancelRun, TerminateRun, SignalRun,
 // PauseRun, ResumeRun and ResetRun make one; the zero value is refused.
 type RunOperation struct {

@@ -191,6 +191,13 @@ type Reader interface {
 	// List reads runs, newest first.
 	List(ctx context.Context, filter Filter) ([]Run, error)
 
+	// Floor returns how far a look at the newest runs goes: of each of the partitions (nil:
+	// all) it takes the run that is the each-th by ID, the greatest ID first, of those below
+	// before (empty: of all), and returns the greatest of their IDs; empty if no partition has
+	// so many. Runs of all statuses count, and entities. Below 1, each is 1. Its cost depends
+	// on each, not on the number of runs.
+	Floor(ctx context.Context, partitions []int, before string, each int) (string, error)
+
 	// History reads the turns of a run with numbers above after, in order, at
 	// most limit (0: all).
 	History(ctx context.Context, partition int, run string, after int64, limit int) ([]TurnRow, error)

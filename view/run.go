@@ -16,6 +16,15 @@ const (
 	StatusContinued      = "continued" // another run of its chain goes on for it
 )
 
+// RunPage is a page of runs, newest first.
+type RunPage struct {
+	Runs []Run `json:"runs"`
+	// Searched is the run ID to which the search for the page has come, if it stopped before it
+	// had looked at all runs and found as many as were asked for: the Before of the next page.
+	// Empty if there is nothing left to look at, or if the page is full.
+	Searched string `json:"searched,omitempty"`
+}
+
 // Run is a run as listings show it.
 type Run struct {
 	WorkflowID string     `json:"workflow_id"`

@@ -129,6 +129,7 @@ func everyVerb(ctx context.Context, s store.Store) map[string]error {
 	_, errs["Tallies"] = s.Tallies(ctx, store.TallyFilter{})
 	_, errs["Owners"] = s.Owners(ctx, 0)
 	_, errs["Nodes"] = s.Nodes(ctx)
+	_, errs["Floor"] = s.Floor(ctx, nil, "", 1)
 	_, errs["Counts"] = s.Counts(ctx, nil)
 	return errs
 }

@@ -225,6 +225,10 @@ func (s *faultyStore) Nodes(ctx context.Context) ([]store.Member, error) {
 	return read(s, "Nodes", func() ([]store.Member, error) { return s.inner.Nodes(ctx) })
 }
 
+func (s *faultyStore) Floor(ctx context.Context, partitions []int, before string, each int) (string, error) {
+	return read(s, "Floor", func() (string, error) { return s.inner.Floor(ctx, partitions, before, each) })
+}
+
 func (s *faultyStore) Counts(ctx context.Context, partitions []int) (store.Counts, error) {
 	return read(s, "Counts", func() (store.Counts, error) { return s.inner.Counts(ctx, partitions) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -146,5 +147,70 @@ func TestWarningsBeginAtFourFifthsOfALimit(t *testing.T) {
 	}
 	if got := l.warnings(8, 8, 8); len(got) != 3 {
 		t.Errorf("from there on: %q", got)
+	}
+}
+
+// TestE137_ASearchSaysHowFarItHasCome: its pages together are the list, each looks at few runs,
+// and a filter that an index serves is not cut.
+func TestE137_ASearchSaysHowFarItHasCome(t *testing.T) {
+	in, db := open(t)
+	in.search = 10 * in.group.Partitions
+	input, err := history.Encode(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rare := map[int]bool{3: true, 4: true, 47: true}
+	var want []string
+	for i := range 60 {
+		at, kind := now+int64(i)*int64(time.Second), "common"
+		if rare[i] {
+			kind = "rare"
+		}
+		run, id := ident.NewRun(at), "order-"+kind
+		row, err := record.NewRun(entity.Place(in.group, id), &history.Start{
+			WorkflowID: id + run, Run: run, Type: kind, Chain: run, Attempt: 1, Created: at, Input: input,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Create(t.Context(), *row); err != nil {
+			t.Fatal(err)
+		}
+		if rare[i] {
+			want = append(want, run)
+		}
+	}
+	slices.Reverse(want)
+	for _, filter := range []view.Filter{{Workflow: "rare"}, {Workflow: "rare", Limit: 1}, {IDPrefix: "order-rare"}} {
+		var found []string
+		pages := 0
+		for more := true; more; pages++ {
+			p, err := in.Search(t.Context(), filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range p.Runs {
+				found = append(found, r.RunID)
+			}
+			switch {
+			case p.Searched != "":
+				filter.Before = p.Searched
+			case filter.Limit > 0 && len(p.Runs) == filter.Limit:
+				filter.Before = p.Runs[len(p.Runs)-1].RunID
+			default:
+				more = false
+			}
+		}
+		if !slices.Equal(found, want) || pages < 4 {
+			t.Errorf("%+v: in %d pages %v, want %v", filter, pages, found, want)
+		}
+	}
+	for _, filter := range []view.Filter{{}, {Workflow: "rare", Status: []string{view.StatusRunning}}, {Workflow: "rare", Attributes: map[string]string{"a": "b"}}, {Workflow: "rare", Since: time.Unix(0, now).Add(55 * time.Second)}} {
+		if p, err := in.Search(t.Context(), filter); err != nil || p.Searched != "" {
+			t.Errorf("%+v: searched to %q, %v", filter, p.Searched, err)
+		}
+	}
+	if all, err := in.List(t.Context(), view.Filter{Workflow: "rare"}); err != nil || len(all) != len(want) {
+		t.Errorf("a list of all has %d, %v", len(all), err)
 	}
 }

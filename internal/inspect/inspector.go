@@ -20,6 +20,7 @@ type Inspector struct {
 	paused func(context.Context) (map[string]store.Switch, error)
 	limits Limits
 	draw   func(run string, call int64, attempt int) float64
+	search int // how many runs a search looks at
 }
 
 // Config is what an Inspector is told. All fields but Draw are required.
@@ -43,7 +44,7 @@ func New(db store.Reader, c Config) *Inspector {
 	if draw == nil {
 		draw = core.Draw
 	}
-	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits, draw: draw}
+	return &Inspector{db: db, group: c.Group, now: c.Now, usable: c.Usable, paused: c.Paused, limits: c.Limits, draw: draw, search: searched}
 }
 
 // Refusing returns an Inspector all of whose verbs fail with an error.

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/record"
@@ -12,27 +13,72 @@ import (
 // List returns runs, newest first. Pages that continue from the last run of the page
 // before neither repeat nor skip a run that existed all the time.
 func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, error) {
+	p, err := in.page(ctx, filter, false)
+	return p.Runs, err
+}
+
+// searched is how many of the newest runs Search looks at.
+const searched = 100_000
+
+// Search is List that looks at the newest runs only, where the database has to look at each run
+// to find those that the filter selects.
+func (in *Inspector) Search(ctx context.Context, filter view.Filter) (view.RunPage, error) {
+	return in.page(ctx, filter, true)
+}
+
+// floor returns the ID of the last run that a search looks at, empty if it looks at all: what
+// a filter selects by the status of open or failed runs or by an attribute, indexes find.
+func (in *Inspector) floor(ctx context.Context, f *store.Filter) (string, error) {
+	indexed := len(f.Attributes) > 0 || len(f.Status) > 0 && !slices.Contains(f.Status, store.Completed)
+	if indexed || f.Type == "" && f.IDPrefix == "" && f.ErrorType == "" {
+		return "", nil
+	}
+	floor, err := in.db.Floor(ctx, f.Partitions, f.Before, max(1, in.search/len(f.Partitions)))
+	if floor <= f.Above {
+		return "", err
+	}
+	return floor, err
+}
+
+func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool) (p view.RunPage, err error) {
 	if err := in.check(ctx); err != nil {
-		return nil, err
+		return p, err
 	}
 	selected, err := RunFilter(filter, in.group.All())
 	if err != nil {
-		return nil, err
+		return p, err
+	}
+	if bounded {
+		if p.Searched, err = in.floor(ctx, &selected); err != nil {
+			return p, err
+		}
+		if p.Searched != "" {
+			selected.Above = p.Searched[:len(p.Searched)-1] // before that run, and behind the next
+		}
 	}
 	rows, err := in.db.List(ctx, selected)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
+	if len(rows) >= store.Page(filter.Limit) {
+		p.Searched = "" // it goes on behind the last of them
+	}
+	p.Runs, err = in.shownRuns(ctx, rows, filter.Waits)
+	return p, err
+}
+
+func (in *Inspector) shownRuns(ctx context.Context, rows []store.Run, waits bool) ([]view.Run, error) {
 	out := make([]view.Run, len(rows))
 	var o *obstacles
-	if filter.Waits {
+	if waits {
+		var err error
 		if o, err = in.obstacles(ctx); err != nil {
 			return nil, err
 		}
 	}
 	for i := range rows {
 		out[i] = runOf(&rows[i])
-		if filter.Waits {
+		if waits {
 			if err := o.addWait(ctx, &rows[i], &out[i]); err != nil {
 				return nil, err
 			}

@@ -65,6 +65,23 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 	return runs, nil
 }
 
+func (h *handle) Floor(ctx context.Context, partitions []int, before string, each int) (string, error) {
+	if _, err := h.readPartitions(ctx, partitions); err != nil {
+		return "", err
+	}
+	defer h.db.mu.RUnlock()
+	seen := map[int]int{}
+	for key := range h.db.runs.descend() {
+		if before != "" && key.id >= before || partitions != nil && !slices.Contains(partitions, key.partition) {
+			continue
+		}
+		if seen[key.partition]++; seen[key.partition] >= each {
+			return key.id, nil
+		}
+	}
+	return "", nil
+}
+
 func selects(f *store.Filter, r *run) bool {
 	for _, a := range f.Attributes {
 		if !slices.Contains(r.has, a) {

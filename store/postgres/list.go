@@ -43,6 +43,37 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 	return runs, err
 }
 
+func (h *handle) Floor(ctx context.Context, partitions []int, before string, each int) (floor string, err error) {
+	all := partitions == nil
+	if partitions, err = h.info.Ordered(partitions); err != nil {
+		return "", err
+	}
+	const newest = `SELECT r.id FROM perdure.runs r WHERE r.partition = `
+	below, args := ``, []any{max(each, 1) - 1}
+	if before != "" {
+		below, args = ` AND r.id < $3`, append(args, before)
+	}
+	const one = ` ORDER BY r.id DESC OFFSET $2 LIMIT 1`
+	err = h.share(ctx, "Floor", func(c *conn) error {
+		floor = ""
+		add := func(r pgx.Rows) error {
+			var id string
+			err := r.Scan(&id)
+			floor = max(floor, id)
+			return err
+		}
+		if h.distributed {
+			return c.eachPartition(ctx, all, partitions, newest+`$1`+below+one, args, add)
+		}
+		query, where := `SELECT f.id FROM unnest($1::bigint[]) AS p (id), LATERAL (`+newest+`p.id`+below+one+`) f`, any(partitions)
+		if all {
+			query, where = `SELECT f.id FROM perdure.partitions p, LATERAL (`+newest+`p.id`+below+one+`) f WHERE $1::bigint[] IS NULL`, any(nil)
+		}
+		return c.query(ctx, query, append([]any{where}, args...), add)
+	})
+	return floor, err
+}
+
 // listing is the query for a filter, "" if it selects nothing. From each
 // partition, and each status if there is an index of it, the newest runs are
 // taken, no more than the limit; the rows of the newest of all are read. If the

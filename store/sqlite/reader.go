@@ -68,6 +68,20 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 	return runs[:min(limit, len(runs))], nil
 }
 
+func (h *handle) Floor(ctx context.Context, partitions []int, before string, each int) (floor string, err error) {
+	err = h.eachPartition(ctx, "Floor", partitions, partitions == nil, func(c *conn, partition int) error {
+		where, args := "partition = ?", []driver.Value{int64(partition)}
+		if before != "" {
+			where, args = where+" AND id < ?", append(args, before)
+		}
+		return c.query(ctx, `SELECT id FROM runs WHERE `+where+` ORDER BY id DESC LIMIT 1 OFFSET ?`, func(r row) error {
+			floor = max(floor, r.text(0))
+			return nil
+		}, append(args, int64(max(each, 1)-1))...)
+	})
+	return floor, err
+}
+
 // list reads the runs of a partition that a filter selects, of one status if it
 // is given.
 func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, limit int) ([]store.Run, error) {

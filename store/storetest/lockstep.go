@@ -246,6 +246,10 @@ func (l *lockstep) list(t *rapid.T) {
 		filter.Partitions = aSet(t)
 	}
 	both(l, fmt.Sprintf("List by %+v", filter), func(s store.Store) ([]store.Run, error) { return s.List(l.ctx, filter) })
+	each := rapid.IntRange(0, 4).Draw(t, "each")
+	both(l, fmt.Sprint("Floor ", filter.Partitions, filter.Before, each), func(s store.Store) (string, error) {
+		return s.Floor(l.ctx, filter.Partitions, filter.Before, each)
+	})
 }
 
 func (l *lockstep) due(t *rapid.T) {

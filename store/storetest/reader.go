@@ -122,6 +122,29 @@ var readerChecks = []check{
 		f.must(err)
 		equal(f, runs[0], f.find(ids[0]))
 	}},
+	{"Reader/FloorOfTheNewest", func(f *fixture) {
+		var ids []string
+		for range 7 {
+			ids = append(ids, f.created().ID)
+		}
+		slices.Reverse(ids)
+		floor := func(before string, each int) string {
+			id, err := f.store.Floor(f.Context(), []int{f.partition}, before, each)
+			f.must(err)
+			return id
+		}
+		equal(f, floor("", 1), ids[0])
+		equal(f, floor("", 0), ids[0])
+		equal(f, floor("", 3), ids[2])
+		equal(f, floor(ids[2], 3), ids[5])
+		equal(f, floor("", 7), ids[6])
+		equal(f, floor("", 8), "")
+		equal(f, floor(ids[2], 5), "")
+		equal(f, floor(ids[6], 1), "")
+		every, err := f.store.Floor(f.Context(), nil, "", 3)
+		f.must(err)
+		equal(f, every >= ids[2], true)
+	}},
 	{"Reader/ListOfAHundredByDefault", func(f *fixture) {
 		for range 3 {
 			var batch []store.Turn
