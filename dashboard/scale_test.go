@@ -70,7 +70,9 @@ func TestF33_LargeRuns(t *testing.T) {
 	for _, path := range []string{
 		"", "runs", "run?id=attempts", "attempts?id=attempts", "attempts?id=attempts&at=9800", "attempts?id=attempts&number=7&only=failed",
 		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&after=1.49800", "history?id=events",
-		"run?id=bytes", "history?id=bytes", "attempts?id=bytes", "tree?id=attempts",
+		"run?id=bytes", "history?id=bytes", "attempts?id=bytes", "tree?id=attempts", "tree?id=events",
+		"runs?error=boom", "ledger?since=30d", "ledger?since=30d&activity=fail", "lab?policy=%5Bretry:%205%5D", "policy?policy=%5Bretry:%205%5D",
+		"operate?op=retry-now&all=yes", "operate?op=pause-run&id=attempts", "operate?op=pause&id=attempts", "nodes?all=yes", "audit?since=30d", "gates", "schedules",
 	} {
 		b.open(srv.URL + "/shop/" + path)
 		size, nodes := js[int](b, "document.documentElement.outerHTML.length"), js[int](b, "document.querySelectorAll('*').length")
