@@ -94,7 +94,8 @@ func TestE147_WithoutASlotItEnds(t *testing.T) {
 }
 
 // TestE147_OnRecordGoesFirst among those of one priority, and does not stand in the way of
-// its call when it has ended.
+// its call when it has ended. Once one that is not on record has waited for long, no
+// more goes on record without a slot, though others that are have come later.
 func TestE147_OnRecordGoesFirst(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		one, two := s.slots.Take(Regular), s.slots.Take(Regular)
@@ -103,13 +104,17 @@ func TestE147_OnRecordGoesFirst(t *testing.T) {
 		s.slots.Wait(&Waiter{Call: Call{"urgent", 1}, Priority: 1})
 		s.slots.Wait(&Waiter{Call: Call{"gone", 1}, Attempt: y})
 		s.slots.Wait(&Waiter{Call: Call{"late", 1}, Attempt: x})
+		if s.slots.Take(Regular) != nil {
+			t.Error("there is a slot")
+		}
 		y.over.Store(true)
 		s.slots.Forget(y)
 		s.slots.Wait(&Waiter{Call: Call{"gone", 1}})
 		if !s.slots.Moving() {
 			t.Error("slots are said to be rare")
 		}
-		pass(maxRowTime)
+		pass(maxOvertaken)
+		s.slots.Wait(&Waiter{Call: Call{"later", 1}, Attempt: &Attempt{}})
 		if s.slots.Moving() {
 			t.Error("a call waits for long, and slots are said to come soon")
 		}
@@ -118,7 +123,7 @@ func TestE147_OnRecordGoesFirst(t *testing.T) {
 			order = append(order, grants[0].Run)
 			grants = append(grants, grants[0].Slot.Free()...)
 		}
-		want := []string{"urgent", "late", "first", "gone"}
+		want := []string{"urgent", "late", "later", "first", "gone"}
 		for i := range want {
 			if len(order) != len(want) || order[i] != want[i] {
 				t.Fatalf("the order is %v, want %v", order, want)

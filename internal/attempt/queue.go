@@ -8,7 +8,8 @@ import (
 )
 
 // queue holds calls without a slot, a heap by their order: suspects as they run, then
-// those of the highest priority, then those that were lost or are on record, then those that came first.
+// those of the highest priority, then those that were lost, then those that came first. What
+// is on record and waits for its slot has one of its own: see Waiter.line.
 type queue []*Waiter
 
 func (q queue) Len() int { return len(q) }
@@ -28,11 +29,8 @@ func first(a, b bool) int {
 
 // inTurn orders calls as they get slots.
 func inTurn(a, b *Waiter) int {
-	return cmp.Or(suspects.Compare(a.Suspect, b.Suspect), cmp.Compare(b.Priority, a.Priority), first(a.before(), b.before()), cmp.Compare(a.number, b.number))
+	return cmp.Or(suspects.Compare(a.Suspect, b.Suspect), cmp.Compare(b.Priority, a.Priority), first(a.Lost, b.Lost), cmp.Compare(a.number, b.number))
 }
-
-// before reports whether a call goes before others of its priority.
-func (w *Waiter) before() bool { return w.Lost || w.Attempt != nil }
 
 func (q queue) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]

@@ -19,7 +19,7 @@ type Slots struct {
 	closed   bool // no call that waits gets a slot any more
 	keptBack bool // no regular slot is given yet
 	lane     lane
-	queues   [2]queue           // by lane
+	queues   [3]queue           // by lane, and what is on record: see Waiter.line
 	waiting  map[Call]*Waiter   // all of both queues: a call waits once
 	came     int64              // how many came so far
 	inLine   int                // runs that wait to begin
@@ -63,12 +63,24 @@ type Waiter struct {
 	Lost     bool   // it ran when its process died: it goes before others of its priority
 	Activity string // "" for a step
 	// Attempt is on record already, and its time has come; nil for a call that waits to be
-	// put there. It goes before others of its priority, too.
+	// put there. It goes before others of its priority; no more of them come once one of
+	// these has waited for maxOvertaken: see Moving.
 	Attempt *Attempt
 
 	since  time.Time // when it came
 	number int64     // in the order in which they came
 	at     int       // its index in its queue
+}
+
+// onRecord is the line of what is on record, beside those of the lanes.
+const onRecord = 2
+
+// line is where a call waits.
+func (w *Waiter) line() int {
+	if w.Attempt != nil {
+		return onRecord
+	}
+	return int(w.Lane)
 }
 
 // Slot is a reserved place for one attempt.
@@ -110,7 +122,7 @@ func NewSlots(limit int, may func() bool) *Slots {
 func (s *Slots) Take(l Lane) *Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.open(l) || l == Regular && len(s.queues[l]) > 0 {
+	if !s.open(l) || l == Regular && s.first() != nil {
 		return nil
 	}
 	return s.occupy(l)
@@ -157,13 +169,16 @@ func (s *Slots) Forget(x *Attempt) {
 	}
 }
 
+// maxOvertaken is how long a call that waits may be overtaken by attempts that are on record.
+const maxOvertaken = 5 * time.Second
+
 // Moving reports whether slots come free often enough: no call waits, or the next one in
 // turn has not waited for long. Then an attempt may be put on record before it has a slot.
 func (s *Slots) Moving() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.queues[Regular]
-	return !s.keptBack && !s.closed && (len(waiting) == 0 || time.Since(waiting[0].since) < maxRowTime)
+	return !s.keptBack && !s.closed && (len(waiting) == 0 || time.Since(waiting[0].since) < maxOvertaken)
 }
 
 // Withdraw takes the calls of tenures out of the queues and returns them.
@@ -204,7 +219,7 @@ func (s *Slots) Stay(run string) {
 
 // withdraw takes a call that waits out of its queue.
 func (s *Slots) withdraw(w *Waiter) {
-	s.queues[w.Lane].leave(w)
+	s.queues[w.line()].leave(w)
 	s.left(w)
 }
 
@@ -259,7 +274,7 @@ func (s *Slots) Restore(calls []*Waiter) {
 
 func (s *Slots) enqueue(w *Waiter) {
 	s.waiting[w.Call] = w
-	s.queues[w.Lane].add(w)
+	s.queues[w.line()].add(w)
 	if w.Number == ToBegin {
 		s.inLine++
 	}
@@ -306,7 +321,7 @@ type Usage struct {
 func (s *Slots) Usage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Usage{Regular: s.used, Waiting: max(len(s.waiting), len(s.queues[Regular])+len(s.queues[Probation])), Probation: s.lane.running > 0, KeptBack: s.keptBack}
+	return Usage{Regular: s.used, Waiting: max(len(s.waiting), len(s.queues[Regular])+len(s.queues[Probation])+len(s.queues[onRecord])), Probation: s.lane.running > 0, KeptBack: s.keptBack}
 }
 
 // Lane returns the lane of a slot.
@@ -348,8 +363,8 @@ func (t *Slot) Keep(priority int) bool {
 	if t.freed || t.lane != Regular || s.keptBack || s.used > s.limit {
 		return false
 	}
-	waiting := s.queues[Regular]
-	if len(waiting) == 0 {
+	next := s.first()
+	if next == nil {
 		t.turns = turns{}
 		return true
 	}
@@ -357,7 +372,7 @@ func (t *Slot) Keep(priority int) bool {
 		t.turns.since = time.Now()
 	}
 	t.turns.taken++
-	return waiting[0].Priority <= priority && t.turns.taken <= maxInARow && time.Since(t.turns.since) <= maxRowTime
+	return next.Priority <= priority && t.turns.taken <= maxInARow && time.Since(t.turns.since) <= maxRowTime
 }
 
 // LeaveProbation turns a slot of the probation lane into a regular one, if need be above
@@ -384,8 +399,9 @@ func (s *Slots) serveAll() []Grant { return append(s.serveLane(), s.serve()...) 
 
 // serve gives free regular slots to the calls that wait for them.
 func (s *Slots) serve() (grants []Grant) {
-	for s.open(Regular) && len(s.queues[Regular]) > 0 && s.grants() {
-		w := s.next(Regular)
+	for s.open(Regular) && s.first() != nil && s.grants() {
+		w := s.first()
+		s.next(w.line())
 		grants = append(grants, Grant{Waiter: w, Slot: s.occupy(Regular)})
 	}
 	return grants
@@ -399,16 +415,30 @@ func (s *Slots) serveLane() (grants []Grant) {
 	inOrder := slices.SortedFunc(slices.Values(s.queues[Probation]), inTurn)
 	size := suspects.Next(inOrder, func(w *Waiter) suspects.Suspect { return w.Suspect }, s.limit-s.used, s.lane.passed)
 	for range size {
-		w := s.next(Probation)
+		w := s.next(int(Probation))
 		grants = append(grants, Grant{Waiter: w, Slot: s.occupy(Probation), Group: size})
 	}
 	s.lane.group = size
 	return grants
 }
 
+// first is who gets the next regular slot, nil if nobody waits for one.
+func (s *Slots) first() *Waiter {
+	due, others := s.queues[onRecord], s.queues[Regular]
+	switch {
+	case len(due) == 0 && len(others) == 0:
+		return nil
+	case len(others) == 0:
+		return due[0]
+	case len(due) == 0 || due[0].Priority < others[0].Priority:
+		return others[0]
+	}
+	return due[0]
+}
+
 // next takes the first call out of a queue.
-func (s *Slots) next(l Lane) *Waiter {
-	w := s.queues[l].next()
+func (s *Slots) next(line int) *Waiter {
+	w := s.queues[line].next()
 	s.left(w)
 	return w
 }
