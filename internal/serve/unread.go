@@ -72,7 +72,6 @@ func (s *Server) canRead(activity string) {
 // claimed to see whether it can be read.
 func (s *Server) claimable() (names, doubtful []string) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, name := range s.config.Activities {
 		switch u, is := s.unread[name]; {
 		case !is || u.open:
@@ -81,8 +80,8 @@ func (s *Server) claimable() (names, doubtful []string) {
 			doubtful = append(doubtful, name)
 		}
 	}
-	paused := func(name string) bool { return s.config.Paused(name) }
-	return slices.DeleteFunc(names, paused), slices.DeleteFunc(doubtful, paused)
+	s.mu.Unlock() // who is asked now has locks of its own, under which this server is told of news
+	return slices.DeleteFunc(names, s.config.Paused), slices.DeleteFunc(doubtful, s.config.Paused)
 }
 
 // unreadHealth says which tasks are left to others because they cannot be read here. The
