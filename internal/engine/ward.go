@@ -220,7 +220,9 @@ func (e *Engine) forgetCode() {
 func (e *Engine) see(ms *store.Membership) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.wards.seen, e.wards.code = ms, nil
+	seen := *ms
+	seen.Owners = slices.Clone(ms.Owners) // the member marks those as free that it gives back
+	e.wards.seen, e.wards.code = &seen, nil
 	of := map[int]bool{}
 	for _, o := range ms.Owners {
 		if ward(o.Partition) != 0 {
