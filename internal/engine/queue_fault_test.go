@@ -214,18 +214,16 @@ func TestE121_ADamagedRunLeavesNothingInQueues(t *testing.T) {
 	})
 }
 
-// unreachable keeps blobs in memory, and is away at times.
+// unreachable is a way to blobs in memory, which others may have, too. It is away at times.
 type unreachable struct {
+	blobs *sync.Map // of []byte, by name
 	mu    sync.Mutex
-	blobs map[string][]byte
 	away  bool
 	asked int // while it was away
 }
 
 func (u *unreachable) Put(_ context.Context, name string, data []byte) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.blobs[name] = bytes.Clone(data)
+	u.blobs.Store(name, bytes.Clone(data))
 	return nil
 }
 
@@ -236,7 +234,9 @@ func (u *unreachable) Get(_ context.Context, name string) ([]byte, error) {
 		u.asked++
 		return nil, &store.UnavailableError{Op: "Get", Err: errors.New("no route to the bucket")}
 	}
-	return u.blobs[name], nil
+	data, _ := u.blobs.Load(name)
+	blob, _ := data.([]byte)
+	return blob, nil
 }
 
 func (*unreachable) Names(context.Context, time.Time, func(string) error) error { return nil }
@@ -254,7 +254,7 @@ func (u *unreachable) set(away bool) {
 func TestE140_AWorkerThatCannotReachBlobsLeavesAttempts(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
 		x := newRendering(time.Second, activity.Retry(retry.Policy{MaxAttempts: 1}))
-		clear, blobs := w.db, &unreachable{blobs: map[string][]byte{}}
+		clear, blobs := w.db, &unreachable{blobs: new(sync.Map)}
 		defer func() { w.db = clear }()
 		w.db = codec.Over(clear, codec.Offload(1, blobs))
 		e := w.owner(x.flow)
