@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -61,7 +62,10 @@ func quickSteps(opt options) []step {
 }
 
 func checkShort(ctx context.Context, sh *shell) error {
-	_, err := sh.stream(ctx, cmd("CGO_ENABLED=0", "go", "test", "-short", "-vet=off", "-timeout", "5m", "./..."))
+	// Those with browsers and with processes that are killed wait more than they work.
+	packages := strconv.Itoa(2 * runtime.NumCPU())
+	_, err := sh.stream(ctx, cmd("CGO_ENABLED=0", "go", "test", "-short", "-vet=off", "-p", packages, "-timeout", "5m",
+		"./internal/engine", "./dashboard", "./internal/killtest", "./..."))
 	return err
 }
 
