@@ -17,12 +17,16 @@ func atMost(limit int) int64 {
 }
 
 const (
-	// The numbers first: what is sorted carries no data.
+	hasWards = `EXISTS (SELECT FROM perdure.partitions WHERE id > ` + home + `)`
+	// The numbers first: what is sorted carries no data. Where a run is, is asked for each
+	// message only while there are wards.
 	selectInbox = `WITH first AS (SELECT p.id AS place, p.ward, m.sequence AS number FROM unnest($1::bigint[], $4::bigint[]) AS p (id, ward), LATERAL (
-				SELECT sequence FROM perdure.inbox i WHERE partition = p.id AND sequence > $2
+				(SELECT sequence FROM perdure.inbox WHERE NOT (SELECT ` + hasWards + `) AND p.ward = 0 AND partition = p.id AND sequence > $2 ORDER BY sequence LIMIT $3)
+				UNION ALL
+				(SELECT sequence FROM perdure.inbox i WHERE (SELECT ` + hasWards + `) AND partition = p.id AND sequence > $2
 				AND p.ward = coalesce((SELECT r.ward FROM perdure.runs r WHERE r.partition = p.id AND r.workflow_id = i.workflow_id AND r.ward <> 0
 					AND (r.id = i.run OR i.run = '' AND r.latest)), 0)
-				ORDER BY sequence LIMIT $3) m
+				ORDER BY sequence LIMIT $3)) m
 				ORDER BY m.sequence LIMIT $3)
 			SELECT partition, ward, sequence, workflow_id, run, key, kind, posted, data
 			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
