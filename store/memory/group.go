@@ -39,32 +39,22 @@ func (db *Database) partition(id int) *partition {
 	return db.partitions[id]
 }
 
-// these are the partitions with the given numbers, in order, each once, without
-// those that do not exist.
-func (db *Database) these(ids []int) []*partition {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	var partitions []*partition
-	for _, id := range slices.Compact(ids) {
-		if p := db.partition(id); p != nil {
-			partitions = append(partitions, p)
-		}
-	}
-	return partitions
-}
+// these are the partitions with the given numbers: see existing.
+func (db *Database) these(ids []int) []*partition { return existing(ids, db.partition) }
 
-// places are the partitions and wards with the given numbers, in order, each once, without
-// those that do not exist.
-func (db *Database) places(ids []int) []*place {
+// places are the partitions and wards with the given numbers: see existing.
+func (db *Database) places(ids []int) []*place { return existing(ids, db.place) }
+
+// existing is what has one of the numbers, in their order, each once, without those of nothing.
+func existing[T any](ids []int, find func(id int) *T) (all []*T) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
-	var places []*place
 	for _, id := range slices.Compact(ids) {
-		if at := db.place(id); at != nil {
-			places = append(places, at)
+		if x := find(id); x != nil {
+			all = append(all, x)
 		}
 	}
-	return places
+	return all
 }
 
 // place returns nil if there is none of this number.

@@ -197,15 +197,20 @@ func (h *handle) readPartition(ctx context.Context, id int) (*partition, error) 
 // readPartitions is read for a verb that names several. Those that do not exist
 // are left out.
 func (h *handle) readPartitions(ctx context.Context, ids []int) ([]*partition, error) {
-	for _, id := range ids {
-		if err := h.db.info.Check(id); err != nil {
-			return nil, err
-		}
-	}
-	if err := h.read(ctx); err != nil {
+	if err := h.readThese(ctx, ids); err != nil {
 		return nil, err
 	}
 	return h.db.these(ids), nil
+}
+
+// readThese is read for a verb that names several partitions or places.
+func (h *handle) readThese(ctx context.Context, ids []int) error {
+	for _, id := range ids {
+		if err := h.db.info.Check(id); err != nil {
+			return err
+		}
+	}
+	return h.read(ctx)
 }
 
 // Close ends the handle. The data stay in the Database, and so do the nodes that

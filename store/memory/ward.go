@@ -47,21 +47,12 @@ func (p *partition) mail(all []store.Message, ward int) []store.Message {
 // readPlaces is readPartitions for a verb that names wards, too: with each partition comes
 // which ward of it is meant.
 func (h *handle) readPlaces(ctx context.Context, ids []int) (partitions []*partition, wards []int, err error) {
-	for _, id := range ids {
-		if err := h.db.info.Check(id); err != nil {
-			return nil, nil, err
-		}
-	}
-	if err := h.read(ctx); err != nil {
+	if err := h.readThese(ctx, ids); err != nil {
 		return nil, nil, err
 	}
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		home, ward := store.SplitPlace(id)
-		if p := h.db.partition(home); p != nil {
-			partitions, wards = append(partitions, p), append(wards, ward)
-		}
+	for _, at := range h.db.places(ids) {
+		home, ward := store.SplitPlace(at.id)
+		partitions, wards = append(partitions, h.db.partition(home)), append(wards, ward)
 	}
 	return partitions, wards, nil
 }
