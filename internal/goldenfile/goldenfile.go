@@ -36,6 +36,21 @@ func Compare(t *testing.T, path, should string) {
 	}
 }
 
+// Section is Compare of the part of a file between two marks, of which there is one each.
+func Section(t *testing.T, path, begin, end, should string) {
+	t.Helper()
+	is, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(is), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place between %q and %q", path, begin, end)
+	}
+	Compare(t, path, before+begin+should+end+after)
+}
+
 // Cases plays a file of cases: each begins with a line that starts with "===", and
 // its first line that starts with "---" begins what follows from it. Play gets the
 // lines between the two and returns those from "---" on. What stands before the

@@ -54,7 +54,17 @@ func (e *eavesdropper) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchE
 func overheard(t *testing.T, config *pgxpool.Config, options ...Option) (*world, *eavesdropper) {
 	t.Helper()
 	ear := &eavesdropper{}
-	config.ConnConfig.Tracer = ear
+	w := traced(t, config, ear, options...)
+	ear.said = nil // opening is rare
+	w.must(w.Join(t.Context(), w.describe(w.node)))
+	w.claim()
+	return w, ear
+}
+
+// traced opens a database whose connections have a tracer. Its node has not joined.
+func traced(t *testing.T, config *pgxpool.Config, tracer pgx.QueryTracer, options ...Option) *world {
+	t.Helper()
+	config.ConnConfig.Tracer = tracer
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -64,11 +74,7 @@ func overheard(t *testing.T, config *pgxpool.Config, options ...Option) (*world,
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{TB: t, handle: s.(*handle), node: "node-1"}
-	ear.said = nil // opening is rare
-	w.must(w.Join(t.Context(), w.describe(w.node)))
-	w.claim()
-	return w, ear
+	return &world{TB: t, handle: s.(*handle), node: "node-1"}
 }
 
 // TestRoundTrips counts them: one for the usual commit, and few for a large one

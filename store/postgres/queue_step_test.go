@@ -2,37 +2,17 @@ package postgres
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/perdure/perdure/internal/goldenfile"
-	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 )
 
 // TestE141_WhatTheServerDoesForAnAttemptInAQueue counts it, alone and a hundred together, and
 // holds the table of docs/scaling.md to it. The documents are as long as engines make them.
 func TestE141_WhatTheServerDoesForAnAttemptInAQueue(t *testing.T) {
-	config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ear := &batches{}
-	config.ConnConfig.Tracer = ear
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	s, err := Pool(pool, Schema(freshSchema()), Partitions(4)).Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{TB: t, handle: s.(*handle), node: "node-1"}
-	w.must(w.Join(t.Context(), w.describe(w.node)))
-	w.claim()
+	w, ear := batched(t)
 
 	most := map[int][]int64{1: {1700, 1100, 800, 850}, 100: {160_000, 112_000, 92_000, 68_000}} // bytes of WAL
 	var table strings.Builder
@@ -47,17 +27,7 @@ func TestE141_WhatTheServerDoesForAnAttemptInAQueue(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | %d bytes | %d bytes |\n", p.name, p.counted, most[1][i], most[100][i]/100)
 	}
-	const page, begin, end = "../../docs/scaling.md", "<!-- tasks -->\n", "<!-- /tasks -->"
-	raw, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(raw), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no place for the table", page)
-	}
-	goldenfile.Compare(t, page, before+begin+table.String()+end+after)
+	goldenfile.Section(t, "../../docs/scaling.md", "<!-- tasks -->\n", "<!-- /tasks -->", table.String())
 }
 
 // phase is a part of the life of an attempt.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,30 +33,27 @@ func (b *batches) TraceBatchStart(ctx context.Context, _ *pgx.Conn, d pgx.TraceB
 func (b *batches) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (b *batches) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
+// batched opens a database of its own whose batches are noted.
+func batched(t *testing.T) (*world, *batches) {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ear := &batches{}
+	w := traced(t, config, ear, Schema(freshSchema()))
+	w.must(w.Join(t.Context(), w.describe(w.node)))
+	w.claim()
+	return w, ear
+}
+
 var writing = regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM) \S+\.(\w+)`)
 
 // TestWhatTheServerDoesForAStep counts it, and holds the table of docs/scaling.md to it. How
 // much is written ahead differs a little from commit to commit: it is held to a bound, in
 // the least of ten.
 func TestWhatTheServerDoesForAStep(t *testing.T) {
-	config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ear := &batches{}
-	config.ConnConfig.Tracer = ear
-	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(pool.Close)
-	s, err := Pool(pool, Schema(freshSchema()), Partitions(4)).Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{TB: t, handle: s.(*handle), node: "node-1"}
-	w.must(w.Join(t.Context(), w.describe(w.node)))
-	w.claim()
+	w, ear := batched(t)
 
 	var table strings.Builder
 	table.WriteString("| commit of | round trips | statements | of these write | locks | WAL, at most |\n|---|---|---|---|---|---|\n")
@@ -79,17 +75,7 @@ func TestWhatTheServerDoesForAStep(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| %s | %s | %d bytes |\n", c.name, counted, c.most)
 	}
-	const page, begin, end = "../../docs/scaling.md", "<!-- steps -->\n", "<!-- /steps -->"
-	raw, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(raw), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no place for the table", page)
-	}
-	goldenfile.Compare(t, page, before+begin+table.String()+end+after)
+	goldenfile.Section(t, "../../docs/scaling.md", "<!-- steps -->\n", "<!-- /steps -->", table.String())
 }
 
 // wal is how many bytes the server has written ahead.
