@@ -111,14 +111,17 @@ func (in setting) plays(shape int) bool {
 }
 
 // tries is how many of so many seeded tries are made here: all in memory, but a sixth
-// under the race detector; on a database, where each takes twenty times as long, a
-// quarter, or none where crash points are sampled. With -everywhere it is all of them.
+// under the race detector and a third with -short; on a database, where each takes
+// twenty times as long, a quarter, or none where crash points are sampled. With
+// -everywhere it is all of them.
 func (in setting) tries(all int) uint64 {
 	switch {
 	case *everywhere:
 		return uint64(all)
 	case !in.slow && raceDetector:
 		return uint64(all / 6)
+	case !in.slow && testing.Short():
+		return uint64(all / 3)
 	case !in.slow:
 		return uint64(all)
 	case in.sampled:
