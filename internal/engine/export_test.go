@@ -138,3 +138,15 @@ func Begun(e *Engine) int { return e.slots.Usage().Waiting - e.slots.InLine() }
 
 // Owned are the partitions whose closed runs an engine counts and removes.
 func Owned(e *Engine) []int { return e.owned() }
+
+// Wake wakes a run at the partition of its workflow ID, as a time does that it waited for
+// there once.
+func Wake(e *Engine, run string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.partitions {
+		if p.ward == 0 {
+			e.addWake(e.clock.Now(), p, run)
+		}
+	}
+}

@@ -81,7 +81,7 @@ func (e *Engine) readPast(r *activeRun, todo []mail) (*record.Past, error) {
 	case errors.Is(err, ErrStopped):
 		return nil, err
 	case err == nil && rec.Run.Ward != r.partition.ward:
-		e.isElsewhere(r.resident, todo)
+		e.isElsewhere(r.resident, todo, rec.Run.Ward)
 		return nil, errElsewhere
 	case err != nil: // it would come again
 		e.parkCulprit(r, err)

@@ -90,7 +90,11 @@ func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail)
 		err := e.insist("moving a run to another node", func() error { return e.db.Move(e.ctx, move) })
 		switch {
 		case err == nil:
-			e.isElsewhere(r.resident, todo)
+			to := unknown
+			if p.ward != 0 {
+				to = 0
+			}
+			e.isElsewhere(r.resident, todo, to)
 			return errElsewhere
 		case errors.Is(err, store.ErrNoPlace):
 			e.forgetCode()
@@ -98,7 +102,7 @@ func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail)
 			e.lose(p)
 			return err
 		case errors.Is(err, store.ErrElsewhere), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrClosed):
-			e.isElsewhere(r.resident, todo)
+			e.isElsewhere(r.resident, todo, unknown)
 			return errElsewhere
 		default:
 			return err
@@ -117,9 +121,13 @@ func (e *Engine) atWork(r *activeRun, todo []mail) bool {
 	})
 }
 
-// isElsewhere leaves what is for a run to the node that works on it. Who waits here looks
-// again.
-func (e *Engine) isElsewhere(r *resident, todo []mail) {
+// unknown is the ward of a run that another node may have moved on.
+const unknown = -1
+
+// isElsewhere leaves what is for a run to the node that works on it, in the ward at. If that
+// is this one too, what came here for want of knowing where the run is goes on there. Who
+// waits here looks again.
+func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := r.partition
@@ -127,10 +135,32 @@ func (e *Engine) isElsewhere(r *resident, todo []mail) {
 		e.wards.of = map[int]bool{}
 	}
 	e.wards.of[p.home] = true
-	for _, all := range [][]mail{todo, r.mail, p.inbox.take(untaken(r.id))} {
-		p.inbox.forget(sequences(all)...)
+	all := slices.Concat(todo, r.mail, p.inbox.take(untaken(r.id)))
+	for _, q := range e.partitions { // it may have come for the run at another place of this node
+		if q.home == p.home {
+			q.inbox.forget(sequences(all)...)
+		}
 	}
-	r.mail, r.poked = nil, false
+	r.mail = nil
+	to := e.partitions[store.Place(p.home, at)]
+	if at == unknown || to == p {
+		to = nil
+	}
+	if to != nil {
+		r.poked = false
+	}
+	e.unload(r) // who looks again is not to find it here
+	if to != nil {
+		again := e.resident(to, r.id)
+		again.poked = true
+		for _, m := range all {
+			if _, granted := m.input.(core.Granted); m.sequence == 0 && !granted {
+				again.mail = append(again.mail, m)
+			}
+		}
+		e.rouse(again)
+		e.kickInbox()
+	}
 	e.Moved(map[int]bool{p.home: true})
 }
 
@@ -223,13 +253,14 @@ func (e *Engine) see(ms *store.Membership) {
 	seen := *ms
 	seen.Owners = slices.Clone(ms.Owners) // the member marks those as free that it gives back
 	e.wards.seen, e.wards.code = &seen, nil
-	of := map[int]bool{}
+	of, fresh := map[int]bool{}, map[int]bool{}
 	for _, o := range ms.Owners {
-		if ward(o.Partition) != 0 {
-			of[home(o.Partition)] = true
+		if p := home(o.Partition); ward(o.Partition) != 0 && !of[p] {
+			of[p], fresh[p] = true, !e.wards.of[p]
 		}
 	}
 	e.wards.of = of
+	e.Moved(fresh) // who trusts to hear of all runs of a partition here, does so no more
 	kick(e.wards.kick)
 }
 
@@ -361,7 +392,11 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 	defer e.mu.Unlock()
 	for _, w := range due {
 		p := e.partitions[w.Partition]
-		if p == nil || p.leaving || e.residents[w.Run] != nil {
+		if p == nil || p.leaving {
+			continue
+		}
+		if r := e.residents[w.Run]; r != nil {
+			r.poked = r.poked || r.busy // it may have been read before it came
 			continue
 		}
 		p.comings++

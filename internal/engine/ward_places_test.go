@@ -1,0 +1,178 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/engine"
+	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
+)
+
+// stalled lets a test do something between an answer of the database and what a node makes of
+// it.
+type stalled struct {
+	store.Opener
+	load  atomic.Pointer[func(run string)]
+	renew atomic.Pointer[func()]
+}
+
+func (s *stalled) Open(ctx context.Context) (store.Store, error) {
+	inner, err := s.Opener.Open(ctx)
+	return &slowReader{inner, s}, err
+}
+
+type slowReader struct {
+	store.Store
+	s *stalled
+}
+
+func (s *slowReader) Load(ctx context.Context, partition int, run string) (*store.Record, error) {
+	rec, err := s.Store.Load(ctx, partition, run)
+	if f := s.s.load.Load(); f != nil {
+		(*f)(run)
+	}
+	return rec, err
+}
+
+func (s *slowReader) Renew(ctx context.Context, r store.Renewal) (*store.Membership, error) {
+	ms, err := s.Store.Renew(ctx, r)
+	if f := s.s.renew.Load(); f != nil {
+		(*f)()
+	}
+	return ms, err
+}
+
+// TestE117_ANodeAtBothPlaces of a partition, its home and a ward: a time for which its home
+// waited once does not swallow what comes for a run in the ward meanwhile.
+func TestE117_ANodeAtBothPlaces(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		told := workflow.New("told", func(wf *workflow.Context, n int) (string, error) { return workflow.Receive(wf, proceed) })
+		waits := workflow.New("waits", func(wf *workflow.Context, n int) (string, error) {
+			return "", workflow.Sleep(wf, 10*time.Minute)
+		})
+		db := &stalled{Opener: w.db}
+		home := w.versionNode("b", "2", workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+		c := w.config(told, waits)
+		c.Store, c.Node, c.Build, c.MaxResident = db, "a", "1", -1
+		both := w.startWith(c)
+		client := w.open(w.config())
+		pass(time.Minute)
+		runs := []string{begin(t, both, told, "told", 1), begin(t, both, waits, "waits", 1)}
+		pass(3 * time.Second)
+		for _, id := range []string{"told", "waits"} {
+			if d := describe(t, client, id); d.Away != "a" {
+				t.Fatalf("%s is at %q", id, d.Away)
+			}
+		}
+		stop(t, home)
+		pass(10*time.Minute - 4*time.Second)
+		var loads atomic.Int64
+		load := func(run string) {
+			if slices.Contains(runs, run) && loads.Add(1) <= 2 {
+				if run == runs[0] {
+					signal(t, client, "told", "proceed", "", "now")
+				}
+				time.Sleep(2 * time.Second)
+			}
+		}
+		db.load.Store(&load)
+		for _, run := range runs {
+			engine.Wake(both, run)
+		}
+		pass(time.Minute)
+		if loads.Load() < 2 {
+			t.Errorf("%d runs were read", loads.Load())
+		}
+		for _, id := range []string{"told", "waits"} {
+			if d := describe(t, client, id); d.Status != "completed" {
+				t.Errorf("%s is %s, %s", id, d.Status, d.Reason)
+			}
+		}
+	})
+}
+
+// TestE117_WhoIsReadWhileItComesHome is woken all the same: its home has read the row of a
+// run in a ward, and then the ward is dissolved.
+func TestE117_WhoIsReadWhileItComesHome(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) {
+			return n, workflow.Sleep(wf, time.Minute)
+		})
+		db := &stalled{Opener: w.db}
+		c := w.config(workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+		c.Store, c.Node, c.Build = db, "b", "2"
+		home := w.startWith(c)
+		a := w.versionNode("a", "1", flow)
+		pass(time.Minute)
+		run := begin(t, a, flow, "run", 1)
+		pass(3 * time.Second)
+		if d := describe(t, home, "run"); d.Away != "a" {
+			t.Fatalf("the run is at %q", d.Away)
+		}
+		w.versionNode("a2", "1", flow)
+		w.kill(a)
+		load := func(id string) {
+			if id == run {
+				time.Sleep(20 * time.Second) // so long that it is dissolved before
+			}
+		}
+		db.load.Store(&load)
+		engine.Wake(home, run) // for a time that it waited for before it moved
+		pass(15 * time.Second)
+		db.load.Store(nil)
+		pass(2 * time.Minute)
+		if d := describe(t, home, "run"); d.Status != "completed" {
+			t.Errorf("the run is %s, %s", d.Status, d.Reason)
+		}
+	})
+}
+
+// TestE117_ARenewalThatIsOlderThanAMove does not let callers at the home trust that they hear of
+// the end of a run there.
+func TestE117_ARenewalThatIsOlderThanAMove(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
+			return fmt.Sprint(n), workflow.Sleep(wf, 10*time.Second)
+		})
+		db := &stalled{Opener: w.db}
+		c := w.config(workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+		c.Store, c.Node, c.Build = db, "b", "2"
+		home := w.startWith(c)
+		a := w.versionNode("a", "1", flow)
+		pass(time.Minute)
+		var renewals atomic.Int64
+		renew := func() {
+			switch renewals.Add(1) {
+			case 1: // what is read does not show it
+				begin(t, a, flow, "run", 1)
+				time.Sleep(time.Second)
+			case 2: // nor has the next one
+				time.Sleep(time.Second)
+			}
+		}
+		db.renew.Store(&renew)
+		told := make(chan error, 1)
+		for renewals.Load() < 2 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if d := describe(t, home, "run"); d.Away != "a" {
+			t.Fatalf("the run is at %q", d.Away)
+		}
+		go func() { _, _, err := home.Result(t.Context(), "run", ""); told <- err }()
+		pass(time.Minute)
+		select {
+		case err := <-told:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("the caller waits although the run is %s", describe(t, home, "run").Status)
+			stop(t, home)
+		}
+	})
+}
