@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -43,5 +44,26 @@ func haveExamples(t *testing.T, cmd *cobra.Command) {
 	}
 	for _, sub := range cmd.Commands() {
 		haveExamples(t, sub)
+	}
+}
+
+// TestF23_WordsOfOtherTools: each leads to commands that exist, and none is a command itself.
+func TestF23_WordsOfOtherTools(t *testing.T) {
+	a, _ := printer(time.Now())
+	root := a.root()
+	for name, words := range synonyms {
+		cmd, _, err := root.Find([]string{name})
+		if err != nil || cmd == root {
+			t.Errorf("there is no command %q for %q", name, words)
+		}
+		for _, word := range strings.Fields(words) {
+			if cmd, _, _ := root.Find([]string{word}); cmd != root {
+				t.Errorf("%q is a command and needs no %q", word, name)
+			}
+			refused, ok := errors.AsType[*Error](a.noArguments(root, []string{word}))
+			if !ok || !strings.Contains(refused.Hint, "perdure "+name) {
+				t.Errorf("%q does not lead to %q: %+v", word, name, refused)
+			}
+		}
 	}
 }

@@ -75,6 +75,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.operationCommands()...)
 	a.completeFlags(root)
 	inGroups(root)
+	addSynonyms(root)
 	root.SetOut(a.out) // where the next two have to know it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -152,7 +153,7 @@ func (a *app) noArguments(cmd *cobra.Command, args []string) error {
 	}
 	if path := cmd.CommandPath() + " "; cmd.HasSubCommands() {
 		hint := "See: " + path + "--help"
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		if near := meant(cmd, args[0]); len(near) > 0 {
 			hint = "Did you mean: " + path + strings.Join(near, ", "+path)
 		}
 		return usage(hint, "There is no command %q.", strings.TrimPrefix(path, "perdure ")+args[0])
