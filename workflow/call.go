@@ -40,13 +40,16 @@ func Async[In, Out any](wf *Context, a activity.Activity[In, Out], in In, opts .
 // person.
 func typed[Out any](p *pending) Future[Out] {
 	if p.call != nil {
-		p.call.Check = readable[Out]
+		p.call.Reader = reader[Out]{}
 	}
 	return Future[Out]{p}
 }
 
-// readable says why a result cannot be an Out.
-func readable[Out any](result history.Payload) error {
+// reader reads results that are an Out.
+type reader[Out any] struct{}
+
+// Read implements core.Reader.
+func (reader[Out]) Read(result history.Payload) error {
 	var out Out
 	return result.Decode(&out)
 }
@@ -66,7 +69,11 @@ func (wf *Context) schedule(kind history.Kind, name string, input history.Payloa
 	if err := history.CheckName(what, name); err != nil {
 		return refuse(name, retry.Terminal(err))
 	}
-	body.Apply(&options, opts)
+	if len(opts) > 0 {
+		own := options // here, so that a call without options needs none
+		body.Apply(&own, opts)
+		options = own
+	}
 	if err := options.ValidateGates(); err != nil {
 		return refuse(name, retry.Terminal(fmt.Errorf("the gates of %q are not usable: %w", name, err)))
 	}

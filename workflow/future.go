@@ -46,6 +46,7 @@ type pending struct {
 	read     bool // the code got the result
 	late     bool // it is done, and came after the deadline of a scope that has not ended
 	waiting  []*coro.Coroutine
+	first    [1]*coro.Coroutine // room for one who waits, which is usual
 }
 
 // follow makes the pending result of a call that was just begun.
@@ -55,13 +56,20 @@ func (wf *Context) follow(call *core.Call) *pending {
 		return p
 	}
 	p.scope.add(call)
-	call.OnDone = func() {
-		p.scope.remove(call)
-		delete(p.instance.bodies, call.Number)
-		p.scope.keepIfLate(p)
-		p.wake()
-	}
+	call.Follower = (*follower)(p)
 	return p
+}
+
+// follower is a pending result as the machine sees it.
+type follower pending
+
+// CallDone implements core.Follower.
+func (f *follower) CallDone() {
+	p := (*pending)(f)
+	p.scope.remove(p.call)
+	delete(p.instance.bodies, p.call.Number)
+	p.scope.keepIfLate(p)
+	p.wake()
 }
 
 // wake lets those go on who wait for the result.
@@ -75,6 +83,9 @@ func (p *pending) name() string { return p.label }
 func (p *pending) ready() bool { return p.call == nil || p.call.Done && !p.late }
 
 func (p *pending) subscribe(co *coro.Coroutine) {
+	if p.waiting == nil {
+		p.waiting = p.first[:0]
+	}
 	if !slices.Contains(p.waiting, co) {
 		p.waiting = append(p.waiting, co)
 	}

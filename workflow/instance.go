@@ -27,17 +27,16 @@ type instance struct {
 	receiving []*pending          // of signals, read or unread
 	random    *rand.Rand
 	updates   updates
-	queries   map[string]func(history.Payload) (history.Payload, error) // handlers, by name
+	queries   map[string]queryHandler
 }
+
+type queryHandler func(input history.Payload) (answer history.Payload, err error)
 
 func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *instance {
 	i := &instance{
 		run:       run,
 		scheduler: coro.New(),
 		root:      newScope(nil),
-		bodies:    map[int64]code.Body{},
-		updates:   updates{handlers: map[string]anyHandler{}},
-		queries:   map[string]func(history.Payload) (history.Payload, error){},
 	}
 	i.start(&Context{instance: i, scope: i.root}, func(wf *Context) {
 		i.intercept(intercept.WorkflowStart, "")

@@ -66,6 +66,9 @@ func HandleQuery[In, Out any](wf *Context, q Query[In, Out], handler func(In) (O
 	if handler == nil {
 		panic(fmt.Errorf("the handler of query %q is nil", q.name))
 	}
+	if wf.instance.queries == nil {
+		wf.instance.queries = map[string]queryHandler{}
+	}
 	wf.instance.queries[q.name] = func(input history.Payload) (history.Payload, error) {
 		var in In
 		if err := input.Decode(&in); err != nil {

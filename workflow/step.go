@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/body"
+	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
@@ -24,6 +25,9 @@ func DoAsync[T any](wf *Context, name string, fn func(ctx context.Context) (T, e
 	wf.enter()
 	p := wf.schedule(history.StepScheduled, name, history.Payload{}, body.Options{}, opts)
 	if !p.ready() {
+		if wf.instance.bodies == nil {
+			wf.instance.bodies = map[int64]code.Body{}
+		}
 		wf.instance.bodies[p.call.Number] = func(ctx context.Context) (history.Payload, error) {
 			out, err := fn(ctx)
 			if err != nil {

@@ -69,11 +69,8 @@ func (s *scope) expireAfter(wf *Context, d time.Duration, block int64) error {
 	if t.ordered && call.Done {
 		return t.failure()
 	}
-	if done := call.OnDone; t.ordered {
-		call.OnDone = func() {
-			done()
-			t.passed = call.Failure == nil && t.ready() && s.err == nil && !wf.instance.cancels(s)
-		}
+	if t.ordered {
+		call.Follower = &expiry{call.Follower, t, s}
 	}
 	wf.instance.start(wf, func(watch *Context) {
 		if (Timer{t.pending}).Wait(watch) == nil && (!t.ordered || t.passed) {
@@ -81,6 +78,20 @@ func (s *scope) expireAfter(wf *Context, d time.Duration, block int64) error {
 		}
 	})
 	return nil
+}
+
+// expiry is the deadline of a scope as the machine sees it.
+type expiry struct {
+	core.Follower
+	limit *timeLimit
+	scope *scope
+}
+
+// CallDone implements core.Follower.
+func (e *expiry) CallDone() {
+	e.Follower.CallDone()
+	t := e.limit
+	t.passed = t.call.Failure == nil && t.ready() && e.scope.err == nil && !t.instance.cancels(e.scope)
 }
 
 // timedOut reports whether the deadline is why the scope ended with an error.

@@ -116,6 +116,9 @@ func HandleUpdate[In, Out any](wf *Context, u Update[In, Out], handler func(wf *
 		}
 		return answer, nil
 	}
+	if wf.instance.updates.handlers == nil {
+		wf.instance.updates.handlers = map[string]anyHandler{}
+	}
 	wf.instance.updates.handlers[u.name] = h
 	wf.instance.run.TakeUpdates()
 }

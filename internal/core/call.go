@@ -37,11 +37,11 @@ type Call struct {
 	// Turn in which it became done: what was done in an earlier turn came first.
 	Turn int64
 
-	// OnDone, if set, is called when Done becomes true.
-	OnDone func()
+	// Follower, if set, is told when Done becomes true.
+	Follower Follower
 
-	// Check, if set, says why the code could not read a result.
-	Check func(history.Payload) error
+	// Reader, if set, says why the code could not read a result.
+	Reader Reader
 
 	attempts
 	due             int64 // timers, backoff, queue time-outs: when to look again
@@ -52,6 +52,13 @@ type Call struct {
 	hasRow          bool // a row is on disk
 	isDirty         bool
 }
+
+// Follower is what waits in the code for a call. It is an interface, as Reader is, because
+// a function would have to be made for each call.
+type Follower interface{ CallDone() }
+
+// Reader is how the code reads a result.
+type Reader interface{ Read(history.Payload) error }
 
 // Probation reports whether the next attempt belongs in the probation lane.
 func (c *Call) Probation() bool { return c.OnProbation }
@@ -82,8 +89,8 @@ func (r *execution) close(c *Call) {
 	c.due = 0
 	r.forget(c)
 	r.mustAdvance = true
-	if c.OnDone != nil {
-		c.OnDone()
+	if c.Follower != nil {
+		c.Follower.CallDone()
 	}
 }
 

@@ -271,7 +271,7 @@ func inFlight(s CallState) bool { return s == Dispatched || s == External || s =
 
 // check says why the code could not read a result, if there is code to ask.
 func (c *Call) check(result history.Payload) (err error) {
-	if c.Check == nil {
+	if c.Reader == nil {
 		return nil
 	}
 	defer func() {
@@ -279,7 +279,7 @@ func (c *Call) check(result history.Payload) (err error) {
 			err = fmt.Errorf("the result cannot be read: panic: %v", p)
 		}
 	}()
-	if err := c.Check(result); err != nil {
+	if err := c.Reader.Read(result); err != nil {
 		return fmt.Errorf("the result does not fit: %w", err)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 )
 
@@ -14,8 +15,8 @@ import (
 type Scheduler struct {
 	ready   []*Coroutine // runnable, in order; ready[head] is next
 	head    int
-	first   int // of those, how many were put first
-	all     map[*Coroutine]struct{}
+	first   int          // of those, how many were put first
+	all     []*Coroutine // that have not ended, in any order
 	spawned int
 	halted  bool
 	closing atomic.Bool
@@ -26,6 +27,7 @@ type Scheduler struct {
 type Coroutine struct {
 	scheduler *Scheduler
 	id        int
+	place     int // in all
 	next      func() (struct{}, bool)
 	yield     func(struct{}) bool
 	queued    bool
@@ -52,7 +54,7 @@ func (e *PanicError) Unwrap() error {
 var ErrGoexit = errors.New("the workflow's code called runtime.Goexit (a test's FailNow, perhaps)")
 
 // New makes a scheduler without coroutines.
-func New() *Scheduler { return &Scheduler{all: map[*Coroutine]struct{}{}} }
+func New() *Scheduler { return &Scheduler{} }
 
 // Go adds a coroutine at the end of the queue.
 func (s *Scheduler) Go(f func(*Coroutine)) *Coroutine {
@@ -63,9 +65,19 @@ func (s *Scheduler) Go(f func(*Coroutine)) *Coroutine {
 		c.yield = yield
 		c.body(f)
 	})
-	s.all[c] = struct{}{}
+	c.place = len(s.all)
+	s.all = append(s.all, c)
 	s.enqueue(c)
 	return c
+}
+
+// forget takes a coroutine out of those that have not ended.
+func (s *Scheduler) forget(c *Coroutine) {
+	last := len(s.all) - 1
+	s.all[c.place] = s.all[last]
+	s.all[c.place].place = c.place
+	s.all[last] = nil
+	s.all = s.all[:last]
 }
 
 // First adds a coroutine before all that wait in the queue, and behind others that
@@ -90,7 +102,7 @@ func (c *Coroutine) body(f func(*Coroutine)) {
 			}
 		}
 		c.ended = true
-		delete(c.scheduler.all, c)
+		c.scheduler.forget(c)
 	}()
 	if !c.scheduler.closing.Load() {
 		f(c)
@@ -218,10 +230,7 @@ func (s *Scheduler) Close() <-chan struct{} {
 		close(done)
 		return done
 	}
-	rest := make([]*Coroutine, 0, len(s.all))
-	for c := range s.all {
-		rest = append(rest, c)
-	}
+	rest := slices.Clone(s.all)
 	if len(rest) == 0 {
 		close(done)
 		return done
