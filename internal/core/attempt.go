@@ -154,6 +154,10 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 		}
 		r.queue(c)
 	}
+	if r.ready == nil {
+		clear(ready)
+		r.ready = ready[:0]
+	}
 }
 
 // queue lets an attempt that is ready wait until it is told to ask again.

@@ -100,7 +100,7 @@ type Run struct {
 	mismatch  *Mismatch
 	rejoining rejoining
 
-	spare []history.Event // an empty list, for the events of the next turn
+	spare *Turn // that is empty, for the next step; nil if there is none
 }
 
 // New makes the machine of a run that has no turn yet. The program may be nil.
@@ -154,6 +154,9 @@ func (r *Run) Load(turns []StoredTurn, rows []Row, state State) error {
 }
 
 func (r *callTable) openNumbers() []int64 {
+	if len(r.calls) == 0 {
+		return nil
+	}
 	return slices.Sorted(maps.Keys(r.calls))
 }
 
@@ -185,8 +188,10 @@ func (r *Run) advance() error {
 // reserves a slot for it. Without a slot the call stays queued.
 func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
 	r.now = max(r.now, now)
-	r.out = &Turn{Time: r.now, Events: r.spare}
-	r.spare = nil
+	if r.out, r.spare = r.spare, nil; r.out == nil {
+		r.out = &Turn{Events: make([]history.Event, 0, usualTurn)}
+	}
+	r.out.Time = r.now
 	if r.damaged {
 		r.stepDamaged(inputs)
 	} else if err := r.stepWhole(inputs); err != nil {
@@ -369,15 +374,14 @@ func (r *Run) refuse(in Input) bool {
 // settle works out the state of the run's row at the end of a step.
 func (r *Run) settle() {
 	r.show(r.ended, r.paused)
-	next := r.state
-	if r.ended || r.damaged {
-		next.Wake = Never
-	} else {
-		next.Wake, next.Full = r.wakeAfterStep(), r.signals.full(r.state.Full)
+	wake, full := Never, r.state.Full
+	if !r.ended && !r.damaged {
+		wake, full = r.wakeAfterStep(), r.signals.full(full)
 	}
-	if r.stateChanged || next.Wake != r.state.Wake || next.Full != r.state.Full || r.out.Ended {
+	if r.stateChanged || wake != r.state.Wake || full != r.state.Full || r.out.Ended {
 		r.stateChanged = false
-		r.state = next
+		r.state.Wake, r.state.Full = wake, full
+		next := r.state
 		r.out.State = &next
 	}
 }

@@ -69,19 +69,28 @@ type Turn struct {
 	Dropped int // inputs that came too late or twice
 }
 
-// Recycle gives the list of events back for the next turn: nothing of it may be
-// used any more. It is a fifth of the memory that a turn takes. It may be left
-// out.
+// Recycle gives the turn back for the next one: nothing of it may be used any more. It is a
+// fifth of the memory that a turn takes. It may be left out.
 func (r *Run) Recycle(t *Turn) {
-	if cap(t.Events) <= maxSpare {
-		clear(t.Events)
-		r.spare = t.Events[:0]
+	events, dispatch := t.Events, t.Dispatch
+	*t = Turn{}
+	if cap(events) <= maxSpare {
+		clear(events)
+		t.Events = events[:0]
 	}
-	t.Events = nil
+	if cap(dispatch) <= maxSpare {
+		clear(dispatch)
+		t.Dispatch = dispatch[:0]
+	}
+	r.spare = t
 }
 
 // maxSpare is how long a list may be that is kept while the run waits.
 const maxSpare = 32
+
+// usualTurn is how many events most turns have: an attempt has begun and ended, and the code
+// asks for the next call.
+const usualTurn = 3
 
 // Empty reports whether there is nothing to commit.
 func (t *Turn) Empty() bool {

@@ -11,13 +11,17 @@ import (
 // its events stays alive in it.
 func TestE6_LongTurnsLeaveNothing(t *testing.T) {
 	r := New(Config{}, history.Start{}, nil)
-	r.Recycle(&Turn{Events: make([]history.Event, 10_000)})
-	if n := cap(r.spare); n != 0 {
-		t.Errorf("room for %d events is kept", n)
+	r.Recycle(&Turn{Events: make([]history.Event, 10_000), Dispatch: make([]Dispatch, 10_000)})
+	if n, m := cap(r.spare.Events), cap(r.spare.Dispatch); n+m != 0 {
+		t.Errorf("room for %d events and %d attempts is kept", n, m)
 	}
-	short := []history.Event{{Name: "a"}, {Name: "b"}}
-	r.Recycle(&Turn{Events: short})
-	if len(r.spare) != 0 || cap(r.spare) != 2 || short[0].Name != "" || short[1].Name != "" {
-		t.Errorf("%v is kept with room for %d, of %v", r.spare, cap(r.spare), short)
+	short, started := []history.Event{{Name: "a"}, {Name: "b"}}, []Dispatch{{Name: "a"}}
+	r.Recycle(&Turn{Events: short, Dispatch: started, Rows: []Row{{Name: "a"}}})
+	spare := r.spare
+	if len(spare.Events) != 0 || cap(spare.Events) != 2 || short[0].Name != "" || short[1].Name != "" {
+		t.Errorf("%v is kept with room for %d, of %v", spare.Events, cap(spare.Events), short)
+	}
+	if len(spare.Dispatch) != 0 || started[0].Name != "" || spare.Rows != nil {
+		t.Errorf("%+v is kept, with %v", spare, started)
 	}
 }
