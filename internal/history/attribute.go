@@ -18,6 +18,9 @@ func CheckAttributes(all map[string]string) error {
 	if len(all) > MaxAttributes {
 		return &InputError{What: "attributes", Problem: fmt.Sprintf("are %d; the limit is %d", len(all), MaxAttributes)}
 	}
+	if len(all) == 0 {
+		return nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if err := CheckAttribute(name, all[name]); err != nil {
 			return err

@@ -23,6 +23,9 @@ func CheckHeaders(all map[string]string) error {
 	if len(all) > MaxHeaders {
 		return &InputError{What: "headers", Problem: fmt.Sprintf("are %d; the limit is %d", len(all), MaxHeaders)}
 	}
+	if len(all) == 0 {
+		return nil
+	}
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		value := all[name]

@@ -55,6 +55,9 @@ func StoreState(s core.State) store.RunState {
 
 // StoreAttributes is the opposite of Attributes. They are sorted by name.
 func StoreAttributes(all map[string]string) (out []store.Attribute) {
+	if len(all) == 0 {
+		return nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, store.Attribute{Name: name, Value: all[name]})
 	}
