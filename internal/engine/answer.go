@@ -102,6 +102,7 @@ func (h *hold) refusal() error {
 // handle runs a handler under watch, as all code of users.
 func (e *Engine) handle(i code.Instance, name string, input history.Payload) (history.Payload, error) {
 	watch := stint{instance: i}
+	watch.init(e)
 	var a answer
 	err := e.guard(&watch, func() error {
 		a.value, a.err = i.Query(name, input)

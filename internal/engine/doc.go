@@ -34,6 +34,7 @@
 //	trial.go        runs that may be what processes die of: their code runs under a mark
 //	suspicion.go    whether there is a reason for that, and what goes with a run to another node
 //	guard.go        user code under watch: panics, turns that do not end
+//	watched.go      a step of a run under watch
 //	attempt.go      beginning attempts, and what is heard of them
 //	queue.go        attempts that are offered in queues, and serving these
 //	external.go     attempts that are completed from outside

@@ -48,7 +48,7 @@ type Engine struct {
 	steps   workers.Pool   // work on residents
 	code    workers.Pool   // runs what users wrote, and may never come back
 	timers  sync.Pool      // of stopped *time.Timer
-	results sync.Pool      // of chan error, empty
+	watched sync.Pool      // of *watched
 
 	receivers    map[string]func(store.Message, *partition) // of messages that are no input of a run, by kind
 	intake       []rule                                     // what features demand of the mail that runs take

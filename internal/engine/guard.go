@@ -5,46 +5,39 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/internal/code"
-	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/replay"
 )
 
-// stint is one use of workflow code under watch: a replay or a step. Guarded by
-// the engine's mu.
+// stint is one use of workflow code under watch: a replay, a step or a query.
 type stint struct {
+	engine   *Engine
 	instance code.Instance // whose code it is, nil without code
 	progress atomic.Int64  // turns begun so far: each has its own time
+	use      func() error  // runs the code
+	work     func()        // calls use; made once
+	result   chan error    // has room for one
+	decided  atomic.Bool   // the code has come back, or is given up: whichever was first
+}
 
-	givenUp  bool
-	run      *activeRun // whose step it is
-	admitted []int64    // its calls that were given a slot; a step that is given up leaves them
-	out      *core.Turn // what it made, if it was not given up
+func (s *stint) init(e *Engine) {
+	s.engine, s.result = e, make(chan error, 1)
+	s.work = s.run
 }
 
 // guard runs f, which runs workflow code, under watch: on a goroutine of its
 // own, so that one that does not end in time can be left behind. Should it come
-// back after all, its goroutine is not lost, and its instance is closed there.
+// back after all, its goroutine is not lost, and its instance is closed there. If guard
+// returns a *replay.StuckError, the code may still be running.
 func (e *Engine) guard(s *stint, f func() error) error {
-	result, ok := e.results.Get().(chan error)
-	if !ok {
-		result = make(chan error, 1)
-	}
-	e.code.Run(func() {
-		err := replay.ErrGoexit
-		defer func() {
-			if e.cameBack(s, result, err) {
-				endInstance(s.instance, nil)
-			}
-		}()
-		err = replay.Protect(f)
-	})
+	s.use = f
+	s.decided.Store(false)
+	e.code.Run(s.work)
 	timer := e.borrowTimer(e.config.TurnTimeout)
 	defer e.returnTimer(timer)
 	for seen := int64(-1); seen != s.progress.Load(); timer.Reset(e.config.TurnTimeout) {
 		seen = s.progress.Load()
 		select {
-		case err := <-result:
-			e.results.Put(result)
+		case err := <-s.result:
 			return err
 		case <-timer.C:
 		}
@@ -52,17 +45,28 @@ func (e *Engine) guard(s *stint, f func() error) error {
 	stack := replay.Stacks()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	select {
-	case err := <-result: // just in time
-		return err
-	default:
-	}
-	s.givenUp = true
-	for _, call := range s.admitted {
-		e.grant(s.run.freeSlot(call))
+	if s.decided.Swap(true) { // just in time
+		return <-s.result
 	}
 	e.abandon()
 	return &replay.StuckError{After: e.config.TurnTimeout, Stack: stack}
+}
+
+// run runs the code and hands over its result, unless it was given up before.
+func (s *stint) run() {
+	err := replay.ErrGoexit
+	defer func() {
+		if !s.decided.Swap(true) {
+			s.result <- err
+			return
+		}
+		e := s.engine
+		e.mu.Lock()
+		e.health.stuckTurns--
+		e.mu.Unlock()
+		endInstance(s.instance, nil)
+	}()
+	err = replay.Protect(s.use)
 }
 
 // borrowTimer starts a timer; one is needed for each turn, so they are kept.
@@ -78,16 +82,4 @@ func (e *Engine) borrowTimer(d time.Duration) *time.Timer {
 func (e *Engine) returnTimer(t *time.Timer) {
 	t.Stop()
 	e.timers.Put(t)
-}
-
-// cameBack hands over the result of a stint, unless it was given up before.
-func (e *Engine) cameBack(s *stint, result chan<- error, err error) (late bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if s.givenUp {
-		e.health.stuckTurns--
-		return true
-	}
-	result <- err
-	return false
 }

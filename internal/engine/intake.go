@@ -100,7 +100,7 @@ func takesAny(run *core.Run, deferred []mail) bool {
 // inputs are what the machine is given: first core.TakenOver if the run was loaded, else
 // nil, then of each message its input, nil if that is void.
 func (e *Engine) inputs(r *activeRun, loaded bool) []core.Input {
-	inputs := make([]core.Input, 1, len(r.todo)+1)
+	inputs := append(r.inputs[:0], nil)
 	if loaded {
 		inputs[0] = e.takenOver(r)
 	}
@@ -114,6 +114,7 @@ func (e *Engine) inputs(r *activeRun, loaded bool) []core.Input {
 		}
 		inputs = append(inputs, r.todo[i].input)
 	}
+	r.inputs = inputs
 	return inputs
 }
 

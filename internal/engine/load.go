@@ -126,6 +126,7 @@ func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
 // replay brings the code of a run to where its record ends, under watch.
 func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Past) (*core.Run, code.Instance, error) {
 	var watch stint
+	watch.init(e)
 	config.Progress = func() { watch.progress.Add(1) }
 	run := core.New(config, past.Start, nil)
 	instance := def.Begin(run)
@@ -178,22 +179,8 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
 	}
-	// A slice of its own: code that is stuck may still be reading the other.
+	r.inputs = nil // code that is stuck may still be reading the list
 	return e.step(r, append([]core.Input{takenOver}, inputs[1:]...))
-}
-
-// step takes a step under watch. One that is given up may still be running: what
-// it writes must not be looked at any more.
-func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
-	now, run := &stint{run: r, instance: r.instance}, r.run
-	err := e.guard(now, func() (err error) {
-		now.out, err = run.Step(e.clock.Now(), inputs, func(c *core.Call) bool { return e.admit(r, c, now) })
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return now.out, nil
 }
 
 // reloadHeld rebuilds a run without its code after that failed.

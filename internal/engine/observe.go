@@ -13,8 +13,8 @@ import (
 // concurrently, on the goroutines that work; they must not block, nor keep or change what
 // they are given.
 type Observer interface {
-	// Turn is told of each turn of a run that this node has made durable, once. The turn
-	// has no events any more; neither may be kept.
+	// Turn is told of each turn of a run that this node has made durable, once.
+	// Neither may be kept.
 	Turn(start *history.Start, turn *core.Turn)
 	// Committed is told of each transaction that turns were written by: of how many, and
 	// how long the database took, failed tries included.

@@ -20,6 +20,7 @@ type resident struct {
 	create  *store.Run    // its row is not in the database yet
 	pending *pendingStart // of a run that another one starts, until its row is there
 	wake    int64         // the next due time known to the wake heap
+	work    func()        // works on it; made once
 
 	mail        []mail
 	questions   []question
@@ -137,14 +138,19 @@ func (e *Engine) rouse(r *resident) {
 	r.busy = true
 	r.partition.active++
 	e.busy++
-	e.steps.Run(func() { e.advance(r) })
+	if r.work == nil {
+		r.work = func() { e.advance(r) }
+	}
+	e.steps.Run(r.work)
 }
 
 // advance works on a resident until nothing is left to do for it.
 func (e *Engine) advance(r *resident) {
+	var done []mail // which a durable turn has taken
 	for {
 		e.mu.Lock()
 		r.stepping = false
+		r.reuse(done)
 		if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
 			e.rest(r)
 			e.mu.Unlock()
@@ -159,9 +165,10 @@ func (e *Engine) advance(r *resident) {
 		if !onlyAsked {
 			err = e.turn(r, todo)
 		}
-		if err == nil {
+		if done = todo; err == nil {
 			err = r.stepper.answer(questions)
 		} else {
+			done = nil
 			turnAway(questions)
 		}
 		if err != nil {
@@ -182,6 +189,14 @@ func (e *Engine) takeMail(r *resident) (todo []mail) {
 		r.mail = nil
 	}
 	return todo
+}
+
+// reuse keeps the list of mail that was taken, for mail to come. The engine's mu is held.
+func (r *resident) reuse(done []mail) {
+	clear(done)
+	if r.mail == nil {
+		r.mail = done[:0]
+	}
 }
 
 // rest ends the work on a resident: it stays in memory, at the end of the idle,

@@ -6,7 +6,8 @@ import (
 )
 
 // admit reserves a slot for a call's next attempt, or queues the call.
-func (e *Engine) admit(r *activeRun, c *core.Call, now *stint) bool {
+func (e *Engine) admit(now *watched, c *core.Call) bool {
+	r := now.of
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.phase != running || r.dropped || now.givenUp {

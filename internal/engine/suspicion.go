@@ -43,18 +43,12 @@ func (e *Engine) bookOf(p *partition) entity.Standing {
 // first after runs have come from another place, finds that out. There are some if one of
 // its runs brings a suspicion.
 func (e *Engine) trialsOf(p *partition, brought bool) (*trials, error) {
-	known := func() (*trials, bool) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		t := p.trials
-		return t, p.judged == p.comings+1 && p.coming == 0 && (!brought || t != nil && !t.over)
-	}
-	if t, is := known(); is {
-		return t, nil
-	}
 	p.judging <- struct{}{}
 	defer func() { <-p.judging }()
-	if t, is := known(); is { // another run was faster
+	e.mu.Lock()
+	t, is := p.knownTrials(brought)
+	e.mu.Unlock()
+	if is { // another run was faster
 		return t, nil
 	}
 	if err := e.learnLineage(p); err != nil {
@@ -70,6 +64,13 @@ func (e *Engine) trialsOf(p *partition, brought bool) (*trials, error) {
 	defer e.mu.Unlock()
 	p.judged = comings + 1
 	return p.trials, nil
+}
+
+// knownTrials returns what trialsOf has found out, false if it has to look again. The
+// engine's mu is held.
+func (p *partition) knownTrials(brought bool) (*trials, bool) {
+	t := p.trials
+	return t, p.judged == p.comings+1 && p.coming == 0 && (!brought || t != nil && !t.over)
 }
 
 // judge begins trials if there is a reason for them, and has them adopt what wards left.
@@ -196,14 +197,14 @@ func (e *Engine) bringsSuspicion(r *activeRun, past *record.Past, todo []mail) b
 	return true
 }
 
-// broughtBy is what a run brought that is loaded again.
-func (e *Engine) broughtBy(r *activeRun) *core.Suspicion {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if s, is := r.partition.brought[r.id]; is {
-		return &s
+// suspicion is what a run brought that is loaded again. The engine's mu is held.
+func (r *activeRun) suspicion() *core.Suspicion {
+	s, is := r.partition.brought[r.id]
+	if !is {
+		return nil
 	}
-	return nil
+	brought := s
+	return &brought
 }
 
 // noteSuspicion puts what is held against a run into the document that goes with it to

@@ -52,8 +52,14 @@ type turnOnTrial struct {
 // onTrial waits until the code of a run may run, and returns how to say that it did; nil
 // if nothing suspects it. A turn that needs no code does not wait.
 func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
-	s := e.broughtBy(r)
-	t, err := e.trialsOf(r.partition, s != nil)
+	e.mu.Lock()
+	s := r.suspicion()
+	t, known := r.partition.knownTrials(s != nil)
+	e.mu.Unlock()
+	var err error
+	if !known {
+		t, err = e.trialsOf(r.partition, s != nil)
+	}
 	if t == nil || err != nil {
 		return nil, err
 	}

@@ -26,8 +26,9 @@ type activeRun struct {
 
 	// The step that is being made durable:
 	out            *core.Turn
-	todo, deferred []mail // what it was given, and what of that is given again
-	given          bool   // the deferred mail was part of todo
+	todo, deferred []mail       // what it was given, and what of that is given again
+	inputs         []core.Input // a list that is kept for the next step
+	given          bool         // the deferred mail was part of todo
 }
 
 func (r *activeRun) machine() machine {
@@ -51,6 +52,7 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 	if err != nil {
 		return t, false, err
 	}
+	clear(r.inputs)
 	e.warnOfBacklog(r, unread)
 	taken, deferred := split(r.out, r.todo)
 	r.deferred = deferred
@@ -79,6 +81,7 @@ func (r *activeRun) stored() error {
 	r.engine.report(r, r.out)
 	r.engine.observe(r, r.out)
 	r.engine.carryOut(r, r.out)
+	r.run.Recycle(r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
 	if r.again && !r.run.Ended() && !r.engine.atWork(r, nil) {
 		r.again = false
@@ -222,7 +225,6 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 		}
 		t.Events, t.CommitID = events, ident.NewCommit()
 	}
-	r.run.Recycle(out)
 	if out.State != nil {
 		s := record.StoreState(*out.State)
 		t.State = &s

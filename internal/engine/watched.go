@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/replay"
+)
+
+// watched is a step of a run under watch. It is kept for later steps, of whichever run,
+// unless its code may still be running: what that writes must not be looked at any more.
+type watched struct {
+	stint
+	of      *activeRun
+	machine *core.Run
+	inputs  []core.Input
+	out     *core.Turn              // what the step made
+	take    func() error            // takes it; made once
+	admit   func(c *core.Call) bool // asked by the machine; made once
+
+	// Guarded by the engine's mu:
+	givenUp  bool
+	admitted []int64 // calls that were given a slot; a step that is given up leaves them
+}
+
+func (e *Engine) newWatched() *watched {
+	w := &watched{}
+	w.init(e)
+	w.admit = func(c *core.Call) bool { return e.admit(w, c) }
+	w.take = func() (err error) {
+		w.out, err = w.machine.Step(e.clock.Now(), w.inputs, w.admit)
+		return err
+	}
+	return w
+}
+
+// step takes a step under watch.
+func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
+	w, ok := e.watched.Get().(*watched)
+	if !ok {
+		w = e.newWatched()
+	}
+	w.instance, w.of, w.machine, w.inputs = r.instance, r, r.run, inputs
+	err := e.guard(&w.stint, w.take)
+	if err == nil {
+		out := w.out
+		w.instance, w.of, w.machine, w.inputs, w.out, w.admitted = nil, nil, nil, nil, nil, w.admitted[:0]
+		e.watched.Put(w)
+		return out, nil
+	}
+	if stuck := (*replay.StuckError)(nil); errors.As(err, &stuck) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		w.givenUp = true
+		for _, call := range w.admitted {
+			e.grant(r.freeSlot(call))
+		}
+	}
+	return nil, err
+}
