@@ -31,5 +31,5 @@ func ExampleReplay() {
 	}
 	// Output:
 	// <nil>
-	// the code does not fit the history: turn 1, command 1: history has ActivityScheduled "charge" with input {"ID":"17","Cents":995}, the code asks for ActivityScheduled "remind" with input "17" (the name differs)
+	// the code does not fit the history: turn 1, command 1: history has ActivityScheduled "charge", the code asks for ActivityScheduled "remind" (the name differs)
 }

@@ -16,7 +16,14 @@ type Mismatch struct {
 	Actual   *history.Event `json:"actual,omitempty"`   // asked for; nil: nothing more
 }
 
-func (m *Mismatch) Error() string { return m.text(describe(m.Expected), describe(m.Actual)) }
+// Error names payloads only if commands of one kind and name differ: beside another name
+// they say nothing, and push it out of sight in a table.
+func (m *Mismatch) Error() string {
+	if e, a := m.Expected, m.Actual; e != nil && a != nil && e.Kind == a.Kind && e.Name == a.Name {
+		return m.text(describe(e), describe(a))
+	}
+	return m.text(describe(withoutPayloads(m.Expected)), describe(withoutPayloads(m.Actual)))
+}
 
 // Outline is Error without payloads and texts of errors, for where they must not be read.
 func (m *Mismatch) Outline() string {
@@ -64,17 +71,22 @@ func (m *Mismatch) hint() string {
 	return " (the failure differs)"
 }
 
-// outline names a command, without payloads.
+// outline names a command, without payloads and texts of errors.
 func outline(e *history.Event) string {
+	bare := withoutPayloads(e)
+	if e != nil && e.Failure != nil {
+		bare.Failure = &history.Failure{Type: e.Failure.TypeName()}
+	}
+	return describe(bare)
+}
+
+func withoutPayloads(e *history.Event) *history.Event {
 	if e == nil {
-		return describe(nil)
+		return nil
 	}
 	bare := *e
 	bare.Input, bare.Result = history.Payload{}, history.Payload{}
-	if e.Failure != nil {
-		bare.Failure = &history.Failure{Type: e.Failure.TypeName()}
-	}
-	return describe(&bare)
+	return &bare
 }
 
 func describe(e *history.Event) string {

@@ -128,21 +128,21 @@ func TestE41_DifferencesPark(t *testing.T) {
 		want   string // of the reason, after "the code does not fit the history: "
 	}{
 		{"renamed activity", func(c *recipe) { c.first = charge },
-			`turn 1, command 1: history has ActivityScheduled "reserve" with input 7, the code asks for ActivityScheduled "charge" with input 7 (the name differs)`},
+			`turn 1, command 1: history has ActivityScheduled "reserve", the code asks for ActivityScheduled "charge" (the name differs)`},
 		{"reordered activities", func(c *recipe) { c.first, c.second = charge, reserve },
-			`turn 1, command 1: history has ActivityScheduled "reserve" with input 7, the code asks for ActivityScheduled "charge" with input 7 (the name differs)`},
+			`turn 1, command 1: history has ActivityScheduled "reserve", the code asks for ActivityScheduled "charge" (the name differs)`},
 		{"added activity at the start", func(c *recipe) { c.before = call(charge, 1) },
-			`turn 1, command 1: history has ActivityScheduled "reserve" with input 7, the code asks for ActivityScheduled "charge" with input 1 (the name differs)`},
+			`turn 1, command 1: history has ActivityScheduled "reserve", the code asks for ActivityScheduled "charge" (the name differs)`},
 		{"added activity between", func(c *recipe) { c.between = call(reserve, 8) },
-			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for ActivityScheduled "reserve" with input 8 (the name differs)`},
+			`turn 2, command 1: history has ActivityScheduled "charge", the code asks for ActivityScheduled "reserve" (the name differs)`},
 		{"changed input", func(c *recipe) { c.input = 1 },
 			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for ActivityScheduled "charge" with input 9 (the input differs)`},
 		{"activity became inline step", func(c *recipe) { c.inline = true },
-			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for StepScheduled "charge"`},
+			`turn 2, command 1: history has ActivityScheduled "charge", the code asks for StepScheduled "charge"`},
 		{"added sleep", func(c *recipe) { c.between = func(wf *workflow.Context) { _ = workflow.Sleep(wf, time.Second) } },
-			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for TimerStarted "sleep"`},
+			`turn 2, command 1: history has ActivityScheduled "charge", the code asks for TimerStarted "sleep"`},
 		{"removed side effect", func(c *recipe) { c.noEffect = true },
-			`turn 3, command 1: history has SideEffectRecorded "draw", the code asks for ActivityScheduled "slow" with input 0`},
+			`turn 3, command 1: history has SideEffectRecorded "draw", the code asks for ActivityScheduled "slow"`},
 		{"renamed side effect", func(c *recipe) { c.effect = "dice" },
 			`turn 3, command 1: history has SideEffectRecorded "draw", the code asks for SideEffectRecorded "dice" (the name differs)`},
 		{"timer became an activity", func(c *recipe) {
@@ -151,13 +151,13 @@ func TestE41_DifferencesPark(t *testing.T) {
 				return workflow.NewTimer(wf, time.Minute)
 			}
 		},
-			`turn 3, command 3: history has TimerStarted "timer", the code asks for ActivityScheduled "slow" with input 1`},
+			`turn 3, command 3: history has TimerStarted "timer", the code asks for ActivityScheduled "slow"`},
 		{"loser of a race no longer given up", func(c *recipe) { c.keep = true },
 			`turn 4, command 1: history has CallCancelRequested of call 4, the code asks for StepScheduled "pack"`},
 		{"renamed inline step", func(c *recipe) { c.step = "wrap" },
 			`turn 4, command 2: history has StepScheduled "pack", the code asks for StepScheduled "wrap" (the name differs)`},
 		{"ends earlier", func(c *recipe) { c.early = true },
-			`turn 5, command 1: history has SignalAwaited "proceed", the code asks for RunCompleted with result "done"`},
+			`turn 5, command 1: history has SignalAwaited "proceed", the code asks for RunCompleted`},
 		{"fails earlier", func(c *recipe) { c.early, c.fails = true, true },
 			`turn 5, command 1: history has SignalAwaited "proceed", the code asks for RunFailed with Error: no`},
 		{"another signal", func(c *recipe) { c.signal = workflow.NewSignal[string]("continue") },
@@ -167,7 +167,7 @@ func TestE41_DifferencesPark(t *testing.T) {
 		{"waits for nothing durable where the history goes on", func(c *recipe) {
 			c.between = func(wf *workflow.Context) { _, _ = workflow.NewChannel[int](wf, 0).Receive(wf) }
 		},
-			`turn 2, command 1: history has ActivityScheduled "charge" with input 8, the code asks for nothing more`},
+			`turn 2, command 1: history has ActivityScheduled "charge", the code asks for nothing more`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inBothModes(t, func(t *testing.T, w *world) {
