@@ -144,7 +144,7 @@ func (h *handle) prepare(ctx context.Context, partitions int) error {
 	}
 	h.info.Partitions = id.partitions
 	h.partitions.Store(int64(id.partitions))
-	h.info.Wards = !id.distributed && bits.UintSize == 64 // see store.Place
+	h.info.Wards = bits.UintSize == 64 // see store.Place
 	if h.distributed = id.distributed; h.distributed && !h.own {
 		if err := h.checkDistributed(ctx); err != nil {
 			return err

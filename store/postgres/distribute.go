@@ -28,8 +28,6 @@ SELECT perdure.refuse('` + engineRuns + `', 'node ' || name || ' runs') FROM per
 CREATE TABLE perdure.places (partition bigint PRIMARY KEY);
 -- Has no rows. A statement that could write here makes a transaction commit in two phases.
 CREATE TABLE perdure.steps (partition bigint);
-UPDATE perdure.runs SET ward = 0 WHERE ward <> 0; -- a distributed database has no wards
-DELETE FROM perdure.partitions WHERE id > 4294967295;
 INSERT INTO perdure.places SELECT DISTINCT id & 4294967295 FROM perdure.partitions;
 SELECT create_distributed_table('perdure.places', 'partition', colocate_with => 'none');
 SELECT truncate_local_data_after_distributing_table('perdure.places');

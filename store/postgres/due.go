@@ -89,8 +89,9 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 	if c.h.distributed {
 		err := c.send(ctx, func(b *batch) {
 			for _, r := range d.open {
-				b.query(`SELECT partition, 0, id, wake FROM perdure.runs WHERE partition = $1 AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES`,
-					[]any{r.place, r.wake, d.until, share}, add)
+				p, ward := store.SplitPlace(r.place)
+				b.query(`SELECT partition, ward, id, wake FROM perdure.runs WHERE partition = $1 AND ward = $5 AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES`,
+					[]any{p, r.wake, d.until, share, ward}, add)
 			}
 		})
 		d.narrow(counts, last, share)

@@ -30,10 +30,12 @@ const (
 				ORDER BY m.sequence LIMIT $3)
 			SELECT partition, ward, sequence, workflow_id, run, key, kind, posted, data
 			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
-	// It is the same for a distributed database, in one query, as inboxes are short, and
-	// there are no wards.
-	selectInboxOf = `SELECT partition, 0, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
-			WHERE partition = ANY ($1::bigint[]) AND sequence > $2 ORDER BY sequence LIMIT $3`
+	// It is the same for a distributed database, in one query, as inboxes are short.
+	selectInboxOf = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data
+			FROM perdure.inbox LEFT JOIN perdure.runs ON inbox.partition = runs.partition AND runs.workflow_id = inbox.workflow_id AND runs.ward <> 0
+				AND (runs.id = inbox.run OR inbox.run = '' AND runs.latest)
+			WHERE inbox.partition = ANY ($1::bigint[]) AND sequence > $2 AND inbox.partition | (coalesce(runs.ward, 0) << 32) = ANY ($4::bigint[])
+			ORDER BY sequence LIMIT $3`
 )
 
 func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
@@ -51,7 +53,7 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit
 		messages = nil
 		query, args := selectInbox, []any{homes, after, atMost(limit), wards}
 		if h.distributed {
-			query, args = selectInboxOf, args[:3]
+			query, args = selectInboxOf, []any{homes, after, atMost(limit), partitions}
 		}
 		return c.query(ctx, query, args, func(r pgx.Rows) error {
 			var m store.Message

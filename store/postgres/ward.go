@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -22,11 +23,8 @@ func (h *handle) Move(ctx context.Context, m store.Move) error {
 	if err := m.Validate(h.info); err != nil {
 		return err
 	}
-	if h.distributed {
-		return store.ErrNoPlace
-	}
 	return h.hold(ctx, "Move", func(c *conn) error {
-		err := c.transact(ctx, func(pgx.Tx) error { return c.move(ctx, &m) })
+		err := c.move(ctx, &m)
 		if code(err) == unheardOf {
 			return store.ErrFenced
 		}
@@ -37,28 +35,76 @@ func (h *handle) Move(ctx context.Context, m store.Move) error {
 	})
 }
 
-func (c *conn) move(ctx context.Context, m *store.Move) error {
-	var to int
-	if m.To != "" {
-		hosts, err := c.one(ctx, `SELECT n.ordinal FROM perdure.nodes n WHERE n.id = $1 AND n.departed IS NULL AND n.expires > perdure.now() AND NOT n.draining
-				AND n.node_group = (SELECT node_group FROM perdure.runs WHERE partition = $2 AND id = $3)
-				AND NOT EXISTS (SELECT FROM perdure.nodes o WHERE o.node_group = n.node_group AND (o.build = '' OR NOT o.wards) AND o.departed IS NULL) FOR KEY SHARE OF n`,
-			[]any{m.To, m.Partition, m.Run}, &to)
+// stepwise takes steps that write the coordinator of a distributed database and a worker by
+// turns. There each is a transaction of its own, so that none needs a two-phase commit, in
+// the middle of which a run may be nowhere to be seen for a minute: what a step leaves does
+// no harm, and all may be taken again. On one server they are one transaction. before comes
+// first in each.
+func (c *conn) stepwise(ctx context.Context, before func() error, steps ...func() error) error {
+	together := [][]func() error{steps}
+	if c.h.distributed {
+		together = slices.Collect(slices.Chunk(steps, 1))
+	}
+	for _, steps := range together {
+		err := c.transact(ctx, func(pgx.Tx) error {
+			err := before()
+			for _, step := range steps {
+				if err == nil {
+					err = step()
+				}
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		if !hosts {
-			to = -1 // what is wrong with the run, or the epoch, is said before
+	}
+	return nil
+}
+
+func (c *conn) move(ctx context.Context, m *store.Move) error {
+	var to int
+	ready := func() (err error) { to, err = c.readyToMove(ctx, m); return err }
+	moveRun := func() error { return c.moveRun(ctx, m, to) }
+	if m.To == "" {
+		return c.stepwise(ctx, ready, moveRun)
+	}
+	return c.stepwise(ctx, ready, func() error { return c.makeWard(ctx, m, to) }, moveRun)
+}
+
+// readyToMove locks what has to stay as it is until the transaction ends: the node to which
+// a run moves, and the owner that moves it. It returns the ward of the node, 0 for home,
+// and -1 if the node takes no runs; what is wrong with the run is said before that.
+func (c *conn) readyToMove(ctx context.Context, m *store.Move) (to int, err error) {
+	if m.To != "" {
+		var group string
+		if _, err := c.one(ctx, `SELECT node_group FROM perdure.runs WHERE partition = $1 AND id = $2`, []any{m.Partition, m.Run}, &group); err != nil {
+			return 0, err
+		}
+		takes, err := c.one(ctx, `SELECT n.ordinal FROM perdure.nodes n WHERE n.id = $1 AND n.departed IS NULL AND n.expires > perdure.now() AND NOT n.draining AND n.node_group = $2
+				AND NOT EXISTS (SELECT FROM perdure.nodes o WHERE o.node_group = n.node_group AND (o.build = '' OR NOT o.wards) AND o.departed IS NULL) FOR KEY SHARE OF n`,
+			[]any{m.To, group}, &to)
+		if err != nil {
+			return 0, err
+		}
+		if !takes {
+			to = -1
 		}
 	}
 	var now int64
-	if err := c.send(ctx, func(b *batch) { b.fence(map[int]int64{store.Place(m.Partition, m.Ward): m.Epoch}, &now) }); err != nil {
-		return err
-	}
-	if to > 0 { // before the run: who dissolves a ward locks its row first, too
-		if err := c.makeWard(ctx, m, to); err != nil {
+	return to, c.send(ctx, func(b *batch) { b.fence(map[int]int64{store.Place(m.Partition, m.Ward): m.Epoch}, &now) })
+}
+
+// moveRun puts the run into a ward, 0 for home. The ward comes before the run: who dissolves
+// it locks its row first, too.
+func (c *conn) moveRun(ctx context.Context, m *store.Move, to int) error {
+	if to > 0 {
+		if err := c.holdWard(ctx, m, to); err != nil {
 			return err
 		}
+	}
+	if err := c.send(ctx, func(b *batch) { b.shareWards(m.Partition) }); err != nil {
+		return err
 	}
 	var ward int
 	var open bool
@@ -86,16 +132,36 @@ func (c *conn) move(ctx context.Context, m *store.Move) error {
 // openStatuses are those of runs that may move.
 var openStatuses = []string{string(store.Running), string(store.OnHold), string(store.WaitingForCode), string(store.Parked)}
 
-// makeWard makes the ward of a node unless there is one, and keeps it from being dissolved
-// until the transaction ends.
-func (c *conn) makeWard(ctx context.Context, m *store.Move, ward int) error {
-	if _, err := c.exec(ctx, `INSERT INTO perdure.partitions (id, epoch, node, clock) SELECT $1,
-			greatest($4::bigint, (SELECT max(epoch) + 1 FROM perdure.owners WHERE partition = $2 AND epoch >= $4 AND epoch < $5)), $3, perdure.now() ON CONFLICT DO NOTHING`,
-		store.Place(m.Partition, ward), m.Partition, m.To, store.WardEpoch(ward, 0), store.WardEpoch(ward+1, 0)); err != nil {
-		return err
+// shareWards keeps the wards of a partition from being dissolved until what the transaction
+// puts into one is seen. On a distributed database that may be later than the end of its locks
+// with the coordinator: it is the worker that has the run which has to keep whoever dissolves
+// a ward (takeWards). On one server the lock on the ward does.
+func (b *batch) shareWards(partition int) {
+	if b.h.distributed {
+		b.do(`SELECT FROM perdure.places WHERE partition = $1 FOR SHARE`, partition)
 	}
-	_, err := c.exec(ctx, `SELECT nextval('perdure.changes')`)
-	if err != nil {
+}
+
+func (b *batch) takeWards(partition int) {
+	if b.h.distributed {
+		b.do(`SELECT FROM perdure.places WHERE partition = $1 FOR UPDATE`, partition)
+	}
+}
+
+// makeWard makes the ward of a node that takes runs unless there is one.
+func (c *conn) makeWard(ctx context.Context, m *store.Move, ward int) error {
+	if ward < 0 {
+		return nil
+	}
+	_, err := c.exec(ctx, `INSERT INTO perdure.partitions (id, epoch, node, clock) SELECT $1,
+			greatest($4::bigint, (SELECT max(epoch) + 1 FROM perdure.owners WHERE partition = $2 AND epoch >= $4 AND epoch < $5)), $3, perdure.now() ON CONFLICT DO NOTHING`,
+		store.Place(m.Partition, ward), m.Partition, m.To, store.WardEpoch(ward, 0), store.WardEpoch(ward+1, 0))
+	return err
+}
+
+// holdWard keeps the ward of a node from being dissolved until the transaction ends.
+func (c *conn) holdWard(ctx context.Context, m *store.Move, ward int) error {
+	if _, err := c.exec(ctx, `SELECT nextval('perdure.changes')`); err != nil {
 		return err
 	}
 	var node string
@@ -110,15 +176,9 @@ func (h *handle) Dissolve(ctx context.Context, partition int, epoch int64, ward 
 	if err := h.info.Check(partition); err != nil {
 		return false, err
 	}
-	if h.distributed {
-		return true, nil
-	}
 	gone := false
-	err := h.taking(ctx, "Dissolve", func(c *conn) error {
-		gone = false
-		err := c.transact(ctx, func(pgx.Tx) error {
-			return c.dissolve(ctx, partition, epoch, ward, &gone)
-		})
+	err := h.taking(ctx, "Dissolve", func(c *conn) (err error) {
+		gone, err = c.dissolve(ctx, partition, epoch, ward)
 		if code(err) == unheardOf {
 			return store.ErrFenced
 		}
@@ -130,25 +190,51 @@ func (h *handle) Dissolve(ctx context.Context, partition int, epoch int64, ward 
 	return gone, err
 }
 
-func (c *conn) dissolve(ctx context.Context, partition int, epoch int64, ward int, gone *bool) error {
-	const dead = `NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now())`
+// dissolve ends the ownership of a ward whose node is gone, brings its runs home and removes
+// it. To a ward without an owner nothing comes any more.
+func (c *conn) dissolve(ctx context.Context, partition int, epoch int64, ward int) (gone bool, err error) {
+	const dead = `p.node IS NOT NULL AND NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = p.node AND n.departed IS NULL AND n.expires > perdure.now())`
 	place, now := store.Place(partition, ward), int64(0)
-	err := c.send(ctx, func(b *batch) {
-		b.fence(map[int]int64{partition: epoch}, &now)
-		b.limitLocks(takePatience)
-		// It waits for commits under way; what follows sees what they left.
-		b.do(`SELECT FROM perdure.partitions p WHERE id = $1 AND `+dead+` FOR UPDATE`, place)
-		b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
-			gone AS (DELETE FROM perdure.partitions p WHERE id = $1 AND `+dead+` RETURNING p.epoch),
-			ended AS (UPDATE perdure.owners o SET over = moment.at FROM gone, moment WHERE o.partition = $2 AND o.epoch = gone.epoch AND o.over IS NULL)
-			UPDATE perdure.runs SET ward = 0 FROM gone WHERE partition = $2 AND ward = $3 AND ward <> 0`, place, partition, ward)
-		b.do(`DELETE FROM perdure.owners o WHERE partition = $1 AND epoch > `+home+` AND NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = o.node)
-			AND NOT EXISTS (SELECT FROM perdure.partitions p WHERE p.id = $1 + (o.epoch >> 32 << 32))`, partition)
-	})
-	if err != nil {
+	fence := func() error {
+		return c.send(ctx, func(b *batch) {
+			b.fence(map[int]int64{partition: epoch}, &now)
+			b.limitLocks(takePatience)
+		})
+	}
+	end := func() error {
+		err := c.send(ctx, func(b *batch) {
+			// It waits for commits under way; what follows sees what they left.
+			b.do(`SELECT FROM perdure.partitions p WHERE id = $1 AND (node IS NULL OR `+dead+`) FOR UPDATE`, place)
+			b.do(`WITH moment AS MATERIALIZED (SELECT nextval('perdure.moments') AS at),
+				freed AS (UPDATE perdure.partitions p SET node = NULL WHERE id = $1 AND `+dead+` RETURNING p.epoch)
+				UPDATE perdure.owners o SET over = moment.at FROM freed, moment WHERE o.partition = $2 AND o.epoch = freed.epoch AND o.over IS NULL`, place, partition)
+		})
+		if err != nil {
+			return err
+		}
+		owned, err := c.one(ctx, `SELECT 1 FROM perdure.partitions WHERE id = $1 AND node IS NOT NULL`, []any{place}, new(int))
+		gone = !owned
 		return err
 	}
-	left, err := c.one(ctx, `SELECT 1 FROM perdure.partitions WHERE id = $1`, []any{place}, new(int))
-	*gone = !left
-	return err
+	bringHome := func() error {
+		if !gone {
+			return nil
+		}
+		return c.send(ctx, func(b *batch) {
+			b.takeWards(partition)
+			b.do(`UPDATE perdure.runs SET ward = 0 WHERE partition = $1 AND ward = $2 AND ward <> 0`, partition, ward)
+		})
+	}
+	remove := func() error {
+		if !gone {
+			return nil
+		}
+		return c.send(ctx, func(b *batch) {
+			b.do(`DELETE FROM perdure.partitions WHERE id = $1 AND node IS NULL`, place)
+			b.do(`DELETE FROM perdure.owners o WHERE partition = $1 AND epoch > `+home+` AND NOT EXISTS (SELECT FROM perdure.nodes n WHERE n.id = o.node)
+				AND NOT EXISTS (SELECT FROM perdure.partitions p WHERE p.id = $1 + (o.epoch >> 32 << 32))`, partition)
+		})
+	}
+	err = c.stepwise(ctx, fence, end, bringHome, remove)
+	return gone && err == nil, err
 }

@@ -56,6 +56,9 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 		if !state.Status.Open() {
 			ward = 0
 		}
+		if ward != 0 {
+			b.shareWards(t.Partition)
+		}
 		runs, states, wards = append(runs, t.Create), append(states, state), append(wards, int64(ward))
 	}
 	if n := len(runs); n > 0 {
