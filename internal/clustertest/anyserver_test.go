@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -13,28 +14,11 @@ import (
 )
 
 // TestE83_E135_AnyServer runs the load of these tests on a server that somebody else runs
-// ($PERDURE_TEST_URL, an empty database), kills a node and hurts the server by a command
+// ($PERDURE_TEST_URL, without the schema perdure), kills a node and hurts the server by a command
 // ($PERDURE_TEST_TROUBLE), as often as -times says. If it is the coordinator of a Citus
 // cluster, the database is distributed; the command may kill a worker and start it again.
 func TestE83_E135_AnyServer(t *testing.T) {
-	url, trouble := os.Getenv("PERDURE_TEST_URL"), os.Getenv("PERDURE_TEST_TROUBLE")
-	if url == "" {
-		t.Skip("PERDURE_TEST_URL names no server.")
-	}
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var used, citus bool
-	err = conn.QueryRow(t.Context(), `SELECT to_regnamespace('perdure') IS NOT NULL, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')`).Scan(&used, &citus)
-	conn.Close(context.Background())
-	if err != nil || used {
-		t.Fatalf("the test needs a database without the schema perdure: DROP SCHEMA perdure CASCADE (%v)", err)
-	}
-	if citus {
-		distribute(t, url)
-	}
-	c := newClusterAt(t, nil, url)
+	c := onAnyServer(t)
 	nodes := c.two()
 	load := c.loaded(time.Duration(*times)*2*time.Minute + patience)
 	for range *times {
@@ -43,17 +27,81 @@ func TestE83_E135_AnyServer(t *testing.T) {
 		nodes[1] = c.start("b", Setup{Name: "b"})
 		c.setCrew(nodes...)
 		c.awaitProgress(load, 20)
-		if trouble != "" {
+		if os.Getenv(envTrouble) != "" {
 			t.Logf("for %s no run ended", c.gap(load, func() {
-				if said, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", trouble).CombinedOutput(); err != nil {
-					t.Errorf("%s: %v\n%s", trouble, err, said)
-				}
+				hurt(t)
 				c.awaitProgress(load, 20)
 			}))
 		}
 		c.awaitProgress(load, 20)
 	}
 	c.conclude(load, nodes)
+}
+
+// TestE117_E148_AnyServer: runs move between nodes of two builds on that server, too, while
+// nodes are killed and the server is hurt.
+func TestE117_E148_AnyServer(t *testing.T) {
+	for round := range *times {
+		for _, which := range []string{"away", "home", "server"} {
+			t.Run(fmt.Sprint(round, which), func(t *testing.T) { killOnTheWay(onAnyServer(t), which) })
+		}
+	}
+}
+
+// The variables of whoever lets these tests run.
+const (
+	envServer  = "PERDURE_TEST_URL"
+	envTrouble = "PERDURE_TEST_TROUBLE"
+)
+
+// onAnyServer makes the schema perdure on the server of the user, distributed if that is a
+// Citus cluster. It is removed if the test passes.
+func onAnyServer(t *testing.T) *cluster {
+	t.Helper()
+	url := os.Getenv(envServer)
+	if url == "" {
+		t.Skip(envServer + " names no server.")
+	}
+	var used, citus bool
+	onServer(t, url, func(conn *pgx.Conn) error {
+		return conn.QueryRow(t.Context(), `SELECT to_regnamespace('perdure') IS NOT NULL, EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')`).Scan(&used, &citus)
+	})
+	if used {
+		t.Fatal("the test needs a database without the schema perdure: DROP SCHEMA perdure CASCADE")
+	}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			onServer(t, url, func(conn *pgx.Conn) error {
+				_, err := conn.Exec(context.Background(), `DROP SCHEMA perdure CASCADE`)
+				return err
+			})
+		}
+	})
+	if citus {
+		distribute(t, url)
+	}
+	return newClusterAt(t, nil, url)
+}
+
+func onServer(t *testing.T, url string, do func(conn *pgx.Conn) error) {
+	t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := do(conn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hurt runs the command of the user, if there is one.
+func hurt(t *testing.T) {
+	t.Helper()
+	command := os.Getenv(envTrouble)
+	if said, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", command).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", command, err, said)
+	}
 }
 
 // distribute makes a database that is distributed over the workers of a Citus cluster.

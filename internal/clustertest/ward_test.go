@@ -47,15 +47,17 @@ func TestE117_KillNineOnTheWay(t *testing.T) {
 	for _, which := range []string{"away", "home"} {
 		t.Run(which, func(t *testing.T) {
 			for round := range 2 * *times {
-				t.Run(fmt.Sprint(round), func(t *testing.T) { killOnTheWay(t, which == "home") })
+				t.Run(fmt.Sprint(round), func(t *testing.T) { killOnTheWay(newCluster(t, pgtest.Shared(t)), which) })
 			}
 		})
 	}
 }
 
-func killOnTheWay(t *testing.T, home bool) {
+// killOnTheWay kills the node of the older build, to which runs go ("away"), or that of the
+// newer one, from which they come ("home"), or hurts the server by the command of the user.
+func killOnTheWay(c *cluster, which string) {
 	const runs = 40
-	c := newCluster(t, pgtest.Shared(t))
+	t := c.t
 	older := c.start("old 1", Setup{Build: "old", Queue: -1})
 	ids, started := make([]string, runs), make([]string, runs)
 	for i := range ids {
@@ -84,12 +86,15 @@ func killOnTheWay(t *testing.T, home bool) {
 		return len(c.query(`SELECT id FROM perdure.runs WHERE ward <> 0 OR closed <> 0 LIMIT 1`)) > 0
 	})
 	time.Sleep(c.moment(100 * time.Millisecond))
-	if home {
+	switch which {
+	case "home":
 		newer.kill()
 		newer = c.start("new 2", Setup{Build: "new", Queue: -1})
-	} else {
+	case "away":
 		older.kill()
 		older = c.start("old 2", Setup{Build: "old", Queue: -1})
+	default:
+		hurt(t)
 	}
 	if err := <-sent; err != nil {
 		t.Fatal(err)
