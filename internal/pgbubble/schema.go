@@ -3,6 +3,7 @@ package pgbubble
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -63,28 +64,51 @@ func take(partitions int) *Schema {
 	return idle[last]
 }
 
+// anyServer is a variable that names the server of a user, on which the tests run instead.
+const anyServer = "PERDURE_TEST_URL"
+
 // create lets the store make a schema and takes over its clock.
 func create(tb testing.TB, partitions int) (*Schema, error) {
-	dsn := pgtest.Shared(tb).DSN("postgres") // may end the test, so it comes before the lock
+	dsn, theirs := os.LookupEnv(anyServer)
+	if !theirs {
+		dsn = pgtest.Shared(tb).DSN("postgres") // may end the test, so it comes before the lock
+	}
 	schemas.Lock()
 	schemas.made++
 	s := &Schema{dsn: dsn, name: fmt.Sprintf("bubble_%d", schemas.made)}
 	schemas.Unlock()
 	ctx := tb.Context()
-	made, err := postgres.URL(s.dsn, postgres.Schema(s.name), postgres.Partitions(partitions)).Open(ctx)
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	options := []postgres.Option{postgres.Schema(s.name), postgres.Partitions(partitions)}
+	clock := `current_setting(''` + setting + `'')`
+	if theirs {
+		var citus bool
+		if err := conn.QueryRow(ctx, `SELECT count(*) > 0 FROM pg_extension WHERE extname = 'citus'`).Scan(&citus); err != nil {
+			return nil, err
+		}
+		if citus {
+			// The workers of the cluster are not told the time: a message is as old there as
+			// what its sender has seen last.
+			clock = `coalesce(nullif(current_setting(''` + setting + `'', true), ''''), ''0'')`
+			options = append(options, postgres.Distributed())
+			s.dsn += "&plan_cache_mode=auto&citus.propagate_set_commands=local"
+		}
+		if _, err := conn.Exec(ctx, `DROP SCHEMA IF EXISTS `+s.name+` CASCADE`); err != nil {
+			return nil, err
+		}
+	}
+	made, err := postgres.URL(s.dsn, options...).Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := made.Close(); err != nil {
 		return nil, err
 	}
-	conn, err := pgx.Connect(ctx, s.dsn)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, `CREATE OR REPLACE FUNCTION `+s.name+`.now() RETURNS bigint LANGUAGE sql VOLATILE
-		AS 'SELECT current_setting(''`+setting+`'')::bigint'`); err != nil {
+	if _, err := conn.Exec(ctx, `CREATE OR REPLACE FUNCTION `+s.name+`.now() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT `+clock+`::bigint'`); err != nil {
 		return nil, err
 	}
 	if err := makeEffects(ctx, conn); err != nil {

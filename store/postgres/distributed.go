@@ -12,7 +12,7 @@ import (
 )
 
 // A distributed database is one whose tables of runs Citus keeps on several servers, the
-// workers, by their partition (see Distribute). All rows of a partition are on one worker.
+// workers, by their partition (see Distributed). All rows of a partition are on one worker.
 // What is about nodes and who owns what stays with the coordinator, to which engines
 // connect; so do the attempts that are offered in queues.
 //
