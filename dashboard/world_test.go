@@ -129,7 +129,7 @@ func made(t *testing.T) string {
 	return file
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
