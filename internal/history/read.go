@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"unicode/utf8"
+
+	"github.com/perdure/perdure/retry"
 )
 
 // Turns are read by hand where they are as append.go writes them: no blanks, no field
@@ -78,7 +80,7 @@ func (r *reader) field(e *Event, key []byte) {
 	case `"failure"`:
 		r.decode(r.raw(), &e.Failure)
 	case `"policy"`:
-		r.decode(r.raw(), &e.Policy)
+		r.policy(&e.Policy)
 	case `"queue"`:
 		e.Queue = r.string()
 	case `"gates"`:
@@ -234,6 +236,17 @@ func (r *reader) payload(p *Payload) {
 	}
 	*p = Payload{Encoding: EncodingJSON, Data: bytes.Clone(data)}
 	r.expect(`}`)
+}
+
+// policy reads a policy, or takes one that was read from the same text.
+func (r *reader) policy(p **retry.Policy) {
+	text := r.raw()
+	if *p = r.words.policy(text); *p != nil {
+		return
+	}
+	if r.decode(text, p); !r.strange && *p != nil {
+		r.words.keepPolicy(text, *p)
+	}
 }
 
 func (r *reader) decode(data []byte, v any) {
