@@ -165,6 +165,13 @@ func (h Handle[Out]) Describe(ctx context.Context) (*view.Description, error) {
 	return d, h.failed("describe %q", err)
 }
 
+// Overview returns what Describe, Attempts, Calls and Audit return together, and reads the
+// history of the run once for all of them.
+func (h Handle[Out]) Overview(ctx context.Context) (*view.Overview, error) {
+	o, err := h.engine.in().Overview(ctx, h.id, h.of)
+	return o, h.failed("overview of %q", err)
+}
+
 // Attempts returns the attempts of all calls of the run that the ledger keeps: all of
 // them or, of a call with more than 1,100, the first 100 and the last 1,000. Where some
 // are not kept, NotKept of the next one is their number. Calls has exact sums.

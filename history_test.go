@@ -24,6 +24,7 @@ type counting struct {
 	store.Store
 	opener store.Opener
 	turns  atomic.Int64
+	most   atomic.Int64 // of one read
 }
 
 func (c *counting) Open(ctx context.Context) (store.Store, error) {
@@ -35,6 +36,7 @@ func (c *counting) Open(ctx context.Context) (store.Store, error) {
 func (c *counting) History(ctx context.Context, partition int, run string, after int64, limit int) ([]store.TurnRow, error) {
 	turns, err := c.Store.History(ctx, partition, run, after, limit)
 	c.turns.Add(int64(len(turns)))
+	c.most.Store(max(c.most.Load(), int64(len(turns))))
 	return turns, err
 }
 

@@ -23,7 +23,7 @@ func TestI21_NoVerbReachesEntities(t *testing.T) {
 	takes := map[string][]string{
 		"the workflow ID": {
 			"Run", "Start", "StartTx", "Handle.Result", "Handle.Cancel", "Handle.Terminate", "Handle.Signal", "Handle.InTx", "Handle.Query",
-			"Handle.Update", "Handle.Describe", "Handle.Attempts", "Handle.Calls", "Handle.History", "Handle.Audit", "Handle.Record",
+			"Handle.Update", "Handle.Describe", "Handle.Overview", "Handle.Attempts", "Handle.Calls", "Handle.History", "Handle.Audit", "Handle.Record",
 			"ops.Control", "ops.ControlRun", "ops.Cancel", "ops.Terminate", "ops.Fork", "ops.PreviewFork",
 		},
 		"the new ID":    {"ops.Fork", "ops.PreviewFork"},

@@ -117,6 +117,7 @@ var verbs = map[string]func(a arguments) error{
 		return err
 	},
 	"Handle.Describe": func(a arguments) error { _, err := a.handle.Describe(a.ctx); return err },
+	"Handle.Overview": func(a arguments) error { _, err := a.handle.Overview(a.ctx); return err },
 	"Handle.Attempts": func(a arguments) error { _, err := a.handle.Attempts(a.ctx); return err },
 	"Handle.Calls":    func(a arguments) error { _, err := a.handle.Calls(a.ctx); return err },
 	"Handle.History":  func(a arguments) error { _, err := a.handle.History(a.ctx); return err },

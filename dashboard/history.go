@@ -71,7 +71,7 @@ func history(q *request) (any, error) {
 		return nil, err
 	}
 	v := q.URL.Query()
-	call, at, err := position(v)
+	call, _, err := position(v)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +80,19 @@ func history(q *request) (any, error) {
 		{"A row a call", link("history", "id", id, "run", run, "call", v.Get("call")), p.Compact},
 		{"Every event", link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full"), !p.Compact},
 	}
-	if !p.Compact {
-		return p, q.everyEvent(p, h, id, run, call)
+	var after view.Place
+	if after.UnmarshalText([]byte(v.Get("after"))) != nil {
+		return nil, &badRequest{fmt.Sprintf("%q is no place in a history.", v.Get("after")), "It is the number of a turn, such as 17."}
 	}
-	events, err := h.History(q.ctx)
+	read := q.everyEvent
+	if p.Compact {
+		read = q.byCall
+	}
+	next, err := read(p, h, view.HistoryRange{After: after, Call: call}, runRef{id, run})
 	if err != nil {
 		return nil, err
 	}
-	var shown []callSpan
-	shown, p.Pager = paged(callSpans(events, call), at, v, "history", "rows")
-	for _, r := range shown {
-		p.Events = append(p.Events, q.eventRow(r.first, r.last, id, run))
-	}
+	p.Pager = historyPager(p, v, after, next)
 	return p, nil
 }
 
@@ -99,37 +100,43 @@ func history(q *request) (any, error) {
 // few events as a rule, and the pages may overlap.
 const turnsBack = 100
 
-// everyEvent shows a part of the history, of which it reads no more.
-func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], id, run string, call int64) error {
-	part := view.HistoryRange{Call: call, Limit: pageEvents + 1}
-	v := q.URL.Query()
-	if part.After.UnmarshalText([]byte(v.Get("after"))) != nil {
-		return &badRequest{fmt.Sprintf("%q is no place in a history.", v.Get("after")), "It is the number of a turn, such as 17."}
-	}
-	events, err := h.HistoryRange(q.ctx, part)
-	if err != nil {
-		return err
-	}
+// historyPager leads to the pages before and after.
+func historyPager(p *historyPage, v url.Values, after, next view.Place) *pager {
 	to := func(after view.Place) template.URL {
-		return link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full", "after", after.String())
+		return link("history", "id", v.Get("id"), "run", v.Get("run"), "call", v.Get("call"), "form", v.Get("form"), "after", after.String())
 	}
-	p.Pager = &pager{Text: "no events"}
-	if back := part.After.Turn - turnsBack; back > 0 {
-		p.Pager.Prev = to(view.Place{Turn: back, Event: view.EndOfTurn})
-	} else if part.After != (view.Place{}) {
-		p.Pager.Prev = to(view.Place{})
+	g := &pager{Text: "no events"}
+	if back := after.Turn - turnsBack; back > 0 {
+		g.Prev = to(view.Place{Turn: back, Event: view.EndOfTurn})
+	} else if after != (view.Place{}) {
+		g.Prev = to(view.Place{})
 	}
+	if next != (view.Place{}) {
+		g.Next = to(next)
+	}
+	if n := len(p.Events); n > 0 {
+		what := human.Plural(n, "event", "events")
+		if p.Compact {
+			what = human.Plural(n, "row", "rows")
+		}
+		g.Text = fmt.Sprintf("%s, of turns %s to %s", what, human.Count(int(p.Events[0].Turn)), human.Count(int(p.Events[n-1].Turn)))
+	}
+	return g
+}
+
+// everyEvent shows a part of the history, of which it reads no more, and returns the place
+// behind which the next page begins, zero if there is none.
+func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], part view.HistoryRange, of runRef) (next view.Place, err error) {
+	part.Limit = pageEvents + 1
+	events, err := h.HistoryRange(q.ctx, part)
 	if len(events) > pageEvents {
 		events = events[:pageEvents]
-		p.Pager.Next = to(events[pageEvents-1].Place())
+		next = events[pageEvents-1].Place()
 	}
 	for i := range events {
-		p.Events = append(p.Events, q.eventRow(&events[i], &events[i], id, run))
+		p.Events = append(p.Events, q.eventRow(&events[i], &events[i], of))
 	}
-	if n := len(events); n > 0 {
-		p.Pager.Text = fmt.Sprintf("%s, of turns %s to %s", human.Plural(n, "event", "events"), human.Count(int(events[0].Turn)), human.Count(int(events[n-1].Turn)))
-	}
-	return nil
+	return next, err
 }
 
 // position is the call and the place in the list that an address names.
@@ -169,35 +176,14 @@ func paged[T any](all []T, at int, v url.Values, path, what string) ([]T, *pager
 	return all[at:end], p
 }
 
-// callSpan is all of a call, from its first event to its last, or an event that is about none.
-type callSpan struct{ first, last *view.Event }
-
-// callSpans are the rows of a history in which all events of a call are one.
-func callSpans(events []view.Event, call int64) (rows []callSpan) {
-	byCall := map[int64]int{}
-	for i := range events {
-		e := &events[i]
-		if call != 0 && e.Call != call {
-			continue
-		}
-		if row, ok := byCall[e.Call]; ok && e.Call != 0 {
-			rows[row].last = e
-			continue
-		}
-		byCall[e.Call] = len(rows)
-		rows = append(rows, callSpan{e, e})
-	}
-	return rows
-}
-
-func (q *request) eventRow(first, last *view.Event, id, run string) eventRow {
+func (q *request) eventRow(first, last *view.Event, of runRef) eventRow {
 	row := eventRow{Place: last.Place().String(), Turn: first.Turn, Time: q.at(first.Time), Kind: first.Kind, Call: first.Call, Name: first.Name, Tone: eventTone(last.Kind)}
 	text := detail(read(last.Record), last.ErrorType)
 	if first != last {
 		row.Ended, row.Took = last.Kind, human.Duration(last.Time.Sub(first.Time))
 		text = strings.Join(nonEmpty(detail(read(first.Record), first.ErrorType), text), " → ")
 	}
-	all := link("text", "id", id, "run", run, "what", "event", "place", row.Place)
+	all := link("text", "id", of.id, "run", of.run, "what", "event", "place", row.Place)
 	whole := indentedJSON(last.Record)
 	row.Detail = fold(whole, all)
 	row.Detail.Head = oneLine(text)

@@ -141,23 +141,15 @@ func (q *request) described() (h perdure.Handle[view.Payload], d *view.Descripti
 }
 
 func showRun(q *request) (any, error) {
-	h, d, err := q.described()
+	h, id, run, err := q.which()
 	if err != nil {
 		return nil, err
 	}
-	id, run := d.WorkflowID, q.URL.Query().Get("run")
-	attempts, err := h.Attempts(q.ctx)
-	if err != nil && d.Damage == nil {
+	o, err := h.Overview(q.ctx)
+	if err != nil {
 		return nil, err
 	}
-	calls, err := h.Calls(q.ctx)
-	if err != nil && d.Damage == nil {
-		return nil, err
-	}
-	audit, err := h.Audit(q.ctx)
-	if err != nil && d.Damage == nil {
-		return nil, err
-	}
+	d := o.Description
 	p := &runPage{
 		ID: d.WorkflowID, Workflow: d.Workflow, Status: d.Status, Says: d.CustomStatus, Hold: holdOf(d), Warnings: d.Warnings,
 		History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run), Tree: link("tree", "id", id, "run", run),
@@ -171,12 +163,12 @@ func showRun(q *request) (any, error) {
 	if q.operator() && (run == "" || d.Next == "") {
 		p.Buttons = runButtons(d)
 	}
-	p.Timeline = q.timeline(d, attempts)
+	p.Timeline = q.timeline(d, o.Attempts)
 	for i := range d.Pending {
 		p.Pending = append(p.Pending, q.callRow(d, &d.Pending[i]))
 	}
-	q.sums(p, calls, id, run)
-	q.records(p, audit)
+	q.sums(p, o.Calls, id, run)
+	q.records(p, o.Audit)
 	for i := range d.Chain {
 		c := &d.Chain[i]
 		p.Chain = append(p.Chain, chainRow{

@@ -34,6 +34,16 @@ func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, call int64)
 
 // attempts returns all attempts, and the records of those in the ledger.
 func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (all []view.Attempt, kept []store.Attempt, err error) {
+	made := closing{call: call}
+	s, _, err := in.begin(ctx, row, 0, made.add)
+	if err != nil {
+		return nil, nil, err
+	}
+	return in.merge(ctx, row, s, &made, call)
+}
+
+// merge adds what the ledger has of a run, or of one of its calls, to what its history has.
+func (in *Inspector) merge(ctx context.Context, row *store.Run, s *Snapshot, made *closing, call int64) (all []view.Attempt, kept []store.Attempt, err error) {
 	kept, err = in.db.Attempts(ctx, row.Partition, row.ID, call)
 	if err != nil {
 		return nil, nil, err
@@ -41,19 +51,25 @@ func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (
 	if call == 0 { // the tries of blocks are no attempts of calls
 		kept = slices.DeleteFunc(kept, func(a store.Attempt) bool { return a.Name == core.BlockName })
 	}
-	s, err := in.Read(ctx, row)
-	if err != nil {
-		return nil, nil, err
-	}
-	out := make([]view.Attempt, 0, len(kept))
+	out := make([]view.Attempt, 0, len(kept)+len(made.closed))
 	known := map[core.AttemptRef]bool{}
 	for _, a := range kept {
 		known[core.AttemptRef{Call: a.Call, Attempt: a.Number}] = true
 		out = append(out, attemptOf(a))
 	}
-	for _, v := range s.attempts(row.ID, row.Status.Open()) {
-		if (call <= 0 || v.Call == call) && !known[core.AttemptRef{Call: v.Call, Attempt: v.Number}] {
-			out = append(out, v)
+	of := func(v *view.Attempt) bool {
+		return (call <= 0 || v.Call == call) && !known[core.AttemptRef{Call: v.Call, Attempt: v.Number}]
+	}
+	for i := range made.closed {
+		if of(&made.closed[i]) {
+			out = append(out, made.closed[i])
+		}
+	}
+	if row.Status.Open() {
+		for _, v := range s.inFlight(row.ID) {
+			if of(&v) {
+				out = append(out, v)
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b view.Attempt) int {
@@ -90,54 +106,72 @@ func ledgerDetail(a *store.Attempt) (d core.AttemptDetail) {
 	return d
 }
 
-// attempts returns those on record in the history: the ones that closed a call, and of
-// an open run those in flight.
-func (s *Snapshot) attempts(run string, open bool) []view.Attempt {
-	names := map[int64]string{}
-	started := map[int64]history.Event{}
-	var out []view.Attempt
-	for _, ev := range s.Events {
+// closing collects the attempts that closed a call: the history has a record of them.
+type closing struct {
+	call    int64 // only of this one; 0: of all
+	names   map[int64]string
+	started map[int64]*history.Event
+	closed  []view.Attempt
+}
+
+func (c *closing) add(s *Snapshot, t *core.StoredTurn) {
+	if c.names == nil {
+		c.names, c.started = map[int64]string{}, map[int64]*history.Event{}
+	}
+	for i := range t.Events {
+		ev := &t.Events[i]
+		if ev.Call == 0 || c.call > 0 && ev.Call != c.call {
+			continue
+		}
 		switch ev.Kind {
 		case history.ActivityScheduled, history.StepScheduled:
-			names[ev.Call] = ev.Name
+			c.names[ev.Call] = ev.Name
 		case history.AttemptStarted:
-			started[ev.Call] = ev.Event
+			c.started[ev.Call] = ev
 		case history.CallCompleted, history.CallFailed, history.CallCanceled:
-			st, ok := started[ev.Call]
-			if !ok {
-				continue
+			if began := c.started[ev.Call]; began != nil {
+				c.closed = append(c.closed, closedAttempt(&s.Start, t.Number, c.names[ev.Call], began, ev))
 			}
-			by := madeBy(&s.Start, ev)
-			a := view.Attempt{
-				Call: ev.Call, Name: names[ev.Call], Number: st.Attempt, ID: core.AttemptID(cmp.Or(by, run), ev.Call, st.Attempt), RunID: by,
-				Outcome: closedBy[ev.Kind], Reason: ev.Reason, Node: st.Node,
-				Queued: optional(st.Queued), Started: optional(st.Started), Ended: optional(ev.Ended),
-			}
-			if ev.Kind == history.CallCompleted {
-				a.Reason = string(retry.ReasonSucceeded)
-			}
-			if ev.Failure != nil {
-				a.ErrorType, a.Message = ev.Failure.TypeName(), ev.Failure.Message
-			}
-			out = append(out, a)
+			delete(c.names, ev.Call)
+			delete(c.started, ev.Call)
 		}
 	}
-	if !open {
-		return out
+}
+
+// closedAttempt returns the attempt of which the history has when it began, and how it closed
+// its call in a turn.
+func closedAttempt(start *history.Start, turn int64, name string, began, ev *history.Event) view.Attempt {
+	by := madeBy(start, turn, ev.Call)
+	a := view.Attempt{
+		Call: ev.Call, Name: name, Number: began.Attempt, ID: core.AttemptID(cmp.Or(by, start.Run), ev.Call, began.Attempt), RunID: by,
+		Outcome: closedBy[ev.Kind], Reason: ev.Reason, Node: began.Node,
+		Queued: optional(began.Queued), Started: optional(began.Started), Ended: optional(ev.Ended),
 	}
+	if ev.Kind == history.CallCompleted {
+		a.Reason = string(retry.ReasonSucceeded)
+	}
+	if ev.Failure != nil {
+		a.ErrorType, a.Message = ev.Failure.TypeName(), ev.Failure.Message
+	}
+	return a
+}
+
+// inFlight returns the attempts of an open run that have not ended.
+func (s *Snapshot) inFlight(run string) (out []view.Attempt) {
 	for _, p := range s.Pending() {
-		if p.State == view.CallRunning || p.State == view.CallExternal {
-			a := view.Attempt{
-				Call: p.Call, Name: p.Name, Number: p.Attempt, ID: core.AttemptID(run, p.Call, p.Attempt),
-				Outcome: p.State, Node: p.Node, Started: &p.Scheduled,
-			}
-			if row, ok := s.rows[p.Call]; ok {
-				if progress, err := core.DecodeProgress(row.Data); readable(err) {
-					a.Queued, a.Started = optional(progress.QueuedAt), optional(progress.StartedAt)
-				}
-			}
-			out = append(out, a)
+		if p.State != view.CallRunning && p.State != view.CallExternal {
+			continue
 		}
+		a := view.Attempt{
+			Call: p.Call, Name: p.Name, Number: p.Attempt, ID: core.AttemptID(run, p.Call, p.Attempt),
+			Outcome: p.State, Node: p.Node, Started: &p.Scheduled,
+		}
+		if row, ok := s.rows[p.Call]; ok {
+			if progress, err := core.DecodeProgress(row.Data); readable(err) {
+				a.Queued, a.Started = optional(progress.QueuedAt), optional(progress.StartedAt)
+			}
+		}
+		out = append(out, a)
 	}
 	return out
 }

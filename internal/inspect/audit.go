@@ -19,31 +19,46 @@ func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.
 		return nil, err
 	}
 	start, _ := record.Start(row) // show says what cannot be read
-	turns, _, err := in.turns(ctx, row.Partition, row.ID, 0)
-	if err != nil {
-		return nil, err
-	}
-	return controlsOf(row, &start, turns), nil
+	return in.controls(ctx, row, &start, -1)
 }
 
-// controlsOf returns the operations in the history of a run, oldest first.
-func controlsOf(row *store.Run, start *history.Start, turns []core.StoredTurn) []view.ControlRecord {
-	out := BaseRecord(row, start)
-	for _, t := range turns {
-		for i := range t.Events {
-			ev := &t.Events[i]
-			operation := plainly[ev.Kind]
-			if !IsAnswer(ev) && (operation == "" || ev.Operation != "") {
-				continue
+// controls reads the operations in the history of a run, behind a turn, oldest first.
+func (in *Inspector) controls(ctx context.Context, row *store.Run, start *history.Start, after int64) ([]view.ControlRecord, error) {
+	done := controls{row: row}
+	_, err := in.each(ctx, row, start, 0, func(turns []core.StoredTurn, _ []*history.DamageError) {
+		for i := range turns {
+			if turns[i].Number > after {
+				done.add(nil, &turns[i])
 			}
-			r := ControlRecord(row, ev, t.Time)
-			if r.Operation == "" {
-				r.Operation, r.Outcome = string(operation), view.Applied
-			}
-			out = append(out, r)
 		}
+	})
+	return done.all(start), err
+}
+
+// controls collects the operations in the history of a run, oldest first.
+type controls struct {
+	row *store.Run
+	out []view.ControlRecord
+}
+
+func (c *controls) add(_ *Snapshot, t *core.StoredTurn) {
+	for i := range t.Events {
+		ev := &t.Events[i]
+		operation := plainly[ev.Kind]
+		if !IsAnswer(ev) && (operation == "" || ev.Operation != "") {
+			continue
+		}
+		r := ControlRecord(c.row, ev, t.Time)
+		if r.Operation == "" {
+			r.Operation, r.Outcome = string(operation), view.Applied
+		}
+		c.out = append(c.out, r)
 	}
-	return out
+}
+
+// all returns them behind the one that the run began with.
+func (c *controls) all(start *history.Start) []view.ControlRecord {
+	return append(BaseRecord(c.row, start), c.out...)
 }
 
 // plainly are the operations whose caller does not wait for a result. The event that

@@ -159,20 +159,14 @@ func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 // was cut was done to that one.
 func (in *Inspector) auditRun(ctx context.Context, row *store.Run, a *auditor) error {
 	start, _ := record.Start(row) // show says what cannot be read
-	turns, _, err := in.turns(ctx, row.Partition, row.ID, 0)
+	records, err := in.controls(ctx, row, &start, start.Base.LastCut())
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // it was deleted meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	if start.Base != nil {
-		cut := start.Base.LastCut()
-		for len(turns) > 0 && turns[0].Number <= cut {
-			turns = turns[1:]
-		}
-	}
-	for _, r := range slices.Backward(controlsOf(row, &start, turns)) {
+	for _, r := range slices.Backward(records) {
 		a.add(view.AuditRecord{
 			Time: r.Time, Kind: "workflow", Name: r.WorkflowID, RunID: r.RunID, Call: r.Call, Step: r.Name,
 			Operation: r.Operation, Request: r.Request, By: r.By, Why: r.Why, Outcome: r.Outcome, Note: r.Note,

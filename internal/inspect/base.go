@@ -32,14 +32,14 @@ func BaseRecord(row *store.Run, start *history.Start) []view.ControlRecord {
 	}}
 }
 
-// madeBy returns the run that made the attempt which closed a call, if the call was kept
-// from another run; else "".
-func madeBy(start *history.Start, ended TurnEvent) string {
-	if ended.Turn > start.Base.LastCut() {
+// madeBy returns the run that made the attempt which closed a call in a turn, if the call was
+// kept from another run; else "".
+func madeBy(start *history.Start, turn, call int64) string {
+	if turn > start.Base.LastCut() {
 		return ""
 	}
 	for _, was := range start.Base.Was {
-		if ended.Call < was.Before {
+		if call < was.Before {
 			return was.Run
 		}
 	}

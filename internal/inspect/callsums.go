@@ -36,11 +36,15 @@ func (in *Inspector) Calls(ctx context.Context, workflowID, run string) ([]view.
 	if err != nil {
 		return nil, err
 	}
+	return sumsOf(row, attempts, kept), nil
+}
+
+// sumsOf sums up attempts by call.
+func sumsOf(row *store.Run, attempts []view.Attempt, kept []store.Attempt) (calls []view.CallAttempts) {
 	latest := map[int64]store.Attempt{} // the last record of each call: they are in order
 	for _, a := range kept {
 		latest[a.Call] = a
 	}
-	var calls []view.CallAttempts
 	for i, a := range attempts {
 		if a.Ended == nil || i+1 < len(attempts) && attempts[i+1].Call == a.Call && attempts[i+1].Ended != nil {
 			continue // not the last one that ended
@@ -52,7 +56,7 @@ func (in *Inspector) Calls(ctx context.Context, workflowID, run string) ([]view.
 		}
 		calls = append(calls, callSums(&store.LedgerEntry{Attempt: entry, WorkflowID: row.WorkflowID, Type: row.Type}))
 	}
-	return calls, nil
+	return calls
 }
 
 // onlyAttempt sums up a call that has no record in the ledger: it ended with its first

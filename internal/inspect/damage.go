@@ -52,20 +52,12 @@ func firstDamage(s *Snapshot, errs ...error) *view.Damage {
 	d := all[0]
 	v := &view.Damage{Problem: d.Error(), Turn: d.Turn, Newer: d.Newer, Coded: d.Coded}
 	if s != nil && !s.startLost {
-		v.LastCall = s.lastCall(d.Turn)
-	}
-	return v
-}
-
-// lastCall returns the last call that was made before a turn, 0 for all turns.
-func (s *Snapshot) lastCall(before int64) int64 {
-	events := make([]history.Event, 0, len(s.Events))
-	for _, ev := range s.Events {
-		if before == 0 || ev.Turn < before {
-			events = append(events, ev.Event)
+		v.LastCall = s.last
+		if d.Turn > 0 {
+			v.LastCall = s.sound
 		}
 	}
-	return core.LastCall([]core.StoredTurn{{Events: events}})
+	return v
 }
 
 // turnDamaged is the kind of what stands in a history for a turn that cannot be read.

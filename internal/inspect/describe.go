@@ -16,6 +16,39 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 	if err != nil {
 		return nil, err
 	}
+	var s *Snapshot
+	if row.Status.Open() {
+		if s, err = in.Read(ctx, row); err != nil {
+			return nil, err
+		}
+	}
+	return in.describe(ctx, row, s)
+}
+
+// Overview returns what Describe, Attempts, Calls and Audit return, of one reading.
+func (in *Inspector) Overview(ctx context.Context, workflowID, run string) (*view.Overview, error) {
+	row, err := in.Find(ctx, workflowID, run)
+	if err != nil {
+		return nil, err
+	}
+	made, done := closing{}, controls{row: row}
+	s, _, err := in.begin(ctx, row, 0, made.add, done.add)
+	if err != nil {
+		return nil, err
+	}
+	d, err := in.describe(ctx, row, s)
+	if err != nil {
+		return nil, err
+	}
+	attempts, kept, err := in.merge(ctx, row, s, &made, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &view.Overview{Description: d, Attempts: attempts, Calls: sumsOf(row, attempts, kept), Audit: done.all(&s.Start)}, nil
+}
+
+// describe returns a run with what was read of it. Of a closed one nothing need be.
+func (in *Inspector) describe(ctx context.Context, row *store.Run, s *Snapshot) (*view.Description, error) {
 	start, wrong := record.Start(row)
 	detail, unread := core.DecodeDetail(row.Detail)
 	d := &view.Description{
@@ -28,22 +61,19 @@ func (in *Inspector) Describe(ctx context.Context, workflowID, run string) (*vie
 		d.RunDeadline = optional(deadline)
 	}
 	d.Damage = firstDamage(nil, wrong, unread)
+	var err error
 	if d.Mismatch, err = mismatch(detail.Mismatch); err != nil {
 		return nil, err
 	}
 	if d.Chain, err = in.chain(ctx, row, &start); err != nil || !row.Status.Open() {
 		return d, err
 	}
-	return d, in.describeOpen(ctx, row, d, &detail, unread)
+	return d, in.describeOpen(ctx, row, s, d, &detail, unread)
 }
 
 // describeOpen adds what is known of an open run only. Unread is why its state cannot be
 // read, nil if it can.
-func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.Description, detail *core.Detail, unread error) error {
-	s, err := in.Read(ctx, row)
-	if err != nil {
-		return err
-	}
+func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, s *Snapshot, d *view.Description, detail *core.Detail, unread error) (err error) {
 	d.Damage = firstDamage(s, unread)
 	if d.Needs, err = in.needs(ctx, row, detail, s); err != nil {
 		return err
@@ -53,8 +83,8 @@ func (in *Inspector) describeOpen(ctx context.Context, row *store.Run, d *view.D
 	}
 	var signals int
 	d.Pending, signals = s.pending()
-	d.Updates = s.updates()
-	d.HistoryLength, d.Warnings = len(s.Events), in.limits.warnings(len(s.Events), len(d.Pending), signals)
+	d.Updates = s.open.updates
+	d.HistoryLength, d.Warnings = s.events, in.limits.warnings(s.events, len(d.Pending), signals)
 	return errors.Join(in.addPlaces(ctx, row.ID, d.Pending), in.addChildren(ctx, d.Pending), in.addSwitches(ctx, d.Pending), in.addQueues(ctx, d.Pending))
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/perdure/perdure/internal/core"
-	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
@@ -23,7 +22,7 @@ func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Det
 		return nil, err
 	}
 	members = slices.DeleteFunc(members, func(m store.Member) bool { return m.Group != row.Group || m.Build == "" })
-	if last := s.advancedBy(); last != "" {
+	if last := s.owners[s.advanced]; last != "" {
 		at := slices.IndexFunc(members, func(m store.Member) bool { return m.ID == last })
 		if at < 0 {
 			return nil, nil // a node that is forgotten, or of a version that did not say
@@ -85,15 +84,4 @@ func neededCode(members []store.Member, workflow, code string) *view.NeededCode 
 	}
 	w, _ := definition(*latest, workflow)
 	return &view.NeededCode{Build: latest.Build, Version: w.Version, Node: latest.Name, Seen: at(latest.Seen), Live: latest.Live}
-}
-
-// advancedBy is the ID of the node on which the code of the run asked for something last, ""
-// if it never did or that is not known. Other turns may have been taken without it.
-func (s *Snapshot) advancedBy() string {
-	for _, ev := range slices.Backward(s.Events) {
-		if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
-			return s.owners[s.epochs[ev.Turn]]
-		}
-	}
-	return ""
 }

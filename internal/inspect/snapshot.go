@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,17 +14,21 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Snapshot is a run as it is committed. It is read without running the run's code.
+// Snapshot is a run as it is committed. It is read without running the run's code. Of its
+// history it keeps what is open, however long that is.
 type Snapshot struct {
-	Start  history.Start
-	Events []TurnEvent
-	// Damage is what of the run's record cannot be read. Events are all others.
+	Start history.Start
+	// Damage is what of the run's record cannot be read. The rest is from all other.
 	Damage []*history.DamageError
 
 	startLost bool                 // Start is only what the row says
-	epochs    map[int64]int64      // of turns, by number
 	rows      map[int64]store.Call // by number
 	owners    map[int64]string     // node IDs by epoch
+	events    int                  // how many there are
+	last      int64                // the last call that was made
+	sound     int64                // and the last before a turn that cannot be read
+	advanced  int64                // epoch of the last turn in which the code ran, 0 if none is known
+	open      leftOpen
 }
 
 // Read reads a run.
@@ -33,9 +38,9 @@ func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error
 }
 
 // begin reads a run and its first turns, at most limit (0: all), and reports whether
-// these are all.
-func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int) (s *Snapshot, complete bool, err error) {
-	s = &Snapshot{epochs: map[int64]int64{}, rows: map[int64]store.Call{}, owners: map[int64]string{}}
+// these are all. Each turn is shown to those who want to keep something of it, too.
+func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also ...func(*Snapshot, *core.StoredTurn)) (s *Snapshot, complete bool, err error) {
+	s = &Snapshot{rows: map[int64]store.Call{}, owners: map[int64]string{}, open: newLeftOpen()}
 	if s.Start, err = record.Start(row); err != nil {
 		s.Damage, s.startLost = append(s.Damage, damageOf(err)), !readable(err)
 	}
@@ -44,29 +49,77 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int) (s *S
 	if err != nil {
 		return nil, false, err
 	}
-	stored, err := in.db.History(ctx, row.Partition, row.ID, 0, limit)
+	for _, c := range calls {
+		s.rows[c.Number] = c
+	}
+	complete, err = in.each(ctx, row, &s.Start, limit, func(turns []core.StoredTurn, damage []*history.DamageError) {
+		s.add(turns, damage)
+		for i := range turns {
+			for _, f := range also {
+				f(s, &turns[i])
+			}
+		}
+	})
 	if err != nil {
 		return nil, false, err
 	}
-	turns, damage := record.Turns(&s.Start, 0, stored)
-	s.Damage = append(s.Damage, damage...)
 	owners, err := in.db.Owners(ctx, row.Partition)
 	if err != nil {
 		return nil, false, err
 	}
-	for _, c := range calls {
-		s.rows[c.Number] = c
-	}
 	for _, o := range owners {
 		s.owners[o.Epoch] = o.Node
 	}
-	for _, t := range turns {
-		s.epochs[t.Number] = t.Epoch
-		for _, ev := range t.Events {
-			s.Events = append(s.Events, TurnEvent{Turn: t.Number, Time: at(t.Time), Event: ev})
+	if s.Start.Carried != nil {
+		for _, signal := range s.Start.Carried.Signals {
+			s.open.delivered[signal.Name]++
 		}
 	}
-	return s, limit == 0 || len(stored) < limit, nil
+	return s, complete, nil
+}
+
+// each reads the history of a run in parts of mostTurns, at most limit turns (0: all), and
+// reports whether these are all. A part may be all that is in memory of a history.
+func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, limit int, part func([]core.StoredTurn, []*history.DamageError)) (complete bool, err error) {
+	for after, read := int64(0), 0; ; {
+		n := mostTurns
+		if limit > 0 {
+			n = min(n, limit-read)
+		}
+		stored, err := in.db.History(ctx, row.Partition, row.ID, after, n)
+		if err != nil {
+			return false, err
+		}
+		part(record.Turns(start, after, stored))
+		if len(stored) < n {
+			return true, nil
+		}
+		after, read = stored[len(stored)-1].Number, read+len(stored)
+		if limit > 0 && read >= limit {
+			return false, nil
+		}
+	}
+}
+
+// add takes in a part of the history.
+func (s *Snapshot) add(turns []core.StoredTurn, damage []*history.DamageError) {
+	unread := slices.ContainsFunc(s.Damage, func(d *history.DamageError) bool { return d.Turn > 0 })
+	for i := range turns {
+		t := &turns[i]
+		s.events += len(t.Events)
+		s.last = max(s.last, core.LastCall(turns[i:i+1]))
+		if !unread && (len(damage) == 0 || t.Number < damage[0].Turn) {
+			s.sound = s.last
+		}
+		for k := range t.Events {
+			ev := &t.Events[k]
+			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
+				s.advanced = t.Epoch
+			}
+			s.open.add(t, ev)
+		}
+	}
+	s.Damage = append(s.Damage, damage...)
 }
 
 // The kinds of calls that are tried again by a policy.
@@ -93,52 +146,18 @@ func (s *Snapshot) Pending() []view.Call {
 
 // pending returns the open calls, and how many signals none of them awaits.
 func (s *Snapshot) pending() (calls []view.Call, unread int) {
-	closed := map[int64]bool{}
-	delivered := map[string]int{}
-	edited := map[int64]*retry.Policy{}
-	for _, ev := range s.Events {
-		switch ev.Kind {
-		case history.CallControlled:
-			if ev.Policy != nil {
-				edited[ev.Call] = ev.Policy
-			}
-		case history.CallCompleted, history.CallFailed, history.CallCanceled, history.TimerFired, history.TimerCanceled:
-			closed[ev.Call] = true
-		case history.CallCancelRequested:
-			closed[ev.Call] = closed[ev.Call] || ev.Closed
-		case history.SignalReceived:
-			delivered[ev.Name]++
-		}
-	}
-	if s.Start.Carried != nil {
-		for _, signal := range s.Start.Carried.Signals {
-			delivered[signal.Name]++
-		}
-	}
-	blocks := map[int64]TurnEvent{}
-	for _, ev := range s.Events {
-		if ev.Kind == history.BlockStarted {
-			blocks[ev.Call] = ev
-		}
-		kind, begins := callKinds[ev.Kind]
-		if !begins || closed[ev.Call] {
-			continue
-		}
-		if began, is := blocks[ev.Block]; is && ev.Attempt > 0 {
-			if p := edited[ev.Block]; p != nil {
-				began.Policy = p
-			}
-			calls = append(calls, blockInBackoff(began, ev))
+	delivered := maps.Clone(s.open.delivered)
+	for _, number := range slices.Sorted(maps.Keys(s.open.calls)) {
+		ev := s.open.calls[number]
+		if began, is := s.open.blocks[ev.Block]; is && ev.Attempt > 0 {
+			calls = append(calls, blockInBackoff(began.with(s.open.edited[ev.Block]), ev))
 			continue
 		}
 		if ev.Kind == history.SignalAwaited && delivered[ev.Name] > 0 {
 			delivered[ev.Name]--
 			continue
 		}
-		if p := edited[ev.Call]; p != nil {
-			ev.Policy = p
-		}
-		calls = append(calls, s.call(kind, ev))
+		calls = append(calls, s.call(callKinds[ev.Kind], ev.with(s.open.edited[number])))
 	}
 	for _, n := range delivered {
 		unread += n
@@ -146,31 +165,18 @@ func (s *Snapshot) pending() (calls []view.Call, unread int) {
 	return calls, unread
 }
 
-// updates returns those without a result, oldest first.
-func (s *Snapshot) updates() (open []view.Update) {
-	for _, ev := range s.Events {
-		switch ev.Kind {
-		case history.UpdateAccepted:
-			open = append(open, view.Update{ID: ev.ID, Name: ev.Name, Accepted: ev.Time})
-		case history.UpdateCompleted:
-			open = slices.DeleteFunc(open, func(u view.Update) bool { return u.ID == ev.ID })
-		}
-	}
-	return open
-}
-
 // blockInBackoff returns a block that began with one event and waits, since another one,
 // for its next try.
-func blockInBackoff(began, backoff TurnEvent) view.Call {
+func blockInBackoff(began, backoff openEvent) view.Call {
 	p := view.Call{
-		Call: began.Call, Kind: KindBlock, Name: core.BlockName, State: view.CallBackoff, Scheduled: began.Time,
+		Call: began.Call, Kind: KindBlock, Name: core.BlockName, State: view.CallBackoff, Scheduled: began.at(),
 		Attempt: backoff.Attempt + 1, Failures: backoff.Attempt, Next: optional(backoff.Due),
 	}
 	policy := began.Policy
 	if policy == nil {
 		policy = &retry.Policy{}
 	}
-	retriedBy(&p, policy, began.Time)
+	retriedBy(&p, policy, began.at())
 	if f := backoff.Failure; f != nil {
 		p.LastError, p.LastErrorType = f.Message, f.TypeName()
 	}
@@ -178,23 +184,23 @@ func blockInBackoff(began, backoff TurnEvent) view.Call {
 }
 
 // call returns the open call that an event begins.
-func (s *Snapshot) call(kind string, ev TurnEvent) view.Call {
-	p := view.Call{Call: ev.Call, Kind: kind, Name: ev.Name, State: view.CallWaiting, Scheduled: ev.Time, Next: optional(ev.Due)}
+func (s *Snapshot) call(kind string, ev openEvent) view.Call {
+	p := view.Call{Call: ev.Call, Kind: kind, Name: ev.Name, State: view.CallWaiting, Scheduled: ev.at(), Next: optional(ev.Due)}
 	if ev.Child != nil {
-		p.Child = childOf(ev.Event)
+		p.Child = childOf(*ev.Event)
 	}
 	if kind != KindActivity && kind != KindStep {
 		return p
 	}
-	p.State, p.Attempt, p.Node, p.Queue = view.CallRunning, 1, s.owners[s.epochs[ev.Turn]], ev.Queue
+	p.State, p.Attempt, p.Node, p.Queue = view.CallRunning, 1, s.owners[ev.epoch], ev.Queue
 	var policy retry.Policy
 	if ev.Policy != nil {
 		policy = *ev.Policy
 	}
-	retriedBy(&p, &policy, ev.Time)
+	retriedBy(&p, &policy, ev.at())
 	row, ok := s.rows[ev.Call]
 	if !ok {
-		inFlight(&p, ev.Time.UnixNano(), &policy)
+		inFlight(&p, ev.time, &policy)
 		return p
 	}
 	p.Attempt, p.Node = row.Attempt, ""
