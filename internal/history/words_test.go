@@ -25,7 +25,7 @@ func TestPoliciesAreDecodedOnce(t *testing.T) {
 		}
 		return events[0].Policy
 	}
-	if read(7) != read(7) {
+	if first := read(7); read(7) != first {
 		t.Error("the same policy was decoded twice")
 	}
 	for range 2 {
