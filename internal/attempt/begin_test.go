@@ -71,9 +71,9 @@ func TestE147_WithoutASlotItEnds(t *testing.T) {
 		want    core.Outcome
 	}{
 		"no slot":    {func(*stage) {}, 1, true, core.Drained},
-		"not wanted": {func(s *stage) { s.runner.Get(Key{"run", 1, 2}).Cancel() }, 0, false, core.Failed},
-		"shutdown":   {func(s *stage) { s.runner.Interrupt() }, 0, false, core.Drained},
-		"lease lost": {func(s *stage) { s.holds.Store(false) }, 0, false, core.Drained},
+		"not wanted": {func(s *stage) { s.runner.Get(Key{"run", 1, 2}).Cancel() }, 0, true, core.Failed},
+		"shutdown":   {func(s *stage) { s.runner.Interrupt() }, 0, true, core.Drained},
+		"lease lost": {func(s *stage) { s.holds.Store(false) }, 0, true, core.Drained},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {

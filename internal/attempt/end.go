@@ -16,23 +16,24 @@ import (
 // execute runs a body and reports how it ended.
 func (r *Runner) execute(ctx context.Context, x *Attempt, body code.Body) {
 	var result history.Payload
-	err := errGoexit
+	err, unbegun := errGoexit, false
 	defer func() {
 		if v := recover(); v != nil {
 			err = retry.NewPanicError(v)
 		}
 		x.cancel(nil)
-		r.bodyReturned(ctx, x, result, err)
+		r.bodyReturned(ctx, x, result, err, unbegun)
 	}()
 	if unwanted := context.Cause(ctx); unwanted != nil {
-		err = unwanted
+		err, unbegun = unwanted, x.launch != nil
 		return
 	}
 	result, err = body(ctx)
 }
 
-// bodyReturned reports the end of an attempt, unless its timeout did before.
-func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Payload, err error) {
+// bodyReturned reports the end of an attempt, unless its timeout did before. Unbegun says that
+// it waited for its time or its slot, and its body was not called.
+func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Payload, err error, unbegun bool) {
 	first := !x.over.Swap(true)
 	r.mu.Lock()
 	x.stopTimers()
@@ -42,6 +43,7 @@ func (r *Runner) bodyReturned(ctx context.Context, x *Attempt, result history.Pa
 		return
 	}
 	in, step := outcome(ctx, result, err)
+	in.Unbegun = unbegun
 	r.end(x, in, step, x.slot)
 }
 
@@ -62,10 +64,8 @@ func outcome(ctx context.Context, result history.Payload, err error) (in core.At
 	in.Outcome, in.Failure = core.Failed, history.FromError(err)
 	cause := context.Cause(ctx)
 	switch {
-	case errors.Is(cause, errShutdown), errors.Is(cause, errLate):
+	case errors.Is(cause, errShutdown), errors.Is(cause, errLate), errors.Is(cause, errNoSlot):
 		in.Outcome = core.Drained
-	case errors.Is(cause, errNoSlot):
-		in.Outcome, in.Unbegun = core.Drained, true
 	}
 	if timeout, is := cause.(*retry.TimeoutError); is { // in time for its timer
 		in.Outcome, in.Failure = core.TimedOut, history.FromError(&retry.TimeoutError{Kind: timeout.Kind, Limit: timeout.Limit, Err: err})

@@ -345,6 +345,7 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 		}
 		r.started(c)
 		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
+	case in.Unbegun && c.state == Dispatched && r.unbegun(c, ended):
 	case c.cancelRequested:
 		if c.attempt > 1 || in.Failure != nil {
 			r.record(c, Canceled, in.Failure, string(retry.ReasonCanceled), ended)
@@ -357,8 +358,6 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 		r.handOver(c, ended)
 	case in.Outcome == Drained && c.StartedAt > r.now && c.state == Dispatched:
 		r.backOff(c) // it never began, and will under the same number
-	case in.Unbegun && c.state == Dispatched:
-		r.neverBegan(c)
 	case in.Outcome == Drained: // one that was claimed is on record, whether it began or not
 		due := c.StartedAt
 		r.record(c, Drained, nil, string(retry.ReasonDrained), ended)

@@ -336,7 +336,7 @@ func (r *execution) interrupt(c *Call, givenUp bool) {
 		r.out.Interrupt = append(r.out.Interrupt, Interrupt{Call: c.Number, Attempt: c.attempt})
 	}
 	if givenUp {
-		r.record(c, Canceled, nil, string(retry.ReasonCanceled), r.now)
+		r.record(c, Canceled, nil, string(retry.ReasonCanceled), max(r.now, c.StartedAt))
 	}
 }
 

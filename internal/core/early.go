@@ -1,5 +1,10 @@
 package core
 
+import (
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
 // awaitBackoff makes sure that a call in backoff is looked at when that ends.
 func (r *callTable) awaitBackoff(c *Call) {
 	c.early = r.config.Unslotted != nil && len(c.Gates) == 0 && (c.Queue == "" || c.Step()) && !c.OnProbation
@@ -35,4 +40,36 @@ func (r *execution) neverBegan(c *Call) {
 		return
 	}
 	r.wantSlotSince(c, c.QueuedAt)
+}
+
+// unbegun lets a call go on, or ends it if it is canceled, whose attempt is on record and
+// never began. It returns false if the call has passed gates, which it leaves as if it had.
+func (r *execution) unbegun(c *Call, ended int64) bool {
+	switch {
+	case c.cancelRequested:
+		r.closeUnbegun(c, ended)
+	case c.StartedAt > r.now:
+		r.backOff(c)
+	case len(c.Gates) == 0:
+		r.neverBegan(c)
+	default:
+		return false
+	}
+	return true
+}
+
+// closeUnbegun ends a canceled call whose attempt is on record and never began: it was
+// canceled while it waited for its time, or for its slot.
+func (r *execution) closeUnbegun(c *Call, ended int64) {
+	if c.StartedAt > r.now {
+		r.setState(c, Backoff)
+	} else {
+		r.setState(c, Queued)
+	}
+	c.StartedAt, c.Node = 0, ""
+	e := history.Event{Kind: history.CallCanceled, Call: c.Number, Ended: min(ended, r.now), Failure: given(c), Reason: string(retry.ReasonCanceled), Retry: r.summary(c, false, r.now)}
+	if e.Retry != nil {
+		e.Retry.TotalAttempts-- // the one that did not begin
+	}
+	r.happened(e)
 }

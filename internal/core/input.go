@@ -35,7 +35,7 @@ type AttemptEnded struct {
 	Ended   int64
 	// Began is when the body began, if that was not when the turn said that put the
 	// attempt on record: it had no slot yet. 0 otherwise. Unbegun says that the body did
-	// not begin, because there was no slot in time.
+	// not begin: there was no slot in time, or nobody wanted it any more.
 	Began   int64
 	Unbegun bool
 

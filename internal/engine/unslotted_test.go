@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 )
@@ -134,6 +136,51 @@ func TestE147_WhoGetsNoSlotNeverBegan(t *testing.T) {
 		}
 		if most != slots {
 			t.Errorf("at most %d bodies ran at once, want %d", most, slots)
+		}
+	})
+}
+
+// TestE147_WhatIsCanceledBeforeItsTime never began, and nobody says that it did: neither a
+// retry that is on record early, nor one that waits for its slot.
+func TestE147_WhatIsCanceledBeforeItsTime(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		for name, when := range map[string]time.Duration{"early": 900 * time.Millisecond, "just before": 990 * time.Millisecond, "waiting": 1100 * time.Millisecond} {
+			var ran atomic.Int64
+			work := activity.New("work", func(ctx context.Context, n int) (int, error) {
+				if n > 0 {
+					return n, busy(ctx, time.Hour)
+				}
+				ran.Add(1)
+				return 0, errors.New("not yet")
+			}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
+			flow := calls(work)
+			w.anew()
+			config := w.config(flow, work)
+			config.Concurrency = 1
+			e := w.startWith(config)
+			begin(t, e, flow, "run", 0)
+			if name == "waiting" {
+				pass(500 * time.Millisecond)
+				begin(t, e, flow, "other", 1)
+				when -= 500 * time.Millisecond
+			}
+			pass(when)
+			if err := e.Cancel(t.Context(), "run", "", request.By{Why: "enough"}); err != nil {
+				t.Fatal(err)
+			}
+			pass(2 * time.Second)
+			if d := describe(t, e, "run"); d.Status != "canceled" {
+				t.Errorf("%s: the run is %s", name, d.Status)
+			}
+			if all := attemptsOf(t, e, "run"); len(all) != 1 || ran.Load() != 1 {
+				t.Errorf("%s: %d bodies ran, and on record is %+v", name, ran.Load(), all)
+			}
+			for _, ev := range eventsOf(t, e, "run") {
+				if r := ev.Event.Retry; r != nil && r.TotalAttempts != 1 {
+					t.Errorf("%s: history says that there were %d attempts", name, r.TotalAttempts)
+				}
+			}
+			stop(t, e)
 		}
 	})
 }
