@@ -104,7 +104,8 @@ type Owner interface {
 	// wrote nothing and did not hinder the others. If Commit itself fails, no turn is
 	// known to be durable, and it is safe to repeat the call with the same turns. A
 	// turn that would wait for a transaction that is not the store's (see Transaction)
-	// gets an *UnavailableError.
+	// gets an *UnavailableError. The caller uses turns for other ones afterwards: what the
+	// store keeps of it, it copies.
 	Commit(ctx context.Context, turns []Turn) (Result, error)
 
 	// Due lists runs of the partitions whose wake time w satisfies

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type Committer struct {
 	ctx   context.Context
 	lone  chan struct{} // its capacity is how many turns with hooks commit by themselves
 	spare sync.Pool     // of *pending that have had their results
+	room  sync.Pool     // of *[]store.Turn, for the turns of a group
 	usual *lane         // of turns of the domain 0 alone
 	lanes lanes
 }
@@ -163,7 +165,16 @@ func (c *lane) commitQueued() {
 // without a result is committed again with the same bytes; one that the database cannot
 // take is halved until the culprit is alone.
 func (c *lane) commitGroup(group []*pending) {
-	turns := make([]store.Turn, len(group))
+	room, ok := c.room.Get().(*[]store.Turn)
+	if !ok {
+		room = new([]store.Turn)
+	}
+	turns := slices.Grow((*room)[:0], len(group))[:len(group)]
+	defer func() {
+		clear(turns)
+		*room = turns
+		c.room.Put(room)
+	}()
 	backoff := retry.Exponential(10*time.Millisecond, 2, time.Second)
 	for k := 1; ; k++ {
 		for i, p := range group {
