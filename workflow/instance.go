@@ -42,7 +42,7 @@ func newInstance(run *core.Run, main func(*Context) (history.Payload, error)) *i
 		i.intercept(intercept.WorkflowStart, "")
 		result, err := main(wf)
 		i.end(result, err)
-		wf.co.Halt() // the other coroutines end with the run
+		wf.co.HaltOthers() // they end with the run
 	})
 	return i
 }

@@ -184,6 +184,14 @@ func (c *Coroutine) Halt() {
 	}
 }
 
+// HaltOthers is Halt for a coroutine that is about to return: if no other is left it does
+// return, and Close has nothing to unwind.
+func (c *Coroutine) HaltOthers() {
+	if c.scheduler.halted = true; c.scheduler.Live() > 1 {
+		c.Halt()
+	}
+}
+
 // Running reports whether the coroutine is the one that runs now. Unlike all
 // other methods it may be called from anywhere, so that misuse is noticed.
 func (c *Coroutine) Running() bool { return c.running.Load() }

@@ -217,3 +217,28 @@ func TestE109_AContainedGoexitEndsItsCoroutineOnly(t *testing.T) {
 	}
 	<-s.Close()
 }
+
+// TestTheLastOneReturns: a coroutine that halts the others goes on if there are none, so that
+// nothing is left to unwind, and else stands still with them.
+func TestTheLastOneReturns(t *testing.T) {
+	for others := range 3 {
+		s, returned := New(), false
+		for range others {
+			s.Go(func(c *Coroutine) { c.Park() })
+		}
+		s.Go(func(c *Coroutine) {
+			c.HaltOthers()
+			returned = true
+		})
+		if err := s.Run(); err != nil {
+			t.Fatal(err)
+		}
+		if returned != (others == 0) || !s.halted {
+			t.Errorf("beside %d others: returned %t, halted %t", others, returned, s.halted)
+		}
+		<-s.Close()
+		if s.Live() != 0 {
+			t.Errorf("%d are left", s.Live())
+		}
+	}
+}
