@@ -145,6 +145,9 @@ func DecodeDetail(data []byte) (Detail, error) {
 	if len(data) == 0 {
 		return d, nil
 	}
+	if result, is := history.UnsealResult(data); is {
+		return Detail{Result: &result}, nil
+	}
 	if err := history.Unseal(data, &d); err != nil {
 		return d, history.Damaged("the outcome or reason in the row of the run", err)
 	}

@@ -203,3 +203,39 @@ func BenchmarkSealTurn(b *testing.B) {
 		}
 	})
 }
+
+// TestResultsAreReadByHand: what is read so is what encoding/json reads, and what is
+// written otherwise, or is damaged, is left to that.
+func TestResultsAreReadByHand(t *testing.T) {
+	type detail struct {
+		Result *Payload `json:"result,omitempty"`
+		Reason string   `json:"reason,omitempty"`
+	}
+	for _, p := range []Payload{
+		{EncodingJSON, []byte(`3`)}, {EncodingJSON, []byte(`null`)}, {EncodingJSON, []byte(`{"crc":[1,"}]"],"é":"\\"}`)},
+	} {
+		doc, err := Seal(detail{Result: &p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want detail
+		if err := Unseal(doc, &want); err != nil {
+			t.Fatal(err)
+		}
+		if got, is := UnsealResult(doc); !is || !got.Equal(*want.Result) {
+			t.Errorf("%s: %v, %t", doc, got, is)
+		}
+		doc[len(`{"result":{"`)] ^= 1
+		if _, is := UnsealResult(doc); is {
+			t.Errorf("%s is read", doc)
+		}
+	}
+	beside, _ := Seal(detail{Result: &Payload{EncodingJSON, []byte(`3`)}, Reason: "r"})
+	nothing, _ := Seal(detail{Result: &Payload{}})
+	binary, _ := Seal(detail{Result: &Payload{"binary", []byte{0, 1}}})
+	for _, doc := range [][]byte{beside, nothing, binary, []byte(`{"result":{"json":3}}`), []byte(`{}`), nil, appendSum([]byte(`{"result":{"json": 3}}`), key{}), appendSum([]byte(`{"result":{"json":3,}}`), key{})} {
+		if got, is := UnsealResult(doc); is {
+			t.Errorf("%s is read as %v", doc, got)
+		}
+	}
+}
