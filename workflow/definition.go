@@ -59,7 +59,7 @@ func (w Workflow[In, Out]) Name() string { return code.Of(w).Name }
 func begin[In, Out any](run *core.Run, name string, fn Func[In, Out]) *instance {
 	return newInstance(run, func(wf *Context) (history.Payload, error) {
 		var in In
-		if err := run.Start().Input.Decode(&in); err != nil {
+		if err := run.Began().Input.Decode(&in); err != nil {
 			return history.Payload{}, retry.Terminal(fmt.Errorf("workflow %q: input: %w", name, err))
 		}
 		out, err := fn(wf, in)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/perdure/perdure/internal/history"
 )
@@ -226,6 +227,15 @@ func (r *journal) CallID(call int64) string {
 		}
 	}
 	return CallID(run, call)
+}
+
+// AttemptIDs names an attempt to the outside, and its call.
+func (r *journal) AttemptIDs(call int64, attempt int) (ofCall, ofAttempt string) {
+	ofAttempt = AttemptID(r.start.Run, call, attempt)
+	if r.start.Base != nil {
+		return r.CallID(call), ofAttempt
+	}
+	return ofAttempt[:strings.LastIndexByte(ofAttempt, '.')], ofAttempt // without a text of its own
 }
 
 // identityOf is who a run is to its own code.

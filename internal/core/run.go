@@ -100,7 +100,7 @@ type Run struct {
 	mismatch  *Mismatch
 	rejoining rejoining
 
-	spare *Turn // that is empty, for the next step; nil if there is none
+	spare *Turn // see Reuse
 }
 
 // New makes the machine of a run that has no turn yet. The program may be nil.

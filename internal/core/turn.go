@@ -69,9 +69,8 @@ type Turn struct {
 	Dropped int // inputs that came too late or twice
 }
 
-// Recycle gives the turn back for the next one: nothing of it may be used any more. It is a
-// fifth of the memory that a turn takes. It may be left out.
-func (r *Run) Recycle(t *Turn) {
+// Clear empties a turn of which nothing is used any more, so that Reuse can take it.
+func (t *Turn) Clear() {
 	events, dispatch := t.Events, t.Dispatch
 	*t = Turn{}
 	if cap(events) <= maxSpare {
@@ -82,10 +81,13 @@ func (r *Run) Recycle(t *Turn) {
 		clear(dispatch)
 		t.Dispatch = dispatch[:0]
 	}
-	r.spare = t
 }
 
-// maxSpare is how long a list may be that is kept while the run waits.
+// Reuse lets the next step make its turn of an empty one, of whichever run. It may be left
+// out; it spares a fifth of the memory that a step takes.
+func (r *Run) Reuse(t *Turn) { r.spare = t }
+
+// maxSpare is how long a list may be that is kept.
 const maxSpare = 32
 
 // usualTurn is how many events most turns have: an attempt has begun and ended, and the code

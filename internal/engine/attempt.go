@@ -94,10 +94,11 @@ func (e *Engine) body(r *activeRun, d core.Dispatch) code.Body {
 }
 
 func attemptInfo(r *activeRun, d core.Dispatch) activity.Info {
-	start := r.run.Start()
+	start := r.run.Began()
+	ofCall, ofAttempt := r.run.AttemptIDs(d.Call, d.Attempt)
 	info := activity.Info{
 		WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type, Activity: d.Name,
-		CallID: r.run.CallID(d.Call), AttemptID: core.AttemptID(r.id, d.Call, d.Attempt), Trace: d.Trace,
+		CallID: ofCall, AttemptID: ofAttempt, Trace: d.Trace,
 		Attempt: d.Attempt, Max: d.Max, Allowed: d.Allowed, Final: d.Final,
 		Scheduled: time.Unix(0, d.Scheduled), Started: time.Unix(0, d.Started), Headers: start.Headers,
 	}

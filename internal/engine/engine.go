@@ -49,6 +49,7 @@ type Engine struct {
 	code    workers.Pool   // runs what users wrote, and may never come back
 	timers  sync.Pool      // of stopped *time.Timer
 	watched sync.Pool      // of *watched
+	turns   sync.Pool      // of *core.Turn, empty
 
 	receivers    map[string]func(store.Message, *partition) // of messages that are no input of a run, by kind
 	intake       []rule                                     // what features demand of the mail that runs take

@@ -81,7 +81,8 @@ func (r *activeRun) stored() error {
 	r.engine.report(r, r.out)
 	r.engine.observe(r, r.out)
 	r.engine.carryOut(r, r.out)
-	r.run.Recycle(r.out)
+	r.out.Clear()
+	r.engine.turns.Put(r.out)
 	r.out, r.todo, r.deferred = nil, nil, nil
 	if r.again && !r.run.Ended() && !r.engine.atWork(r, nil) {
 		r.again = false
@@ -206,7 +207,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 		e.Ended(r.id, *out.State)
 		if out.Next != nil {
 			e.handOn(r.resident, out.Next)
-		} else if id := r.run.Start().WorkflowID; e.routes[id].run == r.id {
+		} else if id := r.run.Began().WorkflowID; e.routes[id].run == r.id {
 			delete(e.routes, id) // the next run of the ID is of another chain
 		}
 		e.unload(r.resident)
@@ -251,7 +252,7 @@ func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err erro
 	t.Calls = record.StoreRows(of, out.Rows)
 	t.Attempts = record.Attempts(of, out.Attempts)
 	if len(out.Tallies) > 0 {
-		t.Tallies = record.Tallies(r.run.Start().Type, out.Time, out.Tallies)
+		t.Tallies = record.Tallies(r.run.Began().Type, out.Time, out.Tallies)
 	}
 	if err := e.storeTasks(r, out, &t); err != nil {
 		return t, err

@@ -40,6 +40,9 @@ func (e *Engine) step(r *activeRun, inputs []core.Input) (*core.Turn, error) {
 	if !ok {
 		w = e.newWatched()
 	}
+	if spare, is := e.turns.Get().(*core.Turn); is {
+		r.run.Reuse(spare)
+	}
 	w.instance, w.of, w.machine, w.inputs = r.instance, r, r.run, inputs
 	err := e.guard(&w.stint, w.take)
 	if err == nil {
