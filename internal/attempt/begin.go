@@ -56,6 +56,9 @@ func (r *Runner) due(x *Attempt, wants func(*Attempt)) {
 	r.mu.Unlock()
 }
 
+// Decline ends an attempt that has not begun: it is to have no slot now.
+func (x *Attempt) Decline() { x.runner.giveUp(x) }
+
 // giveUp ends an attempt that got no slot.
 func (r *Runner) giveUp(x *Attempt) {
 	r.mu.Lock()

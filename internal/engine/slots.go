@@ -89,6 +89,10 @@ func (e *Engine) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.switchedOff(activity) {
+		x.Decline() // it waits in the queue until the activity is on again
+		return
+	}
 	if slot := e.slots.Take(attempt.Regular); slot != nil {
 		if !x.Launch(slot) {
 			e.grant(slot.Free())
@@ -177,7 +181,11 @@ func (e *Engine) grant(grants []attempt.Grant) {
 			continue
 		}
 		if x := g.Attempt; x != nil {
-			if !x.Launch(g.Slot) {
+			off := e.switchedOff(g.Activity)
+			if off {
+				x.Decline()
+			}
+			if off || !x.Launch(g.Slot) {
 				grants = append(grants, g.Slot.Free()...)
 			}
 			continue

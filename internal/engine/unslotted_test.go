@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/workflow"
 )
 
 // slowCommits is a database of which each commit takes its time.
@@ -179,6 +180,51 @@ func TestE147_WhatIsCanceledBeforeItsTime(t *testing.T) {
 				if r := ev.Event.Retry; r != nil && r.TotalAttempts != 1 {
 					t.Errorf("%s: history says that there were %d attempts", name, r.TotalAttempts)
 				}
+			}
+			stop(t, e)
+		}
+	})
+}
+
+// TestE147_AnActivityThatIsPausedDoesNotBegin: neither a retry that is on record early, nor
+// one that waits for its slot. It begins when the activity is on again.
+func TestE147_AnActivityThatIsPausedDoesNotBegin(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		for name, when := range map[string]time.Duration{"early": 900 * time.Millisecond, "waiting": 1050 * time.Millisecond} {
+			var began []time.Time
+			var mu sync.Mutex
+			work := activity.New("work", func(ctx context.Context, n int) (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if began = append(began, time.Now()); len(began) == 1 {
+					return 0, errors.New("not yet")
+				}
+				return n, nil
+			}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
+			other := activity.New("other", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 600*time.Millisecond) })
+			flow, beside := calls(work), workflow.New("beside", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, other, n) })
+			w.anew()
+			config := w.config(flow, beside, work, other)
+			config.Concurrency = 1
+			e := w.startWith(config)
+			begin(t, e, flow, "run", 0)
+			if name == "waiting" {
+				pass(500 * time.Millisecond)
+				begin(t, e, beside, "other", 1)
+				when -= 500 * time.Millisecond
+			}
+			pass(when)
+			pauseActivity(t, e, "work", true, "off "+name)
+			pass(10 * time.Second)
+			if len(began) != 1 {
+				t.Errorf("%s: an attempt began although its activity is paused", name)
+			}
+			pauseActivity(t, e, "work", false, "on "+name)
+			if _, err := finish[int](t, e, "run"); err != nil {
+				t.Error(err)
+			}
+			if all := attemptsOf(t, e, "run"); len(all) != 2 || len(began) != 2 || !all[1].Started.Equal(began[1]) {
+				t.Errorf("%s: it began at %v, and has on record %+v", name, began, all)
 			}
 			stop(t, e)
 		}
