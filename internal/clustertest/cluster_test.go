@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -123,11 +124,19 @@ func (c *cluster) two() []*node {
 // the workflows these are as frequent as all others together.
 func (c *cluster) loaded(within time.Duration, mostly ...string) *witness.Load {
 	c.t.Helper()
+	return c.loadedWith(nil, within, mostly...)
+}
+
+// loadedWith is loaded with jobs besides those of witness.
+func (c *cluster) loadedWith(more map[string]witness.Job, within time.Duration, mostly ...string) *witness.Load {
+	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), within)
 	c.t.Cleanup(cancel)
 	load := c.load()
+	load.More = more
+	jobs := slices.Concat(slices.Collect(maps.Keys(witness.Jobs)), slices.Collect(maps.Keys(more)))
 	for _, name := range mostly {
-		for other := range witness.Jobs {
+		for _, other := range jobs {
 			load.Only = append(load.Only, name, other)
 		}
 	}
@@ -383,7 +392,7 @@ func (c *cluster) nothingLeft() {
 		"attempts are in queues":            `SELECT tasks::text FROM perdure.tasks`,
 		"calls have a row":                  `SELECT calls::text FROM perdure.calls`,
 		"turns belong to no run":            `SELECT t.run FROM perdure.turns t WHERE NOT EXISTS (SELECT FROM perdure.runs r WHERE r.partition = t.partition AND r.id = t.run)`,
-		"turns were written by older owner": `SELECT run FROM (SELECT run, epoch, lag(epoch) OVER (PARTITION BY partition, run ORDER BY number) AS before FROM perdure.turns) t WHERE before > epoch`,
+		"turns were written by older owner": `SELECT run FROM (SELECT run, epoch, lag(epoch) OVER (PARTITION BY partition, run, epoch >> 32 ORDER BY number) AS before FROM perdure.turns) t WHERE before > epoch`,
 		"turns have an epoch without owner": `WITH o AS MATERIALIZED (SELECT partition, epoch FROM perdure.owners) SELECT t.run FROM perdure.turns t WHERE NOT EXISTS (SELECT FROM o WHERE o.partition = t.partition AND o.epoch = t.epoch)`,
 	} {
 		if left := c.query(sql); len(left) > 0 {

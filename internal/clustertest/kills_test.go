@@ -17,7 +17,8 @@ var kills = flag.Int("kills", 9, "how many processes TestE132 kills; its long fo
 // TestE132_KillsOfEverything kills nodes, workers and database servers one after the other,
 // at random, while the network cuts and loses what it likes: kill -9 of a process, the
 // immediate shutdown of the server, and another kill of that after which its synchronous
-// standby is promoted. No acknowledged run is lost, no effect is doubled that is not on
+// standby is promoted. Each next life of a node is of one of two builds, which do not fit
+// each other's runs of one workflow. No acknowledged run is lost, no effect is doubled that is not on
 // record, nothing is orphaned, each answer that a client got is true, and no process ends
 // by itself or keeps what is wrong to itself:
 //
@@ -25,7 +26,7 @@ var kills = flag.Int("kills", 9, "how many processes TestE132 kills; its long fo
 func TestE132_KillsOfEverything(t *testing.T) {
 	t.Parallel()
 	h := newHavoc(t)
-	h.load = h.loaded(time.Duration(*kills)*20*time.Second+2*patience, "queued")
+	h.load = h.loadedWith(map[string]witness.Job{"route": routes}, time.Duration(*kills)*20*time.Second+2*patience, "queued", "route")
 	began := time.Now()
 	for n := range *kills {
 		switch {
@@ -66,6 +67,7 @@ type havoc struct {
 	standby  *pgtest.Cluster
 	troubled []bool
 	lives    int
+	builds   [2]string // of the nodes
 	done     map[string]int
 }
 
@@ -86,6 +88,8 @@ func newHavoc(t *testing.T) *havoc {
 
 func (h *havoc) nodes() []*node { return h.all[:2] }
 
+var builds = []string{"old", "new"}
+
 // bear begins the next life of a process.
 func (h *havoc) bear(i int) {
 	h.t.Helper()
@@ -93,6 +97,12 @@ func (h *havoc) bear(i int) {
 	s, kind := Setup{Database: h.through(h.nets[i]), Queue: -1}, "node"
 	if i >= 2 {
 		s.Worker, s.Queue, kind = true, 3, "worker"
+	} else {
+		before := h.builds[i]
+		if h.builds[i] = builds[h.random.IntN(2)]; before != "" && before != h.builds[i] {
+			h.done["deploy"]++
+		}
+		s.Build = h.builds[i]
 	}
 	if h.random.IntN(2) == 0 {
 		s.Name = fmt.Sprint(kind, " ", i)
@@ -185,16 +195,26 @@ func (h *havoc) trouble() {
 }
 
 // relieve ends the troubles of all networks, and waits until all processes are open: one that
-// met a trouble at its start is started again, as whoever runs it would.
+// met a trouble at its start is started again, as whoever runs it would. Both builds are there
+// then: no run is left without a node that it fits.
 func (h *havoc) relieve() {
 	h.t.Helper()
 	for i, net := range h.nets {
 		net.set(func() { net.silent, net.deaf, net.closed, net.lose = false, false, false, nil })
 		h.troubled[i] = false
-		for err := <-h.opened[i]; err != nil; err = <-h.opened[i] {
-			h.all[i].kill()
-			h.bear(i)
-		}
+		h.awaitOpen(i)
+	}
+	for h.builds[0] == h.builds[1] {
+		i := h.random.IntN(2)
+		h.kill(i)
+		h.awaitOpen(i)
+	}
+}
+
+func (h *havoc) awaitOpen(i int) {
+	for err := <-h.opened[i]; err != nil; err = <-h.opened[i] {
+		h.all[i].kill()
+		h.bear(i)
 	}
 }
 
@@ -211,5 +231,6 @@ func (h *havoc) sum(end witness.Case) {
 			outcomes[a.Outcome]++
 		}
 	}
-	h.t.Logf("attempts by outcome: %v", outcomes)
+	moved := h.query(`SELECT count(DISTINCT run)::text FROM perdure.turns WHERE epoch >> 32 > 0`)
+	h.t.Logf("attempts by outcome: %v; %s runs went on at a node of the other build", outcomes, moved[0])
 }

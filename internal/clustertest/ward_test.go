@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -36,6 +37,43 @@ func route(build string) workflow.Workflow[int, int] {
 		}
 		return v, nil
 	})
+}
+
+// routes is the job of route: its runs are in flight while nodes of its versions come and
+// go, and end as the version would that began them.
+func routes(ctx context.Context, c *witness.Client, id string, v int) ([]witness.Run, error) {
+	var h perdure.Handle[int]
+	err := witness.Patiently(ctx, func() (err error) {
+		h, err = perdure.Start(ctx, c.Engine, route("new"), id, v)
+		return err
+	})
+	r := []witness.Run{{ID: id, RunID: h.RunID()}}
+	if err != nil {
+		return r, err
+	}
+	select {
+	case <-time.After(time.Duration(c.Random.Int64N(int64(2 * time.Second)))): // a deploy may come
+	case <-ctx.Done():
+	}
+	if err := witness.Patiently(ctx, func() error { return witness.Signal(ctx, c.Engine, id, 1) }); err != nil {
+		return r, err
+	}
+	got, err := h.Result(ctx)
+	if err != nil {
+		return r, err
+	}
+	attempts, err := c.Engine.Workflow(id).Attempts(ctx)
+	if err != nil {
+		return r, err
+	}
+	calls := map[int64]bool{}
+	for _, a := range attempts {
+		calls[a.Call] = true
+	}
+	if want := witness.Repeat(len(calls), v); got != want {
+		err = fmt.Errorf("the result of %d steps is %d, want %d", len(calls), got, want)
+	}
+	return r, err
 }
 
 // TestE117_KillNineOnTheWay: nodes of two builds, and runs of the older one that are on their

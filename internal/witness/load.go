@@ -24,9 +24,10 @@ type Load struct {
 	T      testing.TB
 	Engine *perdure.Engine // that is not a worker
 	Book   *Book
-	Seed   uint64   // decides what the clients ask for
-	Relay  Relay    // nil: they ask through Engine
-	Only   []string // names of jobs; nil: all
+	Seed   uint64         // decides what the clients ask for
+	Relay  Relay          // nil: they ask through Engine
+	Only   []string       // names of jobs; nil: all
+	More   map[string]Job // besides Jobs
 
 	stop chan struct{}
 	work sync.WaitGroup
@@ -80,9 +81,11 @@ func (l *Load) fail(format string, args ...any) {
 // client starts one run after the other and waits for each.
 func (l *Load) client(ctx context.Context, number int) {
 	c := &Client{Engine: l.Engine, Random: rand.New(rand.NewPCG(l.Seed, uint64(number)+1)), Relay: l.Relay}
+	jobs := maps.Clone(Jobs)
+	maps.Copy(jobs, l.More)
 	names := l.Only
 	if names == nil {
-		names = slices.Sorted(maps.Keys(Jobs))
+		names = slices.Sorted(maps.Keys(jobs))
 	}
 	for n := 0; ctx.Err() == nil; n++ {
 		select {
@@ -92,7 +95,7 @@ func (l *Load) client(ctx context.Context, number int) {
 		}
 		name := names[c.Random.IntN(len(names))]
 		id := fmt.Sprintf("%s %d.%d", name, number, n)
-		runs, err := Jobs[name](ctx, c, id, c.Random.IntN(1_000_000))
+		runs, err := jobs[name](ctx, c, id, c.Random.IntN(1_000_000))
 		if err != nil {
 			l.fail("%s: %v\n%s", id, err, Explain(l.Engine, id))
 		}
