@@ -10,6 +10,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -62,7 +63,11 @@ func routes(ctx context.Context, c *witness.Client, id string, v int) ([]witness
 	if err != nil {
 		return r, err
 	}
-	attempts, err := c.Engine.Workflow(id).Attempts(ctx)
+	var attempts []view.Attempt
+	err = witness.Patiently(ctx, func() (err error) {
+		attempts, err = c.Engine.Workflow(id).Attempts(ctx)
+		return err
+	})
 	if err != nil {
 		return r, err
 	}

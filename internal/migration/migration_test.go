@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"slices"
 	"testing"
 	"testing/fstest"
 )
@@ -22,4 +23,22 @@ func TestReadRefusesAGap(t *testing.T) {
 		}
 	}()
 	Read(fstest.MapFS{"migrations/0001_a.sql": {}, "migrations/0003_c.sql": {}})
+}
+
+func TestStatements(t *testing.T) {
+	for script, want := range map[string][]string{
+		"":                                {},
+		" -- nothing;\n":                  {},
+		"SELECT 1":                        {"SELECT 1"},
+		"SELECT 1; ;\n-- two;\nSELECT 2;": {"SELECT 1;", "-- two;\nSELECT 2;"},
+		"SELECT 'a;''b;'; SELECT \"c;\"":  {"SELECT 'a;''b;';", "SELECT \"c;\""},
+		"/* a; */ SELECT 1; SELECT 2":     {"/* a; */ SELECT 1;", "SELECT 2"},
+		"DO $$ BEGIN a; b; END $$; c":     {"DO $$ BEGIN a; b; END $$;", "c"},
+		"DO $x$ a; $$ b; $x$; SELECT $1;": {"DO $x$ a; $$ b; $x$;", "SELECT $1;"},
+		"SELECT 'open; ":                  {"SELECT 'open;"},
+	} {
+		if got := Statements(script); !slices.Equal(got, want) {
+			t.Errorf("%q is %q, want %q", script, got, want)
+		}
+	}
 }

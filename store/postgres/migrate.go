@@ -127,9 +127,17 @@ func (c *conn) migrate(ctx context.Context, partitions int) error {
 			return err
 		}
 	}
-	for _, s := range c.h.steps(id, len(migrations), partitions) {
-		if err := c.script(ctx, s.SQL); err != nil {
-			return fmt.Errorf("%s: %w", s.Name, err)
+	return c.take(ctx, c.h.steps(id, len(migrations), partitions))
+}
+
+// take runs scripts statement by statement: what Citus is told of one that changes a table
+// is the whole text in which it came.
+func (c *conn) take(ctx context.Context, scripts []store.Script) error {
+	for _, s := range scripts {
+		for _, statement := range migration.Statements(s.SQL) {
+			if err := c.script(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", s.Name, err)
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -30,12 +31,15 @@ const (
 				ORDER BY m.sequence LIMIT $3)
 			SELECT partition, ward, sequence, workflow_id, run, key, kind, posted, data
 			FROM first JOIN perdure.inbox ON partition = place AND sequence = number ORDER BY sequence`
-	// It is the same for a distributed database, in one query, as inboxes are short.
-	selectInboxOf = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data
+	// These are for a distributed database, in one query, as inboxes are short: where there
+	// are wards, and where there are none.
+	selectInboxOfPlaces = `SELECT inbox.partition, coalesce(runs.ward, 0), sequence, inbox.workflow_id, run, key, kind, posted, data
 			FROM perdure.inbox LEFT JOIN perdure.runs ON inbox.partition = runs.partition AND runs.workflow_id = inbox.workflow_id AND runs.ward <> 0
 				AND (runs.id = inbox.run OR inbox.run = '' AND runs.latest)
 			WHERE inbox.partition = ANY ($1::bigint[]) AND sequence > $2 AND inbox.partition | (coalesce(runs.ward, 0) << 32) = ANY ($4::bigint[])
 			ORDER BY sequence LIMIT $3`
+	selectInboxOfPartitions = `SELECT partition, 0, sequence, workflow_id, run, key, kind, posted, data FROM perdure.inbox
+			WHERE partition = ANY ($1::bigint[]) AND sequence > $2 ORDER BY sequence LIMIT $3`
 )
 
 func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit int) ([]store.Message, error) {
@@ -53,7 +57,14 @@ func (h *handle) Inbox(ctx context.Context, partitions []int, after int64, limit
 		messages = nil
 		query, args := selectInbox, []any{homes, after, atMost(limit), wards}
 		if h.distributed {
-			query, args = selectInboxOf, []any{homes, after, atMost(limit), partitions}
+			wards, err := c.one(ctx, `SELECT 1 WHERE `+hasWards, nil, new(int))
+			if err != nil {
+				return err
+			}
+			if query, args = selectInboxOfPlaces, []any{homes, after, atMost(limit), partitions}; !wards {
+				noWards := slices.DeleteFunc(slices.Clone(partitions), func(p int) bool { _, ward := store.SplitPlace(p); return ward != 0 })
+				query, args = selectInboxOfPartitions, []any{noWards, after, atMost(limit)}
+			}
 		}
 		return c.query(ctx, query, args, func(r pgx.Rows) error {
 			var m store.Message
