@@ -55,13 +55,14 @@ func (r *execution) timeOutside(c *Call) {
 
 // inFlight returns the call if the attempt is the one it is at, here or outside.
 // What is said of an external one after its time was up comes too late, even if no step
-// was taken since.
+// was taken since. A worker was told that its word is taken: that counts until another one
+// is on record.
 func (r *execution) inFlight(call int64, attempt int, said int64) *Call {
 	c := r.calls[call]
 	if c == nil || !inFlight(c.state) || c.attempt != attempt {
 		return nil
 	}
-	if (c.state == External || c.state == Remote) && said >= c.due {
+	if c.state == External && said >= c.due {
 		r.timeOutside(c)
 		return nil
 	}

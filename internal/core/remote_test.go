@@ -1,0 +1,37 @@
+package core
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/retry"
+)
+
+// TestE139_AnEndBeforeTheTimeoutIsDurable counts, however late it is: its worker is told
+// that it is taken. After that it comes too late.
+func TestE139_AnEndBeforeTheTimeoutIsDurable(t *testing.T) {
+	for name, timedOut := range map[string]bool{"before": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			r := New(Config{Near: int64(time.Hour)}, history.Start{WorkflowID: "w", Run: "r"}, nil)
+			r.Bind(&oneCall{run: r, start: StartCall{
+				Kind: history.ActivityScheduled, Name: "work", Queue: "q", Policy: &retry.Policy{MaxAttempts: 1, AttemptTimeout: 100},
+			}})
+			stepped(t, r, 1)
+			ref := AttemptRef{Call: 1, Attempt: 1}
+			stepped(t, r, 2, Claimed{AttemptRef: ref, Worker: "w", At: 2})
+			if timedOut {
+				stepped(t, r, 103)
+			}
+			out := stepped(t, r, 110, AttemptEnded{Call: 1, Attempt: 1, Outcome: Completed, Ended: 105, Outside: true})
+			completed := slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.Kind == history.CallCompleted })
+			switch {
+			case timedOut && out.Dropped != 1:
+				t.Errorf("%d ends came too late", out.Dropped)
+			case !timedOut && (!completed || len(out.Over) != 1 || len(out.GivenUp) != 0):
+				t.Errorf("it does %+v", out)
+			}
+		})
+	}
+}
