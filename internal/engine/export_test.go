@@ -63,6 +63,7 @@ func Holds(e *Engine) string {
 		for _, gone := range p.inbox.known {
 			report("message pending", count(!gone))
 		}
+		report("ends that cannot be read", len(p.inbox.unread))
 	}
 	return b.String()
 }

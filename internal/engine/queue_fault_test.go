@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/codec"
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
@@ -179,6 +180,9 @@ func TestE121_AnEndThatItsOwnerCannotRead(t *testing.T) {
 		}
 		if _, err := finish[string](t, e, "late"); err == nil || !strings.Contains(err.Error(), "terminated") {
 			t.Errorf("got %v", err)
+		}
+		if left, holds := w.inInbox(), engine.Holds(e); left != 0 || holds != "" { // it is over, whatever it was
+			t.Errorf("%d messages are left, and in memory is %s", left, holds)
 		}
 	})
 }

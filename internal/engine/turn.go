@@ -67,6 +67,9 @@ func (r *activeRun) step(todo []mail, loaded bool) (t store.Turn, due bool, err 
 		return t, false, err
 	}
 	t.Consumed = consumed
+	if len(t.Over) > 0 {
+		t.Consumed = e.withUnread(r.partition, t.Over, consumed)
+	}
 	t.Hook = e.hook(r.out, r.todo)
 	if err = e.createFirst(r, r.out); err != nil {
 		r.refused(err)

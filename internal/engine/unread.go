@@ -37,7 +37,7 @@ func (e *Engine) routeUnread(p *partition, m store.Message, cause error) {
 	d, _ := message.Read(m) // as much as its face shows
 	ref := core.AttemptRef{Call: d.Call, Attempt: d.Attempt}
 	e.mu.Lock()
-	p.inbox.unread[store.TaskRef{Partition: p.home, Run: m.Run, Number: d.Call, Attempt: d.Attempt}] = true
+	p.inbox.unread[store.TaskRef{Partition: p.home, Run: m.Run, Number: d.Call, Attempt: d.Attempt}] = m.Sequence
 	e.mu.Unlock()
 	e.deliver(p, m.Run, mail{
 		input: core.AttemptEnded{Call: ref.Call, Attempt: ref.Attempt, Outside: true}, sequence: m.Sequence, unread: &unreadEnd{ref, cause},
@@ -67,5 +67,19 @@ func (e *Engine) leaveUnread(r *activeRun) (first error) {
 func (e *Engine) isUnread(p *partition, ref store.TaskRef) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return p.inbox.unread[ref]
+	_, is := p.inbox.unread[ref]
+	return is
+}
+
+// withUnread adds the messages that cannot be read of attempts that are over to those that a
+// turn consumes: nobody needs them any more.
+func (e *Engine) withUnread(p *partition, over []store.TaskRef, consumed []int64) []int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, ref := range over {
+		if s, is := p.inbox.unread[ref]; is && !slices.Contains(consumed, s) {
+			consumed = append(consumed, s)
+		}
+	}
+	return consumed
 }

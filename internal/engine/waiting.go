@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/perdure/perdure/store"
+import (
+	"maps"
+	"slices"
+
+	"github.com/perdure/perdure/store"
+)
 
 // A message is a row of the database's inbox until a durable turn consumes it. In
 // memory it waits in one of two places, and moves from one to the other:
@@ -29,12 +34,12 @@ type inbox struct {
 	deferred map[cause][]mail
 	// starts are the runs whose start messages wait, by workflow ID.
 	starts map[string]map[string]bool
-	// unread are the attempts whose ends are there and cannot be read here.
-	unread map[store.TaskRef]bool
+	// unread are the messages with the ends of attempts that cannot be read here.
+	unread map[store.TaskRef]int64
 }
 
 func newInbox() inbox {
-	return inbox{known: map[int64]bool{}, deferred: map[cause][]mail{}, starts: map[string]map[string]bool{}, unread: map[store.TaskRef]bool{}}
+	return inbox{known: map[int64]bool{}, deferred: map[cause][]mail{}, starts: map[string]map[string]bool{}, unread: map[store.TaskRef]int64{}}
 }
 
 // cause is why mail is deferred.
@@ -111,6 +116,9 @@ func (e *Engine) claim(m store.Message, also *partition) *partition {
 func (in *inbox) consumed(sequences []int64) {
 	for _, s := range sequences {
 		in.known[s] = true
+	}
+	if len(in.unread) > 0 {
+		maps.DeleteFunc(in.unread, func(_ store.TaskRef, s int64) bool { return slices.Contains(sequences, s) })
 	}
 }
 
