@@ -21,6 +21,7 @@ type options struct {
 	json, markdown        string
 	cpuProfile            string
 	memProfile            string
+	mutexProfile          string
 }
 
 func parse(args []string, errOut io.Writer) (options, error) {
@@ -45,6 +46,7 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	f.StringVar(&o.markdown, "markdown", "", "`document` into which the tables are written, between its markers")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "`file` for a CPU profile")
 	f.StringVar(&o.memProfile, "memprofile", "", "`file` for a profile of allocations")
+	f.StringVar(&o.mutexProfile, "mutexprofile", "", "`file` for a profile of waits for locks")
 	f.Usage = func() {
 		fmt.Fprint(errOut, usage())
 		f.PrintDefaults()

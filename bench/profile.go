@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"runtime/pprof"
@@ -8,12 +9,15 @@ import (
 
 // profiles are those that were asked for, while they are taken.
 type profiles struct {
-	cpu *os.File
-	mem string
+	cpu        *os.File
+	mem, mutex string
 }
 
 func startProfiles(o options) (*profiles, error) {
-	p := &profiles{mem: o.memProfile}
+	p := &profiles{mem: o.memProfile, mutex: o.mutexProfile}
+	if p.mutex != "" {
+		runtime.SetMutexProfileFraction(10) // of the waits; all of them would slow the locks down
+	}
 	if o.cpuProfile == "" {
 		return p, nil
 	}
@@ -32,14 +36,19 @@ func (p *profiles) write() error {
 			return err
 		}
 	}
-	if p.mem == "" {
+	runtime.GC() // the profile of allocations shows what was alive after the last collection
+	return errors.Join(writeProfile("allocs", p.mem), writeProfile("mutex", p.mutex))
+}
+
+// writeProfile writes a profile into a file, if that has a name.
+func writeProfile(of, name string) error {
+	if name == "" {
 		return nil
 	}
-	f, err := os.Create(p.mem)
+	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	runtime.GC() // the profile shows what was alive after the last collection
-	return pprof.Lookup("allocs").WriteTo(f, 0)
+	return pprof.Lookup(of).WriteTo(f, 0)
 }
