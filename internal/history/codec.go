@@ -25,7 +25,12 @@ type document struct {
 // SealTurn makes the document of the events of a run's turn, with a checksum over them and
 // over what turn it is.
 func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
-	doc, err := appendShort(make([]byte, 0, 96*(1+len(events))), time, events)
+	size := 32 // of what is around the events
+	for i := range events {
+		e := &events[i]
+		size += 56 + len(e.Name) + len(e.Node) + len(e.Input.Data) + len(e.Result.Data)
+	}
+	doc, err := appendShort(make([]byte, 0, size), time, events)
 	if err != nil {
 		return nil, err
 	}
