@@ -16,7 +16,7 @@ import (
 )
 
 // begin starts an attempt in a slot. Its turn is durable; the engine's mu is held.
-func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
+func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *attempt.Slot) {
 	p := r.partition
 	body := e.body(r, d)
 	// Its code was dropped, the engine stops, or so much time went by since the turn
@@ -36,9 +36,9 @@ func (e *Engine) begin(r *activeRun, d core.Dispatch, slot *attempt.Slot) {
 		}, d.Trace)
 	}
 	p.active++
-	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: d, Info: attemptInfo(r, d), Body: body, Slot: slot}
+	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: attemptInfo(r, d), Body: body, Slot: slot}
 	if slot == nil {
-		spec.Wants = e.wanting(&d)
+		spec.Wants = e.wanting(d)
 	}
 	e.attempts.Begin(spec)
 }
@@ -68,7 +68,7 @@ func (e *Engine) surrounded(body code.Body, op intercept.Op, trace string) code.
 }
 
 // body finds what an attempt runs, nil if that is gone.
-func (e *Engine) body(r *activeRun, d core.Dispatch) code.Body {
+func (e *Engine) body(r *activeRun, d *core.Dispatch) code.Body {
 	if d.Step {
 		if r.instance == nil {
 			return nil
@@ -93,7 +93,7 @@ func (e *Engine) body(r *activeRun, d core.Dispatch) code.Body {
 	}
 }
 
-func attemptInfo(r *activeRun, d core.Dispatch) activity.Info {
+func attemptInfo(r *activeRun, d *core.Dispatch) activity.Info {
 	start := r.run.Began()
 	ofCall, ofAttempt := r.run.AttemptIDs(d.Call, d.Attempt)
 	info := activity.Info{

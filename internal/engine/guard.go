@@ -16,12 +16,14 @@ type stint struct {
 	use      func() error  // runs the code
 	work     func()        // calls use; made once
 	result   chan error    // has room for one
+	timer    *time.Timer   // of the code that runs
 	decided  atomic.Bool   // the code has come back, or is given up: whichever was first
 }
 
 func (s *stint) init(e *Engine) {
 	s.engine, s.result = e, make(chan error, 1)
 	s.work = s.run
+	s.timer = time.NewTimer(e.config.TurnTimeout)
 }
 
 // guard runs f, which runs workflow code, under watch: on a goroutine of its
@@ -32,14 +34,14 @@ func (e *Engine) guard(s *stint, f func() error) error {
 	s.use = f
 	s.decided.Store(false)
 	e.code.Run(s.work)
-	timer := e.borrowTimer(e.config.TurnTimeout)
-	defer e.returnTimer(timer)
-	for seen := int64(-1); seen != s.progress.Load(); timer.Reset(e.config.TurnTimeout) {
+	s.timer.Reset(e.config.TurnTimeout)
+	defer s.timer.Stop()
+	for seen := int64(-1); seen != s.progress.Load(); s.timer.Reset(e.config.TurnTimeout) {
 		seen = s.progress.Load()
 		select {
 		case err := <-s.result:
 			return err
-		case <-timer.C:
+		case <-s.timer.C:
 		}
 	}
 	stack := replay.Stacks()
@@ -69,7 +71,7 @@ func (s *stint) run() {
 	err = replay.Protect(s.use)
 }
 
-// borrowTimer starts a timer; one is needed for each turn, so they are kept.
+// borrowTimer starts a timer; one is needed for each start of a run, so they are kept.
 func (e *Engine) borrowTimer(d time.Duration) *time.Timer {
 	t, ok := e.timers.Get().(*time.Timer)
 	if !ok {

@@ -65,7 +65,7 @@ func (e *Engine) serveQueues() {
 			return e.switchedOff(name)
 		},
 		Body: func(run string, t *serve.Task) code.Body {
-			body := e.body(nil, t.Dispatch)
+			body := e.body(nil, &t.Dispatch)
 			if body == nil || !e.surrounds() {
 				return body
 			}

@@ -183,7 +183,8 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	for _, call := range out.Unused {
 		e.grant(r.freeSlot(call))
 	}
-	for _, d := range out.Dispatch {
+	for i := range out.Dispatch {
+		d := &out.Dispatch[i]
 		slot := r.slots[d.Call]
 		delete(r.slots, d.Call)
 		e.begin(r, d, slot)
