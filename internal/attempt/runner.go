@@ -120,7 +120,7 @@ type Attempt struct {
 	start    func(*Attempt) // starts it, nil if it has started
 	timer    *time.Timer    // enforces the attempt's timeout, nil if it has none
 	trial    *time.Timer    // ends its time in the probation lane, nil elsewhere
-	launch   *time.Timer    // starts it, nil if it was started immediately
+	launch   *time.Timer    // starts it, then ends its patience for a slot; nil if it was started immediately
 	unwanted func() bool    // stops waiting for its context to end
 	holds    bool           // its slot was not given back although it is over
 }

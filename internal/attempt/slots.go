@@ -20,7 +20,7 @@ type Slots struct {
 	keptBack bool // no regular slot is given yet
 	lane     lane
 	queues   [3]queue           // by lane, and what is on record: see Waiter.line
-	waiting  map[Call]*Waiter   // all of both queues: a call waits once
+	waiting  map[Call]*Waiter   // all of the queues: a call waits once
 	came     int64              // how many came so far
 	inLine   int                // runs that wait to begin
 	passed   map[string]*Waiter // runs that begin without a slot: their first calls have their places

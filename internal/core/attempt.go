@@ -171,7 +171,7 @@ func (r *callTable) queue(c *Call) {
 	r.touch(c)
 }
 
-// dispatch starts an attempt for which a slot is reserved.
+// dispatch starts an attempt that was admitted.
 func (r *execution) dispatch(c *Call) {
 	r.setState(c, Dispatched)
 	c.due, c.Returned = 0, 0

@@ -48,7 +48,7 @@ type undecided struct {
 	Judges  int              `json:"judges"` // gates that have not answered
 }
 
-// passed reports whether a call holds all of its gates.
+// holdsGates reports whether a call holds all of its gates.
 func (c *Call) holdsGates() bool {
 	return !slices.ContainsFunc(c.AtGates, func(p atGate) bool { return !p.holds() })
 }

@@ -185,7 +185,8 @@ func (r *Run) advance() error {
 
 // Step advances the run to now. The inputs are taken in order, nil ones left out, then
 // what is due; then the code goes on. admit is asked for each attempt that could start: true
-// reserves a slot for it. Without a slot the call stays queued.
+// reserves a slot for it, or says that it asks for one when it begins (see
+// Config.Unslotted). Otherwise the call stays queued.
 func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, error) {
 	r.now = max(r.now, now)
 	if r.out, r.spare = r.spare, nil; r.out == nil {

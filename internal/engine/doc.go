@@ -79,8 +79,9 @@
 //     workflow.Version, else a hash of the executable. One that was stuck, or whose turn
 //     the database refused, is tried at the next start.
 //   - A call of an unregistered activity stays queued; log and Health say so.
-//   - The attempt after a backoff is committed up to 20 ms early and begins when it is
-//     due. If its process dies before that, the call returns to its backoff.
+//   - The attempt after a backoff is committed early and begins when it is due: up to
+//     200 ms if it needs no slot before, else 20 ms. If its process dies before that, the
+//     call returns to its backoff.
 //   - A node whose workflow code does not return drains. Goroutines cannot be ended from
 //     outside. Bodies that ignore their timeout are throttled above a cap.
 //   - Closed runs are deleted without fencing. Their rows have no writer. Engines sweep

@@ -10,7 +10,7 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// partition is one that this node owns. Its fields but the first three are
+// partition is one that this node owns. Its fields below node are
 // guarded by the engine's mu.
 type partition struct {
 	number int // of its place: see store.Place

@@ -22,7 +22,7 @@ func (e *Engine) report(r *activeRun, out *core.Turn) {
 		case core.Lost:
 			lost++
 			e.reportAttempt(r, out, a)
-		case core.Failed, core.TimedOut, core.Refused:
+		case core.Failed, core.TimedOut, core.RefusedByGate:
 			e.reportAttempt(r, out, a)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // resident is a run, a gate or a schedule in memory. Its first group of fields belongs
-// to the goroutine that works on it, the second to the engine's mu.
+// to the goroutine that works on it, the second to the engine's mu, but
+// only that goroutine changes entry and first while there is one.
 type resident struct {
 	partition *partition
 	id        string

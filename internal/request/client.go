@@ -142,7 +142,7 @@ func (c *Client) post(ctx context.Context, m store.Message) error {
 	return nil
 }
 
-// tell is post for gates and schedules, which are known by their names.
+// tell is post without the ID in the error: gates and schedules are known by their names.
 func (c *Client) tell(ctx context.Context, m store.Message) error {
 	err := c.db.Post(ctx, m)
 	if err == nil {
