@@ -36,6 +36,8 @@ type operationBody struct {
 	Call      int64           `json:"call,omitempty" doc:"of reset: the first call that is made again"`
 	Signal    string          `json:"signal,omitempty" doc:"of signal: its name"`
 	Value     json.RawMessage `json:"value,omitempty" doc:"of signal"`
+	From      string          `json:"from,omitempty" doc:"of move-runs: the build on which the runs stay now; may be left out for one run"`
+	To        string          `json:"to,omitempty" doc:"of move-runs: the build on which they stay from now on"`
 
 	// Selection is of operations on many runs.
 	Selection string `json:"selection,omitempty" doc:"of operations on many runs: what a dry run has selected, in place of runs and calls. Nothing else is touched, and the answer says what is gone"`
@@ -92,6 +94,12 @@ var operationKinds = []operationKind{
 		}
 		return ops.ResetRun(b.Call), nil
 	}},
+	{name: "move-runs", takes: []string{"from", "to"}, run: func(b *operationBody) (ops.RunOperation, error) {
+		if b.To == "" {
+			return ops.RunOperation{}, badRequest("the build to which runs move is missing; name it with to, as nodes show it")
+		}
+		return ops.MoveRun(b.From, b.To), nil
+	}},
 	{name: "cancel", run: onRun(ops.CancelRun())},
 	{name: "terminate", run: onRun(ops.TerminateRun())},
 	{name: "signal", takes: []string{"signal", "value"}, run: func(b *operationBody) (ops.RunOperation, error) {
@@ -118,7 +126,7 @@ func (b *operationBody) kind() (operationKind, error) {
 	k := operationKinds[i]
 	for field, given := range map[string]bool{
 		"result": b.Result != nil, "error": b.Error != "", "as": b.As != "", "policy": b.Policy != nil, "replace": b.Replace,
-		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil,
+		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil, "from": b.From != "", "to": b.To != "",
 		"calls": b.Calls.Call != 0 || b.Calls.Name != "" || len(b.Calls.States) > 0 || b.Calls.ErrorType != "",
 	} {
 		if given && !slices.Contains(k.takes, field) && !(field == "calls" && k.onCalls) {

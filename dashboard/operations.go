@@ -109,6 +109,20 @@ var operations = []operation{
 		},
 	},
 	{
+		name: "move-runs", label: "Move to a build", did: "moved",
+		means: "It stays on another build from now on, and goes on at a node of that. If its code does not fit there, it is parked until it is moved back.",
+		fields: []field{
+			{Name: "from", Label: "Build on which it stays now", Hint: "others are left alone; may be empty"},
+			{Name: "build", Label: "Build on which it stays from now on", Hint: "as the page of nodes shows it", Needed: true},
+		},
+		onRuns: func(v url.Values) (ops.RunOperation, error) {
+			if v.Get("build") == "" {
+				return ops.RunOperation{}, errors.New("the build is empty: say on which one it stays from now on, as the page of nodes shows it")
+			}
+			return ops.MoveRun(v.Get("from"), v.Get("build")), nil
+		},
+	},
+	{
 		name: "cancel", label: "Cancel", did: "canceled", danger: true,
 		means:  "It is asked to end: its code is told and can clean up; what it waits for is canceled.",
 		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.CancelRun(), nil },
@@ -201,15 +215,19 @@ func callButtons(id string, c *view.Call) []button {
 
 // runButtons are those of a run.
 func runButtons(d *view.Description) []button {
+	names := []string{"pause-run", "signal", "reset", "cancel", "terminate"}
 	switch {
 	case d.Closed != nil && d.Next == "":
 		return buttons(d.WorkflowID, 0, "", "reset")
 	case d.Closed != nil:
 		return nil
 	case d.Paused != nil:
-		return buttons(d.WorkflowID, 0, "", "resume-run", "signal", "reset", "cancel", "terminate")
+		names[0] = "resume-run"
 	}
-	return buttons(d.WorkflowID, 0, "", "pause-run", "signal", "reset", "cancel", "terminate")
+	if d.Build != "" {
+		names = append(names, "move-runs")
+	}
+	return buttons(d.WorkflowID, 0, "", names...)
 }
 
 // bulkLinks lead to the forms of the operations on all runs that a filter selects.

@@ -291,13 +291,26 @@ func holdOf(d *view.Description) *hold {
 			"Nothing is lost: start an engine with code that fits, and the run goes on.", eventText(d.Mismatch.Expected), eventText(d.Mismatch.Actual),
 		}
 	case d.Status == view.StatusWaitingForCode:
-		return &hold{What: "It waits for an engine that has its code.", Why: "Nothing is lost. " + d.Reason}
+		return &hold{What: "It waits for an engine that has its code.", Why: "Nothing is lost. " + d.Reason + needed(d.Needs)}
 	case d.Status == view.StatusParked:
 		return &hold{What: "Parked: its code could not run.", Why: "Nothing is lost: start an engine with code that can, and the run goes on. " + d.Reason}
 	case d.Paused != nil:
 		return &hold{What: "Paused " + wording.ByAndWhy(d.Paused.By, d.Paused.Why), Why: "Since " + human.Time(d.Paused.Since) + ". It goes on when it is resumed."}
 	}
 	return nil
+}
+
+// needed says which build has the code for which a run waits, as far as that is known.
+func needed(n *view.NeededCode) string {
+	switch {
+	case n == nil:
+		return ""
+	case n.Node == "":
+		return fmt.Sprintf(". No node is remembered that had build %s.", n.Build)
+	case n.Live:
+		return fmt.Sprintf(". The node %s has build %s.", n.Node, n.Build)
+	}
+	return fmt.Sprintf(". Build %s was seen last on the node %s, %s.", n.Build, n.Node, human.Time(n.Seen))
 }
 
 func eventText(e *view.Event) string {

@@ -13,7 +13,7 @@
 //   - Calls of runs: [Control], [ControlAll] with [RetryNow], [Skip], [FailNow], [Pause],
 //     [Resume], [EditPolicy] and [ChangePolicy].
 //   - Runs: [ControlRun], [ControlRuns] with [CancelRun], [TerminateRun], [SignalRun],
-//     [PauseRun], [ResumeRun] and [ResetRun]; [Cancel], [Terminate], [Fork].
+//     [PauseRun], [ResumeRun], [ResetRun] and [MoveRun]; [Cancel], [Terminate], [Fork].
 //   - Activities of a whole group: [PauseActivity], [ResumeActivity], [Switches].
 //   - Gates and schedules: [Gates], [PauseGate], [Schedules], [TriggerSchedule] and others.
 //   - The database: [Status], the overview to begin with; [Nodes], [Counts], [Sweep].

@@ -19,7 +19,7 @@ func Search(ctx context.Context, e *perdure.Engine, filter view.Filter) (view.Ru
 }
 
 // RunOperation is an operation on a run as a whole. CancelRun, TerminateRun, SignalRun,
-// PauseRun, ResumeRun and ResetRun make one; the zero value is refused.
+// PauseRun, ResumeRun, ResetRun and MoveRun make one; the zero value is refused.
 type RunOperation struct {
 	control core.Control
 	err     error
@@ -80,6 +80,19 @@ func ResetRun(call int64) RunOperation {
 	return RunOperation{control: core.Control{Operation: core.ResetTheRun, Call: call}}
 }
 
+// MoveRun lets a run that is workflow.Pinned stay on another build from now on: one that
+// stays on the build from, or on any if from is empty. What runs of it ends where it is. It
+// continues at a node of the build to, if its code there fits the history of the run; else it
+// is parked there, and moving it back undoes that. If no such node lives, the run is held
+// until one does. The next run of its chain may begin on any build.
+//
+// It is refused for a run that stays on no build, or on another one than from. The Note of a
+// record of a dry run says what would become of the run. What its history would show is known
+// to a program of that build: see CheckCode.
+func MoveRun(from, to string) RunOperation {
+	return RunOperation{control: core.Control{Operation: core.MoveTheRun, From: from, To: to}}
+}
+
 // ControlRun carries an operation out on the latest run of a workflow ID, and returns its
 // outcome when that is durable: view.Applied, or view.Unchanged if the run was that way
 // already. With DryRun it only looks whether there is a run.
@@ -117,7 +130,7 @@ func ControlRuns(ctx context.Context, e *perdure.Engine, runs view.Filter, op Ru
 // with is the operation with what the settings say.
 func (op RunOperation) with(s *settings) (core.Control, error) {
 	if op.control.Operation == "" {
-		return core.Control{}, errors.New("perdure: the operation is missing: make one with CancelRun, TerminateRun, SignalRun, PauseRun, ResumeRun or ResetRun")
+		return core.Control{}, errors.New("perdure: the operation is missing: make one with CancelRun, TerminateRun, SignalRun, PauseRun, ResumeRun, ResetRun or MoveRun")
 	}
 	return Operation(op).on(view.CallFilter{}, s)
 }

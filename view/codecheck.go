@@ -59,8 +59,11 @@ type CodeFinding struct {
 	Workflow   string `json:"workflow"` // name of the definition
 	Status     string `json:"status"`   // as it is now, see StatusRunning
 	Verdict    string `json:"verdict"`  // see CodeFits
-	Stops      bool   `json:"stops"`    // it does not stand for that reason yet
-	Reason     string `json:"reason"`
+	Stops      bool   `json:"stops"`    // it would stop: it has not yet, and this code is to continue it
+	// Build is that on which the run stays (see workflow.Pinned), empty for none. If that is
+	// another one than that of the code, the run stops only if it is moved.
+	Build  string `json:"build,omitempty"`
+	Reason string `json:"reason"`
 	// Turn and Command are the place of the first difference, from 1, and Recorded and
 	// Asked what the history has there and what the code asks for; 0 and empty if the
 	// code does not differ.

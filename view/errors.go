@@ -40,7 +40,7 @@ type RefusedError struct{ Record ControlRecord }
 
 func (e *RefusedError) Error() string {
 	switch r := &e.Record; r.Operation {
-	case "cancel", "terminate", "signal", "pause-run", "resume-run", "reset", "fork":
+	case "cancel", "terminate", "signal", "pause-run", "resume-run", "reset", "move-runs", "fork":
 		return fmt.Sprintf("%s is refused: %s", r.Operation, r.Note)
 	default:
 		return fmt.Sprintf("%s of call %d (%s) is refused: %s", r.Operation, r.Call, r.Name, r.Note)

@@ -22,9 +22,9 @@ type ControlRecord struct {
 	// Call is the number of the call; of a reset the first call that is made again. It
 	// is 0 of an operation on the run, or if no call was selected.
 	Call int64  `json:"call,omitempty"`
-	Name string `json:"name,omitempty"` // of the activity, the step or the signal
+	Name string `json:"name,omitempty"` // of the activity, the step, the signal or the build to which a run moves
 	// Operation is retry-now, skip, fail, pause, resume or edit-policy; of a run
-	// cancel, terminate, signal, pause-run, resume-run, reset or fork.
+	// cancel, terminate, signal, pause-run, resume-run, reset, move-runs or fork.
 	Operation string    `json:"operation"`
 	Request   string    `json:"request,omitempty"`
 	By        string    `json:"by,omitempty"` // empty if the engine did

@@ -44,6 +44,9 @@ type Run struct {
 	CustomStatus string `json:"custom_status,omitempty"`
 	// Paused says who paused the whole run, nil if it is not paused.
 	Paused *Pause `json:"paused,omitempty"`
+	// Build is that on which an open run stays (see workflow.Pinned); empty if it may go on
+	// with any.
+	Build string `json:"build,omitempty"`
 	// Reason says why the run is held, or was terminated.
 	Reason string `json:"reason,omitempty"`
 	// Error and ErrorType say why a run failed.
@@ -64,7 +67,8 @@ type Description struct {
 	Mismatch *Mismatch `json:"mismatch,omitempty"` // of a parked run whose code does not fit its history
 	Stack    string    `json:"stack,omitempty"`    // of a parked run whose code panicked or did not yield
 	// Needs is code with which the run would go on, of one that waits for code or does not
-	// fit the code of its node; nil if no node is remembered that had it.
+	// fit the code of its node; nil if no node is remembered that had it. Of a run that stays
+	// on a build it is that one.
 	Needs *NeededCode `json:"needs,omitempty"`
 	// Away is the name of the node on which an open run goes on because its code fits there,
 	// if that is not the owner of its partition; else empty.
@@ -108,8 +112,8 @@ type Description struct {
 type NeededCode struct {
 	Build   string    `json:"build"`             // see Node.Build
 	Version string    `json:"version,omitempty"` // workflow.Version, "" if the workflow declares none
-	Node    string    `json:"node"`              // name of the node that has it, or had it last
-	Seen    time.Time `json:"seen"`              // when that node last renewed its lease
+	Node    string    `json:"node,omitempty"`    // name of the node that has it, or had it last; "" if none is remembered
+	Seen    time.Time `json:"seen,omitzero"`     // when that node last renewed its lease; zero if none is remembered
 	Live    bool      `json:"live"`              // the node is there
 }
 

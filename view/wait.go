@@ -49,6 +49,7 @@ type Wait struct {
 	Name  string `json:"name,omitempty"`  // of the activity, step, signal, timer or child workflow
 	Gate  string `json:"gate,omitempty"`  // where the call waits
 	Queue string `json:"queue,omitempty"` // in which the call waits
+	Build string `json:"build,omitempty"` // on which the run stays that waits for it (see workflow.Pinned)
 
 	Since *time.Time `json:"since,omitempty"` // nil if it is not known
 	Until *time.Time `json:"until,omitempty"` // when it ends by itself; nil if it does not, or that is not known

@@ -37,7 +37,7 @@ func Declare[In, Out any](name string, opts ...Option) Workflow[In, Out] {
 	for _, opt := range opts {
 		opt.define(&o)
 	}
-	return Workflow[In, Out]{definition: code.Define(code.Declared{Name: name, Version: o.version, Retry: o.retry})}
+	return Workflow[In, Out]{definition: code.Define(code.Declared{Name: name, Version: o.version, Retry: o.retry, Pinned: o.pinned})}
 }
 
 // Impl returns the workflow with its code, to be registered. The handle itself

@@ -10,11 +10,12 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Option is a setting of a definition: Version or RetryPolicy.
+// Option is a setting of a definition: Version, Pinned or RetryPolicy.
 type Option interface{ define(*options) }
 
 type options struct {
 	version string
+	pinned  bool
 	retry   *retry.Policy
 }
 
@@ -26,6 +27,18 @@ func (f setting) define(o *options) { f(o) }
 // the owner's code is not the one with which it was parked; without a declared version,
 // whenever the program is another build.
 func Version(v string) Option { return setting(func(o *options) { o.version = v }) }
+
+// Pinned keeps each run on the build with which its code began (see perdure.Build): code
+// that changes needs not fit the histories of runs in flight. Where a node of another build
+// would continue the run, it goes on at a live node of its group that has the build; if
+// there is none, it is held as view.StatusWaitingForCode until one comes back, or until
+// ops.MoveRun gives it another build.
+//
+// The next run of the chain, after ContinueAsNew or by a RetryPolicy, begins on the build of
+// the node that begins it, and so do a child and a run that is reset or forked: the code of
+// that build must fit what is kept. Runs that began before their workflow was declared so
+// stay on none. An engine that does not know its build refuses the definition.
+func Pinned() Option { return setting(func(o *options) { o.pinned = true }) }
 
 // What the options of package internal/option are called here, where users read.
 type (

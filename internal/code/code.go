@@ -28,6 +28,8 @@ type Declared struct {
 	// then the build of the program does.
 	Version string
 	Retry   *retry.Policy // of failed runs, nil for none
+	// Pinned says that a run stays on the build on which it began.
+	Pinned bool
 	// Begin makes the instance of a run; nil without code.
 	Begin func(*core.Run) Instance
 }

@@ -173,6 +173,8 @@ func (r *Run) apply(e *history.Event) {
 		r.mustAdvance = true
 	case history.CodeAdvanced:
 		r.mustAdvance = true
+	case history.RunPinned:
+		r.applyPin(e)
 	case history.RunCompleted, history.RunFailed, history.RunCanceled, history.RunTerminated, history.RunTimedOut, history.RunContinued:
 		r.applyEnd(e)
 	default:

@@ -46,6 +46,9 @@ type Control struct {
 	SignalID string          `json:"signal_id,omitempty"` // of SignalTheRun; ID if empty
 	Value    history.Payload `json:"value,omitzero"`      // of SignalTheRun
 
+	From string `json:"from,omitempty"` // of MoveTheRun: the build on which the run is to be, empty for any
+	To   string `json:"to,omitempty"`   // of MoveTheRun: the build on which it stays from now on
+
 	Chain string `json:"chain,omitempty"` // if set, only runs of this chain are meant
 
 	Call int64 `json:"call,omitempty"` // the first that is made again, of ResetTheRun

@@ -112,6 +112,7 @@ func (r *Run) goLive() {
 	r.out, r.rejoining.out = r.rejoining.out, nil
 	r.now = max(r.now, r.out.Time)
 	r.emit(history.Event{Kind: history.CodeAdvanced})
+	r.pinBegin()
 	r.countElsewhere()
 	r.shelve()
 }

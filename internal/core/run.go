@@ -42,6 +42,8 @@ type Config struct {
 	Served func(*Call) bool
 	// Tell says that a hook wants to be told of calls that begin to wait for a person.
 	Tell bool
+	// Build is that on which a run stays whose code begins; empty: it may go on with any.
+	Build string
 	// Closings says that turns tell observers of the calls that they close.
 	Closings bool
 	// Near is how far off a due time may be for the run to stay Hot, in ns.
@@ -264,6 +266,9 @@ func (r *Run) work() error {
 }
 
 func (r *Run) step() error {
+	if !r.codeRan {
+		r.pinBegin()
+	}
 	before := len(r.out.Events)
 	resuming := before == 0
 	if err := r.advance(); err != nil {

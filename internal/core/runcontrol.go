@@ -16,10 +16,11 @@ const (
 	PauseTheRun     Operation = "pause-run"  // its code does not go on and no attempt starts
 	ResumeTheRun    Operation = "resume-run" // ends that
 	ResetTheRun     Operation = "reset"      // it goes on from a call, as the next run of its chain
+	MoveTheRun      Operation = "move-runs"  // it stays on another build
 )
 
 // RunOperations are all of them.
-var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun, ResetTheRun}
+var RunOperations = []Operation{CancelTheRun, TerminateTheRun, SignalTheRun, PauseTheRun, ResumeTheRun, ResetTheRun, MoveTheRun}
 
 // OfRun reports whether the operation is one on a run as a whole.
 func (o Operation) OfRun() bool { return slices.Contains(RunOperations, o) }
@@ -82,6 +83,8 @@ func (r *Run) controlRun(in Control) {
 		r.resumeRun(in)
 	case ResetTheRun:
 		r.resetRun(in)
+	case MoveTheRun:
+		r.moveRun(in)
 	default:
 		r.answerRun(in, Refused, fmt.Sprintf("there is no operation %q on runs", in.Operation))
 	}
@@ -98,7 +101,7 @@ func (r *Run) answerRun(in Control, outcome, note string) {
 	}
 	r.out.Answered = true
 	r.happened(history.Event{
-		Kind: history.RunControlled, Call: in.Call, Name: in.Signal, ID: in.ID, Operation: string(in.Operation),
+		Kind: history.RunControlled, Call: in.Call, Name: cmp.Or(in.Signal, in.To), ID: in.ID, Operation: string(in.Operation),
 		By: in.By, Reason: in.Reason, Outcome: outcome, Note: note,
 	})
 }
@@ -115,6 +118,7 @@ func (r *Run) applyRunControlled(e *history.Event) {
 	case Operation(e.Operation) == ResumeTheRun:
 		r.setPaused(nil)
 	}
+	r.applyPin(e)
 }
 
 func (r *Run) setPaused(p *Pause) { r.paused, r.pauseChanged = p, true }

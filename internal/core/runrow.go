@@ -13,6 +13,8 @@ type runRow struct {
 	outOfDate    bool   // the state says what was before there was code that fits
 	says         string // what the code says of where it stands
 	shown        string // the same in state
+	pin          string // the build on which the run stays, empty for any
+	pinChanged   bool   // and the state does not say so yet
 }
 
 // State is the state of the run's row as the last step left it.
@@ -22,7 +24,7 @@ func (r *runRow) State() State { return r.state }
 func (r *runRow) load(state State, withCode bool) {
 	r.state, r.pauseChanged, r.outOfDate = state, false, false
 	if d, err := DecodeDetail(state.Detail); err == nil {
-		r.shown = d.Says
+		r.shown, r.pinChanged = d.Says, d.Pin != r.pin
 		r.outOfDate = withCode && (len(d.Tried) > 0 || d.Suspect != nil)
 	}
 	if !withCode {
@@ -38,6 +40,9 @@ func (r *runRow) Say(text string) { r.says = text }
 // Says is what the run's row says of where it stands.
 func (r *runRow) Says() string { return r.shown }
 
+// Pin is the build on which the run stays, empty if it may go on with any.
+func (r *runRow) Pin() string { return r.pin }
+
 // show puts how the run stands, and what the code says of it, into the row of a run
 // that goes on. One that is held or has ended shows what was said last.
 func (r *runRow) show(ended bool, paused *Pause) {
@@ -48,25 +53,26 @@ func (r *runRow) show(ended bool, paused *Pause) {
 	switch {
 	case ended:
 	case r.held():
-		r.showPause(paused)
-	case status == r.state.Status && r.says == r.shown && !r.pauseChanged && !r.outOfDate:
+		r.showHeld(paused)
+	case status == r.state.Status && r.says == r.shown && !r.pauseChanged && !r.pinChanged && !r.outOfDate:
 	default:
 		r.state.Status, r.state.Detail = status, nil
-		if r.says != "" || paused != nil {
-			r.state.Detail = encodeDetail(Detail{Says: r.says, Paused: paused})
+		if r.says != "" || paused != nil || r.pin != "" {
+			r.state.Detail = encodeDetail(Detail{Says: r.says, Paused: paused, Pin: r.pin})
 		}
 		r.shown, r.stateChanged, r.outOfDate = r.says, true, false
 	}
-	r.pauseChanged = false
+	r.pauseChanged, r.pinChanged = false, false
 }
 
-// showPause puts into the row of a held run whether it is paused, too.
-func (r *runRow) showPause(paused *Pause) {
-	if !r.pauseChanged {
+// showHeld puts into the row of a held run whether it is paused, and on which build it
+// stays, too.
+func (r *runRow) showHeld(paused *Pause) {
+	if !r.pauseChanged && !r.pinChanged {
 		return
 	}
 	if d, err := DecodeDetail(r.state.Detail); err == nil {
-		d.Paused = paused
+		d.Paused, d.Pin = paused, r.pin
 		r.state.Detail, r.stateChanged = encodeDetail(d), true
 	}
 }
@@ -75,7 +81,7 @@ func (r *runRow) showPause(paused *Pause) {
 // for code, with the reason. It takes effect with the next step, unless that is
 // how the run stands already.
 func (r *Run) Hold(status Status, d Detail) (changed bool) {
-	d.Says, d.Paused = r.says, r.paused
+	d.Says, d.Paused, d.Pin = r.says, r.paused, r.pin
 	if was, err := DecodeDetail(r.state.Detail); err == nil && r.state.Status == status {
 		d.Since = was.Since
 	}

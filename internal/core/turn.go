@@ -226,6 +226,9 @@ type Detail struct {
 	Says string `json:"says,omitempty"`
 	// Paused says who paused an open run, and when.
 	Paused *Pause `json:"paused,omitempty"`
+	// Pin is the build on which an open run stays, empty if it may go on with any. History
+	// says so, too.
+	Pin string `json:"pin,omitempty"`
 }
 
 // Suspicion is what goes with a run whose code may have ended processes. Package trial has

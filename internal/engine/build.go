@@ -16,8 +16,11 @@ import (
 )
 
 // fingerprint tells whether code is the same that was tried before: its declared
-// version, else the build of this program.
-func (e *Engine) fingerprint(def *code.Declared) string {
+// version, else the build of this program, as for a run that stays on a build, pin.
+func (e *Engine) fingerprint(def *code.Declared, pin string) string {
+	if pin != "" {
+		return record.Fingerprint("", e.config.Build)
+	}
 	return record.Fingerprint(def.Version, e.config.Build)
 }
 
@@ -57,20 +60,28 @@ func buildOf(info *debug.BuildInfo, hash func() string) string {
 	return strings.Join(parts, "-")
 }
 
-// executableHash is a hash of the running executable.
+// unhashed stands for the hash of an executable that cannot be read.
+const unhashed = "unknown"
+
+// unknownBuild reports whether a build that buildOf made does not tell code from other code.
+func unknownBuild(build string) bool {
+	return build == unhashed || strings.HasSuffix(build, "-"+unhashed)
+}
+
+// executableHash is a hash of the running executable, unhashed if it cannot be read.
 func executableHash() string {
 	path, err := os.Executable()
 	if err != nil {
-		return "unknown"
+		return unhashed
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "unknown"
+		return unhashed
 	}
 	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return "unknown"
+		return unhashed
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -210,7 +210,8 @@ func (c *codeCheck) judge(rec *store.Record) view.CodeFinding {
 	r := &rec.Run
 	f := view.CodeFinding{WorkflowID: r.WorkflowID, RunID: r.ID, Workflow: r.Type, Status: string(r.Status), Verdict: view.CodeFits}
 	c.judgeInto(&f, rec)
-	f.Stops = f.Verdict != view.CodeFits && (r.Status == store.Running || r.Status == store.OnHold)
+	elsewhere := f.Build != "" && f.Build != c.e.config.Build
+	f.Stops = f.Verdict != view.CodeFits && !elsewhere && (r.Status == store.Running || r.Status == store.OnHold)
 	return f
 }
 
@@ -220,6 +221,7 @@ func (c *codeCheck) judgeInto(f *view.CodeFinding, rec *store.Record) {
 		f.Verdict, f.Reason = view.CodeUnreadable, err.Error()
 		return
 	}
+	f.Build = core.PinIn(&past.Start, past.Turns)
 	def := c.e.defs.workflows[rec.Run.Type]
 	if def == nil {
 		f.Verdict, f.Reason = view.CodeMissing, "the workflow is not registered"

@@ -245,6 +245,9 @@ func (c *Config) definitions() (*definitions, error) {
 		if err := w.Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("workflow %q: %w", w.Name, err))
 		}
+		if w.Pinned && unknownBuild(c.Build) {
+			errs = append(errs, fmt.Errorf("workflow %q is pinned to the build on which a run begins, and the build of this program is not known: it has no revision, and its file cannot be read; name it with perdure.Build", w.Name))
+		}
 		d.workflows[w.Name] = w
 	}
 	for _, definition := range c.Activities {

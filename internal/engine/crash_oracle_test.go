@@ -40,6 +40,9 @@ func (s shape) workflow(b *book) workflow.Workflow[string, string] {
 	if s.policy != nil {
 		flow = workflow.Declare[string, string](theFlow.Name(), workflow.RetryPolicy(*s.policy))
 	}
+	if s.pinned {
+		flow = workflow.Declare[string, string](theFlow.Name(), workflow.Pinned())
+	}
 	return flow.Impl(s.flow(b))
 }
 
@@ -257,6 +260,8 @@ func callsOf(t *testing.T, events []view.Event) []string {
 				break // who did not hear the answer asked again
 			}
 			rest = append(rest, fmt.Sprintf("%s of %d %s %s %s: %s", e.Operation, e.Call, e.ID, e.By, e.Reason, e.Outcome))
+		case history.RunPinned:
+			rest = append(rest, fmt.Sprintf("%s %s", e.Kind, e.Name))
 		case history.AttemptStarted, history.CodeAdvanced, history.CodeDeferred:
 		default:
 			t.Errorf("nobody expects %s in this history", e.Kind)

@@ -39,6 +39,9 @@ type shape struct {
 	// asked says that its answers may be asked for twice, and one be left for a while.
 	asked bool
 
+	// pinned says that it stays on a build.
+	pinned bool
+
 	// policy is by which its runs are retried, nil for not.
 	policy *retry.Policy
 

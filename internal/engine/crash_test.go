@@ -112,7 +112,7 @@ func newStage(t *testing.T, in setting, what shape) *stage {
 			return witness{empty(here), s.book}
 		}),
 		perduretest.Patience(30 * 24 * time.Hour),
-		perduretest.Engine(perdure.Logger(slog.New(stageLog{s})), perdure.Concurrency(what.slots), perdure.MaxPendingCalls(what.pending),
+		perduretest.Engine(perdure.Logger(slog.New(stageLog{s})), perdure.Concurrency(what.slots), perdure.MaxPendingCalls(what.pending), perdure.Build(stageBuild),
 			perdure.OnPaused(func(p view.PausedCall) { s.book.paused(p) })),
 	}
 	if in.resident {

@@ -105,6 +105,9 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 
 // loadWithCode replays a run with its code; a hold says why that is not possible.
 func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
+	if r.pin = core.PinIn(&past.Start, past.Turns); r.pin != "" && r.pin != e.config.Build {
+		return e.elsewhere(r.pin)
+	}
 	def := e.defs.workflows[past.Start.Type]
 	if def == nil {
 		return e.missing(past.Start.Type)
@@ -112,12 +115,12 @@ func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
 	if h := e.stillParked(def, past); h != nil {
 		return h
 	}
-	if h := e.poisoned(r, e.fingerprint(def)); h != nil {
+	if h := e.poisoned(r, e.fingerprint(def, "")); h != nil {
 		return h
 	}
 	run, instance, err := e.replay(e.coreConfig(r, past.Start.Type), def, past)
 	if err != nil {
-		return e.parked(def, past.Start, err)
+		return e.parked(e.fingerprint(def, r.pin), past.Start, err)
 	}
 	r.run, r.instance, r.hold = run, instance, nil
 	return nil
@@ -174,7 +177,7 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 	}
 	takenOver := e.takenOver(r)
 	start := r.run.Start()
-	h := e.parked(e.defs.workflows[start.Type], start, err)
+	h := e.parked(e.fingerprint(e.defs.workflows[start.Type], r.run.Pin()), start, err)
 	r.again = h.detail.Mismatch != nil && e.db.Info().Wards
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
@@ -253,11 +256,15 @@ func (e *Engine) discard(r *resident, todo []mail) {
 func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
 	p := r.partition
 	var retries *retry.Policy // of code that does not fit its history, too
+	build := ""
 	if def := e.defs.workflows[workflow]; def != nil {
 		retries = def.Retry
+		if def.Pinned {
+			build = e.config.Build
+		}
 	}
 	return core.Config{
-		Node: p.node, Retry: retries, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
+		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: func(*core.Call) bool { return e.slots.Moving() }, Early: int64(early),
 		Tell: e.config.OnPaused != nil, Closings: e.config.Closings, Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },

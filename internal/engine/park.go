@@ -26,6 +26,13 @@ func (e *Engine) missing(name string) *hold {
 	}}
 }
 
+// elsewhere is the hold of a run that stays on another build.
+func (e *Engine) elsewhere(build string) *hold {
+	return &hold{core.StatusWaitingForCode, core.Detail{
+		Reason: fmt.Sprintf("it stays on build %s, with which it began or to which it was moved, and the engine %s has build %s", build, e.config.Node, e.config.Build), Since: e.clock.Now(),
+	}}
+}
+
 // stillParked is the hold of a run that was parked by the very code that would be
 // tried.
 func (e *Engine) stillParked(def *code.Declared, past *record.Past) *hold {
@@ -33,7 +40,7 @@ func (e *Engine) stillParked(def *code.Declared, past *record.Past) *hold {
 		return nil
 	}
 	d, err := core.DecodeDetail(past.State.Detail)
-	if err != nil || (d.Fingerprint != e.fingerprint(def) && d.Fingerprint != e.untilRestart()) {
+	if err != nil || (d.Fingerprint != e.fingerprint(def, core.PinIn(&past.Start, past.Turns)) && d.Fingerprint != e.untilRestart()) {
 		return nil
 	}
 	return &hold{core.StatusParked, d}
@@ -48,16 +55,16 @@ func (e *Engine) untilRestart() string { return "process " + e.process }
 func (e *Engine) worthTrying(r store.Run) bool {
 	d, err := core.DecodeDetail(r.Detail)
 	def := e.defs.workflows[r.Type]
-	if def == nil {
-		return e.fittingNode(r.Type, "", d.Tried) != ""
+	if def == nil || d.Pin != "" && d.Pin != e.config.Build {
+		return e.fittingNode(r.Type, "", d.Pin, d.Tried) != ""
 	}
-	return err != nil || r.Status != store.Parked || d.Fingerprint != e.fingerprint(def) || e.fittingNode(r.Type, "", d.Tried) != ""
+	return err != nil || r.Status != store.Parked || d.Fingerprint != e.fingerprint(def, d.Pin) || d.Pin == "" && e.fittingNode(r.Type, "", "", d.Tried) != ""
 }
 
 // parked is the hold of a run whose code failed in a way that is not the run's
 // failure.
-func (e *Engine) parked(def *code.Declared, start history.Start, err error) *hold {
-	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: e.fingerprint(def)}
+func (e *Engine) parked(fingerprint string, start history.Start, err error) *hold {
+	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: fingerprint}
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError
 	var stuck *replay.StuckError

@@ -66,7 +66,7 @@ func (e *Engine) onTrial(r *activeRun, todo []mail) (*turnOnTrial, error) {
 	def := e.defs.workflows[r.typeOf()]
 	w := &turnOnTrial{trials: t, run: r, next: make(chan struct{})}
 	if def != nil {
-		w.code = e.fingerprint(def)
+		w.code = e.fingerprint(def, "")
 	}
 	e.mu.Lock()
 	if t.over || r.run == nil && (ends(todo) || ends(r.mail)) {

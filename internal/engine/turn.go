@@ -21,6 +21,7 @@ type activeRun struct {
 	run      *core.Run      // nil: to be loaded
 	instance code.Instance  // nil: no code, see hold
 	hold     *hold          // why there is no code
+	pin      string         // the build on which it stayed when it was loaded with its code, or was to be
 	again    bool           // it is held, and is loaded again when it may move to a node that has code
 	origin   *history.Start // of a run that is held: how it begins
 
@@ -97,13 +98,20 @@ func (r *activeRun) stored() error {
 	if r.run.Damaged() && !r.run.Ended() {
 		return errDamaged
 	}
-	if r.instance == nil && r.hold == nil && !r.run.Ended() {
+	if !r.run.Ended() && (r.instance == nil && r.hold == nil || r.moved()) {
 		r.engine.mu.Lock()
 		defer r.engine.mu.Unlock()
 		r.poked = true
 		return errWithoutCode
 	}
 	return nil
+}
+
+// moved reports whether the run stays on another build than when it was loaded, so that it
+// goes on elsewhere, or here.
+func (r *activeRun) moved() bool {
+	pin := r.run.Pin()
+	return pin != r.pin && (r.hold != nil || pin != r.engine.config.Build)
 }
 
 func (r *activeRun) refused(err error) {

@@ -65,21 +65,21 @@ func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail)
 	if err != nil || !e.db.Info().Wards {
 		return nil
 	}
-	if h.status == core.StatusParked && h.detail.Mismatch == nil { // it fits
+	if h.status == core.StatusParked && (h.detail.Mismatch == nil || r.pin != "") { // it fits, or no other code may
 		h.detail.Tried = detail.Tried
 		if code := h.detail.Fingerprint; code != "" && code != e.untilRestart() && !slices.Contains(detail.Tried, code) {
 			h.detail.Tried = append(h.detail.Tried, code)
 		}
 		return nil
 	}
-	if def := e.defs.workflows[past.Start.Type]; def != nil && !slices.Contains(detail.Tried, e.fingerprint(def)) {
-		detail.Tried = append(detail.Tried, e.fingerprint(def))
+	if def := e.defs.workflows[past.Start.Type]; def != nil && r.pin == "" && !slices.Contains(detail.Tried, e.fingerprint(def, "")) {
+		detail.Tried = append(detail.Tried, e.fingerprint(def, ""))
 	}
 	e.noteSuspicion(r, past.State.Status, &detail, h)
 	move := store.Move{Partition: p.home, Ward: p.ward, Epoch: p.epoch, Run: r.id, Detail: core.EncodeDetail(detail)}
 	for range 3 {
 		if p.ward == 0 {
-			if move.To = e.fittingNode(past.Start.Type, e.advancedBy(p, past), detail.Tried); move.To == "" {
+			if move.To = e.fittingNode(past.Start.Type, e.advancedBy(p, past), r.pin, detail.Tried); move.To == "" {
 				return nil
 			}
 		}
@@ -178,9 +178,9 @@ func (e *Engine) advancedBy(p *partition, past *record.Past) string {
 }
 
 // fittingNode returns the ID of a live node of the group that has code of a workflow which
-// was not tried: first that which last, the ID of a node, had. It returns "" if there is
-// none.
-func (e *Engine) fittingNode(workflow, last string, tried []string) string {
+// was not tried: first that which last, the ID of a node, had. If the run stays on a build,
+// pin, it is a node of that. It returns "" if there is none.
+func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string {
 	members := e.codeOfNodes()
 	fingerprint := func(m *store.Member) string {
 		all, err := record.DecodeDefinitions(m.Definitions)
@@ -200,7 +200,10 @@ func (e *Engine) fittingNode(workflow, last string, tried []string) string {
 	for i := range members {
 		m := &members[i]
 		code := fingerprint(m)
-		if !m.Live || m.Draining || code == "" || slices.Contains(tried, code) {
+		switch {
+		case !m.Live || m.Draining || code == "":
+			continue
+		case pin != "" && m.Build != pin, pin == "" && slices.Contains(tried, code):
 			continue
 		}
 		if code == preferred {

@@ -40,6 +40,9 @@ const (
 	// CodeDeferred ends a turn in which the code could not run (it is missing or
 	// parked): it sees the turn's inputs in the next turn in which it runs.
 	CodeDeferred Kind = "CodeDeferred"
+	// RunPinned says that the run stays on the build with which its code began, of which
+	// Name is the name.
+	RunPinned Kind = "RunPinned"
 )
 
 // Kinds of commands: what the run's code asked for.
@@ -104,7 +107,7 @@ var kinds = func() map[string]Kind {
 	all := map[string]Kind{}
 	for _, k := range []Kind{
 		AttemptStarted, CallCompleted, CallFailed, CallCanceled, TimerFired, SignalReceived, RunCancelRequested, RunTerminated, RunTimedOut,
-		CallControlled, RunControlled, UpdateAccepted, CodeAdvanced, CodeDeferred,
+		CallControlled, RunControlled, UpdateAccepted, CodeAdvanced, CodeDeferred, RunPinned,
 		ActivityScheduled, StepScheduled, TimerStarted, TimerCanceled, CallCancelRequested, SideEffectRecorded, VersionMarked, BlockStarted, CallRefused,
 		SignalAwaited, SignalSent, ChildScheduled, DetachedScheduled, AttributeSet, AttributeRemoved, UpdateCompleted,
 		RunCompleted, RunFailed, RunCanceled, RunContinued,

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/record"
@@ -12,16 +13,19 @@ import (
 
 // needs returns which code a run would go on with that waits for code or does not fit the
 // code that was tried; nil if that is not known. The code that the run was advanced by
-// last fits. Of a run that never began any node will do that has its workflow.
+// last fits, or that of the build on which it stays. Of a run that never began any node will
+// do that has its workflow.
 func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Detail, s *Snapshot) (*view.NeededCode, error) {
 	if row.Status != store.WaitingForCode && (row.Status != store.Parked || detail.Mismatch == nil) {
 		return nil, nil
 	}
-	members, err := in.db.Nodes(ctx)
+	members, err := in.nodesOf(ctx, row.Group)
 	if err != nil {
 		return nil, err
 	}
-	members = slices.DeleteFunc(members, func(m store.Member) bool { return m.Group != row.Group || m.Build == "" })
+	if detail.Pin != "" && row.Status == store.WaitingForCode {
+		return ofBuild(members, row.Type, detail.Pin), nil
+	}
 	if last := s.owners[s.advanced]; last != "" {
 		at := slices.IndexFunc(members, func(m store.Member) bool { return m.ID == last })
 		if at < 0 {
@@ -33,6 +37,62 @@ func (in *Inspector) needs(ctx context.Context, row *store.Run, detail *core.Det
 		return nil, nil
 	}
 	return neededCode(members, row.Type, ""), nil
+}
+
+// nodesOf are the nodes of a group that say which build they are. It is never nil.
+func (in *Inspector) nodesOf(ctx context.Context, group string) ([]store.Member, error) {
+	members, err := in.db.Nodes(ctx)
+	return slices.DeleteFunc(append([]store.Member{}, members...), func(m store.Member) bool { return m.Group != group || m.Build == "" }), err
+}
+
+// ofBuild describes the node of a build that was seen last of those that have a workflow.
+func ofBuild(members []store.Member, workflow, build string) *view.NeededCode {
+	of := slices.DeleteFunc(slices.Clone(members), func(m store.Member) bool { return m.Build != build })
+	if n := neededCode(of, workflow, ""); n != nil {
+		return n
+	}
+	return &view.NeededCode{Build: build}
+}
+
+// awaitsBuild says of a run that stays on a build and waits for it when that was seen last.
+func (o *obstacles) awaitsBuild(ctx context.Context, row *store.Run, w *view.Wait) (err error) {
+	if w.Build == "" {
+		return nil
+	}
+	if o.nodes == nil {
+		if o.nodes, err = o.in.nodesOf(ctx, row.Group); err != nil {
+			return err
+		}
+	}
+	w.Why = "it stays on build " + w.Build + ", "
+	switch n := ofBuild(o.nodes, row.Type, w.Build); {
+	case n.Node == "":
+		w.Why += "which no node is remembered to have had"
+	case n.Live:
+		w.Why += "which the node " + n.Node + " has"
+	default:
+		w.Why += "which was seen last on the node " + n.Node + ", " + n.Seen.UTC().Format(time.RFC3339)
+	}
+	return nil
+}
+
+// WouldMove says what would become of a run that moves from one build to another, as far as
+// what the nodes of that declare tells.
+func (in *Inspector) WouldMove(ctx context.Context, row *store.Run, from, to string) (string, error) {
+	members, err := in.nodesOf(ctx, row.Group)
+	if err != nil {
+		return "", err
+	}
+	was, is := ofBuild(members, row.Type, from), ofBuild(members, row.Type, to)
+	switch {
+	case is.Node == "":
+		return "no node is remembered that has this workflow in build " + to + ": it would wait for one", nil
+	case !is.Live:
+		return "build " + to + " was seen last on the node " + is.Node + ", " + is.Seen.UTC().Format(time.RFC3339) + ": it would wait for it", nil
+	case is.Version != "" && is.Version == was.Version:
+		return "the node " + is.Node + " has build " + to + " with the same version of the workflow: it would go on there", nil
+	}
+	return "the node " + is.Node + " has build " + to + " with other code of the workflow: it would go on there, or be parked if that does not fit its history", nil
 }
 
 // away is the name of the node in whose ward a run is, "" if it is at home.

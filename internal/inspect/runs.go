@@ -115,7 +115,7 @@ func runOf(r *store.Run) view.Run {
 		v.NextWake = optional(r.Wake)
 	}
 	if d, err := core.DecodeDetail(r.Detail); readable(err) {
-		v.CustomStatus, v.Paused, v.Reason = d.Says, pause(d.Paused), d.Reason
+		v.CustomStatus, v.Paused, v.Reason, v.Build = d.Says, pause(d.Paused), d.Reason, d.Pin
 		if d.Failure != nil {
 			v.Error, v.ErrorType = d.Failure.Message, d.Failure.TypeName()
 		}

@@ -199,7 +199,7 @@ func (in *Inspector) addPauses(ctx context.Context, o *obstacles, sum *summary) 
 }
 
 // addHeld adds the runs that do not go on as a whole.
-func (in *Inspector) addHeld(ctx context.Context, _ *obstacles, sum *summary) error {
+func (in *Inspector) addHeld(ctx context.Context, o *obstacles, sum *summary) error {
 	for _, status := range []store.Status{store.Parked, store.WaitingForCode, store.OnHold} {
 		rows, err := in.db.List(ctx, store.Filter{Partitions: in.group.All(), Status: []store.Status{status}, Limit: statusRuns})
 		if err != nil {
@@ -207,6 +207,9 @@ func (in *Inspector) addHeld(ctx context.Context, _ *obstacles, sum *summary) er
 		}
 		for i := range rows {
 			if w := heldRun(&rows[i]); w != nil {
+				if err := o.awaitsBuild(ctx, &rows[i], w); err != nil {
+					return err
+				}
 				sum.add(*w, rows[i].WorkflowID, rows[i].ID, rows[i].Type)
 			}
 		}

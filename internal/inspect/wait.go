@@ -21,6 +21,7 @@ type obstacles struct {
 	paused map[string]store.Switch
 	gates  map[string]*core.GateDetail // nil: there is no such gate yet
 	queues *serving                    // nil: not read yet
+	nodes  []store.Member              // nil: not read yet
 }
 
 func (in *Inspector) obstacles(ctx context.Context) (*obstacles, error) {
@@ -134,7 +135,7 @@ func heldRun(row *store.Run) *view.Wait {
 			w.For = view.WaitDamaged
 		}
 	case store.WaitingForCode:
-		w.For = view.WaitCode
+		w.For, w.Build = view.WaitCode, d.Pin
 	case store.OnHold:
 		w.For = view.WaitPaused
 		if p := d.Paused; p != nil {
@@ -158,7 +159,7 @@ func (o *obstacles) addWait(ctx context.Context, row *store.Run, v *view.Run) er
 		return nil
 	}
 	if v.Wait = heldRun(row); v.Wait != nil {
-		return nil
+		return o.awaitsBuild(ctx, row, v.Wait)
 	}
 	all, err := o.waits(ctx, row)
 	if len(all) == 0 || err != nil {

@@ -71,6 +71,9 @@ func sentence(w *view.Wait) string {
 	case view.WaitDamaged:
 		return "what is on record of it cannot be read: " + w.Why + "; " + Mend
 	case view.WaitCode:
+		if w.Build != "" {
+			return w.Why + "; start an engine of that build, or give it another one with ops.MoveRun"
+		}
 		return cmp.Or(w.Why, "no node has its code") + "; start an engine that registers it"
 	case view.WaitPaused:
 		if w.Call == 0 {

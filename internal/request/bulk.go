@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []
 	if err := c.checkControl(ctx, &b.in); err != nil {
 		return b.result, err
 	}
-	b.found = &selection{Operation: in.Operation, Call: in.Call, Group: c.group.Name, Filter: selected, IDs: ids, Calls: in.Calls, chosen: map[uint64][]int64{}}
+	b.found = &selection{Operation: in.Operation, Call: in.Call, From: in.From, To: in.To, Group: c.group.Name, Filter: selected, IDs: ids, Calls: in.Calls, chosen: map[uint64][]int64{}}
 	var err error
 	if len(ids) > 0 {
 		err = b.these(ctx, ids)
@@ -147,6 +148,8 @@ type bulk struct {
 
 	began string // run ID: chains that began later are not meant, empty in the first pass
 	seen  string // run ID: runs up to here were seen by an earlier pass
+
+	ahead map[string]string // of a dry run of moves: what would become of runs, by workflow
 }
 
 // pass goes through the runs that pass the filter, newest first. After the first pass
@@ -193,6 +196,9 @@ func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 		}
 		return err
 	})
+	if err := b.foresee(ctx, rows, found); err != nil {
+		return err
+	}
 	for i := range rows {
 		b.found.add(&rows[i], found[i])
 	}
@@ -303,6 +309,9 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 	if !row.Status.Open() && in.Operation != core.ResetTheRun {
 		return nil, fmt.Errorf("workflow %q: %w", workflowID, store.ErrClosed)
 	}
+	if in.Operation == core.MoveTheRun {
+		return c.previewMove(ctx, row, in)
+	}
 	found, err := c.selected(ctx, row, in)
 	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("workflow %q: %s: %w", workflowID, in.Operation, ErrNotPending)
@@ -314,13 +323,13 @@ func (c *Client) Preview(ctx context.Context, workflowID string, in core.Control
 // need no look at the history.
 func (c *Client) selected(ctx context.Context, row *store.Run, in core.Control) (out []view.ControlRecord, err error) {
 	record := view.ControlRecord{
-		WorkflowID: row.WorkflowID, RunID: row.ID, Name: in.Signal, Operation: string(in.Operation), By: in.By, Why: in.Reason,
+		WorkflowID: row.WorkflowID, RunID: row.ID, Name: cmp.Or(in.Signal, in.To), Operation: string(in.Operation), By: in.By, Why: in.Reason,
 		Outcome: view.Selected, Time: time.Unix(0, c.now()).UTC(),
 	}
 	switch {
 	case in.Operation == core.ResetTheRun:
 		return c.previewReset(ctx, row, in)
-	case in.Operation.OfRun() && !row.Status.Open():
+	case in.Operation.OfRun() && !row.Status.Open(), in.Operation == core.MoveTheRun && staysWhere(row, &in) != "":
 		return nil, nil
 	case in.Operation.OfRun():
 		record.Note = fmt.Sprintf("%s, %s", row.Type, row.Status)

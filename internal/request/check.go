@@ -123,6 +123,12 @@ func checkRunOperation(in *core.Control) error {
 		return &history.InputError{What: string(in.Operation), Problem: "is an operation on runs and selects no calls"}
 	case in.Operation == core.ResetTheRun && in.Call < 1:
 		return noCall(in.Call)
+	case in.Operation == core.MoveTheRun && in.From == in.To:
+		return &history.InputError{What: "build", Problem: "is the same as that from which runs are to move; name another one"}
+	case in.Operation == core.MoveTheRun && in.From != "":
+		return cmp.Or(named("build", in.From), named("build", in.To))
+	case in.Operation == core.MoveTheRun:
+		return named("build", in.To)
 	case in.Operation == core.SignalTheRun:
 		return cmp.Or(named("signal", in.Signal), signalID(in.ID))
 	}

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func (o *operation) on(row *store.Run) { o.row, o.at = row, place{row.WorkflowID
 func (o *operation) read(t *core.StoredTurn) (done bool, err error) {
 	for i := range t.Events {
 		if ev := &t.Events[i]; inspect.IsAnswer(ev) && ev.ID == o.ID {
-			if ev.Operation != string(o.Operation) || o.Operation == core.SignalTheRun && ev.Name != o.Signal {
+			if ev.Operation != string(o.Operation) || (o.Operation == core.SignalTheRun || o.Operation == core.MoveTheRun) && ev.Name != cmp.Or(o.Signal, o.To) {
 				return false, &history.InputError{What: "request ID", Problem: fmt.Sprintf("%q was used for %s on workflow %q, so nothing is done; use another one", o.ID, strings.TrimSpace(ev.Operation+" "+ev.Name), o.at.workflowID)}
 			}
 			o.records = append(o.records, inspect.ControlRecord(o.row, ev, t.Time))

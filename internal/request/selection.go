@@ -25,6 +25,8 @@ import (
 type selection struct {
 	Operation core.Operation `json:"operation"`
 	Call      int64          `json:"call,omitempty"` // of a reset
+	From      string         `json:"from,omitempty"` // builds, of a move
+	To        string         `json:"to,omitempty"`
 	Group     string         `json:"group"`
 	Filter    view.Filter    `json:"filter,omitzero"`
 	IDs       []string       `json:"ids,omitempty"` // what was chosen one by one, instead of a filter
@@ -219,6 +221,8 @@ func (s *selection) fits(in *core.Control, group string) error {
 		problem = "was made for " + string(s.Operation) + " and not for " + string(in.Operation)
 	case s.Call != in.Call:
 		problem = "was made for another call to reset to"
+	case s.From != in.From || s.To != in.To:
+		problem = "was made for a move from or to another build"
 	case s.Group != group:
 		problem = "was made in the group " + strconv.Quote(s.Group)
 	default:

@@ -118,6 +118,7 @@ var hostile = map[string][][]string{
 	"pause-run":   {{"run " + evil, "--reason", evil, "--by", evil}, {"--all", "--prefix", evil, "--dry-run"}},
 	"resume-run":  {{"run " + evil}, {evil}},
 	"reset":       {{"run " + evil, "--call", "99"}, {"run " + evil, "--call", "1", "--reason", evil, "--dry-run"}},
+	"move-runs":   {{"run " + evil, "--from", evil, "--to", "b " + evil, "--reason", evil}, {"--from", evil, "--to", "x", "--dry-run"}},
 	"fork":        {{"run " + evil, "fork " + evil, "--call", "1", "--dry-run"}, {"run " + evil, "fork " + evil, "--call", "1", "--call-input", `"x"`}, {evil, evil, "--call", "1"}},
 	"signal":      {{"started " + evil, "signal " + evil, `"s"`}, {evil, evil, evil}, {"--all", evil, "--dry-run"}},
 	"cancel":      {{"run " + evil, "--dry-run"}, {"run " + evil, "--reason", evil}, {"--all", "--type", evil}, {"end " + evil}, {evil}},

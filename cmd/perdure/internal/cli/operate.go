@@ -273,6 +273,9 @@ func (a *app) operate(ctx context.Context, r *request) error {
 	if name := r.cmd.Name(); (name == "pause" || name == "resume") && len(r.args) == 0 && !r.many() && r.calls.Name != "" {
 		return a.switchActivity(ctx, r, name == "pause")
 	}
+	if r.everywhere && len(r.args) == 0 && !r.many() {
+		r.all = true
+	}
 	if err := r.check(); err != nil {
 		return err
 	}

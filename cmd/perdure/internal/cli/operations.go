@@ -14,11 +14,12 @@ import (
 type operation struct {
 	use, short, long, example string
 
-	onCalls bool   // it is about calls, not about workflows as a whole
-	named   bool   // of one workflow the call or the activity must be named
-	did     string // what was done, as in "7 retried"
-	givenBy string // the flag for what people take for an argument
-	message bool   // with --all or --ids the arguments are not an ID, but what is sent
+	onCalls    bool   // it is about calls, not about workflows as a whole
+	named      bool   // of one workflow the call or the activity must be named
+	did        string // what was done, as in "7 retried"
+	givenBy    string // the flag for what people take for an argument
+	everywhere bool   // without an ID it is about all workflows
+	message    bool   // with --all or --ids the arguments are not an ID, but what is sent
 
 	flags   func(r *request, flags *pflag.FlagSet) // its own
 	prepare func(a *app, r *request) (action, error)
@@ -146,6 +147,34 @@ are delivered again. See the numbers of calls: perdure history ID`,
 		did: "reset", flags: func(r *request, flags *pflag.FlagSet) { r.from.flag(flags) },
 		prepare: func(_ *app, r *request) (action, error) {
 			return onRuns(ops.ResetRun(r.from.call))(r), r.from.check(r.cmd)
+		},
+	},
+	{
+		use: "move-runs [ID]", short: "Move pinned workflows to another build",
+		long: `Let workflows that are pinned to a build (workflow.Pinned) stay on another one from now on.
+Without an ID it is all of those on the build --from, or that flags select among them. What
+runs of a workflow ends where it is; then it goes on at a node of the build --to. It is
+parked there if its code does not fit, and moving it back undoes that. If there is no such
+node, it waits for one. See which builds there are: perdure nodes
+
+With --dry-run nothing moves: each workflow is shown with what would become of it. Whether
+code fits histories, a program of that build says: see docs/deploying.md.`,
+		example: `  perdure move-runs --from v1.4.0 --to v1.4.1 --dry-run
+  perdure move-runs --from v1.4.0 --to v1.4.1 --type checkout --reason "v1.4.0 charges twice"
+  perdure move-runs order-17 --to v1.4.1`,
+		did: "moved", everywhere: true,
+		flags: func(r *request, flags *pflag.FlagSet) {
+			flags.StringVar(&r.text, "from", "", "the `build` on which the workflows are, as perdure nodes shows it")
+			flags.StringVar(&r.kind, "to", "", "the `build` on which they stay from now on")
+		},
+		prepare: func(_ *app, r *request) (action, error) {
+			switch {
+			case r.kind == "":
+				return action{}, usage("Name it with --to. See which there are: perdure nodes", "The build to which workflows move is missing.")
+			case r.text == "" && r.many():
+				return action{}, usage("Name it with --from. See which there are: perdure nodes", "The build from which workflows move is missing.")
+			}
+			return onRuns(ops.MoveRun(r.text, r.kind))(r), nil
 		},
 	},
 	{

@@ -86,7 +86,7 @@ func (a *app) root() *cobra.Command {
 // helpGroups are the headings of the help, each with its commands.
 var helpGroups = []struct{ title, commands string }{
 	{"Look:", "status list show history attempts calls stats nodes gates schedules audit"},
-	{"Act:", "start signal query update retry-now pause resume skip fail edit-policy pause-run resume-run reset fork cancel terminate complete fail-attempt"},
+	{"Act:", "start signal query update retry-now pause resume skip fail edit-policy pause-run resume-run reset move-runs fork cancel terminate complete fail-attempt"},
 	{"Flows and policies:", "flow policy check-code"},
 	{"Administration:", "dashboard migrate gc demo version doctor"},
 }

@@ -176,6 +176,7 @@ func (a *app) describe(d *view.Description) error {
 		}
 		f = f.Causes[0]
 	}
+	fact("build", d.Build)
 	fact("reason", d.Reason)
 	for _, w := range d.Warnings {
 		fact("warning", w)
@@ -254,6 +255,8 @@ func (a *app) explainNeed(d *view.Description, now time.Time) {
 	case n == nil && d.Status == view.StatusWaitingForCode:
 		a.printf("No node is remembered that had it.\n")
 	case n == nil:
+	case n.Node == "":
+		a.printf("It stays on build %s, and no node is remembered that had it.\n", n.Build)
 	case n.Live:
 		a.printf("The node %s has build %s%s, with which it goes on when that node serves its partition.\n", n.Node, n.Build, version)
 	default:
