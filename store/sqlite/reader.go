@@ -107,8 +107,12 @@ func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, st
 	if filter.Call != "" {
 		add("id IN (SELECT run FROM calls WHERE partition = ? AND state = ?)", int64(partition), string(filter.Call))
 	}
-	if filter.ErrorType != "" {
+	switch {
+	case filter.ErrorType == "":
+	case filter.Above == "" && filter.Before == "": // reads the attempts with an error of all runs
 		add("id IN (SELECT run FROM attempts a WHERE partition = ? AND error_type = ? AND "+latestOfCall+")", int64(partition), filter.ErrorType)
+	default: // looks at the attempts of the runs between, each by its key
+		add("EXISTS (SELECT 1 FROM attempts a WHERE a.partition = ? AND a.run = id AND a.error_type = ? AND "+latestOfCall+" LIMIT 1)", int64(partition), filter.ErrorType)
 	}
 	if filter.Before != "" {
 		add("id < ?", filter.Before)

@@ -79,7 +79,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 	h.Nodes(ctx)
 	h.Release(ctx, "n", []int{0})
 	h.Leave(ctx, "n")
-	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}, {ErrorType: "e"},
+	for _, filter := range []store.Filter{{}, {Status: []store.Status{store.Running, store.Failed}}, {Type: "t", IDPrefix: "w", Before: "z"}, {Call: store.Queued}, {ErrorType: "e"}, {ErrorType: "e", Above: "a", Before: "x"},
 		{Attributes: []store.Attribute{{Name: "n", Value: "v"}, {Name: "m", Value: "v"}}, Before: "x", Above: "a"},
 		{Attributes: []store.Attribute{{Name: "n", Value: "v"}}, Status: []store.Status{store.Failed}},
 		{Since: time.Unix(1, 0), Until: time.Unix(2, 0), Above: "a", Before: "x"},
@@ -87,7 +87,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		h.List(ctx, filter)
 	}
 	tiny := []string{"SCAN partitions", "SCAN sqlite_master", "SCAN n USING INDEX nodes_joined"}
-	checked := 0
+	checked, bounded := 0, 0
 	for _, p := range []*pool{h.reader, h.writer} {
 		err := h.hold(ctx, p, "explain", func(c *conn) error {
 			for _, query := range slices.Collect(maps.Keys(c.stmts)) {
@@ -101,6 +101,9 @@ func TestQueriesUseIndexes(t *testing.T) {
 					sorts := strings.Contains(plan, "TEMP B-TREE") && !strings.Contains(query, "id IN")
 					if strings.HasPrefix(query, errorGroups) { // who counts groups has to sort what it read by an index
 						scans, sorts = scans && !strings.HasPrefix(plan, "SCAN (subquery"), false
+					}
+					if strings.Contains(query, "EXISTS (SELECT 1 FROM attempts") && strings.HasPrefix(plan, "SEARCH a ") && strings.HasSuffix(plan, "(partition=? AND run=?)") {
+						bounded++
 					}
 					if scans || sorts {
 						t.Errorf("%s\n\t%s", query, plan)
@@ -116,6 +119,9 @@ func TestQueriesUseIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	if bounded != 1 {
+		t.Errorf("a search by error in a part of the runs looks at the attempts of each of them in %d queries; want 1", bounded)
 	}
 	if checked < 50 {
 		t.Errorf("only %d queries were looked at", checked)

@@ -200,6 +200,8 @@ var readerChecks = []check{
 		}
 		equal(f, f.list(store.Filter{ErrorType: "net"}), pick(func(i int) bool { return i == 0 || i == 3 }))
 		equal(f, f.list(store.Filter{ErrorType: "net", Status: []store.Status{store.Failed}}), pick(func(i int) bool { return i == 3 }))
+		equal(f, f.list(store.Filter{ErrorType: "net", Before: ids[3]}), pick(func(i int) bool { return i == 0 }))
+		equal(f, f.list(store.Filter{ErrorType: "net", Above: ids[0], Before: ids[9]}), pick(func(i int) bool { return i == 3 }))
 		equal(f, f.list(store.Filter{ErrorType: "\x00"}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{"unheard of"}}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{""}}), nil)
