@@ -23,7 +23,7 @@ type runList struct {
 	Runs []view.Run `json:"runs"`
 	Next string     `json:"next,omitempty" doc:"before of the next page, if there is one"`
 	// Partial says that fewer may be on the page than there are.
-	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs were looked at, and fewer found than asked for; go on with next"`
+	Partial bool `json:"partial,omitempty" doc:"only about the newest 100,000 runs (25,000 by error_type) were looked at, and fewer found than asked for; go on with next"`
 }
 
 func listRuns(c *call, q listQuery, _ none) (runList, error) {

@@ -26,6 +26,7 @@ var (
 	unanswered    = web.Kind{Code: "unanswered", Status: http.StatusGatewayTimeout, Title: "No engine has answered in time.", Next: "See whether one serves: GET /api/nodes. A query may be repeated."}
 	noHandler     = web.Kind{Code: "no-handler", Status: http.StatusConflict, Title: "The run has no handler of that name.", Next: "Check the name, and that the code of the run sets the handler before it waits."}
 	noCode        = web.Kind{Code: "no-code", Status: http.StatusConflict, Title: "No engine has code that fits the run.", Next: "Start an engine with the code of the workflow."}
+	noCodec       = web.Kind{Code: "no-codec", Status: http.StatusConflict, Title: "The server does not have the codecs of the database.", Next: "Ask a server whose program opens the database with them."}
 	rejected      = web.Kind{Code: "rejected", Status: http.StatusUnprocessableEntity, Title: "The code of the run rejects it.", Next: "Nothing has changed; send what the validator accepts."}
 	handlerFailed = web.Kind{Code: "handler-failed", Status: http.StatusUnprocessableEntity, Title: "The handler in the run's code failed.", Next: "The detail is its error."}
 	unfinished    = web.Kind{Code: "unfinished", Status: http.StatusConflict, Title: "The run ended before the update was done.", Next: "How far it came is not known; see the history of the run."}
@@ -39,7 +40,7 @@ var (
 
 // kinds are all kinds of problems.
 var kinds = append([]web.Kind{
-	notFound, runClosed, idInUse, notPending, refused, limitReached, unanswered, noHandler, noCode, rejected, handlerFailed,
+	notFound, runClosed, idInUse, notPending, refused, limitReached, unanswered, noHandler, noCode, noCodec, rejected, handlerFailed,
 	unfinished, invalidToken, staleToken, databaseAway, stopping, tookTooLong, internalError,
 }, web.Kinds...)
 
@@ -88,6 +89,9 @@ func kindOf(ctx context.Context, err error) web.Kind {
 	}
 	if _, ok := errors.AsType[*view.RefusedError](err); ok {
 		return refused
+	}
+	if _, ok := errors.AsType[*store.CodecError](err); ok {
+		return noCodec
 	}
 	if _, ok := errors.AsType[*workflow.RejectedError](err); ok {
 		return rejected

@@ -11,9 +11,11 @@ import (
 )
 
 // Over returns what opens a database through codecs: documents are encoded by them in their
-// order, and decoded in the opposite one by those whose names they bear. Every process that opens the database needs
-// the codecs, those that only start or signal, too: what a process without them writes stands
-// in clear until an engine has read it.
+// order, and decoded in the opposite one by those whose names they bear. Every process that has to do
+// with inputs and results needs the codecs: an engine or a worker without them does not start,
+// and a client without them lists, pauses and cancels, and is refused with a *store.CodecError
+// if it starts, signals or asks. One that was there before the first engine with codecs is not
+// refused until it opens the database again.
 //
 // To turn codecs on for a database that is in use, stop its programs and start them with
 // codecs: what is there stays as it is, and is read. To turn encoding off, see Reading.

@@ -75,7 +75,15 @@ func (s *coded) Due(ctx context.Context, partitions []int, after, until int64, l
 
 // Group implements store.Client.
 func (s *coded) Group(ctx context.Context, name string) (store.Group, error) {
-	return s.db.Group(ctx, name)
+	g, err := s.db.Group(ctx, name)
+	if err != nil {
+		return g, err
+	}
+	var names []string
+	for _, c := range s.codecs {
+		names = append(names, c.Name())
+	}
+	return g.Decoded(s.db.Info().Location, names)
 }
 
 // Secret implements store.Client.

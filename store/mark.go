@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// CodecError refuses a node that lacks codecs under which the database is. It would write in
-// clear what others encode, and hold the runs of which it can read nothing.
+// CodecError refuses a program that lacks codecs under which the database is. A node would write
+// in clear what others encode, and hold the runs of which it can read nothing; a worker and a
+// client would do the same to inputs and results.
 type CodecError struct {
 	Location string
 	Missing  []string // names of codecs
@@ -23,7 +24,7 @@ func (e *CodecError) Error() string {
 	if len(names) > 1 {
 		what += "s"
 	}
-	return fmt.Sprintf("%s is written with %s %s, which this program does not have: wrap the store in codec.Over with all of them, or in codec.Reading to write in clear from now on and still read what is there",
+	return fmt.Sprintf("%s is written with %s %s, which this program does not have: wrap the store in codec.Over with all of them, or in codec.Reading to write in clear from now on and still read what is there; give the command perdure the file of the codecs with --codec",
 		e.Location, what, strings.Join(names, ", "))
 }
 

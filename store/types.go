@@ -84,28 +84,6 @@ const (
 	AllNews = NewsMessage | NewsNodes | NewsSwitches | NewsTasks | NewsClaims
 )
 
-// Group is a set of nodes that serve the same definitions, and the place where
-// their runs are: partitions First to First+Partitions-1.
-type Group struct {
-	Name       string
-	First      int
-	Partitions int
-}
-
-// All lists the partitions of the group.
-func (g Group) All() []int {
-	all := make([]int, g.Partitions)
-	for i := range all {
-		all[i] = g.First + i
-	}
-	return all
-}
-
-// Has reports whether the partition is one of the group's.
-func (g Group) Has(partition int) bool {
-	return g.First <= partition && partition < g.First+g.Partitions
-}
-
 // Node is one engine process.
 type Node struct {
 	ID    string        // unique per start of a process

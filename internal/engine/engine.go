@@ -177,7 +177,7 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 		Limits: inspect.Limits{Events: config.MaxHistory, PendingCalls: config.MaxPendingCalls, Signals: config.MaxSignalBacklog},
 	})
 	e.Client = request.New(request.Config{
-		DB: db, Read: e.Inspector, Group: group, Secret: secret, Node: config.Node, Now: e.clock.Now,
+		DB: db, Read: e.Inspector, Group: group, Lacks: group.Lacks(db.Info().Location), Secret: secret, Node: config.Node, Now: e.clock.Now,
 		Runner: &e.transactions, Local: local{e}, Around: defs.around,
 	})
 	e.committer = commit.New(e.ctx, commit.Config{
@@ -221,6 +221,10 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	if e.onlyQueues() {
+		group, err := e.db.Group(ctx, e.config.Group) // as it is now; what joins is told by Join
+		if err := errors.Join(err, group.Lacks(e.db.Info().Location)); err != nil {
+			return err
+		}
 		return e.startServing(ctx)
 	}
 	if err := e.member.Join(ctx); err != nil {

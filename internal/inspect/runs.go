@@ -17,7 +17,7 @@ func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, 
 	return p.Runs, err
 }
 
-// searched is how many of the newest runs Search looks at.
+// searched is how many of the newest runs Search looks at; by the type of errors a quarter of it.
 const searched = 100_000
 
 // Search is List that looks at the newest runs only, where the database has to look at each run
@@ -33,7 +33,11 @@ func (in *Inspector) floor(ctx context.Context, f *store.Filter) (string, error)
 	if indexed || f.Type == "" && f.IDPrefix == "" && f.ErrorType == "" {
 		return "", nil
 	}
-	floor, err := in.db.Floor(ctx, f.Partitions, f.Before, max(1, in.search/len(f.Partitions)))
+	most := in.search
+	if f.ErrorType != "" { // the attempts of each run are looked at
+		most /= 4
+	}
+	floor, err := in.db.Floor(ctx, f.Partitions, f.Before, max(1, most/len(f.Partitions)))
 	if floor <= f.Above {
 		return "", err
 	}

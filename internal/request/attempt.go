@@ -71,6 +71,9 @@ func (c *Client) endAttempt(ctx context.Context, token string, outcome core.Outc
 type news func(g store.Group, workflowID, run string, d message.Data) (store.Message, error)
 
 func (c *Client) tellAttempt(ctx context.Context, a Attempt, workflowID string, as news, d message.Data) error {
+	if c.lacks != nil && (!d.Value.Absent() || d.Failure != nil) {
+		return c.lacks
+	}
 	d.Call, d.Attempt = a.Call, a.Number
 	m, err := as(c.group, workflowID, a.Run, d)
 	if err != nil {

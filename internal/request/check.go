@@ -72,7 +72,7 @@ func signalID(id string) error {
 
 // checkStart returns what keeps a run from being started so.
 func (c *Client) checkStart(ctx context.Context, s *Start) error {
-	return c.check(ctx, ofWorkflow(s.WorkflowID), named("workflow", s.Type), s.check())
+	return c.check(ctx, ofWorkflow(s.WorkflowID), named("workflow", s.Type), s.check(), c.lacks)
 }
 
 // check returns what keeps a run from being started with these settings.
@@ -111,10 +111,17 @@ func (c *Client) checkControl(ctx context.Context, in *core.Control) error {
 	if err := c.check(ctx, identified("request", in.ID), By{Who: in.By, Why: in.Reason, Fault: in.Fault}.check()); err != nil {
 		return err
 	}
+	check := checkCallOperation
 	if in.Operation.OfRun() {
-		return checkRunOperation(in)
+		check = checkRunOperation
 	}
-	return checkCallOperation(in)
+	if err := check(in); err != nil {
+		return err
+	}
+	if in.Operation == core.ResetTheRun || in.Failure != nil || !in.Result.Absent() || !in.Value.Absent() {
+		return c.lacks
+	}
+	return nil
 }
 
 func checkRunOperation(in *core.Control) error {
@@ -168,7 +175,7 @@ func checkCallOperation(in *core.Control) error {
 
 // checkSchedule returns all that keeps a schedule from being made so.
 func (c *Client) checkSchedule(ctx context.Context, name string, when schedule.Spec, start *Start) error {
-	if err := c.check(ctx, errors.Join(named("schedule", name), ofWorkflow(name+"/"))); err != nil {
+	if err := c.check(ctx, errors.Join(named("schedule", name), ofWorkflow(name+"/")), c.lacks); err != nil {
 		return err
 	}
 	if err := errors.Join(named("workflow", start.Type), start.check(), when.Validate()); err != nil {

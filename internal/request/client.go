@@ -22,6 +22,9 @@ type Config struct {
 	DB    Database
 	Read  *inspect.Inspector
 	Group store.Group
+	// Lacks is why what has payloads is neither asked nor told, nil if it may be: the
+	// program does not have the codecs of the database.
+	Lacks error
 	// Secret is that of the database; it signs tokens.
 	Secret []byte
 	// Node is the name of this process: it stands in the audit where a request does not
@@ -91,6 +94,7 @@ type Client struct {
 	around *around.Chain
 
 	fault error // why there can be no requests, nil if there can
+	lacks error // why there can be none with payloads
 
 	topics  topics
 	waiters waiters
@@ -105,7 +109,7 @@ type Client struct {
 // New returns a Client that works until it is closed.
 func New(config Config) *Client {
 	c := &Client{
-		read: config.Read, group: config.Group, secret: config.Secret, node: config.Node,
+		read: config.Read, group: config.Group, lacks: config.Lacks, secret: config.Secret, node: config.Node,
 		now: config.Now, runner: config.Runner, local: config.Local, around: config.Around,
 		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
 	}

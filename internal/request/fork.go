@@ -70,7 +70,7 @@ func (c *Client) cutFor(ctx context.Context, req *Fork) (*store.Run, *core.Cut, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := c.check(ctx, req.check()); err != nil {
+	if err := c.check(ctx, req.check(), c.lacks); err != nil {
 		return nil, nil, nil, err
 	}
 	cut, start, err := c.cutAt(ctx, source, req.Call)

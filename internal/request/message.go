@@ -71,7 +71,7 @@ func (c *Client) sendSignalWithin(ctx context.Context, tx any, workflowID, name,
 }
 
 func (c *Client) signal(ctx context.Context, workflowID, name, id string, value history.Payload) (store.Message, error) {
-	if err := c.check(ctx, ofWorkflow(workflowID), named("signal", name), signalID(id)); err != nil {
+	if err := c.check(ctx, ofWorkflow(workflowID), named("signal", name), signalID(id), c.lacks); err != nil {
 		return store.Message{}, err
 	}
 	m, err := message.Request(c.group, workflowID, "", &core.Control{Operation: core.SignalTheRun, Signal: name, SignalID: id, Value: value})

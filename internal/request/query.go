@@ -33,7 +33,7 @@ func (c *Client) Query(ctx context.Context, workflowID, run, name string, input 
 }
 
 func (c *Client) query(ctx context.Context, workflowID, run, name string, input history.Payload) (answer history.Payload, err error) {
-	if err := c.check(ctx, named("query", name)); err != nil {
+	if err := c.check(ctx, named("query", name), c.lacks); err != nil {
 		return answer, err
 	}
 	if _, limited := ctx.Deadline(); !limited {

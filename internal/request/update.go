@@ -39,7 +39,7 @@ func (c *Client) Update(ctx context.Context, workflowID, name, id string, input 
 }
 
 func (c *Client) update(ctx context.Context, workflowID, name, id string, input history.Payload) (result history.Payload, err error) {
-	if err := c.check(ctx, ofWorkflow(workflowID), named("update", name), identified("update", id)); err != nil {
+	if err := c.check(ctx, ofWorkflow(workflowID), named("update", name), identified("update", id), c.lacks); err != nil {
 		return result, err
 	}
 	if id == "" {

@@ -15,7 +15,9 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 		return store.Group{}, err
 	}
 	defer h.done()
-	return h.db.group(name), nil
+	group := h.db.group(name)
+	group.Codecs = h.db.mark
+	return group, nil
 }
 
 // group finds a group, or makes it and its partitions after those there are.

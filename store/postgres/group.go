@@ -13,6 +13,9 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 		return store.Group{}, err
 	}
 	err := h.share(ctx, "Group", func(c *conn) error {
+		if err := c.codecs(ctx, &group.Codecs); err != nil {
+			return err
+		}
 		found, err := c.one(ctx, `SELECT first FROM perdure.node_groups WHERE name = $1`, []any{name}, &group.First)
 		if err != nil || found {
 			return err

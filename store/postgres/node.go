@@ -94,13 +94,19 @@ func (c *conn) mark(ctx context.Context, node store.Node) error {
 		return err
 	}
 	var before string
-	if _, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'codecs'`, nil, &before); err != nil {
+	if err := c.codecs(ctx, &before); err != nil {
 		return err
 	}
 	after, err := node.Mark(c.h.info.Location, before)
 	if err == nil && after != before {
 		_, err = c.exec(ctx, `INSERT INTO perdure.meta (key, value) VALUES ('codecs', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, after)
 	}
+	return err
+}
+
+// codecs reads the mark of the database; what it reads into stays as it is if there is none.
+func (c *conn) codecs(ctx context.Context, mark *string) error {
+	_, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'codecs'`, nil, mark)
 	return err
 }
 

@@ -13,7 +13,11 @@ func (h *handle) Group(ctx context.Context, name string) (store.Group, error) {
 	}
 	first := int64(-1)
 	find := func(c *conn) error {
-		_, err := c.one(`SELECT partition FROM node_groups WHERE name = ?`, []*int64{&first}, name)
+		if _, err := c.one(`SELECT partition FROM node_groups WHERE name = ?`, []*int64{&first}, name); err != nil {
+			return err
+		}
+		mark, err := c.codecs()
+		group.Codecs = mark
 		return err
 	}
 	err := h.read(ctx, "Group", find)

@@ -60,11 +60,8 @@ func join(c *conn, node store.Node, location string, now int64) error {
 
 // mark notes with which codecs the node writes.
 func mark(c *conn, node store.Node, location string) error {
-	before := ""
-	if err := c.query(context.Background(), `SELECT value FROM meta WHERE key = 'codecs'`, func(r row) error {
-		before = r.text(0)
-		return nil
-	}); err != nil {
+	before, err := c.codecs()
+	if err != nil {
 		return err
 	}
 	after, err := node.Mark(location, before)
@@ -72,6 +69,15 @@ func mark(c *conn, node store.Node, location string) error {
 		_, err = c.exec(`INSERT INTO meta (key, value) VALUES ('codecs', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, after)
 	}
 	return err
+}
+
+// codecs returns the mark of the database.
+func (c *conn) codecs() (mark string, err error) {
+	err = c.query(context.Background(), `SELECT value FROM meta WHERE key = 'codecs'`, func(r row) error {
+		mark = r.text(0)
+		return nil
+	})
+	return mark, err
 }
 
 // endOthers ends the membership of nodes that did not leave and frees their partitions. Who
