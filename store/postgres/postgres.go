@@ -114,6 +114,10 @@ func URL(url string, options ...Option) store.Opener {
 		} else {
 			Tune(config)
 		}
+		config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+			writeColumns(c.TypeMap())
+			return nil
+		}
 		return pgxpool.NewWithConfig(ctx, config)
 	}, own: true}
 }
