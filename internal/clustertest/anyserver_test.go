@@ -83,13 +83,18 @@ func onAnyServer(t *testing.T) *cluster {
 	return newClusterAt(t, nil, url)
 }
 
+// onServer does something with a connection, when the server is there again.
 func onServer(t *testing.T, url string, do func(conn *pgx.Conn) error) {
 	t.Helper()
-	conn, err := pgx.Connect(context.Background(), url)
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, url)
+	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		conn, err = pgx.Connect(ctx, url)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.Background())
+	defer conn.Close(ctx)
 	if err := do(conn); err != nil {
 		t.Fatal(err)
 	}
