@@ -66,10 +66,10 @@ func TestE133_ConformanceOnAnyServer(t *testing.T) {
 
 // distributedHere opens a schema of the server of this test binary, which has no Citus, as
 // if it were distributed: the statements are those for Citus, and all tables are here.
-func distributedHere(t testing.TB, schema string) {
+func distributedHere(t testing.TB, schema string, partitions int) {
 	t.Helper()
 	url := pgtest.Shared(t).DSN("postgres")
-	s, err := URL(url, Schema(schema), Partitions(3)).Open(t.Context())
+	s, err := URL(url, Schema(schema), Partitions(partitions)).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestE134_StatementsNameTheirPartition(t *testing.T) {
 	ear := &eavesdropper{}
 	storetest.Run(t, func(t *testing.T) store.Opener {
 		schema := r.next(t)
-		distributedHere(t, schema)
+		distributedHere(t, schema, 3)
 		config, err := pgxpool.ParseConfig(pgtest.Shared(t).DSN("postgres"))
 		if err != nil {
 			t.Fatal(err)

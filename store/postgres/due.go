@@ -87,13 +87,7 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 		return err
 	}
 	if c.h.distributed {
-		err := c.send(ctx, func(b *batch) {
-			for _, r := range d.open {
-				p, ward := store.SplitPlace(r.place)
-				b.query(`SELECT partition, ward, id, wake FROM perdure.runs WHERE partition = $1 AND ward = $5 AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES`,
-					[]any{p, r.wake, d.until, share, ward}, add)
-			}
-		})
+		err := c.send(ctx, func(b *batch) { b.dueOfPlaces(d, share, add) })
 		d.narrow(counts, last, share)
 		return err
 	}
@@ -107,6 +101,25 @@ func (d *dueRuns) round(ctx context.Context, c *conn, share int64) error {
 		}, add)
 	d.narrow(counts, last, share)
 	return err
+}
+
+// dueOfPlaces is round for a distributed database: what was read as far of several
+// partitions is one query, of which each shard answers its part.
+func (b *batch) dueOfPlaces(d *dueRuns, share int64, add func(r pgx.Rows) error) {
+	type from struct {
+		ward int
+		wake int64
+	}
+	together := map[from][]int{}
+	for _, r := range d.open {
+		p, ward := store.SplitPlace(r.place)
+		together[from{ward, r.wake}] = append(together[from{ward, r.wake}], p)
+	}
+	for f, partitions := range together {
+		b.query(`SELECT p.partition, r.ward, r.id, r.wake FROM perdure.places p, LATERAL (
+				SELECT ward, id, wake FROM perdure.runs WHERE p.partition = runs.partition AND ward = $5 AND wake > $2 AND wake <= $3 ORDER BY wake FETCH FIRST ($4) ROWS WITH TIES) r
+			WHERE p.partition = ANY ($1::bigint[])`, []any{partitions, f.wake, d.until, share, f.ward}, add)
+	}
 }
 
 // narrow leaves those partitions open of which as many runs came as were asked for.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/store"
 )
 
@@ -14,7 +15,15 @@ import (
 // different numbers of runs, many of which share a wake time, and demands that
 // each is the beginning of what follows, complete up to its last wake time.
 func TestDueInPages(t *testing.T) {
-	w := newWorld(t)
+	t.Run("one server", func(t *testing.T) { dueInPages(newWorld(t)) })
+	t.Run("distributed", func(t *testing.T) {
+		schema := freshSchema()
+		distributedHere(t, schema, 4)
+		dueInPages(newWorldAt(t, pgtest.Shared(t).DSN("postgres"), Schema(schema)))
+	})
+}
+
+func dueInPages(w *world) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []store.Wake
 	var turns []store.Turn
@@ -32,7 +41,7 @@ func TestDueInPages(t *testing.T) {
 		for _, until := range []int64{150, 1004, store.Never} {
 			rest := slices.DeleteFunc(slices.Clone(all), func(a store.Wake) bool { return a.Time > until })
 			for after := int64(-1); len(rest) > 0; {
-				page, err := w.Due(t.Context(), []int{3, 2, 1, 0}, after, until, limit)
+				page, err := w.Due(w.Context(), []int{3, 2, 1, 0}, after, until, limit)
 				w.must(err)
 				n := min(limit, len(rest))
 				for n < len(rest) && rest[n].Time == rest[n-1].Time {
@@ -40,7 +49,7 @@ func TestDueInPages(t *testing.T) {
 				}
 				slices.SortFunc(page, order)
 				if !reflect.DeepEqual(page, rest[:n]) {
-					t.Fatalf("limit %d, after %d until %d: got %d runs, want %d", limit, after, until, len(page), n)
+					w.Fatalf("limit %d, after %d until %d: got %d runs, want %d", limit, after, until, len(page), n)
 				}
 				after, rest = page[n-1].Time, rest[n:]
 			}
