@@ -94,6 +94,7 @@ func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail)
 			if p.ward != 0 {
 				to = 0
 			}
+			e.log.RunMoved(logged(past.Start), e.nameOf(move.To), h.detail.Reason)
 			e.isElsewhere(r.resident, todo, to)
 			return errElsewhere
 		case errors.Is(err, store.ErrNoPlace):
@@ -221,6 +222,19 @@ func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string 
 		}
 	}
 	return ""
+}
+
+// nameOf is the name of a node to which a run moves.
+func (e *Engine) nameOf(id string) string {
+	if id == "" {
+		return "the owner of its partition"
+	}
+	for _, m := range e.codeOfNodes() {
+		if m.ID == id {
+			return m.Name
+		}
+	}
+	return id
 }
 
 // codeOfNodes are the nodes of the group, read once between two renewals; none if they

@@ -65,6 +65,7 @@ var (
 var (
 	runFailed    = event("run_failed", slog.LevelWarn, "a run failed", "workflow_id", "run_id", "workflow", "error_type", "error")
 	runHeld      = event("run_held", slog.LevelError, "a run is held", "workflow_id", "run_id", "workflow", "status", "reason")
+	runMoved     = event("run_moved", slog.LevelInfo, "a run goes on at another node, because of its code", "workflow_id", "run_id", "workflow", "to", "reason")
 	runGoesOn    = event("run_goes_on", slog.LevelInfo, "a run goes on, its code fits again", "workflow_id", "run_id", "workflow", "was")
 	runParked    = event("run_parked", slog.LevelError, "a run cannot go on and is parked", "run_id", "error")
 	parkFailed   = event("park_failed", slog.LevelError, "a run could not even be parked", "run_id", "error")

@@ -55,6 +55,9 @@ func (l *Log) RunFailed(r Run, errorType, message string) {
 // RunHeld is written when a run is parked or waits for code.
 func (l *Log) RunHeld(r Run, status, reason string) { l.write(runHeld, r.with(status, reason)...) }
 
+// RunMoved is written when a run goes to a node, or back to the owner of its partition.
+func (l *Log) RunMoved(r Run, to, reason string) { l.write(runMoved, r.with(to, reason)...) }
+
 // RunGoesOn is written when a held run has fitting code again.
 func (l *Log) RunGoesOn(r Run, was string) { l.write(runGoesOn, r.with(was)...) }
 

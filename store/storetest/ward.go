@@ -54,6 +54,22 @@ var wardChecks = []check{
 		f.is(f.store.Move(f.Context(), store.Move{Partition: f.partition, Epoch: f.epoch - 1, Run: run.ID, To: b.node}), store.ErrFenced)
 		f.is(f.store.Move(f.Context(), b.away(f, f.newRun(), nil)), store.ErrNotFound)
 	}},
+	{"Ward/AMoveThatIsRepeatedWhenItsNodeIsGoneMovesNothing", func(f *fixture) {
+		run := f.created()
+		b := f.host("node-b")
+		m := b.away(f, run, []byte(`"then"`))
+		f.must(f.store.Move(f.Context(), m)) // and its answer is lost
+		b.takes(f)
+		turn := b.wardTurn(run, 2)
+		turn.State = &store.RunState{Status: store.Running, Wake: 12345, Detail: []byte(`"since"`)}
+		b.commits(turn)
+		f.must(b.store.Leave(f.Context(), b.node))
+		_, err := f.store.Dissolve(f.Context(), f.partition, f.epoch, b.ward)
+		f.must(err)
+		f.is(f.store.Move(f.Context(), m), store.ErrNoPlace)
+		got := f.find(run.ID)
+		equal(f, [2]any{got.Ward, string(got.Detail)}, [2]any{0, `"since"`})
+	}},
 	{"Ward/OnlyALiveNodeOfTheGroupTakesRuns", func(f *fixture) {
 		run := f.created()
 		b := f.host("node-b")
