@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
+	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
@@ -320,48 +322,83 @@ func retentionAbroad(t *testing.T, w *world) {
 // TestE117_WhatWasUnderWayAtALostHome: attempts of runs that go to a node which had runs of
 // the partition before their home took it are lost with that home, and known to be.
 func TestE117_WhatWasUnderWayAtALostHome(t *testing.T) {
-	inAGroup(t, func(t *testing.T, w *world) {
-		r := newRendering(30 * time.Second)
-		long := activity.New("long", r.render)
-		flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
-			if n < 100 {
-				if _, err := workflow.Receive(wf, proceed); err != nil {
-					return "", err
-				}
-			}
-			return workflow.Call(wf, long, n)
+	for name, told := range map[string]bool{"by itself": false, "a message comes first": true} {
+		t.Run(name, func(t *testing.T) {
+			inAGroup(t, func(t *testing.T, w *world) { underWayAtALostHome(t, w, told) })
 		})
-		x := newAbroad(t, w, flow, long)
-		beginAbroad(x, flow, func(n int) int { return n })
-		stop(t, x.b)
-		home := w.versionNode("a2", "1", flow, long)
-		pass(time.Minute)
-		const late = 24
-		for n := range late {
-			begin(t, x.a, flow, fmt.Sprintf("late-%d", n), 100+n)
+	}
+}
+
+// underWayAtALostHome: with told set, who gets the runs hears of them by messages first.
+func underWayAtALostHome(t *testing.T, w *world, told bool) {
+	if told {
+		w.db = slowToMove{w.db}
+	}
+	r := newRendering(30 * time.Second)
+	long := activity.New("long", r.render)
+	flow := workflow.New("flow", func(wf *workflow.Context, n int) (string, error) {
+		if n < 100 {
+			if _, err := workflow.Receive(wf, proceed); err != nil {
+				return "", err
+			}
 		}
-		pass(5 * time.Second)
-		x.b = w.versionNode("b2", "2", workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
-		pass(100 * time.Millisecond)
-		w.kill(home)
-		pass(2 * time.Minute)
-		wantAll(t, x.b, "completed", "late-%d", late)
-		lost := 0
-		for n := range late {
-			all := attemptsOf(t, x.b, fmt.Sprintf("late-%d", n))
-			for _, a := range all {
-				if a.Outcome == "lost" {
-					lost++
+		return workflow.Call(wf, long, n)
+	})
+	x := newAbroad(t, w, flow, long)
+	beginAbroad(x, flow, func(n int) int { return n })
+	stop(t, x.b)
+	home := w.versionNode("a2", "1", flow, long)
+	pass(time.Minute)
+	const late = 24
+	for n := range late {
+		begin(t, x.a, flow, fmt.Sprintf("late-%d", n), 100+n)
+	}
+	pass(5 * time.Second)
+	x.b = w.versionNode("b2", "2", workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+	pass(100 * time.Millisecond)
+	w.kill(home)
+	for n := range late {
+		if told {
+			signal(t, x.client, fmt.Sprintf("late-%d", n), "ignored", "", "now")
+		}
+	}
+	pass(2 * time.Minute)
+	wantAll(t, x.b, "completed", "late-%d", late)
+	lost := 0
+	for n := range late {
+		all := attemptsOf(t, x.b, fmt.Sprintf("late-%d", n))
+		for _, a := range all {
+			if a.Outcome == "lost" {
+				lost++
+				if a.Node == "" || a.Reason != "lease_expired" {
+					t.Errorf("run %d lost an attempt at %q: %s", n, a.Node, a.Reason)
 				}
 			}
-			if last := all[len(all)-1]; last.Outcome != "completed" || len(all) > 2 {
-				t.Errorf("the attempts of run %d are %+v", n, all)
-			}
 		}
-		if lost == 0 || lost == late {
-			t.Errorf("%d of %d attempts are lost", lost, late)
+		if last := all[len(all)-1]; last.Outcome != "completed" || len(all) > 2 {
+			t.Errorf("the attempts of run %d are %+v", n, all)
 		}
-		x.each(func(id string, _ int) { signal(t, x.from(), id, "proceed", "", "now") })
-		x.wantResults(func(n int) string { return fmt.Sprint("picture ", n) })
-	})
+	}
+	if lost == 0 || lost == late {
+		t.Errorf("%d of %d attempts are lost", lost, late)
+	}
+	x.each(func(id string, _ int) { signal(t, x.from(), id, "proceed", "", "now") })
+	x.wantResults(func(n int) string { return fmt.Sprint("picture ", n) })
+}
+
+// slowToMove is a database that takes its time to tell which runs have come to a ward.
+type slowToMove struct{ store.Opener }
+
+func (s slowToMove) Open(ctx context.Context) (store.Store, error) {
+	inner, err := s.Opener.Open(ctx)
+	return slowlyMoved{inner}, err
+}
+
+type slowlyMoved struct{ store.Store }
+
+func (s slowlyMoved) Due(ctx context.Context, places []int, after, until int64, limit int) ([]store.Wake, error) {
+	if _, ward := store.SplitPlace(slices.Max(append(places, 0))); ward != 0 {
+		time.Sleep(5 * time.Second)
+	}
+	return s.Store.Due(ctx, places, after, until, limit)
 }
