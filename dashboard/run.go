@@ -30,6 +30,7 @@ type runPage struct {
 	Warnings             []string
 	Timeline             *timeline
 	Pending              []callRow
+	MorePending          int
 	Calls                []sumRow
 	MoreCalls            int
 	Chain                []chainRow
@@ -164,7 +165,8 @@ func showRun(q *request) (any, error) {
 		p.Buttons = runButtons(d)
 	}
 	p.Timeline = q.timeline(d, o.Attempts)
-	for i := range d.Pending {
+	p.MorePending = max(0, len(d.Pending)-mostPending)
+	for i := range d.Pending[:len(d.Pending)-p.MorePending] {
 		p.Pending = append(p.Pending, q.callRow(d, &d.Pending[i]))
 	}
 	q.sums(p, o.Calls, id, run)
@@ -362,6 +364,9 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 	}
 	return row
 }
+
+// mostPending is how many open calls the page of a run shows: the first.
+const mostPending = 100
 
 // mostSums is how many calls the page of a run sums up: those with the most attempts.
 const mostSums = 25

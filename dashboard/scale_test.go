@@ -3,8 +3,10 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,12 +16,15 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
+	"github.com/perdure/perdure/schedule"
 	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/workflow"
 )
 
-// large makes a run with ten thousand attempts, one with fifty thousand events and one with
-// values of a megabyte.
+// large makes a run with ten thousand attempts, one with fifty thousand events, one with values
+// of a megabyte, a gate at which five hundred calls wait, and a schedule with an input of a
+// megabyte and with as many runs as it remembers.
 func large(t *testing.T) string {
 	t.Helper()
 	file, now := filepath.Join(t.TempDir(), "large.db"), time.Now()
@@ -42,9 +47,17 @@ func large(t *testing.T) string {
 	}))
 	echo := activity.New("echo", func(_ context.Context, in string) (string, error) { return in, nil })
 	big := workflow.New("big", func(wf *workflow.Context, in string) (string, error) { return workflow.Call(wf, echo, in) })
+	crowd := activity.New("crowd", func(context.Context, int) (string, error) { return "", activity.ErrPending },
+		activity.Retry(policyOf("[timeout: 10d]")), activity.Through(gate.New(worst, 1)))
+	crowded := workflow.New("crowded", workflow.NoResult(func(wf *workflow.Context, calls int) error {
+		_, err := workflow.Map(wf, make([]int, calls), func(wf *workflow.Context, i int) (string, error) { return workflow.Call(wf, crowd, i) })
+		return err
+	}))
+	brief := workflow.New("brief", func(*workflow.Context, string) (string, error) { return "", errors.New(hostile) })
+	megabyte := strings.Repeat(hostile, 1_000_000/len(hostile))
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(now.Add(-time.Hour)))
-		eng, err := perdure.Open(t.Context(), sqlite.File(file), perdure.Register(many, long, big, fail, echo), perdure.MaxHistory(100_000),
+		eng, err := perdure.Open(t.Context(), sqlite.File(file), perdure.Register(many, long, big, fail, echo, crowded, crowd, brief), perdure.MaxHistory(100_000),
 			perdure.Concurrency(50), perdure.Logger(slog.New(slog.DiscardHandler)))
 		must(t, err)
 		defer eng.Close()
@@ -53,8 +66,11 @@ func large(t *testing.T) string {
 		must(t, err)
 		_, err = perdure.Start(t.Context(), eng, long, "events", 50_000)
 		must(t, err)
-		_, err = perdure.Run(t.Context(), eng, big, "bytes", strings.Repeat(hostile, 1_000_000/len(hostile)))
+		_, err = perdure.Run(t.Context(), eng, big, "bytes", megabyte)
 		must(t, err)
+		_, err = perdure.Start(t.Context(), eng, crowded, "crowd", 500)
+		must(t, err)
+		must(t, perdure.Schedule(t.Context(), eng, worst, brief, megabyte, schedule.Spec{Every: time.Minute}))
 		time.Sleep(30 * time.Minute)
 	})
 	return file
@@ -67,13 +83,23 @@ func TestF33_LargeRuns(t *testing.T) {
 	}
 	b := browse(t)
 	srv, _ := served(t, large(t))
-	for _, path := range []string{
+	paths := []string{
 		"", "runs", "run?id=attempts", "attempts?id=attempts", "attempts?id=attempts&at=9800", "attempts?id=attempts&number=7&only=failed",
 		"run?id=events", "history?id=events&form=full", "history?id=events&form=full&after=1.49800", "history?id=events",
 		"run?id=bytes", "history?id=bytes", "attempts?id=bytes", "tree?id=attempts", "tree?id=events",
 		"runs?error=boom", "ledger?since=30d", "ledger?since=30d&activity=fail", "lab?policy=%5Bretry:%205%5D", "policy?policy=%5Bretry:%205%5D",
 		"operate?op=retry-now&all=yes", "operate?op=pause-run&id=attempts", "operate?op=pause&id=attempts", "nodes?all=yes", "audit?since=30d", "gates", "schedules",
-	} {
+		"history?id=attempts", "history?id=events&after=1.49800", "run?id=crowd", "history?id=crowd", "tree?id=crowd",
+		string(link("gate", "name", worst)), string(link("schedule", "name", worst)),
+		string(link("change", "kind", "gate", "do", "edit", "name", worst)), string(link("change", "kind", "gate", "do", "pause", "name", worst)),
+		string(link("change", "kind", "schedule", "do", "trigger", "name", worst)),
+	}
+	for _, p := range pages {
+		if p.path != "text" && !slices.ContainsFunc(paths, func(path string) bool { at, _, _ := strings.Cut(path, "?"); return at == p.path }) {
+			t.Errorf("the page %q is not looked at: add its address", p.path)
+		}
+	}
+	for _, path := range paths {
 		b.open(srv.URL + "/shop/" + path)
 		size, nodes := js[int](b, "document.documentElement.outerHTML.length"), js[int](b, "document.querySelectorAll('*').length")
 		if text := b.text("main"); size > 1_000_000 || nodes > 10_000 || strings.Contains(text, "cannot be shown") {
@@ -87,6 +113,15 @@ func TestF33_LargeRuns(t *testing.T) {
 	}
 	b.open(srv.URL + "/shop/run?id=attempts")
 	b.looks("run-large")
+	for _, path := range []string{"text?id=bytes&what=input", "text?id=bytes&what=result", "text?id=bytes&what=event&place=1.1"} {
+		answer, err := srv.Client().Get(srv.URL + "/shop/" + path)
+		must(t, err)
+		body, err := io.ReadAll(answer.Body)
+		must(t, errors.Join(err, answer.Body.Close()))
+		if kind := answer.Header.Get("Content-Type"); answer.StatusCode != 200 || !strings.HasPrefix(kind, "text/plain") || answer.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %s, %d bytes of %s", path, answer.Status, len(body), kind)
+		}
+	}
 	// All of a megabyte is a link away, as plain text.
 	b.open(srv.URL + "/shop/run?id=bytes")
 	b.do(chromedp.Click(chromedp.CSS("#values ~ dl details summary")), chromedp.Click(chromedp.CSS("#values ~ dl details a")))

@@ -119,33 +119,61 @@ func inOrder(tickets []gates.Ticket[core.TicketKey]) []gates.Ticket[core.TicketK
 	return tickets
 }
 
-// addPlaces adds to the gated calls of a run their places at the gates.
+// addPlaces adds to the gated calls of a run their places at the gates, of which it reads each once.
 func (in *Inspector) addPlaces(ctx context.Context, run string, calls []view.Call) error {
+	lines := map[string]*gateLine{}
 	for i := range calls {
 		wait := calls[i].Gate
 		if wait == nil || wait.Verdict {
 			continue
 		}
-		g, err := in.Gate(ctx, wait.Name)
-		if errors.Is(err, store.ErrNotFound) || damageOf(err) != nil {
-			continue // the first message to it is on its way, or it is unknown
-		}
-		if err != nil {
-			return err
-		}
-		wait.Paused = pause(g.Detail().Pause)
-		if s := g.Stats(in.now()); s.Breaker == gates.Open {
-			wait.OpenUntil = optional(s.OpenUntil)
-		}
-		for _, t := range inOrder(g.Tickets()) {
-			if t.Phase != gates.Waiting {
-				continue
+		line, known := lines[wait.Name]
+		if !known {
+			var err error
+			if line, err = in.lineAt(ctx, wait.Name, run); err != nil {
+				return err
 			}
-			wait.Waiting++
-			if t.Key.Run == run && t.Key.Call == calls[i].Call {
-				wait.Place = wait.Waiting
-			}
+			lines[wait.Name] = line
 		}
+		if line == nil {
+			continue
+		}
+		wait.Paused, wait.OpenUntil = line.paused, line.openUntil
+		wait.Waiting, wait.Place = line.waiting, line.places[calls[i].Call]
 	}
 	return nil
+}
+
+// gateLine is who waits at a gate, and the places of the calls of one run.
+type gateLine struct {
+	paused    *view.Pause
+	openUntil *time.Time
+	waiting   int
+	places    map[int64]int
+}
+
+// lineAt returns the line at a gate; nil if the first message to the gate is on its way, or if it
+// is unknown.
+func (in *Inspector) lineAt(ctx context.Context, gate, run string) (*gateLine, error) {
+	g, err := in.Gate(ctx, gate)
+	if errors.Is(err, store.ErrNotFound) || damageOf(err) != nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	line := &gateLine{paused: pause(g.Detail().Pause), places: map[int64]int{}}
+	if s := g.Stats(in.now()); s.Breaker == gates.Open {
+		line.openUntil = optional(s.OpenUntil)
+	}
+	for _, t := range inOrder(g.Tickets()) {
+		if t.Phase != gates.Waiting {
+			continue
+		}
+		line.waiting++
+		if t.Key.Run == run {
+			line.places[t.Key.Call] = line.waiting
+		}
+	}
+	return line, nil
 }
