@@ -147,11 +147,9 @@ func (e *Engine) rouse(r *resident) {
 
 // advance works on a resident until nothing is left to do for it.
 func (e *Engine) advance(r *resident) {
-	var done []mail // which a durable turn has taken
 	for {
 		e.mu.Lock()
 		r.stepping = false
-		r.reuse(done)
 		if e.phase == stopped || r.dropped || (len(r.mail) == 0 && !r.poked && len(r.questions) == 0) {
 			e.rest(r)
 			e.mu.Unlock()
@@ -166,10 +164,9 @@ func (e *Engine) advance(r *resident) {
 		if !onlyAsked {
 			err = e.turn(r, todo)
 		}
-		if done = todo; err == nil {
+		if err == nil {
 			err = r.stepper.answer(questions)
 		} else {
-			done = nil
 			turnAway(questions)
 		}
 		if err != nil {
@@ -190,14 +187,6 @@ func (e *Engine) takeMail(r *resident) (todo []mail) {
 		r.mail = nil
 	}
 	return todo
-}
-
-// reuse keeps the list of mail that was taken, for mail to come. The engine's mu is held.
-func (r *resident) reuse(done []mail) {
-	clear(done)
-	if r.mail == nil {
-		r.mail = done[:0]
-	}
 }
 
 // rest ends the work on a resident: it stays in memory, at the end of the idle,
