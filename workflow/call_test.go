@@ -25,7 +25,7 @@ func TestE20_ThePolicyOfTheCallThenOfTheActivity(t *testing.T) {
 		workflow.Async(wf, plain, "", activity.Retry(retry.Policy{}))
 		return 0, workflow.Sleep(wf, time.Second)
 	}
-	r := core.New(core.Config{Policy: &retry.Policy{MaxAttempts: 4}}, history.Start{Created: start}, nil)
+	r := core.New(core.Config{Policy: &retry.Policy{MaxAttempts: 4}}, history.Start{Created: start})
 	i := code.Of(workflow.New("test", fn)).Begin(r)
 	defer func() { <-i.Close() }()
 	r.Bind(i)
@@ -149,7 +149,7 @@ func TestInputsAndResultsThatDoNotFit(t *testing.T) {
 		`workflow "test": input: the recorded value does not fit type *int`: code.Of(workflow.New("test", func(*workflow.Context, int) (int, error) { return 0, nil })).Begin,
 		`workflow "test": result: a value of type chan int`:                 code.Of(workflow.New("test", func(*workflow.Context, string) (chan int, error) { return nil, nil })).Begin,
 	} {
-		r := core.New(core.Config{}, history.Start{Created: start, Input: input}, nil)
+		r := core.New(core.Config{}, history.Start{Created: start, Input: input})
 		i := begin(r)
 		r.Bind(i)
 		turn, err := r.Step(start, nil, func(*core.Call) bool { return true })

@@ -49,7 +49,7 @@ func TestE40_RandomIsTheRunsOwn(t *testing.T) {
 			workflow.Rand(wf).IntN(10)
 			return "", nil
 		})
-		r := core.New(core.Config{}, history.Start{Run: run, Created: start}, nil)
+		r := core.New(core.Config{}, history.Start{Run: run, Created: start})
 		i := code.Of(w).Begin(r)
 		r.Bind(i)
 		if _, err := r.Step(start, nil, func(*core.Call) bool { return true }); err != nil {

@@ -343,7 +343,7 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 		if in.Transaction {
 			r.out.Transactions = append(r.out.Transactions, AttemptRef{in.Call, in.Attempt})
 		}
-		r.started(c)
+		r.recordStart(c)
 		r.happened(history.Event{Kind: history.CallCompleted, Call: c.Number, Result: in.Result, Ended: ended, Retry: r.summary(c, false, ended)})
 	case in.Unbegun && c.state == Dispatched && r.unbegun(c, ended):
 	case c.cancelRequested:
@@ -465,7 +465,7 @@ func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *hist
 			Name: c.Name, Attempts: c.Failures, Reason: reason, Max: limit, Within: c.Policy.Within,
 		}, f)
 	}
-	r.started(c)
+	r.recordStart(c)
 	r.happened(history.Event{
 		Kind: history.CallFailed, Call: c.Number, Failure: f, Ended: ended,
 		Reason: string(reason), Retry: r.summary(c, reason.Exhausts(), ended),
@@ -474,7 +474,7 @@ func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *hist
 
 // closeCanceled ends a canceled call whose attempt did not succeed.
 func (r *execution) closeCanceled(c *Call, ended int64) {
-	r.started(c)
+	r.recordStart(c)
 	r.happened(history.Event{
 		Kind: history.CallCanceled, Call: c.Number, Ended: ended,
 		Failure: history.Aborted(c.Name, c.attempt, retry.PhaseExecution, c.Last),
@@ -482,9 +482,9 @@ func (r *execution) closeCanceled(c *Call, ended int64) {
 	})
 }
 
-// started puts the attempt that closes a call on record (E21). An attempt that
+// recordStart puts the attempt that closes a call on record (E21). An attempt that
 // never ran is not.
-func (r *execution) started(c *Call) {
+func (r *execution) recordStart(c *Call) {
 	if c.StartedAt == 0 {
 		return
 	}

@@ -87,7 +87,7 @@ func (h *hall) invite(g guest, policy retry.Policy, priority int, names ...strin
 }
 
 func (g *guest) begin() {
-	g.run = New(Config{Node: "n"}, history.Start{WorkflowID: g.name, Run: g.name}, nil)
+	g.run = New(Config{Node: "n"}, history.Start{WorkflowID: g.name, Run: g.name})
 	g.program = &oneCall{run: g.run, start: g.program.start}
 	g.run.Bind(g.program)
 }
@@ -439,14 +439,14 @@ func TestE96_ACrowdKeepsNothingIdle(t *testing.T) {
 func TestE96_AnEarlierVersionsTicketsGoOn(t *testing.T) {
 	a, b := aGate(1, gates.Rejoin), aGate(1, gates.Rejoin)
 	a.Name, b.Name = "a", "b"
-	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"}, nil)
+	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"})
 	p := &oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Gates: []gates.Spec{a, b}}}
 	r.Bind(p)
 	first := stepped(t, r, 1)
 	second := stepped(t, r, 1, FromGate{Gate: "a", Word: GateGranted, Ticket: first.Gates[0].Ticket, Attempt: 1})
 	row := second.Rows[0]
 	row.Data = []byte(`{"first":1,"queued":1,"passes":[{"state":"held","ticket":1},{"state":"asked","ticket":1}]}`)
-	again := New(Config{}, history.Start{WorkflowID: "w", Run: "r"}, nil)
+	again := New(Config{}, history.Start{WorkflowID: "w", Run: "r"})
 	again.Bind(&oneCall{run: again, start: p.start})
 	if err := again.Load([]StoredTurn{{Number: first.Number, Time: 1, Events: first.Events}}, []Row{row}, r.State()); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func (d *driver) build(c maker) (*core.Run, code.Instance) {
 		Node: nodeName(d.epoch), Policy: &d.policy, Owner: nodeName, Near: d.near, Tell: true,
 		Draw: func(string, int64, int) float64 { return 0.5 }, // proportional jitter changes nothing
 	}
-	run := core.New(config, d.start, nil)
+	run := core.New(config, d.start)
 	if c == nil {
 		return run, nil
 	}

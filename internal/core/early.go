@@ -14,7 +14,7 @@ func (r *callTable) awaitBackoff(c *Call) {
 // mayGoOn reports whether the attempt that ends a backoff may be put on record now. It
 // may not without a slot if others wait long for theirs: then it is looked at later.
 func (r *callTable) mayGoOn(c *Call) bool {
-	c.unslotted = c.early && r.config.Unslotted(c)
+	c.unslotted = c.early && r.config.Unslotted()
 	if c.early && !c.unslotted {
 		c.early = false
 		r.watch(c)

@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/perdure/perdure/internal/gates"
 	"github.com/perdure/perdure/internal/history"
@@ -179,16 +178,6 @@ func (r *gating) leaveGates(c *Call, outcome gates.Outcome) {
 	}
 }
 
-// verdictOf is what an attempt that failed says about what is behind the gates. A
-// failure that no retry can change says nothing about it.
-func verdictOf(d retry.Decision) gates.Outcome {
-	switch {
-	case d.Retry, d.Reason == retry.ReasonTimeout, d.Reason.Exhausts():
-		return gates.Failure
-	}
-	return gates.Neutral
-}
-
 // keeps reports whether a gate's slot is kept through a backoff of the length.
 func keeps(g gates.Spec, delay int64) bool {
 	return g.Mode == gates.Hold && (g.MaxHold == 0 || delay <= int64(g.MaxHold))
@@ -317,21 +306,4 @@ func (r *gating) abandonVerdict(c *Call) {
 		c.Undecided = nil
 		r.record(c, u.Outcome, u.Failure, string(retry.ReasonCanceled), u.Ended)
 	}
-}
-
-func nextOf(d retry.Decision) int64 {
-	if !d.Retry {
-		return 0
-	}
-	return d.At.UnixNano()
-}
-
-// judgement is what the policy says about a failure.
-func (r *execution) judgement(c *Call, f *history.Failure, ended int64, overBudget bool) retry.Decision {
-	return retry.Decide(c.Policy, retry.State{
-		Attempt:    c.Failures,
-		First:      time.Unix(0, c.First),
-		Previous:   c.Previous,
-		OverBudget: overBudget,
-	}, retry.Classify(f.Err()), time.Unix(0, ended), r.Draw(c.Number, c.attempt))
 }

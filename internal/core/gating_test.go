@@ -34,7 +34,7 @@ func (p *oneCall) Accept(string, string, history.Payload) bool { return false }
 // passing is a run whose call has passed its gates and is in its first attempt.
 func passing(t *testing.T, policy retry.Policy, gates ...gates.Spec) (*Run, *oneCall) {
 	t.Helper()
-	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"}, nil)
+	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"})
 	p := &oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work", Policy: &policy, Gates: gates}}
 	r.Bind(p)
 	asks := stepped(t, r, 1).Gates

@@ -9,7 +9,7 @@ import (
 // TestE49_AGrantSaidTwiceIsOneSlot: the slot with which the attempt starts is not told to
 // be unused, which would let another attempt run beside it.
 func TestE49_AGrantSaidTwiceIsOneSlot(t *testing.T) {
-	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"}, nil)
+	r := New(Config{}, history.Start{WorkflowID: "w", Run: "r"})
 	r.Bind(&oneCall{run: r, start: StartCall{Kind: history.ActivityScheduled, Name: "work"}})
 	if _, err := r.Step(1, nil, func(*Call) bool { return false }); err != nil {
 		t.Fatal(err)

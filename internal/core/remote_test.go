@@ -14,7 +14,7 @@ import (
 func TestE139_AnEndBeforeTheTimeoutIsDurable(t *testing.T) {
 	for name, timedOut := range map[string]bool{"before": false, "after": true} {
 		t.Run(name, func(t *testing.T) {
-			r := New(Config{Near: int64(time.Hour)}, history.Start{WorkflowID: "w", Run: "r"}, nil)
+			r := New(Config{Near: int64(time.Hour)}, history.Start{WorkflowID: "w", Run: "r"})
 			r.Bind(&oneCall{run: r, start: StartCall{
 				Kind: history.ActivityScheduled, Name: "work", Queue: "q", Policy: &retry.Policy{MaxAttempts: 1, AttemptTimeout: 100},
 			}})

@@ -54,7 +54,7 @@ type Config struct {
 	// Unslotted, if set, says whether an attempt may be put on record without a slot: it
 	// gets one when it begins. Such a one is put there Early before the end of its backoff,
 	// in ns; what goes through gates or a queue, or is on probation, is not asked about.
-	Unslotted func(*Call) bool
+	Unslotted func() bool
 	Early     int64
 }
 
@@ -105,8 +105,8 @@ type Run struct {
 	spare *Turn // see Reuse
 }
 
-// New makes the machine of a run that has no turn yet. The program may be nil.
-func New(config Config, start history.Start, program Program) *Run {
+// New makes the machine of a run that has no turn yet, and no code: see Bind.
+func New(config Config, start history.Start) *Run {
 	if config.Draw == nil {
 		config.Draw = Draw
 	}
@@ -115,7 +115,7 @@ func New(config Config, start history.Start, program Program) *Run {
 		attributes: start.Attributes,
 		runRow:     runRow{state: State{Status: StatusRunning, Wake: Hot}},
 	}
-	r.config, r.start, r.program, r.mustAdvance = config, start, program, true
+	r.config, r.start, r.mustAdvance = config, start, true
 	r.calls, r.blocks = map[int64]*Call{}, map[int64]*Block{}
 	r.operations.execution, r.children.execution, r.retries.journal = &r.execution, &r.execution, &r.journal
 	r.signals = signals{execution: &r.execution, byName: map[string]*mailbox{}}

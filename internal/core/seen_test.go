@@ -37,7 +37,7 @@ func TestE99_YoungKeysAreHandedOn(t *testing.T) {
 	const many = maxSeen + 5000
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 	run := func(c *history.Carried, now time.Duration) *Run {
-		r := New(Config{}, history.Start{Run: "run", Created: begin, Carried: c}, nil)
+		r := New(Config{}, history.Start{Run: "run", Created: begin, Carried: c})
 		r.now = begin + int64(now)
 		return r
 	}
@@ -76,7 +76,7 @@ func TestE99_YoungKeysAreHandedOn(t *testing.T) {
 func TestE99_WhatCannotBeHandedOnIsRefused(t *testing.T) {
 	defer func(was int) { maxYoung = was }(maxYoung)
 	maxYoung = 10
-	r := New(Config{}, history.Start{Run: "run"}, nil)
+	r := New(Config{}, history.Start{Run: "run"})
 	r.now = int64(24 * time.Hour)
 	r.settleAlone()
 	for i := range maxYoung {

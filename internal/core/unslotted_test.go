@@ -13,8 +13,8 @@ import (
 // 20 ahead of that, and 200 if they need no slot until then.
 func backingOff(t *testing.T, moving *bool, start StartCall) *Run {
 	t.Helper()
-	r := New(Config{Ahead: 20, Early: 200, Unslotted: func(*Call) bool { return *moving }, Near: int64(time.Hour)},
-		history.Start{WorkflowID: "w", Run: "r"}, nil)
+	r := New(Config{Ahead: 20, Early: 200, Unslotted: func() bool { return *moving }, Near: int64(time.Hour)},
+		history.Start{WorkflowID: "w", Run: "r"})
 	start.Kind, start.Name = history.ActivityScheduled, "work"
 	start.Policy = &retry.Policy{Backoff: retry.Fixed(1000), Jitter: retry.NoJitter}
 	r.Bind(&oneCall{run: r, start: start})

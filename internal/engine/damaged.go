@@ -42,7 +42,7 @@ func (e *Engine) loadDamaged(r *activeRun, past *record.Past, cause error, todo 
 	}
 	var run *core.Run
 	for _, turns := range [][]core.StoredTurn{past.Turns, nil} {
-		run = core.New(e.coreConfig(r, past.Start.Type), past.Start, nil)
+		run = core.New(e.coreConfig(r, past.Start.Type), past.Start)
 		if replay.Protect(func() error { return run.LoadDamaged(turns, past.Last, past.Rows, past.State) }) == nil {
 			break
 		}

@@ -23,8 +23,8 @@
 //	config.go       what it is told
 //	build.go        what this program is: its build, and what it has registered
 //	resident.go     a run in memory: its mailbox, the work on it, when it leaves
-//	stepper.go      runs, gates and schedules as one kind of thing: load, step, store
-//	turn.go         a step of a run: made durable, then carried out
+//	stepper.go      a turn of a run, a gate or a schedule, as one kind of thing: load, step, commit
+//	turn.go         a step of a run: taken, stored, carried out
 //	standing.go     gates and schedules in memory
 //	load.go         from the store into memory
 //	park.go         runs whose code is missing, does not fit or failed: why, and for how long
@@ -44,7 +44,7 @@
 //	inbox.go        messages from clients and other runs
 //	partition.go    taking partitions over, and losing them
 //	ward.go         runs that go on at another node, whose code fits
-//	handover.go     partitions on their way to other nodes: closed, quiet, dropped
+//	holder.go       what the member tells of partitions: taken, lost, closed, quiet, dropped
 //	line.go         runs that are to begin and wait for slots: in memory, and in the database
 //	chain.go        the next run of a chain, and which run gets what comes for the latest
 //	child.go        runs that other runs start, until their rows are durable

@@ -131,7 +131,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 	var watch stint
 	watch.init(e)
 	config.Progress = func() { watch.progress.Add(1) }
-	run := core.New(config, past.Start, nil)
+	run := core.New(config, past.Start)
 	instance := def.Begin(run)
 	instance.LogTo(e.config.Logger)
 	instance.Intercept(e.around)
@@ -147,7 +147,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 
 // loadWithoutCode rebuilds the machine alone and holds the run, unless h is nil.
 func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error {
-	run := core.New(e.coreConfig(r, past.Start.Type), past.Start, nil)
+	run := core.New(e.coreConfig(r, past.Start.Type), past.Start)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
 	}
 	return core.Config{
 		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
-		Unslotted: func(*core.Call) bool { return e.slots.Moving() }, Early: int64(early),
+		Unslotted: e.slots.Moving, Early: int64(early),
 		Tell: e.config.OnPaused != nil, Closings: e.config.Closings, Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: e.serves,
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}

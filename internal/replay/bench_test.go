@@ -38,7 +38,7 @@ func BenchmarkLoad(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		run := core.New(core.Config{}, past.Start, nil)
+		run := core.New(core.Config{}, past.Start)
 		instance := def.Begin(run)
 		run.Bind(instance)
 		if err := run.Load(past.Turns, past.Rows, past.State); err != nil {

@@ -35,7 +35,7 @@ func Recording(r history.Recording, def *code.Declared, limit time.Duration) err
 func Run(config core.Config, past Past, def *code.Declared, limit time.Duration) error {
 	var turns atomic.Int64
 	config.Progress = func() { turns.Add(1) }
-	run := core.New(config, past.Start, nil)
+	run := core.New(config, past.Start)
 	instance := def.Begin(run)
 	run.Bind(instance)
 	result := make(chan error, 1)
