@@ -103,7 +103,7 @@ func (w *world) begin(fn script, log *[]string) (*core.Run, code.Instance) {
 	})
 	run := core.New(core.Config{}, history.Start{
 		WorkflowID: "w", Run: "run-1", Type: "test", Attempt: 1, Created: start, Trace: "trace",
-	}, nil)
+	})
 	instance := code.Of(definition).Begin(run)
 	run.Bind(instance)
 	return run, instance
