@@ -2,12 +2,14 @@ package clustertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/perdure/perdure/internal/pgtest"
 )
 
@@ -60,7 +62,8 @@ func TestE83_ErrorsAtAnyStatementAndAtCommit(t *testing.T) {
 	t.Logf("%s statements and %s commits were refused", given("statement"), given("commit"))
 }
 
-// command runs statements as one transaction.
+// command runs statements as one transaction, anew if those of the nodes and it waited for each
+// other and it was chosen to give way, as migrations do.
 func (c *cluster) command(sql string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -70,8 +73,18 @@ func (c *cluster) command(sql string) {
 		c.t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	if _, err := conn.PgConn().Exec(ctx, sql).ReadAll(); err != nil {
-		c.t.Fatalf("%v\n%s", err, sql)
+	for {
+		_, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+		if refusal, is := errors.AsType[*pgconn.PgError](err); is && refusal.Code == "40P01" {
+			if _, err := conn.PgConn().Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
+				c.t.Fatal(err)
+			}
+			continue
+		}
+		if err != nil {
+			c.t.Fatalf("%v\n%s", err, sql)
+		}
+		return
 	}
 }
 
