@@ -30,16 +30,27 @@ func PinOf(e *history.Event) (build string, is bool) {
 
 // moveRun lets the run stay on another build from now on.
 func (r *Run) moveRun(in Control) {
+	outcome, why := WouldMove(r.pin, &in)
 	switch {
+	case outcome == Applied:
+		why = "from build " + r.pin
 	case r.pin == "":
-		r.answerRun(in, Refused, "it stays on no build: its workflow is not workflow.Pinned, or was not when it began, or its code has not begun")
-	case r.pin == in.To:
-		r.answerRun(in, Unchanged, "it stays on this build already")
-	case in.From != "" && r.pin != in.From:
-		r.answerRun(in, Refused, "it stays on build "+r.pin)
-	default:
-		r.answerRun(in, Applied, "from build "+r.pin)
+		why += ": its workflow is not workflow.Pinned, or was not when it began, or its code has not begun"
 	}
+	r.answerRun(in, outcome, why)
+}
+
+// WouldMove is what comes of asking a run that stays on a build to move, and why it does not.
+func WouldMove(pin string, in *Control) (outcome, why string) {
+	switch {
+	case pin == "":
+		return Refused, "it stays on no build"
+	case pin == in.To:
+		return Unchanged, "it stays on this build already"
+	case in.From != "" && pin != in.From:
+		return Refused, "it stays on build " + pin
+	}
+	return Applied, ""
 }
 
 // pinBegin lets a run stay on the build with which its code begins, if that is asked for.

@@ -11,16 +11,8 @@ import (
 // staysWhere says why a move of a run to another build does nothing; "" if it does.
 func staysWhere(row *store.Run, in *core.Control) string {
 	d, _ := core.DecodeDetail(row.Detail) // what cannot be read says of no build
-	switch d.Pin {
-	case "":
-		return "it stays on no build"
-	case in.To:
-		return "it stays on this build already"
-	}
-	if in.From != "" && d.Pin != in.From {
-		return "it stays on build " + d.Pin
-	}
-	return ""
+	_, why := core.WouldMove(d.Pin, in)
+	return why
 }
 
 // previewMove says what would become of a run that moves to another build.
