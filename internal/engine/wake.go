@@ -124,8 +124,9 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 		e.horizon, more = due[len(due)-1].Time, true
 	}
 	for _, w := range due {
-		p := e.partitions[w.Partition]
-		if p != nil && e.residents[w.Run] == nil {
+		p, r := e.partitions[w.Partition], e.residents[w.Run]
+		// One that is worked on may be dropped before it has learned of this time.
+		if p != nil && (r == nil || r.busy) {
 			// It is loaded before that, so that an attempt which is due then is in time.
 			heap.Push(&e.wakes, wakeEntry{at: w.Time - int64(early), partition: p, run: w.Run})
 		}

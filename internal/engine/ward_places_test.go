@@ -56,7 +56,7 @@ func TestE117_ANodeAtBothPlaces(t *testing.T) {
 			return "", workflow.Sleep(wf, 10*time.Minute)
 		})
 		db := &stalled{Opener: w.db}
-		home := w.versionNode("b", "2", workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+		home := w.versionNode("b", "2", nothing)
 		c := w.config(told, waits)
 		c.Store, c.Node, c.Build, c.MaxResident = db, "a", "1", -1
 		both := w.startWith(c)
@@ -97,14 +97,21 @@ func TestE117_ANodeAtBothPlaces(t *testing.T) {
 }
 
 // TestE117_WhoIsReadWhileItComesHome is woken all the same: its home has read the row of a
-// run in a ward, and then the ward is dissolved.
+// run in a ward, and then the ward is dissolved. The time for which the run waits is one
+// of those that were read with the ward, or one that is read while the old row is looked at.
 func TestE117_WhoIsReadWhileItComesHome(t *testing.T) {
+	for _, waits := range []time.Duration{55 * time.Second, 65 * time.Second} {
+		t.Run(waits.String(), func(t *testing.T) { whoIsReadWhileItComesHome(t, waits) })
+	}
+}
+
+func whoIsReadWhileItComesHome(t *testing.T, waits time.Duration) {
 	inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		flow := workflow.New("flow", func(wf *workflow.Context, n int) (int, error) {
-			return n, workflow.Sleep(wf, time.Minute)
+			return n, workflow.Sleep(wf, waits)
 		})
 		db := &stalled{Opener: w.db}
-		c := w.config(workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+		c := w.config(nothing)
 		c.Store, c.Node, c.Build = db, "b", "2"
 		home := w.startWith(c)
 		a := w.versionNode("a", "1", flow)
@@ -140,7 +147,7 @@ func TestE117_ARenewalThatIsOlderThanAMove(t *testing.T) {
 			return fmt.Sprint(n), workflow.Sleep(wf, 10*time.Second)
 		})
 		db := &stalled{Opener: w.db}
-		c := w.config(workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+		c := w.config(nothing)
 		c.Store, c.Node, c.Build = db, "b", "2"
 		home := w.startWith(c)
 		a := w.versionNode("a", "1", flow)
