@@ -41,6 +41,25 @@ func (k LedgerKey) Compare(other LedgerKey) int {
 	return cmp.Or(cmp.Compare(k.Ended, other.Ended), cmp.Compare(k.Run, other.Run), cmp.Compare(k.Call, other.Call), cmp.Compare(k.Number, other.Number))
 }
 
+// AttemptRange selects a part of the ledger of a run. The zero value selects all of it.
+type AttemptRange struct {
+	Call   int64      // only of the call with this number; 0: of all
+	After  AttemptKey // only those behind this one
+	Latest bool       // only the last record of each call
+	Limit  int        // at most so many; 0: all
+}
+
+// AttemptKey orders the attempts of a run: by call, then by number.
+type AttemptKey struct {
+	Call   int64
+	Number int
+}
+
+// Compare returns a negative number if k is before other, zero if they are the same.
+func (k AttemptKey) Compare(other AttemptKey) int {
+	return cmp.Or(cmp.Compare(k.Call, other.Call), cmp.Compare(k.Number, other.Number))
+}
+
 // LedgerFilter selects attempts of the ledger. The zero value selects all.
 type LedgerFilter struct {
 	Partitions []int  // nil: all

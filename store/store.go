@@ -210,9 +210,9 @@ type Reader interface {
 	// in no other order. Its cost depends on the limit, not on the number of runs.
 	Waiting(ctx context.Context, filter CallFilter) ([]WaitingCall, error)
 
-	// Attempts reads the ledger of a run (of one call if call > 0), by call and
-	// attempt.
-	Attempts(ctx context.Context, partition int, run string, call int64) ([]Attempt, error)
+	// Attempts reads a part of the ledger of a run, by call and attempt. Its cost depends on
+	// how long the part is, not on the ledger.
+	Attempts(ctx context.Context, partition int, run string, part AttemptRange) ([]Attempt, error)
 
 	// Ledger reads attempts of all runs, the latest first: by Ended, then by Run,
 	// Call and Number, all descending. Its cost does not depend on the number of runs

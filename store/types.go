@@ -195,6 +195,10 @@ type Run struct {
 	// closes is at home.
 	Ward int
 
+	// Latest is whether no run has come after this one under its workflow ID. Only reads
+	// set it.
+	Latest bool
+
 	// Attributes are what List finds the run by, besides. They are read back as
 	// SortAttributes has them.
 	Attributes []Attribute

@@ -12,3 +12,6 @@ func TryLock(*os.File) (free bool, err error) { return false, errors.ErrUnsuppor
 
 // TryShare has no locks to use here.
 func TryShare(*os.File) (free bool, err error) { return false, errors.ErrUnsupported }
+
+// Unlock has no locks to give back here.
+func Unlock(*os.File) error { return nil }

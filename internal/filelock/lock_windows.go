@@ -17,6 +17,11 @@ func TryLock(f *os.File) (free bool, err error) {
 // TryShare is TryLock for one who only looks: others may look too.
 func TryShare(f *os.File) (free bool, err error) { return lockFile(f, 0) }
 
+// Unlock gives a lock back.
+func Unlock(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{OffsetHigh: 1})
+}
+
 func lockFile(f *os.File, how uint32) (free bool, err error) {
 	at := &windows.Overlapped{OffsetHigh: 1}
 	err = windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)

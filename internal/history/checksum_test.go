@@ -39,15 +39,15 @@ func TestI23_NoByteOfATurnChangesUnseen(t *testing.T) {
 				continue
 			}
 			changed[i] = byte(b)
-			if got, err := OpenTurn("run", 3, 99, changed); err == nil && !reflect.DeepEqual(got, events) {
+			if got, err := new(Words).OpenTurn("run", 3, 99, changed); err == nil && !reflect.DeepEqual(got, events) {
 				t.Fatalf("byte %d became %q, and the turn\n%s\nis read as %+v", i, byte(b), changed, got)
 			}
 		}
-		if got, err := OpenTurn("run", 3, 99, doc[:i]); err == nil {
+		if got, err := new(Words).OpenTurn("run", 3, 99, doc[:i]); err == nil {
 			t.Fatalf("cut to %d bytes it is read as %+v", i, got)
 		}
 	}
-	if got, err := OpenTurn("run", 3, 99, doc); err != nil || !reflect.DeepEqual(got, events) {
+	if got, err := new(Words).OpenTurn("run", 3, 99, doc); err != nil || !reflect.DeepEqual(got, events) {
 		t.Errorf("undamaged it is read as %+v, %v", got, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestI23_TurnsAreOpenedWhereTheyStand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := OpenTurn(run, number, time, doc)
+		got, err := new(Words).OpenTurn(run, number, time, doc)
 		plain, _ := EncodeTurn(events)
 		want, _ := DecodeTurn(plain)
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -69,11 +69,11 @@ func TestI23_TurnsAreOpenedWhereTheyStand(t *testing.T) {
 		}
 		for _, other := range []key{{run + "x", number, time}, {run, number + 1, time}, {run, number, time + 1}} {
 			var d *DamageError
-			if _, err := OpenTurn(other.of, other.a, other.b, doc); !errors.As(err, &d) || d.Turn != other.a || d.Newer {
+			if _, err := new(Words).OpenTurn(other.of, other.a, other.b, doc); !errors.As(err, &d) || d.Turn != other.a || d.Newer {
 				t.Fatalf("as turn %+v: %v", other, err)
 			}
 		}
-		if old, err := OpenTurn(run, number, time, plain); err != nil || !reflect.DeepEqual(old, want) {
+		if old, err := new(Words).OpenTurn(run, number, time, plain); err != nil || !reflect.DeepEqual(old, want) {
 			t.Fatalf("without a checksum: %+v, %v", old, err)
 		}
 	})
@@ -87,7 +87,7 @@ func TestI24_WhatIsNotKnownIsRefused(t *testing.T) {
 		plain, _ := EncodeTurn(events)
 		for _, doc := range [][]byte{sealed, plain} {
 			var d *DamageError
-			_, err := OpenTurn("r", 4, 1, doc)
+			_, err := new(Words).OpenTurn("r", 4, 1, doc)
 			if !errors.As(err, &d) || !d.Newer || d.Turn != 4 || !strings.Contains(err.Error(), fmt.Sprintf("turn 4 cannot be read: its event 2 is of the kind %q, which is not known in history format 2; run a newer version", kind)) {
 				t.Errorf("%s: %v", doc, err)
 			}
@@ -95,7 +95,7 @@ func TestI24_WhatIsNotKnownIsRefused(t *testing.T) {
 	}
 	var d *DamageError
 	for _, doc := range [][]byte{[]byte(`{"v":3,"events":[]}`), appendSum([]byte(`{"v":3,"events":[]}`), key{"r", 4, 1}), appendSum([]byte(`{"v":3,"e":[]}`), key{"r", 4, 1})} {
-		if _, err := OpenTurn("r", 4, 1, doc); !errors.As(err, &d) || !d.Newer {
+		if _, err := new(Words).OpenTurn("r", 4, 1, doc); !errors.As(err, &d) || !d.Newer {
 			t.Errorf("of a later format: %s: %v", doc, err)
 		}
 	}
@@ -161,7 +161,7 @@ func FuzzOpenTurn(f *testing.F) {
 		f.Add([]byte(strings.TrimSuffix(text, "}") + `,"crc":1}`))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		events, err := OpenTurn("r", 1, 1, data)
+		events, err := new(Words).OpenTurn("r", 1, 1, data)
 		if d := (*DamageError)(nil); err != nil && !errors.As(err, &d) {
 			t.Fatalf("%q: %v", data, err)
 		}
@@ -172,7 +172,7 @@ func FuzzOpenTurn(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}
-		if _, err := OpenTurn("r", 1, 1, doc); err != nil {
+		if _, err := new(Words).OpenTurn("r", 1, 1, doc); err != nil {
 			t.Fatalf("%q, then %q: %v", data, doc, err)
 		}
 	})
@@ -197,7 +197,7 @@ func BenchmarkSealTurn(b *testing.B) {
 	b.Run("open", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := OpenTurn("0123456789abcdef0123456789", 7, 1<<60, doc); err != nil {
+			if _, err := new(Words).OpenTurn("0123456789abcdef0123456789", 7, 1<<60, doc); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -38,14 +38,9 @@ func SealTurn(run string, number, time int64, events []Event) ([]byte, error) {
 }
 
 // OpenTurn reads the document of a turn that SealTurn made, or an earlier version, perhaps
-// without a checksum. The error is a *DamageError that names the turn. If the turn is encoded and
-// was not decoded, the events are those of its face.
-func OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
-	return new(Words).OpenTurn(run, number, time, doc)
-}
-
-// OpenTurn is OpenTurn of a turn of a history. What its turns have in common is kept once
-// if all of them are read with the same words.
+// without a checksum. What the turns of a history have in common is kept once if all of them
+// are read with the same words. The error is a *DamageError that names the turn. If the turn
+// is encoded and was not decoded, the events are those of its face.
 func (w *Words) OpenTurn(run string, number, time int64, doc []byte) ([]Event, error) {
 	if face, err := faceOf(doc); err != nil {
 		if events, is := w.readShort(face, "]}", time); is {

@@ -48,7 +48,7 @@ func TestI24_TurnsOfBothFormatsAreRead(t *testing.T) {
 			t.Fatalf("%s, %v", short, err)
 		}
 		for _, doc := range [][]byte{short, appendSum(plain, key{"r", 3, time})} {
-			if got, err := OpenTurn("r", 3, time, doc); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := new(Words).OpenTurn("r", 3, time, doc); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s is read as\n%+v, %v, not as\n%+v", doc, got, err, want)
 			}
 			if !json.Valid(doc) {
@@ -70,7 +70,7 @@ func TestI24_ATurnOfTheDatabaseIsReadNowhereElse(t *testing.T) {
 	}
 	body, _, _ := cutSum(doc, key{"r", 3, 7})
 	var d *DamageError
-	if events, err := OpenTurn("r", 3, 7, append(body, '}')); !errors.As(err, &d) || d.Newer {
+	if events, err := new(Words).OpenTurn("r", 3, 7, append(body, '}')); !errors.As(err, &d) || d.Newer {
 		t.Errorf("without its checksum it is read as %+v, %v", events, err)
 	}
 }
@@ -83,13 +83,13 @@ func TestI24_AFieldOfANewerVersionIsPassedOver(t *testing.T) {
 		`{"v":1,"events":[{"kind":"CallCompleted","call":1,"future":{"a":["},{",1]},"result":{"json":7},"z":1,"ended":5}]}`,
 		`{"v":2,"e":[{"k":"done","c":1,"future":{"a":["},{",1]},"r":7,"z":1,"t":-2}]}`,
 	} {
-		if got, err := OpenTurn("r", 3, 7, appendSum([]byte(doc), key{"r", 3, 7})); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := new(Words).OpenTurn("r", 3, 7, appendSum([]byte(doc), key{"r", 3, 7})); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s is read as %+v, %v", doc, got, err)
 		}
 	}
 	for _, doc := range []string{`{"v":2,"e":[{"k":"done","c":1,"future":}]}`, `{"v":2,"e":[{"k":"done","future":[}]]}`, `{"v":2,"e":[{"k":"done","future"}]}`} {
 		var d *DamageError
-		if got, err := OpenTurn("r", 3, 7, appendSum([]byte(doc), key{"r", 3, 7})); !errors.As(err, &d) {
+		if got, err := new(Words).OpenTurn("r", 3, 7, appendSum([]byte(doc), key{"r", 3, 7})); !errors.As(err, &d) {
 			t.Errorf("%s is read as %+v, %v", doc, got, err)
 		}
 	}

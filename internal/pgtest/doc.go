@@ -15,5 +15,6 @@
 //
 // A test that needs the server fails where it cannot be started, with a text
 // that says what to install. It does not skip: a suite that passes without
-// having run proves nothing.
+// having run proves nothing. Only a test of Citus does, which Debian does not have: the
+// check says that it did not run.
 package pgtest

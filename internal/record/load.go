@@ -10,21 +10,10 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// Past is all that is on record of a run, decoded: what its machine is loaded from.
-type Past struct {
-	Start history.Start
-	Turns []core.StoredTurn
-	Rows  []core.Row
-	State core.State
-
-	// Last is the number of the last turn. Turns ends earlier if there is damage.
-	Last int64
-}
-
 // Decode decodes the record of a run. With a *history.DamageError comes what stands
 // before the damage.
-func Decode(r *store.Record) (*Past, error) {
-	p := &Past{Rows: Rows(r.Calls), State: State(r.Run.RunState)}
+func Decode(r *store.Record) (*core.Past, error) {
+	p := &core.Past{Rows: Rows(r.Calls), State: State(r.Run.RunState)}
 	if n := len(r.Turns); n > 0 {
 		p.Last = r.Turns[n-1].Number
 	}

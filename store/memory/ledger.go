@@ -40,15 +40,19 @@ func (db *Database) applyAttempts(p *partition, r *run, t *store.Turn) {
 	}
 }
 
-func (h *handle) Attempts(ctx context.Context, id int, runID string, call int64) ([]store.Attempt, error) {
+func (h *handle) Attempts(ctx context.Context, id int, runID string, part store.AttemptRange) ([]store.Attempt, error) {
 	r, err := h.run(ctx, id, runID)
 	if err != nil {
 		return nil, err
 	}
 	defer h.db.mu.RUnlock()
 	var attempts []store.Attempt
-	for _, a := range r.attempts {
-		if call > 0 && a.Call != call {
+	from, _ := r.findAttempt(max(part.After.Call, part.Call), 0)
+	for _, a := range r.attempts[from:] {
+		if part.Limit > 0 && len(attempts) == part.Limit || part.Call > 0 && a.Call > part.Call {
+			break
+		}
+		if part.After.Compare(store.AttemptKey{Call: a.Call, Number: a.Number}) >= 0 || part.Latest && r.latest(a.Call).Number != a.Number {
 			continue
 		}
 		a.Data = bytes(a.Data)

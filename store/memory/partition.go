@@ -81,12 +81,15 @@ func (p *partition) placeable(row *store.Run, creator string, state *store.RunSt
 
 // insert adds a run, which becomes the latest of its workflow ID.
 func (db *Database) insert(p *partition, row store.Run) {
-	if before := p.latest[row.WorkflowID]; before != nil && before.row.ID == row.After {
-		p.leave(row.WorkflowID, row.After)
+	if before := p.latest[row.WorkflowID]; before != nil {
+		if before.row.ID == row.After {
+			p.leave(row.WorkflowID, row.After)
+		}
+		before.row.Latest = false
 	}
 	r := &run{row: row, has: store.SortAttributes(row.Attributes)}
 	r.turns = db.past(row.Base)
-	r.row.After, r.row.Attributes, r.row.Base = "", nil, nil
+	r.row.After, r.row.Attributes, r.row.Base, r.row.Latest = "", nil, nil, true
 	p.runs[row.ID] = r
 	p.latest[row.WorkflowID] = r
 	p.setWake(row.ID, store.Never, row.Wake)

@@ -27,10 +27,10 @@ func (m *commit) careful(ctx context.Context, c *conn, part []int) error {
 		return k.write(ctx, part)
 	})
 	if err == nil && (m.delivered(part) || c.guests.Load()) {
-		c.tell(ctx, store.NewsMessage)
+		c.notify(ctx, store.NewsMessage)
 	}
 	if err == nil && slices.ContainsFunc(part, func(i int) bool { return m.errs[i] == nil && m.turns[i].HasTasks() }) {
-		c.tell(ctx, store.NewsTasks)
+		c.notify(ctx, store.NewsTasks)
 	}
 	return err
 }

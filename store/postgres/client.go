@@ -65,7 +65,7 @@ func (c *conn) create(ctx context.Context, p plan) error {
 	return c.transaction(ctx, func(b *batch) {
 		b.limitLocks(patience)
 		b.create(p)
-	}, func(b *batch) { b.tell(store.NewsMessage) })
+	}, func(b *batch) { b.notify(store.NewsMessage) })
 }
 
 // create adds a creation. A run in line comes without a message, so that the sequence of
@@ -96,11 +96,17 @@ func (h *handle) Post(ctx context.Context, m store.Message) error {
 	}
 	return h.patiently(ctx, "Post", func(c *conn) error {
 		var p posting
-		err := c.transaction(ctx, func(b *batch) {
+		news := func(b *batch) { b.notify(store.NewsMessage) }
+		if h.distributed {
+			return firstError(c.inTwo(ctx, func(b *batch) {
+				b.limitLocks(patience)
+				b.seek(&m, &p)
+			}, func(b *batch) { b.postSeen(&m, &p) }, news), p.refusal())
+		}
+		return firstError(c.transaction(ctx, func(b *batch) {
 			b.limitLocks(patience)
 			b.post(&m, &p)
-		}, func(b *batch) { b.tell(store.NewsMessage) })
-		return firstError(err, p.refusal())
+		}, news), p.refusal())
 	})
 }
 
@@ -122,29 +128,38 @@ func (p *posting) refusal() error {
 
 // post adds what delivers a message if there is a run that reads it.
 func (b *batch) post(m *store.Message, p *posting) {
-	// The columns are few: a run may carry megabytes.
-	standing := `status`
-	if m.IfRoom {
-		standing = `CASE WHEN is_full AND status = ANY ($9::text[]) THEN '` + full + `' ELSE status END AS status`
-	}
-	reader, key := `SELECT `+standing+` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
-	if m.Run != "" {
-		reader, key = `SELECT `+standing+` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = $3`, m.Run
-	}
+	reader, key := readerOf(m, "$3", "$9")
 	if m.ForOwner {
 		reader, key = `SELECT 'running'::text AS status WHERE $2::text IS NOT NULL`, ""
 	}
-	taken := `DO NOTHING`
-	if m.Replace {
-		taken = `(partition, workflow_id, key) DO UPDATE SET sequence = excluded.sequence, run = excluded.run, kind = excluded.kind, data = excluded.data, posted = excluded.posted`
-	}
 	b.query(`WITH reader AS (`+reader+`),
 		posted AS (INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
-			SELECT $1, $3, $4, $5, $6, $7, greatest(perdure.now(), $8) FROM reader WHERE status = ANY ($9::text[]) ON CONFLICT `+taken+`)
+			SELECT $1, $3, $4, $5, $6, $7, greatest(perdure.now(), $8) FROM reader WHERE status = ANY ($9::text[]) ON CONFLICT `+unlessPosted(m)+`)
 		SELECT status FROM reader`,
 		[]any{m.Partition, key, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load(), open}, func(r pgx.Rows) error {
 			return r.Scan(&p.reader)
 		})
+}
+
+// readerOf is the query for how the run stands that would read a message, and its second
+// parameter. The first one is the partition, the others are named.
+func readerOf(m *store.Message, workflow, open string) (query, key string) {
+	standing := `status` // the columns are few: a run may carry megabytes
+	if m.IfRoom {
+		standing = `CASE WHEN is_full AND status = ANY (` + open + `::text[]) THEN '` + full + `' ELSE status END AS status`
+	}
+	if m.Run != "" {
+		return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND id = $2 AND workflow_id = ` + workflow, m.Run
+	}
+	return `SELECT ` + standing + ` FROM perdure.runs WHERE partition = $1 AND workflow_id = $2 AND latest`, m.WorkflowID
+}
+
+// unlessPosted is what becomes of a message whose key is taken.
+func unlessPosted(m *store.Message) string {
+	if m.Replace {
+		return `(partition, workflow_id, key) DO UPDATE SET sequence = excluded.sequence, run = excluded.run, kind = excluded.kind, data = excluded.data, posted = excluded.posted`
+	}
+	return `DO NOTHING`
 }
 
 // full is the status that Post sees of a run that has no room for the message.

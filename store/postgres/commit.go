@@ -184,10 +184,10 @@ func (m *commit) together(ctx context.Context, c *conn, part []int) error {
 		b.write(turns)
 	}, func(b *batch) {
 		if messages {
-			b.tell(store.NewsMessage)
+			b.notify(store.NewsMessage)
 		}
 		if tasks {
-			b.tell(store.NewsTasks)
+			b.notify(store.NewsTasks)
 		}
 	})
 	if err == nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// rollbackTime is how long undoing a transaction may take. If it takes longer,
-// the connection is closed, which undoes it too.
+// rollbackTime bounds a rollback. If it takes longer, the connection is closed, which rolls
+// back too.
 const rollbackTime = 5 * time.Second
 
-// conn is a connection in the hands of one verb. Its errors are driverErrors.
+// conn is a connection used by one verb. Its errors are driverErrors.
 type conn struct {
 	raw  *pgx.Conn
 	h    *handle
@@ -31,9 +31,9 @@ func (c *conn) leave() {
 	c.raw.PgConn().Conn().Close()
 }
 
-// reserved is how many connections of the pool are kept: one for commits, and one for those
-// verbs on which the ownership of partitions depends. Whoever reads a lot, or waits for a
-// server that is away, must not cost a node its lease.
+// reserved is how many connections of the pool are set aside: one for commits, and one for
+// the verbs on which the ownership of partitions depends. Many reads, or waits for a server
+// that is away, must not cost a node its lease.
 const reserved = 2
 
 // share is hold for all verbs but Commit and those of ownership.
@@ -113,7 +113,7 @@ func (c *conn) script(ctx context.Context, statements string) error {
 	return err
 }
 
-// one reads the only row of a result into dest, and returns whether there is one.
+// one reads the only row of a result into dest and reports whether there is one.
 func (c *conn) one(ctx context.Context, sql string, args []any, dest ...any) (bool, error) {
 	err := c.raw.QueryRow(ctx, c.h.sql(sql), args...).Scan(dest...)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -122,7 +122,7 @@ func (c *conn) one(ctx context.Context, sql string, args []any, dest ...any) (bo
 	return err == nil, foreign(err)
 }
 
-// query calls each for every row.
+// query calls each once per row.
 func (c *conn) query(ctx context.Context, sql string, args []any, each func(r pgx.Rows) error) error {
 	rows, err := c.raw.Query(ctx, c.h.sql(sql), args...)
 	if err != nil {
@@ -145,8 +145,8 @@ func scanAll(rows pgx.Rows, each func(r pgx.Rows) error) error {
 // the database's default is: the fence depends on it.
 const begin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
-// durable makes the transaction survive a crash once it is committed, where the
-// database's default is that it need not.
+// durable makes the commit of the transaction wait for the disk if the database's default
+// is not to wait.
 const durable = `SET LOCAL synchronous_commit = on`
 
 // transact runs f in a transaction, which is committed if f returns nil.
@@ -220,7 +220,7 @@ func (h *handle) send(ctx context.Context, to sender, fill func(b *batch)) error
 	return foreign(to.SendBatch(ctx, &b.Batch).Close())
 }
 
-// begin begins a transaction that goes on with finish.
+// begin begins a transaction that finish ends.
 func (b *batch) begin() {
 	b.do(begin)
 	if b.h.lax {
@@ -237,8 +237,8 @@ func (c *conn) transaction(ctx context.Context, fill, after func(b *batch)) erro
 	}, after)
 }
 
-// inTwo is transaction in two round trips: what the second adds may depend on the answers
-// to what the first does.
+// inTwo is transaction in two round trips: the second may depend on the results of the
+// first.
 func (c *conn) inTwo(ctx context.Context, first, second, after func(b *batch)) error {
 	if err := c.send(ctx, func(b *batch) {
 		b.begin()

@@ -70,14 +70,49 @@ func (b *batch) ask(s statement, args []any, each func(r pgx.Rows) error) {
 	b.query(text, args, each)
 }
 
-// deliverEach is deliver for a distributed database: the coordinator numbers messages, in
-// order, if each is inserted by its values.
+// deliverEach is deliver for a distributed database.
 func (b *batch) deliverEach(messages []of[store.Message]) {
 	for i := range messages {
-		m := messages[i].part
-		b.do(`INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
-			VALUES ($1, $2, $3, $4, $5, $6, greatest(perdure.now(), $7)) ON CONFLICT DO NOTHING`,
-			m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load())
+		b.insertMessage(messages[i].part, `DO NOTHING`)
+	}
+}
+
+// insertMessage adds a message by its values: so the coordinator numbers it, in order, and
+// one worker stores it. One that is taken from rows would come there by way of the
+// coordinator, as a copy, which is a two-phase commit.
+func (b *batch) insertMessage(m *store.Message, taken string) {
+	b.do(`INSERT INTO perdure.inbox (partition, workflow_id, run, key, kind, data, posted)
+		VALUES ($1, $2, $3, $4, $5, $6, greatest(perdure.now(), $7)) ON CONFLICT `+taken,
+		m.Partition, m.WorkflowID, m.Run, m.Key, m.Kind, payload(m.Data), b.h.clock.Load())
+}
+
+// seek asks how the run stands that would read a message, and postSeen posts it if that is
+// known: post for a distributed database, where one statement cannot do both on one worker.
+func (b *batch) seek(m *store.Message, p *posting) {
+	if m.ForOwner {
+		p.reader = store.Running
+		return
+	}
+	args := []any{m.Partition, ""}
+	next := func(arg any) string {
+		args = append(args, arg)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	var workflow, room string
+	if m.Run != "" {
+		workflow = next(m.WorkflowID)
+	}
+	if m.IfRoom {
+		room = next(open)
+	}
+	query, key := readerOf(m, workflow, room)
+	args[1] = key
+	b.query(query, args, func(r pgx.Rows) error { return r.Scan(&p.reader) })
+}
+
+func (b *batch) postSeen(m *store.Message, p *posting) {
+	if p.refusal() == nil {
+		b.insertMessage(m, unlessPosted(m))
 	}
 }
 

@@ -64,6 +64,24 @@ func TestE133_ConformanceOnAnyServer(t *testing.T) {
 	})
 }
 
+// TestE144_TheSuiteOnCitus: a sample of the suite passes on a cluster of Citus, with two
+// workers, and what concerns one run is a transaction of one of them. TestE133 has all of it.
+func TestE144_TheSuiteOnCitus(t *testing.T) {
+	url := pgtest.Citus(t, 2)[0].DSN("postgres")
+	const sampled = 8
+	var r recycled
+	n := 0
+	t.Run("sample", func(t *testing.T) {
+		storetest.Run(t, func(sub *testing.T) store.Opener {
+			if n++; sub != t && (n%sampled != 0 || strings.Contains(sub.Name(), "/Race/")) { // those take minutes
+				sub.SkipNow()
+			}
+			return URL(url, Distributed(), Schema(r.at(sub, url)), Partitions(3))
+		})
+	})
+	t.Run("one worker", func(t *testing.T) { oneRunIsOneWorker(t, url) })
+}
+
 // distributedHere opens a schema of the server of this test binary, which has no Citus, as
 // if it were distributed: the statements are those for Citus, and all tables are here.
 func distributedHere(t testing.TB, schema string, partitions int) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/perdure/perdure/store"
@@ -26,11 +27,29 @@ func attemptFields(a *store.Attempt) []any {
 	return []any{&a.Partition, &a.Run, &a.Call, &a.Number, &a.Name, &a.Outcome, &a.ErrorType, &a.Reason, &a.Started, &a.Ended, (*opaque)(&a.Data)}
 }
 
-func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
-	if call > 0 {
-		return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` AND call = $3 ORDER BY number`, appendAttempt, call)
+func (h *handle) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
+	query, args := selectAttempts, []any{}
+	add := func(condition string, values ...any) {
+		for _, v := range values {
+			args = append(args, v)
+			condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", 2+len(args)), 1)
+		}
+		query += condition
 	}
-	return readRun(ctx, h, "Attempts", partition, run, selectAttempts+` ORDER BY call, number`, appendAttempt)
+	if part.Call > 0 {
+		add(` AND a.call = ?`, part.Call)
+	}
+	if part.After != (store.AttemptKey{}) {
+		add(` AND (a.call, a.number) > (?, ?)`, part.After.Call, part.After.Number)
+	}
+	if part.Latest {
+		add(` AND ` + latestOfCall("$1"))
+	}
+	add(` ORDER BY a.call, a.number`)
+	if part.Limit > 0 {
+		add(` LIMIT ?`, part.Limit)
+	}
+	return readRun(ctx, h, "Attempts", partition, run, query, appendAttempt, args...)
 }
 
 // endingOfCall is the outcome in the last record of the call of the record a, whose
@@ -50,7 +69,7 @@ type conditions struct {
 	home   string // the partition of a row, in a query for one "$1"
 	where  string
 	args   []any
-	never  bool // nothing fulfils them
+	never  bool // no row meets them
 
 	all        bool
 	partitions []int
@@ -179,7 +198,7 @@ func (q *conditions) run(ctx context.Context, c *conn, query string, args []any,
 	return c.query(ctx, query, args, add)
 }
 
-// laterFirst is the order of the ledger.
+// laterFirst orders the ledger, latest first.
 func laterFirst(a, b store.LedgerEntry) int {
 	return -cmp.Or(cmp.Compare(a.Ended, b.Ended), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 }
@@ -207,7 +226,7 @@ func (h *handle) Errors(ctx context.Context, filter store.LedgerFilter) ([]store
 	return groups, err
 }
 
-// mergeErrors makes one group of those that are of the same error.
+// mergeErrors merges the groups of the same error.
 func mergeErrors(groups []store.ErrorGroup) []store.ErrorGroup {
 	slices.SortStableFunc(groups, func(a, b store.ErrorGroup) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ErrorType, b.ErrorType))
@@ -279,7 +298,7 @@ func (h *handle) Tallies(ctx context.Context, filter store.TallyFilter) ([]store
 	return tallies, err
 }
 
-// mergeTallies adds up those of the same activity of the same workflow.
+// mergeTallies adds up the tallies of the same activity of the same workflow.
 func mergeTallies(tallies []store.Tally) []store.Tally {
 	slices.SortStableFunc(tallies, func(a, b store.Tally) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))

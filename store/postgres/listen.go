@@ -23,18 +23,18 @@ const (
 	claimsWord = messageWord + " of claims" // which an earlier version takes for any message
 )
 
-// tell adds a notification. It stands behind the transaction that it is about,
+// notify adds a notification. It stands behind the transaction that it is about,
 // not in it: the server lets one transaction at a time commit that notifies, and
 // each would keep all others waiting while it is flushed to the disk. Nor is it flushed
 // itself, as a waiter here would wait for the disk twice: it concerns those who
 // listen, and they lose their connections with the server.
-func (b *batch) tell(news store.News) {
+func (b *batch) notify(news store.News) {
 	b.do(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`, b.h.schema, wordFor(news))
 }
 
-// tellInside adds a notification to another client's transaction, which stays as durable
+// notifyInside adds a notification to another client's transaction, which stays as durable
 // as it is.
-func (b *batch) tellInside(news store.News) {
+func (b *batch) notifyInside(news store.News) {
 	b.do(`SELECT pg_notify($1, $2)`, b.h.schema, wordFor(news))
 }
 
@@ -52,10 +52,10 @@ func wordFor(news store.News) string {
 	return messageWord
 }
 
-// tell notifies after a transaction that could not take the notification along.
+// notify sends a notification after a transaction that could not take the notification along.
 // That something was written stands, whether the news gets around or not.
-func (c *conn) tell(ctx context.Context, news store.News) {
-	_ = c.send(ctx, func(b *batch) { b.tell(news) })
+func (c *conn) notify(ctx context.Context, news store.News) {
+	_ = c.send(ctx, func(b *batch) { b.notify(news) })
 }
 
 func (h *handle) Listen(ctx context.Context, notify func(store.News)) error {

@@ -28,7 +28,7 @@ func (h *handle) Join(ctx context.Context, node store.Node) error {
 			return c.transact(ctx, func(pgx.Tx) error { return c.join(ctx, node) })
 		})
 		if err == nil {
-			c.tell(ctx, store.NewsNodes)
+			c.notify(ctx, store.NewsNodes)
 		}
 		return err
 	})
@@ -83,8 +83,8 @@ func (c *conn) join(ctx context.Context, node store.Node) error {
 	return err
 }
 
-// mark notes with which codecs the node writes. Nodes that join lock the row of the secret, so
-// that of the first with a codec and one without it the later one knows of the other.
+// mark notes the codecs with which the node writes. Joining locks the row of the secret, so
+// if a node with a codec and one without join together, the later one sees the other.
 func (c *conn) mark(ctx context.Context, node store.Node) error {
 	lock := `FOR SHARE`
 	if len(node.Encodes) > 0 {
@@ -104,7 +104,7 @@ func (c *conn) mark(ctx context.Context, node store.Node) error {
 	return err
 }
 
-// codecs reads the mark of the database; what it reads into stays as it is if there is none.
+// codecs reads the mark of the database. Without one it leaves its target as it is.
 func (c *conn) codecs(ctx context.Context, mark *string) error {
 	_, err := c.one(ctx, `SELECT value FROM perdure.meta WHERE key = 'codecs'`, nil, mark)
 	return err
@@ -134,7 +134,7 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 			if err != nil || !known {
 				return err
 			}
-			// It is the sign of life of one whose epochs are over, so this comes last.
+			// It is the sign of life of a node whose epochs have ended, so this comes last.
 			if err := c.end(ctx, []string{node}); err != nil {
 				return err
 			}
@@ -142,14 +142,14 @@ func (h *handle) Leave(ctx context.Context, node string) error {
 			return err
 		})
 		if err == nil {
-			c.tell(ctx, store.NewsNodes)
+			c.notify(ctx, store.NewsNodes)
 		}
 		return err
 	})
 }
 
-// forget drops the oldest of the nodes that are there no more and own nothing, if
-// they are many. What is known of their survival stays.
+// forget deletes the oldest nodes that are gone and own nothing, beyond the number kept.
+// What is known of their survival stays.
 func (c *conn) forget(ctx context.Context) error {
 	_, err := c.exec(ctx, `WITH gone AS (DELETE FROM perdure.nodes WHERE id IN (
 			SELECT id FROM perdure.nodes n WHERE (departed IS NOT NULL OR expires <= perdure.now())
@@ -203,7 +203,7 @@ func (b *batch) renew(r store.Renewal, seen **store.Membership) {
 			}
 		})
 	b.owners(r, seen)
-	// The latest moment is the closest to when the answer arrives.
+	// Read last, it is closest to the time at which the answer arrives.
 	b.query(`SELECT perdure.now()`, nil, func(r pgx.Rows) error {
 		var now int64
 		err := r.Scan(&now)

@@ -137,8 +137,10 @@ func statements(t *testing.T, config *pgxpool.Config) []string {
 	w.must(err)
 	_, err = w.Ended(ctx, []store.RunRef{{Partition: r.Partition, Run: r.ID}})
 	w.must(err)
-	_, err = w.Attempts(ctx, r.Partition, r.ID, 0)
-	w.must(err)
+	for _, part := range []store.AttemptRange{{}, {Call: 1}, {After: store.AttemptKey{Call: 1, Number: 2}, Limit: 3}, {Latest: true, Limit: 3}} {
+		_, err = w.Attempts(ctx, r.Partition, r.ID, part)
+		w.must(err)
+	}
 	key := store.LedgerKey{Ended: 1, Run: "r", Call: 1, Number: 1}
 	for _, f := range []store.LedgerFilter{
 		{}, {Before: &key, Partitions: []int{1}}, {Latest: true, Above: 3}, {Name: "n", ErrorType: "e", Outcome: "o", Reason: "w", Type: "t", Partitions: []int{0, 1}},

@@ -29,7 +29,7 @@ type settings struct {
 	poll       time.Duration // 0: listen
 	distribute bool
 
-	distributed bool // the database is
+	distributed bool // distribute the tables
 }
 
 // Schema names the schema that holds perdure's tables; without it, "perdure". It
@@ -70,8 +70,8 @@ func Pooled() Option {
 // then on. Open fails on a server without Citus.
 func Distributed() Option { return func(s *settings) { s.distribute = true } }
 
-// Poll makes Listen look so often instead of listening. Under testing/synctest
-// it keeps virtual time going, which stands still while a connection listens.
+// Poll makes Listen poll at this interval instead of listening. Under testing/synctest it
+// keeps virtual time going, which stands still while a connection listens.
 func Poll(every time.Duration) Option { return func(s *settings) { s.poll = every } }
 
 // schemaName is what a schema may be called: what needs no thought in a shell.
@@ -149,14 +149,14 @@ type handle struct {
 	distributed bool                  // see distributed.go
 	shared      chan struct{}         // see share
 	first       chan struct{}         // see turns
-	lax         bool                  // a commit is not durable unless that is asked for
-	idle        atomic.Int64          // that a transaction may be which locks partitions, ns
+	lax         bool                  // commits are durable only on request
+	idle        atomic.Int64          // how long a transaction that locks partitions may be idle, ns
 	domains     atomic.Pointer[[]int] // of the partitions of a distributed database
 	mark        string                // by which the database is known, see fingerprint
 	texts       sync.Map              // statements for this schema, by their text for the default one
 
 	clock      atomic.Int64 // the highest database time that was seen
-	partitions atomic.Int64 // so many exist for certain
+	partitions atomic.Int64 // at least so many exist
 	lent       sync.Map     // *pgx.Conn → *conn: connections whose transaction a hook has
 
 	closing sync.Once
@@ -164,7 +164,7 @@ type handle struct {
 	calls   sync.RWMutex // held for reading by each call in progress
 }
 
-// connected makes a handle that has connections, of a database of which nothing is known.
+// connected makes a handle with connections to a database that is not examined yet.
 func (o *opener) connected(ctx context.Context, s *settings) (*handle, error) {
 	pool, err := o.connect(ctx, s)
 	if err != nil {
@@ -226,8 +226,8 @@ func (o *opener) AsIs() store.Opener {
 
 func (h *handle) Info() store.Info { return h.info }
 
-// closeTime is how long Close waits for connections to say goodbye. One that the
-// driver gave up may need longer, if the network is dead: it is left alone.
+// closeTime is how long Close waits for connections to close. A connection that the driver
+// gave up may take longer on a dead network: Close leaves it alone.
 const closeTime = time.Second
 
 // Close waits for calls in progress and closes the connections, if they are the
@@ -276,8 +276,8 @@ func (h *handle) sql(statement string) string {
 	return text
 }
 
-// observe keeps the highest database time that this process has seen: no answer
-// goes behind it, even if another server with another clock takes over.
+// observe keeps the highest database time that this process has seen. Returned times never
+// go backwards, even if a server with another clock takes over.
 func (h *handle) observe(now int64) int64 {
 	for {
 		known := h.clock.Load()

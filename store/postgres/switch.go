@@ -21,7 +21,7 @@ func (h *handle) Switch(ctx context.Context, s store.Switch) (store.Switch, erro
 			return err
 		})
 		if err == nil {
-			c.tell(ctx, store.NewsSwitches)
+			c.notify(ctx, store.NewsSwitches)
 		}
 		return err
 	})

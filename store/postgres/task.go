@@ -13,8 +13,8 @@ import (
 // claimedState is the SQLSTATE that says that a task which a turn withdraws is claimed.
 const claimedState = "PD006"
 
-// writeTasks deletes tasks that are over, given up or withdrawn and inserts what is offered.
-// Tasks are locked in the order in which SettleTasks does it.
+// writeTasks deletes tasks that have ended or were given up or withdrawn, and inserts those
+// that are offered. It locks tasks in the same order as SettleTasks.
 func (b *batch) writeTasks(turns []*store.Turn) {
 	if slices.ContainsFunc(turns, (*store.Turn).HasTasks) {
 		b.bind()
@@ -92,7 +92,10 @@ func taskKeys(refs []of[store.TaskRef]) []any {
 	}
 }
 
-// deleteTasks deletes the tasks that are as the condition says.
+// deleteTasks deletes the tasks that meet the condition. Where nothing has locked them before, it
+// locks them in the order of its plan. Whoever waits for it in another order is SettleTasks,
+// which is repeated for tasks whose ends were read: both wait no longer for a lock
+// than patience, which is less than the server takes to look for a deadlock, and try again.
 func (b *batch) deleteTasks(refs []of[store.TaskRef], condition string) {
 	if len(refs) > 0 {
 		b.do(`DELETE FROM perdure.tasks t USING unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[]) AS d (partition, run, number, attempt)
@@ -127,7 +130,7 @@ func (h *handle) Attend(ctx context.Context, w store.Worker) (*store.Attendance,
 				})
 		}, nil)
 		if err == nil && changed {
-			c.tell(ctx, store.NewsNodes)
+			c.notify(ctx, store.NewsNodes)
 		}
 		return err
 	})
@@ -168,8 +171,8 @@ func (h *handle) ClaimTasks(ctx context.Context, claim store.TaskClaim) ([]store
 	return claimed, nil
 }
 
-// claimTasks locks the first tasks that no other worker is about to claim, and the row of the
-// worker, so that one who finds it dead has seen its claims.
+// claimTasks locks the first tasks that no other worker is claiming, and the row of the
+// worker, so that an owner that finds the worker dead has seen its claims.
 func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.Task, error) {
 	var claimed []store.Task
 	var name string
@@ -205,13 +208,13 @@ func (c *conn) claimTasks(ctx context.Context, claim *store.TaskClaim) ([]store.
 		b.deliverAlone(&turn)
 	}, func(b *batch) {
 		if len(claimed) > 0 {
-			b.tell(store.NewsClaims)
+			b.notify(store.NewsClaims)
 		}
 	})
 	return claimed, err
 }
 
-// deliverAlone adds the messages of a turn that nobody commits.
+// deliverAlone adds messages that are not part of a turn.
 func (b *batch) deliverAlone(t *store.Turn) {
 	if len(t.Messages) > 0 {
 		b.bind()
@@ -264,7 +267,7 @@ func (c *conn) settleTasks(ctx context.Context, worker string, settled []store.S
 				}
 				return err
 			})
-	}, func(b *batch) { b.deliverAlone(fresh) }, func(b *batch) { b.tell(store.NewsMessage) })
+	}, func(b *batch) { b.deliverAlone(fresh) }, func(b *batch) { b.notify(store.NewsMessage) })
 }
 
 func (h *handle) Tasks(ctx context.Context, f store.TaskFilter) ([]store.Task, error) {

@@ -83,7 +83,7 @@ func (h *handle) Release(ctx context.Context, node string, partitions []int) err
 				ended AS (UPDATE perdure.owners o SET over = moment.at, survived = true FROM freed, moment
 					WHERE o.partition = freed.id & `+home+` AND o.epoch = freed.epoch)
 				SELECT nextval('perdure.changes') FROM freed LIMIT 1`, node, partitions, h.clock.Load())
-		}, func(b *batch) { b.tell(store.NewsNodes) })
+		}, func(b *batch) { b.notify(store.NewsNodes) })
 	})
 }
 

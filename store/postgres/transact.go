@@ -33,7 +33,7 @@ func (h *handle) Transact(ctx context.Context, f func(tx any) error) error {
 			return nil // whatever it is about, it is not the store's error
 		}
 		if err == nil && c.guests.Load() {
-			c.tell(ctx, store.NewsMessage)
+			c.notify(ctx, store.NewsMessage)
 		}
 		return err
 	})

@@ -109,7 +109,7 @@ func (g *guest) news(b *batch) {
 		c.(*conn).guests.Store(true)
 		return
 	}
-	b.tellInside(store.NewsMessage)
+	b.notifyInside(store.NewsMessage)
 }
 
 func (g *guest) Create(ctx context.Context, run store.Run) error {
@@ -182,8 +182,15 @@ func (g *guest) Post(ctx context.Context, m store.Message) error {
 	}
 	var p posting
 	err := g.perform(ctx, "Post", func() error {
+		post := (*batch).post
+		if g.h.distributed {
+			post = (*batch).postSeen
+			if err := g.h.send(ctx, g.tx, func(b *batch) { b.seek(&m, &p) }); err != nil {
+				return err
+			}
+		}
 		return g.attempt(ctx, func(b *batch) {
-			b.post(&m, &p)
+			post(b, &m, &p)
 			g.news(b)
 		})
 	})

@@ -29,7 +29,7 @@ func (h *handle) Move(ctx context.Context, m store.Move) error {
 			return store.ErrFenced
 		}
 		if err == nil {
-			c.tell(ctx, store.NewsNodes|store.NewsMessage)
+			c.notify(ctx, store.NewsNodes|store.NewsMessage)
 		}
 		return err
 	})
@@ -183,7 +183,7 @@ func (h *handle) Dissolve(ctx context.Context, partition int, epoch int64, ward 
 			return store.ErrFenced
 		}
 		if err == nil && gone {
-			c.tell(ctx, store.NewsMessage)
+			c.notify(ctx, store.NewsMessage)
 		}
 		return err
 	})

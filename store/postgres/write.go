@@ -4,10 +4,10 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// The statements here write the parts of many turns at once: each takes one
-// array for each column. On a distributed database they are of one partition. They expect that no two of the turns concern one run,
-// so that the order of the turns does not matter, and raise an error if anything
-// is not as a plain turn finds it. What has no rows is left out.
+// The statements here write the parts of many turns together: each takes one array per
+// column. On a distributed database the turns are of one partition. No two of them may
+// concern the same run, so their order does not matter. A statement fails if a row is not as
+// a plain turn expects it. Statements without rows are left out.
 
 // write adds all that the turns write. Tasks come before what is consumed: settling a task
 // locks it first, too, and then delivers a message whose key may be that of one that
@@ -19,7 +19,7 @@ func (b *batch) write(turns []*store.Turn) {
 	b.deliver(turns)
 }
 
-// writeRows adds what the turns write of their partitions before tasks are locked.
+// writeRows adds what the turns write in their partitions before tasks are locked.
 func (b *batch) writeRows(turns []*store.Turn) {
 	b.insertRuns(turns, func(t *store.Turn) bool { return t.Create.ID == t.Run })
 	b.updateStates(turns)
@@ -30,7 +30,7 @@ func (b *batch) writeRows(turns []*store.Turn) {
 	b.writeCalls(turns)
 }
 
-// finishRows adds the rest of what the turns write of their partitions.
+// finishRows adds the rest of what the turns write in their partitions.
 func (b *batch) finishRows(turns []*store.Turn) {
 	b.removeRuns(turns)
 	b.writeAttempts(turns)
@@ -87,7 +87,7 @@ func (b *batch) insertRuns(turns []*store.Turn, chosen func(t *store.Turn) bool)
 var intoRuns = insertion("runs", "id, workflow_id, type, node_group, chain, attempt, created, start, status, wake, closed, detail, priority, is_full, ward",
 	"text, text, text, text, text, bigint, bigint, text, text, bigint, bigint, text, bigint, boolean, bigint", "")
 
-// orNull is a wake time as it is stored.
+// orNull returns a wake time as it is stored.
 func orNull(wake int64) *int64 {
 	if wake == store.Never {
 		return nil
@@ -115,8 +115,8 @@ func (b *batch) insertAttributes(runs []*store.Run) {
 var deleteAttributes = forms(`DELETE FROM perdure.attributes a USING unnest($1::bigint[], $2::text[]) AS t (partition, run)
 		WHERE a.partition =@ t.partition AND a.run = t.run`)
 
-// changeAttributes gives runs other attributes than they had. One that does not exist
-// is noticed by whatever else is written of it.
+// changeAttributes replaces the attributes of runs. It does not check that a run exists: the
+// other statements do.
 func (b *batch) changeAttributes(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.Attributes != nil })
 	if len(turns) == 0 {
@@ -158,7 +158,7 @@ func (b *batch) updateStates(turns []*store.Turn) {
 var demand = forms(`SELECT CASE WHEN count(*) <> $3 THEN perdure.refuse('` + unheardOf + `', 'a run does not exist') END
 			FROM unnest($1::bigint[], $2::text[]) AS t (partition, run) JOIN perdure.runs r ON r.partition =@ t.partition AND r.id = t.run`)
 
-// demandRuns raises an error unless the runs exist that nothing else looks for.
+// demandRuns fails unless those runs exist that no other statement checks.
 func (b *batch) demandRuns(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool {
 		return needsRun(t) && t.State == nil && !creates(t)
@@ -186,9 +186,9 @@ func (b *batch) insertSuccessors(turns []*store.Turn) {
 var makeRoom = forms(`UPDATE perdure.runs r SET latest = false FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) AS s (partition, run, workflow_id, chain, after)
 		WHERE r.partition =@ s.partition AND r.id = s.run AND r.workflow_id = s.workflow_id AND (r.chain = s.chain OR r.id = s.after) AND r.latest`)
 
-// follow makes room for the runs that the turns create: the run that precedes
-// one is not the latest any more, if it is of the same workflow ID, and of the
-// same chain or the one that the new run comes after.
+// follow makes room for the runs that the turns create: the preceding run of the workflow
+// ID is no longer the latest, if it is of the same chain or the one that the new run comes
+// after.
 func (b *batch) follow(turns []*store.Turn, predecessors ...string) {
 	n := len(turns)
 	b.put(makeRoom, partitions(turns),
@@ -220,8 +220,8 @@ var remove = forms(`WITH gone AS (DELETE FROM perdure.runs r USING unnest($1::bi
 			WHERE r.partition =@ s.partition AND r.id = s.run AND r.status = $3 RETURNING r.partition, r.id)
 		DELETE FROM perdure.calls c USING gone WHERE c.partition =@ gone.partition AND c.run = gone.id`)
 
-// removeRuns deletes the rows of what is no workflow and stands no more, and those of
-// its calls.
+// removeRuns deletes the rows of gates and schedules that no longer exist, and of their
+// calls.
 func (b *batch) removeRuns(turns []*store.Turn) {
 	turns = selected(turns, func(t *store.Turn) bool { return t.Remove })
 	if len(turns) == 0 {

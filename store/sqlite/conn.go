@@ -26,6 +26,8 @@ type conn struct {
 	hookEnds time.Time            // when the statements of the hook in progress are cut off
 	queries  []context.CancelFunc // of its queries
 	visited  bool                 // a verb was called within the transaction of a hook
+
+	log *writeLog // of a connection that has written
 }
 
 func connect(ctx context.Context, dsn string) (*conn, error) {
@@ -48,6 +50,7 @@ func (c *conn) close() error {
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
+	errs = append(errs, c.log.close()) // before the last connection deletes the file
 	return errors.Join(append(errs, c.raw.Close())...)
 }
 

@@ -39,17 +39,28 @@ func scanAttempt(partition int, r row) store.Attempt {
 	}
 }
 
-func (h *handle) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
-	where, args := "", []driver.Value{int64(partition), run}
-	if call > 0 {
-		where, args = " AND call = ?", append(args, call)
+func (h *handle) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
+	q := conditions{args: []driver.Value{int64(partition), run}}
+	if part.Call > 0 {
+		q.add("call = ?", part.Call)
 	}
+	if part.After != (store.AttemptKey{}) {
+		q.add("(call, number) > (?, ?)", part.After.Call, int64(part.After.Number))
+	}
+	if part.Latest {
+		q.add(latestOfCall)
+	}
+	limit := int64(-1) // all
+	if part.Limit > 0 {
+		limit = int64(part.Limit)
+	}
+	q.args = append(q.args, limit)
 	var attempts []store.Attempt
 	err := h.readPartition(ctx, "Attempts", partition, func(c *conn) error {
-		return c.query(ctx, `SELECT `+attemptColumns+` FROM attempts WHERE partition = ? AND run = ?`+where+` ORDER BY call, number`, func(r row) error {
+		return c.query(ctx, `SELECT `+attemptColumns+` FROM attempts a WHERE partition = ? AND run = ?`+q.where+` ORDER BY call, number LIMIT ?`, func(r row) error {
 			attempts = append(attempts, scanAttempt(partition, r))
 			return nil
-		}, args...)
+		}, q.args...)
 	})
 	return attempts, err
 }

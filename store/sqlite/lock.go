@@ -35,6 +35,9 @@ func held(path string) bool {
 	}
 	defer file.Close()
 	free, err := filelock.TryShare(file)
+	if free {
+		filelock.Unlock(file)
+	}
 	return err != nil || !free
 }
 
@@ -81,5 +84,6 @@ func acquire(path, location, holder string) (*fileLock, error) {
 // engines lock two files of one name.
 func (l *fileLock) release() {
 	l.file.Truncate(0) // so that it names no process
+	filelock.Unlock(l.file)
 	l.file.Close()
 }

@@ -45,7 +45,7 @@ func TestADatabaseOfAnOlderVersionIsBroughtUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := store.Run{
-		ID: "run-4", WorkflowID: "flow-4", Type: "flow", Chain: "run-4", Attempt: 1, Created: 4, Start: []byte("5"), Priority: 4,
+		ID: "run-4", WorkflowID: "flow-4", Type: "flow", Chain: "run-4", Attempt: 1, Created: 4, Start: []byte("5"), Priority: 4, Latest: true,
 		Attributes: []store.Attribute{{Name: "customer", Value: "ann"}},
 		RunState:   store.RunState{Status: store.Running, Detail: []byte{0, 0xff}},
 	}

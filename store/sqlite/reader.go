@@ -42,8 +42,8 @@ func (h *handle) Ended(ctx context.Context, runs []store.RunRef) ([]store.Run, e
 
 func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, error) {
 	limit := store.Page(filter.Limit)
-	// One query a partition and a status: each walks an index from its newest
-	// end and stops at the limit, however many runs are in that status.
+	// One query a partition and a status, of runs that run two: each walks an index from
+	// its newest end and stops at the limit, however many runs are in that status.
 	statuses := slices.Clone(filter.Status)
 	slices.Sort(statuses)
 	statuses = slices.DeleteFunc(slices.Compact(statuses), func(s store.Status) bool { return s == "" }) // which no run has
@@ -53,11 +53,13 @@ func (h *handle) List(ctx context.Context, filter store.Filter) ([]store.Run, er
 	var runs []store.Run
 	err := h.eachPartition(ctx, "List", filter.Partitions, filter.Partitions == nil, func(c *conn, partition int) error {
 		for _, status := range statuses {
-			some, err := c.list(ctx, &filter, partition, status, limit)
-			if err != nil {
-				return err
+			for _, indexed := range indexedAs(status, &filter) {
+				some, err := c.list(ctx, &filter, partition, status, indexed, limit)
+				if err != nil {
+					return err
+				}
+				runs = append(runs, some...)
 			}
-			runs = append(runs, some...)
 		}
 		return nil
 	})
@@ -82,22 +84,33 @@ func (h *handle) Floor(ctx context.Context, partitions []int, before string, eac
 	return floor, err
 }
 
+// indexedAs returns conditions that choose the runs of a status between them, each of them
+// those that one index has: that by status lacks the runs that have ended well and those at
+// work, which that by wake time has.
+func indexedAs(status store.Status, filter *store.Filter) []string {
+	switch {
+	case status == "" || status == store.Completed || len(filter.Attributes) > 0:
+		return []string{"true"}
+	case status == store.Running:
+		return []string{"status <> 'completed' AND wake IS NOT 0", "wake = 0"}
+	}
+	return []string{"status <> 'completed' AND status <> 'running'"}
+}
+
 // list reads the runs of a partition that a filter selects, of one status if it
-// is given.
-func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, limit int) ([]store.Run, error) {
+// is given, and of these those that an index has.
+func (c *conn) list(ctx context.Context, filter *store.Filter, partition int, status store.Status, indexed string, limit int) ([]store.Run, error) {
 	from, order := "runs", "id"
 	where, args := "partition = ?", []driver.Value{int64(partition)}
 	add := func(condition string, values ...driver.Value) {
 		where, args = where+" AND "+condition, append(args, values...)
 	}
-	switch status {
-	case "":
+	if status == "" {
 		add("status <> ?", string(store.Standing))
-	case store.Completed: // the index has all others
+	} else {
 		add("status = ?", string(status))
-	default:
-		add("status = ? AND status <> 'completed'", string(status))
 	}
+	add(indexed)
 	if filter.Type != "" {
 		add("type = ?", filter.Type)
 	}
@@ -246,20 +259,25 @@ func (h *handle) Counts(ctx context.Context, partitions []int) (store.Counts, er
 }
 
 // countRuns adds how many runs of a partition are in each status. Those that have ended
-// well are the ones that the index by status lacks.
+// well are the ones that are neither in the index by status nor at work.
 func (c *conn) countRuns(ctx context.Context, partition int, runs map[store.Status]int) error {
 	var all, others int64
-	err := c.query(ctx, `SELECT status, count(*) FROM runs WHERE partition = ? AND status <> 'completed' GROUP BY status`, func(r row) error {
-		others += r.int(1)
-		if status := store.Status(r.text(0)); status != store.Standing {
-			runs[status] += int(r.int(1))
+	for _, query := range []string{
+		`SELECT status, count(*) FROM runs WHERE partition = ? AND status <> 'completed' AND (status <> 'running' OR (wake IS NOT 0)) GROUP BY status`,
+		`SELECT 'running', count(*) FROM runs WHERE partition = ? AND wake = 0 AND status = 'running'`,
+	} {
+		err := c.query(ctx, query, func(r row) error {
+			others += r.int(1)
+			if status := store.Status(r.text(0)); status != store.Standing && r.int(1) > 0 {
+				runs[status] += int(r.int(1))
+			}
+			return nil
+		}, int64(partition))
+		if err != nil {
+			return err
 		}
-		return nil
-	}, int64(partition))
-	if err != nil {
-		return err
 	}
-	err = c.query(ctx, `SELECT count(*) FROM runs WHERE partition = ?`, func(r row) error {
+	err := c.query(ctx, `SELECT count(*) FROM runs WHERE partition = ?`, func(r row) error {
 		all = r.int(0)
 		return nil
 	}, int64(partition))

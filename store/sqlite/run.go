@@ -8,11 +8,11 @@ import (
 )
 
 // runColumns are what scanRun reads.
-const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail, priority, is_full,
+const runColumns = `partition, id, workflow_id, type, node_group, chain, attempt, created, status, ifnull(wake, 9223372036854775807), closed, start, detail, priority, is_full, latest,
 	(SELECT json_group_array(json_array(name, value)) FROM attributes WHERE partition = runs.partition AND run = runs.id)`
 
 func scanRun(r row) (store.Run, error) {
-	attributes, err := store.DecodeAttributes(r.bytes(15))
+	attributes, err := store.DecodeAttributes(r.bytes(16))
 	return store.Run{
 		Partition:  int(r.int(0)),
 		ID:         r.text(1),
@@ -31,6 +31,7 @@ func scanRun(r row) (store.Run, error) {
 			Full:   r.int(14) != 0,
 		},
 		Start:      r.bytes(11),
+		Latest:     r.int(15) != 0,
 		Attributes: attributes,
 	}, err
 }

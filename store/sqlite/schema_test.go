@@ -58,8 +58,9 @@ func TestQueriesUseIndexes(t *testing.T) {
 	h.Inbox(ctx, []int{0}, 0, 1)
 	h.Load(ctx, 0, "r")
 	h.Find(ctx, 0, "w", "")
-	h.Attempts(ctx, 0, "r", 0)
-	h.Attempts(ctx, 0, "r", 1)
+	for _, part := range []store.AttemptRange{{}, {Call: 1}, {After: store.AttemptKey{Call: 1, Number: 2}, Limit: 3}, {Latest: true, Limit: 3}} {
+		h.Attempts(ctx, 0, "r", part)
+	}
 	key := store.LedgerKey{Ended: 1, Run: "r", Call: 1, Number: 1}
 	for _, filter := range []store.LedgerFilter{
 		{}, {Before: &key, From: 1, Until: 2}, {Latest: true, Above: 3}, {Name: "n", ErrorType: "e", Outcome: "o", Reason: "w", Type: "t"},
@@ -85,6 +86,14 @@ func TestQueriesUseIndexes(t *testing.T) {
 		{Since: time.Unix(1, 0), Until: time.Unix(2, 0), Above: "a", Before: "x"},
 	} {
 		h.List(ctx, filter)
+	}
+	for query, index := range map[string]string{
+		"status = ? AND status <> 'completed' AND wake IS NOT 0": "INDEX runs_status (partition=? AND status=?",
+		"status = ? AND wake = 0":                                "INDEX runs_wake (partition=? AND wake=?",
+		"status = ? AND status <> 'completed' AND status <> 'ru": "INDEX runs_status (partition=? AND status=?",
+		"SELECT status, count(*) FROM runs":                      "COVERING INDEX runs_status",
+	} {
+		wantPlan(t, h, query, index)
 	}
 	tiny := []string{"SCAN partitions", "SCAN sqlite_master", "SCAN n USING INDEX nodes_joined"}
 	checked, bounded := 0, 0
@@ -125,6 +134,36 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 	if checked < 50 {
 		t.Errorf("only %d queries were looked at", checked)
+	}
+}
+
+// wantPlan demands that the first step of all queries with this part uses an index, and
+// that there is one.
+func wantPlan(t *testing.T, h *handle, part, index string) {
+	t.Helper()
+	found := false
+	err := h.read(t.Context(), "explain", func(c *conn) error {
+		for _, query := range slices.Collect(maps.Keys(c.stmts)) {
+			if strings.HasPrefix(query, "EXPLAIN") || !strings.Contains(query, part) {
+				continue
+			}
+			found = true
+			var steps []string
+			err := c.query(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(query, "?", "1"), func(r row) error {
+				steps = append(steps, r.text(3))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if !strings.Contains(steps[0], index) {
+				t.Errorf("%s\n\t%q, want %s", query, steps, index)
+			}
+		}
+		return nil
+	})
+	if err != nil || !found {
+		t.Errorf("a query with %q was made: %v, %v", part, found, err)
 	}
 }
 

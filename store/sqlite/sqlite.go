@@ -13,6 +13,11 @@ import (
 // readers is how many connections read at a time.
 const readers = 4
 
+// cacheSize is how much of the file the writing connection keeps in memory, in KiB. More
+// costs more than it spares: a commit that moved pages in a tree walks through all that are
+// kept, and what is not is read from the memory of the operating system.
+const cacheSize = 8 << 10
+
 // Level says what a commit survives.
 type Level int
 
@@ -71,6 +76,7 @@ type handle struct {
 	closed  chan struct{}
 	writer  *pool // of one
 	reader  *pool
+	making  sync.WaitGroup // of room in the log
 
 	// The nodes that joined through this handle, and the clocks; guarded by holding the writer.
 	node  string
@@ -110,7 +116,7 @@ func (f *file) Open(ctx context.Context) (store.Store, error) {
 		closed:    make(chan struct{}),
 		marks:     marks{},
 	}
-	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, "cache_size(-65536)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "temp_store(memory)")
+	writing := dsn(path, "rw", "foreign_keys(on)", synchronous, fmt.Sprintf("cache_size(%d)", -cacheSize), fmt.Sprintf("wal_autocheckpoint(%d)", autocheckpoint), "journal_size_limit(67108864)", "temp_store(memory)")
 	h.writer = newPool(writing, 1, h.closed)
 	h.reader = newPool(dsn(path, "ro", "query_only(on)", "temp_store(memory)"), readers, h.closed)
 	if err := patiently(ctx, func() error { return create(ctx, path) }); err != nil {
@@ -169,6 +175,7 @@ func (h *handle) close() error {
 		}
 		h.writer.put(c, err != nil)
 	}
+	h.making.Wait()
 	err = errors.Join(h.fail("Close", err), h.writer.drain(), h.reader.drain())
 	h.unlock()
 	return err
@@ -189,7 +196,13 @@ func (h *handle) depart(c *conn) error {
 // nil, and otherwise undone. Once begun it does not heed ctx any more: it is
 // done or it is not.
 func (h *handle) write(ctx context.Context, op string, f func(c *conn) error) error {
-	return h.hold(ctx, h.writer, op, func(c *conn) error { return transact(c, f) })
+	return h.hold(ctx, h.writer, op, func(c *conn) error {
+		err := transact(c, f)
+		if err == nil {
+			h.makeRoom(c)
+		}
+		return err
+	})
 }
 
 // read runs f with a connection for reading.

@@ -233,7 +233,7 @@ func verbs(ctx context.Context, s store.Store, run store.Run, p int) map[string]
 	_, errs["History"] = s.History(ctx, p, run.ID, 0, 0)
 	_, errs["Calls"] = s.Calls(ctx, p, run.ID)
 	_, errs["Waiting"] = s.Waiting(ctx, store.CallFilter{})
-	_, errs["Attempts"] = s.Attempts(ctx, p, run.ID, 0)
+	_, errs["Attempts"] = s.Attempts(ctx, p, run.ID, store.AttemptRange{})
 	_, errs["Ledger"] = s.Ledger(ctx, store.LedgerFilter{})
 	_, errs["Errors"] = s.Errors(ctx, store.LedgerFilter{})
 	_, errs["Tallies"] = s.Tallies(ctx, store.TallyFilter{})

@@ -330,7 +330,7 @@ func (l *lockstep) comparePartition(p int) {
 			}
 			return *record, nil
 		})
-		both(l, "Attempts of "+run, func(s store.Store) ([]store.Attempt, error) { return s.Attempts(l.ctx, p, run, 0) })
+		both(l, "Attempts of "+run, func(s store.Store) ([]store.Attempt, error) { return s.Attempts(l.ctx, p, run, store.AttemptRange{}) })
 	}
 	for _, workflow := range []string{"w1", "w2", "w3"} {
 		both(l, "Find of "+workflow, func(s store.Store) (string, error) {

@@ -24,6 +24,32 @@ var readerChecks = []check{
 			f.is(err, store.ErrNotFound)
 		}
 	}},
+	{"Reader/LatestIsWhatNoneCameAfter", func(f *fixture) {
+		run := f.newRun()
+		run.Latest = false // only reads set it
+		f.commits(f.first(run))
+		latest := func(run store.Run) bool {
+			found, err := f.store.Find(f.Context(), f.partition, "", run.ID)
+			f.must(err)
+			listed, err := f.store.List(f.Context(), store.Filter{Partitions: []int{f.partition}, IDPrefix: run.WorkflowID, Above: run.ID[:len(run.ID)-1]})
+			f.must(err)
+			for _, row := range listed {
+				if row.ID == run.ID {
+					equal(f, row.Latest, found.Latest)
+				}
+			}
+			return found.Latest
+		}
+		equal(f, latest(run), true)
+		end := f.turn(run, 2)
+		end.State = closed(store.Failed)
+		f.commits(end)
+		equal(f, latest(run), true)
+		next := f.newRunAfter(run)
+		f.commits(f.first(next))
+		equal(f, latest(run), false)
+		equal(f, latest(next), true)
+	}},
 	{"Reader/Ended", func(f *fixture) {
 		var refs []store.RunRef
 		want := map[string]store.Run{}
@@ -62,7 +88,7 @@ var readerChecks = []check{
 			_, load := s.Load(ctx, p, run.ID)
 			history, err1 := s.History(ctx, p, run.ID, 0, 0)
 			calls, err2 := s.Calls(ctx, p, run.ID)
-			attempts, err3 := s.Attempts(ctx, p, run.ID, 0)
+			attempts, err3 := s.Attempts(ctx, p, run.ID, store.AttemptRange{})
 			owners, err4 := s.Owners(ctx, p)
 			due, err5 := s.Due(ctx, []int{p}, -1, store.Never, 0)
 			inbox, err6 := s.Inbox(ctx, []int{p}, 0, 0)
@@ -205,6 +231,50 @@ var readerChecks = []check{
 		equal(f, f.list(store.Filter{ErrorType: "\x00"}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{"unheard of"}}), nil)
 		equal(f, f.list(store.Filter{Status: []store.Status{""}}), nil)
+	}},
+	{"Reader/RunsAtWorkAndAtRestAreOneStatus", func(f *fixture) {
+		wakes := []int64{store.Hot, 77, store.Never, store.Hot, store.InLine(0, 5000), 99}
+		var ids []string
+		for _, wake := range wakes {
+			run := f.newRun()
+			run.Wake = wake
+			f.commits(f.first(run))
+			ids = append([]string{run.ID}, ids...)
+		}
+		running := func(want ...string) {
+			f.Helper()
+			filter := store.Filter{Status: []store.Status{store.Running}, Limit: 2}
+			for page := range slices.Chunk(want, filter.Limit) {
+				equal(f, f.list(filter), page)
+				filter.Before = page[len(page)-1]
+			}
+			equal(f, f.list(filter), nil)
+			counts, err := f.store.Counts(f.Context(), []int{f.partition})
+			f.must(err)
+			equal(f, counts.Runs[store.Running], len(want))
+		}
+		running(ids...)
+		state := func(id string, number int64, s store.RunState) {
+			f.Helper()
+			t := f.turn(f.find(id), number)
+			t.State = &s
+			f.commits(t)
+		}
+		for i, id := range ids { // who was at work rests, and the other way round
+			wake := store.Hot
+			if wakes[len(wakes)-1-i] == store.Hot {
+				wake = 50
+			}
+			state(id, 2, store.RunState{Status: store.Running, Wake: wake})
+		}
+		running(ids...)
+		state(ids[1], 3, store.RunState{Status: store.Completed, Wake: store.Never, Closed: 1})
+		state(ids[2], 3, store.RunState{Status: store.Failed, Wake: store.Never, Closed: 1})
+		state(ids[3], 3, store.RunState{Status: store.OnHold, Wake: store.Hot})
+		state(ids[4], 3, store.RunState{Status: store.OnHold, Wake: 60})
+		running(ids[0], ids[5])
+		equal(f, f.list(store.Filter{Status: []store.Status{store.OnHold, store.Running}}), []string{ids[0], ids[3], ids[4], ids[5]})
+		equal(f, f.list(store.Filter{Status: []store.Status{store.Completed, store.Failed}}), []string{ids[1], ids[2]})
 	}},
 	{"Reader/ListByAttributes", func(f *fixture) {
 		var ids []string

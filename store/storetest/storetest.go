@@ -198,6 +198,19 @@ func (f *fixture) commits(turns ...store.Turn) {
 	}
 }
 
+// unblocked commits turns, again and again while a transaction that is about to be undone
+// keeps one of them waiting: a server takes its time to notice that a connection was given up,
+// and until then it holds its locks.
+func (f *fixture) unblocked(turns ...store.Turn) []error {
+	f.Helper()
+	for {
+		errs := f.commit(turns...)
+		if !slices.ContainsFunc(errs, store.Unavailable) {
+			return errs
+		}
+	}
+}
+
 // refuses demands that a single turn is refused with an error that is about it.
 func (f *fixture) refuses(turn store.Turn, want error) {
 	f.Helper()
@@ -212,6 +225,7 @@ func (f *fixture) newRun() store.Run {
 	return store.Run{
 		Partition: f.partition, ID: id, WorkflowID: "workflow of " + id, Type: "test", Group: f.group.Name,
 		Chain: id, Attempt: 1, Start: []byte(`{"input":1}`), Created: 1_700_000_000_000_000_000, Priority: -3,
+		Latest:   true, // as it will be read
 		RunState: store.RunState{Status: store.Running, Wake: store.Hot},
 	}
 }
@@ -264,7 +278,7 @@ func (f *fixture) calls(run string) []store.Call {
 
 func (f *fixture) attempts(run string) []store.Attempt {
 	f.Helper()
-	attempts, err := f.store.Attempts(f.Context(), f.partition, run, 0)
+	attempts, err := f.store.Attempts(f.Context(), f.partition, run, store.AttemptRange{})
 	f.must(err)
 	return attempts
 }
