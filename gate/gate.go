@@ -67,7 +67,7 @@ func (g *Gate) pause(paused bool) {
 func (g *Gate) do(input func(now int64) *gates.Step[*place]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tell(input(g.now()))
+	g.carryOut(input(g.now()))
 }
 
 // now is the machine's time. The machine takes zero for no time at all.
@@ -86,8 +86,8 @@ func (g *Gate) at(t time.Time) int64 {
 	return int64(d) + 1
 }
 
-// tell hands out the grants and refusals of a step and sets the timer.
-func (g *Gate) tell(step *gates.Step[*place]) {
+// carryOut hands out the grants and refusals of a step and sets the timer.
+func (g *Gate) carryOut(step *gates.Step[*place]) {
 	for _, grant := range step.Granted {
 		grant.Key.wake(granted, "")
 	}

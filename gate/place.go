@@ -52,9 +52,9 @@ func (p *place) ask(attempt int, came time.Time) verdict {
 		if !came.IsZero() {
 			ask.Came = max(g.at(came), 1)
 		}
-		g.tell(g.machine.Enter(now, ask))
+		g.carryOut(g.machine.Enter(now, ask))
 	} else { // since its backoff ended
-		g.tell(g.machine.Tick(now))
+		g.carryOut(g.machine.Tick(now))
 	}
 	if p.verdict == pending && p.signal == nil {
 		p.signal = make(chan struct{}, 1)
@@ -119,7 +119,7 @@ func (p *place) backoff(attempt int, due time.Time) bool {
 		until = g.at(due)
 	}
 	p.verdict, p.held = pending, false
-	g.tell(g.machine.Backoff(g.now(), p, attempt, gates.Failure, until))
+	g.carryOut(g.machine.Backoff(g.now(), p, attempt, gates.Failure, until))
 	// Without a wait the next attempt may have been refused by the breaker already;
 	// the call finds that out when it asks for it.
 	return p.verdict != refused || p.reason != retry.ReasonBudget
@@ -131,7 +131,7 @@ func (p *place) giveBack(attempt int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p.verdict, p.held = pending, false
-	g.tell(g.machine.Return(g.now(), p, attempt, p.returns))
+	g.carryOut(g.machine.Return(g.now(), p, attempt, p.returns))
 	p.returns++
 }
 
@@ -147,7 +147,7 @@ func (p *place) leave(outcome gates.Outcome) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, there := g.machine.Ticket(p)
-	g.tell(g.machine.Done(g.now(), p, outcome))
+	g.carryOut(g.machine.Done(g.now(), p, outcome))
 	p.verdict, p.reason, p.held = pending, "", false
 	return there
 }

@@ -53,7 +53,7 @@ func (g *Gate) Stats() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
-	g.tell(g.machine.Tick(now))
+	g.carryOut(g.machine.Tick(now))
 	s := g.machine.Stats(now)
 	return Stats{
 		Limit: s.Limit, Holders: s.Holders, Paused: s.Paused, Depth: s.Depth, OldestWait: time.Duration(s.OldestWait),

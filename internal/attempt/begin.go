@@ -31,7 +31,7 @@ func (r *Runner) Begin(s Spec) {
 // await lets an attempt wait for its time. The runner's mu is held.
 func (r *Runner) await(ctx context.Context, x *Attempt, s Spec, wait time.Duration) {
 	x.start = func(x *Attempt) { r.start(ctx, x, &s) }
-	x.launch = time.AfterFunc(wait, func() { r.due(x, s.Wants) })
+	x.launch = time.AfterFunc(wait, func() { r.due(x, s.Wants, s.Dispatch.Latest) })
 	x.unwanted = context.AfterFunc(ctx, func() { // a body whose context has ended is not called
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -39,21 +39,32 @@ func (r *Runner) await(ctx context.Context, x *Attempt, s Spec, wait time.Durati
 	})
 }
 
-// due starts an attempt whose time has come, or has its owner look for a slot.
-func (r *Runner) due(x *Attempt, wants func(*Attempt)) {
+// due starts an attempt whose time has come, or has its owner look for a slot. It waits for
+// one until it loses patience or, if that is before, until latest.
+func (r *Runner) due(x *Attempt, wants func(*Attempt), latest int64) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case !r.config.Holds(): // another node may own the run by now
 		x.cancel(errLate)
+		return
 	case wants == nil:
 		x.startOnce()
-	case x.start != nil:
-		x.launch = time.AfterFunc(slotPatience, func() { r.giveUp(x) })
-		r.mu.Unlock()
-		wants(x)
+		return
+	case x.start == nil:
 		return
 	}
 	r.mu.Unlock()
+	wants(x)
+	r.mu.Lock()
+	if x.start == nil {
+		return
+	}
+	patience := slotPatience
+	if x.latest = latest; latest != 0 {
+		patience = min(patience, max(r.config.Clock.Until(latest), 0))
+	}
+	x.launch = time.AfterFunc(patience, func() { r.giveUp(x) })
 }
 
 // Decline ends an attempt that has not begun: it is to have no slot now.
@@ -74,10 +85,11 @@ func (x *Attempt) Launch(slot *Slot) bool {
 	r := x.runner
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if x.start == nil || x.over.Load() {
+	now := r.config.Clock.Now()
+	if x.start == nil || x.over.Load() || x.latest != 0 && now >= x.latest {
 		return false
 	}
-	x.slot, x.began = slot, r.config.Clock.Now()
+	x.slot, x.began = slot, now
 	x.startOnce()
 	return true
 }

@@ -93,6 +93,54 @@ func TestE147_WithoutASlotItEnds(t *testing.T) {
 	}
 }
 
+// TestE145_ASlotThatComesTooLateIsNotTaken: neither after the time until which an attempt may begin,
+// nor by one that was given up, whose slot would be lost with it.
+func TestE145_ASlotThatComesTooLateIsNotTaken(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		asks, told := s.unslotted(time.Second)
+		pass(time.Second)
+		x := <-asks
+		s.runner.mu.Lock()
+		x.latest = s.runner.config.Clock.Now() // its timer is a little late
+		s.runner.mu.Unlock()
+		slot := s.slots.Take(Regular)
+		if x.Launch(slot) {
+			t.Error("it begins when it has waited too long")
+		}
+		s.runner.mu.Lock()
+		x.latest = 0
+		s.runner.mu.Unlock()
+		s.runner.GiveUp()
+		if x.Launch(slot) {
+			t.Error("it takes a slot when it was given up")
+		}
+		if end := s.ended(t); end.Outcome != core.Drained || len(told) != 0 {
+			t.Errorf("the end is %+v, and its body ran %d times", end, len(told))
+		}
+		slot.Free()
+	})
+}
+
+// TestWhoHasEndedGetsNoPlaceBack: what was taken out of the queues with its partition, and ended
+// until it is restored, waits no more.
+func TestWhoHasEndedGetsNoPlaceBack(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		one, two := s.slots.Take(Regular), s.slots.Take(Regular)
+		x, y := &Attempt{Key: Key{"waits", 1, 2}}, &Attempt{Key: Key{"gone", 1, 2}}
+		s.slots.Wait(&Waiter{Call: Call{"waits", 1}, Attempt: x})
+		s.slots.Wait(&Waiter{Call: Call{"gone", 1}, Attempt: y})
+		calls := s.slots.Withdraw([]Tenure{{}})
+		y.over.Store(true)
+		s.slots.Restore(calls)
+		if u := s.slots.Usage(); len(calls) != 2 || u.Waiting != 1 {
+			t.Errorf("%d were taken out, and %d wait again", len(calls), u.Waiting)
+		}
+		if grants := append(one.Free(), two.Free()...); len(grants) != 1 || grants[0].Attempt != x {
+			t.Errorf("the slots go to %+v", grants)
+		}
+	})
+}
+
 // TestE147_OnRecordGoesFirst among those of one priority, and does not stand in the way of
 // its call when it has ended. Once one that is not on record has waited for long, no
 // more goes on record without a slot, though others that are have come later.

@@ -121,6 +121,7 @@ type Attempt struct {
 	timer    *time.Timer    // enforces the attempt's timeout, nil if it has none
 	trial    *time.Timer    // ends its time in the probation lane, nil elsewhere
 	launch   *time.Timer    // starts it, then ends its patience for a slot; nil if it was started immediately
+	latest   int64          // when it has waited too long for a slot, 0: never, or it does not wait yet
 	unwanted func() bool    // stops waiting for its context to end
 	holds    bool           // its slot was not given back although it is over
 }

@@ -284,7 +284,7 @@ func (s *Slots) enqueue(w *Waiter) {
 func (s *Slots) Serve() []Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.serveAll()
+	return s.grantAll()
 }
 
 // KeepBack lets no call have a regular slot until LetGo.
@@ -299,7 +299,7 @@ func (s *Slots) LetGo() []Grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keptBack = false
-	return s.serve()
+	return s.grantRegular()
 }
 
 // Close lets calls that wait wait for good, because the engine starts nothing more.
@@ -349,7 +349,7 @@ func (t *Slot) Free() []Grant {
 	} else {
 		s.used--
 	}
-	return s.serveAll()
+	return s.grantAll()
 }
 
 // Keep reports whether a slot whose attempt has ended may go to the next call of the same
@@ -390,15 +390,15 @@ func (t *Slot) LeaveProbation() []Grant {
 	t.lane = Regular
 	s.used++
 	s.leaveLane()
-	return s.serveAll()
+	return s.grantAll()
 }
 
-// serveAll gives free slots to calls that wait. Suspects go first, as there are none in
+// grantAll gives free slots to calls that wait. Suspects go first, as there are none in
 // the lane before all others of their group have left it.
-func (s *Slots) serveAll() []Grant { return append(s.serveLane(), s.serve()...) }
+func (s *Slots) grantAll() []Grant { return append(s.grantLane(), s.grantRegular()...) }
 
-// serve gives free regular slots to the calls that wait for them.
-func (s *Slots) serve() (grants []Grant) {
+// grantRegular gives free regular slots to the calls that wait for them.
+func (s *Slots) grantRegular() (grants []Grant) {
 	for s.open(Regular) && s.first() != nil && s.grants() {
 		w := s.first()
 		s.next(w.line())
@@ -407,8 +407,8 @@ func (s *Slots) serve() (grants []Grant) {
 	return grants
 }
 
-// serveLane lets the next group of suspects into the probation lane.
-func (s *Slots) serveLane() (grants []Grant) {
+// grantLane lets the next group of suspects into the probation lane.
+func (s *Slots) grantLane() (grants []Grant) {
 	if !s.open(Probation) || len(s.queues[Probation]) == 0 || !s.grants() {
 		return nil
 	}

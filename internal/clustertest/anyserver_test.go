@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/perdure/perdure/internal/pgtest"
 	"github.com/perdure/perdure/internal/witness"
 	"github.com/perdure/perdure/store/postgres"
 )
@@ -43,7 +44,37 @@ func TestE83_E135_AnyServer(t *testing.T) {
 func TestE117_E148_AnyServer(t *testing.T) {
 	for round := range *times {
 		for _, which := range []string{"away", "home", "server"} {
-			t.Run(fmt.Sprint(round, which), func(t *testing.T) { killOnTheWay(onAnyServer(t), which) })
+			t.Run(fmt.Sprint(round, which), func(t *testing.T) { killOnTheWay(onAnyServer(t), which, func() { hurt(t) }) })
+		}
+	}
+}
+
+// TestE144_AWorkerOfCitusIsKilled: on a cluster of Citus of its own runs move between nodes of
+// two builds while one of the workers is killed and comes back. TestE117_E148_AnyServer is more
+// of that.
+func TestE144_AWorkerOfCitusIsKilled(t *testing.T) {
+	all := pgtest.Citus(t, 2)
+	url, worker := all[0].DSN("postgres"), all[1]
+	distribute(t, url)
+	killOnTheWay(newClusterAt(t, all[0], url), "server", func() {
+		worker.Crash(t)
+		time.Sleep(lease / 2)
+		worker.Restart(t)
+	})
+}
+
+// TestE118_E119_AnyServer: runs stay on their build there, too, and move when they are asked
+// to, while nodes are killed and the server is hurt.
+func TestE118_E119_AnyServer(t *testing.T) {
+	for round := range *times {
+		for _, which := range []string{"nodes", "server"} {
+			t.Run(fmt.Sprint(round, which), func(t *testing.T) {
+				trouble := func() {}
+				if which == "server" {
+					trouble = func() { hurt(t) }
+				}
+				killBuild(onAnyServer(t), trouble)
+			})
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (s *Service) Open(in Setup, _ *struct{}) error {
 	}
 	if in.Build != "" {
 		routed = route(in.Build)
-		options = append(options, perdure.Build(in.Build), perdure.Register(routed))
+		options = append(options, perdure.Build(in.Build), perdure.Register(routed, pinned))
 	}
 	if in.Name != "" {
 		options = append(options, perdure.NodeName(in.Name))
@@ -133,6 +133,11 @@ func (s *Service) Start(in Request, run *string) (err error) {
 	ctx := context.Background()
 	if in.Shape == routed.Name() {
 		h, err := perdure.Start(ctx, e, routed, in.ID, in.Value)
+		*run = h.RunID()
+		return err
+	}
+	if in.Shape == pinned.Name() {
+		h, err := perdure.Start(ctx, e, pinned, in.ID, in.Value)
 		*run = h.RunID()
 		return err
 	}

@@ -90,15 +90,15 @@ func TestE117_KillNineOnTheWay(t *testing.T) {
 	for _, which := range []string{"away", "home"} {
 		t.Run(which, func(t *testing.T) {
 			for round := range 2 * *times {
-				t.Run(fmt.Sprint(round), func(t *testing.T) { killOnTheWay(newCluster(t, pgtest.Shared(t)), which) })
+				t.Run(fmt.Sprint(round), func(t *testing.T) { killOnTheWay(newCluster(t, pgtest.Shared(t)), which, nil) })
 			}
 		})
 	}
 }
 
 // killOnTheWay kills the node of the older build, to which runs go ("away"), or that of the
-// newer one, from which they come ("home"), or hurts the server by the command of the user.
-func killOnTheWay(c *cluster, which string) {
+// newer one, from which they come ("home"), or hurts the server.
+func killOnTheWay(c *cluster, which string, trouble func()) {
 	const runs = 40
 	t := c.t
 	older := c.start("old 1", Setup{Build: "old", Queue: -1})
@@ -137,7 +137,7 @@ func killOnTheWay(c *cluster, which string) {
 		older.kill()
 		older = c.start("old 2", Setup{Build: "old", Queue: -1})
 	default:
-		hurt(t)
+		trouble()
 	}
 	if err := <-sent; err != nil {
 		t.Fatal(err)
@@ -151,12 +151,18 @@ func killOnTheWay(c *cluster, which string) {
 			t.Errorf("%s is the run %s, %v, not %s", id, d.RunID, err, started[i])
 		}
 	}
-	c.judgeOnTheWay(ids)
+	c.judgeSteps(ids, []string{"old first", "old last"})
 	c.awaitShares(older, newer)
 	c.awaitHealth(older, newer)
+	c.nothingOnTheWay()
+}
+
+// nothingOnTheWay looks for messages and runs that no node will touch again.
+func (c *cluster) nothingOnTheWay() {
+	c.t.Helper()
 	c.await("the inbox is empty", func() bool { return len(c.query(`SELECT inbox::text FROM perdure.inbox`)) == 0 })
 	if left := c.query(`SELECT runs::text FROM perdure.runs WHERE closed = 0 AND node_group = '' AND status <> '#standing' OR ward <> 0`); len(left) > 0 {
-		t.Errorf("what is left: %v", left)
+		c.t.Errorf("what is left: %v", left)
 	}
 }
 
@@ -167,9 +173,9 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// judgeOnTheWay holds the book against the ledger: each step was done by one attempt, and
-// each earlier attempt of it is on record as lost.
-func (c *cluster) judgeOnTheWay(ids []string) {
+// judgeSteps holds the book against the ledger: each step was done by one attempt, and each
+// earlier attempt of it is on record as lost.
+func (c *cluster) judgeSteps(ids, steps []string) {
 	c.t.Helper()
 	done, begun := map[string]int{}, map[string][]string{}
 	for _, e := range c.book.Entries() {
@@ -186,7 +192,7 @@ func (c *cluster) judgeOnTheWay(ids []string) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		for _, step := range []string{"old first", "old last"} {
+		for _, step := range steps {
 			of := id + ", " + step
 			began := begun[of]
 			slices.Sort(began)

@@ -111,8 +111,8 @@ func (r *execution) wantSlotSince(c *Call, at int64) {
 	r.enterGates(c)
 }
 
-// enterGates brings an attempt to the next gate it needs, or makes it ready if it has
-// passed all.
+// enterGates asks for the next gate that an attempt needs, or makes the attempt ready if
+// it has passed them all.
 func (r *execution) enterGates(c *Call) {
 	if r.askNextGate(c) {
 		return
@@ -123,7 +123,7 @@ func (r *execution) enterGates(c *Call) {
 	r.touch(c)
 }
 
-// admitReady starts what has or gets a slot and queues the rest.
+// admitReady starts the attempts that have or get a slot and enqueues the rest.
 func (r *execution) admitReady(admit func(*Call) bool) {
 	reserved, ready := r.reserved, r.ready
 	r.reserved, r.ready = nil, nil
@@ -152,7 +152,7 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 			r.dispatch(c)
 			continue
 		}
-		r.queue(c)
+		r.enqueue(c)
 	}
 	if r.ready == nil {
 		clear(ready)
@@ -160,8 +160,8 @@ func (r *execution) admitReady(admit func(*Call) bool) {
 	}
 }
 
-// queue lets an attempt that is ready wait until it is told to ask again.
-func (r *callTable) queue(c *Call) {
+// enqueue lets an attempt that is ready wait until it is told to ask again.
+func (r *callTable) enqueue(c *Call) {
 	if c.state == Queued {
 		return // as on record
 	}
@@ -191,7 +191,7 @@ func (r *execution) dispatchOf(c *Call) Dispatch {
 		Call: c.Number, Attempt: c.attempt, Max: limit, Allowed: r.allowed(c), Final: c.Failures+1 >= limit,
 		Step: c.Step(), Probation: c.OnProbation,
 		Name: c.Name, Queue: c.Queue, Priority: c.Priority, Trace: c.Trace, Input: c.Input,
-		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt,
+		Scheduled: c.First, Queued: c.QueuedAt, Started: c.StartedAt, Latest: c.queueDue(),
 		AttemptTimeout: c.Policy.AttemptTimeout, HeartbeatTimeout: c.Policy.HeartbeatTimeout, Details: c.Details,
 	}
 }
@@ -214,8 +214,8 @@ func (r *execution) askAgain() {
 	}
 }
 
-// dropLate closes the calls that want a slot for an attempt that may not start
-// any more: they waited for it too long, on another node perhaps.
+// dropLate closes the calls whose attempt may no longer start: they waited too long for a
+// slot, perhaps on another node.
 func (r *execution) dropLate() {
 	for _, c := range r.ready {
 		if !c.Done && (c.state == "" || c.state == Queued) {
@@ -224,8 +224,8 @@ func (r *execution) dropLate() {
 	}
 }
 
-// queueDue is when a queued call has waited too long for its slot: when its
-// QueueTimeout ends, or when the attempt may no longer start.
+// queueDue is when a queued call gives up on its slot: when its QueueTimeout ends, or when
+// the attempt may no longer start.
 func (c *Call) queueDue() int64 {
 	var due int64
 	if c.Policy.QueueTimeout > 0 {
@@ -242,18 +242,18 @@ func (c *Call) deadline() int64 {
 	return withinEnd(c.First, c.Policy.Within)
 }
 
-// granted notes that a slot is reserved for a queued call. It is started at the
-// end of the step, unless something else of the step ends it.
+// granted notes that a slot is reserved for a queued call. The call starts at the end of
+// the step, unless the step also ends it.
 func (r *execution) granted(in Granted) {
 	c := r.calls[in.Call]
 	if c != nil && slices.Contains(r.reserved, c) {
-		return // said twice; there is one slot
+		return // a repeated grant; there is one slot
 	}
-	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || r.pastDeadline(c) {
+	if c == nil || c.state != Queued || (c.Step() && r.program == nil) || !r.served(c) || r.pastDeadline(c) {
 		r.out.Unused = append(r.out.Unused, in.Call)
 		return
 	}
-	c.due, c.granted = 0, in.Group // it waits no more
+	c.due, c.granted = 0, in.Group // it no longer waits
 	r.reserved = append(r.reserved, c)
 }
 
@@ -271,7 +271,7 @@ func (r *execution) pastDeadline(c *Call) bool {
 	return true
 }
 
-// fireDue handles everything whose time has come, earliest first.
+// fireDue handles everything that is due, earliest first.
 func (r *execution) fireDue() {
 	for r.nextDue() <= r.now {
 		c := r.dues.pop().call
@@ -298,8 +298,8 @@ func (r *execution) fireDue() {
 	}
 }
 
-// queuedTooLong fails an attempt that got no slot in time. While a person keeps
-// its kind from starting, its time in the queue begins again.
+// queuedTooLong fails an attempt that got no slot in time. While an operator keeps its
+// activity from starting, the time in the queue starts over.
 func (r *execution) queuedTooLong(c *Call) {
 	if !r.stopped(c) {
 		r.leaveGates(c, gates.Neutral) // the next attempt queues there again
@@ -320,9 +320,9 @@ func queueTimeout(c *Call) *history.Failure {
 	return history.FromError(&retry.TimeoutError{Kind: retry.TimeoutQueue, Limit: c.Policy.QueueTimeout})
 }
 
-// attemptEnded is the end of an attempt in flight.
+// attemptEnded handles the end of an attempt in flight.
 func (r *execution) attemptEnded(in AttemptEnded) {
-	c := r.inFlight(in.Call, in.Attempt, in.Ended)
+	c := r.attemptInFlight(in.Call, in.Attempt, in.Ended)
 	if c == nil || c.state == External && !in.Outside {
 		r.out.Dropped++
 		return
@@ -375,7 +375,7 @@ func (r *execution) attemptEnded(in AttemptEnded) {
 	}
 }
 
-// attemptFailed charges a failure and asks the policy what to do.
+// attemptFailed charges a failure and asks the policy what follows.
 func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, ended int64) {
 	c.Failures++
 	c.cleared()
@@ -386,7 +386,7 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	if d.Retry {
 		if judges := r.backOffAtGates(c, c.verdict, nextOf(d), true); judges > 0 {
 			c.Undecided = &undecided{Outcome: outcome, Failure: f, Ended: ended, Judges: judges}
-			c.verdict = "" // the gates know it
+			c.verdict = "" // the gates have been told
 			r.setState(c, Gated)
 			r.touch(c)
 			return
@@ -396,7 +396,7 @@ func (r *execution) attemptFailed(c *Call, outcome Outcome, f *history.Failure, 
 	r.follow(c, d, f, ended)
 }
 
-// follow does what the policy decided about a failure.
+// follow carries out what the policy decided about a failure.
 func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended int64) {
 	switch {
 	case d.Pause:
@@ -405,7 +405,7 @@ func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended 
 	case !d.Retry:
 		r.closeFailed(c, d.Reason, d.Max, f, ended)
 	default:
-		c.verdict = "" // the gates know it
+		c.verdict = "" // the gates have been told
 		c.attempt++
 		c.Previous = d.Delay
 		if d.Delay <= 0 {
@@ -416,7 +416,7 @@ func (r *execution) follow(c *Call, d retry.Decision, f *history.Failure, ended 
 	}
 }
 
-// goOn makes the next attempt ready to run, unless a person wants it to wait.
+// goOn makes the next attempt ready to run, unless an operator has paused the call.
 func (r *execution) goOn(c *Call) {
 	if c.Pause != nil {
 		r.suspend(c, Paused)
@@ -425,8 +425,8 @@ func (r *execution) goOn(c *Call) {
 	r.wantSlot(c)
 }
 
-// backOffUntil waits for the time of the next attempt. If a person wants the call
-// to wait, it goes on waiting for that time when it may go on.
+// backOffUntil waits for the time of the next attempt. A paused call goes on waiting for
+// that time when it is resumed.
 func (r *execution) backOffUntil(c *Call, at int64) {
 	if c.Pause != nil {
 		c.Pause.Due = at
@@ -439,8 +439,8 @@ func (r *execution) backOffUntil(c *Call, at int64) {
 	r.touch(c)
 }
 
-// offProbation takes an attempt in flight out of probation: it ran long enough
-// for its process to be trusted with it.
+// offProbation takes an attempt in flight out of probation: it has run long enough not to
+// be what its process dies of.
 func (r *execution) offProbation(in OffProbation) {
 	c := r.calls[in.Call]
 	if c == nil || c.state != Dispatched && c.state != Remote || c.attempt != in.Attempt || !c.OnProbation {
@@ -451,14 +451,14 @@ func (r *execution) offProbation(in OffProbation) {
 	r.out.OffProbation = append(r.out.OffProbation, in.AttemptRef)
 }
 
-// cleared takes a call off probation: its process lived on.
+// cleared takes a call off probation: its process survived.
 func (a *attempts) cleared() { a.OnProbation, a.Group, a.LostAt = false, 0, 0 }
 
-// closeFailed ends a call with the failure its reason makes of the last one.
+// closeFailed closes a call with the failure that the reason makes of the last one.
 func (r *execution) closeFailed(c *Call, reason retry.Reason, limit int, f *history.Failure, ended int64) {
 	switch reason {
 	case retry.ReasonTerminal:
-	case retry.ReasonCanceled: // by the account of the body: the run was not asked to cancel
+	case retry.ReasonCanceled: // says the body: the run was not asked to cancel
 		f = history.FromError(&retry.AbortedError{Name: c.Name, Attempt: c.attempt, Phase: retry.PhaseExecution, Cause: f.Err()})
 	default:
 		f = history.Exhausted(retry.ExhaustedError{

@@ -53,8 +53,8 @@ type Call struct {
 	isDirty         bool
 }
 
-// Follower is what waits in the code for a call. It is an interface, as Reader is, because
-// a function would have to be made for each call.
+// Follower waits in the code for a call. It is an interface, as Reader is, because a
+// function would be an allocation for each call.
 type Follower interface{ CallDone() }
 
 // Reader is how the code reads a result.
@@ -328,8 +328,8 @@ func resultOf(e *history.Event) *history.Payload {
 	return &result
 }
 
-// interrupt asks the attempt in flight to end. With givenUp it is put on record now: what
-// it still returns is dropped.
+// interrupt asks the attempt in flight to end. With givenUp its end is recorded now, and
+// what it still returns is dropped.
 func (r *execution) interrupt(c *Call, givenUp bool) {
 	if c.state == Remote && !givenUp {
 		r.out.Stopped = append(r.out.Stopped, AttemptRef{c.Number, c.attempt})
@@ -342,8 +342,8 @@ func (r *execution) interrupt(c *Call, givenUp bool) {
 	}
 }
 
-// endCalls gives up what is still open when the run ends, and counts what is not
-// counted yet.
+// endCalls gives up the calls that are still open when the run ends, and counts those that
+// are not counted yet.
 func (r *Run) endCalls() {
 	for _, n := range r.openNumbers() {
 		c := r.calls[n]

@@ -194,7 +194,7 @@ func (r *children) cancel(c *Call) {
 	if r.cancellation.requested && r.cancellation.reason != "" {
 		reason = r.cancellation.reason
 	}
-	r.tell(c, CancelTheRun, reason)
+	r.askToEnd(c, CancelTheRun, reason)
 }
 
 // leave does with a child that its parent gives up what is on record
@@ -203,14 +203,14 @@ func (r *children) leave(c *Call, reason string) {
 	switch {
 	case !c.awaitsRun():
 	case c.Child.onParentClose == history.TerminateChild:
-		r.tell(c, TerminateTheRun, reason)
+		r.askToEnd(c, TerminateTheRun, reason)
 	case c.Child.onParentClose == history.CancelChild && !c.cancelRequested:
-		r.tell(c, CancelTheRun, reason)
+		r.askToEnd(c, CancelTheRun, reason)
 	}
 }
 
-// tell asks the latest run of a child's chain to end.
-func (r *children) tell(c *Call, how Operation, reason string) {
+// askToEnd asks the latest run of a child's chain to end.
+func (r *children) askToEnd(c *Call, how Operation, reason string) {
 	if r.out != nil {
 		in := Control{Operation: how, Reason: reason, Chain: c.Child.Run}
 		r.out.Messages = append(r.out.Messages, Message{WorkflowID: c.Child.WorkflowID, Input: in})

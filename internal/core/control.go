@@ -184,8 +184,8 @@ func (r *operations) operate(c *Call, in Control) {
 	}
 }
 
-// retryNow starts the next attempt without waiting for anything but a slot. A
-// quarantined call goes back to the probation lane with a clean record.
+// retryNow starts the next attempt as soon as there is a slot. A quarantined call returns
+// to the probation lane with a clean record.
 func (r *operations) retryNow(c *Call, in Control) {
 	switch c.state {
 	case Backoff, Paused:
@@ -210,15 +210,15 @@ func (r *operations) retryNow(c *Call, in Control) {
 	r.wantSlot(c)
 }
 
-// release ends the wait for a person. The coming attempt was wanted by one: it
-// starts although the time for attempts may be over.
+// release ends the wait for an operator, who asked for the coming attempt: it starts even
+// if the time for attempts is over.
 func (r *operations) release(c *Call) {
 	c.Pause, c.Forced = nil, true
 	r.setUntold(c, false)
 }
 
-// editPolicy puts another policy in force. What was decided stays decided: a
-// backoff ends when it was to end.
+// editPolicy puts another policy in force. It changes no decision already made: a backoff
+// in progress keeps its end.
 func (r *operations) editPolicy(c *Call, in Control) {
 	if in.Policy == nil && in.Change != "" {
 		var now retry.Policy
@@ -255,7 +255,7 @@ func (r *operations) editPolicy(c *Call, in Control) {
 	}
 }
 
-// closeBy ends a call as a person wants it. An attempt in flight is given up.
+// closeBy closes a call as an operator asked. It gives up an attempt in flight.
 func (r *operations) closeBy(c *Call, in Control, e history.Event) {
 	r.answer(in, c, Applied, "")
 	e.Retry = r.summary(c, false, r.now)

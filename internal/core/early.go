@@ -39,7 +39,11 @@ func (r *execution) neverBegan(c *Call) {
 		r.suspend(c, Paused)
 		return
 	}
-	r.wantSlotSince(c, c.QueuedAt)
+	r.setState(c, Queued)
+	c.due = c.queueDue() // it may have waited too long by now
+	r.watch(c)
+	r.touch(c)
+	r.ready = append(r.ready, c)
 }
 
 // unbegun lets a call go on, or ends it if it is canceled, whose attempt is on record and

@@ -53,11 +53,11 @@ func (r *execution) timeOutside(c *Call) {
 	r.attemptFailed(c, TimedOut, history.FromError(&as), r.now)
 }
 
-// inFlight returns the call if the attempt is the one it is at, here or outside.
+// attemptInFlight returns the call if the attempt is the one it is at, here or outside.
 // What is said of an external one after its time was up comes too late, even if no step
 // was taken since. A worker was told that its word is taken: that counts until another one
 // is on record.
-func (r *execution) inFlight(call int64, attempt int, said int64) *Call {
+func (r *execution) attemptInFlight(call int64, attempt int, said int64) *Call {
 	c := r.calls[call]
 	if c == nil || !inFlight(c.state) || c.attempt != attempt {
 		return nil

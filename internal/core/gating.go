@@ -63,12 +63,12 @@ func (c *Call) coming() int {
 // askNextGate asks for the next gate that the coming attempt needs and reports
 // whether there is one to wait for.
 //
-// As long as calls of its kind do not start, because a person wants it so or this
-// node lacks their code, it asks for none: what it got would be kept from others.
+// It asks for none while calls of this kind cannot start, because an operator paused the
+// activity or this node lacks its code: a grant would be kept from others.
 func (r *gating) askNextGate(c *Call) bool {
-	if len(c.AtGates) > 0 && (r.stopped(c) || r.config.Served != nil && !r.config.Served(c)) {
+	if len(c.AtGates) > 0 && (r.stopped(c) || !r.served(c)) {
 		r.leaveGates(c, gates.Neutral)
-		r.queue(c)
+		r.enqueue(c)
 		return true
 	}
 	if c.holdsGates() {
@@ -85,7 +85,10 @@ func (r *gating) askNextGate(c *Call) bool {
 	return true
 }
 
-// askGatesNow tells the gates that the coming attempt is not to wait for the end of its
+// served reports whether attempts of the call can start here.
+func (r *gating) served(c *Call) bool { return r.config.Served == nil || r.config.Served(c) }
+
+// askGatesNow tells the gates that the coming attempt does not wait for the end of its
 // backoff.
 func (r *gating) askGatesNow(c *Call) {
 	for i := range c.AtGates {
@@ -185,8 +188,8 @@ func keeps(g gates.Spec, delay int64) bool {
 
 func budgeted(g gates.Spec) bool { return g.Budget != (gates.Budget{}) }
 
-// fromGate takes what a gate says. What is said of a ticket that the call does
-// no longer has is declined, so that the gate keeps no slot for it.
+// fromGate handles a message from a gate. It declines a grant for a ticket that the call no
+// longer has, so that the gate keeps no slot for it.
 func (r *execution) fromGate(in FromGate) {
 	c := r.calls[in.Ticket.Call]
 	i := -1
@@ -203,7 +206,7 @@ func (r *execution) fromGate(in FromGate) {
 	case in.Word == GateRefused && in.Reason == retry.ReasonBudget:
 		r.judged(c, i, in, true)
 	case c.AtGates[i].State != asked || in.Attempt != c.coming():
-		r.out.Dropped++ // said before
+		r.out.Dropped++ // a repeat
 	case in.Word == GateRefused:
 		r.refused(c, i)
 	case in.Word == GateGranted && in.Returns != c.AtGates[i].Returns:
@@ -215,7 +218,7 @@ func (r *execution) fromGate(in FromGate) {
 	}
 }
 
-// decline gives a ticket back that no call wants.
+// decline returns a ticket that no call wants.
 func (r *gating) decline(in FromGate) {
 	r.out.Dropped++
 	if answer, ok := in.Decline(); ok {
@@ -223,8 +226,8 @@ func (r *gating) decline(in FromGate) {
 	}
 }
 
-// proceed goes on with a call that waits for its gates, if it waits for no other
-// one. A step without its code gives them up: it could be long until it has it.
+// proceed continues a call once it waits for no further gate. An inline step whose code is
+// missing gives its gates up: getting the code may take long.
 func (r *execution) proceed(c *Call) {
 	if c.state != Gated || c.Undecided != nil {
 		return
@@ -290,8 +293,8 @@ func (r *execution) judged(c *Call, i int, in FromGate, denied bool) {
 	}
 }
 
-// decide asks the policy about the attempt that waited for a verdict, as of the
-// time when it failed.
+// decide asks the policy about the attempt that waited for a verdict, as of the time of its
+// failure.
 func (r *execution) decide(c *Call, denied bool) {
 	u := c.Undecided
 	c.Undecided = nil

@@ -18,7 +18,7 @@ type Heartbeat struct {
 func (Heartbeat) input() {}
 
 func (r *execution) heartbeat(in Heartbeat) {
-	c := r.inFlight(in.Call, in.Attempt, in.At)
+	c := r.attemptInFlight(in.Call, in.Attempt, in.At)
 	if c == nil {
 		r.out.Dropped++
 		return

@@ -15,7 +15,7 @@ func (r *execution) takenOver(in TakenOver) {
 		if c.state == Dispatched && !slices.Contains(in.Alive, AttemptRef{c.Number, c.attempt}) {
 			r.lost(c, in)
 		} else if c.Untold { // its process may have died before it told of the wait
-			r.tell(c)
+			r.tellWaiting(c)
 		}
 	}
 	r.askGatesAgain()

@@ -46,7 +46,7 @@ func (r *execution) suspendByEngine(c *Call, state CallState, reason retry.Reaso
 	r.suspend(c, state)
 	if r.config.Tell {
 		r.setUntold(c, true)
-		r.tell(c)
+		r.tellWaiting(c)
 	}
 }
 
@@ -83,9 +83,12 @@ func (r *operations) pause(c *Call, in Control) {
 	r.halt(c, &Pause{By: in.By, Reason: in.Reason, At: r.now})
 }
 
-// halt makes a call wait where it stands. An attempt in flight may end.
+// halt makes a call wait where it stands. An attempt in flight may end, if it has begun.
 func (r *operations) halt(c *Call, p *Pause) {
 	c.Pause = p
+	if c.state == Dispatched {
+		r.out.Halted = append(r.out.Halted, AttemptRef{c.Number, c.attempt})
+	}
 	switch {
 	case inFlight(c.state), c.Undecided != nil:
 		r.touch(c)
@@ -141,8 +144,8 @@ func (r *callTable) setUntold(c *Call, untold bool) {
 	r.touch(c)
 }
 
-// tell asks for a person to be told that a call waits.
-func (r *callTable) tell(c *Call) {
+// tellWaiting asks for a person to be told that a call waits.
+func (r *callTable) tellWaiting(c *Call) {
 	r.out.Waiting = append(r.out.Waiting, Waiting{
 		AttemptRef: AttemptRef{c.Number, c.attempt}, Name: c.Name, State: c.state, Reason: c.Pause.Reason,
 		Failures: c.Failures, Failure: c.Last, At: c.Pause.At,

@@ -50,6 +50,9 @@ func renderTurn(t *core.Turn, inputs ...core.Input) string {
 	for _, in := range t.Interrupt {
 		fmt.Fprintf(&b, "interrupt %d.%d\n", in.Call, in.Attempt)
 	}
+	for _, ref := range t.Halted {
+		fmt.Fprintf(&b, "halt %d.%d\n", ref.Call, ref.Attempt)
+	}
 	for _, ref := range t.OffProbation {
 		fmt.Fprintf(&b, "off probation %d.%d\n", ref.Call, ref.Attempt)
 	}

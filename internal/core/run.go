@@ -33,29 +33,40 @@ type Config struct {
 	// Progress, if set, is called before each turn that the code takes, replayed
 	// ones included.
 	Progress func()
-	// Stopped, if set, says that calls such as this one get no slot until a person
-	// lets them go on: their time in the queue does not count.
+	// Stopped, if set, says that calls such as this one get no slot until an operator
+	// resumes them: their time in the queue does not count.
 	Stopped func(*Call) bool
-	// Served, if set, says whether attempts of calls such as this one can start
-	// here, once they have a slot. As long as they cannot, their gates are not
-	// asked for.
+	// Served, if set, says whether attempts of calls such as this one can start here once
+	// they have a slot. While they cannot, the calls ask for no gates and give back the
+	// slots they are granted.
 	Served func(*Call) bool
-	// Tell says that a hook wants to be told of calls that begin to wait for a person.
+	// Tell says that a hook is called for calls that begin to wait for an operator.
 	Tell bool
-	// Build is that on which a run stays whose code begins; empty: it may go on with any.
+	// Build pins runs that begin here to a build; empty: any build may continue them.
 	Build string
-	// Closings says that turns tell observers of the calls that they close.
+	// Closings says that turns list the calls that they close, for observers.
 	Closings bool
 	// Near is how far off a due time may be for the run to stay Hot, in ns.
 	Near int64
 	// Ahead is how long before the end of a backoff its attempt may be put on
 	// record, in ns. The caller starts it at Dispatch.Started.
 	Ahead int64
-	// Unslotted, if set, says whether an attempt may be put on record without a slot: it
-	// gets one when it begins. Such a one is put there Early before the end of its backoff,
-	// in ns; what goes through gates or a queue, or is on probation, is not asked about.
+	// Unslotted, if set, says whether an attempt may be put on record without a slot, which
+	// it takes when it begins. That happens Early before the end of its backoff, in ns.
+	// Calls with gates or a queue and calls on probation always need a slot first.
 	Unslotted func() bool
 	Early     int64
+}
+
+// Past is all that is on record of a run, decoded: what its machine is loaded from.
+type Past struct {
+	Start history.Start
+	Turns []StoredTurn
+	Rows  []Row
+	State State
+
+	// Last is the number of the last turn. Turns ends earlier if there is damage.
+	Last int64
 }
 
 // StoredTurn is a committed turn as Load takes it.
@@ -66,13 +77,13 @@ type StoredTurn struct {
 	Events []history.Event
 }
 
-// ErrDeadlock says that the code waits although nothing is open that could end
-// its wait: for a channel that no coroutine sends to, for instance.
+// ErrDeadlock says that the code waits for something that cannot happen, such as a channel
+// that no coroutine sends to.
 var ErrDeadlock = errors.New("the workflow's code waits for ever: it waits, and has no activity, timer, signal or child open that could wake it")
 
-// Run is the step machine of one run: it conducts the parts of which the machine is
-// made (see parts.go), and holds what none of them owns. It is not safe for concurrent
-// use. After an error of Load or Step it must be dropped.
+// Run is the step machine of one run: it drives the parts of the machine (see parts.go) and
+// holds what none of them owns. It is not safe for concurrent use. After an error of Load
+// or Step it must be dropped.
 type Run struct {
 	execution
 	runRow
@@ -123,8 +134,8 @@ func New(config Config, start history.Start) *Run {
 	return r
 }
 
-// Bind gives the machine its program, which usually wants to know the machine.
-// It must be called before Load and Step.
+// Bind gives the machine its program, which is usually made from the machine. Call it
+// before Load and Step.
 func (r *Run) Bind(program Program) { r.program = program }
 
 // Load replays the turns and applies the rows of a run and its state. It must be
@@ -167,7 +178,7 @@ func (r *Run) advance() error {
 		r.cancellation.untold = false
 		r.program.Canceled(r.cancellation.reason)
 		if r.mismatch != nil {
-			return r.mismatch // the first difference is the one to tell
+			return r.mismatch // the first difference is the one to report
 		}
 	}
 	if r.mismatch != nil {
@@ -218,7 +229,7 @@ func (r *Run) Step(now int64, inputs []Input, admit func(*Call) bool) (*Turn, er
 	return out, nil
 }
 
-// stepWhole is the part of Step that takes inputs and lets the code go on.
+// stepWhole is the part of Step that takes inputs and runs the code.
 func (r *Run) stepWhole(inputs []Input) error {
 	for i, in := range inputs {
 		if in == nil {
@@ -246,7 +257,7 @@ func (r *Run) stepWhole(inputs []Input) error {
 	return nil
 }
 
-// work does what is due, and lets the code go on.
+// work handles what is due and runs the code.
 func (r *Run) work() error {
 	if r.Rejoins() {
 		return r.rejoin()
@@ -377,7 +388,7 @@ func (r *Run) refuse(in Input) bool {
 	return true
 }
 
-// settle works out the state of the run's row at the end of a step.
+// settle computes the state of the run's row at the end of a step.
 func (r *Run) settle() {
 	r.show(r.ended, r.paused)
 	wake, full := Never, r.state.Full
@@ -392,9 +403,8 @@ func (r *Run) settle() {
 	}
 }
 
-// wakeAfterStep is the wake time the row must have. A row may say Hot although
-// the run only waits for a near time: that spares writes. A run that was in line to begin
-// is in line no more.
+// wakeAfterStep is the wake time that the row must have. A row may stay Hot while the run
+// only waits for a near time, which saves writes. A run that was in line leaves the line.
 func (r *Run) wakeAfterStep() int64 {
 	due := r.NextDue()
 	if due != Never && len(r.dues) > 0 && r.dues[0].at == due {
@@ -409,8 +419,7 @@ func (r *Run) wakeAfterStep() int64 {
 	return due
 }
 
-// NextDue is when the run must be stepped next although nothing happened, Never
-// if at no time.
+// NextDue is when the run must be stepped next if no input comes, or Never.
 func (r *Run) NextDue() int64 {
 	if r.ended || r.damaged {
 		return Never
@@ -430,7 +439,7 @@ func (r *Run) firstTurn() int64 {
 	return r.start.FirstTurn
 }
 
-// firstDue is when the code runs first, Never if it need not be waited for.
+// firstDue is when the code first runs, or Never if there is no wait for it.
 func (r *Run) firstDue() int64 {
 	if at := r.firstTurn(); at > r.now && r.program != nil {
 		return at
@@ -441,16 +450,16 @@ func (r *Run) firstDue() int64 {
 // Ended reports whether the run is closed.
 func (r *Run) Ended() bool { return r.ended }
 
-// Idle reports whether the run holds nothing in memory that its rows do not: no
-// attempt runs or waits for a slot, and no hook is being told of a pause.
+// Idle reports whether the run can be evicted: no attempt runs or waits for a slot, and no
+// hook is being called for a pause.
 func (r *Run) Idle() bool { return r.busy == 0 && r.untold == 0 }
 
-// AwaitsSlots reports whether all that a run has in flight are calls that wait for slots:
-// rows say all of it.
+// AwaitsSlots reports whether all that a run has in flight are calls that wait for slots,
+// which are rows.
 func (r *Run) AwaitsSlots() bool { return r.queued > 0 && r.busy == r.queued && r.untold == 0 }
 
-// AwaitsMessage reports whether the code waits for a signal or for another run:
-// news may come soon, however far off the next due time is.
+// AwaitsMessage reports whether the code waits for a signal or for another run: a message
+// may come soon, however far off the next due time is.
 func (r *Run) AwaitsMessage() bool {
 	if r.childCalls > 0 || r.inQueues > 0 {
 		return true

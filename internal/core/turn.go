@@ -30,6 +30,9 @@ type Turn struct {
 	// To be done once the turn is durable.
 	Dispatch  []Dispatch
 	Interrupt []Interrupt
+	// Halted are attempts on record whose calls were paused: those that have not begun
+	// are not to.
+	Halted []AttemptRef
 
 	// Offered are attempts that go into their queues; they have not started. Over and
 	// Withdrawn are attempts that leave them: Over were claimed, and Withdrawn were not
@@ -126,6 +129,9 @@ type Dispatch struct {
 	Scheduled int64           `json:",omitzero"` // when its call was scheduled
 	Queued    int64           `json:",omitzero"` // when this attempt was ready to run
 	Started   int64           `json:",omitzero"`
+	// Latest is when an attempt that begins without a slot has waited too long for one,
+	// 0: never.
+	Latest int64 `json:"-"`
 
 	AttemptTimeout   time.Duration `json:",omitzero"` // 0: none
 	HeartbeatTimeout time.Duration `json:",omitzero"` // 0: none

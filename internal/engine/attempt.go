@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
@@ -29,11 +30,11 @@ func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *attempt.Slot) {
 		return
 	}
 	if e.surrounds() {
-		start := r.run.Start()
+		start := r.run.Began()
 		body = e.surrounded(body, intercept.Op{
 			Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
-			Call: d.Call, Attempt: d.Attempt, Headers: start.Headers,
-		}, d.Trace)
+			Call: d.Call, Attempt: d.Attempt, Headers: r.headers(),
+		})
 	}
 	p.active++
 	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: attemptInfo(r, d), Body: body, Slot: slot}
@@ -48,8 +49,18 @@ func (e *Engine) surrounds() bool {
 	return e.config.Around != nil || e.around.Has(intercept.Attempt)
 }
 
+// headers are those of the run as interceptors of its attempts see them, its trace parent
+// included, in one map for all attempts. The engine's mu is held.
+func (r *activeRun) headers() map[string]string {
+	if r.withTrace == nil {
+		start := r.run.Began()
+		r.withTrace = history.WithTrace(start.Headers, start.Trace)
+	}
+	return r.withTrace
+}
+
 // surrounded is a body with what tests and interceptors put around attempts.
-func (e *Engine) surrounded(body code.Body, op intercept.Op, trace string) code.Body {
+func (e *Engine) surrounded(body code.Body, op intercept.Op) code.Body {
 	if around := e.config.Around; around != nil {
 		inner := body
 		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
@@ -57,14 +68,25 @@ func (e *Engine) surrounded(body code.Body, op intercept.Op, trace string) code.
 	if !e.around.Has(intercept.Attempt) {
 		return body
 	}
-	op.Headers = history.WithTrace(op.Headers, trace)
-	return func(ctx context.Context) (result history.Payload, err error) {
-		err = e.around.Do(ctx, &op, func(ctx context.Context) (err error) {
-			result, err = body(ctx)
-			return err
-		})
-		return result, err
-	}
+	return (&intercepted{chain: e.around, op: op, body: body}).attempt
+}
+
+// intercepted is an attempt with interceptors around it. It runs once.
+type intercepted struct {
+	chain  *around.Chain
+	op     intercept.Op
+	body   code.Body
+	result history.Payload
+}
+
+func (i *intercepted) attempt(ctx context.Context) (history.Payload, error) {
+	err := i.chain.Do(ctx, &i.op, i.inner)
+	return i.result, err
+}
+
+func (i *intercepted) inner(ctx context.Context) (err error) {
+	i.result, err = i.body(ctx)
+	return err
 }
 
 // body finds what an attempt runs, nil if that is gone.

@@ -251,7 +251,7 @@ func TestE90_TheLedgerCountsTheTriesOfBlocks(t *testing.T) {
 		settle()
 		same(t, "attempts", outcomes(t, e, "recovered"),
 			"2.1 failed max_attempts Error, 4.1 failed max_attempts Error, 6.1 completed succeeded")
-		tries, err := e.Attempts(t.Context(), "recovered", "", 1)
+		tries, err := e.Attempts(t.Context(), "recovered", "", view.AttemptRange{Call: 1})
 		if err != nil || len(tries) != 3 {
 			t.Fatalf("the tries of the block: %+v, %v", tries, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
 )
 
@@ -228,7 +229,7 @@ func TestE8_LateForAnEarlierRun(t *testing.T) {
 			}
 		}
 		for _, run := range describe(t, e, "r").Chain[:3] {
-			attempts, err := e.Attempts(t.Context(), "r", run.RunID, 0)
+			attempts, err := e.Attempts(t.Context(), "r", run.RunID, view.AttemptRange{})
 			if err != nil || len(attempts) != 2 || attempts[0].Outcome != "canceled" || attempts[1].Outcome != "canceled" {
 				t.Errorf("run %d has the attempts %+v, %v", run.Number, attempts, err)
 			}

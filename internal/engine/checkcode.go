@@ -238,7 +238,7 @@ func (c *codeCheck) judgeInto(f *view.CodeFinding, rec *store.Record) {
 		Retry: def.Retry, MaxHistory: c.e.config.MaxHistory, MaxPending: c.e.config.MaxPendingCalls,
 		MaxBacklog: c.e.config.MaxSignalBacklog, Policy: &c.e.config.Policy, Draw: c.e.config.Draw,
 	}
-	c.fault(f, replay.Run(config, replay.Past{Start: past.Start, Turns: past.Turns, Rows: past.Rows, State: past.State}, def, c.e.config.TurnTimeout))
+	c.fault(f, replay.Run(config, past, def, c.e.config.TurnTimeout))
 }
 
 // fault says why code does not fit, without payloads.

@@ -24,8 +24,8 @@ type pendingStart struct {
 	sequence int64 // of the message in the inbox
 }
 
-func (s *pendingStart) past() *record.Past {
-	return &record.Past{Start: s.start, State: core.State{Status: core.StatusRunning, Wake: max(core.Hot, s.start.FirstTurn)}}
+func (s *pendingStart) past() *core.Past {
+	return &core.Past{Start: s.start, State: core.State{Status: core.StatusRunning, Wake: max(core.Hot, s.start.FirstTurn)}}
 }
 
 // routeStart begins a run that another one starts. What comes for its workflow ID

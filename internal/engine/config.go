@@ -75,6 +75,8 @@ type Config struct {
 	Around func(ctx context.Context, body code.Body) (history.Payload, error)
 	// Interceptors stand around attempts, requests and what workflow code does.
 	Interceptors []intercept.Interceptor
+	// Readers are the indexes of those that change no headers where that is refused.
+	Readers []int
 	// Observers are told what is durable.
 	Observers []Observer
 	// Closings says that they want to be told of the calls that turns close.
@@ -230,7 +232,7 @@ type definitions struct {
 
 func (c *Config) definitions() (*definitions, error) {
 	d := &definitions{workflows: map[string]*code.Declared{}, activities: map[string]*body.Declared{}}
-	interceptors, err := around.New(c.Interceptors)
+	interceptors, err := around.New(c.Interceptors, c.Readers)
 	d.around = interceptors
 	errs := append(c.checkQueues(), err)
 	for _, definition := range c.Workflows {

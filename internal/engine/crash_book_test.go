@@ -198,7 +198,7 @@ func (b *book) durable(t *store.Turn) {
 		b.blame("a turn is durable under epoch %d after one under epoch %d", t.Epoch, b.epochs[t.Run])
 	}
 	b.epochs[t.Run] = t.Epoch
-	events, err := history.OpenTurn(t.Run, t.Number, t.Time, t.Events)
+	events, err := new(history.Words).OpenTurn(t.Run, t.Number, t.Time, t.Events)
 	if t.Number > 0 && err != nil {
 		b.blame("turn %d cannot be read: %v", t.Number, err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 )
 
@@ -35,7 +34,7 @@ func (e *Engine) damageDetail(cause error) *core.Detail {
 
 // loadDamaged parks a run whose record cannot be used, unless a message ends it. Past is
 // what stands before the damage.
-func (e *Engine) loadDamaged(r *activeRun, past *record.Past, cause error, todo []mail) error {
+func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []mail) error {
 	if !isDamage(cause) || !e.endsDamaged(r, todo) {
 		e.parkCulprit(r, cause)
 		return cause

@@ -23,8 +23,8 @@
 //	config.go       what it is told
 //	build.go        what this program is: its build, and what it has registered
 //	resident.go     a run in memory: its mailbox, the work on it, when it leaves
-//	stepper.go      a turn of a run, a gate or a schedule, as one kind of thing: load, step, commit
-//	turn.go         a step of a run: taken, stored, carried out
+//	stepper.go      runs, gates and schedules as one kind of thing
+//	turn.go         a turn of a resident: load, step, commit; the step of a run
 //	standing.go     gates and schedules in memory
 //	load.go         from the store into memory
 //	park.go         runs whose code is missing, does not fit or failed: why, and for how long
@@ -58,7 +58,6 @@
 //	reset.go        a run goes on from an earlier call
 //	pause.go        telling of calls that wait for a person
 //	switches.go     activities that are paused in the whole group
-//	alias.go        names of package view
 //	report.go       what the log says of failures
 //	observe.go      what observers are told, and how the engine stands in memory
 //	limit.go        warnings before a run comes to a limit

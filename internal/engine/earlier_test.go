@@ -25,7 +25,7 @@ func TestI24_ARunOfAnEarlierVersionGoesOn(t *testing.T) {
 			if of != run || turn.Number > 3 {
 				return
 			}
-			events, err := history.OpenTurn(run, turn.Number, turn.Time, turn.Events)
+			events, err := new(history.Words).OpenTurn(run, turn.Number, turn.Time, turn.Events)
 			if err == nil {
 				turn.Events, err = history.EncodeTurn(events)
 			}

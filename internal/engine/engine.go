@@ -46,7 +46,7 @@ type Engine struct {
 	cancel  context.CancelFunc
 	work    sync.WaitGroup // the engine's own loops
 	steps   workers.Pool   // work on residents
-	code    workers.Pool   // runs what users wrote, and may never come back
+	code    workers.Pool   // runs code of users, which may never return
 	timers  sync.Pool      // of stopped *time.Timer
 	watched sync.Pool      // of *watched
 	turns   sync.Pool      // of *core.Turn, empty
@@ -58,14 +58,14 @@ type Engine struct {
 	slots        *attempt.Slots
 	attempts     *attempt.Runner
 	transactions steptx.Runner
-	server       *serve.Server // of queues; nil if this process serves none
+	server       *serve.Server // claims from queues; nil if this process serves none
 	goneWorkers  goneWorkers
 	reads        *outage.Watch // of the database
 	writes       *outage.Watch
-	loading      chan struct{} // as many runs are loaded at a time as it holds
+	loading      chan struct{} // bounds how many runs are loaded at a time
 	inboxKick    chan struct{}
-	inboxLater   chan struct{} // there is something, and no haste
-	claimed      []claimWaits  // have mail that can wait, oldest first
+	inboxLater   chan struct{} // there is mail that can wait
+	claimed      []claimWaits  // runs with mail that can wait, oldest first
 	wakeKick     chan struct{}
 	switchKick   chan struct{}
 	lineKick     chan struct{}
@@ -81,17 +81,17 @@ type Engine struct {
 	idle         *list.List           // of residents that could be dropped, oldest first
 	wakes        wakeHeap
 	horizon      int64 // wake times up to here are in the heap
-	refusedLease bool  // calls got no slot because the lease might have been over
+	refusedLease bool  // calls got no slot because the lease may have expired
 	switches     switches
 	routes       map[string]route // by workflow ID
 	busy         int              // residents with a turn in progress
 	held         bool             // the inbox waits until they are fewer
-	queued       int              // residents that rest while their calls wait for slots
+	queued       int              // residents at rest while their calls wait for slots
 	line         line
 	wards        wards
 	recovery     recovery
-	quiet        *sync.Cond      // busy or the attempts became fewer
-	conflicts    map[string]bool // gates of which calls say different things, and it was said
+	quiet        *sync.Cond      // busy or the number of attempts went down
+	conflicts    map[string]bool // gates declared differently by calls, which was logged
 	health       health
 }
 
@@ -197,8 +197,8 @@ func Open(ctx context.Context, config Config) (*Engine, error) {
 	return e, nil
 }
 
-// None is no engine: what verbs use that are called on a nil engine or an empty handle.
-// All of them fail.
+// None stands for a missing engine: verbs called on a nil engine or an empty handle use it,
+// and all of them fail.
 var None = &Engine{Client: request.Refusing(errNone), Inspector: inspect.Refusing(errNone), phase: stopped}
 
 var errNone = errors.New("there is no engine: it is nil, or the handle is empty; perdure.Open makes engines, perdure.Start and perdure.Attach make handles")
@@ -263,8 +263,8 @@ func (e *Engine) currentPhase() phase {
 	return e.phase
 }
 
-// insist repeats a read about one run until the database answers or the engine
-// ends. An error that would come again is returned.
+// insist repeats a read about one run until the database answers or the engine ends. It
+// returns errors that are not temporary.
 func (e *Engine) insist(what string, read func() error) error {
 	var definite error
 	err := e.persist(what, func() error {
@@ -280,8 +280,8 @@ func (e *Engine) insist(what string, read func() error) error {
 	return definite
 }
 
-// persist repeats a read without which the engine cannot work, whatever its error
-// is, until it succeeds or the engine ends.
+// persist repeats a read that the engine cannot do without, whatever the error, until it
+// succeeds or the engine ends.
 func (e *Engine) persist(what string, read func() error) error {
 	backoff := retry.Exponential(20*time.Millisecond, 2, 2*time.Second)
 	for k := 1; ; k++ {
@@ -312,10 +312,10 @@ func (e *Engine) pause(d time.Duration) bool {
 	}
 }
 
-// Stop ends the engine. Attempts that run may finish until ctx ends; then they
-// are asked to end, and one that does not within a second is given up. None of
-// them is charged for that: a later engine, or another node immediately, runs them
-// again. The database is closed. Stopping twice is harmless.
+// Stop ends the engine and closes the database. Running attempts may finish until ctx ends;
+// then their contexts are canceled, and those that do not return within a second are given
+// up. None of them is charged: another node runs them again immediately, or a later engine
+// does. Stopping twice is harmless.
 func (e *Engine) Stop(ctx context.Context) error {
 	if e == None {
 		return errNone
@@ -358,9 +358,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return err
 }
 
-// beginStop moves on to the next phase and returns which one it was. While
-// attempts still run, a node that others can stand in for gives its partitions to
-// them as they fall quiet; else it leaves immediately.
+// beginStop enters the next phase and returns the previous one. While attempts still run,
+// a node of a group hands its partitions over as they become quiet; otherwise it leaves
+// immediately.
 func (e *Engine) beginStop() phase {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -381,8 +381,7 @@ func (e *Engine) beginStop() phase {
 	return was
 }
 
-// drain begins the draining phase: nothing new starts, and other nodes are asked to take
-// over. The engine's mu is held.
+// drain begins the draining phase: nothing new starts, and other nodes take over. The engine's mu is held.
 func (e *Engine) drain() {
 	e.phase = draining
 	e.member.Drain()

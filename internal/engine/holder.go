@@ -39,7 +39,7 @@ func (h holder) still(views []member.Partition) (ps []*partition) {
 
 func (h holder) Taken(node string, owned []store.Ownership) {
 	e := h.e
-	t := e.serve(node, owned)
+	t := e.takeOver(node, owned)
 	e.work.Go(func() {
 		if e.persist("reading what runs want a step", func() error { return e.readWakes(e.ctx, t) }) == nil {
 			e.recover(t)

@@ -55,7 +55,7 @@ func TestE22_FiveThousandAttempts(t *testing.T) {
 		if len(list) != kept || list[99].Number != 100 || list[99].NotKept != 0 || list[100].Number != 4001 || list[100].NotKept != attempts-kept || list[101].NotKept != 0 {
 			t.Errorf("%d attempts are kept; the gap is before attempt %d and leaves out %d", len(list), list[100].Number, list[100].NotKept)
 		}
-		of, err := e.Calls(t.Context(), "run", "")
+		of, err := e.Calls(t.Context(), "run", "", view.CallRange{})
 		if err != nil || len(of) != 1 {
 			t.Fatal(of, err)
 		}

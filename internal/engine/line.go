@@ -18,7 +18,7 @@ import (
 // uses. The others are in the database alone. So started runs cost no memory, and a run
 // begins with a turn that starts its first attempt.
 //
-// Nothing but slots holds a run back: what a message is for begins at once, and when no
+// Nothing but slots holds a run back: what a message is for begins immediately, and when no
 // run has begun for lineRest, because the slots are taken for long, the first of the line
 // begin without one. A run that needs no slot, and one that another waits for, is never
 // stuck behind those that do. Where slots are merely taken for long, those that begin so
@@ -46,11 +46,11 @@ const (
 	heldForEnd  = 250 * time.Millisecond
 )
 
-// line is what is known of the runs in line that do not wait for slots in memory. It is
-// guarded by the engine's mu.
+// line describes the runs in line that are in the database alone. It is guarded by the
+// engine's mu.
 type line struct {
 	more  bool  // there are some in the database
-	until int64 // none of them has a wake time below this, but those of which news is
+	until int64 // none of them has a wake time below this, except those that news is about
 	left  int   // how many were left to the database so far
 	news  bool  // others may have come
 
@@ -63,7 +63,7 @@ type line struct {
 	still time.Time // since when none has, as far as was seen; zero if there is no line
 }
 
-// entry is how a resident that is to begin stands.
+// entry is where a resident stands that has not begun.
 type entry int
 
 const (
@@ -88,7 +88,7 @@ func (e *Engine) hold(r *activeRun, start *history.Start) (begins bool) {
 	return false
 }
 
-// takeSlot reserves a slot for whatever a run calls first. The engine's mu is held.
+// takeSlot reserves a slot for the first call of a run. The engine's mu is held.
 func (e *Engine) takeSlot(r *resident) bool {
 	slot := e.slots.Take(attempt.Regular)
 	if slot != nil {
@@ -143,8 +143,8 @@ func (e *Engine) letBegin(p *partition, run string, slot *attempt.Slot) []attemp
 	return nil
 }
 
-// beginNext lets as many of those begin that were to as may be worked on. What else is for
-// one of them has let it begin already. The engine's mu is held.
+// beginNext begins as many of the next runs as may be worked on. A message may have begun
+// one of them already. The engine's mu is held.
 func (e *Engine) beginNext() {
 	l := &e.line
 	for len(l.next) > 0 && e.busy < e.config.MaxAtWork {
@@ -159,8 +159,8 @@ func (e *Engine) beginNext() {
 	}
 }
 
-// leavesLine takes a run out of the line whose first step is taken: a call of it that waits
-// has its place. The engine's mu is held.
+// leavesLine takes a run that has taken its first step out of the line: a call of it that
+// waits has its place. The engine's mu is held.
 func (e *Engine) leavesLine(r *resident) {
 	if r.first {
 		r.first = false
@@ -180,8 +180,8 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.run.Bind(r.instance)
 }
 
-// getInLine writes the row of a run that is not to begin yet. Whoever started it is
-// answered. What came for the run meanwhile lets it begin.
+// getInLine writes the row of a run that does not begin yet and answers its caller. A
+// message that came for the run meanwhile begins it.
 func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	err := e.writeRow(r, todo)
 	e.mu.Lock()
@@ -200,8 +200,8 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	return errInLine
 }
 
-// errInLine says that a run is in line and has no business in memory. Who lets it begin
-// before it has left finds it written, and it comes back.
+// errInLine says that a run is in line and leaves memory. If it is to begin before it has
+// left, its entry says written, and it is loaded again.
 var errInLine = errors.New("the run is in line")
 
 // writeRow makes the row of a run durable that stands in line.
@@ -261,7 +261,7 @@ func (l *line) leave(wake int64) {
 	l.left++
 }
 
-// newsOfLine notes that there may be runs in line that others have started. The engine's
+// newsOfLine notes that other processes may have put runs in line. The engine's
 // mu is held.
 func (e *Engine) newsOfLine() {
 	e.line.news = true
@@ -286,8 +286,8 @@ func (e *Engine) lineLoop() {
 	}
 }
 
-// lineDue reports whether the line is to be read: immediately if few are left of those that
-// were read, else after a moment.
+// lineDue reports whether to read the line: immediately if few of those read are left, else
+// after a moment.
 func (e *Engine) lineDue(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -341,7 +341,7 @@ func (e *Engine) readLine() error {
 	return nil
 }
 
-// moveLine lets the first of the line begin if it stands still for too long, and returns
+// moveLine begins the first runs of a line that has stood still for too long, and returns
 // when to look again.
 func (e *Engine) moveLine(now time.Time) time.Duration {
 	e.mu.Lock()

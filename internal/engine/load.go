@@ -65,7 +65,7 @@ func (e *Engine) endsSoon(r *activeRun, todo []mail) bool {
 
 // readPast reads the record of a run. One that another run has just started has none
 // yet. With a *history.DamageError comes what could be read.
-func (e *Engine) readPast(r *activeRun, todo []mail) (*record.Past, error) {
+func (e *Engine) readPast(r *activeRun, todo []mail) (*core.Past, error) {
 	if r.pending != nil {
 		e.clock.AtLeast(r.pending.start.Created)
 		return r.pending.past(), nil
@@ -104,7 +104,7 @@ func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 }
 
 // loadWithCode replays a run with its code; a hold says why that is not possible.
-func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
+func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
 	if r.pin = core.PinIn(&past.Start, past.Turns); r.pin != "" && r.pin != e.config.Build {
 		return e.elsewhere(r.pin)
 	}
@@ -120,14 +120,14 @@ func (e *Engine) loadWithCode(r *activeRun, past *record.Past) *hold {
 	}
 	run, instance, err := e.replay(e.coreConfig(r, past.Start.Type), def, past)
 	if err != nil {
-		return e.parked(e.fingerprint(def, r.pin), past.Start, err)
+		return e.parked(e.fingerprint(def, r.pin), err)
 	}
 	r.run, r.instance, r.hold = run, instance, nil
 	return nil
 }
 
 // replay brings the code of a run to where its record ends, under watch.
-func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Past) (*core.Run, code.Instance, error) {
+func (e *Engine) replay(config core.Config, def *code.Declared, past *core.Past) (*core.Run, code.Instance, error) {
 	var watch stint
 	watch.init(e)
 	config.Progress = func() { watch.progress.Add(1) }
@@ -146,7 +146,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *record.Pas
 }
 
 // loadWithoutCode rebuilds the machine alone and holds the run, unless h is nil.
-func (e *Engine) loadWithoutCode(r *activeRun, past *record.Past, h *hold) error {
+func (e *Engine) loadWithoutCode(r *activeRun, past *core.Past, h *hold) error {
 	run := core.New(e.coreConfig(r, past.Start.Type), past.Start)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 	}
 	takenOver := e.takenOver(r)
 	start := r.run.Start()
-	h := e.parked(e.fingerprint(e.defs.workflows[start.Type], r.run.Pin()), start, err)
+	h := e.parked(e.fingerprint(e.defs.workflows[start.Type], r.run.Pin()), err)
 	r.again = h.detail.Mismatch != nil && e.db.Info().Wards
 	if err := e.reloadHeld(r, start, h); err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (e *Engine) stepOrPark(r *activeRun, inputs []core.Input, err error) (out *
 
 // reloadHeld rebuilds a run without its code after that failed.
 func (e *Engine) reloadHeld(r *activeRun, start history.Start, h *hold) error {
-	past := &record.Past{Start: start, State: core.State{Status: core.StatusRunning}}
+	past := &core.Past{Start: start, State: core.State{Status: core.StatusRunning}}
 	if r.create == nil {
 		rec, err := e.readRecord(r.resident)
 		if err != nil {
@@ -266,7 +266,7 @@ func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
 	return core.Config{
 		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: e.slots.Moving, Early: int64(early),
-		Tell: e.config.OnPaused != nil, Closings: e.config.Closings, Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: e.serves,
+		Tell: e.config.OnPaused != nil, Closings: e.config.Closings, Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: func(c *core.Call) bool { return e.serves(r, c) },
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

@@ -460,7 +460,7 @@ func dump(t *testing.T, s store.Store) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		attempts, err := s.Attempts(t.Context(), r.Partition, r.ID, 0)
+		attempts, err := s.Attempts(t.Context(), r.Partition, r.ID, store.AttemptRange{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,6 @@ import (
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/coro"
-	"github.com/perdure/perdure/internal/history"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/replay"
 	"github.com/perdure/perdure/store"
 )
@@ -35,7 +33,7 @@ func (e *Engine) elsewhere(build string) *hold {
 
 // stillParked is the hold of a run that was parked by the very code that would be
 // tried.
-func (e *Engine) stillParked(def *code.Declared, past *record.Past) *hold {
+func (e *Engine) stillParked(def *code.Declared, past *core.Past) *hold {
 	if past.State.Status != core.StatusParked {
 		return nil
 	}
@@ -63,7 +61,7 @@ func (e *Engine) worthTrying(r store.Run) bool {
 
 // parked is the hold of a run whose code failed in a way that is not the run's
 // failure.
-func (e *Engine) parked(fingerprint string, start history.Start, err error) *hold {
+func (e *Engine) parked(fingerprint string, err error) *hold {
 	d := core.Detail{Reason: err.Error(), Since: e.clock.Now(), Fingerprint: fingerprint}
 	var mismatch *core.Mismatch
 	var panicked *coro.PanicError

@@ -36,8 +36,8 @@ type partition struct {
 type lineage struct {
 	owners    []store.Ownership
 	nodes     map[int64]string // by epoch
-	survivors []string         // nodes that lost it, or gave it away, and lived on
-	unheard   []string         // nodes of which it is only known that their lease ran out
+	survivors []string         // nodes that lost it or gave it away, and survived
+	unheard   []string         // nodes known only by the end of their lease
 }
 
 // node is who owned the partition under an epoch.
@@ -79,7 +79,7 @@ func (e *Engine) served() []*partition {
 	return all
 }
 
-// open are the partitions that this node looks after: those it serves and does not hand
+// open are the partitions that this node looks after: those it serves and is not handing
 // over, and also, unless that is nil. The engine's mu is held.
 func (e *Engine) open(also *partition) []*partition {
 	return slices.DeleteFunc(e.served(), func(p *partition) bool { return p.leaving && p != also })
@@ -127,7 +127,7 @@ func (e *Engine) lineageOf(p *partition) *lineage {
 	return p.lineage
 }
 
-// learnLineage reads who owned a partition before this node, once.
+// learnLineage reads, once, which nodes owned a partition before this one.
 func (e *Engine) learnLineage(p *partition) error {
 	e.mu.Lock()
 	known, comings := p.lineage != nil && p.learned == p.comings && p.coming == 0, p.comings
@@ -150,20 +150,20 @@ func (e *Engine) learnLineage(p *partition) error {
 	return nil
 }
 
-// takeover is what the previous owners of partitions left to be done.
+// takeover is the work that the previous owners of partitions left.
 type takeover struct {
 	partitions []*partition
 	horizon    int64
 	wakes      []store.Wake // runs with work in flight, and those that are due up to the horizon
 }
 
-// takeFirst takes the node's share when it starts.
+// takeFirst claims the node's share when it starts.
 func (e *Engine) takeFirst(ctx context.Context) (*takeover, error) {
 	node, owned, err := e.member.TakeShare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := e.serve(node, owned)
+	t := e.takeOver(node, owned)
 	return t, e.readWakes(ctx, t)
 }
 
@@ -177,8 +177,9 @@ func (e *Engine) backOut(ctx context.Context) error {
 	return e.member.BackOut(ctx)
 }
 
-// serve begins to serve partitions. Their runs are to be recovered.
-func (e *Engine) serve(node string, owned []store.Ownership) *takeover {
+// takeOver adds partitions to those that this node serves, and returns what of their runs
+// is to be recovered.
+func (e *Engine) takeOver(node string, owned []store.Ownership) *takeover {
 	t := &takeover{}
 	if len(owned) == 0 {
 		return t
@@ -196,7 +197,7 @@ func (e *Engine) serve(node string, owned []store.Ownership) *takeover {
 	return t
 }
 
-// readWakes reads which runs of the partitions that were taken want a step.
+// readWakes reads which runs of the partitions taken over are due for a step.
 func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 	if len(t.partitions) > 0 {
 		t.wakes, err = e.db.Due(ctx, numbers(t.partitions), store.Arrived-1, t.horizon, 0)
@@ -204,16 +205,15 @@ func (e *Engine) readWakes(ctx context.Context, t *takeover) (err error) {
 	return err
 }
 
-// recovery is the taking up of runs that had work in flight.
+// recovery resumes runs that had work in flight.
 //
-// Until all of them have taken a step, the probation lane is closed: only then is
-// it known who belongs there, and who was blamed least often and goes first.
-// Otherwise a process that is killed again and again, for whatever reason, would
-// blame the run it happens to load first.
+// The probation lane stays closed until each of them has taken a step: only then is it
+// known which calls belong there, and which of them was blamed least often and goes first.
+// Otherwise a process that is killed repeatedly, for whatever reason, would blame the run
+// that it happens to load first.
 //
-// A node that starts keeps its regular slots back as well, but not for long: calls that
-// had waited for one are given it by their priority, and not in the order in which their
-// runs happen to be loaded.
+// A starting node also holds its regular slots back for a moment, so that waiting calls get
+// them by priority and not in the order in which their runs are loaded.
 type recovery struct {
 	open     int           // parts that are not done
 	runs     int           // that had work in flight
@@ -223,12 +223,12 @@ type recovery struct {
 	patience *time.Timer   // ends the time for which slots are kept back; nil if they are not
 }
 
-// maxKeptBack is how long slots are kept back at most: one run that is slow to load
-// must not keep the others waiting.
+// maxKeptBack bounds how long slots are held back: a run that is slow to load must not keep
+// the others waiting.
 const maxKeptBack = time.Second
 
-// keepSlotsBack gives out no regular slot until it is known which calls wait for one.
-// The engine's mu is held.
+// keepSlotsBack holds regular slots back until it is known which calls wait for one. The
+// engine's mu is held.
 func (e *Engine) keepSlotsBack() {
 	if e.recovery.open == 0 {
 		return
@@ -241,7 +241,7 @@ func (e *Engine) keepSlotsBack() {
 	})
 }
 
-// letSlotsGo gives the slots that were kept back. The engine's mu is held.
+// letSlotsGo grants the slots that were held back. The engine's mu is held.
 func (e *Engine) letSlotsGo() {
 	if e.recovery.patience == nil {
 		return
@@ -259,9 +259,8 @@ func (e *Engine) closeLane() {
 	e.recovery.open++
 }
 
-// recover takes up what the previous owners of partitions left: runs with work in
-// flight, runs that are due, messages, and runs that did not go on for want of
-// fitting code.
+// recover resumes what the previous owners of partitions left: runs with work in flight,
+// runs that are due, messages, and runs that were held for lack of fitting code.
 func (e *Engine) recover(t *takeover) {
 	if len(t.partitions) == 0 {
 		return
@@ -294,8 +293,8 @@ type hotRun struct {
 	run       string
 }
 
-// recoverNext takes up as many runs that had work in flight as may be worked on. The
-// engine's mu is held.
+// recoverNext loads as many runs that had work in flight as may be worked on. The engine's
+// mu is held.
 func (e *Engine) recoverNext() {
 	for len(e.recovery.hot) > 0 && e.busy < e.config.MaxAtWork {
 		next := e.recovery.hot[0]
@@ -315,8 +314,7 @@ func (e *Engine) recoverNext() {
 	}
 }
 
-// recovered notes that one more part of recovery is done; the last one opens the
-// probation lane. The engine's mu is held.
+// recovered notes that a part of recovery is done; the last one opens the probation lane. The engine's mu is held.
 func (e *Engine) recovered() {
 	if e.recovery.open--; e.recovery.open > 0 {
 		return
@@ -330,8 +328,8 @@ func (e *Engine) recovered() {
 	e.recovery.runs, e.recovery.lost = 0, 0
 }
 
-// reviewHeld loads the runs that are parked or wait for code: loading tries
-// their code again if it is another one.
+// reviewHeld loads the runs that are parked or wait for code: loading tries the code again
+// if it has changed.
 func (e *Engine) reviewHeld(ps []*partition) {
 	filter := store.Filter{Partitions: homes(ps), Status: []store.Status{store.Parked, store.WaitingForCode}, Limit: 500}
 	for {
@@ -355,8 +353,8 @@ func (e *Engine) reviewHeld(ps []*partition) {
 	}
 }
 
-// lose drops partitions that another node took over. What still runs of them is
-// told that its result is no longer wanted.
+// lose drops partitions that another node took over and cancels their attempts, whose
+// results no longer count.
 func (e *Engine) lose(ps ...*partition) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -394,7 +392,7 @@ func (e *Engine) drop(ps []*partition) {
 	e.moved(ps)
 }
 
-// moved lets requests look again that trust in who serves the partitions.
+// moved makes requests that rely on who serves the partitions look again.
 func (e *Engine) moved(ps []*partition) {
 	places := make(map[int]bool, len(ps))
 	for _, p := range ps {

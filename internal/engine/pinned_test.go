@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/gate"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/retry"
@@ -31,6 +32,11 @@ func pinnedOrder(build string, calls ...activity.Activity[int, string]) workflow
 		return build, err
 	}, workflow.Pinned(), workflow.Version("same"))
 }
+
+// misfit is a pinnedOrder whose code fits the histories of no other.
+var misfit = workflow.New("order", func(wf *workflow.Context, _ int) (string, error) {
+	return "", workflow.Sleep(wf, time.Hour)
+}, workflow.Pinned(), workflow.Version("same"))
 
 // wantBuilds says that all runs stand so and stay on a build.
 func wantBuilds(t *testing.T, e *engine.Engine, runs int, status, build string) {
@@ -59,6 +65,14 @@ func wantEndedBy(t *testing.T, e *engine.Engine, runs int, build string) {
 	}
 }
 
+// startOrders starts a node of build 1 and begins pinned runs on it.
+func (w *world) startOrders(node string, runs int) *engine.Engine {
+	w.t.Helper()
+	e := w.versionNode(node, "1", pinnedOrder("1"))
+	beginOrders(w.t, e, pinnedOrder("1"), runs)
+	return e
+}
+
 func beginOrders(t *testing.T, e *engine.Engine, w workflow.Workflow[int, string], runs int) {
 	t.Helper()
 	for i := range runs {
@@ -77,10 +91,8 @@ func TestE118_APinnedRunStaysOnItsBuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inAGroup(t, func(t *testing.T, w *world) {
 				const runs = 12
-				one, two := pinnedOrder("1"), pinnedOrder("2")
-				a := w.versionNode("a", "1", one)
-				beginOrders(t, a, one, runs)
-				b := w.versionNode("b", "2", two)
+				a := w.startOrders("a", runs)
+				b := w.versionNode("b", "2", pinnedOrder("2"))
 				pass(time.Minute)
 				for i := range runs {
 					signal(t, b, fmt.Sprintf("order-%d", i), "ignored", "", "now") // they are loaded, and move
@@ -118,7 +130,7 @@ func TestE118_APinnedRunStaysOnItsBuild(t *testing.T) {
 				if err != nil || len(s.Waiting) != 1 || s.Waiting[0].Count != runs || !strings.HasPrefix(s.Waiting[0].Why, waits) {
 					t.Errorf("the status is %+v, %v", s.Waiting, err)
 				}
-				w.versionNode("a2", "1", one)
+				w.versionNode("a2", "1", pinnedOrder("1"))
 				pass(2 * time.Second)
 				wantBuilds(t, b, runs, "running", "1")
 				wantEndedBy(t, b, runs, "1")
@@ -132,25 +144,23 @@ func TestE118_APinnedRunStaysOnItsBuild(t *testing.T) {
 func TestE118_WhereNothingMoves(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
 		const runs = 3
-		one, two := pinnedOrder("1"), pinnedOrder("2")
-		e := w.versionNode("node", "1", one)
-		beginOrders(t, e, one, runs)
+		e := w.startOrders("node", runs)
 		wantBuilds(t, e, runs, "running", "1")
 		stop(t, e)
-		e = w.versionNode("node", "2", two)
+		e = w.versionNode("node", "2", pinnedOrder("2"))
 		pass(time.Second)
 		for i := range runs {
 			signal(t, e, fmt.Sprintf("order-%d", i), "proceed", "", "now")
 		}
 		pass(time.Second)
 		wantBuilds(t, e, runs, "waiting-for-code", "1")
-		begin(t, e, two, "new", 0)
+		begin(t, e, pinnedOrder("2"), "new", 0)
 		pass(time.Second)
 		if d := describe(t, e, "new"); d.Status != "running" || d.Build != "2" {
 			t.Errorf("a new run is %s on build %q", d.Status, d.Build)
 		}
 		stop(t, e)
-		e = w.versionNode("node", "1", one)
+		e = w.versionNode("node", "1", pinnedOrder("1"))
 		pass(time.Second)
 		for i := range runs {
 			if got, err := finish[string](t, e, fmt.Sprintf("order-%d", i)); got != "1" || err != nil {
@@ -161,6 +171,77 @@ func TestE118_WhereNothingMoves(t *testing.T) {
 			t.Errorf("the new run is %s", d.Status)
 		}
 	})
+}
+
+// TestE118_NoAttemptBeginsOnAnotherBuild, on every store: what was under way when the last
+// process of the build died, or waits for its next attempt, waits for the build, too. It keeps
+// no slot and no gate from others.
+func TestE118_NoAttemptBeginsOnAnotherBuild(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails   bool
+		options []activity.Option
+	}{
+		"under way":        {false, nil},
+		"in backoff":       {true, nil},
+		"through a gate":   {false, []activity.Option{activity.Through(gate.New("bank", 1))}},
+		"in backoff there": {true, []activity.Option{activity.Through(gate.New("bank", 1))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, w *world) {
+				var mu sync.Mutex
+				began := map[string]int{}
+				dead := false
+				work := func(build string) activity.Activity[int, string] {
+					options := append([]activity.Option{activity.Retry(retry.Policy{MaxAttempts: 5, Backoff: retry.Fixed(10 * time.Second)})}, c.options...)
+					return activity.New("work", func(ctx context.Context, _ int) (string, error) {
+						mu.Lock()
+						began[build]++
+						first := !dead
+						mu.Unlock()
+						switch {
+						case first && c.fails:
+							return "", errors.New("not yet")
+						case first:
+							return "", busy(ctx, time.Hour)
+						}
+						return build, nil
+					}, options...)
+				}
+				other := workflow.New("other", func(wf *workflow.Context, n int) (string, error) {
+					return workflow.Call(wf, work("2"), n)
+				})
+				one, two := pinnedOrder("1", work("1")), pinnedOrder("2", work("2"))
+				e := w.versionNode("node", "1", one, work("1"))
+				beginOrders(t, e, one, 1)
+				w.kill(e)
+				mu.Lock()
+				dead = true
+				mu.Unlock()
+				e = w.versionNode("node", "2", two, other, work("2"))
+				pass(5 * time.Minute)
+				wantBuilds(t, e, 1, "waiting-for-code", "1")
+				mu.Lock()
+				if began["1"] != 1 || began["2"] != 0 {
+					t.Errorf("attempts began: %v, want one on build 1", began)
+				}
+				mu.Unlock()
+				begin(t, e, other, "other", 0) // it needs the gate
+				pass(time.Minute)
+				if got, err := finish[string](t, e, "other"); got != "2" || err != nil {
+					t.Errorf("a run that may go on here: %q, %v", got, err)
+				}
+				stop(t, e)
+				e = w.versionNode("node", "1", one, work("1"))
+				pass(time.Minute)
+				wantEndedBy(t, e, 1, "1")
+				mu.Lock()
+				defer mu.Unlock()
+				if began["1"] != 2 || began["2"] != 1 {
+					t.Errorf("attempts began: %v, want two on build 1", began)
+				}
+			})
+		})
+	}
 }
 
 // TestE118_TheNextRunOfAChainMayMoveOn: after continue-as-new and a retry it begins on the
@@ -232,14 +313,10 @@ func TestE118_AProgramThatDoesNotKnowItsBuild(t *testing.T) {
 func TestE118_ACodeThatDoesNotFitItsOwnBuild(t *testing.T) {
 	inAGroup(t, func(t *testing.T, w *world) {
 		const runs = 6
-		one := pinnedOrder("1")
-		a := w.versionNode("a", "1", one)
-		beginOrders(t, a, one, runs)
+		a := w.startOrders("a", runs)
 		w.kill(a)
 		b := w.versionNode("b", "2", pinnedOrder("2"))
-		w.versionNode("liar", "1", workflow.New("order", func(wf *workflow.Context, _ int) (string, error) {
-			return "", workflow.Sleep(wf, time.Hour)
-		}, workflow.Pinned(), workflow.Version("same")))
+		w.versionNode("liar", "1", misfit)
 		pass(2 * time.Minute)
 		for i := range runs {
 			signal(t, b, fmt.Sprintf("order-%d", i), "ignored", "", "now")
@@ -269,10 +346,8 @@ func TestE119_RunsMoveToAnotherBuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inAGroup(t, func(t *testing.T, w *world) {
 				const runs = 12
-				one, two := pinnedOrder("1"), pinnedOrder("2")
-				a := w.versionNode("a", "1", one)
-				beginOrders(t, a, one, runs)
-				b := w.versionNode("b", "2", two)
+				a := w.startOrders("a", runs)
+				b := w.versionNode("b", "2", pinnedOrder("2"))
 				pass(time.Minute)
 				if gone {
 					w.kill(a)
@@ -307,12 +382,8 @@ func TestE119_RunsMoveToAnotherBuild(t *testing.T) {
 func TestE119_ToABuildThatDoesNotFit(t *testing.T) {
 	inAGroup(t, func(t *testing.T, w *world) {
 		const runs = 6
-		one := pinnedOrder("1")
-		a := w.versionNode("a", "1", one)
-		beginOrders(t, a, one, runs)
-		w.versionNode("b", "2", workflow.New("order", func(wf *workflow.Context, _ int) (string, error) {
-			return "2", workflow.Sleep(wf, time.Hour)
-		}, workflow.Pinned(), workflow.Version("same")))
+		a := w.startOrders("a", runs)
+		w.versionNode("b", "2", misfit)
 		pass(time.Minute)
 		moveAll(t, a, runs, "1", "2")
 		pass(5 * time.Second)
@@ -397,9 +468,7 @@ func TestE118_AResetMayMoveOn(t *testing.T) {
 // deploy.
 func TestE119_ACheckOfCodeKnowsPins(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
-		one := pinnedOrder("1")
-		e := w.versionNode("node", "1", one)
-		beginOrders(t, e, one, 2)
+		w.startOrders("node", 2)
 		other := workflow.New("order", func(wf *workflow.Context, _ int) (string, error) {
 			return "", workflow.Sleep(wf, time.Hour)
 		}, workflow.Pinned())

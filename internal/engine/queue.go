@@ -71,8 +71,8 @@ func (e *Engine) serveQueues() {
 			}
 			return e.surrounded(body, intercept.Op{
 				Kind: intercept.Attempt, Name: t.Dispatch.Name, WorkflowID: t.WorkflowID, RunID: run, Workflow: t.Workflow,
-				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: t.Headers,
-			}, t.Dispatch.Trace)
+				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
+			})
 		},
 		Free: func(slot *attempt.Slot) {
 			e.mu.Lock()

@@ -218,7 +218,7 @@ func TestE60_ResetOfAnOpenRun(t *testing.T) {
 
 func attemptsOfRun(t *testing.T, e *engine.Engine, id, run string) []view.Attempt {
 	t.Helper()
-	all, err := e.Attempts(t.Context(), id, run, 0)
+	all, err := e.Attempts(t.Context(), id, run, view.AttemptRange{})
 	if err != nil {
 		t.Fatal(err)
 	}

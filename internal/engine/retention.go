@@ -13,21 +13,22 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// How a sweep takes care not to disturb: it removes so many runs at a time, fewer if that
-// took long, for a run may have a long history, and then waits for several times as long
-// as that took. A run goes whole.
+// A sweep leaves most of the database's time to others: it starts with a small batch of runs
+// and adapts its size to how long deleting takes, as histories may be long. After each batch
+// it rests several times as long. A run is deleted as a whole.
 const (
 	sweepBatch   = 50
-	sweepLong    = 100 * time.Millisecond
 	sweepPage    = 500
+	sweepShort   = 5 * time.Millisecond
+	sweepLong    = 20 * time.Millisecond
 	sweepRest    = 4
 	sweepAtLeast = 20 * time.Millisecond
 )
 
-// retention is a view.Retention with what the sweeper asks of it.
+// retention is a view.Retention with the questions that the sweeper asks of it.
 type retention view.Retention
 
-// check refuses what means nothing.
+// check refuses settings without a meaning.
 func (r *retention) check() error {
 	for name, d := range map[string]time.Duration{
 		"completed": r.Completed, "failed": r.Failed, "canceled": r.Canceled, "terminated": r.Terminated, "timed-out": r.TimedOut,
@@ -40,7 +41,7 @@ func (r *retention) check() error {
 	return nil
 }
 
-// of is how long runs that ended so are kept, 0 for ever.
+// of is how long runs with a status are kept, 0 for ever.
 func (r *retention) of(s store.Status) time.Duration {
 	switch s {
 	case store.Completed:
@@ -57,8 +58,8 @@ func (r *retention) of(s store.Status) time.Duration {
 	return 0
 }
 
-// ends are the statuses of runs that may be removed. The runs before others in a chain
-// come last: they go after those.
+// ends are the statuses of runs that may be deleted. Continued runs come last: they are
+// deleted after the runs that follow them.
 func (r *retention) ends() (all []store.Status) {
 	for _, s := range []store.Status{store.Completed, store.Failed, store.Canceled, store.Terminated, store.TimedOut} {
 		if r.of(s) > 0 {
@@ -71,7 +72,7 @@ func (r *retention) ends() (all []store.Status) {
 	return all
 }
 
-// atLeast is how long any run is kept that ended so.
+// atLeast is the least time for which any run with a status is kept.
 func (r *retention) atLeast(s store.Status) time.Duration {
 	if s != store.Continued {
 		return r.of(s)
@@ -85,16 +86,17 @@ func (r *retention) atLeast(s store.Status) time.Duration {
 	return least
 }
 
-// sweeper removes what is over in some partitions.
+// sweeper deletes closed runs of some partitions.
 type sweeper struct {
 	e          *Engine
 	keep       retention
 	partitions []int
 	dry        bool
 	now        int64
-	gone       map[string]bool // runs of the partition that are as good as removed
-	held       bool            // a run is kept for another one of its chain
-	batch      int             // how many runs are removed at a time
+	began      time.Time
+	gone       map[string]bool // runs of the partition that are deleted, or would be
+	held       bool            // a run is kept for the sake of another of its chain
+	batch      int             // how many runs are deleted at a time
 	result     view.SweepResult
 }
 
@@ -110,7 +112,7 @@ func (e *Engine) Sweep(ctx context.Context, keep view.Retention, dry bool) (view
 
 func (e *Engine) sweep(ctx context.Context, keep view.Retention, partitions []int, dry bool) (view.SweepResult, error) {
 	s := &sweeper{
-		e: e, keep: retention(keep), partitions: partitions, dry: dry, now: e.clock.Now(), gone: map[string]bool{}, batch: sweepBatch,
+		e: e, keep: retention(keep), partitions: partitions, dry: dry, now: e.clock.Now(), began: time.Now(), gone: map[string]bool{}, batch: sweepBatch,
 		result: view.SweepResult{DryRun: dry, Status: map[string]int{}},
 	}
 	if err := s.keep.check(); err != nil || len(partitions) == 0 {
@@ -128,8 +130,8 @@ func (e *Engine) sweep(ctx context.Context, keep view.Retention, partitions []in
 	return s.result, s.rest(ctx)
 }
 
-// partition removes the runs of a partition. A run that another one of its chain follows
-// may come before that, by how it ended: then it is looked at again.
+// partition deletes the runs of a partition. Passes go by status, so a run may come before
+// the one that follows it in its chain: then there is another pass.
 func (s *sweeper) partition(ctx context.Context, partition int) error {
 	for {
 		s.held = false
@@ -145,10 +147,10 @@ func (s *sweeper) partition(ctx context.Context, partition int) error {
 	}
 }
 
-// runs removes the runs of a partition that ended so and are over for long enough.
-// It reads only what began before that, the newest first: a run of a chain comes before
-// those that led to it. What was removed before is not read again, so that a sweep
-// costs what there is to remove, and what is kept for ever.
+// runs deletes the runs of a partition with a status that closed earlier than keep. It reads
+// only runs created before that, newest first, so a run comes before those that it
+// continues. It does not read deleted runs again: a sweep costs what there is to delete,
+// plus what is kept for ever.
 func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) error {
 	filter := inspect.Bounded(store.Filter{
 		Partitions: []int{partition}, Status: []store.Status{end}, Limit: sweepPage,
@@ -185,11 +187,10 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 	}
 }
 
-// doom remembers a run whose removal is only pretended, or not done yet.
+// doom notes a run whose deletion is pending, or simulated by a dry run.
 func (s *sweeper) doom(r *store.Run) { s.gone[r.ID] = true }
 
-// forget drops runs that the database does not have any more. Of those before others in a
-// chain it need not be asked.
+// forget drops runs that the database no longer has. It does not ask about continued runs.
 func (s *sweeper) forget(end store.Status, removed []string) {
 	if s.dry || end == store.Continued {
 		return
@@ -204,8 +205,8 @@ func (s *sweeper) count(end store.Status, n int) {
 	s.result.Status[string(end)] += n
 }
 
-// over reports whether a run is kept no longer. One whose outcome a caller of this
-// process waits for is kept until the caller has it.
+// over reports whether a run may be deleted. A run whose outcome a caller of this process
+// awaits is kept until the caller has it.
 func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 	if s.gone[r.ID] || s.e.Awaits(r) {
 		return false, nil
@@ -223,7 +224,7 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 	}
 	d, err := core.DecodeDetail(r.Detail)
 	if err != nil || d.Next == "" {
-		return false, nil // what came of it is unknown
+		return false, nil // the outcome is unknown
 	}
 	if s.gone[d.Next] {
 		return true, nil
@@ -239,6 +240,9 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 // followed reports whether there is a later run of the chain of one that ended for good: it
 // was reset then. That one shows what it has kept of the earlier one, such as its attempts.
 func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
+	if r.Latest {
+		return false, nil
+	}
 	latest, err := s.e.db.Find(ctx, r.Partition, r.WorkflowID, "")
 	switch {
 	case err == nil && latest.Chain == r.Chain:
@@ -265,12 +269,12 @@ func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
 	}
 }
 
-// longAgo reports whether something that ended then was kept for as long as wanted.
+// longAgo reports whether something that ended then is past its retention.
 func (s *sweeper) longAgo(ended int64, keep time.Duration) bool {
 	return keep > 0 && ended > 0 && ended < s.now-int64(keep)
 }
 
-// rest removes counters, and overruled switches.
+// rest deletes old counters and superseded switches.
 func (s *sweeper) rest(ctx context.Context) error {
 	before := func(keep time.Duration) int64 {
 		if keep == 0 {
@@ -294,7 +298,8 @@ func (s *sweeper) rest(ctx context.Context) error {
 	return nil
 }
 
-// delete removes a little and rests.
+// delete deletes one batch and rests. The rest becomes shorter the longer the sweep takes:
+// otherwise runs could close faster than they are deleted.
 func (s *sweeper) delete(ctx context.Context, d store.Deletion) error {
 	if s.dry {
 		return nil
@@ -306,10 +311,11 @@ func (s *sweeper) delete(ctx context.Context, d store.Deletion) error {
 	took := time.Since(began)
 	if took > sweepLong {
 		s.batch = max(s.batch/2, 1)
-	} else if took < sweepLong/4 {
-		s.batch = min(s.batch*2, sweepBatch)
+	} else if took < sweepShort {
+		s.batch = min(s.batch*2, sweepPage)
 	}
-	return s.e.wait(ctx, max(sweepRest*took, sweepAtLeast))
+	late := 1 + float64(time.Since(s.began))/float64(s.e.config.SweepEvery)
+	return s.e.wait(ctx, time.Duration(float64(max(sweepRest*took, sweepAtLeast))/late))
 }
 
 // wait waits for a while, or until the caller or the engine ends.
@@ -326,7 +332,7 @@ func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// sweepLoop removes what is over from the partitions of this node, from time to time.
+// sweepLoop periodically deletes closed runs from the partitions of this node.
 func (e *Engine) sweepLoop() {
 	for e.pause(e.config.SweepEvery) {
 		result, err := e.sweep(e.ctx, e.config.Retention, e.owned(), false)
@@ -341,17 +347,17 @@ func (e *Engine) sweepLoop() {
 	}
 }
 
-// growthEvery is how often an engine without a retention looks how much it keeps, in
-// sweeps that it does not make: about once a day.
+// growthEvery is how often an engine without a retention counts what it keeps, in skipped
+// sweeps: about once a day.
 const growthEvery = 144
 
-// growthLoop is there in place of sweepLoop where nothing says how long to keep what is
-// over: it warns each time there is more of it than ever, from MaxKept on.
+// growthLoop replaces sweepLoop where no retention is set: it warns, from MaxKept on, each
+// time the number of closed runs reaches a new maximum.
 func (e *Engine) growthLoop() {
 	for most, every := e.config.MaxKept-1, e.config.SweepEvery; e.pause(every); every = growthEvery * e.config.SweepEvery {
 		counts, err := e.db.Counts(e.ctx, e.owned())
 		if err != nil {
-			continue // an outage, which others tell of
+			continue // an outage, which is logged elsewhere
 		}
 		kept := 0
 		for status, n := range counts.Runs {
@@ -366,7 +372,7 @@ func (e *Engine) growthLoop() {
 	}
 }
 
-// owned are the partitions that this node looks after; never nil, which would mean all.
+// owned are the partitions that this node looks after. It is never nil, which would mean all.
 func (e *Engine) owned() []int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

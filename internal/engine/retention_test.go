@@ -225,34 +225,59 @@ func (s slowlyDeleting) Delete(ctx context.Context, d store.Deletion) (int, erro
 }
 
 // TestE62_LongHistoriesGoInSmallBatches: what takes long is removed a few at a time, one
-// at least, and all of it goes.
+// at least, what takes little in larger and larger batches, and all of it goes.
 func TestE62_LongHistoriesGoInSmallBatches(t *testing.T) {
-	for each, least := range map[time.Duration]int{0: 50, 20 * time.Millisecond: 3, time.Second: 1} {
+	for each, want := range map[time.Duration]struct{ least, most int }{
+		0: {50, 300}, 80 * time.Microsecond: {50, 200}, 20 * time.Millisecond: {1, 50}, time.Second: {1, 50},
+	} {
 		var batches []int
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			w.db = slowDeletes{w.db, each, &batches}
 			e := w.start(weighed)
-			for n := range 200 {
+			for n := range 800 {
 				begin(t, e, weighed, fmt.Sprint(n), 1)
 			}
 			pass(time.Hour)
-			if r, err := e.Sweep(t.Context(), view.Retention{Completed: time.Minute}, false); err != nil || r.Runs != 200 {
+			if r, err := e.Sweep(t.Context(), view.Retention{Completed: time.Minute}, false); err != nil || r.Runs != 800 {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			same(t, "left", len(idsOf(t, e)), 0)
 		})
-		if len(batches) < 4 || batches[0] != 50 || slices.Min(batches[:len(batches)-1]) != least {
+		if batches[0] != 50 || slices.Min(batches[:len(batches)-1]) != want.least || slices.Max(batches) != want.most {
 			t.Errorf("at %s each they went in batches of %d", each, batches)
 		}
 	}
+}
+
+// TestE62_ASweepThatIsBehindRestsLess: so that what ends faster than it is removed does not
+// pile up for ever.
+func TestE62_ASweepThatIsBehindRestsLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const runs, each = 200, 10 * time.Second
+		w := newWorld(t)
+		w.db = slowDeletes{w.db, each, &[]int{}}
+		e := w.start(weighed)
+		for n := range runs {
+			begin(t, e, weighed, fmt.Sprint(n), 1)
+		}
+		pass(time.Hour)
+		began := time.Now()
+		if r, err := e.Sweep(t.Context(), view.Retention{Completed: time.Minute}, false); err != nil || r.Runs != runs {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		const work = runs * each
+		if rest := time.Since(began) - work; rest < work/4 || rest > 2*work {
+			t.Errorf("with %s of work it rested for %s", work, rest)
+		}
+	})
 }
 
 // TestE62_Batches: many are removed a few at a time; a sweep that fails in the middle
 // is finished by the next one; counters and switches go, too.
 func TestE62_Batches(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, w *world) {
-		const runs = 120
+		const runs = 200
 		e := w.start(weighed, newFragile(slowRetry).activity)
 		for n := range runs {
 			begin(t, e, weighed, fmt.Sprint(n), 1)
@@ -276,7 +301,7 @@ func TestE62_Batches(t *testing.T) {
 		if err != nil || r.Runs != runs {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		if time.Since(before) < 60*time.Millisecond {
+		if time.Since(before) < 55*time.Millisecond {
 			t.Errorf("it took no rest between its batches")
 		}
 		log, err := e.Switches(t.Context(), false)

@@ -26,6 +26,8 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 		if r.instance == nil {
 			return false // its body is in the code, which is held
 		}
+	} else if r.staysElsewhere() {
+		return false // it is asked for where its build is
 	} else if e.defs.activities[c.Name] == nil {
 		e.unservedActivity(c.Name)
 		return false
@@ -44,7 +46,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	}
 	if lane == attempt.Probation {
 		if r.slots[c.Number] == nil { // else the grant, with the size of its group, is in the mail
-			e.queue(r, c, lane)
+			e.awaitSlot(r, c, lane)
 			e.grant(e.slots.Serve())
 		}
 		return false
@@ -58,7 +60,7 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 			slot = e.slots.Take(lane)
 		}
 		if slot == nil {
-			e.queue(r, c, lane)
+			e.awaitSlot(r, c, lane)
 			return false
 		}
 		r.reserve(c.Number, slot)
@@ -67,8 +69,8 @@ func (e *Engine) admit(now *watched, c *core.Call) bool {
 	return true
 }
 
-// queue lets a call wait for a slot. The engine's mu is held.
-func (e *Engine) queue(r *activeRun, c *core.Call, lane attempt.Lane) {
+// awaitSlot enqueues a call for a slot. The engine's mu is held.
+func (e *Engine) awaitSlot(r *activeRun, c *core.Call, lane attempt.Lane) {
 	e.slots.Wait(&attempt.Waiter{
 		Call: attempt.Call{Run: r.id, Number: c.Number}, Tenure: r.partition.tenure(),
 		Lane: lane, Suspect: c.Suspect(), Priority: c.Priority, Lost: c.LostAt != 0, Activity: activityOf(c),
@@ -89,8 +91,9 @@ func (e *Engine) wanting(d *core.Dispatch) func(*attempt.Attempt) {
 func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.switchedOff(activity) {
-		x.Decline() // it waits in the queue until the activity is on again
+	p := e.servedOf(x)
+	if e.phase != running || p != nil && p.leaving || e.switchedOff(activity) {
+		x.Decline() // it waits in the queue for another node, or until the activity is on again
 		return
 	}
 	if slot := e.slots.Take(attempt.Regular); slot != nil {
@@ -99,7 +102,7 @@ func (e *Engine) wantSlot(x *attempt.Attempt, activity string, priority int) {
 		}
 		return
 	}
-	if e.servedOf(x) == nil || x.Ended() {
+	if p == nil || x.Ended() {
 		return // it is told that another node has its run
 	}
 	e.slots.Wait(&attempt.Waiter{
@@ -213,15 +216,30 @@ func slotRule() rule {
 	}}
 }
 
-// serves reports whether this node has the code of a call's attempts.
-func (e *Engine) serves(c *core.Call) bool {
-	if c.Step() || c.Queue != "" || e.defs.activities[c.Name] != nil {
+// serves reports whether this node may run a call's attempts.
+func (e *Engine) serves(r *activeRun, c *core.Call) bool {
+	switch {
+	case c.Step(), c.Queue != "":
+		return true
+	case r.staysElsewhere():
+		return false
+	case e.defs.activities[c.Name] != nil:
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.unservedActivity(c.Name)
 	return false
+}
+
+// staysElsewhere reports whether a run stays on another build than this node's: nothing of
+// it begins here.
+func (r *activeRun) staysElsewhere() bool {
+	pin := r.pin
+	if r.run != nil {
+		pin = r.run.Pin()
+	}
+	return pin != "" && pin != r.engine.config.Build
 }
 
 // activityOf is the name of a call's activity; "" for a step.

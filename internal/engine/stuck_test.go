@@ -76,6 +76,35 @@ func TestE47_BlockedWorkflowParks(t *testing.T) {
 	}
 }
 
+// TestE47_CodeThatComesBackTooLateTakesNoSlot: what it calls does not begin, and keeps no slot from
+// others.
+func TestE47_CodeThatComesBackTooLateTakesNoSlot(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		release := make(chan struct{})
+		order := stuckOrder("1", func(here string) {
+			if here == "begin" {
+				<-release
+			}
+		})
+		other := workflow.New("other", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, reserve, n) })
+		config := w.config(order, other, reserve)
+		config.Concurrency = 1
+		e := w.startWith(config)
+		go tryBegin(t.Context(), e, order, "order", 1)
+		pass(11 * time.Second)
+		close(release)
+		settle()
+		if d := describe(t, e, "order"); d.Status != "parked" {
+			t.Errorf("the run is %s", d.Status)
+		}
+		begin(t, e, other, "other", 5)
+		pass(time.Second)
+		if d := describe(t, e, "other"); d.Status != "completed" {
+			t.Errorf("the other run is %s", d.Status)
+		}
+	})
+}
+
 // TestE47_ReplayThatBlocksParks: the same in a replay.
 func TestE47_ReplayThatBlocksParks(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {

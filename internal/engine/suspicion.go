@@ -9,7 +9,6 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/entity"
-	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/internal/trial"
 	"github.com/perdure/perdure/store"
 )
@@ -173,7 +172,7 @@ func (e *Engine) readBook(p *partition, run string) (rec *store.Record, err erro
 
 // bringsSuspicion reports whether something is held against a run that came from another
 // node and is not on trial here. It is loaded again, on trial.
-func (e *Engine) bringsSuspicion(r *activeRun, past *record.Past, todo []mail) bool {
+func (e *Engine) bringsSuspicion(r *activeRun, past *core.Past, todo []mail) bool {
 	if !bytes.Contains(past.State.Detail, []byte(`"suspect"`)) {
 		return false
 	}

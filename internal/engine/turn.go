@@ -13,6 +13,86 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
+// turn takes one step of a resident and makes it durable. After an error the resident must
+// be unloaded.
+func (e *Engine) turn(r *resident, todo []mail) error {
+	var onTrial *turnOnTrial
+	if run, is := r.stepper.(*activeRun); is {
+		if run.entry == written {
+			return e.getInLine(run, todo)
+		}
+		var err error
+		if onTrial, err = e.onTrial(run, todo); err != nil {
+			return err
+		}
+		defer onTrial.finished()
+	}
+	loaded := r.machine() == nil
+	if loaded {
+		if err := r.stepper.load(todo); err != nil {
+			onTrial.wentOn(errors.Is(err, errElsewhere))
+			return err
+		}
+	}
+	t, due, err := r.stepper.step(todo, loaded)
+	if err != nil {
+		return err
+	}
+	if due {
+		if err := e.committer.Commit(t); err != nil {
+			if errors.Is(err, store.ErrFenced) {
+				e.lose(r.partition)
+			}
+			r.stepper.refused(err)
+			return err
+		}
+		onTrial.wentOn(t.Number > 0)
+		e.settled(r, &t)
+		e.sent(&t)
+	}
+	onTrial.survived()
+	return r.stepper.stored()
+}
+
+// putBack returns mail that no durable turn has consumed to the mailbox.
+func (e *Engine) putBack(r *resident, todo []mail) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r.mail = append(todo, r.mail...)
+	r.poked = true
+}
+
+// settled notes that a turn is durable: its messages are consumed, and a row that it
+// creates exists.
+func (e *Engine) settled(r *resident, t *store.Turn) {
+	created := t.Create != nil && t.Create.ID == r.id
+	if !created && len(t.Consumed) == 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if created {
+		e.created(r)
+		e.tellStarted(r, nil)
+	}
+	r.partition.inbox.consumed(t.Consumed)
+}
+
+// sent has the inbox read soon if a durable turn sent messages to this node itself.
+func (e *Engine) sent(t *store.Turn) {
+	if len(t.Messages) == 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i := range t.Messages {
+		if m := &t.Messages[i]; m.Kind != message.KindAnswer && e.servesOf(m.Partition) {
+			e.kickInbox()
+			return
+		}
+	}
+}
+
 // activeRun is a run in memory.
 type activeRun struct {
 	*resident
@@ -21,9 +101,11 @@ type activeRun struct {
 	run      *core.Run      // nil: to be loaded
 	instance code.Instance  // nil: no code, see hold
 	hold     *hold          // why there is no code
-	pin      string         // the build on which it stayed when it was loaded with its code, or was to be
-	again    bool           // it is held, and is loaded again when it may move to a node that has code
-	origin   *history.Start // of a run that is held: how it begins
+	pin      string         // the build to which it was pinned when its code was last loaded or looked for
+	again    bool           // it is held, and reloaded when it may move to a node that has its code
+	origin   *history.Start // the start event of a run that is held
+
+	withTrace map[string]string // see headers
 
 	// The step that is being made durable:
 	out            *core.Turn
@@ -107,8 +189,8 @@ func (r *activeRun) stored() error {
 	return nil
 }
 
-// moved reports whether the run stays on another build than when it was loaded, so that it
-// goes on elsewhere, or here.
+// moved reports whether the run was pinned to another build since it was loaded, so that
+// it goes on elsewhere, or here.
 func (r *activeRun) moved() bool {
 	pin := r.run.Pin()
 	return pin != r.pin && (r.hold != nil || pin != r.engine.config.Build)
@@ -138,7 +220,7 @@ func (r *activeRun) refused(err error) {
 	r.undone()
 }
 
-// undone takes back what a step that is not durable had done in memory.
+// undone reverts in memory what a step that is not durable did.
 func (r *activeRun) undone() {
 	e := r.engine
 	e.mu.Lock()
@@ -173,19 +255,24 @@ func (e *Engine) undo(r *resident, out *core.Turn) {
 	}
 }
 
-// carryOut does what a durable turn asks for.
+// carryOut executes the commands of a durable turn.
 func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r.stepping = false
 	e.continued(r.resident, out)
-	if r.dropped { // another node took the run over and does it
+	if r.dropped { // another node took the run over and executes them
 		e.undo(r.resident, out)
 		return
 	}
 	for _, i := range out.Interrupt {
 		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: i.Call, Number: i.Attempt}); x != nil {
 			x.Cancel()
+		}
+	}
+	for _, ref := range out.Halted {
+		if x := e.attempts.Get(attempt.Key{Run: r.id, Call: ref.Call, Number: ref.Attempt}); x != nil {
+			x.Decline()
 		}
 	}
 	for _, call := range out.Unused {
@@ -226,7 +313,7 @@ func (e *Engine) carryOut(r *activeRun, out *core.Turn) {
 	}
 }
 
-// storeTurn is a core turn in the store's words.
+// storeTurn translates a turn of the core for the store.
 func (e *Engine) storeTurn(r *activeRun, out *core.Turn) (t store.Turn, err error) {
 	p := r.partition
 	of := r.ref()

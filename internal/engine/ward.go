@@ -26,7 +26,7 @@ type wards struct {
 	known string            // the builds for which held runs were reviewed
 }
 
-// errElsewhere says that another node works on a run.
+// errElsewhere says that another node runs it.
 var errElsewhere = errors.New("another node works on the run, to which it moved: ask again")
 
 func home(place int) int { p, _ := store.SplitPlace(place); return p }
@@ -59,7 +59,7 @@ func (e *Engine) servesOf(partition int) bool {
 
 // sendAway moves a run that cannot go on here to a node where it may: errElsewhere says that
 // it did. Nil says that the run is to be held.
-func (e *Engine) sendAway(r *activeRun, past *record.Past, h *hold, todo []mail) error {
+func (e *Engine) sendAway(r *activeRun, past *core.Past, h *hold, todo []mail) error {
 	p := r.partition
 	detail, err := core.DecodeDetail(past.State.Detail)
 	if err != nil || !e.db.Info().Wards {
@@ -167,7 +167,7 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 
 // advancedBy is the ID of the node on which the code of a run asked for something last, ""
 // if it never did or that is not known.
-func (e *Engine) advancedBy(p *partition, past *record.Past) string {
+func (e *Engine) advancedBy(p *partition, past *core.Past) string {
 	for _, t := range slices.Backward(past.Turns) {
 		for _, ev := range t.Events {
 			if ev.Kind.Command() || ev.Kind == history.CodeAdvanced {
@@ -178,9 +178,9 @@ func (e *Engine) advancedBy(p *partition, past *record.Past) string {
 	return ""
 }
 
-// fittingNode returns the ID of a live node of the group that has code of a workflow which
-// was not tried: first that which last, the ID of a node, had. If the run stays on a build,
-// pin, it is a node of that. It returns "" if there is none.
+// fittingNode returns the ID of a live node of the group with code of the workflow that was
+// not tried, or "" if there is none. It prefers the code of the node last. If pin is set, it
+// must be a node of that build.
 func (e *Engine) fittingNode(workflow, last, pin string, tried []string) string {
 	members := e.codeOfNodes()
 	fingerprint := func(m *store.Member) string {
@@ -263,7 +263,7 @@ func (e *Engine) forgetCode() {
 	e.wards.code = nil
 }
 
-// see notes what a renewal has shown of nodes and wards.
+// see notes what a renewal says about nodes and wards.
 func (e *Engine) see(ms *store.Membership) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -340,7 +340,7 @@ func (e *Engine) lookAtWards() {
 
 // comesFrom has the owners read again if a run is loaded that did something last at another
 // place, of which it is not known that its owner is gone.
-func (e *Engine) comesFrom(p *partition, past *record.Past) {
+func (e *Engine) comesFrom(p *partition, past *core.Past) {
 	n := len(past.Turns)
 	if n == 0 || past.Turns[n-1].Epoch == p.epoch {
 		return
@@ -365,7 +365,7 @@ func (e *Engine) comesFrom(p *partition, past *record.Past) {
 	}
 }
 
-// dissolve brings the runs of a ward home whose node is not there any more.
+// dissolve brings the runs of a ward home if its node is gone.
 func (e *Engine) dissolve(p *partition, ward int) {
 	e.mu.Lock()
 	p.coming++

@@ -62,6 +62,9 @@ func newTwoVersions() *twoVersions {
 	return v
 }
 
+// nothing is the code of nodes that know no other workflow.
+var nothing = workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil })
+
 func (w *world) versionNode(name, build string, definitions ...any) *engine.Engine {
 	w.t.Helper()
 	c := w.config(definitions...)

@@ -36,7 +36,7 @@ func newAbroad(t *testing.T, w *world, definitions ...any) *abroad {
 	t.Helper()
 	x := &abroad{world: w, t: t, definitions: definitions}
 	x.a = w.versionNode("a", "1", definitions...)
-	x.b = w.versionNode("b", "2", workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+	x.b = w.versionNode("b", "2", nothing)
 	pass(time.Minute)
 	x.client = w.open(w.config())
 	return x
@@ -354,7 +354,7 @@ func underWayAtALostHome(t *testing.T, w *world, told bool) {
 		begin(t, x.a, flow, fmt.Sprintf("late-%d", n), 100+n)
 	}
 	pass(5 * time.Second)
-	x.b = w.versionNode("b2", "2", workflow.New("nothing", func(*workflow.Context, int) (int, error) { return 0, nil }))
+	x.b = w.versionNode("b2", "2", nothing)
 	pass(100 * time.Millisecond)
 	w.kill(home)
 	for n := range late {

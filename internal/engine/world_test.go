@@ -218,7 +218,7 @@ func onlyCall(t *testing.T, e *engine.Engine, id string) view.Call {
 // attemptsOf returns all attempts of a run.
 func attemptsOf(t *testing.T, e *engine.Engine, id string) []view.Attempt {
 	t.Helper()
-	a, err := e.Attempts(t.Context(), id, "", 0)
+	a, err := e.Attempts(t.Context(), id, "", view.AttemptRange{})
 	if err != nil {
 		t.Fatalf("attempts of %q: %v", id, err)
 	}

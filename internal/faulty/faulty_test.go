@@ -123,7 +123,7 @@ func everyVerb(ctx context.Context, s store.Store) map[string]error {
 	_, errs["History"] = s.History(ctx, 0, "a", 0, 0)
 	_, errs["Calls"] = s.Calls(ctx, 0, "a")
 	_, errs["Waiting"] = s.Waiting(ctx, store.CallFilter{})
-	_, errs["Attempts"] = s.Attempts(ctx, 0, "a", 0)
+	_, errs["Attempts"] = s.Attempts(ctx, 0, "a", store.AttemptRange{})
 	_, errs["Ledger"] = s.Ledger(ctx, store.LedgerFilter{})
 	_, errs["Errors"] = s.Errors(ctx, store.LedgerFilter{})
 	_, errs["Tallies"] = s.Tallies(ctx, store.TallyFilter{})

@@ -201,8 +201,8 @@ func (s *faultyStore) Waiting(ctx context.Context, filter store.CallFilter) ([]s
 	return read(s, "Waiting", func() ([]store.WaitingCall, error) { return s.inner.Waiting(ctx, filter) })
 }
 
-func (s *faultyStore) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
-	return read(s, "Attempts", func() ([]store.Attempt, error) { return s.inner.Attempts(ctx, partition, run, call) })
+func (s *faultyStore) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
+	return read(s, "Attempts", func() ([]store.Attempt, error) { return s.inner.Attempts(ctx, partition, run, part) })
 }
 
 func (s *faultyStore) Ledger(ctx context.Context, filter store.LedgerFilter) ([]store.LedgerEntry, error) {

@@ -24,9 +24,6 @@ func (m *Machine[K]) Forgettable(now int64) bool {
 	return len(m.tickets) == 0 && !r.Paused && r.RateAt <= now && r.Spent == 0 && r.Failures == 0 && r.OpenUntil == 0
 }
 
-// Spec returns what the gate does.
-func (m *Machine[K]) Spec() Spec { return m.config }
-
 // Tickets returns all tickets in the order of their numbers.
 func (m *Machine[K]) Tickets() []Ticket[K] {
 	all := make([]Ticket[K], 0, len(m.tickets))

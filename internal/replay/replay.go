@@ -10,18 +10,10 @@ import (
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Past is what is on record of a run, decoded.
-type Past struct {
-	Start history.Start
-	Turns []core.StoredTurn
-	Rows  []core.Row
-	State core.State
-}
-
 // Recording runs a workflow's code against a recorded history. It returns nil if the
 // code asks for what is on record, to its end. Otherwise the error is that of Run.
 func Recording(r history.Recording, def *code.Declared, limit time.Duration) error {
-	past := Past{Start: r.Start, Turns: make([]core.StoredTurn, len(r.Turns)), State: core.State{Status: core.StatusRunning}}
+	past := &core.Past{Start: r.Start, Turns: make([]core.StoredTurn, len(r.Turns)), State: core.State{Status: core.StatusRunning}}
 	for i, t := range r.Turns {
 		past.Turns[i] = core.StoredTurn{Number: t.Number, Time: t.Time, Events: t.Events}
 	}
@@ -32,7 +24,7 @@ func Recording(r history.Recording, def *code.Declared, limit time.Duration) err
 // for what is on record, to its end. Otherwise the error is a *core.Mismatch with the first
 // difference, a *StuckError if the code does not end a turn within limit, its panic, or a
 // *DamageError. No activity runs. The goroutine of code that is stuck is abandoned.
-func Run(config core.Config, past Past, def *code.Declared, limit time.Duration) error {
+func Run(config core.Config, past *core.Past, def *code.Declared, limit time.Duration) error {
 	var turns atomic.Int64
 	config.Progress = func() { turns.Add(1) }
 	run := core.New(config, past.Start)

@@ -9,6 +9,7 @@ import (
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/store"
+	"github.com/perdure/perdure/view"
 )
 
 // CompleteAttempt ends the attempt of a token with a result. When it returns, that is
@@ -112,7 +113,7 @@ func (c *Client) awaited(ctx context.Context, a Attempt, outcome core.Outcome) (
 			return row.WorkflowID, false, nil // the usual case; the history need not be read
 		}
 	}
-	attempts, err := c.read.AttemptsOf(ctx, row, a.Call)
+	attempts, err := c.read.AttemptsOf(ctx, row, view.AttemptRange{Call: a.Call})
 	if err != nil {
 		return "", false, err
 	}

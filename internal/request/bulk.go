@@ -17,18 +17,18 @@ import (
 
 // Bounds of an operation on many runs.
 const (
-	bulkPage    = 100  // runs that are asked at a time
-	bulkWorkers = 8    // of these, how many at one moment
-	bulkRecords = 1000 // records that are kept
+	bulkPage    = 100  // runs in a batch
+	bulkWorkers = 8    // requests of a batch in parallel
+	bulkRecords = 1000 // records in a result
 )
 
 // ControlAll carries an operation out on all runs that pass the filter, or on the
 // selected calls of these; on open runs if the filter names no status. With dry it only
 // counts them.
 //
-// It goes from run to run, in batches, and asks each with the same request ID. If it
-// fails in the middle, the same request again does the rest. An operation on runs also
-// reaches those that were continued meanwhile.
+// It works in batches and sends each run the same request ID. If it fails in the middle,
+// repeating the request does the rest. An operation on runs also reaches runs that were
+// continued meanwhile.
 func (c *Client) ControlAll(ctx context.Context, selected view.Filter, in core.Control, dry bool) (view.BulkResult, error) {
 	return operate(ctx, c, string(in.Operation), "", func(ctx context.Context) (view.BulkResult, error) {
 		return c.controlAllNow(ctx, selected, nil, in, dry, nil)
@@ -53,7 +53,7 @@ func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []
 	case only == nil:
 	case err == nil:
 		b.result.Gone = only.size() - b.found.size()
-	default: // what was not reached is still to be done
+	default: // the rest is still to be done
 		b.result.Unanswered += len(only.chosen) - len(b.found.chosen)
 	}
 	if !dry {
@@ -65,7 +65,7 @@ func (c *Client) controlAllNow(ctx context.Context, selected view.Filter, ids []
 	return b.result, errors.Join(err, unnamed)
 }
 
-// all goes through the runs until none is left that was not asked.
+// all makes passes through the runs until each has been asked.
 func (b *bulk) all(ctx context.Context, selected view.Filter) error {
 	c, in := b.client, &b.in
 	filter, err := inspect.RunFilter(selected, c.group.All())
@@ -118,7 +118,7 @@ func (b *bulk) these(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// means reports whether something of the run may be meant.
+// means reports whether the operation may concern the run or a call of it.
 func (b *bulk) means(r *store.Run) bool {
 	if b.only == nil {
 		return true
@@ -127,7 +127,7 @@ func (b *bulk) means(r *store.Run) bool {
 	return is
 }
 
-// narrow makes the database leave out runs that cannot be meant.
+// narrow restricts the filter of the database to runs that the operation may concern.
 func narrow(filter *store.Filter, calls core.Selection) {
 	filter.Limit = bulkPage
 	if len(filter.Status) == 0 {
@@ -180,7 +180,7 @@ func (b *bulk) pass(ctx context.Context, filter store.Filter) (newest string, to
 	}
 }
 
-// page does one batch of runs: all are asked before the first answer is awaited.
+// page does one batch of runs: it sends all requests before it waits for the first answer.
 func (b *bulk) page(ctx context.Context, rows []store.Run) error {
 	found := make([][]view.ControlRecord, len(rows))
 	sent := make([]*operation, len(rows))
@@ -240,7 +240,8 @@ func numbersOf(found []view.ControlRecord) (numbers []int64) {
 	return numbers
 }
 
-// add counts the result of one run. An error about that run alone is part of the result.
+// add counts the result of one run. An error that concerns only that run is part of the
+// result.
 func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error {
 	to := &b.result
 	if len(found) > 0 {
@@ -281,7 +282,7 @@ func (b *bulk) add(found []view.ControlRecord, sent *operation, err error) error
 	return err
 }
 
-// inParallel calls f for each number below n, most of them at one moment.
+// inParallel calls f for each number below n, at most so many calls at a time.
 func inParallel(n, most int, f func(i int) error) []error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

@@ -68,16 +68,16 @@ type Local interface {
 // ErrMoved says that a run is not where it was.
 var ErrMoved = errors.New("the run went elsewhere")
 
-// nowhere is the Local of a process without an engine.
-type nowhere struct{}
+// noEngine is the Local of a process without an engine.
+type noEngine struct{}
 
-func (nowhere) Create(context.Context, *store.Run, *history.Start, bool) (bool, error) {
+func (noEngine) Create(context.Context, *store.Run, *history.Start, bool) (bool, error) {
 	return false, nil
 }
-func (nowhere) Serves(int, string) (served, resident bool) { return false, false }
-func (nowhere) Posted()                                    {}
-func (nowhere) Switched(context.Context)                   {}
-func (nowhere) Query(context.Context, *store.Run, string, history.Payload) (history.Payload, bool, error) {
+func (noEngine) Serves(int, string) (served, resident bool) { return false, false }
+func (noEngine) Posted()                                    {}
+func (noEngine) Switched(context.Context)                   {}
+func (noEngine) Query(context.Context, *store.Run, string, history.Payload) (history.Payload, bool, error) {
 	return history.Payload{}, false, nil
 }
 
@@ -114,7 +114,7 @@ func New(config Config) *Client {
 		topics: topics{byName: map[string]*topic{}}, poller: newPoller(),
 	}
 	if c.local == nil {
-		c.local = nowhere{}
+		c.local = noEngine{}
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.db = insistent{config.DB, c.ctx.Done()}
@@ -123,7 +123,7 @@ func New(config Config) *Client {
 
 // Refusing returns a Client all of whose verbs fail with an error.
 func Refusing(err error) *Client {
-	return &Client{fault: err, read: inspect.Refusing(err), now: func() int64 { return 0 }, local: nowhere{}}
+	return &Client{fault: err, read: inspect.Refusing(err), now: func() int64 { return 0 }, local: noEngine{}}
 }
 
 // Close lets all verbs return with ErrStopped, those under way included. The database
@@ -138,16 +138,16 @@ func (c *Client) Close() {
 // place returns the partition of a workflow ID.
 func (c *Client) place(workflowID string) int { return entity.Place(c.group, workflowID) }
 
-// post makes a message durable and tells the owner of the partition, if that is here.
+// post is deliver with the workflow ID in the error.
 func (c *Client) post(ctx context.Context, m store.Message) error {
-	if err := c.tell(ctx, m); err != nil {
+	if err := c.deliver(ctx, m); err != nil {
 		return fmt.Errorf("workflow %q: %w", m.WorkflowID, err)
 	}
 	return nil
 }
 
-// tell is post without the ID in the error: gates and schedules are known by their names.
-func (c *Client) tell(ctx context.Context, m store.Message) error {
+// deliver makes a message durable and wakes the owner of the partition, if that is here.
+func (c *Client) deliver(ctx context.Context, m store.Message) error {
 	err := c.db.Post(ctx, m)
 	if err == nil {
 		c.local.Posted()

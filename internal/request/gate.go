@@ -128,7 +128,7 @@ func (c *Client) gate(ctx context.Context, name string) (*core.Gate, error) {
 
 func (c *Client) tellGate(ctx context.Context, m core.ToGate, by By) error {
 	m.By, m.Why, m.Request = cmp.Or(by.Who, c.node), by.Why, by.Request
-	return c.tell(ctx, message.ControlGate(c.group, &m))
+	return c.deliver(ctx, message.ControlGate(c.group, &m))
 }
 
 // gateAnswer is what became of a request that the gate has obeyed before.

@@ -43,7 +43,7 @@ func (c *Client) setSchedule(ctx context.Context, name string, when schedule.Spe
 	}
 	// Create does not say whether the schedule was there before. If it was made now, it
 	// does already what it is told.
-	return c.tell(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: c.node}))
+	return c.deliver(ctx, message.ToSchedule(c.group, name, &core.ToSchedule{Word: core.ScheduleSet, At: now, Spec: spec, By: c.node}))
 }
 
 // scheduleOf returns what a schedule does, as it is recorded.
@@ -166,5 +166,5 @@ func (c *Client) askSchedule(ctx context.Context, name string, m core.ToSchedule
 		m.At = c.now()
 	}
 	m.By, m.Why, m.Request = cmp.Or(by.Who, c.node), by.Why, by.Request
-	return c.tell(ctx, message.ToSchedule(c.group, name, &m))
+	return c.deliver(ctx, message.ToSchedule(c.group, name, &m))
 }
