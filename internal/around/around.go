@@ -14,15 +14,18 @@ import (
 
 // Chain is the interceptors of an engine. Nil has none.
 type Chain struct {
-	byKind map[intercept.Kind][]intercept.Interceptor
+	byKind  map[intercept.Kind][]intercept.Interceptor
+	changes map[intercept.Kind]bool // one of them might change headers, whether it may or not
 }
 
-// New returns the chain of some interceptors, nil for none.
-func New(all []intercept.Interceptor) (*Chain, error) {
+// New returns the chain of some interceptors, nil for none. Readers are the indexes of those
+// that are known to change no headers where that is refused: where all are, none is handed
+// a copy.
+func New(all []intercept.Interceptor, readers []int) (*Chain, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	c := &Chain{map[intercept.Kind][]intercept.Interceptor{}}
+	c := &Chain{map[intercept.Kind][]intercept.Interceptor{}, map[intercept.Kind]bool{}}
 	var errs []error
 	for i, in := range all {
 		switch {
@@ -36,6 +39,9 @@ func New(all []intercept.Interceptor) (*Chain, error) {
 				errs = append(errs, fmt.Errorf("interceptor %q is for %s, which does not exist", in.Name(), k))
 			}
 			c.byKind[k] = append(c.byKind[k], in)
+			if !slices.Contains(readers, i) {
+				c.changes[k] = true
+			}
 		}
 	}
 	return c, errors.Join(errs...)
@@ -45,17 +51,20 @@ func New(all []intercept.Interceptor) (*Chain, error) {
 func (c *Chain) Has(k intercept.Kind) bool { return c != nil && len(c.byKind[k]) > 0 }
 
 // Do does an operation with the interceptors of its kind around it. What they have set as
-// headers is in op when next is called, and was checked.
+// headers is in op when next is called, and was checked. Headers that may not be changed
+// are those that the caller hands it, or a copy; the caller's own are not changed.
 func (c *Chain) Do(ctx context.Context, op *intercept.Op, next intercept.Next) error {
 	o := operation{op: op, all: c.byKind[op.Kind], next: next}
-	switch op.Kind {
-	case intercept.Start, intercept.Schedule, intercept.Child:
+	switch {
+	case op.Kind == intercept.Start, op.Kind == intercept.Schedule, op.Kind == intercept.Child:
 		if op.Headers == nil {
 			op.Headers = map[string]string{}
 		}
 		o.mayChange = true
-	default:
+	case c.changes[op.Kind]:
 		o.headers, op.Headers = op.Headers, maps.Clone(op.Headers)
+	default:
+		o.headers = op.Headers
 	}
 	return o.from(ctx, 0)
 }
@@ -66,6 +75,7 @@ type operation struct {
 	next      intercept.Next
 	headers   map[string]string // as they were, where they may not be changed
 	mayChange bool
+	first     stint // of the first interceptor, most often the only one
 }
 
 // from calls the interceptors from one on, and then the operation itself.
@@ -76,7 +86,11 @@ func (o *operation) from(ctx context.Context, i int) (err error) {
 		}
 		return o.next(ctx)
 	}
-	in := stint{o: o, index: i}
+	in := &o.first
+	if i > 0 {
+		in = new(stint)
+	}
+	in.o, in.index = o, i
 	returned := false
 	defer func() {
 		if returned || in.failed { // a panic of what it stands around is not its own

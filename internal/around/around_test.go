@@ -16,7 +16,7 @@ func TestE112_APanicIsNotHidden(t *testing.T) {
 	chain, err := around.New([]intercept.Interceptor{intercept.New("calm", func(ctx context.Context, _ *intercept.Op, next intercept.Next) error {
 		defer func() { _ = recover() }()
 		return next(ctx)
-	})})
+	})}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

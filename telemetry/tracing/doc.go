@@ -29,9 +29,18 @@
 // those of what it had just closed. They are not made up for; spans below them show a parent
 // that is missing. The ledger has it all (perdure attempts).
 //
-// A run without a trace parent, because its starter is not traced or a schedule, begins a
-// trace, whose ID follows from its own; the provider's sampler decides on it by that ID. A
-// sampler that counts or draws may decide otherwise for each span of such a run.
+// # Sampling
+//
+// Whether a run is sampled is decided once, and holds for its calls and attempts, its children
+// and what its bodies call, in whatever processes they happen. The trace parent says so, if there
+// is one: below one that is not sampled nothing is made, and the sampler is not asked. A run
+// without a trace parent, because its starter is not traced or a schedule, begins a trace, whose
+// ID follows from its own; the provider's sampler decides on it by that ID. A sampler that counts
+// or draws may decide otherwise in the next process that the run is at work in.
+//
+// Of a run that is sampled the sampler is asked about each span, as OpenTelemetry's SDK does: wrap
+// it in sdktrace.ParentBased, so that it is yes. It is told name and kind; attributes follow
+// when the span records.
 //
 // Spans of runs and calls are made between two turns of a run, on the goroutine that has made
 // the end durable: a processor that blocks holds it up, so use one that does not, as that of

@@ -37,8 +37,9 @@ type ids struct {
 
 // wanting is a context that asks for the IDs of the next span, until they are given.
 type wanting struct {
-	context.Context
+	context.Context // it has above
 	ids
+	above remote
 	given atomic.Bool
 }
 

@@ -6,29 +6,41 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
 )
 
 // Committed implements engine.Observer.
-func (tracer) Committed(int, time.Duration) {}
+func (*tracer) Committed(int, time.Duration) {}
 
 // Turn implements engine.Observer: the spans of what a durable turn has closed, with their
 // true times. A turn is made durable by one process and told once, so each of them is
 // made at most once.
-func (t tracer) Turn(start *history.Start, turn *core.Turn) {
-	lost := false
-	for i := range turn.Attempts {
-		lost = lost || turn.Attempts[i].Outcome == core.Lost
+func (t *tracer) Turn(start *history.Start, turn *core.Turn) {
+	r := closedRun{tracer: t, start: start, in: parentOf(start.Trace, start.Headers[traceState])}
+	if !r.in.IsValid() {
+		if turn.Number > 1 && !tells(turn) {
+			return
+		}
+		known := t.roots.of(start.Run, func() root {
+			span := t.begin(start)
+			known := root{in: span.SpanContext().WithRemote(true)}
+			if known.in.IsSampled() {
+				known.span = span
+			}
+			return known
+		})
+		r.in, r.root, r.span = known.in, true, known.span
+		if turn.Ended {
+			t.roots.forget(start.Run)
+		}
 	}
-	if !lost && len(turn.Closings) == 0 && !turn.Ended {
+	if !r.in.IsSampled() || !tells(turn) {
 		return
 	}
-	above := parentOf(recorded{start})
-	r := closedRun{t, start, above, t.traceOf(start.Run, above)}
 	for i := range turn.Attempts {
 		if a := &turn.Attempts[i]; a.Outcome == core.Lost && a.Started > 0 {
 			r.lostAttempt(a)
@@ -42,84 +54,97 @@ func (t tracer) Turn(start *history.Start, turn *core.Turn) {
 	}
 }
 
-// recorded are the headers of a run as its start event has them, for reading.
-type recorded struct{ *history.Start }
-
-// Get implements propagation.TextMapCarrier.
-func (r recorded) Get(name string) string {
-	if name == history.HeaderTrace && r.Trace != "" {
-		return r.Trace
+// tells reports whether a turn has closed something.
+func tells(turn *core.Turn) bool {
+	if turn.Ended || len(turn.Closings) > 0 {
+		return true
 	}
-	return r.Headers[name]
+	for i := range turn.Attempts {
+		if turn.Attempts[i].Outcome == core.Lost {
+			return true
+		}
+	}
+	return false
 }
-
-// Keys implements propagation.TextMapCarrier; nothing reads it.
-func (recorded) Keys() []string { return nil }
-
-// Set implements propagation.TextMapCarrier; nothing is written.
-func (recorded) Set(string, string) {}
 
 // closedRun is a run of which something has closed.
 type closedRun struct {
-	tracer tracer
+	tracer *tracer
 	start  *history.Start
-	above  trace.SpanContext // its trace parent, not valid if it has none
-	in     trace.SpanContext // its trace
+	in     trace.SpanContext // its trace parent, or its own span if it begins a trace
+	root   bool              // it does
+	span   trace.Span        // its span, if it is a root and has begun that
 }
 
-// make makes a span that has begun and ended, below another one if that is valid.
-func (r closedRun) make(name string, above trace.SpanContext, id trace.SpanID, began, ended int64, failed string, op intercept.Op, more [2]attribute.KeyValue, options ...trace.SpanStartOption) {
-	op.WorkflowID, op.RunID, op.Workflow = r.start.WorkflowID, r.start.Run, r.start.Type
-	all := attributes(&op)
-	for _, a := range more {
-		if a.Valid() {
-			all = append(all, a)
-		}
+// make makes a span that has begun and ended, with attributes after those of the run.
+func (r *closedRun) make(name string, above trace.SpanContext, id trace.SpanID, ended int64, failed string, more []attribute.KeyValue, options ...trace.SpanStartOption) {
+	_, span := r.tracer.start(context.Background(), above, r.in.TraceID(), id, name, options...)
+	r.end(span, ended, failed, more...)
+}
+
+// end ends a span with attributes after those of the run.
+func (r *closedRun) end(span trace.Span, ended int64, failed string, more ...attribute.KeyValue) {
+	if !span.IsRecording() {
+		return
 	}
-	options = append(options, trace.WithTimestamp(time.Unix(0, began)), trace.WithAttributes(all...))
-	ctx := context.Background()
-	if above.IsValid() {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, above)
-	}
-	_, span := r.tracer.start(ctx, r.in.TraceID(), id, name, options...)
+	all := append(ofRun(make([]attribute.KeyValue, 0, 7), r.start.WorkflowID, r.start.Run, r.start.Type), more...)
 	if failed != "" {
-		fail(span, failed)
+		all = append(all, attribute.String(ErrorType, failed))
+		span.SetStatus(codes.Error, failed)
 	}
-	span.End(trace.WithTimestamp(time.Unix(0, max(began, ended))))
+	span.SetAttributes(all...)
+	span.End(trace.WithTimestamp(time.Unix(0, ended)))
 }
 
-func (r closedRun) run(turn *core.Turn) {
-	s := r.start
-	failed := ""
-	if d, err := core.DecodeDetail(turn.State.Detail); err == nil && d.Failure != nil {
-		failed = d.Failure.TypeName()
-	}
-	if failed == "" && turn.State.Status == core.StatusTimedOut {
-		failed = string(turn.State.Status)
-	}
-	options := append(make([]trace.SpanStartOption, 0, 4), consumer)
-	if s.Previous != "" {
-		previous := trace.NewSpanContext(trace.SpanContextConfig{TraceID: r.in.TraceID(), SpanID: runSpan(s.Previous), TraceFlags: r.in.TraceFlags(), Remote: true})
-		if !r.above.IsValid() { // each run of such a chain has a trace of its own
-			previous = previous.WithTraceID(traceOf(s.Previous))
+func (r *closedRun) run(turn *core.Turn) {
+	s, failed := r.start, ""
+	switch status := turn.State.Status; status {
+	case core.StatusCompleted, core.StatusContinued:
+	case core.StatusTimedOut:
+		failed = string(status)
+		fallthrough
+	default:
+		if d, err := core.DecodeDetail(turn.State.Detail); err == nil && d.Failure != nil {
+			failed = d.Failure.TypeName()
 		}
-		options = append(options, linked(previous, "previous run"))
 	}
-	r.make("perdure.run "+s.Type, r.above, runSpan(s.Run), s.Created, cmp.Or(turn.State.Closed, turn.Time), failed, intercept.Op{},
-		[2]attribute.KeyValue{attribute.String(Status, string(turn.State.Status))}, options...)
+	span := r.span
+	if span == nil {
+		above := r.in
+		if r.root {
+			above = trace.SpanContext{}
+		}
+		_, span = r.tracer.start(context.Background(), above, r.in.TraceID(), runSpan(s.Run), "perdure.run "+s.Type, runOptions(s, above)...)
+	}
+	r.end(span, max(s.Created, cmp.Or(turn.State.Closed, turn.Time)), failed, attribute.String(Status, string(turn.State.Status)))
 }
 
-func (r closedRun) call(c *core.Closing) {
-	r.make("perdure.call "+c.Name, r.in.WithSpanID(runSpan(r.start.Run)), callSpan(r.start.Run, c.Call), c.Scheduled, c.Ended, c.ErrorType,
-		intercept.Op{Call: c.Call}, [2]attribute.KeyValue{attribute.String(Status, string(c.Status)), attribute.Int(Attempts, c.Attempts)})
+// runOptions are those of the span of a run below another one; if that is not valid, the run
+// begins a trace, as each run of its chain does.
+func runOptions(s *history.Start, above trace.SpanContext) []trace.SpanStartOption {
+	options := append(make([]trace.SpanStartOption, 0, 3), consumer[0], trace.WithTimestamp(time.Unix(0, s.Created)))
+	if s.Previous == "" {
+		return options
+	}
+	previous := above.WithSpanID(runSpan(s.Previous))
+	if !above.IsValid() {
+		previous = previous.WithTraceID(traceOf(s.Previous)).WithRemote(true)
+	}
+	return append(options, linked(previous, "previous run"))
+}
+
+func (r *closedRun) call(c *core.Closing) {
+	r.make("perdure.call "+c.Name, r.in.WithSpanID(runSpan(r.start.Run)), callSpan(r.start.Run, c.Call), max(c.Scheduled, c.Ended), c.ErrorType,
+		[]attribute.KeyValue{attribute.Int64(Call, c.Call), attribute.String(Status, string(c.Status)), attribute.Int(Attempts, c.Attempts)},
+		trace.WithTimestamp(time.Unix(0, c.Scheduled)))
 }
 
 // lostAttempt makes the span of an attempt whose process could not end it.
-func (r closedRun) lostAttempt(a *core.Record) {
-	options := append(make([]trace.SpanStartOption, 0, 4), consumer)
+func (r *closedRun) lostAttempt(a *core.Record) {
+	options := append(make([]trace.SpanStartOption, 0, 3), consumer[0], trace.WithTimestamp(time.Unix(0, a.Started)))
 	if a.Attempt > 1 {
 		options = append(options, linked(r.in.WithSpanID(attemptSpan(r.start.Run, a.Call, a.Attempt-1)), "previous attempt"))
 	}
-	r.make("perdure.attempt "+a.Name, r.in.WithSpanID(callSpan(r.start.Run, a.Call)), attemptSpan(r.start.Run, a.Call, a.Attempt), a.Started, a.Ended,
-		string(core.Lost), intercept.Op{Call: a.Call, Attempt: a.Attempt}, [2]attribute.KeyValue{attribute.String(Lost, a.Reason)}, options...)
+	r.make("perdure.attempt "+a.Name, r.in.WithSpanID(callSpan(r.start.Run, a.Call)), attemptSpan(r.start.Run, a.Call, a.Attempt), max(a.Started, a.Ended), string(core.Lost),
+		[]attribute.KeyValue{attribute.Int64(Call, a.Call), attribute.Int(Attempt, a.Attempt), attribute.String(Lost, a.Reason)}, options...)
 }

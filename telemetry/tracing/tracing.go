@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/internal/bridge"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
 )
 
@@ -47,141 +48,133 @@ func Engine(p trace.TracerProvider) perdure.Option {
 			s.Faults = append(s.Faults, errors.New("tracing.Engine: the TracerProvider is nil; use otel.GetTracerProvider() or one of an SDK"))
 			return
 		}
-		t := tracer{p.Tracer("github.com/perdure/perdure")}
-		if t.othersIDs() {
+		t := &tracer{Tracer: p.Tracer("github.com/perdure/perdure")}
+		got, above, want := t.probe()
+		if got.IsValid() && got != above && got != want {
 			s.Faults = append(s.Faults, errIDs)
 			return
 		}
+		t.records = got == want
+		s.Readers = append(s.Readers, len(s.Interceptors))
 		s.Interceptors = append(s.Interceptors, intercept.New("tracing", t.around,
 			intercept.Start, intercept.Signal, intercept.Query, intercept.Update, intercept.Cancel, intercept.Terminate,
 			intercept.Result, intercept.Operate, intercept.Complete, intercept.Schedule, intercept.Attempt, intercept.Child))
-		s.Observers, s.Closings = append(s.Observers, t), true
+		if t.records {
+			s.Observers, s.Closings = append(s.Observers, t), true
+		}
 	})
 }
 
-type tracer struct{ trace.Tracer }
-
-// context is how trace contexts are written into headers.
-var w3c propagation.TraceContext
-
-func (t tracer) around(ctx context.Context, op *intercept.Op, next intercept.Next) (err error) {
-	if op.Kind == intercept.Child {
-		t.child(op)
-		return next(ctx)
-	}
-	ctx, span := t.begin(ctx, op)
-	returned := false
-	defer func() {
-		switch {
-		case !returned:
-			fail(span, retry.TypePanic)
-		case errors.Is(err, activity.ErrPending):
-			span.SetAttributes(attribute.Bool(Pending, true))
-		case err != nil:
-			fail(span, retry.TypeName(err))
-		}
-		span.End()
-	}()
-	if op.Kind == intercept.Start && op.Headers["traceparent"] == "" { // else the caller chose
-		w3c.Inject(ctx, propagation.MapCarrier(op.Headers))
-	}
-	err = next(ctx)
-	returned = true
-	return err
+// tracer makes the spans of an engine.
+type tracer struct {
+	trace.Tracer
+	records bool // its spans have the IDs that they should
+	roots   roots
 }
 
-// begin begins the span of an attempt, or of a client's verb.
-func (t tracer) begin(ctx context.Context, op *intercept.Op) (context.Context, trace.Span) {
-	name := "perdure." + op.Kind.String()
+func (t *tracer) around(ctx context.Context, op *intercept.Op, next intercept.Next) error {
+	switch op.Kind {
+	case intercept.Child:
+		t.child(op)
+		return next(ctx)
+	case intercept.Attempt:
+		in := t.runOf(op)
+		if in.IsSampled() && t.records {
+			ctx, span := t.attempt(ctx, op, in)
+			return t.inside(ctx, span, op, next)
+		}
+		if in.IsValid() { // what the body calls is no trace of its own, and not sampled either
+			ctx = trace.ContextWithRemoteSpanContext(ctx, in)
+		}
+		return next(ctx)
+	}
+	ctx, span := t.verb(ctx, op)
+	return t.inside(ctx, span, op, next)
+}
+
+// inside does an operation whose span is span.
+func (t *tracer) inside(ctx context.Context, span trace.Span, op *intercept.Op, next intercept.Next) (err error) {
+	if span.IsRecording() {
+		span.SetAttributes(attributes(op)...)
+		returned := false
+		defer func() {
+			switch {
+			case !returned:
+				fail(span, retry.TypePanic)
+			case err == nil:
+			case errors.Is(err, activity.ErrPending):
+				span.SetAttributes(attribute.Bool(Pending, true))
+			default:
+				fail(span, retry.TypeName(err))
+			}
+			span.End()
+		}()
+		err = next(ctx)
+		returned = true
+		return err
+	}
+	return next(ctx)
+}
+
+// The options of spans that begin now, shared by all of them.
+var (
+	client   = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
+	consumer = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindConsumer)}
+	producer = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindProducer)}
+)
+
+// verb begins the span of a client's verb, which is the trace parent of a run that it starts.
+func (t *tracer) verb(ctx context.Context, op *intercept.Op) (context.Context, trace.Span) {
+	name, options := "perdure."+op.Kind.String(), client
 	if op.Name != "" {
 		name += " " + op.Name
 	}
-	options := append(make([]trace.SpanStartOption, 0, 3), trace.WithAttributes(attributes(op)...))
-	switch op.Kind {
-	case intercept.Start:
-		options = append(options, producer)
-	case intercept.Attempt:
-		above := parentOf(propagation.MapCarrier(op.Headers))
-		in := t.traceOf(op.RunID, above)
-		options = append(options, consumer)
-		if op.Attempt > 1 {
-			options = append(options, linked(in.WithSpanID(attemptSpan(op.RunID, op.Call, op.Attempt-1)), "previous attempt"))
-		}
-		id := attemptSpan(op.RunID, op.Call, op.Attempt)
-		below, span := t.start(trace.ContextWithRemoteSpanContext(ctx, in.WithSpanID(callSpan(op.RunID, op.Call))), in.TraceID(), id, name, options...)
-		if span.SpanContext().SpanID() != id { // nobody records: what the body calls is below the trace parent
-			return trace.ContextWithRemoteSpanContext(ctx, above), span
-		}
-		return below, span
-	default:
-		options = append(options, client)
+	if op.Kind == intercept.Start {
+		options = producer
 	}
-	return t.Start(ctx, name, options...)
+	ctx, span := t.Start(ctx, name, options...)
+	if op.Kind == intercept.Start && op.Headers[history.HeaderTrace] == "" { // else the caller chose
+		w3c.Inject(ctx, propagation.MapCarrier(op.Headers))
+	}
+	return ctx, span
+}
+
+// attempt begins the span of an attempt.
+func (t *tracer) attempt(ctx context.Context, op *intercept.Op, in trace.SpanContext) (context.Context, trace.Span) {
+	options := consumer
+	if op.Attempt > 1 {
+		options = []trace.SpanStartOption{consumer[0], linked(in.WithSpanID(attemptSpan(op.RunID, op.Call, op.Attempt-1)), "previous attempt")}
+	}
+	return t.start(ctx, in.WithSpanID(callSpan(op.RunID, op.Call)), in.TraceID(), attemptSpan(op.RunID, op.Call, op.Attempt), "perdure.attempt "+op.Name, options...)
 }
 
 // child makes the span of its parent's run the trace parent of a child, unless the code
 // chose another one than that which the child has from it.
-func (t tracer) child(op *intercept.Op) {
-	if op.Headers["traceparent"] != op.Parent.Headers["traceparent"] {
+func (t *tracer) child(op *intercept.Op) {
+	if !t.records || op.Headers[history.HeaderTrace] != op.Parent.Headers[history.HeaderTrace] {
 		return
 	}
-	above := t.traceOf(op.Parent.RunID, parentOf(propagation.MapCarrier(op.Parent.Headers))).WithSpanID(runSpan(op.Parent.RunID))
-	if above.IsValid() && t.records() {
-		w3c.Inject(trace.ContextWithSpanContext(context.Background(), above), propagation.MapCarrier(op.Headers))
-	}
+	above := t.runOf(op.Parent).WithSpanID(runSpan(op.Parent.RunID))
+	w3c.Inject(trace.ContextWithSpanContext(context.Background(), above), propagation.MapCarrier(op.Headers))
 }
 
-// traceOf is the trace of a run below a trace parent, without the ID of a span: that of the
-// parent, if it is valid; else one that follows from the ID of the run, which is sampled as the
-// provider samples a span that begins it. It is not valid if the provider does not record.
-func (t tracer) traceOf(run string, above trace.SpanContext) trace.SpanContext {
-	if above.IsValid() {
-		return above
-	}
-	_, probe := t.start(context.Background(), traceOf(run), runSpan(run), "perdure.run") // never ended, so never exported
-	return probe.SpanContext().WithRemote(true)
-}
-
-// parentOf is the trace parent in some headers; it is not valid if there is none.
-func parentOf(headers propagation.TextMapCarrier) trace.SpanContext {
-	return trace.SpanContextFromContext(w3c.Extract(context.Background(), headers))
-}
-
-// The kinds of spans.
-var (
-	client   = trace.WithSpanKind(trace.SpanKindClient)
-	consumer = trace.WithSpanKind(trace.SpanKindConsumer)
-	producer = trace.WithSpanKind(trace.SpanKindProducer)
-)
-
-// start begins a span below that of ctx, with an ID of its own; without one above, in a
-// trace with an ID of its own too.
-func (t tracer) start(ctx context.Context, in trace.TraceID, id trace.SpanID, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
-	w := &wanting{Context: ctx, ids: ids{in, id}}
+// start begins a span with an ID of its own: below above or, if that is not valid, in a trace
+// with an ID of its own too.
+func (t *tracer) start(ctx context.Context, above trace.SpanContext, in trace.TraceID, id trace.SpanID, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
+	w := &wanting{above: remote{silent, above}, ids: ids{in, id}}
+	w.Context = trace.ContextWithSpan(ctx, &w.above)
 	made, span := t.Start(w, name, options...)
 	w.given.Store(true)
 	return made, span
 }
 
-// othersIDs reports whether spans of the tracer have IDs, and others than they should.
-func (t tracer) othersIDs() bool {
-	got, above, want := t.probe()
-	return got.IsValid() && got != above && got != want
-}
-
-// records reports whether spans of the tracer have the IDs that they should.
-func (t tracer) records() bool {
-	got, _, want := t.probe()
-	return got == want
-}
-
 // probe returns the ID of a span, that of the one above it, and the one that was wanted. The
 // span is not sampled and never ended, so it is never exported. A tracer that does not record
 // hands on the one above, or none.
-func (t tracer) probe() (got, aboveIt, wanted trace.SpanID) {
+func (t *tracer) probe() (got, aboveIt, wanted trace.SpanID) {
 	want := ids{traceOf(""), runSpan("")}
 	above := trace.NewSpanContext(trace.SpanContextConfig{TraceID: want.trace, SpanID: callSpan("", 0), Remote: true})
-	_, span := t.start(trace.ContextWithRemoteSpanContext(context.Background(), above), want.trace, want.span, "perdure.probe")
+	_, span := t.start(context.Background(), above, want.trace, want.span, "perdure.probe")
 	return span.SpanContext().SpanID(), above.SpanID(), want.span
 }
 
@@ -194,19 +187,28 @@ func fail(span trace.Span, errorType string) {
 	span.SetStatus(codes.Error, errorType)
 }
 
-// attributes are what is known of an operation, with room for two more.
+// attributes are what is known of an operation.
 func attributes(op *intercept.Op) []attribute.KeyValue {
-	all := make([]attribute.KeyValue, 0, 7)
-	for _, a := range []struct{ key, value string }{{WorkflowID, op.WorkflowID}, {RunID, op.RunID}, {Workflow, op.Workflow}} {
-		if a.value != "" {
-			all = append(all, attribute.String(a.key, a.value))
-		}
-	}
+	all := ofRun(make([]attribute.KeyValue, 0, 5), op.WorkflowID, op.RunID, op.Workflow)
 	if op.Call > 0 {
 		all = append(all, attribute.Int64(Call, op.Call))
 	}
 	if op.Attempt > 0 {
 		all = append(all, attribute.Int(Attempt, op.Attempt))
+	}
+	return all
+}
+
+// ofRun appends what is known of a run.
+func ofRun(all []attribute.KeyValue, workflowID, run, workflow string) []attribute.KeyValue {
+	if workflowID != "" {
+		all = append(all, attribute.String(WorkflowID, workflowID))
+	}
+	if run != "" {
+		all = append(all, attribute.String(RunID, run))
+	}
+	if workflow != "" {
+		all = append(all, attribute.String(Workflow, workflow))
 	}
 	return all
 }

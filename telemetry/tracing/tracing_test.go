@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +21,11 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/faulty"
+	"github.com/perdure/perdure/internal/pgbubble"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/memory"
+	"github.com/perdure/perdure/store/sqlite"
 	"github.com/perdure/perdure/telemetry/tracing"
 	"github.com/perdure/perdure/workflow"
 )
@@ -266,12 +270,45 @@ func flowOfAll() perdure.Option {
 	return perdure.Register(work, child, flow)
 }
 
+// empties are the databases whose every write a process is killed at; each call of what they
+// return makes an empty one.
+var empties = map[string]func(t *testing.T) func() store.Opener{
+	"memory": func(*testing.T) func() store.Opener {
+		return func() store.Opener { return memory.New(memory.Clock(bubbleClock)) }
+	},
+	"sqlite": func(t *testing.T) func() store.Opener {
+		dir, n := t.TempDir(), 0
+		return func() store.Opener {
+			n++
+			return sqlite.File(filepath.Join(dir, fmt.Sprintf("%d.db", n)), sqlite.Durability(sqlite.Normal), sqlite.Clock(bubbleClock))
+		}
+	},
+	"postgres": func(t *testing.T) func() store.Opener {
+		schema := pgbubble.Borrow(t, 1)
+		return func() store.Opener { return schema.Empty(bubbleClock) }
+	},
+}
+
+func bubbleClock() int64 { return time.Now().UnixNano() }
+
 // TestE129_KilledAtEachWrite: a process is killed before and after each of its writes, and
 // another one goes on. No span has two IDs, and no ID two spans; each is below the one that
 // it belongs to, but for an attempt whose end was told and not durable. Missing are at most
-// those that the last turn of each run closed before the process could tell.
+// those that the last turn of each run closed before the process could tell. On a real
+// database it is killed in one of the two ways at each write, by turns.
 func TestE129_KilledAtEachWrite(t *testing.T) {
-	whole, writes := killed(t, 0, faulty.CrashBefore)
+	for name, prepare := range empties {
+		t.Run(name, func(t *testing.T) {
+			if name != "memory" && testing.Short() {
+				t.Skip("-short runs this in memory only.")
+			}
+			killedAtEachWrite(t, prepare(t), name == "memory")
+		})
+	}
+}
+
+func killedAtEachWrite(t *testing.T, empty func() store.Opener, both bool) {
+	whole, writes := killed(t, empty, 0, faulty.CrashBefore)
 	want := []string{
 		"attempt work 1 < call work, 1s, Error",
 		"attempt work 1 < call work, 1s, Error",
@@ -290,8 +327,11 @@ func TestE129_KilledAtEachWrite(t *testing.T) {
 		t.Fatalf("without a fault the spans are\n\t%s", strings.Join(whole, "\n\t"))
 	}
 	for k := 1; k <= writes; k++ {
-		for _, fault := range []faulty.Fault{faulty.CrashBefore, faulty.CrashAfter} {
-			got, _ := killed(t, k, fault)
+		for way, fault := range []faulty.Fault{faulty.CrashBefore, faulty.CrashAfter} {
+			if !both && way != k%2 {
+				continue
+			}
+			got, _ := killed(t, empty, k, fault)
 			count := func(lines []string) (runs, calls int) {
 				for _, l := range lines {
 					if strings.HasPrefix(l, "run ") {
@@ -319,9 +359,12 @@ func TestE129_KilledAtEachWrite(t *testing.T) {
 
 // killed returns the spans of a workflow whose process is killed at a write, 0 for never, and
 // how many writes it needed.
-func killed(t *testing.T, at int, fault faulty.Fault) (lines []string, writes int) {
+func killed(t *testing.T, empty func() store.Opener, at int, fault faulty.Fault) (lines []string, writes int) {
 	synctest.Test(t, func(t *testing.T) {
-		c, db, plan := newCollector(), memory.New(), faulty.NewPlan()
+		c, db, plan := newCollector(), empty(), faulty.NewPlan()
+		if closer, is := db.(io.Closer); is {
+			t.Cleanup(func() { _ = closer.Close() }) // after the client
+		}
 		if at > 0 {
 			plan.At(at, fault)
 		}
