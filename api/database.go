@@ -30,7 +30,7 @@ type auditQuery struct {
 	Since moment `query:"since" doc:"of this time or later: RFC 3339, or how long ago"`
 	Until moment `query:"until" doc:"before this time"`
 	Limit int    `query:"limit" doc:"the latest so many, up to 10000; default 100"`
-	Runs  int    `query:"runs" doc:"of how many runs the history is read, the latest first, up to 100000; default 1000"`
+	Runs  int    `query:"runs" doc:"of how many runs the history is read, the latest first, up to 100000; default 1000, or fewer that have 10000 turns in all"`
 }
 
 type auditList struct {

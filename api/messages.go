@@ -7,6 +7,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/workflow"
 )
@@ -156,18 +157,9 @@ func heartbeatAttempt(c *call, _ none, b heartbeatBody) (sent, error) {
 	return sent{Sent: "heartbeat"}, c.e.HeartbeatAttempt(c.Context(), b.Token, details)
 }
 
-// reported is an error that a request reports.
-type reported struct{ kind, message string }
-
-func (e *reported) Error() string     { return e.message }
-func (e *reported) ErrorType() string { return e.kind }
-
 func reportedError(message, kind string) (error, error) {
 	if message == "" {
 		return nil, badRequest("the error is missing; say what went wrong with error")
 	}
-	if kind == "" {
-		kind = retry.TypeError
-	}
-	return &reported{kind, message}, nil
+	return operation.NewError(kind, message), nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -49,77 +50,74 @@ type operationBody struct {
 
 // operationKind is a row of the table of operations.
 type operationKind struct {
-	name    string
-	onCalls bool
-	named   bool     // the calls must be selected by number or name
-	takes   []string // of the fields that belong to some operations
-	calls   func(b *operationBody) (ops.Operation, error)
-	run     func(b *operationBody) (ops.RunOperation, error)
-}
-
-func onCalls(op ops.Operation) func(*operationBody) (ops.Operation, error) {
-	return func(*operationBody) (ops.Operation, error) { return op, nil }
-}
-
-func onRun(op ops.RunOperation) func(*operationBody) (ops.RunOperation, error) {
-	return func(*operationBody) (ops.RunOperation, error) { return op, nil }
+	operation.Kind
+	takes []string // of the fields that belong to some operations
+	make  func(b *operationBody) (operation.Operation, error)
 }
 
 // operationKinds is the table.
 var operationKinds = []operationKind{
-	{name: "retry-now", onCalls: true, calls: onCalls(ops.RetryNow())},
-	{name: "pause", onCalls: true, calls: onCalls(ops.Pause())},
-	{name: "resume", onCalls: true, calls: onCalls(ops.Resume())},
-	{name: "edit-policy", onCalls: true, named: true, takes: []string{"policy", "replace"}, calls: func(b *operationBody) (ops.Operation, error) {
+	{Kind: operation.RetryNow},
+	{Kind: operation.Pause},
+	{Kind: operation.Resume},
+	{Kind: operation.EditPolicy, takes: []string{"policy", "replace"}, make: func(b *operationBody) (operation.Operation, error) {
 		switch {
 		case b.Policy == nil:
-			return ops.Operation{}, badRequest("the policy is missing; say what of it is to change, as in [retry: 20]")
+			return operation.Operation{}, badRequest("the policy is missing; say what of it is to change, as in [retry: 20]")
 		case b.Replace || b.Policy.text == "":
-			return ops.EditPolicy(b.Policy.value), nil
+			return operation.OnCalls(ops.EditPolicy(b.Policy.value)), nil
 		}
-		return ops.ChangePolicy(b.Policy.text), nil
+		return operation.OnCalls(ops.ChangePolicy(b.Policy.text)), nil
 	}},
-	{name: "skip", onCalls: true, named: true, takes: []string{"result"}, calls: func(b *operationBody) (ops.Operation, error) {
-		return ops.Skip(orNull(b.Result)), nil
+	{Kind: operation.Skip, takes: []string{"result"}, make: func(b *operationBody) (operation.Operation, error) {
+		return operation.OnCalls(ops.Skip(orNull(b.Result))), nil
 	}},
-	{name: "fail", onCalls: true, named: true, takes: []string{"error", "as"}, calls: func(b *operationBody) (ops.Operation, error) {
+	{Kind: operation.Fail, takes: []string{"error", "as"}, make: func(b *operationBody) (operation.Operation, error) {
 		failure, err := reportedError(b.Error, b.As)
-		return ops.FailNow(failure), err
+		return operation.OnCalls(ops.FailNow(failure)), err
 	}},
-	{name: "pause-run", run: onRun(ops.PauseRun())},
-	{name: "resume-run", run: onRun(ops.ResumeRun())},
-	{name: "reset", takes: []string{"call"}, run: func(b *operationBody) (ops.RunOperation, error) {
+	{Kind: operation.PauseRun},
+	{Kind: operation.ResumeRun},
+	{Kind: operation.Reset, takes: []string{"call"}, make: func(b *operationBody) (operation.Operation, error) {
 		if b.Call < 1 {
-			return ops.RunOperation{}, badRequest("the call from which to go on is missing; name it with call, as histories number it")
+			return operation.Operation{}, badRequest("the call from which to go on is missing; name it with call, as histories number it")
 		}
-		return ops.ResetRun(b.Call), nil
+		return operation.OnRuns(ops.ResetRun(b.Call)), nil
 	}},
-	{name: "move-runs", takes: []string{"from", "to"}, run: func(b *operationBody) (ops.RunOperation, error) {
+	{Kind: operation.MoveRuns, takes: []string{"from", "to"}, make: func(b *operationBody) (operation.Operation, error) {
 		if b.To == "" {
-			return ops.RunOperation{}, badRequest("the build to which runs move is missing; name it with to, as nodes show it")
+			return operation.Operation{}, badRequest("the build to which runs move is missing; name it with to, as nodes show it")
 		}
-		return ops.MoveRun(b.From, b.To), nil
+		return operation.OnRuns(ops.MoveRun(b.From, b.To)), nil
 	}},
-	{name: "cancel", run: onRun(ops.CancelRun())},
-	{name: "terminate", run: onRun(ops.TerminateRun())},
-	{name: "signal", takes: []string{"signal", "value"}, run: func(b *operationBody) (ops.RunOperation, error) {
+	{Kind: operation.Cancel},
+	{Kind: operation.Terminate},
+	{Kind: operation.Signal, takes: []string{"signal", "value"}, make: func(b *operationBody) (operation.Operation, error) {
 		if b.Signal == "" {
-			return ops.RunOperation{}, badRequest("the name of the signal is missing; give it with signal")
+			return operation.Operation{}, badRequest("the name of the signal is missing; give it with signal")
 		}
-		return ops.SignalRun(b.Signal, orNull(b.Value)), nil
+		return operation.OnRuns(ops.SignalRun(b.Signal, orNull(b.Value))), nil
 	}},
+}
+
+// operation returns what a body asks for.
+func (k *operationKind) operation(b *operationBody) (operation.Operation, error) {
+	if k.make == nil {
+		return k.Plain, nil
+	}
+	return k.make(b)
 }
 
 func operationNames() (names []string) {
 	for _, k := range operationKinds {
-		names = append(names, k.name)
+		names = append(names, k.Name)
 	}
 	return names
 }
 
 // kind returns the row of an operation, and refuses what it would ignore.
 func (b *operationBody) kind() (operationKind, error) {
-	i := slices.IndexFunc(operationKinds, func(k operationKind) bool { return k.name == b.Operation })
+	i := slices.IndexFunc(operationKinds, func(k operationKind) bool { return k.Name == b.Operation })
 	if i < 0 {
 		return operationKind{}, badRequest("there is no operation %q; there are %s", b.Operation, strings.Join(operationNames(), ", "))
 	}
@@ -129,12 +127,12 @@ func (b *operationBody) kind() (operationKind, error) {
 		"call": b.Call != 0, "signal": b.Signal != "", "value": b.Value != nil, "from": b.From != "", "to": b.To != "",
 		"calls": b.Calls.Call != 0 || b.Calls.Name != "" || len(b.Calls.States) > 0 || b.Calls.ErrorType != "",
 	} {
-		if given && !slices.Contains(k.takes, field) && !(field == "calls" && k.onCalls) {
-			return k, badRequest("%s means nothing to the operation %s; leave it out", field, k.name)
+		if given && !slices.Contains(k.takes, field) && !(field == "calls" && k.OnCalls) {
+			return k, badRequest("%s means nothing to the operation %s; leave it out", field, k.Name)
 		}
 	}
-	if k.named && b.Calls.Call == 0 && b.Calls.Name == "" && b.Selection == "" {
-		return k, badRequest("%s needs a call or an activity; name it with calls.call or calls.name", k.name)
+	if k.Named && b.Calls.Call == 0 && b.Calls.Name == "" && b.Selection == "" {
+		return k, badRequest("%s needs a call or an activity; name it with calls.call or calls.name", k.Name)
 	}
 	return k, nil
 }
@@ -178,23 +176,12 @@ func operateOnRun(c *call, _ none, b operationBody) (r controlled, err error) {
 	id := c.PathValue("id")
 	r = controlled{Request: c.request(), DryRun: b.DryRun, Records: []view.ControlRecord{}}
 	options := c.control(b.Why, b.DryRun)
-	if k.onCalls {
-		op, err := k.calls(&b)
-		if err != nil {
-			return r, err
-		}
-		records, err := ops.Control(ctx, c.e, id, b.Calls, op, options...)
-		r.Records = append(r.Records, records...)
-		return r.done(err)
-	}
-	op, err := k.run(&b)
+	op, err := k.operation(&b)
 	if err != nil {
 		return r, err
 	}
-	record, err := ops.ControlRun(ctx, c.e, id, op, options...)
-	if err == nil {
-		r.Records = append(r.Records, record)
-	}
+	records, err := op.One(ctx, c.e, id, b.Calls, options...)
+	r.Records = append(r.Records, records...)
 	return r.done(err)
 }
 
@@ -255,19 +242,11 @@ func operateOnRuns(c *call, _ none, b bulkBody) (r bulk, err error) {
 	if b.Selection != "" {
 		options = append(options, ops.Selected(b.Selection))
 	}
-	if k.onCalls {
-		op, err := k.calls(&b.operationBody)
-		if err != nil {
-			return r, err
-		}
-		r.BulkResult, err = ops.ControlAll(ctx, c.e, runs, b.Calls, op, options...)
-		return r.done(err)
-	}
-	op, err := k.run(&b.operationBody)
+	op, err := k.operation(&b.operationBody)
 	if err != nil {
 		return r, err
 	}
-	r.BulkResult, err = ops.ControlRuns(ctx, c.e, runs, op, options...)
+	r.BulkResult, err = op.All(ctx, c.e, runs, b.Calls, options...)
 	return r.done(err)
 }
 

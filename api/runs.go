@@ -23,8 +23,8 @@ func runEndpoints() []endpoint {
 		define("GET /api/runs/{id}", "describeRun", "Describe a run: where it stands, what it waits for, its open calls and their retries.", "show", describeRun),
 		define("GET /api/runs/{id}/result", "awaitResult", "Wait for the end of a run. 200: it has ended, however. 202: it has not; ask again.", "show, flow run", awaitResult).waits(),
 		define("GET /api/runs/{id}/history", "listHistory", "List the events of a run, oldest first.", "history", listHistory),
-		define("GET /api/runs/{id}/attempts", "listAttempts", "List the attempts of all calls of a run.", "attempts", listAttempts),
-		define("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run.", "attempts, calls", listCalls),
+		define("GET /api/runs/{id}/attempts", "listAttempts", "List the attempts of the calls of a run, by call and number.", "attempts", listAttempts),
+		define("GET /api/runs/{id}/calls", "listCalls", "Sum up the attempts of each call of a run, by number.", "attempts, calls", listCalls),
 		define("GET /api/runs/{id}/audit", "listRunAudit", "List what people and engines did to a run, oldest first.", "audit", listRunAudit),
 		define("GET /api/runs/{id}/record", "recordRun", "Get the history of a run as a document for replay tests.", "history", recordRun),
 	}
@@ -223,31 +223,6 @@ func awaitResult(c *call, q awaitQuery, _ none) (outcome, error) {
 	return o, nil
 }
 
-// page is a part of a list: where it begins and how long it is.
-type page struct {
-	After int `query:"after" doc:"next of the page before"`
-	Limit int `query:"limit" doc:"at most so many; default 1000"`
-}
-
-// cut returns the part of a list that a page is, and where the next one begins; 0 if there
-// is none.
-func cut[T any](all []T, p page) (part []T, next int) {
-	if p.Limit == 0 {
-		p.Limit = 1000
-	}
-	from := min(p.After, len(all))
-	to := min(len(all), from+min(p.Limit, len(all)))
-	if to < len(all) {
-		next = to
-	}
-	return append([]T{}, all[from:to]...), next
-}
-
-type pageQuery struct {
-	ofRun
-	page
-}
-
 type historyQuery struct {
 	ofRun
 	After place `query:"after" doc:"next of the page before; or a turn, behind which the page begins"`
@@ -260,21 +235,37 @@ type eventList struct {
 	Next   string            `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
-// mostEvents is how many events a page has at most.
-const mostEvents = 100_000
+// mostOnPage is how many events, attempts or calls a page has at most.
+const mostOnPage = 100_000
+
+// onPage is how many of something a page has by what its caller asks for.
+func onPage(limit int, what string) (int, error) {
+	if limit > mostOnPage {
+		return 0, badRequest("the limit is %d; at most %d %s are listed on a page", limit, mostOnPage, what)
+	}
+	return cmp.Or(limit, 1000), nil
+}
+
+// cut returns a page of a list that was read with one more, and its last if there is that one.
+func cut[T any](all []T, limit int) (page []T, last *T) {
+	if len(all) <= limit {
+		return append([]T{}, all...), nil
+	}
+	return all[:limit:limit], &all[limit-1]
+}
 
 func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
-	limit := cmp.Or(q.Limit, 1000)
-	if limit > mostEvents {
-		return l, badRequest("the limit is %d; at most %d events are listed on a page", limit, mostEvents)
+	limit, err := onPage(q.Limit, "events")
+	if err != nil {
+		return l, err
 	}
 	events, err := c.handle(q.ofRun).HistoryRange(c.Context(), view.HistoryRange{After: q.After.Place, Call: q.Call, Limit: limit + 1})
 	if err != nil {
 		return l, err
 	}
-	if len(events) > limit {
-		events = events[:limit]
-		l.Next = events[limit-1].Place().String()
+	events, last := cut(events, limit)
+	if last != nil {
+		l.Next = last.Place().String()
 	}
 	l.Events = make([]json.RawMessage, len(events))
 	for i := range events {
@@ -283,25 +274,52 @@ func listHistory(c *call, q historyQuery, _ none) (l eventList, err error) {
 	return l, nil
 }
 
-type attemptList struct {
-	Attempts []view.Attempt `json:"attempts"`
-	Next     int            `json:"next,omitempty" doc:"after of the next page, if there is one"`
+type attemptsQuery struct {
+	ofRun
+	After attemptPlace `query:"after" doc:"next of the page before; or a call, behind which the page begins"`
+	Call  int64        `query:"call" doc:"only attempts of the call with this number"`
+	Limit int          `query:"limit" doc:"at most so many; default 1000"`
 }
 
-func listAttempts(c *call, q pageQuery, _ none) (l attemptList, err error) {
-	all, err := c.handle(q.ofRun).Attempts(c.Context())
-	l.Attempts, l.Next = cut(all, q.page)
+type attemptList struct {
+	Attempts []view.Attempt `json:"attempts"`
+	Next     string         `json:"next,omitempty" doc:"after of the next page, if there is one"`
+}
+
+func listAttempts(c *call, q attemptsQuery, _ none) (l attemptList, err error) {
+	limit, err := onPage(q.Limit, "attempts")
+	if err != nil {
+		return l, err
+	}
+	attempts, err := c.handle(q.ofRun).AttemptsRange(c.Context(), view.AttemptRange{After: q.After.AttemptPlace, Call: q.Call, Limit: limit + 1})
+	attempts, last := cut(attempts, limit)
+	if l.Attempts = attempts; last != nil {
+		l.Next = last.Place().String()
+	}
 	return l, err
+}
+
+type callsQuery struct {
+	ofRun
+	After int64 `query:"after" doc:"next of the page before: a call, behind which the page begins"`
+	Limit int   `query:"limit" doc:"at most so many; default 1000"`
 }
 
 type callList struct {
 	Calls []view.CallAttempts `json:"calls"`
-	Next  int                 `json:"next,omitempty" doc:"after of the next page, if there is one"`
+	Next  int64               `json:"next,omitempty" doc:"after of the next page, if there is one"`
 }
 
-func listCalls(c *call, q pageQuery, _ none) (l callList, err error) {
-	all, err := c.handle(q.ofRun).Calls(c.Context())
-	l.Calls, l.Next = cut(all, q.page)
+func listCalls(c *call, q callsQuery, _ none) (l callList, err error) {
+	limit, err := onPage(q.Limit, "calls")
+	if err != nil {
+		return l, err
+	}
+	calls, err := c.handle(q.ofRun).CallsRange(c.Context(), view.CallRange{After: q.After, Limit: limit + 1})
+	calls, last := cut(calls, limit)
+	if l.Calls = calls; last != nil {
+		l.Next = last.Call
+	}
 	return l, err
 }
 

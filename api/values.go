@@ -68,6 +68,17 @@ func (p *place) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// attemptPlace is where among the attempts of a run one stands.
+type attemptPlace struct{ view.AttemptPlace }
+
+// UnmarshalText reads a place.
+func (p *attemptPlace) UnmarshalText(text []byte) error {
+	if p.AttemptPlace.UnmarshalText(text) != nil {
+		return badRequest("%q is no place among attempts; take next of the page before, or the number of a call", text)
+	}
+	return nil
+}
+
 // policy is a retry policy: text in brackets, or an object.
 type policy struct {
 	value retry.Policy

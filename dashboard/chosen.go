@@ -22,10 +22,10 @@ func newChooser(f runFilter) *chooser {
 	c := &chooser{}
 	for i := range operations {
 		label := operations[i].label
-		if operations[i].calls {
+		if operations[i].OnCalls {
 			label += " calls"
 		}
-		c.Operations = append(c.Operations, [2]string{operations[i].name, label})
+		c.Operations = append(c.Operations, [2]string{operations[i].Name, label})
 	}
 	for name, values := range f.query() {
 		for _, value := range values {
@@ -79,7 +79,7 @@ func (t *target) says() string {
 		return t.filter.says()
 	}
 	text := human.Plural(t.picked, "run", "runs") + " that you have chosen"
-	if calls := t.calls(); t.op.calls && len(calls.States) > 0 {
+	if calls := t.calls(); t.op.OnCalls && len(calls.States) > 0 {
 		text += ", and of these the calls in state " + strings.Join(calls.States, " or ")
 	}
 	return text

@@ -45,7 +45,7 @@ func TestF42_EveryRouteHasACommand(t *testing.T) {
 		case r.Method == http.MethodGet && p.post != nil: // the form of what follows
 		case r.Method == http.MethodPost && path == "operate":
 			for i := range operations {
-				add(operations[i].name, fmt.Sprintf("%s, of one, those chosen or all listed", operations[i].label))
+				add(operations[i].Name, fmt.Sprintf("%s, of one, those chosen or all listed", operations[i].label))
 			}
 		case r.Method == http.MethodPost && path == "change":
 			for i := range changes {

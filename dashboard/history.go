@@ -71,7 +71,7 @@ func history(q *request) (any, error) {
 		return nil, err
 	}
 	v := q.URL.Query()
-	call, _, err := position(v)
+	call, err := numbered(v.Get("call"))
 	if err != nil {
 		return nil, err
 	}
@@ -139,41 +139,15 @@ func (q *request) everyEvent(p *historyPage, h perdure.Handle[view.Payload], par
 	return next, err
 }
 
-// position is the call and the place in the list that an address names.
-func position(v url.Values) (call int64, at int, err error) {
-	if n := v.Get("call"); n != "" {
-		if call, err = strconv.ParseInt(n, 10, 64); err != nil || call < 1 {
-			return 0, 0, &badRequest{fmt.Sprintf("%q is no number of a call.", n), "Calls are numbered from 1."}
-		}
+// numbered is the number of a call that an address has; 0 if it has none.
+func numbered(text string) (call int64, err error) {
+	if text == "" {
+		return 0, nil
 	}
-	if n := v.Get("at"); n != "" {
-		if at, err = strconv.Atoi(n); err != nil || at < 0 {
-			return 0, 0, &badRequest{fmt.Sprintf("%q is no place in the list.", n), "Follow the links below the list."}
-		}
+	if call, err = strconv.ParseInt(text, 10, 64); err != nil || call < 1 {
+		return 0, &badRequest{fmt.Sprintf("%q is no number of a call.", text), "Calls are numbered from 1."}
 	}
-	return call, at, nil
-}
-
-// paged cuts a page out of a list.
-func paged[T any](all []T, at int, v url.Values, path, what string) ([]T, *pager) {
-	at = min(at, max(0, len(all)-1)/pageEvents*pageEvents)
-	end := min(len(all), at+pageEvents)
-	p := &pager{Text: fmt.Sprintf("%s to %s of %s %s", human.Count(min(at+1, end)), human.Count(end), human.Count(len(all)), what)}
-	to := func(at int) template.URL {
-		next := url.Values{}
-		for name, values := range v {
-			next[name] = values
-		}
-		next.Set("at", strconv.Itoa(at))
-		return linkTo(path, next)
-	}
-	if at > 0 {
-		p.Prev = to(max(0, at-pageEvents))
-	}
-	if end < len(all) {
-		p.Next = to(end)
-	}
-	return all[at:end], p
+	return call, nil
 }
 
 func (q *request) eventRow(first, last *view.Event, of runRef) eventRow {
@@ -227,85 +201,6 @@ func eventTone(kind string) string {
 		return "held"
 	}
 	return "calm"
-}
-
-// attemptsPage is the attempts of a run.
-type attemptsPage struct {
-	Run   linked
-	Tabs  []listTab
-	Rows  []attemptRow
-	Pager *pager
-}
-
-func (p *attemptsPage) title() string { return "Attempts of " + p.Run.Text }
-
-type attemptRow struct {
-	Call             int64
-	Name             string
-	Number           int
-	Outcome, Reason  string
-	Waited, Ran, Off string
-	Started          stamp
-	Node             string
-	NotKept          int
-	Error            folded
-	Stack            folded
-}
-
-func attemptsList(q *request) (any, error) {
-	h, id, run, err := q.which()
-	if err != nil {
-		return nil, err
-	}
-	v := q.URL.Query()
-	v.Set("call", v.Get("number")) // the same name as in links to operations
-	call, at, err := position(v)
-	v.Del("call")
-	if err != nil {
-		return nil, err
-	}
-	attempts, err := h.Attempts(q.ctx)
-	if err != nil {
-		return nil, err
-	}
-	only := v.Get("only")
-	p := &attemptsPage{Run: runLink(id, run)}
-	for _, t := range []struct{ name, only string }{{"All", ""}, {"Failed", "failed"}} {
-		p.Tabs = append(p.Tabs, listTab{t.name, link("attempts", "id", id, "run", run, "number", v.Get("number"), "only", t.only), only == t.only})
-	}
-	var rows []*view.Attempt
-	for i := range attempts {
-		a := &attempts[i]
-		if (call == 0 || a.Call == call) && (only == "" || a.Outcome != view.OutcomeCompleted && a.Outcome != view.OutcomeRunning) {
-			rows = append(rows, a)
-		}
-	}
-	shown, pager := paged(rows, at, v, "attempts", "attempts")
-	p.Pager = pager
-	for _, a := range shown {
-		p.Rows = append(p.Rows, q.attemptRow(a))
-	}
-	return p, nil
-}
-
-func (q *request) attemptRow(a *view.Attempt) attemptRow {
-	row := attemptRow{
-		Call: a.Call, Name: a.Name, Number: a.Number, Outcome: a.Outcome, Reason: a.Reason, Node: a.Node, NotKept: a.NotKept,
-		Error: fold(wording.Typed(a.ErrorType, a.Message), ""), Stack: fold(a.Stack, ""),
-	}
-	if a.Started != nil {
-		row.Started = q.at(*a.Started)
-		if a.Queued != nil && a.Started.After(*a.Queued) {
-			row.Waited = human.Duration(a.Started.Sub(*a.Queued))
-		}
-		if a.Ended != nil {
-			row.Ran = human.Duration(a.Ended.Sub(*a.Started))
-		}
-	}
-	if a.Delay > 0 {
-		row.Off = human.Duration(a.Delay)
-	}
-	return row
 }
 
 // treePage is a run with its parents and children.

@@ -58,13 +58,13 @@ type ledgerError struct {
 
 // ledgerSum is how the calls of an activity ended.
 type ledgerSum struct {
-	Step, Workflow                      string
-	Only                                template.URL
-	Calls, FirstTry, Recovered, Gave    int
-	Failed, ByHand, Canceled, Attempted int
-	Ends                                *barChart
-	PerCall                             string
-	Retrying                            time.Duration
+	Step, Workflow                   string
+	Only                             template.URL
+	Calls, FirstTry, Recovered, Gave int
+	Failed, ByHand, Canceled         int
+	Ends                             *barChart
+	PerCall                          string
+	Retrying                         time.Duration
 }
 
 // ledgerAttempt is an attempt on record.

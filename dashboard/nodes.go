@@ -19,7 +19,6 @@ type nodesPage struct {
 	Queues   []queueRow
 	Lines    []lineRow
 	All      template.URL
-	Notes    []string
 	Unserved bool
 }
 
@@ -104,7 +103,7 @@ func nodes(q *request) (any, error) {
 	}
 	p.Tiles = []tile{
 		call("calls in queues", view.CallOffered), call("calls in line", view.CallQueued), call("calls at gates", view.CallGated),
-		{"calls retrying", status.Calls[view.CallBackoff], "retry", link("runs", "call", retrying)}, call("completed from outside", view.CallExternal),
+		{"calls retrying", status.Calls[view.CallBackoff], "retry", link("runs", "call", view.CallRetrying)}, call("completed from outside", view.CallExternal),
 	}
 	for i := range status.Queues {
 		u := &status.Queues[i]

@@ -15,6 +15,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
@@ -28,7 +29,7 @@ const patience = 8 * time.Second
 // target is what an operation is done to, as the address has it: one run, one call, some runs
 // that were chosen in the list, or all that a filter selects.
 type target struct {
-	op     *operation
+	op     *action
 	id     string
 	number int64 // of the call; 0: the run, or all calls that the filter selects
 	all    bool
@@ -78,7 +79,7 @@ func (t *target) query() url.Values {
 	if t.picked > 0 {
 		v.Set("chosen", strconv.Itoa(t.picked))
 	}
-	v.Set("op", t.op.name)
+	v.Set("op", t.op.Name)
 	for name, value := range map[string]string{"id": t.id, "name": t.name, "policy": t.policy} {
 		if value != "" {
 			v.Set(name, value)
@@ -97,7 +98,7 @@ func (t *target) calls() view.CallFilter {
 		f.ErrorType = t.filter.Error
 		switch t.filter.Call {
 		case "":
-		case retrying:
+		case view.CallRetrying:
 			f.States = []string{view.CallBackoff}
 		default:
 			f.States = []string{t.filter.Call}
@@ -109,7 +110,7 @@ func (t *target) calls() view.CallFilter {
 // runs is the filter of the runs.
 func (t *target) runs(now time.Time) (view.Filter, error) {
 	f, err := t.filter.filter(now)
-	if f.Call = t.filter.Call; f.Call == retrying {
+	if f.Call = t.filter.Call; f.Call == view.CallRetrying {
 		f.Call = view.CallBackoff
 	}
 	return f, err
@@ -132,52 +133,19 @@ func (t *target) do(ctx context.Context, q *request, values url.Values, options 
 	case t.many():
 		return result, &badRequest{"The form says not which runs were chosen.", "Choose them in the list of runs."}
 	}
-	one, err := t.operation(q, calls, values, options)
-	switch {
-	case err != nil:
-		return result, err
-	case !t.many():
-		return one.on(ctx, t.id)
-	}
-	return one.onAll(ctx, f)
-}
-
-// carried is an operation with all that it needs to know.
-type carried struct {
-	on    func(ctx context.Context, id string) (view.BulkResult, error)
-	onAll func(context.Context, view.Filter) (view.BulkResult, error)
-}
-
-// operation is the operation with what a person wrote.
-func (t *target) operation(q *request, calls view.CallFilter, values url.Values, options []ops.ControlOption) (carried, error) {
-	if !t.op.calls {
-		op, err := t.op.onRuns(values)
-		if err != nil {
-			return carried{}, &wrongValue{err}
+	op := t.op.Plain
+	if t.op.make != nil {
+		if op, err = t.op.make(values); err != nil {
+			return result, &wrongValue{err}
 		}
-		return carried{
-			on: func(ctx context.Context, id string) (view.BulkResult, error) {
-				record, err := ops.ControlRun(ctx, q.engine, id, op, options...)
-				return view.BulkResult{Runs: 1, Records: []view.ControlRecord{record}}, err
-			},
-			onAll: func(ctx context.Context, f view.Filter) (view.BulkResult, error) {
-				return ops.ControlRuns(ctx, q.engine, f, op, options...)
-			},
-		}, nil
 	}
-	op, err := t.op.onCalls(values)
-	if err != nil {
-		return carried{}, &wrongValue{err}
+	if t.many() {
+		return op.All(ctx, q.engine, f, calls, options...)
 	}
-	return carried{
-		on: func(ctx context.Context, id string) (view.BulkResult, error) {
-			records, err := ops.Control(ctx, q.engine, id, calls, op, options...)
-			return view.BulkResult{Runs: 1, Calls: len(records), Records: records}, err
-		},
-		onAll: func(ctx context.Context, f view.Filter) (view.BulkResult, error) {
-			return ops.ControlAll(ctx, q.engine, f, calls, op, options...)
-		},
-	}, nil
+	result.Runs = 1
+	result.Records, err = op.One(ctx, q.engine, t.id, calls, options...)
+	result.Calls = len(result.Records)
+	return result, err
 }
 
 // wrongValue is something that a person wrote into a form and that cannot be used.
@@ -275,7 +243,7 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 	}
 	f.Action = linkTo("operate", t.query())
 	dry := *t
-	if t.op.name == editPolicy && dry.policy == "" {
+	if t.op.Name == operation.EditPolicy.Name && dry.policy == "" {
 		dry.policy = "[retry: 1]" // what is selected does not depend on it
 	}
 	copied := url.Values{}
@@ -291,7 +259,7 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 	default:
 		f.count(t, &result)
 	}
-	if t.op.name == editPolicy && err == nil {
+	if t.op.Name == operation.EditPolicy.Name && err == nil {
 		err = q.policyForm(t, f, &result)
 	} else {
 		err = nil
@@ -309,7 +277,7 @@ const shownRecords = 20
 func (f *operateForm) count(t *target, result *view.BulkResult) {
 	f.Count = human.Plural(result.Runs, "run", "runs")
 	n := result.Runs
-	if t.op.calls {
+	if t.op.OnCalls {
 		n = result.Calls
 		f.Count = human.Plural(n, "call", "calls") + " in " + f.Count
 	}
@@ -402,7 +370,7 @@ func carryOut(q *request) (any, error) {
 	if !t.shown(values) {
 		return q.operateForm(&t, url.Values{"request": values["request"], "reason": values["reason"]}, nil)
 	}
-	if t.op.name == editPolicy && t.policy == "" {
+	if t.op.Name == operation.EditPolicy.Name && t.policy == "" {
 		return nil, &badRequest{"The policy is missing.", "Write it into the form and look at the difference first."}
 	}
 	options := []ops.ControlOption{ops.Why(values.Get("reason"))}
@@ -473,7 +441,7 @@ func (q *request) summary(t *target, result *view.BulkResult) *outcome {
 		n    int
 		what string
 	}{
-		{result.Applied, t.op.did}, {result.Unchanged, "unchanged"}, {result.Refused, "refused"}, {result.NotPending, "no longer pending"},
+		{result.Applied, t.op.Did}, {result.Unchanged, "unchanged"}, {result.Refused, "refused"}, {result.NotPending, "no longer pending"},
 		{result.Ended, "ended before"}, {result.Gone, "no longer as it was shown"}, {result.Unanswered, "not carried out yet"},
 	} {
 		if part.n > 0 {

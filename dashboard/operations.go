@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,23 +8,20 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/ops"
-	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/view"
 )
 
-// operation is something that operators do to calls or runs.
-type operation struct {
-	name   string // as the audit has it
+// action is an operation on calls or runs as the pages show it.
+type action struct {
+	operation.Kind
 	label  string // on buttons
-	did    string // what was done, of what it was done to
 	means  string // what it does, in a sentence
-	calls  bool   // it is about calls, not about runs
 	danger bool
 	fields []field
 
-	onCalls func(url.Values) (ops.Operation, error)
-	onRuns  func(url.Values) (ops.RunOperation, error)
+	make func(url.Values) (operation.Operation, error) // nil: Plain
 }
 
 // field is something that an operation needs to know.
@@ -35,126 +31,113 @@ type field struct {
 	Number                     bool
 }
 
-var operations = []operation{
+var operations = []action{
 	{
-		name: "retry-now", label: "Retry now", did: "retried", calls: true,
-		means:   "The next attempt starts now, even if all attempts are used up. If it fails, the policy decides as always.",
-		onCalls: func(url.Values) (ops.Operation, error) { return ops.RetryNow(), nil },
+		Kind: operation.RetryNow, label: "Retry now",
+		means: "The next attempt starts now, even if all attempts are used up. If it fails, the policy decides as always.",
 	},
 	{
-		name: "skip", label: "Skip", did: "skipped", calls: true,
-		means:   "The call is completed with a result of yours, as if its body had returned it. An attempt that runs is given up.",
-		fields:  []field{{Name: "result", Label: "Result, as JSON", Default: "null", Long: true, Needed: true}},
-		onCalls: func(v url.Values) (ops.Operation, error) { return withJSON(v.Get("result"), ops.Skip) },
+		Kind: operation.Skip, label: "Skip",
+		means:  "The call is completed with a result of yours, as if its body had returned it. An attempt that runs is given up.",
+		fields: []field{{Name: "result", Label: "Result, as JSON", Default: "null", Long: true, Needed: true}},
+		make: func(v url.Values) (operation.Operation, error) {
+			return withJSON(v.Get("result"), func(value any) operation.Operation { return operation.OnCalls(ops.Skip(value)) })
+		},
 	},
 	{
-		name: "fail", label: "Fail", did: "failed", calls: true, danger: true,
+		Kind: operation.Fail, label: "Fail", danger: true,
 		means: "The workflow's code gets an error of yours now. No attempt follows, and one that runs is given up.",
 		fields: []field{
 			{Name: "error", Label: "Error", Hint: "what the workflow is told", Needed: true},
 			{Name: "as", Label: "Type of the error", Hint: "by which code and policies recognize it; may be empty"},
 		},
-		onCalls: func(v url.Values) (ops.Operation, error) {
+		make: func(v url.Values) (operation.Operation, error) {
 			if v.Get("error") == "" {
-				return ops.Operation{}, errors.New("the error is empty: say what the workflow is told")
+				return operation.Operation{}, errors.New("the error is empty: say what the workflow is told")
 			}
-			return ops.FailNow(&reported{cmp.Or(v.Get("as"), retry.TypeError), v.Get("error")}), nil
+			return operation.OnCalls(ops.FailNow(operation.NewError(v.Get("as"), v.Get("error")))), nil
 		},
 	},
 	{
-		name: "pause", label: "Pause", did: "paused", calls: true,
-		means:   "No attempt starts until the call is resumed. An attempt that runs may end.",
-		onCalls: func(url.Values) (ops.Operation, error) { return ops.Pause(), nil },
+		Kind: operation.Pause, label: "Pause",
+		means: "No attempt starts until the call is resumed. An attempt that runs may end.",
 	},
 	{
-		name: "resume", label: "Resume", did: "resumed", calls: true,
-		means:   "The call goes on with what is left of its backoff. If its attempts were used up, it gets one more.",
-		onCalls: func(url.Values) (ops.Operation, error) { return ops.Resume(), nil },
+		Kind: operation.Resume, label: "Resume",
+		means: "The call goes on with what is left of its backoff. If its attempts were used up, it gets one more.",
 	},
 	{
-		name: editPolicy, label: "Edit policy", did: "given the policy", calls: true,
-		means:   "The policy holds from the next decision on. What it does not name stays as it is; a backoff that has begun ends when it was to end.",
-		onCalls: func(v url.Values) (ops.Operation, error) { return ops.ChangePolicy(v.Get("policy")), nil },
+		Kind: operation.EditPolicy, label: "Edit policy",
+		means: "The policy holds from the next decision on. What it does not name stays as it is; a backoff that has begun ends when it was to end.",
+		make: func(v url.Values) (operation.Operation, error) {
+			return operation.OnCalls(ops.ChangePolicy(v.Get("policy"))), nil
+		},
 	},
 	{
-		name: "pause-run", label: "Pause run", did: "paused",
-		means:  "Its code does not go on and no attempt starts until it is resumed. Signals and timers are recorded.",
-		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.PauseRun(), nil },
+		Kind: operation.PauseRun, label: "Pause run",
+		means: "Its code does not go on and no attempt starts until it is resumed. Signals and timers are recorded.",
 	},
 	{
-		name: "resume-run", label: "Resume run", did: "resumed",
-		means:  "It goes on, with the calls that were paused with it. Calls that were paused by themselves stay so.",
-		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.ResumeRun(), nil },
+		Kind: operation.ResumeRun, label: "Resume run",
+		means: "It goes on, with the calls that were paused with it. Calls that were paused by themselves stay so.",
 	},
 	{
-		name: "signal", label: "Signal", did: "signaled", means: "It gets a signal, when its code asks for it.",
+		Kind: operation.Signal, label: "Signal", means: "It gets a signal, when its code asks for it.",
 		fields: []field{{Name: "name", Label: "Name of the signal", Needed: true}, {Name: "value", Label: "Value, as JSON", Default: "null", Long: true, Needed: true}},
-		onRuns: func(v url.Values) (ops.RunOperation, error) {
+		make: func(v url.Values) (operation.Operation, error) {
 			if v.Get("name") == "" {
-				return ops.RunOperation{}, errors.New("the signal has no name: give it the one that the workflow's code awaits")
+				return operation.Operation{}, errors.New("the signal has no name: give it the one that the workflow's code awaits")
 			}
-			return withJSON(v.Get("value"), func(value any) ops.RunOperation { return ops.SignalRun(v.Get("name"), value) })
+			return withJSON(v.Get("value"), func(value any) operation.Operation { return operation.OnRuns(ops.SignalRun(v.Get("name"), value)) })
 		},
 	},
 	{
-		name: "reset", label: "Reset", did: "reset",
+		Kind: operation.Reset, label: "Reset",
 		means:  "It goes back to a call: results of earlier calls are kept, the call and all later ones are made again, by the code as it is now.",
 		fields: []field{{Name: "to", Label: "Number of the first call to make again", Hint: "as the history shows it", Needed: true, Number: true}},
-		onRuns: func(v url.Values) (ops.RunOperation, error) {
+		make: func(v url.Values) (operation.Operation, error) {
 			n, err := strconv.ParseInt(v.Get("to"), 10, 64)
 			if err != nil || n < 1 {
-				return ops.RunOperation{}, fmt.Errorf("%q is no number of a call: the history has them, from 1", v.Get("to"))
+				return operation.Operation{}, fmt.Errorf("%q is no number of a call: the history has them, from 1", v.Get("to"))
 			}
-			return ops.ResetRun(n), nil
+			return operation.OnRuns(ops.ResetRun(n)), nil
 		},
 	},
 	{
-		name: "move-runs", label: "Move to a build", did: "moved",
+		Kind: operation.MoveRuns, label: "Move to a build",
 		means: "It stays on another build from now on, and goes on at a node of that. If its code does not fit there, it is parked until it is moved back.",
 		fields: []field{
 			{Name: "from", Label: "Build on which it stays now", Hint: "others are left alone; may be empty"},
 			{Name: "build", Label: "Build on which it stays from now on", Hint: "as the page of nodes shows it", Needed: true},
 		},
-		onRuns: func(v url.Values) (ops.RunOperation, error) {
+		make: func(v url.Values) (operation.Operation, error) {
 			if v.Get("build") == "" {
-				return ops.RunOperation{}, errors.New("the build is empty: say on which one it stays from now on, as the page of nodes shows it")
+				return operation.Operation{}, errors.New("the build is empty: say on which one it stays from now on, as the page of nodes shows it")
 			}
-			return ops.MoveRun(v.Get("from"), v.Get("build")), nil
+			return operation.OnRuns(ops.MoveRun(v.Get("from"), v.Get("build"))), nil
 		},
 	},
 	{
-		name: "cancel", label: "Cancel", did: "canceled", danger: true,
-		means:  "It is asked to end: its code is told and can clean up; what it waits for is canceled.",
-		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.CancelRun(), nil },
+		Kind: operation.Cancel, label: "Cancel", danger: true,
+		means: "It is asked to end: its code is told and can clean up; what it waits for is canceled.",
 	},
 	{
-		name: "terminate", label: "Terminate", did: "terminated", danger: true,
-		means:  "It ends now. Its code is not told and cleans nothing up.",
-		onRuns: func(url.Values) (ops.RunOperation, error) { return ops.TerminateRun(), nil },
+		Kind: operation.Terminate, label: "Terminate", danger: true,
+		means: "It ends now. Its code is not told and cleans nothing up.",
 	},
 }
 
-const editPolicy = "edit-policy"
-
 // withJSON makes an operation with a value that a person wrote.
-func withJSON[T any](text string, make func(any) T) (op T, err error) {
+func withJSON(text string, make func(any) operation.Operation) (op operation.Operation, err error) {
 	if !json.Valid([]byte(text)) {
 		return op, fmt.Errorf("%q is not JSON: a text needs quotes, as in \"done\"", clipBytes(text, 100))
 	}
 	return make(json.RawMessage(text)), nil
 }
 
-// reported is an error that a person reports.
-type reported struct{ kind, message string }
-
-func (e *reported) Error() string { return e.message }
-
-// ErrorType is the name by which code and policies recognize the error.
-func (e *reported) ErrorType() string { return e.kind }
-
-func operationNamed(name string) (*operation, error) {
+func operationNamed(name string) (*action, error) {
 	for i := range operations {
-		if operations[i].name == name {
+		if operations[i].Name == name {
 			return &operations[i], nil
 		}
 	}
@@ -169,12 +152,12 @@ type button struct {
 }
 
 // operateLink leads to the form of an operation on one run or call.
-func operateLink(op *operation, id string, call int64) template.URL {
+func operateLink(op *action, id string, call int64) template.URL {
 	number := ""
 	if call > 0 {
 		number = strconv.FormatInt(call, 10)
 	}
-	return link("operate", "op", op.name, "id", id, "number", number)
+	return link("operate", "op", op.Name, "id", id, "number", number)
 }
 
 // buttons are the operations of a call or run that make sense in its state.
@@ -199,16 +182,16 @@ func callButtons(id string, c *view.Call) []button {
 	switch c.State {
 	case view.CallBackoff:
 		if c.Kind == "block" {
-			return buttons(id, c.Call, says, "retry-now", editPolicy)
+			return buttons(id, c.Call, says, "retry-now", operation.EditPolicy.Name)
 		}
-		return buttons(id, c.Call, says, "retry-now", "pause", "skip", "fail", editPolicy)
+		return buttons(id, c.Call, says, "retry-now", "pause", "skip", "fail", operation.EditPolicy.Name)
 	case view.CallPaused, view.CallQuarantined:
-		return buttons(id, c.Call, says, "retry-now", "resume", "skip", "fail", editPolicy)
+		return buttons(id, c.Call, says, "retry-now", "resume", "skip", "fail", operation.EditPolicy.Name)
 	case view.CallRunning, view.CallQueued, view.CallOffered, view.CallGated, view.CallExternal:
 		if c.Paused != nil {
-			return buttons(id, c.Call, says, "resume", "skip", "fail", editPolicy)
+			return buttons(id, c.Call, says, "resume", "skip", "fail", operation.EditPolicy.Name)
 		}
-		return buttons(id, c.Call, says, "pause", "skip", "fail", editPolicy)
+		return buttons(id, c.Call, says, "pause", "skip", "fail", operation.EditPolicy.Name)
 	}
 	return nil
 }
@@ -234,10 +217,10 @@ func runButtons(d *view.Description) []button {
 func bulkLinks(f runFilter) (out []linked) {
 	for i := range operations {
 		v := f.query()
-		v.Set("op", operations[i].name)
+		v.Set("op", operations[i].Name)
 		v.Set("all", "yes")
 		label := operations[i].label
-		if operations[i].calls {
+		if operations[i].OnCalls {
 			label += " calls"
 		}
 		out = append(out, linked{label, linkTo("operate", v)})

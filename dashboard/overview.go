@@ -110,7 +110,7 @@ func tiles(s *view.Status) []tile {
 	}
 	return []tile{
 		runs("running", view.StatusRunning),
-		{"calls retrying", s.Calls[view.CallBackoff], "retry", link("runs", "call", retrying)},
+		{"calls retrying", s.Calls[view.CallBackoff], "retry", link("runs", "call", view.CallRetrying)},
 		calls("calls at gates", view.CallGated),
 		calls("calls in queues", view.CallOffered),
 		calls("calls in line", view.CallQueued),
@@ -143,7 +143,7 @@ func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	}
 	switch {
 	case w.For == view.WaitBackoff:
-		row.All = link("runs", "call", retrying)
+		row.All = link("runs", "call", view.CallRetrying)
 	case w.For == view.WaitCode:
 		row.All = link("runs", "status", view.StatusWaitingForCode)
 	case w.For == view.WaitParked || w.For == view.WaitDamaged:

@@ -169,7 +169,7 @@ func showRun(q *request) (any, error) {
 	for i := range d.Pending[:len(d.Pending)-p.MorePending] {
 		p.Pending = append(p.Pending, q.callRow(d, &d.Pending[i]))
 	}
-	q.sums(p, o.Calls, id, run)
+	q.sums(p, o, id, run)
 	q.records(p, o.Audit)
 	for i := range d.Chain {
 		c := &d.Chain[i]
@@ -371,16 +371,26 @@ const mostPending = 100
 // mostSums is how many calls the page of a run sums up: those with the most attempts.
 const mostSums = 25
 
-func (q *request) sums(p *runPage, calls []view.CallAttempts, id, run string) {
+func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
+	calls, recovered := o.Calls, map[int64]string{}
+	for i := range o.Attempts { // in order: the latest error of each call remains
+		if a := &o.Attempts[i]; a.Message != "" {
+			recovered[a.Call] = "recovered from " + wording.Typed(a.ErrorType, a.Message)
+		}
+	}
 	slices.SortStableFunc(calls, func(a, b view.CallAttempts) int { return cmp.Compare(b.Attempts, a.Attempts) })
 	p.MoreCalls = max(0, len(calls)-mostSums)
 	calls = calls[:min(len(calls), mostSums)]
 	slices.SortFunc(calls, func(a, b view.CallAttempts) int { return cmp.Compare(a.Call, b.Call) })
 	for i := range calls {
 		c := &calls[i]
+		latest := wording.Typed(c.ErrorType, c.Message)
+		if latest == "" && c.Outcome == view.OutcomeCompleted {
+			latest = recovered[c.Call]
+		}
 		row := sumRow{
 			Call: c.Call, Name: c.Name, Outcome: c.Outcome, Attempts: c.Attempts, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, NotKept: c.NotKept,
-			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(wording.Typed(c.ErrorType, c.Message), ""),
+			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(latest, ""),
 			Link: link("attempts", "id", id, "run", run, "number", strconv.FormatInt(c.Call, 10)),
 		}
 		if c.Backoff > 0 {

@@ -15,15 +15,11 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// retrying is the value of the filter by calls that selects those that failed and wait for
-// their next attempt: in backoff, at a gate or for a slot.
-const retrying = "retrying"
-
 // pageRuns is how many runs are on a page.
 const pageRuns = 50
 
 var callStates = []string{
-	retrying, view.CallBackoff, view.CallGated, view.CallOffered, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
+	view.CallRetrying, view.CallBackoff, view.CallGated, view.CallOffered, view.CallQueued, view.CallExternal, view.CallPaused, view.CallQuarantined,
 }
 
 // runFilter is what selects runs, as the address of the list has it.
@@ -146,10 +142,11 @@ type listTab struct {
 	Current bool
 }
 
-// pager leads to the pages before and after.
+// pager leads to other pages of a list: the one before, or the first if that cannot be told, and
+// the one after.
 type pager struct {
-	Prev, Next template.URL
-	Text       string
+	First, Prev, Next template.URL
+	Text              string
 }
 
 type runRow struct {
@@ -177,11 +174,12 @@ func runsList(q *request) (any, error) {
 		return nil, err
 	}
 	before := q.URL.Query().Get("before")
-	runs, next, err := q.list(filter, f.Call, before)
+	filter.Call, filter.Before = f.Call, before
+	runs, next, err := q.list(filter)
 	if err != nil {
 		return nil, err
 	}
-	p := &runsPage{Filter: f, Says: f.says(), Retrying: f.Call == retrying || f.Call == view.CallBackoff, Tabs: tabs(f), Empty: "No run is like that."}
+	p := &runsPage{Filter: f, Says: f.says(), Retrying: f.Call == view.CallRetrying || f.Call == view.CallBackoff, Tabs: tabs(f), Empty: "No run is like that."}
 	if len(f.query()) == 0 && before == "" {
 		p.Empty = "There is no run yet."
 	}
@@ -206,7 +204,7 @@ func runsList(q *request) (any, error) {
 		p.Pager.Next = linkTo("runs", v)
 	}
 	if before != "" {
-		p.Pager.Prev = linkTo("runs", f.query())
+		p.Pager.First = linkTo("runs", f.query())
 	}
 	if q.operator() && len(runs) > 0 {
 		p.Bulk, p.Choose = bulkLinks(f), newChooser(f)
@@ -222,7 +220,7 @@ func tabs(f runFilter) []listTab {
 	}{
 		{"All", runFilter{}},
 		{"Open", runFilter{Status: wording.OpenStatuses}},
-		{"Retrying", runFilter{Call: retrying}},
+		{"Retrying", runFilter{Call: view.CallRetrying}},
 		{"Paused calls", runFilter{Call: view.CallPaused}},
 		{"Quarantined", runFilter{Call: view.CallQuarantined}},
 		{"Parked", runFilter{Status: []string{view.StatusParked, view.StatusWaitingForCode}}},
@@ -239,43 +237,15 @@ func tabs(f runFilter) []listTab {
 	return out
 }
 
-// list reads a page of runs, and the run before which the next one begins. The states of
-// calls that make up one of the filter's are read side by side: what is older than the
-// least that was read of any of them is for the next page.
-func (q *request) list(f view.Filter, call, before string) (runs []view.Run, next string, err error) {
-	states, has := []string{call}, func(string, *view.Wait) bool { return true }
-	switch call {
-	case retrying:
-		states, has = wording.RetryingStates, wording.HasRetries
-	case view.CallPaused:
-		states, has = wording.PausedStates, wording.HasRests
+// list reads a page of runs with what they wait for, and the run before which the next one
+// begins.
+func (q *request) list(f view.Filter) (runs []view.Run, next string, err error) {
+	f.Waits, f.Limit = true, pageRuns+1
+	page, err := ops.Search(q.ctx, q.engine, f)
+	if len(page.Runs) > pageRuns {
+		return page.Runs[:pageRuns], page.Runs[pageRuns-1].RunID, err
 	}
-	f.Waits, f.Before, f.Limit = true, before, pageRuns+1
-	for _, state := range states {
-		f.Call = state
-		found, err := ops.Search(q.ctx, q.engine, f)
-		if err != nil {
-			return nil, "", err
-		}
-		some := found.Runs
-		next = max(next, found.Searched)
-		if len(some) > pageRuns {
-			some = some[:pageRuns]
-			next = max(next, some[pageRuns-1].RunID)
-		}
-		for i := range some {
-			if has(state, some[i].Wait) {
-				runs = append(runs, some[i])
-			}
-		}
-	}
-	slices.SortFunc(runs, func(a, b view.Run) int { return cmp.Compare(b.RunID, a.RunID) })
-	runs = slices.CompactFunc(runs, func(a, b view.Run) bool { return a.RunID == b.RunID })
-	runs = slices.DeleteFunc(runs, func(r view.Run) bool { return r.RunID < next })
-	if len(runs) > pageRuns {
-		runs, next = runs[:pageRuns], runs[pageRuns-1].RunID
-	}
-	return runs, next, nil
+	return page.Runs, page.Searched, err
 }
 
 func (q *request) runRow(r *view.Run) runRow {

@@ -8,8 +8,9 @@ type AuditFilter struct {
 	Since time.Time // only entries of this time or later; zero: all
 	Until time.Time // only entries before this time; zero: all
 	Limit int       // at most this many entries, the latest; 0: 100
-	// Runs is how many runs are read, the latest started first; 0: 1,000. What was done to
-	// a run is in its history, and no index leads from a time to it.
+	// Runs is how many runs are read, the latest started first; 0: 1,000, and fewer if their
+	// histories have more than 10,000 turns in all. What was done to a run is in its history,
+	// and no index leads from a time to it.
 	Runs int
 }
 

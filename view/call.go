@@ -17,6 +17,30 @@ const (
 	CallWaiting     = "waiting"
 )
 
+// CallRetrying is no state: Filter.Call selects by it the runs with a call that Retries.
+const CallRetrying = "retrying"
+
+// Retries reports whether the call has failed and waits for its next attempt: in backoff, at a
+// gate, in a queue or for a slot.
+func (c *Call) Retries() bool {
+	switch c.State {
+	case CallBackoff, CallGated, CallQueued, CallOffered:
+		return c.Failures > 0
+	}
+	return false
+}
+
+// Rests reports whether the call is paused, by itself or with its activity.
+func (c *Call) Rests() bool {
+	switch c.State {
+	case CallPaused:
+		return true
+	case CallQueued, CallOffered:
+		return c.ActivityPaused != nil
+	}
+	return false
+}
+
 // Call is a call of a run that is open.
 type Call struct {
 	Call  int64  `json:"call"`  // number in its run, from 1

@@ -6,7 +6,7 @@ import "time"
 type DoctorFilter struct {
 	Since time.Time // only runs created at this time or later; gates and schedules always
 	Limit int       // at most this many findings; 0: 1000
-	// Progress, if set, is called after each page of runs with how many were read so far.
+	// Progress, if set, is called from time to time with how many runs were read so far.
 	Progress func(runs int)
 }
 

@@ -4,11 +4,16 @@ import "time"
 
 // Filter selects runs. A run is selected if it matches all fields. The zero value
 // selects all.
+//
+// Call is a state of calls: CallQueued, CallOffered, CallGated, CallBackoff, CallExternal,
+// CallPaused or CallQuarantined. Where runs are listed CallPaused selects those with a call
+// that Rests, and CallRetrying those with a call that Retries; where they are operated on
+// only the state of a call counts.
 type Filter struct {
 	Status     []string          // any of these, see StatusRunning; empty: any
 	Workflow   string            // name of the definition
 	IDPrefix   string            // of the workflow ID
-	Call       string            // runs with a call in this state: CallQueued, CallOffered, CallGated, CallBackoff, CallExternal, CallPaused, CallQuarantined
+	Call       string            // runs with a call in this state; empty: any
 	ErrorType  string            // runs with a call whose latest attempt in the ledger ended with this type of error
 	Attributes map[string]string // all of these
 	Since      time.Time         // only runs created at this time or later; zero: all

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -74,33 +72,15 @@ func (p Place) Before(e *Event) bool {
 }
 
 // String returns the text of the place.
-func (p Place) String() string {
-	switch {
-	case p == Place{}:
-		return ""
-	case p.Event == EndOfTurn:
-		return strconv.FormatInt(p.Turn, 10)
-	}
-	return strconv.FormatInt(p.Turn, 10) + "." + strconv.Itoa(p.Event)
-}
+func (p Place) String() string { return placeText(p.Turn, p.Event) }
 
 // MarshalText returns the text of the place.
 func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText reads the text of a place.
 func (p *Place) UnmarshalText(text []byte) error {
-	turn, event, both := strings.Cut(string(text), ".")
-	*p = Place{Event: EndOfTurn}
-	var err error
-	if len(text) == 0 {
-		*p = Place{}
-		return nil
-	}
-	p.Turn, err = strconv.ParseInt(turn, 10, 64)
-	if both && err == nil {
-		p.Event, err = strconv.Atoi(event)
-	}
-	if err != nil || p.Turn < 0 || p.Event < 0 {
+	var ok bool
+	if p.Turn, p.Event, ok = parsePlace(string(text)); !ok {
 		return fmt.Errorf("view: %q is no place in a history; write the number of a turn, and with a point the number of an event in it, as in 17 or 17.3", text)
 	}
 	return nil

@@ -72,3 +72,26 @@ func TestPayloadsDecode(t *testing.T) {
 		t.Error("an unknown encoding was decoded")
 	}
 }
+
+// TestF48_WhatIsFoundByItsCalls: the command, the API and the dashboard say by the same rules
+// which runs retry and which rest.
+func TestF48_WhatIsFoundByItsCalls(t *testing.T) {
+	paused := &view.Pause{By: "ann"}
+	for _, c := range []struct {
+		call           view.Call
+		retries, rests bool
+	}{
+		{view.Call{State: view.CallBackoff, Failures: 1}, true, false},
+		{view.Call{State: view.CallBackoff}, false, false}, // lost, not failed
+		{view.Call{State: view.CallGated, Failures: 2}, true, false},
+		{view.Call{State: view.CallOffered, Failures: 2, ActivityPaused: paused}, true, true},
+		{view.Call{State: view.CallRunning, Failures: 2, ActivityPaused: paused}, false, false},
+		{view.Call{State: view.CallQueued, ActivityPaused: paused}, false, true},
+		{view.Call{State: view.CallQueued}, false, false},
+		{view.Call{State: view.CallPaused, Failures: 2}, false, true},
+	} {
+		if retries, rests := c.call.Retries(), c.call.Rests(); retries != c.retries || rests != c.rests {
+			t.Errorf("%+v: retries %v, rests %v", c.call, retries, rests)
+		}
+	}
+}

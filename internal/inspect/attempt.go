@@ -12,79 +12,73 @@ import (
 	"github.com/perdure/perdure/view"
 )
 
-// Attempts returns the attempts of a run's calls, or of one call if call is not 0, by
-// call and number. It merges two sources: the ledger has the attempts of all calls with
-// a failed one, the history has those that closed a call. Of a call with very many
-// attempts the ledger keeps the first core.FirstAttempts and the last
-// core.LastAttempts; NotKept shows the gap. The tries of a block of code that is retried
-// are listed if the call is that block.
-func (in *Inspector) Attempts(ctx context.Context, workflowID, run string, call int64) ([]view.Attempt, error) {
+// Attempts returns a part of the attempts of a run's calls, by call and number. It merges two
+// sources: the ledger has the attempts of all calls with a failed one, the history has those
+// that closed a call. Of a call with very many attempts the ledger keeps the first
+// core.FirstAttempts and the last core.LastAttempts; NotKept shows the gap. The tries of a block
+// of code that is retried are listed if the call is that block. The error is a
+// *history.InputError about a part that there is not.
+func (in *Inspector) Attempts(ctx context.Context, workflowID, run string, part view.AttemptRange) ([]view.Attempt, error) {
+	if part.Call < 0 || part.After.Call < 0 || part.After.Number < 0 {
+		return nil, &history.InputError{What: "part of the attempts", Problem: "has a negative number; calls and attempts are numbered from 1"}
+	}
+	if err := checkLimit(part.Limit); err != nil {
+		return nil, err
+	}
 	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	return in.AttemptsOf(ctx, row, call)
+	return in.AttemptsOf(ctx, row, part)
 }
 
 // AttemptsOf is Attempts for a run whose row is known.
-func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, call int64) ([]view.Attempt, error) {
-	all, _, err := in.attempts(ctx, row, call)
-	return all, err
+func (in *Inspector) AttemptsOf(ctx context.Context, row *store.Run, part view.AttemptRange) ([]view.Attempt, error) {
+	p := attemptPart{in: in, row: row, AttemptRange: store.AttemptRange{Call: part.Call, After: store.AttemptKey(part.After), Limit: part.Limit}}
+	if err := p.read(ctx); err != nil {
+		return nil, err
+	}
+	out := merged(p.kept, p.made.closed, p.inFlight)
+	if part.Limit > 0 && len(out) > part.Limit {
+		out = out[:part.Limit:part.Limit]
+	}
+	notKept(out, part.After)
+	return out, in.tellOfWorkers(ctx, row.Partition, out)
 }
 
-// attempts returns all attempts, and the records of those in the ledger.
-func (in *Inspector) attempts(ctx context.Context, row *store.Run, call int64) (all []view.Attempt, kept []store.Attempt, err error) {
-	made := closing{call: call}
-	s, _, err := in.begin(ctx, row, 0, made.add)
-	if err != nil {
-		return nil, nil, err
-	}
-	return in.merge(ctx, row, s, &made, call)
-}
-
-// merge adds what the ledger has of a run, or of one of its calls, to what its history has.
-func (in *Inspector) merge(ctx context.Context, row *store.Run, s *Snapshot, made *closing, call int64) (all []view.Attempt, kept []store.Attempt, err error) {
-	kept, err = in.db.Attempts(ctx, row.Partition, row.ID, call)
-	if err != nil {
-		return nil, nil, err
-	}
-	if call == 0 { // the tries of blocks are no attempts of calls
-		kept = slices.DeleteFunc(kept, func(a store.Attempt) bool { return a.Name == core.BlockName })
-	}
-	out := make([]view.Attempt, 0, len(kept)+len(made.closed))
+// merged returns the attempts that the ledger has, and of the others those that are in flight or
+// have closed a call, in order.
+func merged(kept []store.Attempt, closed, inFlight []view.Attempt) []view.Attempt {
+	out := make([]view.Attempt, 0, len(kept)+len(closed))
 	known := map[core.AttemptRef]bool{}
 	for _, a := range kept {
 		known[core.AttemptRef{Call: a.Call, Attempt: a.Number}] = true
 		out = append(out, attemptOf(a))
 	}
-	of := func(v *view.Attempt) bool {
-		return (call <= 0 || v.Call == call) && !known[core.AttemptRef{Call: v.Call, Attempt: v.Number}]
-	}
-	for i := range made.closed {
-		if of(&made.closed[i]) {
-			out = append(out, made.closed[i])
-		}
-	}
-	if row.Status.Open() {
-		for _, v := range s.inFlight(row.ID) {
-			if of(&v) {
-				out = append(out, v)
-			}
+	for _, v := range slices.Concat(closed, inFlight) {
+		if ref := (core.AttemptRef{Call: v.Call, Attempt: v.Number}); !known[ref] {
+			known[ref] = true
+			out = append(out, v)
 		}
 	}
 	slices.SortFunc(out, func(a, b view.Attempt) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.Number, b.Number))
 	})
-	for i := range out {
-		if out[i].RunID != "" {
-			continue
+	return out
+}
+
+// notKept adds how many attempts are missing before each, behind a place.
+func notKept(all []view.Attempt, after view.AttemptPlace) {
+	for i := range all {
+		a := &all[i]
+		if a.Call != after.Call {
+			after = view.AttemptPlace{Call: a.Call}
 		}
-		out[i].NotKept = out[i].Number - 1
-		if i > 0 && out[i-1].Call == out[i].Call {
-			out[i].NotKept -= out[i-1].Number
+		if a.RunID == "" {
+			a.NotKept = a.Number - 1 - after.Number
 		}
+		after.Number = a.Number
 	}
-	return out, kept, in.tellOfWorkers(ctx, row.Partition, out)
 }
 
 func attemptOf(a store.Attempt) view.Attempt {
@@ -108,9 +102,12 @@ func ledgerDetail(a *store.Attempt) (d core.AttemptDetail) {
 
 // closing collects the attempts that closed a call: the history has a record of them.
 type closing struct {
-	call    int64 // only of this one; 0: of all
-	names   map[int64]string
+	first   int64            // the lowest call that counts
+	call    int64            // only of this one; 0: of all
+	after   store.AttemptKey // only those behind this one
+	names   map[int64]string // of the calls that began and have not closed
 	started map[int64]*history.Event
+	begun   int64 // the last call of any kind that began
 	closed  []view.Attempt
 }
 
@@ -120,7 +117,10 @@ func (c *closing) add(s *Snapshot, t *core.StoredTurn) {
 	}
 	for i := range t.Events {
 		ev := &t.Events[i]
-		if ev.Call == 0 || c.call > 0 && ev.Call != c.call {
+		if _, begins := callKinds[ev.Kind]; begins {
+			c.begun = max(c.begun, ev.Call)
+		}
+		if ev.Call == 0 || ev.Call < c.first || c.call > 0 && ev.Call != c.call {
 			continue
 		}
 		switch ev.Kind {
@@ -129,13 +129,23 @@ func (c *closing) add(s *Snapshot, t *core.StoredTurn) {
 		case history.AttemptStarted:
 			c.started[ev.Call] = ev
 		case history.CallCompleted, history.CallFailed, history.CallCanceled:
-			if began := c.started[ev.Call]; began != nil {
+			if began := c.started[ev.Call]; began != nil && c.after.Compare(store.AttemptKey{Call: ev.Call, Number: began.Attempt}) < 0 {
 				c.closed = append(c.closed, closedAttempt(&s.Start, t.Number, c.names[ev.Call], began, ev))
 			}
 			delete(c.names, ev.Call)
 			delete(c.started, ev.Call)
 		}
 	}
+}
+
+// horizon returns the call before which all calls have closed of which the turns that were read
+// tell.
+func (c *closing) horizon() int64 {
+	first := c.begun + 1
+	for call := range c.names {
+		first = min(first, call)
+	}
+	return first
 }
 
 // closedAttempt returns the attempt of which the history has when it began, and how it closed

@@ -19,20 +19,22 @@ func (in *Inspector) Audit(ctx context.Context, workflowID, run string) ([]view.
 		return nil, err
 	}
 	start, _ := record.Start(row) // show says what cannot be read
-	return in.controls(ctx, row, &start, -1)
+	all, _, err := in.controls(ctx, row, &start, 0)
+	return all, err
 }
 
-// controls reads the operations in the history of a run, behind a turn, oldest first.
-func (in *Inspector) controls(ctx context.Context, row *store.Run, start *history.Start, after int64) ([]view.ControlRecord, error) {
+// controls reads the operations in the history of a run, behind a turn, oldest first, and returns
+// how many turns it has read.
+func (in *Inspector) controls(ctx context.Context, row *store.Run, start *history.Start, after int64) (all []view.ControlRecord, read int, err error) {
 	done := controls{row: row}
-	_, err := in.each(ctx, row, start, 0, func(turns []core.StoredTurn, _ []*history.DamageError) {
+	_, err = in.each(ctx, row, start, max(after, 0), mostTurns, func(turns []core.StoredTurn, _ []*history.DamageError) bool {
 		for i := range turns {
-			if turns[i].Number > after {
-				done.add(nil, &turns[i])
-			}
+			done.add(nil, &turns[i])
 		}
+		read += len(turns)
+		return true
 	})
-	return done.all(start), err
+	return done.all(start), read, err
 }
 
 // controls collects the operations in the history of a run, oldest first.

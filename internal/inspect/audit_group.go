@@ -25,8 +25,11 @@ func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*
 	if err := errors.Join(checkLimit(filter.Limit), checkLimit(filter.Runs)); err != nil {
 		return nil, err
 	}
-	filter.Limit, filter.Runs = cmp.Or(filter.Limit, auditLimit), cmp.Or(filter.Runs, auditRuns)
-	a := &auditor{filter: filter}
+	a := &auditor{filter: filter, turns: maxPage}
+	if filter.Runs == 0 {
+		a.turns = in.search / 10
+	}
+	a.filter.Limit, a.filter.Runs = cmp.Or(filter.Limit, auditLimit), cmp.Or(filter.Runs, auditRuns)
 	for _, read := range []func(context.Context, *auditor) error{in.auditSwitches, in.auditGates, in.auditSchedules, in.auditRuns} {
 		if err := read(ctx, a); err != nil {
 			return nil, err
@@ -39,6 +42,7 @@ func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*
 // auditor collects the latest entries.
 type auditor struct {
 	filter view.AuditFilter
+	turns  int // that may still be read, of all histories
 	out    view.Audit
 }
 
@@ -127,7 +131,7 @@ func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 }
 
 // auditRuns adds what was done to the runs that started last. What began after the time
-// that is asked for, or ended before it, is not read.
+// that is asked for, or ended before it, is not read. The history of a run is read whole.
 func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 	filter := Bounded(store.Filter{Partitions: in.group.All(), Until: a.filter.Until})
 	for {
@@ -138,7 +142,7 @@ func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 		}
 		for i := range rows {
 			if row := &rows[i]; row.Closed == 0 || !time.Unix(0, row.Closed).Before(a.filter.Since) {
-				if a.out.Runs == a.filter.Runs {
+				if a.out.Runs == a.filter.Runs || a.turns <= 0 {
 					a.out.Unread = true
 					return nil
 				}
@@ -159,7 +163,8 @@ func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 // was cut was done to that one.
 func (in *Inspector) auditRun(ctx context.Context, row *store.Run, a *auditor) error {
 	start, _ := record.Start(row) // show says what cannot be read
-	records, err := in.controls(ctx, row, &start, start.Base.LastCut())
+	records, read, err := in.controls(ctx, row, &start, start.Base.LastCut())
+	a.turns -= read
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // it was deleted meanwhile
 	}

@@ -3,8 +3,10 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/perdure/perdure/internal/core"
+	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/view"
 )
@@ -24,38 +26,51 @@ func (in *Inspector) FindCalls(ctx context.Context, filter view.AttemptFilter) (
 	return found, next, nil
 }
 
-// Calls sums up the attempts of each activity and step of a run, by number. Calls
-// without an attempt that has ended are left out. RunID of a call that a reset or forked
+// Calls sums up the attempts of each activity and step of a part of a run's calls, by number.
+// Calls without an attempt that has ended are left out. RunID of a call that a reset or forked
 // run has kept is the run that made it, whose ledger has all attempts.
-func (in *Inspector) Calls(ctx context.Context, workflowID, run string) ([]view.CallAttempts, error) {
+func (in *Inspector) Calls(ctx context.Context, workflowID, run string, part view.CallRange) ([]view.CallAttempts, error) {
+	if part.After < 0 {
+		return nil, &history.InputError{What: "part of the calls", Problem: "begins behind a negative number; calls are numbered from 1"}
+	}
+	if err := checkLimit(part.Limit); err != nil {
+		return nil, err
+	}
 	row, err := in.Find(ctx, workflowID, run)
 	if err != nil {
 		return nil, err
 	}
-	attempts, kept, err := in.attempts(ctx, row, 0)
-	if err != nil {
+	p := attemptPart{in: in, row: row, AttemptRange: store.AttemptRange{Latest: true, Limit: part.Limit}}
+	if part.After > 0 {
+		p.After = store.AttemptKey{Call: part.After, Number: view.EndOfCall}
+	}
+	if err := p.read(ctx); err != nil {
 		return nil, err
 	}
-	return sumsOf(row, attempts, kept), nil
+	calls := sums(row, p.kept, p.made.closed)
+	if part.Limit > 0 && len(calls) > part.Limit {
+		calls = calls[:part.Limit:part.Limit]
+	}
+	return calls, nil
 }
 
-// sumsOf sums up attempts by call.
-func sumsOf(row *store.Run, attempts []view.Attempt, kept []store.Attempt) (calls []view.CallAttempts) {
-	latest := map[int64]store.Attempt{} // the last record of each call: they are in order
-	for _, a := range kept {
-		latest[a.Call] = a
-	}
-	for i, a := range attempts {
-		if a.Ended == nil || i+1 < len(attempts) && attempts[i+1].Call == a.Call && attempts[i+1].Ended != nil {
-			continue // not the last one that ended
+// sums sums up calls by their last record in the ledger, or the attempt that closed those that
+// have none there.
+func sums(row *store.Run, kept []store.Attempt, closed []view.Attempt) (calls []view.CallAttempts) {
+	known := map[int64]bool{}
+	for i, a := range kept {
+		if i+1 < len(kept) && kept[i+1].Call == a.Call {
+			continue // they are in order
 		}
-		entry, known := latest[a.Call]
-		if !known {
-			calls = append(calls, onlyAttempt(row, &a))
-			continue
-		}
-		calls = append(calls, callSums(&store.LedgerEntry{Attempt: entry, WorkflowID: row.WorkflowID, Type: row.Type}))
+		known[a.Call] = true
+		calls = append(calls, callSums(&store.LedgerEntry{Attempt: a, WorkflowID: row.WorkflowID, Type: row.Type}))
 	}
+	for i := range closed {
+		if !known[closed[i].Call] {
+			calls = append(calls, onlyAttempt(row, &closed[i]))
+		}
+	}
+	slices.SortFunc(calls, func(a, b view.CallAttempts) int { return cmp.Compare(a.Call, b.Call) })
 	return calls
 }
 

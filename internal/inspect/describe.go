@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/record"
@@ -40,11 +41,19 @@ func (in *Inspector) Overview(ctx context.Context, workflowID, run string) (*vie
 	if err != nil {
 		return nil, err
 	}
-	attempts, kept, err := in.merge(ctx, row, s, &made, 0)
+	kept, err := in.db.Attempts(ctx, row.Partition, row.ID, store.AttemptRange{})
 	if err != nil {
 		return nil, err
 	}
-	return &view.Overview{Description: d, Attempts: attempts, Calls: sumsOf(row, attempts, kept), Audit: done.all(&s.Start)}, nil
+	kept = slices.DeleteFunc(kept, isTry)
+	var inFlight []view.Attempt
+	if row.Status.Open() {
+		inFlight = s.inFlight(row.ID)
+	}
+	attempts := merged(kept, made.closed, inFlight)
+	notKept(attempts, view.AttemptPlace{})
+	o := &view.Overview{Description: d, Attempts: attempts, Calls: sums(row, kept, made.closed), Audit: done.all(&s.Start)}
+	return o, in.tellOfWorkers(ctx, row.Partition, attempts)
 }
 
 // describe returns a run with what was read of it. Of a closed one nothing need be.

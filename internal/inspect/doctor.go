@@ -145,8 +145,19 @@ func (d *doctor) database(ctx context.Context) error {
 	return nil
 }
 
+// runs reads the runs of one partition after the other: in no order that anybody needs, a
+// page costs what is on it, where the newest of all partitions are chosen from a page of each.
 func (d *doctor) runs(ctx context.Context, f *view.DoctorFilter) error {
-	filter := store.Filter{Partitions: d.in.group.All(), Since: f.Since, Limit: doctorRuns}
+	for _, partition := range d.in.group.All() {
+		if err := d.partition(ctx, partition, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *doctor) partition(ctx context.Context, partition int, f *view.DoctorFilter) error {
+	filter := Bounded(store.Filter{Partitions: []int{partition}, Since: f.Since, Limit: doctorRuns})
 	for {
 		rows, err := d.in.db.List(ctx, filter)
 		if err != nil {
@@ -189,7 +200,7 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 			}
 		}
 	}
-	kept, err := d.in.db.Attempts(ctx, row.Partition, row.ID, 0)
+	kept, err := d.in.db.Attempts(ctx, row.Partition, row.ID, store.AttemptRange{})
 	if err != nil {
 		return err
 	}
@@ -207,7 +218,7 @@ func (d *doctor) run(ctx context.Context, row *store.Run) error {
 func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start, at view.Finding) error {
 	for after := int64(0); ; {
 		stored, err := d.in.db.History(ctx, row.Partition, row.ID, after, doctorTurns)
-		if err != nil || len(stored) == 0 {
+		if err != nil {
 			return err
 		}
 		_, damage := record.Turns(start, after, stored)
@@ -221,6 +232,9 @@ func (d *doctor) turns(ctx context.Context, row *store.Run, start *history.Start
 			if !history.Summed(stored[i].Events) {
 				d.out.Unsummed++
 			}
+		}
+		if len(stored) < doctorTurns {
+			return nil
 		}
 		after = stored[len(stored)-1].Number
 	}

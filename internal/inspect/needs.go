@@ -71,9 +71,14 @@ func (o *obstacles) awaitsBuild(ctx context.Context, row *store.Run, w *view.Wai
 	case n.Live:
 		w.Why += "which the node " + n.Node + " has"
 	default:
-		w.Why += "which was seen last on the node " + n.Node + ", " + n.Seen.UTC().Format(time.RFC3339)
+		w.Why += "which " + lastSeen(n)
 	}
 	return nil
+}
+
+// lastSeen says when and where a build was seen last that no live node has.
+func lastSeen(n *view.NeededCode) string {
+	return "was seen last on the node " + n.Node + ", " + n.Seen.UTC().Format(time.RFC3339)
 }
 
 // WouldMove says what would become of a run that moves from one build to another, as far as
@@ -88,7 +93,7 @@ func (in *Inspector) WouldMove(ctx context.Context, row *store.Run, from, to str
 	case is.Node == "":
 		return "no node is remembered that has this workflow in build " + to + ": it would wait for one", nil
 	case !is.Live:
-		return "build " + to + " was seen last on the node " + is.Node + ", " + is.Seen.UTC().Format(time.RFC3339) + ": it would wait for it", nil
+		return "build " + to + " " + lastSeen(is) + ": it would wait for it", nil
 	case is.Version != "" && is.Version == was.Version:
 		return "the node " + is.Node + " has build " + to + " with the same version of the workflow: it would go on there", nil
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -17,7 +18,8 @@ func (in *Inspector) List(ctx context.Context, filter view.Filter) ([]view.Run, 
 	return p.Runs, err
 }
 
-// searched is how many of the newest runs Search looks at; by the type of errors a quarter of it.
+// searched is how many of the newest runs Search looks at; by the type of errors a quarter of
+// it, and a hundredth of those that have to be asked what they wait for.
 const searched = 100_000
 
 // Search is List that looks at the newest runs only, where the database has to look at each run
@@ -48,17 +50,31 @@ func (in *Inspector) page(ctx context.Context, filter view.Filter, bounded bool)
 	if err := in.check(ctx); err != nil {
 		return p, err
 	}
+	search, byCalls := callSearches[filter.Call]
+	if byCalls {
+		filter.Call = string(search.states[0])
+	}
 	selected, err := RunFilter(filter, in.group.All())
 	if err != nil {
 		return p, err
 	}
+	most := 0 // runs whose waits are read
 	if bounded {
+		most = max(1, in.search/100)
 		if p.Searched, err = in.floor(ctx, &selected); err != nil {
 			return p, err
 		}
 		if p.Searched != "" {
 			selected.Above = p.Searched[:len(p.Searched)-1] // before that run, and behind the next
 		}
+	}
+	if byCalls {
+		var stopped string
+		p.Runs, stopped, err = in.byCalls(ctx, selected, search, most)
+		if p.Searched = cmp.Or(stopped, p.Searched); len(p.Runs) >= store.Page(filter.Limit) {
+			p.Searched = ""
+		}
+		return p, err
 	}
 	rows, err := in.db.List(ctx, selected)
 	if err != nil {

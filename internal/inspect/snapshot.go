@@ -37,38 +37,30 @@ func (in *Inspector) Read(ctx context.Context, row *store.Run) (*Snapshot, error
 	return s, err
 }
 
-// begin reads a run and its first turns, at most limit (0: all), and reports whether
-// these are all. Each turn is shown to those who want to keep something of it, too.
+// begin reads a run and its first turns, at most limit and mostTurns (0: all), and reports
+// whether these are all. Each turn is shown to those who want to keep something of it, too.
 func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also ...func(*Snapshot, *core.StoredTurn)) (s *Snapshot, complete bool, err error) {
-	s = &Snapshot{rows: map[int64]store.Call{}, owners: map[int64]string{}, open: newLeftOpen()}
-	if s.Start, err = record.Start(row); err != nil {
-		s.Damage, s.startLost = append(s.Damage, damageOf(err)), !readable(err)
-	}
-	// Rows first: a call that closes in between is then closed in the history.
-	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
-	if err != nil {
+	if s, err = in.unread(ctx, row); err != nil {
 		return nil, false, err
 	}
-	for _, c := range calls {
-		s.rows[c.Number] = c
+	part := mostTurns
+	if limit > 0 {
+		part = min(part, limit)
 	}
-	complete, err = in.each(ctx, row, &s.Start, limit, func(turns []core.StoredTurn, damage []*history.DamageError) {
+	complete, err = in.each(ctx, row, &s.Start, 0, part, func(turns []core.StoredTurn, damage []*history.DamageError) (more bool) {
 		s.add(turns, damage)
 		for i := range turns {
 			for _, f := range also {
 				f(s, &turns[i])
 			}
 		}
+		return limit == 0
 	})
+	if err == nil {
+		err = in.nameOwners(ctx, row, s)
+	}
 	if err != nil {
 		return nil, false, err
-	}
-	owners, err := in.db.Owners(ctx, row.Partition)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, o := range owners {
-		s.owners[o.Epoch] = o.Node
 	}
 	if s.Start.Carried != nil {
 		for _, signal := range s.Start.Carried.Signals {
@@ -78,26 +70,45 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also 
 	return s, complete, nil
 }
 
-// each reads the history of a run in parts of mostTurns, at most limit turns (0: all), and
-// reports whether these are all. A part may be all that is in memory of a history.
-func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, limit int, part func([]core.StoredTurn, []*history.DamageError)) (complete bool, err error) {
-	for after, read := int64(0), 0; ; {
-		n := mostTurns
-		if limit > 0 {
-			n = min(n, limit-read)
-		}
+// unread returns a run of whose history nothing is read yet.
+func (in *Inspector) unread(ctx context.Context, row *store.Run) (s *Snapshot, err error) {
+	s = &Snapshot{rows: map[int64]store.Call{}, owners: map[int64]string{}, open: newLeftOpen()}
+	if s.Start, err = record.Start(row); err != nil {
+		s.Damage, s.startLost = append(s.Damage, damageOf(err)), !readable(err)
+	}
+	// Rows first: a call that closes in between is then closed in the history.
+	calls, err := in.db.Calls(ctx, row.Partition, row.ID)
+	for _, c := range calls {
+		s.rows[c.Number] = c
+	}
+	return s, err
+}
+
+// nameOwners adds which nodes advanced the run.
+func (in *Inspector) nameOwners(ctx context.Context, row *store.Run, s *Snapshot) error {
+	owners, err := in.db.Owners(ctx, row.Partition)
+	for _, o := range owners {
+		s.owners[o.Epoch] = o.Node
+	}
+	return err
+}
+
+// each reads the history of a run behind a turn, in parts of n turns, until part wants no more,
+// and reports whether it has read all. A part may be all that is in memory of a history.
+func (in *Inspector) each(ctx context.Context, row *store.Run, start *history.Start, after int64, n int, part func([]core.StoredTurn, []*history.DamageError) (more bool)) (complete bool, err error) {
+	for {
 		stored, err := in.db.History(ctx, row.Partition, row.ID, after, n)
 		if err != nil {
 			return false, err
 		}
-		part(record.Turns(start, after, stored))
+		more := part(record.Turns(start, after, stored))
 		if len(stored) < n {
 			return true, nil
 		}
-		after, read = stored[len(stored)-1].Number, read+len(stored)
-		if limit > 0 && read >= limit {
+		if !more {
 			return false, nil
 		}
+		after = stored[len(stored)-1].Number
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *Server) Start() {
 	s.mu.Lock()
 	s.attended, s.begun = time.Now(), true
 	s.mu.Unlock()
-	s.work.Go(s.serve)
+	s.work.Go(s.run)
 	s.work.Go(s.settle)
 }
 
@@ -226,8 +226,8 @@ const (
 	lookEvery  = 200 * time.Millisecond
 )
 
-// serve claims, and looks after what is held.
-func (s *Server) serve() {
+// run claims, and looks after what is held.
+func (s *Server) run() {
 	beat := time.NewTicker(s.config.Lease / 3)
 	defer beat.Stop()
 	poll := time.NewTimer(0)

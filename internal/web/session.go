@@ -96,12 +96,6 @@ func cookie(r *http.Request, value string, age int) *http.Cookie {
 	}
 }
 
-// Identify returns who makes a request, for pages that need no role.
-func (g *Guard) Identify(r *http.Request) access.Identity {
-	who, _ := g.identify(r)
-	return who
-}
-
 // sign makes the value of a cookie: who, until when, a random text, and what proves them.
 func sign(key [sha256.Size]byte, name string, expires time.Time, nonce string) string {
 	text := fmt.Sprintf("1.%s.%d.%s", base64.RawURLEncoding.EncodeToString([]byte(name)), expires.Unix(), nonce)

@@ -17,7 +17,7 @@ func (a *app) asking(cmd *cobra.Command, wait time.Duration,
 ) *cobra.Command {
 	cmd.Args = arguments
 	cmd.ValidArgsFunction = a.completeID
-	cmd.Flags().DurationVar(&wait, "wait", wait, "wait so `long` for the result")
+	cmd.Flags().DurationVar(&wait, "wait", wait, "wait at most this `duration` for the result")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkWait(wait); err != nil {
 			return err

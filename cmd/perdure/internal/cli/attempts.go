@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
@@ -17,17 +16,22 @@ import (
 func (a *app) attemptsCommand() *cobra.Command {
 	var opt ledgerOptions
 	var run whichRun
+	var from part
+	var call int64
 	cmd := &cobra.Command{
 		Use:   "attempts [ID]",
 		Short: "Show every attempt of a workflow, or search those of all workflows",
 		Long: `Show every attempt of every step of a workflow: how it ended, and why and after which
 wait it was or was not retried. Of a step with very many attempts the first 100 and the
-last 1,000 are kept; a line says which are not.
+last 1,000 are kept; a line says which are not. Many attempts are read in parts: --limit
+attempts behind --after, which is the number of a step, or the place of an attempt of it,
+such as 17.3.
 
 Without an ID, search the attempts of all workflows, latest first. Steps that succeed at
 the first try are not found there; "perdure stats activities" counts them.`,
 		Example: `  perdure attempts order-17
   perdure attempts order-17 -o json
+  perdure attempts order-17 --after 17.3 --limit 50
   perdure attempts --activity charge --error-type Unavailable --since 24h
   perdure attempts --outcome lost --limit 0 -o jsonl`,
 		Args:              arguments,
@@ -36,42 +40,65 @@ the first try are not found there; "perdure stats activities" counts them.`,
 			if err := opt.resolve(a.env.Now()); err != nil {
 				return err
 			}
-			if len(args) == 0 && run.id != "" {
-				return usage("Name the workflow as well.", "--run names a run of one workflow.")
+			if err := from.check(); err != nil {
+				return err
 			}
 			if len(args) == 0 {
+				if flag := anyChanged(cmd, []string{"run", "after", "call"}); flag != "" {
+					return usage("Name the workflow as well.", "--%s is about the attempts of one workflow.", flag)
+				}
+				if opt.filter.Limit = from.limit; !cmd.Flags().Changed("limit") {
+					opt.filter.Limit = 100
+				}
 				return a.findAttempts(cmd.Context(), &opt)
 			}
-			for _, flag := range []string{"type", "limit"} {
-				if cmd.Flags().Changed(flag) {
-					return usage("Leave it out, or the ID.", "--%s is for the attempts of many workflows; those of one are all shown.", flag)
-				}
+			if cmd.Flags().Changed("type") {
+				return usage("Leave it out, or the ID.", "--type is for the attempts of many workflows.")
 			}
-			return a.attempts(cmd.Context(), args[0], run, &opt)
+			r := view.AttemptRange{Call: call, Limit: from.limit}
+			switch {
+			case call < 0:
+				return noCall(call)
+			case r.After.UnmarshalText([]byte(from.after)) != nil:
+				return usage("Write the number of a step, and with a point that of an attempt: 17 or 17.3.", "%q is no place among attempts.", from.after)
+			}
+			return a.attempts(cmd.Context(), args[0], run, r, &opt)
 		},
 	}
-	opt.flags(cmd).IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
+	opt.flags(cmd)
+	from.flags(cmd, "the number of a step, or an attempt of it, as 17.3", "; the default is all of one workflow, and 100 of many")
+	cmd.Flags().Int64Var(&call, "call", 0, "with an ID: only those of the step with this `number`")
 	run.flag(cmd)
 	return cmd
 }
 
-func (a *app) attempts(ctx context.Context, id string, run whichRun, opt *ledgerOptions) error {
+func (a *app) attempts(ctx context.Context, id string, run whichRun, part view.AttemptRange, opt *ledgerOptions) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		all, err := run.of(e, id).Attempts(ctx)
-		if err != nil {
-			return run.explain(id, err)
-		}
-		attempts := slices.DeleteFunc(slices.Clone(all), func(t view.Attempt) bool { return !opt.selects(&t) })
+		limit, whole := part.Limit, part.Call == 0 && part.After == view.AttemptPlace{}
+		p, err := inParts(a, limit, opt.selector(), func(last *view.Attempt, n int) ([]view.Attempt, error) {
+			if part.Limit = n; last != nil {
+				part.After = last.Place()
+			}
+			attempts, err := run.of(e, id).AttemptsRange(ctx, part)
+			return attempts, run.explain(id, err)
+		})
 		switch {
-		case a.format != formatTable:
-			return documents(a, attempts)
-		case len(all) == 0:
+		case err != nil || a.format != formatTable:
+			return err
+		case p.read == 0 && whole:
 			a.printf("Workflow %s has made no attempt yet.\n", id)
-		case len(attempts) == 0:
-			a.printf("No attempt of workflow %s matches; there are %d in all.\n", id, len(all))
-		default:
-			return a.attemptTable(attempts)
+			return nil
+		case len(p.rows) == 0 && whole:
+			a.printf("No attempt of workflow %s matches; there are %d in all.\n", id, p.read)
+			return nil
+		case len(p.rows) == 0:
+			a.printf("No attempt of workflow %s matches.\n", id)
+			return nil
 		}
+		if err := a.attemptTable(p.rows); err != nil || !p.more {
+			return err
+		}
+		a.tellMore(limit, p.last.Place().String())
 		return nil
 	})
 }

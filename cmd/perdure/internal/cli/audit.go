@@ -44,7 +44,7 @@ workflows that started last are read; those that closed before --since are not.`
 	}
 	opt.span(cmd.Flags())
 	cmd.Flags().IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
-	cmd.Flags().IntVar(&filter.Runs, "runs", 1000, "without an ID: read the `number` of workflows that started last")
+	cmd.Flags().IntVar(&filter.Runs, "runs", 0, "without an ID: read the `number` of workflows that started last; 0 for 1,000, or fewer with long histories")
 	return cmd
 }
 
@@ -62,8 +62,8 @@ func (a *app) auditGroup(ctx context.Context, opt *ledgerOptions, filter view.Au
 	if err := opt.resolve(a.env.Now()); err != nil {
 		return err
 	}
-	if filter.Runs < 1 || filter.Runs > mostAudited {
-		return usage(fmt.Sprintf("Use a number from 1 to %d.", mostAudited), "--runs is %d.", filter.Runs)
+	if filter.Runs < 0 || filter.Runs > mostAudited {
+		return usage(fmt.Sprintf("Use a number from 1 to %d, or 0.", mostAudited), "--runs is %d.", filter.Runs)
 	}
 	filter.Since, filter.Until, filter.Limit = opt.filter.Since, opt.filter.Until, cmp.Or(opt.filter.Limit, mostAudited)
 	return a.withEngine(ctx, func(e *perdure.Engine) error {

@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strconv"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -15,17 +15,21 @@ import (
 
 func (a *app) callsCommand() *cobra.Command {
 	var opt ledgerOptions
+	var run whichRun
+	var from part
 	cmd := &cobra.Command{
 		Use:   "calls [ID]",
 		Short: "Show how many attempts each step needed, and how long they took",
 		Long: `Show, for each step of a workflow, how many attempts it needed, how they ended, and how
 long they ran, waited and took in all. The sums are exact even if not all attempts of a
-step are kept.
+step are kept. Many steps are read in parts: --limit steps behind the one with the number
+--after.
 
 Without an ID, search the steps of all workflows that did not succeed at the first try,
 latest attempt first. --error-type, --outcome, --reason, --since and --until are then about
 the latest attempt of a step.`,
 		Example: `  perdure calls order-17
+  perdure calls order-17 --after 400 --limit 50
   perdure calls --more-than 3
   perdure calls --more-than 3 --activity charge --since 24h -o json
   perdure calls --reason max_attempts`,
@@ -35,31 +39,59 @@ the latest attempt of a step.`,
 			if err := opt.resolve(a.env.Now()); err != nil {
 				return err
 			}
+			if err := from.check(); err != nil {
+				return err
+			}
 			if len(args) == 0 {
+				if flag := anyChanged(cmd, []string{"run", "after"}); flag != "" {
+					return usage("Name the workflow as well.", "--%s is about the steps of one workflow.", flag)
+				}
+				if opt.filter.Limit = from.limit; !cmd.Flags().Changed("limit") {
+					opt.filter.Limit = 100
+				}
 				return a.findCalls(cmd.Context(), &opt)
 			}
-			for _, flag := range []string{"type", "limit", "activity", errorType, "outcome", "reason", "since", "until"} {
-				if cmd.Flags().Changed(flag) {
-					return usage("Leave it out, or the ID.", "--%s is for the steps of many workflows; those of one are all shown.", flag)
+			if flag := anyChanged(cmd, []string{"type", "activity", errorType, "outcome", "reason", "since", "until"}); flag != "" {
+				return usage("Leave it out, or the ID.", "--%s is for the steps of many workflows.", flag)
+			}
+			r := view.CallRange{Limit: from.limit}
+			if from.after != "" {
+				var err error
+				if r.After, err = strconv.ParseInt(from.after, 10, 64); err != nil || r.After < 0 {
+					return usage("Write the number of a step, such as 17.", "%q is no number of a step.", from.after)
 				}
 			}
-			return a.calls(cmd.Context(), args[0], &opt)
+			return a.calls(cmd.Context(), args[0], run, r, &opt)
 		},
 	}
-	flags := opt.flags(cmd)
-	flags.IntVar(&opt.filter.MoreThan, "more-than", 0, "only those with more attempts than this `number`")
-	flags.IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
+	opt.flags(cmd).IntVar(&opt.filter.MoreThan, "more-than", 0, "only those with more attempts than this `number`")
+	from.flags(cmd, "the number of a step", "; the default is all of one workflow, and 100 of many")
+	run.flag(cmd)
 	return cmd
 }
 
-func (a *app) calls(ctx context.Context, id string, opt *ledgerOptions) error {
+func (a *app) calls(ctx context.Context, id string, run whichRun, part view.CallRange, opt *ledgerOptions) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		calls, err := e.Workflow(id).Calls(ctx)
-		if err != nil {
+		limit := part.Limit
+		var selects func(*view.CallAttempts) bool
+		if opt.filter.MoreThan > 0 {
+			selects = func(c *view.CallAttempts) bool { return c.Attempts > opt.filter.MoreThan }
+		}
+		p, err := inParts(a, limit, selects, func(last *view.CallAttempts, n int) ([]view.CallAttempts, error) {
+			if part.Limit = n; last != nil {
+				part.After = last.Call
+			}
+			calls, err := run.of(e, id).CallsRange(ctx, part)
+			return calls, run.explain(id, err)
+		})
+		if err != nil || a.format != formatTable {
 			return err
 		}
-		calls = slices.DeleteFunc(calls, func(c view.CallAttempts) bool { return c.Attempts <= opt.filter.MoreThan })
-		return a.listCallAttempts(calls)
+		if err := a.listCallAttempts(p.rows); err != nil || !p.more {
+			return err
+		}
+		a.tellMore(limit, fmt.Sprint(p.last.Call))
+		return nil
 	})
 }
 

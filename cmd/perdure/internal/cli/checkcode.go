@@ -22,9 +22,9 @@ func (a *app) checkCodeCommand() *cobra.Command {
 		Use:   "check-code",
 		Short: "Replay open runs of flow files with this perdure, before it serves them",
 		Long: `Replay the open runs of flow files with the interpreter of this perdure, and list those
-that it could not go on with: an engine would park them. No run is changed and no action
+that it could not continue: an engine would park them. No run is changed and no action
 runs, so it works beside the perdure that serves them. If this perdure needs a newer schema
-than the database has, it says so: migrate a copy, and let it check that.
+than the database has, it says so: migrate a copy of the database and check that.
 
 A run of a flow file keeps the text with which it was started, so changed files do not
 concern it. The workflows of a Go program are checked by that program, which has their code:

@@ -41,17 +41,17 @@ func (a *app) dashboardCommand() *cobra.Command {
 		Short: "Serve the dashboard and the HTTP API of a database",
 		Long: `Serve the dashboard and the HTTP API of a database, until interrupted: pages to look at
 and operate workflows in a browser, the API under /api, its description at
-/api/openapi.json, and /healthz and /readyz for probes. Whether an
-engine runs does not matter; the server is a client of the database, and runs nothing.
+/api/openapi.json, and /healthz and /readyz for probes. The server is a client of the
+database: it needs no engine and runs no workflows.
 
-Without --token-file everyone on this machine may do everything, as with this command, and
-no one else anything: the server then listens on an address of this machine only. With it,
-each request needs a token. The file has one a line, as NAME ROLE SECRET: the name is what
-the audit says, the role is viewer or operator, the secret has at least 20 bytes.
+Without --token-file everyone on this machine may do everything, as with this command: the
+server then listens on a loopback address only. With it, each request needs a token. The file
+has one token per line, as NAME ROLE SECRET: the name appears in the audit, the role is viewer
+or operator, the secret has at least 20 bytes.
 
 A server that other machines reach needs tokens, and --allow-host for each name by which
 it is reached, unless it listens on one address. It should have a certificate, or stand
-behind a proxy that has one: a token that travels in clear can be read on its way.`,
+behind a proxy that has one: a token sent in clear text can be read on its way.`,
 		Example: `  perdure dashboard
   perdure dashboard --read-only --db postgres://shop@db.example/shop
   perdure dashboard --listen :7460 --token-file tokens.txt --allow-host perdure.example.com
@@ -61,7 +61,7 @@ behind a proxy that has one: a token that travels in clear can be read on its wa
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", defaultListen, "`address` to listen on; port 0 is any that is free")
-	flags.StringVar(&f.tokens, "token-file", "", "`file` with tokens, one a line: NAME ROLE SECRET")
+	flags.StringVar(&f.tokens, "token-file", "", "`file` with tokens, one per line: NAME ROLE SECRET")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "a `name` by which the server is reached; several with commas")
 	flags.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes something, from every caller")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate chain, in PEM")

@@ -18,11 +18,11 @@ func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong with the database",
-		Long: `Read all that is on record, and say what is damaged, missing or left behind, and what to do
-about it: histories, workflows and their calls, attempts, gates and schedules. Then there is
+		Long: `Check all that is on record, and say what is damaged, missing or left behind, and what to do
+about it: histories, workflows and their calls, attempts, gates and schedules. Then check
 the database itself: rows that belong to nothing, messages that no node reads, clocks that
-differ, connections, limits of time, dead rows, and transactions that hold up others. Nothing
-is changed, and engines may run meanwhile.
+differ, connections, timeouts, dead rows, and transactions that hold up others. The command
+changes nothing, and engines may run meanwhile.
 
 The exit code is 7 if something is wrong.`,
 		Example: `  perdure doctor
@@ -47,8 +47,10 @@ The exit code is 7 if something is wrong.`,
 
 func (a *app) doctor(ctx context.Context, e *perdure.Engine, filter view.DoctorFilter) error {
 	if a.stderr.Moves && a.format == formatTable {
+		said := 0
 		filter.Progress = func(runs int) {
-			if runs%1000 == 0 && runs > 0 {
+			if runs >= said+1000 {
+				said = runs
 				a.notef("%s so far\n", human.Plural(runs, "run", "runs"))
 			}
 		}

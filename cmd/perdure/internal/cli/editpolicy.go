@@ -6,6 +6,7 @@ import (
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/internal/policyedit"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
@@ -26,7 +27,7 @@ func (a *app) prepareEdit(r *request) (action, error) {
 	if r.replace || isPreset(text) {
 		edit, op = func(retry.Policy) (retry.Policy, error) { return whole, nil }, ops.EditPolicy(whole)
 	}
-	act := onCalls(op)(r)
+	act := carry(operation.OnCalls(op))
 	act.before = func(ctx context.Context, e *perdure.Engine, id string) error {
 		d, err := e.Workflow(id).Describe(ctx)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/api"
+	"github.com/perdure/perdure/internal/goldenfile"
 )
 
 // onlyHere are the commands that no address stands for, and why.
@@ -78,23 +79,5 @@ func TestF30_EveryCommandHasAnAddress(t *testing.T) {
 		rows = append(rows, "| `"+name+"` | "+text+" | "+strings.Join(places[name], "<br>")+" |")
 	}
 	page := filepath.Join("..", "..", "..", "..", "docs", "http.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const begin, end = "<!-- commands: made by TestF30 -->\n", "<!-- end of commands -->\n"
-	before, rest, ok := strings.Cut(string(text), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !ok || !closed {
-		t.Fatal("docs/http.md has no place for the table")
-	}
-	switch want := before + begin + strings.Join(rows, "\n") + "\n" + end + after; {
-	case want == string(text):
-	case *update:
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Error("the table in docs/http.md is not that of the commands and addresses: run with -update, and read the difference")
-	}
+	goldenfile.Section(t, page, "<!-- commands: made by TestF30 -->\n", "<!-- end of commands -->\n", strings.Join(rows, "\n")+"\n")
 }

@@ -3,12 +3,12 @@ package cli
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/goldenfile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -50,17 +50,7 @@ func TestF2_OneWordForOneFlag(t *testing.T) {
 			fmt.Fprintf(&out, "    %s\n", text)
 		}
 	}
-	const path = "testdata/words/flags.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	difference(t, strings.ReplaceAll(string(want), "\r\n", "\n"), out.String())
+	goldenfile.Compare(t, "testdata/words/flags.txt", out.String())
 }
 
 // walk visits the commands that the help shows.

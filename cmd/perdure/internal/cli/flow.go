@@ -144,10 +144,10 @@ func (a *app) flowCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Report all faults of flow files",
-		Long: `Report all faults of flow files: in their text, and what cannot work or is never
-reached. With - the text is read from standard input. Nothing is run. The exit code is 1
-if there are faults. Actions that only a flag allows are not faults: the flags that the
-files need to run are named.
+		Long: `Report all faults of flow files: errors in their text, and code that cannot work or is
+never reached. With - the text is read from standard input. Nothing is run. The exit code
+is 1 if there are faults. Actions that a flag must allow are not faults: the command names
+the flags that the files need to run.
 
 Name the actions of your own programs, which this command does not know, with --action.
 With -o json the faults are one document.`,

@@ -23,9 +23,9 @@ func (a *app) flowTestCommand() *cobra.Command {
 	var actions flowActions
 	cmd := &cobra.Command{
 		Use:   "test FILE...",
-		Short: "Hold flow files to the cases beside them",
-		Long: `Hold flow files to expectations, in virtual time and with mocked actions: nothing goes
-out, nothing is stored, and a year takes milliseconds. The cases of nightly.flow stand in
+		Short: "Test flow files against the cases beside them",
+		Long: `Test flow files in virtual time and with mocked actions: nothing is sent or stored, and a
+year takes milliseconds. The cases of nightly.flow stand in
 nightly.test.json; the exit code is 1 if one of them fails. The form is described in
 docs/flow.md.`,
 		Example: `  perdure flow test nightly.flow

@@ -31,12 +31,12 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.limit, "limit", 0, "let this `number` of attempts run at a time")
 	flags.Float64Var(&f.rate, "rate", 0, "let this `number` of attempts start per second")
-	flags.IntVar(&f.burst, "burst", 0, "of the rate: so `many` may start together after a time of rest")
+	flags.IntVar(&f.burst, "burst", 0, "of the rate: the `number` of attempts that may start together after a rest")
 	flags.IntVar(&f.tokens, "tokens", 0, "of the retry budget: the `number` of tokens")
 	flags.Float64Var(&f.cost, "cost", 0, "of the retry budget: the tokens that a `retry` costs")
 	flags.Float64Var(&f.refund, "refund", 0, "of the retry budget: the tokens that a `success` at the first attempt brings")
-	flags.IntVar(&f.failures, "failures", 0, "of the circuit breaker: it opens after so `many` failures in succession")
-	flags.DurationVar(&f.cooldown, "cooldown", 0, "of the circuit breaker: it stays open so `long`")
+	flags.IntVar(&f.failures, "failures", 0, "of the circuit breaker: the `number` of failures in succession that open it")
+	flags.DurationVar(&f.cooldown, "cooldown", 0, "of the circuit breaker: the `duration` for which it stays open")
 	flags.BoolVar(&f.wait, "wait-open", false, "of the circuit breaker: calls wait while it is open; with =false they fail")
 	flags.StringSliceVar(&f.without, "without", nil, "have no rate, budget or breaker: their `names`, with commas")
 	flags.BoolVar(&f.asInCode, "as-in-code", false, "end all earlier edits first")
@@ -149,8 +149,8 @@ func (a *app) editGateCommand() *cobra.Command {
 		Use:   "edit NAME [JSON]",
 		Short: "Change what a gate does, now",
 		Long: `Change the limit, rate, retry budget or circuit breaker of a gate, on all nodes, without
-a deployment. What no flag names stays as it is. The difference is shown, and what it
-means for the calls that wait; with --dry-run that is all.
+a deployment. What no flag names stays as it is. The command shows the difference and what
+it means for waiting calls; with --dry-run it stops there.
 
 An edit holds until another one names the same, or --as-in-code takes it back. A deployment
 with other values does not end it: "perdure gates show NAME" says what is in force and where
@@ -210,9 +210,9 @@ func (a *app) resetGateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset NAME",
 		Short: "Close the circuit breaker of a gate, or fill its retry budget",
-		Long: `Let a gate forget what was: with --breaker its circuit breaker closes, and all that
-waits starts as limit and rate allow; with --budget its retry budget is full. To try with
-one attempt first: perdure gates probe NAME`,
+		Long: `Reset a gate: --breaker closes its circuit breaker, so that waiting calls start as limit and
+rate allow; --budget fills its retry budget. To try with one attempt first:
+perdure gates probe NAME`,
 		Example: `  perdure gates reset payments --breaker --dry-run
   perdure gates reset payments --breaker --budget --reason "the bank is back"`,
 	}

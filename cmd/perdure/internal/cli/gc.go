@@ -68,11 +68,11 @@ deleted a few at a time. Engines can do the same by themselves: perdure.Retain`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.older, "older-than", "", "delete what closed so `long` ago: 90m, 24h, 30d")
+	flags.StringVar(&f.older, "older-than", "", "delete what closed longer ago than this `duration`: 90m, 24h, 30d")
 	flags.StringSliceVar(&f.status, "status", nil, "only what closed with this `status`; several with commas: "+strings.Join(names, ", "))
-	flags.StringVar(&f.chains, "continued", "", "delete earlier runs of chains that closed so `long` ago, even of open chains")
-	flags.StringVar(&f.statistics, "statistics", "", "delete counters of perdure stats that are so `old`")
-	flags.StringVar(&f.switches, "switches", "", "delete log entries of paused activities that are so `old` and superseded")
+	flags.StringVar(&f.chains, "continued", "", "delete earlier runs of chains that closed longer ago than this `duration`, even of open chains")
+	flags.StringVar(&f.statistics, "statistics", "", "delete counters of perdure stats older than this `duration`")
+	flags.StringVar(&f.switches, "switches", "", "delete superseded log entries of paused activities older than this `duration`")
 	flags.BoolVar(&f.dry, "dry-run", false, "only count what would be deleted")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -38,7 +38,7 @@ are text.`,
 		Args:              arguments,
 		ValidArgsFunction: a.completeID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			part, err := opt.part()
+			part, err := opt.selected()
 			switch {
 			case err != nil:
 				return err
@@ -52,33 +52,34 @@ are text.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opt.record, "record", false, "write one document for replay")
-	flags.StringVar(&opt.after, "after", "", "only events behind this `place`: the number of a turn, or an event in it, as 17.3")
+	opt.flags(cmd, "the number of a turn, or an event in it, as 17.3", "")
 	flags.Int64Var(&opt.call, "call", 0, "only events of the call with this `number`")
-	flags.IntVar(&opt.limit, "limit", 0, "at most this `number`; 0 for all")
 	run.flag(cmd)
 	return cmd
 }
 
 // historyOptions are the flags of history.
 type historyOptions struct {
+	part
 	record bool
-	after  string
 	call   int64
-	limit  int
 }
 
-func (opt *historyOptions) part() (part view.HistoryRange, err error) {
+func (opt *historyOptions) selected() (r view.HistoryRange, err error) {
 	switch {
-	case opt.limit < 0:
-		return part, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
+	case opt.check() != nil:
+		return r, opt.check()
 	case opt.call < 0:
-		return part, usage("Calls are numbered from 1.", "There is no call %d.", opt.call)
-	case part.After.UnmarshalText([]byte(opt.after)) != nil:
-		return part, usage("Write the number of a turn, and with a point that of an event in it: 17 or 17.3.", "%q is no place in a history.", opt.after)
+		return r, noCall(opt.call)
+	case r.After.UnmarshalText([]byte(opt.after)) != nil:
+		return r, usage("Write the number of a turn, and with a point that of an event in it: 17 or 17.3.", "%q is no place in a history.", opt.after)
 	}
-	part.Call, part.Limit = opt.call, opt.limit
-	return part, nil
+	r.Call, r.Limit = opt.call, opt.limit
+	return r, nil
 }
+
+// noCall refuses a number that no call has.
+func noCall(n int64) error { return usage("Calls are numbered from 1.", "There is no call %d.", n) }
 
 func (a *app) record(ctx context.Context, id string, run whichRun) error {
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
@@ -91,26 +92,22 @@ func (a *app) record(ctx context.Context, id string, run whichRun) error {
 }
 
 func (a *app) history(ctx context.Context, id string, run whichRun, part view.HistoryRange) error {
-	limit := part.Limit
-	if limit > 0 {
-		part.Limit++ // tells whether there are more
-	}
 	return a.withRun(ctx, id, func(e *perdure.Engine) error {
-		events, err := run.of(e, id).HistoryRange(ctx, part)
-		if err != nil {
-			return run.explain(id, err)
-		}
-		more := limit > 0 && len(events) > limit
-		if more {
-			events = events[:limit]
-		}
-		if a.format != formatTable {
-			return documents(a, eventViews(events))
+		limit := part.Limit
+		p, err := inParts(a, limit, nil, func(last *eventView, n int) ([]eventView, error) {
+			if part.Limit = n; last != nil {
+				part.After = last.Place()
+			}
+			events, err := run.of(e, id).HistoryRange(ctx, part)
+			return eventViews(events), run.explain(id, err)
+		})
+		if err != nil || a.format != formatTable {
+			return err
 		}
 		table := a.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
 		table.Right(0, 3)
-		for _, ev := range events {
-			detail, err := eventDetail(ev)
+		for _, ev := range p.rows {
+			detail, err := eventDetail(ev.Event)
 			if err != nil {
 				return err
 			}
@@ -120,11 +117,11 @@ func (a *app) history(ctx context.Context, id string, run whichRun, part view.Hi
 			}
 			table.Row(fmt.Sprint(ev.Turn), human.Time(ev.Time), ev.Kind, call, ev.Name, detail)
 		}
-		err = table.Write(a.out)
-		if err == nil && more {
-			a.printf("\nThere are more than these %d. To go on: --after %s\n", limit, events[limit-1].Place())
+		if err := table.Write(a.out); err != nil || !p.more {
+			return err
 		}
-		return err
+		a.tellMore(limit, p.last.Place().String())
+		return nil
 	})
 }
 

@@ -73,6 +73,15 @@ func moment(flag, text string, now time.Time) (time.Time, error) {
 		"%q is not a time for --%s.", text, flag)
 }
 
+// selector returns what selects attempts of one workflow, nil for all.
+func (opt *ledgerOptions) selector() func(*view.Attempt) bool {
+	f := opt.filter
+	if f.Limit = 0; f == (view.AttemptFilter{}) {
+		return nil
+	}
+	return opt.selects
+}
+
 // selects reports whether an attempt of one workflow is one of those that are
 // wanted.
 func (opt *ledgerOptions) selects(t *view.Attempt) bool {

@@ -119,7 +119,7 @@ func (opt *listOptions) filter(now time.Time) (f view.Filter, err error) {
 		return f, usage("Use a number from 1, or 0 for all.", "The limit is %d.", opt.limit)
 	}
 	if opt.retrying {
-		f.Call = view.CallBackoff
+		f.Call = view.CallRetrying
 	}
 	if opt.calls != "" {
 		if !slices.Contains(rowStates, opt.calls) {
@@ -136,7 +136,7 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 		return err
 	}
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
-		runs, more, err := a.selectRuns(ctx, e, filter, opt)
+		runs, more, err := a.selectRuns(ctx, e, filter, opt.limit)
 		if err != nil {
 			return err
 		}
@@ -155,48 +155,47 @@ func (a *app) list(ctx context.Context, opt listOptions) error {
 	})
 }
 
-// looked is how many runs that wait at gates or for slots are looked at to find those
-// that have failed before.
-const looked = 1000
+// mostSearches is how many pages are searched for a list that has a limit: each looks at about a
+// thousand runs and asks what they wait for.
+const mostSearches = 10
 
 // selectRuns reads the runs to list, or those whose calls are to be listed, and says
 // whether there are more.
-func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Filter, opt listOptions) (runs []view.Run, more bool, err error) {
+func (a *app) selectRuns(ctx context.Context, e *perdure.Engine, filter view.Filter, limit int) (all []view.Run, more bool, err error) {
+	const page = 500
 	filter.Waits = filter.Call == ""
-	if runs, more, err = pages(ctx, e, filter, opt.limit); err != nil || filter.Call == "" {
-		return runs, more, err
-	}
-	var states []string
-	has := wording.HasRests
-	switch {
-	case opt.retrying:
-		states, has = wording.RetryingStates[1:], wording.HasRetries
-	case opt.calls == view.CallPaused:
-		states = wording.PausedStates[1:]
-	}
-	filter.Waits = true
-	for _, state := range states {
-		filter.Call = state
-		some, further, err := pages(ctx, e, filter, looked)
+	for searches := 1; ; {
+		filter.Limit = page
+		if limit > 0 {
+			filter.Limit = min(page, limit-len(all)+1)
+		}
+		found := view.RunPage{}
+		if filter.Call == "" {
+			found.Runs, err = e.List(ctx, filter)
+		} else {
+			found, err = ops.Search(ctx, e, filter)
+		}
 		if err != nil {
 			return nil, false, err
 		}
-		if further && a.format == formatTable {
-			a.notef("Of the workflows with a call that is %s, only the newest %s were looked at.\n", state, human.Count(looked))
-		}
-		for _, r := range some {
-			if has(state, r.Wait) {
-				runs = append(runs, r)
+		all = append(all, found.Runs...)
+		switch {
+		case limit > 0 && len(all) > limit:
+			return all[:limit], true, nil
+		case found.Searched != "" && limit > 0 && searches == mostSearches:
+			if a.format == formatTable {
+				a.notef("Only the newest of the workflows that wait were looked at. To look at all: --limit 0\n")
 			}
+			return all, false, nil
+		case found.Searched != "":
+			filter.Before = found.Searched
+			searches++
+		case len(found.Runs) < filter.Limit:
+			return all, false, nil
+		default:
+			filter.Before = found.Runs[len(found.Runs)-1].RunID
 		}
 	}
-	return distinct(runs), more, nil
-}
-
-// distinct returns each run once, the newest first.
-func distinct(runs []view.Run) []view.Run {
-	slices.SortFunc(runs, func(a, b view.Run) int { return cmp.Compare(b.RunID, a.RunID) })
-	return slices.CompactFunc(runs, func(a, b view.Run) bool { return a.RunID == b.RunID })
 }
 
 func isOpen(r view.Run) bool { return r.Closed == nil }
@@ -209,29 +208,6 @@ func (a *app) noteUnserved(ctx context.Context, e *perdure.Engine) error {
 		a.printf("\n%s\n", a.unserved())
 	}
 	return err
-}
-
-// pages reads runs page by page, and says whether there are more than limit.
-func pages(ctx context.Context, e *perdure.Engine, filter view.Filter, limit int) (all []view.Run, more bool, err error) {
-	const page = 500
-	for {
-		filter.Limit = page
-		if limit > 0 {
-			filter.Limit = min(page, limit-len(all)+1)
-		}
-		runs, err := e.List(ctx, filter)
-		if err != nil {
-			return nil, false, err
-		}
-		all = append(all, runs...)
-		if limit > 0 && len(all) > limit {
-			return all[:limit], true, nil
-		}
-		if len(runs) < filter.Limit {
-			return all, false, nil
-		}
-		filter.Before = runs[len(runs)-1].RunID
-	}
 }
 
 func (a *app) runTable(runs []view.Run) error {
@@ -293,9 +269,9 @@ func (a *app) listCalls(ctx context.Context, e *perdure.Engine, runs []view.Run,
 	wanted := func(p *view.Call) bool { return p.State == opt.calls }
 	switch {
 	case opt.retrying:
-		wanted = wording.Retries
+		wanted = (*view.Call).Retries
 	case opt.calls == view.CallPaused:
-		wanted = wording.Rests
+		wanted = (*view.Call).Rests
 	}
 	var all []waitingRun
 	for _, r := range runs {

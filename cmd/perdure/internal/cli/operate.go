@@ -13,6 +13,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/perdure/perdure/workflow"
@@ -21,7 +22,7 @@ import (
 
 // request is one use of an operation: its flags and arguments.
 type request struct {
-	*operation
+	*operationRow
 	cmd  *cobra.Command
 	args []string
 
@@ -46,8 +47,7 @@ func (r *request) many() bool { return r.all || r.cmd.Flags().Changed("ids") }
 
 // action is what an operation does, to one workflow or to all that a filter passes.
 type action struct {
-	one  func(ctx context.Context, e *perdure.Engine, id string, options ...ops.ControlOption) ([]view.ControlRecord, error)
-	many func(ctx context.Context, e *perdure.Engine, filter view.Filter, options ...ops.ControlOption) (view.BulkResult, error)
+	operation.Operation
 
 	// send does it to one workflow without waiting for the outcome, and confirms that;
 	// nil if the outcome is always waited for.
@@ -59,44 +59,13 @@ type action struct {
 	beforeAll func(ctx context.Context, e *perdure.Engine, selected view.BulkResult) error
 }
 
-// onCalls makes an action of an operation on calls.
-func onCalls(op ops.Operation) func(*request) action {
-	return func(r *request) action {
-		return action{
-			one: func(ctx context.Context, e *perdure.Engine, id string, options ...ops.ControlOption) ([]view.ControlRecord, error) {
-				return ops.Control(ctx, e, id, r.calls, op, options...)
-			},
-			many: func(ctx context.Context, e *perdure.Engine, filter view.Filter, options ...ops.ControlOption) (view.BulkResult, error) {
-				return ops.ControlAll(ctx, e, filter, r.calls, op, options...)
-			},
-		}
-	}
-}
-
-// onRuns makes an action of an operation on workflows as a whole.
-func onRuns(op ops.RunOperation) func(*request) action {
-	return func(*request) action {
-		return action{
-			one: func(ctx context.Context, e *perdure.Engine, id string, options ...ops.ControlOption) ([]view.ControlRecord, error) {
-				record, err := ops.ControlRun(ctx, e, id, op, options...)
-				return []view.ControlRecord{record}, err
-			},
-			many: func(ctx context.Context, e *perdure.Engine, filter view.Filter, options ...ops.ControlOption) (view.BulkResult, error) {
-				return ops.ControlRuns(ctx, e, filter, op, options...)
-			},
-		}
-	}
-}
-
-// always prepares an action that depends on no flag of its own.
-func always(do func(*request) action) func(*app, *request) (action, error) {
-	return func(_ *app, r *request) (action, error) { return do(r), nil }
-}
+// carry makes an action of an operation.
+func carry(op operation.Operation) action { return action{Operation: op} }
 
 // sending prepares an action that is only sent, unless a flag asks for its outcome.
-func sending(do func(*request) action, send func(ctx context.Context, e *perdure.Engine, id string, options ...ops.Option) error, sentence string) func(*app, *request) (action, error) {
+func sending(send func(ctx context.Context, e *perdure.Engine, id string, options ...ops.Option) error, sentence string) func(*app, *request) (action, error) {
 	return func(a *app, r *request) (action, error) {
-		act := do(r)
+		act := carry(r.Plain)
 		if anyChanged(r.cmd, outcomeFlags) != "" {
 			return act, nil
 		}
@@ -137,7 +106,7 @@ func prepareSignal(a *app, r *request) (action, error) {
 			return action{}, err
 		}
 	}
-	act := onRuns(ops.SignalRun(name, value))(r)
+	act := carry(operation.OnRuns(ops.SignalRun(name, value)))
 	act.send = func(ctx context.Context, e *perdure.Engine, id string) error {
 		if err := workflow.NewSignal[json.RawMessage](name).SendOnce(ctx, e.Workflow(id), r.key, value); err != nil {
 			return err
@@ -156,8 +125,8 @@ func (a *app) operationCommands() (commands []*cobra.Command) {
 	return commands
 }
 
-func (a *app) operationCommand(op *operation) *cobra.Command {
-	r := &request{operation: op}
+func (a *app) operationCommand(op *operationRow) *cobra.Command {
+	r := &request{operationRow: op}
 	cmd := &cobra.Command{Use: op.use, Short: op.short, Long: op.long, Example: op.example, ValidArgsFunction: a.completeID}
 	r.cmd = cmd
 	if op.givenBy != "" {
@@ -183,7 +152,7 @@ func (r *request) addFlags() {
 	flags.BoolVar(&r.all, "all", false, "all workflows that the flags with \"with --all\" select, instead of one")
 	flags.StringSliceVar(&r.ids, "ids", nil, "the workflows with these `IDs`, instead of one; several with commas, or - for one on each line of standard input")
 	r.runs.addFlags(r.cmd, "with --all: only", "; default running, paused, waiting-for-code, parked")
-	if r.onCalls {
+	if r.OnCalls {
 		flags.Int64Var(&r.calls.Call, "call", 0, "only the call of this `number`")
 		flags.StringVar(&r.calls.Name, "activity", "", "only calls of the activity or step with this `name`")
 		flags.StringSliceVar(&r.calls.States, "state", nil, "only calls in this `state`; several with commas: "+strings.Join(callStates, ", "))
@@ -198,9 +167,9 @@ func (r *request) addFlags() {
 	flags.StringVar(&r.selected, "selected", "", "with --all: what a dry run has selected and nothing else; `file` with its JSON, or -")
 	r.person.addFlags(r.cmd)
 	flags.StringVar(&r.id, "request", "", "idempotency `key` of this request: repeating it does nothing")
-	flags.DurationVar(&r.wait, "wait", 10*time.Second, "wait so `long` for an engine to do it")
-	if r.operation.flags != nil {
-		r.operation.flags(r, flags)
+	flags.DurationVar(&r.wait, "wait", 10*time.Second, "wait at most this `duration` for an engine to do it")
+	if r.operationRow.flags != nil {
+		r.operationRow.flags(r, flags)
 	}
 }
 
@@ -209,7 +178,7 @@ var callStates = []string{"running", "queued", "offered", "external", "backoff",
 
 // selects are the flags that select among all workflows.
 func (r *request) selects() []string {
-	if r.onCalls {
+	if r.OnCalls {
 		return selecting
 	}
 	return append([]string{"retrying", errorType}, selecting...)
@@ -235,11 +204,11 @@ func (r *request) check() error {
 		return usage("Leave the filter out: it is that of the dry run.", "There are both --selected and --%s.", anyChanged(r.cmd, append([]string{"activity", "state", errorType}, r.selects()...)))
 	case r.many() && r.calls.Call != 0:
 		return usage("Select calls of many workflows by --activity, --state or --error-type.", "--call is the number of a call in one workflow.")
-	case r.onCalls && changed("call") && r.calls.Call < 1:
+	case r.OnCalls && changed("call") && r.calls.Call < 1:
 		return usage("See the numbers of calls: perdure show ID", "There is no call %d.", r.calls.Call)
 	case changed("request") && r.id == "":
 		return usage("Leave --request out, or give the request a key.", "The --request is empty.")
-	case r.named && r.calls.Call == 0 && r.calls.Name == "" && !changed("selected"):
+	case r.Named && r.calls.Call == 0 && r.calls.Name == "" && !changed("selected"):
 		return usage("Name it with --call or --activity.", "The call is missing.")
 	}
 	return checkWait(r.wait)
@@ -279,9 +248,12 @@ func (a *app) operate(ctx context.Context, r *request) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	act, err := r.prepare(a, r)
-	if err != nil {
-		return err
+	act := carry(r.Plain)
+	if r.prepare != nil {
+		var err error
+		if act, err = r.prepare(a, r); err != nil {
+			return err
+		}
 	}
 	if r.many() {
 		return a.operateOnAll(ctx, r, act)
@@ -298,7 +270,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 		}
 		limited, cancel := context.WithTimeout(ctx, r.wait)
 		defer cancel()
-		records, err := act.one(limited, e, id, r.options(a)...)
+		records, err := act.One(limited, e, id, r.calls, r.options(a)...)
 		if err != nil {
 			return r.explain(ctx, id, err)
 		}
@@ -331,7 +303,7 @@ func (r *request) explain(ctx context.Context, id string, err error) error {
 			Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no such pending call.", id),
 			Hint: "See which ones it has: perdure show " + term.Quote(id),
 		}
-	case isRefused && !r.onCalls:
+	case isRefused && !r.OnCalls:
 		return &Error{Code: exitError, What: fmt.Sprintf("Workflow %q refuses: %s.", id, refused.Record.Note)}
 	case isRefused:
 		return &Error{Code: exitError, What: fmt.Sprintf("Call %d (%s) of workflow %q refuses: %s.", refused.Record.Call, refused.Record.Name, id, refused.Record.Note)}
@@ -354,7 +326,7 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 		limited, cancel := context.WithTimeout(ctx, r.wait)
 		defer cancel()
 		if act.beforeAll != nil && a.format == formatTable {
-			selected, err := act.many(limited, e, filter, slices.Concat(options, which, []ops.ControlOption{ops.DryRun()})...)
+			selected, err := act.All(limited, e, filter, r.calls, slices.Concat(options, which, []ops.ControlOption{ops.DryRun()})...)
 			if err != nil {
 				return err
 			}
@@ -365,7 +337,7 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 				filter, r.calls, which = view.Filter{}, view.CallFilter{}, []ops.ControlOption{ops.Selected(selected.Selection)}
 			}
 		}
-		result, err := act.many(limited, e, filter, slices.Concat(options, which)...)
+		result, err := act.All(limited, e, filter, r.calls, slices.Concat(options, which)...)
 		if errors.Is(err, perdure.ErrNoAnswer) && ctx.Err() == nil {
 			err = &Error{
 				Code: exitTimedOut,
@@ -389,10 +361,10 @@ func (a *app) operateOnAll(ctx context.Context, r *request, act action) error {
 // would is what a dry run says first.
 func (r *request) would(calls, runs int) string {
 	text := human.Plural(runs, "workflow", "workflows")
-	if r.onCalls {
+	if r.OnCalls {
 		text = human.Plural(calls, "call", "calls") + " in " + text
 	}
-	return text + " would be " + r.did + ":"
+	return text + " would be " + r.Did + ":"
 }
 
 // summary says what an operation on many workflows came to, such as "7 retried, 12
@@ -403,7 +375,7 @@ func (r *request) summary(result *view.BulkResult) string {
 		n             int
 		what, outcome string
 	}{
-		{result.Applied, r.did, ""}, {result.Unchanged, "unchanged", "unchanged"}, {result.Refused, "refused", "refused"},
+		{result.Applied, r.Did, ""}, {result.Unchanged, "unchanged", "unchanged"}, {result.Refused, "refused", "refused"},
 		{result.NotPending, "no longer pending", ""}, {result.Ended, "ended before", ""}, {result.Gone, "no longer as the dry run found them", ""}, {result.Unanswered, "not carried out yet", ""},
 	} {
 		if part.n > 0 {
@@ -418,7 +390,7 @@ func (r *request) summary(result *view.BulkResult) string {
 
 // object is what the operation is about.
 func (r *request) object() string {
-	if r.onCalls {
+	if r.OnCalls {
 		return "call"
 	}
 	return "workflow"
@@ -458,7 +430,7 @@ func (a *app) switchActivity(ctx context.Context, r *request, off bool) error {
 		if a.format != formatTable {
 			return a.document(record)
 		}
-		a.printf("Activity %s is %s on all nodes%s.\n", record.Name, r.did, a.inGroup())
+		a.printf("Activity %s is %s on all nodes%s.\n", record.Name, r.Did, a.inGroup())
 		return nil
 	})
 }

@@ -1,43 +1,39 @@
 package cli
 
 import (
-	"cmp"
-
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/retry"
 	"github.com/spf13/pflag"
 )
 
-// operation is a row of the table of operations on workflows and their calls. All of
+// operationRow is a row of the table of operations on workflows and their calls. All of
 // them share flags, who and why, the dry run, one or many, and how the result is
 // printed (operate.go).
-type operation struct {
+type operationRow struct {
+	operation.Kind
 	use, short, long, example string
 
-	onCalls    bool   // it is about calls, not about workflows as a whole
-	named      bool   // of one workflow the call or the activity must be named
-	did        string // what was done, as in "7 retried"
 	givenBy    string // the flag for what people take for an argument
 	everywhere bool   // without an ID it is about all workflows
 	message    bool   // with --all or --ids the arguments are not an ID, but what is sent
 
-	flags   func(r *request, flags *pflag.FlagSet) // its own
-	prepare func(a *app, r *request) (action, error)
+	flags   func(r *request, flags *pflag.FlagSet)   // its own
+	prepare func(a *app, r *request) (action, error) // nil: Plain
 }
 
 // operations is the table.
-var operations = []operation{
+var operations = []operationRow{
 	{
-		use: "retry-now [ID]", short: "Start the next attempt of calls now",
+		Kind: operation.RetryNow, use: "retry-now [ID]", short: "Start the next attempt of calls now",
 		long: `Start the next attempt of pending calls now: of those that are in backoff, paused or
 quarantined. The wait that is cut short counts against no limit.`,
 		example: `  perdure retry-now order-17 --reason "the gateway is back"
   perdure retry-now --all --activity charge --state backoff --dry-run
   perdure retry-now --ids order-17,order-18`,
-		onCalls: true, did: "retried", prepare: always(onCalls(ops.RetryNow())),
 	},
 	{
-		use: "pause [ID]", short: "Pause calls, or an activity",
+		Kind: operation.Pause, use: "pause [ID]", short: "Pause calls, or an activity",
 		long: `Pause pending calls: no further attempt starts until they are resumed. An attempt that
 is running may end.
 
@@ -46,10 +42,9 @@ attempt on any node of the group. See what is paused: perdure audit`,
 		example: `  perdure pause order-17 --call 3 --reason "the customer is on the phone"
   perdure pause --activity charge --reason "the bank is down"
   perdure pause --all --activity charge --type checkout`,
-		onCalls: true, did: "paused", prepare: always(onCalls(ops.Pause())),
 	},
 	{
-		use: "resume [ID]", short: "Resume paused calls, or an activity",
+		Kind: operation.Resume, use: "resume [ID]", short: "Resume paused calls, or an activity",
 		long: `Resume paused calls. Each waits for the rest of its backoff. A call that was paused
 because its attempts were used up gets one more.
 
@@ -57,10 +52,9 @@ With --activity alone the activity is resumed that was paused as a whole.`,
 		example: `  perdure resume order-17
   perdure resume --activity charge
   perdure resume --all --state paused --activity charge`,
-		onCalls: true, did: "resumed", prepare: always(onCalls(ops.Resume())),
 	},
 	{
-		use: "edit-policy [ID]", short: "Give calls another retry policy",
+		Kind: operation.EditPolicy, use: "edit-policy [ID]", short: "Give calls another retry policy",
 		long: `Change the retry policy of pending calls. What --policy names is changed, the rest stays:
 [retry: 20] allows 20 retries after the backoff that the call has. With --replace, or with
 the name of a preset, the policy is the whole one. It holds from the next decision on: a
@@ -73,7 +67,7 @@ perdure policy explain`,
 		example: `  perdure edit-policy order-17 --call 3 --policy '[retry: 20]' --reason "the outage is long"
   perdure edit-policy order-17 --call 3 --policy '[retry: 20, backoff: 1m]' --replace
   perdure edit-policy --all --activity charge --policy '[within: 12h]' --dry-run`,
-		onCalls: true, named: true, did: "given the policy", givenBy: "policy",
+		givenBy: "policy",
 		flags: func(r *request, flags *pflag.FlagSet) {
 			flags.StringVar(&r.text, "policy", "", "the `policy`, or what of it is to change")
 			flags.BoolVar(&r.replace, "replace", false, "the policy is the whole one: what it does not name is as by default")
@@ -86,27 +80,27 @@ perdure policy explain`,
 		},
 	},
 	{
-		use: "skip [ID]", short: "Complete calls with a result of your own",
+		Kind: operation.Skip, use: "skip [ID]", short: "Complete calls with a result of your own",
 		long: `Complete pending calls with a result, as if their activity had returned it. The result
 is JSON, or - to read it from standard input; one that the workflow's code cannot read
 is refused. An attempt that is running is abandoned.`,
 		example: `  perdure skip order-17 --call 3 --result '{"receipt": "paid in cash"}' --reason "the customer is in the shop"`,
-		onCalls: true, named: true, did: "skipped", givenBy: "result",
+		givenBy: "result",
 		flags: func(r *request, flags *pflag.FlagSet) {
 			flags.StringVar(&r.text, "result", "null", "the result as `JSON`")
 		},
 		prepare: func(a *app, r *request) (action, error) {
 			value, err := a.jsonValue("result", r.text)
-			return onCalls(ops.Skip(value))(r), err
+			return carry(operation.OnCalls(ops.Skip(value))), err
 		},
 	},
 	{
-		use: "fail [ID]", short: "Fail calls with an error of your own",
+		Kind: operation.Fail, use: "fail [ID]", short: "Fail calls with an error of your own",
 		long: `Fail pending calls with an error, which the workflow's code gets immediately. No attempt
 follows, and one that is running is abandoned. With --as the error has a type, by which
 code and policies recognize it.`,
 		example: `  perdure fail order-17 --call 3 --error "the card was stolen" --as CardStolen --reason "the bank says so"`,
-		onCalls: true, named: true, did: "failed", givenBy: "error",
+		givenBy: "error",
 		flags: func(r *request, flags *pflag.FlagSet) {
 			flags.StringVar(&r.text, "error", "", "`text` of the error")
 			flags.StringVar(&r.kind, "as", retry.TypeError, "`type` of the error, for the rules of policies")
@@ -115,42 +109,40 @@ code and policies recognize it.`,
 			if r.text == "" {
 				return action{}, usage("Say what the workflow is told with --error.", "The error is missing.")
 			}
-			return onCalls(ops.FailNow(&reported{cmp.Or(r.kind, retry.TypeError), r.text}))(r), nil
+			return carry(operation.OnCalls(ops.FailNow(operation.NewError(r.kind, r.text)))), nil
 		},
 	},
 	{
-		use: "pause-run [ID]", short: "Pause workflows as a whole",
+		Kind: operation.PauseRun, use: "pause-run [ID]", short: "Pause workflows as a whole",
 		long: `Pause workflows as a whole: their code does not go on and no attempt starts until they
 are resumed. Attempts that are running may end; signals and timers are recorded, and the
 code sees them when it goes on. To pause only calls: perdure pause`,
 		example: `  perdure pause-run order-17 --reason "the customer is on the phone"
   perdure pause-run --all --type checkout --dry-run
   perdure list --status paused`,
-		did: "paused", prepare: always(onRuns(ops.PauseRun())),
 	},
 	{
-		use: "resume-run [ID]", short: "Resume paused workflows",
+		Kind: operation.ResumeRun, use: "resume-run [ID]", short: "Resume paused workflows",
 		long: `Resume workflows that were paused as a whole, and the calls that were paused with them.
 To resume calls that were paused by themselves: perdure resume`,
 		example: `  perdure resume-run order-17
   perdure resume-run --all --status paused --type checkout`,
-		did: "resumed", prepare: always(onRuns(ops.ResumeRun())),
 	},
 	{
-		use: "reset [ID]", short: "Send workflows back to a call",
+		Kind: operation.Reset, use: "reset [ID]", short: "Send workflows back to a call",
 		long: `Send a workflow back to a call: it goes on as if its code had just reached that call.
 Calls before it keep their results and are not repeated; the call and all later ones run
 again. A workflow that has ended is continued by a new run. Signals that came since then
 are delivered again. See the numbers of calls: perdure history ID`,
 		example: `  perdure reset order-17 --call 4 --reason "the stock system is fixed" --dry-run
   perdure reset --all --call 4 --status failed --type checkout --dry-run`,
-		did: "reset", flags: func(r *request, flags *pflag.FlagSet) { r.from.flag(flags) },
+		flags: func(r *request, flags *pflag.FlagSet) { r.from.flag(flags) },
 		prepare: func(_ *app, r *request) (action, error) {
-			return onRuns(ops.ResetRun(r.from.call))(r), r.from.check(r.cmd)
+			return carry(operation.OnRuns(ops.ResetRun(r.from.call))), r.from.check(r.cmd)
 		},
 	},
 	{
-		use: "move-runs [ID]", short: "Move pinned workflows to another build",
+		Kind: operation.MoveRuns, use: "move-runs [ID]", short: "Move pinned workflows to another build",
 		long: `Let workflows that are pinned to a build (workflow.Pinned) stay on another one from now on.
 Without an ID it is all of those on the build --from, or that flags select among them. What
 runs of a workflow ends where it is; then it goes on at a node of the build --to. It is
@@ -162,7 +154,7 @@ code fits histories, a program of that build says: see docs/deploying.md.`,
 		example: `  perdure move-runs --from v1.4.0 --to v1.4.1 --dry-run
   perdure move-runs --from v1.4.0 --to v1.4.1 --type checkout --reason "v1.4.0 charges twice"
   perdure move-runs order-17 --to v1.4.1`,
-		did: "moved", everywhere: true,
+		everywhere: true,
 		flags: func(r *request, flags *pflag.FlagSet) {
 			flags.StringVar(&r.text, "from", "", "the `build` on which the workflows are, as perdure nodes shows it")
 			flags.StringVar(&r.kind, "to", "", "the `build` on which they stay from now on")
@@ -174,35 +166,33 @@ code fits histories, a program of that build says: see docs/deploying.md.`,
 			case r.text == "" && r.many():
 				return action{}, usage("Name it with --from. See which there are: perdure nodes", "The build from which workflows move is missing.")
 			}
-			return onRuns(ops.MoveRun(r.text, r.kind))(r), nil
+			return carry(operation.OnRuns(ops.MoveRun(r.text, r.kind))), nil
 		},
 	},
 	{
-		use: "cancel [ID]", short: "Ask workflows to end",
+		Kind: operation.Cancel, use: "cancel [ID]", short: "Ask workflows to end",
 		long: `Ask a workflow to end. Its code is told and can clean up; the calls that it waits for
 are canceled. Asking again does nothing. To end it without asking: perdure terminate
 
 With --all or --ids many workflows are asked, and the command waits for each of them.`,
 		example: `  perdure cancel order-17 --reason "the customer called"
   perdure cancel --all --type checkout --prefix test- --dry-run`,
-		did: "canceled",
-		prepare: sending(onRuns(ops.CancelRun()), ops.Cancel,
+		prepare: sending(ops.Cancel,
 			"Workflow %s is asked to end. See how it goes on: perdure show %s\n"),
 	},
 	{
-		use: "terminate [ID]", short: "End workflows without asking them",
+		Kind: operation.Terminate, use: "terminate [ID]", short: "End workflows without asking them",
 		long: `End a workflow immediately. Its code is not told and cleans nothing up. To ask it to
 end: perdure cancel
 
 With --all or --ids many workflows are ended, and the command waits for each of them.`,
 		example: `  perdure terminate order-17 --reason "started by mistake"
   perdure terminate --all --status parked --type checkout --dry-run`,
-		did: "terminated",
-		prepare: sending(onRuns(ops.TerminateRun()), ops.Terminate,
+		prepare: sending(ops.Terminate,
 			"Workflow %s ends as soon as an engine serves it. See: perdure show %s\n"),
 	},
 	{
-		use: "signal ID NAME [JSON]", short: "Send a signal to workflows",
+		Kind: operation.Signal, use: "signal ID NAME [JSON]", short: "Send a signal to workflows",
 		long: `Send a signal with a value to a workflow. The value is JSON; without one it is null,
 and with - it is read from standard input. When the command returns, the signal is in
 the database: no crash loses it.
@@ -215,7 +205,7 @@ the arguments are NAME [JSON].`,
   perdure signal order-17 address '{"city": "Lyon"}' --id address-change-4
   perdure signal order-17 comment '"a text needs quotes inside quotes"'
   perdure signal --all --type checkout close --dry-run`,
-		did: "signaled", message: true,
+		message: true,
 		flags: func(r *request, flags *pflag.FlagSet) {
 			flags.StringVar(&r.key, "id", "", "idempotency `key` of the signal")
 		},

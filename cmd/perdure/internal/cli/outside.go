@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/operation"
 	"github.com/perdure/perdure/retry"
 	"github.com/spf13/cobra"
 )
@@ -51,7 +52,7 @@ whether another attempt follows, as if the activity had returned the error.`,
 			if cmd.Flags().Changed("as") && kind == "" {
 				return usage("Leave --as out, or name a type.", "The --as is empty.")
 			}
-			var failure error = &reported{kind, args[1]}
+			var failure error = operation.NewError(kind, args[1])
 			if terminal {
 				failure = retry.Terminal(failure)
 			}
@@ -65,12 +66,6 @@ whether another attempt follows, as if the activity had returned the error.`,
 	cmd.Flags().BoolVar(&terminal, "terminal", false, "do not retry, whatever the policy says")
 	return cmd
 }
-
-// reported is an error that is reported at a shell.
-type reported struct{ kind, message string }
-
-func (e *reported) Error() string     { return e.message }
-func (e *reported) ErrorType() string { return e.kind }
 
 // after is what an error says behind one that it wraps.
 func after(err, wrapped error) string {

@@ -19,8 +19,8 @@ type runFlags struct {
 
 // add gives a command the flags.
 func (r *runFlags) add(flags *pflag.FlagSet) {
-	flags.DurationVar(&r.runTimeout, "run-timeout", 0, "close a run that takes so `long`; its retry policy decides what follows")
-	flags.DurationVar(&r.chainTimeout, "chain-timeout", 0, "close the workflow if all its runs together take so `long`")
+	flags.DurationVar(&r.runTimeout, "run-timeout", 0, "close a run that takes longer than this `duration`; its retry policy decides what follows")
+	flags.DurationVar(&r.chainTimeout, "chain-timeout", 0, "close the workflow if all its runs together take longer than this `duration`")
 	flags.IntVar(&r.priority, "priority", 0, "`number` from -1000 to 1000: waiting calls of higher workflows run first")
 	flags.StringVar(&r.memo, "memo", "", "a `JSON` value to keep with the workflow")
 	flags.StringArrayVar(&r.attrs, "attribute", nil, "an attribute to find it by, as `NAME=VALUE`; repeatable")

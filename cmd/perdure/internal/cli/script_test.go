@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,10 +14,9 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/goldenfile"
 	"github.com/perdure/perdure/store"
 )
-
-var update = flag.Bool("update", false, "rewrite what the scripts in testdata expect")
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(asCommand); args != "" {
@@ -71,7 +69,7 @@ func scripts(t *testing.T, pattern string, play func(t *testing.T, dir, script s
 			dir := t.TempDir()
 			t.Chdir(dir)
 			got := play(t, dir, script)
-			if *update {
+			if goldenfile.Updating() {
 				if err := os.WriteFile(full, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}

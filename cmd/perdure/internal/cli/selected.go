@@ -23,6 +23,9 @@ func (a *app) which(r *request) (filter view.Filter, options []ops.ControlOption
 		return filter, []ops.ControlOption{ops.Selected(selection)}, err
 	}
 	filter, err = r.runs.filter(a.env.Now())
+	if filter.Call == view.CallRetrying {
+		filter.Call = view.CallBackoff // what is operated on is found by its state
+	}
 	return filter, nil, err
 }
 

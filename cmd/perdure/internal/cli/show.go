@@ -54,7 +54,7 @@ not complete, and 6 if it has not ended in time.`,
 			return a.show(cmd.Context(), args[0], wait, run)
 		},
 	}
-	cmd.Flags().DurationVar(&wait, "wait", 0, "wait so `long` for its end, such as 30s")
+	cmd.Flags().DurationVar(&wait, "wait", 0, "wait at most this `duration` for its end, such as 30s")
 	run.flag(cmd)
 	return cmd
 }

@@ -49,7 +49,7 @@ serve, or a program with package flow); name the actions of such a program with 
 	flags := cmd.Flags()
 	flags.StringVar(&s.newAfter, "new-after", "", "use the ID of a closed run again: `any`, or failure for one that did not complete")
 	flags.BoolVar(&s.mustBeNew, "must-be-new", false, "fail if the ID is in use")
-	flags.DurationVar(&s.delay, "delay", 0, "start its code after so `long`")
+	flags.DurationVar(&s.delay, "delay", 0, "start its code after this `duration`")
 	s.run.add(flags)
 	flags.StringSliceVar(&s.actions, "action", nil, "of a flow file: `name` of an action of the program that runs it; several with commas")
 	_ = cmd.RegisterFlagCompletionFunc("new-after", cobra.FixedCompletions([]string{"any", "failure"}, cobra.ShellCompDirectiveNoFileComp))

@@ -21,15 +21,15 @@ func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what runs, what waits for what, and what fails",
-		Long: `Show on one screen who serves the workflows, what waits for what and since when, which
-errors attempts ended with in the last hour, and what to type about it.
+		Long: `Show on one screen which nodes serve the workflows, what waits for what and since when,
+which errors ended attempts in the last hour, and the commands to type next.
 
-The exit code is 7 if something needs attention: if it does not go on by itself and no
-person made it wait, or if a circuit breaker is open. Of each kind of wait at most 1,000
+The exit code is 7 if something needs attention: if it will not continue by itself and
+no operator paused it, or if a circuit breaker is open. Of each kind of wait at most 1,000
 calls or 100 workflows are read; "1,000+" says that there are more.
 
-With --watch the screen is drawn again and again until it is interrupted; on a database
-that takes long to read less often, so that watching costs it little.`,
+With --watch the screen is redrawn until the command is interrupted; less often if the
+database takes long to read, so that watching costs it little.`,
 		Example: `  perdure status
   perdure status --watch
   perdure status -o json

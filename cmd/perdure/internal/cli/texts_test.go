@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/internal/goldenfile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -109,15 +110,7 @@ func TestF23_EachErrorText(t *testing.T) {
 			}
 		}
 	}
-	name := filepath.Join("testdata", "words", "errors.txt")
-	if *update {
-		if err := os.WriteFile(name, []byte(golden.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(name); err != nil || string(want) != golden.String() {
-		t.Errorf("the texts of errors are not those of %s (%v): run with -update, and read what is new as someone would at night", name, err)
-	}
+	goldenfile.Compare(t, filepath.Join("testdata", "words", "errors.txt"), golden.String()) // read what is new as someone would at night
 }
 
 // errorTexts are the texts of errors by directory.

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+)
+
+// partSize is how much of a long list of one workflow is in memory, unless people read it: a
+// table is as wide as its widest row.
+const partSize = 1000
+
+// part is what of a list is asked for.
+type part struct {
+	after string
+	limit int // 0: all
+}
+
+// flags adds the flags of a part; a place is where one of the list stands.
+func (p *part) flags(cmd *cobra.Command, place, standard string) {
+	cmd.Flags().StringVar(&p.after, "after", "", "only those behind this `place`: "+place)
+	cmd.Flags().IntVar(&p.limit, "limit", 0, "at most this `number`; 0 for all"+standard)
+}
+
+// check refuses a limit that is none.
+func (p *part) check() error {
+	if p.limit < 0 {
+		return usage("Use a number from 1, or 0 for all.", "The limit is %d.", p.limit)
+	}
+	return nil
+}
+
+// partial is what was read of a list.
+type partial[T any] struct {
+	rows []T // to be shown as a table
+	read int
+	last *T   // that was selected
+	more bool // are selected behind the limit
+}
+
+// inParts reads a list in parts: read returns up to n of what stands behind the last that it
+// returned before. What is selected is written as it comes, unless it becomes a table.
+func inParts[T any](a *app, limit int, selects func(*T) bool, read func(last *T, n int) ([]T, error)) (p partial[T], err error) {
+	out, selected := array{app: a}, 0
+	for at := (*T)(nil); ; {
+		n := partSize
+		if limit > 0 && selects == nil {
+			n = min(partSize, limit-selected+1) // one tells whether there are more
+		}
+		some, err := read(at, n)
+		if err != nil {
+			return p, err
+		}
+		for i := range some {
+			if p.read++; selects != nil && !selects(&some[i]) {
+				continue
+			}
+			if limit > 0 && selected == limit {
+				p.more = true
+				return p, out.end()
+			}
+			selected++
+			if p.last = &some[i]; a.format == formatTable {
+				p.rows = append(p.rows, some[i])
+			} else if err := out.add(some[i]); err != nil {
+				return p, err
+			}
+		}
+		if len(some) < n {
+			return p, out.end()
+		}
+		at = &some[n-1]
+	}
+}
+
+// tellMore says how to go on behind a part of a table.
+func (a *app) tellMore(limit int, place string) {
+	a.printf("\nThere are more than these %d. To go on: --after %s\n", limit, place)
+}
+
+// array writes objects for programs as they come: as one array, or one a line.
+type array struct {
+	*app
+	held []byte // the last object, behind which there may be a comma
+}
+
+func (w *array) add(v any) error {
+	if w.format == formatLines {
+		return w.document(v)
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("  ", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	if w.held == nil {
+		w.json([]byte("["))
+	} else {
+		w.json(append(w.held, ','))
+	}
+	w.held = append([]byte("  "), bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
+	return nil
+}
+
+// end writes what is left.
+func (w *array) end() error {
+	switch {
+	case w.format != formatJSON:
+	case w.held == nil:
+		w.json([]byte("[]"))
+	default:
+		w.json(w.held)
+		w.json([]byte("]"))
+	}
+	return nil
+}

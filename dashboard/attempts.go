@@ -1,0 +1,129 @@
+package dashboard
+
+import (
+	"fmt"
+
+	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/internal/human"
+	"github.com/perdure/perdure/internal/wording"
+	"github.com/perdure/perdure/view"
+)
+
+// attemptsPage is the attempts of a run.
+type attemptsPage struct {
+	Run   linked
+	Tabs  []listTab
+	Rows  []attemptRow
+	Empty string
+	Pager *pager
+}
+
+func (p *attemptsPage) title() string { return "Attempts of " + p.Run.Text }
+
+type attemptRow struct {
+	Call             int64
+	Name             string
+	Number           int
+	Outcome, Reason  string
+	Waited, Ran, Off string
+	Started          stamp
+	Node             string
+	NotKept          int
+	Error            folded
+	Stack            folded
+}
+
+func attemptsList(q *request) (any, error) {
+	h, id, run, err := q.which()
+	if err != nil {
+		return nil, err
+	}
+	v := q.URL.Query()
+	number, only := v.Get("number"), v.Get("only")
+	call, err := numbered(number)
+	if err != nil {
+		return nil, err
+	}
+	var after view.AttemptPlace
+	if after.UnmarshalText([]byte(v.Get("after"))) != nil {
+		return nil, &badRequest{fmt.Sprintf("%q is no place among attempts.", v.Get("after")), "It is the number of a call, and with a point that of an attempt, as in 17.3."}
+	}
+	p := &attemptsPage{Run: runLink(id, run), Empty: "There is no such attempt.", Pager: &pager{}}
+	for _, t := range []struct{ name, only string }{{"All", ""}, {"Failed", "failed"}} {
+		p.Tabs = append(p.Tabs, listTab{t.name, link("attempts", "id", id, "run", run, "number", number, "only", t.only), only == t.only})
+	}
+	rows, next, err := q.someAttempts(h, view.AttemptRange{After: after, Call: call}, only != "")
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		p.Rows = append(p.Rows, q.attemptRow(&rows[i]))
+	}
+	p.Pager.Text = human.Plural(len(rows), "attempt", "attempts")
+	if n := len(rows); n > 0 {
+		p.Pager.Text += fmt.Sprintf(", from %d of call %d to %d of call %d", rows[0].Number, rows[0].Call, rows[n-1].Number, rows[n-1].Call)
+	}
+	if after != (view.AttemptPlace{}) {
+		p.Pager.First = link("attempts", "id", id, "run", run, "number", number, "only", only)
+	}
+	if next != (view.AttemptPlace{}) {
+		p.Pager.Next = link("attempts", "id", id, "run", run, "number", number, "only", only, "after", next.String())
+		if len(rows) < pageEvents {
+			p.Pager.Text += "; those that follow are not searched yet"
+			p.Empty = "None of these attempts failed. The next page has those that follow."
+		}
+	}
+	return p, nil
+}
+
+// someAttempts reads a page of attempts, or of those that neither run nor completed, and the
+// place behind which the next page begins, zero if there is none. Of those that completed it
+// looks at a few thousand.
+func (q *request) someAttempts(h perdure.Handle[view.Payload], part view.AttemptRange, failed bool) (rows []view.Attempt, next view.AttemptPlace, err error) {
+	part.Limit = pageEvents + 1
+	for looked := 0; ; {
+		some, err := h.AttemptsRange(q.ctx, part)
+		if err != nil {
+			return nil, next, err
+		}
+		more := len(some) == part.Limit
+		for i := range some {
+			a := &some[i]
+			if failed && (a.Outcome == view.OutcomeCompleted || a.Outcome == view.OutcomeRunning) {
+				continue
+			}
+			if len(rows) == pageEvents {
+				return rows, rows[pageEvents-1].Place(), nil
+			}
+			rows = append(rows, *a)
+		}
+		if !more {
+			return rows, next, nil
+		}
+		part.After = some[len(some)-1].Place()
+		if looked += len(some); looked >= aheadEvents {
+			return rows, part.After, nil
+		}
+		part.Limit = blockEvents
+	}
+}
+
+func (q *request) attemptRow(a *view.Attempt) attemptRow {
+	row := attemptRow{
+		Call: a.Call, Name: a.Name, Number: a.Number, Outcome: a.Outcome, Reason: a.Reason, Node: a.Node, NotKept: a.NotKept,
+		Error: fold(wording.Typed(a.ErrorType, a.Message), ""), Stack: fold(a.Stack, ""),
+	}
+	if a.Started != nil {
+		row.Started = q.at(*a.Started)
+		if a.Queued != nil && a.Started.After(*a.Queued) {
+			row.Waited = human.Duration(a.Started.Sub(*a.Queued))
+		}
+		if a.Ended != nil {
+			row.Ran = human.Duration(a.Ended.Sub(*a.Started))
+		}
+	}
+	if a.Delay > 0 {
+		row.Off = human.Duration(a.Delay)
+	}
+	return row
+}
