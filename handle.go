@@ -169,14 +169,19 @@ func (h Handle[Out]) Describe(ctx context.Context) (*view.Description, error) {
 // history of the run once for all of them.
 func (h Handle[Out]) Overview(ctx context.Context) (*view.Overview, error) {
 	o, err := h.engine.in().Overview(ctx, h.id, h.of)
-	return o, h.failed("overview of %q", err)
+	return o, h.failed("describe %q", err)
 }
 
 // Attempts returns the attempts of all calls of the run that the ledger keeps: all of
 // them or, of a call with more than 1,100, the first 100 and the last 1,000. Where some
 // are not kept, NotKept of the next one is their number. Calls has exact sums.
 func (h Handle[Out]) Attempts(ctx context.Context) ([]view.Attempt, error) {
-	attempts, err := h.engine.in().Attempts(ctx, h.id, h.of, 0)
+	return h.AttemptsRange(ctx, view.AttemptRange{})
+}
+
+// AttemptsRange returns a part of Attempts. The place of the last attempt begins the next part.
+func (h Handle[Out]) AttemptsRange(ctx context.Context, part view.AttemptRange) ([]view.Attempt, error) {
+	attempts, err := h.engine.in().Attempts(ctx, h.id, h.of, part)
 	return attempts, h.failed("attempts of %q", err)
 }
 
@@ -184,7 +189,12 @@ func (h Handle[Out]) Attempts(ctx context.Context) ([]view.Attempt, error) {
 // there were and how they ended, how long they ran, backed off and took in all. A call of
 // which no attempt has ended yet is left out.
 func (h Handle[Out]) Calls(ctx context.Context) ([]view.CallAttempts, error) {
-	calls, err := h.engine.in().Calls(ctx, h.id, h.of)
+	return h.CallsRange(ctx, view.CallRange{})
+}
+
+// CallsRange returns a part of Calls. The number of the last call begins the next part.
+func (h Handle[Out]) CallsRange(ctx context.Context, part view.CallRange) ([]view.CallAttempts, error) {
+	calls, err := h.engine.in().Calls(ctx, h.id, h.of, part)
 	return calls, h.failed("calls of %q", err)
 }
 

@@ -19,7 +19,8 @@ import (
 //
 // Of several ends that reach the run's owner at the same time, a Complete and a
 // FailAttempt for instance, the first one wins and later ones are dropped, although all
-// of them return nil. Handle.Attempts shows how the attempt ended.
+// of them return nil. One that comes after the attempt's time, before the timeout is on record,
+// is dropped likewise. Handle.Attempts shows how the attempt ended.
 func (e *Engine) Complete(ctx context.Context, token string, result any) error {
 	payload, err := history.Encode(result)
 	if err == nil {

@@ -120,7 +120,15 @@ var verbs = map[string]func(a arguments) error{
 	"Handle.Overview": func(a arguments) error { _, err := a.handle.Overview(a.ctx); return err },
 	"Handle.Attempts": func(a arguments) error { _, err := a.handle.Attempts(a.ctx); return err },
 	"Handle.Calls":    func(a arguments) error { _, err := a.handle.Calls(a.ctx); return err },
-	"Handle.History":  func(a arguments) error { _, err := a.handle.History(a.ctx); return err },
+	"Handle.AttemptsRange": func(a arguments) error {
+		_, err := a.handle.AttemptsRange(a.ctx, view.AttemptRange{Limit: 1})
+		return err
+	},
+	"Handle.CallsRange": func(a arguments) error {
+		_, err := a.handle.CallsRange(a.ctx, view.CallRange{Limit: 1})
+		return err
+	},
+	"Handle.History": func(a arguments) error { _, err := a.handle.History(a.ctx); return err },
 	"Handle.HistoryRange": func(a arguments) error {
 		_, err := a.handle.HistoryRange(a.ctx, view.HistoryRange{Limit: 1})
 		return err

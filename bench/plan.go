@@ -46,7 +46,8 @@ func plans(scale workload.Scale, runs, grown int) []plan {
 			against = append(against, durable.On(place.SQLite).Name()) // of the variants of perdure
 			under = append(under, durable.WithSlots(place.SQLite), durable.WithSlots(place.Postgres),
 				durable.Measured(place.SQLite), durable.Measured(place.Memory), durable.Measured(place.Postgres),
-				durable.Traced(place.SQLite), durable.Traced(place.Memory), durable.Traced(place.Postgres))
+				durable.Traced(place.SQLite, 1), durable.Traced(place.Memory, 1), durable.Traced(place.Postgres, 1),
+				durable.Traced(place.SQLite, 100), durable.Traced(place.Memory, 100), durable.Traced(place.Postgres, 100))
 		}
 		if i < comparable {
 			under = append(under, riverqueue.System())

@@ -180,8 +180,8 @@ func (s *coded) Waiting(ctx context.Context, filter store.CallFilter) ([]store.W
 }
 
 // Attempts implements store.Reader.
-func (s *coded) Attempts(ctx context.Context, partition int, run string, call int64) ([]store.Attempt, error) {
-	all, err := s.db.Attempts(ctx, partition, run, call)
+func (s *coded) Attempts(ctx context.Context, partition int, run string, part store.AttemptRange) ([]store.Attempt, error) {
+	all, err := s.db.Attempts(ctx, partition, run, part)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func (s *sweeper) run(r *store.Run) error {
 	for i := range calls {
 		docs = append(docs, calls[i].Data)
 	}
-	attempts, err := s.db.Attempts(s.ctx, r.Partition, r.ID, 0)
+	attempts, err := s.db.Attempts(s.ctx, r.Partition, r.ID, store.AttemptRange{})
 	if err != nil {
 		return err
 	}

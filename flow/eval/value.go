@@ -37,9 +37,6 @@ func NewList(items []Value) (*List, error) {
 	return l, tooDeep(l.depth)
 }
 
-// Items returns the elements, which must not be changed.
-func (l *List) Items() []Value { return l.items }
-
 // Dict is a dictionary that keeps the order of its keys.
 type Dict struct {
 	keys        []string

@@ -248,3 +248,13 @@ func TestPackagesWithoutAnother(t *testing.T) {
 		t.Errorf("wholly %v, their code %v", wholly, code)
 	}
 }
+
+func TestWithoutCitusTheCheckSaysWhy(t *testing.T) {
+	const skipped = "=== RUN   TestE144_X\n    x_test.go:7: Citus is not here: there is no citus.so\n--- SKIP: TestE144_X (0.1s)\nPASS\n"
+	if got := withoutCitus(skipped); got != "there is no citus.so" {
+		t.Errorf("got %q", got)
+	}
+	if got := withoutCitus("=== RUN   TestE144_X\n--- PASS: TestE144_X (9.1s)\nPASS\n"); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -44,6 +44,7 @@ func allSteps(opt options) []step {
 		{name: "test", what: "the tests pass under the race detector", streams: true, run: checkTests},
 		{name: "engine", what: "the engine's tests, all crash points included, pass without it", streams: true, beside: true, run: checkEngine},
 		{name: "norace", what: "what else is too slow under it passes without it", streams: true, beside: true, run: checkSlowTests},
+		{name: "citus", what: "on Citus, where it is, a sample of the stores' suite passes and a killed worker loses nothing", run: checkCitus},
 		{name: "bench", what: "every benchmark runs once", run: checkBenchmarks},
 		{name: "benchmodule", what: "the benchmark program builds, and its workloads give right results", streams: true, run: checkBenchModule},
 		{name: "labmodule", what: "the laboratory passes its tests, and docs/retry-storms.md has its figures", streams: true, run: checkLabModule},
@@ -208,7 +209,7 @@ func checkTests(ctx context.Context, sh *shell) error {
 	if err != nil {
 		return err
 	}
-	test := []string{"go", "test", "-race", "-vet=off", "-parallel", parallel, "-timeout", "30m"}
+	test := []string{"go", "test", "-race", "-vet=off", "-parallel", parallel, "-timeout", "30m", "-skip", onCitus}
 	if strings.TrimSpace(cgo) != "1" {
 		test = slices.DeleteFunc(test, func(a string) bool { return a == "-race" })
 		sh.notice("The tests ran WITHOUT the race detector: it needs a C compiler (gcc or clang), and there is none here.")
@@ -269,6 +270,26 @@ func checkSlowTests(ctx context.Context, sh *shell) error {
 	test := []string{"CGO_ENABLED=0", "go", "test", "-vet=off", "-timeout", "30m", "-run", "^(" + strings.Join(slowTests, "|") + ")"}
 	_, err := sh.stream(ctx, cmd(append(test, slowPackages...)...))
 	return err
+}
+
+// onCitus are the tests on a cluster of Citus of their own.
+const onCitus = "^TestE144_"
+
+// checkCitus runs them without the race detector. Debian has no package of Citus, so that it
+// is not there fails nothing, and is said.
+func checkCitus(ctx context.Context, sh *shell) error {
+	said, err := sh.quiet(ctx, cmd("CGO_ENABLED=0", "go", "test", "-vet=off", "-v", "-timeout", "10m", "-run", onCitus, "./store/postgres", "./internal/clustertest"))
+	if why := withoutCitus(said); err == nil && why != "" {
+		sh.notice("Nothing ran on Citus: %s.", why)
+	}
+	return err
+}
+
+// withoutCitus is why tests of Citus were skipped, "" if they ran.
+func withoutCitus(said string) string {
+	_, why, _ := strings.Cut(said, "Citus is not here: ") // pgtest.NoCitus
+	why, _, _ = strings.Cut(why, "\n")
+	return why
 }
 
 func checkBenchmarks(ctx context.Context, sh *shell) error {

@@ -9,6 +9,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
+// Updating reports whether golden files are rewritten.
+func Updating() bool { return *update }
+
 // Compare fails the test at the first line in which the file is not as it should be.
 func Compare(t *testing.T, path, should string) {
 	t.Helper()

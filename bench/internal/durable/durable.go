@@ -19,10 +19,10 @@ func On(kind place.Kind) system.System { return durable{kind: kind} }
 // Measured is On with the metrics of package telemetry: what they cost is the difference.
 func Measured(kind place.Kind) system.System { return durable{kind: kind, metrics: true} }
 
-// Traced is On with the spans of package telemetry/tracing, all of them sampled, given by
+// Traced is On with the spans of package telemetry/tracing for one run in so many, given by
 // OpenTelemetry's batcher to an exporter that drops them: what they cost without a network is
 // the difference.
-func Traced(kind place.Kind) system.System { return durable{kind: kind, spans: true} }
+func Traced(kind place.Kind, oneIn int) system.System { return durable{kind: kind, spans: oneIn} }
 
 // WithSlots is On with as many slots as steps are in flight: what its limit of slots costs
 // is the difference.
@@ -32,7 +32,7 @@ type durable struct {
 	kind    place.Kind
 	slots   bool // one for each step in flight
 	metrics bool // counted by package telemetry
-	spans   bool // of package telemetry/tracing
+	spans   int  // of package telemetry/tracing, for one run in so many; 0: none
 }
 
 func (d durable) Name() string {
@@ -41,8 +41,10 @@ func (d durable) Name() string {
 		return "perdure with slots to spare"
 	case d.metrics:
 		return "perdure+metrics"
-	case d.spans:
+	case d.spans == 1:
 		return "perdure+spans"
+	case d.spans > 1:
+		return fmt.Sprintf("perdure+spans of 1 run in %d", d.spans)
 	}
 	return "perdure"
 }
@@ -62,8 +64,8 @@ func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (
 	if d.metrics {
 		return open(ctx, opener, c, telemetry.New().Engine())
 	}
-	if d.spans {
-		return openTraced(ctx, opener, c)
+	if d.spans > 0 {
+		return openTraced(ctx, opener, c, d.spans)
 	}
 	return open(ctx, opener, c)
 }

@@ -23,8 +23,9 @@ type traced struct {
 	provider *sdktrace.TracerProvider
 }
 
-func openTraced(ctx context.Context, opener store.Opener, c system.Config) (system.Session, error) {
-	p := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(tracing.IDs{}), sdktrace.WithBatcher(nowhere{}))
+func openTraced(ctx context.Context, opener store.Opener, c system.Config, oneIn int) (system.Session, error) {
+	p := sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(tracing.IDs{}), sdktrace.WithBatcher(nowhere{}),
+		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(1/float64(oneIn)))))
 	s, err := open(ctx, opener, c, tracing.Engine(p))
 	if err != nil {
 		return nil, errors.Join(err, p.Shutdown(ctx))
