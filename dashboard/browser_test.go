@@ -204,7 +204,8 @@ func (b *tab) tree() string {
 		if role == "InlineTextBox" {
 			return
 		}
-		shown := !n.Ignored && role != "none" && role != "generic" && !(role == "StaticText" && name == outer)
+		shown := !n.Ignored && role != "none" && role != "generic" && !(role == "StaticText" && name == outer) &&
+			!(role == "form" && name == "") // no landmark, which only some versions of the browser leave out
 		if shown {
 			line := role
 			if name != "" {
