@@ -270,19 +270,19 @@ func (e *Engine) newsOfLine() {
 
 // lineLoop reads who is next in line, and sees to it that the line moves.
 func (e *Engine) lineLoop() {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(e.config.InboxEvery)
 	defer timer.Stop()
 	for {
+		if e.lineDue(time.Now()) && e.readLine() != nil {
+			return
+		}
+		timer.Reset(e.moveLine(time.Now()))
 		select {
 		case <-e.lineKick:
 		case <-timer.C:
 		case <-e.ctx.Done():
 			return
 		}
-		if e.lineDue(time.Now()) && e.readLine() != nil {
-			return
-		}
-		timer.Reset(e.moveLine(time.Now()))
 	}
 }
 

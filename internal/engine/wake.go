@@ -54,7 +54,7 @@ func kick(ch chan struct{}) {
 
 // wakeLoop steps runs whose time has come and reads ahead what comes next.
 func (e *Engine) wakeLoop() {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(e.config.ScanAhead)
 	defer timer.Stop()
 	nextScan := e.clock.Now()
 	for {

@@ -13,20 +13,18 @@ import (
 // ends or another process has taken the node's name.
 func (m *Member) Run() {
 	defer m.moves.Wait()
-	timer := time.NewTimer(0) // others may have reacted to our joining
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-m.kick:
-		case <-m.ctx.Done():
-			return
-		}
+	for m.ctx.Err() == nil { // without a wait first: others may have reacted to our joining
 		next, ok := m.attend()
 		if !ok {
 			return
 		}
-		timer.Reset(next)
+		timer := time.NewTimer(next)
+		select {
+		case <-timer.C:
+		case <-m.kick:
+		case <-m.ctx.Done():
+		}
+		timer.Stop()
 	}
 }
 
