@@ -230,6 +230,8 @@ func TestOnlyAFaultOfTheDetectorIsTriedAgain(t *testing.T) {
 	}{
 		{"ok  \ta\t1s\n" + check + "FAIL\tb\t68.5s\nok  \tc\t1s\nFAIL\n", []string{"b"}},
 		{check + "FAIL\tb\t1s\n" + check + "FAIL\tc\t1s\nFAIL\n", []string{"b", "c"}},
+		{"SIGSEGV: segmentation violation\nPC=0x41ca09 m=4 sigcode=1 addr=0x0\n\ngoroutine 0\nFAIL\tb\t1s\nFAIL\n", []string{"b"}},
+		{"panic: runtime error: invalid memory address\n[signal SIGSEGV: segmentation violation code=0x1]\nFAIL\tb\t1s\n", nil},
 		{check + "FAIL\tb\t1s\nFAIL\tc\t1s\nFAIL\n", nil},
 		{"--- FAIL: TestX (0.0s)\n" + check + "FAIL\tb\t1s\nFAIL\n", nil},
 		{"WARNING: DATA RACE\n" + check + "FAIL\tb\t1s\nFAIL\n", nil},
