@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
@@ -227,6 +228,43 @@ func TestE147_AnActivityThatIsPausedDoesNotBegin(t *testing.T) {
 				t.Errorf("%s: it began at %v, and has on record %+v", name, began, all)
 			}
 			stop(t, e)
+		}
+	})
+}
+
+// TestE147_NothingBeginsInAPartitionThatLeaves: a retry that is on record ahead of its time gets
+// no slot while its partition is handed over, although slots are free: a body that began would
+// keep the partition here. It begins where the partition goes.
+func TestE147_NothingBeginsInAPartitionThatLeaves(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		var mu sync.Mutex
+		var began []time.Time
+		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
+			mu.Lock()
+			began = append(began, time.Now())
+			first := len(began) == 1
+			mu.Unlock()
+			if first {
+				return 0, errors.New("not yet")
+			}
+			return n, busy(ctx, time.Minute)
+		}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
+		flow := calls(work)
+		e := w.startWith(w.config(flow, work))
+		begin(t, e, flow, "run", 1)
+		pass(900 * time.Millisecond)
+		same(t, "shortly before its time", onlyCall(t, e, "run").State, "running")
+		patience, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		engine.HandOver(e, patience)
+		if patience.Err() != nil {
+			t.Error("the partition did not become quiet")
+		}
+		if _, err := finish[int](t, e, "run"); err != nil {
+			t.Error(err)
+		}
+		if all := attemptsOf(t, e, "run"); len(all) != 2 || len(began) != 2 || !all[1].Started.Equal(began[1]) {
+			t.Errorf("attempts began at %v, and on record is %+v", began, all)
 		}
 	})
 }

@@ -17,8 +17,9 @@ import (
 // it.
 type stalled struct {
 	store.Opener
-	load  atomic.Pointer[func(run string)]
-	renew atomic.Pointer[func()]
+	load   atomic.Pointer[func(run string)]
+	renew  atomic.Pointer[func()]
+	commit atomic.Pointer[func()]
 }
 
 func (s *stalled) Open(ctx context.Context) (store.Store, error) {
@@ -37,6 +38,14 @@ func (s *slowReader) Load(ctx context.Context, partition int, run string) (*stor
 		(*f)(run)
 	}
 	return rec, err
+}
+
+func (s *slowReader) Commit(ctx context.Context, turns []store.Turn) (store.Result, error) {
+	result, err := s.Store.Commit(ctx, turns)
+	if f := s.s.commit.Load(); f != nil {
+		(*f)()
+	}
+	return result, err
 }
 
 func (s *slowReader) Renew(ctx context.Context, r store.Renewal) (*store.Membership, error) {
