@@ -12,6 +12,7 @@ import (
 // attemptsPage is the attempts of a run.
 type attemptsPage struct {
 	Run   linked
+	Parts []listTab
 	Tabs  []listTab
 	Rows  []attemptRow
 	Empty string
@@ -48,7 +49,7 @@ func attemptsList(q *request) (any, error) {
 	if after.UnmarshalText([]byte(v.Get("after"))) != nil {
 		return nil, &badRequest{fmt.Sprintf("%q is no place among attempts.", v.Get("after")), "It is the number of a call, and with a point that of an attempt, as in 17.3."}
 	}
-	p := &attemptsPage{Run: runLink(id, run), Empty: "There is no such attempt.", Pager: &pager{}}
+	p := &attemptsPage{Run: runLink(id, run), Parts: runParts("attempts", id, run), Empty: "There is no such attempt.", Pager: &pager{}}
 	for _, t := range []struct{ name, only string }{{"All", ""}, {"Failed", "failed"}} {
 		p.Tabs = append(p.Tabs, listTab{t.name, link("attempts", "id", id, "run", run, "number", number, "only", t.only), only == t.only})
 	}
@@ -61,7 +62,12 @@ func attemptsList(q *request) (any, error) {
 	}
 	p.Pager.Text = human.Plural(len(rows), "attempt", "attempts")
 	if n := len(rows); n > 0 {
-		p.Pager.Text += fmt.Sprintf(", from %d of call %d to %d of call %d", rows[0].Number, rows[0].Call, rows[n-1].Number, rows[n-1].Call)
+		first, last := &rows[0], &rows[n-1]
+		if first.Call == last.Call {
+			p.Pager.Text += fmt.Sprintf(", %d to %d of call %d", first.Number, last.Number, last.Call)
+		} else {
+			p.Pager.Text += fmt.Sprintf(", %d of call %d to %d of call %d", first.Number, first.Call, last.Number, last.Call)
+		}
 	}
 	if after != (view.AttemptPlace{}) {
 		p.Pager.First = link("attempts", "id", id, "run", run, "number", number, "only", only)

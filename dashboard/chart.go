@@ -45,6 +45,24 @@ func (t *timeSpans) span(i int) (from, to time.Time) {
 	return from, from.Add(t.width)
 }
 
+// per is the time of one bar in a title, such as "per hour" and "per 15m".
+func per(width time.Duration) string {
+	switch width {
+	case time.Second:
+		return "per second"
+	case time.Minute:
+		return "per minute"
+	case time.Hour:
+		return "per hour"
+	case day:
+		return "per day"
+	}
+	if width%day == 0 {
+		return fmt.Sprintf("per %d days", width/day)
+	}
+	return "per " + human.Exact(width)
+}
+
 // label names the time at which a span begins.
 func (t *timeSpans) label(i int) string {
 	from, _ := t.span(i)
@@ -134,7 +152,7 @@ func (t *timeSpans) draw(title, noun string, height int, all ...series) *barChar
 	}
 	c.Says = fmt.Sprintf("%s: none", title)
 	if sum > 0 {
-		c.Says = fmt.Sprintf("%s, by %s: the most are %s %s from %s on", title, human.Duration(t.width), human.Count(top), noun, t.label(at))
+		c.Says = fmt.Sprintf("%s: the most are %s %s from %s on", title, human.Count(top), noun, t.label(at))
 	}
 	for _, i := range []int{0, t.n / 2, t.n - 1} {
 		anchor := map[int]string{0: "start", t.n - 1: "end"}[i]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/internal/human"
@@ -55,7 +56,7 @@ func (q *request) failed(err error) failure {
 	case errors.As(err, &missing):
 		f = failure{http.StatusNotFound, "There is no such " + missing.kind, err.Error(), missing.next()}
 	case errors.Is(err, perdure.ErrNotFound):
-		f = failure{http.StatusNotFound, "It is not in the database", err.Error(), "It may be of another group, or was removed by retention. Search for it in the list of runs."}
+		f = failure{http.StatusNotFound, "There is no such run", err.Error(), "It may be of another group, or retention removed it. Search for it in the list of runs."}
 	case errors.As(err, &bad):
 		f = failure{http.StatusBadRequest, "The request cannot be understood", bad.what, bad.next}
 	case errors.As(err, &input):
@@ -93,5 +94,9 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, p *web.Problem) 
 		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}
 	q.status, q.refused = p.Status, true
-	q.write(w, failure{p.Status, p.Title, human.Clip(p.Detail, 2000), p.Next})
+	f := failure{p.Status, strings.TrimSuffix(p.Title, "."), human.Clip(p.Detail, 2000), p.Next}
+	if p.Code == web.NotFound.Code { // the guard's own advice is for callers of the API
+		f.Next = "Choose a page in the menu."
+	}
+	q.write(w, f)
 }

@@ -223,7 +223,7 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 		"hold": "a call keeps its slot in backoff", "release": "a retry queues again, at the end", "rejoin": "a retry goes before calls that came later",
 	}[g.Mode]})
 	if g.Spec.MaxHold > 0 {
-		add(trait{Name: "longest hold", Text: human.Duration(g.Spec.MaxHold)})
+		add(trait{Name: "longest hold", Text: human.Exact(g.Spec.MaxHold)})
 	}
 	if e := g.Edited; e != nil {
 		add(trait{Name: "edited", Time: q.ago(&e.Since), After: wording.ByAndWhy(e.By, e.Why)})
@@ -235,7 +235,7 @@ func (p *gatePage) gateFacts(q *request, g *view.Gate) {
 		f := trait{Name: "breaker is", Text: map[string]string{"half_open": "half open"}[g.Breaker]}
 		f.Text = cmp.Or(f.Text, g.Breaker)
 		if g.Breaker == "open" && g.OpenUntil != nil {
-			f.Note, f.Time = "half open", q.until(g.OpenUntil)
+			f.Note, f.Time = "and half open", q.until(g.OpenUntil)
 		}
 		add(f)
 	}

@@ -21,6 +21,7 @@ const pageEvents = 200
 // historyPage is the history of a run: event by event, or a row a call.
 type historyPage struct {
 	Run     linked
+	Parts   []listTab
 	Tabs    []listTab
 	Compact bool
 	Events  []eventRow
@@ -75,9 +76,9 @@ func history(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &historyPage{Run: runLink(id, run), Compact: v.Get("form") != "full", Empty: "There is no such event."}
+	p := &historyPage{Run: runLink(id, run), Parts: runParts("history", id, run), Compact: v.Get("form") != "full", Empty: "There is no such event."}
 	p.Tabs = []listTab{
-		{"A row a call", link("history", "id", id, "run", run, "call", v.Get("call")), p.Compact},
+		{"One row per call", link("history", "id", id, "run", run, "call", v.Get("call")), p.Compact},
 		{"Every event", link("history", "id", id, "run", run, "call", v.Get("call"), "form", "full"), !p.Compact},
 	}
 	var after view.Place
@@ -119,7 +120,7 @@ func historyPager(p *historyPage, v url.Values, after, next view.Place) *pager {
 		if p.Compact {
 			what = human.Plural(n, "row", "rows")
 		}
-		g.Text = fmt.Sprintf("%s, of turns %s to %s", what, human.Count(int(p.Events[0].Turn)), human.Count(int(p.Events[n-1].Turn)))
+		g.Text = fmt.Sprintf("%s, turns %s to %s", what, human.Count(int(p.Events[0].Turn)), human.Count(int(p.Events[n-1].Turn)))
 	}
 	return g
 }
@@ -205,10 +206,11 @@ func eventTone(kind string) string {
 
 // treePage is a run with its parents and children.
 type treePage struct {
-	Run  linked
-	Up   []treeNode // parents, the outermost first
-	Tree []treeNode // the run and what it started, in order
-	More string     // what is left out
+	Run   linked
+	Parts []listTab
+	Up    []treeNode // parents, the outermost first
+	Tree  []treeNode // the run and what it started, in order
+	More  string     // what is left out
 }
 
 func (p *treePage) title() string { return "Children of " + p.Run.Text }
@@ -233,7 +235,8 @@ func tree(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &treePage{Run: runLink(d.WorkflowID, q.URL.Query().Get("run"))}
+	run := q.URL.Query().Get("run")
+	p := &treePage{Run: runLink(d.WorkflowID, run), Parts: runParts("tree", d.WorkflowID, run)}
 	for up := d.Parent; up != nil && len(p.Up) < treeDepth; {
 		parent, err := q.engine.Workflow(up.WorkflowID).OfRun(up.RunID).Describe(q.ctx)
 		if errors.Is(err, perdure.ErrNotFound) {

@@ -139,7 +139,7 @@ func (p *labPage) load(l *view.TrialLoad) {
 	if slices.Equal(all[1].counts, all[2].counts) {
 		all = all[:2]
 	}
-	p.Load = line.draw("Attempts that start, by "+lasts(l.Width), "attempts", 96, all...)
+	p.Load = line.draw("Attempts that start, "+per(l.Width), "attempts", 96, all...)
 	for _, s := range all {
 		p.Load.Key = append(p.Load.Key, chartKey{s.tone, s.name})
 	}

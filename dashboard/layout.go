@@ -22,6 +22,7 @@ type layout struct {
 	Menu     []menuItem
 	Location string
 	Person   string // who looks; may be empty
+	Known    bool   // whether the guard has said what the caller may do
 	Operator bool   // may change something
 	ReadOnly bool   // no caller may
 	Login    bool   // with a token, which can be given back
@@ -43,7 +44,7 @@ type menuItem struct {
 // write writes the page.
 func (q *request) write(w http.ResponseWriter, data any) {
 	l := layout{
-		Title: q.title, Location: q.engine.Location(), Person: q.person.Name, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
+		Title: q.title, Location: q.engine.Location(), Person: q.person.Name, Known: !q.refused, Operator: q.operator(), ReadOnly: q.guard.ReadOnly(),
 		Data: data, Login: q.guard.HasTokens(),
 		Live: !q.still && q.Method == http.MethodGet, Now: q.at(q.now),
 		Style: asset("app.css"), Script: asset("app.js"),

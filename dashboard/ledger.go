@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -178,7 +177,7 @@ func (p *ledgerPage) errors(q *request, filter view.AttemptFilter, stats []view.
 			}
 		}
 	}
-	p.Chart = line.draw("Attempts that ended with an error, by "+human.Duration(line.width), "attempts", 96, series{"Attempts", "bad", all})
+	p.Chart = line.draw("Attempts that ended with an error, "+per(line.width), "attempts", 96, series{"Attempts", "bad", all})
 	shown := stats[:min(len(stats), ledgerErrors)]
 	p.MoreErrs = len(stats) - len(shown)
 	for i := range shown {

@@ -38,7 +38,7 @@ func TestF7_LiveUpdatesCanBePaused(t *testing.T) {
 	srv.CloseClientConnections()
 	srv.Close()
 	b.wait(`/, no answer$/.test(document.querySelector("#age").textContent)`)
-	if b.text("h1") != "Something needs attention" {
+	if b.text("h1") != "No node serves this database" {
 		t.Errorf("the page is gone: %s", b.text("main"))
 	}
 }

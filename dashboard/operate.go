@@ -229,7 +229,7 @@ func (q *request) operateForm(t *target, values url.Values, problem error) (any,
 		f.Problem = problem.Error()
 	}
 	if t.many() {
-		f.Title, f.Filter = t.op.label+": many", t.says()
+		f.Title, f.Filter = t.op.label+": many runs", t.says()
 	} else {
 		to := runLink(t.id, "")
 		f.About, f.Back = &to, to.Link

@@ -21,6 +21,7 @@ type linked struct {
 type overviewPage struct {
 	Headline string
 	Served   bool
+	Open     int // runs, where no node serves
 	Group    string
 	Tiles    []tile
 	Waiting  []waitingRow
@@ -41,7 +42,7 @@ type waitingRow struct {
 	Grave        bool // it does not end by itself
 	Count        string
 	All          template.URL // the runs, if the list can select them
-	What         string
+	What         linked
 	Since, Until *stamp
 	Run          *linked
 	Why          folded
@@ -81,6 +82,12 @@ func overview(q *request) (any, error) {
 	}
 	if s.Attention {
 		p.Headline = "Something needs attention"
+	}
+	if !s.Served {
+		p.Headline = "No node serves " + p.Group
+		for _, status := range wording.OpenStatuses {
+			p.Open += s.Runs[status]
+		}
 	}
 	p.Tiles = tiles(s)
 	for i := range s.Waiting {
@@ -132,7 +139,13 @@ var waitNames = map[string]string{
 func (q *request) waitingRow(w *view.Waiting) waitingRow {
 	row := waitingRow{
 		For: w.For, Name: cmp.Or(waitNames[w.For], w.For), Grave: view.WaitRank(w.For) <= view.WaitRank(view.WaitBreaker),
-		Count: human.Count(w.Count), What: cmp.Or(w.Gate, w.Queue, w.Name), Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
+		Count: human.Count(w.Count), What: linked{Text: cmp.Or(w.Gate, w.Queue, w.Name)}, Since: q.ago(w.Since), Until: q.until(w.Until), Why: fold(wording.Why(&w.Wait), ""),
+	}
+	switch {
+	case w.Gate != "":
+		row.What.Link = link("gate", "name", w.Gate)
+	case w.Queue != "":
+		row.What.Link = link("nodes")
 	}
 	if w.AtLeast {
 		row.Count += "+"

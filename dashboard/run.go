@@ -37,8 +37,8 @@ type runPage struct {
 	Updates              []updateRow
 	Audit                []auditRow
 	MoreAudit            int
+	Parts                []listTab
 	History, Attempts    template.URL
-	Tree                 template.URL
 }
 
 func (p *runPage) title() string { return p.ID }
@@ -77,6 +77,7 @@ type callRow struct {
 	ChildStatus  string
 	Node         string
 	Error        folded
+	Gate, Queue  *linked // where it waits
 	Notes        []string
 	Policy       string
 	Heartbeat    folded
@@ -119,6 +120,14 @@ type auditRow struct {
 	Why       folded
 }
 
+// runParts are the pages about one run, for the tabs that all of them show.
+func runParts(here, id, run string) (all []listTab) {
+	for _, p := range []struct{ path, name string }{{"run", "Run"}, {"history", "History"}, {"attempts", "Attempts"}, {"tree", "Children"}} {
+		all = append(all, listTab{p.name, link(p.path, "id", id, "run", run), p.path == here})
+	}
+	return all
+}
+
 // which is the run that the address names.
 func (q *request) which() (h perdure.Handle[view.Payload], id, run string, err error) {
 	id, run = q.URL.Query().Get("id"), q.URL.Query().Get("run")
@@ -153,7 +162,7 @@ func showRun(q *request) (any, error) {
 	d := o.Description
 	p := &runPage{
 		ID: d.WorkflowID, Workflow: d.Workflow, Status: d.Status, Says: d.CustomStatus, Hold: holdOf(d), Warnings: d.Warnings,
-		History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run), Tree: link("tree", "id", id, "run", run),
+		Parts: runParts("run", id, run), History: link("history", "id", id, "run", run), Attempts: link("attempts", "id", id, "run", run),
 		Facts: q.facts(d), Values: values(d, run), Failure: causes(d.Failure),
 	}
 	stack := d.Stack
@@ -192,12 +201,10 @@ func (q *request) facts(d *view.Description) (all []fact) {
 		}
 	}
 	all = append(all, fact{Name: "started", Time: q.ago(&d.Created)})
-	end := q.now
 	if d.Closed != nil {
-		all, end = append(all, fact{Name: "ended", Time: q.ago(d.Closed)}), *d.Closed
-	}
-	add("took", human.Duration(max(0, end.Sub(d.Created))))
-	if d.Closed == nil {
+		all = append(all, fact{Name: "ended", Time: q.ago(d.Closed)})
+		add("took", human.Duration(max(0, d.Closed.Sub(d.Created))))
+	} else {
 		if d.RunDeadline != nil {
 			all = append(all, fact{Name: "run deadline", Time: q.until(d.RunDeadline)})
 		}
@@ -262,7 +269,7 @@ func causes(f *view.Failure) (all []cause) {
 			text = strings.TrimSuffix(text, ": "+f.Causes[0].Message) // it follows
 		}
 		if said == "" || !strings.HasSuffix(said, text) || f.Type != "" && f.Type != retry.TypeError {
-			all = append(all, cause{name, f.Type, human.Clip(text, 4000)})
+			all = append(all, cause{name, f.Type, human.Clip(wording.Untyped(f.Type, text), 4000)})
 		}
 		said = f.Message
 		if len(f.Causes) == 0 || len(all) > 20 {
@@ -335,11 +342,11 @@ func (q *request) callRow(d *view.Description, c *view.Call) callRow {
 		row.Heartbeat = fold(indented(*c.Heartbeat), link("text", "id", d.WorkflowID, "run", d.RunID, "what", "heartbeat", "number", row.Key))
 	}
 	if c.Queue != "" {
-		row.Notes = append(row.Notes, wording.AtQueue(c, q.now))
+		row.Queue = &linked{wording.AtQueue(c, q.now), link("nodes")}
 	}
 	note := func(format string, args ...any) { row.Notes = append(row.Notes, fmt.Sprintf(format, args...)) }
 	if g := c.Gate; g != nil {
-		note("%s", wording.AtGate(g))
+		row.Gate = &linked{wording.AtGate(g), link("gate", "name", g.Name)}
 	}
 	if w := c.Paused; w != nil {
 		note("paused since %s %s", human.Time(w.Since), wording.ByAndWhy(w.By, w.Why))
@@ -372,6 +379,11 @@ const mostPending = 100
 const mostSums = 25
 
 func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
+	open := map[int64]string{} // the latest attempt of an open call says not how the call stands
+	for i := range o.Description.Pending {
+		c := &o.Description.Pending[i]
+		open[c.Call] = c.State
+	}
 	calls, recovered := o.Calls, map[int64]string{}
 	for i := range o.Attempts { // in order: the latest error of each call remains
 		if a := &o.Attempts[i]; a.Message != "" {
@@ -389,7 +401,7 @@ func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
 			latest = recovered[c.Call]
 		}
 		row := sumRow{
-			Call: c.Call, Name: c.Name, Outcome: c.Outcome, Attempts: c.Attempts, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, NotKept: c.NotKept,
+			Call: c.Call, Name: c.Name, Outcome: cmp.Or(open[c.Call], c.Outcome), Attempts: c.Attempts, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, NotKept: c.NotKept,
 			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(latest, ""),
 			Link: link("attempts", "id", id, "run", run, "number", strconv.FormatInt(c.Call, 10)),
 		}

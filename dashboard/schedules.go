@@ -167,10 +167,10 @@ func showSchedule(q *request) (any, error) {
 		{Name: "times", Text: wording.Times(s.Spec)}, {Name: "starts", Text: s.Workflow}, {Name: "overlap", Text: string(overlap), Note: overlapMeans[overlap]},
 	}
 	if s.Spec.Jitter > 0 {
-		p.Facts = append(p.Facts, trait{Name: "jitter", Text: human.Duration(s.Spec.Jitter)})
+		p.Facts = append(p.Facts, trait{Name: "jitter", Text: human.Exact(s.Spec.Jitter)})
 	}
 	p.Facts = append(p.Facts,
-		trait{Name: "catch-up", Text: human.Duration(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
+		trait{Name: "catch-up", Text: human.Exact(cmp.Or(s.Spec.CatchUp, schedule.DefaultCatchUp)), Note: "how late a fire may be after a downtime"},
 		trait{Name: "started", Text: human.Count(int(s.Started))}, trait{Name: "skipped", Text: human.Count(int(s.Skipped)), Note: "because of overlap or a pause"},
 		trait{Name: "missed", Text: human.Count(int(s.Missed)), Note: "no node was up in time"}, trait{Name: "set", Time: q.ago(&s.Set)})
 	p.Input = fold(s.Input.String(), "")

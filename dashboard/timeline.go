@@ -22,6 +22,7 @@ type timeline struct {
 	Rows   []timeRow
 	Now    string // place of the present; empty if the run is closed
 	Left   string // what is left out
+	Paused bool   // a bar is of a pause
 }
 
 type tick struct {
@@ -88,6 +89,7 @@ func (q *request) timeline(d *view.Description, attempts []view.Attempt) *timeli
 		if p := r.pending; p != nil && p.Next != nil && p.State == view.CallBackoff {
 			row.Next, row.Until = percent(s.place(*p.Next)), human.Until(*p.Next, q.now)
 		}
+		t.Paused = t.Paused || slices.ContainsFunc(row.Bars, func(b bar) bool { return b.Class == "held" })
 		t.Rows = append(t.Rows, row)
 	}
 	t.Height = headHigh + len(rows)*rowHigh + 4

@@ -15,7 +15,16 @@ func Typed(name, message string) string {
 	if name == "" || name == retry.TypeError || message == "" {
 		return message
 	}
-	return name + ": " + message
+	return name + ": " + Untyped(name, message)
+}
+
+// Untyped is the message of an error that stands beside its type: a message such as
+// "timeout: the attempt ran longer than 2s" does not begin with the type again.
+func Untyped(name, message string) string {
+	if n := len(name); n > 0 && len(message) > n+2 && strings.EqualFold(message[:n], name) && message[n:n+2] == ": " {
+		return message[n+2:]
+	}
+	return message
 }
 
 // Person is who did something and why, at the end of a text: " by ann: the bank called".

@@ -9,10 +9,10 @@ import (
 func Times(s schedule.Spec) string {
 	text := s.Cron
 	if s.Every != 0 {
-		text = "every " + human.Duration(s.Every)
+		text = "every " + human.Exact(s.Every)
 	}
 	if s.Offset != 0 {
-		text += " + " + human.Duration(s.Offset)
+		text += " + " + human.Exact(s.Offset)
 	}
 	if s.TimeZone != "" {
 		text += " " + s.TimeZone

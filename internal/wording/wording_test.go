@@ -21,6 +21,9 @@ func TestWhoAndWhy(t *testing.T) {
 	}
 	for want, w := range map[string]view.Wait{
 		"Timeout: late":               {ErrorType: "Timeout", Error: "late"},
+		"Timeout: it is late":         {ErrorType: "Timeout", Error: "timeout: it is late"},
+		"Panic: panic: ":              {ErrorType: "Panic", Error: "panic: "},
+		"Timeout: timeouts: many":     {ErrorType: "Timeout", Error: "timeouts: many"},
 		"late":                        {ErrorType: retry.TypeError, Error: "late"},
 		"by ann: a test":              {By: "ann", Why: "a test", Error: "late"},
 		"no node has it: Timeout: la": {Why: "no node has it", ErrorType: "Timeout", Error: "la"},
@@ -70,7 +73,7 @@ func TestQueues(t *testing.T) {
 
 func TestTimesOfSchedules(t *testing.T) {
 	for want, s := range map[string]schedule.Spec{
-		"30 2 * * * Europe/Paris": {Cron: "30 2 * * *", TimeZone: "Europe/Paris"}, "every 1h00m + 5m00s": {Every: time.Hour, Offset: 5 * time.Minute},
+		"30 2 * * * Europe/Paris": {Cron: "30 2 * * *", TimeZone: "Europe/Paris"}, "every 1h + 5m": {Every: time.Hour, Offset: 5 * time.Minute},
 	} {
 		if got := Times(s); got != want {
 			t.Errorf("it is %q; want %q", got, want)

@@ -413,9 +413,9 @@ func (a *app) showSchedule(s *view.Schedule) error {
 	}
 	fact("overlap", string(s.Spec.Overlap))
 	if s.Spec.Jitter > 0 {
-		fact("jitter", human.Duration(s.Spec.Jitter))
+		fact("jitter", human.Exact(s.Spec.Jitter))
 	}
-	fact("catch-up", human.Duration(s.Spec.CatchUp))
+	fact("catch-up", human.Exact(s.Spec.CatchUp))
 	if s.Paused != nil {
 		fact("paused", "since "+human.Time(s.Paused.Since)+wording.Person(s.Paused.By, s.Paused.Why))
 	}
