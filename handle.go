@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/history"
@@ -71,7 +72,12 @@ func (h Handle[Out]) Attached() bool { return h.attached }
 // around that of its code, for which errors.Is and errors.As hold as inside the workflow,
 // for all errors registered with package retry. If ctx ends first, the workflow goes on.
 func (h Handle[Out]) Result(ctx context.Context) (Out, error) {
-	if e := h.engine.in(); e.Intercepted(intercept.Result) {
+	e := h.engine.in()
+	if m := e.Watcher(intercept.Result); m != nil {
+		op := intercept.Op{Kind: intercept.Result, WorkflowID: h.id, RunID: h.run}
+		return around.Watched(ctx, m, op, func(ctx context.Context, _ around.Parent) (Out, error) { return h.result(ctx) })
+	}
+	if e.Intercepted(intercept.Result) {
 		return h.resultAround(ctx, e)
 	}
 	return h.result(ctx)

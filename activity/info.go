@@ -58,6 +58,11 @@ func (a *attempt) Value(key any) any {
 	if key == (body.Key{}) {
 		return a
 	}
+	if a.Values != nil {
+		if v := a.Values.Value(key); v != nil {
+			return v
+		}
+	}
 	return a.Context.Value(key)
 }
 

@@ -30,7 +30,11 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	f.SetOutput(errOut)
 	list := func(into *[]string, name, usage string) {
 		f.Func(name, usage, func(s string) error {
-			*into = strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+			for name := range strings.SplitSeq(s, ",") { // names of systems have spaces
+				if name = strings.TrimSpace(name); name != "" {
+					*into = append(*into, name)
+				}
+			}
 			return nil
 		})
 	}

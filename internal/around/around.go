@@ -12,56 +12,114 @@ import (
 	"github.com/perdure/perdure/retry"
 )
 
-// Chain is the interceptors of an engine. Nil has none.
-type Chain struct {
-	byKind  map[intercept.Kind][]intercept.Interceptor
-	changes map[intercept.Kind]bool // one of them might change headers, whether it may or not
+// Chain is the interceptors and watchers of an engine. Nil has none.
+type Chain struct{ byKind []list }
+
+// list is what stands around operations of a kind.
+type list struct {
+	all     []Member
+	changes bool // one of them might change headers, whether it may or not
 }
 
-// New returns the chain of some interceptors, nil for none. Readers are the indexes of those
-// that are known to change no headers where that is refused: where all are, none is handed
-// a copy.
-func New(all []intercept.Interceptor, readers []int) (*Chain, error) {
-	if len(all) == 0 {
+// New returns the chain of some interceptors and watchers, nil for none.
+func New(all []intercept.Interceptor, watchers []Placed) (*Chain, error) {
+	if len(all)+len(watchers) == 0 {
 		return nil, nil
 	}
-	c := &Chain{map[intercept.Kind][]intercept.Interceptor{}, map[intercept.Kind]bool{}}
+	kinds := intercept.Kinds()
+	c := &Chain{make([]list, kinds[len(kinds)-1]+1)}
 	var errs []error
-	for i, in := range all {
-		switch {
-		case in.Name() == "":
-			errs = append(errs, fmt.Errorf("interceptor %d has no name; make it with intercept.New and a name, which stands in errors", i+1))
-		case in.Func() == nil:
-			errs = append(errs, fmt.Errorf("interceptor %q has no function; pass it to intercept.New", in.Name()))
+	for i := range len(all) + 1 {
+		for _, w := range watchers {
+			if min(w.At, len(all)) == i {
+				c.watch(w)
+			}
 		}
-		for _, k := range in.Kinds() {
-			if !slices.Contains(intercept.Kinds(), k) {
-				errs = append(errs, fmt.Errorf("interceptor %q is for %s, which does not exist", in.Name(), k))
-			}
-			c.byKind[k] = append(c.byKind[k], in)
-			if !slices.Contains(readers, i) {
-				c.changes[k] = true
-			}
+		if i < len(all) {
+			errs = append(errs, c.add(i, all[i]))
 		}
 	}
 	return c, errors.Join(errs...)
 }
 
-// Has reports whether there is an interceptor for operations of a kind.
-func (c *Chain) Has(k intercept.Kind) bool { return c != nil && len(c.byKind[k]) > 0 }
+// watch adds a watcher.
+func (c *Chain) watch(w Placed) {
+	for _, k := range watched {
+		c.byKind[k].all = append(c.byKind[k].all, Member{name: w.Name, watch: w.Watcher})
+	}
+}
 
-// Do does an operation with the interceptors of its kind around it. What they have set as
-// headers is in op when next is called, and was checked. Headers that may not be changed
+// add adds the interceptor with an index.
+func (c *Chain) add(i int, in intercept.Interceptor) error {
+	var errs []error
+	switch {
+	case in.Name() == "":
+		errs = append(errs, fmt.Errorf("interceptor %d has no name; make it with intercept.New and a name, which stands in errors", i+1))
+	case in.Func() == nil:
+		errs = append(errs, fmt.Errorf("interceptor %q has no function; pass it to intercept.New", in.Name()))
+	}
+	for _, k := range in.Kinds() {
+		if !slices.Contains(intercept.Kinds(), k) {
+			errs = append(errs, fmt.Errorf("interceptor %q is for %s, which does not exist", in.Name(), k))
+			continue
+		}
+		l := &c.byKind[k]
+		l.all, l.changes = append(l.all, Member{name: in.Name(), do: in.Func()}), true
+	}
+	return errors.Join(errs...)
+}
+
+// nothing is what stands around operations of an engine without interceptors.
+var nothing list
+
+// of returns what stands around operations of a kind.
+func (c *Chain) of(k intercept.Kind) *list {
+	if c == nil {
+		return &nothing
+	}
+	return &c.byKind[k]
+}
+
+// Has reports whether something stands around operations of a kind.
+func (c *Chain) Has(k intercept.Kind) bool { return c != nil && len(c.byKind[k].all) > 0 }
+
+// Do does an operation with what stands around those of its kind. What interceptors have set
+// as headers is in op when next is called, and was checked. Headers that may not be changed
 // are those that the caller hands it, or a copy; the caller's own are not changed.
 func (c *Chain) Do(ctx context.Context, op *intercept.Op, next intercept.Next) error {
-	o := operation{op: op, all: c.byKind[op.Kind], next: next}
+	o := Operation{Op: op, Inner: inner(next), list: *c.of(op.Kind)}
+	return o.Do(ctx)
+}
+
+// Inner is what is stood around.
+type Inner interface {
+	Next(ctx context.Context) error
+}
+
+type inner intercept.Next
+
+func (f inner) Next(ctx context.Context) error { return f(ctx) }
+
+// Operation is an operation and what stands around it. It is done once.
+type Operation struct {
+	Op    *intercept.Op
+	Inner Inner
+	list
+	headers   map[string]string // as they were, where they may not be changed
+	mayChange bool
+	first     stint // of the first interceptor, most often the only one
+}
+
+// Do does it.
+func (o *Operation) Do(ctx context.Context) error {
+	op := o.Op
 	switch {
 	case op.Kind == intercept.Start, op.Kind == intercept.Schedule, op.Kind == intercept.Child:
 		if op.Headers == nil {
 			op.Headers = map[string]string{}
 		}
 		o.mayChange = true
-	case c.changes[op.Kind]:
+	case o.changes:
 		o.headers, op.Headers = op.Headers, maps.Clone(op.Headers)
 	default:
 		o.headers = op.Headers
@@ -69,25 +127,47 @@ func (c *Chain) Do(ctx context.Context, op *intercept.Op, next intercept.Next) e
 	return o.from(ctx, 0)
 }
 
-type operation struct {
-	op        *intercept.Op
-	all       []intercept.Interceptor
-	next      intercept.Next
-	headers   map[string]string // as they were, where they may not be changed
-	mayChange bool
-	first     stint // of the first interceptor, most often the only one
-}
-
-// from calls the interceptors from one on, and then the operation itself.
-func (o *operation) from(ctx context.Context, i int) (err error) {
+// from calls what stands there from an index on, and then the operation itself.
+func (o *Operation) from(ctx context.Context, i int) error {
 	if i == len(o.all) {
 		if err := o.checkHeaders(); err != nil {
 			return err
 		}
-		return o.next(ctx)
+		return o.Inner.Next(ctx)
 	}
+	if o.all[i].watch != nil {
+		return o.watched(ctx, i)
+	}
+	return o.intercepted(ctx, i)
+}
+
+// watched tells a watcher of what it stands around.
+func (o *Operation) watched(ctx context.Context, i int) (err error) {
+	m := &o.all[i]
+	ctx, parent, mark, err := m.begins(ctx, o.Op)
+	if err != nil {
+		return err
+	}
+	if o.Op.Kind == intercept.Start && parent.Trace != "" && o.Op.Headers[history.HeaderTrace] == "" { // else the caller chose
+		o.Op.Headers[history.HeaderTrace] = parent.Trace
+		if parent.State != "" {
+			o.Op.Headers[HeaderState] = parent.State
+		}
+	}
+	if mark == nil {
+		return o.from(ctx, i+1)
+	}
+	returned := false
+	defer func() { err = m.ends(o.Op, mark, err, returned) }()
+	err = o.from(ctx, i+1)
+	returned = true
+	return err
+}
+
+// intercepted calls an interceptor.
+func (o *Operation) intercepted(ctx context.Context, i int) (err error) {
 	in := &o.first
-	if i > 0 {
+	if in.o != nil {
 		in = new(stint)
 	}
 	in.o, in.index = o, i
@@ -97,10 +177,10 @@ func (o *operation) from(ctx context.Context, i int) (err error) {
 			return
 		}
 		if v := recover(); v != nil {
-			err = o.fault(i, "panicked", retry.NewPanicError(v))
+			err = o.all[i].panicked(o.Op, v)
 		}
 	}()
-	err = o.all[i].Func()(ctx, o.op, in.proceed)
+	err = o.all[i].do(ctx, o.Op, in.proceed)
 	returned = true
 	switch {
 	case in.twice:
@@ -119,7 +199,7 @@ func (o *operation) from(ctx context.Context, i int) (err error) {
 
 // stint is one call of an interceptor.
 type stint struct {
-	o      *operation
+	o      *Operation
 	index  int
 	called bool
 	twice  bool
@@ -139,14 +219,23 @@ func (s *stint) proceed(ctx context.Context) error {
 	return err
 }
 
+func (o *Operation) fault(i int, problem string, err error) error {
+	return o.all[i].fault(o.Op, problem, err)
+}
+
+// panicked is the error of what panicked where it stands.
+func (m *Member) panicked(op *intercept.Op, v any) error {
+	return m.fault(op, "panicked", retry.NewPanicError(v))
+}
+
 // fault is the error of an interceptor that did what it must not do. No retry mends it but
 // that of a panic.
-func (o *operation) fault(i int, problem string, err error) error {
-	what := o.op.Kind.String()
-	if o.op.Name != "" {
-		what = fmt.Sprintf("%s %q", what, o.op.Name)
+func (m *Member) fault(op *intercept.Op, problem string, err error) error {
+	what := op.Kind.String()
+	if op.Name != "" {
+		what = fmt.Sprintf("%s %q", what, op.Name)
 	}
-	fault := error(&intercept.FaultError{Interceptor: o.all[i].Name(), Operation: what, Problem: problem, Err: err})
+	fault := error(&intercept.FaultError{Interceptor: m.name, Operation: what, Problem: problem, Err: err})
 	if panicked := (*retry.PanicError)(nil); errors.As(err, &panicked) {
 		return fault
 	}
@@ -154,12 +243,12 @@ func (o *operation) fault(i int, problem string, err error) error {
 }
 
 // checkHeaders refuses headers that could not be recorded, or are not.
-func (o *operation) checkHeaders() error {
+func (o *Operation) checkHeaders() error {
 	switch {
 	case o.mayChange:
-		return history.CheckHeaders(o.op.Headers)
-	case !maps.Equal(o.headers, o.op.Headers):
-		return retry.Terminal(&history.InputError{What: fmt.Sprintf("headers that an interceptor has set around %s", o.op.Kind),
+		return history.CheckHeaders(o.Op.Headers)
+	case o.changes && !maps.Equal(o.headers, o.Op.Headers):
+		return retry.Terminal(&history.InputError{What: fmt.Sprintf("headers that an interceptor has set around %s", o.Op.Kind),
 			Problem: "are not carried there; set them around a start, a schedule or a child"})
 	}
 	return nil

@@ -114,7 +114,7 @@ func (r *Runner) start(ctx context.Context, x *Attempt, s *Spec) {
 			s.Info.Deadline = s.Info.Started.Add(d.AttemptTimeout)
 		}
 	}
-	ctx = x.context(ctx, s.Info)
+	ctx = x.context(ctx, s.Values, s.Info)
 	free := func() {} // what the body's deadline holds
 	if d.AttemptTimeout > 0 {
 		timeout := &retry.TimeoutError{Kind: retry.TimeoutAttempt, Limit: d.AttemptTimeout}

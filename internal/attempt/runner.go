@@ -75,7 +75,8 @@ type Spec struct {
 	Dispatch core.Dispatch
 	Info     activity.Info
 	Body     code.Body
-	Slot     *Slot // belongs to the attempt from now on
+	Values   context.Context // has values for the body's context; nil: none
+	Slot     *Slot           // belongs to the attempt from now on
 	// Wants, if set, is called when the time of the attempt has come, on a goroutine of its
 	// own: an attempt without a slot, which Attempt.Launch gives it. If it gets none soon it
 	// ends without having begun.
@@ -155,9 +156,10 @@ func NewRunner(c Config) *Runner {
 }
 
 // context is what a body gets to know of its attempt.
-func (x *Attempt) context(parent context.Context, info activity.Info) context.Context {
+func (x *Attempt) context(parent, values context.Context, info activity.Info) context.Context {
 	ctx := activity.NewContext(parent, info)
-	body.In(ctx).Link = x
+	in := body.In(ctx)
+	in.Link, in.Values = x, values
 	return retry.NewContext(ctx, retry.AttemptInfo{
 		TraceID: info.CallID, ID: info.AttemptID, Number: info.Attempt, Max: info.Max, Final: info.Final,
 	}, x.Alive)

@@ -11,7 +11,8 @@ import (
 // Attempt is what the context of a running body leads to. Package activity embeds it in
 // the value that it keeps under [Key].
 type Attempt struct {
-	Link    Link // nil: heartbeats go nowhere
+	Link    Link            // nil: heartbeats go nowhere
+	Values  context.Context // has values beside those of the context's parent; nil: none
 	commits commits
 }
 

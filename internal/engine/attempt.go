@@ -29,25 +29,32 @@ func (e *Engine) begin(r *activeRun, d *core.Dispatch, slot *attempt.Slot) {
 		e.grant(slot.Free())
 		return
 	}
-	if e.surrounds() {
+	a := e.aroundAttempts(r)
+	if e.surrounds(a) {
 		start := r.run.Began()
-		body = e.surrounded(body, intercept.Op{
+		body = e.surrounded(body, a, intercept.Op{
 			Kind: intercept.Attempt, Name: d.Name, WorkflowID: start.WorkflowID, RunID: r.id, Workflow: start.Type,
 			Call: d.Call, Attempt: d.Attempt, Headers: r.headers(),
 		})
 	}
 	p.active++
-	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: attemptInfo(r, d), Body: body, Slot: slot}
+	spec := attempt.Spec{Run: r.id, Tenure: p.tenure(), Dispatch: *d, Info: attemptInfo(r, d), Body: body, Values: a.Values, Slot: slot}
 	if slot == nil {
 		spec.Wants = e.wanting(d)
 	}
 	e.attempts.Begin(spec)
 }
 
-// surrounds reports whether tests or interceptors put something around attempts.
-func (e *Engine) surrounds() bool {
-	return e.config.Around != nil || e.around.Has(intercept.Attempt)
+// aroundAttempts is what stands around the attempts of a run. The engine's mu is held.
+func (e *Engine) aroundAttempts(r *activeRun) *around.Attempts {
+	if !r.around.Asked {
+		r.around = e.around.OfRun(r.run.Began())
+	}
+	return &r.around
 }
+
+// surrounds reports whether tests, interceptors or watchers put something around attempts.
+func (e *Engine) surrounds(a *around.Attempts) bool { return e.config.Around != nil || a.Any() }
 
 // headers are those of the run as interceptors of its attempts see them, its trace parent
 // included, in one map for all attempts. The engine's mu is held.
@@ -59,32 +66,36 @@ func (r *activeRun) headers() map[string]string {
 	return r.withTrace
 }
 
-// surrounded is a body with what tests and interceptors put around attempts.
-func (e *Engine) surrounded(body code.Body, op intercept.Op) code.Body {
+// surrounded is a body with what is put around attempts.
+func (e *Engine) surrounded(body code.Body, a *around.Attempts, op intercept.Op) code.Body {
 	if around := e.config.Around; around != nil {
 		inner := body
 		body = func(ctx context.Context) (history.Payload, error) { return around(ctx, inner) }
 	}
-	if !e.around.Has(intercept.Attempt) {
+	if !a.Any() {
 		return body
 	}
-	return (&intercepted{chain: e.around, op: op, body: body}).attempt
+	i := &intercepted{op: op, body: body}
+	i.operation.Around(a)
+	return i.attempt
 }
 
-// intercepted is an attempt with interceptors around it. It runs once.
+// intercepted is an attempt with something around it. It runs once.
 type intercepted struct {
-	chain  *around.Chain
-	op     intercept.Op
-	body   code.Body
-	result history.Payload
+	operation around.Operation
+	op        intercept.Op
+	body      code.Body
+	result    history.Payload
 }
 
 func (i *intercepted) attempt(ctx context.Context) (history.Payload, error) {
-	err := i.chain.Do(ctx, &i.op, i.inner)
+	i.operation.Op, i.operation.Inner = &i.op, i
+	err := i.operation.Do(ctx)
 	return i.result, err
 }
 
-func (i *intercepted) inner(ctx context.Context) (err error) {
+// Next implements around.Inner.
+func (i *intercepted) Next(ctx context.Context) (err error) {
 	i.result, err = i.body(ctx)
 	return err
 }

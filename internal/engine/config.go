@@ -75,12 +75,13 @@ type Config struct {
 	Around func(ctx context.Context, body code.Body) (history.Payload, error)
 	// Interceptors stand around attempts, requests and what workflow code does.
 	Interceptors []intercept.Interceptor
-	// Readers are the indexes of those that change no headers where that is refused.
-	Readers []int
+	// Watchers stand among them.
+	Watchers []around.Placed
 	// Observers are told what is durable.
 	Observers []Observer
-	// Closings says that they want to be told of the calls that turns close.
-	Closings bool
+	// Closings, if set, says of which runs they are told which calls turns close. It is asked
+	// when a run is loaded; the engine's lock may be held.
+	Closings func(*history.Start) bool
 	// Queues are what this process serves beside its share of the runs, or without one:
 	// an engine that has queues and no workflows takes no partitions.
 	Queues []record.Queue
@@ -232,7 +233,7 @@ type definitions struct {
 
 func (c *Config) definitions() (*definitions, error) {
 	d := &definitions{workflows: map[string]*code.Declared{}, activities: map[string]*body.Declared{}}
-	interceptors, err := around.New(c.Interceptors, c.Readers)
+	interceptors, err := around.New(c.Interceptors, c.Watchers)
 	d.around = interceptors
 	errs := append(c.checkQueues(), err)
 	for _, definition := range c.Workflows {

@@ -41,7 +41,7 @@ func (e *Engine) loadDamaged(r *activeRun, past *core.Past, cause error, todo []
 	}
 	var run *core.Run
 	for _, turns := range [][]core.StoredTurn{past.Turns, nil} {
-		run = core.New(e.coreConfig(r, past.Start.Type), past.Start)
+		run = core.New(e.coreConfig(r, &past.Start), past.Start)
 		if replay.Protect(func() error { return run.LoadDamaged(turns, past.Last, past.Rows, past.State) }) == nil {
 			break
 		}

@@ -173,7 +173,7 @@ func (e *Engine) leavesLine(r *resident) {
 func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.entry, r.origin = entered, nil
 	r.first = true
-	r.run = core.New(e.coreConfig(r, start.Type), *start)
+	r.run = core.New(e.coreConfig(r, start), *start)
 	r.instance = e.defs.workflows[start.Type].Begin(r.run)
 	r.instance.LogTo(e.config.Logger)
 	r.instance.Intercept(e.around)

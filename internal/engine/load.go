@@ -118,7 +118,7 @@ func (e *Engine) loadWithCode(r *activeRun, past *core.Past) *hold {
 	if h := e.poisoned(r, e.fingerprint(def, "")); h != nil {
 		return h
 	}
-	run, instance, err := e.replay(e.coreConfig(r, past.Start.Type), def, past)
+	run, instance, err := e.replay(e.coreConfig(r, &past.Start), def, past)
 	if err != nil {
 		return e.parked(e.fingerprint(def, r.pin), err)
 	}
@@ -147,7 +147,7 @@ func (e *Engine) replay(config core.Config, def *code.Declared, past *core.Past)
 
 // loadWithoutCode rebuilds the machine alone and holds the run, unless h is nil.
 func (e *Engine) loadWithoutCode(r *activeRun, past *core.Past, h *hold) error {
-	run := core.New(e.coreConfig(r, past.Start.Type), past.Start)
+	run := core.New(e.coreConfig(r, &past.Start), past.Start)
 	if err := replay.Protect(func() error { return run.Load(past.Turns, past.Rows, past.State) }); err != nil {
 		return err
 	}
@@ -253,11 +253,11 @@ func (e *Engine) discard(r *resident, todo []mail) {
 	}
 }
 
-func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
+func (e *Engine) coreConfig(r *activeRun, start *history.Start) core.Config {
 	p := r.partition
 	var retries *retry.Policy // of code that does not fit its history, too
 	build := ""
-	if def := e.defs.workflows[workflow]; def != nil {
+	if def := e.defs.workflows[start.Type]; def != nil {
 		retries = def.Retry
 		if def.Pinned {
 			build = e.config.Build
@@ -266,7 +266,7 @@ func (e *Engine) coreConfig(r *activeRun, workflow string) core.Config {
 	return core.Config{
 		Node: p.node, Retry: retries, Build: build, MaxHistory: e.config.MaxHistory, MaxPending: e.config.MaxPendingCalls, MaxBacklog: e.config.MaxSignalBacklog, Policy: &e.config.Policy, Draw: e.config.Draw, Near: int64(near), Ahead: int64(ahead),
 		Unslotted: e.slots.Moving, Early: int64(early),
-		Tell: e.config.OnPaused != nil, Closings: e.config.Closings, Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: func(c *core.Call) bool { return e.serves(r, c) },
+		Tell: e.config.OnPaused != nil, Closings: e.config.Closings != nil && e.config.Closings(start), Stopped: func(c *core.Call) bool { return e.stopped(r.resident, c) }, Served: func(c *core.Call) bool { return e.serves(r, c) },
 		Owner: func(epoch int64) string { return e.lineageOf(p).node(epoch) },
 	}
 }

@@ -66,10 +66,11 @@ func (e *Engine) serveQueues() {
 		},
 		Body: func(run string, t *serve.Task) code.Body {
 			body := e.body(nil, &t.Dispatch)
-			if body == nil || !e.surrounds() {
+			all := e.around.Attempts()
+			if body == nil || !e.surrounds(&all) {
 				return body
 			}
-			return e.surrounded(body, intercept.Op{
+			return e.surrounded(body, &all, intercept.Op{
 				Kind: intercept.Attempt, Name: t.Dispatch.Name, WorkflowID: t.WorkflowID, RunID: run, Workflow: t.Workflow,
 				Call: t.Dispatch.Call, Attempt: t.Dispatch.Attempt, Headers: history.WithTrace(t.Headers, t.Dispatch.Trace),
 			})

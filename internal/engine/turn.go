@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/attempt"
 	"github.com/perdure/perdure/internal/code"
 	"github.com/perdure/perdure/internal/core"
@@ -106,6 +107,7 @@ type activeRun struct {
 	origin   *history.Start // the start event of a run that is held
 
 	withTrace map[string]string // see headers
+	around    around.Attempts   // see aroundAttempts
 
 	// The step that is being made durable:
 	out            *core.Turn

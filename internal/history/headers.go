@@ -3,7 +3,6 @@ package history
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -23,26 +22,32 @@ func CheckHeaders(all map[string]string) error {
 	if len(all) > MaxHeaders {
 		return &InputError{What: "headers", Problem: fmt.Sprintf("are %d; the limit is %d", len(all), MaxHeaders)}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	size := 0
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		value := all[name]
+	size, first, fault := 0, "", error(nil)
+	for name, value := range all {
 		size += len(name) + len(value)
-		switch {
-		case name == "":
-			return &InputError{What: "header name", Problem: "is empty"}
-		case len(name) > MaxHeader:
-			return &InputError{What: fmt.Sprintf("header name %.64q", name), Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(name), MaxHeader)}
-		case !headerName(name):
-			return &InputError{What: fmt.Sprintf("header name %q", name), Problem: "has other characters than a-z, 0-9, -, _ and ."}
-		case !utf8.ValidString(value):
-			return &InputError{What: fmt.Sprintf("header %q", name), Problem: "is not valid UTF-8"}
+		if err := checkHeader(name, value); err != nil && (fault == nil || name < first) {
+			first, fault = name, err
 		}
+	}
+	if fault != nil {
+		return fault
 	}
 	if size > MaxHeaderText {
 		return &InputError{What: "headers", Problem: fmt.Sprintf("are %d bytes long, names and values together; the limit is %d", size, MaxHeaderText)}
+	}
+	return nil
+}
+
+func checkHeader(name, value string) error {
+	switch {
+	case name == "":
+		return &InputError{What: "header name", Problem: "is empty"}
+	case len(name) > MaxHeader:
+		return &InputError{What: fmt.Sprintf("header name %.64q", name), Problem: fmt.Sprintf("is %d bytes long; the limit is %d", len(name), MaxHeader)}
+	case !headerName(name):
+		return &InputError{What: fmt.Sprintf("header name %q", name), Problem: "has other characters than a-z, 0-9, -, _ and ."}
+	case !utf8.ValidString(value):
+		return &InputError{What: fmt.Sprintf("header %q", name), Problem: "is not valid UTF-8"}
 	}
 	return nil
 }

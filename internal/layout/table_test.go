@@ -120,9 +120,9 @@ var table = []row{
 	},
 	{
 		pkg:  "telemetry/tracing",
-		may:  []string{".", "intercept", "activity", "retry", "internal/bridge", "internal/core", "internal/history"},
+		may:  []string{".", "intercept", "internal/around", "activity", "retry", "internal/bridge", "internal/core", "internal/history"},
 		from: []string{"go.opentelemetry.io/otel"},
-		why:  "an interceptor, and an observer of what has closed; OpenTelemetry is linked by those who trace",
+		why:  "a watcher of verbs and attempts, and an observer of what has closed; OpenTelemetry is linked by those who trace",
 	},
 	{
 		pkg: "telemetry",
@@ -390,7 +390,7 @@ var table = []row{
 	},
 	{
 		pkg: ".",
-		may: []string{"intercept", "view", "workflow", "retry", "schedule", "store", "internal/bridge", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/option", "internal/seal", "internal/tell", "internal/typedtx", "internal/body", "internal/code"},
+		may: []string{"intercept", "internal/around", "view", "workflow", "retry", "schedule", "store", "internal/bridge", "internal/engine", "internal/request", "internal/history", "internal/core", "internal/option", "internal/seal", "internal/tell", "internal/typedtx", "internal/body", "internal/code"},
 		why: "the face of the engine; the store is an argument, so users get no driver they did not import",
 	},
 	{

@@ -1,14 +1,19 @@
 package request
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/history"
 )
 
-// Intercepted reports whether there is an interceptor for a kind of verbs.
+// Intercepted reports whether something stands around a kind of verbs.
 func (c *Client) Intercepted(k intercept.Kind) bool { return c.around.Has(k) }
+
+// Watcher returns the watcher that stands alone around a kind of verbs, nil if there is none.
+func (c *Client) Watcher(k intercept.Kind) *around.Member { return c.around.Watcher(k) }
 
 // Around does a verb with the interceptors of its kind around it.
 func (c *Client) Around(ctx context.Context, op *intercept.Op, do intercept.Next) error {
@@ -62,6 +67,20 @@ func (c *Client) startAround(ctx context.Context, req Start, start func(context.
 	op := &intercept.Op{Kind: intercept.Start, Name: req.Type, Workflow: req.Type, WorkflowID: req.WorkflowID, Headers: req.headers()}
 	out, err := answered(ctx, c, op, func(ctx context.Context) (s started, err error) {
 		s.run, s.attached, err = start(ctx, req.withHeaders(op.Headers))
+		return s, err
+	})
+	return out.run, out.attached, err
+}
+
+// startWatched starts a run with a watcher around it.
+func (c *Client) startWatched(ctx context.Context, m *around.Member, req Start) (string, bool, error) {
+	req.Trace = cmp.Or(req.Trace, req.Headers[history.HeaderTrace])
+	op := intercept.Op{Kind: intercept.Start, Name: req.Type, Workflow: req.Type, WorkflowID: req.WorkflowID, Headers: req.Headers}
+	out, err := around.Watched(ctx, m, op, func(ctx context.Context, p around.Parent) (s started, err error) {
+		if req.Trace == "" && p.Trace != "" { // else the caller chose
+			req.Trace, req.Headers = p.Trace, p.Over(req.Headers)
+		}
+		s.run, s.attached, err = c.createRun(ctx, req)
 		return s, err
 	})
 	return out.run, out.attached, err

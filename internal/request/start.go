@@ -61,6 +61,9 @@ type IDInUseError = view.IDInUseError
 // if it is of another workflow or input, or the run must be new, the error is an
 // *IDInUseError.
 func (c *Client) StartRun(ctx context.Context, req Start) (run string, attached bool, err error) {
+	if m := c.around.Watcher(intercept.Start); m != nil {
+		return c.startWatched(ctx, m, req)
+	}
 	if c.around.Has(intercept.Start) {
 		return c.startAround(ctx, req, c.createRun)
 	}

@@ -41,7 +41,7 @@ func newMaker(tb testing.TB, sampler sdk.Sampler) *maker {
 	tb.Cleanup(func() { _ = p.Shutdown(context.Background()) })
 	m := &maker{tracer: p.Tracer("sdk")}
 	bridge.Apply(&m.settings, []perdure.Option{tracing.Engine(p)})
-	chain, err := around.New(m.settings.Interceptors, m.settings.Readers)
+	chain, err := around.New(m.settings.Interceptors, m.settings.Watchers)
 	if err != nil || len(m.settings.Faults) > 0 {
 		tb.Fatal(err, m.settings.Faults)
 	}
@@ -49,25 +49,33 @@ func newMaker(tb testing.TB, sampler sdk.Sampler) *maker {
 	return m
 }
 
-func nothing(context.Context) error { return nil }
-
 // perdure makes the spans as an engine does.
 func (m *maker) perdure(ctx context.Context, run string, traced bool) error {
 	start := &history.Start{WorkflowID: "order-7", Run: run, Type: "pay", Created: 1}
 	if traced {
-		op := intercept.Op{Kind: intercept.Start, Name: "pay", WorkflowID: start.WorkflowID, Workflow: "pay", Headers: map[string]string{}}
-		if err := m.chain.Do(ctx, &op, nothing); err != nil {
+		op := intercept.Op{Kind: intercept.Start, Name: "pay", WorkflowID: start.WorkflowID, Workflow: "pay"}
+		if _, err := around.Watched(ctx, m.chain.Watcher(intercept.Start), op, func(_ context.Context, p around.Parent) (struct{}, error) {
+			start.Trace = p.Trace
+			return struct{}{}, nil
+		}); err != nil {
 			return err
 		}
-		start.Headers, start.Trace = history.CutTrace(op.Headers)
 	}
-	headers, turn := history.WithTrace(start.Headers, start.Trace), &core.Turn{}
+	turn, a := &core.Turn{Number: 1}, around.Attempts{}
+	for _, o := range m.settings.Observers { // before the first attempt
+		o.Turn(start, turn)
+	}
+	turn.Number = 2
 	for i := range int64(steps) {
-		op := intercept.Op{Kind: intercept.Attempt, Name: "charge", WorkflowID: start.WorkflowID, RunID: start.Run, Workflow: start.Type, Call: i + 1, Attempt: 1, Headers: headers}
-		if err := m.chain.Do(ctx, &op, nothing); err != nil {
-			return err
+		if a = m.around(start, a); a.Any() {
+			if err := m.attempt(ctx, start, &a, i+1); err != nil {
+				return err
+			}
 		}
-		turn.Closings = append(turn.Closings[:0], core.Closing{Call: i + 1, Name: "charge", Status: core.ClosedCompleted, Attempts: 1, Scheduled: 1, Ended: 2})
+		turn.Closings = turn.Closings[:0]
+		if m.settings.Closings(start) {
+			turn.Closings = append(turn.Closings, core.Closing{Call: i + 1, Name: "charge", Status: core.ClosedCompleted, Attempts: 1, Scheduled: 1, Ended: 2})
+		}
 		if i == steps-1 {
 			turn.Ended, turn.State = true, &core.State{Status: core.StatusCompleted, Closed: 2}
 		}
@@ -77,6 +85,26 @@ func (m *maker) perdure(ctx context.Context, run string, traced bool) error {
 	}
 	return nil
 }
+
+// around is what stands around the attempts of a run, which is asked once.
+func (m *maker) around(start *history.Start, a around.Attempts) around.Attempts {
+	if a.Asked {
+		return a
+	}
+	return m.chain.OfRun(start)
+}
+
+// attempt is an attempt with spans.
+func (m *maker) attempt(ctx context.Context, start *history.Start, a *around.Attempts, call int64) error {
+	op := intercept.Op{Kind: intercept.Attempt, Name: "charge", WorkflowID: start.WorkflowID, RunID: start.Run, Workflow: start.Type, Call: call, Attempt: 1,
+		Headers: history.WithTrace(start.Headers, start.Trace)}
+	o := around.Operation{Op: &op, Inner: nowhere{}}
+	o.Around(a)
+	return o.Do(ctx)
+}
+
+// Next implements around.Inner.
+func (nowhere) Next(context.Context) error { return nil }
 
 // sdk makes as many spans with the same attributes with the SDK alone, one inside another.
 func (m *maker) sdk(ctx context.Context, run string) {

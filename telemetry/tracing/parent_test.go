@@ -27,3 +27,21 @@ func TestE63_TraceParentsAreReadAsOpenTelemetryDoes(t *testing.T) {
 		}
 	})
 }
+
+// TestE63_TraceParentsAreWrittenAsOpenTelemetryDoes: whatever the span, and whatever its flags
+// and state.
+func TestE63_TraceParentsAreWrittenAsOpenTelemetryDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var of trace.SpanContextConfig
+		copy(of.TraceID[:], rapid.SliceOfN(rapid.SampledFrom([]byte{0, 0, 7, 0xab, 0xff}), 16, 16).Draw(t, "trace"))
+		copy(of.SpanID[:], rapid.SliceOfN(rapid.SampledFrom([]byte{0, 0, 7, 0xab, 0xff}), 8, 8).Draw(t, "span"))
+		of.TraceFlags = trace.TraceFlags(rapid.Byte().Draw(t, "flags"))
+		of.TraceState, _ = trace.ParseTraceState(rapid.SampledFrom([]string{"", "a=b,c=d"}).Draw(t, "state"))
+		sc := trace.NewSpanContext(of)
+		want := propagation.MapCarrier{}
+		w3c.Inject(trace.ContextWithSpanContext(t.Context(), sc), want)
+		if got := parentIn(sc); got.Trace != want["traceparent"] || got.State != want["tracestate"] {
+			t.Errorf("%v is written as %v, by OpenTelemetry %v", sc, got, want)
+		}
+	})
+}

@@ -114,7 +114,7 @@ func (r *closedRun) run(turn *core.Turn) {
 		if r.root {
 			above = trace.SpanContext{}
 		}
-		_, span = r.tracer.start(context.Background(), above, r.in.TraceID(), runSpan(s.Run), "perdure.run "+s.Type, runOptions(s, above)...)
+		_, span = r.tracer.start(context.Background(), above, r.in.TraceID(), runSpan(s.Run), r.tracer.names.of("run", s.Type), runOptions(s, above)...)
 	}
 	r.end(span, max(s.Created, cmp.Or(turn.State.Closed, turn.Time)), failed, attribute.String(Status, string(turn.State.Status)))
 }
@@ -134,7 +134,7 @@ func runOptions(s *history.Start, above trace.SpanContext) []trace.SpanStartOpti
 }
 
 func (r *closedRun) call(c *core.Closing) {
-	r.make("perdure.call "+c.Name, r.in.WithSpanID(runSpan(r.start.Run)), callSpan(r.start.Run, c.Call), max(c.Scheduled, c.Ended), c.ErrorType,
+	r.make(r.tracer.names.of("call", c.Name), r.in.WithSpanID(runSpan(r.start.Run)), callSpan(r.start.Run, c.Call), max(c.Scheduled, c.Ended), c.ErrorType,
 		[]attribute.KeyValue{attribute.Int64(Call, c.Call), attribute.String(Status, string(c.Status)), attribute.Int(Attempts, c.Attempts)},
 		trace.WithTimestamp(time.Unix(0, c.Scheduled)))
 }
@@ -145,6 +145,6 @@ func (r *closedRun) lostAttempt(a *core.Record) {
 	if a.Attempt > 1 {
 		options = append(options, linked(r.in.WithSpanID(attemptSpan(r.start.Run, a.Call, a.Attempt-1)), "previous attempt"))
 	}
-	r.make("perdure.attempt "+a.Name, r.in.WithSpanID(callSpan(r.start.Run, a.Call)), attemptSpan(r.start.Run, a.Call, a.Attempt), max(a.Started, a.Ended), string(core.Lost),
+	r.make(r.tracer.names.of("attempt", a.Name), r.in.WithSpanID(callSpan(r.start.Run, a.Call)), attemptSpan(r.start.Run, a.Call, a.Attempt), max(a.Started, a.Ended), string(core.Lost),
 		[]attribute.KeyValue{attribute.Int64(Call, a.Call), attribute.Int(Attempt, a.Attempt), attribute.String(Lost, a.Reason)}, options...)
 }

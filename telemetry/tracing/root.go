@@ -59,6 +59,19 @@ func (r *roots) of(run string, decide func() root) root {
 	return known
 }
 
+// known is what was decided of a run; it is not valid if that cannot be told now. It does not
+// wait.
+func (r *roots) known(run string) trace.SpanContext {
+	if !r.mu.TryLock() { // a sampler may be at work
+		return trace.SpanContext{}
+	}
+	defer r.mu.Unlock()
+	if known, is := r.young[run]; is {
+		return known.in
+	}
+	return r.old[run].in
+}
+
 // forget forgets a run that has ended.
 func (r *roots) forget(run string) {
 	r.mu.Lock()
@@ -70,6 +83,6 @@ func (r *roots) forget(run string) {
 // begin begins the span of a run that begins a trace.
 func (t *tracer) begin(s *history.Start) trace.Span {
 	in := traceOf(s.Run)
-	_, span := t.start(context.Background(), trace.SpanContext{}, in, runSpan(s.Run), "perdure.run "+s.Type, runOptions(s, trace.SpanContext{})...)
+	_, span := t.start(context.Background(), trace.SpanContext{}, in, runSpan(s.Run), t.names.of("run", s.Type), runOptions(s, trace.SpanContext{})...)
 	return span
 }

@@ -9,12 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/faulty"
 	"github.com/perdure/perdure/internal/history"
@@ -163,24 +166,115 @@ func TestF51_InAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestF51_CostsTheDecision: of a run that is not sampled, a turn that closes something takes no
-// memory, and an attempt what its interceptor and the context of its body take.
+// TestF51_CostsTheDecision: of a run that is not sampled, its start takes the span that says so,
+// its context and the trace parent, what its bodies find in their context is made once, and
+// attempts and turns take no memory.
 func TestF51_CostsTheDecision(t *testing.T) {
 	m := newMaker(t, sdk.ParentBased(sdk.NeverSample()))
 	start := &history.Start{WorkflowID: "order-7", Run: "r", Type: "pay", Created: 1, Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}
 	turn := &core.Turn{Number: 2, Ended: true, State: &core.State{Status: core.StatusFailed, Detail: []byte("{")},
 		Attempts: []core.Record{{Call: 1, Attempt: 1, Name: "charge", Outcome: core.Lost, Started: 1, Ended: 2}},
 		Closings: []core.Closing{{Call: 1, Name: "charge", Status: core.ClosedFailed, Attempts: 1, Scheduled: 1, Ended: 2}}}
-	if n := testing.AllocsPerRun(100, func() { m.settings.Observers[0].Turn(start, turn) }); n > 0 {
-		t.Errorf("a turn allocates %v times", n)
-	}
-	headers := history.WithTrace(start.Headers, start.Trace)
-	op := intercept.Op{Kind: intercept.Attempt, Name: "charge", WorkflowID: "order-7", RunID: "r", Workflow: "pay", Call: 1, Attempt: 2, Headers: headers}
-	if n := testing.AllocsPerRun(100, func() {
-		if err := m.chain.Do(t.Context(), &op, nothing); err != nil {
-			t.Error(err)
+	for _, c := range []struct {
+		what string
+		most float64
+		do   func()
+	}{
+		{"a start", 3, func() {
+			op := intercept.Op{Kind: intercept.Start, Name: "pay", WorkflowID: "order-7", Workflow: "pay"}
+			if _, err := around.Watched(t.Context(), m.chain.Watcher(intercept.Start), op, func(_ context.Context, p around.Parent) (string, error) {
+				return p.Trace, nil
+			}); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"a turn", 0, func() { m.settings.Observers[0].Turn(start, turn) }},
+		{"a run", 2, func() {
+			if a := m.chain.OfRun(start); a.Any() || a.Values == nil {
+				t.Error("something stands around its attempts, or their bodies are told nothing")
+			}
+			if m.settings.Closings(start) {
+				t.Error("the calls that it closes are told")
+			}
+		}},
+	} {
+		if n := testing.AllocsPerRun(100, c.do); n > c.most {
+			t.Errorf("%s allocates %v times, want at most %v", c.what, n, c.most)
 		}
-	}); n > 4 { // the operation, its next, the context with the span above, that span
-		t.Errorf("an attempt allocates %v times", n)
+	}
+}
+
+// TestF51_BodiesHandOnTheDecision: what the bodies of a run that is not sampled call over HTTP is
+// told the trace of the run and that it is not sampled, whether the run has a trace parent or
+// begins a trace, in the engine and in a worker, with an interceptor beside and without; and a
+// provider that does not record hands on the trace parent as it is.
+func TestF51_BodiesHandOnTheDecision(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0"
+	silent := func() trace.TracerProvider { return newCollector(sdk.WithSampler(sdk.ParentBased(sdk.NeverSample()))) }
+	beside := perdure.Intercept(intercept.New("beside", func(ctx context.Context, _ *intercept.Op, next intercept.Next) error { return next(ctx) }))
+	for name, c := range map[string]struct {
+		provider trace.TracerProvider
+		parent   string
+		more     []perdure.Option
+		flag     string // that ends what is handed on
+	}{
+		"trace parent":                  {silent(), parent + "0", nil, "-00"},
+		"with an interceptor":           {silent(), parent + "0", []perdure.Option{beside}, "-00"},
+		"begins a trace":                {silent(), "", nil, "-00"},
+		"begins one, with interceptor":  {silent(), "", []perdure.Option{beside}, "-00"},
+		"provider that does not record": {noop.NewTracerProvider(), parent + "1", nil, "-01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tells := func(ctx context.Context, _ int) (string, error) {
+					header := propagation.MapCarrier{}
+					propagation.TraceContext{}.Inject(ctx, header)
+					return header["traceparent"], nil
+				}
+				here, offered := activity.New("here", tells), activity.Declare[int, string]("offered", activity.Queue("q"))
+				flow := workflow.New("flow", func(wf *workflow.Context, n int) (all []string, _ error) {
+					for _, a := range []activity.Activity[int, string]{here, offered, here} {
+						header, err := workflow.Call(wf, a, n)
+						if err != nil {
+							return nil, err
+						}
+						all = append(all, header)
+					}
+					return all, nil
+				})
+				db, with := memory.New(), append(c.more, tracing.Engine(c.provider))
+				e := open(t, db, append(with, perdure.Register(here, flow))...)
+				defer e.Close()
+				worker, err := perdure.Open(t.Context(), db, append(with, perdure.NodeName("worker"), perdure.ServeQueue("q", 1), perdure.Register(offered.Impl(tells)))...)
+				if err == nil {
+					err = worker.Start(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer worker.Close()
+				var options []perdure.StartOption
+				if c.parent != "" {
+					options = append(options, perdure.TraceParent(c.parent))
+				}
+				h, err := perdure.Start(t.Context(), asks(t, db), workflow.Declare[int, []string]("flow"), "f", 1, options...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				told, err := h.Result(t.Context())
+				if err != nil || len(told) != 3 {
+					t.Fatal(told, err)
+				}
+				want := c.parent
+				if want == "" { // its own span
+					want = told[0]
+				}
+				for _, header := range told {
+					if header != want || !strings.HasSuffix(header, c.flag) {
+						t.Errorf("the bodies hand on %q, want %q with flag %s", told, want, c.flag)
+					}
+				}
+			})
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/intercept"
+	"github.com/perdure/perdure/internal/around"
 	"github.com/perdure/perdure/internal/bridge"
 	"github.com/perdure/perdure/internal/history"
 	"github.com/perdure/perdure/retry"
@@ -55,12 +56,16 @@ func Engine(p trace.TracerProvider) perdure.Option {
 			return
 		}
 		t.records = got == want
-		s.Readers = append(s.Readers, len(s.Interceptors))
-		s.Interceptors = append(s.Interceptors, intercept.New("tracing", t.around,
-			intercept.Start, intercept.Signal, intercept.Query, intercept.Update, intercept.Cancel, intercept.Terminate,
-			intercept.Result, intercept.Operate, intercept.Complete, intercept.Schedule, intercept.Attempt, intercept.Child))
-		if t.records {
-			s.Observers, s.Closings = append(s.Observers, t), true
+		s.Watchers = append(s.Watchers, around.Placed{Watcher: t, Name: "tracing", At: len(s.Interceptors)})
+		s.Interceptors = append(s.Interceptors, intercept.New("tracing", t.child, intercept.Child))
+		if !t.records {
+			return
+		}
+		s.Observers = append(s.Observers, t)
+		if before := s.Closings; before != nil { // of another provider
+			s.Closings = func(start *history.Start) bool { return before(start) || t.closings(start) }
+		} else {
+			s.Closings = t.closings
 		}
 	})
 }
@@ -70,50 +75,69 @@ type tracer struct {
 	trace.Tracer
 	records bool // its spans have the IDs that they should
 	roots   roots
+	names   names
 }
 
-func (t *tracer) around(ctx context.Context, op *intercept.Op, next intercept.Next) error {
-	switch op.Kind {
-	case intercept.Child:
-		t.child(op)
-		return next(ctx)
-	case intercept.Attempt:
-		in := t.runOf(op)
-		if in.IsSampled() && t.records {
-			ctx, span := t.attempt(ctx, op, in)
-			return t.inside(ctx, span, op, next)
-		}
+// Begins implements around.Watcher.
+func (t *tracer) Begins(ctx context.Context, op intercept.Op) (context.Context, around.Parent, any) {
+	var (
+		parent around.Parent
+		span   trace.Span
+	)
+	if op.Kind != intercept.Attempt {
+		ctx, span, parent = t.verb(ctx, &op)
+	} else if in := t.runOf(&op); in.IsSampled() && t.records {
+		ctx, span = t.attempt(ctx, &op, in)
+	} else {
 		if in.IsValid() { // what the body calls is no trace of its own, and not sampled either
 			ctx = trace.ContextWithRemoteSpanContext(ctx, in)
 		}
-		return next(ctx)
+		return ctx, parent, nil
 	}
-	ctx, span := t.verb(ctx, op)
-	return t.inside(ctx, span, op, next)
+	if !span.IsRecording() {
+		return ctx, parent, nil
+	}
+	span.SetAttributes(attributes(&op)...)
+	return ctx, parent, span
 }
 
-// inside does an operation whose span is span.
-func (t *tracer) inside(ctx context.Context, span trace.Span, op *intercept.Op, next intercept.Next) (err error) {
-	if span.IsRecording() {
-		span.SetAttributes(attributes(op)...)
-		returned := false
-		defer func() {
-			switch {
-			case !returned:
-				fail(span, retry.TypePanic)
-			case err == nil:
-			case errors.Is(err, activity.ErrPending):
-				span.SetAttributes(attribute.Bool(Pending, true))
-			default:
-				fail(span, retry.TypeName(err))
-			}
-			span.End()
-		}()
-		err = next(ctx)
-		returned = true
-		return err
+// Ends implements around.Watcher.
+func (*tracer) Ends(mark any, err error, returned bool) {
+	span := mark.(trace.Span)
+	switch {
+	case !returned:
+		fail(span, retry.TypePanic)
+	case err == nil:
+	case errors.Is(err, activity.ErrPending):
+		span.SetAttributes(attribute.Bool(Pending, true))
+	default:
+		fail(span, retry.TypeName(err))
 	}
-	return next(ctx)
+	span.End()
+}
+
+// Idle implements around.Watcher: attempts of a run that is not sampled have no spans, and
+// what their bodies call learns that from their context.
+func (t *tracer) Idle(start *history.Start) (values context.Context, idle bool) {
+	in := parentOf(start.Trace, start.Headers[traceState])
+	if !in.IsValid() && t.records {
+		if in = t.roots.known(start.Run); !in.IsValid() {
+			return nil, false // a sampler is to be asked
+		}
+	}
+	switch {
+	case !in.IsValid():
+		return nil, true
+	case in.IsSampled() && t.records:
+		return nil, false
+	}
+	return trace.ContextWithRemoteSpanContext(context.Background(), in), true
+}
+
+// closings reports whether a run may have spans, so that what its turns close has to be told.
+func (*tracer) closings(start *history.Start) bool {
+	in := parentOf(start.Trace, start.Headers[traceState])
+	return in.IsSampled() || !in.IsValid()
 }
 
 // The options of spans that begin now, shared by all of them.
@@ -124,19 +148,16 @@ var (
 )
 
 // verb begins the span of a client's verb, which is the trace parent of a run that it starts.
-func (t *tracer) verb(ctx context.Context, op *intercept.Op) (context.Context, trace.Span) {
-	name, options := "perdure."+op.Kind.String(), client
-	if op.Name != "" {
-		name += " " + op.Name
-	}
+func (t *tracer) verb(ctx context.Context, op *intercept.Op) (context.Context, trace.Span, around.Parent) {
+	options := client
 	if op.Kind == intercept.Start {
 		options = producer
 	}
-	ctx, span := t.Start(ctx, name, options...)
+	ctx, span := t.Start(ctx, t.names.of(op.Kind.String(), op.Name), options...)
 	if op.Kind == intercept.Start && op.Headers[history.HeaderTrace] == "" { // else the caller chose
-		w3c.Inject(ctx, propagation.MapCarrier(op.Headers))
+		return ctx, span, parentIn(trace.SpanContextFromContext(ctx))
 	}
-	return ctx, span
+	return ctx, span, around.Parent{}
 }
 
 // attempt begins the span of an attempt.
@@ -145,17 +166,17 @@ func (t *tracer) attempt(ctx context.Context, op *intercept.Op, in trace.SpanCon
 	if op.Attempt > 1 {
 		options = []trace.SpanStartOption{consumer[0], linked(in.WithSpanID(attemptSpan(op.RunID, op.Call, op.Attempt-1)), "previous attempt")}
 	}
-	return t.start(ctx, in.WithSpanID(callSpan(op.RunID, op.Call)), in.TraceID(), attemptSpan(op.RunID, op.Call, op.Attempt), "perdure.attempt "+op.Name, options...)
+	return t.start(ctx, in.WithSpanID(callSpan(op.RunID, op.Call)), in.TraceID(), attemptSpan(op.RunID, op.Call, op.Attempt), t.names.of(op.Kind.String(), op.Name), options...)
 }
 
 // child makes the span of its parent's run the trace parent of a child, unless the code
 // chose another one than that which the child has from it.
-func (t *tracer) child(op *intercept.Op) {
-	if !t.records || op.Headers[history.HeaderTrace] != op.Parent.Headers[history.HeaderTrace] {
-		return
+func (t *tracer) child(ctx context.Context, op *intercept.Op, next intercept.Next) error {
+	if t.records && op.Headers[history.HeaderTrace] == op.Parent.Headers[history.HeaderTrace] {
+		above := t.runOf(op.Parent).WithSpanID(runSpan(op.Parent.RunID))
+		w3c.Inject(trace.ContextWithSpanContext(context.Background(), above), propagation.MapCarrier(op.Headers))
 	}
-	above := t.runOf(op.Parent).WithSpanID(runSpan(op.Parent.RunID))
-	w3c.Inject(trace.ContextWithSpanContext(context.Background(), above), propagation.MapCarrier(op.Headers))
+	return next(ctx)
 }
 
 // start begins a span with an ID of its own: below above or, if that is not valid, in a trace

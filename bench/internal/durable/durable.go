@@ -7,6 +7,7 @@ import (
 	"github.com/perdure/perdure"
 	"github.com/perdure/perdure/bench/internal/place"
 	"github.com/perdure/perdure/bench/internal/system"
+	"github.com/perdure/perdure/intercept"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/store/postgres"
 	"github.com/perdure/perdure/store/sqlite"
@@ -24,6 +25,10 @@ func Measured(kind place.Kind) system.System { return durable{kind: kind, metric
 // the difference.
 func Traced(kind place.Kind, oneIn int) system.System { return durable{kind: kind, spans: oneIn} }
 
+// Intercepted is On with an interceptor around everything that does nothing: what there being
+// one costs is the difference.
+func Intercepted(kind place.Kind) system.System { return durable{kind: kind, intercepted: true} }
+
 // WithSlots is On with as many slots as steps are in flight: what its limit of slots costs
 // is the difference.
 func WithSlots(kind place.Kind) system.System { return durable{kind: kind, slots: true} }
@@ -33,6 +38,8 @@ type durable struct {
 	slots   bool // one for each step in flight
 	metrics bool // counted by package telemetry
 	spans   int  // of package telemetry/tracing, for one run in so many; 0: none
+
+	intercepted bool // by an interceptor that does nothing
 }
 
 func (d durable) Name() string {
@@ -41,6 +48,8 @@ func (d durable) Name() string {
 		return "perdure with slots to spare"
 	case d.metrics:
 		return "perdure+metrics"
+	case d.intercepted:
+		return "perdure+interceptor"
 	case d.spans == 1:
 		return "perdure+spans"
 	case d.spans > 1:
@@ -64,11 +73,16 @@ func (d durable) Open(ctx context.Context, db place.Database, c system.Config) (
 	if d.metrics {
 		return open(ctx, opener, c, telemetry.New().Engine())
 	}
+	if d.intercepted {
+		return open(ctx, opener, c, perdure.Intercept(intercept.New("nothing", nothing)))
+	}
 	if d.spans > 0 {
 		return openTraced(ctx, opener, c, d.spans)
 	}
 	return open(ctx, opener, c)
 }
+
+func nothing(ctx context.Context, _ *intercept.Op, next intercept.Next) error { return next(ctx) }
 
 // opener is the store for a database.
 func opener(db place.Database) (store.Opener, error) {
