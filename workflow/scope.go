@@ -66,10 +66,20 @@ func (s *scope) add(c *core.Call) { s.calls = append(s.calls, c) }
 
 // remove forgets a call that is done.
 func (s *scope) remove(c *core.Call) {
-	if i := slices.Index(s.calls, c); i >= 0 {
+	i := slices.Index(s.calls, c)
+	switch n := len(s.calls); {
+	case i < 0:
+	case i < n/2 && n > fewCalls: // the oldest end first: what is before them is less to move
+		copy(s.calls[1:], s.calls[:i])
+		s.calls[0] = nil
+		s.calls = s.calls[1:]
+	default:
 		s.calls = slices.Delete(s.calls, i, i+1)
 	}
 }
+
+// fewCalls is how many open calls are moved without a thought.
+const fewCalls = 32
 
 // leave detaches a scope that needs its parent's cancellation no more.
 func (s *scope) leave() {

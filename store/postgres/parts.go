@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"slices"
-
 	"github.com/perdure/perdure/store"
 )
 
@@ -40,14 +38,23 @@ func (b *batch) writeCalls(turns []*store.Turn) {
 // lastOfEach leaves out calls that a later one of the same number replaces: a
 // statement cannot write a row twice.
 func lastOfEach(calls []store.Call) []store.Call {
+	if len(calls) < 2 {
+		return calls
+	}
+	last := make(map[int64]int, len(calls))
 	for i := range calls {
-		later := func(c store.Call) bool { return c.Number == calls[i].Number }
-		if slices.ContainsFunc(calls[i+1:], later) {
-			rest := slices.Concat(calls[:i], calls[i+1:])
-			return lastOfEach(rest)
+		last[calls[i].Number] = i
+	}
+	if len(last) == len(calls) {
+		return calls
+	}
+	rest := make([]store.Call, 0, len(last))
+	for i := range calls {
+		if last[calls[i].Number] == i {
+			rest = append(rest, calls[i])
 		}
 	}
-	return calls
+	return rest
 }
 
 var deleteMessages = forms(`DELETE FROM perdure.inbox i USING unnest($1::bigint[], $2::bigint[]) AS d (partition, sequence)

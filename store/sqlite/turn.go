@@ -8,28 +8,30 @@ import (
 	"github.com/perdure/perdure/store"
 )
 
-// chunks are the numbers of rows for which there is an INSERT of turns. Many
-// rows a statement cost a third less than one row each; beyond 128 nothing is
-// gained.
+// chunks are the numbers of rows for which there are statements. Many rows of turns
+// a statement cost a third less than one row each; beyond 128 nothing is gained.
 var chunks = []int{128, 32, 8, 1}
 
-// insertTurns returns the statement that inserts n turns. One whose run does not exist,
-// or that is there, it leaves out.
-var insertTurns = func() func(n int) string {
+// chunked returns a function that says which statement is for n rows, one of the chunks: the
+// head, then as many tuples, then the tail.
+func chunked(head, tuple, tail string) func(n int) string {
 	texts := map[int]string{}
 	once := sync.OnceFunc(func() {
 		for _, n := range chunks {
-			tuples := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?), ", n), ", ")
-			texts[n] = `WITH t (partition, run, number, commit_id, epoch, time, events) AS (VALUES ` + tuples + `)
-				INSERT INTO turns (run, number, commit_id, epoch, time, events) SELECT seq, number, commit_id, t.epoch, time, events
-				FROM t CROSS JOIN runs r ON r.partition = t.partition AND r.id = t.run WHERE true ON CONFLICT DO NOTHING`
+			texts[n] = head + strings.TrimSuffix(strings.Repeat(tuple+", ", n), ", ") + tail
 		}
 	})
 	return func(n int) string {
 		once()
 		return texts[n]
 	}
-}()
+}
+
+// insertTurns returns the statement that inserts n turns. One whose run does not exist,
+// or that is there, it leaves out.
+var insertTurns = chunked(`WITH t (partition, run, number, commit_id, epoch, time, events) AS (VALUES `, `(?, ?, ?, ?, ?, ?, ?)`, `)
+	INSERT INTO turns (run, number, commit_id, epoch, time, events) SELECT seq, number, commit_id, t.epoch, time, events
+	FROM t CROSS JOIN runs r ON r.partition = t.partition AND r.id = t.run WHERE true ON CONFLICT DO NOTHING`)
 
 // insertTurns writes the history rows of plain turns. It is unusual if a row exists
 // already, or its run does not.
@@ -89,20 +91,8 @@ func (b *batch) applyRows(t *store.Turn) error {
 			return err
 		}
 	}
-	for i := range t.Calls {
-		c := &t.Calls[i]
-		_, err := b.c.exec(`INSERT INTO calls (partition, run, number, state, name, queue, attempt, due, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (partition, run, number) DO UPDATE SET state = excluded.state, name = excluded.name, queue = excluded.queue,
-			attempt = excluded.attempt, due = excluded.due, data = excluded.data`,
-			partition, t.Run, c.Number, string(c.State), c.Name, c.Queue, int64(c.Attempt), c.Due, payload(c.Data))
-		if err != nil {
-			return err
-		}
-	}
-	for _, number := range t.Closed {
-		if _, err := b.c.exec(`DELETE FROM calls WHERE partition = ? AND run = ? AND number = ?`, partition, t.Run, number); err != nil {
-			return err
-		}
+	if err := b.writeCalls(t); err != nil {
+		return err
 	}
 	if t.HasTasks() {
 		if err := b.applyTasks(t); err != nil {

@@ -98,6 +98,42 @@ var turnChecks = []check{
 		equal(f, f.calls(run.ID), []store.Call{changed, {Partition: f.partition, Run: run.ID, Number: 9, State: store.External}})
 		equal(f, len(f.calls(other.ID)), 0)
 	}},
+	{"Turn/ManyCalls", func(f *fixture) {
+		run, other := f.created(), f.created()
+		call := func(number int64, state store.CallState, attempt int) store.Call {
+			return store.Call{Partition: f.partition, Run: run.ID, Number: number, State: state, Name: "charge", Attempt: attempt, Data: fmt.Appendf(nil, "%d/%d", number, attempt)}
+		}
+		const n = 300 // more than a store writes with one statement
+		t := f.turn(run, 2)
+		for i := range int64(n) {
+			t.Calls = append(t.Calls, call(i+1, store.Queued, 1))
+		}
+		t.Calls = append(t.Calls, call(7, store.Queued, 2), call(n, store.Queued, 3), call(7, store.Queued, 4)) // the last of each counts
+		beside := f.turn(other, 2)
+		beside.Calls = []store.Call{{Number: 1, State: store.Queued}, {Number: 2, State: store.Queued}}
+		f.commits(t, beside)
+		want := slices.Clone(t.Calls[:n])
+		want[6], want[n-1] = call(7, store.Queued, 4), call(n, store.Queued, 3)
+		equal(f, f.calls(run.ID), want)
+		t = f.turn(run, 3)
+		var rest []store.Call
+		for i := range want {
+			switch c := &want[i]; i % 3 {
+			case 0:
+				t.Closed = append(t.Closed, c.Number)
+			case 1:
+				c.State = store.Dispatched
+				t.Calls = append(t.Calls, *c)
+				rest = append(rest, *c)
+			default:
+				rest = append(rest, *c)
+			}
+		}
+		t.Calls, t.Closed = append(t.Calls, call(1, store.Dispatched, 1)), append(t.Closed, 7777) // rows are written, then deleted
+		f.commits(t)
+		equal(f, f.calls(run.ID), rest)
+		equal(f, len(f.calls(other.ID)), 2)
+	}},
 	{"Turn/LedgerRowsAreInsertedOnce", func(f *fixture) {
 		run := f.created()
 		attempt := store.Attempt{Call: 1, Number: 1, Name: "charge", Outcome: "failed", ErrorType: "net", Reason: "will retry", Started: 5, Ended: 6, Data: []byte(`{"node":"a"}`)}
