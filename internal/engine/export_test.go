@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/perdure/perdure/internal/core"
@@ -21,6 +22,14 @@ func LoseAll(e *Engine) {
 	all := e.served()
 	e.mu.Unlock()
 	e.lose(all...)
+}
+
+// LoseHome makes an engine lose its partitions, except wards, in the same way.
+func LoseHome(e *Engine) {
+	e.mu.Lock()
+	homes := slices.DeleteFunc(e.served(), func(p *partition) bool { return p.ward != 0 })
+	e.mu.Unlock()
+	e.lose(homes...)
 }
 
 // HandOver lets an engine give all of its partitions away, until the patience ends.

@@ -77,6 +77,10 @@ func (e *Engine) tryAgain(partition int, run string) {
 	e.rouse(r)
 }
 
+// settled reports whether it is loaded and at rest: then it knows when it wants its next step.
+// The engine's mu is held.
+func (r *resident) settled() bool { return !r.busy && r.machine() != nil }
+
 // held reports whether it is a run that is held. No goroutine works on it.
 func (r *resident) held() bool {
 	x, is := r.stepper.(*activeRun)
@@ -319,6 +323,8 @@ func (e *Engine) unload(r *resident) {
 			again.poked = true
 			e.rouse(again)
 		}
+	} else {
+		e.leaveUndelivered(r.partition.home, r.mail)
 	}
 	turnAway(r.questions)
 	r.mail, r.questions = nil, nil

@@ -137,11 +137,7 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 	}
 	e.wards.of[p.home] = true
 	all := slices.Concat(todo, r.mail, p.inbox.take(untaken(r.id)))
-	for _, q := range e.partitions { // it may have come for the run at another place of this node
-		if q.home == p.home {
-			q.inbox.forget(sequences(all)...)
-		}
-	}
+	e.leaveUndelivered(p.home, all)
 	r.mail = nil
 	to := e.partitions[store.Place(p.home, at)]
 	if at == unknown || to == p {
@@ -163,6 +159,21 @@ func (e *Engine) isElsewhere(r *resident, todo []mail, at int) {
 		e.kickInbox()
 	}
 	e.Moved(map[int]bool{p.home: true})
+}
+
+// leaveUndelivered lets the next look at the inbox find messages that came for a run at one of
+// this node's places of a partition and did not reach it: what was in memory of the run was of
+// another place. The engine's mu is held.
+func (e *Engine) leaveUndelivered(home int, all []mail) {
+	messages := sequences(all)
+	if len(messages) == 0 {
+		return
+	}
+	for _, q := range e.partitions {
+		if q.home == home {
+			q.inbox.forget(messages...)
+		}
+	}
 }
 
 // advancedBy is the ID of the node on which the code of a run asked for something last, ""
@@ -412,7 +423,7 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 		if p == nil || p.leaving {
 			continue
 		}
-		if r := e.residents[w.Run]; r != nil {
+		if r := e.residents[w.Run]; r != nil && (r.busy || r.settled()) {
 			r.poked = r.poked || r.busy // it may have been read before it came
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/perdure/perdure/activity"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/store"
 	"github.com/perdure/perdure/workflow"
@@ -101,6 +102,100 @@ func TestE117_ANodeAtBothPlaces(t *testing.T) {
 			if d := describe(t, client, id); d.Status != "completed" {
 				t.Errorf("%s is %s, %s", id, d.Status, d.Reason)
 			}
+		}
+	})
+}
+
+// TestE117_ANodeThatLosesOneOfTwoPlaces: a message for a run in a ward comes while the home, at the
+// same node, looks for the run in vain. The home is lost before that is over; the message is not.
+func TestE117_ANodeThatLosesOneOfTwoPlaces(t *testing.T) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		told := workflow.New("told", func(wf *workflow.Context, n int) (string, error) { return workflow.Receive(wf, proceed) })
+		db := &stalled{Opener: w.db}
+		home := w.versionNode("b", "2", nothing)
+		c := w.config(told)
+		c.Store, c.Node, c.Build, c.MaxResident = db, "a", "1", -1
+		both := w.startWith(c)
+		client := w.open(w.config())
+		pass(time.Minute)
+		run := begin(t, both, told, "told", 1)
+		pass(3 * time.Second)
+		if d := describe(t, client, "told"); d.Away != "a" {
+			t.Fatalf("the run is at %q", d.Away)
+		}
+		stop(t, home)
+		pass(time.Minute)
+		load := func(id string) {
+			if id == run {
+				db.load.Store(nil)
+				signal(t, client, "told", "proceed", "", "now")
+				time.Sleep(time.Second)
+				engine.LoseHome(both)
+				time.Sleep(time.Second)
+			}
+		}
+		db.load.Store(&load)
+		engine.Wake(both, run)
+		pass(time.Minute)
+		if db.load.Load() != nil {
+			t.Error("the run was not read")
+		}
+		if d := describe(t, client, "told"); d.Status != "completed" {
+			t.Errorf("the run is %s, %s", d.Status, d.Reason)
+		}
+	})
+}
+
+// TestE117_WhoComesHomeIsLoaded, although something is in memory there that bears its name: a call
+// of the run waited for a slot when the run left, and got one when its activity was paused. The
+// run is loaded when it comes, or when the time is near for which it sleeps.
+func TestE117_WhoComesHomeIsLoaded(t *testing.T) {
+	for name, sleeps := range map[string]bool{"immediately": false, "in time": true} {
+		t.Run(name, func(t *testing.T) { whoComesHomeIsLoaded(t, sleeps) })
+	}
+}
+
+func whoComesHomeIsLoaded(t *testing.T, sleeps bool) {
+	inAGroupOf(t, 1, func(t *testing.T, w *world) {
+		charge := activity.New("charge", func(_ context.Context, n int) (string, error) { return "", nil })
+		other := activity.New("other", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 30*time.Second) })
+		order := workflow.New("order", func(wf *workflow.Context, n int) (string, error) {
+			if _, err := workflow.Call(wf, charge, n); err != nil {
+				return "", err
+			}
+			return "", workflow.Sleep(wf, 5*time.Minute)
+		}, workflow.Pinned(), workflow.Version("same"))
+		beside := calls(other)
+		c := w.config(order, beside, charge, other)
+		c.Node, c.Build, c.Concurrency = "home", "1", 1
+		home := w.startWith(c)
+		begin(t, home, beside, "other", 1)
+		beginOrders(t, home, order, 1)
+		pass(time.Second)
+		a := w.versionNode("a", "2", order, charge)
+		pauseActivity(t, home, "charge", true, "")
+		pass(5 * time.Second)
+		moveAll(t, home, 1, "1", "2")
+		pass(time.Minute)
+		if d := describe(t, home, "order-0"); d.Away != "a" {
+			t.Fatalf("the run is at %q", d.Away)
+		}
+		if sleeps {
+			control(t, home, "order-0", skipWith(t, ""))
+			pass(time.Second)
+		}
+		w.versionNode("a2", "2", order, charge)
+		w.kill(a)
+		pass(time.Minute)
+		if !sleeps {
+			if d := describe(t, home, "order-0"); d.Away != "a2" {
+				t.Errorf("the run is %s at %q", d.Status, d.Away)
+			}
+			return
+		}
+		pass(5 * time.Minute)
+		if d := describe(t, home, "order-0"); d.Status != "completed" {
+			t.Errorf("the run is %s at %q", d.Status, d.Away)
 		}
 	})
 }
