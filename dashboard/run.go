@@ -384,25 +384,16 @@ func (q *request) sums(p *runPage, o *view.Overview, id, run string) {
 		c := &o.Description.Pending[i]
 		open[c.Call] = c.State
 	}
-	calls, recovered := o.Calls, map[int64]string{}
-	for i := range o.Attempts { // in order: the latest error of each call remains
-		if a := &o.Attempts[i]; a.Message != "" {
-			recovered[a.Call] = "recovered from " + wording.Typed(a.ErrorType, a.Message)
-		}
-	}
+	calls := o.Calls
 	slices.SortStableFunc(calls, func(a, b view.CallAttempts) int { return cmp.Compare(b.Attempts, a.Attempts) })
 	p.MoreCalls = max(0, len(calls)-mostSums)
 	calls = calls[:min(len(calls), mostSums)]
 	slices.SortFunc(calls, func(a, b view.CallAttempts) int { return cmp.Compare(a.Call, b.Call) })
 	for i := range calls {
 		c := &calls[i]
-		latest := wording.Typed(c.ErrorType, c.Message)
-		if latest == "" && c.Outcome == view.OutcomeCompleted {
-			latest = recovered[c.Call]
-		}
 		row := sumRow{
 			Call: c.Call, Name: c.Name, Outcome: cmp.Or(open[c.Call], c.Outcome), Attempts: c.Attempts, Failed: c.Failed, TimedOut: c.TimedOut, Lost: c.Lost, NotKept: c.NotKept,
-			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(latest, ""),
+			Run: human.Duration(c.Run), Last: q.ago(c.Last), Error: fold(wording.Error(c), ""),
 			Link: link("attempts", "id", id, "run", run, "number", strconv.FormatInt(c.Call, 10)),
 		}
 		if c.Backoff > 0 {

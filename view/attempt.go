@@ -84,6 +84,12 @@ type CallAttempts struct {
 	ErrorType string `json:"error_type,omitempty"`
 	Message   string `json:"message,omitempty"`
 
+	// RecoveredFrom is the latest error of a call that succeeded after it, and
+	// RecoveredFromType its type. A long one is cut after 200 bytes. Empty of a call that
+	// has not succeeded, or whose attempts before were lost and not failed.
+	RecoveredFrom     string `json:"recovered_from,omitempty"`
+	RecoveredFromType string `json:"recovered_from_type,omitempty"`
+
 	// NotKept is the number of attempts that the ledger has no record of: those
 	// between the first 100 and the last 1,000.
 	NotKept int `json:"not_kept,omitempty"`

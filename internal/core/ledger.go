@@ -35,8 +35,17 @@ type AttemptDetail struct {
 	Pause   bool          `json:"pause,omitempty"` // it waits for a person
 	// Judged is what the policy was told of the failure, where the columns do not say it.
 	Judged *Judged `json:"judged,omitempty"`
+	// Recovered is the latest error of a call that this attempt completes; nil if none failed.
+	Recovered *Recovered `json:"recovered,omitempty"`
 	// Totals of the call with this attempt; nil in records of earlier versions.
 	Totals *Totals `json:"totals,omitempty"`
+}
+
+// Recovered is an error after which a call succeeded: then the record of the latest attempt has
+// no error of its own, and those before it need not be read to say what the retries were for.
+type Recovered struct {
+	ErrorType string `json:"error_type,omitempty"`
+	Message   string `json:"message,omitempty"` // clipped
 }
 
 // How many attempts of a call the ledger keeps: the first and the last ones.
@@ -91,6 +100,9 @@ func (r *ledger) keep(c *Call, outcome Outcome, f *history.Failure, reason strin
 	detail.Node, detail.Queued = c.Node, c.QueuedAt
 	c.Totals.add(outcome, c.QueuedAt, c.StartedAt, ended, detail.Delay)
 	detail.Totals = &c.Totals
+	if outcome == Completed && c.Last != nil {
+		detail.Recovered = &Recovered{c.Last.TypeName(), clip(c.Last.Message)}
+	}
 	if f != nil {
 		rec.ErrorType = f.TypeName()
 		detail.Message, detail.Stack = f.Message, f.StackTrace()

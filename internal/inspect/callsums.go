@@ -103,6 +103,9 @@ func callSums(e *store.LedgerEntry) view.CallAttempts {
 		Outcome: e.Outcome, Reason: e.Reason, ErrorType: e.ErrorType, Message: d.Message, Last: optional(e.Ended),
 		NotKept: max(0, e.Number-core.FirstAttempts-core.LastAttempts),
 	}
+	if r := d.Recovered; r != nil {
+		c.RecoveredFrom, c.RecoveredFromType = r.Message, r.ErrorType
+	}
 	if t := d.Totals; t != nil {
 		c.Completed, c.Failed, c.TimedOut, c.Lost, c.Drained, c.Canceled = t.Completed, t.Failed, t.TimedOut, t.Lost, t.Drained, t.Canceled
 		c.Attempts, c.Run, c.Backoff, c.Retrying, c.First = t.Attempts(), t.Run, t.Backoff, t.Retrying(), optional(t.First)

@@ -27,6 +27,14 @@ func Untyped(name, message string) string {
 	return message
 }
 
+// Error is the latest error of a call, or the one that it has recovered from.
+func Error(c *view.CallAttempts) string {
+	if c.RecoveredFrom != "" {
+		return "recovered from " + Typed(c.RecoveredFromType, c.RecoveredFrom)
+	}
+	return Typed(c.ErrorType, c.Message)
+}
+
 // Person is who did something and why, at the end of a text: " by ann: the bank called".
 func Person(by, why string) (text string) {
 	if by != "" {

@@ -44,11 +44,8 @@ the first try are not found there; "perdure stats activities" counts them.`,
 				return err
 			}
 			if len(args) == 0 {
-				if flag := anyChanged(cmd, []string{"run", "after", "call"}); flag != "" {
-					return usage("Name the workflow as well.", "--%s is about the attempts of one workflow.", flag)
-				}
-				if opt.filter.Limit = from.limit; !cmd.Flags().Changed("limit") {
-					opt.filter.Limit = 100
+				if err := from.ofAll(cmd, &opt, "attempts", "run", "after", "call"); err != nil {
+					return err
 				}
 				return a.findAttempts(cmd.Context(), &opt)
 			}

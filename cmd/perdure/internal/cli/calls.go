@@ -43,11 +43,8 @@ the latest attempt of a step.`,
 				return err
 			}
 			if len(args) == 0 {
-				if flag := anyChanged(cmd, []string{"run", "after"}); flag != "" {
-					return usage("Name the workflow as well.", "--%s is about the steps of one workflow.", flag)
-				}
-				if opt.filter.Limit = from.limit; !cmd.Flags().Changed("limit") {
-					opt.filter.Limit = 100
+				if err := from.ofAll(cmd, &opt, "steps", "run", "after"); err != nil {
+					return err
 				}
 				return a.findCalls(cmd.Context(), &opt)
 			}
@@ -124,7 +121,7 @@ func (a *app) callTable(calls []view.CallAttempts) error {
 			last = human.Time(*c.Last)
 		}
 		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, human.Duration(c.Run), human.Duration(c.Backoff),
-			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Typed(c.ErrorType, c.Message))
+			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Error(&c))
 	}
 	return table.Write(a.out)
 }

@@ -31,6 +31,18 @@ func (p *part) check() error {
 	return nil
 }
 
+// ofAll bounds a search over all workflows by the part. What is about one workflow is refused: the
+// flags that say which part of its list is meant.
+func (p *part) ofAll(cmd *cobra.Command, opt *ledgerOptions, what string, ofOne ...string) error {
+	if flag := anyChanged(cmd, ofOne); flag != "" {
+		return usage("Name the workflow as well.", "--%s is about the %s of one workflow.", flag, what)
+	}
+	if opt.filter.Limit = p.limit; !cmd.Flags().Changed("limit") {
+		opt.filter.Limit = 100
+	}
+	return nil
+}
+
 // partial is what was read of a list.
 type partial[T any] struct {
 	rows []T // to be shown as a table
