@@ -74,6 +74,15 @@ func Overdue(t, now time.Time) bool { return now.Sub(t) >= overdue }
 // Time is a time in the zone of the machine, which it names, to the millisecond.
 func Time(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000Z07:00") }
 
+// Clock is a time where there is little room: its day is named unless that is today.
+func Clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
+		return t.Format("15:04:05.000Z07:00")
+	}
+	return t.Format("01-02 15:04:05Z07:00")
+}
+
 // Count is a number with its thousands set apart: 1,234.
 func Count(n int) string {
 	if n < 0 {

@@ -118,6 +118,7 @@ func (a *app) findAttempts(ctx context.Context, opt *ledgerOptions) error {
 func (a *app) foundTable(found []view.FoundAttempt) error {
 	table := a.table("ENDED", "ID", "STEP", "ATTEMPT", "OUTCOME", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(3)
+	table.Spare("REASON", "NEXT AFTER", "TOOK")
 	for _, t := range found {
 		took, delay := "", ""
 		if t.Started != nil {
@@ -126,7 +127,7 @@ func (a *app) foundTable(found []view.FoundAttempt) error {
 		if t.Next != nil {
 			delay = human.Duration(t.Delay)
 		}
-		table.Row(human.Time(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
+		table.Row(a.ago(*t.Ended), t.WorkflowID, t.Name, fmt.Sprint(t.Number), status(t.Outcome), took, t.Reason, delay,
 			wording.Typed(t.ErrorType, t.Message))
 	}
 	return table.Write(a.out)
@@ -137,6 +138,7 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 	now := a.env.Now()
 	table := a.table("CALL", "STEP", "ATTEMPT", "OUTCOME", "STARTED", "TOOK", "REASON", "NEXT AFTER", "ERROR")
 	table.Right(0, 2)
+	table.Spare("REASON", "TOOK")
 	for i, t := range attempts {
 		if t.NotKept > 0 {
 			which := fmt.Sprint(t.Number - 1)
@@ -145,9 +147,9 @@ func (a *app) attemptTable(attempts []view.Attempt) error {
 			}
 			table.Row(fmt.Sprint(t.Call), t.Name, which, term.Painted{Text: "(not kept)", Colour: term.Faint})
 		}
-		started, took, delay := "", "", ""
+		started, took, delay := term.Either{}, "", ""
 		if t.Started != nil {
-			started = human.Time(*t.Started)
+			started = term.Either{Long: human.Time(*t.Started), Short: human.Clock(*t.Started, now)}
 			if t.Ended != nil {
 				took = human.Duration(t.Ended.Sub(*t.Started))
 			} else {

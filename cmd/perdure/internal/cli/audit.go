@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/perdure/perdure"
-	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 	"github.com/spf13/cobra"
@@ -106,6 +105,7 @@ func (a *app) pausedNow(ctx context.Context, e *perdure.Engine) error {
 // controlTable shows what was done to calls and workflows.
 func (a *app) controlTable(records []view.ControlRecord) error {
 	table := a.table("TIME", "ID", "CALL", "NAME", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+	table.Spare("ID", "NOTE")
 	table.Right(2)
 	for _, r := range records {
 		call := ""
@@ -116,7 +116,7 @@ func (a *app) controlTable(records []view.ControlRecord) error {
 		if by == "" {
 			by = "(the engine)"
 		}
-		table.Row(human.Time(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
+		table.Row(a.ago(r.Time), r.WorkflowID, call, r.Name, r.Operation, r.Outcome, by, r.Why, r.Note)
 	}
 	return table.Write(a.out)
 }
@@ -124,13 +124,14 @@ func (a *app) controlTable(records []view.ControlRecord) error {
 // auditTable shows what was done in the whole group.
 func (a *app) auditTable(records []view.AuditRecord) error {
 	table := a.table("TIME", "KIND", "NAME", "CALL", "STEP", "OPERATION", "OUTCOME", "BY", "WHY", "NOTE")
+	table.Spare("STEP", "CALL", "NOTE", "KIND")
 	table.Right(3)
 	for _, r := range records {
 		call := ""
 		if r.Call > 0 {
 			call = fmt.Sprint(r.Call)
 		}
-		table.Row(human.Time(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
+		table.Row(a.ago(r.Time), r.Kind, r.Name, call, r.Step, r.Operation, r.Outcome, cmp.Or(r.By, "(the engine)"), r.Why, r.Note)
 	}
 	return table.Write(a.out)
 }

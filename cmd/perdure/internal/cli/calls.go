@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
@@ -112,13 +113,14 @@ func (a *app) listCallAttempts(calls []view.CallAttempts) error {
 func (a *app) callTable(calls []view.CallAttempts) error {
 	table := a.table("ID", "CALL", "STEP", "ATTEMPTS", "NOT KEPT", "RAN", "BACKED OFF", "RETRYING", "LAST ENDED", "OUTCOME", "REASON", "ERROR")
 	table.Right(1, 3, 4)
+	table.Spare("REASON", "NOT KEPT", "LAST ENDED", "BACKED OFF", "RAN")
 	for _, c := range calls {
-		missing, last := "", ""
+		missing, last := "", term.Either{}
 		if c.NotKept > 0 {
 			missing = fmt.Sprint(c.NotKept)
 		}
 		if c.Last != nil {
-			last = human.Time(*c.Last)
+			last = a.ago(*c.Last)
 		}
 		table.Row(c.WorkflowID, fmt.Sprint(c.Call), c.Name, fmt.Sprint(c.Attempts), missing, human.Duration(c.Run), human.Duration(c.Backoff),
 			human.Duration(c.Retrying), last, status(c.Outcome), c.Reason, wording.Error(&c))

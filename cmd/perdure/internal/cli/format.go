@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
@@ -111,6 +112,11 @@ func (a *app) table(heads ...string) *term.Table {
 	t := term.NewTable(a.stdout.Style, heads...)
 	t.Width = a.stdout.Width()
 	return t
+}
+
+// ago is a time in a table; where there is no room, how long ago it was.
+func (a *app) ago(t time.Time) term.Either {
+	return term.Either{Long: human.Time(t), Short: human.When(t, a.env.Now())}
 }
 
 // printf writes lines for people to standard output. The format is the command's own;

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure"
+	"github.com/perdure/perdure/cmd/perdure/internal/term"
 	"github.com/perdure/perdure/internal/human"
 	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/retry"
@@ -104,6 +105,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun, part view.Hi
 		if err != nil || a.format != formatTable {
 			return err
 		}
+		now := a.env.Now()
 		table := a.table("TURN", "TIME", "EVENT", "CALL", "NAME", "DETAIL")
 		table.Right(0, 3)
 		for _, ev := range p.rows {
@@ -115,7 +117,7 @@ func (a *app) history(ctx context.Context, id string, run whichRun, part view.Hi
 			if ev.Call > 0 {
 				call = fmt.Sprint(ev.Call)
 			}
-			table.Row(fmt.Sprint(ev.Turn), human.Time(ev.Time), ev.Kind, call, ev.Name, detail)
+			table.Row(fmt.Sprint(ev.Turn), term.Either{Long: human.Time(ev.Time), Short: human.Clock(ev.Time, now)}, ev.Kind, call, ev.Name, detail)
 		}
 		if err := table.Write(a.out); err != nil || !p.more {
 			return err

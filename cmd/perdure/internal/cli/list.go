@@ -218,10 +218,11 @@ func (a *app) runTable(runs []view.Run) error {
 		columns = append(columns, "SAYS")
 	}
 	table := a.table(columns...)
+	table.Spare("SAYS", "TOOK", "PRIORITY")
 	for _, r := range runs {
-		started, took := human.Time(r.Created), human.Duration(now.Sub(r.Created))+" so far"
+		took := human.Duration(now.Sub(r.Created)) + " so far"
 		if width := a.stdout.Width(); width > 0 && width < 120 {
-			started, took = human.When(r.Created, now), ""
+			took = ""
 		}
 		if r.Closed != nil {
 			took = human.Duration(r.Closed.Sub(r.Created))
@@ -231,7 +232,7 @@ func (a *app) runTable(runs []view.Run) error {
 			priority = strconv.Itoa(r.Priority)
 		}
 		waits, why := runWaits(&r, now)
-		row := []any{r.WorkflowID, r.Workflow, status(r.Status), started, took, priority, waits, why}
+		row := []any{r.WorkflowID, r.Workflow, status(r.Status), a.ago(r.Created), took, priority, waits, why}
 		if saying {
 			row = append(row, r.CustomStatus)
 		}

@@ -308,9 +308,10 @@ func (a *app) pending(calls []view.Call, now time.Time) error {
 	table.Indent = "  "
 	table.Right(0)
 	for _, p := range calls {
-		next := ""
+		next := term.Either{}
 		if p.Next != nil {
-			next = human.Until(*p.Next, now) + " (" + human.Time(*p.Next) + ")"
+			next.Short = human.Until(*p.Next, now)
+			next.Long = next.Short + " (" + human.Time(*p.Next) + ")"
 		}
 		name, state := p.Name, p.State
 		if p.Child != nil {

@@ -63,6 +63,7 @@ func (a *app) activityStats(ctx context.Context, opt *ledgerOptions) error {
 func (a *app) activityTable(stats []view.ActivityStats) error {
 	table := a.table("WORKFLOW", "STEP", "CALLS", "FIRST TRY", "", "RECOVERED", "EXHAUSTED", "FAILED", "CANCELED", "BY HAND", "ATTEMPTS/CALL", "RETRYING")
 	table.Right(2, 3, 4, 5, 6, 7, 8, 9, 10)
+	table.Spare("BY HAND", "CANCELED", "", "ATTEMPTS/CALL")
 	for _, s := range stats {
 		table.Row(s.Workflow, s.Name, fmt.Sprint(s.Calls), fmt.Sprint(s.FirstTry), percent(s.FirstTryRate), fmt.Sprint(s.Recovered), fmt.Sprint(s.Exhausted),
 			fmt.Sprint(s.Failed), fmt.Sprint(s.Canceled), fmt.Sprint(s.ByHand), fmt.Sprintf("%.2f", s.AttemptsPerCall), human.Duration(s.MeanRetrying))
@@ -114,8 +115,9 @@ func (a *app) errorStats(ctx context.Context, opt *ledgerOptions) error {
 func (a *app) errorTable(stats []view.ErrorStats) error {
 	table := a.table("ERROR", "STEP", "ATTEMPTS", "CALLS", "RECOVERED", "FIRST SEEN", "LAST SEEN", "LATEST IN", "MESSAGE")
 	table.Right(2, 3, 4)
+	table.Spare("FIRST SEEN", "LATEST IN", "CALLS")
 	for _, s := range stats {
-		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), human.Time(s.First), human.Time(s.Last),
+		table.Row(s.ErrorType, s.Name, fmt.Sprint(s.Attempts), fmt.Sprint(s.Calls), percent(s.RecoveredShare), a.ago(s.First), a.ago(s.Last),
 			s.Example.WorkflowID, s.Example.Message)
 	}
 	return table.Write(a.out)

@@ -1,7 +1,9 @@
 package term
 
 import (
+	"cmp"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,15 +19,25 @@ type Table struct {
 	// Indent stands before each line.
 	Indent string
 	// Width is how many columns a line may have, 0 for any number. In a table that is
-	// wider the longest texts are cut.
+	// wider texts that have a short form are shown in it, spare columns are left out and
+	// named below it, and the longest texts are cut.
 	Width int
+	spare []string // heads, those to be left out first first
 }
 
 // cell is a text with its colour.
 type cell struct {
 	text   string
+	short  string // where there is no room; empty: text
 	colour Colour
 }
+
+// Either is a value with a form for tables that are too wide.
+type Either struct{ Long, Short string }
+
+// Spare names columns by their heads that are left out where there is no room for all, the first
+// ones first.
+func (t *Table) Spare(heads ...string) { t.spare = heads }
 
 // Right sets columns, from 0, flush right.
 func (t *Table) Right(columns ...int) {
@@ -40,7 +52,7 @@ func (t *Table) Right(columns ...int) {
 // NewTable makes a table with the heads of its columns.
 func NewTable(style Style, heads ...string) *Table { return &Table{Style: style, heads: heads} }
 
-// Row adds a row. A value is a string, which is escaped, or what Paint made.
+// Row adds a row. A value is a string, which is escaped, an Either, or what Paint made.
 func (t *Table) Row(values ...any) {
 	row := make([]cell, len(values))
 	for i, v := range values {
@@ -48,7 +60,9 @@ func (t *Table) Row(values ...any) {
 		case string:
 			row[i] = cell{text: human.Escape(v)}
 		case Painted:
-			row[i] = cell{human.Escape(v.Text), v.Colour}
+			row[i] = cell{text: human.Escape(v.Text), colour: v.Colour}
+		case Either:
+			row[i] = cell{text: human.Escape(v.Long), short: human.Escape(v.Short)}
 		}
 	}
 	t.rows = append(t.rows, row)
@@ -59,14 +73,41 @@ func (t *Table) Row(values ...any) {
 func (t *Table) Write(w io.Writer) error {
 	head := make([]cell, len(t.heads))
 	for i, h := range t.heads {
-		head[i] = cell{h, Faint}
+		head[i] = cell{text: h, colour: Faint}
 	}
 	lines := t.rows
 	if len(head) > 0 {
 		lines = append([][]cell{head}, t.rows...)
 	}
 	lines = t.withoutEmpty(lines)
-	var widths []int
+	widths := widthsOf(lines)
+	var missing []string
+	if t.Width > 0 && t.over(widths) > 0 {
+		for _, row := range lines {
+			for i := range row {
+				row[i].text = cmp.Or(row[i].short, row[i].text)
+			}
+		}
+		lines, missing = t.withoutSpare(lines)
+		widths = widthsOf(lines)
+		t.fit(widths)
+	}
+	var b strings.Builder
+	for _, row := range lines {
+		for i := range row {
+			row[i].text = human.Clip(row[i].text, widths[i])
+		}
+		t.line(&b, row, widths)
+	}
+	if len(missing) > 0 {
+		b.WriteString(t.Indent + t.Style.Paint(human.Clip("(no room for "+strings.Join(missing, ", ")+": see -o json)", t.Width-utf8.RuneCountInString(t.Indent)), Faint) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// widthsOf returns how wide the columns are.
+func widthsOf(lines [][]cell) (widths []int) {
 	for _, row := range lines {
 		for i, c := range row {
 			if i == len(widths) {
@@ -75,23 +116,11 @@ func (t *Table) Write(w io.Writer) error {
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
 		}
 	}
-	t.fit(widths)
-	var b strings.Builder
-	for _, row := range lines {
-		for i := range row {
-			row[i].text = human.Clip(row[i].text, widths[i])
-		}
-		t.line(&b, row, widths)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return widths
 }
 
-// fit narrows the widest columns until a line fits.
-func (t *Table) fit(widths []int) {
-	if t.Width <= 0 {
-		return
-	}
+// over returns by how much a line is too long.
+func (t *Table) over(widths []int) int {
 	over := utf8.RuneCountInString(t.Indent) - t.Width
 	for i, w := range widths {
 		over += w
@@ -99,17 +128,71 @@ func (t *Table) fit(widths []int) {
 			over += 2 // blanks between columns
 		}
 	}
-	for ; over > 0; over-- {
-		widest := 0
-		for i, w := range widths {
-			if w >= widths[widest] { // of equal ones the last, which has the longest texts
-				widest = i
+	return over
+}
+
+// roomy is how wide columns are at least while there are spare ones to leave out: the first
+// one, with names that people copy, and the others.
+var roomy = [2]int{32, 16}
+
+// tight are the steps in which columns get narrower when that was not enough.
+var tight = [][2]int{roomy, {24, 12}, {20, 10}, {1, 1}}
+
+// need is how wide a column is to be.
+func need(column, width int, least [2]int) int { return min(width, least[min(column, 1)]) }
+
+// withoutSpare leaves out spare columns, as many as it takes for the others to have what they
+// need.
+func (t *Table) withoutSpare(lines [][]cell) (left [][]cell, missing []string) {
+	for _, head := range t.spare {
+		needs := widthsOf(lines)
+		for i, w := range needs {
+			needs[i] = need(i, w, roomy)
+		}
+		if t.over(needs) <= 0 {
+			break
+		}
+		at := slices.IndexFunc(lines[0], func(c cell) bool { return c.text == head })
+		if at < 0 {
+			continue // it is empty
+		}
+		right := map[int]bool{}
+		for i := range t.right {
+			if i < at {
+				right[i] = true
+			} else if i > at {
+				right[i-1] = true
 			}
 		}
-		if widths[widest] <= 1 {
-			return
+		if t.right = right; head != "" {
+			missing = append(missing, head)
 		}
-		widths[widest]--
+		for i, row := range lines {
+			if at < len(row) {
+				lines[i] = slices.Delete(row, at, at+1)
+			}
+		}
+	}
+	return lines, missing
+}
+
+// fit narrows columns until a line fits: of those that are wider than they need to be, the one
+// with the most to spare.
+func (t *Table) fit(widths []int) {
+	over := t.over(widths)
+	for _, least := range tight {
+		for ; over > 0; over-- {
+			widest, most := 0, 0
+			for i, w := range widths { // of equal ones the last, which has the longest texts
+				if more := w - need(i, w, least); more >= most {
+					widest, most = i, more
+				}
+			}
+			if most == 0 {
+				break
+			}
+			widths[widest]--
+		}
 	}
 }
 

@@ -27,6 +27,40 @@ func TestTableIsAligned(t *testing.T) {
 	}
 }
 
+// TestF14_NarrowTables: what has a short form is shown in it, spare columns are left out by name,
+// and the first column keeps its texts.
+func TestF14_NarrowTables(t *testing.T) {
+	for width, want := range map[int]string{
+		0: "" +
+			"ID                    CALLS  WHEN                      TEXT            NOTE\n" +
+			"order-2026-11-24T03Z      7  2026-11-24 03:12:04.905Z  a text of that  unchanged\n",
+		62: "" +
+			"ID                    CALLS  WHEN    TEXT            NOTE\n" +
+			"order-2026-11-24T03Z      7  2m ago  a text of that  unchanged\n",
+		59: "" +
+			"ID                    WHEN    TEXT            NOTE\n" +
+			"order-2026-11-24T03Z  2m ago  a text of that  unchanged\n" +
+			"(no room for CALLS: see -o json)\n",
+		40: "" +
+			"ID                    WHEN    TEXT\n" +
+			"order-2026-11-24T03Z  2m ago  a text of…\n" +
+			"(no room for CALLS, NOTE: see -o json)\n",
+	} {
+		table := NewTable(Style{}, "ID", "CALLS", "WHEN", "TEXT", "NOTE", "EMPTY")
+		table.Right(1)
+		table.Spare("EMPTY", "CALLS", "NOTE")
+		table.Width = width
+		table.Row("order-2026-11-24T03Z", "7", Either{"2026-11-24 03:12:04.905Z", "2m ago"}, "a text of that", "unchanged")
+		var out bytes.Buffer
+		if err := table.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("at %d columns\n%s\nwant\n%s", width, out.String(), want)
+		}
+	}
+}
+
 func TestF2_ColoursOnlyWhereWanted(t *testing.T) {
 	if got := (Style{}).Paint("x", Bad); got != "x" {
 		t.Errorf("plain style paints %q", got)
