@@ -201,7 +201,11 @@ func (r *operations) retryNow(c *Call, in Control) {
 		r.answer(in, c, Unchanged, "it waits for its gate already")
 		return
 	default:
-		r.answer(in, c, Unchanged, "an attempt is running already")
+		note := "an attempt is running already"
+		if c.StartedAt > r.now { // it is on record ahead of its time
+			note = "its next attempt is about to begin"
+		}
+		r.answer(in, c, Unchanged, note)
 		return
 	}
 	r.answer(in, c, Applied, "")

@@ -73,3 +73,17 @@ func TestE147_WhatNeverBeganHasItsNumber(t *testing.T) {
 		t.Errorf("the ledger is told %+v", out.Attempts)
 	}
 }
+
+// TestE147_RetryNowShortlyBeforeItsTime: whoever asks for an attempt that is on record ahead of
+// its time is told that it is about to begin, not that it runs.
+func TestE147_RetryNowShortlyBeforeItsTime(t *testing.T) {
+	for at, want := range map[int64]string{1009: "its next attempt is about to begin", 1010: "an attempt is running already"} {
+		moving := true
+		r := backingOff(t, &moving, StartCall{})
+		stepped(t, r, 810)
+		out := stepped(t, r, at, Control{ID: "now", Operation: RetryNow})
+		if len(out.Events) != 1 || out.Events[0].Outcome != Unchanged || out.Events[0].Note != want {
+			t.Errorf("at %d the answer is %+v, want %q", at, out.Events, want)
+		}
+	}
+}
