@@ -118,6 +118,7 @@ func (e *Engine) letBegin(p *partition, run string, slot *attempt.Slot) []attemp
 	r := e.residents[run]
 	if r == nil {
 		r = e.resident(p, run)
+		r.first = true
 	} else {
 		x, is := r.stepper.(*activeRun)
 		switch {
@@ -194,7 +195,7 @@ func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	}
 	r.mail = append(slices.DeleteFunc(todo, func(m mail) bool { return m.input == nil }), r.mail...)
 	if r.poked || len(r.mail) > 0 || len(r.questions) > 0 || len(r.kept) > 0 {
-		r.entry, r.poked = entered, true
+		r.entry, r.poked, r.first = entered, true, true
 		return nil
 	}
 	return errInLine

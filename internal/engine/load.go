@@ -94,8 +94,23 @@ func (e *Engine) readPast(r *activeRun, todo []mail) (*core.Past, error) {
 	return past, err
 }
 
+// readRecord reads all that is on record of a resident. Of a run that is in line that is its
+// row: it has taken no step yet.
 func (e *Engine) readRecord(r *resident) (*store.Record, error) {
 	var rec *store.Record
+	if r.first {
+		var row *store.Run
+		err := e.insist("loading run "+r.id, func() (err error) {
+			row, err = e.db.Find(e.ctx, r.partition.home, "", r.id)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if store.IsInLine(row.Wake) {
+			return &store.Record{Run: *row}, nil
+		}
+	}
 	err := e.insist("loading run "+r.id, func() (err error) {
 		rec, err = e.db.Load(e.ctx, r.partition.home, r.id)
 		return err
