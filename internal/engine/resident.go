@@ -77,9 +77,9 @@ func (e *Engine) tryAgain(partition int, run string) {
 	e.rouse(r)
 }
 
-// settled reports whether it is loaded and at rest: then it knows when it wants its next step.
+// atRest reports whether it is loaded and nothing works on it: then it knows when it wants its next step.
 // The engine's mu is held.
-func (r *resident) settled() bool { return !r.busy && r.machine() != nil }
+func (r *resident) atRest() bool { return !r.busy && r.machine() != nil }
 
 // held reports whether it is a run that is held. No goroutine works on it.
 func (r *resident) held() bool {

@@ -89,7 +89,7 @@ func (e *Engine) wakeDue() int64 {
 			continue
 		}
 		r := e.residents[w.run]
-		if r != nil && r.settled() && r.wake != w.at {
+		if r != nil && r.atRest() && r.wake != w.at {
 			continue
 		}
 		r = e.resident(w.partition, w.run)
@@ -126,7 +126,7 @@ func (e *Engine) scan(now int64) (more bool, err error) {
 	for _, w := range due {
 		p, r := e.partitions[w.Partition], e.residents[w.Run]
 		// One that is worked on, or to be loaded, may be dropped before it has learned of this time.
-		if p != nil && (r == nil || !r.settled()) {
+		if p != nil && (r == nil || !r.atRest()) {
 			// It is loaded before that, so that an attempt which is due then is in time.
 			heap.Push(&e.wakes, wakeEntry{at: w.Time - int64(early), partition: p, run: w.Run})
 		}

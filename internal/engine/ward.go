@@ -423,7 +423,7 @@ func (e *Engine) wakeArrived(ps []*partition, until int64) error {
 		if p == nil || p.leaving {
 			continue
 		}
-		if r := e.residents[w.Run]; r != nil && (r.busy || r.settled()) {
+		if r := e.residents[w.Run]; r != nil && (r.busy || r.atRest()) {
 			r.poked = r.poked || r.busy // it may have been read before it came
 			continue
 		}
