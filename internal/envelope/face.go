@@ -34,7 +34,7 @@ var classes = map[string]class{
 	"events": opened, "failure": opened, "causes": opened, "last": opened, "retry": opened, "errors": opened,
 	"child": opened, "parent": opened, "scheduled": opened, "carried": opened, "signals": opened, "cancel": opened,
 	"paused": opened, "pause": opened, "base": opened, "cuts": opened, "was": opened, "undecided": opened, "spec": opened,
-	"updates": opened, "recent": opened, "calls": opened, "ticket": opened, "record": opened, "edited": opened, "edits": opened,
+	"recovered": opened, "updates": opened, "recent": opened, "calls": opened, "ticket": opened, "record": opened, "edited": opened, "edits": opened,
 
 	"policy": kept, "gates": kept, "attributes": kept, "judged": kept, "totals": kept, "passes": kept, "crashed_on": kept,
 	"rate": kept, "budget": kept, "breaker": kept, "declared": kept, "asked": kept, "states": kept, "parts": kept,
