@@ -8,6 +8,7 @@ import (
 
 	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/history"
+	"github.com/perdure/perdure/internal/member"
 	"github.com/perdure/perdure/internal/message"
 	"github.com/perdure/perdure/internal/record"
 	"github.com/perdure/perdure/store"
@@ -33,7 +34,18 @@ func LoseHome(e *Engine) {
 }
 
 // HandOver lets an engine give all of its partitions away, until the patience ends.
-func HandOver(e *Engine, patience context.Context) { e.member.HandOver(patience) }
+func HandOver(e *Engine, patience context.Context) {
+	h := holder{e}
+	quiet, rest := []member.Partition(nil), h.Served()
+	h.Close(rest)
+	for len(rest) > 0 && patience.Err() == nil {
+		quiet, rest = h.DropQuiet(patience, rest)
+		for _, p := range quiet {
+			_ = e.db.Release(patience, p.Node, []int{p.Number}) // else it is taken again
+		}
+	}
+	h.Reopen(rest)
+}
 
 // Holds says what an engine holds, of all that it should hold nothing of when no
 // run is open; "" if it holds nothing.

@@ -59,6 +59,17 @@ func (u *unbegun) count() int {
 	return len(u.began)
 }
 
+// wantTwice lets the run end and says that two attempts began, the second when the ledger says.
+func (u *unbegun) wantTwice(t *testing.T, name string) {
+	t.Helper()
+	if _, err := finish[int](t, u.engine, "run"); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	if all := attemptsOf(t, u.engine, "run"); len(all) != 2 || u.count() != 2 || !all[1].Started.Equal(u.began[1]) {
+		t.Errorf("%s: attempts began at %v, and on record is %+v", name, u.began, all)
+	}
+}
+
 // TestE145_WhoIsPausedDoesNotBegin: an attempt that is on record ahead of its time, and one
 // that waits for its slot, do not begin once their call or run is paused. They are in no
 // ledger, and begin under their number when the pause is over.
@@ -86,12 +97,7 @@ func TestE145_WhoIsPausedDoesNotBegin(t *testing.T) {
 			}
 			same(t, name, onlyCall(t, e, "run").State, "paused")
 			control(t, e, "run", core.Control{Operation: c.resume})
-			if _, err := finish[int](t, e, "run"); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			if all := attemptsOf(t, e, "run"); len(all) != 2 || u.count() != 2 || !all[1].Started.Equal(u.began[1]) {
-				t.Errorf("%s: attempts began at %v, and on record is %+v", name, u.began, all)
-			}
+			u.wantTwice(t, name)
 			stop(t, e)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
 	"github.com/perdure/perdure/store"
-	"github.com/perdure/perdure/workflow"
 )
 
 // slowCommits is a database of which each commit takes its time.
@@ -146,43 +144,27 @@ func TestE147_WhoGetsNoSlotNeverBegan(t *testing.T) {
 // retry that is on record early, nor one that waits for its slot.
 func TestE147_WhatIsCanceledBeforeItsTime(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
-		for name, when := range map[string]time.Duration{"early": 900 * time.Millisecond, "just before": 990 * time.Millisecond, "waiting": 1100 * time.Millisecond} {
-			var ran atomic.Int64
-			work := activity.New("work", func(ctx context.Context, n int) (int, error) {
-				if n > 0 {
-					return n, busy(ctx, time.Hour)
-				}
-				ran.Add(1)
-				return 0, errors.New("not yet")
-			}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
-			flow := calls(work)
-			w.anew()
-			config := w.config(flow, work)
-			config.Concurrency = 1
-			e := w.startWith(config)
-			begin(t, e, flow, "run", 0)
-			if name == "waiting" {
-				pass(500 * time.Millisecond)
-				begin(t, e, flow, "other", 1)
-				when -= 500 * time.Millisecond
-			}
-			pass(when)
-			if err := e.Cancel(t.Context(), "run", "", request.By{Why: "enough"}); err != nil {
+		for name, c := range map[string]struct{ keeps, when time.Duration }{
+			"early": {0, 400 * time.Millisecond}, "just before": {0, 490 * time.Millisecond}, "waiting": {time.Hour, 600 * time.Millisecond},
+		} {
+			u := startUnbegun(t, w, retry.Policy{MaxAttempts: 2}, c.keeps)
+			pass(c.when)
+			if err := u.engine.Cancel(t.Context(), "run", "", request.By{Why: "enough"}); err != nil {
 				t.Fatal(err)
 			}
 			pass(2 * time.Second)
-			if d := describe(t, e, "run"); d.Status != "canceled" {
+			if d := describe(t, u.engine, "run"); d.Status != "canceled" {
 				t.Errorf("%s: the run is %s", name, d.Status)
 			}
-			if all := attemptsOf(t, e, "run"); len(all) != 1 || ran.Load() != 1 {
-				t.Errorf("%s: %d bodies ran, and on record is %+v", name, ran.Load(), all)
+			if all := attemptsOf(t, u.engine, "run"); len(all) != 1 || u.count() != 1 {
+				t.Errorf("%s: %d bodies ran, and on record is %+v", name, u.count(), all)
 			}
-			for _, ev := range eventsOf(t, e, "run") {
+			for _, ev := range eventsOf(t, u.engine, "run") {
 				if r := ev.Event.Retry; r != nil && r.TotalAttempts != 1 {
 					t.Errorf("%s: history says that there were %d attempts", name, r.TotalAttempts)
 				}
 			}
-			stop(t, e)
+			stop(t, u.engine)
 		}
 	})
 }
@@ -191,80 +173,37 @@ func TestE147_WhatIsCanceledBeforeItsTime(t *testing.T) {
 // one that waits for its slot. It begins when the activity is on again.
 func TestE147_AnActivityThatIsPausedDoesNotBegin(t *testing.T) {
 	inBothModes(t, func(t *testing.T, w *world) {
-		for name, when := range map[string]time.Duration{"early": 900 * time.Millisecond, "waiting": 1050 * time.Millisecond} {
-			var began []time.Time
-			var mu sync.Mutex
-			work := activity.New("work", func(ctx context.Context, n int) (int, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if began = append(began, time.Now()); len(began) == 1 {
-					return 0, errors.New("not yet")
-				}
-				return n, nil
-			}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
-			other := activity.New("other", func(ctx context.Context, n int) (int, error) { return n, busy(ctx, 600*time.Millisecond) })
-			flow, beside := calls(work), workflow.New("beside", func(wf *workflow.Context, n int) (int, error) { return workflow.Call(wf, other, n) })
-			w.anew()
-			config := w.config(flow, beside, work, other)
-			config.Concurrency = 1
-			e := w.startWith(config)
-			begin(t, e, flow, "run", 0)
-			if name == "waiting" {
-				pass(500 * time.Millisecond)
-				begin(t, e, beside, "other", 1)
-				when -= 500 * time.Millisecond
-			}
-			pass(when)
-			pauseActivity(t, e, "work", true, "off "+name)
+		for name, c := range map[string]struct{ keeps, when time.Duration }{
+			"early": {0, 400 * time.Millisecond}, "waiting": {600 * time.Millisecond, 550 * time.Millisecond},
+		} {
+			u := startUnbegun(t, w, retry.Policy{MaxAttempts: 2}, c.keeps)
+			pass(c.when)
+			pauseActivity(t, u.engine, "work", true, "off "+name)
 			pass(10 * time.Second)
-			if len(began) != 1 {
+			if u.count() != 1 {
 				t.Errorf("%s: an attempt began although its activity is paused", name)
 			}
-			pauseActivity(t, e, "work", false, "on "+name)
-			if _, err := finish[int](t, e, "run"); err != nil {
-				t.Error(err)
-			}
-			if all := attemptsOf(t, e, "run"); len(all) != 2 || len(began) != 2 || !all[1].Started.Equal(began[1]) {
-				t.Errorf("%s: it began at %v, and has on record %+v", name, began, all)
-			}
-			stop(t, e)
+			pauseActivity(t, u.engine, "work", false, "on "+name)
+			u.wantTwice(t, name)
+			stop(t, u.engine)
 		}
 	})
 }
 
 // TestE147_NothingBeginsInAPartitionThatLeaves: a retry that is on record ahead of its time gets
-// no slot while its partition is handed over, although slots are free: a body that began would
-// keep the partition here. It begins where the partition goes.
+// no slot while its partition is handed over, although one is free: a body that began would keep
+// the partition here. It begins where the partition goes.
 func TestE147_NothingBeginsInAPartitionThatLeaves(t *testing.T) {
 	inAGroupOf(t, 1, func(t *testing.T, w *world) {
-		var mu sync.Mutex
-		var began []time.Time
-		work := activity.New("work", func(ctx context.Context, n int) (int, error) {
-			mu.Lock()
-			began = append(began, time.Now())
-			first := len(began) == 1
-			mu.Unlock()
-			if first {
-				return 0, errors.New("not yet")
-			}
-			return n, busy(ctx, time.Minute)
-		}, activity.Retry(retry.Policy{MaxAttempts: 2, Backoff: retry.Fixed(time.Second), Jitter: retry.NoJitter}))
-		flow := calls(work)
-		e := w.startWith(w.config(flow, work))
-		begin(t, e, flow, "run", 1)
-		pass(900 * time.Millisecond)
-		same(t, "shortly before its time", onlyCall(t, e, "run").State, "running")
+		u := startUnbegun(t, w, retry.Policy{MaxAttempts: 2}, 0)
+		pass(400 * time.Millisecond)
+		same(t, "shortly before its time", onlyCall(t, u.engine, "run").State, "running")
 		patience, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		engine.HandOver(e, patience)
-		if patience.Err() != nil {
-			t.Error("the partition did not become quiet")
+		engine.HandOver(u.engine, patience)
+		if n := u.count(); n != 1 || patience.Err() != nil {
+			t.Errorf("when the partition left, %d attempts had begun: %v", n, patience.Err())
 		}
-		if _, err := finish[int](t, e, "run"); err != nil {
-			t.Error(err)
-		}
-		if all := attemptsOf(t, e, "run"); len(all) != 2 || len(began) != 2 || !all[1].Started.Equal(began[1]) {
-			t.Errorf("attempts began at %v, and on record is %+v", began, all)
-		}
+		u.wantTwice(t, "handed over")
 	})
 }

@@ -59,16 +59,6 @@ var classes = map[string]class{
 	"tried": kept, "suspect": kept, "pin": kept, "to": kept,
 }
 
-// Known reports whether a field has a place in the table, or is left out on purpose.
-func Known(name string) bool {
-	_, is := classes[name]
-	return is || leftOut[name]
-}
-
-// Opened reports whether the fields of a field are looked at, each by itself. Others are kept
-// or left out with all that is in them.
-func Opened(name string) bool { return classes[name] == opened }
-
 // leftOut are fields whose content is a user's, or worth nothing without the rest.
 var leftOut = map[string]bool{
 	"data": true, "inputs": true, "headers": true, "first": true, "seen": true, "seen_at": true, "asked_at": true, "mismatch": true,

@@ -73,12 +73,6 @@ func (m *Member) giveAll(ms *store.Membership) {
 	}
 }
 
-// HandOver closes all partitions and releases each when it is quiet. When ctx ends, it
-// reopens the others and returns.
-func (m *Member) HandOver(ctx context.Context) {
-	m.handOver(ctx, m.closeAll())
-}
-
 // closeAll closes the partitions that are not on the move, and returns them.
 func (m *Member) closeAll() []Partition {
 	served := m.config.Holder.Served()
