@@ -31,6 +31,8 @@ type auditQuery struct {
 	Until moment `query:"until" doc:"before this time"`
 	Limit int    `query:"limit" doc:"the latest so many, up to 10000; default 100"`
 	Runs  int    `query:"runs" doc:"of how many runs the history is read, the latest first, up to 100000; default 1000, or fewer that have 10000 turns in all"`
+
+	Before string `query:"before" doc:"searched of the answer before: only what was done to runs that started before that one"`
 }
 
 type auditList struct {
@@ -38,17 +40,19 @@ type auditList struct {
 	More    bool               `json:"more" doc:"there are earlier entries than these"`
 	Runs    int                `json:"runs" doc:"whose history was read"`
 	Unread  bool               `json:"unread" doc:"there are runs that started before those and were not read"`
+
+	Searched string `json:"searched,omitempty" doc:"the last of the runs that were read, if there are more: before goes on there"`
 }
 
 func listAudit(c *call, q auditQuery, _ none) (auditList, error) {
 	if q.Limit > 10_000 || q.Runs > 100_000 {
 		return auditList{}, badRequest("limit is %d and runs %d; at most 10000 entries of 100000 runs are read", q.Limit, q.Runs)
 	}
-	a, err := ops.Audit(c.Context(), c.e, view.AuditFilter{Since: q.Since.at, Until: q.Until.at, Limit: q.Limit, Runs: q.Runs})
+	a, err := ops.Audit(c.Context(), c.e, view.AuditFilter{Since: q.Since.at, Until: q.Until.at, Limit: q.Limit, Runs: q.Runs, Before: q.Before})
 	if err != nil {
 		return auditList{}, err
 	}
-	return auditList{append([]view.AuditRecord{}, a.Records...), a.More, a.Runs, a.Unread}, nil
+	return auditList{append([]view.AuditRecord{}, a.Records...), a.More, a.Runs, a.Unread, a.Searched}, nil
 }
 
 type doctorQuery struct {

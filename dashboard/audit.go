@@ -26,6 +26,7 @@ type auditPageData struct {
 	Rows            []auditEntry
 	Says            []string // what is not shown
 	Prev, Next      template.URL
+	Earlier         template.URL // what was done to runs that are not read here
 	Found           int
 }
 
@@ -106,7 +107,7 @@ func audit(q *request) (any, error) {
 			return nil, &badRequest{"There is nothing called " + strconv.Quote(c.value) + " in the audit.", "It is one of: " + strings.Join(c.all, ", ") + "."}
 		}
 	}
-	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since, Until: f.Until, Limit: auditRead})
+	a, err := ops.Audit(q.ctx, q.engine, view.AuditFilter{Since: f.Since, Until: f.Until, Limit: auditRead, Before: v.Get("before")})
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +129,12 @@ func audit(q *request) (any, error) {
 		p.Rows = append(p.Rows, q.auditEntry(r))
 	}
 	at := func(n int) template.URL {
-		v := f.query()
-		v.Set("from", strconv.Itoa(n))
-		return linkTo("audit", v)
+		e := f.query()
+		e.Set("from", strconv.Itoa(n))
+		if before := v.Get("before"); before != "" {
+			e.Set("before", before)
+		}
+		return linkTo("audit", e)
 	}
 	if from > 0 {
 		p.Prev = at(from - auditPage)
@@ -142,7 +146,10 @@ func audit(q *request) (any, error) {
 		p.Says = append(p.Says, "There are earlier entries: end the time span where these end.")
 	}
 	if a.Unread {
-		p.Says = append(p.Says, "What was done to a run is in its history: those of the "+strconv.Itoa(a.Runs)+" runs that started last were read, and not those before them. The page of a run has its own.")
+		p.Says = append(p.Says, "What was done to a run is in its history: those of the "+strconv.Itoa(a.Runs)+" runs that started last were read, and not those before them.")
+		e := f.query()
+		e.Set("before", a.Searched)
+		p.Earlier = linkTo("audit", e)
 	}
 	return p, nil
 }

@@ -261,6 +261,9 @@ func tree(q *request) (any, error) {
 
 func (q *request) node(d *view.Description, depth int) treeNode {
 	n := treeNode{Depth: depth, Run: runLink(d.WorkflowID, d.RunID), Workflow: d.Workflow, Status: d.Status, Started: q.ago(&d.Created), Why: wording.Typed(d.ErrorType, d.Error)}
+	if len(d.Pending) > 0 {
+		n.Waits = d.Pending[0].Name + " " + d.Pending[0].State
+	}
 	for i := range d.Pending {
 		if c := &d.Pending[i]; c.LastError != "" {
 			n.Waits, n.Why = c.Name+" "+c.State, wording.Typed(c.LastErrorType, c.LastError)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/perdure/perdure/internal/wording"
 	"github.com/perdure/perdure/ops"
 	"github.com/perdure/perdure/view"
 )
@@ -73,7 +74,6 @@ type ledgerAttempt struct {
 	Run           linked
 	Step, Outcome string
 	Number        int
-	Type          string
 	Then          string
 	Message       folded
 }
@@ -237,7 +237,7 @@ func (p *ledgerPage) attempts(q *request, filter view.AttemptFilter) error {
 		a := &found[i]
 		p.Attempts = append(p.Attempts, ledgerAttempt{
 			Key: a.ID, Ended: q.ago(a.Ended), Run: runLink(a.WorkflowID, a.RunID), Step: a.Name, Outcome: a.Outcome, Number: a.Number,
-			Type: a.ErrorType, Then: a.Reason, Message: fold(a.Message, ""),
+			Then: a.Reason, Message: fold(wording.Typed(a.ErrorType, a.Message), ""),
 		})
 	}
 	if filter.After != "" {

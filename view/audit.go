@@ -12,6 +12,10 @@ type AuditFilter struct {
 	// histories have more than 10,000 turns in all. What was done to a run is in its history,
 	// and no index leads from a time to it.
 	Runs int
+	// Before reads what was done to runs that started before this one only, whose ID is
+	// Searched of the audit before; empty: from the latest on, and what was done to
+	// activities, gates and schedules as well.
+	Before string
 }
 
 // AuditRecord is an entry of the audit over a whole group: who did what, when and why.
@@ -42,6 +46,8 @@ type Audit struct {
 	Records []AuditRecord // latest first
 	More    bool          // there are earlier entries than these
 	Runs    int           // whose history was read
-	// Unread says that there are runs that started before those and were not read.
-	Unread bool
+	// Unread says that there are runs that started before those and were not read. Searched
+	// is the last one that was: with it as Before the next audit goes on.
+	Unread   bool
+	Searched string
 }

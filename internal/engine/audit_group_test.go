@@ -77,6 +77,8 @@ func TestF13_OneAuditTellsEverything(t *testing.T) {
 		if !a.Unread || a.Runs != 1 {
 			t.Errorf("runs that were not read are not told: %+v", a)
 		}
+		earlier, _ := told(view.AuditFilter{Before: a.Searched})
+		same(t, "the runs before", earlier, "workflow old pause-run by eve \nworkflow x resume-run by bob \nworkflow x pause-run by ann look")
 		same(t, "as many runs as there are", func() bool { _, a := told(view.AuditFilter{Runs: 3}); return a.Unread }(), false)
 		early, _ := told(view.AuditFilter{Until: a.Records[1].Time})
 		same(t, "before the reset", early, "workflow x resume-run by bob \nworkflow x pause-run by ann look")

@@ -30,7 +30,11 @@ func (in *Inspector) AuditGroup(ctx context.Context, filter view.AuditFilter) (*
 		a.turns = in.search / 10
 	}
 	a.filter.Limit, a.filter.Runs = cmp.Or(filter.Limit, auditLimit), cmp.Or(filter.Runs, auditRuns)
-	for _, read := range []func(context.Context, *auditor) error{in.auditSwitches, in.auditGates, in.auditSchedules, in.auditRuns} {
+	reads := []func(context.Context, *auditor) error{in.auditSwitches, in.auditGates, in.auditSchedules, in.auditRuns}
+	if filter.Before != "" {
+		reads = reads[len(reads)-1:] // the audit before had the others
+	}
+	for _, read := range reads {
 		if err := read(ctx, a); err != nil {
 			return nil, err
 		}
@@ -133,7 +137,7 @@ func logOf(kind, name string, notes []core.Note) (log []view.AuditRecord) {
 // auditRuns adds what was done to the runs that started last. What began after the time
 // that is asked for, or ended before it, is not read. The history of a run is read whole.
 func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
-	filter := Bounded(store.Filter{Partitions: in.group.All(), Until: a.filter.Until})
+	filter, last := Bounded(store.Filter{Partitions: in.group.All(), Until: a.filter.Until, Before: a.filter.Before}), ""
 	for {
 		filter.Limit = min(auditPage, a.filter.Runs-a.out.Runs+1)
 		rows, err := in.db.List(ctx, filter)
@@ -143,10 +147,11 @@ func (in *Inspector) auditRuns(ctx context.Context, a *auditor) error {
 		for i := range rows {
 			if row := &rows[i]; row.Closed == 0 || !time.Unix(0, row.Closed).Before(a.filter.Since) {
 				if a.out.Runs == a.filter.Runs || a.turns <= 0 {
-					a.out.Unread = true
+					a.out.Unread, a.out.Searched = true, last
 					return nil
 				}
 				a.out.Runs++
+				last = row.ID
 				if err := in.auditRun(ctx, row, a); err != nil {
 					return err
 				}

@@ -172,4 +172,30 @@ func TestF54_TheAuditReadsSoMuch(t *testing.T) {
 			t.Errorf("%+v: of %d runs %d records, unread %v: %+v", c.filter, a.Runs, len(a.Records), a.Unread, a.Records)
 		}
 	}
+
+	// An audit goes on where the one before has ended.
+	seen, pages, filter := map[string]bool{}, 0, view.AuditFilter{}
+	for {
+		a, err := in.AuditGroup(t.Context(), filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range a.Records {
+			if seen[r.RunID] {
+				t.Errorf("%s comes twice", r.RunID)
+			}
+			seen[r.RunID] = true
+		}
+		pages++
+		if a.Unread != (a.Searched != "") || a.Unread && a.Searched != a.Records[len(a.Records)-1].RunID {
+			t.Errorf("unread %v, searched to %q", a.Unread, a.Searched)
+		}
+		if !a.Unread {
+			break
+		}
+		filter.Before = a.Searched
+	}
+	if len(seen) != 20 || pages != 3 {
+		t.Errorf("%d runs in %d pages", len(seen), pages)
+	}
 }

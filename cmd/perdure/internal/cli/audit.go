@@ -25,7 +25,8 @@ outcome; and where the engine itself made a call wait for a person.
 Without an ID, show this of everything, latest first: workflows and their calls,
 activities that were paused and resumed as a whole, gates and schedules, which remember
 the last hundred requests each. What was done to a workflow is in its history, so the
-workflows that started last are read; those that closed before --since are not.`,
+workflows that started last are read; those that closed before --since are not. --before
+goes on with those that started earlier.`,
 		Example: `  perdure audit
   perdure audit order-17
   perdure audit --since 12h --limit 0 -o jsonl`,
@@ -35,7 +36,7 @@ workflows that started last are read; those that closed before --since are not.`
 			if len(args) == 0 {
 				return a.auditGroup(cmd.Context(), &opt, filter)
 			}
-			if flag := anyChanged(cmd, []string{"since", "until", "limit", "runs"}); flag != "" {
+			if flag := anyChanged(cmd, []string{"since", "until", "limit", "runs", "before"}); flag != "" {
 				return usage("Leave one of them out.", "--%s is for the audit over everything, without an ID.", flag)
 			}
 			return a.audit(cmd.Context(), args[0])
@@ -44,6 +45,7 @@ workflows that started last are read; those that closed before --since are not.`
 	opt.span(cmd.Flags())
 	cmd.Flags().IntVar(&opt.filter.Limit, "limit", 100, "without an ID: at most this `number`; 0 for all")
 	cmd.Flags().IntVar(&filter.Runs, "runs", 0, "without an ID: read the `number` of workflows that started last; 0 for 1,000, or fewer with long histories")
+	cmd.Flags().StringVar(&filter.Before, "before", "", "without an ID: only what was done to workflows that started before this `run`")
 	return cmd
 }
 
@@ -80,7 +82,7 @@ func (a *app) auditGroup(ctx context.Context, opt *ledgerOptions, filter view.Au
 			a.cutOff("entries, the latest", len(found.Records))
 		}
 		if found.Unread {
-			a.printf("\nThe workflows that started last were read, %d in all. To read more: --runs %d, or perdure audit ID\n", found.Runs, min(10*found.Runs, mostAudited))
+			a.printf("\nThe workflows that started last were read, %d in all. To go on with those before them: --before %s\n", found.Runs, found.Searched)
 		}
 		return nil
 	})

@@ -103,12 +103,12 @@ func (a *app) withRun(ctx context.Context, id string, f func(e *perdure.Engine) 
 		case errors.Is(err, perdure.ErrNotFound):
 			return &Error{
 				Code: exitNotFound, What: fmt.Sprintf("There is no workflow %q in %s.", id, a.place(e)),
-				Hint: "See which ones there are: perdure list",
+				Hint: "See which ones there are: " + a.sameDatabase("perdure list"),
 			}
 		case errors.Is(err, perdure.ErrClosed):
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow %q has ended.", id),
-				Hint: "See how it ended: perdure show " + term.Quote(id),
+				Hint: "See how it ended: " + a.sameDatabase("perdure show "+term.Quote(id)),
 			}
 		}
 		return err

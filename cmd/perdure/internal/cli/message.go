@@ -58,7 +58,7 @@ func (a *app) withNamed(ctx context.Context, kind, name string, f func(e *perdur
 	return a.withEngine(ctx, func(e *perdure.Engine) error {
 		err := f(e)
 		if errors.Is(err, perdure.ErrNotFound) {
-			hint := "See which ones there are: perdure " + kind + "s"
+			hint := "See which ones there are: " + a.sameDatabase("perdure "+kind+"s")
 			if kind == "gate" {
 				hint += " (a gate appears when the first call comes to it)"
 			}

@@ -272,7 +272,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 		defer cancel()
 		records, err := act.One(limited, e, id, r.calls, r.options(a)...)
 		if err != nil {
-			return r.explain(ctx, id, err)
+			return r.explain(ctx, a, id, err)
 		}
 		way, err := a.inTheWay(ctx, e, id, records)
 		if err != nil {
@@ -293,7 +293,7 @@ func (a *app) operate(ctx context.Context, r *request) error {
 }
 
 // explain says what became of an operation that was not carried out.
-func (r *request) explain(ctx context.Context, id string, err error) error {
+func (r *request) explain(ctx context.Context, a *app, id string, err error) error {
 	refused, isRefused := errors.AsType[*view.RefusedError](err)
 	switch {
 	case ctx.Err() != nil:
@@ -301,7 +301,7 @@ func (r *request) explain(ctx context.Context, id string, err error) error {
 	case errors.Is(err, perdure.ErrNotPending):
 		return &Error{
 			Code: exitNotFound, What: fmt.Sprintf("Workflow %q has no such pending call.", id),
-			Hint: "See which ones it has: perdure show " + term.Quote(id),
+			Hint: "See which ones it has: " + a.sameDatabase("perdure show "+term.Quote(id)),
 		}
 	case isRefused && !r.OnCalls:
 		return &Error{Code: exitError, What: fmt.Sprintf("Workflow %q refuses: %s.", id, refused.Record.Note)}
@@ -310,7 +310,7 @@ func (r *request) explain(ctx context.Context, id string, err error) error {
 	case errors.Is(err, perdure.ErrNoAnswer):
 		return &Error{
 			Code: exitTimedOut, What: fmt.Sprintf("No engine did it within %s. The request is in the database, and is carried out when an engine serves the workflow.", human.Duration(r.wait)),
-			Hint: "See which engines there are: perdure nodes",
+			Hint: "See which engines there are: " + a.sameDatabase("perdure nodes"),
 		}
 	}
 	return err

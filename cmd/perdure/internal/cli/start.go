@@ -146,7 +146,7 @@ func (a *app) start(ctx context.Context, name, id, text string, s startFlags) er
 		if used, ok := errors.AsType[*view.IDInUseError](err); ok {
 			return &Error{
 				Code: exitError, What: fmt.Sprintf("Workflow ID %q belongs to run %s (%s), and %s.", id, used.Run, used.Status, used.Difference),
-				Hint: "Use another ID, or --new-after if that run is closed. See: perdure show " + term.Quote(id),
+				Hint: "Use another ID, or --new-after if that run is closed. See: " + a.sameDatabase("perdure show "+term.Quote(id)),
 			}
 		}
 		if err != nil {
