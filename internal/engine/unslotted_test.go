@@ -197,7 +197,7 @@ func TestE147_NothingBeginsInAPartitionThatLeaves(t *testing.T) {
 	inAGroupOf(t, 1, func(t *testing.T, w *world) {
 		u := startUnbegun(t, w, retry.Policy{MaxAttempts: 2}, 0)
 		pass(400 * time.Millisecond)
-		same(t, "shortly before its time", onlyCall(t, u.engine, "run").State, "running")
+		onRecordAhead(t, u.engine)
 		patience, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		engine.HandOver(u.engine, patience)

@@ -21,6 +21,7 @@ type Snapshot struct {
 	// Damage is what of the run's record cannot be read. The rest is from all other.
 	Damage []*history.DamageError
 
+	read      int64                // when it was read
 	startLost bool                 // Start is only what the row says
 	rows      map[int64]store.Call // by number
 	owners    map[int64]string     // node IDs by epoch
@@ -72,7 +73,7 @@ func (in *Inspector) begin(ctx context.Context, row *store.Run, limit int, also 
 
 // unread returns a run of whose history nothing is read yet.
 func (in *Inspector) unread(ctx context.Context, row *store.Run) (s *Snapshot, err error) {
-	s = &Snapshot{rows: map[int64]store.Call{}, owners: map[int64]string{}, open: newLeftOpen()}
+	s = &Snapshot{read: in.now(), rows: map[int64]store.Call{}, owners: map[int64]string{}, open: newLeftOpen()}
 	if s.Start, err = record.Start(row); err != nil {
 		s.Damage, s.startLost = append(s.Damage, damageOf(err)), !readable(err)
 	}
@@ -224,7 +225,10 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 		if progress.Last != nil {
 			p.LastError, p.LastErrorType = progress.Last.Message, progress.Last.TypeName()
 		}
-		if row.State == store.Dispatched || row.State == store.Remote {
+		switch {
+		case ahead(&row, progress, s.read):
+			p.State, p.Next = view.CallBackoff, optional(progress.StartedAt)
+		case row.State == store.Dispatched || row.State == store.Remote:
 			p.Node = progress.Node
 			inFlight(&p, progress.StartedAt, &policy)
 		}
@@ -247,6 +251,11 @@ func (s *Snapshot) call(kind string, ev openEvent) view.Call {
 		p.Paused = pause(progress.Pause)
 	}
 	return p
+}
+
+// ahead reports whether the attempt of a call is on record ahead of its time: it has not begun.
+func ahead(row *store.Call, p *core.Progress, now int64) bool {
+	return row.State == store.Dispatched && p.StartedAt > now
 }
 
 // retriedBy adds by which policy the call is retried, since a time.

@@ -95,13 +95,12 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 	if p.Last != nil {
 		w.Error, w.ErrorType = p.Last.Message, p.Last.TypeName()
 	}
-	switch since := cmp.Or(p.QueuedAt, p.First); c.State {
-	case store.Backoff:
-		if n := len(p.Errors); n > 0 {
-			since = max(p.First, p.Errors[n-1].At*1e6)
-		}
-		w.Since, w.Until = optional(since), optional(c.Due)
-	case store.Dispatched, store.External, store.Remote:
+	switch since := cmp.Or(p.QueuedAt, p.First); {
+	case c.State == store.Backoff:
+		w.Since, w.Until = optional(failedAt(p)), optional(c.Due)
+	case ahead(c, p, o.in.now()):
+		w.For, w.Since, w.Until = view.WaitBackoff, optional(failedAt(p)), optional(p.StartedAt)
+	case c.State == store.Dispatched, c.State == store.External, c.State == store.Remote:
 		w.Since = optional(cmp.Or(p.StartedAt, since))
 	default:
 		w.Since = optional(since)
@@ -113,6 +112,14 @@ func (o *obstacles) ofRow(c *store.Call) view.Wait {
 		w.For, w.By, w.Why = view.WaitActivityPaused, off.By, off.Why
 	}
 	return w
+}
+
+// failedAt is since when a call is in backoff: the time of its last failure on record.
+func failedAt(p *core.Progress) int64 {
+	if n := len(p.Errors); n > 0 {
+		return max(p.First, p.Errors[n-1].At*1e6)
+	}
+	return cmp.Or(p.QueuedAt, p.First)
 }
 
 var rowWaits = map[store.CallState]string{
