@@ -3,6 +3,7 @@ package tracing
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
@@ -71,7 +72,8 @@ func (g IDs) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
 		return g.Others.NewIDs(ctx)
 	}
 	for !id.IsValid() {
-		fill(id[:])
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64())
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
 	}
 	return id, g.NewSpanID(ctx, id)
 }
@@ -85,15 +87,9 @@ func (g IDs) NewSpanID(ctx context.Context, traceID trace.TraceID) (id trace.Spa
 		return g.Others.NewSpanID(ctx, traceID)
 	}
 	for !id.IsValid() {
-		fill(id[:])
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64())
 	}
 	return id
-}
-
-func fill(id []byte) {
-	for i := range id {
-		id[i] = byte(rand.Uint32())
-	}
 }
 
 // traceOf is the trace of a run that was started without a trace parent.

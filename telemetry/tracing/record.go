@@ -20,11 +20,12 @@ func (*tracer) Committed(int, time.Duration) {}
 // true times. A turn is made durable by one process and told once, so each of them is
 // made at most once.
 func (t *tracer) Turn(start *history.Start, turn *core.Turn) {
+	closed := tells(turn)
+	if turn.Number > 1 && !closed {
+		return
+	}
 	r := closedRun{tracer: t, start: start, in: parentOf(start.Trace, start.Headers[traceState])}
-	if !r.in.IsValid() {
-		if turn.Number > 1 && !tells(turn) {
-			return
-		}
+	if !r.in.IsValid() { // it is decided in its first turn
 		known := t.roots.of(start.Run, func() root {
 			span := t.begin(start)
 			known := root{in: span.SpanContext().WithRemote(true)}
@@ -38,7 +39,7 @@ func (t *tracer) Turn(start *history.Start, turn *core.Turn) {
 			t.roots.forget(start.Run)
 		}
 	}
-	if !r.in.IsSampled() || !tells(turn) {
+	if !r.in.IsSampled() || !closed {
 		return
 	}
 	for i := range turn.Attempts {
