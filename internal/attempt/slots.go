@@ -128,14 +128,15 @@ func (s *Slots) Take(l Lane) *Slot {
 	return s.occupy(l)
 }
 
-// Wait adds a call to the queue of its lane. One that waits there keeps its place, and the
-// first call of a run takes over that of the run.
+// Wait adds a call to the queue of its lane. One that waits there keeps its place, whatever place
+// of its partition its run was at when it came; the first call of a run takes over that of the run.
 func (s *Slots) Wait(w *Waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.since = time.Now()
 	if old := s.waiting[w.Call]; old != nil {
 		if old.Lane == w.Lane && old.Attempt == w.Attempt {
+			old.Tenure = w.Tenure
 			return
 		}
 		s.withdraw(old)

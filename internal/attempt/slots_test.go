@@ -92,6 +92,23 @@ func BenchmarkSlotsWait(b *testing.B) {
 	}
 }
 
+// TestWhoWaitsGoesWithItsRun: a call that waits belongs to where its run is now. It keeps its place
+// in the queue, and does not leave with the place at which the run was before.
+func TestWhoWaitsGoesWithItsRun(t *testing.T) {
+	s := NewSlots(1, func() bool { return true })
+	taken := s.Take(Regular)
+	before, now := Tenure{Partition: 1, Epoch: 7}, Tenure{Partition: 2, Epoch: 9}
+	s.Wait(&Waiter{Call: Call{"moves", 1}, Tenure: before})
+	s.Wait(&Waiter{Call: Call{"stays", 1}, Tenure: now})
+	s.Wait(&Waiter{Call: Call{"moves", 1}, Tenure: now})
+	if gone := s.Withdraw([]Tenure{before}); len(gone) != 0 {
+		t.Errorf("with the place where the run was before, %d calls leave", len(gone))
+	}
+	if grants := taken.Free(); len(grants) != 1 || grants[0].Run != "moves" || grants[0].Tenure != now {
+		t.Errorf("the slot goes to %+v", grants)
+	}
+}
+
 // TestASlotIsFreedOnce: freeing a slot twice, or none, gives nobody a slot too many.
 func TestASlotIsFreedOnce(t *testing.T) {
 	s := NewSlots(1, func() bool { return true })
