@@ -38,9 +38,9 @@ const (
 	lineSlowest = 10
 )
 
-// How long the start of a run by a call waits for a slot before the run is a row in line:
-// if there is one, its row and its first turn are one write. Who waits for the result of
-// the run does not wait for its row.
+// A run that is started by a call waits in memory for a slot before its row is written: if a slot
+// comes in time, its row and its first turn are one write. A caller that wants the result can wait
+// for longer than one that wants to know that the run exists.
 const (
 	heldBriefly = 2 * time.Millisecond
 	heldForEnd  = 250 * time.Millisecond
@@ -59,8 +59,8 @@ type line struct {
 
 	next []*resident // that are to begin when fewer are worked on
 
-	moved bool      // a run has begun
-	still time.Time // since when none has, as far as was seen; zero if there is no line
+	moved bool      // a run has begun since still
+	still time.Time // when moveLine last saw that the line moved; zero if nobody is in line
 }
 
 // entry is where a resident stands that has not begun.
@@ -160,8 +160,8 @@ func (e *Engine) beginNext() {
 	}
 }
 
-// leavesLine takes a run that has taken its first step out of the line: a call of it that
-// waits has its place. The engine's mu is held.
+// leavesLine takes a run out of the line after its first step. A call of it that waits for a slot
+// has taken over its place. The engine's mu is held.
 func (e *Engine) leavesLine(r *resident) {
 	if r.first {
 		r.first = false
@@ -181,8 +181,8 @@ func (e *Engine) begins(r *activeRun, start *history.Start) {
 	r.run.Bind(r.instance)
 }
 
-// getInLine writes the row of a run that does not begin yet and answers its caller. A
-// message that came for the run meanwhile begins it.
+// getInLine writes the row of a run that does not begin yet, and its caller returns. A message
+// that came for the run meanwhile begins it.
 func (e *Engine) getInLine(r *activeRun, todo []mail) error {
 	err := e.writeRow(r, todo)
 	e.mu.Lock()
@@ -235,8 +235,8 @@ func (e *Engine) writeRow(r *activeRun, todo []mail) error {
 	return err
 }
 
-// join lets a run whose row is in line wait for a slot, unless others are before it that
-// only the database knows.
+// join lets a run whose row is in line wait for a slot in memory, unless runs that are in the
+// database alone come before it.
 func (e *Engine) join(p *partition, row *store.Run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -287,8 +287,9 @@ func (e *Engine) lineLoop() {
 	}
 }
 
-// lineDue reports whether to read the line: immediately if few of those read are left, else
-// after a moment.
+// lineDue reports whether to read the line now: immediately if few of the runs that were read are
+// left and the last look found some, lineRest after the last look if there is news, and from time
+// to time in case news was lost.
 func (e *Engine) lineDue(now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

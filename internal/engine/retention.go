@@ -187,10 +187,11 @@ func (s *sweeper) runs(ctx context.Context, partition int, end store.Status) err
 	}
 }
 
-// doom notes a run whose deletion is pending, or simulated by a dry run.
+// doom notes a run that is about to be deleted, or would be if this were no dry run.
 func (s *sweeper) doom(r *store.Run) { s.gone[r.ID] = true }
 
-// forget drops runs that the database no longer has. It does not ask about continued runs.
+// forget drops the notes of deleted runs: the database says that they are gone. The notes of
+// continued runs stay, so that the runs before them in the chain need no look at the database.
 func (s *sweeper) forget(end store.Status, removed []string) {
 	if s.dry || end == store.Continued {
 		return
@@ -237,8 +238,8 @@ func (s *sweeper) over(ctx context.Context, r *store.Run) (bool, error) {
 	return false, err
 }
 
-// followed reports whether there is a later run of the chain of one that ended for good: it
-// was reset then. That one shows what it has kept of the earlier one, such as its attempts.
+// followed reports whether a later run of the same chain exists although a run has ended for good:
+// it was reset then. The later run shows what it kept of the earlier one, such as its attempts.
 func (s *sweeper) followed(ctx context.Context, r *store.Run) (bool, error) {
 	if r.Latest {
 		return false, nil
