@@ -20,7 +20,7 @@ func (a *app) attemptsCommand() *cobra.Command {
 	var call int64
 	cmd := &cobra.Command{
 		Use:   "attempts [ID]",
-		Short: "Show every attempt of a workflow, or search those of all workflows",
+		Short: "Show the attempts of a workflow, or search those of all",
 		Long: `Show every attempt of every step of a workflow: how it ended, and why and after which
 wait it was or was not retried. Of a step with very many attempts the first 100 and the
 last 1,000 are kept; a line says which are not. Many attempts are read in parts: --limit

@@ -20,7 +20,7 @@ func (a *app) checkCodeCommand() *cobra.Command {
 	var filter view.CodeFilter
 	cmd := &cobra.Command{
 		Use:   "check-code",
-		Short: "Replay open runs of flow files with this perdure, before it serves them",
+		Short: "Try open runs of flow files with this perdure, before it serves",
 		Long: `Replay the open runs of flow files with the interpreter of this perdure, and list those
 that it could not continue: an engine would park them. No run is changed and no action
 runs, so it works beside the perdure that serves them. If this perdure needs a newer schema

@@ -30,7 +30,7 @@ func (a *app) flowCommand() *cobra.Command {
 		Long: `Run, check and format flow files. A flow file is a workflow in text: what it calls
 with @ are actions, and brackets after them say how they are retried.
 
-  reply = @http.get(url="https://example.org/") [retry: 3, backoff: 60] [timeout: 2m]
+  reply = @http.get(url="https://example.org/") [retry: 3, backoff: 60]
   @log(message=reply.status)
 
 Kill it while it runs and run it again: it goes on where it was.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -34,6 +35,39 @@ func TestF2_EachCommandHasAGroupAndExamples(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestF14_TheHelpFits: on a terminal of 80 columns no line of a help is longer, but for examples,
+// which are to be pasted.
+func TestF14_TheHelpFits(t *testing.T) {
+	help := func(width string, args ...string) string {
+		var out bytes.Buffer
+		Run(t.Context(), Env{
+			Args: append(args, "--help"), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Now: time.Now,
+			Getenv: func(name string) string { return map[string]string{"COLUMNS": width}[name] },
+		})
+		return out.String()
+	}
+	var check func(cmd *cobra.Command)
+	a, _ := printer(time.Now())
+	check = func(cmd *cobra.Command) {
+		path := strings.Fields(cmd.CommandPath())[1:]
+		text := help("80", path...)
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > 80 && !strings.HasPrefix(line, "  perdure ") {
+				t.Errorf("%s: a line has %d columns: %s", cmd.CommandPath(), utf8.RuneCountInString(line), line)
+			}
+		}
+		if words := func(s string) string { return strings.Join(strings.Fields(s), " ") }; words(text) != words(help("", path...)) {
+			t.Errorf("the help of %s says something else on a narrow terminal", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			if !sub.Hidden && sub.Name() != "completion" && sub.Name() != "help" {
+				check(sub)
+			}
+		}
+	}
+	check(a.root())
 }
 
 // haveExamples wants examples of a command and of those below it.

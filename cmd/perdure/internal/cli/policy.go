@@ -39,7 +39,7 @@ func (a *app) policyExplainCommand() *cobra.Command {
 	layers := 1
 	cmd := &cobra.Command{
 		Use:   "explain POLICY",
-		Short: "Show what a policy retries, when attempts start, and what may be a mistake",
+		Short: "Show what a policy retries, when attempts start, and mistakes",
 		Long: `Explain a retry policy: which errors it retries, when each attempt starts, how long a
 call may take, and what may be a mistake. The explanation comes from the code that
 decides in the engine. Nothing is run, and no database is needed.
@@ -81,7 +81,7 @@ func keyList() string {
 		if k.Value != "" {
 			key += ": " + strings.ReplaceAll(k.Value, "types", "TYPES")
 		}
-		for _, line := range wrap(k.Means, 60) {
+		for _, line := range wrap(k.Means, 51) {
 			table.Row(key, line)
 			key = ""
 		}

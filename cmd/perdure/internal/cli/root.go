@@ -80,6 +80,7 @@ func (a *app) root() *cobra.Command {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	a.refuseUnknown(root)
+	a.fitHelp(root)
 	return root
 }
 

@@ -16,7 +16,7 @@ func (a *app) statsCommand() *cobra.Command {
 		Use: "stats",
 		Example: `  perdure stats activities --since 24h
   perdure stats errors --since 1h`,
-		Short: "Show how often steps succeed, what retrying costs, and which errors occur",
+		Short: "Show how often steps succeed, what retries cost, and the errors",
 		Args:  a.noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -28,7 +28,7 @@ func (a *app) activityStatsCommand() *cobra.Command {
 	var opt ledgerOptions
 	cmd := &cobra.Command{
 		Use:   "activities",
-		Short: "Show how the calls of each activity and step ended, and what retrying cost",
+		Short: "Show how calls of each step ended, and what retries cost",
 		Long: `Show, for each activity and step, how many calls there were and how they ended:
 succeeded at the first try, recovered by retrying, exhausted, failed for another reason,
 canceled, or by hand. RETRYING is the mean time from the end of the first attempt to the
@@ -84,7 +84,7 @@ func (a *app) errorStatsCommand() *cobra.Command {
 	var opt ledgerOptions
 	cmd := &cobra.Command{
 		Use:   "errors",
-		Short: "Show which types of errors occur, how often, and whether calls recovered",
+		Short: "Show which errors occur, how often, and whether calls recovered",
 		Long: `Show the types of errors with which attempts ended, by activity or step, most frequent
 first: how many attempts and calls, which share of these calls succeeded in the end, when
 the error was seen first and last, and the latest message.`,
