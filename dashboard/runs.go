@@ -99,7 +99,7 @@ func (f runFilter) says() string {
 			parts = append(parts, fmt.Sprintf(format, value))
 		}
 	}
-	add("%s", strings.Join(f.Status, " or "))
+	add("that are %s", strings.Join(f.Status, " or "))
 	add("of workflow %s", f.Workflow)
 	add("whose ID begins with %s", f.Search)
 	add("with a call that is %s", f.Call)
@@ -110,7 +110,7 @@ func (f runFilter) says() string {
 	if len(parts) == 0 {
 		return "all runs"
 	}
-	return "runs: " + strings.Join(parts, ", ")
+	return "runs " + strings.Join(parts, ", ")
 }
 
 // runsPage is the list of runs.
