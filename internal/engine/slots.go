@@ -184,11 +184,7 @@ func (e *Engine) grant(grants []attempt.Grant) {
 			continue
 		}
 		if x := g.Attempt; x != nil {
-			off := e.switchedOff(g.Activity)
-			if off {
-				x.Decline()
-			}
-			if off || !x.Launch(g.Slot) {
+			if e.switchedOff(g.Activity) || !x.Launch(g.Slot) { // it loses patience soon
 				grants = append(grants, g.Slot.Free()...)
 			}
 			continue

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/perdure/perdure/activity"
+	"github.com/perdure/perdure/internal/core"
 	"github.com/perdure/perdure/internal/engine"
 	"github.com/perdure/perdure/internal/request"
 	"github.com/perdure/perdure/retry"
@@ -166,6 +167,19 @@ func TestE147_WhatIsCanceledBeforeItsTime(t *testing.T) {
 			}
 			stop(t, u.engine)
 		}
+	})
+}
+
+// TestE147_WhoWaitsNoMoreIsInNoQueue: an attempt that waits for its slot leaves the queue when its
+// call is paused, not when it is its turn: nothing counts it among those that wait.
+func TestE147_WhoWaitsNoMoreIsInNoQueue(t *testing.T) {
+	inBothModes(t, func(t *testing.T, w *world) {
+		u := startUnbegun(t, w, retry.Policy{MaxAttempts: 2}, time.Hour)
+		pass(550 * time.Millisecond)
+		same(t, "when its time has come", engine.Begun(u.engine), 1)
+		control(t, u.engine, "run", core.Control{Operation: core.PauseCall})
+		pass(time.Second)
+		same(t, "paused", engine.Begun(u.engine), 0)
 	})
 }
 
